@@ -1,11 +1,14 @@
-//! What is stored, read back: all that `btu show`, `btu runs` and `btu --resume` do with what an imported file says.
+//! What is stored, read back: all that `btu show`, `btu runs` and `btu --resume` do with what an
+//! imported file says.
 
 use std::cell::RefCell;
 use std::io::Cursor;
 
 use btu_network::{Drawing, HostName};
 use btu_store::{RunRow, Store};
-use btu_suite::activity::{Activity, Order, Receiving, Rendezvous, TcpReceive, TcpSend, Word, Work};
+use btu_suite::activity::{
+    Activity, Order, Receiving, Rendezvous, TcpReceive, TcpSend, Word, Work,
+};
 use btu_suite::experiment::{self, Raised};
 use btu_suite::hint::{self, HintRecord, HintRun, judge_run};
 use btu_suite::network::{Impairments, Network};
@@ -30,7 +33,8 @@ thread_local! {
     });
 }
 
-/// Lines of an archive between its first and its last, plans under the names that they have: what is believed of them is shown.
+/// Lines of an archive between its first and its last, plans under the names that they have: what
+/// is believed of them is shown.
 pub(super) fn import_and_show(octets: &[u8]) {
     imported(octets);
 }
@@ -46,7 +50,9 @@ pub fn imported(octets: &[u8]) -> Option<usize> {
             let name = run.run.to_string();
             let row = store.run(&name).expect("what was imported can be read");
             show(store, &row);
-            store.delete(store.lock(run.run).expect("nobody writes it")).expect("it can be deleted");
+            store
+                .delete(store.lock(run.run).expect("nobody writes it"))
+                .expect("it can be deleted");
         }
         Some(imported.len())
     })
@@ -56,24 +62,38 @@ fn show(store: &Store, row: &RunRow) {
     let run = row.summary.id;
     let verdict = match row.summary.suite.as_str() {
         plan::SUITE => {
-            let Some(plan) = read::<Plan>(&row.plan) else { panic!("its plan was read when it was imported") };
+            let Some(plan) = read::<Plan>(&row.plan) else {
+                panic!("its plan was read when it was imported")
+            };
             let context = Context::complete(plan, 2);
             let readings = store.readings(run).expect("its readings can be read");
             drop(rating_of(&readings, &context));
-            serde_json::to_string(&judge(&store.cells(run).expect("its cells can be read"), &context))
+            serde_json::to_string(&judge(
+                &store.cells(run).expect("its cells can be read"),
+                &context,
+            ))
         }
         pipe::SUITE => {
             let plan = read::<PipePlan>(&row.plan).expect("a plan");
-            serde_json::to_string(&pipe::judge(&plan, &store.records::<Point>(run).expect("points")))
+            serde_json::to_string(&pipe::judge(
+                &plan,
+                &store.records::<Point>(run).expect("points"),
+            ))
         }
         hint::SUITE => {
             let plan = read::<HintRun>(&row.plan).expect("a plan");
-            serde_json::to_string(&judge_run(&plan, &store.records::<HintRecord>(run).expect("records")))
+            serde_json::to_string(&judge_run(
+                &plan,
+                &store.records::<HintRecord>(run).expect("records"),
+            ))
         }
         roll::SUITE => serde_json::to_string(&store.records::<Roll>(run).expect("roll calls")),
         suite if Purpose::of_suite(suite).is_some() => {
             let plan = read::<SetPlan>(&row.plan).expect("a plan");
-            serde_json::to_string(&judge_set(&plan, &store.records::<SetPoint>(run).expect("points")))
+            serde_json::to_string(&judge_set(
+                &plan,
+                &store.records::<SetPoint>(run).expect("points"),
+            ))
         }
         suite => match experiment::named(suite) {
             Some(study) => {
@@ -95,7 +115,12 @@ fn read<T: DeserializeOwned>(value: &Value) -> Option<T> {
 pub(super) fn plan(octets: &[u8]) {
     if let Some(plan) = again::<Plan>(octets) {
         assert!(plan.rows().len() < 100_000, "{} rows", plan.rows().len());
-        drop((plan.hash(), plan.shuffled(1, plan.rows()), plan.network.to_string(), plan.stream_time()));
+        drop((
+            plan.hash(),
+            plan.shuffled(1, plan.rows()),
+            plan.network.to_string(),
+            plan.stream_time(),
+        ));
         drop(plan.network.topology().map_err(|error| error.to_string()));
     }
     if let Some(plan) = again::<PipePlan>(octets) {
@@ -113,7 +138,8 @@ pub(super) fn plan(octets: &[u8]) {
     }
 }
 
-/// What workers tell while they move streams, a line each, by turns of two ends: no more intervals come of it than lines.
+/// What workers tell while they move streams, a line each, by turns of two ends: no more intervals
+/// come of it than lines.
 pub(super) fn samples(octets: &[u8]) {
     let mut intervals = Intervals::of(&stream(), Span::from_seconds(1));
     let (mut told, mut shown) = (0, 0);
@@ -148,7 +174,10 @@ fn stream() -> Script {
         peer,
         order: Order::new(1, Span::from_seconds(9), activity),
     };
-    Script { impairments: Impairments::new(), steps: vec![step("alpha", None, receive), step("beta", Some(0), send)] }
+    Script {
+        impairments: Impairments::new(),
+        steps: vec![step("alpha", None, receive), step("beta", Some(0), send)],
+    }
 }
 
 /// An experiment file, on networks of the library and on hosts.
@@ -157,8 +186,10 @@ pub(super) fn experiment_file(octets: &[u8]) {
     let find = |asked: &Asked| {
         let name = asked.name.as_deref().unwrap_or("path");
         let text = btu_network::library_text(name).ok_or("there is no such network")?;
-        let settings: Vec<(&str, &str)> = asked.settings.iter().map(|(key, value)| (&**key, &**value)).collect();
-        let drawing = Drawing::read_with(text, name, &settings).map_err(|error| error.to_string())?;
+        let settings: Vec<(&str, &str)> =
+            asked.settings.iter().map(|(key, value)| (&**key, &**value)).collect();
+        let drawing =
+            Drawing::read_with(text, name, &settings).map_err(|error| error.to_string())?;
         let raised = Raised {
             name: name.into(),
             text: text.into(),
@@ -170,7 +201,10 @@ pub(super) fn experiment_file(octets: &[u8]) {
     };
     let hosts = ["alpha", "beta"].map(|name| HostName::try_from(name).expect("a name"));
     for ground in [Ground::Networks { find: &find, instead: None }, Ground::Hosts(&hosts)] {
-        drop(btu_suite::run::read(&text, "fuzz.toml", &[], ground).map_err(|error| error.to_string()));
+        drop(
+            btu_suite::run::read(&text, "fuzz.toml", &[], ground)
+                .map_err(|error| error.to_string()),
+        );
     }
 }
 

@@ -13,11 +13,13 @@ use btu_suite::cell::Row;
 use btu_suite::experiment::{Measured, Observation};
 use btu_suite::hint::{self, HintPlan, HintPoint, HintRecord, HintRun};
 use btu_suite::network::{Drawn, HostRole, Machine, Machines, Network, Path, Reached, Stations};
-use btu_suite::pipe::{self, Accounts, End, Kind, PipePlan, Place, Point, Purpose, SetPlan, SetPoint, Trial, facts};
+use btu_suite::pipe::{
+    self, Accounts, End, Kind, PipePlan, Place, Point, Purpose, SetPlan, SetPoint, Trial, facts,
+};
 use btu_suite::plan::{Plan, Profile};
 use btu_suite::record::{
-    CellRecord, CpuTime, Failure, HostClock, MachineCpu, NetworkResult, Outcome, PlacedReport, Received, Report,
-    Requested, Sent, TcpInfo, WireAccount,
+    CellRecord, CpuTime, Failure, HostClock, MachineCpu, NetworkResult, Outcome, PlacedReport,
+    Received, Report, Requested, Sent, TcpInfo, WireAccount,
 };
 use btu_suite::roll::{self, Answer, Greeted, Roll};
 use btu_suite::sample::Sample;
@@ -27,7 +29,8 @@ use prost::Message;
 /// Writes seeds of `target` into `directory`.
 pub fn write(target: &str, directory: &std::path::Path) {
     for (number, seed) in of(target).iter().enumerate() {
-        std::fs::write(directory.join(format!("seed-{number}")), seed).expect("the corpus can be written");
+        std::fs::write(directory.join(format!("seed-{number}")), seed)
+            .expect("the corpus can be written");
     }
 }
 
@@ -72,12 +75,13 @@ pub fn of(target: &str) -> Vec<Vec<u8>> {
     }
 }
 
-/// Calls of NFS version 3 and an answer (RFC 5531 section 9, RFC 1813): number, call, RPC 2, program, version, procedure, no
-/// credential, no verifier; then a handle of eight octets.
+/// Calls of NFS version 3 and an answer (RFC 5531 section 9, RFC 1813): number, call, RPC 2,
+/// program, version, procedure, no credential, no verifier; then a handle of eight octets.
 const NFS_GETATTR: [u32; 13] = [1, 0, 2, 100_003, 3, 1, 0, 0, 0, 0, 8, 0, 1];
 
 /// The same with procedure 7: at offset 0 four octets, durable at once.
-const NFS_WRITE: [u32; 19] = [2, 0, 2, 100_003, 3, 7, 0, 0, 0, 0, 8, 0, 1, 0, 0, 4, 2, 4, 0x6174_6164];
+const NFS_WRITE: [u32; 19] =
+    [2, 0, 2, 100_003, 3, 7, 0, 0, 0, 0, 8, 0, 1, 0, 0, 4, 2, 4, 0x6174_6164];
 
 /// Number, answer, accepted, no verifier, success; then status 0 and attributes of a regular file.
 const NFS_ANSWER: [u32; 28] =
@@ -98,8 +102,17 @@ const POLICY: &str = "activities = [\"tcp-send\", \"cpu\"]\ncontrollers = [\"car
                       [scratch]\ndirectory = \"/var/tmp\"\nbytes = \"2 GiB\"\n[share]\ndirectories = [\"/mnt/nas\"]\n";
 
 fn accounts() -> Vec<Vec<u8>> {
-    let report = |outcome| Report { started: Time::ZERO, finished: Time::ZERO, cpu: CpuTime::default(), outcome };
-    let outcomes = [Outcome::Null, Outcome::Responded { answers: 3 }, Outcome::Served { bytes: Bytes::new(4096) }];
+    let report = |outcome| Report {
+        started: Time::ZERO,
+        finished: Time::ZERO,
+        cpu: CpuTime::default(),
+        outcome,
+    };
+    let outcomes = [
+        Outcome::Null,
+        Outcome::Responded { answers: 3 },
+        Outcome::Served { bytes: Bytes::new(4096) },
+    ];
     let failure = Failure::Died { status: "exit code 1".into() };
     let accounts = outcomes.map(|outcome| Ok::<_, Failure>(report(outcome)));
     accounts.iter().map(json).chain([json(&Err::<Report, _>(failure))]).collect()
@@ -121,11 +134,17 @@ fn networks() -> Vec<Network> {
     let ssh = Reached::Ssh { destination: "me@beta".into() };
     let hosts = vec![host(HostRole::Test, "alpha", tls), host(HostRole::Active, "beta", ssh)];
     let rate = BitRate::from_megabits_per_second(10);
-    let path = Path { rate, delay: Span::from_milliseconds(5), loss: 0.01, duplicate: 0.0, reorder: 0.0 };
+    let path =
+        Path { rate, delay: Span::from_milliseconds(5), loss: 0.01, duplicate: 0.0, reorder: 0.0 };
     let stations = Stations { test: "ship".into(), active: "server".into(), passive: None };
     let text = btu_network::library_text("satellite").expect("a network of the library").to_owned();
     let drawn = Drawn { name: "satellite".into(), text, stations };
-    vec![Network::Veth, Network::Path(path), Network::Machines(Machines { hosts }), Network::Drawing(drawn)]
+    vec![
+        Network::Veth,
+        Network::Path(path),
+        Network::Machines(Machines { hosts }),
+        Network::Drawing(drawn),
+    ]
 }
 
 /// A plan of each suite, as JSON.
@@ -149,7 +168,12 @@ pub fn set() -> SetPlan {
 }
 
 fn hint() -> HintRun {
-    HintRun { version: 1, pipe: pipe(), two: HintPlan::standard(2), one: Some(HintPlan::standard(1)) }
+    HintRun {
+        version: 1,
+        pipe: pipe(),
+        two: HintPlan::standard(2),
+        one: Some(HintPlan::standard(1)),
+    }
 }
 
 /// A size of a signature.
@@ -159,13 +183,26 @@ fn point() -> Point {
     let accounts = Accounts { sent: 40, received: 40, duplicates: 0, checked: 4, wrong: 0 };
     let mut each = Histogram::new();
     each.record(100_000);
-    Point { size: Bytes::new(16), trials: vec![trial; 3], accounts, each: Some(each), conditions: None }
+    Point {
+        size: Bytes::new(16),
+        trials: vec![trial; 3],
+        accounts,
+        each: Some(each),
+        conditions: None,
+    }
 }
 
 /// A step of HINT.
 fn step(intervals: u64) -> HintPoint {
     let lap = Span::from_milliseconds(20);
-    HintPoint { intervals, laps: 100, trials: vec![lap; 3], alone: vec![lap; 3], lower: 0.3, upper: 0.5 }
+    HintPoint {
+        intervals,
+        laps: 100,
+        trials: vec![lap; 3],
+        alone: vec![lap; 3],
+        lower: 0.3,
+        upper: 0.5,
+    }
 }
 
 /// A study of scripted cells: its name in the store, a plan, one of its cells.
@@ -192,7 +229,8 @@ pub fn studies() -> Vec<StudySeed> {
         "programs": ["local", "bare", "nfs-16-sync"], "size_bytes": [1000, 1_000_000], "background_thousandths": [0, 600],
         "storages": ["disk", "memory"], "pairs": [["test", "passive"]], "full_bits_per_second": 9_000_000, "lead_ns": 1,
     });
-    let pauses = serde_json::json!({"normal": {"mean_ns": 100_000_000, "deviation_ns": 25_000_000}});
+    let pauses =
+        serde_json::json!({"normal": {"mean_ns": 100_000_000, "deviation_ns": 25_000_000}});
     let lan = serde_json::json!({
         "version": 2, "tasks": ["wp-save-document", "fm-sort"], "levels": [0, 1], "service_ns": 2_000_000, "lead_ns": 1,
         "work": {"transactions": {
@@ -205,7 +243,8 @@ pub fn studies() -> Vec<StudySeed> {
         "offered_bits_per_second": 1_000_000,
     });
     let program = |name: &str, part: &str| {
-        let order = serde_json::json!({"command": ["true"], "room_bytes": 4096, "deadline_ns": 1_000_000});
+        let order =
+            serde_json::json!({"command": ["true"], "room_bytes": 4096, "deadline_ns": 1_000_000});
         serde_json::json!({"name": name, "host": "test", "part": part, "order": order})
     };
     let stream = serde_json::json!({
@@ -230,8 +269,12 @@ pub fn studies() -> Vec<StudySeed> {
         serde_json::json!({"levels": [1], "name": "load=cpu"}),
         serde_json::json!({"phase": "up"}),
     ];
-    let plans = [("app", app), ("copy", copy), ("lan", lan), ("run", run), ("speed", speed)].into_iter().zip(cells);
-    plans.map(|((suite, rest), cell)| StudySeed { suite, plan: merged(&frame, &rest), cell }).collect()
+    let plans = [("app", app), ("copy", copy), ("lan", lan), ("run", run), ("speed", speed)]
+        .into_iter()
+        .zip(cells);
+    plans
+        .map(|((suite, rest), cell)| StudySeed { suite, plan: merged(&frame, &rest), cell })
+        .collect()
 }
 
 /// A record of a study's cell, whose workers say what those of `btu speed` do.
@@ -260,7 +303,12 @@ fn record(cell: &serde_json::Value) -> String {
     let placed = |outcome| PlacedReport {
         station: HostRole::Test.into(),
         activity: "of a seed".into(),
-        result: Ok(Report { started: Time::ZERO, finished: Time::ZERO, cpu: CpuTime::default(), outcome }),
+        result: Ok(Report {
+            started: Time::ZERO,
+            finished: Time::ZERO,
+            cpu: CpuTime::default(),
+            outcome,
+        }),
     };
     let reports = outcomes.into_iter().map(placed).collect();
     let seen = Observation { reports, ..Observation::default() };
@@ -269,7 +317,8 @@ fn record(cell: &serde_json::Value) -> String {
 }
 
 fn merged(frame: &serde_json::Value, rest: &serde_json::Value) -> serde_json::Value {
-    let (mut all, rest) = (frame.as_object().cloned().expect("an object"), rest.as_object().cloned());
+    let (mut all, rest) =
+        (frame.as_object().cloned().expect("an object"), rest.as_object().cloned());
     all.extend(rest.expect("an object"));
     all.into()
 }
@@ -277,7 +326,10 @@ fn merged(frame: &serde_json::Value, rest: &serde_json::Value) -> serde_json::Va
 /// Runs as the lines of an archive: one of each suite.
 fn lines_of_runs() -> Vec<Vec<u8>> {
     let signatures = [lines_of_a_pipe(), lines_of_a_set(), lines_of_hint(), lines_of_a_roll_call()];
-    std::iter::once(lines_of_a_rating()).chain(studies().iter().map(lines_of_a_study)).chain(signatures).collect()
+    std::iter::once(lines_of_a_rating())
+        .chain(studies().iter().map(lines_of_a_study))
+        .chain(signatures)
+        .collect()
 }
 
 /// A run of a study with one cell.
@@ -298,7 +350,13 @@ fn lines_of_a_pipe() -> Vec<u8> {
 
 fn lines_of_a_set() -> Vec<u8> {
     let facts = facts(&pipe(), &point());
-    let cell = |series| NewCell::of((series, 0), &facts, text(&SetPoint { series: series as usize, point: point() }));
+    let cell = |series| {
+        NewCell::of(
+            (series, 0),
+            &facts,
+            text(&SetPoint { series: series as usize, point: point() }),
+        )
+    };
     lines_of(Purpose::Load.suite(), &value(&set()), &set().hash(), &[cell(0), cell(1)])
 }
 
@@ -314,8 +372,9 @@ fn lines_of_hint() -> Vec<u8> {
     ];
     let facts: Vec<_> = records.iter().map(|record| hint::facts(&run, record)).collect();
     let cells = (0..).zip(&facts).zip(&records);
-    let cells: Vec<_> =
-        cells.map(|((position, facts), record)| NewCell::of((0, position), facts, text(record))).collect();
+    let cells: Vec<_> = cells
+        .map(|((position, facts), record)| NewCell::of((0, position), facts, text(record)))
+        .collect();
     lines_of(hint::SUITE, &value(&run), &run.hash(), &cells)
 }
 
@@ -327,7 +386,12 @@ fn lines_of_a_roll_call() -> Vec<u8> {
         activities: vec!["null".into()],
         features: vec!["netem".into()],
         busy: None,
-        clock: Some(HostClock { offset_ns: 5, round_trip_ns: 100, at_ns: 7, wall_offset_ns: 2_000_000_000 }),
+        clock: Some(HostClock {
+            offset_ns: 5,
+            round_trip_ns: 100,
+            at_ns: 7,
+            wall_offset_ns: 2_000_000_000,
+        }),
         started_after_ns: Some(1000),
         environment: value(&collect()),
         findings: serde_json::Value::Null,
@@ -355,7 +419,12 @@ fn lines_of_a_roll_call() -> Vec<u8> {
 }
 
 /// A complete run with these cells.
-fn lines_of(suite: &str, plan: &serde_json::Value, plan_hash: &str, cells: &[NewCell<'_>]) -> Vec<u8> {
+fn lines_of(
+    suite: &str,
+    plan: &serde_json::Value,
+    plan_hash: &str,
+    cells: &[NewCell<'_>],
+) -> Vec<u8> {
     let directory = tempfile::tempdir().expect("a directory");
     let mut store = Store::open(directory.path().join("runs.sqlite")).expect("a store");
     let now = "2026-01-01T00:00:00Z";
@@ -413,7 +482,12 @@ fn cell(row: Row, position: u32) -> CellRecord {
         block: 0,
         position,
         faults: Vec::new(),
-        network: Some(NetworkResult { bytes, duration: Span::from_seconds(1), goodput_bits_per_second, loss: 0.0 }),
+        network: Some(NetworkResult {
+            bytes,
+            duration: Span::from_seconds(1),
+            goodput_bits_per_second,
+            loss: 0.0,
+        }),
         host: None,
         reports: Vec::new(),
         stations: Vec::new(),
@@ -470,18 +544,20 @@ fn archives() -> Vec<Vec<u8>> {
 
 /// The head of a pcapng file, a port, and a frame that came in.
 fn capture() -> Vec<u8> {
-    let words = |words: &[u32]| words.iter().flat_map(|word| word.to_le_bytes()).collect::<Vec<u8>>();
+    let words =
+        |words: &[u32]| words.iter().flat_map(|word| word.to_le_bytes()).collect::<Vec<u8>>();
     let block = |kind: u32, content: Vec<u8>| {
         let length = content.len() as u32 + 12;
         [words(&[kind, length]), content, words(&[length])].concat()
     };
     let head = block(0x0a0d_0d0a, words(&[0x1a2b_3c4d, 1, u32::MAX, u32::MAX]));
     // Ethernet; options: name (2), description (3), stamps in ns (9).
-    let options =
-        [(2_u32, b"port"), (3, b"link")].map(|(code, text)| [words(&[code | 4 << 16]), text.to_vec()].concat());
+    let options = [(2_u32, b"port"), (3, b"link")]
+        .map(|(code, text)| [words(&[code | 4 << 16]), text.to_vec()].concat());
     let port = block(1, [words(&[1, 0]), options.concat(), words(&[9 | 1 << 16, 9, 0])].concat());
     let frame = vec![0xff; 16];
-    let packet = block(6, [words(&[0, 0, 1000, 16, 16]), frame, words(&[2 | 4 << 16, 1, 0])].concat());
+    let packet =
+        block(6, [words(&[0, 0, 1000, 16, 16]), frame, words(&[2 | 4 << 16, 1, 0])].concat());
     [head, port, packet].concat()
 }
 
@@ -497,10 +573,14 @@ fn value(value: &impl serde::Serialize) -> serde_json::Value {
     serde_json::to_value(value).expect("it has a JSON form")
 }
 
-/// The requests of the program's own pictures: as one end of `btu app` sends them, one by one and in batches.
+/// The requests of the program's own pictures: as one end of `btu app` sends them, one by one and
+/// in batches.
 fn app_requests() -> Vec<Vec<u8>> {
     let of = |requests: Vec<Request>| requests.iter().flat_map(Request::encode).collect();
-    Workload::ALL.into_iter().flat_map(|workload| [true, false].map(|shown| of(workload.requests(shown)))).collect()
+    Workload::ALL
+        .into_iter()
+        .flat_map(|workload| [true, false].map(|shown| of(workload.requests(shown))))
+        .collect()
 }
 
 fn identity() -> String {
@@ -509,13 +589,19 @@ fn identity() -> String {
 
 fn certificates() -> Vec<Vec<u8>> {
     let sections = pem::parse_many(identity()).expect("PEM");
-    sections.into_iter().filter(|section| section.tag() == "CERTIFICATE").map(pem::Pem::into_contents).collect()
+    sections
+        .into_iter()
+        .filter(|section| section.tag() == "CERTIFICATE")
+        .map(pem::Pem::into_contents)
+        .collect()
 }
 
 fn revocations() -> Vec<Vec<u8>> {
     let directory = tempfile::tempdir().expect("a directory");
     let mut authority = Authority::create(directory.path()).expect("an authority");
-    authority.issue("alpha", Role::Agent, 1, &directory.path().join("alpha.pem")).expect("an identity");
+    authority
+        .issue("alpha", Role::Agent, 1, &directory.path().join("alpha.pem"))
+        .expect("an identity");
     authority.revoke(&Choice { name: "alpha".into(), role: None, serial: None }).expect("a list");
     let text = std::fs::read(authority.list_path()).expect("the list");
     let der = pem::parse(&text).expect("PEM").into_contents();
@@ -535,9 +621,15 @@ fn orders() -> Vec<Order> {
         .to_vec()
 }
 
-/// What both ends of a stream tell by turns, the second time as late as can be said, and that one has ended.
+/// What both ends of a stream tell by turns, the second time as late as can be said, and that one
+/// has ended.
 fn samples() -> Vec<u8> {
-    let sample = |at, bytes| Sample { at, bytes: Bytes::new(bytes), missing: Some(2), tcp: Some(TcpInfo::default()) };
+    let sample = |at, bytes| Sample {
+        at,
+        bytes: Bytes::new(bytes),
+        missing: Some(2),
+        tcp: Some(TcpInfo::default()),
+    };
     let told = |at, bytes| Word::Sample(Box::new(sample(at, bytes)));
     let (second, last) = (Span::from_seconds(1), Span::from_nanoseconds(u64::MAX));
     let failed = Word::Failed { message: "sending: broken pipe".into() };
@@ -552,8 +644,15 @@ fn requests() -> Vec<Vec<u8>> {
         order_json: String::from_utf8(json(order)).expect("UTF-8"),
         session: vec![7; 16],
     };
-    let reserve =
-        ReserveRequest { run: "r1".into(), controller: "desk".into(), expected_ms: 1000, session: vec![7; 16] };
-    let prepared = orders().iter().map(|order| [vec![1], prepare(order).encode_to_vec()].concat()).collect::<Vec<_>>();
+    let reserve = ReserveRequest {
+        run: "r1".into(),
+        controller: "desk".into(),
+        expected_ms: 1000,
+        session: vec![7; 16],
+    };
+    let prepared = orders()
+        .iter()
+        .map(|order| [vec![1], prepare(order).encode_to_vec()].concat())
+        .collect::<Vec<_>>();
     [prepared, vec![[vec![6], reserve.encode_to_vec()].concat()]].concat()
 }

@@ -49,7 +49,8 @@ pub const TARGETS: [(&str, Decoder); 37] = [
     ("word", btu_control::fuzz::word),
 ];
 
-/// What an application sends to a display, until something is refused. A picture that is drawn anew may take a second, so few are.
+/// What an application sends to a display, until something is refused. A picture that is drawn anew
+/// may take a second, so few are.
 fn app_requests(octets: &[u8]) {
     let (mut display, mut drawings) = (Display::default(), 0);
     let mut rest = octets;

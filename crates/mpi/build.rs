@@ -1,5 +1,5 @@
-//! Compiles the C part by the MPI library's own compiler wrapper, and links that library. Nothing is done, and nothing
-//! needed, without the feature `system`.
+//! Compiles the C part by the MPI library's own compiler wrapper, and links that library. Nothing
+//! is done, and nothing needed, without the feature `system`.
 
 fn main() {
     println!("cargo::rerun-if-changed=src/shim.c");
@@ -12,13 +12,17 @@ fn main() {
 mod system {
     use std::process::Command;
 
-    /// Wrappers by the names that Debian gives them, MPICH's first: it joins processes that no mpirun has started.
+    /// Wrappers by the names that Debian gives them, MPICH's first: it joins processes that no
+    /// mpirun has started.
     const WRAPPERS: [&str; 2] = ["mpicc.mpich", "mpicc"];
 
     pub(crate) fn build() {
         let named = std::env::var("MPICC").ok();
-        let wrappers: Vec<&str> = named.as_deref().map_or_else(|| WRAPPERS.to_vec(), |wrapper| vec![wrapper]);
-        let Some((wrapper, flags)) = wrappers.iter().find_map(|wrapper| Some((*wrapper, flags(wrapper)?))) else {
+        let wrappers: Vec<&str> =
+            named.as_deref().map_or_else(|| WRAPPERS.to_vec(), |wrapper| vec![wrapper]);
+        let Some((wrapper, flags)) =
+            wrappers.iter().find_map(|wrapper| Some((*wrapper, flags(wrapper)?)))
+        else {
             let tried = wrappers.join(", ");
             println!(
                 "cargo::error=MPI's compiler wrapper was not found ({tried}): install an MPI library (Debian: \
@@ -26,7 +30,11 @@ mod system {
             );
             return;
         };
-        cc::Build::new().compiler(wrapper).file("src/shim.c").warnings(true).compile("btu_mpi_shim");
+        cc::Build::new()
+            .compiler(wrapper)
+            .file("src/shim.c")
+            .warnings(true)
+            .compile("btu_mpi_shim");
         for flag in flags.split_whitespace() {
             if let Some(directory) = flag.strip_prefix("-L") {
                 println!("cargo::rustc-link-search=native={directory}");
@@ -38,7 +46,11 @@ mod system {
 
     /// The command that the wrapper stands for; MPICH's and Open MPI's both tell it.
     fn flags(wrapper: &str) -> Option<String> {
-        let told = Command::new(wrapper).arg("-show").output().ok().filter(|told| told.status.success())?;
+        let told = Command::new(wrapper)
+            .arg("-show")
+            .output()
+            .ok()
+            .filter(|told| told.status.success())?;
         String::from_utf8(told.stdout).ok()
     }
 }

@@ -8,8 +8,9 @@ use clap::{Parser, Subcommand};
 use crate::case::Case;
 use crate::simulator::Simulator;
 
-/// Measures btu's traffic side by side with iperf3, nuttcp and sockperf on one veth pair, btu's signatures side by side
-/// with `NetPIPE`'s (`--case pipe`), and btu's wire side by side with the kernel's bridge (`--case wire`).
+/// Measures btu's traffic side by side with iperf3, nuttcp and sockperf on one veth pair, btu's
+/// signatures side by side with `NetPIPE`'s (`--case pipe`), and btu's wire side by side with the
+/// kernel's bridge (`--case wire`).
 #[derive(Debug, Parser)]
 #[command(version)]
 #[expect(clippy::struct_excessive_bools, reason = "independent switches of a command line")]
@@ -29,11 +30,13 @@ pub(crate) struct Args {
     /// Keep the processors from sleeping, through `/dev/cpu_dma_latency` (root)
     #[arg(long)]
     pub(crate) awake: bool,
-    /// Hold the two ends of every tool on processors, so that the scheduler does not place them anew for each connection
+    /// Hold the two ends of every tool on processors, so that the scheduler does not place them
+    /// anew for each connection
     #[arg(long, value_name = "apart|together|NEAR,FAR")]
     pub(crate) pin: Option<Pin>,
-    /// Congestion control for all tools alike. One that paces (BBR) makes small messages a matter of its timers and
-    /// not of the tools, so the default is one that does not and that every kernel has
+    /// Congestion control for all tools alike. One that paces (BBR) makes small messages a matter
+    /// of its timers and not of the tools, so the default is one that does not and that every
+    /// kernel has
     #[arg(long, default_value = "reno")]
     pub(crate) congestion_control: Option<String>,
     /// Do not wait for a quiet machine; how busy others kept it is in the result
@@ -45,8 +48,8 @@ pub(crate) struct Args {
     /// Exit with 1 when a stated bound is missed
     #[arg(long)]
     pub(crate) check: bool,
-    /// The `btu` whose workers are measured; the one beside this program when absent, and this program itself
-    /// (same traffic, same protocol) when there is none
+    /// The `btu` whose workers are measured; the one beside this program when absent, and this
+    /// program itself (same traffic, same protocol) when there is none
     #[arg(long)]
     pub(crate) btu: Option<PathBuf>,
     /// Where the result is written

@@ -118,8 +118,8 @@ pub(crate) enum Bound {
 }
 
 impl Case {
-    /// The cases of a list, each once: [`Self::Wire`] stands for all that are about the wire, [`Self::Pipe`] for all that are
-    /// about signatures.
+    /// The cases of a list, each once: [`Self::Wire`] stands for all that are about the wire,
+    /// [`Self::Pipe`] for all that are about signatures.
     pub(crate) fn expanded(cases: &[Self]) -> Vec<Self> {
         let mut expanded = Vec::new();
         for &case in cases {
@@ -147,7 +147,8 @@ impl Case {
         Self::Wire1000,
     ];
 
-    const PIPE: [Self; 5] = [Self::PipeLatency, Self::PipeVeth, Self::PipeEthernet, Self::PipeAtm, Self::PipeFddi];
+    const PIPE: [Self; 5] =
+        [Self::PipeLatency, Self::PipeVeth, Self::PipeEthernet, Self::PipeAtm, Self::PipeFddi];
 
     /// Every tool of the case; btu is the first.
     pub(crate) fn tools(self) -> &'static [Tool] {
@@ -174,15 +175,18 @@ impl Case {
                 (Measure::MegabitsPerSecond, Some(Bound::AtLeast(1.0))),
                 (Measure::CpuSecondsPerGigabyte, Some(Bound::AtMost(1.0))),
             ],
-            Self::Small => {
-                &[(Measure::MessagesPerSecond, Some(Bound::AtLeast(1.2))), (Measure::CpuSecondsPerGigabyte, None)]
-            }
-            Self::TcpRequest | Self::UdpRequest => {
-                &[(Measure::P50Microseconds, Some(Bound::AtMost(1.0))), (Measure::P99Microseconds, None)]
-            }
-            Self::WireFrames => {
-                &[(Measure::FrameMegabitsPerSecond, Some(Bound::Reaches(2000.0))), (Measure::FramesPerSecond, None)]
-            }
+            Self::Small => &[
+                (Measure::MessagesPerSecond, Some(Bound::AtLeast(1.2))),
+                (Measure::CpuSecondsPerGigabyte, None),
+            ],
+            Self::TcpRequest | Self::UdpRequest => &[
+                (Measure::P50Microseconds, Some(Bound::AtMost(1.0))),
+                (Measure::P99Microseconds, None),
+            ],
+            Self::WireFrames => &[
+                (Measure::FrameMegabitsPerSecond, Some(Bound::Reaches(2000.0))),
+                (Measure::FramesPerSecond, None),
+            ],
             Self::WireTcp => &[(Measure::MegabitsPerSecond, None)],
             Self::WireSuperframes => &[(Measure::MegabitsPerSecond, Some(Bound::Reaches(8000.0)))],
             Self::Wire100 => &[
@@ -276,7 +280,10 @@ impl Measure {
 
     /// Whether what one adds to the other says more than their ratio.
     pub(crate) fn is_added(self) -> bool {
-        matches!(self, Self::DelayP50Microseconds | Self::DelayP99Microseconds | Self::DelayP999Microseconds)
+        matches!(
+            self,
+            Self::DelayP50Microseconds | Self::DelayP99Microseconds | Self::DelayP999Microseconds
+        )
     }
 }
 
@@ -306,6 +313,9 @@ mod tests {
         assert_eq!((expanded[0], expanded[7]), (Case::Wire100, Case::Bulk));
         assert!(expanded[..7].iter().all(|case| case.tools() == [Tool::Wire, Tool::Bridge]));
         let expanded = Case::expanded(&[Case::Pipe]);
-        assert!(expanded.len() == 5 && expanded.iter().all(|case| case.tools()[..2] == [Tool::Btu, Tool::Nptcp]));
+        assert!(
+            expanded.len() == 5
+                && expanded.iter().all(|case| case.tools()[..2] == [Tool::Btu, Tool::Nptcp])
+        );
     }
 }

@@ -30,8 +30,8 @@ pub(crate) enum Verdict {
 impl Spread {
     /// The spread of `values`; `None` when there are none or one is not a number.
     ///
-    /// Median interval by ranks: floor((n - 1.96 sqrt n) / 2) and ceil(1 + (n + 1.96 sqrt n) / 2), counted from 1 and
-    /// kept within the sample (Hoefler and Belli, SC'15, rule 5; Le Boudec).
+    /// Median interval by ranks: floor((n - 1.96 sqrt n) / 2) and ceil(1 + (n + 1.96 sqrt n) / 2),
+    /// counted from 1 and kept within the sample (Hoefler and Belli, SC'15, rule 5; Le Boudec).
     pub(crate) fn of(values: &[f64]) -> Option<Self> {
         let mut sorted = values.to_vec();
         sorted.sort_by(f64::total_cmp);
@@ -41,15 +41,24 @@ impl Spread {
         let low = (((n as f64 - reach) / 2.0).floor().max(1.0) as usize) - 1;
         let high = ((1.0 + f64::midpoint(n as f64, reach)).ceil() as usize).min(n) - 1;
         let median = f64::midpoint(sorted[(n - 1) / 2], sorted[n / 2]);
-        (min.is_finite() && max.is_finite()).then_some(Self { median, interval: (sorted[low], sorted[high]), min, max })
+        (min.is_finite() && max.is_finite()).then_some(Self {
+            median,
+            interval: (sorted[low], sorted[high]),
+            min,
+            max,
+        })
     }
 
     /// Judges a ratio, a number or a difference by its bound.
     pub(crate) fn verdict(&self, bound: Bound) -> Verdict {
         let (worst, middle, best, limit) = match bound {
             Bound::Alike => return self.likeness(),
-            Bound::AtLeast(limit) | Bound::Reaches(limit) => (self.interval.0, self.median, self.interval.1, limit),
-            Bound::AtMost(limit) | Bound::Adds(limit) => (-self.interval.1, -self.median, -self.interval.0, -limit),
+            Bound::AtLeast(limit) | Bound::Reaches(limit) => {
+                (self.interval.0, self.median, self.interval.1, limit)
+            }
+            Bound::AtMost(limit) | Bound::Adds(limit) => {
+                (-self.interval.1, -self.median, -self.interval.0, -limit)
+            }
         };
         match limit {
             _ if worst >= limit => Verdict::Shown,
@@ -108,7 +117,10 @@ mod tests {
         assert_eq!(spread.verdict(Bound::Adds(0.85)), Verdict::Missed);
         assert_eq!(spread.verdict(Bound::Alike), Verdict::Shown);
         assert_eq!(Spread { interval: (1.05, 1.3), ..spread }.verdict(Bound::Alike), Verdict::Kept);
-        assert_eq!(Spread { interval: (1.05, 1.3), min: 1.01, ..spread }.verdict(Bound::Alike), Verdict::Missed);
+        assert_eq!(
+            Spread { interval: (1.05, 1.3), min: 1.01, ..spread }.verdict(Bound::Alike),
+            Verdict::Missed
+        );
     }
 
     #[test]

@@ -12,14 +12,16 @@ use nix::unistd::Uid;
 
 use crate::pinning;
 
-/// The near end, where clients and senders are; 198.18.0.0/15 is reserved for benchmarks (RFC 2544).
+/// The near end, where clients and senders are; 198.18.0.0/15 is reserved for benchmarks (RFC
+/// 2544).
 pub(crate) const NEAR: &str = "198.18.0.1";
 /// The far end, where servers and receivers are.
 pub(crate) const FAR: &str = "198.18.0.2";
 
 const CONGESTION_CONTROL: &str = "net.ipv4.tcp_congestion_control";
 
-/// The far namespace, held by a process that lives as long as this value. The near one is this process's own.
+/// The far namespace, held by a process that lives as long as this value. The near one is this
+/// process's own.
 pub(crate) struct Lab {
     holder: Child,
     /// While it is open at 0, the processors do not go to sleep (linux, `pm_qos_interface`).
@@ -84,7 +86,8 @@ impl Lab {
         self.awake.is_some()
     }
 
-    /// `unshare` needs a moment until its process is in the new namespace and has become the holder.
+    /// `unshare` needs a moment until its process is in the new namespace and has become the
+    /// holder.
     fn wait_for_far(&self) -> Result<()> {
         let near = std::fs::read_link("/proc/self/ns/net")?;
         within_five_seconds("the far namespace did not come up", || {
@@ -98,7 +101,10 @@ impl Lab {
     fn wait_for_path(&self) -> Result<()> {
         let far = self.far();
         within_five_seconds("the veth pair did not come up", || {
-            let state = pinning::run(pinning::command(Some(far), "ip").args(["-brief", "link", "show", "far"])).ok()?;
+            let state = pinning::run(
+                pinning::command(Some(far), "ip").args(["-brief", "link", "show", "far"]),
+            )
+            .ok()?;
             state.contains(" UP ").then_some(())
         })
     }
@@ -106,7 +112,8 @@ impl Lab {
 
 impl Drop for Lab {
     fn drop(&mut self) {
-        // The holder reads from a pipe: closing it ends the holder, and with it the namespace and the veth pair.
+        // The holder reads from a pipe: closing it ends the holder, and with it the namespace and
+        // the veth pair.
         drop(self.holder.stdin.take());
         if let Err(error) = self.holder.wait() {
             eprintln!("btu-bench: wait for the far namespace's process: {error}");
@@ -114,7 +121,10 @@ impl Drop for Lab {
     }
 }
 
-pub(crate) fn within_five_seconds<T>(failure: &str, mut attempt: impl FnMut() -> Option<T>) -> Result<T> {
+pub(crate) fn within_five_seconds<T>(
+    failure: &str,
+    mut attempt: impl FnMut() -> Option<T>,
+) -> Result<T> {
     let began = Instant::now();
     while began.elapsed() < Duration::from_secs(5) {
         if let Some(done) = attempt() {

@@ -15,8 +15,8 @@ pub(crate) struct Turn {
     pub(crate) range: (u64, u64),
 }
 
-/// What is measured in one block, in order; the tools of a case, and of each part of a signature, stay together, so that what
-/// changes slowly on the machine meets all of them.
+/// What is measured in one block, in order; the tools of a case, and of each part of a signature,
+/// stay together, so that what changes slowly on the machine meets all of them.
 pub(crate) fn block(cases: &[Case], random: &mut Pcg64) -> Vec<Turn> {
     let mut cases = cases.to_vec();
     cases.shuffle(random);
@@ -56,7 +56,8 @@ mod tests {
     #[test]
     fn on_the_veth_pair_tools_take_turns_size_by_size() {
         for block in blocks(&[Case::PipeVeth, Case::PipeAtm], 5) {
-            let (veth, atm): (Vec<Turn>, Vec<Turn>) = block.into_iter().partition(|turn| turn.case == Case::PipeVeth);
+            let (veth, atm): (Vec<Turn>, Vec<Turn>) =
+                block.into_iter().partition(|turn| turn.case == Case::PipeVeth);
             assert_eq!((veth.len(), atm.len()), (2 * 46, 2));
             for pair in veth.chunks(2) {
                 assert!(pair[0].range == pair[1].range && pair[0].range.0 == pair[0].range.1);

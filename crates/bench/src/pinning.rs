@@ -21,7 +21,8 @@ pub(crate) struct End {
     pub(crate) processor: Option<u32>,
 }
 
-/// A command in the network namespace of process `namespace` or in this process's own, on any processor.
+/// A command in the network namespace of process `namespace` or in this process's own, on any
+/// processor.
 pub(crate) fn command(namespace: Option<u32>, program: &str) -> Command {
     command_at(End { namespace, processor: None }, program)
 }
@@ -49,14 +50,19 @@ pub(crate) fn run(command: &mut Command) -> Result<String> {
 
 /// What a command that has ended wrote; an error with its complaints when it failed.
 pub(crate) fn said(command: &Command, output: &Output) -> Result<String> {
-    let (out, complaints) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    let (out, complaints) =
+        (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     ensure!(output.status.success(), "{command:?} ended with {}: {out}{complaints}", output.status);
     Ok(out.into_owned())
 }
 
 /// Runs a command that is there or not; whether it succeeded.
 pub(crate) fn succeeds(command: &mut Command) -> bool {
-    command.stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok_and(|status| status.success())
+    command
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status()
+        .is_ok_and(|status| status.success())
 }
 
 /// CPU seconds, user and system, of all children that have been waited for, and of theirs.
@@ -70,8 +76,12 @@ pub(crate) fn children_cpu_seconds() -> Result<f64> {
 pub(crate) fn end(mut server: Child) -> Result<()> {
     kill(Pid::from_raw(server.id().try_into()?), Signal::SIGTERM).context("end a server")?;
     let status = server.wait().context("wait for a server")?;
-    // `timeout` passes the signal on and tells of it by 124, by the shell's 143, or by dying of it too.
-    if status.success() || matches!(status.code(), Some(124 | 143)) || status.signal() == Some(Signal::SIGTERM as i32) {
+    // `timeout` passes the signal on and tells of it by 124, by the shell's 143, or by dying of it
+    // too.
+    if status.success()
+        || matches!(status.code(), Some(124 | 143))
+        || status.signal() == Some(Signal::SIGTERM as i32)
+    {
         return Ok(());
     }
     bail!("a server ended with {status} before it was told to")

@@ -19,8 +19,8 @@ struct Ticks {
     all: u64,
 }
 
-/// Returns once the machine is quiet, after ten seconds in any case, or at once when `impatient`; with the share of its time
-/// that others took.
+/// Returns once the machine is quiet, after ten seconds in any case, or at once when `impatient`;
+/// with the share of its time that others took.
 pub(crate) fn wait(impatient: bool) -> Result<f64> {
     let mut busy = 1.0;
     for _ in 0..if impatient { 1 } else { TIMEOUT } {
@@ -39,7 +39,8 @@ fn ticks() -> Result<Ticks> {
     parse(&text).context("/proc/stat does not begin as proc(5) says")
 }
 
-/// The first line: `cpu user nice system idle iowait irq softirq steal guest guest_nice`; guests are in user already.
+/// The first line: `cpu user nice system idle iowait irq softirq steal guest guest_nice`; guests
+/// are in user already.
 fn parse(text: &str) -> Option<Ticks> {
     let fields = text.lines().next()?.strip_prefix("cpu ")?.split_whitespace().take(8);
     let fields: Vec<u64> = fields.map(str::parse).collect::<Result<_, _>>().ok()?;

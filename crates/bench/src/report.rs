@@ -41,8 +41,11 @@ impl Circumstances {
         processors: Option<Processors>,
         is_held_awake: bool,
     ) -> Result<Self> {
-        let idle_states =
-            if is_held_awake { "held off through /dev/cpu_dma_latency = 0" } else { "as the system has them" };
+        let idle_states = if is_held_awake {
+            "held off through /dev/cpu_dma_latency = 0"
+        } else {
+            "as the system has them"
+        };
         Ok(Self {
             seed,
             blocks: args.blocks,
@@ -61,23 +64,29 @@ impl Circumstances {
 
 /// What the cases run on.
 fn networks(cases: &[Case]) -> String {
-    let (wire, plain): (Vec<&Case>, Vec<&Case>) = cases.iter().partition(|case| case.tools().contains(&Tool::Wire));
+    let (wire, plain): (Vec<&Case>, Vec<&Case>) =
+        cases.iter().partition(|case| case.tools().contains(&Tool::Wire));
     let plain = (!plain.is_empty()).then_some("one veth pair, default offloads and MTU");
-    let wire = (!wire.is_empty()).then_some("for the wire's cases two veth pairs, offloads off unless said, MTU 1500");
+    let wire = (!wire.is_empty())
+        .then_some("for the wire's cases two veth pairs, offloads off unless said, MTU 1500");
     plain.into_iter().chain(wire).collect::<Vec<_>>().join("; ")
 }
 
 /// One of the kernel's settings, in this namespace where it has namespaces.
 fn setting(name: &str) -> Result<String> {
-    let text =
-        std::fs::read_to_string(format!("/proc/sys/{name}")).with_context(|| format!("read /proc/sys/{name}"))?;
+    let text = std::fs::read_to_string(format!("/proc/sys/{name}"))
+        .with_context(|| format!("read /proc/sys/{name}"))?;
     Ok(text.trim().to_owned())
 }
 
 impl fmt::Display for Circumstances {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "seed {}, {} blocks of {} s per tool", self.seed, self.blocks, self.seconds)?;
-        writeln!(f, "Linux {}, {} processors; pinning: {}", self.kernel, self.processors, self.pinning)?;
+        writeln!(
+            f,
+            "Linux {}, {} processors; pinning: {}",
+            self.kernel, self.processors, self.pinning
+        )?;
         writeln!(f, "idle states: {}; network: {}", self.idle_states, self.network)?;
         writeln!(f, "congestion control: {} for every tool", self.congestion_control)?;
         if self.tools.is_empty() {
@@ -93,7 +102,8 @@ pub(crate) struct Comparison {
     case: Case,
     measure: Measure,
     against: Tool,
-    /// Whether this tool is the best of the others in the case's first measure: bounds are compared with it.
+    /// Whether this tool is the best of the others in the case's first measure: bounds are compared
+    /// with it.
     is_best: bool,
     /// btu over the other, block by block.
     ratio: Option<Spread>,
@@ -132,7 +142,8 @@ impl Comparison {
 fn best_of_others(case: Case, samples: &[Sample]) -> Option<Tool> {
     let (measure, _) = *case.measures().first()?;
     let rank = |tool: &Tool| {
-        let median = Spread::of(&values(case, *tool, measure, samples)).map_or(f64::NAN, |spread| spread.median);
+        let median = Spread::of(&values(case, *tool, measure, samples))
+            .map_or(f64::NAN, |spread| spread.median);
         if measure.more_is_better() { median } else { -median }
     };
     case.tools()[1..].iter().copied().max_by(|a, b| rank(a).total_cmp(&rank(b)))
@@ -167,7 +178,9 @@ pub(crate) fn table(cases: &[Case], samples: &[Sample], comparisons: &[Compariso
                     writeln!(text, "  {:<9} {}", tool.name(), absolute(&spread, measure)).ok();
                 }
             }
-            let own = comparisons.iter().filter(|comparison| comparison.case == case && comparison.measure == measure);
+            let own = comparisons
+                .iter()
+                .filter(|comparison| comparison.case == case && comparison.measure == measure);
             own.for_each(|comparison| writeln!(text, "  {}", line(comparison)).unwrap_or_default());
         }
     }
@@ -183,18 +196,28 @@ fn absolute(spread: &Spread, measure: Measure) -> String {
 fn line(comparison: &Comparison) -> String {
     let first = comparison.case.tools()[0].name();
     if let Some(Spread { median, interval: (low, high), min, max }) = comparison.added {
-        let (name, words) = (format!("{first}-{}", comparison.against.name()), bound_words(comparison));
-        return format!("{name:<13} {median:+.1} us [{low:+.1}, {high:+.1}] (min {min:+.1}, max {max:+.1}){words}");
+        let (name, words) =
+            (format!("{first}-{}", comparison.against.name()), bound_words(comparison));
+        return format!(
+            "{name:<13} {median:+.1} us [{low:+.1}, {high:+.1}] (min {min:+.1}, max {max:+.1}){words}"
+        );
     }
     let name = format!("{first}/{}", comparison.against.name());
-    let Some(ratio) = comparison.ratio else { return format!("{name:<13} no ratio: a number is missing") };
+    let Some(ratio) = comparison.ratio else {
+        return format!("{name:<13} no ratio: a number is missing");
+    };
     let bound = bound_words(comparison);
     let (low, high) = ratio.interval;
-    format!("{name:<13} {:.3} [{low:.3}, {high:.3}] (min {:.3}, max {:.3}){bound}", ratio.median, ratio.min, ratio.max)
+    format!(
+        "{name:<13} {:.3} [{low:.3}, {high:.3}] (min {:.3}, max {:.3}){bound}",
+        ratio.median, ratio.min, ratio.max
+    )
 }
 
 fn bound_words(comparison: &Comparison) -> String {
-    let (Some(bound), Some(verdict)) = (comparison.bound, comparison.verdict) else { return String::new() };
+    let (Some(bound), Some(verdict)) = (comparison.bound, comparison.verdict) else {
+        return String::new();
+    };
     let (own, unit) = (comparison.case.tools()[0].name(), comparison.measure.unit());
     let bound = match bound {
         Bound::AtLeast(limit) => format!("at least {limit:.2}"),

@@ -28,7 +28,8 @@ pub(crate) struct Sample {
     pub(crate) position: usize,
     pub(crate) case: Case,
     pub(crate) tool: Tool,
-    /// Share of the machine's time that others took just before; the largest, if there are several parts.
+    /// Share of the machine's time that others took just before; the largest, if there are several
+    /// parts.
     pub(crate) busy_before: f64,
     pub(crate) outcome: Outcome,
 }
@@ -45,14 +46,26 @@ pub(crate) fn inside(args: &Args) -> Result<ExitCode> {
     let worker = WorkerCommand::find(args.btu.as_deref())?;
     let seed = args.seed.unwrap_or_else(|| RandomState::new().hash_one(0));
     let processors = processors(args.pin)?;
-    let pins_wire = processors.is_some() && cases.iter().any(|case| case.tools().contains(&Tool::Wire));
-    anyhow::ensure!(!pins_wire, "--pin is not for the cases about the wire, which has more than two ends");
+    let pins_wire =
+        processors.is_some() && cases.iter().any(|case| case.tools().contains(&Tool::Wire));
+    anyhow::ensure!(
+        !pins_wire,
+        "--pin is not for the cases about the wire, which has more than two ends"
+    );
     let lab = Lab::raise(args.awake, args.congestion_control.as_deref())?;
-    let is_about_wire =
-        cases.iter().any(|case| case.tools().contains(&Tool::Wire) || signature::drawing(*case).is_some());
+    let is_about_wire = cases
+        .iter()
+        .any(|case| case.tools().contains(&Tool::Wire) || signature::drawing(*case).is_some());
     let middle = is_about_wire.then(wire::Middle::raise).transpose()?;
-    let circumstances =
-        Circumstances::read(args, &cases, seed, versions, worker.describe(), processors, lab.is_held_awake())?;
+    let circumstances = Circumstances::read(
+        args,
+        &cases,
+        seed,
+        versions,
+        worker.describe(),
+        processors,
+        lab.is_held_awake(),
+    )?;
     if !args.json {
         print!("{circumstances}");
     }
@@ -70,11 +83,17 @@ pub(crate) fn inside(args: &Args) -> Result<ExitCode> {
     let samples = measure(&bench, &cases, args.blocks)?;
     let repetitions = bench.repetitions;
     drop((lab, middle));
-    let comparisons: Vec<_> = cases.iter().flat_map(|&case| Comparison::all_of(case, &samples)).collect();
+    let comparisons: Vec<_> =
+        cases.iter().flat_map(|&case| Comparison::all_of(case, &samples)).collect();
     if !args.json {
-        println!("{}\n{}", report::company(&samples), report::table(&cases, &samples, &comparisons));
+        println!(
+            "{}\n{}",
+            report::company(&samples),
+            report::table(&cases, &samples, &comparisons)
+        );
     }
-    let path = report::write(&args.directory, &circumstances, &repetitions, &samples, &comparisons)?;
+    let path =
+        report::write(&args.directory, &circumstances, &repetitions, &samples, &comparisons)?;
     if args.json {
         print!("{}", std::fs::read_to_string(&path).context("read the result back")?);
     } else {
@@ -87,15 +106,20 @@ pub(crate) fn inside(args: &Args) -> Result<ExitCode> {
 /// The processors of the near and the far end, where they are held on some.
 fn processors(pin: Option<Pin>) -> Result<Option<Processors>> {
     let allowed = btu_traffic::allowed_processors().context("ask which processors may be used")?;
-    let each: Vec<_> = allowed.into_iter().filter_map(|processor| ProcessorList::of([processor])).collect();
+    let each: Vec<_> =
+        allowed.into_iter().filter_map(|processor| ProcessorList::of([processor])).collect();
     Ok(pin.map(|pin| pin.processors(&each)).transpose()?.flatten())
 }
 
 /// Before anything counts: how often each size is repeated, by every tool alike.
 fn repetitions(bench: &Bench<'_>, cases: &[Case]) -> Result<BTreeMap<Case, Repetitions>> {
     let by_size = cases.iter().filter(|case| signature::is_by_size(**case));
-    let pilot =
-        |case: &Case| Ok((*case, bench.pilot(*case).with_context(|| format!("a first look at {}", case.title()))?));
+    let pilot = |case: &Case| {
+        Ok((
+            *case,
+            bench.pilot(*case).with_context(|| format!("a first look at {}", case.title()))?,
+        ))
+    };
     by_size.map(pilot).collect()
 }
 
@@ -121,8 +145,9 @@ fn measure(bench: &Bench<'_>, cases: &[Case], blocks: u32) -> Result<Vec<Sample>
 
 /// A later part of what a tool measures in a block is joined to the first.
 fn keep(samples: &mut Vec<Sample>, sample: Sample) {
-    let same =
-        |earlier: &&mut Sample| (earlier.block, earlier.case, earlier.tool) == (sample.block, sample.case, sample.tool);
+    let same = |earlier: &&mut Sample| {
+        (earlier.block, earlier.case, earlier.tool) == (sample.block, sample.case, sample.tool)
+    };
     match samples.iter_mut().find(same) {
         Some(first) => {
             first.busy_before = first.busy_before.max(sample.busy_before);
@@ -140,11 +165,18 @@ mod tests {
     #[test]
     fn parts_of_a_signature_become_one_sample_of_their_block_and_tool() {
         let mut samples = Vec::new();
-        for (block, tool, bytes, busy_before) in
-            [(0, Tool::Btu, 1, 0.0), (0, Tool::Nptcp, 1, 0.0), (0, Tool::Btu, 2, 0.25), (1, Tool::Btu, 1, 0.0)]
-        {
-            let outcome = Outcome::Signature { times: vec![SizeTime { bytes, one_way_seconds: 1e-6 }] };
-            keep(&mut samples, Sample { block, position: 0, case: Case::PipeVeth, tool, busy_before, outcome });
+        for (block, tool, bytes, busy_before) in [
+            (0, Tool::Btu, 1, 0.0),
+            (0, Tool::Nptcp, 1, 0.0),
+            (0, Tool::Btu, 2, 0.25),
+            (1, Tool::Btu, 1, 0.0),
+        ] {
+            let outcome =
+                Outcome::Signature { times: vec![SizeTime { bytes, one_way_seconds: 1e-6 }] };
+            keep(
+                &mut samples,
+                Sample { block, position: 0, case: Case::PipeVeth, tool, busy_before, outcome },
+            );
         }
         let sizes = |sample: &Sample| match &sample.outcome {
             Outcome::Signature { times } => times.iter().map(|time| time.bytes).collect(),

@@ -1,4 +1,5 @@
-//! Signatures side by side: which sizes, on which networks, and the numbers that are compared with each other.
+//! Signatures side by side: which sizes, on which networks, and the numbers that are compared with
+//! each other.
 
 use std::collections::BTreeMap;
 
@@ -18,15 +19,16 @@ pub(crate) const TRIALS: u32 = 3;
 /// What a trial lasts where tools choose their repetitions (`NetPIPE` 3).
 const TRIAL: Span = Span::from_milliseconds(250);
 
-/// What one lasts where they are told them, about. Two processes differ more, by where their memory happens to lie, than
-/// trials of one do: many blocks tell more than long trials.
+/// What one lasts where they are told them, about. Two processes differ more, by where their memory
+/// happens to lie, than trials of one do: many blocks tell more than long trials.
 const SHORT_TRIAL: Span = Span::from_milliseconds(100);
 
 /// What a trial of latency lasts: sockperf's shortest run.
 const LATENCY_TRIAL: Span = Span::from_seconds(1);
 
-/// Repetitions of a trial by size, the same for every tool that can be told: the best of three short trials is better than that
-/// of three long ones, and left alone, `NPtcp` does a third of what btu does at 2 MiB.
+/// Repetitions of a trial by size, the same for every tool that can be told: the best of three
+/// short trials is better than that of three long ones, and left alone, `NPtcp` does a third of
+/// what btu does at 2 MiB.
 pub(crate) type Repetitions = BTreeMap<u64, u64>;
 
 const ETHERNET: &str = "name = \"bench\"\n[stations.near]\n[stations.far]\n\
@@ -39,7 +41,10 @@ const FDDI: &str = "name = \"bench\"\n[segments.ring]\nmedium = \"fddi\"\nlength
 
 /// Whether a case is about signatures.
 pub(crate) fn is_one(case: Case) -> bool {
-    matches!(case, Case::PipeLatency | Case::PipeVeth | Case::PipeEthernet | Case::PipeAtm | Case::PipeFddi)
+    matches!(
+        case,
+        Case::PipeLatency | Case::PipeVeth | Case::PipeEthernet | Case::PipeAtm | Case::PipeFddi
+    )
 }
 
 /// The emulated network of a case, if it has one.
@@ -69,11 +74,13 @@ fn sizes((least, most): (u64, u64)) -> Result<Sizes> {
 /// The same as numbers of bytes.
 fn each(case: Case) -> Vec<u64> {
     // A case without sizes would have nothing to compare, and its test fails.
-    sizes(range(case)).map_or_else(|_| Vec::new(), |sizes| sizes.list().into_iter().map(Bytes::count).collect())
+    sizes(range(case))
+        .map_or_else(|_| Vec::new(), |sizes| sizes.list().into_iter().map(Bytes::count).collect())
 }
 
-/// The parts in which a signature is measured, from one size to another. On the veth pair each size is one: what the
-/// machine does for others changes from one second to the next, and so the tools take turns size by size.
+/// The parts in which a signature is measured, from one size to another. On the veth pair each size
+/// is one: what the machine does for others changes from one second to the next, and so the tools
+/// take turns size by size.
 pub(crate) fn parts(case: Case) -> Vec<(u64, u64)> {
     if case == Case::PipeVeth {
         each(case).into_iter().map(|bytes| (bytes, bytes)).collect()
@@ -82,7 +89,8 @@ pub(crate) fn parts(case: Case) -> Vec<(u64, u64)> {
     }
 }
 
-/// Whether each size of a case is measured by itself, so that every tool can be told its repetitions.
+/// Whether each size of a case is measured by itself, so that every tool can be told its
+/// repetitions.
 pub(crate) fn is_by_size(case: Case) -> bool {
     parts(case).iter().all(|(least, most)| least == most)
 }
@@ -128,9 +136,15 @@ pub(crate) fn measures(case: Case) -> Vec<(Measure, Option<Bound>)> {
 pub(crate) fn measure(times: &[SizeTime], measure: Measure) -> f64 {
     let rate = |time: &SizeTime| time.bytes as f64 * 8.0 / time.one_way_seconds / 1e6;
     match measure {
-        Measure::OneWayMicroseconds => times.first().map_or(f64::NAN, |time| time.one_way_seconds * 1e6),
-        Measure::MegabitsAt(bytes) => times.iter().find(|time| time.bytes == bytes).map_or(f64::NAN, rate),
-        Measure::MegabitsMean => (times.iter().map(|time| rate(time).ln()).sum::<f64>() / times.len() as f64).exp(),
+        Measure::OneWayMicroseconds => {
+            times.first().map_or(f64::NAN, |time| time.one_way_seconds * 1e6)
+        }
+        Measure::MegabitsAt(bytes) => {
+            times.iter().find(|time| time.bytes == bytes).map_or(f64::NAN, rate)
+        }
+        Measure::MegabitsMean => {
+            (times.iter().map(|time| rate(time).ln()).sum::<f64>() / times.len() as f64).exp()
+        }
         _ => f64::NAN,
     }
 }
@@ -141,7 +155,8 @@ mod tests {
 
     use super::*;
 
-    /// Its sequence from 1 with p = 0 begins 1, 2, 3, 4, 6, 8, 12, 16, 24 and has 46 sizes up to 10 MB (`NetPIPE` 3.7).
+    /// Its sequence from 1 with p = 0 begins 1, 2, 3, 4, 6, 8, 12, 16, 24 and has 46 sizes up to 10
+    /// MB (`NetPIPE` 3.7).
     #[test]
     fn sizes_are_those_of_netpipe_without_perturbation() {
         let all = each(Case::PipeVeth);
@@ -155,20 +170,34 @@ mod tests {
     #[test]
     fn every_tool_is_told_the_same_repetitions() {
         let time = |bytes, one_way_seconds| SizeTime { bytes, one_way_seconds };
-        let told = repetitions(Case::PipeVeth, &[time(16, 5e-6), time(1 << 21, 250e-6), time(1 << 23, 1.0)]);
-        assert_eq!(told.into_iter().collect::<Vec<_>>(), [(16, 10_000), (1 << 21, 200), (1 << 23, 3)]);
+        let told = repetitions(
+            Case::PipeVeth,
+            &[time(16, 5e-6), time(1 << 21, 250e-6), time(1 << 23, 1.0)],
+        );
+        assert_eq!(
+            told.into_iter().collect::<Vec<_>>(),
+            [(16, 10_000), (1 << 21, 200), (1 << 23, 3)]
+        );
         assert_eq!(repetitions(Case::PipeLatency, &[time(16, 5e-6)])[&16], 100_000);
         let plan = plan(1, (16, 16), Some(25_000)).unwrap();
-        assert_eq!((plan.precision.least_repetitions, plan.precision.most_repetitions), (25_000, 25_000));
-        let by_size: Vec<_> =
-            Case::value_variants().iter().filter(|case| is_one(**case) && is_by_size(**case)).collect();
+        assert_eq!(
+            (plan.precision.least_repetitions, plan.precision.most_repetitions),
+            (25_000, 25_000)
+        );
+        let by_size: Vec<_> = Case::value_variants()
+            .iter()
+            .filter(|case| is_one(**case) && is_by_size(**case))
+            .collect();
         assert_eq!(by_size, [&Case::PipeLatency, &Case::PipeVeth]);
         assert!(Case::value_variants().iter().all(|case| is_one(*case) || !is_by_size(*case)));
     }
 
     #[test]
     fn the_mean_is_geometric() {
-        let times = [SizeTime { bytes: 1000, one_way_seconds: 1e-3 }, SizeTime { bytes: 1000, one_way_seconds: 1e-5 }];
+        let times = [
+            SizeTime { bytes: 1000, one_way_seconds: 1e-3 },
+            SizeTime { bytes: 1000, one_way_seconds: 1e-5 },
+        ];
         assert!((measure(&times, Measure::MegabitsMean) - 80.0).abs() < 1e-9);
         assert!((measure(&times, Measure::MegabitsAt(1000)) - 8.0).abs() < 1e-9);
         assert!((measure(&times, Measure::OneWayMicroseconds) - 1000.0).abs() < 1e-9);

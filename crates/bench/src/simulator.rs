@@ -1,9 +1,11 @@
-//! How fast networks are simulated: btu's simulator against ns-3's CSMA on the same saturated segment, block by block.
+//! How fast networks are simulated: btu's simulator against ns-3's CSMA on the same saturated
+//! segment, block by block.
 //!
-//! Both run as a process of their own, one thread, and count the processor time of the simulation itself: btu with building
-//! the network, ns-3 without. A shared Ethernet of 10 Mb/s, 914 m; every station always has one more frame for the next
-//! one. The models differ, and that is in btu's disfavour: btu simulates collisions, back-off and the gap as IEEE 802.3
-//! has them, by position on the cable; ns-3's stations never collide.
+//! Both run as a process of their own, one thread, and count the processor time of the simulation
+//! itself: btu with building the network, ns-3 without. A shared Ethernet of 10 Mb/s, 914 m; every
+//! station always has one more frame for the next one. The models differ, and that is in btu's
+//! disfavour: btu simulates collisions, back-off and the gap as IEEE 802.3 has them, by position on
+//! the cable; ns-3's stations never collide.
 
 mod ns3;
 mod ours;
@@ -43,7 +45,8 @@ pub(crate) struct Simulator {
     directory: PathBuf,
 }
 
-/// One size of the segment, and how long each simulator is given: as long as takes it some tenths of a second.
+/// One size of the segment, and how long each simulator is given: as long as takes it some tenths
+/// of a second.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub(crate) struct Size {
     pub(crate) stations: u32,
@@ -55,7 +58,12 @@ pub(crate) struct Size {
     pub(crate) ns3_milliseconds: u32,
 }
 
-const fn size(stations: u32, frame_octets: u32, our_milliseconds: u32, ns3_milliseconds: u32) -> Size {
+const fn size(
+    stations: u32,
+    frame_octets: u32,
+    our_milliseconds: u32,
+    ns3_milliseconds: u32,
+) -> Size {
     Size { stations, frame_octets, our_milliseconds, ns3_milliseconds }
 }
 
@@ -96,8 +104,9 @@ impl Told {
         self.delivered as f64 / self.seconds
     }
 
-    /// Frames that came to an end, delivered or given up: with thousands of stations that always send, standard Ethernet
-    /// delivers next to nothing, and each frame given up was simulated through 16 collisions.
+    /// Frames that came to an end, delivered or given up: with thousands of stations that always
+    /// send, standard Ethernet delivers next to nothing, and each frame given up was simulated
+    /// through 16 collisions.
     fn ended_per_second(&self) -> f64 {
         (self.delivered + self.dropped) as f64 / self.seconds
     }
@@ -132,7 +141,13 @@ pub(crate) fn run(asked: &Simulator) -> Result<ExitCode> {
     Ok(ExitCode::from(u8::from(asked.check && missed)))
 }
 
-fn compare(block: u32, size: Size, ns3: &ns3::Program, ours_first: bool, impatient: bool) -> Result<Sample> {
+fn compare(
+    block: u32,
+    size: Size,
+    ns3: &ns3::Program,
+    ours_first: bool,
+    impatient: bool,
+) -> Result<Sample> {
     quiet::wait(impatient)?;
     let (ours, ns3) = if ours_first {
         let ours = ours::run(size)?;

@@ -28,7 +28,8 @@ use crate::{signature, wire};
 #[derive(Debug, Clone, Serialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub(crate) enum Outcome {
-    /// A stream: payload at the receiver, its time by the receiver's clock, CPU time of both processes.
+    /// A stream: payload at the receiver, its time by the receiver's clock, CPU time of both
+    /// processes.
     Stream { bytes: f64, seconds: f64, cpu_seconds: f64, message_bytes: f64 },
     /// Requests: quantiles of the round-trip time.
     Requests { p50_us: f64, p99_us: f64 },
@@ -62,15 +63,23 @@ impl Outcome {
             return signature::measure(times, measure);
         }
         match (self.clone(), measure) {
-            (Self::Stream { bytes, seconds, .. }, Measure::MegabitsPerSecond) => bytes * 8.0 / seconds / 1e6,
+            (Self::Stream { bytes, seconds, .. }, Measure::MegabitsPerSecond) => {
+                bytes * 8.0 / seconds / 1e6
+            }
             (Self::Stream { bytes, seconds, message_bytes, .. }, Measure::MessagesPerSecond) => {
                 bytes / message_bytes / seconds
             }
-            (Self::Carried { megabits_per_second }, Measure::MegabitsPerSecond) => megabits_per_second,
+            (Self::Carried { megabits_per_second }, Measure::MegabitsPerSecond) => {
+                megabits_per_second
+            }
             (Self::Frames { per_second, .. }, Measure::FramesPerSecond) => per_second,
-            (Self::Frames { per_second, .. }, Measure::FrameMegabitsPerSecond) => per_second * FRAME_BITS / 1e6,
+            (Self::Frames { per_second, .. }, Measure::FrameMegabitsPerSecond) => {
+                per_second * FRAME_BITS / 1e6
+            }
             (Self::Delay { p999_us, .. }, Measure::DelayP999Microseconds) => p999_us,
-            (Self::Stream { bytes, cpu_seconds, .. }, Measure::CpuSecondsPerGigabyte) => cpu_seconds / (bytes / 1e9),
+            (Self::Stream { bytes, cpu_seconds, .. }, Measure::CpuSecondsPerGigabyte) => {
+                cpu_seconds / (bytes / 1e9)
+            }
             (Self::Requests { p50_us, .. }, Measure::P50Microseconds)
             | (Self::Delay { p50_us, .. }, Measure::DelayP50Microseconds) => p50_us,
             (Self::Requests { p99_us, .. }, Measure::P99Microseconds)
@@ -126,12 +135,15 @@ impl Bench<'_> {
     pub(crate) fn run(&self, turn: Turn) -> Result<Outcome> {
         if let Some(drawing) = signature::drawing(turn.case) {
             let middle = self.middle.context("an emulated network without room for it")?;
-            return wire::between(middle, drawing, |process, address| self.meet(turn, &self.ends(process, address)));
+            return wire::between(middle, drawing, |process, address| {
+                self.meet(turn, &self.ends(process, address))
+            });
         }
         self.meet(turn, &self.ends(self.lab.far(), FAR))
     }
 
-    /// How many repetitions last a trial, by btu's own quick look at each size of a case on the veth pair.
+    /// How many repetitions last a trial, by btu's own quick look at each size of a case on the
+    /// veth pair.
     pub(crate) fn pilot(&self, case: Case) -> Result<Repetitions> {
         let plan = signature::pilot(self.seed, signature::range(case))?;
         match btu::signature(self, &plan, &self.ends(self.lab.far(), FAR))? {
@@ -147,16 +159,19 @@ impl Bench<'_> {
 
     fn ends<'a>(&self, far_process: u32, address: &'a str) -> Ends<'a> {
         let near = End { namespace: None, processor: self.processors.map(|held| held.near) };
-        let far = End { namespace: Some(far_process), processor: self.processors.map(|held| held.far) };
+        let far =
+            End { namespace: Some(far_process), processor: self.processors.map(|held| held.far) };
         Ends { near, far, far_process, address }
     }
 
     fn meet(&self, turn: Turn, ends: &Ends<'_>) -> Result<Outcome> {
         let case = turn.case;
         match turn.tool {
-            Tool::Btu if signature::is_one(case) => {
-                btu::signature(self, &signature::plan(self.seed, turn.range, self.told(turn))?, ends)
-            }
+            Tool::Btu if signature::is_one(case) => btu::signature(
+                self,
+                &signature::plan(self.seed, turn.range, self.told(turn))?,
+                ends,
+            ),
             Tool::Nptcp => nptcp::run(turn.range, self.told(turn), ends),
             Tool::Sockperf if signature::is_one(case) => sockperf::latency(ends),
             Tool::Btu => btu::run(self, case, ends),
@@ -164,20 +179,23 @@ impl Bench<'_> {
             Tool::Nuttcp => nuttcp::run(self, case, ends),
             Tool::Sockperf => sockperf::run(self, case, ends),
             Tool::Wire | Tool::Bridge => {
-                let middle = self.middle.context("a case about the wire without the network for it")?;
+                let middle =
+                    self.middle.context("a case about the wire without the network for it")?;
                 wire::run(middle, case, turn.tool, Duration::from_secs(u64::from(self.seconds)))
             }
         }
     }
 }
 
-/// A server needs a moment until it listens: the kernel's own list of sockets in the far namespace tells.
+/// A server needs a moment until it listens: the kernel's own list of sockets in the far namespace
+/// tells.
 fn wait_until_listening(far: u32, protocol: &str, port: u16) -> Result<()> {
     let wanted = format!(":{port:04X}");
     let state = if protocol == "tcp" { "0A" } else { "07" };
     for _ in 0..500 {
         for table in [protocol.to_owned(), format!("{protocol}6")] {
-            let sockets = std::fs::read_to_string(format!("/proc/{far}/net/{table}")).unwrap_or_default();
+            let sockets =
+                std::fs::read_to_string(format!("/proc/{far}/net/{table}")).unwrap_or_default();
             let listens = |line: &str| {
                 let mut fields = line.split_whitespace().skip(1);
                 let (local, current) = (fields.next(), fields.nth(1));
@@ -192,7 +210,8 @@ fn wait_until_listening(far: u32, protocol: &str, port: u16) -> Result<()> {
     bail!("nothing listens on {protocol} port {port} after five seconds")
 }
 
-/// Makes sure the tools of `cases` are there, installing Debian packages when root; returns their versions.
+/// Makes sure the tools of `cases` are there, installing Debian packages when root; returns their
+/// versions.
 pub(crate) fn ensure_present(cases: &[Case]) -> Result<Vec<String>> {
     let mut versions = Vec::new();
     for tool in [Tool::Iperf3, Tool::Nuttcp, Tool::Sockperf, Tool::Nptcp] {
@@ -212,7 +231,11 @@ fn version(tool: Tool) -> Option<String> {
     if tool == Tool::Nptcp {
         // It cannot tell its version, the package can.
         let query = ["--show", "--showformat=NPtcp ${Version}", package(tool)];
-        let output = Command::new("dpkg-query").args(query).output().ok().filter(|output| output.status.success())?;
+        let output = Command::new("dpkg-query")
+            .args(query)
+            .output()
+            .ok()
+            .filter(|output| output.status.success())?;
         return String::from_utf8(output.stdout).ok();
     }
     let argument = if tool == Tool::Nuttcp { "-V" } else { "--version" };
@@ -227,7 +250,9 @@ fn install(tool: Tool) -> Result<String> {
         bail!("{name} is not installed; as root this program installs it: apt-get install {name}");
     }
     let mut install = Command::new("apt-get");
-    install.args(["install", "--yes", "--no-install-recommends", name]).env("DEBIAN_FRONTEND", "noninteractive");
+    install
+        .args(["install", "--yes", "--no-install-recommends", name])
+        .env("DEBIAN_FRONTEND", "noninteractive");
     if !pinning::succeeds(&mut install) {
         pinning::run(Command::new("apt-get").arg("update"))?;
         pinning::run(&mut install)?;

@@ -24,7 +24,8 @@ pub(crate) use middle::Middle;
 
 /// Puts the forwarder between the stations, measures, takes it away.
 pub(crate) fn run(middle: &Middle, case: Case, tool: Tool, time: Duration) -> Result<Outcome> {
-    let carriage = if case == Case::WireSuperframes { Carriage::Superframes } else { Carriage::Frames };
+    let carriage =
+        if case == Case::WireSuperframes { Carriage::Superframes } else { Carriage::Frames };
     middle.set_offloads(carriage == Carriage::Superframes)?;
     let forwarder = Forwarder::start(middle, tool, carriage)?;
     let outcome = match case {
@@ -36,8 +37,13 @@ pub(crate) fn run(middle: &Middle, case: Case, tool: Tool, time: Duration) -> Re
     outcome
 }
 
-/// Puts a drawn network between the stations while `work` is done, which is told a process in the far one and its address.
-pub(crate) fn between<T>(middle: &Middle, drawing: &str, work: impl FnOnce(u32, &str) -> Result<T>) -> Result<T> {
+/// Puts a drawn network between the stations while `work` is done, which is told a process in the
+/// far one and its address.
+pub(crate) fn between<T>(
+    middle: &Middle,
+    drawing: &str,
+    work: impl FnOnce(u32, &str) -> Result<T>,
+) -> Result<T> {
     middle.set_offloads(false)?;
     let forwarder = Forwarder::draw(middle, drawing)?;
     let done = work(middle.far(), middle::FAR);

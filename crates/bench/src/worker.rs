@@ -21,10 +21,12 @@ pub(crate) fn run() -> Result<ExitCode> {
 
 fn perform() -> Result<()> {
     let order: Order = serde_json::from_str(&hear()?).context("read the order")?;
-    let performance = btu_traffic::prepare(&order, &Callers::any())?.context("not a network activity")?;
+    let performance =
+        btu_traffic::prepare(&order, &Callers::any())?.context("not a network activity")?;
     say(&Word::Ready { endpoint: performance.endpoint() })?;
     anyhow::ensure!(hear()?.trim() == "go", "told something else than `go`");
-    let report = performance.perform_telling(&AtomicBool::new(false), &mut |word| say(&word).map_err(io::Error::other));
+    let report = performance
+        .perform_telling(&AtomicBool::new(false), &mut |word| say(&word).map_err(io::Error::other));
     let report = report.map_err(|error| anyhow!(error))?;
     say(&Word::Done(Box::new(report)))
 }

@@ -30,7 +30,9 @@ fn entrance(agent: &Agent) -> Result<Entrance, Refusal> {
         return Ok(Entrance::Unix(path.clone()));
     }
     let trust = match &agent.identity {
-        Some(identity) => Trust::Identity { identity: identity.clone(), revoked: agent.revoked.clone() },
+        Some(identity) => {
+            Trust::Identity { identity: identity.clone(), revoked: agent.revoked.clone() }
+        }
         None if agent.pair => Trust::Pair,
         None => return Err(Refusal::Usage(UNTRUSTED.to_owned())),
     };
@@ -72,7 +74,8 @@ fn invitation(code: &str) -> String {
     )
 }
 
-/// Files that make no sense are the command line's fault, what the machine does not allow is the machine's.
+/// Files that make no sense are the command line's fault, what the machine does not allow is the
+/// machine's.
 fn refusal(error: AgentError) -> anyhow::Error {
     match error {
         AgentError::Policy(PolicyError::Wrong(_)) => Refusal::Usage(error.to_string()).into(),

@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use btu_suite::app::{
-    AppCell, AppPlan, Carrier, DEADLINE, Factor, Factors, FactorsError, HEIGHT, Lines, Niceness, Protocol, Questions,
-    Speed, Speeds, WIDTH, Workload,
+    AppCell, AppPlan, Carrier, DEADLINE, Factor, Factors, FactorsError, HEIGHT, Lines, Niceness,
+    Protocol, Questions, Speed, Speeds, WIDTH, Workload,
 };
 use btu_suite::experiment::{Experiment, Field, Frame};
 use btu_suite::network::HostName;
@@ -16,7 +16,8 @@ use crate::files;
 use crate::progress::Watch;
 use crate::study::{self, Chosen};
 
-/// What is measured on where no network is named: fast enough that stop-and-wait ends in time, and far enough to be seen.
+/// What is measured on where no network is named: fast enough that stop-and-wait ends in time, and
+/// far enough to be seen.
 const USUAL_RATE: &str = "10 Mb/s";
 const USUAL_DELAY: Span = Span::from_milliseconds(5);
 
@@ -36,9 +37,14 @@ fn save_picture(app: &App, path: &Path) -> anyhow::Result<()> {
 }
 
 fn plan(app: &App) -> anyhow::Result<AppPlan> {
-    for (option, time) in [("--application-time", app.application_time), ("--display-time", app.display_time)] {
+    for (option, time) in
+        [("--application-time", app.application_time), ("--display-time", app.display_time)]
+    {
         if time > LONGEST_WORK {
-            return Err(usage(format!("{option} {time} is too long: at most {LONGEST_WORK} an item")).into());
+            return Err(usage(format!(
+                "{option} {time} is too long: at most {LONGEST_WORK} an item"
+            ))
+            .into());
         }
     }
     let factors = factors(app)?;
@@ -88,7 +94,8 @@ fn factors(app: &App) -> anyhow::Result<Option<Factors>> {
     let Some(named) = &app.factors else { return Ok(None) };
     let refused = |error: FactorsError| usage(format!("--factors: {error}"));
     let factors =
-        if named.is_empty() { Ok(Factors::usual()) } else { Factors::try_from(named.clone()) }.map_err(refused)?;
+        if named.is_empty() { Ok(Factors::usual()) } else { Factors::try_from(named.clone()) }
+            .map_err(refused)?;
     let protocol = app.protocol.first().copied().unwrap_or(Protocol::StopAndWait);
     let carrier = app.transport.first().copied().unwrap_or(Carrier::Tcp);
     factors.check(&AppCell::new(Workload::Vectors, protocol, carrier)).map_err(refused)?;
@@ -101,7 +108,8 @@ fn speeds(app: &App) -> Vec<Speeds> {
         return Vec::new();
     }
     let displays = or_usual(&app.display_speed, &[Speed::FULL]);
-    let with = |application: Speed| displays.iter().map(move |&display| Speeds { application, display });
+    let with =
+        |application: Speed| displays.iter().map(move |&display| Speeds { application, display });
     or_usual(&app.application_speed, &[Speed::FULL]).into_iter().flat_map(with).collect()
 }
 
@@ -122,10 +130,12 @@ fn place(app: &App, factors: Option<&Factors>) -> anyhow::Result<Place> {
         let stations = std::iter::once(application).chain(displays.iter().cloned()).collect();
         return Ok(Place { network: chosen.field(stations)?, displays, relay: None });
     }
-    let bound = app.transport.iter().find(|carrier| matches!(carrier, Carrier::Relay | Carrier::Unix));
+    let bound =
+        app.transport.iter().find(|carrier| matches!(carrier, Carrier::Relay | Carrier::Unix));
     if let Some(carrier) = bound.filter(|_| is_elsewhere(app)) {
-        let problem =
-            format!("--transport {carrier} is for networks that are raised here: agents of real hosts refuse it");
+        let problem = format!(
+            "--transport {carrier} is for networks that are raised here: agents of real hosts refuse it"
+        );
         return Err(usage(problem).into());
     }
     let chosen = Chosen::of(&app.study, (USUAL_RATE, USUAL_DELAY))?;
@@ -136,13 +146,15 @@ fn place(app: &App, factors: Option<&Factors>) -> anyhow::Result<Place> {
     }
     let application = chosen.host("application", app.application.as_deref(), chosen.last())?;
     if displays.contains(&application) {
-        let problem = "--application and --display are different stations or hosts: two of them are needed";
+        let problem =
+            "--application and --display are different stations or hosts: two of them are needed";
         return Err(usage(problem.to_owned()).into());
     }
     if (1..displays.len()).any(|place| displays[..place].contains(&displays[place])) {
         return Err(usage("--display names a station twice".to_owned()).into());
     }
-    let ends: Vec<HostName> = std::iter::once(application).chain(displays.iter().cloned()).collect();
+    let ends: Vec<HostName> =
+        std::iter::once(application).chain(displays.iter().cloned()).collect();
     let relay = relay(app, factors, &chosen, &ends)?;
     if displays.len() == 1 {
         displays.clear();
@@ -151,27 +163,32 @@ fn place(app: &App, factors: Option<&Factors>) -> anyhow::Result<Place> {
     Ok(Place { network: chosen.field(stations)?, displays, relay })
 }
 
-/// The host of the relay, where one is needed: whom the option names, else who is called so, else the first that is left.
+/// The host of the relay, where one is needed: whom the option names, else who is called so, else
+/// the first that is left.
 fn relay(
     app: &App,
     factors: Option<&Factors>,
     chosen: &Chosen,
     ends: &[HostName],
 ) -> Result<Option<HostName>, Refusal> {
-    let is_level =
-        |factor: &Factor| matches!(factor, Factor::Transport { low, high } if [low, high].contains(&&Carrier::Relay));
-    if !app.transport.contains(&Carrier::Relay) && !factors.is_some_and(|factors| factors.list().iter().any(is_level)) {
+    let is_level = |factor: &Factor| matches!(factor, Factor::Transport { low, high } if [low, high].contains(&&Carrier::Relay));
+    if !app.transport.contains(&Carrier::Relay)
+        && !factors.is_some_and(|factors| factors.list().iter().any(is_level))
+    {
         return Ok(None);
     }
     let left = chosen.hosts.iter().position(|host| !ends.contains(host));
     let relay = chosen.host("relay", app.relay.as_deref(), left)?;
     if ends.contains(&relay) {
-        return Err(usage("--relay is a third station or host, beside --application and --display".to_owned()));
+        return Err(usage(
+            "--relay is a third station or host, beside --application and --display".to_owned(),
+        ));
     }
     Ok(Some(relay))
 }
 
-/// The lines that the factors rate and delay ask for; the other of the two is that of the line which is named, or the usual.
+/// The lines that the factors rate and delay ask for; the other of the two is that of the line
+/// which is named, or the usual.
 fn lines(app: &App, factors: &Factors) -> anyhow::Result<Option<Lines>> {
     let asked = app.study.network.as_deref().unwrap_or(USUAL_RATE);
     let rate = asked.parse::<BitRate>();

@@ -37,7 +37,8 @@ pub(crate) fn tag(tag: &Tag, common: &Common) -> anyhow::Result<()> {
 pub(crate) fn remove(remove: &Remove, common: &Common) -> anyhow::Result<()> {
     let store = preflight::store(common)?;
     let runs = named(&store, &remove.runs)?;
-    // All are locked before the first is gone, so that one that is being written stops nothing half way.
+    // All are locked before the first is gone, so that one that is being written stops nothing half
+    // way.
     let locks = runs.iter().map(|run| store.lock(*run)).collect::<Result<Vec<_>, _>>()?;
     if !remove.yes && !confirmed(&store, &runs)? {
         bail!("nothing was deleted");
@@ -60,7 +61,10 @@ fn confirmed(store: &Store, runs: &[RunId]) -> anyhow::Result<bool> {
     for run in runs {
         let run = store.summary(*run)?;
         let label = run.label.map_or_else(String::new, |label| format!(", {label}"));
-        eprintln!("{}  {}  {} on {}, {} cells{label}", run.id, run.created, run.profile, run.network, run.cells);
+        eprintln!(
+            "{}  {}  {} on {}, {} cells{label}",
+            run.id, run.created, run.profile, run.network, run.cells
+        );
     }
     eprint!("Delete with all raw data? [y/N] ");
     stderr().flush()?;
@@ -80,19 +84,31 @@ pub(crate) fn export(export: &Export, common: &Common) -> anyhow::Result<()> {
     if common.json {
         return print_json(&serde_json::json!({"exported": runs, "file": path, "bytes": size}));
     }
-    print(&format!("exported {} to {}, {}", list(&runs), path.display(), btu_units::Bytes::new(size)))
+    print(&format!(
+        "exported {} to {}, {}",
+        list(&runs),
+        path.display(),
+        btu_units::Bytes::new(size)
+    ))
 }
 
-/// Writes runs to standard output, which has to be a pipe or a file, unless it was asked for by name.
+/// Writes runs to standard output, which has to be a pipe or a file, unless it was asked for by
+/// name.
 fn stream(store: &Store, runs: &[RunId], is_asked: bool) -> anyhow::Result<()> {
     let out = std::io::stdout().lock();
     if out.is_terminal() {
-        let problem = if is_asked { "runs are nothing for a terminal" } else { "standard output is a terminal" };
+        let problem = if is_asked {
+            "runs are nothing for a terminal"
+        } else {
+            "standard output is a terminal"
+        };
         return Err(Refusal::Usage(format!("{problem}: give a file with -o, or a pipe")).into());
     }
     match store.export(runs, BufWriter::new(out)) {
         Ok(mut out) => Ok(out.flush().context("writing to standard output")?),
-        Err(ArchiveError::Io(error)) => Err(anyhow::Error::from(error).context("writing to standard output")),
+        Err(ArchiveError::Io(error)) => {
+            Err(anyhow::Error::from(error).context("writing to standard output"))
+        }
         Err(error) => Err(error.into()),
     }
 }
@@ -109,7 +125,8 @@ fn write(store: &Store, runs: &[RunId], path: &Path) -> anyhow::Result<u64> {
         Ok(size)
     });
     if written.is_err() {
-        // What is left of it says nothing; if it cannot be removed, the first error is the one to know.
+        // What is left of it says nothing; if it cannot be removed, the first error is the one to
+        // know.
         let _ = std::fs::remove_file(&part);
     }
     written.map_err(|error| match error {
@@ -141,16 +158,23 @@ pub(crate) fn import(import: &Import, common: &Common) -> anyhow::Result<()> {
     let file = if is_stream {
         spooled(store.path().parent().unwrap_or(Path::new(".")))?
     } else {
-        File::open(path).map_err(|error| Refusal::Usage(format!("reading {}: {error}", path.display())))?
+        File::open(path)
+            .map_err(|error| Refusal::Usage(format!("reading {}: {error}", path.display())))?
     };
     let imported = store.import(file).map_err(|error| explain(path, error))?;
     if common.json {
-        let lines: Vec<Line> =
-            imported.iter().map(|run| Line { run: run.run, uuid: &run.uuid, new: run.new }).collect();
+        let lines: Vec<Line> = imported
+            .iter()
+            .map(|run| Line { run: run.run, uuid: &run.uuid, new: run.new })
+            .collect();
         return print_json(&lines);
     }
     let line = |run: &btu_store::Imported| {
-        if run.new { format!("{}  imported", run.run) } else { format!("{}  was here already", run.run) }
+        if run.new {
+            format!("{}  imported", run.run)
+        } else {
+            format!("{}  was here already", run.run)
+        }
     };
     print(&imported.iter().map(line).collect::<Vec<_>>().join("\n"))
 }
@@ -158,15 +182,16 @@ pub(crate) fn import(import: &Import, common: &Common) -> anyhow::Result<()> {
 /// No archive that is read from a stream is larger.
 const MOST_OF_STREAM: u64 = 8 << 30;
 
-/// Standard input as a file, because an archive is read twice: checked first, then stored. It has no name, so nothing is left of it.
+/// Standard input as a file, because an archive is read twice: checked first, then stored. It has
+/// no name, so nothing is left of it.
 fn spooled(directory: &Path) -> anyhow::Result<File> {
     let path = directory.join(format!("import-{}.part", std::process::id()));
     let unwritable = |error: &std::io::Error| files::unwritable(&path, error);
     let opened = File::options().read(true).write(true).create_new(true).mode(0o600).open(&path);
     let mut file = opened.map_err(|error| unwritable(&error))?;
     std::fs::remove_file(&path).map_err(|error| unwritable(&error))?;
-    let taken =
-        std::io::copy(&mut stdin().lock().take(MOST_OF_STREAM + 1), &mut file).context("reading standard input")?;
+    let taken = std::io::copy(&mut stdin().lock().take(MOST_OF_STREAM + 1), &mut file)
+        .context("reading standard input")?;
     if taken > MOST_OF_STREAM {
         return Err(Refusal::Usage(
             "standard input has more than an archive may have; nothing was imported".to_owned(),
@@ -187,7 +212,9 @@ fn explain(path: &Path, error: ArchiveError) -> anyhow::Error {
                 path.display()
             )
         }
-        ArchiveError::Io(_) | ArchiveError::Store(_) => anyhow::anyhow!("{said}; nothing was imported"),
+        ArchiveError::Io(_) | ArchiveError::Store(_) => {
+            anyhow::anyhow!("{said}; nothing was imported")
+        }
         _ => Refusal::Usage(format!("{said}; nothing was imported")).into(),
     }
 }

@@ -66,16 +66,19 @@ pub(crate) use study::{StudyOptions, TimeLimit, or_usual};
 
 use crate::exit::Refusal;
 
-/// Reads the command line; ends the process where clap can say what is wrong with it, or was asked for help.
+/// Reads the command line; ends the process where clap can say what is wrong with it, or was asked
+/// for help.
 pub(crate) fn read() -> Result<Arguments, Refusal> {
     if std::env::args_os().len() <= 1 {
-        // Whoever types the name alone wants to know what it is good for. A reader that has gone away is no error.
+        // Whoever types the name alone wants to know what it is good for. A reader that has gone
+        // away is no error.
         let _ = writeln!(std::io::stdout(), "{QUESTIONS}");
         std::process::exit(0);
     }
     let mut command = Arguments::command();
-    let matches =
-        command.try_get_matches_from_mut(std::env::args_os()).unwrap_or_else(|error| without_secret(error).exit());
+    let matches = command
+        .try_get_matches_from_mut(std::env::args_os())
+        .unwrap_or_else(|error| without_secret(error).exit());
     resume::check(&command, &matches)?;
     Ok(Arguments::from_arg_matches(&matches).unwrap_or_else(|error| error.exit()))
 }
@@ -83,7 +86,9 @@ pub(crate) fn read() -> Result<Arguments, Refusal> {
 /// An error about an option that may have been given a secret does not show it again.
 fn without_secret(mut error: clap::Error) -> clap::Error {
     use clap::error::{ContextKind, ContextValue};
-    let is_of = |option: &str| error.get(ContextKind::InvalidArg).is_some_and(|of| of.to_string().starts_with(option));
+    let is_of = |option: &str| {
+        error.get(ContextKind::InvalidArg).is_some_and(|of| of.to_string().starts_with(option))
+    };
     if SECRET_OPTIONS.into_iter().any(is_of) {
         error.insert(ContextKind::InvalidValue, ContextValue::String("…".to_owned()));
     }
@@ -122,7 +127,8 @@ Exit codes:
   130  stopped by Ctrl-C; the run can be resumed
   143  stopped by SIGTERM or SIGHUP; the run can be resumed";
 
-/// Bits To the User: what an application really gets from a machine and its network while the machine also works.
+/// Bits To the User: what an application really gets from a machine and its network while the
+/// machine also works.
 #[derive(Debug, Parser)]
 #[command(name = "btu", version, after_help = EXIT_CODES, max_term_width = 100)]
 pub(crate) struct Arguments {
@@ -135,8 +141,11 @@ pub(crate) struct Arguments {
 /// Options of every command.
 #[derive(Debug, Args)]
 pub(crate) struct Common {
-    // Given as text because a comment would have to mark the path as code, which the help would show.
-    #[arg(help = "Directory of the stored runs [default: $XDG_DATA_HOME/btu or ~/.local/share/btu]")]
+    // Given as text because a comment would have to mark the path as code, which the help would
+    // show.
+    #[arg(
+        help = "Directory of the stored runs [default: $XDG_DATA_HOME/btu or ~/.local/share/btu]"
+    )]
     #[arg(long, global = true, value_name = "DIR", env = "BTU_DATA")]
     pub(crate) data: Option<PathBuf>,
     /// Print JSON instead of text
@@ -147,7 +156,8 @@ pub(crate) struct Common {
 /// What to do.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Measure in ten seconds what a network gives between two hosts: rates each way, round trips idle and loaded
+    /// Measure in ten seconds what a network gives between two hosts: rates each way, round trips
+    /// idle and loaded
     #[command(after_help = speed::EXAMPLES)]
     Speed(Box<Speed>),
     /// Run the BTU benchmark: network activities alone and against CPU, disk and file-transfer load
@@ -156,16 +166,19 @@ pub(crate) enum Command {
     /// Measure how long messages of every size take from one process to another: signature graphs
     #[command(after_help = pipe::EXAMPLES)]
     Pipe(Box<Pipe>),
-    /// Measure what an application on one host and its display on another get from a network, by every protocol
+    /// Measure what an application on one host and its display on another get from a network, by
+    /// every protocol
     #[command(after_help = app::EXAMPLES)]
     App(Box<App>),
-    /// Copy files across a loaded network by several programs: what hardware, program and other traffic cost
+    /// Copy files across a loaded network by several programs: what hardware, program and other
+    /// traffic cost
     #[command(after_help = copy::EXAMPLES)]
     Copy(Box<Copy>),
     /// Measure how much slower tasks at a file server are while other stations are at work there
     #[command(after_help = lan::EXAMPLES)]
     Lan(Box<Lan>),
-    /// Measure your own program, or btu's activities, on any network, under any load, with factors that are varied together
+    /// Measure your own program, or btu's activities, on any network, under any load, with factors
+    /// that are varied together
     #[command(after_help = run::EXAMPLES)]
     Run(Box<RunStudy>),
     /// Predict by closed forms what a network file's traffic gets, before anything is measured
@@ -223,7 +236,9 @@ pub(crate) enum Command {
     #[command(after_help = keys::EXAMPLES)]
     Keys(Keys),
     /// Print a script that completes btu's commands in a shell
-    #[command(after_help = "Example:\n  btu completions bash > ~/.local/share/bash-completion/completions/btu")]
+    #[command(
+        after_help = "Example:\n  btu completions bash > ~/.local/share/bash-completion/completions/btu"
+    )]
     Completions {
         /// The shell
         shell: clap_complete::Shell,
@@ -290,7 +305,8 @@ pub(crate) struct Rate {
     pub(crate) profile: ProfileName,
     #[command(flatten)]
     pub(crate) limit: TimeLimit,
-    /// `veth`, as fast as this host goes, the rate of an emulated path, such as '10 Mb/s', or a network file [default: veth]
+    /// `veth`, as fast as this host goes, the rate of an emulated path, such as '10 Mb/s', or a
+    /// network file [default: veth]
     #[arg(long, value_name = "veth|RATE|FILE")]
     pub(crate) network: Option<String>,
     /// Value to put in the place of a network file's, such as links.trunk.rate='2 Mb/s'
@@ -308,13 +324,15 @@ pub(crate) struct Rate {
     /// Share of frames that the emulated path holds back until later ones have overtaken them
     #[arg(long, value_name = "SHARE", default_value = "0", value_parser = share)]
     pub(crate) reorder: f64,
-    /// Fixed volume of each network activity, shared by its connections, instead of a calibrated one
+    /// Fixed volume of each network activity, shared by its connections, instead of a calibrated
+    /// one
     #[arg(long, value_name = "SIZE", value_parser = quantity::<Bytes>)]
     pub(crate) volume: Option<Bytes>,
     /// Socket buffers of the peers
     #[arg(long, value_name = "SIZE", value_parser = quantity::<Bytes>)]
     pub(crate) window: Option<Bytes>,
-    /// Processors of the machine under test and of everything else, or `shared` [default: half of the cores each]
+    /// Processors of the machine under test and of everything else, or `shared` [default: half of
+    /// the cores each]
     #[arg(long, value_name = "test=LIST,rest=LIST", value_parser = processors)]
     pub(crate) processors: Option<ProcessorsOption>,
     /// Let idle processors sleep, as they do in everyday use, instead of keeping them awake
@@ -322,7 +340,8 @@ pub(crate) struct Rate {
     pub(crate) idle_states: bool,
     #[command(flatten)]
     pub(crate) congestion: Congestion,
-    /// How receivers of bulk streams read: `plain`, a call for each message that waits for it, or `batched`, all that is there, then nothing for 0.1 to 4 ms
+    /// How receivers of bulk streams read: `plain`, a call for each message that waits for it, or
+    /// `batched`, all that is there, then nothing for 0.1 to 4 ms
     #[arg(long, value_enum, default_value = "plain")]
     pub(crate) receive: Receive,
     /// Only these components
@@ -337,8 +356,8 @@ pub(crate) struct Rate {
     /// Seed of order, payload and loss [default: a new one, printed]
     #[arg(long, value_name = "NUMBER")]
     pub(crate) seed: Option<u64>,
-    /// Fetch from this FTP server instead of the embedded one: host:port, host:port/file, or @FILE that holds
-    /// user:password@host:port/file
+    /// Fetch from this FTP server instead of the embedded one: host:port, host:port/file, or @FILE
+    /// that holds user:password@host:port/file
     #[arg(long, value_name = "SERVER", value_parser = external_ftp)]
     pub(crate) ftp_server: Option<ExternalFtp>,
     /// Existing directory on the disk to be exercised [default: `scratch` beside the stored runs]
@@ -398,7 +417,8 @@ pub(crate) struct Tables {
     /// Every table, not the first screen alone
     #[arg(long)]
     pub(crate) all: bool,
-    /// Where the spread of the rows of `btu rate` comes from: blocks, repetitions, what happens within cells, and what goes along with it
+    /// Where the spread of the rows of `btu rate` comes from: blocks, repetitions, what happens
+    /// within cells, and what goes along with it
     #[arg(long, conflicts_with = "all")]
     pub(crate) explain_variance: bool,
 }
@@ -520,20 +540,30 @@ pub(crate) enum ProcessorsOption {
 }
 
 fn processors(text: &str) -> Result<ProcessorsOption, DivisionError> {
-    if text == "shared" { Ok(ProcessorsOption::Shared) } else { text.parse().map(ProcessorsOption::Divided) }
+    if text == "shared" {
+        Ok(ProcessorsOption::Shared)
+    } else {
+        text.parse().map(ProcessorsOption::Divided)
+    }
 }
 
 fn component(text: &str) -> Result<Component, String> {
     let mut all = Component::RATED.iter().chain(&Component::FURTHER).copied();
     all.find(|component| component.name().eq_ignore_ascii_case(text)).ok_or_else(|| {
-        let names = Component::RATED.iter().chain(&Component::FURTHER).map(|c| c.name()).collect::<Vec<_>>();
+        let names = Component::RATED
+            .iter()
+            .chain(&Component::FURTHER)
+            .map(|c| c.name())
+            .collect::<Vec<_>>();
         format!("there is no component `{text}`; there are {}", names.join(", "))
     })
 }
 
 fn message(text: &str) -> Result<Bytes, String> {
     let size = text.parse().map(Bytes::new).ok().filter(|size| MESSAGE_SIZES.contains(size));
-    size.ok_or_else(|| format!("`{text}` is not one of the suite's message sizes: 100, 1024, 1250, 4096, 65536"))
+    size.ok_or_else(|| {
+        format!("`{text}` is not one of the suite's message sizes: 100, 1024, 1250, 4096, 65536")
+    })
 }
 
 fn load(text: &str) -> Result<Load, String> {
@@ -556,24 +586,35 @@ mod tests {
         Arguments::command().debug_assert();
     }
 
-    /// What a reader of README and docs types is a command line of this program. `tests/commands/documents.rs` runs those that need
-    /// neither hosts nor time.
+    /// What a reader of README and docs types is a command line of this program.
+    /// `tests/commands/documents.rs` runs those that need neither hosts nor time.
     #[test]
     fn every_command_line_of_the_documents_can_be_read() {
         let commands = console::commands();
-        assert!(commands.iter().filter(|written| written.is_whole).count() > 80, "{}", commands.len());
+        assert!(
+            commands.iter().filter(|written| written.is_whole).count() > 80,
+            "{}",
+            commands.len()
+        );
         let mut wrong = Vec::new();
         for written in &commands {
             let words = std::iter::once("btu").chain(written.arguments.iter().map(String::as_str));
             if let Err(error) = Arguments::try_parse_from(words) {
                 use clap::error::ErrorKind::{
-                    ArgumentConflict, DisplayHelp, DisplayVersion, InvalidSubcommand, UnknownArgument,
+                    ArgumentConflict, DisplayHelp, DisplayVersion, InvalidSubcommand,
+                    UnknownArgument,
                 };
-                // In a sentence a command may stand without all that it needs, but not with what there is not.
-                let is_made_up = matches!(error.kind(), UnknownArgument | InvalidSubcommand | ArgumentConflict);
+                // In a sentence a command may stand without all that it needs, but not with what
+                // there is not.
+                let is_made_up =
+                    matches!(error.kind(), UnknownArgument | InvalidSubcommand | ArgumentConflict);
                 let is_help = matches!(error.kind(), DisplayHelp | DisplayVersion);
                 if !is_help && (written.is_whole || is_made_up) {
-                    wrong.push(format!("{}: btu {}\n{error}", written.place, written.arguments.join(" ")));
+                    wrong.push(format!(
+                        "{}: btu {}\n{error}",
+                        written.place,
+                        written.arguments.join(" ")
+                    ));
                 }
             }
         }

@@ -7,10 +7,14 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use btu_report::html::html;
-use btu_report::{TextOptions, comparison_markdown, comparison_page, comparison_text, first_screen};
+use btu_report::{
+    TextOptions, comparison_markdown, comparison_page, comparison_text, first_screen,
+};
 use btu_stats::Level;
 use btu_store::{RunRow, Store};
-use btu_suite::compare::{ComparedRow, Comparison, Gate, Group, PlanDifference, Question, Reading, compare};
+use btu_suite::compare::{
+    ComparedRow, Comparison, Gate, Group, PlanDifference, Question, Reading, compare,
+};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -48,7 +52,12 @@ pub(crate) trait Compared {
     fn differences(&self, base: &Self::Plan, other: &Self::Plan) -> Vec<PlanDifference>;
 
     /// The speeds of a run's valid cells.
-    fn readings(&self, store: &Store, row: &RunRow, plan: &Self::Plan) -> anyhow::Result<Vec<Reading<Self::Row>>>;
+    fn readings(
+        &self,
+        store: &Store,
+        row: &RunRow,
+        plan: &Self::Plan,
+    ) -> anyhow::Result<Vec<Reading<Self::Row>>>;
 
     /// Whether a row asks the same of both plans, however they differ.
     fn asks_the_same(&self, base: &Self::Plan, other: &Self::Plan, row: &Self::Row) -> bool;
@@ -79,11 +88,17 @@ pub(crate) fn run_for<C: Compared>(
 ) -> anyhow::Result<ExitCode> {
     let sides = sides::chosen(suite, store, arguments)?;
     sides::guard(suite, &sides, arguments)?;
-    let history = if arguments.alone { Vec::new() } else { history::earlier(suite, store, &sides)? };
+    let history =
+        if arguments.alone { Vec::new() } else { history::earlier(suite, store, &sides)? };
     let group = |side: &Chosen<C::Plan>| side.group(suite, store, &sides[0]);
     let groups: Vec<Group<C::Row>> = sides.iter().map(group).collect::<anyhow::Result<_>>()?;
-    let question =
-        Question { base: &groups[0], others: &groups[1..], history: &history, level: LEVEL, matter: arguments.matter };
+    let question = Question {
+        base: &groups[0],
+        others: &groups[1..],
+        history: &history,
+        level: LEVEL,
+        matter: arguments.matter,
+    };
     let mut comparison = compare(&question);
     explain(suite, &mut comparison, &sides);
     let gates = arguments.fail_if_slower.map(|slower| gates(&comparison, slower));
@@ -101,7 +116,11 @@ fn explain<C: Compared>(suite: &C, comparison: &mut Comparison<C::Row>, sides: &
 
 fn gates<R>(comparison: &Comparison<R>, slower: f64) -> Vec<Gate> {
     let gate = |overall| Gate::of(overall, slower, comparison.level);
-    comparison.others.iter().map(|other| other.overall.as_ref().map_or(Gate::Unsure, gate)).collect()
+    comparison
+        .others
+        .iter()
+        .map(|other| other.overall.as_ref().map_or(Gate::Unsure, gate))
+        .collect()
 }
 
 fn show<R: ComparedRow + Serialize>(
@@ -112,10 +131,13 @@ fn show<R: ComparedRow + Serialize>(
 ) -> anyhow::Result<()> {
     // `--json` holds for every command, and means that format here.
     let format = if common.json { CompareFormat::Json } else { arguments.format };
-    let output = arguments.output.clone().or_else(|| (format == CompareFormat::Html).then(|| PAGE.into()));
+    let output =
+        arguments.output.clone().or_else(|| (format == CompareFormat::Html).then(|| PAGE.into()));
     deliver(output, |options| {
         Ok(match format {
-            CompareFormat::Json => serde_json::to_string_pretty(&Document { comparison, gates })? + "\n",
+            CompareFormat::Json => {
+                serde_json::to_string_pretty(&Document { comparison, gates })? + "\n"
+            }
             CompareFormat::Text if arguments.all => comparison_text(comparison, true, options),
             CompareFormat::Text => first_screen(&comparison_page(comparison, &again()), options),
             CompareFormat::Markdown => comparison_markdown(comparison),
@@ -129,7 +151,9 @@ pub(crate) fn deliver(
     output: Option<PathBuf>,
     text: impl FnOnce(&TextOptions) -> anyhow::Result<String>,
 ) -> anyhow::Result<()> {
-    let Some(path) = output.filter(|path| path.as_os_str() != "-") else { return print(&text(&text_options())?) };
+    let Some(path) = output.filter(|path| path.as_os_str() != "-") else {
+        return print(&text(&text_options())?);
+    };
     files::save(&path, text(&file_options())?.as_bytes())?;
     print(&format!("The comparison is in {}\n", path.display()))
 }
@@ -140,7 +164,9 @@ fn answer<R>(comparison: &Comparison<R>, gates: &[Gate]) -> ExitCode {
         let (side, base) = (&other.side.name, &comparison.base.name);
         match gate {
             Gate::Pass => {}
-            Gate::Fail => eprintln!("btu: {side} is slower than {base} by more than --fail-if-slower allows"),
+            Gate::Fail => {
+                eprintln!("btu: {side} is slower than {base} by more than --fail-if-slower allows");
+            }
             Gate::Unsure => eprintln!(
                 "btu: whether {side} is slower than {base} by more than --fail-if-slower allows cannot be told: \
                  measure more runs of each"

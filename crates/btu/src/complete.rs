@@ -1,8 +1,9 @@
-//! What a shell offers where the command line has a name that only btu knows: runs, tags, networks, stations, components, loads,
-//! transports and the like.
+//! What a shell offers where the command line has a name that only btu knows: runs, tags, networks,
+//! stations, components, loads, transports and the like.
 //!
-//! The script that `btu completions SHELL` prints asks btu itself, each time, by an environment variable. What is offered follows
-//! from the name of an option or of its value, in one place for all commands.
+//! The script that `btu completions SHELL` prints asks btu itself, each time, by an environment
+//! variable. What is offered follows from the name of an option or of its value, in one place for
+//! all commands.
 
 use std::ffi::{OsStr, OsString};
 use std::io::Write;
@@ -16,7 +17,9 @@ use btu_suite::copy::Storage;
 use btu_suite::lan::Task;
 use btu_suite::pipe::{Kind, Pattern};
 use clap::{Arg, Command, CommandFactory};
-use clap_complete::engine::{ArgValueCompleter, CompletionCandidate, PathCompleter, ValueCompleter};
+use clap_complete::engine::{
+    ArgValueCompleter, CompletionCandidate, PathCompleter, ValueCompleter,
+};
 use clap_complete::env::{CompleteEnv, Shells};
 
 use crate::archive::TAG;
@@ -53,7 +56,8 @@ fn with_values(command: Command) -> Command {
         Some(values) => arg.add(ArgValueCompleter::new(values)),
         None => arg,
     });
-    let names: Vec<String> = command.get_subcommands().map(|below| below.get_name().to_owned()).collect();
+    let names: Vec<String> =
+        command.get_subcommands().map(|below| below.get_name().to_owned()).collect();
     names.into_iter().fold(command, |command, name| command.mut_subcommand(name, with_values))
 }
 
@@ -80,7 +84,9 @@ fn values(arg: &Arg) -> Option<Values> {
         "message" => Values::Fixed(messages),
         "transport" if takes("NAME") => Values::Fixed(transports),
         "pattern" => Values::Fixed(|| Pattern::ALL.iter().map(|pattern| pattern.name()).collect()),
-        "workload" => Values::Fixed(|| Workload::ALL.iter().map(|workload| workload.name()).collect()),
+        "workload" => {
+            Values::Fixed(|| Workload::ALL.iter().map(|workload| workload.name()).collect())
+        }
         "task" => Values::Fixed(|| Task::ALL.iter().map(|task| task.name()).collect()),
         "storage" => Values::Fixed(|| Storage::ALL.iter().map(|storage| storage.name()).collect()),
         "congestion_control" => Values::Fixed(|| vec!["cubic", "bbr", "reno"]),
@@ -116,22 +122,30 @@ impl ValueCompleter for Values {
         let fitting = |found: Vec<(String, String)>| {
             let found = found.into_iter().filter(|(value, _)| value.starts_with(&begun));
             let candidate = |(value, help): (String, String)| {
-                CompletionCandidate::new(value).help(Some(help).filter(|help| !help.is_empty()).map(Into::into))
+                CompletionCandidate::new(value)
+                    .help(Some(help).filter(|help| !help.is_empty()).map(Into::into))
             };
             found.map(candidate).collect::<Vec<_>>()
         };
-        let plain = |names: Vec<String>| names.into_iter().map(|name| (name, String::new())).collect::<Vec<_>>();
+        let plain = |names: Vec<String>| {
+            names.into_iter().map(|name| (name, String::new())).collect::<Vec<_>>()
+        };
         match self {
             Self::Runs => fitting(runs()),
             Self::Sides => fitting(
-                [runs(), tags().into_iter().map(|(tag, help)| (format!("{TAG}{tag}"), help)).collect()].concat(),
+                [
+                    runs(),
+                    tags().into_iter().map(|(tag, help)| (format!("{TAG}{tag}"), help)).collect(),
+                ]
+                .concat(),
             ),
             Self::Tags => fitting(tags()),
             Self::Stations => fitting(plain(stations())),
             Self::Fixed(names) => fitting(plain(names().into_iter().map(str::to_owned).collect())),
             Self::Networks => {
-                let files = PathCompleter::file()
-                    .filter(|path| path.is_dir() || path.extension().is_some_and(|end| end == "toml"));
+                let files = PathCompleter::file().filter(|path| {
+                    path.is_dir() || path.extension().is_some_and(|end| end == "toml")
+                });
                 fitting(networks()).into_iter().chain(files.complete(current)).collect()
             }
         }
@@ -148,7 +162,9 @@ fn stored() -> Option<Store> {
 fn runs() -> Vec<(String, String)> {
     let runs = stored().and_then(|store| store.runs().ok()).unwrap_or_default();
     let newest = runs.iter().rev().take(MOST_RUNS);
-    let named = newest.map(|run| (run.id.to_string(), format!("{}, {}, {}", run.suite, run.network, run.created)));
+    let named = newest.map(|run| {
+        (run.id.to_string(), format!("{}, {}, {}", run.suite, run.network, run.created))
+    });
     std::iter::once(("latest".to_owned(), "the newest run".to_owned())).chain(named).collect()
 }
 
@@ -161,11 +177,13 @@ fn tags() -> Vec<(String, String)> {
 }
 
 fn networks() -> Vec<(String, String)> {
-    let about =
-        |name: &str| library_text(name).and_then(|text| text.lines().find_map(|line| line.strip_prefix("about = ")));
-    let named = library()
-        .iter()
-        .map(|(name, _)| ((*name).to_owned(), about(name).unwrap_or_default().trim_matches('"').to_owned()));
+    let about = |name: &str| {
+        library_text(name)
+            .and_then(|text| text.lines().find_map(|line| line.strip_prefix("about = ")))
+    };
+    let named = library().iter().map(|(name, _)| {
+        ((*name).to_owned(), about(name).unwrap_or_default().trim_matches('"').to_owned())
+    });
     std::iter::once(("veth".to_owned(), "nothing is emulated".to_owned())).chain(named).collect()
 }
 
@@ -177,20 +195,24 @@ fn stations() -> Vec<String> {
         words.get(place + 1)?.to_str()
     };
     if let Some(inventory) = after("--hosts") {
-        let hosts =
-            files::text(inventory.as_ref()).ok().and_then(|text| btu_network::Inventory::read(&text, inventory).ok());
+        let hosts = files::text(inventory.as_ref())
+            .ok()
+            .and_then(|text| btu_network::Inventory::read(&text, inventory).ok());
         let hosts: Vec<Host> = hosts.map(|read| read.hosts).unwrap_or_default();
         return hosts.iter().map(|host| host.name.clone()).collect();
     }
     // `btu net run FILE`, `btu net up FILE` name it without an option.
     let bare = || {
-        words
-            .iter()
-            .filter_map(|word| word.to_str())
-            .find(|word| library_text(word).is_some() || Path::new(word).extension().is_some_and(|end| end == "toml"))
+        words.iter().filter_map(|word| word.to_str()).find(|word| {
+            library_text(word).is_some()
+                || Path::new(word).extension().is_some_and(|end| end == "toml")
+        })
     };
-    let drawing = after("--network").or_else(bare).and_then(|network| files::network(network, &[]).ok());
-    drawing.map(|drawing| drawing.stations.iter().map(|station| station.name.clone()).collect()).unwrap_or_default()
+    let drawing =
+        after("--network").or_else(bare).and_then(|network| files::network(network, &[]).ok());
+    drawing
+        .map(|drawing| drawing.stations.iter().map(|station| station.name.clone()).collect())
+        .unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -201,11 +223,17 @@ mod tests {
         let mut command = command();
         command.build();
         let below = words.split(' ').skip(1).take_while(|word| !word.starts_with('-'));
-        let command = below.fold(&command, |command, name| command.find_subcommand(name).expect("a command"));
+        let command =
+            below.fold(&command, |command, name| command.find_subcommand(name).expect("a command"));
         let option = words.rsplit(' ').next().unwrap().trim_start_matches('-').replace('-', "_");
-        let arg = command.get_arguments().find(|arg| arg.get_id() == option.as_str()).expect("an option");
+        let arg =
+            command.get_arguments().find(|arg| arg.get_id() == option.as_str()).expect("an option");
         let values = values(arg).unwrap_or_else(|| panic!("nothing is offered for {words}"));
-        values.complete(OsStr::new(current)).iter().map(|one| one.get_value().to_string_lossy().into_owned()).collect()
+        values
+            .complete(OsStr::new(current))
+            .iter()
+            .map(|one| one.get_value().to_string_lossy().into_owned())
+            .collect()
     }
 
     #[test]
@@ -222,9 +250,13 @@ mod tests {
         ] {
             assert!(offered(words, "home-").contains(&"home-bloated".to_owned()), "{words}");
         }
-        for words in
-            ["btu show --run", "btu rate --resume", "btu report --run", "btu export --runs", "btu compare --sides"]
-        {
+        for words in [
+            "btu show --run",
+            "btu rate --resume",
+            "btu report --run",
+            "btu export --runs",
+            "btu compare --sides",
+        ] {
             assert!(offered(words, "lat").contains(&"latest".to_owned()), "{words}");
         }
     }

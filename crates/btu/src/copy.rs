@@ -16,8 +16,8 @@ const USUAL: &str = "citi-1989";
 /// Files larger than this are for other tools.
 const LARGEST: Bytes = Bytes::new(10_000_000_000);
 
-/// A copy is killed when it takes so many times as long as the line alone, and some time more: near saturation the report's
-/// took 63 times as long as raw bits.
+/// A copy is killed when it takes so many times as long as the line alone, and some time more: near
+/// saturation the report's took 63 times as long as raw bits.
 const DEADLINE_FACTOR: f64 = 80.0;
 const DEADLINE_BESIDE: Span = Span::from_seconds(60);
 
@@ -40,13 +40,16 @@ fn usage(problem: impl Into<String>) -> anyhow::Error {
 }
 
 fn plan(copy: &Copy) -> anyhow::Result<CopyPlan> {
-    let at = copy.at.as_deref().map(|directory| study::share(&copy.study, directory)).transpose()?;
+    let at =
+        copy.at.as_deref().map(|directory| study::share(&copy.study, directory)).transpose()?;
     let usual = if at.is_some() { study::USUAL_AT_SHARE } else { USUAL };
     let chosen = Chosen::of(&copy.study, (usual, Span::ZERO))?;
     let sender = chosen.host("sender", copy.sender.as_deref(), Some(0))?;
     let receiver = chosen.host("receiver", copy.receiver.as_deref(), Some(1))?;
     if sender == receiver {
-        return Err(usage("--sender and --receiver are different stations or hosts: two of them are needed"));
+        return Err(usage(
+            "--sender and --receiver are different stations or hosts: two of them are needed",
+        ));
     }
     let given = [copy.program.len(), copy.size.len(), copy.contention.len(), copy.background.len()];
     if given.iter().any(|count| *count > CopyPlan::MOST_LEVELS) {
@@ -118,7 +121,9 @@ fn programs(copy: &Copy) -> Vec<Program> {
 }
 
 fn sizes(copy: &Copy) -> anyhow::Result<Vec<Bytes>> {
-    let megabytes = |sizes: &[u64]| -> Vec<Bytes> { sizes.iter().map(|size| Bytes::new(size * 1_000_000)).collect() };
+    let megabytes = |sizes: &[u64]| -> Vec<Bytes> {
+        sizes.iter().map(|size| Bytes::new(size * 1_000_000)).collect()
+    };
     let usual = match copy.study.profile {
         ProfileName::Quick | ProfileName::Standard if !copy.paper => megabytes(&[1, 2, 5]),
         _ => megabytes(&[1, 2, 5, 10, 25, 50, 75, 100]),
@@ -138,7 +143,9 @@ fn wire(chosen: &Chosen, from: &HostName, to: &HostName) -> Option<Wire> {
 
 /// Without a rate nobody knows what a share of it is.
 fn backgrounds(copy: &Copy, wire: Option<Wire>) -> anyhow::Result<Vec<Background>> {
-    let percent = |levels: &[u16]| levels.iter().filter_map(|level| Background::percent(*level)).collect::<Vec<_>>();
+    let percent = |levels: &[u16]| {
+        levels.iter().filter_map(|level| Background::percent(*level)).collect::<Vec<_>>()
+    };
     let usual = match copy.study.profile {
         _ if wire.is_none() => percent(&[0]),
         _ if copy.mode == Mode::Saturated => percent(&[0, 100]),
@@ -167,8 +174,9 @@ fn all_or_nothing(backgrounds: Vec<Background>) -> anyhow::Result<Vec<Background
     }
 }
 
-/// How long the background is alone. On a line the first offer is right, and a second of readings shows it; on a medium that several
-/// share it is searched, and what has not settled by then does not count.
+/// How long the background is alone. On a line the first offer is right, and a second of readings
+/// shows it; on a medium that several share it is searched, and what has not settled by then does
+/// not count.
 fn lead(mode: Mode, wire: Option<Wire>, pairs: usize) -> Span {
     let searches = pairs > 1 && wire.is_some_and(|wire| wire.is_shared);
     match mode {
@@ -193,11 +201,15 @@ fn check_ssh(program: Program, chosen: &Chosen) -> anyhow::Result<()> {
     }
 }
 
-/// Who makes the background: who is named; else the stations called so; else the sender itself, to a third station.
+/// Who makes the background: who is named; else the stations called so; else the sender itself, to
+/// a third station.
 fn pairs(copy: &Copy, chosen: &Chosen, ends: [&HostName; 2]) -> anyhow::Result<Vec<[HostName; 2]>> {
     if !copy.background.is_empty() {
         let named = |[from, to]: &[String; 2]| {
-            Ok::<_, Refusal>([chosen.host("background", Some(from), None)?, chosen.host("background", Some(to), None)?])
+            Ok::<_, Refusal>([
+                chosen.host("background", Some(from), None)?,
+                chosen.host("background", Some(to), None)?,
+            ])
         };
         let mut pairs = Vec::new();
         for pair in &copy.background {
@@ -216,8 +228,12 @@ fn pairs(copy: &Copy, chosen: &Chosen, ends: [&HostName; 2]) -> anyhow::Result<V
         };
         stations.iter().filter(is_called).cloned().collect()
     };
-    let pairs: Vec<[HostName; 2]> =
-        called("background").into_iter().zip(called("sink")).map(Into::into).take(CopyPlan::MOST_LEVELS).collect();
+    let pairs: Vec<[HostName; 2]> = called("background")
+        .into_iter()
+        .zip(called("sink"))
+        .map(Into::into)
+        .take(CopyPlan::MOST_LEVELS)
+        .collect();
     if !pairs.is_empty() {
         return Ok(pairs);
     }
@@ -227,5 +243,7 @@ fn pairs(copy: &Copy, chosen: &Chosen, ends: [&HostName; 2]) -> anyhow::Result<V
 
 fn deadline(wire: Option<Wire>, sizes: &[Bytes]) -> Span {
     let line = wire.and_then(|wire| Some(wire.seconds(*sizes.iter().max()?)?.1));
-    line.map_or(LONGEST, |seconds| (DEADLINE_BESIDE + Span::from_seconds_f64(seconds * DEADLINE_FACTOR)).min(LONGEST))
+    line.map_or(LONGEST, |seconds| {
+        (DEADLINE_BESIDE + Span::from_seconds_f64(seconds * DEADLINE_FACTOR)).min(LONGEST)
+    })
 }

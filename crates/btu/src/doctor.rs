@@ -22,12 +22,14 @@ pub(crate) fn run(doctor: &Doctor, common: &Common) -> anyhow::Result<ExitCode> 
     } else {
         print(&doctor_text(&findings, &text_options()))?;
     }
-    let fatal = findings.iter().any(|finding| finding.essential && finding.health == Health::Missing);
+    let fatal =
+        findings.iter().any(|finding| finding.essential && finding.health == Health::Missing);
     Ok(if fatal { ExitCode::from(UNABLE) } else { ExitCode::SUCCESS })
 }
 
 fn scratch(doctor: &Doctor, common: &Common) -> PathBuf {
-    let beside = || common.data.clone().or_else(|| Some(Store::default_path().ok()?.parent()?.to_owned()));
+    let beside =
+        || common.data.clone().or_else(|| Some(Store::default_path().ok()?.parent()?.to_owned()));
     doctor.scratch.clone().or_else(beside).unwrap_or_else(std::env::temp_dir)
 }
 

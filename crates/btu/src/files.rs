@@ -5,7 +5,8 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use btu_network::{
-    Drawing, Files, Parameter, ReadError, Reader, SETTING, library, library_text, library_trace, settings_of,
+    Drawing, Files, Parameter, ReadError, Reader, SETTING, library, library_text, library_trace,
+    settings_of,
 };
 use btu_units::{BitRate, shell_word};
 
@@ -44,16 +45,20 @@ pub(crate) fn network(what: &str, settings: &[(String, String)]) -> anyhow::Resu
 pub(crate) fn emulated(drawing: Drawing) -> Result<Drawing, Refusal> {
     if drawing.bare {
         let why = "nothing is emulated in it, so it is as fast as this host; measure it with `btu rate` or `btu pipe`";
-        return Err(Refusal::Usage(format!("{} cannot be predicted or simulated: {why}", drawing.name)));
+        return Err(Refusal::Usage(format!(
+            "{} cannot be predicted or simulated: {why}",
+            drawing.name
+        )));
     }
     Ok(drawing)
 }
 
-/// What `what` names: a file, `-` for standard input, or a network of the library. A file with a library's name goes
-/// by `./name`.
+/// What `what` names: a file, `-` for standard input, or a network of the library. A file with a
+/// library's name goes by `./name`.
 pub(crate) fn source(what: &str) -> anyhow::Result<Source> {
     if what == "-" {
-        let text = bounded(std::io::stdin().lock()).map_err(|error| unreadable("standard input", &error))?;
+        let text = bounded(std::io::stdin().lock())
+            .map_err(|error| unreadable("standard input", &error))?;
         return Ok(Source { name: "stdin".to_owned(), text, directory: Some(PathBuf::from(".")) });
     }
     if let Some(text) = library_text(what) {
@@ -74,17 +79,21 @@ pub(crate) fn source(what: &str) -> anyhow::Result<Source> {
 
 /// The same; a file that lies in `directory` need not be named by its whole path.
 pub(crate) fn source_beside(what: &str, directory: Option<&Path>) -> anyhow::Result<Source> {
-    let there = directory.filter(|_| library_text(what).is_none()).map(|directory| directory.join(what));
+    let there =
+        directory.filter(|_| library_text(what).is_none()).map(|directory| directory.join(what));
     match there.filter(|path| path.is_file()) {
         Some(path) => source(&path.to_string_lossy()),
         None => source(what),
     }
 }
 
-/// The drawing that a text of [`Source::with_settings`] says; the files it names are looked for here and in the library.
+/// The drawing that a text of [`Source::with_settings`] says; the files it names are looked for
+/// here and in the library.
 pub(crate) fn stored(text: &str) -> Result<Drawing, ReadError> {
-    let settings: Vec<(String, String)> = settings_of(text).map(|(key, value)| (key.into(), value.into())).collect();
-    let (name, text, directory) = ("the stored network".to_owned(), text.to_owned(), Some(PathBuf::from(".")));
+    let settings: Vec<(String, String)> =
+        settings_of(text).map(|(key, value)| (key.into(), value.into())).collect();
+    let (name, text, directory) =
+        ("the stored network".to_owned(), text.to_owned(), Some(PathBuf::from(".")));
     Source { name, text, directory }.read(&settings)
 }
 
@@ -99,9 +108,13 @@ impl Source {
         Self { name: name.to_owned(), text, directory: None }
     }
 
-    /// The text with the settings as remarks before it: what was set belongs to the network as much as what its file says.
+    /// The text with the settings as remarks before it: what was set belongs to the network as much
+    /// as what its file says.
     pub(crate) fn with_settings(&self, settings: &[(String, String)]) -> String {
-        settings.iter().fold(String::new(), |set, (key, value)| set + &format!("{SETTING}{key}={value}\n")) + &self.text
+        settings
+            .iter()
+            .fold(String::new(), |set, (key, value)| set + &format!("{SETTING}{key}={value}\n"))
+            + &self.text
     }
 
     /// The drawing, or everything that is wrong with the file.
@@ -138,21 +151,29 @@ fn reader<'a>(name: &'a str, files: Files<'a>, settings: &[(String, String)]) ->
     settings.iter().fold(reader, |reader, (key, value)| reader.set(key, value))
 }
 
-/// What to say where a network has no station of that name, with the command that lists those there are.
+/// What to say where a network has no station of that name, with the command that lists those there
+/// are.
 pub(crate) fn no_such_station(wanted: &str, network: &str) -> String {
-    format!("there is no station `{wanted}` in {network}: see `btu net check {}`", shell_word(network))
+    format!(
+        "there is no station `{wanted}` in {network}: see `btu net check {}`",
+        shell_word(network)
+    )
 }
 
 /// A file's text.
 pub(crate) fn text(path: &Path) -> Result<String, Refusal> {
-    File::open(path).and_then(bounded).map_err(|error| unreadable(&path.display().to_string(), &error))
+    File::open(path)
+        .and_then(bounded)
+        .map_err(|error| unreadable(&path.display().to_string(), &error))
 }
 
 /// `KEY=VALUE`, as `--set` takes it.
 pub(crate) fn setting(text: &str) -> Result<(String, String), String> {
-    let (key, value) = text
-        .split_once('=')
-        .ok_or_else(|| format!("`{text}` sets nothing: write KEY=VALUE, for example traffic.background.load='30 %'"))?;
+    let (key, value) = text.split_once('=').ok_or_else(|| {
+        format!(
+            "`{text}` sets nothing: write KEY=VALUE, for example traffic.background.load='30 %'"
+        )
+    })?;
     Ok((key.trim().to_owned(), value.trim().to_owned()))
 }
 
@@ -178,7 +199,9 @@ fn wrong_rate(what: &str) -> Option<Refusal> {
 
 fn no_such_network(what: &str) -> Refusal {
     let names = library().iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ");
-    Refusal::Usage(format!("there is no file and no library network `{what}`; the library has {names}"))
+    Refusal::Usage(format!(
+        "there is no file and no library network `{what}`; the library has {names}"
+    ))
 }
 
 #[cfg(test)]
@@ -209,16 +232,23 @@ mod tests {
 
     #[test]
     fn a_missing_network_is_answered_with_the_library() {
-        assert!(network("no-such-network", &[]).unwrap_err().to_string().contains("laboratory-1995"));
-        assert!(network("./none.toml", &[]).unwrap_err().to_string().contains("reading ./none.toml"));
+        assert!(
+            network("no-such-network", &[]).unwrap_err().to_string().contains("laboratory-1995")
+        );
+        assert!(
+            network("./none.toml", &[]).unwrap_err().to_string().contains("reading ./none.toml")
+        );
     }
 
     /// A rate with a wrong unit is answered as network files answer it.
     #[test]
     fn a_rate_that_is_none_is_told_its_units() {
-        for (wrong, said) in
-            [("10 MB/s", "`MB/s` is not a unit here"), ("10mbps", "`mbps`"), ("10Mbit", "`Mbit`"), ("10", "missing")]
-        {
+        for (wrong, said) in [
+            ("10 MB/s", "`MB/s` is not a unit here"),
+            ("10mbps", "`mbps`"),
+            ("10Mbit", "`Mbit`"),
+            ("10", "missing"),
+        ] {
             let error = network(wrong, &[]).unwrap_err().to_string();
             assert!(error.contains(said) && error.contains("Mb/s, Gb/s"), "{wrong}: {error}");
         }
@@ -232,7 +262,10 @@ mod tests {
         let text = "[stations.a]\n[stations.b]\n[links.radio]\nbetween = [\"a\", \"b\"]\ntrace = \"radio.trace\"\n";
         std::fs::write(&path, text).unwrap();
         let missing = network(path.to_str().unwrap(), &[]).unwrap_err().to_string();
-        assert!(missing.contains("there is no file") && missing.contains("radio.trace"), "{missing}");
+        assert!(
+            missing.contains("there is no file") && missing.contains("radio.trace"),
+            "{missing}"
+        );
         std::fs::write(directory.path().join("radio.trace"), "1\n2\n3\n").unwrap();
         assert_eq!(network(path.to_str().unwrap(), &[]).unwrap().links.len(), 1);
     }

@@ -1,6 +1,8 @@
 //! `btu history`: the papers' own results beside what their rows give.
 
-use btu_report::{TextOptions, btu95_text, citi89_text, lantz85_text, netpipe96_text, press88_text, studies_text};
+use btu_report::{
+    TextOptions, btu95_text, citi89_text, lantz85_text, netpipe96_text, press88_text, studies_text,
+};
 use btu_suite::history::{ReferencePoint, Study, btu95, citi89, lantz85, netpipe96, press88};
 use serde::Serialize;
 
@@ -12,15 +14,29 @@ pub(crate) fn run(history: &History, common: &Common) -> anyhow::Result<()> {
     let all = history.all;
     match history.study {
         None => list(common),
-        Some(Study::Lantz85) => show(&lantz85::history(), common, |it, options| lantz85_text(it, all, options)),
-        Some(Study::Press88) => show(&press88::history(), common, |it, options| press88_text(it, all, options)),
-        Some(Study::Citi89) => show(&citi89::history(), common, |it, options| citi89_text(it, all, options)),
-        Some(Study::Btu95) => show(&btu95::history(), common, |it, options| btu95_text(it, all, options)),
-        Some(Study::Netpipe96) => show(&netpipe96::history(), common, |it, options| netpipe96_text(it, all, options)),
+        Some(Study::Lantz85) => {
+            show(&lantz85::history(), common, |it, options| lantz85_text(it, all, options))
+        }
+        Some(Study::Press88) => {
+            show(&press88::history(), common, |it, options| press88_text(it, all, options))
+        }
+        Some(Study::Citi89) => {
+            show(&citi89::history(), common, |it, options| citi89_text(it, all, options))
+        }
+        Some(Study::Btu95) => {
+            show(&btu95::history(), common, |it, options| btu95_text(it, all, options))
+        }
+        Some(Study::Netpipe96) => {
+            show(&netpipe96::history(), common, |it, options| netpipe96_text(it, all, options))
+        }
     }
 }
 
-fn show<T: Serialize>(history: &T, common: &Common, text: impl Fn(&T, &TextOptions) -> String) -> anyhow::Result<()> {
+fn show<T: Serialize>(
+    history: &T,
+    common: &Common,
+    text: impl Fn(&T, &TextOptions) -> String,
+) -> anyhow::Result<()> {
     if common.json { print_json(history) } else { print(&text(history, &text_options())) }
 }
 

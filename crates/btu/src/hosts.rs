@@ -1,4 +1,5 @@
-//! Real hosts: from the command line to who they are and how they are reached, and `btu hosts check`.
+//! Real hosts: from the command line to who they are and how they are reached, and `btu hosts
+//! check`.
 
 mod access;
 mod beside;
@@ -12,4 +13,6 @@ pub(crate) use beside::{reach, remote};
 pub(crate) use check::run;
 pub(crate) use named::Family;
 pub(crate) use rated::{Gathered, gather, leave_out, machines};
-pub(crate) use studied::{HERE, checked, gather_for, host_name, listed_hosts, named_hosts, taking_part};
+pub(crate) use studied::{
+    HERE, checked, gather_for, host_name, listed_hosts, named_hosts, taking_part,
+};

@@ -3,7 +3,9 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use btu_control::trust::{Authority, Card, Choice, Identity, Issued, Role, TrustError, day, default_directory};
+use btu_control::trust::{
+    Authority, Card, Choice, Identity, Issued, Role, TrustError, day, default_directory,
+};
 use btu_report::{KeyRow, KeyState, keys_text};
 use btu_units::shell_word;
 use serde::Serialize;
@@ -17,7 +19,8 @@ pub(crate) fn run(keys: &Keys, common: &Common) -> anyhow::Result<()> {
     if let (KeysCommand::Init, Some(directory)) = (&keys.command, &keys.keys) {
         preflight::new_directory("--keys (BTU_KEYS)", directory)?;
     }
-    let directory = keys.keys.clone().map_or_else(|| default_directory(|name| std::env::var_os(name)), Ok)?;
+    let directory =
+        keys.keys.clone().map_or_else(|| default_directory(|name| std::env::var_os(name)), Ok)?;
     match &keys.command {
         KeysCommand::Init => init(&directory, common),
         KeysCommand::Issue(issue) => self::issue(&directory, issue, common),
@@ -27,7 +30,8 @@ pub(crate) fn run(keys: &Keys, common: &Common) -> anyhow::Result<()> {
     }
 }
 
-/// The exit code of an error about keys: what the machine cannot do is told from what should not have been asked.
+/// The exit code of an error about keys: what the machine cannot do is told from what should not
+/// have been asked.
 pub(crate) fn exit_code(error: &TrustError) -> u8 {
     match error {
         TrustError::Read { .. }
@@ -74,12 +78,19 @@ struct IssuedTo<'a> {
 fn issue(directory: &Path, issue: &Issue, common: &Common) -> anyhow::Result<()> {
     let (name, role) = (&issue.name, Role::from(issue.role));
     let mut authority = Authority::open(directory)?;
-    let older = authority.issued().iter().filter(|old| is_live(old) && old.card.name == *name && old.card.role == role);
+    let older = authority
+        .issued()
+        .iter()
+        .filter(|old| is_live(old) && old.card.name == *name && old.card.role == role);
     let older = older.map(|old| still_valid(&old.card)).collect::<String>();
     let file = issue.out.clone().unwrap_or_else(|| PathBuf::from(format!("{name}.{role}.pem")));
     let identity = authority.issue(name, role, issue.days, &file)?;
     if common.json {
-        return print_json(&IssuedTo { card: identity.card(), authority: authority.name(), file: &file });
+        return print_json(&IssuedTo {
+            card: identity.card(),
+            authority: authority.name(),
+            file: &file,
+        });
     }
     print(&format!(
         "Issued {}, valid until {}: {role} {name}. It holds a private key; only you can read it.\n\n{}{older}",
@@ -91,7 +102,9 @@ fn issue(directory: &Path, issue: &Issue, common: &Common) -> anyhow::Result<()>
 
 fn still_valid(Card { name, serial, .. }: &Card) -> String {
     let (name, serial) = (shell_word(name), shell_word(serial));
-    format!("\n\nAn older one is still valid; when it is no longer used: btu keys revoke {name} --serial {serial}")
+    format!(
+        "\n\nAn older one is still valid; when it is no longer used: btu keys revoke {name} --serial {serial}"
+    )
 }
 
 /// What to do with a new identity.
@@ -103,7 +116,9 @@ fn next(role: Role, name: &str, file: &Path) -> String {
              ssh {name} btu agent --identity btu.pem"
         ),
         Role::Controller => {
-            format!("Next:\n  btu hosts check FILE --identity {file}     are the hosts there, and what can they do?")
+            format!(
+                "Next:\n  btu hosts check FILE --identity {file}     are the hosts there, and what can they do?"
+            )
         }
     }
 }
@@ -118,9 +133,17 @@ struct Taken {
 
 fn revoke(directory: &Path, revoke: &Revoke, common: &Common) -> anyhow::Result<()> {
     let mut authority = Authority::open(directory)?;
-    let choice = Choice { name: revoke.name.clone(), role: revoke.role.map(Role::from), serial: revoke.serial.clone() };
+    let choice = Choice {
+        name: revoke.name.clone(),
+        role: revoke.role.map(Role::from),
+        serial: revoke.serial.clone(),
+    };
     let revoked = authority.revoke(&choice)?;
-    let said = Taken { revoked, revoked_list: authority.list_path(), list_number: authority.list_number() };
+    let said = Taken {
+        revoked,
+        revoked_list: authority.list_path(),
+        list_number: authority.list_number(),
+    };
     if common.json {
         return print_json(&said);
     }
@@ -182,7 +205,11 @@ fn show(file: &Path, common: &Common) -> anyhow::Result<()> {
     let identity = Identity::load_lapsed(file)?;
     let card = identity.card();
     if common.json {
-        return print_json(&Shown { card, authority: identity.authority(), days_left: card.days_left() });
+        return print_json(&Shown {
+            card,
+            authority: identity.authority(),
+            days_left: card.days_left(),
+        });
     }
     let Card { name, role, serial, .. } = card;
     let authority = identity.authority();

@@ -4,8 +4,8 @@ use std::path::Path;
 
 use btu_suite::experiment::{Experiment, Field, Frame};
 use btu_suite::lan::{
-    DEADLINE, FileSizes, LARGEST_RECORD, LARGEST_SCALE, LanPlan, MOST_FILES, MOST_STATIONS, OperationTrace, Pauses,
-    StationProgram, StationWork, Task,
+    DEADLINE, FileSizes, LARGEST_RECORD, LARGEST_SCALE, LanPlan, MOST_FILES, MOST_STATIONS,
+    OperationTrace, Pauses, StationProgram, StationWork, Task,
 };
 use btu_suite::network::HostName;
 use btu_units::{Bytes, Span};
@@ -15,7 +15,8 @@ use crate::exit::Refusal;
 use crate::progress::Watch;
 use crate::study::{self, Chosen};
 
-/// What is measured on where no network is named, and how many stations it has beside server and bench.
+/// What is measured on where no network is named, and how many stations it has beside server and
+/// bench.
 const USUAL: &str = "office-1988";
 const USUAL_STATIONS: u32 = 10;
 
@@ -42,7 +43,8 @@ pub(crate) fn run(mut lan: Lan, common: &Common) -> anyhow::Result<()> {
     study::run(&lan.study, common, Watch::Never, || plan(&lan), LanPlan::room, sweep).map(drop)
 }
 
-/// Leaves nothing on a share, even if all that worked there was killed at once. What other hosts left is theirs to remove.
+/// Leaves nothing on a share, even if all that worked there was killed at once. What other hosts
+/// left is theirs to remove.
 fn sweep(plan: &LanPlan) {
     if let (Some(directory), Field::Drawing(_)) = (&plan.at, &plan.frame.network)
         && let Err(error) = btu_load::sweep_share(directory, plan.frame.seed)
@@ -63,7 +65,10 @@ fn check(lan: &Lan) -> Result<(), Refusal> {
         ));
     }
     if !(SMALLEST_RECORD..=LARGEST_RECORD).contains(&lan.record) {
-        return usage(format!("--record {} is not between {SMALLEST_RECORD} and {LARGEST_RECORD}", lan.record));
+        return usage(format!(
+            "--record {} is not between {SMALLEST_RECORD} and {LARGEST_RECORD}",
+            lan.record
+        ));
     }
     if !(1..=LARGEST_SCALE).contains(&lan.scale) {
         return usage(format!("--scale {} is not between 1 and {LARGEST_SCALE}", lan.scale));
@@ -82,13 +87,20 @@ fn plan(lan: &Lan) -> anyhow::Result<LanPlan> {
     let work = work(lan)?;
     let usual = if at.is_some() { study::USUAL_AT_SHARE } else { USUAL };
     let chosen = Chosen::of(&lan.study, (usual, Span::ZERO))?;
-    let (hosts, levels) = if at.is_some() { hosts_at_share(lan, &chosen)? } else { chosen_hosts(lan, &chosen)? };
+    let (hosts, levels) =
+        if at.is_some() { hosts_at_share(lan, &chosen)? } else { chosen_hosts(lan, &chosen)? };
     check_files(&work, &levels)?;
     let profile = lan.study.profile;
     let (blocks, lead, target, budget) = match profile {
-        ProfileName::Quick => (3, Span::from_milliseconds(300), Span::from_milliseconds(50), Span::from_seconds(240)),
-        ProfileName::Standard => (7, Span::from_seconds(1), Span::from_milliseconds(500), Span::from_seconds(45 * 60)),
-        ProfileName::Full => (15, Span::from_seconds(2), Span::from_seconds(2), Span::from_seconds(8 * 3600)),
+        ProfileName::Quick => {
+            (3, Span::from_milliseconds(300), Span::from_milliseconds(50), Span::from_seconds(240))
+        }
+        ProfileName::Standard => {
+            (7, Span::from_seconds(1), Span::from_milliseconds(500), Span::from_seconds(45 * 60))
+        }
+        ProfileName::Full => {
+            (15, Span::from_seconds(2), Span::from_seconds(2), Span::from_seconds(8 * 3600))
+        }
     };
     let (blocks, budget) = lan.limit.over((blocks, budget));
     Ok(LanPlan {
@@ -108,7 +120,11 @@ fn plan(lan: &Lan) -> anyhow::Result<LanPlan> {
         service: lan.service_time,
         lead,
         // A trace is seen to its end.
-        target: if let StationWork::Replay { trace } = &work { target.max(trace.period()) } else { target },
+        target: if let StationWork::Replay { trace } = &work {
+            target.max(trace.period())
+        } else {
+            target
+        },
         work,
         limit: lan.most,
     })
@@ -142,11 +158,15 @@ fn work(lan: &Lan) -> anyhow::Result<StationWork> {
 fn trace(file: &Path) -> Result<OperationTrace, Refusal> {
     let name = file.display();
     let usage = |problem: String| Refusal::Usage(problem);
-    let size = std::fs::metadata(file).map_err(|error| usage(format!("--trace {name}: {error}")))?.len();
+    let size =
+        std::fs::metadata(file).map_err(|error| usage(format!("--trace {name}: {error}")))?.len();
     if size > LARGEST_TRACE {
-        return Err(usage(format!("--trace {name} has {size} octets, more than any trace that is taken")));
+        return Err(usage(format!(
+            "--trace {name} has {size} octets, more than any trace that is taken"
+        )));
     }
-    let text = std::fs::read_to_string(file).map_err(|error| usage(format!("--trace {name}: {error}")))?;
+    let text =
+        std::fs::read_to_string(file).map_err(|error| usage(format!("--trace {name}: {error}")))?;
     OperationTrace::read(&text).map_err(|error| usage(format!("--trace {name}, {error}")))
 }
 
@@ -163,13 +183,14 @@ fn check_files(work: &StationWork, levels: &[u32]) -> Result<(), Refusal> {
     )))
 }
 
-/// The server, the station that is measured, and as many others as the highest level takes. On real hosts there are several
-/// stations on a host where more are asked for than there are hosts.
+/// The server, the station that is measured, and as many others as the highest level takes. On real
+/// hosts there are several stations on a host where more are asked for than there are hosts.
 fn chosen_hosts(lan: &Lan, chosen: &Chosen<'_>) -> Result<(Vec<HostName>, Vec<u32>), Refusal> {
     let server = chosen.host("server", lan.server.as_deref(), Some(0))?;
     let bench = chosen.host("bench", lan.bench.as_deref(), chosen.last())?;
     if server == bench {
-        let problem = "--server and --bench are different stations or hosts: two of them are needed";
+        let problem =
+            "--server and --bench are different stations or hosts: two of them are needed";
         return Err(Refusal::Usage(problem.to_owned()));
     }
     let others: Vec<HostName> =
@@ -187,22 +208,26 @@ fn chosen_hosts(lan: &Lan, chosen: &Chosen<'_>) -> Result<(Vec<HostName>, Vec<u3
     Ok(([server, bench].into_iter().chain(others.into_iter().take(most)).collect(), levels))
 }
 
-/// Of hosts with a share the one that is measured, and as many others as the highest level takes; there may be several stations on
-/// one.
+/// Of hosts with a share the one that is measured, and as many others as the highest level takes;
+/// there may be several stations on one.
 fn hosts_at_share(lan: &Lan, chosen: &Chosen<'_>) -> Result<(Vec<HostName>, Vec<u32>), Refusal> {
     let bench = chosen.host("bench", lan.bench.as_deref(), chosen.last())?;
-    let others: Vec<HostName> = chosen.hosts.iter().filter(|name| **name != bench).cloned().collect();
+    let others: Vec<HostName> =
+        chosen.hosts.iter().filter(|name| **name != bench).cloned().collect();
     let levels = or_usual(&lan.stations, &USUAL_LEVELS);
     let most = levels.iter().copied().max().unwrap_or(0) as usize;
     if most > 0 && others.is_empty() {
-        return Err(Refusal::Usage(format!("beside {bench} there is no station or host for the background")));
+        return Err(Refusal::Usage(format!(
+            "beside {bench} there is no station or host for the background"
+        )));
     }
     Ok((std::iter::once(bench).chain(others.into_iter().take(most)).collect(), levels))
 }
 
-/// How many stations are at work, level by level: as many as were asked for, else the paper's numbers as far as there are so
-/// many.
+/// How many stations are at work, level by level: as many as were asked for, else the paper's
+/// numbers as far as there are so many.
 fn levels(lan: &Lan, others: usize) -> Vec<u32> {
-    let usual: Vec<u32> = USUAL_LEVELS.into_iter().filter(|count| *count as usize <= others).collect();
+    let usual: Vec<u32> =
+        USUAL_LEVELS.into_iter().filter(|count| *count as usize <= others).collect();
     or_usual(&lan.stations, &usual)
 }

@@ -47,7 +47,9 @@ fn known(store: &Store) -> anyhow::Result<(Cards, MachineKey)> {
     let mut cards = Cards::new();
     for run in store.runs()?.iter().rev() {
         match among_others(store.run(&run.id.to_string()).map_err(Into::into))? {
-            Ok(row) => before(&row).iter().for_each(|environment| drop(add(&mut cards, environment, &notes))),
+            Ok(row) => before(&row)
+                .iter()
+                .for_each(|environment| drop(add(&mut cards, environment, &notes))),
             Err(why) => eprintln!("btu: {why}"),
         }
     }
@@ -56,7 +58,11 @@ fn known(store: &Store) -> anyhow::Result<(Cards, MachineKey)> {
 }
 
 /// Notes an environment's machine and kernel; the newest has to come first.
-pub(crate) fn add(cards: &mut Cards, environment: &Environment, notes: &[MachineNote]) -> MachineKey {
+pub(crate) fn add(
+    cards: &mut Cards,
+    environment: &Environment,
+    notes: &[MachineNote],
+) -> MachineKey {
     let traits = traits(environment);
     let key = traits.key();
     let card = cards.entry(key.clone()).or_insert_with(|| card(traits, &key, notes));
@@ -97,9 +103,14 @@ pub(crate) fn traits(environment: &Environment) -> Traits {
 fn describe(store: &Store, set: &SetMachine, common: &Common) -> anyhow::Result<()> {
     let (cards, this) = known(store)?;
     let key = chosen(&set.machine, &cards, &this)?;
-    if let Some(taken) = set.name.as_ref().and_then(|name| named(&cards, name)).filter(|taken| **taken != key) {
+    if let Some(taken) =
+        set.name.as_ref().and_then(|name| named(&cards, name)).filter(|taken| **taken != key)
+    {
         let name = set.name.as_deref().unwrap_or_default();
-        return Err(Refusal::Usage(format!("the name `{name}` belongs to {taken} already: choose another")).into());
+        return Err(Refusal::Usage(format!(
+            "the name `{name}` belongs to {taken} already: choose another"
+        ))
+        .into());
     }
     let old = store.machine_notes()?.into_iter().find(|note| note.key == key.as_str());
     let (old_name, old_price) = old.map_or((None, None), |old| (old.name, old.price));
@@ -110,7 +121,10 @@ fn describe(store: &Store, set: &SetMachine, common: &Common) -> anyhow::Result<
         return print_json(&note);
     }
     let name = note.name.as_ref().map_or_else(String::new, |name| format!(", named {name}"));
-    let price = note.price.as_ref().map_or_else(|| ", without a price".to_owned(), |price| format!(", for {price}"));
+    let price = note
+        .price
+        .as_ref()
+        .map_or_else(|| ", without a price".to_owned(), |price| format!(", for {price}"));
     print(&format!("Machine {key}{name}{price}."))
 }
 
@@ -124,7 +138,10 @@ fn chosen(word: &str, cards: &Cards, this: &MachineKey) -> Result<MachineKey, Re
     }
     let unknown = || {
         let known: Vec<&str> = cards.values().map(|card| card.name.as_str()).collect();
-        Refusal::Usage(format!("there is no machine `{word}`: write `this`, or one of {}", known.join(", ")))
+        Refusal::Usage(format!(
+            "there is no machine `{word}`: write `this`, or one of {}",
+            known.join(", ")
+        ))
     };
     named(cards, word).cloned().ok_or_else(unknown)
 }

@@ -52,7 +52,8 @@ use std::process::ExitCode;
 
 fn main() -> ExitCode {
     complete::answer();
-    let allowed = cli::read().and_then(|arguments| privilege::settle(&arguments.command).map(|()| arguments));
+    let allowed =
+        cli::read().and_then(|arguments| privilege::settle(&arguments.command).map(|()| arguments));
     let arguments = match allowed {
         Ok(arguments) => arguments,
         Err(refusal) => return exit::code(Err(refusal.into())),
@@ -71,13 +72,17 @@ fn main() -> ExitCode {
         cli::Command::Sim(sim) => sim::run(&sim, &arguments.common),
         cli::Command::Runs(list) => runs::list(&list, &arguments.common),
         cli::Command::Show(show) => runs::show(&show, &arguments.common),
-        cli::Command::Compare(compare) => return exit::code_of(compare::run(&compare, &arguments.common)),
+        cli::Command::Compare(compare) => {
+            return exit::code_of(compare::run(&compare, &arguments.common));
+        }
         cli::Command::Report(report) => report::run(&report, &arguments.common),
         cli::Command::Rank(rank) => rank::run(&rank, &arguments.common),
         cli::Command::Keys(keys) => keys::run(&keys, &arguments.common),
         cli::Command::Machine(machine) => machine::run(&machine, &arguments.common),
         cli::Command::Agent(agent) => agent::run(&agent),
-        cli::Command::Doctor(doctor) => return exit::code_of(doctor::run(&doctor, &arguments.common)),
+        cli::Command::Doctor(doctor) => {
+            return exit::code_of(doctor::run(&doctor, &arguments.common));
+        }
         cli::Command::Tag(tag) => archive::tag(&tag, &arguments.common),
         cli::Command::Rm(remove) => archive::remove(&remove, &arguments.common),
         cli::Command::Export(export) => archive::export(&export, &arguments.common),

@@ -4,7 +4,10 @@ mod most;
 
 use btu_model::predict::{self, Prediction, Question, Range, Transfer};
 use btu_network::Drawing;
-use btu_report::{SweepTable, first_screen, model_page, model_text, sweep_csv, sweep_picture, sweep_text, workbook};
+use btu_report::{
+    SweepTable, first_screen, model_page, model_text, sweep_csv, sweep_picture, sweep_text,
+    workbook,
+};
 
 use crate::cli::{Common, Model};
 use crate::exit::Refusal;
@@ -26,7 +29,8 @@ pub(crate) fn run(model: &Model, common: &Common) -> anyhow::Result<()> {
         (None, None) => {
             let (drawing, prediction) = predicted(model, &source, None)?;
             if let Some(path) = &model.xlsx {
-                let bytes = workbook(&drawing, &prediction).map_err(|error| Refusal::Usage(error.to_string()))?;
+                let bytes = workbook(&drawing, &prediction)
+                    .map_err(|error| Refusal::Usage(error.to_string()))?;
                 files::save(path, &bytes)?;
             }
             if common.json {
@@ -36,7 +40,10 @@ pub(crate) fn run(model: &Model, common: &Common) -> anyhow::Result<()> {
             terminal::print(&if model.all {
                 model_text(&prediction, &drawing.about, &options)
             } else {
-                first_screen(&model_page(&prediction, &format!("{} --all", terminal::again())), &options)
+                first_screen(
+                    &model_page(&prediction, &format!("{} --all", terminal::again())),
+                    &options,
+                )
             })
         }
     }
@@ -50,21 +57,31 @@ pub(crate) fn predicted(
 ) -> anyhow::Result<(Drawing, Prediction)> {
     let mut settings = model.settings.clone();
     settings.extend(setting.map(|(key, value)| (key.to_owned(), value.to_owned())));
-    let drawing = files::emulated(source.read(&settings).map_err(|error| Refusal::Usage(error.to_string()))?)?;
+    let drawing = files::emulated(
+        source.read(&settings).map_err(|error| Refusal::Usage(error.to_string()))?,
+    )?;
     let prediction = answer(model, &drawing)?;
     Ok((drawing, prediction))
 }
 
 /// The drawing's prediction.
 pub(crate) fn answer(model: &Model, drawing: &Drawing) -> anyhow::Result<Prediction> {
-    let transfer =
-        model.transfer.map(|size| Transfer { size, flow: model.flow.clone(), against: model.against.clone() });
+    let transfer = model.transfer.map(|size| Transfer {
+        size,
+        flow: model.flow.clone(),
+        against: model.against.clone(),
+    });
     let question = Question { transfer, sizes: model.sizes.map(Into::into) };
-    predict::predict_with(drawing, &question).map_err(|error| Refusal::Usage(error.to_string()).into())
+    predict::predict_with(drawing, &question)
+        .map_err(|error| Refusal::Usage(error.to_string()).into())
 }
 
 /// Predictions along a key.
-pub(crate) fn points(model: &Model, source: &Source, range: &Range) -> anyhow::Result<Vec<(f64, Prediction)>> {
+pub(crate) fn points(
+    model: &Model,
+    source: &Source,
+    range: &Range,
+) -> anyhow::Result<Vec<(f64, Prediction)>> {
     predict::sweep_with(range, |key, value| Ok(predicted(model, source, Some((key, value)))?.1))
 }
 
@@ -76,10 +93,11 @@ fn sweep(model: &Model, common: &Common, source: &Source, range: &Range) -> anyh
     }
     pictures::draw(&model.pictures, || sweep_picture(&table))?;
     if common.json {
-        let point =
-            |(value, prediction): &(f64, Prediction)| serde_json::json!({ "value": value, "prediction": prediction });
+        let point = |(value, prediction): &(f64, Prediction)| serde_json::json!({ "value": value, "prediction": prediction });
         let points: Vec<_> = table.points.iter().map(point).collect();
-        return terminal::print_json(&serde_json::json!({ "key": table.key, "unit": table.unit, "points": points }));
+        return terminal::print_json(
+            &serde_json::json!({ "key": table.key, "unit": table.unit, "points": points }),
+        );
     }
     terminal::print(&sweep_text(&table, &terminal::text_options()))
 }

@@ -1,4 +1,5 @@
-//! `btu model --check`: the prediction beside other answers at the same points, simulated or measured, and the files of all.
+//! `btu model --check`: the prediction beside other answers at the same points, simulated or
+//! measured, and the files of all.
 
 mod field;
 mod measured;
@@ -13,7 +14,8 @@ use btu_medium::sim::{Outcome, Settings, SimulationWarning, idealise};
 use btu_model::predict::predict;
 use btu_network::Drawing;
 use btu_report::{
-    Beside, CheckCase, CheckFlow, CheckPoint, Measured, ModelCheck, check_csv, check_picture, check_text,
+    Beside, CheckCase, CheckFlow, CheckPoint, Measured, ModelCheck, check_csv, check_picture,
+    check_text,
 };
 
 use measured::Method;
@@ -28,11 +30,16 @@ use crate::{files, pictures, sim, terminal};
 
 /// Checks the network of `source`: along `--sweep`, or else from small to large load.
 pub(crate) fn run(model: &Model, common: &Common, source: &files::Source) -> anyhow::Result<()> {
-    let read = |settings: &[(String, String)]| source.read(settings).map_err(|error| Refusal::Usage(error.to_string()));
+    let read = |settings: &[(String, String)]| {
+        source.read(settings).map_err(|error| Refusal::Usage(error.to_string()))
+    };
     let drawing = files::emulated(read(&model.settings)?)?;
     let (turned, points) = match &model.sweep {
         Some(range) => (label(range), swept(range, &model.settings, read)?),
-        None => ("data load of the busiest medium (%)".to_owned(), loaded(&drawing, model.check.points())?),
+        None => (
+            "data load of the busiest medium (%)".to_owned(),
+            loaded(&drawing, model.check.points())?,
+        ),
     };
     let check = check(&drawing, turned, &points, &model.check, &model.network)?;
     write(&check, model)?;
@@ -56,7 +63,12 @@ fn check(
     let mut done = usize::from(measured.is_some());
     let mut cases = Vec::new();
     if asked(Answer::Sim) || measured.is_some() {
-        let case = Case { name: "", ideal: false, simulated: asked(Answer::Sim), measured: measured.as_deref() };
+        let case = Case {
+            name: "",
+            ideal: false,
+            simulated: asked(Answer::Sim),
+            measured: measured.as_deref(),
+        };
         cases.push(case.at(points, options, |share| progress(done, share))?);
         done += usize::from(asked(Answer::Sim));
     }
@@ -88,7 +100,12 @@ struct Case<'a> {
 }
 
 impl Case<'_> {
-    fn at(&self, points: &[Turned], options: &CheckOptions, progress: impl Fn(f64)) -> anyhow::Result<CheckCase> {
+    fn at(
+        &self,
+        points: &[Turned],
+        options: &CheckOptions,
+        progress: impl Fn(f64),
+    ) -> anyhow::Result<CheckCase> {
         let mut flows: Vec<CheckFlow> = Vec::new();
         for (place, turned) in points.iter().enumerate() {
             let mut drawing = turned.drawing.clone();
@@ -96,18 +113,25 @@ impl Case<'_> {
                 idealise(&mut drawing);
             }
             let share = |share: f64| progress((place as f64 + share) / points.len() as f64);
-            let outcome = self.simulated.then(|| simulated(&drawing, options, share)).transpose()?;
+            let outcome =
+                self.simulated.then(|| simulated(&drawing, options, share)).transpose()?;
             let measured = self.measured.and_then(|points| points.get(place));
             add(&mut flows, turned.value, &drawing, outcome.as_ref(), measured.map(Vec::as_slice));
         }
-        let asked = [(self.simulated, Beside::Simulated), (self.measured.is_some(), Beside::Measured)];
-        let answers = asked.into_iter().filter_map(|(asked, beside)| asked.then_some(beside)).collect();
+        let asked =
+            [(self.simulated, Beside::Simulated), (self.measured.is_some(), Beside::Measured)];
+        let answers =
+            asked.into_iter().filter_map(|(asked, beside)| asked.then_some(beside)).collect();
         Ok(CheckCase { name: self.name.to_owned(), answers, flows })
     }
 }
 
 /// The network simulated as often as asked, each time as long as `btu sim` would.
-pub(crate) fn simulated(drawing: &Drawing, options: &CheckOptions, progress: impl Fn(f64)) -> anyhow::Result<Outcome> {
+pub(crate) fn simulated(
+    drawing: &Drawing,
+    options: &CheckOptions,
+    progress: impl Fn(f64),
+) -> anyhow::Result<Outcome> {
     let suited = Settings::suited(drawing, options.seed);
     let settings = Settings { replications: options.replications, ..suited };
     let replications = sim::replicate_all(drawing, &settings, progress)?;
@@ -126,9 +150,9 @@ fn add(
     let utilisation = busiest(&prediction);
     for predicted in &prediction.flows {
         let name = &predicted.name;
-        let simulated = outcome.and_then(|outcome| outcome.flows.iter().find(|flow| flow.name == *name));
-        let overloaded =
-            |warning: &SimulationWarning| matches!(warning, SimulationWarning::Saturated { flow, .. } if flow == name);
+        let simulated =
+            outcome.and_then(|outcome| outcome.flows.iter().find(|flow| flow.name == *name));
+        let overloaded = |warning: &SimulationWarning| matches!(warning, SimulationWarning::Saturated { flow, .. } if flow == name);
         let place = drawing.traffic.iter().position(|flow| flow.name == *name);
         let point = CheckPoint {
             value,
@@ -136,7 +160,10 @@ fn add(
             predicted: predicted.delay_seconds.value,
             simulated: simulated.and_then(|flow| flow.delay.as_ref()).map(|delay| delay.mean),
             overloaded: outcome.is_some_and(|outcome| outcome.warnings.iter().any(overloaded)),
-            measured: measured.zip(place).and_then(|(measured, place)| measured.get(place)).cloned(),
+            measured: measured
+                .zip(place)
+                .and_then(|(measured, place)| measured.get(place))
+                .cloned(),
         };
         match flows.iter_mut().find(|flow| flow.name == *name) {
             Some(flow) => flow.points.push(point),
@@ -172,7 +199,14 @@ mod tests {
 
     fn options(points: u32) -> CheckOptions {
         let (check, net_time) = (vec![Answer::Sim], Span::from_seconds(10));
-        CheckOptions { check, points: Some(points), replications: 3, net_time, seed: 1, quiet: true }
+        CheckOptions {
+            check,
+            points: Some(points),
+            replications: 3,
+            net_time,
+            seed: 1,
+            quiet: true,
+        }
     }
 
     /// With ideal contention closed form and simulator describe the same network.

@@ -1,7 +1,7 @@
 //! `btu model --ui`: values of a network file turned up and down while tables and a curve follow.
 //!
-//! `state` and `keys` are a machine without a terminal; `view` draws it; `asking` works out answers in a thread of its
-//! own; here they are put together.
+//! `state` and `keys` are a machine without a terminal; `view` draws it; `asking` works out answers
+//! in a thread of its own; here they are put together.
 
 mod asking;
 mod curve;
@@ -35,10 +35,13 @@ use state::{State, TRANSFER, Wish};
 pub(crate) fn run(model: &Model, common: &Common) -> anyhow::Result<()> {
     refuse(model, common)?;
     let source = files::source(&model.network)?;
-    // Before any thread is started, so that no signal ends this process before the terminal is given back.
+    // Before any thread is started, so that no signal ends this process before the terminal is
+    // given back.
     let signals = Signals::take().context("waiting for signals")?;
     // A file that cannot be read is told before the screen is taken, with all its problems.
-    files::emulated(source.read(&model.settings).map_err(|error| Refusal::Usage(error.to_string()))?)?;
+    files::emulated(
+        source.read(&model.settings).map_err(|error| Refusal::Usage(error.to_string()))?,
+    )?;
     let basis = Basis::of(model, source);
     let (_, answer) = basis.answer(&Changes::new(), model.transfer).map_err(Refusal::Usage)?;
     let mut state = State::new(&model.network, answer, model.transfer, model.flow.as_deref());
@@ -57,15 +60,16 @@ pub(crate) fn run(model: &Model, common: &Common) -> anyhow::Result<()> {
 fn refuse(model: &Model, common: &Common) -> Result<(), Refusal> {
     let instead = "leave out --ui for tables, or use --sweep KEY=FROM..TO for a curve";
     if common.json {
-        return Err(Refusal::Usage("--ui is for eyes and --json for programs: leave out one of them".to_owned()));
+        return Err(Refusal::Usage(
+            "--ui is for eyes and --json for programs: leave out one of them".to_owned(),
+        ));
     }
     let is_dumb = std::env::var_os("TERM").is_none_or(|term| term.is_empty() || term == "dumb");
     if !stdout().is_terminal() || is_dumb {
         return Err(Refusal::Usage(format!("--ui needs a terminal to draw on: {instead}")));
     }
     if model.network == "-" {
-        let problem =
-            "--ui takes its keys from standard input, so it cannot read a network file there: give it as a file";
+        let problem = "--ui takes its keys from standard input, so it cannot read a network file there: give it as a file";
         return Err(Refusal::Usage(problem.to_owned()));
     }
     if !stdin().is_terminal() {
@@ -95,14 +99,18 @@ struct Session<'a> {
 }
 
 impl Session<'_> {
-    /// Draws, waits, and takes everything that has happened meanwhile, so that held keys make one question.
+    /// Draws, waits, and takes everything that has happened meanwhile, so that held keys make one
+    /// question.
     fn run(mut self, screen: &mut Screen) -> anyhow::Result<()> {
         let palette = view::Palette { colour: terminal::colour() };
         loop {
             if let Some(ask) = self.state.ask() {
                 self.asks.send(ask).context("asking")?;
             }
-            screen.terminal.draw(|frame| view::draw(frame, self.state, palette)).context("drawing")?;
+            screen
+                .terminal
+                .draw(|frame| view::draw(frame, self.state, palette))
+                .context("drawing")?;
             let first = self.told.recv().context("waiting for keys")?;
             let rest: Vec<Happening> = self.told.try_iter().collect();
             for happening in std::iter::once(first).chain(rest) {

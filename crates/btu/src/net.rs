@@ -25,7 +25,8 @@ pub(crate) fn run(net: Net, common: &Common) -> ExitCode {
     exit::code(result)
 }
 
-/// What is to be raised, checked as far as that goes before anything starts; `usual_name` names it where the user does not.
+/// What is to be raised, checked as far as that goes before anything starts; `usual_name` names it
+/// where the user does not.
 pub(crate) fn request(
     registry: &Registry,
     raising: &Raising,
@@ -61,8 +62,12 @@ pub(crate) fn request(
 
 /// The wire has another idea of "here".
 fn absolute(directory: &Path) -> Result<PathBuf, Refusal> {
-    let unusable =
-        |error| Refusal::Machine(format!("using the directory {}: {error}; see --capture", directory.display()));
+    let unusable = |error| {
+        Refusal::Machine(format!(
+            "using the directory {}: {error}; see --capture",
+            directory.display()
+        ))
+    };
     preflight::new_directory("--capture", directory)?;
     preflight::make_last(directory).and_then(|()| directory.canonicalize()).map_err(unusable)
 }
@@ -71,7 +76,11 @@ fn absolute(directory: &Path) -> Result<PathBuf, Refusal> {
 pub(crate) fn exit_code(error: &TestbedError) -> u8 {
     match error.cause {
         Cause::Name => 2,
-        Cause::Network | Cause::Namespaces | Cause::Links | Cause::RuntimeDirectory | Cause::Processes => 3,
+        Cause::Network
+        | Cause::Namespaces
+        | Cause::Links
+        | Cause::RuntimeDirectory
+        | Cause::Processes => 3,
         Cause::NotStarted => 126,
         Cause::NotFound => 127,
         Cause::Process | Cause::Probe | Cause::Protocol => 1,

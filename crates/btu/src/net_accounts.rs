@@ -81,7 +81,8 @@ fn by_cause<'a>(elements: impl Iterator<Item = &'a ElementAccount>) -> BTreeMap<
 }
 
 fn dropped_at(elements: &[ElementAccount]) -> BTreeMap<String, BTreeMap<String, u64>> {
-    let places = elements.iter().map(|element| (element.name.clone(), by_cause(std::iter::once(element))));
+    let places =
+        elements.iter().map(|element| (element.name.clone(), by_cause(std::iter::once(element))));
     places.filter(|(_, causes)| !causes.is_empty()).collect()
 }
 
@@ -89,8 +90,13 @@ fn dropped_at(elements: &[ElementAccount]) -> BTreeMap<String, BTreeMap<String, 
 pub(crate) fn text(account: &WireAccount) -> String {
     let accounts = Accounts::of(account);
     let frames = if account.superframes { "superframes" } else { "frames" };
-    let mut text = format!("Wire: {} {frames} in, {} out, ", accounts.frames_in, accounts.frames_out);
-    let dropped = accounts.dropped.iter().map(|(cause, frames)| format!("{frames} {cause}")).collect::<Vec<_>>();
+    let mut text =
+        format!("Wire: {} {frames} in, {} out, ", accounts.frames_in, accounts.frames_out);
+    let dropped = accounts
+        .dropped
+        .iter()
+        .map(|(cause, frames)| format!("{frames} {cause}"))
+        .collect::<Vec<_>>();
     // Writing to a string cannot fail.
     let _ = if dropped.is_empty() {
         writeln!(text, "none dropped.")
@@ -102,8 +108,10 @@ pub(crate) fn text(account: &WireAccount) -> String {
     }
     if account.lateness.count() > 0 {
         let late = &accounts.lateness;
-        let [p50, p99, max] = [late.p50_ns, late.p99_ns, late.max_ns].map(Span::from_nanoseconds).map(round);
-        let _ = writeln!(text, "  Frames left {p50} (p50), {p99} (p99), {max} (max) after their time.");
+        let [p50, p99, max] =
+            [late.p50_ns, late.p99_ns, late.max_ns].map(Span::from_nanoseconds).map(round);
+        let _ =
+            writeln!(text, "  Frames left {p50} (p50), {p99} (p99), {max} (max) after their time.");
     }
     if let Some(capture) = &account.capture {
         let _ = writeln!(text, "  Captured {} frames, missed {}.", capture.frames, capture.missed);
@@ -197,7 +205,10 @@ mod tests {
     fn accounts_are_added_up_by_cause_and_kept_by_place() {
         let accounts = Accounts::of(&account());
         assert_eq!((accounts.frames_in, accounts.frames_out), (10, 7));
-        assert_eq!(accounts.dropped, BTreeMap::from([("lost".to_owned(), 1), ("queue full".to_owned(), 2)]));
+        assert_eq!(
+            accounts.dropped,
+            BTreeMap::from([("lost".to_owned(), 1), ("queue full".to_owned(), 2)])
+        );
         assert_eq!(accounts.dropped_at["trunk/forth/loss"]["lost"], 1);
         assert_eq!(accounts.dropped_at.len(), 2);
     }
@@ -205,7 +216,10 @@ mod tests {
     #[test]
     fn people_read_a_few_lines() {
         let text = text(&account());
-        assert!(text.starts_with("Wire: 10 frames in, 7 out, dropped 1 lost, 2 queue full.\n"), "{text}");
+        assert!(
+            text.starts_with("Wire: 10 frames in, 7 out, dropped 1 lost, 2 queue full.\n"),
+            "{text}"
+        );
         assert!(text.contains("(p99)"), "{text}");
     }
 

@@ -28,8 +28,14 @@ pub(crate) fn check(check: &Check, common: &Common) -> anyhow::Result<()> {
     std::io::stdout().write_all(text.as_bytes())?;
     match (wrong, check.files.len()) {
         (0, _) => Ok(()),
-        (_, 1) => Err(Refusal::Usage(format!("{} is not a network file that can be used", check.files[0])).into()),
-        (wrong, all) => Err(Refusal::Usage(format!("{wrong} of {all} network files cannot be used")).into()),
+        (_, 1) => Err(Refusal::Usage(format!(
+            "{} is not a network file that can be used",
+            check.files[0]
+        ))
+        .into()),
+        (wrong, all) => {
+            Err(Refusal::Usage(format!("{wrong} of {all} network files cannot be used")).into())
+        }
     }
 }
 
@@ -53,7 +59,9 @@ pub(crate) fn list(common: &Common) -> anyhow::Result<()> {
         networks.push((*name, Drawing::read(text, name)?.about));
     }
     let text = if common.json {
-        let rows = networks.iter().map(|(name, about)| serde_json::json!({ "name": name, "about": about }));
+        let rows = networks
+            .iter()
+            .map(|(name, about)| serde_json::json!({ "name": name, "about": about }));
         serde_json::to_string_pretty(&rows.collect::<Vec<_>>())? + "\n"
     } else {
         let width = networks.iter().map(|(name, _)| name.len()).max().unwrap_or(0);

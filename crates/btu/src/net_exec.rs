@@ -19,7 +19,11 @@ pub(crate) fn exec(exec: &Exec) -> anyhow::Result<ExitCode> {
 }
 
 /// Enters the network with this runtime directory.
-pub(crate) fn enter(directory: &Path, station: &str, command: &[OsString]) -> anyhow::Result<ExitCode> {
+pub(crate) fn enter(
+    directory: &Path,
+    station: &str,
+    command: &[OsString],
+) -> anyhow::Result<ExitCode> {
     let signals = Signals::take().context("waiting for signals")?;
     let ending = testbed::enter(directory, station, command, &signals)?;
     Ok(signals.end_like(ending))

@@ -10,7 +10,9 @@ use std::thread;
 
 use anyhow::Context;
 use btu_network::Drawing;
-use btu_testbed::testbed::{self, Ending, NetworkRequest, RaisedNetwork, RaisingNetwork, Registry, Signals};
+use btu_testbed::testbed::{
+    self, Ending, NetworkRequest, RaisedNetwork, RaisingNetwork, Registry, Signals,
+};
 use btu_units::Span;
 use nix::sys::signal::Signal;
 
@@ -24,7 +26,8 @@ use looking::Looking;
 pub(crate) fn run(run: &Run) -> anyhow::Result<ExitCode> {
     refuse(run)?;
     let registry = Registry::of_user()?;
-    let request = net::request(&registry, &run.raising, |drawn| format!("{drawn}-{}", std::process::id()))?;
+    let request =
+        net::request(&registry, &run.raising, |drawn| format!("{drawn}-{}", std::process::id()))?;
     let station = station(&request, run.at.as_deref())?;
     let drawing = request.drawing.clone();
     // Before any thread is started, so that no signal ends this process before the network is down.
@@ -34,7 +37,8 @@ pub(crate) fn run(run: &Run) -> anyhow::Result<ExitCode> {
         Err(interrupted) => return Ok(ExitCode::from(128 + interrupted as u8)),
     };
     let is_looked_at = run.watch || run.svg.is_some() || run.png.is_some();
-    let looking = is_looked_at.then(|| Looking::start(raised.directory(), run.watch)).transpose()?;
+    let looking =
+        is_looked_at.then(|| Looking::start(raised.directory(), run.watch)).transpose()?;
     let ending = match &looking {
         Some(looking) if run.command.is_empty() => {
             exercised(raised.directory(), (&drawing, run.time), &signals, looking)?
@@ -70,8 +74,14 @@ fn refuse(run: &Run) -> Result<(), Refusal> {
 }
 
 /// Runs the command, whose output comes after the picture where that is drawn on the same terminal.
-fn commanded(directory: &Path, station: &str, run: &Run, signals: &Signals) -> anyhow::Result<Ending> {
-    let mut command = enter(directory, station, run, signals).context("starting this program again")?;
+fn commanded(
+    directory: &Path,
+    station: &str,
+    run: &Run,
+    signals: &Signals,
+) -> anyhow::Result<Ending> {
+    let mut command =
+        enter(directory, station, run, signals).context("starting this program again")?;
     let said = command.stdout.take().map(|mut said| {
         thread::spawn(move || {
             let mut octets = Vec::new();
@@ -88,7 +98,8 @@ fn commanded(directory: &Path, station: &str, run: &Run, signals: &Signals) -> a
     Ok(ending)
 }
 
-/// Has a stream and requests go over the network for their time, or until a signal asks for the end.
+/// Has a stream and requests go over the network for their time, or until a signal asks for the
+/// end.
 fn exercised(
     directory: &Path,
     (drawing, time): (&Drawing, Span),
@@ -97,8 +108,9 @@ fn exercised(
 ) -> anyhow::Result<Ending> {
     let exercise = Exercise::begin(directory, drawing, signals, (time, looking.notebook()))?;
     let exercise = std::cell::RefCell::new(exercise);
-    let interrupted =
-        signals.await_request_while(|| !exercise.borrow_mut().is_over()).context("waiting for signals")?;
+    let interrupted = signals
+        .await_request_while(|| !exercise.borrow_mut().is_over())
+        .context("waiting for signals")?;
     exercise.into_inner().end();
     Ok(interrupted.map_or(Ending::Exited(0), |signal| Ending::Killed(signal as i32)))
 }
@@ -110,11 +122,16 @@ fn station(request: &NetworkRequest, wanted: Option<&str>) -> Result<String, Ref
         Some(wanted) => stations.find(|name| *name == wanted),
         None => stations.next(),
     };
-    found.cloned().ok_or_else(|| Refusal::Usage(files::no_such_station(wanted.unwrap_or_default(), &request.source)))
+    found.cloned().ok_or_else(|| {
+        Refusal::Usage(files::no_such_station(wanted.unwrap_or_default(), &request.source))
+    })
 }
 
 /// The network, or the signal that came while it was raised.
-fn raise(request: NetworkRequest, signals: &Signals) -> anyhow::Result<Result<RaisedNetwork, Signal>> {
+fn raise(
+    request: NetworkRequest,
+    signals: &Signals,
+) -> anyhow::Result<Result<RaisedNetwork, Signal>> {
     let rising = RaisingNetwork::begin(request)?;
     let keep_alive = rising.keep_alive();
     let work = thread::Builder::new().name("raise".to_owned()).spawn(move || rising.finish())?;
@@ -122,7 +139,8 @@ fn raise(request: NetworkRequest, signals: &Signals) -> anyhow::Result<Result<Ra
     if interrupted.is_some() {
         keep_alive.cut();
     }
-    let raised = work.join().map_err(|_| anyhow::anyhow!("the thread that raised the network panicked"))?;
+    let raised =
+        work.join().map_err(|_| anyhow::anyhow!("the thread that raised the network panicked"))?;
     match interrupted {
         // Whatever came of it goes down with it.
         Some(signal) => Ok(Err(signal)),

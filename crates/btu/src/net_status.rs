@@ -26,7 +26,9 @@ pub(crate) fn status(status: &Status, common: &Common) -> anyhow::Result<()> {
     if networks.is_empty() {
         return terminal::print("No network is up. Raise one: btu net up FILE");
     }
-    terminal::print(&networks.iter().map(|network| text(&view(network))).collect::<Vec<_>>().join("\n"))
+    terminal::print(
+        &networks.iter().map(|network| text(&view(network))).collect::<Vec<_>>().join("\n"),
+    )
 }
 
 /// A network with what is going on in it.
@@ -41,7 +43,8 @@ pub(crate) struct View {
     account: Option<WireAccount>,
 }
 
-/// Looks at a network. What does not answer is left out: a network that is just going down is no error.
+/// Looks at a network. What does not answer is left out: a network that is just going down is no
+/// error.
 pub(crate) fn view(network: &Raised) -> View {
     let account = network.account().ok();
     View {
@@ -54,8 +57,10 @@ pub(crate) fn view(network: &Raised) -> View {
 
 fn text(view: &View) -> String {
     let record = &view.record;
-    let mut text =
-        format!("{} (from {}, up since {}, seed {})\n", record.name, record.source, record.since, record.seed);
+    let mut text = format!(
+        "{} (from {}, up since {}, seed {})\n",
+        record.name, record.source, record.since, record.seed
+    );
     let width = record.stations.iter().map(|station| station.name.len()).max().unwrap_or(0);
     for station in &record.stations {
         // Writing to a string cannot fail.

@@ -44,7 +44,9 @@ fn greeting(network: &Raised) -> String {
 pub(crate) fn down(down: &Down) -> anyhow::Result<()> {
     let registry = Registry::of_user()?;
     let fallen = registry.fallen()?;
-    for (name, _) in fallen.iter().filter(|(name, _)| down.name.as_ref().is_none_or(|wanted| wanted == name)) {
+    for (name, _) in
+        fallen.iter().filter(|(name, _)| down.name.as_ref().is_none_or(|wanted| wanted == name))
+    {
         registry.forget(name);
         eprintln!("Network {name} had stopped.");
     }

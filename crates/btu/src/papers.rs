@@ -15,6 +15,7 @@ pub(crate) fn completions(shell: clap_complete::Shell) -> anyhow::Result<()> {
 
 /// Writes a page for btu and one for each of its commands.
 pub(crate) fn man(directory: &Path) -> anyhow::Result<()> {
-    clap_mangen::generate_to(Arguments::command(), directory)
-        .with_context(|| format!("writing manual pages to {}: does the directory exist?", directory.display()))
+    clap_mangen::generate_to(Arguments::command(), directory).with_context(|| {
+        format!("writing manual pages to {}: does the directory exist?", directory.display())
+    })
 }

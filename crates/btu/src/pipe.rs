@@ -87,9 +87,16 @@ fn measure(
     let screen = Screen::new(pipe.quiet);
     let mut resumed = resumed;
     let reaching = (&pipe.beside.reaching, resumed.as_ref().map(|resumed| resumed.lock.run()));
-    let ground = interruption.instead_of(Ground::prepare(asked, reaching, (signals, interruption), &screen.steps))?;
+    let ground = interruption.instead_of(Ground::prepare(
+        asked,
+        reaching,
+        (signals, interruption),
+        &screen.steps,
+    ))?;
     if let Some(resumed) = &mut resumed {
-        resumed.warnings.extend(interruption.instead_of(ground.same_host(&resumed.row, pipe.aim.resuming.force))?);
+        resumed.warnings.extend(
+            interruption.instead_of(ground.same_host(&resumed.row, pipe.aim.resuming.force))?,
+        );
     }
     let place = Place { ground: &ground, interruption, screen: &screen };
     let mut runs = Vec::new();
@@ -102,7 +109,8 @@ fn measure(
             (Journal::reopen(&store, lock, known.iter().map(Vec::len).sum(), &warnings)?, known)
         } else {
             let label = pipe.label.as_deref();
-            let journal = Journal::begin(&mut store, job, &network(job, asked), plan::profile(pipe), label)?;
+            let journal =
+                Journal::begin(&mut store, job, &network(job, asked), plan::profile(pipe), label)?;
             (journal, vec![Vec::new(); job.plans().len()])
         };
         let outcome = interruption.instead_of(perform(&place, job, known, &journal, &scratch));
@@ -141,12 +149,19 @@ fn perform(
     loads.prepare(plans)?;
     match job {
         Job::Hint(run) => hint::measure(place, run, journal, &mut loads)?,
-        Job::One(plan) => Series::new(place, plans, known)
-            .measure(journal, &mut loads, &mut |_, point| journal.save(0, &facts(plan, point), point))?,
-        Job::Set(set) => Series::new(place, plans, known).measure(journal, &mut loads, &mut |series, point| {
-            let record = SetPoint { series, point: point.clone() };
-            journal.save(0, &facts(&set.series[series], point), &record)
-        })?,
+        Job::One(plan) => {
+            Series::new(place, plans, known).measure(journal, &mut loads, &mut |_, point| {
+                journal.save(0, &facts(plan, point), point)
+            })?;
+        }
+        Job::Set(set) => Series::new(place, plans, known).measure(
+            journal,
+            &mut loads,
+            &mut |series, point| {
+                let record = SetPoint { series, point: point.clone() };
+                journal.save(0, &facts(&set.series[series], point), &record)
+            },
+        )?,
     }
     loads.note(journal)?;
     place.ground.end(journal)

@@ -23,7 +23,9 @@ pub(crate) fn sizes(rate: &Rate) -> Result<(), Refusal> {
     if let Some(volume) = rate.volume
         && !(Bytes::new(1)..=LARGEST_VOLUME).contains(&volume)
     {
-        return Err(Refusal::Usage(format!("--volume {volume} makes no sense: allowed are 1 B to {LARGEST_VOLUME}")));
+        return Err(Refusal::Usage(format!(
+            "--volume {volume} makes no sense: allowed are 1 B to {LARGEST_VOLUME}"
+        )));
     }
     if let Some(window) = rate.window
         && !(SMALLEST_WINDOW..=LARGEST_WINDOW).contains(&window)
@@ -50,7 +52,8 @@ pub(crate) fn store(common: &Common) -> Result<Store, Refusal> {
     Store::open(path).map_err(|error| Refusal::Machine(error.to_string()))
 }
 
-/// Opens the database of runs for a command that only looks at them: it may be on a disk that cannot be written.
+/// Opens the database of runs for a command that only looks at them: it may be on a disk that
+/// cannot be written.
 pub(crate) fn stored(common: &Common) -> Result<Store, Refusal> {
     let path = match &common.data {
         Some(directory) => directory.join(DATABASE),
@@ -67,7 +70,10 @@ pub(crate) fn stored(common: &Common) -> Result<Store, Refusal> {
 pub(crate) fn ftp_server(rate: &Rate) -> Result<(), Refusal> {
     let Some(external) = &rate.ftp_server else { return Ok(()) };
     TcpStream::connect_timeout(&external.server, FTP_TIMEOUT).map(drop).map_err(|error| {
-        Refusal::Machine(format!("connecting to the FTP server {}: {error}; is it running?", external.server))
+        Refusal::Machine(format!(
+            "connecting to the FTP server {}: {error}; is it running?",
+            external.server
+        ))
     })
 }
 
@@ -76,7 +82,9 @@ const FTP_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Whether namespaces can be had, with what it takes.
 pub(crate) fn namespaces(executable: &Path) -> Result<(), Refusal> {
-    btu_testbed::testbed::preflight(executable).map(|_| ()).map_err(|error| Refusal::Machine(error.to_string()))
+    btu_testbed::testbed::preflight(executable)
+        .map(|_| ())
+        .map_err(|error| Refusal::Machine(error.to_string()))
 }
 
 /// The scratch directory, when there is room for what the plan writes there.
@@ -93,8 +101,8 @@ pub(crate) fn scratch(rate: &Rate, plan: &Plan, database: &Path) -> Result<PathB
     Ok(directory)
 }
 
-/// Where the files of the disk and transfer activities go: the directory that the user names, which has to be there, else
-/// `scratch` beside the stored runs, which [`scratch_room`] makes.
+/// Where the files of the disk and transfer activities go: the directory that the user names, which
+/// has to be there, else `scratch` beside the stored runs, which [`scratch_room`] makes.
 pub(crate) fn scratch_directory(named: Option<&Path>, database: &Path) -> Result<PathBuf, Refusal> {
     let Some(directory) = named else {
         return Ok(database.parent().unwrap_or(Path::new(".")).join("scratch"));
@@ -109,9 +117,14 @@ pub(crate) fn scratch_room(directory: &Path, needed: Bytes) -> Result<(), Refusa
         return Ok(());
     }
     make_last(directory).map_err(|error| {
-        Refusal::Machine(format!("making the scratch directory {}: {error}; see --scratch", directory.display()))
+        Refusal::Machine(format!(
+            "making the scratch directory {}: {error}; see --scratch",
+            directory.display()
+        ))
     })?;
-    btu_load::scratch_check(directory, needed).map(drop).map_err(|error| Refusal::Machine(error.to_string()))
+    btu_load::scratch_check(directory, needed)
+        .map(drop)
+        .map_err(|error| Refusal::Machine(error.to_string()))
 }
 
 /// Refuses a directory that is not there: one that is made because of a typo would stay.
@@ -121,10 +134,14 @@ fn is_directory(option: &str, directory: &Path) -> Result<(), Refusal> {
         return Ok(());
     }
     let what = if directory.exists() { "not a directory" } else { "no such directory" };
-    Err(Refusal::Usage(format!("{option}: {what}: {}; make it first, or name another", directory.display())))
+    Err(Refusal::Usage(format!(
+        "{option}: {what}: {}; make it first, or name another",
+        directory.display()
+    )))
 }
 
-/// A directory that the user names for what `option` writes: it may be new, what is above it may not.
+/// A directory that the user names for what `option` writes: it may be new, what is above it may
+/// not.
 pub(crate) fn new_directory(option: &str, directory: &Path) -> Result<(), Refusal> {
     directory.parent().map_or(Ok(()), |above| is_directory(option, above))
 }
@@ -140,7 +157,8 @@ pub(crate) fn make_last(directory: &Path) -> std::io::Result<()> {
 /// The disk activity's source and copy, and the fetched file with room for a fast machine.
 fn scratch_needed(plan: &Plan) -> Bytes {
     let disk = if plan.loads.contains(&Load::Disk) { plan.disk_file * 2 } else { Bytes::ZERO };
-    let transfer = if plan.loads.contains(&Load::Transfer) { btu_load::FETCH_ROOM } else { Bytes::ZERO };
+    let transfer =
+        if plan.loads.contains(&Load::Transfer) { btu_load::FETCH_ROOM } else { Bytes::ZERO };
     disk + transfer
 }
 

@@ -1,11 +1,14 @@
-//! What the program's file gives to whoever starts it (setcap), and what of it is kept: `CAP_NET_ADMIN` by an agent, where
-//! the file is a group's to start. Everybody else who starts it has no more rights than before.
+//! What the program's file gives to whoever starts it (setcap), and what of it is kept:
+//! `CAP_NET_ADMIN` by an agent, where the file is a group's to start. Everybody else who starts it
+//! has no more rights than before.
 
 use std::fs;
 use std::io;
 use std::os::unix::fs::PermissionsExt;
 
-use btu_testbed::privilege::{Capabilities, Gift, gift_of_the_file, give_up_all_but, take_no_gifts};
+use btu_testbed::privilege::{
+    Capabilities, Gift, gift_of_the_file, give_up_all_but, take_no_gifts,
+};
 
 use crate::cli::{Command, Internal};
 use crate::exit::Refusal;
@@ -24,7 +27,9 @@ const EVERYBODY: &str = "agent: gave up the capabilities of the program's file, 
 /// # Errors
 /// What is asked for is not for a process with rights of the file.
 pub(crate) fn settle(command: &Command) -> Result<(), Refusal> {
-    let failed = |error: io::Error| Refusal::Machine(format!("giving up the rights of the program's file: {error}"));
+    let failed = |error: io::Error| {
+        Refusal::Machine(format!("giving up the rights of the program's file: {error}"))
+    };
     match gift_of_the_file().map_err(failed)? {
         Gift::Nothing => Ok(()),
         Gift::Identity => Err(Refusal::Machine(IDENTITY.to_owned())),

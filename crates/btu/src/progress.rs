@@ -14,7 +14,8 @@ use crate::cli::Common;
 use crate::runs::Form;
 use crate::terminal::print;
 
-/// A bar that is redrawn between cells, and during one only for lines that were asked for, so that drawing is not measured.
+/// A bar that is redrawn between cells, and during one only for lines that were asked for, so that
+/// drawing is not measured.
 pub(crate) struct Bar {
     drawn: ProgressBar,
     shown: bool,
@@ -58,7 +59,8 @@ impl Bar {
     /// A bar, or nothing when `quiet` or when standard error is not a terminal.
     pub(crate) fn new(quiet: bool, watch: Watch) -> Self {
         let shown = !quiet && stderr().is_terminal();
-        let target = if shown { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
+        let target =
+            if shown { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
         let drawn = ProgressBar::with_draw_target(Some(1), target);
         drawn.set_style(style("{msg}"));
         Self { drawn, shown, watch, cell: (String::new(), 0) }
@@ -83,7 +85,9 @@ impl Bar {
 
 fn style(template: &str) -> ProgressStyle {
     // The templates are constants of this file; a wrong one falls back to a plain bar.
-    ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar()).progress_chars("━━╌")
+    ProgressStyle::with_template(template)
+        .unwrap_or_else(|_| ProgressStyle::default_bar())
+        .progress_chars("━━╌")
 }
 
 impl Observer for Bar {
@@ -104,8 +108,16 @@ impl Observer for Bar {
         self.drawn.set_length(progress.expected as u64);
         self.drawn.set_position(progress.done as u64);
         let left = clock(Duration::from_secs_f64(progress.seconds_left.max(0.0)));
-        let so_far = if progress.so_far.is_empty() { String::new() } else { format!("\n{}", progress.so_far) };
-        self.drawn.set_message(format!("{left} left  block {}  {}{so_far}", progress.block + 1, progress.cell));
+        let so_far = if progress.so_far.is_empty() {
+            String::new()
+        } else {
+            format!("\n{}", progress.so_far)
+        };
+        self.drawn.set_message(format!(
+            "{left} left  block {}  {}{so_far}",
+            progress.block + 1,
+            progress.cell
+        ));
         self.cell = (progress.cell.clone(), progress.block);
     }
 
@@ -128,7 +140,8 @@ impl Observer for Bar {
     fn interval(&mut self, interval: &Interval) {
         let (cell, block) = (self.cell.0.as_str(), self.cell.1);
         if self.watch == Watch::JsonLines {
-            let line = serde_json::to_string(&IntervalLine { kind: "interval", cell, block, interval });
+            let line =
+                serde_json::to_string(&IntervalLine { kind: "interval", cell, block, interval });
             // A reader that is gone is found out when the result is printed.
             line.map(|line| print(&line)).ok();
         }
@@ -153,7 +166,8 @@ impl SimulationBar {
     /// A bar, or nothing when `quiet` or when standard error is not a terminal.
     pub(crate) fn new(quiet: bool) -> Self {
         let shown = !quiet && stderr().is_terminal();
-        let target = if shown { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
+        let target =
+            if shown { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
         let bar = ProgressBar::with_draw_target(Some(1000), target);
         bar.set_style(style("{bar:24} {msg}"));
         Self { bar, begun: Instant::now() }
@@ -189,7 +203,8 @@ impl Steps {
     /// A bar, or nothing when `quiet` or when standard error is not a terminal.
     pub(crate) fn new(quiet: bool) -> Self {
         let shown = !quiet && stderr().is_terminal();
-        let target = if shown { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
+        let target =
+            if shown { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
         let bar = ProgressBar::with_draw_target(Some(1), target);
         bar.set_style(style("{msg}"));
         Self { bar }
@@ -202,8 +217,9 @@ impl Steps {
         self.bar.tick();
     }
 
-    /// Shows that so many steps are done since `begun`, what the last one brought, and some lines below that. What is too
-    /// long for a line of `width` columns is cut: a line that the terminal breaks is one more than is taken off the screen.
+    /// Shows that so many steps are done since `begun`, what the last one brought, and some lines
+    /// below that. What is too long for a line of `width` columns is cut: a line that the terminal
+    /// breaks is one more than is taken off the screen.
     pub(crate) fn show_over(
         &self,
         (done, of): (usize, usize),
@@ -215,7 +231,8 @@ impl Steps {
         self.bar.set_style(style("{bar:16} {pos}/{len}  {msg}"));
         self.bar.set_length(of as u64);
         self.bar.set_position(done as u64);
-        let left = clock(begun.elapsed().mul_f64(of.saturating_sub(done) as f64 / done.max(1) as f64));
+        let left =
+            clock(begun.elapsed().mul_f64(of.saturating_sub(done) as f64 / done.max(1) as f64));
         let taken = format!("{:16} {of}/{of}  {left} left  ", "").chars().count();
         let text: String = text.chars().take(width.saturating_sub(taken)).collect();
         let below = below.iter().fold(String::new(), |all, line| all + "\n" + line);
@@ -232,7 +249,11 @@ impl Steps {
 fn clock(duration: Duration) -> String {
     let seconds = duration.as_secs();
     let (hours, minutes, seconds) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
-    if hours > 0 { format!("{hours}:{minutes:02}:{seconds:02}") } else { format!("{minutes}:{seconds:02}") }
+    if hours > 0 {
+        format!("{hours}:{minutes:02}:{seconds:02}")
+    } else {
+        format!("{minutes}:{seconds:02}")
+    }
 }
 
 #[cfg(test)]

@@ -1,4 +1,5 @@
-//! What a run was measured on, and whether all of it was the same: cells of two machines make no result of either.
+//! What a run was measured on, and whether all of it was the same: cells of two machines make no
+//! result of either.
 
 use std::fmt;
 
@@ -9,7 +10,8 @@ use serde_json::Value;
 
 use crate::machine::traits;
 
-/// What a sentence about a change begins with. A run that was resumed in spite of it keeps the sentence as a warning.
+/// What a sentence about a change begins with. A run that was resumed in spite of it keeps the
+/// sentence as a warning.
 const RESUMED: &str = "resumed elsewhere: ";
 
 /// Something that has to be the same for all cells of a run, and was not.
@@ -21,7 +23,11 @@ pub(crate) struct Difference {
 }
 
 impl Difference {
-    pub(crate) fn new(what: &'static str, first: impl Into<String>, later: impl Into<String>) -> Self {
+    pub(crate) fn new(
+        what: &'static str,
+        first: impl Into<String>,
+        later: impl Into<String>,
+    ) -> Self {
         Self { what, first: first.into(), later: later.into() }
     }
 }
@@ -32,7 +38,8 @@ impl fmt::Display for Difference {
     }
 }
 
-/// The sentence that a run keeps which was resumed in spite of these; `name` is the host's where it is not this machine.
+/// The sentence that a run keeps which was resumed in spite of these; `name` is the host's where it
+/// is not this machine.
 pub(crate) fn warning(name: Option<&str>, differences: &[Difference]) -> String {
     let host = name.map_or_else(String::new, |name| format!("{name}: "));
     format!("{RESUMED}{host}{}", list(differences))
@@ -43,14 +50,16 @@ pub(crate) fn list(differences: &[Difference]) -> String {
     differences.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
 }
 
-/// What differs between the machine where a run was begun and the one of a later session: the machine itself, its
-/// kernel, the version of btu.
+/// What differs between the machine where a run was begun and the one of a later session: the
+/// machine itself, its kernel, the version of btu.
 pub(crate) fn differences(first: &Environment, later: &Environment) -> Vec<Difference> {
     let mut found = Vec::new();
     if !is_same_machine(first, later) {
         found.push(Difference::new("machine", machine(first), machine(later)));
     }
-    let release = |environment: &Environment| environment.kernel.release.clone().unwrap_or_else(|| UNKNOWN.to_owned());
+    let release = |environment: &Environment| {
+        environment.kernel.release.clone().unwrap_or_else(|| UNKNOWN.to_owned())
+    };
     if first.kernel.release != later.kernel.release {
         found.push(Difference::new("kernel", release(first), release(later)));
     }
@@ -78,7 +87,8 @@ fn machine(environment: &Environment) -> String {
     format!("{} x {model} ({})", processor.online, traits(environment).key())
 }
 
-/// What is stored of a machine before the first session; `name` is the host's where it is not the controller.
+/// What is stored of a machine before the first session; `name` is the host's where it is not the
+/// controller.
 pub(crate) enum Start {
     /// It was never looked at.
     Unseen,
@@ -100,8 +110,9 @@ fn looks<'a>(row: &'a RunRow, name: Option<&'a str>) -> impl Iterator<Item = &'a
     before.map(|(_, document)| document).filter(move |document| document["name"].as_str() == name)
 }
 
-/// Every change of machine, kernel or version of btu between the sessions of a run, a sentence each: from what was
-/// stored of the machines, and from what was noted when it was resumed in spite of one.
+/// Every change of machine, kernel or version of btu between the sessions of a run, a sentence
+/// each: from what was stored of the machines, and from what was noted when it was resumed in spite
+/// of one.
 pub(crate) fn changes(row: &RunRow) -> Vec<String> {
     let mut names: Vec<Option<&str>> = Vec::new();
     for (_, document) in &row.environments {
@@ -111,7 +122,8 @@ pub(crate) fn changes(row: &RunRow) -> Vec<String> {
         }
     }
     let seen = names.into_iter().flat_map(|name| of_one(row, name));
-    let noted = row.events.iter().filter(|event| event.level == Level::Warning && is_change(&event.text));
+    let noted =
+        row.events.iter().filter(|event| event.level == Level::Warning && is_change(&event.text));
     let mut sentences: Vec<String> = Vec::new();
     for sentence in seen.chain(noted.map(|event| event.text.clone())) {
         if !sentences.contains(&sentence) {
@@ -133,7 +145,9 @@ pub(crate) fn is_change(text: &str) -> bool {
 
 fn of_one(row: &RunRow, name: Option<&str>) -> Vec<String> {
     let Start::Seen(first) = start(row, name) else { return Vec::new() };
-    let later = looks(row, name).skip(1).filter_map(|document| serde_json::from_value(document.clone()).ok());
+    let later = looks(row, name)
+        .skip(1)
+        .filter_map(|document| serde_json::from_value(document.clone()).ok());
     let differences = later.map(|later: Environment| differences(&first, &later));
     differences.filter(|found| !found.is_empty()).map(|found| warning(name, &found)).collect()
 }
@@ -162,7 +176,9 @@ mod tests {
         later.kernel.release = Some("2.0.0".to_owned());
         later.processor.model = Some("Somebody Else 9000".to_owned());
         let said = list(&differences(&first, &later));
-        for word in ["machine: ", "Somebody Else 9000", "kernel: ", ", 2.0.0 on resuming", "btu: ", "9.9.9"] {
+        for word in
+            ["machine: ", "Somebody Else 9000", "kernel: ", ", 2.0.0 on resuming", "btu: ", "9.9.9"]
+        {
             assert!(said.contains(word), "{word}: {said}");
         }
         let other_host = Environment { host: Some("2".to_owned()), ..first.clone() };

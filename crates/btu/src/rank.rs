@@ -45,7 +45,9 @@ fn page(store: &Store, asked: &Rank) -> anyhow::Result<RankPage> {
     candidates.reverse();
     let mut ranking = rank(&candidates);
     ranking.left_out.extend(nameless);
-    let ranked = |key: &_| ranking.lists.iter().flat_map(|list| &list.places).any(|place| place.machine == *key);
+    let ranked = |key: &_| {
+        ranking.lists.iter().flat_map(|list| &list.places).any(|place| place.machine == *key)
+    };
     cards.retain(|key, _| ranked(key));
     let machines_of_1995 = asked.with.map(|_| btu95::corrected()).unwrap_or_default();
     Ok(RankPage { ranking, machines: cards, machines_of_1995 })
@@ -70,7 +72,8 @@ fn candidate(rated: Rated, machine: btu_suite::rank::MachineKey) -> Candidate {
 
 /// Rounds per second of the cpu activity alone.
 fn cpu_score(readings: &[Reading]) -> Option<f64> {
-    let alone = readings.iter().filter(|reading| matches!(reading.row, Row::Host { load: Load::Cpu }));
+    let alone =
+        readings.iter().filter(|reading| matches!(reading.row, Row::Host { load: Load::Cpu }));
     let speeds: Vec<f64> = alone.map(|reading| reading.per_second).collect();
     geometric_mean(&speeds)
 }

@@ -35,7 +35,12 @@ pub(crate) fn run(rate: &Rate, common: &Common) -> anyhow::Result<()> {
             let row = store.run(name)?;
             let plan = stored_plan(&row, rate)?;
             let Some(lock) = resume::lock(&store, &row)? else {
-                return runs::print_result(&store, row.summary.id, Shown::by(rate.tables), Form::of(common));
+                return runs::print_result(
+                    &store,
+                    row.summary.id,
+                    Shown::by(rate.tables),
+                    Form::of(common),
+                );
             };
             let machines = match &plan.network {
                 Network::Machines(machines) => Some(machines),
@@ -47,8 +52,8 @@ pub(crate) fn run(rate: &Rate, common: &Common) -> anyhow::Result<()> {
     }
 }
 
-/// Measures what the plan asks for, or what a run lacks that is resumed, with what has to be said of that, and prints the
-/// result.
+/// Measures what the plan asks for, or what a run lacks that is resumed, with what has to be said
+/// of that, and prints the result.
 fn carry_out(
     rate: &Rate,
     store: Store,
@@ -59,7 +64,8 @@ fn carry_out(
     let mut session = Session::new("btu rate", Bar::new(rate.quiet, Watch::Never), store, resumed)?;
     let Prepared { ground, scratch, warnings } = prepare(rate, &mut plan, &mut session)?;
     let lock = session.open(warnings, |store| begin(store, rate, &plan))?;
-    let mut rating = Rating::new(plan, scratch, &session.settings.runtime, rate.ftp_server.as_ref())?;
+    let mut rating =
+        Rating::new(plan, scratch, &session.settings.runtime, rate.ftp_server.as_ref())?;
     session.measure(&lock, &mut rating, ground, Shown::by(rate.tables), common).map(drop)
 }
 
@@ -72,11 +78,16 @@ fn prepare(rate: &Rate, plan: &mut Plan, session: &mut Session) -> anyhow::Resul
         let warnings = if resumed.is_none() { network::fit(plan, &topology)? } else { Vec::new() };
         let scratch = preflight::scratch(rate, plan, session.store.path())?;
         preflight::namespaces(&session.settings.executable)?;
-        return Ok(Prepared { ground: Ground::Testbed(Box::new(testbed(plan, topology))), scratch, warnings });
+        return Ok(Prepared {
+            ground: Ground::Testbed(Box::new(testbed(plan, topology))),
+            scratch,
+            warnings,
+        });
     };
     if rate.ftp_server.is_some() {
         return Err(Refusal::Usage(
-            "--ftp-server is for runs on this machine; real hosts fetch from the active one".to_owned(),
+            "--ftp-server is for runs on this machine; real hosts fetch from the active one"
+                .to_owned(),
         )
         .into());
     }
@@ -87,10 +98,16 @@ fn prepare(rate: &Rate, plan: &mut Plan, session: &mut Session) -> anyhow::Resul
     Ok(Prepared::on_hosts(party, warnings))
 }
 
-/// What is raised: an agent in every station that plays a role, and an input before every black box.
+/// What is raised: an agent in every station that plays a role, and an input before every black
+/// box.
 fn testbed(plan: &Plan, topology: Topology) -> Testbed {
-    let test = topology.roles.iter().find(|(role, _)| *role == HostRole::Test).map(|&(_, station)| station);
-    let processors = Processors { divided: test.zip(plan.processors.clone()), awake: plan.kept_awake };
+    let test = topology
+        .roles
+        .iter()
+        .find(|(role, _)| *role == HostRole::Test)
+        .map(|&(_, station)| station);
+    let processors =
+        Processors { divided: test.zip(plan.processors.clone()), awake: plan.kept_awake };
     Testbed {
         others: Vec::new(),
         name: "rate",
@@ -121,8 +138,7 @@ fn plan(rate: &Rate, network: Network) -> anyhow::Result<Plan> {
         plan.kept_awake = !rate.idle_states && Wakefulness::is_possible();
         plan.congestion_control = rate.congestion.checked()?;
     } else if rate.processors.is_some() || rate.idle_states {
-        let problem =
-            "--processors and --idle-states are those of this machine; other hosts are measured as they are set up";
+        let problem = "--processors and --idle-states are those of this machine; other hosts are measured as they are set up";
         return Err(Refusal::Usage(problem.to_owned()).into());
     }
     plan.receiving = rate.receive.into();
@@ -135,7 +151,8 @@ fn plan(rate: &Rate, network: Network) -> anyhow::Result<Plan> {
     Ok(plan)
 }
 
-/// How this machine's processors are divided: as the option says, else the usual way, where there are two of them.
+/// How this machine's processors are divided: as the option says, else the usual way, where there
+/// are two of them.
 fn processors(asked: Option<&ProcessorsOption>) -> Result<Option<Division>, Refusal> {
     let cores = environment::cores();
     match asked {
@@ -164,9 +181,12 @@ fn stored_plan(row: &RunRow, rate: &Rate) -> anyhow::Result<Plan> {
     resume::is_its_plan(row, (plan.version, Plan::VERSION), &plan.hash())?;
     let given = ftp_server(rate);
     if plan.ftp_server != given {
-        let name = |server: &Option<String>| server.clone().unwrap_or_else(|| "the embedded server".to_owned());
+        let name = |server: &Option<String>| {
+            server.clone().unwrap_or_else(|| "the embedded server".to_owned())
+        };
         let (run, began, now) = (row.summary.id, name(&plan.ftp_server), name(&given));
-        let problem = format!("run {run} fetches files from {began}, and not from {now}: see --ftp-server");
+        let problem =
+            format!("run {run} fetches files from {began}, and not from {now}: see --ftp-server");
         return Err(Refusal::Usage(problem).into());
     }
     Ok(plan)

@@ -33,9 +33,11 @@ pub(crate) fn run(report: &Report, common: &Common) -> anyhow::Result<()> {
 
 /// What makes no sense is refused before anything is read.
 fn check(report: &Report) -> Result<(), Refusal> {
-    let drawable = |study: &Study| study.reference_points().iter().any(|point| point.unit == "bits/s");
+    let drawable =
+        |study: &Study| study.reference_points().iter().any(|point| point.unit == "bits/s");
     if let Some(study) = report.with.iter().find(|study| !drawable(study)) {
-        let problem = format!("{study} has no rates to be drawn beside this run; btu95 and netpipe96 have");
+        let problem =
+            format!("{study} has no rates to be drawn beside this run; btu95 and netpipe96 have");
         return Err(Refusal::Usage(problem));
     }
     if report.open && report.format != Format::Html {
@@ -46,7 +48,8 @@ fn check(report: &Report) -> Result<(), Refusal> {
 
 /// The file to write; `None` is standard output.
 fn target(report: &Report, format: Format, row: &RunRow) -> Option<PathBuf> {
-    let default = |ending: &str| Some(PathBuf::from(format!("btu-report-{}.{ending}", row.summary.id)));
+    let default =
+        |ending: &str| Some(PathBuf::from(format!("btu-report-{}.{ending}", row.summary.id)));
     match (&report.output, format) {
         (Some(path), _) if path.as_os_str() == "-" => None,
         (Some(path), _) => Some(path.clone()),
@@ -56,7 +59,13 @@ fn target(report: &Report, format: Format, row: &RunRow) -> Option<PathBuf> {
     }
 }
 
-fn content(format: Format, store: &Store, row: &RunRow, report: &Report, to_terminal: bool) -> anyhow::Result<Vec<u8>> {
+fn content(
+    format: Format,
+    store: &Store,
+    row: &RunRow,
+    report: &Report,
+    to_terminal: bool,
+) -> anyhow::Result<Vec<u8>> {
     let suite = suites::of(row)?;
     let page = || suite.page(store, row, &report.with);
     let text = match format {
@@ -70,7 +79,9 @@ fn content(format: Format, store: &Store, row: &RunRow, report: &Report, to_term
         Format::Csv => csv(&page()?),
         Format::Raw => raw_csv(&suite.raw(store, row)?),
         Format::Xlsx => return Ok(page_workbook(&page()?)?),
-        Format::Svg => svg(&page()?).context("drawing the run: nothing was measured that could be drawn")?,
+        Format::Svg => {
+            svg(&page()?).context("drawing the run: nothing was measured that could be drawn")?
+        }
     };
     Ok(text.into_bytes())
 }
@@ -84,14 +95,19 @@ fn write_out(content: &[u8]) -> anyhow::Result<()> {
     out.write_all(content).context("writing to standard output")
 }
 
-/// How long xdg-open may take to say that it cannot; a browser that it has started goes on for longer.
+/// How long xdg-open may take to say that it cannot; a browser that it has started goes on for
+/// longer.
 const OPENING: Duration = Duration::from_secs(2);
 const OPENING_POLL: Duration = Duration::from_millis(20);
 
 /// Hands the file to the desktop, and waits no longer than it takes to fail.
 fn open(path: &Path) -> anyhow::Result<()> {
-    let what =
-        || format!("opening {} with xdg-open: the report is written; open it in a browser yourself", path.display());
+    let what = || {
+        format!(
+            "opening {} with xdg-open: the report is written; open it in a browser yourself",
+            path.display()
+        )
+    };
     let mut opener = Command::new("xdg-open");
     opener.arg(path).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     let mut opener = opener.spawn().with_context(what)?;

@@ -1,5 +1,5 @@
-//! Going on with a stored run: whether it is one of this command, whether something is left to measure, whether its plan is
-//! the one it was begun with, and whether this is still the machine.
+//! Going on with a stored run: whether it is one of this command, whether something is left to
+//! measure, whether its plan is the one it was begun with, and whether this is still the machine.
 
 use btu_control::environment::{self, Environment};
 use btu_store::{RunLock, RunRow, State, Store};
@@ -11,14 +11,17 @@ use crate::exit::Refusal;
 use crate::provenance::{self, Difference, Start};
 use crate::suites;
 
-/// Refuses a run that `command` did not make, with the command that goes on with it, if there is one.
+/// Refuses a run that `command` did not make, with the command that goes on with it, if there is
+/// one.
 pub(crate) fn made_by(row: &RunRow, command: &str) -> Result<(), Refusal> {
     let run = row.summary.id;
     let maker = suites::of(row)?.resumed_by(row).map_err(Refusal::Usage)?;
     if maker == command {
         return Ok(());
     }
-    Err(Refusal::Usage(format!("run {run} is one of `{maker}`: resume it with `{maker} --resume {run}`")))
+    Err(Refusal::Usage(format!(
+        "run {run} is one of `{maker}`: resume it with `{maker} --resume {run}`"
+    )))
 }
 
 /// The plan of a run.
@@ -31,8 +34,13 @@ pub(crate) fn plan<T: DeserializeOwned>(row: &RunRow) -> Result<T, Refusal> {
     })
 }
 
-/// Refuses a plan that another version would carry out in another way, or that is not the one the run was begun with.
-pub(crate) fn is_its_plan(row: &RunRow, (found, ours): (u32, u32), hash: &str) -> Result<(), Refusal> {
+/// Refuses a plan that another version would carry out in another way, or that is not the one the
+/// run was begun with.
+pub(crate) fn is_its_plan(
+    row: &RunRow,
+    (found, ours): (u32, u32),
+    hash: &str,
+) -> Result<(), Refusal> {
     let run = row.summary.id;
     if found != ours {
         return Err(Refusal::Usage(format!(
@@ -48,7 +56,8 @@ pub(crate) fn is_its_plan(row: &RunRow, (found, ours): (u32, u32), hash: &str) -
     Ok(())
 }
 
-/// Locks a run in order to go on with it; `None`, and a word to the user, where nothing is left to do.
+/// Locks a run in order to go on with it; `None`, and a word to the user, where nothing is left to
+/// do.
 pub(crate) fn lock(store: &Store, row: &RunRow) -> anyhow::Result<Option<RunLock>> {
     let run = row.summary.id;
     let lock = store.lock(run)?;
@@ -60,7 +69,8 @@ pub(crate) fn lock(store: &Store, row: &RunRow) -> anyhow::Result<Option<RunLock
     Ok(None)
 }
 
-/// Refuses to call `hosts` for a run that came with a file, whose maker has named them; unless they are `allowed`.
+/// Refuses to call `hosts` for a run that came with a file, whose maker has named them; unless they
+/// are `allowed`.
 pub(crate) fn may_call(row: &RunRow, hosts: &[String], allowed: bool) -> Result<(), Refusal> {
     let run = row.summary.id;
     if hosts.is_empty() || allowed || !row.summary.imported {
@@ -73,7 +83,8 @@ pub(crate) fn may_call(row: &RunRow, hosts: &[String], allowed: bool) -> Result<
     )))
 }
 
-/// Refuses to start programs for a run that came with a file, whose maker has named them; unless they are `allowed`.
+/// Refuses to start programs for a run that came with a file, whose maker has named them; unless
+/// they are `allowed`.
 pub(crate) fn may_start(row: &RunRow, commands: &[String], allowed: bool) -> Result<(), Refusal> {
     let run = row.summary.id;
     if commands.is_empty() || allowed || !row.summary.imported {
@@ -86,8 +97,9 @@ pub(crate) fn may_start(row: &RunRow, commands: &[String], allowed: bool) -> Res
     )))
 }
 
-/// Refuses to go on where the machine, its kernel or btu are others than when the run was begun; with `force` returns
-/// the warning that the run has to keep. `name` is the host's where `now` is not this machine.
+/// Refuses to go on where the machine, its kernel or btu are others than when the run was begun;
+/// with `force` returns the warning that the run has to keep. `name` is the host's where `now` is
+/// not this machine.
 pub(crate) fn same_machine(
     row: &RunRow,
     name: Option<&str>,
@@ -96,7 +108,9 @@ pub(crate) fn same_machine(
 ) -> Result<Option<String>, Refusal> {
     let found = match provenance::start(row, name) {
         Start::Seen(first) => provenance::differences(&first, now),
-        Start::Unreadable => vec![Difference::new("machine", "one that this btu cannot read", "this one")],
+        Start::Unreadable => {
+            vec![Difference::new("machine", "one that this btu cannot read", "this one")]
+        }
         // It ended before anything was measured.
         Start::Unseen if row.summary.cells == 0 => Vec::new(),
         Start::Unseen => vec![Difference::new("machine", "an unknown one", "this one")],
@@ -104,28 +118,36 @@ pub(crate) fn same_machine(
     allow(row, name, &found, force)
 }
 
-/// Whether the rest can be measured on what a run was begun on: this machine, or real hosts, which have to be called. The
-/// warning that the run keeps where it was forced.
+/// Whether the rest can be measured on what a run was begun on: this machine, or real hosts, which
+/// have to be called. The warning that the run keeps where it was forced.
 pub(crate) fn same_ground(
     row: &RunRow,
     machines: Option<&Machines>,
     options: &Resuming,
 ) -> Result<Option<String>, Refusal> {
-    let Some(machines) = machines else { return same_machine(row, None, &environment::collect(), options.force) };
+    let Some(machines) = machines else {
+        return same_machine(row, None, &environment::collect(), options.force);
+    };
     let hosts: Vec<String> = machines.hosts.iter().map(ToString::to_string).collect();
     may_call(row, &hosts, options.call_hosts)?;
     // What is under test is elsewhere.
     same_version(row, options.force)
 }
 
-/// Refuses to go on with another version of btu, as [`same_machine`] does where that is not looked at.
+/// Refuses to go on with another version of btu, as [`same_machine`] does where that is not looked
+/// at.
 pub(crate) fn same_version(row: &RunRow, force: bool) -> Result<Option<String>, Refusal> {
     let (began, now) = (row.summary.btu_version.as_str(), env!("CARGO_PKG_VERSION"));
     let found = (began != now).then(|| Difference::new("btu", began, now));
     allow(row, None, found.as_slice(), force)
 }
 
-fn allow(row: &RunRow, name: Option<&str>, found: &[Difference], force: bool) -> Result<Option<String>, Refusal> {
+fn allow(
+    row: &RunRow,
+    name: Option<&str>,
+    found: &[Difference],
+    force: bool,
+) -> Result<Option<String>, Refusal> {
     if found.is_empty() {
         return Ok(None);
     }

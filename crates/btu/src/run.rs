@@ -9,7 +9,9 @@ use std::process::ExitCode;
 
 use btu_suite::experiment::{Experiment, Field, Frame, Raised};
 use btu_suite::program::Part;
-use btu_suite::run::{EXAMPLES, Example, ExperimentFile, Found, Ground, RunPlan, RunRow, inventory_of, read};
+use btu_suite::run::{
+    EXAMPLES, Example, ExperimentFile, Found, Ground, RunPlan, RunRow, inventory_of, read,
+};
 use btu_units::Span;
 
 use crate::cli::{Common, ProfileName, RunStudy};
@@ -33,7 +35,14 @@ pub(crate) fn run(options: &RunStudy, common: &Common) -> anyhow::Result<ExitCod
         crate::terminal::print(&text)?;
         return Ok(ExitCode::SUCCESS);
     }
-    let (store, run) = study::run(&options.study, common, Watch::Never, || plan(options), RunPlan::scratch, |_| {})?;
+    let (store, run) = study::run(
+        &options.study,
+        common,
+        Watch::Never,
+        || plan(options),
+        RunPlan::scratch,
+        |_| {},
+    )?;
     gate::answer(options, &store, run)
 }
 
@@ -41,12 +50,18 @@ pub(crate) fn run(options: &RunStudy, common: &Common) -> anyhow::Result<ExitCod
 fn example(name: &str) -> anyhow::Result<String> {
     if name.is_empty() {
         let line = |one: &Example| {
-            let needs =
-                if one.programs.is_empty() { String::new() } else { format!(" (needs {})", one.programs.join(", ")) };
+            let needs = if one.programs.is_empty() {
+                String::new()
+            } else {
+                format!(" (needs {})", one.programs.join(", "))
+            };
             format!("{:<20} {}{needs}", one.name, one.question())
         };
         let lines: Vec<String> = EXAMPLES.iter().map(line).collect();
-        return Ok(format!("{}\n\nbtu run --example NAME > NAME.toml; btu run NAME.toml\n", lines.join("\n")));
+        return Ok(format!(
+            "{}\n\nbtu run --example NAME > NAME.toml; btu run NAME.toml\n",
+            lines.join("\n")
+        ));
     }
     let found = EXAMPLES.iter().find(|one| one.name == name);
     found.map(|one| one.text.to_owned()).ok_or_else(|| {
@@ -64,7 +79,9 @@ fn plan(options: &RunStudy) -> anyhow::Result<RunPlan> {
     let (text, name, directory) = match &options.file {
         Some(path) => source(path)?,
         None if options.command.is_empty() => {
-            return Err(usage("what is to be measured? name an experiment file, or a command after `--` (see --help)"));
+            return Err(usage(
+                "what is to be measured? name an experiment file, or a command after `--` (see --help)",
+            ));
         }
         None => (short::text(options)?, "the command line".to_owned(), PathBuf::from(".")),
     };
@@ -83,13 +100,17 @@ fn plan(options: &RunStudy) -> anyhow::Result<RunPlan> {
         read(&text, &name, &study.settings, ground).map_err(|error| usage(error.to_string()))?
     } else {
         let all = named.iter().map(hosts::host_name).collect::<Result<Vec<_>, Refusal>>()?;
-        read(&text, &name, &study.settings, Ground::Hosts(&all)).map_err(|error| usage(error.to_string()))?
+        read(&text, &name, &study.settings, Ground::Hosts(&all))
+            .map_err(|error| usage(error.to_string()))?
     };
     for row in &mut file.rows {
         settle(row, &directory)?;
     }
-    let network =
-        if named.is_empty() { None } else { Some(Chosen::elsewhere(study, named, false)?.field(file.hosts.clone())?) };
+    let network = if named.is_empty() {
+        None
+    } else {
+        Some(Chosen::elsewhere(study, named, false)?.field(file.hosts.clone())?)
+    };
     planned(options, file, network)
 }
 
@@ -101,10 +122,15 @@ fn source(path: &Path) -> anyhow::Result<(String, String, PathBuf)> {
         return Ok((text, "stdin".to_owned(), PathBuf::from(".")));
     }
     let directory = path.parent().filter(|above| !above.as_os_str().is_empty());
-    Ok((files::text(path)?, path.display().to_string(), directory.map_or_else(|| PathBuf::from("."), Path::to_owned)))
+    Ok((
+        files::text(path)?,
+        path.display().to_string(),
+        directory.map_or_else(|| PathBuf::from("."), Path::to_owned),
+    ))
 }
 
-/// Programs by whole paths, each of which is there: stations have this machine's files, and other working directories.
+/// Programs by whole paths, each of which is there: stations have this machine's files, and other
+/// working directories.
 fn settle(row: &mut RunRow, directory: &Path) -> anyhow::Result<()> {
     let here = std::path::absolute(directory)?;
     for step in &mut row.programs {
@@ -115,7 +141,8 @@ fn settle(row: &mut RunRow, directory: &Path) -> anyhow::Result<()> {
         if program.contains('/') {
             *program = here.join(&*program).to_string_lossy().into_owned();
         }
-        let is_there = if program.contains('/') { Path::new(program).exists() } else { is_in_path(program) };
+        let is_there =
+            if program.contains('/') { Path::new(program).exists() } else { is_in_path(program) };
         if !is_there {
             let name = &step.name;
             return Err(usage(format!(
@@ -131,7 +158,11 @@ fn is_in_path(program: &str) -> bool {
     std::env::split_paths(&path).any(|directory| directory.join(program).is_file())
 }
 
-fn planned(options: &RunStudy, file: ExperimentFile, elsewhere: Option<Field>) -> anyhow::Result<RunPlan> {
+fn planned(
+    options: &RunStudy,
+    file: ExperimentFile,
+    elsewhere: Option<Field>,
+) -> anyhow::Result<RunPlan> {
     let study = &options.study;
     let congestion_control = study.congestion.checked()?;
     let mut networks = file.networks.into_iter().map(|Found { raised, .. }| Raised {
@@ -147,7 +178,8 @@ fn planned(options: &RunStudy, file: ExperimentFile, elsewhere: Option<Field>) -
         Some(blocks) => (blocks, blocks),
         None => (file.order.blocks, file.order.at_most_blocks),
     };
-    let measured = file.rows.iter().flat_map(|row| &row.programs).filter(|step| step.part != Part::Service);
+    let measured =
+        file.rows.iter().flat_map(|row| &row.programs).filter(|step| step.part != Part::Service);
     let longest = measured.map(|step| step.order.deadline).max().unwrap_or(Span::ZERO);
     let lead = file.rows.iter().map(|row| row.lead).max().unwrap_or(Span::ZERO);
     Ok(RunPlan {

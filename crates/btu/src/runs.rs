@@ -20,13 +20,17 @@ pub(crate) fn list(list: &Runs, common: &Common) -> anyhow::Result<()> {
     if let Some(tag) = &list.tag {
         runs.retain(|run| run.tags.contains(tag));
         if runs.is_empty() && !common.json {
-            return print(&format!("No run has the tag `{tag}`; `btu tag RUN {}` gives it to one.", shell_word(tag)));
+            return print(&format!(
+                "No run has the tag `{tag}`; `btu tag RUN {}` gives it to one.",
+                shell_word(tag)
+            ));
         }
     }
     if common.json {
         return print_json(&runs);
     }
-    let lines: Vec<RunLine> = runs.iter().map(|run| line(&store, run)).collect::<anyhow::Result<_>>()?;
+    let lines: Vec<RunLine> =
+        runs.iter().map(|run| line(&store, run)).collect::<anyhow::Result<_>>()?;
     print(&runs_text(&lines, &line_options()))
 }
 
@@ -81,7 +85,12 @@ impl Shown {
 }
 
 /// Prints the result of a run; as text, as much of it as is to be shown.
-pub(crate) fn print_result(store: &Store, run: RunId, shown: Shown, form: Form) -> anyhow::Result<()> {
+pub(crate) fn print_result(
+    store: &Store,
+    run: RunId,
+    shown: Shown,
+    form: Form,
+) -> anyhow::Result<()> {
     let row = store.run(&run.to_string())?;
     let suite = suites::of(&row)?;
     let options = text_options();

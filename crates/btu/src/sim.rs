@@ -7,7 +7,9 @@ use std::sync::mpsc;
 use std::time::Duration;
 
 use anyhow::Context;
-use btu_medium::sim::{Outcome, Replication, Settings, SimulationError, course, idealise, replicate};
+use btu_medium::sim::{
+    Outcome, Replication, Settings, SimulationError, course, idealise, replicate,
+};
 use btu_network::Drawing;
 use btu_report::{course_picture, first_screen, sim_page, sim_text};
 use btu_units::Span;
@@ -27,8 +29,10 @@ const GLANCE: Duration = Duration::from_millis(100);
 pub(crate) fn run(sim: &Sim, common: &Common) -> anyhow::Result<()> {
     let mut drawing = files::emulated(files::network(&sim.network, &sim.settings)?)?;
     if !sim.settings.is_empty() {
-        let set: Vec<String> = sim.settings.iter().map(|(key, value)| format!("{key}={value}")).collect();
-        drawing.about = format!("{}; here with {}", drawing.about.trim_end_matches('.'), set.join(", "));
+        let set: Vec<String> =
+            sim.settings.iter().map(|(key, value)| format!("{key}={value}")).collect();
+        drawing.about =
+            format!("{}; here with {}", drawing.about.trim_end_matches('.'), set.join(", "));
     }
     if sim.idealised {
         idealise(&mut drawing);
@@ -61,7 +65,8 @@ fn settings(sim: &Sim, drawing: &Drawing) -> Result<Settings, Refusal> {
     Ok(Settings { warm_up, replications: sim.replications, seed: sim.seed, ..suited })
 }
 
-/// All replications in their order, whoever ran which; `progress` is told which share of the work is done.
+/// All replications in their order, whoever ran which; `progress` is told which share of the work
+/// is done.
 pub(crate) fn replicate_all(
     drawing: &Drawing,
     settings: &Settings,
@@ -69,7 +74,9 @@ pub(crate) fn replicate_all(
 ) -> anyhow::Result<Vec<Replication>> {
     let next = AtomicU32::new(0);
     let done = AtomicU64::new(0);
-    let workers = std::thread::available_parallelism().map_or(1, NonZero::get).min(settings.replications as usize);
+    let workers = std::thread::available_parallelism()
+        .map_or(1, NonZero::get)
+        .min(settings.replications as usize);
     let mut results: Vec<Option<Replication>> = (0..settings.replications).map(|_| None).collect();
     std::thread::scope(|scope| {
         let (tell, told) = mpsc::channel();
@@ -88,7 +95,13 @@ pub(crate) fn replicate_all(
 type Told = (u32, Result<Replication, SimulationError>);
 
 /// Replications one after the other until there are no more, or nobody listens.
-fn work(drawing: &Drawing, settings: &Settings, next: &AtomicU32, done: &AtomicU64, tell: &mpsc::Sender<Told>) {
+fn work(
+    drawing: &Drawing,
+    settings: &Settings,
+    next: &AtomicU32,
+    done: &AtomicU64,
+    tell: &mpsc::Sender<Told>,
+) {
     loop {
         let number = next.fetch_add(1, Ordering::Relaxed);
         if number >= settings.replications {
@@ -158,7 +171,8 @@ mod tests {
     #[test]
     fn a_warm_up_must_leave_something() {
         let drawing = Drawing::default();
-        let error = settings(&parsed("btu sim x --duration 5s --warm-up 5s"), &drawing).unwrap_err();
+        let error =
+            settings(&parsed("btu sim x --duration 5s --warm-up 5s"), &drawing).unwrap_err();
         assert!(error.to_string().contains("--duration"), "{error}");
         let settings = settings(&parsed("btu sim x --duration 5s"), &drawing).unwrap();
         assert_eq!(settings.warm_up, Span::from_milliseconds(500));

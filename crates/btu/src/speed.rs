@@ -12,7 +12,8 @@ use crate::progress::Watch;
 use crate::study::{self, Chosen};
 
 /// A phase may last so long.
-const TIME: std::ops::RangeInclusive<Span> = Span::from_milliseconds(100)..=Span::from_seconds(3600);
+const TIME: std::ops::RangeInclusive<Span> =
+    Span::from_milliseconds(100)..=Span::from_seconds(3600);
 
 /// The slowest stream of datagrams: one every ten seconds or so.
 const SLOWEST: BitRate = BitRate::from_bits_per_second(1000);
@@ -39,7 +40,11 @@ fn plan(speed: &Speed) -> anyhow::Result<SpeedPlan> {
     };
     let time = speed.time.unwrap_or(time);
     if !TIME.contains(&time) {
-        return Err(usage(format!("--time {time} is not between {} and {}", TIME.start(), TIME.end())));
+        return Err(usage(format!(
+            "--time {time} is not between {} and {}",
+            TIME.start(),
+            TIME.end()
+        )));
     }
     if let Some(rate) = speed.udp.filter(|rate| *rate < SLOWEST) {
         return Err(usage(format!("--udp {rate} is too slow: at least {SLOWEST}")));
@@ -47,9 +52,15 @@ fn plan(speed: &Speed) -> anyhow::Result<SpeedPlan> {
     let family = if speed.ipv6 { Family::Ipv6 } else { Family::Either };
     let chosen = chosen(speed)?.over(family);
     let near = chosen.host("from", speed.from.as_deref(), Some(0))?;
-    let far = chosen.host("to", speed.host.as_deref().map(name).or(speed.to.as_deref()), chosen.last())?;
+    let far = chosen.host(
+        "to",
+        speed.host.as_deref().map(name).or(speed.to.as_deref()),
+        chosen.last(),
+    )?;
     if near == far {
-        return Err(usage("--from and --to are different stations or hosts: two of them are needed"));
+        return Err(usage(
+            "--from and --to are different stations or hosts: two of them are needed",
+        ));
     }
     let phases = phases(speed);
     let cells = u64::from(blocks) * phases.len() as u64;
@@ -83,7 +94,8 @@ fn chosen(speed: &Speed) -> anyhow::Result<Chosen<'_>> {
     let real = &options.real;
     let named = match &speed.host {
         Some(text) if real.hosts.is_none() => {
-            let host: Host = text.parse().map_err(|error: HostAddressError| usage(error.to_string()))?;
+            let host: Host =
+                text.parse().map_err(|error: HostAddressError| usage(error.to_string()))?;
             hosts::checked(vec![host], &real.reaching)?
         }
         _ => hosts::named_hosts(real)?,

@@ -1,4 +1,5 @@
-//! A stored run with everything that can be said of it: what `show`, `report` and `compare` begin with.
+//! A stored run with everything that can be said of it: what `show`, `report` and `compare` begin
+//! with.
 
 use std::collections::BTreeMap;
 
@@ -39,8 +40,13 @@ impl Stored {
     pub(crate) fn read(store: &Store, run: RunId) -> anyhow::Result<Self> {
         let row = store.run(&run.to_string())?;
         if row.summary.suite != rate::SUITE {
-            let ours = if pipe::is_ours(&row.summary.suite) { "one of `btu pipe`" } else { "no run of `btu rate`" };
-            let what = format!("run {run} is {ours}: it has no rating; see it with `btu show {run}`");
+            let ours = if pipe::is_ours(&row.summary.suite) {
+                "one of `btu pipe`"
+            } else {
+                "no run of `btu rate`"
+            };
+            let what =
+                format!("run {run} is {ours}: it has no rating; see it with `btu show {run}`");
             return Err(Refusal::Usage(what).into());
         }
         let cells = store.cells(run)?;
@@ -75,9 +81,12 @@ fn changes(row: &RunRow) -> Vec<String> {
     let station = first.map(|(_, found)| &found["station"]);
     let is_first = |environment: &serde_json::Value| station == Some(&environment["station"]);
     // The far end of a pipe has a name; this machine has none.
-    let is_here = |environment: &serde_json::Value| environment["name"].is_null() || !environment["station"].is_null();
+    let is_here = |environment: &serde_json::Value| {
+        environment["name"].is_null() || !environment["station"].is_null()
+    };
     let mut after = row.environments.iter();
-    let after = after.rfind(|(moment, found)| *moment == Moment::After && is_first(found) && is_here(found));
+    let after = after
+        .rfind(|(moment, found)| *moment == Moment::After && is_first(found) && is_here(found));
     let after = after.and_then(|(_, after)| serde_json::from_value(after.clone()).ok());
     match (before(row), after) {
         (Some(before), Some(after)) => differences(&before, &after),
@@ -142,7 +151,13 @@ impl Rated {
             // A plan that has to be guessed is guessed from the cells.
             let Stored { row, plan, cells, verdict, .. } = Stored::read(store, run)?;
             let readings = cells.iter().filter_map(Reading::of).collect();
-            return Ok(Self { row, plan, readings, rating: verdict.rating, obstacles: verdict.obstacles });
+            return Ok(Self {
+                row,
+                plan,
+                readings,
+                rating: verdict.rating,
+                obstacles: verdict.obstacles,
+            });
         };
         let readings = store.readings_for_rating(run)?;
         let (rating, obstacles) = rating_of(&readings, &context(&row, plan.clone(), true));
@@ -150,10 +165,13 @@ impl Rated {
     }
 }
 
-/// What was read of one run among others, or why that one cannot be read: no reason not to show the others.
+/// What was read of one run among others, or why that one cannot be read: no reason not to show the
+/// others.
 pub(crate) fn among_others<T>(read: anyhow::Result<T>) -> anyhow::Result<Result<T, String>> {
     match read {
-        Err(error) if matches!(error.downcast_ref(), Some(StoreError::DamagedRun { .. })) => Ok(Err(error.to_string())),
+        Err(error) if matches!(error.downcast_ref(), Some(StoreError::DamagedRun { .. })) => {
+            Ok(Err(error.to_string()))
+        }
         read => read.map(Ok),
     }
 }
@@ -161,7 +179,10 @@ pub(crate) fn among_others<T>(read: anyhow::Result<T>) -> anyhow::Result<Result<
 /// A run of any suite in words, with the warnings that were stored while it went on.
 pub(crate) fn head(store: &Store, row: &RunRow) -> RunHead {
     let run = &row.summary;
-    let noted = row.events.iter().filter(|event| event.level != Level::Info && !provenance::is_change(&event.text));
+    let noted = row
+        .events
+        .iter()
+        .filter(|event| event.level != Level::Info && !provenance::is_change(&event.text));
     let noted = noted.map(|event| event.text.clone());
     RunHead {
         id: run.id.to_string(),
@@ -184,7 +205,8 @@ pub(crate) fn head(store: &Store, row: &RunRow) -> RunHead {
     }
 }
 
-/// How long a run was measured; of runs that an older version began the wall time from start to end, when they have ended.
+/// How long a run was measured; of runs that an older version began the wall time from start to
+/// end, when they have ended.
 pub(crate) fn duration(run: &RunSummary) -> Option<Span> {
     if let Some(spent) = run.spent {
         return Some(spent).filter(|spent| *spent > Span::ZERO);
@@ -203,7 +225,9 @@ fn context(row: &RunRow, plan: Plan, plan_is_known: bool) -> Context {
         resumed_elsewhere: !provenance::changes(row).is_empty(),
         cpus: environment.as_ref().map_or(1, |environment| environment.processor.online),
         busy_before: environment.as_ref().and_then(|environment| environment.busy),
-        load_before: environment.as_ref().and_then(|environment| Some(environment.load.as_ref()?.one_minute)),
+        load_before: environment
+            .as_ref()
+            .and_then(|environment| Some(environment.load.as_ref()?.one_minute)),
         clocks: clocks(row),
     }
 }
@@ -233,7 +257,9 @@ fn divided(row: &RunRow) -> Option<String> {
             division.test(),
             division.rest()
         )),
-        (_, None) => Some(format!("processors: shared by the machine under test and everything else; {sleep}")),
+        (_, None) => Some(format!(
+            "processors: shared by the machine under test and everything else; {sleep}"
+        )),
     }
 }
 
@@ -251,28 +277,36 @@ fn ends_held(row: &RunRow) -> Option<String> {
         return None;
     }
     let held: Option<Processors> = of_pipe(&row.plan, "processors");
-    let held = held.map_or_else(|| "the ends are where the scheduler puts them".to_owned(), |held| held.to_string());
+    let held = held.map_or_else(
+        || "the ends are where the scheduler puts them".to_owned(),
+        |held| held.to_string(),
+    );
     let awake = of_pipe(&row.plan, "processors_kept_awake").unwrap_or(false);
     Some(format!("{held}; processors are {}", sleep(awake)))
 }
 
-/// Which congestion control the stations' TCP used: the one that was asked for, else the machine's own.
+/// Which congestion control the stations' TCP used: the one that was asked for, else the machine's
+/// own.
 fn congestion_control(row: &RunRow) -> Option<String> {
     let is_elsewhere = far_host(&row.plan).is_some() || row.plan["network"]["kind"] == "machines";
     let in_plan = ["/congestion_control", "/network/congestion_control"];
     let asked = in_plan.iter().find_map(|path| row.plan.pointer(path)?.as_str().map(str::to_owned));
     let asked = asked.or_else(|| of_pipe(&row.plan, "congestion_control"));
     let own = || before(row)?.network.settings.get("net.ipv4.tcp_congestion_control").cloned();
-    let used = asked.or_else(own).filter(|_| !is_elsewhere && row.summary.suite != btu_suite::roll::SUITE)?;
-    let usual = own().filter(|usual| *usual != used).map(|usual| format!(" (this machine's own: {usual})"));
+    let used = asked
+        .or_else(own)
+        .filter(|_| !is_elsewhere && row.summary.suite != btu_suite::roll::SUITE)?;
+    let usual =
+        own().filter(|usual| *usual != used).map(|usual| format!(" (this machine's own: {usual})"));
     Some(format!("TCP's congestion control is {used}{}", usual.unwrap_or_default()))
 }
 
 /// That receivers of a rating read in batches, which most programs do not.
 fn receiving(row: &RunRow) -> Option<String> {
-    let plan: Plan = serde_json::from_value(row.plan.clone()).ok().filter(|_| row.summary.suite == rate::SUITE)?;
-    let batches =
-        "receivers read in batches, which is faster than one call that waits for each message (--receive plain)";
+    let plan: Plan = serde_json::from_value(row.plan.clone())
+        .ok()
+        .filter(|_| row.summary.suite == rate::SUITE)?;
+    let batches = "receivers read in batches, which is faster than one call that waits for each message (--receive plain)";
     (plan.receiving == Receiving::Batched).then(|| batches.to_owned())
 }
 
@@ -283,7 +317,8 @@ fn sleep(are_kept_awake: bool) -> &'static str {
 
 /// Part of the plan of a pipe: of a signature, of the first of several, or of HINT's.
 fn of_pipe<T: DeserializeOwned>(plan: &serde_json::Value, part: &str) -> Option<T> {
-    let mut plans = ["", "/series/0", "/pipe"].into_iter().filter_map(|path| plan.pointer(path)?.get(part));
+    let mut plans =
+        ["", "/series/0", "/pipe"].into_iter().filter_map(|path| plan.pointer(path)?.get(part));
     plans.find_map(|part| serde_json::from_value(part.clone()).ok())
 }
 
@@ -342,7 +377,10 @@ fn machine(environment: &Environment) -> String {
     let processor = &environment.processor;
     let model = processor.model.as_deref().unwrap_or("unknown processor");
     let kernel = environment.kernel.release.as_deref().unwrap_or("unknown");
-    let memory = environment.memory.total_bytes.map_or_else(String::new, |total| format!(", {}", Bytes::new(total)));
+    let memory = environment
+        .memory
+        .total_bytes
+        .map_or_else(String::new, |total| format!(", {}", Bytes::new(total)));
     let virtual_machine = if processor.virtual_machine { ", virtual machine" } else { "" };
     format!("{} x {model}, Linux {kernel}{memory}{virtual_machine}", processor.online)
 }

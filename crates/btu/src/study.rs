@@ -1,10 +1,12 @@
-//! From a checked plan to a network or hosts, the run, and its result. Every command that measures cells goes this way.
+//! From a checked plan to a network or hosts, the run, and its result. Every command that measures
+//! cells goes this way.
 
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use btu_control::coordinator::{
-    self, CoordinatorError, Ground, HostSet, Observer, Phase, Processors, Scripted, Settings, Study, Testbed,
+    self, CoordinatorError, Ground, HostSet, Observer, Phase, Processors, Scripted, Settings,
+    Study, Testbed,
 };
 use btu_network::{Drawing, Host};
 use btu_store::{Level, NewRun, RunId, RunLock, Store};
@@ -22,21 +24,30 @@ use crate::{files, hosts, preflight, rate, resume, runs};
 /// Where stations are that are at work on a share: on a network that nothing goes over.
 pub(crate) const USUAL_AT_SHARE: &str = "veth";
 
-/// The share's directory as hosts know it: on this machine it must be there, on others it is theirs to say.
+/// The share's directory as hosts know it: on this machine it must be there, on others it is theirs
+/// to say.
 pub(crate) fn share(options: &StudyOptions, directory: &Path) -> Result<PathBuf, Refusal> {
     let name = directory.display();
     if options.real.is_any() {
         let absolute = directory.is_absolute().then(|| directory.to_owned());
-        return absolute
-            .ok_or_else(|| Refusal::Usage(format!("--at {name}: on other hosts a directory begins with /")));
+        return absolute.ok_or_else(|| {
+            Refusal::Usage(format!("--at {name}: on other hosts a directory begins with /"))
+        });
     }
-    let found = directory.canonicalize().map_err(|error| Refusal::Usage(format!("--at {name}: {error}")))?;
-    if found.is_dir() { Ok(found) } else { Err(Refusal::Usage(format!("--at {name} is not a directory"))) }
+    let found = directory
+        .canonicalize()
+        .map_err(|error| Refusal::Usage(format!("--at {name}: {error}")))?;
+    if found.is_dir() {
+        Ok(found)
+    } else {
+        Err(Refusal::Usage(format!("--at {name} is not a directory")))
+    }
 }
 
-/// Measures what `plan` asks for, or what the named run lacks, and prints the result. The plan is made only where there is no
-/// run to go on with. What moves meanwhile is shown to `watch`. Its activities write files of up to `scratch` at a time. However
-/// the run ends, `after` is called then.
+/// Measures what `plan` asks for, or what the named run lacks, and prints the result. The plan is
+/// made only where there is no run to go on with. What moves meanwhile is shown to `watch`. Its
+/// activities write files of up to `scratch` at a time. However the run ends, `after` is called
+/// then.
 pub(crate) fn run<E: Experiment>(
     options: &StudyOptions,
     common: &Common,
@@ -57,7 +68,12 @@ pub(crate) fn run<E: Experiment>(
             let plan: E = resume::plan(&row)?;
             resume::is_its_plan(&row, (plan.frame().version, E::VERSION), &plan.hash())?;
             let Some(lock) = resume::lock(&store, &row)? else {
-                runs::print_result(&store, row.summary.id, runs::Shown::of(options.all), watch.form(common))?;
+                runs::print_result(
+                    &store,
+                    row.summary.id,
+                    runs::Shown::of(options.all),
+                    watch.form(common),
+                )?;
                 return Ok((store, row.summary.id));
             };
             resume::may_start(&row, &plan.commands(), options.resuming.start_programs)?;
@@ -74,7 +90,13 @@ pub(crate) fn run<E: Experiment>(
     let Prepared { ground, scratch, warnings } = prepare(options, &plan, room, &mut session)?;
     let lock = session.open(warnings, |store| begin(store, options, &plan))?;
     let measured = plan.clone();
-    let result = session.measure(&lock, &mut Scripted { plan, scratch }, ground, runs::Shown::of(options.all), common);
+    let result = session.measure(
+        &lock,
+        &mut Scripted { plan, scratch },
+        ground,
+        runs::Shown::of(options.all),
+        common,
+    );
     after(&measured);
     Ok((result?, lock.run()))
 }
@@ -109,9 +131,18 @@ pub(crate) struct Session {
 
 impl Session {
     /// Of a command as users write it.
-    pub(crate) fn new(command: &'static str, bar: Bar, store: Store, resumed: Option<Resumed>) -> anyhow::Result<Self> {
+    pub(crate) fn new(
+        command: &'static str,
+        bar: Bar,
+        store: Store,
+        resumed: Option<Resumed>,
+    ) -> anyhow::Result<Self> {
         let executable = std::env::current_exe().context("finding this program's own file")?;
-        let settings = Settings { runtime: preflight::runtime_directory()?, executable, wall_clock: rate::wall_clock };
+        let settings = Settings {
+            runtime: preflight::runtime_directory()?,
+            executable,
+            wall_clock: rate::wall_clock,
+        };
         Ok(Self { command, store, bar, settings, resumed })
     }
 
@@ -141,8 +172,8 @@ impl Session {
         Ok(lock)
     }
 
-    /// Measures what the run lacks and prints its result, as much of it as is to be shown; says how to go on where it ends early. The
-    /// store of the run.
+    /// Measures what the run lacks and prints its result, as much of it as is to be shown; says how
+    /// to go on where it ends early. The store of the run.
     pub(crate) fn measure<S: Study>(
         mut self,
         lock: &RunLock,
@@ -151,7 +182,8 @@ impl Session {
         shown: runs::Shown,
         common: &Common,
     ) -> anyhow::Result<Store> {
-        let result = coordinator::run(&self.store, lock, study, &self.settings, ground, &mut self.bar);
+        let result =
+            coordinator::run(&self.store, lock, study, &self.settings, ground, &mut self.bar);
         self.bar.clear();
         if let Err(error) = &result {
             advise(error, lock, self.store.path(), self.command);
@@ -172,15 +204,25 @@ fn prepare<E: Experiment>(
     match &plan.frame().network {
         Field::Drawing(raised) => {
             let mut testbed = testbed_of::<E>(raised)?;
-            testbed.others = plan.other_networks().into_iter().map(testbed_of::<E>).collect::<anyhow::Result<_>>()?;
-            let scratch = preflight::scratch_directory(options.scratch.as_deref(), session.store.path())?;
+            testbed.others = plan
+                .other_networks()
+                .into_iter()
+                .map(testbed_of::<E>)
+                .collect::<anyhow::Result<_>>()?;
+            let scratch =
+                preflight::scratch_directory(options.scratch.as_deref(), session.store.path())?;
             preflight::scratch_room(&scratch, room)?;
             preflight::namespaces(&session.settings.executable)?;
-            Ok(Prepared { ground: Ground::Testbed(Box::new(testbed)), scratch, warnings: Vec::new() })
+            Ok(Prepared {
+                ground: Ground::Testbed(Box::new(testbed)),
+                scratch,
+                warnings: Vec::new(),
+            })
         }
         Field::Machines(machines) => {
             session.bar.phase(Phase::Reserve);
-            let party = hosts::gather_for(machines, plan, &options.real, session.resumed().as_deref());
+            let party =
+                hosts::gather_for(machines, plan, &options.real, session.resumed().as_deref());
             session.bar.clear();
             Ok(Prepared::on_hosts(party?, Vec::new()))
         }
@@ -211,16 +253,25 @@ enum Place<'a> {
 }
 
 impl<'a> Chosen<'a> {
-    /// Real hosts where any are named. Else a network file or a name of the library, with its settings; or the rate of a line,
-    /// which the library's `path` becomes. Where none is named it is `usual`, whose delay counts only there.
+    /// Real hosts where any are named. Else a network file or a name of the library, with its
+    /// settings; or the rate of a line, which the library's `path` becomes. Where none is named it
+    /// is `usual`, whose delay counts only there.
     pub(crate) fn of(options: &'a StudyOptions, usual: (&str, Span)) -> anyhow::Result<Self> {
         let named = hosts::named_hosts(&options.real)?;
         let is_alone = named.len() == 1;
-        if named.is_empty() { Self::raised(options, usual) } else { Self::elsewhere(options, named, is_alone) }
+        if named.is_empty() {
+            Self::raised(options, usual)
+        } else {
+            Self::elsewhere(options, named, is_alone)
+        }
     }
 
     /// These hosts, behind this machine itself where it may take part.
-    pub(crate) fn elsewhere(options: &'a StudyOptions, named: Vec<Host>, with_here: bool) -> anyhow::Result<Self> {
+    pub(crate) fn elsewhere(
+        options: &'a StudyOptions,
+        named: Vec<Host>,
+        with_here: bool,
+    ) -> anyhow::Result<Self> {
         options.congestion.refused()?;
         if options.delay.is_some() || !options.settings.is_empty() || options.scratch.is_some() {
             let problem = "--delay, --set and --scratch are of a network that is raised on this machine: hosts have what lies                            between them, and a scratch directory by their own policies";
@@ -239,8 +290,15 @@ impl<'a> Chosen<'a> {
     }
 
     /// A network file that a command writes itself.
-    pub(crate) fn written(options: &StudyOptions, name: &str, text: String) -> anyhow::Result<Self> {
-        Self::of_text(options, NetworkText::read(files::Source::written(name, text), &options.settings)?)
+    pub(crate) fn written(
+        options: &StudyOptions,
+        name: &str,
+        text: String,
+    ) -> anyhow::Result<Self> {
+        Self::of_text(
+            options,
+            NetworkText::read(files::Source::written(name, text), &options.settings)?,
+        )
     }
 
     fn raised(options: &StudyOptions, usual: (&str, Span)) -> anyhow::Result<Self> {
@@ -270,11 +328,18 @@ impl<'a> Chosen<'a> {
         }
     }
 
-    /// Who plays a role: whom the option `--role` names, else the one called so, else the one in this place.
-    pub(crate) fn host(&self, role: &str, named: Option<&str>, place: Option<usize>) -> Result<HostName, Refusal> {
+    /// Who plays a role: whom the option `--role` names, else the one called so, else the one in
+    /// this place.
+    pub(crate) fn host(
+        &self,
+        role: &str,
+        named: Option<&str>,
+        place: Option<usize>,
+    ) -> Result<HostName, Refusal> {
         let found = |name: &str| self.hosts.iter().find(|host| host.as_str() == name).cloned();
         if let Some(name) = named {
-            return found(name).ok_or_else(|| Refusal::Usage(format!("--{role}: {}", self.nobody_called(name))));
+            return found(name)
+                .ok_or_else(|| Refusal::Usage(format!("--{role}: {}", self.nobody_called(name))));
         }
         let place = || self.hosts.get(place?).cloned();
         found(role).or_else(place).ok_or_else(|| {
@@ -339,7 +404,10 @@ impl NetworkText {
         let mut settings = settings.to_vec();
         let name = match asked.parse::<BitRate>() {
             Ok(rate) => {
-                settings.push(("links.path.rate".to_owned(), format!("{} b/s", rate.bits_per_second())));
+                settings.push((
+                    "links.path.rate".to_owned(),
+                    format!("{} b/s", rate.bits_per_second()),
+                ));
                 "path"
             }
             Err(_) => asked,
@@ -353,7 +421,9 @@ impl NetworkText {
             settings.push(("links.path.delay".to_owned(), format!("{} ns", delay.nanoseconds())));
         }
         let source = files::source_beside(name, beside).map_err(|error| {
-            Refusal::Usage(format!("{error}; the rate of a line such as '10 Mb/s' is a network, too"))
+            Refusal::Usage(format!(
+                "{error}; the rate of a line such as '10 Mb/s' is a network, too"
+            ))
         })?;
         let mut network = Self::read(source, &settings)?;
         if name != asked {
@@ -373,7 +443,8 @@ impl NetworkText {
     }
 
     fn read(source: files::Source, settings: &[(String, String)]) -> anyhow::Result<Self> {
-        let drawing = Box::new(source.read(settings).map_err(|error| Refusal::Usage(error.to_string()))?);
+        let drawing =
+            Box::new(source.read(settings).map_err(|error| Refusal::Usage(error.to_string()))?);
         let text = source.with_settings(settings);
         Ok(Self { name: drawing.name.clone(), source: source.name, text, drawing })
     }
@@ -391,7 +462,9 @@ pub(crate) fn seed(options: &StudyOptions) -> anyhow::Result<u64> {
 
 fn testbed_of<E: Experiment>(field: &Raised) -> anyhow::Result<Testbed> {
     let drawing = files::stored(&field.text).map_err(|error| Refusal::Usage(error.to_string()))?;
-    let hosts = field.hosts(&drawing).context("the network file has no longer the stations that this run is for")?;
+    let hosts = field
+        .hosts(&drawing)
+        .context("the network file has no longer the stations that this run is for")?;
     btu_testbed::testbed::check(&drawing)?;
     Ok(Testbed {
         name: E::SUITE,
@@ -406,7 +479,11 @@ fn testbed_of<E: Experiment>(field: &Raised) -> anyhow::Result<Testbed> {
     })
 }
 
-fn begin<E: Experiment>(store: &mut Store, options: &StudyOptions, plan: &E) -> anyhow::Result<RunLock> {
+fn begin<E: Experiment>(
+    store: &mut Store,
+    options: &StudyOptions,
+    plan: &E,
+) -> anyhow::Result<RunLock> {
     let frame = plan.frame();
     let cells = u32::try_from(plan.cells().len()).unwrap_or(u32::MAX);
     Ok(store.create_run(&NewRun {
@@ -428,6 +505,10 @@ fn begin<E: Experiment>(store: &mut Store, options: &StudyOptions, plan: &E) -> 
 fn advise(error: &CoordinatorError, lock: &RunLock, database: &Path, command: &str) {
     let run = lock.run();
     eprintln!("Run {run} ended early; its cells are kept in {}.", database.display());
-    let again = if matches!(error, CoordinatorError::Interrupted(_)) { "Finish it" } else { "Then finish it" };
+    let again = if matches!(error, CoordinatorError::Interrupted(_)) {
+        "Finish it"
+    } else {
+        "Then finish it"
+    };
     eprintln!("{again} with: {command} --resume {run}");
 }

@@ -1,4 +1,5 @@
-//! What can be done with stored runs, suite by suite: `show`, `report`, `compare` and `--resume` ask this table and nothing else.
+//! What can be done with stored runs, suite by suite: `show`, `report`, `compare` and `--resume`
+//! ask this table and nothing else.
 
 mod rating;
 mod roll_call;
@@ -40,9 +41,16 @@ pub(crate) trait Suite: Sync {
     /// Everything that was measured: a line for each cell, or all cells as JSON.
     fn cells(&self, store: &Store, row: &RunRow, is_json: bool) -> anyhow::Result<String>;
 
-    /// Compares runs of which one is of this suite; the exit code says whether one is slower than allowed.
-    fn compare(&self, store: &Store, arguments: &Compare, common: &Common) -> anyhow::Result<ExitCode>;
-    /// Raw values, one row for each repetition; numbers as programs read them, units in the columns' names.
+    /// Compares runs of which one is of this suite; the exit code says whether one is slower than
+    /// allowed.
+    fn compare(
+        &self,
+        store: &Store,
+        arguments: &Compare,
+        common: &Common,
+    ) -> anyhow::Result<ExitCode>;
+    /// Raw values, one row for each repetition; numbers as programs read them, units in the
+    /// columns' names.
     fn raw(&self, store: &Store, row: &RunRow) -> anyhow::Result<Vec<RawRow>>;
 
     /// The result as a report, with rates of these studies drawn in it.
@@ -97,7 +105,8 @@ fn json<R: Serialize>(run: &RunRow, result: R) -> anyhow::Result<String> {
     Ok(serde_json::to_string_pretty(&Document::of(run, result))? + "\n")
 }
 
-/// Records as lines below a head, or as JSON on one line: spread out, the samples of a run would be a hundred megabytes.
+/// Records as lines below a head, or as JSON on one line: spread out, the samples of a run would be
+/// a hundred megabytes.
 fn lines<T: Serialize>(
     records: &[T],
     is_json: bool,
@@ -107,11 +116,17 @@ fn lines<T: Serialize>(
     if is_json {
         return Ok(serde_json::to_string(records)?);
     }
-    Ok(std::iter::once(head.to_owned()).chain(records.iter().map(line)).collect::<Vec<_>>().join("\n"))
+    Ok(std::iter::once(head.to_owned())
+        .chain(records.iter().map(line))
+        .collect::<Vec<_>>()
+        .join("\n"))
 }
 
 /// A value of a raw row.
-#[expect(clippy::needless_pass_by_value, reason = "numbers, names and texts alike, most of them made for this")]
+#[expect(
+    clippy::needless_pass_by_value,
+    reason = "numbers, names and texts alike, most of them made for this"
+)]
 fn value(name: &str, value: impl ToString) -> (String, String) {
     (name.to_owned(), value.to_string())
 }
@@ -127,5 +142,7 @@ fn refuse_studies(row: &RunRow, with: &[Study]) -> Result<(), Refusal> {
         return Ok(());
     }
     let run = row.summary.id;
-    Err(Refusal::Usage(format!("--with draws studies in reports of `btu rate`, and run {run} is none: leave it out")))
+    Err(Refusal::Usage(format!(
+        "--with draws studies in reports of `btu rate`, and run {run} is none: leave it out"
+    )))
 }

@@ -5,7 +5,8 @@ use crate::scale::Scale;
 /// An axis of a panel: its label, its scale and its range.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Axis {
-    /// What it counts, with the unit: `mean delay (ms)`. Without a label the axis has no numbers either.
+    /// What it counts, with the unit: `mean delay (ms)`. Without a label the axis has no numbers
+    /// either.
     pub label: String,
     /// How values grow along it.
     pub growth: Growth,
@@ -49,20 +50,25 @@ impl Axis {
     /// Where values lie, given all that should be seen.
     pub(crate) fn scale(&self, values: impl Iterator<Item = f64>) -> Scale {
         let logarithmic = self.growth == Growth::Logarithmic;
-        let fixed =
-            self.range.filter(|&(first, last)| first < last && !is_flat(first, last) && (!logarithmic || first > 0.0));
+        let fixed = self.range.filter(|&(first, last)| {
+            first < last && !is_flat(first, last) && (!logarithmic || first > 0.0)
+        });
         let values = values.filter(|value| value.is_finite() && (!logarithmic || *value > 0.0));
-        let (least, most) =
-            values.fold((f64::INFINITY, f64::NEG_INFINITY), |(least, most), value| (least.min(value), most.max(value)));
+        let (least, most) = values
+            .fold((f64::INFINITY, f64::NEG_INFINITY), |(least, most), value| {
+                (least.min(value), most.max(value))
+            });
         let seen = if least <= most { (least, most) } else { (1.0, 10.0) };
-        let ends = fixed.unwrap_or_else(|| if logarithmic { round_decades(seen) } else { round(seen) });
+        let ends =
+            fixed.unwrap_or_else(|| if logarithmic { round_decades(seen) } else { round(seen) });
         Scale { first: ends.0, last: ends.1, growth: self.growth }
     }
 }
 
-/// Values that differ by less than this share of their size are drawn as one: what lies below is rounding of floating
-/// point (about 1e-16 for each operation), or finer than the numbers of an axis can say. A step is at least a seventh of the
-/// range, so a tick has six digits at most, and `−1.23456e10` is as long as there is room for.
+/// Values that differ by less than this share of their size are drawn as one: what lies below is
+/// rounding of floating point (about 1e-16 for each operation), or finer than the numbers of an
+/// axis can say. A step is at least a seventh of the range, so a tick has six digits at most, and
+/// `−1.23456e10` is as long as there is room for.
 const FLAT: f64 = 1e-4;
 
 /// The same for sizes below 1e-9, whose powers of ten are a letter longer: `−1.2345e−10`.
@@ -82,7 +88,8 @@ fn around(value: f64) -> (f64, f64) {
 
 /// The range out to whole steps; from zero where that is near.
 fn round((least, most): (f64, f64)) -> (f64, f64) {
-    let (least, most) = if is_flat(least, most) { around(f64::midpoint(least, most)) } else { (least, most) };
+    let (least, most) =
+        if is_flat(least, most) { around(f64::midpoint(least, most)) } else { (least, most) };
     let least = if least > 0.0 && least < 0.4 * most { 0.0 } else { least };
     let most = if most < 0.0 && most > 0.4 * least { 0.0 } else { most };
     let step = Step::dividing(most - least);
@@ -91,10 +98,14 @@ fn round((least, most): (f64, f64)) -> (f64, f64) {
 
 /// The range out to 1, 2 or 5 times a power of ten.
 fn round_decades((least, most): (f64, f64)) -> (f64, f64) {
-    let down =
-        [5.0, 2.0, 1.0].map(|factor| factor * decade(least)).into_iter().find(|value| *value <= least * 1.000_001);
-    let up =
-        [1.0, 2.0, 5.0, 10.0].map(|factor| factor * decade(most)).into_iter().find(|value| *value >= most * 0.999_999);
+    let down = [5.0, 2.0, 1.0]
+        .map(|factor| factor * decade(least))
+        .into_iter()
+        .find(|value| *value <= least * 1.000_001);
+    let up = [1.0, 2.0, 5.0, 10.0]
+        .map(|factor| factor * decade(most))
+        .into_iter()
+        .find(|value| *value >= most * 0.999_999);
     let (down, up) = (down.unwrap_or(least), up.unwrap_or(most));
     if down < up { (down, up) } else { (down / 2.0, up * 2.0) }
 }
@@ -124,7 +135,11 @@ impl Step {
     /// So many steps, rounded once.
     fn times(self, count: f64) -> f64 {
         let steps = count * self.factor;
-        if self.exponent < 0 { steps / 10f64.powi(-self.exponent) } else { steps * 10f64.powi(self.exponent) }
+        if self.exponent < 0 {
+            steps / 10f64.powi(-self.exponent)
+        } else {
+            steps * 10f64.powi(self.exponent)
+        }
     }
 }
 
@@ -142,15 +157,21 @@ fn linear_ticks(scale: &Scale) -> Vec<Tick> {
     let last = (scale.last / step.times(1.0) + 1e-9).floor() as i64;
     let values: Vec<f64> = (first..=last).map(|place| step.times(place as f64)).collect();
     let numbers = linear_numbers(&values, step);
-    values.into_iter().zip(numbers).map(|(value, number)| Tick { value, number: Some(number) }).collect()
+    values
+        .into_iter()
+        .zip(numbers)
+        .map(|(value, number)| Tick { value, number: Some(number) })
+        .collect()
 }
 
 /// Letters of a number that have room beside an axis, at 7 pixels each.
 const ROOM: usize = 7;
 
-/// Numbers that tell all ticks of an axis apart: as people write them, with powers of ten where that is too long.
+/// Numbers that tell all ticks of an axis apart: as people write them, with powers of ten where
+/// that is too long.
 fn linear_numbers(values: &[f64], step: Step) -> Vec<String> {
-    let longest = |numbers: &[String]| numbers.iter().map(|number| number.chars().count()).max().unwrap_or(0);
+    let longest =
+        |numbers: &[String]| numbers.iter().map(|number| number.chars().count()).max().unwrap_or(0);
     let decimals = usize::try_from(-step.exponent).unwrap_or(0);
     let plain: Vec<String> = values.iter().map(|value| number(*value, decimals)).collect();
     if longest(&plain) <= ROOM {
@@ -169,7 +190,10 @@ fn decade_ticks(scale: &Scale) -> Vec<Tick> {
     let inside = |value: f64| value >= scale.first * 0.999_999 && value <= scale.last * 1.000_001;
     all.filter_map(|(exponent, digit)| {
         let value = Step { factor: f64::from(digit), exponent }.times(1.0);
-        inside(value).then(|| Tick { value, number: numbered(digit).then(|| decade_number(value, exponent)) })
+        inside(value).then(|| Tick {
+            value,
+            number: numbered(digit).then(|| decade_number(value, exponent)),
+        })
     })
     .collect()
 }
@@ -229,7 +253,10 @@ mod tests {
         for values in [vec![], vec![3.0], vec![f64::INFINITY]] {
             for axis in [Axis::linear("x"), Axis::logarithmic("x")] {
                 let scale = axis.scale(values.iter().copied());
-                assert!(scale.first < scale.last && scale.first.is_finite() && scale.last.is_finite(), "{scale:?}");
+                assert!(
+                    scale.first < scale.last && scale.first.is_finite() && scale.last.is_finite(),
+                    "{scale:?}"
+                );
             }
         }
     }
@@ -247,7 +274,8 @@ mod tests {
         let scale = Axis::linear("x").scale(noisy.into_iter());
         assert_eq!((scale.first, scale.last), (0.0, 100.0));
         assert_eq!(numbers(&scale), ["0", "20", "40", "60", "80", "100"]);
-        let narrow = Axis::linear("x").within(60.0, 60.000_000_000_000_01).scale([60.0].into_iter());
+        let narrow =
+            Axis::linear("x").within(60.0, 60.000_000_000_000_01).scale([60.0].into_iter());
         assert_eq!((narrow.first, narrow.last), (0.0, 100.0));
     }
 
@@ -256,13 +284,17 @@ mod tests {
         let scale = Axis::linear("x").scale([0.0, 1.4e12].into_iter());
         assert_eq!(numbers(&scale)[..3], ["0", "2e11", "4e11"]);
         let scale = Axis::linear("x").scale([-3e-9, 4e-9].into_iter());
-        assert_eq!(numbers(&scale)[..4], ["\u{2212}3e\u{2212}9", "\u{2212}2e\u{2212}9", "\u{2212}1e\u{2212}9", "0"]);
+        assert_eq!(
+            numbers(&scale)[..4],
+            ["\u{2212}3e\u{2212}9", "\u{2212}2e\u{2212}9", "\u{2212}1e\u{2212}9", "0"]
+        );
         let scale = Axis::logarithmic("x").scale([1e-9, 1e12].into_iter());
         assert_eq!(numbers(&scale)[..2], ["1e\u{2212}9", "1e\u{2212}8"]);
     }
 
     proptest! {
-        /// Numbers have at most eleven letters: more would reach over the edge of a picture, at 77 pixels.
+        /// Numbers have at most eleven letters: more would reach over the edge of a picture, at 77
+        /// pixels.
         #[test]
         fn linear_ticks_are_few_short_distinct_and_inside(
             middle in -1e9f64..1e9, exponent in -25i32..12, spread in -13f64..3.0,
@@ -282,7 +314,8 @@ mod tests {
             prop_assert!(inside(middle - half) && inside(middle + half));
         }
 
-        /// All of a series that differs by rounding alone lies within a hundredth of a pixel of a panel 1000 pixels high.
+        /// All of a series that differs by rounding alone lies within a hundredth of a pixel of a
+        /// panel 1000 pixels high.
         #[test]
         fn relative_noise_is_flat(value in prop_oneof![-1e12f64..-1e-12, 1e-12f64..1e12], noise in prop::collection::vec(-1e-12f64..1e-12, 1..30)) {
             let values: Vec<f64> = noise.iter().map(|noise| value * (1.0 + noise)).collect();

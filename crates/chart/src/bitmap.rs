@@ -4,15 +4,17 @@ use tiny_skia::{ColorU8, Pixmap};
 
 use crate::png::PngError;
 
-/// A bitmap as PNG: eight pixels to the octet, the left one in the highest bit, a set bit black; every row begins with a new
-/// octet.
+/// A bitmap as PNG: eight pixels to the octet, the left one in the highest bit, a set bit black;
+/// every row begins with a new octet.
 ///
 /// # Errors
 /// Too few bits for width and height, or what the encoder says.
 pub fn bitmap_png(width: u16, height: u16, bits: &[u8]) -> Result<Vec<u8>, PngError> {
     let row = usize::from(width).div_ceil(8);
-    let pixmap = Pixmap::new(width.into(), height.into()).filter(|_| bits.len() >= row * usize::from(height));
-    let mut pixmap = pixmap.ok_or_else(|| PngError::Encoding(format!("{width} x {height} pixels are not there")))?;
+    let pixmap = Pixmap::new(width.into(), height.into())
+        .filter(|_| bits.len() >= row * usize::from(height));
+    let mut pixmap = pixmap
+        .ok_or_else(|| PngError::Encoding(format!("{width} x {height} pixels are not there")))?;
     for (place, pixel) in pixmap.pixels_mut().iter_mut().enumerate() {
         let (x, y) = (place % usize::from(width), place / usize::from(width));
         let is_set = bits[y * row + x / 8] >> (7 - x % 8) & 1 == 1;
@@ -31,8 +33,13 @@ mod tests {
     fn pixels_are_where_their_bits_are() {
         let png = bitmap_png(9, 2, &[0b1000_0001, 0, 0, 0b1000_0000]).unwrap();
         let read = Pixmap::decode_png(&png).unwrap();
-        let black: Vec<usize> =
-            read.pixels().iter().enumerate().filter(|(_, pixel)| pixel.red() == 0).map(|(place, _)| place).collect();
+        let black: Vec<usize> = read
+            .pixels()
+            .iter()
+            .enumerate()
+            .filter(|(_, pixel)| pixel.red() == 0)
+            .map(|(place, _)| place)
+            .collect();
         assert_eq!((read.width(), read.height(), black), (9, 2, vec![0, 7, 17]));
         assert!(bitmap_png(9, 2, &[0; 3]).is_err());
     }

@@ -1,4 +1,5 @@
-//! What lies on the paper: shapes, which become text (SVG) or pixels (PNG). Coordinates are in pixels of the SVG, y goes down.
+//! What lies on the paper: shapes, which become text (SVG) or pixels (PNG). Coordinates are in
+//! pixels of the SVG, y goes down.
 
 /// A sheet of paper with its shapes, the lowest first.
 #[derive(Debug)]

@@ -1,4 +1,5 @@
-//! The font: `DejaVu` Sans, cut down to Latin, Greek and a few signs, as outlines (see `scripts/font`).
+//! The font: `DejaVu` Sans, cut down to Latin, Greek and a few signs, as outlines (see
+//! `scripts/font`).
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -52,10 +53,14 @@ impl Font {
         let mut path = PathBuilder::new();
         let (mut x, mut last) = (0.0, None);
         for letter in letters {
-            let Some(glyph) = self.glyphs.get(&letter).or_else(|| self.glyphs.get(&MISSING)) else { continue };
+            let Some(glyph) = self.glyphs.get(&letter).or_else(|| self.glyphs.get(&MISSING)) else {
+                continue;
+            };
             x += last.and_then(|last| self.kerning.get(&(last, letter))).unwrap_or(&0.0);
-            if let Some(outline) =
-                glyph.outline.clone().and_then(|path| path.transform(Transform::from_translate(x, 0.0)))
+            if let Some(outline) = glyph
+                .outline
+                .clone()
+                .and_then(|path| path.transform(Transform::from_translate(x, 0.0)))
             {
                 path.push_path(&outline);
             }
@@ -80,9 +85,12 @@ impl Font {
                     }
                 }
                 (Some("k"), Some(code)) => {
-                    let pairs = words.flat_map(|pairs| pairs.split(' ')).filter_map(|pair| pair.split_once(':'));
-                    let pair =
-                        |(next, units): (&str, &str)| Some(((character(code)?, character(next)?), units.parse().ok()?));
+                    let pairs = words
+                        .flat_map(|pairs| pairs.split(' '))
+                        .filter_map(|pair| pair.split_once(':'));
+                    let pair = |(next, units): (&str, &str)| {
+                        Some(((character(code)?, character(next)?), units.parse().ok()?))
+                    };
                     font.kerning.extend(pairs.filter_map(pair));
                 }
                 _ => {}
@@ -101,8 +109,11 @@ fn outline_of(commands: &str) -> Option<Path> {
     let mut path = PathBuilder::new();
     let mut rest = commands;
     while let Some(name) = rest.chars().next() {
-        let end = rest[1..].find(|letter: char| letter.is_ascii_uppercase()).map_or(rest.len(), |end| end + 1);
-        let numbers: Vec<f32> = rest[1..end].split(' ').filter_map(|number| number.parse().ok()).collect();
+        let end = rest[1..]
+            .find(|letter: char| letter.is_ascii_uppercase())
+            .map_or(rest.len(), |end| end + 1);
+        let numbers: Vec<f32> =
+            rest[1..end].split(' ').filter_map(|number| number.parse().ok()).collect();
         match (name, numbers.as_slice()) {
             ('M', &[x, y]) => path.move_to(x, y),
             ('L', &[x, y]) => path.line_to(x, y),
@@ -120,7 +131,15 @@ mod tests {
     use super::*;
 
     fn text(letters: &str, anchor: Anchor, upwards: bool) -> Text {
-        Text { x: 100.0, y: 50.0, size: 20.48, anchor, colour: "#000", upwards, words: letters.to_owned() }
+        Text {
+            x: 100.0,
+            y: 50.0,
+            size: 20.48,
+            anchor,
+            colour: "#000",
+            upwards,
+            words: letters.to_owned(),
+        }
     }
 
     #[test]
@@ -128,24 +147,41 @@ mod tests {
         let lines = include_str!("../font/outlines.txt").lines();
         let all: Vec<&str> = lines.filter(|line| !line.starts_with('#')).collect();
         let glyphs = all.iter().filter(|line| line.starts_with("g ")).count();
-        let drawn = all.iter().filter(|line| line.starts_with("g ") && line.splitn(4, ' ').count() == 4).count();
-        let pairs: usize = all.iter().filter(|line| line.starts_with("k ")).map(|line| line.matches(':').count()).sum();
+        let drawn = all
+            .iter()
+            .filter(|line| line.starts_with("g ") && line.splitn(4, ' ').count() == 4)
+            .count();
+        let pairs: usize = all
+            .iter()
+            .filter(|line| line.starts_with("k "))
+            .map(|line| line.matches(':').count())
+            .sum();
         assert_eq!((FONT.em.to_string(), FONT.glyphs.len()), ("2048".to_owned(), glyphs));
         assert_eq!(FONT.glyphs.values().filter(|glyph| glyph.outline.is_some()).count(), drawn);
         assert_eq!(FONT.kerning.len(), pairs);
         assert!(drawn > 170 && pairs > 200, "{drawn} outlines, {pairs} pairs");
     }
 
-    /// An exclamation mark is 821 units wide, inked from 309 to 512, 1493 units high: at 2048 units to 20.48 pixels, a hundredth of that.
+    /// An exclamation mark is 821 units wide, inked from 309 to 512, 1493 units high: at 2048 units
+    /// to 20.48 pixels, a hundredth of that.
     #[test]
     fn a_letter_lies_where_its_outline_says() {
         let start = outline(&text("!", Anchor::Start, false)).unwrap().bounds();
-        assert!((start.left() - 103.09).abs() < 0.01 && (start.right() - 105.12).abs() < 0.01, "{start:?}");
-        assert!((start.bottom() - 50.0).abs() < 0.01 && (start.top() - 35.07).abs() < 0.01, "{start:?}");
+        assert!(
+            (start.left() - 103.09).abs() < 0.01 && (start.right() - 105.12).abs() < 0.01,
+            "{start:?}"
+        );
+        assert!(
+            (start.bottom() - 50.0).abs() < 0.01 && (start.top() - 35.07).abs() < 0.01,
+            "{start:?}"
+        );
         let end = outline(&text("!", Anchor::End, false)).unwrap().bounds();
         assert!((start.left() - end.left() - 8.21).abs() < 0.01, "{end:?}");
         let upwards = outline(&text("!", Anchor::Start, true)).unwrap().bounds();
-        assert!((upwards.bottom() - 46.91).abs() < 0.01 && (upwards.right() - 100.0).abs() < 0.01, "{upwards:?}");
+        assert!(
+            (upwards.bottom() - 46.91).abs() < 0.01 && (upwards.right() - 100.0).abs() < 0.01,
+            "{upwards:?}"
+        );
     }
 
     #[test]

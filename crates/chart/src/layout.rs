@@ -12,9 +12,10 @@ const LEFT: f64 = 84.0;
 /// Room at the right.
 const RIGHT: f64 = 28.0;
 
-/// Okabe and Ito's colours (2008), which people with every kind of colour vision tell apart; without yellow, which is too
-/// light on white.
-const COLOURS: [Colour; 7] = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000"];
+/// Okabe and Ito's colours (2008), which people with every kind of colour vision tell apart;
+/// without yellow, which is too light on white.
+const COLOURS: [Colour; 7] =
+    ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000"];
 
 /// The picture on paper.
 pub(crate) fn drawing(picture: &Picture) -> Drawing {
@@ -25,7 +26,13 @@ pub(crate) fn drawing(picture: &Picture) -> Drawing {
     let mut shapes = head(picture, notes_top);
     legend.draw(&mut shapes, picture, legend_top);
     for (number, panel) in picture.panels.iter().enumerate() {
-        let frame = Frame { number, left: LEFT, right: WIDTH - RIGHT, top, height: f64::from(panel.height) };
+        let frame = Frame {
+            number,
+            left: LEFT,
+            right: WIDTH - RIGHT,
+            top,
+            height: f64::from(panel.height),
+        };
         top += draw(&mut shapes, picture, panel, &frame);
     }
     Drawing { width: WIDTH, height: top, title: picture.title.clone(), shapes }
@@ -34,11 +41,20 @@ pub(crate) fn drawing(picture: &Picture) -> Drawing {
 /// Title and notes.
 fn head(picture: &Picture, notes_top: f64) -> Vec<Shape> {
     let line = |y, size, colour, words: &str| {
-        Shape::Text(Text { x: LEFT, y, size, anchor: Anchor::Start, colour, upwards: false, words: words.to_owned() })
+        Shape::Text(Text {
+            x: LEFT,
+            y,
+            size,
+            anchor: Anchor::Start,
+            colour,
+            upwards: false,
+            words: words.to_owned(),
+        })
     };
     let title = line(28.0, 17.0, "#111", &picture.title);
     let notes = picture.notes.iter().enumerate();
-    let notes = notes.map(|(row, note)| line(notes_top + 17.0 * row as f64 + 13.0, 12.0, "#555", note));
+    let notes =
+        notes.map(|(row, note)| line(notes_top + 17.0 * row as f64 + 13.0, 12.0, "#555", note));
     std::iter::once(title).chain(notes).collect()
 }
 
@@ -54,11 +70,13 @@ pub(crate) fn dot(place: usize, x: f64, y: f64) -> Shape {
         0 => Shape::Circle { x, y, radius: 3.5, ink },
         1 => Shape::Square { left: x - 3.5, top: y - 3.5, side: 7.0, ink },
         2 => {
-            let steps = vec![Step::Move(x, y - 5.0), Step::By(4.5, 8.0), Step::By(-9.0, 0.0), Step::Close];
+            let steps =
+                vec![Step::Move(x, y - 5.0), Step::By(4.5, 8.0), Step::By(-9.0, 0.0), Step::Close];
             Shape::Path { steps, ink }
         }
         _ => {
-            let sides = [Step::By(4.5, 4.5), Step::By(-4.5, 4.5), Step::By(-4.5, -4.5), Step::Close];
+            let sides =
+                [Step::By(4.5, 4.5), Step::By(-4.5, 4.5), Step::By(-4.5, -4.5), Step::Close];
             Shape::Path { steps: [Step::Move(x, y - 4.5)].into_iter().chain(sides).collect(), ink }
         }
     }

@@ -47,7 +47,8 @@ impl<'a> Legend<'a> {
             let mark = mark_of(picture, entry.name);
             if mark != Some(Mark::Points) {
                 let steps = vec![Step::Move(entry.x, y), Step::Across(entry.x + 26.0)];
-                let ink = Ink::Stroke { colour: colour(place), width: Some(2.0), round_joins: false };
+                let ink =
+                    Ink::Stroke { colour: colour(place), width: Some(2.0), round_joins: false };
                 out.push(Shape::Path { steps, ink });
             }
             if mark != Some(Mark::Line) {

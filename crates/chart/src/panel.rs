@@ -57,7 +57,8 @@ impl Field<'_> {
 pub(crate) fn draw(out: &mut Vec<Shape>, picture: &Picture, panel: &Panel, frame: &Frame) -> f64 {
     let points = || panel.series.iter().flat_map(|series| &series.points);
     let heights = points().map(|point| point.y).chain(panel.across.iter().copied());
-    let field = Field { frame, x: panel.x.scale(points().map(|point| point.x)), y: panel.y.scale(heights) };
+    let field =
+        Field { frame, x: panel.x.scale(points().map(|point| point.x)), y: panel.y.scale(heights) };
     grid(out, panel, &field);
     let Frame { left, right, top, height, number } = *frame;
     let inside = Rectangle { left, top, width: right - left, height };
@@ -65,16 +66,27 @@ pub(crate) fn draw(out: &mut Vec<Shape>, picture: &Picture, panel: &Panel, frame
     for drawn in &panel.series {
         let place = names.iter().position(|name| *name == drawn.name).unwrap_or(0);
         let shapes = series(drawn, place, &field);
-        out.push(Shape::Series(Group { name: drawn.name.clone(), panel: number, clip: inside, shapes }));
+        out.push(Shape::Series(Group {
+            name: drawn.name.clone(),
+            panel: number,
+            clip: inside,
+            shapes,
+        }));
     }
-    out.push(Shape::Frame { inside, ink: Ink::Stroke { colour: "#666", width: Some(1.0), round_joins: false } });
+    out.push(Shape::Frame {
+        inside,
+        ink: Ink::Stroke { colour: "#666", width: Some(1.0), round_joins: false },
+    });
     height + if panel.x.label.is_empty() { 16.0 } else { 52.0 }
 }
 
 fn grid(out: &mut Vec<Shape>, panel: &Panel, field: &Field) {
     let Frame { left, right, top, .. } = *field.frame;
     let bottom = field.bottom();
-    let line = |(x, y), to, colour| Shape::Path { steps: vec![Step::Move(x, y), to], ink: Ink::line(colour) };
+    let line = |(x, y), to, colour| Shape::Path {
+        steps: vec![Step::Move(x, y), to],
+        ink: Ink::line(colour),
+    };
     for tick in ticks(&field.x) {
         let Some(x) = field.across(tick.value) else { continue };
         out.push(line((x, top), Step::Up(bottom), ink(&tick)));
@@ -104,7 +116,15 @@ fn number(axis: &Axis, tick: Tick, x: f64, y: f64, anchor: Anchor) -> Option<Sha
 
 fn label(axis: &Axis, x: f64, y: f64, upwards: bool) -> Option<Shape> {
     let words = Some(axis.label.clone()).filter(|label| !label.is_empty())?;
-    Some(Shape::Text(Text { x, y, size: 12.0, anchor: Anchor::Middle, colour: "#333", upwards, words }))
+    Some(Shape::Text(Text {
+        x,
+        y,
+        size: 12.0,
+        anchor: Anchor::Middle,
+        colour: "#333",
+        upwards,
+        words,
+    }))
 }
 
 fn series(series: &Series, place: usize, field: &Field) -> Vec<Shape> {
@@ -113,7 +133,9 @@ fn series(series: &Series, place: usize, field: &Field) -> Vec<Shape> {
     match series.mark {
         Mark::Line => bands(&spots, colour).into_iter().chain(line(&spots, colour, 2.0)).collect(),
         Mark::Points => bars_and_dots(&spots, place),
-        Mark::LinePoints => line(&spots, colour, 1.0).into_iter().chain(bars_and_dots(&spots, place)).collect(),
+        Mark::LinePoints => {
+            line(&spots, colour, 1.0).into_iter().chain(bars_and_dots(&spots, place)).collect()
+        }
     }
 }
 
@@ -133,12 +155,17 @@ fn line(spots: &[Option<Spot>], colour: Colour, width: f64) -> Option<Shape> {
 
 /// Between the ends of the intervals, a piece for each run of points that have one.
 fn bands(spots: &[Option<Spot>], colour: Colour) -> Vec<Shape> {
-    let ends: Vec<Option<(f64, f64, f64)>> =
-        spots.iter().map(|spot| spot.and_then(|spot| spot.interval.map(|(low, high)| (spot.x, low, high)))).collect();
+    let ends: Vec<Option<(f64, f64, f64)>> = spots
+        .iter()
+        .map(|spot| spot.and_then(|spot| spot.interval.map(|(low, high)| (spot.x, low, high))))
+        .collect();
     let band = |run: &[Option<(f64, f64, f64)>]| {
         let upper = run.iter().flatten().map(|&(x, _, high)| (x, high));
         let lower = run.iter().rev().flatten().map(|&(x, low, _)| (x, low));
-        Shape::Polygon { corners: upper.chain(lower).collect(), ink: Ink::Fill { colour, opacity: Some(0.18) } }
+        Shape::Polygon {
+            corners: upper.chain(lower).collect(),
+            ink: Ink::Fill { colour, opacity: Some(0.18) },
+        }
     };
     ends.split(Option::is_none).filter(|run| run.len() > 1).map(band).collect()
 }

@@ -24,7 +24,8 @@ pub struct Panel {
     pub height: u32,
     /// Values of y at which a line goes across, such as the zero of residuals.
     pub across: Vec<f64>,
-    /// The series. Those of the same name have the same colour in all panels and stand once in the legend.
+    /// The series. Those of the same name have the same colour in all panels and stand once in the
+    /// legend.
     pub series: Vec<Series>,
 }
 
@@ -35,8 +36,8 @@ pub struct Series {
     pub name: String,
     /// How it is drawn.
     pub mark: Mark,
-    /// Its points, in the order in which they are connected. Points that are not finite (on a logarithmic axis: not
-    /// positive) are left out, and the line is broken there.
+    /// Its points, in the order in which they are connected. Points that are not finite (on a
+    /// logarithmic axis: not positive) are left out, and the line is broken there.
     pub points: Vec<Point>,
 }
 

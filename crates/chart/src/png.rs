@@ -1,7 +1,9 @@
 //! PNG of a picture, with a font of our own, so that it looks the same on every machine.
 
 use thiserror::Error;
-use tiny_skia::{Color, FillRule, LineJoin, Mask, Paint, Path, PathBuilder, Pixmap, Rect, Stroke, Transform};
+use tiny_skia::{
+    Color, FillRule, LineJoin, Mask, Paint, Path, PathBuilder, Pixmap, Rect, Stroke, Transform,
+};
 
 use crate::drawing::{Colour, Drawing, Ink, Rectangle, Shape, Step};
 use crate::font;
@@ -18,7 +20,9 @@ const HIGHEST: f64 = 32_000.0;
 #[derive(Debug, Error)]
 pub enum PngError {
     /// It is too high.
-    #[error("a picture {height:.0} pixels high cannot be painted, {HIGHEST:.0} at most: write it as SVG instead")]
+    #[error(
+        "a picture {height:.0} pixels high cannot be painted, {HIGHEST:.0} at most: write it as SVG instead"
+    )]
     TooHigh {
         /// In pixels of the SVG.
         height: f64,
@@ -81,7 +85,8 @@ impl Canvas {
             Ink::Stroke { colour, width, round_joins } => {
                 paint.set_color(rgb(colour, None));
                 let line_join = if round_joins { LineJoin::Round } else { LineJoin::Miter };
-                let stroke = Stroke { width: width.unwrap_or(1.0) as f32, line_join, ..Stroke::default() };
+                let stroke =
+                    Stroke { width: width.unwrap_or(1.0) as f32, line_join, ..Stroke::default() };
                 self.pixmap.stroke_path(path, &paint, &stroke, scale(), mask);
             }
         }
@@ -92,7 +97,8 @@ fn scale() -> Transform {
     Transform::from_scale(FINENESS, FINENESS)
 }
 
-/// The path of a shape and its ink. None for what cannot be seen, and for a series, which is more than one.
+/// The path of a shape and its ink. None for what cannot be seen, and for a series, which is more
+/// than one.
 fn outline(shape: &Shape) -> Option<(Path, Ink)> {
     match shape {
         Shape::Path { steps, ink } => Some((path(steps)?, *ink)),
@@ -106,9 +112,10 @@ fn outline(shape: &Shape) -> Option<(Path, Ink)> {
         Shape::Circle { x, y, radius, ink } => {
             Some((PathBuilder::from_circle(*x as f32, *y as f32, *radius as f32)?, *ink))
         }
-        Shape::Square { left, top, side, ink } => {
-            Some((rectangle(Rectangle { left: *left, top: *top, width: *side, height: *side })?, *ink))
-        }
+        Shape::Square { left, top, side, ink } => Some((
+            rectangle(Rectangle { left: *left, top: *top, width: *side, height: *side })?,
+            *ink,
+        )),
         Shape::Frame { inside, ink } => Some((rectangle(*inside)?, *ink)),
         Shape::Text(text) => Some((font::outline(text)?, Ink::fill(text.colour))),
         Shape::Series(_) => None,
@@ -132,7 +139,8 @@ fn path(steps: &[Step]) -> Option<Path> {
 }
 
 fn rectangle(Rectangle { left, top, width, height }: Rectangle) -> Option<Path> {
-    Rect::from_xywh(left as f32, top as f32, width as f32, height as f32).map(PathBuilder::from_rect)
+    Rect::from_xywh(left as f32, top as f32, width as f32, height as f32)
+        .map(PathBuilder::from_rect)
 }
 
 /// A colour of a style sheet; black if it is none.
@@ -140,7 +148,11 @@ fn rgb(colour: Colour, opacity: Option<f64>) -> Color {
     let digits = colour.trim_start_matches('#');
     let number = u32::from_str_radix(digits, 16).unwrap_or(0);
     let part = |place: u32| {
-        if digits.len() == 3 { (number >> (4 * place) & 0xf) * 0x11 } else { number >> (8 * place) & 0xff }
+        if digits.len() == 3 {
+            (number >> (4 * place) & 0xf) * 0x11
+        } else {
+            number >> (8 * place) & 0xff
+        }
     };
     let mut paint = Color::from_rgba8(part(2) as u8, part(1) as u8, part(0) as u8, 255);
     paint.set_alpha(opacity.unwrap_or(1.0) as f32);
@@ -161,7 +173,8 @@ mod tests {
     /// Text is painted although the machine's fonts are not looked at.
     #[test]
     fn text_is_painted_with_the_embedded_font() {
-        let picture = |title: &str| Picture { title: title.to_owned(), notes: vec![], panels: vec![] };
+        let picture =
+            |title: &str| Picture { title: title.to_owned(), notes: vec![], panels: vec![] };
         assert_eq!(darkest(&png(&picture("")).unwrap()), 255);
         let written = png(&picture("τ = 4.33 µs, ± 2 %")).unwrap();
         assert!(darkest(&written) < 100);
@@ -175,12 +188,15 @@ mod tests {
         let series = vec![Series { name: String::new(), mark: Mark::Line, points }];
         let y = Axis::linear("").within(0.0, 1.0);
         let panel = Panel { x: Axis::linear(""), y, height: 100, across: vec![], series };
-        let painted = png(&Picture { title: String::new(), notes: vec![], panels: vec![panel] }).unwrap();
+        let painted =
+            png(&Picture { title: String::new(), notes: vec![], panels: vec![panel] }).unwrap();
         let pixmap = Pixmap::decode_png(&painted).unwrap();
-        // The panel begins below the title and the legend, whose sample of the line ends at y = 62, and is 100 high.
+        // The panel begins below the title and the legend, whose sample of the line ends at y = 62,
+        // and is 100 high.
         let rows: Vec<u32> = (0..pixmap.height())
             .filter(|row| {
-                (0..pixmap.width()).any(|x| pixmap.pixel(x, *row).is_some_and(|p| p.red() < 60 && p.blue() > 120))
+                (0..pixmap.width())
+                    .any(|x| pixmap.pixel(x, *row).is_some_and(|p| p.red() < 60 && p.blue() > 120))
             })
             .filter(|row| *row > 2 * 63)
             .collect();
@@ -190,7 +206,13 @@ mod tests {
 
     #[test]
     fn what_is_too_high_is_refused() {
-        let panel = Panel { x: Axis::linear(""), y: Axis::linear(""), height: 32_001, across: vec![], series: vec![] };
+        let panel = Panel {
+            x: Axis::linear(""),
+            y: Axis::linear(""),
+            height: 32_001,
+            across: vec![],
+            series: vec![],
+        };
         let picture = Picture { title: String::new(), notes: vec![], panels: vec![panel] };
         assert!(matches!(png(&picture), Err(PngError::TooHigh { .. })));
     }

@@ -21,7 +21,8 @@ impl Scale {
         share.is_finite().then_some(share)
     }
 
-    /// As [`Self::share`], but what lies outside lies just outside, so that lines go there and coordinates stay small.
+    /// As [`Self::share`], but what lies outside lies just outside, so that lines go there and
+    /// coordinates stay small.
     pub(crate) fn place(&self, value: f64) -> Option<f64> {
         self.share(value).map(|share| share.clamp(-1.0, 2.0))
     }

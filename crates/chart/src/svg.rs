@@ -38,14 +38,18 @@ fn element(shape: &Shape) -> String {
     match shape {
         Shape::Path { steps, ink } => format!(r#"<path d="{}"{}/>"#, path(steps), painted(*ink)),
         Shape::Polygon { corners, ink } => {
-            let corners: Vec<String> = corners.iter().map(|(x, y)| format!("{x:.2},{y:.2}")).collect();
+            let corners: Vec<String> =
+                corners.iter().map(|(x, y)| format!("{x:.2},{y:.2}")).collect();
             format!(r#"<polygon points="{}"{}/>"#, corners.join(" "), painted(*ink))
         }
         Shape::Circle { x, y, radius, ink } => {
             format!(r#"<circle cx="{x:.2}" cy="{y:.2}" r="{radius}"{}/>"#, painted(*ink))
         }
         Shape::Square { left, top, side, ink } => {
-            format!(r#"<rect x="{left:.2}" y="{top:.2}" width="{side}" height="{side}"{}/>"#, painted(*ink))
+            format!(
+                r#"<rect x="{left:.2}" y="{top:.2}" width="{side}" height="{side}"{}/>"#,
+                painted(*ink)
+            )
         }
         Shape::Frame { inside, ink } => format!("<rect {}{}/>", inside.attributes(), painted(*ink)),
         Shape::Text(text) => label(text),
@@ -55,7 +59,8 @@ fn element(shape: &Shape) -> String {
 
 fn clip_path(out: &mut String, group: &Group) {
     let Group { panel, clip, .. } = group;
-    let _ = writeln!(out, r#"<clipPath id="panel-{panel}"><rect {}/></clipPath>"#, clip.attributes());
+    let _ =
+        writeln!(out, r#"<clipPath id="panel-{panel}"><rect {}/></clipPath>"#, clip.attributes());
 }
 
 fn series(out: &mut String, group: &Group) {
@@ -79,14 +84,17 @@ fn path(steps: &[Step]) -> String {
 
 /// The attributes that ink a shape.
 fn painted(ink: Ink) -> String {
-    let attribute =
-        |name: &str, value: Option<f64>| value.map_or_else(String::new, |value| format!(r#" {name}="{value}""#));
+    let attribute = |name: &str, value: Option<f64>| {
+        value.map_or_else(String::new, |value| format!(r#" {name}="{value}""#))
+    };
     match ink {
         Ink::Stroke { colour, width, round_joins } => {
             let joins = if round_joins { r#" stroke-linejoin="round""# } else { "" };
             format!(r#" stroke="{colour}"{}{joins}"#, attribute("stroke-width", width))
         }
-        Ink::Fill { colour, opacity } => format!(r#" fill="{colour}"{}"#, attribute("fill-opacity", opacity)),
+        Ink::Fill { colour, opacity } => {
+            format!(r#" fill="{colour}"{}"#, attribute("fill-opacity", opacity))
+        }
     }
 }
 
@@ -97,9 +105,15 @@ fn label(text: &Text) -> String {
         Anchor::Middle => r#" text-anchor="middle""#,
         Anchor::End => r#" text-anchor="end""#,
     };
-    let turn = if text.upwards { format!(r#" transform="rotate(-90 {x:.2} {y:.2})""#) } else { String::new() };
+    let turn = if text.upwards {
+        format!(r#" transform="rotate(-90 {x:.2} {y:.2})""#)
+    } else {
+        String::new()
+    };
     let letters = escaped(text.letters());
-    format!(r#"<text x="{x:.2}" y="{y:.2}" font-size="{size}"{anchor} fill="{colour}"{turn}>{letters}</text>"#)
+    format!(
+        r#"<text x="{x:.2}" y="{y:.2}" font-size="{size}"{anchor} fill="{colour}"{turn}>{letters}</text>"#
+    )
 }
 
 /// Letters as XML wants them; what XML cannot hold is left out.

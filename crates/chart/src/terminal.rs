@@ -1,4 +1,5 @@
-//! A panel in a terminal: lines of braille dots, two across and four down in every character (Unicode block 2800).
+//! A panel in a terminal: lines of braille dots, two across and four down in every character
+//! (Unicode block 2800).
 
 use crate::axis::{Axis, Tick, ticks};
 use crate::picture::{Mark, Panel, Point, Series};
@@ -10,7 +11,8 @@ const DOTS: [[u32; 4]; 2] = [[0x01, 0x02, 0x04, 0x40], [0x08, 0x10, 0x20, 0x80]]
 /// What single points look like, by the series' place.
 const MARKS: [char; 4] = ['●', '■', '▲', '◆'];
 
-/// The mark of the series at this place: single points look like it, and a line ends in it where there are several.
+/// The mark of the series at this place: single points look like it, and a line ends in it where
+/// there are several.
 pub fn mark(panel: &Panel, place: usize) -> char {
     match panel.series.get(place).map(|series| series.mark) {
         Some(Mark::Line | Mark::LinePoints) => char::from(b'a' + (place % 26) as u8),
@@ -18,13 +20,25 @@ pub fn mark(panel: &Panel, place: usize) -> char {
     }
 }
 
-/// The panel in about `columns` columns and `rows` rows between the axes, with numbers and labels around. `paint` gives
-/// what belongs to the series at a place its colour.
-pub fn terminal(panel: &Panel, columns: usize, rows: usize, paint: impl Fn(usize, &str) -> String) -> Vec<String> {
+/// The panel in about `columns` columns and `rows` rows between the axes, with numbers and labels
+/// around. `paint` gives what belongs to the series at a place its colour.
+pub fn terminal(
+    panel: &Panel,
+    columns: usize,
+    rows: usize,
+    paint: impl Fn(usize, &str) -> String,
+) -> Vec<String> {
     let points = || panel.series.iter().flat_map(|series| &series.points);
-    let (x, y) = (panel.x.scale(points().map(|point| point.x)), panel.y.scale(points().map(|point| point.y)));
+    let (x, y) = (
+        panel.x.scale(points().map(|point| point.x)),
+        panel.y.scale(points().map(|point| point.y)),
+    );
     let heights = ticks(&y);
-    let margin = heights.iter().filter_map(|tick| tick.number.as_ref()).map(|number| number.chars().count()).max();
+    let margin = heights
+        .iter()
+        .filter_map(|tick| tick.number.as_ref())
+        .map(|number| number.chars().count())
+        .max();
     let margin = margin.unwrap_or(0);
     let mut canvas = Canvas::new(columns.saturating_sub(margin + 2).max(10), rows.max(4), x, y);
     for (place, series) in panel.series.iter().enumerate() {
@@ -89,7 +103,8 @@ impl Canvas {
     }
 
     fn draw(&mut self, series: &Series, place: usize) {
-        let spots: Vec<Option<(f64, f64)>> = series.points.iter().map(|point| self.spot(point)).collect();
+        let spots: Vec<Option<(f64, f64)>> =
+            series.points.iter().map(|point| self.spot(point)).collect();
         if series.mark == Mark::Points {
             for spot in spots.into_iter().flatten() {
                 self.put(spot, place, Some(MARKS[place % MARKS.len()]));
@@ -111,7 +126,11 @@ impl Canvas {
         let steps = (to.0 - from.0).abs().max((to.1 - from.1).abs()).ceil().max(1.0);
         for step in 0..=steps as u32 {
             let share = f64::from(step) / steps;
-            self.put((from.0 + (to.0 - from.0) * share, from.1 + (to.1 - from.1) * share), place, None);
+            self.put(
+                (from.0 + (to.0 - from.0) * share, from.1 + (to.1 - from.1) * share),
+                place,
+                None,
+            );
         }
     }
 
@@ -132,17 +151,28 @@ impl Canvas {
     }
 
     /// The rows from above to below, with the numbers of the axis before them.
-    fn rows(&self, heights: &[Tick], margin: usize, paint: impl Fn(usize, &str) -> String) -> Vec<String> {
+    fn rows(
+        &self,
+        heights: &[Tick],
+        margin: usize,
+        paint: impl Fn(usize, &str) -> String,
+    ) -> Vec<String> {
         let mut numbers: Vec<Option<&str>> = vec![None; self.rows];
         for tick in heights {
-            let row = self.y.share(tick.value).map(|up| ((1.0 - up) * (self.rows - 1) as f64).round() as usize);
-            if let (Some(free @ None), Some(number)) = (row.and_then(|row| numbers.get_mut(row)), &tick.number) {
+            let row = self
+                .y
+                .share(tick.value)
+                .map(|up| ((1.0 - up) * (self.rows - 1) as f64).round() as usize);
+            if let (Some(free @ None), Some(number)) =
+                (row.and_then(|row| numbers.get_mut(row)), &tick.number)
+            {
                 *free = Some(number);
             }
         }
         let row = |(cells, number): (&[Cell], Option<&str>)| {
             let edge = if number.is_some() { '┤' } else { '│' };
-            let runs: String = cells.chunk_by(|a, b| a.place == b.place).map(|run| painted(run, &paint)).collect();
+            let runs: String =
+                cells.chunk_by(|a, b| a.place == b.place).map(|run| painted(run, &paint)).collect();
             format!("{:>margin$} {edge}{runs}", number.unwrap_or("")).trim_end().to_owned()
         };
         self.cells.chunks(self.columns).zip(numbers).map(row).collect()
@@ -164,7 +194,9 @@ fn below(axis: &Axis, canvas: &Canvas, margin: usize) -> [String; 3] {
         let column = (share * (canvas.columns - 1) as f64).round() as usize;
         let taken = numbers.chars().count();
         let length = number.chars().count();
-        let first = (column + 1).saturating_sub(length.div_ceil(2)).min(canvas.columns.saturating_sub(length));
+        let first = (column + 1)
+            .saturating_sub(length.div_ceil(2))
+            .min(canvas.columns.saturating_sub(length));
         if first < taken + usize::from(taken > 0) {
             continue;
         }
@@ -189,16 +221,29 @@ mod tests {
     use super::*;
 
     fn series(name: &str, mark: Mark, points: &[(f64, f64)]) -> Series {
-        Series { name: name.to_owned(), mark, points: points.iter().map(|&(x, y)| Point::new(x, y)).collect() }
+        Series {
+            name: name.to_owned(),
+            mark,
+            points: points.iter().map(|&(x, y)| Point::new(x, y)).collect(),
+        }
     }
 
     fn panel(series: Vec<Series>) -> Panel {
-        Panel { x: Axis::logarithmic("time (us)"), y: Axis::linear("Mb/s"), height: 0, across: vec![], series }
+        Panel {
+            x: Axis::logarithmic("time (us)"),
+            y: Axis::linear("Mb/s"),
+            height: 0,
+            across: vec![],
+            series,
+        }
     }
 
     #[test]
     fn a_line_from_corner_to_corner() {
-        let panel = Panel { x: Axis::linear("x"), ..panel(vec![series("", Mark::Line, &[(0.0, 0.0), (10.0, 10.0)])]) };
+        let panel = Panel {
+            x: Axis::linear("x"),
+            ..panel(vec![series("", Mark::Line, &[(0.0, 0.0), (10.0, 10.0)])])
+        };
         let lines = terminal(&panel, 14, 4, |_, text| text.to_owned());
         assert_eq!(lines[0], "Mb/s");
         assert_eq!(lines.len(), 8, "{lines:#?}");
@@ -221,17 +266,22 @@ mod tests {
 
     #[test]
     fn nothing_to_draw_is_drawn_too() {
-        let lines = terminal(&panel(vec![series("", Mark::Line, &[])]), 0, 0, |_, text| text.to_owned());
+        let lines =
+            terminal(&panel(vec![series("", Mark::Line, &[])]), 0, 0, |_, text| text.to_owned());
         assert_eq!(lines.len(), 8);
     }
 
     #[test]
     fn no_line_is_longer_than_asked() {
-        let points: Vec<(f64, f64)> = (0..60).map(|i| (1.3f64.powi(i), f64::from(i * i * 997 % 1000))).collect();
+        let points: Vec<(f64, f64)> =
+            (0..60).map(|i| (1.3f64.powi(i), f64::from(i * i * 997 % 1000))).collect();
         let panel = panel(vec![series("", Mark::LinePoints, &points)]);
         for columns in [20, 79, 80, 120] {
             let lines = terminal(&panel, columns, 12, |_, text| text.to_owned());
-            assert!(lines.iter().all(|line| line.chars().count() <= columns), "{columns}: {lines:#?}");
+            assert!(
+                lines.iter().all(|line| line.chars().count() <= columns),
+                "{columns}: {lines:#?}"
+            );
         }
     }
 }

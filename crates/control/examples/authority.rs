@@ -1,4 +1,5 @@
-//! An authority, a certificate for an agent, and its revocation: `cargo run -p btu-control --example authority`.
+//! An authority, a certificate for an agent, and its revocation: `cargo run -p btu-control
+//! --example authority`.
 
 use std::error::Error;
 

@@ -1,4 +1,5 @@
-//! The agent of a host: a long-lived process that makes workers, starts them together, and brings their accounts.
+//! The agent of a host: a long-lived process that makes workers, starts them together, and brings
+//! their accounts.
 //!
 //! ```text
 //! service   what a controller may ask, and the answers
@@ -100,7 +101,9 @@ pub enum AgentError {
     #[error(transparent)]
     Policy(#[from] PolicyError),
     /// The scratch directory of the policy cannot be made.
-    #[error("making the scratch directory {path}: {source}; `scratch.directory` of the policy names another")]
+    #[error(
+        "making the scratch directory {path}: {source}; `scratch.directory` of the policy names another"
+    )]
     Scratch {
         /// Which.
         path: PathBuf,
@@ -121,23 +124,32 @@ pub enum AgentError {
     Serve(#[from] tonic::transport::Error),
 }
 
-/// Speaks for a station until the process ends. No policy: the coordinator is this machine's own user.
+/// Speaks for a station until the process ends. No policy: the coordinator is this machine's own
+/// user.
 pub fn run(settings: AgentSettings) -> Result<(), AgentError> {
     confine_to(crate::worker::CAPABILITIES).map_err(AgentError::Privileges)?;
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(AgentError::Runtime)?;
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(AgentError::Runtime)?;
     runtime.block_on(speak(settings))
 }
 
 async fn speak(settings: AgentSettings) -> Result<(), AgentError> {
     let listener = UnixListener::bind(&settings.socket)
         .map_err(|source| AgentError::Listen { path: settings.socket.clone(), source })?;
-    let host = Host::new(&settings.station, &settings.executable, None, false).map_err(AgentError::Random)?;
+    let host = Host::new(&settings.station, &settings.executable, None, false)
+        .map_err(AgentError::Random)?;
     let routes = offer(&host, Way::Unix);
-    Server::builder().add_routes(routes).serve_with_incoming(UnixListenerStream::new(listener)).await?;
+    Server::builder()
+        .add_routes(routes)
+        .serve_with_incoming(UnixListenerStream::new(listener))
+        .await?;
     Ok(())
 }
 
-/// The service as it is offered over one way in, and a sentence for who calls that of another version.
+/// The service as it is offered over one way in, and a sentence for who calls that of another
+/// version.
 fn offer(host: &Arc<Host>, way: Way) -> Routes {
     let service = AgentServer::new(Service { host: Arc::clone(host), way })
         .max_decoding_message_size(MESSAGE_LIMIT_BYTES)

@@ -33,7 +33,8 @@ pub(crate) fn children_cpu() -> nix::Result<CpuTime> {
     getrusage(UsageWho::RUSAGE_CHILDREN).map(|usage| cpu_time(&usage))
 }
 
-/// CPU time that a process of this user has used so far, all its threads together (`clock_getcpuclockid(3)`).
+/// CPU time that a process of this user has used so far, all its threads together
+/// (`clock_getcpuclockid(3)`).
 pub(crate) fn cpu_of(process: Pid) -> nix::Result<Span> {
     nanoseconds(ClockId::pid_cpu_clock_id(process)?).map(Span::from_nanoseconds)
 }

@@ -1,5 +1,5 @@
-//! The coordinator: raises the testbed or takes hosts, measures what the plan asks for, stores each cell, and takes
-//! everything down.
+//! The coordinator: raises the testbed or takes hosts, measures what the plan asks for, stores each
+//! cell, and takes everything down.
 
 mod calibrate;
 mod cell;
@@ -37,7 +37,10 @@ pub(crate) use rating::Calibration;
 pub use check::{CheckItem, NetworkCheck};
 pub use error::{CoordinatorError, Interrupt, with_reasons};
 pub use ftp::{ExternalFtp, FtpAddressError};
-pub use hosts::{Access, HostCall, HostSet, Keys, PreparedWorker, Program, Stop, Survey, WorkerHost, crowd, roll_call};
+pub use hosts::{
+    Access, HostCall, HostSet, Keys, PreparedWorker, Program, Stop, Survey, WorkerHost, crowd,
+    roll_call,
+};
 
 pub use rating::Rating;
 pub use scripted::Scripted;
@@ -88,7 +91,8 @@ pub struct Testbed {
     pub congestion_control: Option<CongestionControl>,
     /// Whether its stations have IPv6 addresses and are measured by these.
     pub ipv6: bool,
-    /// Networks that stand at the same time, with stations of the same names: cells say on which of all they are measured.
+    /// Networks that stand at the same time, with stations of the same names: cells say on which of
+    /// all they are measured.
     pub others: Vec<Self>,
 }
 
@@ -102,18 +106,22 @@ impl Testbed {
 /// How a machine's processors serve the stations of a raised network.
 #[derive(Debug, Clone, Default)]
 pub struct Processors {
-    /// The station under test, and how the processors are divided between it and everything else; shared by all when absent.
+    /// The station under test, and how the processors are divided between it and everything else;
+    /// shared by all when absent.
     pub divided: Option<(StationId, Division)>,
     /// Whether they are kept from sleeping.
     pub awake: bool,
 }
 
 impl Processors {
-    /// This process, and what it starts from now on, where everything but the station under test works.
+    /// This process, and what it starts from now on, where everything but the station under test
+    /// works.
     fn hold_the_rest(&self) -> Result<Option<Held>, CoordinatorError> {
         let Some((_, division)) = &self.divided else { return Ok(None) };
         let operation = "holding everything but the station under test on processors of its own";
-        Held::on(division.rest().numbers()).map(Some).map_err(|source| CoordinatorError::System { operation, source })
+        Held::on(division.rest().numbers())
+            .map(Some)
+            .map_err(|source| CoordinatorError::System { operation, source })
     }
 }
 
@@ -170,7 +178,8 @@ pub trait Observer {
 /// Measures the run that `lock` holds, from the first cell that is not stored.
 ///
 /// # Errors
-/// Whatever ends the run early; its state in the store is then `interrupted` or `failed`, and every stored cell stays.
+/// Whatever ends the run early; its state in the store is then `interrupted` or `failed`, and every
+/// stored cell stays.
 pub fn run<S: Study>(
     store: &Store,
     lock: &RunLock,
@@ -186,11 +195,14 @@ pub fn run<S: Study>(
     };
     let (state, note) = match &result {
         Ok(()) => (State::Complete, None),
-        Err(error @ CoordinatorError::Interrupted(_)) => (State::Interrupted, Some((Level::Info, error.to_string()))),
+        Err(error @ CoordinatorError::Interrupted(_)) => {
+            (State::Interrupted, Some((Level::Info, error.to_string())))
+        }
         Err(error) => (State::Failed, Some((Level::Error, error.to_string()))),
     };
     if let Some((level, text)) = note {
-        // The first error is the one to report; a store that has failed cannot take this note either.
+        // The first error is the one to report; a store that has failed cannot take this note
+        // either.
         if let Err(second) = journal.event(level, &text) {
             observer.notice(&format!("the end of the run could not be noted: {second}"));
         }
@@ -213,8 +225,10 @@ fn raise_and_measure<S: Study>(
     let began = Instant::now();
     let _wakefulness = Wakefulness::begin(testbed.processors.awake);
     let held = testbed.processors.hold_the_rest()?;
-    let rising =
-        testbed.all().zip(0..).map(|(one, place)| RaisingNetwork::begin(request(settings, one, place, study.seed())));
+    let rising = testbed
+        .all()
+        .zip(0..)
+        .map(|(one, place)| RaisingNetwork::begin(request(settings, one, place, study.seed())));
     let testbeds = rising
         .collect::<Result<Vec<_>, _>>()?
         .into_iter()
@@ -235,7 +249,8 @@ fn raise_and_measure<S: Study>(
     result
 }
 
-/// An agent in every station that takes part, and an input before every one whose packets can be impaired.
+/// An agent in every station that takes part, and an input before every one whose packets can be
+/// impaired.
 fn request(settings: &Settings, testbed: &Testbed, place: usize, seed: u64) -> NetworkRequest {
     let divided = testbed.processors.divided.clone().into_iter();
     let ending = if place == 0 { String::new() } else { format!("-{place}") };
@@ -254,7 +269,9 @@ fn request(settings: &Settings, testbed: &Testbed, place: usize, seed: u64) -> N
         inputs: testbed.inputs.clone(),
         congestion_control: testbed.congestion_control.clone(),
         ipv6: testbed.ipv6,
-        processors: divided.map(|(test, division)| (test, division.test().numbers().to_vec())).collect(),
+        processors: divided
+            .map(|(test, division)| (test, division.test().numbers().to_vec()))
+            .collect(),
     }
 }
 
@@ -273,8 +290,13 @@ fn measure<S: Study>(
         for (raised, testbed) in testbeds.iter().zip(testbed.all()) {
             let names = testbed.hosts.iter().map(|(name, _)| name.clone());
             let hosts: Vec<_> = names.zip(raised.stations()).collect();
-            let site = Site { executable: settings.executable.clone(), directory: raised.directory().to_owned() };
-            stages.push(monitor.guard(Stage::open(&hosts, raised.wire_socket().as_deref(), site)).await?);
+            let site = Site {
+                executable: settings.executable.clone(),
+                directory: raised.directory().to_owned(),
+            };
+            stages.push(
+                monitor.guard(Stage::open(&hosts, raised.wire_socket().as_deref(), site)).await?,
+            );
         }
         let mut stage = Stage::over(stages)?;
         session::measure(journal, study, &mut stage, &mut monitor, began, observer).await
@@ -291,7 +313,8 @@ fn measure_on_hosts<S: Study>(
     let HostSet { mut stage, runtime } = host_set;
     runtime.block_on(async {
         let mut monitor = RunMonitor::set(&[])?;
-        let result = hosts::measured(journal, study, &mut stage, &mut monitor, began, observer).await;
+        let result =
+            hosts::measured(journal, study, &mut stage, &mut monitor, began, observer).await;
         observer.phase(Phase::Lower);
         stage.release().await;
         result

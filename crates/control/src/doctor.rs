@@ -1,4 +1,5 @@
-//! `btu doctor`: what of this host will and will not work, why that matters, and the command that fixes it.
+//! `btu doctor`: what of this host will and will not work, why that matters, and the command that
+//! fixes it.
 //!
 //! [`look`] asks the machine, [`judge`] makes findings of the answers and needs no machine.
 

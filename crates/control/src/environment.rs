@@ -1,8 +1,9 @@
-//! What the machine was like: recorded before and after every session, so that a surprising result can be explained.
+//! What the machine was like: recorded before and after every session, so that a surprising result
+//! can be explained.
 //!
-//! Everything is read from `/proc`, `/sys` and netlink without any right beyond an ordinary user's. What cannot be read
-//! is absent from the record, never an error: a missing frequency governor is itself worth knowing. The network part
-//! is that of the calling thread's network namespace.
+//! Everything is read from `/proc`, `/sys` and netlink without any right beyond an ordinary user's.
+//! What cannot be read is absent from the record, never an error: a missing frequency governor is
+//! itself worth knowing. The network part is that of the calling thread's network namespace.
 
 mod cpu_time;
 mod differences;
@@ -45,11 +46,13 @@ pub struct Environment {
     pub memory: Memory,
     /// How busy the machine was.
     pub load: Option<LoadAverage>,
-    /// The share of all processors' time that was used during [`WATCHED`], before this program did anything: 0 to 1. Unlike the load
-    /// average it knows nothing of what ran minutes ago. Absent where nothing was watched, and in runs of older versions.
+    /// The share of all processors' time that was used during [`WATCHED`], before this program did
+    /// anything: 0 to 1. Unlike the load average it knows nothing of what ran minutes ago. Absent
+    /// where nothing was watched, and in runs of older versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub busy: Option<f64>,
-    /// CPU time of all processors since the machine was started, time stolen by its hypervisor included.
+    /// CPU time of all processors since the machine was started, time stolen by its hypervisor
+    /// included.
     pub cpu_time: Option<MachineCpu>,
     /// The network's settings and interfaces.
     pub network: Network,
@@ -104,7 +107,9 @@ mod tests {
     use super::*;
 
     fn fixture(name: &str) -> Environment {
-        read(&Source::at(format!("{}/src/environment/fixtures/{name}", env!("CARGO_MANIFEST_DIR")).into()))
+        read(&Source::at(
+            format!("{}/src/environment/fixtures/{name}", env!("CARGO_MANIFEST_DIR")).into(),
+        ))
     }
 
     #[test]
@@ -130,12 +135,18 @@ mod tests {
     #[test]
     fn bare_metal_tells_its_power_saving() {
         let found = fixture("metal");
-        assert_eq!(found.processor.model.as_deref(), Some("Intel(R) Core(TM) i5-8250U CPU @ 1.60GHz"));
+        assert_eq!(
+            found.processor.model.as_deref(),
+            Some("Intel(R) Core(TM) i5-8250U CPU @ 1.60GHz")
+        );
         assert!(!found.processor.virtual_machine);
         assert_eq!(found.processor.governors, ["performance", "powersave"]);
         assert_eq!(found.processor.turbo.as_deref(), Some("on"));
         let deepest = found.processor.idle_states.last().unwrap();
-        assert_eq!((deepest.name.as_str(), deepest.exit_latency_us, deepest.disabled), ("C10", Some(890), false));
+        assert_eq!(
+            (deepest.name.as_str(), deepest.exit_latency_us, deepest.disabled),
+            ("C10", Some(890), false)
+        );
         assert_eq!(found.kernel.mitigations["meltdown"], "Mitigation: PTI");
         assert_eq!(found.processor.quota.as_deref(), Some("150000 100000"));
     }

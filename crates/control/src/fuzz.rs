@@ -1,5 +1,5 @@
-//! Entries for fuzzers: whatever a peer or a file says about trust, or a controller and an agent say to each other, these
-//! return.
+//! Entries for fuzzers: whatever a peer or a file says about trust, or a controller and an agent
+//! say to each other, these return.
 
 use std::fmt::Display;
 
@@ -12,9 +12,9 @@ use serde::de::DeserializeOwned;
 use crate::agent::Policy;
 use crate::environment::Environment;
 use crate::protocol::{
-    AbandonRequest, CollectReply, CollectRequest, DescribeReply, DirectRequest, FollowRequest, HelloReply,
-    HelloRequest, ImpairRequest, PrepareDiskFileRequest, PrepareRequest, ReleaseRequest, RenewReply, RenewRequest,
-    ReserveReply, ReserveRequest, StartRequest, Told,
+    AbandonRequest, CollectReply, CollectRequest, DescribeReply, DirectRequest, FollowRequest,
+    HelloReply, HelloRequest, ImpairRequest, PrepareDiskFileRequest, PrepareRequest,
+    ReleaseRequest, RenewReply, RenewRequest, ReserveReply, ReserveRequest, StartRequest, Told,
 };
 use crate::trust::{Card, Identity, Pairing, Revocations, check_name};
 

@@ -1,4 +1,5 @@
-//! Lines of a log that somebody else causes, however often: one a second of each kind at most, and those between counted.
+//! Lines of a log that somebody else causes, however often: one a second of each kind at most, and
+//! those between counted.
 
 use std::sync::{Mutex, PoisonError};
 

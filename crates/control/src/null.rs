@@ -16,7 +16,10 @@ impl Performance for Null {
         None
     }
 
-    fn perform(self: Box<Self>, _stop: &AtomicBool) -> Result<Report, Box<dyn std::error::Error + Send + Sync>> {
+    fn perform(
+        self: Box<Self>,
+        _stop: &AtomicBool,
+    ) -> Result<Report, Box<dyn std::error::Error + Send + Sync>> {
         let now = clock::monotonic()?;
         Ok(Report { started: now, finished: now, cpu: CpuTime::default(), outcome: Outcome::Null })
     }

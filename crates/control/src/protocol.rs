@@ -9,13 +9,19 @@ tonic::include_proto!("btu.agent.v2");
 pub const PROTOCOL: u32 = 2;
 
 /// What a version brought, for who speaks an older one.
-const NEWS: [(u32, &str); 1] = [(2, "reservations, leases, kept accounts and impairment by the agent")];
+const NEWS: [(u32, &str); 1] =
+    [(2, "reservations, leases, kept accounts and impairment by the agent")];
 
 /// What to say when the two sides speak different versions.
 pub fn mismatch(agent: (u32, &str), controller: (u32, &str)) -> String {
     let older = agent.0.min(controller.0);
-    let lacks: Vec<&str> = NEWS.iter().filter(|(version, _)| *version > older).map(|(_, what)| *what).collect();
-    let lacks = if lacks.is_empty() { String::new() } else { format!("; version {older} lacks {}", lacks.join(", ")) };
+    let lacks: Vec<&str> =
+        NEWS.iter().filter(|(version, _)| *version > older).map(|(_, what)| *what).collect();
+    let lacks = if lacks.is_empty() {
+        String::new()
+    } else {
+        format!("; version {older} lacks {}", lacks.join(", "))
+    };
     let named = |(protocol, btu): (u32, &str)| match btu {
         "" => protocol.to_string(),
         btu => format!("{protocol} (btu {btu})"),

@@ -1,9 +1,11 @@
-//! Who may talk to an agent: a small private authority, identities, revocation, and pairing by a one-time code.
+//! Who may talk to an agent: a small private authority, identities, revocation, and pairing by a
+//! one-time code.
 //!
-//! Both ends of a control connection show a certificate of the same private authority (mutual TLS 1.3, RFC 8446). What
-//! somebody may do follows from the certificate alone: its extended key usage is the role, its name a DNS name below
-//! `.invalid`, which RFC 6761 section 6.4 keeps out of every real name service. No certificate of a public authority is
-//! taken, and no certificate of ours means anything elsewhere.
+//! Both ends of a control connection show a certificate of the same private authority (mutual TLS
+//! 1.3, RFC 8446). What somebody may do follows from the certificate alone: its extended key usage
+//! is the role, its name a DNS name below `.invalid`, which RFC 6761 section 6.4 keeps out of every
+//! real name service. No certificate of a public authority is taken, and no certificate of ours
+//! means anything elsewhere.
 //!
 //! ```text
 //! Authority (a directory)  --issue-->   Identity (a file: certificate, key, authority)  --> server_config, client_config
@@ -48,7 +50,8 @@ pub use tls::{client_config, server_config};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Role {
-    /// Gives orders. Its certificate is for TLS clients (extended key usage `clientAuth`, RFC 5280 section 4.2.1.12).
+    /// Gives orders. Its certificate is for TLS clients (extended key usage `clientAuth`, RFC 5280
+    /// section 4.2.1.12).
     Controller,
     /// Takes orders. Its certificate is for TLS servers (`serverAuth`).
     Agent,
@@ -77,7 +80,8 @@ impl fmt::Display for Role {
 /// All our names end in this; `.invalid` never resolves (RFC 6761 section 6.4).
 const TOP: &str = "btu.invalid";
 
-/// The longest name: with the longest suffix it stays below a DNS name's 253 octets (RFC 1035 section 2.3.4).
+/// The longest name: with the longest suffix it stays below a DNS name's 253 octets (RFC 1035
+/// section 2.3.4).
 const LONGEST_NAME: usize = 200;
 
 /// What a controller expects in the certificate of the agent `name`.
@@ -87,11 +91,16 @@ pub fn server_name(name: &str) -> Result<ServerName<'static>, TrustError> {
     ServerName::try_from(full).map_err(|_| TrustError::Name { name: name.to_owned() })
 }
 
-/// A name is one or more DNS labels: lower-case letters, digits and inner hyphens (RFC 1123 section 2.1).
+/// A name is one or more DNS labels: lower-case letters, digits and inner hyphens (RFC 1123 section
+/// 2.1).
 pub fn check_name(name: &str) -> Result<&str, TrustError> {
-    let letters = |label: &str| label.bytes().all(|c| matches!(c, b'a'..=b'z' | b'0'..=b'9' | b'-'));
+    let letters =
+        |label: &str| label.bytes().all(|c| matches!(c, b'a'..=b'z' | b'0'..=b'9' | b'-'));
     let label = |label: &str| {
-        (1..=63).contains(&label.len()) && letters(label) && !label.starts_with('-') && !label.ends_with('-')
+        (1..=63).contains(&label.len())
+            && letters(label)
+            && !label.starts_with('-')
+            && !label.ends_with('-')
     };
     if name.len() <= LONGEST_NAME && name.split('.').all(label) {
         Ok(name)

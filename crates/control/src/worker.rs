@@ -1,7 +1,8 @@
-//! A worker's life: read one order and be held to its bounds, set up, say ready, wait for `go`, perform, account, exit. One that measures in turns
-//! waits for another `go` after each point.
+//! A worker's life: read one order and be held to its bounds, set up, say ready, wait for `go`,
+//! perform, account, exit. One that measures in turns waits for another `go` after each point.
 //!
-//! The worker dies with its agent: a thread watches standard input and ends the process when it closes.
+//! The worker dies with its agent: a thread watches standard input and ends the process when it
+//! closes.
 
 use std::io::{self, BufRead, BufReader, Stdin, Write};
 use std::process::ExitCode;
@@ -27,7 +28,8 @@ const ORDER_LIMIT_BYTES: u64 = 1 << 20;
 /// Why a worker cannot do its order.
 type Trouble = Box<dyn std::error::Error + Send + Sync>;
 
-/// Runs the worker on standard input and output; the exit code says whether the activity was performed.
+/// Runs the worker on standard input and output; the exit code says whether the activity was
+/// performed.
 pub fn run() -> ExitCode {
     match perform() {
         Ok(word) => finish(&word, ExitCode::SUCCESS),
@@ -46,7 +48,8 @@ fn bind(bounds: &Bounds) -> Result<(), Trouble> {
         if let Some(most) = most {
             // Never more than it has already: that takes a privilege.
             let most = most.min(getrlimit(resource)?.1);
-            setrlimit(resource, most, most).map_err(|error| format!("limiting {what} {most}: {error}"))?;
+            setrlimit(resource, most, most)
+                .map_err(|error| format!("limiting {what} {most}: {error}"))?;
         }
     }
     Ok(())
@@ -69,14 +72,18 @@ fn perform() -> Result<Word, Trouble> {
     let mut input = BufReader::new(io::stdin());
     let BoundedOrder { order, bounds } = read_order(&mut input)?;
     bind(&bounds)?;
-    give_up_all_but(needed(&order.activity)).map_err(|error| format!("giving up the agent's privileges: {error}"))?;
+    give_up_all_but(needed(&order.activity))
+        .map_err(|error| format!("giving up the agent's privileges: {error}"))?;
     let stop = Arc::new(AtomicBool::new(false));
     let started = watch_input(input, Arc::clone(&stop))?;
     own_files();
     let performance = prepare(&order, &callers(bounds))?;
     say(&Word::Ready { endpoint: performance.endpoint() })?;
-    let wait =
-        move || started.recv().map_err(|_| io::Error::other("waiting for `go`: the agent closed the connection"));
+    let wait = move || {
+        started
+            .recv()
+            .map_err(|_| io::Error::other("waiting for `go`: the agent closed the connection"))
+    };
     wait()?;
     let in_turns = matches!(&order.activity, Activity::Pipe(end) if end.turns);
     let mut tell = move |word| {
@@ -93,8 +100,9 @@ pub(crate) const CAPABILITIES: Capabilities = Capabilities::FILES
     .and(Capabilities::SYS_PTRACE)
     .and(Capabilities::SETFCAP);
 
-/// What an activity can use of its agent's privileges, where the agent has them: as the superuser, or from its service
-/// manager. None of it reaches beyond the own sockets, files and memory of this user's workers.
+/// What an activity can use of its agent's privileges, where the agent has them: as the superuser,
+/// or from its service manager. None of it reaches beyond the own sockets, files and memory of this
+/// user's workers.
 fn needed(activity: &Activity) -> Capabilities {
     let always = Capabilities::FILES.and(Capabilities::IPC_LOCK);
     let pipe = match activity {
@@ -103,15 +111,17 @@ fn needed(activity: &Activity) -> Capabilities {
         Activity::Draw(end) => &end.pipe,
         _ => return always,
     };
-    let polls = if pipe.socket.busy_poll.is_some() { Capabilities::NET_ADMIN } else { Capabilities::NONE };
+    let polls =
+        if pipe.socket.busy_poll.is_some() { Capabilities::NET_ADMIN } else { Capabilities::NONE };
     // An MPI library copies out of the other process.
     let copies = if pipe.kind == Kind::Mpi { Capabilities::SYS_PTRACE } else { Capabilities::NONE };
     always.and(polls).and(copies)
 }
 
-/// Gives the calling thread a table of open files of its own, before it opens any: of a table that threads share, the kernel
-/// counts in atomic operations who uses a file, in every call of the loops, and the thread that watches standard input would
-/// make it shared. (`fdget` in the kernel's include/linux/file.h.)
+/// Gives the calling thread a table of open files of its own, before it opens any: of a table that
+/// threads share, the kernel counts in atomic operations who uses a file, in every call of the
+/// loops, and the thread that watches standard input would make it shared. (`fdget` in the kernel's
+/// include/linux/file.h.)
 fn own_files() {
     // A sandbox may forbid it, and then every call takes a few nanoseconds longer.
     unshare(CloneFlags::CLONE_FILES).ok();
@@ -145,10 +155,13 @@ fn say(word: &Word) -> io::Result<()> {
     output.flush()
 }
 
-/// Follows the agent's lines: `go` starts, `stop` asks a server to end, the end of input ends the process.
+/// Follows the agent's lines: `go` starts, `stop` asks a server to end, the end of input ends the
+/// process.
 fn watch_input(input: BufReader<Stdin>, stop: Arc<AtomicBool>) -> io::Result<Receiver<()>> {
     let (go, started) = mpsc::channel();
-    std::thread::Builder::new().name("orders".to_owned()).spawn(move || follow(input, &go, &stop))?;
+    std::thread::Builder::new()
+        .name("orders".to_owned())
+        .spawn(move || follow(input, &go, &stop))?;
     Ok(started)
 }
 

@@ -1,10 +1,11 @@
-//! The programs of copies next to others' of their kind, in turns, from memory to memory over loopback.
+//! The programs of copies next to others' of their kind, in turns, from memory to memory over
+//! loopback.
 //!
 //! `cargo run --release -p btu-load --example copy_peers [ROUNDS] [MEGABYTES]`
 //!
-//! Each round has ours and the other one after the other, in an order that changes; a ratio is of the two of a round. Ours takes its
-//! time from before it connects until the receiver has the file; iperf3 from its own account, curl from its own `time_total`, lftp
-//! from its start to its end.
+//! Each round has ours and the other one after the other, in an order that changes; a ratio is of
+//! the two of a round. Ours takes its time from before it connects until the receiver has the file;
+//! iperf3 from its own account, curl from its own `time_total`, lftp from its start to its end.
 
 use std::error::Error;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};
@@ -35,7 +36,12 @@ fn order(activity: Activity) -> Order {
 }
 
 fn place(size: Bytes) -> FilePlace {
-    FilePlace { size, storage: Storage::Memory, cache: Cache::Cold, directory: PathBuf::from(MEMORY) }
+    FilePlace {
+        size,
+        storage: Storage::Memory,
+        cache: Cache::Cold,
+        directory: PathBuf::from(MEMORY),
+    }
 }
 
 /// Our server, at work until its one copy is over.
@@ -90,9 +96,11 @@ fn curl(direction: Direction, program: Program, size: Bytes, file: &Path) -> Res
         Direction::Get => command.arg("-o").arg(file),
     };
     match program {
-        Program::Ftp => {
-            command.args(["-u", &format!("btu:{}", hexadecimal(&TOKEN)), &format!("ftp://{address}/copy.bin")])
-        }
+        Program::Ftp => command.args([
+            "-u",
+            &format!("btu:{}", hexadecimal(&TOKEN)),
+            &format!("ftp://{address}/copy.bin"),
+        ]),
         _ => command.args([
             "-H",
             &format!("Authorization: Bearer {}", hexadecimal(&TOKEN)),
@@ -112,10 +120,19 @@ fn lftp(direction: Direction, size: Bytes, file: &Path) -> Result<f64> {
         Direction::Put => format!("put {} -o copy.bin", file.display()),
         Direction::Get => format!("get copy.bin -o {}", file.display()),
     };
-    let script = format!("set net:max-retries 1; set xfer:clobber yes; set ftp:ssl-allow no; {what}; bye");
+    let script =
+        format!("set net:max-retries 1; set xfer:clobber yes; set ftp:ssl-allow no; {what}; bye");
     let (host, port) = (address.ip().to_string(), address.port().to_string());
     let started = Instant::now();
-    run(Command::new("lftp").args(["-u", &format!("btu,{}", hexadecimal(&TOKEN)), "-p", &port, "-e", &script, &host]))?;
+    run(Command::new("lftp").args([
+        "-u",
+        &format!("btu,{}", hexadecimal(&TOKEN)),
+        "-p",
+        &port,
+        "-e",
+        &script,
+        &host,
+    ]))?;
     let seconds = started.elapsed().as_secs_f64();
     serving.join().map_err(|_| "the server panicked")??;
     Ok(seconds)
@@ -124,13 +141,22 @@ fn lftp(direction: Direction, size: Bytes, file: &Path) -> Result<f64> {
 /// Seconds that iperf3 takes for as many bytes, by its receiver's rate.
 fn iperf3(size: Bytes) -> Result<f64> {
     let port = TcpListener::bind((HERE, 0))?.local_addr()?.port().to_string();
-    let mut server = Command::new("iperf3").args(["-s", "-1", "-p", &port]).stdout(Stdio::null()).spawn()?;
+    let mut server =
+        Command::new("iperf3").args(["-s", "-1", "-p", &port]).stdout(Stdio::null()).spawn()?;
     thread::sleep(Duration::from_millis(300));
-    let told =
-        run(Command::new("iperf3").args(["-c", "127.0.0.1", "-p", &port, "-n", &size.count().to_string(), "-J"]));
+    let told = run(Command::new("iperf3").args([
+        "-c",
+        "127.0.0.1",
+        "-p",
+        &port,
+        "-n",
+        &size.count().to_string(),
+        "-J",
+    ]));
     server.wait()?;
     let told: serde_json::Value = serde_json::from_str(&told?)?;
-    let rate = told["end"]["sum_received"]["bits_per_second"].as_f64().ok_or("iperf3 told no rate")?;
+    let rate =
+        told["end"]["sum_received"]["bits_per_second"].as_f64().ok_or("iperf3 told no rate")?;
     Ok(size.bits() / rate)
 }
 
@@ -152,7 +178,9 @@ fn compare(
         };
         pairs.push(pair);
     }
-    let at = |values: &[f64], share| quantile(values, share, Level::P95).map_or(f64::NAN, |estimate| estimate.value);
+    let at = |values: &[f64], share| {
+        quantile(values, share, Level::P95).map_or(f64::NAN, |estimate| estimate.value)
+    };
     let rates = |of: fn(&(f64, f64)) -> f64| -> f64 {
         at(&pairs.iter().map(|pair| size.bits() / of(pair) / 1e6).collect::<Vec<_>>(), 0.5)
     };
@@ -171,11 +199,14 @@ fn compare(
 fn main() -> Result<()> {
     let mut arguments = std::env::args().skip(1);
     let rounds = arguments.next().map_or(Ok(9), |text| text.parse())?;
-    let size = Bytes::new(arguments.next().map_or(Ok(500), |text| text.parse::<u64>())? * 1_000_000);
+    let size =
+        Bytes::new(arguments.next().map_or(Ok(500), |text| text.parse::<u64>())? * 1_000_000);
     let source = Path::new(MEMORY).join(format!("btu-copy-peers-{}", std::process::id()));
     std::fs::write(&source, vec![7u8; size.count() as usize])?;
     let copy = source.with_extension("copy");
-    println!("{size}, {rounds} rounds; rates in Mb/s, medians; ratio ours/theirs: median (quartiles)");
+    println!(
+        "{size}, {rounds} rounds; rates in Mb/s, medians; ratio ours/theirs: median (quartiles)"
+    );
     println!("{:<24} {:>9} {:>9}   ratio", "", "ours", "theirs");
     let compared = all(rounds, size, &source, &copy);
     std::fs::remove_file(&source)?;
@@ -185,14 +216,32 @@ fn main() -> Result<()> {
 }
 
 fn all(rounds: usize, size: Bytes, source: &Path, copy: &Path) -> Result<()> {
-    compare("bare, iperf3", rounds, size, || ours(Direction::Put, Program::Bare, size), || iperf3(size))?;
+    compare(
+        "bare, iperf3",
+        rounds,
+        size,
+        || ours(Direction::Put, Program::Bare, size),
+        || iperf3(size),
+    )?;
     for (direction, file) in [(Direction::Put, source), (Direction::Get, copy)] {
         for program in [Program::Http, Program::Ftp] {
             let name = format!("{program} {direction}, curl");
-            compare(&name, rounds, size, || ours(direction, program, size), || curl(direction, program, size, file))?;
+            compare(
+                &name,
+                rounds,
+                size,
+                || ours(direction, program, size),
+                || curl(direction, program, size, file),
+            )?;
         }
         let name = format!("ftp {direction}, lftp");
-        compare(&name, rounds, size, || ours(direction, Program::Ftp, size), || lftp(direction, size, file))?;
+        compare(
+            &name,
+            rounds,
+            size,
+            || ours(direction, Program::Ftp, size),
+            || lftp(direction, size, file),
+        )?;
     }
     Ok(())
 }

@@ -58,7 +58,11 @@ fn disk(directory: &Path, source: Option<PathBuf>, work: Work) -> Activity {
 
 fn fetches(name: &str, server: std::net::SocketAddr, directories: &[&Path]) -> Result<()> {
     for directory in directories {
-        for work in [Work::Bytes(VOLUME), Work::Bytes(Bytes::new(4_000_000)), Work::For(Span::from_milliseconds(300))] {
+        for work in [
+            Work::Bytes(VOLUME),
+            Work::Bytes(Bytes::new(4_000_000)),
+            Work::For(Span::from_milliseconds(300)),
+        ] {
             let fetch = FtpFetch {
                 server,
                 user: "btu".to_owned(),
@@ -78,7 +82,8 @@ fn transfers(directories: &[&Path]) -> Result<()> {
     let address = IpAddr::from(LOOPBACK);
     let started = Instant::now();
     let serve = FtpServe { address, password: "secret".to_owned() };
-    let server = prepare(&order(Activity::FtpServe(serve)), &Callers::any())?.ok_or("not a host activity")?;
+    let server = prepare(&order(Activity::FtpServe(serve)), &Callers::any())?
+        .ok_or("not a host activity")?;
     println!("{:24} prepare {:>8}", "ftp server", Span::from(started.elapsed()).to_string());
     let target = server.endpoint().ok_or("it does not listen")?;
     fetches("transfer", target, directories)?;
@@ -91,8 +96,13 @@ fn transfers(directories: &[&Path]) -> Result<()> {
         scope.spawn(|| serve_egress_proxy(listener, target, &stop));
         let relayed = || {
             let relay = FtpRelay { address, egress_proxy: egress_proxy.clone() };
-            let relay = prepare(&order(Activity::FtpRelay(relay)), &Callers::any())?.ok_or("not a host activity")?;
-            fetches("transfer through relay", relay.endpoint().ok_or("it does not listen")?, directories)
+            let relay = prepare(&order(Activity::FtpRelay(relay)), &Callers::any())?
+                .ok_or("not a host activity")?;
+            fetches(
+                "transfer through relay",
+                relay.endpoint().ok_or("it does not listen")?,
+                directories,
+            )
         };
         let outcome = relayed();
         stop.store(true, Ordering::Relaxed);

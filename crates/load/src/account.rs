@@ -10,17 +10,22 @@ use crate::LoadError;
 
 /// This host's monotonic clock.
 pub(crate) fn now() -> Result<Time, LoadError> {
-    let now = clock_gettime(ClockId::CLOCK_MONOTONIC)
-        .map_err(|errno| LoadError::Kernel { operation: "read the monotonic clock", source: errno.into() })?;
+    let now = clock_gettime(ClockId::CLOCK_MONOTONIC).map_err(|errno| LoadError::Kernel {
+        operation: "read the monotonic clock",
+        source: errno.into(),
+    })?;
     let (seconds, nanoseconds) = (now.tv_sec().unsigned_abs(), now.tv_nsec().unsigned_abs());
     Ok(Time::from_nanoseconds(seconds.saturating_mul(1_000_000_000).saturating_add(nanoseconds)))
 }
 
-/// CPU time so far of this process, all threads together, and of the programs that it has started and that have ended.
+/// CPU time so far of this process, all threads together, and of the programs that it has started
+/// and that have ended.
 fn cpu() -> Result<CpuTime, LoadError> {
     let used = |who| {
-        getrusage(who)
-            .map_err(|errno| LoadError::Kernel { operation: "read the process's CPU time", source: errno.into() })
+        getrusage(who).map_err(|errno| LoadError::Kernel {
+            operation: "read the process's CPU time",
+            source: errno.into(),
+        })
     };
     let [own, started] = [used(UsageWho::RUSAGE_SELF)?, used(UsageWho::RUSAGE_CHILDREN)?];
     Ok(CpuTime {
@@ -94,6 +99,10 @@ mod tests {
         std::thread::sleep(std::time::Duration::from_millis(40));
         let report = account.close().expect("clocks").report(Outcome::Null);
         assert!(report.duration() >= Span::from_milliseconds(100), "{}", report.duration());
-        assert!(report.cpu.user + report.cpu.system >= Span::from_milliseconds(5), "{:?}", report.cpu);
+        assert!(
+            report.cpu.user + report.cpu.system >= Span::from_milliseconds(5),
+            "{:?}",
+            report.cpu
+        );
     }
 }

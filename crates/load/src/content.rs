@@ -1,9 +1,9 @@
 //! Incompressible bytes: what files hold and what the FTP server serves.
 //!
-//! The server's content is a fixed function of the offset, so a client can check what it got without being told
-//! anything: the byte at offset `i` of every file is byte `i mod PERIOD` of one random pool. The period is prime, so
-//! no block size and no file size of practice hides a block that came from a wrong place, and it is far beyond the
-//! window of any compressor on the way.
+//! The server's content is a fixed function of the offset, so a client can check what it got
+//! without being told anything: the byte at offset `i` of every file is byte `i mod PERIOD` of one
+//! random pool. The period is prime, so no block size and no file size of practice hides a block
+//! that came from a wrong place, and it is far beyond the window of any compressor on the way.
 
 use std::sync::LazyLock;
 
@@ -44,7 +44,8 @@ pub(crate) fn matches(offset: u64, bytes: &[u8]) -> bool {
     true
 }
 
-/// Fills `bytes` with what the generator seeded with `seed` gives: PCG64 MCG, the same on every machine.
+/// Fills `bytes` with what the generator seeded with `seed` gives: PCG64 MCG, the same on every
+/// machine.
 pub(crate) fn fill(seed: u64, bytes: &mut [u8]) {
     generator(seed).fill_bytes(bytes);
 }
@@ -68,8 +69,10 @@ mod tests {
             counts[usize::from(byte)] += 1;
         }
         let expected = PERIOD as f64 / 256.0;
-        let chi_squared: f64 = counts.iter().map(|&c| (f64::from(c) - expected).powi(2) / expected).sum();
-        // 255 degrees of freedom: mean 255, standard deviation 22.6; the pool is fixed, so this never flickers.
+        let chi_squared: f64 =
+            counts.iter().map(|&c| (f64::from(c) - expected).powi(2) / expected).sum();
+        // 255 degrees of freedom: mean 255, standard deviation 22.6; the pool is fixed, so this
+        // never flickers.
         assert!((160.0..350.0).contains(&chi_squared), "{chi_squared}");
     }
 

@@ -10,10 +10,12 @@
 //! | scp, sftp | the system's programs, keys made from the token | as they do it | a further connection, on which one octet says that it is durable |
 //! | local, mount | not at all, or as the kernel's client of a share does | from one file into another | when it is durable |
 //!
-//! Who puts a file has it and connects; who gets one connects and is to have it: each protocol works both ways.
+//! Who puts a file has it and connects; who gets one connects and is to have it: each protocol
+//! works both ways.
 //!
-//! The source is made from the order's seed before the clock starts, and is on the device; it is not in the page cache, or has just
-//! been read. What was sent and what is stored are read again and digested when the clock has stopped.
+//! The source is made from the order's seed before the clock starts, and is on the device; it is
+//! not in the page cache, or has just been read. What was sent and what is stored are read again
+//! and digested when the clock has stopped.
 
 mod client;
 mod conduit;

@@ -1,9 +1,10 @@
-//! The CPU activity: complex arithmetic, then allocate, copy, free (the paper's CPU load, section 4.2).
+//! The CPU activity: complex arithmetic, then allocate, copy, free (the paper's CPU load, section
+//! 4.2).
 //!
-//! A round is two passes of dependent complex multiply-adds over an array, and then a copy of the results into fresh
-//! memory that goes back to the kernel: the first part keeps the floating-point unit busy, the second the memory
-//! management. A round takes 100 to 200 us on a machine of today, two thirds of it arithmetic: short enough to
-//! calibrate with.
+//! A round is two passes of dependent complex multiply-adds over an array, and then a copy of the
+//! results into fresh memory that goes back to the kernel: the first part keeps the floating-point
+//! unit busy, the second the memory management. A round takes 100 to 200 us on a machine of today,
+//! two thirds of it arithmetic: short enough to calibrate with.
 
 use std::hint::black_box;
 use std::ops::{Add, Mul};
@@ -16,8 +17,8 @@ use rand_pcg::rand_core::Rng;
 use crate::account::{self, Account};
 use crate::{LoadError, content};
 
-/// Numbers in the array; 16 bytes each, 128 KiB together: more than a first-level cache, less than a second-level,
-/// and 32 fresh pages of 4 KiB when they are copied.
+/// Numbers in the array; 16 bytes each, 128 KiB together: more than a first-level cache, less than
+/// a second-level, and 32 fresh pages of 4 KiB when they are copied.
 const NUMBERS: usize = 8192;
 
 /// Times the array is gone through in a round.
@@ -25,10 +26,10 @@ const PASSES: usize = 2;
 
 /// Address space asked for in each block, in numbers (64 MiB).
 ///
-/// The system's allocator keeps small blocks when they are freed, and then later rounds would touch no fresh page.
-/// glibc moves its threshold for blocks of their own (`mmap`) up to the size of what is freed, but never beyond
-/// 32 MiB (`DEFAULT_MMAP_THRESHOLD_MAX`, mallopt(3)); above it, every block is mapped and unmapped. Only the part
-/// that is written takes memory.
+/// The system's allocator keeps small blocks when they are freed, and then later rounds would touch
+/// no fresh page. glibc moves its threshold for blocks of their own (`mmap`) up to the size of what
+/// is freed, but never beyond 32 MiB (`DEFAULT_MMAP_THRESHOLD_MAX`, mallopt(3)); above it, every
+/// block is mapped and unmapped. Only the part that is written takes memory.
 const RESERVED: usize = (64 << 20) / size_of::<Complex>();
 
 /// A complex number.
@@ -41,7 +42,10 @@ struct Complex {
 impl Mul for Complex {
     type Output = Self;
     fn mul(self, other: Self) -> Self {
-        Self { re: self.re * other.re - self.im * other.im, im: self.re * other.im + self.im * other.re }
+        Self {
+            re: self.re * other.re - self.im * other.im,
+            im: self.re * other.im + self.im * other.re,
+        }
     }
 }
 
@@ -79,8 +83,9 @@ impl CpuLoad {
         self.copy();
     }
 
-    /// z(i) becomes 0.48 e^i (z(i) + z(i-1)) + push: every step needs the one before, so it cannot be done in parallel.
-    /// The factors keep all values bounded by |push| / (1 - 2 * 0.48), and `push` keeps them away from zero.
+    /// z(i) becomes 0.48 e^i (z(i) + z(i-1)) + push: every step needs the one before, so it cannot
+    /// be done in parallel. The factors keep all values bounded by |push| / (1 - 2 * 0.48), and
+    /// `push` keeps them away from zero.
     fn multiply_add(&mut self) {
         let (turn, push) = (self.turn, self.push);
         let mut last = self.numbers[NUMBERS - 1];
@@ -98,7 +103,8 @@ impl CpuLoad {
         black_box(&block);
     }
 
-    /// The rounds asked for, or those until it is told to stop where a time is asked for; how many they were.
+    /// The rounds asked for, or those until it is told to stop where a time is asked for; how many
+    /// they were.
     fn work(&mut self, account: &Account, stop: &AtomicBool) -> Result<u64, LoadError> {
         match self.rounds {
             Rounds::Count(count) => {
@@ -123,7 +129,10 @@ impl Performance for CpuLoad {
         None
     }
 
-    fn perform(mut self: Box<Self>, stop: &AtomicBool) -> Result<Report, Box<dyn std::error::Error + Send + Sync>> {
+    fn perform(
+        mut self: Box<Self>,
+        stop: &AtomicBool,
+    ) -> Result<Report, Box<dyn std::error::Error + Send + Sync>> {
         let account = Account::open()?;
         let work = self.work(&account, stop)?;
         let closed = account.close()?;
@@ -145,10 +154,9 @@ mod tests {
 
     /// All results folded into one word, bit by bit.
     fn checksum(cpu_load: &CpuLoad) -> u64 {
-        cpu_load
-            .numbers
-            .iter()
-            .fold(0, |sum: u64, number| sum.rotate_left(5) ^ number.re.to_bits() ^ number.im.to_bits().rotate_left(32))
+        cpu_load.numbers.iter().fold(0, |sum: u64, number| {
+            sum.rotate_left(5) ^ number.re.to_bits() ^ number.im.to_bits().rotate_left(32)
+        })
     }
 
     fn after(seed: u64, rounds: u64) -> CpuLoad {
@@ -179,7 +187,8 @@ mod tests {
         let mut cpu_load = after(1, 10);
         let before = faults();
         (0..100).for_each(|_| cpu_load.round());
-        // 32 faults a round with 4 KiB pages; huge pages can make it one. A kept block would make it none.
+        // 32 faults a round with 4 KiB pages; huge pages can make it one. A kept block would make
+        // it none.
         assert!(faults() - before >= 100, "{} faults in 100 rounds", faults() - before);
     }
 
@@ -187,16 +196,29 @@ mod tests {
     fn counts_and_times_are_kept() {
         let never = AtomicBool::new(false);
         let report = Box::new(CpuLoad::new(1, Rounds::Count(37))).perform(&never).expect("rounds");
-        assert!(matches!(report.outcome, Outcome::Host(Host { work: 37, .. })), "{:?}", report.outcome);
+        assert!(
+            matches!(report.outcome, Outcome::Host(Host { work: 37, .. })),
+            "{:?}",
+            report.outcome
+        );
 
         let stopped = AtomicBool::new(true);
-        let report =
-            Box::new(CpuLoad::new(1, Rounds::For(Span::from_seconds(60)))).perform(&stopped).expect("no rounds");
-        assert!(matches!(report.outcome, Outcome::Host(Host { work: 0, .. })), "{:?}", report.outcome);
+        let report = Box::new(CpuLoad::new(1, Rounds::For(Span::from_seconds(60))))
+            .perform(&stopped)
+            .expect("no rounds");
+        assert!(
+            matches!(report.outcome, Outcome::Host(Host { work: 0, .. })),
+            "{:?}",
+            report.outcome
+        );
 
         let time = Span::from_milliseconds(50);
         let report = Box::new(CpuLoad::new(1, Rounds::For(time))).perform(&never).expect("rounds");
         assert!(report.duration() >= time, "{}", report.duration());
-        assert!(matches!(report.outcome, Outcome::Host(Host { work: 1.., .. })), "{:?}", report.outcome);
+        assert!(
+            matches!(report.outcome, Outcome::Host(Host { work: 1.., .. })),
+            "{:?}",
+            report.outcome
+        );
     }
 }

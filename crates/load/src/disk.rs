@@ -1,9 +1,10 @@
-//! The disk activity: read a large file and copy it to another, reaching the device (the paper's I/O load,
-//! section 4.2).
+//! The disk activity: read a large file and copy it to another, reaching the device (the paper's
+//! I/O load, section 4.2).
 //!
-//! Blocks of 1 MiB go past the page cache both ways (`O_DIRECT`). Where the file system refuses that, they go through
-//! it, and the cache is emptied of both files after every pass. Either way a pass ends with fdatasync(2), and the
-//! next one makes the copy anew, so a byte costs the same in every pass.
+//! Blocks of 1 MiB go past the page cache both ways (`O_DIRECT`). Where the file system refuses
+//! that, they go through it, and the cache is emptied of both files after every pass. Either way a
+//! pass ends with fdatasync(2), and the next one makes the copy anew, so a byte costs the same in
+//! every pass.
 
 mod source;
 
@@ -81,7 +82,8 @@ impl Copying {
         })
     }
 
-    /// Copies until the work is done, or until it is told to stop where a time is asked for; every pass ends on the device.
+    /// Copies until the work is done, or until it is told to stop where a time is asked for; every
+    /// pass ends on the device.
     fn work(&mut self, account: &Account, stop: &AtomicBool) -> Result<Progress, LoadError> {
         let mut progress = Progress::default();
         let is_timed = matches!(self.work, Work::For(_));
@@ -128,7 +130,8 @@ impl Copying {
         Ok(())
     }
 
-    /// Compares blocks of the standing copy, drawn by lot, with the source; the first and the last always.
+    /// Compares blocks of the standing copy, drawn by lot, with the source; the first and the last
+    /// always.
     fn verify(&self, standing: u64) -> Result<(), LoadError> {
         let blocks = standing / ALIGNMENT as u64;
         let mut random = content::generator(self.seed);
@@ -147,7 +150,11 @@ impl Copying {
     }
 
     fn method(&self) -> String {
-        let way = if self.source.direct { "O_DIRECT + fdatasync" } else { "page cache + fdatasync + fadvise DONTNEED" };
+        let way = if self.source.direct {
+            "O_DIRECT + fdatasync"
+        } else {
+            "page cache + fdatasync + fadvise DONTNEED"
+        };
         format!("{way}, {} MiB blocks, {}", BLOCK >> 20, self.filesystem)
     }
 }
@@ -157,7 +164,10 @@ impl Performance for Copying {
         None
     }
 
-    fn perform(mut self: Box<Self>, stop: &AtomicBool) -> Result<Report, Box<dyn std::error::Error + Send + Sync>> {
+    fn perform(
+        mut self: Box<Self>,
+        stop: &AtomicBool,
+    ) -> Result<Report, Box<dyn std::error::Error + Send + Sync>> {
         let account = Account::open()?;
         let progress = self.work(&account, stop)?;
         let closed = account.close()?;

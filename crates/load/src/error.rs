@@ -78,13 +78,17 @@ pub enum LoadError {
     #[error(transparent)]
     Flow(#[from] TrafficError),
     /// What was read of a file is not what it had when it was made.
-    #[error("the source of the copy changed while it was read: {what}; leave the scratch directory alone")]
+    #[error(
+        "the source of the copy changed while it was read: {what}; leave the scratch directory alone"
+    )]
     SourceChanged {
         /// How that was seen.
         what: String,
     },
     /// A peer sent another amount than it should have.
-    #[error("{peer} should have sent a file of {expected} bytes, and {told}; is it the station that this run is for?")]
+    #[error(
+        "{peer} should have sent a file of {expected} bytes, and {told}; is it the station that this run is for?"
+    )]
     FileSize {
         /// Who sent.
         peer: SocketAddr,
@@ -94,7 +98,9 @@ pub enum LoadError {
         told: String,
     },
     /// The other end of a copy said that it could not take or store the file.
-    #[error("{peer} did not take the file: {answer}; look at that station's own account for the cause")]
+    #[error(
+        "{peer} did not take the file: {answer}; look at that station's own account for the cause"
+    )]
     NotTaken {
         /// Who did not.
         peer: SocketAddr,
@@ -172,8 +178,8 @@ pub enum LoadError {
         server: SocketAddr,
         /// What was attempted.
         operation: String,
-        /// What came of it; of what the server said, the code alone, since it may be no FTP server at all and its words not
-        /// the caller's to read.
+        /// What came of it; of what the server said, the code alone, since it may be no FTP server
+        /// at all and its words not the caller's to read.
         reason: String,
     },
     /// The data connection failed.
@@ -201,7 +207,9 @@ pub enum LoadError {
         received: u64,
     },
     /// A file without content can be fetched for ever without getting anywhere.
-    #[error("FTP server {server}: `{file}` is empty; name a file with content, best one of 100 MB or more")]
+    #[error(
+        "FTP server {server}: `{file}` is empty; name a file with content, best one of 100 MB or more"
+    )]
     Empty {
         /// The server's control port.
         server: SocketAddr,

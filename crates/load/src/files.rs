@@ -12,7 +12,8 @@ pub use local::LocalFiles;
 pub use remote::RemoteFiles;
 pub use share::{ShareFiles, sweep_share};
 
-/// A directory of files. Every operation is carried out when it is asked for: nothing is kept from an earlier one.
+/// A directory of files. Every operation is carried out when it is asked for: nothing is kept from
+/// an earlier one.
 pub trait Files {
     /// A file that is open.
     type File: Debug + Send;
@@ -27,7 +28,12 @@ pub trait Files {
     ///
     /// # Errors
     /// As of [`Self::open`].
-    fn read_at(&mut self, file: &Self::File, offset: u64, into: &mut [u8]) -> Result<usize, LoadError>;
+    fn read_at(
+        &mut self,
+        file: &Self::File,
+        offset: u64,
+        into: &mut [u8],
+    ) -> Result<usize, LoadError>;
 
     /// Writes all of `octets` at `offset`.
     ///

@@ -1,4 +1,5 @@
-//! File transfer: a real FTP server and a real FTP client (RFC 959, RFC 2428), and a relay to a server elsewhere.
+//! File transfer: a real FTP server and a real FTP client (RFC 959, RFC 2428), and a relay to a
+//! server elsewhere.
 
 mod data_port;
 mod egress_proxy;

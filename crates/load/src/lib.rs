@@ -1,7 +1,9 @@
-//! Host activities: what a machine does besides its network activity, so that one can see what they cost each other.
+//! Host activities: what a machine does besides its network activity, so that one can see what they
+//! cost each other.
 //!
-//! [`prepare`] turns an [`Order`] into a [`Performance`]. Everything slow belongs to it: creating the file a disk
-//! activity reads, starting an FTP server, logging in. `perform` then times the activity and nothing else.
+//! [`prepare`] turns an [`Order`] into a [`Performance`]. Everything slow belongs to it: creating
+//! the file a disk activity reads, starting an FTP server, logging in. `perform` then times the
+//! activity and nothing else.
 //!
 //! | activity | what it is | a unit of work |
 //! |---|---|---|
@@ -12,8 +14,8 @@
 //!
 //! A further one is the copy of one file to another host, by several programs.
 //!
-//! The other side of a transfer is an embedded FTP server, or a relay to one outside the testbed: [`serve_egress_proxy`]
-//! is the relay's way out.
+//! The other side of a transfer is an embedded FTP server, or a relay to one outside the testbed:
+//! [`serve_egress_proxy`] is the relay's way out.
 //!
 //! [`files`] are what programs read and write, on this machine or at a server of [`nfs`].
 
@@ -47,24 +49,31 @@ pub use ftp::{FETCH_ROOM, serve_egress_proxy};
 pub use scratch::{MARGIN, Scratch, scratch_check};
 pub use volume::{Fault, MOST_NODES};
 
-/// Sets `order` up, or returns none when its activity is not a host activity. A server asks `callers` before it says or
-/// hears anything.
+/// Sets `order` up, or returns none when its activity is not a host activity. A server asks
+/// `callers` before it says or hears anything.
 ///
 /// # Errors
-/// Names the operation and the object: a directory without space, a server that does not answer, and so on.
-/// Nothing is left behind then.
-pub fn prepare(order: &Order, callers: &Callers) -> Result<Option<Box<dyn Performance>>, LoadError> {
+/// Names the operation and the object: a directory without space, a server that does not answer,
+/// and so on. Nothing is left behind then.
+pub fn prepare(
+    order: &Order,
+    callers: &Callers,
+) -> Result<Option<Box<dyn Performance>>, LoadError> {
     Ok(match &order.activity {
         Activity::Cpu(cpu) => Some(Box::new(cpu::CpuLoad::new(order.seed, cpu.rounds))),
         Activity::Disk(disk) => Some(Box::new(disk::Copying::prepare(order.seed, disk)?)),
         Activity::FtpServe(serve) => Some(Box::new(ftp::Serving::prepare(serve, callers)?)),
         Activity::FtpRelay(relay) => Some(Box::new(ftp::Relaying::prepare(relay, callers)?)),
         Activity::FtpFetch(fetch) => Some(Box::new(ftp::Fetching::prepare(fetch)?)),
-        Activity::FileSend(client) => Some(Box::new(copy::CopyClient::prepare(order, client, Direction::Put)?)),
+        Activity::FileSend(client) => {
+            Some(Box::new(copy::CopyClient::prepare(order, client, Direction::Put)?))
+        }
         Activity::FileReceive(server) => {
             Some(Box::new(copy::CopyServer::prepare(order, server, Direction::Put, callers)?))
         }
-        Activity::FileFetch(client) => Some(Box::new(copy::CopyClient::prepare(order, client, Direction::Get)?)),
+        Activity::FileFetch(client) => {
+            Some(Box::new(copy::CopyClient::prepare(order, client, Direction::Get)?))
+        }
         Activity::FileOffer(server) => {
             Some(Box::new(copy::CopyServer::prepare(order, server, Direction::Get, callers)?))
         }

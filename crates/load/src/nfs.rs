@@ -1,4 +1,5 @@
-//! NFS version 3 over TCP (RFC 1813, RFC 5531): a server of files of its own, and a blocking client with a window.
+//! NFS version 3 over TCP (RFC 1813, RFC 5531): a server of files of its own, and a blocking client
+//! with a window.
 //!
 //! ```no_run
 //! # use btu_load::nfs::{Client, NfsError, Stability, Transfer};
@@ -14,10 +15,12 @@
 //! # }
 //! ```
 //!
-//! The server knows every call of regular files and directories: all but READLINK, SYMLINK, MKNOD and LINK, and CREATE's EXCLUSIVE
-//! way. The client makes those that copying and file tasks need, and finds the exports of other servers by the MOUNT protocol. The
-//! codec is our own: it borrows from what came, so that reading and writing files allocates nothing for each message, and it makes no
-//! room for a length that a peer claims. The tests have the server answer one that others wrote.
+//! The server knows every call of regular files and directories: all but READLINK, SYMLINK, MKNOD
+//! and LINK, and CREATE's EXCLUSIVE way. The client makes those that copying and file tasks need,
+//! and finds the exports of other servers by the MOUNT protocol. The codec is our own: it borrows
+//! from what came, so that reading and writing files allocates nothing for each message, and it
+//! makes no room for a length that a peer claims. The tests have the server answer one that others
+//! wrote.
 
 mod about;
 mod account;
@@ -45,7 +48,8 @@ pub use transfer::{Transfer, Uncommitted};
 
 use xdr::Reader;
 
-/// For fuzzers: what a stranger says at the listener, and what somebody with the token says in a call.
+/// For fuzzers: what a stranger says at the listener, and what somebody with the token says in a
+/// call.
 #[doc(hidden)]
 pub fn fuzz_call(octets: &[u8]) {
     let token = [7; 16];

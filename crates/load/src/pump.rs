@@ -81,7 +81,10 @@ impl<'a> IdleTimeout<'a> {
 
 /// Whether an operation only ran out of its time or was interrupted.
 fn is_pause(error: &io::Error) -> bool {
-    matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut | io::ErrorKind::Interrupted)
+    matches!(
+        error.kind(),
+        io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut | io::ErrorKind::Interrupted
+    )
 }
 
 fn given_up() -> io::Error {
@@ -89,7 +92,11 @@ fn given_up() -> io::Error {
 }
 
 /// Reads once, however long it takes; 0 at the end.
-pub(crate) fn read(from: &mut impl Read, bytes: &mut [u8], timeout: &IdleTimeout) -> io::Result<usize> {
+pub(crate) fn read(
+    from: &mut impl Read,
+    bytes: &mut [u8],
+    timeout: &IdleTimeout,
+) -> io::Result<usize> {
     loop {
         match from.read(bytes) {
             Err(error) if is_pause(&error) => {
@@ -106,7 +113,11 @@ pub(crate) fn read(from: &mut impl Read, bytes: &mut [u8], timeout: &IdleTimeout
 }
 
 /// Writes all, however long it takes.
-pub(crate) fn write(to: &mut impl Write, mut bytes: &[u8], timeout: &IdleTimeout) -> io::Result<()> {
+pub(crate) fn write(
+    to: &mut impl Write,
+    mut bytes: &[u8],
+    timeout: &IdleTimeout,
+) -> io::Result<()> {
     while !bytes.is_empty() {
         match to.write(bytes) {
             Ok(length) => {
@@ -122,7 +133,12 @@ pub(crate) fn write(to: &mut impl Write, mut bytes: &[u8], timeout: &IdleTimeout
 }
 
 /// Moves bytes one way until `from` ends, and passes the end on; counts into `moved`.
-fn one_way(from: &mut impl Socket, to: &mut impl Socket, timeout: &IdleTimeout, moved: &AtomicU64) -> io::Result<()> {
+fn one_way(
+    from: &mut impl Socket,
+    to: &mut impl Socket,
+    timeout: &IdleTimeout,
+    moved: &AtomicU64,
+) -> io::Result<()> {
     let mut block = vec![0; BLOCK];
     loop {
         let length = read(from, &mut block, timeout)?;
@@ -134,8 +150,8 @@ fn one_way(from: &mut impl Socket, to: &mut impl Socket, timeout: &IdleTimeout, 
     }
 }
 
-/// Moves bytes both ways until both sides have ended, one failed, or timeout ends; then both are hung up. Counts
-/// what goes from `right` to `left`.
+/// Moves bytes both ways until both sides have ended, one failed, or timeout ends; then both are
+/// hung up. Counts what goes from `right` to `left`.
 pub(crate) fn both_ways(
     left: &mut impl Socket,
     right: &mut impl Socket,
@@ -154,12 +170,19 @@ pub(crate) fn both_ways(
         let result = one_way(right, left, timeout, to_left);
         let back = hang_up_after(result, left, right);
         // A thread of ours that panicked is a bug of ours.
-        there.join().unwrap_or_else(|_| Err(io::Error::other("the copying thread panicked"))).and(back)
+        there
+            .join()
+            .unwrap_or_else(|_| Err(io::Error::other("the copying thread panicked")))
+            .and(back)
     })
 }
 
 /// A failure of one direction ends the other too, which would else wait for bytes that cannot come.
-fn hang_up_after(result: io::Result<()>, left: &impl Socket, right: &impl Socket) -> io::Result<()> {
+fn hang_up_after(
+    result: io::Result<()>,
+    left: &impl Socket,
+    right: &impl Socket,
+) -> io::Result<()> {
     if result.is_err() {
         // Either may be closed already, which is what is wanted.
         drop(left.end(Shutdown::Both));

@@ -1,4 +1,5 @@
-//! The scratch directory: what it is, whether there is room, and files in it that no crash leaves behind.
+//! The scratch directory: what it is, whether there is room, and files in it that no crash leaves
+//! behind.
 
 mod buffer;
 mod file;
@@ -15,7 +16,8 @@ pub(crate) use buffer::{ALIGNMENT, Aligned};
 pub(crate) use file::{ScratchFile, forget, open_file};
 pub(crate) use mount::mounted;
 
-/// Kept free beyond what an activity needs: file systems take some for themselves, and a full one harms others.
+/// Kept free beyond what an activity needs: file systems take some for themselves, and a full one
+/// harms others.
 pub const MARGIN: Bytes = Bytes::new(16 << 20);
 
 /// What a scratch directory offers.
@@ -31,11 +33,12 @@ pub struct Scratch {
 
 /// Whether `directory` exists, can be written, and has room for `needed` and the [`MARGIN`].
 ///
-/// A disk activity takes the size of its file, and as much again when it makes its own source; a transfer takes
-/// [`FETCH_ROOM`](crate::FETCH_ROOM) at most.
+/// A disk activity takes the size of its file, and as much again when it makes its own source; a
+/// transfer takes [`FETCH_ROOM`](crate::FETCH_ROOM) at most.
 ///
 /// # Errors
-/// [`LoadError::Scratch`] when it cannot be used, [`LoadError::NoSpace`] when there is too little room.
+/// [`LoadError::Scratch`] when it cannot be used, [`LoadError::NoSpace`] when there is too little
+/// room.
 pub fn scratch_check(directory: &Path, needed: Bytes) -> Result<Scratch, LoadError> {
     let scratch = survey(directory)?;
     let needed = needed + MARGIN;
@@ -53,7 +56,8 @@ pub fn scratch_check(directory: &Path, needed: Bytes) -> Result<Scratch, LoadErr
 
 /// Looks at `directory` without judging.
 fn survey(directory: &Path) -> Result<Scratch, LoadError> {
-    let usage = statvfs(directory).map_err(|errno| scratch_error("look at free space", directory, errno.into()))?;
+    let usage = statvfs(directory)
+        .map_err(|errno| scratch_error("look at free space", directory, errno.into()))?;
     let free = Bytes::new(usage.blocks_available()) * usage.fragment_size();
     Ok(Scratch { filesystem: mounted(directory).0, direct_io: takes_direct_io(directory)?, free })
 }
@@ -68,7 +72,10 @@ fn takes_direct_io(directory: &Path) -> Result<bool, LoadError> {
         other => other?,
     };
     let mut block = Aligned::new(ALIGNMENT);
-    match file.write("try direct I/O", block.slice(ALIGNMENT), 0).and_then(|()| file.read(block.slice(ALIGNMENT), 0)) {
+    match file
+        .write("try direct I/O", block.slice(ALIGNMENT), 0)
+        .and_then(|()| file.read(block.slice(ALIGNMENT), 0))
+    {
         // No room even for one block is no refusal: the check that follows says so with figures.
         Ok(()) | Err(LoadError::Full { .. }) => Ok(true),
         Err(LoadError::Scratch { source, .. }) if is_refusal(&source) => Ok(false),
@@ -82,7 +89,11 @@ pub(crate) fn is_refusal(error: &std::io::Error) -> bool {
 }
 
 /// Sorts what the system says about a scratch directory: full, or something else.
-pub(crate) fn scratch_error(operation: &'static str, directory: &Path, source: std::io::Error) -> LoadError {
+pub(crate) fn scratch_error(
+    operation: &'static str,
+    directory: &Path,
+    source: std::io::Error,
+) -> LoadError {
     let directory: PathBuf = directory.to_owned();
     match source.raw_os_error() {
         Some(libc::ENOSPC | libc::EDQUOT) => LoadError::Full { operation, directory, source },
@@ -97,19 +108,28 @@ mod tests {
     #[test]
     fn a_good_directory_is_described() {
         let directory = tempfile::tempdir().expect("tempdir");
-        let scratch = scratch_check(directory.path(), Bytes::new(4096)).expect("a temporary directory is usable");
+        let scratch = scratch_check(directory.path(), Bytes::new(4096))
+            .expect("a temporary directory is usable");
         assert!(scratch.free > Bytes::new(4096));
         assert!(!scratch.filesystem.is_empty());
-        assert_eq!(std::fs::read_dir(directory.path()).expect("readable").count(), 0, "the probe left something");
+        assert_eq!(
+            std::fs::read_dir(directory.path()).expect("readable").count(),
+            0,
+            "the probe left something"
+        );
     }
 
     #[test]
     fn too_little_room_is_said_in_figures() {
         let directory = tempfile::tempdir().expect("tempdir");
-        let error = scratch_check(directory.path(), Bytes::new(1 << 60)).expect_err("no disk has an exabyte");
+        let error = scratch_check(directory.path(), Bytes::new(1 << 60))
+            .expect_err("no disk has an exabyte");
         let message = error.to_string();
         assert!(matches!(error, LoadError::NoSpace { .. }), "{message}");
-        assert!(message.contains("--scratch") && message.contains(&*directory.path().to_string_lossy()), "{message}");
+        assert!(
+            message.contains("--scratch") && message.contains(&*directory.path().to_string_lossy()),
+            "{message}"
+        );
     }
 
     #[test]

@@ -1,7 +1,9 @@
-//! A file system of its own: names in memory, and the content of each file in a file without a name in a scratch directory.
+//! A file system of its own: names in memory, and the content of each file in a file without a name
+//! in a scratch directory.
 //!
-//! No name that anybody says becomes a path of this machine, and nothing is left behind, however the process ends: a file
-//! without a name is gone with the last who has it open. What it takes at most is decided when it is made.
+//! No name that anybody says becomes a path of this machine, and nothing is left behind, however
+//! the process ends: a file without a name is gone with the last who has it open. What it takes at
+//! most is decided when it is made.
 
 mod node;
 mod service;
@@ -22,7 +24,8 @@ pub(crate) use service::Visit;
 /// The node of the directory that everything is in.
 pub(crate) const ROOT: u64 = 1;
 
-/// Most files and directories: each file takes one of the 1024 descriptors that a process usually has.
+/// Most files and directories: each file takes one of the 1024 descriptors that a process usually
+/// has.
 pub const MOST_NODES: usize = 600;
 
 /// Most octets of a name.
@@ -105,8 +108,9 @@ struct Tree {
 }
 
 impl Volume {
-    /// An empty one with room for `room` octets in the existing `directory`. Each operation takes `service` at least, one
-    /// after the other in the order in which they came, as of a disk with one arm; zero leaves them to the machine.
+    /// An empty one with room for `room` octets in the existing `directory`. Each operation takes
+    /// `service` at least, one after the other in the order in which they came, as of a disk with
+    /// one arm; zero leaves them to the machine.
     ///
     /// # Errors
     /// A directory that cannot be used or has less room.
@@ -145,9 +149,15 @@ impl Volume {
         })
     }
 
-    /// The names of a directory whose nodes come after `after`, in the order in which they were made, at most so many; and whether
-    /// those are the last. Whoever lists it in parts misses none, whatever is removed meanwhile: no number is used again.
-    pub(crate) fn list(&self, directory: u64, after: u64, most: usize) -> Result<(Vec<Named>, bool), Fault> {
+    /// The names of a directory whose nodes come after `after`, in the order in which they were
+    /// made, at most so many; and whether those are the last. Whoever lists it in parts misses
+    /// none, whatever is removed meanwhile: no number is used again.
+    pub(crate) fn list(
+        &self,
+        directory: u64,
+        after: u64,
+        most: usize,
+    ) -> Result<(Vec<Named>, bool), Fault> {
         self.read(|tree| {
             let mut later: Vec<(&Vec<u8>, u64)> = tree
                 .directory(directory)?
@@ -157,7 +167,9 @@ impl Volume {
                 .collect();
             later.sort_unstable_by_key(|(_, node)| *node);
             let is_end = later.len() <= most;
-            let named = |(name, node): (&Vec<u8>, u64)| Ok(Named { name: name.clone(), stat: tree.stat(node)? });
+            let named = |(name, node): (&Vec<u8>, u64)| {
+                Ok(Named { name: name.clone(), stat: tree.stat(node)? })
+            };
             Ok((later.into_iter().take(most).map(named).collect::<Result<_, Fault>>()?, is_end))
         })
     }
@@ -189,7 +201,12 @@ impl Volume {
     }
 
     /// Takes a file over that has `size` octets, under a name that is free in the root.
-    pub(crate) fn adopt(&self, name: &[u8], content: ScratchFile, size: u64) -> Result<Stat, Fault> {
+    pub(crate) fn adopt(
+        &self,
+        name: &[u8],
+        content: ScratchFile,
+        size: u64,
+    ) -> Result<Stat, Fault> {
         check_name(name)?;
         self.room.take(size)?;
         self.insert(ROOT, name, Node::File(Arc::new(FileNode::holding(content, size))))
@@ -239,7 +256,8 @@ impl Volume {
         })
     }
 
-    /// Gives a file another name; a file that has it already is replaced. Directories stay where they are.
+    /// Gives a file another name; a file that has it already is replaced. Directories stay where
+    /// they are.
     pub(crate) fn rename(&self, from: (u64, &[u8]), to: (u64, &[u8])) -> Result<(), Fault> {
         check_name(to.1)?;
         let replaced = self.write(|tree| {
@@ -252,7 +270,9 @@ impl Volume {
                 return Ok(None);
             }
             let replaced = match target {
-                Some(target) if matches!(tree.node(target)?, Node::Directory(_)) => return Err(Fault::IsADirectory),
+                Some(target) if matches!(tree.node(target)?, Node::Directory(_)) => {
+                    return Err(Fault::IsADirectory);
+                }
                 Some(target) => tree.take(to.0, to.1, target),
                 None => None,
             };
@@ -264,7 +284,12 @@ impl Volume {
     }
 
     /// Reads at `offset`; says how many octets, and whether the file ends there.
-    pub(crate) fn read_at(&self, node: u64, offset: u64, into: &mut [u8]) -> Result<(usize, bool), Fault> {
+    pub(crate) fn read_at(
+        &self,
+        node: u64,
+        offset: u64,
+        into: &mut [u8],
+    ) -> Result<(usize, bool), Fault> {
         self.file(node)?.read(offset, into)
     }
 

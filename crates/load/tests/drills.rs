@@ -1,4 +1,5 @@
-//! Bad days: a full disk and sudden death. The full disk is a small tmpfs in a mount namespace of the test's own.
+//! Bad days: a full disk and sudden death. The full disk is a small tmpfs in a mount namespace of
+//! the test's own.
 
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Read, Write};
@@ -8,7 +9,9 @@ use std::process::{Child, Command, Output, Stdio};
 use std::sync::atomic::AtomicBool;
 
 use btu_load::{DiskSource, LoadError, prepare, scratch_check};
-use btu_suite::activity::{Activity, Disk, FileClient, FileServer, FtpFetch, FtpServe, Order, Performance, Work};
+use btu_suite::activity::{
+    Activity, Disk, FileClient, FileServer, FtpFetch, FtpServe, Order, Performance, Work,
+};
 use btu_suite::copy::{Cache, FilePlace, Program, Storage};
 use btu_suite::peers::Callers;
 use btu_units::{Bytes, Span};
@@ -49,17 +52,24 @@ fn myself(test: &str) -> Vec<String> {
 }
 
 fn skip(why: &str) {
-    assert!(std::env::var_os("BTU_LAB").is_none_or(|lab| lab != "required"), "the lab must exist here: {why}");
+    assert!(
+        std::env::var_os("BTU_LAB").is_none_or(|lab| lab != "required"),
+        "the lab must exist here: {why}"
+    );
     println!("LAB SKIPPED: {why}");
     eprintln!("LAB SKIPPED: {why}");
 }
 
-/// Runs `script` with the given arguments in a mount namespace of its own; none when that cannot be had.
+/// Runs `script` with the given arguments in a mount namespace of its own; none when that cannot be
+/// had.
 fn in_own_mounts(script: &str, arguments: &[String], stage: &Path) -> Option<Output> {
     // Root needs no user namespace, and may be forbidden one; everybody else needs it.
     ["-m", "-Urm"].iter().find_map(|flags| {
-        let possible =
-            Command::new("unshare").args([flags, "mount", "-t", "tmpfs", "none"]).arg(stage).output().ok()?;
+        let possible = Command::new("unshare")
+            .args([flags, "mount", "-t", "tmpfs", "none"])
+            .arg(stage)
+            .output()
+            .ok()?;
         let mut run = Command::new("unshare");
         run.args([flags, "sh", "-c", script]).args(arguments).env(STAGE, stage);
         possible.status.success().then(|| run.output().expect("it could be run just now"))
@@ -74,9 +84,12 @@ fn a_full_disk_is_one_clear_error() {
     let stage = tempfile::tempdir().expect("tempdir");
     let script = format!("mount -t tmpfs -o size={SMALL} none \"${STAGE}\" && exec \"$0\" \"$@\"");
     match in_own_mounts(&script, &myself("a_full_disk_is_one_clear_error"), stage.path()) {
-        None => skip("no mount namespace: unshare(1) is missing, or user namespaces are not allowed"),
+        None => {
+            skip("no mount namespace: unshare(1) is missing, or user namespaces are not allowed");
+        }
         Some(output) => {
-            let text = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
+            let text =
+                String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
             assert!(output.status.success() && text.contains("1 passed"), "{text}");
         }
     }
@@ -94,7 +107,9 @@ fn on_the_small_disk(directory: &Path) {
 }
 
 fn refused_before_anything_is_written(directory: &Path) {
-    let error = prepare(&disk(directory, SMALL / 2, 1), &Callers::any()).err().expect("two of these do not fit");
+    let error = prepare(&disk(directory, SMALL / 2, 1), &Callers::any())
+        .err()
+        .expect("two of these do not fit");
     assert!(matches!(error, LoadError::NoSpace { .. }), "{error}");
     let error = DiskSource::make(directory, Bytes::new(SMALL), 1).expect_err("it does not fit");
     assert!(matches!(error, LoadError::NoSpace { .. }), "{error}");
@@ -125,7 +140,8 @@ fn full_while_copying(directory: &Path) {
 
 fn full_while_fetching(directory: &Path) {
     let address = "127.0.0.1".parse().expect("an address");
-    let server = ready(&order(Activity::FtpServe(FtpServe { address, password: "secret".to_owned() })));
+    let server =
+        ready(&order(Activity::FtpServe(FtpServe { address, password: "secret".to_owned() })));
     let fetching = ready(&order(Activity::FtpFetch(FtpFetch {
         server: server.endpoint().expect("it listens"),
         user: "btu".to_owned(),
@@ -139,7 +155,8 @@ fn full_while_fetching(directory: &Path) {
     empty();
 }
 
-/// By every program: the end whose disk is full says so, the other that the file was not taken, and what was written is gone.
+/// By every program: the end whose disk is full says so, the other that the file was not taken, and
+/// what was written is gone.
 fn full_at_the_end_of_a_copy(directory: &Path) {
     for program in ["bare", "rcp", "ftp", "http", "nfs"] {
         let program: Program = program.parse().expect("a program");
@@ -154,7 +171,8 @@ fn full_at_the_end_of_a_copy(directory: &Path) {
         let empty = fill(directory);
         let stop = AtomicBool::new(false);
         let (here, there) = std::thread::scope(|scope| {
-            let there = scope.spawn(|| server.perform(&stop).map(drop).map_err(|error| error.to_string()));
+            let there =
+                scope.spawn(|| server.perform(&stop).map(drop).map_err(|error| error.to_string()));
             let here = failure(client);
             // A file server does not know that its only client has gone.
             stop.store(true, std::sync::atomic::Ordering::Relaxed);
@@ -177,7 +195,11 @@ fn sudden_death_leaves_nothing() {
     }
     let stage = tempfile::tempdir().expect("tempdir");
     let mut holder = start_holder(stage.path());
-    assert_eq!(fs::read_dir(stage.path()).expect("readable").count(), 0, "a file has a name while it is used");
+    assert_eq!(
+        fs::read_dir(stage.path()).expect("readable").count(),
+        0,
+        "a file has a name while it is used"
+    );
     holder.kill().expect("killed");
     assert_eq!(holder.wait().expect("gone").signal(), Some(9));
     assert_eq!(fs::read_dir(stage.path()).expect("readable").count(), 0);

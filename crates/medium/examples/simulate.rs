@@ -1,4 +1,5 @@
-//! A library network in virtual time: `cargo run --release -p btu-medium --example simulate [NAME]`.
+//! A library network in virtual time: `cargo run --release -p btu-medium --example simulate
+//! [NAME]`.
 
 use std::error::Error;
 
@@ -8,11 +9,15 @@ use btu_units::Span;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let name = std::env::args().nth(1).unwrap_or_else(|| "ethernet-shared-10".to_owned());
-    let drawing = Drawing::read(library_text(&name).ok_or("the library has no such network")?, &name)?;
-    let outcome = simulate(&drawing, &Settings { replications: 3, ..Settings::lasting(Span::from_seconds(2)) })?;
+    let drawing =
+        Drawing::read(library_text(&name).ok_or("the library has no such network")?, &name)?;
+    let outcome = simulate(
+        &drawing,
+        &Settings { replications: 3, ..Settings::lasting(Span::from_seconds(2)) },
+    )?;
     for flow in &outcome.flows {
-        let [offered, arrived] =
-            [flow.offered_bits_per_second, flow.goodput_bits_per_second].map(|rate| rate.value / 1e6);
+        let [offered, arrived] = [flow.offered_bits_per_second, flow.goodput_bits_per_second]
+            .map(|rate| rate.value / 1e6);
         println!("{}: {offered:.3} Mb/s offered, {arrived:.3} Mb/s arrived", flow.name);
     }
     Ok(())

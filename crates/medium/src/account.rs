@@ -9,7 +9,8 @@ pub enum Cause {
     QueueFull,
     /// The element's random loss took it.
     Loss,
-    /// More frames were under way than the element may hold: a limit on memory, not part of the model.
+    /// More frames were under way than the element may hold: a limit on memory, not part of the
+    /// model.
     StoreFull,
     /// There is no other port for it: its destination is where it came from.
     NoRoute,
@@ -19,7 +20,8 @@ pub enum Cause {
     Collisions,
     /// It is longer than the line takes.
     TooLong,
-    /// A bit of it was inverted under way, and its receiver found that its check sequence does not match.
+    /// A bit of it was inverted under way, and its receiver found that its check sequence does not
+    /// match.
     Damaged,
 }
 
@@ -111,7 +113,8 @@ impl Account {
     /// The accounts of two elements in series, `self` before `next`, seen from outside.
     #[must_use]
     pub fn followed_by(mut self, next: &Self) -> Self {
-        // All that `self` delivered went to `next`; what `next` received beyond it was inside when the accounts were reset.
+        // All that `self` delivered went to `next`; what `next` received beyond it was inside when
+        // the accounts were reset.
         self.received = self.received + next.received - self.delivered;
         self.duplicated += next.duplicated;
         self.delivered = next.delivered;

@@ -10,8 +10,8 @@ use crate::stage::{Changed, Stage};
 
 /// Named elements, each feeding the next at the time its frames were due.
 ///
-/// A poll goes downstream: each stage is emptied of what is due before the next one is asked, so every stage sees its
-/// frames in the order of their times however late the poll comes.
+/// A poll goes downstream: each stage is emptied of what is due before the next one is asked, so
+/// every stage sees its frames in the order of their times however late the poll comes.
 #[derive(Debug)]
 pub struct Chain {
     first: (String, Stage),
@@ -40,9 +40,10 @@ impl Chain {
         self.stages().map(|(name, stage)| (name.as_str(), stage.account()))
     }
 
-    /// Notes that from `at` on the line is otherwise, as `change` says (its own time and way are not looked at). It holds
-    /// for frames that come to each part from then on: the frame in transmission and those in flight keep their times, and
-    /// it does not matter how late the chain is polled. Poll it afterwards: a wake-up that was told before may be too late.
+    /// Notes that from `at` on the line is otherwise, as `change` says (its own time and way are
+    /// not looked at). It holds for frames that come to each part from then on: the frame in
+    /// transmission and those in flight keep their times, and it does not matter how late the chain
+    /// is polled. Poll it afterwards: a wake-up that was told before may be too late.
     ///
     /// Returns whether there is a part for everything that changes; see [`crate::changing_line`].
     #[must_use]

@@ -1,8 +1,9 @@
 //! One body of tests for every driver of the medium: virtual time here, the wire in real time.
 //!
-//! A driver offers a [`Bench`]: one direction of a line between a sender and a receiver. Each function sends something
-//! over it, and panics when what arrives is not what the line was asked for. Tolerances come from the bench: zero in
-//! virtual time. Which functions a driver passes is told by the tests that call them.
+//! A driver offers a [`Bench`]: one direction of a line between a sender and a receiver. Each
+//! function sends something over it, and panics when what arrives is not what the line was asked
+//! for. Tolerances come from the bench: zero in virtual time. Which functions a driver passes is
+//! told by the tests that call them.
 
 mod impairments;
 mod queues;
@@ -13,17 +14,19 @@ use btu_units::{BitRate, Bytes, Serializer, Span, Time};
 
 use crate::{Limit, Probability, occupied_bits};
 pub use impairments::{
-    damage_is_binomial, jitter_is_distributed_as_asked, jitter_keeps_order_where_asked, losses_come_in_bursts,
+    damage_is_binomial, jitter_is_distributed_as_asked, jitter_keeps_order_where_asked,
+    losses_come_in_bursts,
 };
 pub use queues::{
-    a_queue_of_bytes_counts_bytes, a_queue_of_frames_drops_at_its_tail, a_recorded_line_keeps_its_opportunities,
-    controlled_delay_keeps_no_standing_queue,
+    a_queue_of_bytes_counts_bytes, a_queue_of_frames_drops_at_its_tail,
+    a_recorded_line_keeps_its_opportunities, controlled_delay_keeps_no_standing_queue,
 };
 
 /// A line under test.
 pub trait Bench {
-    /// Raises a line with this direction, sends a frame of each given length at (or as soon as possible after) its time from the start, in
-    /// order, and returns what arrived, in the order of arrival.
+    /// Raises a line with this direction, sends a frame of each given length at (or as soon as
+    /// possible after) its time from the start, in order, and returns what arrived, in the order of
+    /// arrival.
     fn run(&mut self, direction: &Direction, script: &[(Span, Bytes)]) -> Vec<Arrival>;
 
     /// How far the median delay of frames may be off.
@@ -60,9 +63,10 @@ const TWO_SIDED_99_9_PERCENT: f64 = 3.2905;
 
 const FAST: BitRate = BitRate::from_megabits_per_second(100);
 
-/// A line that is kept busy for a second delivers at its rate, counted over everything a frame occupies, within 2 per
-/// cent: so a driver may be 20 ms late at the ends. Three quarters of a queue are sent at once, the other frames one by
-/// one as fast as the line takes them, so the sender may be late too.
+/// A line that is kept busy for a second delivers at its rate, counted over everything a frame
+/// occupies, within 2 per cent: so a driver may be 20 ms late at the ends. Three quarters of a
+/// queue are sent at once, the other frames one by one as fast as the line takes them, so the
+/// sender may be late too.
 ///
 /// # Panics
 /// When it does not.
@@ -70,7 +74,8 @@ pub fn a_busy_line_keeps_its_rate(bench: &mut impl Bench, rate: BitRate, length:
     let each = Serializer::new(rate).transmit_bits(occupied_bits(Framing::Ethernet, length));
     let burst = Limit::for_rate(rate).frames as u64 * 3 / 4;
     let rest = 1_000_000_000 / each.nanoseconds();
-    let script: Vec<_> = (0..burst + rest).map(|n| (each * n.saturating_sub(burst), length)).collect();
+    let script: Vec<_> =
+        (0..burst + rest).map(|n| (each * n.saturating_sub(burst), length)).collect();
     let arrivals = bench.run(&Direction::new(rate, Span::ZERO), &script);
     assert_eq!(arrivals.len(), script.len(), "three quarters of a queue may not overflow it");
     let (first, last) = (arrivals[0], arrivals[arrivals.len() - 1]);
@@ -78,15 +83,21 @@ pub fn a_busy_line_keeps_its_rate(bench: &mut impl Bench, rate: BitRate, length:
     let bits = (arrivals.len() - 1) as f64 * occupied_bits(Framing::Ethernet, length) as f64;
     let expected = bits / rate.bits_per_second() as f64;
     let error = seconds / expected - 1.0;
-    assert!(error.abs() < 0.02, "{} frames of {length} at {rate} took {seconds} s, not {expected} s", arrivals.len());
+    assert!(
+        error.abs() < 0.02,
+        "{} frames of {length} at {rate} took {seconds} s, not {expected} s",
+        arrivals.len()
+    );
 }
 
-/// A frame on an idle link takes its own transmission time and the propagation delay; the median is within tolerance.
+/// A frame on an idle link takes its own transmission time and the propagation delay; the median is
+/// within tolerance.
 ///
 /// # Panics
 /// When it does not.
 pub fn an_idle_link_delays_as_asked(bench: &mut impl Bench, delay: Span) {
-    let script: Vec<_> = (0..200).map(|n| (Span::from_microseconds(500) * n, SHORTEST_FRAME)).collect();
+    let script: Vec<_> =
+        (0..200).map(|n| (Span::from_microseconds(500) * n, SHORTEST_FRAME)).collect();
     let arrivals = bench.run(&Direction::new(FAST, delay), &script);
     assert_eq!(arrivals.len(), script.len());
     let mut delays: Vec<Span> = arrivals.iter().map(Arrival::delay).collect();
@@ -98,8 +109,8 @@ pub fn an_idle_link_delays_as_asked(bench: &mut impl Bench, delay: Span) {
     assert!(error <= bench.tolerance(), "median delay {median} instead of {expected}");
 }
 
-/// Losses are binomial: their number is within a two-sided interval of 99.9 per cent, so with a new seed this test
-/// raises one false alarm in a thousand; seeds are fixed.
+/// Losses are binomial: their number is within a two-sided interval of 99.9 per cent, so with a new
+/// seed this test raises one false alarm in a thousand; seeds are fixed.
 ///
 /// # Panics
 /// When they are not.
@@ -107,10 +118,14 @@ pub fn losses_are_binomial(bench: &mut impl Bench, share: Probability) {
     let script = steady(4000);
     let arrivals = bench.run(&Direction { loss: Loss::Random(share), ..fast() }, &script);
     within_binomial("lost", script.len() - arrivals.len(), script.len(), share);
-    assert!(arrivals.windows(2).all(|pair| pair[0].number < pair[1].number), "a loss neither reorders nor duplicates");
+    assert!(
+        arrivals.windows(2).all(|pair| pair[0].number < pair[1].number),
+        "a loss neither reorders nor duplicates"
+    );
 }
 
-/// Duplicates are exact copies that arrive next to the original, and their number is binomial (99.9 per cent).
+/// Duplicates are exact copies that arrive next to the original, and their number is binomial (99.9
+/// per cent).
 ///
 /// # Panics
 /// When they are not.
@@ -122,13 +137,15 @@ pub fn duplicates_come_in_pairs(bench: &mut impl Bench, share: Probability) {
     assert_eq!(pairs, arrivals.len() - script.len(), "every extra frame follows its original");
 }
 
-/// Frames that are overtaken (RFC 4737, type-P-reordered) are as many as asked (99.9 per cent), and none is lost.
+/// Frames that are overtaken (RFC 4737, type-P-reordered) are as many as asked (99.9 per cent), and
+/// none is lost.
 ///
 /// # Panics
 /// When they are not.
 pub fn reordered_frames_are_overtaken(bench: &mut impl Bench, share: Probability) {
     let script = steady(4000);
-    let arrivals = bench.run(&Direction { reorder: Reordering { share, ..Reordering::NEVER }, ..fast() }, &script);
+    let arrivals = bench
+        .run(&Direction { reorder: Reordering { share, ..Reordering::NEVER }, ..fast() }, &script);
     assert_eq!(arrivals.len(), script.len());
     let mut next = 0;
     let mut reordered = 0;
@@ -152,7 +169,8 @@ fn steady(frames: u64) -> Vec<(Span, Bytes)> {
     (0..frames).map(|n| (Span::from_microseconds(50) * n, SHORTEST_FRAME)).collect()
 }
 
-/// Normal approximation with continuity correction; good enough where the variance is above 9, and it is here.
+/// Normal approximation with continuity correction; good enough where the variance is above 9, and
+/// it is here.
 fn within_binomial(what: &str, seen: usize, of: usize, share: Probability) {
     let mean = of as f64 * share.share();
     let deviation = (mean * (1.0 - share.share())).sqrt();

@@ -1,7 +1,8 @@
 //! Propagation: every frame arrives the same time later, and in order.
 //!
-//! Source: the fixed delay of netem (tc-netem(8)). Deviation: netem's `limit` makes its delay line double as a
-//! queue; here the queue belongs to the line and this store's limit is only a bound on memory.
+//! Source: the fixed delay of netem (tc-netem(8)). Deviation: netem's `limit` makes its delay line
+//! double as a queue; here the queue belongs to the line and this store's limit is only a bound on
+//! memory.
 
 use btu_units::{Bytes, Span, Time};
 
@@ -12,7 +13,8 @@ use crate::frame::Frame;
 use crate::limit::Limit;
 use crate::schedule::Schedule;
 
-/// A fixed delay. It may be changed under way: frames in flight keep their due time and are never overtaken.
+/// A fixed delay. It may be changed under way: frames in flight keep their due time and are never
+/// overtaken.
 #[derive(Debug)]
 pub struct Delay {
     span: Span,
@@ -86,6 +88,9 @@ mod tests {
         let mut delay = Delay::new(Span::from_milliseconds(1), Limit::frames(1));
         delay.accept(Frame::new(0, Bytes::new(60)), Time::ZERO);
         delay.accept(Frame::new(1, Bytes::new(60)), Time::ZERO);
-        assert!(matches!(delay.poll(Time::ZERO), Step::Drop(Frame { tag: 1, .. }, Cause::StoreFull)));
+        assert!(matches!(
+            delay.poll(Time::ZERO),
+            Step::Drop(Frame { tag: 1, .. }, Cause::StoreFull)
+        ));
     }
 }

@@ -1,4 +1,5 @@
-//! What every element needs around its own decision: things to tell, frames on their way out, and accounts.
+//! What every element needs around its own decision: things to tell, frames on their way out, and
+//! accounts.
 
 use std::collections::VecDeque;
 
@@ -8,9 +9,11 @@ use crate::account::{Account, Cause};
 use crate::element::Step;
 use crate::frame::Frame;
 
-/// The way out of an element: frames with their due times in ascending order, and notices told before them.
+/// The way out of an element: frames with their due times in ascending order, and notices told
+/// before them.
 ///
-/// Its length is bounded by whoever fills it; notices are at most two for each frame accepted since the last poll.
+/// Its length is bounded by whoever fills it; notices are at most two for each frame accepted since
+/// the last poll.
 #[derive(Debug, Default)]
 pub(crate) struct Departures {
     notices: VecDeque<Notice>,
@@ -37,7 +40,8 @@ impl Departures {
         self.pending.push_back((frame, self.last_due));
     }
 
-    /// Gives the last `count` departures new due times, earliest first; they stay in order among all.
+    /// Gives the last `count` departures new due times, earliest first; they stay in order among
+    /// all.
     pub(crate) fn reschedule(&mut self, count: usize, mut due_of: impl FnMut(&Frame) -> Time) {
         let first = self.pending.len().saturating_sub(count);
         let before = first.checked_sub(1).and_then(|place| self.pending.get(place));
@@ -102,7 +106,8 @@ impl Departures {
     }
 
     fn held(&self) -> u64 {
-        let condemned = self.notices.iter().filter(|notice| matches!(notice, Notice::Dropped(..))).count();
+        let condemned =
+            self.notices.iter().filter(|notice| matches!(notice, Notice::Dropped(..))).count();
         (self.pending.len() + condemned) as u64
     }
 }

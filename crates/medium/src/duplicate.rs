@@ -1,7 +1,7 @@
 //! Random duplication: a share of frames leaves twice, the copy right behind the original.
 //!
-//! Source: `duplicate` of tc-netem(8). Deviation: netem re-enters the copy at the root of its queue; here it leaves
-//! at the same due time.
+//! Source: `duplicate` of tc-netem(8). Deviation: netem re-enters the copy at the root of its
+//! queue; here it leaves at the same due time.
 
 use btu_units::Time;
 

@@ -8,8 +8,8 @@ use crate::frame::Frame;
 /// One piece of a network: a line, a delay, a loss, or a chain of them.
 ///
 /// Two families of methods:
-/// 1. moving frames: [`accept`](Self::accept) each frame that arrives, then [`poll`](Self::poll) until it answers
-///    [`Step::Wake`] or [`Step::Idle`]; poll again at the wake-up time;
+/// 1. moving frames: [`accept`](Self::accept) each frame that arrives, then [`poll`](Self::poll)
+///    until it answers [`Step::Wake`] or [`Step::Idle`]; poll again at the wake-up time;
 /// 2. accounts: [`account`](Self::account) and [`reset`](Self::reset), at any moment.
 ///
 /// `now` never goes back, over both of `accept` and `poll`.
@@ -27,15 +27,16 @@ pub trait Element {
     fn reset(&mut self);
 }
 
-/// What a poll answers. The first three are events, each reported once; the last two say that there are no more.
+/// What a poll answers. The first three are events, each reported once; the last two say that there
+/// are no more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Step {
     /// The frame leaves; it was due at this time, which is not after the poll's `now`.
     Deliver(Frame, Time),
     /// The frame is gone.
     Drop(Frame, Cause),
-    /// One more frame with this tag is inside from now on; said before any of the copies leaves. A driver that keeps
-    /// payloads counts one more holder.
+    /// One more frame with this tag is inside from now on; said before any of the copies leaves. A
+    /// driver that keeps payloads counts one more holder.
     Duplicate(Frame),
     /// Nothing more before this time, which is after the poll's `now`.
     Wake(Time),

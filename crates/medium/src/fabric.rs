@@ -1,9 +1,11 @@
 //! A whole drawn network: media, lines and bridges, and what goes on between them.
 //!
-//! A fabric is its own virtual-time loop. Frames that are accepted wait until a poll reaches their time; a poll lets one
-//! thing after the other happen, in the order of their times, up to its `now`. So no part of the network ever sees time
-//! go back, and what happens does not depend on when or how often a driver polls. At equal times the order is: changes
-//! of links, what was under way inside (the node drawn first goes first), then frames from outside in the order in which they were accepted.
+//! A fabric is its own virtual-time loop. Frames that are accepted wait until a poll reaches their
+//! time; a poll lets one thing after the other happen, in the order of their times, up to its
+//! `now`. So no part of the network ever sees time go back, and what happens does not depend on
+//! when or how often a driver polls. At equal times the order is: changes of links, what was under
+//! way inside (the node drawn first goes first), then frames from outside in the order in which
+//! they were accepted.
 
 mod accounts;
 mod announce;
@@ -36,12 +38,15 @@ use node::{Hop, Node, Place};
 pub use port::{Event, Port};
 pub(crate) use timers::TimerHeap;
 
-/// A drawn network as one machine: port `n` is the drawing's station `n`. Driven like an [`crate::Element`], with ports named.
+/// A drawn network as one machine: port `n` is the drawing's station `n`. Driven like an
+/// [`crate::Element`], with ports named.
 ///
-/// Stations of the drawing are known by [`crate::Address::of_station`]; frames from and to other addresses pass as on any
-/// network with bridges: they are flooded until it is known where they belong.
+/// Stations of the drawing are known by [`crate::Address::of_station`]; frames from and to other
+/// addresses pass as on any network with bridges: they are flooded until it is known where they
+/// belong.
 ///
-/// Links change at their times after [`Time::ZERO`]: a driver in real time counts from when the network came up.
+/// Links change at their times after [`Time::ZERO`]: a driver in real time counts from when the
+/// network came up.
 #[derive(Debug)]
 pub struct Fabric {
     nodes: Vec<Node>,
@@ -78,7 +83,8 @@ pub(crate) enum FabricEvent {
 }
 
 impl Fabric {
-    /// The network of `drawing`; all its random streams come from `seed` and the names of its parts.
+    /// The network of `drawing`; all its random streams come from `seed` and the names of its
+    /// parts.
     ///
     /// # Errors
     /// When a shared Ethernet cannot be built as drawn; see [`SharedEthernetError`].
@@ -86,15 +92,19 @@ impl Fabric {
         Self::with_inputs(drawing, seed, &[])
     }
 
-    /// As [`Self::of`]; what comes in to the stations of `inputs` can be impaired ([`Self::impair`]). A station that the drawing
-    /// does not have is our own bug.
+    /// As [`Self::of`]; what comes in to the stations of `inputs` can be impaired
+    /// ([`Self::impair`]). A station that the drawing does not have is our own bug.
     ///
     /// # Errors
     /// As [`Self::of`].
     ///
     /// # Panics
     /// When there is no such station.
-    pub fn with_inputs(drawing: &Drawing, seed: u64, inputs: &[Port]) -> Result<Self, SharedEthernetError> {
+    pub fn with_inputs(
+        drawing: &Drawing,
+        seed: u64,
+        inputs: &[Port],
+    ) -> Result<Self, SharedEthernetError> {
         let build = build::build(drawing, seed, inputs)?;
         Ok(Self {
             timers: TimerHeap::new(build.nodes.len()),
@@ -118,19 +128,26 @@ impl Fabric {
         self.entries.len()
     }
 
-    /// From now on, loses this share of the IP packets that come in to the station at `port`, and delays every frame: so address
-    /// resolution survives and nothing overtakes. Frames in flight keep their times. Says whether the station has an input.
+    /// From now on, loses this share of the IP packets that come in to the station at `port`, and
+    /// delays every frame: so address resolution survives and nothing overtakes. Frames in flight
+    /// keep their times. Says whether the station has an input.
     #[must_use]
     pub fn impair(&mut self, port: Port, delay: Span, loss: Probability) -> bool {
-        let Some(&(_, node)) = self.inputs.iter().find(|(station, _)| *station == port) else { return false };
+        let Some(&(_, node)) = self.inputs.iter().find(|(station, _)| *station == port) else {
+            return false;
+        };
         let Node::Input { chain, .. } = &mut self.nodes[node as usize] else { return false };
         let loss = Some(Loss::Random(loss));
         // A chain that was changed wants to be asked again.
         self.timers.set(node, self.clock);
-        chain.change(&Change { at: Span::ZERO, way: Way::Both, rate: None, delay: Some(delay), loss }, self.clock)
+        chain.change(
+            &Change { at: Span::ZERO, way: Way::Both, rate: None, delay: Some(delay), loss },
+            self.clock,
+        )
     }
 
-    /// Takes a frame that the station at `port` hands over at `now`. A port that the drawing does not have is our own bug.
+    /// Takes a frame that the station at `port` hands over at `now`. A port that the drawing does
+    /// not have is our own bug.
     ///
     /// # Panics
     /// When there is no such port.
@@ -141,7 +158,8 @@ impl Fabric {
         self.pending.push_back((now, port, frame));
     }
 
-    /// The next thing that has happened by `now`; call it until it answers [`Event::Wake`] or [`Event::Idle`].
+    /// The next thing that has happened by `now`; call it until it answers [`Event::Wake`] or
+    /// [`Event::Idle`].
     pub fn poll(&mut self, now: Time) -> Event {
         loop {
             if let FabricEvent::Event(event) = self.next(now) {
@@ -172,14 +190,18 @@ impl Fabric {
                 }
                 Hop::Drop(frame, cause) => return FabricEvent::Event(Event::Drop(frame, cause)),
                 Hop::Duplicate(frame) => return FabricEvent::Event(Event::Duplicate(frame)),
-                Hop::Wake(time) => self.quiet(|timers, clock| timers.set(node, time.max(clock + INSTANT))),
+                Hop::Wake(time) => {
+                    self.quiet(|timers, clock| timers.set(node, time.max(clock + INSTANT)));
+                }
                 Hop::Idle => self.quiet(|timers, _| timers.clear(node)),
             }
             if let Some(port) = self.backlog.take_room() {
                 return FabricEvent::Room(port);
             }
         }
-        FabricEvent::Event(self.timers.earliest().map_or(Event::Idle, |(time, _)| Event::Wake(time)))
+        FabricEvent::Event(
+            self.timers.earliest().map_or(Event::Idle, |(time, _)| Event::Wake(time)),
+        )
     }
 
     /// How far the network has come: the time of what happened last.
@@ -191,7 +213,8 @@ impl Fabric {
     fn advance(&mut self, now: Time) -> Option<u32> {
         let alarm = self.timers.earliest().filter(|&(time, _)| time <= now);
         let input = self.pending.front().map(|&(time, ..)| time).filter(|&time| time <= now);
-        if let Some(node) = self.change(alarm.map(|(time, _)| time).into_iter().chain(input).min()) {
+        if let Some(node) = self.change(alarm.map(|(time, _)| time).into_iter().chain(input).min())
+        {
             return Some(node);
         }
         match (alarm, input) {
@@ -211,7 +234,10 @@ impl Fabric {
 
     /// Hands a frame to the node of `place`, which is not a station, and says which it is.
     fn hand(&mut self, place: Place, frame: Frame) -> u32 {
-        let (Place::Tap(node, _) | Place::Line(node) | Place::Bridge(node, _) | Place::Station(node)) = place;
+        let (Place::Tap(node, _)
+        | Place::Line(node)
+        | Place::Bridge(node, _)
+        | Place::Station(node)) = place;
         self.nodes[node as usize].accept(place, frame, self.clock);
         node
     }

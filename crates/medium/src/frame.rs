@@ -2,12 +2,15 @@
 
 use btu_units::Bytes;
 
-/// A frame on its way. Small and copied freely; the payload stays with the driver, which finds it by `tag`.
+/// A frame on its way. Small and copied freely; the payload stays with the driver, which finds it
+/// by `tag`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Frame {
-    /// The driver's name for the payload: an index into its buffers, or a running number. Copies share it.
+    /// The driver's name for the payload: an index into its buffers, or a running number. Copies
+    /// share it.
     pub tag: u32,
-    /// Octets from destination address to end of payload, without preamble, check sequence and gap: what a driver sees.
+    /// Octets from destination address to end of payload, without preamble, check sequence and gap:
+    /// what a driver sees.
     length: u32,
     /// The address of the station that sent the frame.
     pub source: Address,
@@ -17,8 +20,8 @@ pub struct Frame {
     pub kind: Kind,
     /// Whether and where a bit of it was inverted.
     pub damage: Damage,
-    /// Which flow it belongs to, for fair queues: any number that a driver makes of network addresses and ports. 0 says
-    /// nothing; then source and destination tell flows apart.
+    /// Which flow it belongs to, for fair queues: any number that a driver makes of network
+    /// addresses and ports. 0 says nothing; then source and destination tell flows apart.
     pub flow: u32,
 }
 
@@ -90,7 +93,8 @@ pub enum Kind {
     Other,
 }
 
-/// An Ethernet address (IEEE 802, 48 bits), or any other number that names a station in a simulation.
+/// An Ethernet address (IEEE 802, 48 bits), or any other number that names a station in a
+/// simulation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Address(u64);
 
@@ -104,7 +108,8 @@ impl Address {
         Self(u64::from_be_bytes([0, 0, first, second, third, fourth, fifth, sixth]))
     }
 
-    /// The locally administered address of the `number`th station of a network file: `02:62:74` ("bt") and the number.
+    /// The locally administered address of the `number`th station of a network file: `02:62:74`
+    /// ("bt") and the number.
     pub const fn of_station(number: u32) -> Self {
         Self(0x0262_7400_0000 | (number as u64 & 0x00ff_ffff))
     }

@@ -1,10 +1,11 @@
 //! What a frame occupies on a line beside its own octets.
 //!
-//! Sources: IEEE 802.3 clause 4 (preamble and start delimiter 8 octets, padding to 64 with the check sequence, gap 12);
-//! RFC 1662 (PPP in HDLC-like framing); RFC 2684 and ITU-T I.363.5 (LLC/SNAP 8 octets and AAL5 trailer 8, padded to whole
-//! cells of 48 octets of payload in 53). Deviations: octets that HDLC escapes are not counted, because payloads are not
-//! seen; what a sender padded to Ethernet's shortest frame counts as packet on other lines, because it cannot be told
-//! apart here.
+//! Sources: IEEE 802.3 clause 4 (preamble and start delimiter 8 octets, padding to 64 with the
+//! check sequence, gap 12); RFC 1662 (PPP in HDLC-like framing); RFC 2684 and ITU-T I.363.5
+//! (LLC/SNAP 8 octets and AAL5 trailer 8, padded to whole cells of 48 octets of payload in 53).
+//! Deviations: octets that HDLC escapes are not counted, because payloads are not seen; what a
+//! sender padded to Ethernet's shortest frame counts as packet on other lines, because it cannot be
+//! told apart here.
 
 use btu_network::Framing;
 use btu_units::Bytes;
@@ -20,7 +21,8 @@ const AAL5_TRAILER: u64 = 8;
 const CELL: u64 = 53;
 const CELL_PAYLOAD: u64 = 48;
 
-/// Bits on the line for a frame of `length` (destination address to end of payload), with the gap after it.
+/// Bits on the line for a frame of `length` (destination address to end of payload), with the gap
+/// after it.
 pub fn occupied_bits(framing: Framing, length: Bytes) -> u64 {
     match framing {
         Framing::Ethernet => 8 * (PREAMBLE + (length.count() + CHECK_SEQUENCE).max(SHORTEST) + GAP),
@@ -62,10 +64,13 @@ mod tests {
         Bytes::new(packet + HEADER)
     }
 
-    /// Shares of a line that are IP packet, under LLC/SNAP: computed by hand from RFC 2684, to four digits.
+    /// Shares of a line that are IP packet, under LLC/SNAP: computed by hand from RFC 2684, to four
+    /// digits.
     #[test]
     fn cells_tax_packets() {
-        for (packet, cells, share) in [(40, 2, 0.3774), (576, 13, 0.8360), (1500, 32, 0.8844), (9180, 192, 0.9021)] {
+        for (packet, cells, share) in
+            [(40, 2, 0.3774), (576, 13, 0.8360), (1500, 32, 0.8844), (9180, 192, 0.9021)]
+        {
             let bits = occupied_bits(Framing::Aal5, frame(packet));
             assert_eq!(bits, cells * 53 * 8);
             assert!((8.0 * packet as f64 / bits as f64 - share).abs() < 5e-5, "{packet} octets");
@@ -76,17 +81,20 @@ mod tests {
     #[test]
     fn ethernet_carries_so_many_frames() {
         for (with_check_sequence, per_second) in [(64, 14_880.95), (512, 2349.62), (1518, 812.74)] {
-            let bits = occupied_bits(Framing::Ethernet, Bytes::new(with_check_sequence - CHECK_SEQUENCE));
+            let bits =
+                occupied_bits(Framing::Ethernet, Bytes::new(with_check_sequence - CHECK_SEQUENCE));
             assert!((1e7 / bits as f64 - per_second).abs() < 0.005, "{with_check_sequence} octets");
         }
         assert_eq!(occupied_bits(Framing::Ethernet, Bytes::new(20)), 84 * 8, "padded");
     }
 
-    /// What is left of 10 Mb/s in full frames: UDP 1472 octets, TCP 1460, TCP with time stamps 1448 in each.
+    /// What is left of 10 Mb/s in full frames: UDP 1472 octets, TCP 1460, TCP with time stamps 1448
+    /// in each.
     #[test]
     fn ethernet_leaves_so_much_to_transports() {
         for (payload, megabits) in [(1472, 9.5709), (1460, 9.4928), (1448, 9.4148)] {
-            let share = f64::from(payload) * 8.0 / occupied_bits(Framing::Ethernet, frame(1500)) as f64;
+            let share =
+                f64::from(payload) * 8.0 / occupied_bits(Framing::Ethernet, frame(1500)) as f64;
             assert!((10.0 * share - megabits).abs() < 5e-5, "{payload} octets");
         }
     }
@@ -95,7 +103,10 @@ mod tests {
     fn a_modem_sends_ten_bits_for_each_octet() {
         let modem = Framing::Serial { overhead: 8, bits_per_octet: 10 };
         assert_eq!(occupied_bits(modem, frame(576)), 5840);
-        assert_eq!(occupied_bits(Framing::Serial { overhead: 8, bits_per_octet: 8 }, frame(576)), 4672);
+        assert_eq!(
+            occupied_bits(Framing::Serial { overhead: 8, bits_per_octet: 8 }, frame(576)),
+            4672
+        );
     }
 
     #[test]

@@ -1,9 +1,10 @@
 //! Loss in bursts: a chain of two states, of which the bad one loses more.
 //!
-//! Sources: Gilbert, Capacity of a Burst-Noise Channel (1960); Elliott, Estimates of Error Rates for Codes on Burst-Noise
-//! Channels (1963); the letters are those of `loss gemodel` of tc-netem(8), with its 1-h and 1-k given directly. The chain
-//! is moved once before each frame, and begins in the good state, both as in netem. In the long run it is bad for a share
-//! p / (p + r) of frames, 1/r of them in a row.
+//! Sources: Gilbert, Capacity of a Burst-Noise Channel (1960); Elliott, Estimates of Error Rates
+//! for Codes on Burst-Noise Channels (1963); the letters are those of `loss gemodel` of
+//! tc-netem(8), with its 1-h and 1-k given directly. The chain is moved once before each frame, and
+//! begins in the good state, both as in netem. In the long run it is bad for a share p / (p + r) of
+//! frames, 1/r of them in a row.
 
 use btu_units::Probability;
 
@@ -46,15 +47,20 @@ mod tests {
         (0..FRAMES).map(|_| chain.loses(&mut stream)).collect()
     }
 
-    /// Two-sided 99.9 % bounds. The variance of the share is that of a chain with correlation 1-p-r between neighbours:
-    /// s(1-s)/n times (2-p-r)/(p+r).
+    /// Two-sided 99.9 % bounds. The variance of the share is that of a chain with correlation 1-p-r
+    /// between neighbours: s(1-s)/n times (2-p-r)/(p+r).
     #[test]
     fn the_stationary_share_is_lost() {
         for (p, r) in [(0.01, 0.25), (0.02, 0.5), (0.1, 0.1)] {
-            let lost = losses(p, r, 1.0, 0.0).into_iter().filter(|&lost| lost).count() as f64 / FRAMES as f64;
+            let lost = losses(p, r, 1.0, 0.0).into_iter().filter(|&lost| lost).count() as f64
+                / FRAMES as f64;
             let share = p / (p + r);
-            let deviation = (share * (1.0 - share) / FRAMES as f64 * (2.0 - p - r) / (p + r)).sqrt();
-            assert!((lost - share).abs() < 3.29 * deviation, "p {p}, r {r}: {lost}, not {share} +- {deviation}");
+            let deviation =
+                (share * (1.0 - share) / FRAMES as f64 * (2.0 - p - r) / (p + r)).sqrt();
+            assert!(
+                (lost - share).abs() < 3.29 * deviation,
+                "p {p}, r {r}: {lost}, not {share} +- {deviation}"
+            );
         }
     }
 
@@ -73,7 +79,8 @@ mod tests {
     #[test]
     fn each_state_loses_its_share() {
         let share = 0.2 * 0.5 + 0.8 * 0.01;
-        let lost = losses(0.1, 0.4, 0.5, 0.01).into_iter().filter(|&lost| lost).count() as f64 / FRAMES as f64;
+        let lost = losses(0.1, 0.4, 0.5, 0.01).into_iter().filter(|&lost| lost).count() as f64
+            / FRAMES as f64;
         // Neighbours are correlated by at most 1-p-r = 1/2: the variance is at most threefold.
         let deviation = (3.0 * share * (1.0 - share) / FRAMES as f64).sqrt();
         assert!((lost - share).abs() < 3.29 * deviation, "{lost}, not {share} +- {deviation}");

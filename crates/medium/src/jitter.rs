@@ -1,14 +1,17 @@
 //! Propagation that varies: a fixed delay and a random deviation, never less than nothing together.
 //!
-//! Sources: `delay` of tc-netem(8) for what can be asked; Pareto's distribution with shape 3, moved so that its mean is 0,
-//! with the standard deviation that is asked. Deviations from netem:
-//! * A first-order autoregression, x = rho last + sqrt(1 - rho^2) new, keeps mean and variance and gives neighbours a
-//!   correlation of rho. netem mixes its 32-bit random numbers as rho last + (1 - rho) new before it looks up the
-//!   distribution, which shrinks the variance to (1 - rho) / (1 + rho) of what was asked. In both, a correlated uniform or
-//!   Pareto deviation is no longer exactly uniform or Pareto: sums of such are not.
-//! * Distributions are computed, not looked up in tables of 4096 entries that end at four standard deviations.
-//! * Frames overtake only where that is asked; there, deviations of more than the delay are cut off at no delay at all,
-//!   which raises the mean. With their order kept, a frame waits for the ones before it, which raises the mean as well.
+//! Sources: `delay` of tc-netem(8) for what can be asked; Pareto's distribution with shape 3, moved
+//! so that its mean is 0, with the standard deviation that is asked. Deviations from netem:
+//! * A first-order autoregression, x = rho last + sqrt(1 - rho^2) new, keeps mean and variance and
+//!   gives neighbours a correlation of rho. netem mixes its 32-bit random numbers as
+//!   rho last + (1 - rho) new before it looks up the distribution, which shrinks the variance to
+//!   (1 - rho) / (1 + rho) of what was asked. In both, a correlated uniform or Pareto deviation is
+//!   no longer exactly uniform or Pareto: sums of such are not.
+//! * Distributions are computed, not looked up in tables of 4096 entries that end at four standard
+//!   deviations.
+//! * Frames overtake only where that is asked; there, deviations of more than the delay are cut off
+//!   at no delay at all, which raises the mean. With their order kept, a frame waits for the ones
+//!   before it, which raises the mean as well.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -84,7 +87,11 @@ impl Element for Jitter {
         self.out.receive();
         self.land(now);
         let due = self.due(now);
-        if !self.limit.admits(self.flying.len() + self.out.later_than(now), Bytes::ZERO, Bytes::ZERO) {
+        if !self.limit.admits(
+            self.flying.len() + self.out.later_than(now),
+            Bytes::ZERO,
+            Bytes::ZERO,
+        ) {
             self.out.drop(frame, Cause::StoreFull);
         } else if self.keep_order {
             self.out.send(frame, due);
@@ -208,7 +215,8 @@ mod tests {
 
     /// Deviations in spreads.
     fn deviations(shape: Shape, correlation: f64) -> Vec<f64> {
-        let mut deviation = Deviation::new(&jitter(shape, correlation, false), Stream::new(1995, "jitter"));
+        let mut deviation =
+            Deviation::new(&jitter(shape, correlation, false), Stream::new(1995, "jitter"));
         (0..FRAMES).map(|_| deviation.next() / 1e6).collect()
     }
 
@@ -230,20 +238,24 @@ mod tests {
         if shape == Shape::Uniform { 1.0 / 3.0 } else { 1.0 }
     }
 
-    /// The mean of n values with correlation rho between neighbours varies by s^2/n (1+rho)/(1-rho); 99.9 % bounds.
+    /// The mean of n values with correlation rho between neighbours varies by s^2/n
+    /// (1+rho)/(1-rho); 99.9 % bounds.
     #[test]
     fn the_mean_is_not_moved() {
         for shape in SHAPES {
             for rho in [0.0, 0.5, 0.9] {
-                let allowed = 3.29 * (asked_variance(shape) / f64::from(FRAMES) * (1.0 + rho) / (1.0 - rho)).sqrt();
+                let allowed = 3.29
+                    * (asked_variance(shape) / f64::from(FRAMES) * (1.0 + rho) / (1.0 - rho))
+                        .sqrt();
                 let mean = mean(&deviations(shape, rho));
                 assert!(mean.abs() < allowed, "{shape:?}, {rho}: {mean}, not 0 +- {allowed}");
             }
         }
     }
 
-    /// A sample variance varies by s^4/n (k - 1) (1+rho^2)/(1-rho^2) for a kurtosis k of 1.8 (uniform) or 3 (normal). A
-    /// Pareto distribution of shape 3 has none: its sample variance converges slowly, and is tested by its quantiles.
+    /// A sample variance varies by s^4/n (k - 1) (1+rho^2)/(1-rho^2) for a kurtosis k of 1.8
+    /// (uniform) or 3 (normal). A Pareto distribution of shape 3 has none: its sample variance
+    /// converges slowly, and is tested by its quantiles.
     #[test]
     fn correlation_keeps_the_variance() {
         for (shape, kurtosis) in [(Shape::Uniform, 1.8), (Shape::Normal, 3.0)] {
@@ -254,13 +266,16 @@ mod tests {
                 let asked = asked_variance(shape);
                 let allowed = 3.29 * asked * ((kurtosis - 1.0) / f64::from(FRAMES) * factor).sqrt();
                 let variance = variance(&deviations(shape, rho));
-                assert!((variance - asked).abs() < allowed, "{shape:?}, {rho}: {variance}, not {asked} +- {allowed}");
+                assert!(
+                    (variance - asked).abs() < allowed,
+                    "{shape:?}, {rho}: {variance}, not {asked} +- {allowed}"
+                );
             }
         }
     }
 
-    /// Distribution functions turned round, at q; a sample quantile varies by sqrt(q(1-q)/n) / density, here allowed as
-    /// the quantiles of shares 3.29 sqrt(q(1-q)/n) to either side.
+    /// Distribution functions turned round, at q; a sample quantile varies by sqrt(q(1-q)/n) /
+    /// density, here allowed as the quantiles of shares 3.29 sqrt(q(1-q)/n) to either side.
     #[test]
     fn quantiles_are_those_of_the_distribution() {
         let pareto = |q: f64| ((1.0 - q).cbrt().recip() - 1.5) * 2.0 / 3f64.sqrt();
@@ -277,12 +292,15 @@ mod tests {
             let sample = deviations(shape, 0.0);
             let margin = 3.29 * (q * (1.0 - q) / f64::from(FRAMES)).sqrt();
             let (low, high) = (quantile(sample.clone(), q - margin), quantile(sample, q + margin));
-            assert!((low..=high).contains(&expected), "{shape:?} at {q}: {expected} not in {low} to {high}");
+            assert!(
+                (low..=high).contains(&expected),
+                "{shape:?} at {q}: {expected} not in {low} to {high}"
+            );
         }
     }
 
-    /// Bartlett: an autocorrelation of a first-order process varies by (1 - rho^2)/n; 99.9 %, doubled for the tails of the
-    /// Pareto distribution, which the formula does not know.
+    /// Bartlett: an autocorrelation of a first-order process varies by (1 - rho^2)/n; 99.9 %,
+    /// doubled for the tails of the Pareto distribution, which the formula does not know.
     #[test]
     fn neighbours_are_correlated_as_asked() {
         for shape in SHAPES {
@@ -298,16 +316,20 @@ mod tests {
 
     fn journey(delay: Span, shape: Shape, keep_order: bool) -> Journey {
         let stream = Stream::new(1995, "jitter");
-        let mut element = Jitter::new(delay, &jitter(shape, 0.0, keep_order), stream, Limit::frames(1000));
+        let mut element =
+            Jitter::new(delay, &jitter(shape, 0.0, keep_order), stream, Limit::frames(1000));
         let script: Vec<_> = (0..2000)
-            .map(|tag| (Time::from_nanoseconds(u64::from(tag) * 100_000), Frame::new(tag, Bytes::new(60))))
+            .map(|tag| {
+                (Time::from_nanoseconds(u64::from(tag) * 100_000), Frame::new(tag, Bytes::new(60)))
+            })
             .collect();
         drive(&mut element, &script)
     }
 
     #[test]
     fn order_is_kept_or_not_as_asked() {
-        let in_order = |journey: Journey| journey.arrivals.windows(2).all(|pair| pair[0].tag < pair[1].tag);
+        let in_order =
+            |journey: Journey| journey.arrivals.windows(2).all(|pair| pair[0].tag < pair[1].tag);
         for shape in SHAPES {
             assert!(in_order(journey(Span::from_milliseconds(5), shape, true)), "{shape:?}");
             assert!(!in_order(journey(Span::from_milliseconds(5), shape, false)), "{shape:?}");
@@ -318,11 +340,7 @@ mod tests {
     fn nobody_arrives_before_it_was_sent() {
         let journey = journey(Span::from_microseconds(100), Shape::Normal, false);
         assert_eq!(journey.arrivals.len(), 2000);
-        assert!(
-            journey
-                .arrivals
-                .iter()
-                .all(|arrival| arrival.at.since(Time::ZERO).nanoseconds() >= u64::from(arrival.tag) * 100_000)
-        );
+        assert!(journey.arrivals.iter().all(|arrival| arrival.at.since(Time::ZERO).nanoseconds()
+            >= u64::from(arrival.tag) * 100_000));
     }
 }

@@ -1,17 +1,20 @@
-//! The network as small machines without input or output: elements, chains, and whole drawn networks.
+//! The network as small machines without input or output: elements, chains, and whole drawn
+//! networks.
 //!
-//! **Contract.** Nothing here reads a clock, sleeps, opens a socket or allocates per frame once it is warm. A driver
-//! hands in frames and the time, and takes out what became due: [`Element::accept`], then [`Element::poll`] until it
-//! answers [`Step::Wake`] or [`Step::Idle`]. The same elements are driven by virtual time and by the real-time wire,
-//! and both pass the same tests (module `conformance`).
+//! **Contract.** Nothing here reads a clock, sleeps, opens a socket or allocates per frame once it
+//! is warm. A driver hands in frames and the time, and takes out what became due:
+//! [`Element::accept`], then [`Element::poll`] until it answers [`Step::Wake`] or [`Step::Idle`].
+//! The same elements are driven by virtual time and by the real-time wire, and both pass the same
+//! tests (module `conformance`).
 //!
 //! * `now` never goes back, for each element by itself.
-//! * A delivery carries its *due* time, at most the `now` of the poll. The next element starts from the due time, so
-//!   late wake-ups never add up.
+//! * A delivery carries its *due* time, at most the `now` of the poll. The next element starts from
+//!   the due time, so late wake-ups never add up.
 //! * Deliveries of an element come in the order of their due times.
 //! * Received + duplicated = delivered + dropped + held, always ([`Account`]).
 //! * Every store has a limit and every drop a [`Cause`].
-//! * Randomness comes from the element's own stream, seeded by the run's seed and the element's name ([`Bernoulli`]).
+//! * Randomness comes from the element's own stream, seeded by the run's seed and the element's
+//!   name ([`Bernoulli`]).
 
 #![forbid(unsafe_code)]
 

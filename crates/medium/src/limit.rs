@@ -29,13 +29,15 @@ impl Limit {
         Self { frames: Self::MOST_FRAMES, bytes }
     }
 
-    /// The queue before a line when nothing else is asked: 100 full frames or 100 ms worth at `rate`, whichever is
-    /// more. 100 ms is a common round-trip time on the Internet, so one bandwidth-delay product (Villamizar and Song
-    /// 1994); 100 frames is what slow interfaces have long had.
+    /// The queue before a line when nothing else is asked: 100 full frames or 100 ms worth at
+    /// `rate`, whichever is more. 100 ms is a common round-trip time on the Internet, so one
+    /// bandwidth-delay product (Villamizar and Song 1994); 100 frames is what slow interfaces have
+    /// long had.
     pub fn for_rate(rate: BitRate) -> Self {
         let tenth_of_a_second = rate.bits_per_second() / 8 / 10;
         let bytes = tenth_of_a_second.max(100 * FULL_FRAME);
-        let frames = usize::try_from(bytes / FULL_FRAME).unwrap_or(usize::MAX).clamp(100, Self::MOST_FRAMES);
+        let frames =
+            usize::try_from(bytes / FULL_FRAME).unwrap_or(usize::MAX).clamp(100, Self::MOST_FRAMES);
         Self { frames, bytes: Bytes::new(bytes) }
     }
 
@@ -50,10 +52,12 @@ impl Limit {
         }
     }
 
-    /// What a propagation delay of `delay` behind a line of `rate` can contain: as many shortest frames (84 octets
-    /// with preamble and gap) as fit into the delay, and a thousand for bursts, within the bound on memory.
+    /// What a propagation delay of `delay` behind a line of `rate` can contain: as many shortest
+    /// frames (84 octets with preamble and gap) as fit into the delay, and a thousand for bursts,
+    /// within the bound on memory.
     pub fn for_flight(rate: BitRate, delay: Span) -> Self {
-        let bits = u128::from(rate.bits_per_second()) * u128::from(delay.nanoseconds()) / 1_000_000_000;
+        let bits =
+            u128::from(rate.bits_per_second()) * u128::from(delay.nanoseconds()) / 1_000_000_000;
         let frames = usize::try_from(bits / (84 * 8)).unwrap_or(usize::MAX).saturating_add(1000);
         Self::frames(frames.min(Self::MOST_FRAMES))
     }
@@ -78,7 +82,8 @@ mod tests {
 
     #[test]
     fn a_flight_has_room_for_the_shortest_frames() {
-        let limit = Limit::for_flight(BitRate::from_megabits_per_second(100), Span::from_milliseconds(100));
+        let limit =
+            Limit::for_flight(BitRate::from_megabits_per_second(100), Span::from_milliseconds(100));
         assert_eq!(limit.frames, 14_880 + 1000);
     }
 }

@@ -1,8 +1,10 @@
-//! A line with a tail-drop queue: frames leave it one after the other at its rate; those that find it busy wait.
+//! A line with a tail-drop queue: frames leave it one after the other at its rate; those that find
+//! it busy wait.
 //!
-//! A frame is delivered when its last bit is through; the line is free when all that it occupies ([`occupied_bits`]) is
-//! through. Because nothing but the frames before it decides when a frame leaves, its time is fixed when it comes in.
-//! Deviation from IEEE 802.3: a full-duplex line has no collisions, so none are modelled here.
+//! A frame is delivered when its last bit is through; the line is free when all that it occupies
+//! ([`occupied_bits`]) is through. Because nothing but the frames before it decides when a frame
+//! leaves, its time is fixed when it comes in. Deviation from IEEE 802.3: a full-duplex line has no
+//! collisions, so none are modelled here.
 
 use std::collections::VecDeque;
 
@@ -66,8 +68,8 @@ impl Line {
         Self { longest, ..self }
     }
 
-    /// Changes the rate from `at` on, or from now on when `at` is over: the frame in transmission keeps its time, the
-    /// ones that wait leave at the new rate. The queue's limit stays as it was.
+    /// Changes the rate from `at` on, or from now on when `at` is over: the frame in transmission
+    /// keeps its time, the ones that wait leave at the new rate. The queue's limit stays as it was.
     pub fn change_rate(&mut self, at: Time, rate: BitRate) {
         self.rates.note(at.max(self.latest), rate);
     }
@@ -98,7 +100,8 @@ impl Line {
         self.gap = gap(rate, self.framing);
         let Some(&(first, _)) = self.waiting.front() else { return };
         self.free = first;
-        let (serializer, free, gap, framing) = (&mut self.serializer, &mut self.free, self.gap, self.framing);
+        let (serializer, free, gap, framing) =
+            (&mut self.serializer, &mut self.free, self.gap, self.framing);
         let mut waiting = self.waiting.iter_mut();
         self.out.reschedule(waiting.len(), |frame| {
             let start = *free;
@@ -111,7 +114,8 @@ impl Line {
     }
 
     fn transmit(&mut self, frame: Frame, start: Time) {
-        self.free = start + self.serializer.transmit_bits(occupied_bits(self.framing, frame.length()));
+        self.free =
+            start + self.serializer.transmit_bits(occupied_bits(self.framing, frame.length()));
         let through = self.free.since(start).saturating_sub(self.gap);
         self.out.send(frame, start + through);
     }
@@ -175,7 +179,10 @@ mod tests {
         let mut line = Line::new(TEN, Limit::frames(10));
         // 1526 octets with preamble and check sequence: 1220.8 us at 10 Mb/s.
         let arrivals = drive(&mut line, &[(Time::ZERO, frame(0, 1514))]).arrivals;
-        assert_eq!(arrivals, [Arrival { tag: 0, at: Time::from_nanoseconds(1_220_800), damaged: false }]);
+        assert_eq!(
+            arrivals,
+            [Arrival { tag: 0, at: Time::from_nanoseconds(1_220_800), damaged: false }]
+        );
     }
 
     #[test]
@@ -183,7 +190,10 @@ mod tests {
         let mut line = Line::new(TEN, Limit::frames(2));
         let script: Vec<_> = (0..5).map(|tag| (Time::ZERO, frame(tag, 1514))).collect();
         let journey = drive(&mut line, &script);
-        assert_eq!(journey.arrivals.iter().map(|arrival| arrival.tag).collect::<Vec<_>>(), [0, 1, 2]);
+        assert_eq!(
+            journey.arrivals.iter().map(|arrival| arrival.tag).collect::<Vec<_>>(),
+            [0, 1, 2]
+        );
         assert_eq!(journey.drops, [(3, Cause::QueueFull), (4, Cause::QueueFull)]);
     }
 
@@ -194,7 +204,10 @@ mod tests {
         line.accept(frame(1, 1514), Time::ZERO);
         line.accept(frame(2, 1514), Time::from_nanoseconds(1_230_400));
         assert_eq!(line.account().dropped() + line.account().held, 3);
-        assert_eq!(line.poll(Time::from_nanoseconds(1)), Step::Wake(Time::from_nanoseconds(1_220_800)));
+        assert_eq!(
+            line.poll(Time::from_nanoseconds(1)),
+            Step::Wake(Time::from_nanoseconds(1_220_800))
+        );
     }
 
     #[test]
@@ -217,14 +230,27 @@ mod tests {
         let mut line = Line::new(TEN, Limit::frames(10)).framed(Framing::Bare);
         line.change_rate(Time::from_nanoseconds(at), BitRate::from_megabits_per_second(rate));
         let script: Vec<_> = (0..5).map(|tag| (Time::ZERO, frame(tag, 1250))).collect();
-        drive(&mut line, &script).arrivals.iter().map(|arrival| arrival.at.since(Time::ZERO).nanoseconds()).collect()
+        drive(&mut line, &script)
+            .arrivals
+            .iter()
+            .map(|arrival| arrival.at.since(Time::ZERO).nanoseconds())
+            .collect()
     }
 
     #[test]
     fn what_waits_leaves_at_the_new_rate_and_what_has_begun_at_the_old() {
-        assert_eq!(burst_with_a_change(100, 1_500_000), [1_000_000, 2_000_000, 2_100_000, 2_200_000, 2_300_000]);
-        assert_eq!(burst_with_a_change(1, 1_500_000), [1_000_000, 2_000_000, 12_000_000, 22_000_000, 32_000_000]);
-        assert_eq!(burst_with_a_change(1, 9_000_000), [1_000_000, 2_000_000, 3_000_000, 4_000_000, 5_000_000]);
+        assert_eq!(
+            burst_with_a_change(100, 1_500_000),
+            [1_000_000, 2_000_000, 2_100_000, 2_200_000, 2_300_000]
+        );
+        assert_eq!(
+            burst_with_a_change(1, 1_500_000),
+            [1_000_000, 2_000_000, 12_000_000, 22_000_000, 32_000_000]
+        );
+        assert_eq!(
+            burst_with_a_change(1, 9_000_000),
+            [1_000_000, 2_000_000, 3_000_000, 4_000_000, 5_000_000]
+        );
     }
 
     #[test]

@@ -10,13 +10,17 @@ use btu_units::{BitRate, Bytes, Probability, Serializer, Span};
 use crate::framing::{frame_of, occupied_bits};
 use crate::loss::Scope;
 use crate::random::{Bernoulli, Stream};
-use crate::{Chain, Corrupt, Delay, Duplicate, Jitter, Limit, Line, Loss, Reorder, Stage, TraceLine, Transmitter};
+use crate::{
+    Chain, Corrupt, Delay, Duplicate, Jitter, Limit, Line, Loss, Reorder, Stage, TraceLine,
+    Transmitter,
+};
 
 /// A frame that carries a packet of 1500 octets, as a driver sees it.
 const FULL_FRAME: Bytes = Bytes::new(1514);
 
-/// One direction of a line as elements in series, named `<name>/line`, `<name>/delay` and so on; their random streams come
-/// from `seed` and those names. Parts that do nothing are left out, so that a plain line is one element.
+/// One direction of a line as elements in series, named `<name>/line`, `<name>/delay` and so on;
+/// their random streams come from `seed` and those names. Parts that do nothing are left out, so
+/// that a plain line is one element.
 pub fn line(direction: &Direction, name: &str, seed: u64) -> Chain {
     Draft { direction, name, seed, changes: false }.chain()
 }
@@ -26,11 +30,12 @@ pub fn changing_line(direction: &Direction, name: &str, seed: u64) -> Chain {
     Draft { direction, name, seed, changes: true }.chain()
 }
 
-/// What a station does to what comes in, in two parts named `<name>/loss` and `<name>/delay`, which do nothing until they are
-/// changed ([`Chain::change`]).
+/// What a station does to what comes in, in two parts named `<name>/loss` and `<name>/delay`, which
+/// do nothing until they are changed ([`Chain::change`]).
 ///
-/// Source: BTU (1995), section 4.1: DR drops incoming IP packets with a probability, DL delays them by a fixed time.
-/// Deviation: the delay is every frame's, so that address resolution cannot overtake packets; IP packets alone are lost.
+/// Source: BTU (1995), section 4.1: DR drops incoming IP packets with a probability, DL delays them
+/// by a fixed time. Deviation: the delay is every frame's, so that address resolution cannot
+/// overtake packets; IP packets alone are lost.
 pub(crate) fn input(name: &str, seed: u64) -> Chain {
     let bernoulli = Bernoulli::new(seed, &format!("{name}/loss"), Probability::NEVER);
     let loss = Stage::Loss(Box::new(Loss::new(bernoulli, Scope::IpOnly)));
@@ -56,7 +61,8 @@ impl Draft<'_> {
             ("reorder", self.reorder()),
         ];
         let line = Chain::new(self.name_of("line"), self.line());
-        let parts = parts.into_iter().filter_map(|(name, stage)| Some((self.name_of(name), stage?)));
+        let parts =
+            parts.into_iter().filter_map(|(name, stage)| Some((self.name_of(name), stage?)));
         parts.fold(line, |chain, (name, stage)| chain.then(name, stage))
     }
 
@@ -64,12 +70,12 @@ impl Draft<'_> {
         let Direction { rate, framing, queue, mtu, .. } = self.direction;
         let (name, longest) = (self.name_of("line"), frame_of(*mtu));
         match (rate, queue) {
-            (Rate::Trace(trace), queue) => {
-                Stage::TraceLine(Box::new(TraceLine::new(trace, queue, &name, self.seed).up_to(longest)))
-            }
-            (Rate::Fixed(rate), Discipline::TailDrop { limit }) => {
-                Stage::Line(Line::new(*rate, Limit::of(*limit, *rate)).framed(*framing).up_to(longest))
-            }
+            (Rate::Trace(trace), queue) => Stage::TraceLine(Box::new(
+                TraceLine::new(trace, queue, &name, self.seed).up_to(longest),
+            )),
+            (Rate::Fixed(rate), Discipline::TailDrop { limit }) => Stage::Line(
+                Line::new(*rate, Limit::of(*limit, *rate)).framed(*framing).up_to(longest),
+            ),
             (Rate::Fixed(rate), queue) => {
                 let transmitter = Transmitter::new(*rate, queue, &name, self.seed);
                 Stage::Transmitter(Box::new(transmitter.framed(*framing).up_to(longest)))
@@ -82,11 +88,14 @@ impl Draft<'_> {
         match jitter {
             Some(jitter) => {
                 let stream = Stream::new(self.seed, &self.name_of("delay"));
-                // What lies beyond eight deviations is rare enough, and the limit has room for a thousand more.
+                // What lies beyond eight deviations is rare enough, and the limit has room for a
+                // thousand more.
                 let flight = self.flight(*delay + jitter.spread * 8);
                 Some(Stage::Jitter(Box::new(Jitter::new(*delay, jitter, stream, flight))))
             }
-            None if *delay > Span::ZERO || self.changes => Some(Stage::Delay(Delay::new(*delay, self.flight(*delay)))),
+            None if *delay > Span::ZERO || self.changes => {
+                Some(Stage::Delay(Delay::new(*delay, self.flight(*delay))))
+            }
             None => None,
         }
     }
@@ -94,23 +103,27 @@ impl Draft<'_> {
     fn loss(&self) -> Option<Stage> {
         let loss = self.direction.loss;
         let bernoulli = self.bernoulli("loss", Probability::NEVER);
-        (may_lose(loss) || self.changes).then(|| Stage::Loss(Box::new(Loss::new(bernoulli, Scope::Every).of(loss))))
+        (may_lose(loss) || self.changes)
+            .then(|| Stage::Loss(Box::new(Loss::new(bernoulli, Scope::Every).of(loss))))
     }
 
     fn corrupt(&self) -> Option<Stage> {
         let share = self.direction.corrupt;
-        (share > Probability::NEVER).then(|| Stage::Corrupt(Corrupt::new(self.bernoulli("corrupt", share))))
+        (share > Probability::NEVER)
+            .then(|| Stage::Corrupt(Corrupt::new(self.bernoulli("corrupt", share))))
     }
 
     fn duplicate(&self) -> Option<Stage> {
         let share = self.direction.duplicate;
-        (share > Probability::NEVER).then(|| Stage::Duplicate(Duplicate::new(self.bernoulli("duplicate", share))))
+        (share > Probability::NEVER)
+            .then(|| Stage::Duplicate(Duplicate::new(self.bernoulli("duplicate", share))))
     }
 
     fn reorder(&self) -> Option<Stage> {
         let Reordering { share, depth } = self.direction.reorder;
         let timeout = self.timeout();
-        let element = || Reorder::new(self.bernoulli("reorder", share), depth, timeout, self.flight(timeout));
+        let element =
+            || Reorder::new(self.bernoulli("reorder", share), depth, timeout, self.flight(timeout));
         (share > Probability::NEVER).then(|| Stage::Reorder(Box::new(element())))
     }
 
@@ -124,7 +137,11 @@ impl Draft<'_> {
 
     /// What may be under way at once; unknown where rate and delay may change.
     fn flight(&self, delay: Span) -> Limit {
-        if self.changes { Limit::frames(Limit::MOST_FRAMES) } else { Limit::for_flight(self.mean_rate(), delay) }
+        if self.changes {
+            Limit::frames(Limit::MOST_FRAMES)
+        } else {
+            Limit::for_flight(self.mean_rate(), delay)
+        }
     }
 
     fn mean_rate(&self) -> BitRate {
@@ -134,7 +151,8 @@ impl Draft<'_> {
         }
     }
 
-    /// How long a frame is held back for reordering at most: eight full frames' time, at least 5 ms.
+    /// How long a frame is held back for reordering at most: eight full frames' time, at least 5
+    /// ms.
     fn timeout(&self) -> Span {
         let bits = occupied_bits(self.direction.framing, FULL_FRAME);
         Span::from_milliseconds(5).max(Serializer::new(self.mean_rate()).transmit_bits(bits) * 8)
@@ -146,7 +164,9 @@ fn may_lose(loss: btu_network::Loss) -> bool {
     match loss {
         btu_network::Loss::None => false,
         btu_network::Loss::Random(share) => share > Probability::NEVER,
-        btu_network::Loss::GilbertElliott { bad, good, .. } => bad > Probability::NEVER || good > Probability::NEVER,
+        btu_network::Loss::GilbertElliott { bad, good, .. } => {
+            bad > Probability::NEVER || good > Probability::NEVER
+        }
     }
 }
 
@@ -164,7 +184,11 @@ mod tests {
         chain.accounts().map(|(name, _)| name).collect()
     }
 
-    fn change(rate: Option<BitRate>, delay: Option<Span>, loss: Option<btu_network::Loss>) -> Change {
+    fn change(
+        rate: Option<BitRate>,
+        delay: Option<Span>,
+        loss: Option<btu_network::Loss>,
+    ) -> Change {
         Change { at: Span::ZERO, way: Way::Both, rate, delay, loss }
     }
 
@@ -192,12 +216,17 @@ mod tests {
         assert!(changing_line(&plain, "up", 1).change(&all, Time::ZERO));
         assert!(!line(&plain, "up", 1).change(&all, Time::ZERO), "no delay in it");
         assert!(line(&plain, "up", 1).change(&change(Some(TEN), None, None), Time::ZERO));
-        let recorded = Direction { rate: Rate::Trace(Trace { opportunities_ms: vec![1] }), ..plain };
-        assert!(!changing_line(&recorded, "up", 1).change(&all, Time::ZERO), "a trace has no rate to change");
+        let recorded =
+            Direction { rate: Rate::Trace(Trace { opportunities_ms: vec![1] }), ..plain };
+        assert!(
+            !changing_line(&recorded, "up", 1).change(&all, Time::ZERO),
+            "a trace has no rate to change"
+        );
     }
 
-    /// Frames of 1226 octets (1250 occupied, 1 ms at 10 Mb/s, of which the gap is 9.6 us) every 2 ms; at 5 ms the rate
-    /// becomes tenfold, at 9 ms the delay 3 instead of 1 ms, at 15 ms everything is lost.
+    /// Frames of 1226 octets (1250 occupied, 1 ms at 10 Mb/s, of which the gap is 9.6 us) every 2
+    /// ms; at 5 ms the rate becomes tenfold, at 9 ms the delay 3 instead of 1 ms, at 15 ms
+    /// everything is lost.
     #[test]
     fn changes_come_at_their_times() {
         let mut chain = changing_line(&Direction::new(TEN, Span::from_milliseconds(1)), "up", 1);
@@ -210,11 +239,16 @@ mod tests {
         ] {
             assert!(chain.change(&what, at(time)));
         }
-        let script: Vec<_> = (0..8).map(|tag| (at(u64::from(tag) * 2), Frame::new(tag, Bytes::new(1226)))).collect();
+        let script: Vec<_> =
+            (0..8).map(|tag| (at(u64::from(tag) * 2), Frame::new(tag, Bytes::new(1226)))).collect();
         let journey = drive(&mut chain, &script);
-        let microseconds: Vec<f64> =
-            journey.arrivals.iter().map(|arrival| arrival.at.since(Time::ZERO).microseconds()).collect();
-        // Sent at 0, 2, 4 and after the change at 6, 8, 10; the ones sent at 12 and 14 pass the loss after 15 ms.
+        let microseconds: Vec<f64> = journey
+            .arrivals
+            .iter()
+            .map(|arrival| arrival.at.since(Time::ZERO).microseconds())
+            .collect();
+        // Sent at 0, 2, 4 and after the change at 6, 8, 10; the ones sent at 12 and 14 pass the
+        // loss after 15 ms.
         assert_eq!(microseconds, [1990.4, 3990.4, 5990.4, 7099.04, 9099.04, 13_099.04]);
         assert_eq!(journey.drops, [(6, Cause::Loss), (7, Cause::Loss)]);
     }

@@ -12,9 +12,10 @@ pub enum Listener {
     Bridge,
 }
 
-/// All listeners of a shared medium. Every frame passes all of them; it is handed to those it concerns: the station it
-/// is addressed to, if it is here, and every bridge. Group frames, and frames to an address that no station of the
-/// network has, go to everybody but the sender, so that a driver's own addresses work too (a bridge inside a station).
+/// All listeners of a shared medium. Every frame passes all of them; it is handed to those it
+/// concerns: the station it is addressed to, if it is here, and every bridge. Group frames, and
+/// frames to an address that no station of the network has, go to everybody but the sender, so that
+/// a driver's own addresses work too (a bridge inside a station).
 #[derive(Debug, Clone, Default)]
 pub struct Listeners {
     /// Ascending by address.
@@ -44,9 +45,10 @@ impl Listeners {
         self.taps
     }
 
-    /// Notes that every bridge here knows already that the `number`th station is reached through `tap`, its own or that of
-    /// the one bridge that leads to it. Bridges that would only look at a frame to it and throw it away need not hear it
-    /// then: on a backbone with hundreds of them nearly all would.
+    /// Notes that every bridge here knows already that the `number`th station is reached through
+    /// `tap`, its own or that of the one bridge that leads to it. Bridges that would only look at a
+    /// frame to it and throw it away need not hear it then: on a backbone with hundreds of them
+    /// nearly all would.
     pub fn announce(&mut self, number: u32, tap: Tap) {
         if self.bridges.is_empty() {
             return;
@@ -58,8 +60,9 @@ impl Listeners {
         self.announced[place] = Some(tap);
     }
 
-    /// Puts the taps that take up a frame from `from` to `destination` into `to`, which is emptied first. The order is
-    /// always the same: the station, then the bridges; or all in order of their taps.
+    /// Puts the taps that take up a frame from `from` to `destination` into `to`, which is emptied
+    /// first. The order is always the same: the station, then the bridges; or all in order of their
+    /// taps.
     pub fn of(&self, from: Tap, destination: Address, to: &mut Vec<Tap>) {
         to.clear();
         if let Some(tap) = self.announced_at(destination) {
@@ -69,10 +72,16 @@ impl Listeners {
         match self.stations.binary_search_by_key(&destination, |&(address, _)| address) {
             Ok(place) if !destination.is_group() => {
                 let station = self.stations[place].1;
-                to.extend(std::iter::once(station).chain(self.bridges.iter().copied()).filter(|&tap| tap != from));
+                to.extend(
+                    std::iter::once(station)
+                        .chain(self.bridges.iter().copied())
+                        .filter(|&tap| tap != from),
+                );
             }
             // A station of the network that is not here is beyond a bridge.
-            Err(_) if destination.is_station() => to.extend(self.bridges.iter().copied().filter(|&tap| tap != from)),
+            Err(_) if destination.is_station() => {
+                to.extend(self.bridges.iter().copied().filter(|&tap| tap != from));
+            }
             _ => to.extend((0..self.taps).map(Tap).filter(|&tap| tap != from)),
         }
     }
@@ -102,14 +111,18 @@ mod tests {
 
     #[test]
     fn an_announced_station_is_reached_without_asking_the_bridges() {
-        let listeners = [Listener::Station(Address::of_station(0)), Listener::Bridge, Listener::Bridge];
+        let listeners =
+            [Listener::Station(Address::of_station(0)), Listener::Bridge, Listener::Bridge];
         let mut listeners = Listeners::new(&listeners);
         listeners.announce(0, Tap(0));
         listeners.announce(7, Tap(2));
         let mut taps = Vec::new();
-        for (from, station, expected) in
-            [(1, 0, vec![Tap(0)]), (0, 7, vec![Tap(2)]), (2, 7, vec![]), (0, 8, vec![Tap(1), Tap(2)])]
-        {
+        for (from, station, expected) in [
+            (1, 0, vec![Tap(0)]),
+            (0, 7, vec![Tap(2)]),
+            (2, 7, vec![]),
+            (0, 8, vec![Tap(1), Tap(2)]),
+        ] {
             listeners.of(Tap(from), Address::of_station(station), &mut taps);
             assert_eq!(taps, expected, "from {from} to {station}");
         }

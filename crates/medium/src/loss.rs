@@ -1,7 +1,7 @@
 //! Random loss: of each frame by itself (Bernoulli), or in bursts.
 //!
-//! Source: `loss random` of tc-netem(8) without correlation, which there lowers the rate instead of making bursts; bursts
-//! are a chain of two states (see `gilbert_elliott`).
+//! Source: `loss random` of tc-netem(8) without correlation, which there lowers the rate instead of
+//! making bursts; bursts are a chain of two states (see `gilbert_elliott`).
 
 use btu_units::{Probability, Time};
 
@@ -36,7 +36,13 @@ pub struct Loss {
 impl Loss {
     /// Loses what `bernoulli` says among the frames of `scope`.
     pub fn new(bernoulli: Bernoulli, scope: Scope) -> Self {
-        Self { bernoulli, bursts: None, scope, changes: Schedule::default(), out: Departures::default() }
+        Self {
+            bernoulli,
+            bursts: None,
+            scope,
+            changes: Schedule::default(),
+            out: Departures::default(),
+        }
     }
 
     /// The same loss as a network file says, with the bernoulli's stream.

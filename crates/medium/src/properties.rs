@@ -1,4 +1,5 @@
-//! What must hold for every element and chain under any script: the contract of the crate's first paragraph.
+//! What must hold for every element and chain under any script: the contract of the crate's first
+//! paragraph.
 
 mod lines;
 
@@ -36,7 +37,8 @@ prop_compose! {
 }
 
 fn chain(stages: &[(u8, f64, Span, usize)]) -> Chain {
-    let mut all = stages.iter().map(|&(kind, share, delay, limit)| stage(kind, share, delay, limit));
+    let mut all =
+        stages.iter().map(|&(kind, share, delay, limit)| stage(kind, share, delay, limit));
     let first = Chain::new("0", all.next().expect("at least one"));
     all.enumerate().fold(first, |chain, (n, stage)| chain.then((n + 1).to_string(), stage))
 }
@@ -58,7 +60,11 @@ fn everybody_ends_once(script: &[(Time, Frame)], journey: &Journey) -> Result<()
     for tag in script.iter().map(|(_, frame)| frame.tag).chain(journey.copies.iter().copied()) {
         *balance.entry(tag).or_default() += 1;
     }
-    let gone = journey.arrivals.iter().map(|arrival| arrival.tag).chain(journey.drops.iter().map(|&(tag, _)| tag));
+    let gone = journey
+        .arrivals
+        .iter()
+        .map(|arrival| arrival.tag)
+        .chain(journey.drops.iter().map(|&(tag, _)| tag));
     for tag in gone {
         *balance.entry(tag).or_default() -= 1;
     }
@@ -80,7 +86,8 @@ fn the_same_happened(one: Journey, other: Journey) -> Result<(), TestCaseError> 
 }
 
 proptest! {
-    /// Each frame and each announced copy leaves or is dropped, once; `drive` checks the accounts at every step.
+    /// Each frame and each announced copy leaves or is dropped, once; `drive` checks the accounts
+    /// at every step.
     #[test]
     fn nothing_appears_or_vanishes(stages in stages(5), script in script()) {
         everybody_ends_once(&script, &drive(&mut chain(&stages), &script))?;

@@ -1,8 +1,9 @@
 //! Queues before transmitters: one type over the disciplines, each in its own file.
 //!
-//! A queue is told the time of everything it decides, and decides by nothing else: so its decisions do not depend on how
-//! late anybody looks. Whoever holds one calls [`Queue::enqueue`] when a frame comes, [`Queue::dequeue`] when its
-//! transmitter or its turn is free, and after either [`Queue::dropped`] until it answers `None`; times never go back.
+//! A queue is told the time of everything it decides, and decides by nothing else: so its decisions
+//! do not depend on how late anybody looks. Whoever holds one calls [`Queue::enqueue`] when a frame
+//! comes, [`Queue::dequeue`] when its transmitter or its turn is free, and after either
+//! [`Queue::dropped`] until it answers `None`; times never go back.
 //! Received = taken out + dropped + [`Queue::len`].
 
 mod codel;
@@ -59,15 +60,20 @@ macro_rules! each {
 }
 
 impl Queue {
-    /// A queue before a transmitter of `rate`; chance comes from the stream of `name` and `seed`. A limit of less than one
-    /// frame holds one, because a queue of this type also hands over what is sent at once.
+    /// A queue before a transmitter of `rate`; chance comes from the stream of `name` and `seed`. A
+    /// limit of less than one frame holds one, because a queue of this type also hands over what is
+    /// sent at once.
     pub fn new(discipline: &Discipline, rate: BitRate, name: &str, seed: u64) -> Self {
         let stream = Stream::new(seed, name);
         let kind = match discipline {
-            Discipline::TailDrop { limit } => Kind::TailDrop(TailDrop::new(Limit::of(*limit, rate))),
+            Discipline::TailDrop { limit } => {
+                Kind::TailDrop(TailDrop::new(Limit::of(*limit, rate)))
+            }
             Discipline::Red(red) => Kind::Red(Box::new(Red::new(red, rate, stream))),
             Discipline::Codel(codel) => Kind::Codel(Box::new(Codel::new(codel, rate))),
-            Discipline::FqCodel(fair) => Kind::FlowQueue(Box::new(FlowQueue::new(fair, rate, seed))),
+            Discipline::FqCodel(fair) => {
+                Kind::FlowQueue(Box::new(FlowQueue::new(fair, rate, seed)))
+            }
         };
         Self { kind, drops: Drops::new() }
     }
@@ -77,7 +83,8 @@ impl Queue {
         each!(&mut self.kind, queue => queue.enqueue(frame, now, &mut self.drops));
     }
 
-    /// Takes out the frame that is sent at `now`; `None` when the queue is empty, also because all were dropped.
+    /// Takes out the frame that is sent at `now`; `None` when the queue is empty, also because all
+    /// were dropped.
     pub fn dequeue(&mut self, now: Time) -> Option<Frame> {
         each!(&mut self.kind, queue => queue.dequeue(now, &mut self.drops))
     }
@@ -116,7 +123,11 @@ mod tests {
     use proptest::prelude::*;
 
     fn disciplines(limit: QueueLimit) -> [Discipline; 4] {
-        let codel = Codel { limit, target: Span::from_microseconds(500), interval: Span::from_milliseconds(2) };
+        let codel = Codel {
+            limit,
+            target: Span::from_microseconds(500),
+            interval: Span::from_milliseconds(2),
+        };
         let probability = Probability::new(0.2).unwrap();
         let (minimum, maximum) = (Bytes::new(2000), Bytes::new(9000));
         [
@@ -128,7 +139,8 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever is done to it: a queue knows how many frames and octets it holds, loses none, and keeps to its limit.
+        /// Whatever is done to it: a queue knows how many frames and octets it holds, loses none,
+        /// and keeps to its limit.
         #[test]
         fn accounts_balance(
             which in 0usize..4,

@@ -1,7 +1,8 @@
 //! Chance: a random stream for each element.
 //!
-//! Source of the generator: O'Neill, PCG (2014), `Pcg64` = LCG 128 with XSL-RR output. The generator is named, not
-//! "the standard one", because a seed printed today must replay on any later version.
+//! Source of the generator: O'Neill, PCG (2014), `Pcg64` = LCG 128 with XSL-RR output. The
+//! generator is named, not "the standard one", because a seed printed today must replay on any
+//! later version.
 
 use btu_units::Probability;
 use rand::RngExt;
@@ -14,8 +15,8 @@ use rand_pcg::Pcg64;
 pub struct Stream(Pcg64);
 
 impl Stream {
-    /// The stream of the element called `name` in the run seeded with `seed`. Other names get unrelated streams, so no two
-    /// elements lose the same packets in step.
+    /// The stream of the element called `name` in the run seeded with `seed`. Other names get
+    /// unrelated streams, so no two elements lose the same packets in step.
     pub fn new(seed: u64, name: &str) -> Self {
         let name = fnv1a(name.as_bytes());
         let state = u128::from(mix(seed ^ name)) << 64 | u128::from(mix(seed.wrapping_add(name)));
@@ -46,7 +47,8 @@ pub struct Bernoulli {
 }
 
 impl Bernoulli {
-    /// The decisions of the element called `name` in the run seeded with `seed`; see [`Stream::new`].
+    /// The decisions of the element called `name` in the run seeded with `seed`; see
+    /// [`Stream::new`].
     pub fn new(seed: u64, name: &str, odds: Probability) -> Self {
         Self { stream: Stream::new(seed, name), odds: distribution(odds) }
     }
@@ -68,13 +70,16 @@ impl Bernoulli {
 }
 
 fn distribution(odds: Probability) -> distr::Bernoulli {
-    // A `Probability` is within 0 and 1, which is all that is asked; anything else would be our own bug.
+    // A `Probability` is within 0 and 1, which is all that is asked; anything else would be our own
+    // bug.
     distr::Bernoulli::new(odds.share()).expect("a probability")
 }
 
 /// FNV-1a, 64 bits (Fowler, Noll, Vo): the same on every machine and in every version.
 pub(crate) fn fnv1a(bytes: &[u8]) -> u64 {
-    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, &byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, &byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    })
 }
 
 /// The finaliser of `SplitMix64` (Steele, Lea, Flood 2014): spreads seeds that differ in one bit.
@@ -111,11 +116,15 @@ mod tests {
 
     #[test]
     fn the_stream_is_pinned() {
-        let bits = tosses(1995, "up/loss").iter().take(32).fold(0u32, |bits, &toss| bits << 1 | u32::from(toss));
+        let bits = tosses(1995, "up/loss")
+            .iter()
+            .take(32)
+            .fold(0u32, |bits, &toss| bits << 1 | u32::from(toss));
         assert_eq!(bits, PINNED, "{bits:#034b}");
     }
 
-    /// The first 32 tosses of seed 1995, `up/loss`: a change here means that old seeds no longer replay.
+    /// The first 32 tosses of seed 1995, `up/loss`: a change here means that old seeds no longer
+    /// replay.
     const PINNED: u32 = 0b1001_1010_0000_0110_0001_1011_1101_0011;
 
     #[test]

@@ -1,9 +1,10 @@
 //! Random reordering: a share of frames is held back until some later ones have overtaken them.
 //!
-//! Source: RFC 4737 for what reordering is: a frame is reordered when one with a higher number came before it, so
-//! each frame held back here counts once. A held frame leaves right behind the `depth`-th frame that passes it, or
-//! when its timeout is at an end, because traffic may stop. Deviation from `reorder` of tc-netem(8): that sends a
-//! share of packets ahead of a delay line and needs a delay to work; this one needs none.
+//! Source: RFC 4737 for what reordering is: a frame is reordered when one with a higher number came
+//! before it, so each frame held back here counts once. A held frame leaves right behind the
+//! `depth`-th frame that passes it, or when its timeout is at an end, because traffic may stop.
+//! Deviation from `reorder` of tc-netem(8): that sends a share of packets ahead of a delay line and
+//! needs a delay to work; this one needs none.
 
 use std::collections::VecDeque;
 
@@ -37,10 +38,17 @@ struct Held {
 }
 
 impl Reorder {
-    /// Holds back what `bernoulli` says until `depth` (at least one) frames have passed or `timeout` is over; of `limit`
-    /// only the frames count.
+    /// Holds back what `bernoulli` says until `depth` (at least one) frames have passed or
+    /// `timeout` is over; of `limit` only the frames count.
     pub fn new(bernoulli: Bernoulli, depth: u32, timeout: Span, limit: Limit) -> Self {
-        Self { bernoulli, depth: depth.max(1), timeout, limit, held: VecDeque::new(), out: Departures::default() }
+        Self {
+            bernoulli,
+            depth: depth.max(1),
+            timeout,
+            limit,
+            held: VecDeque::new(),
+            out: Departures::default(),
+        }
     }
 
     fn hold(&mut self, frame: Frame, now: Time) {
@@ -106,15 +114,18 @@ mod tests {
     }
 
     fn frames(count: u32) -> Vec<(Time, Frame)> {
-        (0..count).map(|n| (Time::from_nanoseconds(u64::from(n)), Frame::new(n, Bytes::new(60)))).collect()
+        (0..count)
+            .map(|n| (Time::from_nanoseconds(u64::from(n)), Frame::new(n, Bytes::new(60))))
+            .collect()
     }
 
     #[test]
     fn a_held_frame_is_overtaken_by_as_many_as_asked() {
         let arrivals = drive(&mut reorder(0.05, 3), &frames(1000)).arrivals;
         let place = |tag: u32| arrivals.iter().position(|arrival| arrival.tag == tag).unwrap();
-        let overtaken: Vec<usize> =
-            (0..990).map(|tag| (tag + 1..1000).filter(|&later| place(later) < place(tag)).count()).collect();
+        let overtaken: Vec<usize> = (0..990)
+            .map(|tag| (tag + 1..1000).filter(|&later| place(later) < place(tag)).count())
+            .collect();
         assert!(overtaken.iter().all(|&by| by == 0 || by == 3), "{overtaken:?}");
         assert!(overtaken.contains(&3));
     }

@@ -1,15 +1,18 @@
-//! What token ring and FDDI share: a token that goes round, and stations that keep it while they send.
+//! What token ring and FDDI share: a token that goes round, and stations that keep it while they
+//! send.
 //!
-//! **The idle ring costs nothing.** A token that nobody holds is not moved: its place is a function of time
-//! ([`Route`]), and the next event is the one at the first station downstream that has a frame ([`Ready`]).
+//! **The idle ring costs nothing.** A token that nobody holds is not moved: its place is a function
+//! of time ([`Route`]), and the next event is the one at the first station downstream that has a
+//! frame ([`Ready`]).
 //!
-//! **Cause before effect.** A frame takes part in what happens after the nanosecond in which it was accepted, never in
-//! what happens within it: a token that passes a station at the very time at which the station gets its first frame is
-//! missed. So it makes no difference whether a poll at that time came before the frame or after it.
+//! **Cause before effect.** A frame takes part in what happens after the nanosecond in which it was
+//! accepted, never in what happens within it: a token that passes a station at the very time at
+//! which the station gets its first frame is missed. So it makes no difference whether a poll at
+//! that time came before the frame or after it.
 //!
-//! Deviations, for both kinds of ring: stations never fail, so there is no monitor, claiming or beaconing; frames are not
-//! repeated when the receiver was busy; a station's address is only looked at by its receiver, so a receiver takes any
-//! number of frames.
+//! Deviations, for both kinds of ring: stations never fail, so there is no monitor, claiming or
+//! beaconing; frames are not repeated when the receiver was busy; a station's address is only
+//! looked at by its receiver, so a receiver takes any number of frames.
 
 mod exit;
 mod ready;
@@ -33,7 +36,8 @@ use ready::Ready;
 pub(crate) use route::{Route, bits_at};
 pub(crate) use station::Station;
 
-/// A station for each listener, with queues of `discipline` whose chance comes from `name` and `seed`.
+/// A station for each listener, with queues of `discipline` whose chance comes from `name` and
+/// `seed`.
 pub(crate) fn stations_of(
     discipline: &Discipline,
     rate: BitRate,
@@ -56,14 +60,16 @@ pub trait Access {
     /// Whether a frame that occupies `size` on the ring can ever be sent.
     fn carries(&self, size: Bytes) -> bool;
 
-    /// The token passed these stations, which had nothing to send; passage `p` was at `start + route.at(p)`.
+    /// The token passed these stations, which had nothing to send; passage `p` was at `start +
+    /// route.at(p)`.
     fn pass(&mut self, start: Time, passages: Range<u64>);
 
-    /// Whether the station of `passage`, which has `waiting` frames, may keep the token that reaches it at `now`, that is
-    /// `start + route.at(passage)`.
+    /// Whether the station of `passage`, which has `waiting` frames, may keep the token that
+    /// reaches it at `now`, that is `start + route.at(passage)`.
     fn keeps(&mut self, passage: u64, start: Time, waiting: usize, now: Time) -> bool;
 
-    /// Whether the station that has the token may begin a frame that occupies `size` now. What is allowed is done.
+    /// Whether the station that has the token may begin a frame that occupies `size` now. What is
+    /// allowed is done.
     fn begins(&mut self, size: Bytes, now: Time) -> bool;
 
     /// When the token leaves a station whose last frame began at `began` and ended at `ended`.
@@ -76,10 +82,11 @@ pub trait Access {
 /// Where the token is.
 #[derive(Debug, Clone, Copy)]
 enum Token {
-    /// Under way; it has passed, or will leave, the station of `passed`, and passes others at `start + route.at(..)`.
+    /// Under way; it has passed, or will leave, the station of `passed`, and passes others at
+    /// `start + route.at(..)`.
     Free { passed: u64, start: Time },
-    /// At the station of `passage`, which began a frame at `began` that ends at `until`; at first both are the time at
-    /// which the token came.
+    /// At the station of `passage`, which began a frame at `began` that ends at `until`; at first
+    /// both are the time at which the token came.
     Held { passage: u64, began: Time, until: Time },
 }
 
@@ -105,7 +112,8 @@ pub struct Ring<A> {
 struct Work {
     /// Frames that ended and had a receiver.
     frames: u64,
-    /// Their octets from destination address to check sequence; times are made of them when asked, and lose nothing.
+    /// Their octets from destination address to check sequence; times are made of them when asked,
+    /// and lose nothing.
     data: Bytes,
     /// The time the token was held.
     busy: Span,
@@ -147,7 +155,8 @@ impl<A: Access> Segment for Ring<A> {
         self.exit.account(self.waiting)
     }
 
-    /// Data and overhead; a frame and the keeping of the token count when they end. An idle token's walk is neither.
+    /// Data and overhead; a frame and the keeping of the token count when they end. An idle token's
+    /// walk is neither.
     fn meter(&self) -> Meter {
         let data = Serializer::new(self.serializer.rate()).transmit(self.work.data);
         let overhead = self.work.busy.saturating_sub(data);
@@ -165,8 +174,15 @@ impl<A: Access> Segment for Ring<A> {
 }
 
 impl<A: Access> Ring<A> {
-    /// A ring of `rate` with a station for each listener on the route, in this order; the token starts at the first.
-    pub(crate) fn of(access: A, route: Route, rate: BitRate, stations: Vec<Station>, listeners: &[Listener]) -> Self {
+    /// A ring of `rate` with a station for each listener on the route, in this order; the token
+    /// starts at the first.
+    pub(crate) fn of(
+        access: A,
+        route: Route,
+        rate: BitRate,
+        stations: Vec<Station>,
+        listeners: &[Listener],
+    ) -> Self {
         Self {
             access,
             route,
@@ -214,11 +230,12 @@ impl<A: Access> Ring<A> {
         let Some(passage) = self.next_stop(passed) else { return };
         self.access.pass(start, passed + 1..passage);
         let station = self.route.station(passage);
-        self.token = if self.access.keeps(passage, start, self.stations[station as usize].len(), now) {
-            Token::Held { passage, began: now, until: now }
-        } else {
-            Token::Free { passed: passage, start }
-        };
+        self.token =
+            if self.access.keeps(passage, start, self.stations[station as usize].len(), now) {
+                Token::Held { passage, began: now, until: now }
+            } else {
+                Token::Free { passed: passage, start }
+            };
     }
 
     /// The station that has the token ends a frame, and begins the next one or lets the token go.
@@ -242,7 +259,9 @@ impl<A: Access> Ring<A> {
         let queue = &mut self.stations[station as usize];
         let waited = queue.len();
         let mut next = queue.take(now);
-        if let Some(frame) = next.take_if(|frame| !self.access.begins(frame.length() + A::AROUND, now)) {
+        if let Some(frame) =
+            next.take_if(|frame| !self.access.begins(frame.length() + A::AROUND, now))
+        {
             queue.keep(frame);
         }
         self.settle(station, waited);
@@ -263,8 +282,8 @@ impl<A: Access> Ring<A> {
         }
     }
 
-    /// Sends a frame round the ring and answers when its last bit leaves the station. Each listener has it when that
-    /// bit passes.
+    /// Sends a frame round the ring and answers when its last bit leaves the station. Each listener
+    /// has it when that bit passes.
     fn transmit(&mut self, station: u32, frame: Frame, now: Time) -> Time {
         let end = now + self.serializer.transmit(frame.length() + A::AROUND);
         self.listeners.of(Tap(station), frame.destination, &mut self.hearers);
@@ -283,7 +302,8 @@ impl<A: Access> Ring<A> {
         end
     }
 
-    /// Brings a token that is under way up to date, so that what is accepted now cannot meet it where it was before.
+    /// Brings a token that is under way up to date, so that what is accepted now cannot meet it
+    /// where it was before.
     fn walk(&mut self, now: Time) {
         if let Token::Free { passed, start } = &mut self.token {
             let last = self.route.last_by(now.since(*start)).max(*passed);

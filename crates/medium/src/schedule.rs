@@ -1,7 +1,7 @@
 //! Changes that are known before their time.
 //!
-//! An element applies each when the time of what it does has come to it, not when it is polled; so what happens does not
-//! depend on how late polls are.
+//! An element applies each when the time of what it does has come to it, not when it is polled; so
+//! what happens does not depend on how late polls are.
 
 use std::collections::VecDeque;
 
@@ -46,8 +46,9 @@ mod tests {
             schedule.note(Time::from_nanoseconds(at), value);
         }
         assert_eq!(schedule.next_at(), Some(Time::from_nanoseconds(3)));
-        let values: String =
-            std::iter::from_fn(|| schedule.next_by(Time::from_nanoseconds(5))).map(|(_, value)| value).collect();
+        let values: String = std::iter::from_fn(|| schedule.next_by(Time::from_nanoseconds(5)))
+            .map(|(_, value)| value)
+            .collect();
         assert_eq!(values, "abc");
     }
 }

@@ -16,15 +16,17 @@ impl Tap {
     }
 }
 
-/// A medium with many taps, driven as an [`crate::Element`] is: [`accept`](Self::accept) each frame that a station hands
-/// over, [`poll`](Self::poll) until [`SegmentStep::Wake`] or [`SegmentStep::Idle`], and again at the wake-up time.
+/// A medium with many taps, driven as an [`crate::Element`] is: [`accept`](Self::accept) each frame
+/// that a station hands over, [`poll`](Self::poll) until [`SegmentStep::Wake`] or
+/// [`SegmentStep::Idle`], and again at the wake-up time.
 ///
 /// * `now` never goes back, over both methods and all taps.
-/// * A driver polls exactly at the wake-up time it was told, or as late as it likes: what is decided does not depend on
-///   it, only on the times of the frames. A frame accepted at `now` may still take part in whatever has not been
-///   answered by a poll at an earlier `now`.
-/// * Deliveries come in the order of their due times; a copy for each further listener is announced by
-///   [`SegmentStep::Duplicate`] before it is delivered, so received + duplicated = delivered + dropped + held.
+/// * A driver polls exactly at the wake-up time it was told, or as late as it likes: what is
+///   decided does not depend on it, only on the times of the frames. A frame accepted at `now` may
+///   still take part in whatever has not been answered by a poll at an earlier `now`.
+/// * Deliveries come in the order of their due times; a copy for each further listener is announced
+///   by [`SegmentStep::Duplicate`] before it is delivered, so received + duplicated = delivered +
+///   dropped + held.
 pub trait Segment {
     /// Takes a frame that the station at `tap` wants to send at `now`.
     fn accept(&mut self, tap: Tap, frame: Frame, now: Time);
@@ -35,11 +37,12 @@ pub trait Segment {
     /// The accounts since the start or the last reset.
     fn account(&self) -> Account;
 
-    /// What the medium was busy with, from the start or the last reset until the last poll's or frame's `now`.
+    /// What the medium was busy with, from the start or the last reset until the last poll's or
+    /// frame's `now`.
     fn meter(&self) -> Meter;
 
-    /// Told before the start: every bridge on the medium knows that the `number`th station is reached through `tap`; see
-    /// [`crate::Listeners::announce`].
+    /// Told before the start: every bridge on the medium knows that the `number`th station is
+    /// reached through `tap`; see [`crate::Listeners::announce`].
     fn announce(&mut self, number: u32, tap: Tap);
 
     /// Resets the accounts and meters; frames inside are carried over as received.
@@ -49,7 +52,8 @@ pub trait Segment {
 /// What a segment's poll answers; see [`crate::Step`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SegmentStep {
-    /// The frame has arrived at the tap with its last bit; it was due at this time, which is not after the poll's `now`.
+    /// The frame has arrived at the tap with its last bit; it was due at this time, which is not
+    /// after the poll's `now`.
     Deliver(Tap, Frame, Time),
     /// The frame is gone.
     Drop(Frame, Cause),
@@ -61,14 +65,17 @@ pub enum SegmentStep {
     Idle,
 }
 
-/// What a medium was busy with. All but the two counts are times; a full-duplex star sums its lines and says how many.
+/// What a medium was busy with. All but the two counts are times; a full-duplex star sums its lines
+/// and says how many.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Meter {
     /// Carrying octets, from destination address to check sequence, of frames that arrived.
     pub data: Span,
-    /// What such frames occupy beyond that: preamble, gap, cell headers, padding, token passing on behalf of a frame.
+    /// What such frames occupy beyond that: preamble, gap, cell headers, padding, token passing on
+    /// behalf of a frame.
     pub overhead: Span,
-    /// Spoilt by collisions: from the first colliding bit to the end of the last jam and the gap after it.
+    /// Spoilt by collisions: from the first colliding bit to the end of the last jam and the gap
+    /// after it.
     pub collisions: Span,
     /// Collisions, each counted once however many stations took part.
     pub collision_count: u64,

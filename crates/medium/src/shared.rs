@@ -1,14 +1,16 @@
 //! Shared Ethernet: one cable for all stations, and carrier sense with collision detection.
 //!
-//! Source: IEEE 802.3-2018, clause 4, half duplex, with the parameters of 4.4.2. Stations sit at places along a linear
-//! cable, and each hears each after the time that a signal takes between them. What is in which file:
+//! Source: IEEE 802.3-2018, clause 4, half duplex, with the parameters of 4.4.2. Stations sit at
+//! places along a linear cable, and each hears each after the time that a signal takes between
+//! them. What is in which file:
 //! * `timing`: slot, gap, jam, preamble and frames as times;
 //! * `mac`: deference, backoff, attempts; the deviations from the standard;
-//! * `cable`: what stations hear, answered by `short` (carriers come in rounds) or `long` (any cable);
+//! * `cable`: what stations hear, answered by `short` (carriers come in rounds) or `long` (any
+//!   cable);
 //! * `ideal`: Lam's idealised contention instead of all that.
 //!
-//! Deviations: no repeaters (a cable is one piece of any length that the slot allows); times are whole nanoseconds, and
-//! propagation delays are rounded to them at each station.
+//! Deviations: no repeaters (a cable is one piece of any length that the slot allows); times are
+//! whole nanoseconds, and propagation delays are rounded to them at each station.
 
 mod backoff;
 mod cable;
@@ -59,7 +61,9 @@ pub enum SharedEthernetError {
         slot: Span,
     },
     /// A tap is not on the cable.
-    #[error("shared Ethernet \"{name}\": tap {tap} is {place} along a cable of {length}; put it on the cable")]
+    #[error(
+        "shared Ethernet \"{name}\": tap {tap} is {place} along a cable of {length}; put it on the cable"
+    )]
     BesideTheCable {
         /// The segment.
         name: String,
@@ -81,7 +85,8 @@ pub enum SharedEthernetError {
     },
 }
 
-/// A shared Ethernet: half duplex CSMA/CD on one cable (IEEE 802.3-2018, clause 4), or ideal contention instead.
+/// A shared Ethernet: half duplex CSMA/CD on one cable (IEEE 802.3-2018, clause 4), or ideal
+/// contention instead.
 #[derive(Debug)]
 pub struct SharedEthernet(Kind);
 
@@ -104,9 +109,14 @@ macro_rules! each {
 }
 
 impl SharedEthernet {
-    /// The cable that is drawn, with listeners at their places along it, as taps 0, 1 and so on. Its chance is that of
-    /// the medium called `name` in the run seeded with `seed`.
-    pub fn new(drawn: &Drawn, taps: &[(Listener, Length)], name: &str, seed: u64) -> Result<Self, SharedEthernetError> {
+    /// The cable that is drawn, with listeners at their places along it, as taps 0, 1 and so on.
+    /// Its chance is that of the medium called `name` in the run seeded with `seed`.
+    pub fn new(
+        drawn: &Drawn,
+        taps: &[(Listener, Length)],
+        name: &str,
+        seed: u64,
+    ) -> Result<Self, SharedEthernetError> {
         let timing = Timing::new(drawn.rate);
         let propagation = drawn.length.propagation(drawn.velocity);
         let listeners: Vec<Listener> = taps.iter().map(|&(listener, _)| listener).collect();
@@ -116,7 +126,14 @@ impl SharedEthernet {
                 return Err(SharedEthernetError::Discipline { name: name.to_owned() });
             };
             let limit = Limit::of(limit, drawn.rate);
-            return Ok(Self(Kind::Ideal(Box::new(Pool::new(timing, propagation, limit, listeners, name, seed)))));
+            return Ok(Self(Kind::Ideal(Box::new(Pool::new(
+                timing,
+                propagation,
+                limit,
+                listeners,
+                name,
+                seed,
+            )))));
         }
         check_length(propagation, &timing, name)?;
         let stations = stations(drawn, taps, name, seed)?;
@@ -129,8 +146,8 @@ impl SharedEthernet {
         }))
     }
 
-    /// Frames by the number of collisions that they had before they were carried, 0 to 15; under idealised contention,
-    /// where frames do not collide by themselves, all at 0.
+    /// Frames by the number of collisions that they had before they were carried, 0 to 15; under
+    /// idealised contention, where frames do not collide by themselves, all at 0.
     pub fn carried_after(&self) -> [u64; MOST_ATTEMPTS] {
         each!(&self.0, medium => medium.carried_after())
     }

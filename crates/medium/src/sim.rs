@@ -1,17 +1,23 @@
 //! The simulator: a drawing's traffic over its fabric, in virtual time.
 //!
-//! * **Delay** of a frame is counted from the moment the application hands it over until its last bit is at the receiver: the
-//!   wait in the station's queue is part of it. A broadcast has arrived when its last copy has.
-//! * **Sizes** are those of the network file, from destination address to check sequence; goodput counts them.
-//! * **Warm-up**: what happens before [`Settings::warm_up`] moves the network but is not counted. A frame counts when it
-//!   arrives (or is lost) after the warm-up, even if it was sent before.
-//! * **Replications** differ in their seeds only. Intervals are Student's over replications; of a single replication over the
-//!   means of [`BATCHES`] batches of equal time, as far as the value is a mean.
-//! * Before the start every bridge knows every station ([`Fabric::announce`](crate::Fabric::announce)).
+//! * **Delay** of a frame is counted from the moment the application hands it over until its last
+//!   bit is at the receiver: the wait in the station's queue is part of it. A broadcast has arrived
+//!   when its last copy has.
+//! * **Sizes** are those of the network file, from destination address to check sequence; goodput
+//!   counts them.
+//! * **Warm-up**: what happens before [`Settings::warm_up`] moves the network but is not counted. A
+//!   frame counts when it arrives (or is lost) after the warm-up, even if it was sent before.
+//! * **Replications** differ in their seeds only. Intervals are Student's over replications; of a
+//!   single replication over the means of [`BATCHES`] batches of equal time, as far as the value is
+//!   a mean.
+//! * Before the start every bridge knows every station
+//!   ([`Fabric::announce`](crate::Fabric::announce)).
 //! * A damaged frame is dropped by the bridge or receiver that finds out.
-//! * **The accounts** are verified after each replication: generated = delivered + dropped + inside. An imbalance is an error.
+//! * **The accounts** are verified after each replication: generated = delivered + dropped +
+//!   inside. An imbalance is an error.
 //!
-//! The same drawing, settings and seed give the same bits, whoever runs the replications and in whatever order.
+//! The same drawing, settings and seed give the same bits, whoever runs the replications and in
+//! whatever order.
 
 mod course;
 mod flight;
@@ -30,7 +36,9 @@ mod warning;
 
 pub use course::{Course, Track, Used, course};
 pub use offers::{Offer, offers};
-pub use outcome::{DelayOutcome, DropOutcome, ExchangeOutcome, FlowOutcome, MediumOutcome, Outcome, StationOutcome};
+pub use outcome::{
+    DelayOutcome, DropOutcome, ExchangeOutcome, FlowOutcome, MediumOutcome, Outcome, StationOutcome,
+};
 pub use replication::{Accounts, Replication};
 pub use run::{SimulationError, replicate};
 pub use settings::{BATCHES, Settings, idealise};
@@ -43,7 +51,8 @@ use btu_network::Drawing;
 /// # Errors
 /// As [`replicate`].
 pub fn simulate(drawing: &Drawing, settings: &Settings) -> Result<Outcome, SimulationError> {
-    let replications: Result<Vec<_>, _> =
-        (0..settings.replications.max(1)).map(|number| replicate(drawing, settings, number, |_| {})).collect();
+    let replications: Result<Vec<_>, _> = (0..settings.replications.max(1))
+        .map(|number| replicate(drawing, settings, number, |_| {}))
+        .collect();
     Ok(Outcome::of(drawing, settings, &replications?))
 }

@@ -8,7 +8,8 @@ use crate::element::{Element, Step};
 use crate::frame::Frame;
 use crate::{Corrupt, Delay, Duplicate, Jitter, Line, Loss, Reorder, TraceLine, Transmitter};
 
-/// One of the elements, as a part of a chain. Rare ones that are large are boxed, so that a plain line stays small.
+/// One of the elements, as a part of a chain. Rare ones that are large are boxed, so that a plain
+/// line stays small.
 #[derive(Debug)]
 #[allow(missing_docs)] // each variant is the element of its name
 pub enum Stage {

@@ -1,25 +1,29 @@
 //! A token ring.
 //!
-//! Source: IEEE 802.5 (ISO 8802-5:1995) clauses 3 and 4; closed forms: Bux, "Local-area subnetworks: a performance
-//! comparison", IEEE Transactions on Communications, 1981.
+//! Source: IEEE 802.5 (ISO 8802-5:1995) clauses 3 and 4; closed forms: Bux, "Local-area
+//! subnetworks: a performance comparison", IEEE Transactions on Communications, 1981.
 //!
-//! **What a frame occupies.** Starting delimiter, access control and frame control (3 octets), the addresses (12), the
-//! payload, check sequence (4), ending delimiter and frame status (2). Frames come from an Ethernet-like world: their
-//! header's type field travels as 8 octets of LLC and SNAP (RFC 1042), that is 6 more. So a frame of [`Frame::length`]
-//! octets occupies 15 more, and is not padded. No routing information is carried.
+//! **What a frame occupies.** Starting delimiter, access control and frame control (3 octets), the
+//! addresses (12), the payload, check sequence (4), ending delimiter and frame status (2). Frames
+//! come from an Ethernet-like world: their header's type field travels as 8 octets of LLC and SNAP
+//! (RFC 1042), that is 6 more. So a frame of [`Frame::length`] octets occupies 15 more, and is not
+//! padded. No routing information is carried.
 //!
-//! **The token** has 24 bits. Its place here is that of its first bit. A station that takes it turns one bit of it over
-//! and so makes it the beginning of its frame; a station that frees it sends a new one right behind. Taking and freeing
-//! cost no time therefore; the 24 bits only say how short a ring may be.
+//! **The token** has 24 bits. Its place here is that of its first bit. A station that takes it
+//! turns one bit of it over and so makes it the beginning of its frame; a station that frees it
+//! sends a new one right behind. Taking and freeing cost no time therefore; the 24 bits only say
+//! how short a ring may be.
 //!
-//! **The ring's latency** is the cable's propagation and each station's bits, or what was asked for, and at least 24 bits:
-//! the active monitor's latency buffer makes room for the token. Stations divide it evenly, in the order of their taps.
+//! **The ring's latency** is the cable's propagation and each station's bits, or what was asked
+//! for, and at least 24 bits: the active monitor's latency buffer makes room for the token.
+//! Stations divide it evenly, in the order of their taps.
 //!
-//! **Without early release** a station frees the token when its last frame has ended and the first bit of that frame has
-//! come back. Deviation: the standard waits for the source address, 15 octets later; the closed forms do not.
+//! **Without early release** a station frees the token when its last frame has ended and the first
+//! bit of that frame has come back. Deviation: the standard waits for the source address, 15 octets
+//! later; the closed forms do not.
 //!
-//! Deviation: priorities and reservations are not modelled, all stations have the same. A frame that does not fit the
-//! token holding time alone is dropped as too long.
+//! Deviation: priorities and reservations are not modelled, all stations have the same. A frame
+//! that does not fit the token holding time alone is dropped as too long.
 //!
 //! [`Frame::length`]: crate::Frame::length
 
@@ -41,8 +45,14 @@ const TOKEN_BITS: u64 = 24;
 pub type TokenRing = Ring<Turn>;
 
 impl TokenRing {
-    /// The ring with `listeners` on it, in this order; the chance in its queues comes from `name` and `seed`.
-    pub fn new(ring: &btu_network::TokenRing, listeners: &[Listener], name: &str, seed: u64) -> Self {
+    /// The ring with `listeners` on it, in this order; the chance in its queues comes from `name`
+    /// and `seed`.
+    pub fn new(
+        ring: &btu_network::TokenRing,
+        listeners: &[Listener],
+        name: &str,
+        seed: u64,
+    ) -> Self {
         let latency = latency_of(ring, listeners.len() as u64);
         let turn = Turn {
             service: ring.service,
@@ -80,7 +90,8 @@ pub struct Turn {
 }
 
 impl Access for Turn {
-    /// Three octets before the addresses, six more of LLC and SNAP than of type, four of check sequence, two behind.
+    /// Three octets before the addresses, six more of LLC and SNAP than of type, four of check
+    /// sequence, two behind.
     const AROUND: Bytes = Bytes::new(3 + 6 + 4 + 2);
 
     fn carries(&self, size: Bytes) -> bool {
@@ -118,7 +129,8 @@ impl Access for Turn {
 }
 
 impl Turn {
-    /// The time `size` takes, up to the next whole nanosecond: what is allowed once is always allowed.
+    /// The time `size` takes, up to the next whole nanosecond: what is allowed once is always
+    /// allowed.
     fn time_of(&self, size: Bytes) -> Span {
         let rate = u128::from(self.rate.bits_per_second().max(1));
         let nanoseconds = (u128::from(size.count()) * 8_000_000_000).div_ceil(rate);

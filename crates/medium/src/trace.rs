@@ -1,11 +1,12 @@
 //! A line whose rate was recorded: what leaves, leaves at the recorded opportunities.
 //!
-//! Source: the link emulation of Mahimahi (Netravali and others, 2015; mm-link(1) and its `link_queue`). An opportunity of
-//! 1504 octets on a whole millisecond sends from the frame that was begun before and from those that wait, until it is used
-//! up; what is left when nothing waits is lost. A frame is delivered with its last octet's opportunity. A frame that comes
-//! at the time of an opportunity is too late for it. Frames count as their IP packet and 4 octets, whatever the line's
-//! framing says, because so they were counted when traces were recorded. The trace begins at time 0 and starts again after
-//! its last opportunity. Deviation: any queue may stand before it.
+//! Source: the link emulation of Mahimahi (Netravali and others, 2015; mm-link(1) and its
+//! `link_queue`). An opportunity of 1504 octets on a whole millisecond sends from the frame that
+//! was begun before and from those that wait, until it is used up; what is left when nothing waits
+//! is lost. A frame is delivered with its last octet's opportunity. A frame that comes at the time
+//! of an opportunity is too late for it. Frames count as their IP packet and 4 octets, whatever the
+//! line's framing says, because so they were counted when traces were recorded. The trace begins at
+//! time 0 and starts again after its last opportunity. Deviation: any queue may stand before it.
 
 use btu_network::{Discipline, Trace};
 use btu_units::{Bytes, Span, Time};
@@ -36,14 +37,23 @@ pub struct TraceLine {
 }
 
 impl TraceLine {
-    /// A line with this trace behind a queue; the queue's chance comes from the stream of `name` and `seed`. A trace
-    /// without opportunities, or that ends at 0, is taken for one of one opportunity each millisecond.
+    /// A line with this trace behind a queue; the queue's chance comes from the stream of `name`
+    /// and `seed`. A trace without opportunities, or that ends at 0, is taken for one of one
+    /// opportunity each millisecond.
     pub fn new(trace: &Trace, discipline: &Discipline, name: &str, seed: u64) -> Self {
         let usable = trace.opportunities_ms.last().is_some_and(|&last| last > 0);
         let trace = if usable { trace.clone() } else { Trace { opportunities_ms: vec![1] } };
         let queue = Queue::new(discipline, trace.mean_rate(), name, seed);
         let longest = Bytes::new(u64::MAX);
-        Self { trace, queue, longest, lap: Time::ZERO, place: 0, begun: None, out: Departures::default() }
+        Self {
+            trace,
+            queue,
+            longest,
+            lap: Time::ZERO,
+            place: 0,
+            begun: None,
+            out: Departures::default(),
+        }
     }
 
     /// The same line dropping frames longer than `longest`.
@@ -165,7 +175,8 @@ mod tests {
         TraceLine::new(&trace, &Discipline::default(), "line", 1)
     }
 
-    /// Arrivals in milliseconds of frames that carry packets of so many octets, sent at so many microseconds.
+    /// Arrivals in milliseconds of frames that carry packets of so many octets, sent at so many
+    /// microseconds.
     fn arrivals(opportunities_ms: &[u32], packets: &[(u64, u64)]) -> Vec<u64> {
         let frame = |tag, packet| Frame::new(tag, Bytes::new(packet + 14));
         let script: Vec<_> = (0u32..)
@@ -173,7 +184,10 @@ mod tests {
             .map(|(tag, &(at, packet))| (Time::from_nanoseconds(at * 1000), frame(tag, packet)))
             .collect();
         let arrivals = drive(&mut line(opportunities_ms), &script).arrivals;
-        arrivals.iter().map(|arrival| arrival.at.since(Time::ZERO).nanoseconds() / 1_000_000).collect()
+        arrivals
+            .iter()
+            .map(|arrival| arrival.at.since(Time::ZERO).nanoseconds() / 1_000_000)
+            .collect()
     }
 
     #[test]
@@ -184,7 +198,11 @@ mod tests {
     #[test]
     fn the_trace_begins_again_after_its_last_opportunity() {
         assert_eq!(arrivals(&[3, 10], &[(0, 1500); 5]), [3, 10, 13, 20, 23]);
-        assert_eq!(arrivals(&[0, 4], &[(100, 1500); 4]), [4, 4, 8, 8], "the one at 0 has passed at first");
+        assert_eq!(
+            arrivals(&[0, 4], &[(100, 1500); 4]),
+            [4, 4, 8, 8],
+            "the one at 0 has passed at first"
+        );
     }
 
     /// 372 + 4 octets are a quarter of an opportunity.
@@ -193,7 +211,8 @@ mod tests {
         assert_eq!(arrivals(&[1], &[(0, 372); 9]), [1, 1, 1, 1, 2, 2, 2, 2, 3]);
     }
 
-    /// 2000 + 4 octets: 1504 in the first, 500 in the second; the next one begins in what is left of it.
+    /// 2000 + 4 octets: 1504 in the first, 500 in the second; the next one begins in what is left
+    /// of it.
     #[test]
     fn large_packets_use_several_and_leave_the_rest_to_the_next() {
         assert_eq!(arrivals(&[1], &[(0, 2000), (0, 1000), (0, 1500)]), [2, 2, 3]);
@@ -202,13 +221,15 @@ mod tests {
 
     #[test]
     fn what_nobody_uses_is_lost() {
-        // The opportunities at 1 to 4 ms are lost, and what 100 octets leave of the one at 5 as well.
+        // The opportunities at 1 to 4 ms are lost, and what 100 octets leave of the one at 5 as
+        // well.
         assert_eq!(arrivals(&[1], &[(4500, 96), (5500, 1500), (5500, 1500)]), [5, 6, 7]);
         assert_eq!(arrivals(&[1], &[(7000, 1500)]), [8], "too late for the one at 7 ms");
         assert_eq!(arrivals(&[3, 10], &[(95_000, 1500), (95_000, 1500)]), [100, 103]);
     }
 
-    /// Kept busy for ten laps of 40 ms with 7 opportunities each, it delivers all 70 full packets and no more.
+    /// Kept busy for ten laps of 40 ms with 7 opportunities each, it delivers all 70 full packets
+    /// and no more.
     #[test]
     fn a_busy_line_keeps_the_traces_mean_rate() {
         let trace = [1, 1, 2, 17, 30, 39, 40];

@@ -1,5 +1,5 @@
-//! The mean delay of a packet on a shared Ethernet as the load grows (Lam's model, figure 9 of the CITI report):
-//! `cargo run -p btu-model --example shared_cable`.
+//! The mean delay of a packet on a shared Ethernet as the load grows (Lam's model, figure 9 of the
+//! CITI report): `cargo run -p btu-model --example shared_cable`.
 
 use btu_model::{FrameTimes, SharedCable};
 
@@ -8,7 +8,8 @@ fn main() {
     let frame_seconds = 0.8e-3;
     for percent in [0, 20, 40, 60, 80, 90, 98] {
         let rate = f64::from(percent) / 100.0 / frame_seconds;
-        let cable = SharedCable { rate, times: FrameTimes::fixed(frame_seconds), propagation: 5.12e-6 };
+        let cable =
+            SharedCable { rate, times: FrameTimes::fixed(frame_seconds), propagation: 5.12e-6 };
         match cable.delay().value {
             Some(seconds) => println!("{percent:2} % of the time: {:.3} ms", seconds * 1e3),
             None => println!("{percent:2} % of the time: no mean, more is offered than fits"),

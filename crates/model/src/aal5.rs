@@ -1,8 +1,9 @@
 //! What ATM takes of a packet: cells, padding, trailers.
 //!
-//! Sources: ITU-T I.363.5 (AAL5: a trailer of 8 octets, padded to whole cells of 48), I.361 (cells of 53 octets), RFC 2684
-//! section 5 (LLC and SNAP: 8 octets before the packet); for OC-3c: Telcordia GR-253 (155.52 Mb/s, of which 5.76 Mb/s are
-//! section, line and path overhead). Exact, no assumptions.
+//! Sources: ITU-T I.363.5 (AAL5: a trailer of 8 octets, padded to whole cells of 48), I.361 (cells
+//! of 53 octets), RFC 2684 section 5 (LLC and SNAP: 8 octets before the packet); for OC-3c:
+//! Telcordia GR-253 (155.52 Mb/s, of which 5.76 Mb/s are section, line and path overhead). Exact,
+//! no assumptions.
 
 use btu_units::{BitRate, Bytes};
 
@@ -29,8 +30,8 @@ pub fn efficiency(packet: Bytes) -> f64 {
     packet.bits() / Bytes::new(cells_of_packet(packet).saturating_mul(CELL)).bits()
 }
 
-/// Bits per second above IP (without its header of 20 octets) on a line that carries cells at `rate`, with packets of
-/// `packet` octets back to back.
+/// Bits per second above IP (without its header of 20 octets) on a line that carries cells at
+/// `rate`, with packets of `packet` octets back to back.
 pub fn above_ip(rate: BitRate, packet: Bytes) -> f64 {
     const HEADER: Bytes = Bytes::new(20);
     let bits_on_line = Bytes::new(cells_of_packet(packet).saturating_mul(CELL)).bits();
@@ -48,13 +49,16 @@ mod tests {
 
     #[test]
     fn packets_in_cells() {
-        for (packet, cells, share) in [(40, 2, 0.3774), (576, 13, 0.8360), (1500, 32, 0.8844), (9180, 192, 0.9021)] {
+        for (packet, cells, share) in
+            [(40, 2, 0.3774), (576, 13, 0.8360), (1500, 32, 0.8844), (9180, 192, 0.9021)]
+        {
             assert_eq!(cells_of_packet(Bytes::new(packet)), cells);
             close(efficiency(Bytes::new(packet)), share, 5e-5);
         }
     }
 
-    /// 155.52 - 5.76 Mb/s; 48 of 53 octets; then trailer and padding .412, LLC and SNAP .118, IP header .294.
+    /// 155.52 - 5.76 Mb/s; 48 of 53 octets; then trailer and padding .412, LLC and SNAP .118, IP
+    /// header .294.
     #[test]
     fn what_oc3c_leaves() {
         const MEGA: f64 = 1e6;

@@ -31,9 +31,14 @@ impl Answer {
     /// The question makes no sense.
     pub const OUT_OF_RANGE: Self = Self { value: None, warning: Some(Warning::OutOfRange) };
 
-    /// The answer `value` without a warning; a value that is negative or not finite is out of range.
+    /// The answer `value` without a warning; a value that is negative or not finite is out of
+    /// range.
     pub fn of(value: f64) -> Self {
-        if value.is_finite() && value >= 0.0 { Self { value: Some(value), warning: None } } else { Self::OUT_OF_RANGE }
+        if value.is_finite() && value >= 0.0 {
+            Self { value: Some(value), warning: None }
+        } else {
+            Self::OUT_OF_RANGE
+        }
     }
 
     /// The same answer with a warning, where it has none yet.
@@ -79,7 +84,10 @@ pub(crate) mod testing {
     /// The answer is within `tolerance` of `expected`.
     pub(crate) fn is(answer: Answer, expected: f64, tolerance: f64) {
         let value = answer.value.unwrap_or(f64::NAN);
-        assert!((value - expected).abs() <= tolerance, "{answer:?} instead of {expected} +- {tolerance}");
+        assert!(
+            (value - expected).abs() <= tolerance,
+            "{answer:?} instead of {expected} +- {tolerance}"
+        );
     }
 }
 

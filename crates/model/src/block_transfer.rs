@@ -1,10 +1,11 @@
 //! A file that is written in blocks, each of them a request that is answered: NFS over TCP.
 //!
-//! Model: a block's time is the round trip, the server's own time, and the request and reply on the line; with a window of
-//! w requests in flight w blocks share it, until the line is full. Sizes as in RFC 1813 (version 3): a WRITE has about 144
-//! octets beside its data, its reply 140. Every packet carries 90 octets beside its payload (IEEE 802.3: preamble 8, header
-//! 14, check sequence 4, gap 12; IP 20, TCP with time stamps 32), a full one 1448 octets of payload. Assumptions: a line for
-//! each direction, no loss, TCP's own window never limits.
+//! Model: a block's time is the round trip, the server's own time, and the request and reply on the
+//! line; with a window of w requests in flight w blocks share it, until the line is full. Sizes as
+//! in RFC 1813 (version 3): a WRITE has about 144 octets beside its data, its reply 140. Every
+//! packet carries 90 octets beside its payload (IEEE 802.3: preamble 8, header 14, check sequence
+//! 4, gap 12; IP 20, TCP with time stamps 32), a full one 1448 octets of payload. Assumptions: a
+//! line for each direction, no loss, TCP's own window never limits.
 
 use crate::answer::{Answer, sensible};
 
@@ -97,7 +98,8 @@ mod tests {
         assert!((value - expected).abs() <= tolerance, "{value}, not {expected}");
     }
 
-    /// 100 MB: 8 KiB at 10 Mb/s without delay, 64 KiB at 100 Mb/s and 10 ms, 64 KiB at 1 Gb/s and 20 ms.
+    /// 100 MB: 8 KiB at 10 Mb/s without delay, 64 KiB at 100 Mb/s and 10 ms, 64 KiB at 1 Gb/s and
+    /// 20 ms.
     #[test]
     fn one_block_in_flight() {
         near(file(10e6, 0.0, 8192.0).stop_and_wait(), 88.93, 0.005);
@@ -110,7 +112,10 @@ mod tests {
     fn a_window_fills_the_line() {
         let file = file(100e6, 10e-3, 8192.0);
         near(file.filling_window(), 15.4, 0.05);
-        let line = 8.0 * 100e6 / Ethernet::new(BitRate::from_megabits_per_second(100)).goodput(Transport::Tcp).unwrap();
+        let line = 8.0 * 100e6
+            / Ethernet::new(BitRate::from_megabits_per_second(100))
+                .goodput(Transport::Tcp)
+                .unwrap();
         near(file.windowed(16.0), line, 1e-9);
         near(file.windowed(1000.0), line, 1e-9);
         near(file.windowed(8.0), file.stop_and_wait().value.unwrap() / 8.0, 1e-9);

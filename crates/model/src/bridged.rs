@@ -1,8 +1,8 @@
 //! Segments joined by store-and-forward bridges.
 //!
-//! Sources: Jackson, "Networks of waiting lines", Operations Research 5 (1957), for the traffic equations; Kleinrock's
-//! independence assumption (1964) for adding the delays up: each segment and bridge is looked at by itself, as if frames
-//! arrived there as a Poisson stream of their own.
+//! Sources: Jackson, "Networks of waiting lines", Operations Research 5 (1957), for the traffic
+//! equations; Kleinrock's independence assumption (1964) for adding the delays up: each segment and
+//! bridge is looked at by itself, as if frames arrived there as a Poisson stream of their own.
 
 use btu_units::{BitRate, Bytes, Span};
 
@@ -19,12 +19,14 @@ pub struct Hop {
     pub waiting: Answer,
 }
 
-/// Mean seconds of a frame of `frame` octets over these segments, with a bridge between each two that takes `lookup` from
-/// the last bit on. Octets count from destination address to check sequence. One saturated hop saturates the way.
+/// Mean seconds of a frame of `frame` octets over these segments, with a bridge between each two
+/// that takes `lookup` from the last bit on. Octets count from destination address to check
+/// sequence. One saturated hop saturates the way.
 pub fn store_and_forward(frame: Bytes, hops: &[Hop], lookup: Span) -> Answer {
     let bridges = hops.len().saturating_sub(1);
     let lookups = Answer::of(lookup.seconds() * bridges as f64);
-    hops.iter().fold(lookups, |total, hop| add(total, hop.waiting.map(|wait| wait + hop.time(frame))))
+    hops.iter()
+        .fold(lookups, |total, hop| add(total, hop.waiting.map(|wait| wait + hop.time(frame))))
 }
 
 impl Hop {
@@ -45,20 +47,23 @@ fn add(total: Answer, more: Answer) -> Answer {
     }
 }
 
-/// Frames per second on each segment, where `own[i]` come from outside onto segment i, and of those on segment j a share
-/// `onward[j][i]` goes on to segment i: the traffic equations. `None` where frames could go round for ever, or for
-/// impossible shares.
+/// Frames per second on each segment, where `own[i]` come from outside onto segment i, and of those
+/// on segment j a share `onward[j][i]` goes on to segment i: the traffic equations. `None` where
+/// frames could go round for ever, or for impossible shares.
 pub fn traffic(own: &[f64], onward: &[Vec<f64>]) -> Option<Vec<f64>> {
     // What goes round in circles with less than all of it going on has long faded by then.
     const ROUNDS: usize = 100_000;
     const SETTLED: f64 = 1e-12;
-    let fits = onward.len() == own.len() && onward.iter().all(|row| row.len() == own.len() && sensible(row));
+    let fits = onward.len() == own.len()
+        && onward.iter().all(|row| row.len() == own.len() && sensible(row));
     if !fits || !sensible(own) {
         return None;
     }
     let (mut rates, mut moving) = (own.to_vec(), own.to_vec());
     for _ in 0..ROUNDS {
-        moving = (0..own.len()).map(|to| moving.iter().zip(onward).map(|(rate, row)| rate * row[to]).sum()).collect();
+        moving = (0..own.len())
+            .map(|to| moving.iter().zip(onward).map(|(rate, row)| rate * row[to]).sum())
+            .collect();
         rates.iter_mut().zip(&moving).for_each(|(rate, more)| *rate += more);
         let (left, total): (f64, f64) = (moving.iter().sum(), rates.iter().sum());
         if !total.is_finite() {
@@ -84,16 +89,25 @@ mod tests {
     #[test]
     fn a_full_frame_over_two_empty_segments() {
         let hops = [hop(Answer::of(0.0)); 2];
-        is(store_and_forward(Bytes::new(1518), &hops, Span::ZERO).map(|time| time * 1e6), 2428.8, 1e-6);
+        is(
+            store_and_forward(Bytes::new(1518), &hops, Span::ZERO).map(|time| time * 1e6),
+            2428.8,
+            1e-6,
+        );
         let lookup = Span::from_microseconds(20);
         is(store_and_forward(Bytes::new(1518), &hops, lookup).map(|time| time * 1e6), 2448.8, 1e-6);
     }
 
     #[test]
     fn warning_is_handed_on() {
-        let way = |waiting| store_and_forward(Bytes::new(64), &[hop(Answer::of(1.0)), hop(waiting)], Span::ZERO);
+        let way = |waiting| {
+            store_and_forward(Bytes::new(64), &[hop(Answer::of(1.0)), hop(waiting)], Span::ZERO)
+        };
         assert!(way(Answer::SATURATED).is_saturated());
-        assert_eq!(way(Answer::of(1.0).but(Warning::Optimistic)).warning, Some(Warning::Optimistic));
+        assert_eq!(
+            way(Answer::of(1.0).but(Warning::Optimistic)).warning,
+            Some(Warning::Optimistic)
+        );
     }
 
     #[test]

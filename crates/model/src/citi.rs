@@ -1,9 +1,11 @@
-//! The figures of a study of distributed file systems on one Ethernet (CITI, University of Michigan, 1989), rebuilt.
+//! The figures of a study of distributed file systems on one Ethernet (CITI, University of
+//! Michigan, 1989), rebuilt.
 //!
-//! The study's network: 10 Mb/s, a propagation delay of 5.12 us, one size for all packets, the weighted mean. A machine
-//! sends 60 packets of 11 680 bits in a second and gets 10 answers of 1104 bits; others add packets of 8376 bits in the
-//! background. The scan that is left of the study is damaged; the values below are those that fit all of its figures. A
-//! transfer takes either its packets' delays one after the other (aggregate) or its packets at 60 per second (simple),
+//! The study's network: 10 Mb/s, a propagation delay of 5.12 us, one size for all packets, the
+//! weighted mean. A machine sends 60 packets of 11 680 bits in a second and gets 10 answers of 1104
+//! bits; others add packets of 8376 bits in the background. The scan that is left of the study is
+//! damaged; the values below are those that fit all of its figures. A transfer takes either its
+//! packets' delays one after the other (aggregate) or its packets at 60 per second (simple),
 //! whichever is longer.
 
 use crate::answer::Answer;
@@ -74,7 +76,11 @@ fn the_heavy_load() {
     close(heavy.data(), 0.9373, 5e-5);
     close(heavy.data_and_collisions(), 0.9736, 5e-5);
     close(heavy.capacity().value.unwrap(), 0.963, 5e-4);
-    close(many_stations(Overhead::Lam, PROPAGATION / heavy.times.mean()).value.unwrap(), 0.963, 5e-4);
+    close(
+        many_stations(Overhead::Lam, PROPAGATION / heavy.times.mean()).value.unwrap(),
+        0.963,
+        5e-4,
+    );
     close(delay(1034.0) * 1e3, 17.112, 5e-4);
 }
 
@@ -84,7 +90,8 @@ fn the_crossing_is_at_1034_packets_per_second() {
     close(delay(1033.0) * 1e3, 16.577, 5e-4);
     close(aggregate(100e6, 1033.0), 1135.4, 0.05);
     close(aggregate(100e6, 1034.0), 1172.0, 0.05);
-    let crossing = (0..1100).find(|&background| aggregate(100e6, f64::from(background)) > simple(100e6));
+    let crossing =
+        (0..1100).find(|&background| aggregate(100e6, f64::from(background)) > simple(100e6));
     assert_eq!(crossing, Some(1034));
 }
 
@@ -92,7 +99,9 @@ fn the_crossing_is_at_1034_packets_per_second() {
 #[test]
 fn twenty_megabytes_under_background() {
     close(simple(20e6), 228.31, 5e-3);
-    for (background, seconds) in [(0.0, 14.61), (200.0, 14.21), (600.0, 20.54), (1000.0, 113.17), (1034.0, 234.41)] {
+    for (background, seconds) in
+        [(0.0, 14.61), (200.0, 14.21), (600.0, 20.54), (1000.0, 113.17), (1034.0, 234.41)]
+    {
         close(aggregate(20e6, background), seconds, 5e-3);
     }
 }

@@ -1,8 +1,9 @@
 //! A fixed number of users who think, ask, and wait: a closed network.
 //!
-//! Source: Reiser and Lavenberg, "Mean-value analysis of closed multichain queuing networks", Journal of the ACM 27 (1980).
-//! Assumptions: one class of users; service stations with one server each, exponential times and first come first served
-//! (or processor sharing); thinking of any distribution. Exact for these. It never saturates.
+//! Source: Reiser and Lavenberg, "Mean-value analysis of closed multichain queuing networks",
+//! Journal of the ACM 27 (1980). Assumptions: one class of users; service stations with one server
+//! each, exponential times and first come first served (or processor sharing); thinking of any
+//! distribution. Exact for these. It never saturates.
 
 use crate::answer::sensible;
 
@@ -17,13 +18,15 @@ pub struct Closed {
     pub users: Vec<f64>,
 }
 
-/// Mean values with `users` users who think for `think` seconds between requests, where a request needs `demands` seconds
-/// of each service station. `None` for impossible times, and where neither thinking nor service takes any.
+/// Mean values with `users` users who think for `think` seconds between requests, where a request
+/// needs `demands` seconds of each service station. `None` for impossible times, and where neither
+/// thinking nor service takes any.
 pub fn closed_network(users: u32, think: f64, demands: &[f64]) -> Option<Closed> {
     if !sensible(demands) || !sensible(&[think]) || think + demands.iter().sum::<f64>() <= 0.0 {
         return None;
     }
-    let mut closed = Closed { throughput: 0.0, response: demands.iter().sum(), users: vec![0.0; demands.len()] };
+    let mut closed =
+        Closed { throughput: 0.0, response: demands.iter().sum(), users: vec![0.0; demands.len()] };
     for users in 1..=users {
         closed.add_one(f64::from(users), think, demands);
     }
@@ -33,7 +36,8 @@ pub fn closed_network(users: u32, think: f64, demands: &[f64]) -> Option<Closed>
 impl Closed {
     /// One user more: a new one sees the others as they were.
     fn add_one(&mut self, users: f64, think: f64, demands: &[f64]) {
-        let residences = demands.iter().zip(&self.users).map(|(demand, queue)| demand * (1.0 + queue));
+        let residences =
+            demands.iter().zip(&self.users).map(|(demand, queue)| demand * (1.0 + queue));
         self.response = residences.sum();
         self.throughput = users / (think + self.response);
         for (queue, demand) in self.users.iter_mut().zip(demands) {

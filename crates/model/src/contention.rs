@@ -1,14 +1,17 @@
 //! Mean delay on a shared Ethernet.
 //!
-//! Source: a model of the kind of Lam, "A carrier sense multiple access protocol for local networks", Computer Networks 4
-//! (1980), derived anew: Poisson arrivals; after each success time is slotted (two propagation delays); one frame that
-//! waits is sent at once; two or more collide in one slot and then succeed with probability 1/e in each; a success lasts
-//! the frame and a propagation delay; on an idle cable the slot with arrivals decides. It is an embedded chain at
-//! departures with generating function Q, and the delay is Q'(1) over the arrival rate. The form in Bux (1981) has other
-//! small terms and does not give the figures of the CITI study, which this one does (see the tests).
+//! Source: a model of the kind of Lam, "A carrier sense multiple access protocol for local
+//! networks", Computer Networks 4 (1980), derived anew: Poisson arrivals; after each success time
+//! is slotted (two propagation delays); one frame that waits is sent at once; two or more collide
+//! in one slot and then succeed with probability 1/e in each; a success lasts the frame and a
+//! propagation delay; on an idle cable the slot with arrivals decides. It is an embedded chain at
+//! departures with generating function Q, and the delay is Q'(1) over the arrival rate. The form in
+//! Bux (1981) has other small terms and does not give the figures of the CITI study, which this one
+//! does (see the tests).
 //!
-//! Assumptions: infinitely many stations, backoff that always knows how many contend. Range: propagation short against
-//! frames. Real binary exponential backoff is slower: by 2 % at a load of 0.3, 13 % at 0.5, and far more above.
+//! Assumptions: infinitely many stations, backoff that always knows how many contend. Range:
+//! propagation short against frames. Real binary exponential backoff is slower: by 2 % at a load of
+//! 0.3, 13 % at 0.5, and far more above.
 
 use std::f64::consts::E;
 
@@ -61,7 +64,8 @@ impl SharedCable {
             + (1.0 + 4.0 * E) * tau * tau
             + 4.0 * E * (2.0 * E - 1.0) * tau * tau;
         let queueing = self.rate * second / (2.0 * (1.0 - used));
-        let answer = Answer::of(mean + tau + (2.0 * E + 1.0) * tau + queueing - self.saved_when_idle());
+        let answer =
+            Answer::of(mean + tau + (2.0 * E + 1.0) * tau + queueing - self.saved_when_idle());
         if self.data() > REALISTIC { answer.but(Warning::Optimistic) } else { answer }
     }
 
@@ -72,7 +76,8 @@ impl SharedCable {
         let arrives = -(-2.0 * rate * tau).exp_m1();
         // (1 - exp(-2 lambda tau)) / lambda, which tends to a slot without load.
         let slot = if rate == 0.0 { 2.0 * tau } else { arrives / rate };
-        (slot - 2.0 * tau * arrives) / (self.times.laplace(rate) * (-rate * tau - 1.0).exp() - arrives)
+        (slot - 2.0 * tau * arrives)
+            / (self.times.laplace(rate) * (-rate * tau - 1.0).exp() - arrives)
     }
 }
 
@@ -85,7 +90,8 @@ mod tests {
         SharedCable { rate, times, propagation }
     }
 
-    /// Checked by simulation of the same model: 1.066709 +- .00005, 17.117 +- .047, 1.220302 +- .0005, 1.544583 +- .0016 ms.
+    /// Checked by simulation of the same model: 1.066709 +- .00005, 17.117 +- .047, 1.220302 +-
+    /// .0005, 1.544583 +- .0016 ms.
     #[test]
     fn reference_delays() {
         for (rate, times, propagation, milliseconds, tolerance) in [
@@ -94,7 +100,11 @@ mod tests {
             (500.0, FrameTimes::fixed(0.8e-3), 25.6e-6, 1.220_098, 1e-6),
             (500.0, FrameTimes::exponential(0.8e-3), 25.6e-6, 1.544_605, 1e-6),
         ] {
-            is(cable(rate, times, propagation).delay().map(|delay| delay * 1e3), milliseconds, tolerance);
+            is(
+                cable(rate, times, propagation).delay().map(|delay| delay * 1e3),
+                milliseconds,
+                tolerance,
+            );
         }
     }
 
@@ -113,11 +123,13 @@ mod tests {
         }
     }
 
-    /// 20 stations with frames of 1000 octets on a kilometre; the printed propagation has three digits only.
+    /// 20 stations with frames of 1000 octets on a kilometre; the printed propagation has three
+    /// digits only.
     #[test]
     fn delays_beside_a_simulated_ethernet() {
         let loads = [0.1, 0.3, 0.5, 0.7, 0.8, 0.9];
-        for (load, milliseconds) in loads.into_iter().zip([0.854, 0.987, 1.237, 1.872, 2.77, 6.39]) {
+        for (load, milliseconds) in loads.into_iter().zip([0.854, 0.987, 1.237, 1.872, 2.77, 6.39])
+        {
             let delay = cable(load / 0.8e-3, FrameTimes::fixed(0.8e-3), 4.33e-6).delay();
             is(delay.map(|delay| delay * 1e3), milliseconds, milliseconds * 2e-3);
         }
@@ -132,7 +144,8 @@ mod tests {
 
     #[test]
     fn without_propagation_it_is_a_queue() {
-        let times = FrameTimes::mix([(1.0, FrameTimes::fixed(1.0)), (3.0, FrameTimes::exponential(0.5))]);
+        let times =
+            FrameTimes::mix([(1.0, FrameTimes::fixed(1.0)), (3.0, FrameTimes::exponential(0.5))]);
         let queue = crate::single_queue::waiting(0.9, &times).value.unwrap() + times.mean();
         is(cable(0.9, times, 0.0).delay(), queue, 1e-9);
     }
@@ -140,7 +153,10 @@ mod tests {
     #[test]
     fn a_heavy_load_is_unreliable_and_a_heavier_one_saturates() {
         assert_eq!(cable(0.4, FrameTimes::fixed(1.0), 0.01).delay().warning, None);
-        assert_eq!(cable(0.6, FrameTimes::fixed(1.0), 0.01).delay().warning, Some(Warning::Optimistic));
+        assert_eq!(
+            cable(0.6, FrameTimes::fixed(1.0), 0.01).delay().warning,
+            Some(Warning::Optimistic)
+        );
         assert!(cable(0.94, FrameTimes::fixed(1.0), 0.01).delay().is_saturated());
         assert_eq!(cable(-1.0, FrameTimes::fixed(1.0), 0.01).delay(), Answer::OUT_OF_RANGE);
     }

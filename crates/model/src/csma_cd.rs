@@ -1,17 +1,19 @@
 //! How much of a shared Ethernet's time carries frames when all contend.
 //!
-//! Sources: Metcalfe and Boggs, "Ethernet: distributed packet switching for local computer networks", CACM 19 (1976);
-//! Lam, "A carrier sense multiple access protocol for local networks", Computer Networks 4 (1980); Tobagi and Hunt,
-//! "Performance analysis of carrier sense multiple access with collision detection", Computer Networks 4 (1980). `a` is
-//! always the cable's propagation delay, one way and end to end, over a frame's time.
+//! Sources: Metcalfe and Boggs, "Ethernet: distributed packet switching for local computer
+//! networks", CACM 19 (1976); Lam, "A carrier sense multiple access protocol for local networks",
+//! Computer Networks 4 (1980); Tobagi and Hunt, "Performance analysis of carrier sense multiple
+//! access with collision detection", Computer Networks 4 (1980). `a` is always the cable's
+//! propagation delay, one way and end to end, over a frame's time.
 
 use std::f64::consts::E;
 
 use crate::answer::{Answer, sensible};
 
-/// Metcalfe and Boggs: the share of time in frames of `bits` at `rate` bits per second, where `stations` always have one
-/// and each sends in a slot of `slot` seconds with probability 1/Q. Range: ideal backoff, a fixed size; real cables
-/// shorter than the longest do better, real backoff with many stations does worse.
+/// Metcalfe and Boggs: the share of time in frames of `bits` at `rate` bits per second, where
+/// `stations` always have one and each sends in a slot of `slot` seconds with probability 1/Q.
+/// Range: ideal backoff, a fixed size; real cables shorter than the longest do better, real backoff
+/// with many stations does worse.
 pub fn metcalfe_boggs(stations: u32, bits: f64, rate: f64, slot: f64) -> Answer {
     if stations == 0 || !sensible(&[bits, rate, slot]) || bits == 0.0 || rate == 0.0 {
         return Answer::OUT_OF_RANGE;
@@ -22,7 +24,8 @@ pub fn metcalfe_boggs(stations: u32, bits: f64, rate: f64, slot: f64) -> Answer 
     Answer::of(bits / rate / (bits / rate + slots * slot))
 }
 
-/// What an efficiency 1 / (1 + k a) for many stations counts beside the frame, in propagation delays.
+/// What an efficiency 1 / (1 + k a) for many stations counts beside the frame, in propagation
+/// delays.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Overhead {
     /// Contention only: 2 (e - 1), about 3.44.
@@ -46,12 +49,16 @@ impl Overhead {
 
 /// The share of time in frames with very many stations that always contend: 1 / (1 + k a).
 pub fn many_stations(overhead: Overhead, a: f64) -> Answer {
-    if sensible(&[a]) { Answer::of(1.0 / (1.0 + overhead.factor() * a)) } else { Answer::OUT_OF_RANGE }
+    if sensible(&[a]) {
+        Answer::of(1.0 / (1.0 + overhead.factor() * a))
+    } else {
+        Answer::OUT_OF_RANGE
+    }
 }
 
-/// Throughput of slotted non-persistent CSMA/CD, as a share of the rate, where `offered` frames per frame time are tried,
-/// retries counted, and a collision lasts `collision` propagation delays. Assumes infinitely many stations and Poisson
-/// trials.
+/// Throughput of slotted non-persistent CSMA/CD, as a share of the rate, where `offered` frames per
+/// frame time are tried, retries counted, and a collision lasts `collision` propagation delays.
+/// Assumes infinitely many stations and Poisson trials.
 pub fn slotted_throughput(offered: f64, a: f64, collision: f64) -> Answer {
     if !sensible(&[offered, a, collision]) || a == 0.0 {
         return Answer::OUT_OF_RANGE;
@@ -69,7 +76,9 @@ pub fn unslotted_throughput(offered: f64, a: f64, collision: f64) -> Answer {
     }
     let quiet = (-a * offered).exp();
     let disturbed = 1.0 - quiet;
-    let cycle = offered * quiet + collision * a * offered * disturbed + 2.0 * a * offered * disturbed + 2.0 - quiet;
+    let cycle =
+        offered * quiet + collision * a * offered * disturbed + 2.0 * a * offered * disturbed + 2.0
+            - quiet;
     Answer::of(offered * quiet / cycle)
 }
 
@@ -95,7 +104,9 @@ mod tests {
 
     #[test]
     fn the_same_at_ten_megabits() {
-        for (stations, bits, efficiency) in [(2, 12_144.0, 0.9595), (24, 12_144.0, 0.9345), (24, 512.0, 0.3757)] {
+        for (stations, bits, efficiency) in
+            [(2, 12_144.0, 0.9595), (24, 12_144.0, 0.9345), (24, 512.0, 0.3757)]
+        {
             is(metcalfe_boggs(stations, bits, 10e6, 51.2e-6), efficiency, 5e-5);
         }
         is(metcalfe_boggs(1, 512.0, 10e6, 51.2e-6), 1.0, 0.0);
@@ -103,9 +114,11 @@ mod tests {
 
     #[test]
     fn many_stations_s_table() {
-        for (a, efficiencies) in
-            [(0.01, [0.9668, 0.9575, 0.9395]), (0.05, [0.8534, 0.8184, 0.7565]), (0.1, [0.7442, 0.6927, 0.6084])]
-        {
+        for (a, efficiencies) in [
+            (0.01, [0.9668, 0.9575, 0.9395]),
+            (0.05, [0.8534, 0.8184, 0.7565]),
+            (0.1, [0.7442, 0.6927, 0.6084]),
+        ] {
             let overheads = [Overhead::Contention, Overhead::WithPropagation, Overhead::Lam];
             for (overhead, efficiency) in overheads.into_iter().zip(efficiencies) {
                 is(many_stations(overhead, a), efficiency, 5e-5);
@@ -115,9 +128,11 @@ mod tests {
 
     #[test]
     fn slotted_throughput_and_its_maximum() {
-        for (a, at_one, best, most) in
-            [(0.01, 0.4975, 76.7, 0.9680), (0.05, 0.4872, 15.3, 0.8580), (0.1, 0.4739, 7.67, 0.7513)]
-        {
+        for (a, at_one, best, most) in [
+            (0.01, 0.4975, 76.7, 0.9680),
+            (0.05, 0.4872, 15.3, 0.8580),
+            (0.1, 0.4739, 7.67, 0.7513),
+        ] {
             is(slotted_throughput(1.0, a, 1.0), at_one, 5e-5);
             is(slotted_throughput(best, a, 1.0), most, 5e-5);
             for beside in [0.95, 1.05] {

@@ -1,8 +1,10 @@
-//! Ceilings of a full-duplex Ethernet link: frames and payload per second that nothing on it can exceed.
+//! Ceilings of a full-duplex Ethernet link: frames and payload per second that nothing on it can
+//! exceed.
 //!
-//! Sources: IEEE 802.3 clause 4 (preamble 8, header 14, check sequence 4, gap 12, shortest frame 64); RFC 791 and
-//! RFC 9293 for headers of 20 octets each; RFC 7323 appendix A for 12 octets of timestamps in every TCP segment;
-//! RFC 768. Acknowledgements travel the other way on a full-duplex link and cost nothing here.
+//! Sources: IEEE 802.3 clause 4 (preamble 8, header 14, check sequence 4, gap 12, shortest frame
+//! 64); RFC 791 and RFC 9293 for headers of 20 octets each; RFC 7323 appendix A for 12 octets of
+//! timestamps in every TCP segment; RFC 768. Acknowledgements travel the other way on a full-duplex
+//! link and cost nothing here.
 
 use btu_units::{BitRate, Bytes, Span};
 use serde::{Deserialize, Serialize};
@@ -13,8 +15,9 @@ const CHECK_SEQUENCE: u64 = 4;
 const PREAMBLE_AND_GAP: u64 = 20;
 const SHORTEST: u64 = 64;
 
-/// Frames per second on a link of `rate`, back to back; `frame` counts from destination address to check sequence
-/// (64 to 1518 octets), as benchmarks of switches do (RFC 2544); shorter frames are padded to 64.
+/// Frames per second on a link of `rate`, back to back; `frame` counts from destination address to
+/// check sequence (64 to 1518 octets), as benchmarks of switches do (RFC 2544); shorter frames are
+/// padded to 64.
 pub fn frame_rate(rate: BitRate, frame: Bytes) -> f64 {
     rate.bits_per_second() as f64 / occupied(frame).bits()
 }
@@ -59,7 +62,9 @@ pub enum ModelError {
         headers: Bytes,
     },
     /// The payload does not fit into one packet.
-    #[error("a datagram of {payload} does not fit an MTU of {mtu}: at most {most} do without fragments")]
+    #[error(
+        "a datagram of {payload} does not fit an MTU of {mtu}: at most {most} do without fragments"
+    )]
     TooLarge {
         /// What was to be carried.
         payload: Bytes,
@@ -107,8 +112,8 @@ impl Ethernet {
         self.goodput_of(transport, self.largest_payload(transport)?)
     }
 
-    /// The goodput ceiling in bits per second when every packet carries `payload`: datagrams of one size, or TCP
-    /// segments of a size that the sender does not fill.
+    /// The goodput ceiling in bits per second when every packet carries `payload`: datagrams of one
+    /// size, or TCP segments of a size that the sender does not fill.
     ///
     /// # Errors
     /// When `payload` does not fit into a packet.
@@ -120,7 +125,11 @@ impl Ethernet {
     ///
     /// # Errors
     /// When `payload` does not fit into a packet.
-    pub fn packets_per_second(&self, transport: Transport, payload: Bytes) -> Result<f64, ModelError> {
+    pub fn packets_per_second(
+        &self,
+        transport: Transport,
+        payload: Bytes,
+    ) -> Result<f64, ModelError> {
         let most = self.largest_payload(transport)?;
         if payload > most {
             return Err(ModelError::TooLarge { payload, mtu: self.mtu, most });
@@ -128,7 +137,8 @@ impl Ethernet {
         Ok(frame_rate(self.rate, frame_of(transport.headers() + payload)))
     }
 
-    /// The time a packet of `packet` octets needs from its first bit to its last, the gap not counted.
+    /// The time a packet of `packet` octets needs from its first bit to its last, the gap not
+    /// counted.
     pub fn transmission(&self, packet: Bytes) -> Span {
         const GAP: u64 = 12;
         let bits = (occupied(frame_of(packet)) - Bytes::new(GAP)).bits();
@@ -162,9 +172,11 @@ mod tests {
     #[test]
     fn goodput_at_ten_megabits() {
         let link = Ethernet::new(TEN);
-        for (transport, expected) in
-            [(Transport::Udp, 9.5709e6), (Transport::TcpPlain, 9.4928e6), (Transport::Tcp, 9.4148e6)]
-        {
+        for (transport, expected) in [
+            (Transport::Udp, 9.5709e6),
+            (Transport::TcpPlain, 9.4928e6),
+            (Transport::Tcp, 9.4148e6),
+        ] {
             close(link.goodput(transport).unwrap(), expected, 50.0);
         }
         assert_eq!(link.largest_payload(Transport::Udp), Ok(Bytes::new(1472)));
@@ -173,7 +185,10 @@ mod tests {
 
     #[test]
     fn a_full_packet_takes_its_bits() {
-        assert_eq!(Ethernet::new(TEN).transmission(Bytes::new(1500)), Span::from_nanoseconds(1_220_800));
+        assert_eq!(
+            Ethernet::new(TEN).transmission(Bytes::new(1500)),
+            Span::from_nanoseconds(1_220_800)
+        );
         assert_eq!(Ethernet::new(TEN).transmission(Bytes::new(20)), Span::from_nanoseconds(57_600));
     }
 
@@ -182,7 +197,10 @@ mod tests {
         let narrow = Ethernet { rate: TEN, mtu: Bytes::new(28) };
         assert!(matches!(narrow.goodput(Transport::Udp), Err(ModelError::NoPayload { .. })));
         let link = Ethernet::new(TEN);
-        assert!(matches!(link.goodput_of(Transport::Udp, Bytes::new(1473)), Err(ModelError::TooLarge { .. })));
+        assert!(matches!(
+            link.goodput_of(Transport::Udp, Bytes::new(1473)),
+            Err(ModelError::TooLarge { .. })
+        ));
     }
 
     proptest! {

@@ -1,10 +1,12 @@
-//! A fixed number of users who think, ask one server and wait, where every service takes equally long.
+//! A fixed number of users who think, ask one server and wait, where every service takes equally
+//! long.
 //!
-//! Method: the embedded Markov chain at the ends of services (the machine-repair model M/D/1 with finite source; Takács,
-//! "Introduction to the Theory of Queues", 1962, chapter 5). During a service each thinking user asks with probability
-//! 1 - e^(-service/think), independently of the others. Assumptions: one server, first come first served, exponential
-//! times of thinking. Exact for these. Next to [`crate::closed_network`], whose service is exponential, it shows how much
-//! of a queue comes from irregular service.
+//! Method: the embedded Markov chain at the ends of services (the machine-repair model M/D/1 with
+//! finite source; Takács, "Introduction to the Theory of Queues", 1962, chapter 5). During a
+//! service each thinking user asks with probability 1 - e^(-service/think), independently of the
+//! others. Assumptions: one server, first come first served, exponential times of thinking. Exact
+//! for these. Next to [`crate::closed_network`], whose service is exponential, it shows how much of
+//! a queue comes from irregular service.
 
 use crate::answer::sensible;
 
@@ -23,13 +25,14 @@ pub struct FixedService {
     pub users: f64,
     /// Share of time in which the server is busy.
     pub busy: f64,
-    /// Mean seconds of work before one more, rare visitor who comes at any moment: those who wait need a whole service,
-    /// the one in service half of one.
+    /// Mean seconds of work before one more, rare visitor who comes at any moment: those who wait
+    /// need a whole service, the one in service half of one.
     pub work_found: f64,
 }
 
-/// Mean values with `users` users who think for `think` seconds on the average between requests, each of which takes
-/// `service` seconds of the one server. `None` for impossible times, for service that takes none, and above 2000 users.
+/// Mean values with `users` users who think for `think` seconds on the average between requests,
+/// each of which takes `service` seconds of the one server. `None` for impossible times, for
+/// service that takes none, and above 2000 users.
 pub fn fixed_service(users: u32, think: f64, service: f64) -> Option<FixedService> {
     if !sensible(&[think, service]) || service <= 0.0 || users > MOST_USERS {
         return None;
@@ -40,23 +43,29 @@ pub fn fixed_service(users: u32, think: f64, service: f64) -> Option<FixedServic
         _ if think == 0.0 => 0.0,
         _ => probability_of_nobody_left(users as usize, -(-service / think).exp_m1()),
     };
-    // After a service that leaves nobody behind, the server waits for the first of all users to ask.
+    // After a service that leaves nobody behind, the server waits for the first of all users to
+    // ask.
     let throughput = 1.0 / (service + idle * think / count);
     let busy = (throughput * service).min(1.0);
     let users = (count - throughput * think).max(busy);
     Some(FixedService { throughput, users, busy, work_found: (users - busy / 2.0) * service })
 }
 
-/// Probability that the end of a service leaves nobody at the server. `ask` is the probability that a thinking user asks
-/// during a service.
+/// Probability that the end of a service leaves nobody at the server. `ask` is the probability that
+/// a thinking user asks during a service.
 ///
-/// From state n (users left behind) the next state is n - 1 plus those who ask, so the chain falls by at most one. What
-/// flows up over the cut between n and n + 1 flows down over it: all terms are positive, and nothing cancels.
+/// From state n (users left behind) the next state is n - 1 plus those who ask, so the chain falls
+/// by at most one. What flows up over the cut between n and n + 1 flows down over it: all terms are
+/// positive, and nothing cancels.
 fn probability_of_nobody_left(users: usize, ask: f64) -> f64 {
     let above: Vec<Vec<f64>> = (0..users).map(|left| tails(users - left.max(1), ask)).collect();
     let mut weights = vec![1.0];
     for left in 0..users - 1 {
-        let up: f64 = weights.iter().enumerate().map(|(from, weight)| weight * tail(&above[from], left, from)).sum();
+        let up: f64 = weights
+            .iter()
+            .enumerate()
+            .map(|(from, weight)| weight * tail(&above[from], left, from))
+            .sum();
         let down = (1.0 - ask).powf((users - left - 1) as f64);
         push(&mut weights, up / down);
     }
@@ -107,8 +116,8 @@ mod tests {
     use crate::closed_network;
     use proptest::prelude::*;
 
-    /// Two users by hand: with q = e^(-service/think) the chain has states 0 and 1, up 1 - q from both, down q, so nobody
-    /// is left with probability q.
+    /// Two users by hand: with q = e^(-service/think) the chain has states 0 and 1, up 1 - q from
+    /// both, down q, so nobody is left with probability q.
     #[test]
     fn two_users_by_hand() {
         let (think, service) = (3.0f64, 2.0);
@@ -141,7 +150,10 @@ mod tests {
     #[test]
     fn without_thinking_the_server_never_rests() {
         let found = fixed_service(7, 0.0, 0.5);
-        assert_eq!(found, Some(FixedService { throughput: 2.0, users: 7.0, busy: 1.0, work_found: 3.25 }));
+        assert_eq!(
+            found,
+            Some(FixedService { throughput: 2.0, users: 7.0, busy: 1.0, work_found: 3.25 })
+        );
     }
 
     #[test]
@@ -154,7 +166,8 @@ mod tests {
     }
 
     proptest! {
-        /// Regular service never gives less than exponential service, and neither more than server or users allow.
+        /// Regular service never gives less than exponential service, and neither more than server
+        /// or users allow.
         #[test]
         fn it_lies_between_exponential_service_and_the_bounds(
             users in 1u32..400, think in 0.001f64..1000.0, service in 0.001f64..10.0,

@@ -66,7 +66,9 @@ impl FrameTimes {
         });
         let second = self.expect(|part| match part {
             Part::Fixed(time) => time.max(least).powi(2),
-            Part::Exponential(mean) => least * least + 2.0 * mean * (least + mean) * (-least / mean).exp(),
+            Part::Exponential(mean) => {
+                least * least + 2.0 * mean * (least + mean) * (-least / mean).exp()
+            }
         });
         (mean, second)
     }
@@ -74,10 +76,9 @@ impl FrameTimes {
     /// Whether weights and times are positive numbers.
     pub(crate) fn is_sensible(&self) -> bool {
         !self.parts.is_empty()
-            && self
-                .parts
-                .iter()
-                .all(|&(share, Part::Fixed(time) | Part::Exponential(time))| sensible(&[share, time]) && time > 0.0)
+            && self.parts.iter().all(|&(share, Part::Fixed(time) | Part::Exponential(time))| {
+                sensible(&[share, time]) && time > 0.0
+            })
     }
 
     fn expect(&self, of: impl Fn(Part) -> f64) -> f64 {
@@ -92,14 +93,23 @@ mod tests {
     #[test]
     fn moments_and_transform() {
         let fixed = FrameTimes::fixed(2.0);
-        assert_eq!((fixed.mean(), fixed.second_moment(), fixed.laplace(1.0)), (2.0, 4.0, (-2.0_f64).exp()));
+        assert_eq!(
+            (fixed.mean(), fixed.second_moment(), fixed.laplace(1.0)),
+            (2.0, 4.0, (-2.0_f64).exp())
+        );
         let exponential = FrameTimes::exponential(2.0);
-        assert_eq!((exponential.mean(), exponential.second_moment(), exponential.laplace(1.0)), (2.0, 8.0, 1.0 / 3.0));
+        assert_eq!(
+            (exponential.mean(), exponential.second_moment(), exponential.laplace(1.0)),
+            (2.0, 8.0, 1.0 / 3.0)
+        );
     }
 
     #[test]
     fn a_mix_weighs_its_kinds() {
-        let mix = FrameTimes::mix([(60.0, FrameTimes::fixed(11_680.0)), (10.0, FrameTimes::fixed(1104.0))]);
+        let mix = FrameTimes::mix([
+            (60.0, FrameTimes::fixed(11_680.0)),
+            (10.0, FrameTimes::fixed(1104.0)),
+        ]);
         assert!((mix.mean() - 10_169.142_857).abs() < 1e-6);
         let nested = FrameTimes::mix([(1.0, mix.clone()), (1.0, mix.clone())]);
         assert!((nested.second_moment() / mix.second_moment() - 1.0).abs() < 1e-12);

@@ -1,8 +1,9 @@
 //! What a bulk flow should get from a point-to-point path, and which limit decides it.
 //!
-//! Sources: the Ethernet ceiling; window over round-trip time (RFC 1323 section 1.1); for random loss the square-root
-//! law of Mathis, Semke, Mahdavi, Ott (1997): (MSS / RTT) * sqrt(3/2) / sqrt(p). The last one is for Reno with every
-//! segment acknowledged: CUBIC gets more on long paths, and above about 2 per cent time-outs make it less for both.
+//! Sources: the Ethernet ceiling; window over round-trip time (RFC 1323 section 1.1); for random
+//! loss the square-root law of Mathis, Semke, Mahdavi, Ott (1997): (MSS / RTT) * sqrt(3/2) /
+//! sqrt(p). The last one is for Reno with every segment acknowledged: CUBIC gets more on long
+//! paths, and above about 2 per cent time-outs make it less for both.
 
 use btu_units::{Bytes, Span};
 use serde::{Deserialize, Serialize};
@@ -48,20 +49,29 @@ impl Path {
     /// The round-trip time of a full segment and its acknowledgement on the empty path.
     pub fn round_trip(&self) -> Span {
         const ACKNOWLEDGEMENT: Bytes = Bytes::new(52);
-        self.delay * 2 + self.link.transmission(self.link.mtu) + self.link.transmission(ACKNOWLEDGEMENT)
+        self.delay * 2
+            + self.link.transmission(self.link.mtu)
+            + self.link.transmission(ACKNOWLEDGEMENT)
     }
 
     /// A bulk TCP flow whose window is at most `window` (`None`: as large as it likes).
     ///
     /// # Errors
     /// When the link's MTU leaves no room for payload.
-    pub fn tcp(&self, transport: Transport, window: Option<Bytes>) -> Result<Prediction, ModelError> {
+    pub fn tcp(
+        &self,
+        transport: Transport,
+        window: Option<Bytes>,
+    ) -> Result<Prediction, ModelError> {
         let segment = self.link.largest_payload(transport)?;
         let round_trip = self.round_trip().seconds();
         let by_link = self.link.goodput(transport)?;
         let by_window = window.map_or(f64::INFINITY, |window| window.bits() / round_trip);
-        let by_loss =
-            if self.loss > 0.0 { segment.bits() / round_trip * (1.5 / self.loss).sqrt() } else { f64::INFINITY };
+        let by_loss = if self.loss > 0.0 {
+            segment.bits() / round_trip * (1.5 / self.loss).sqrt()
+        } else {
+            f64::INFINITY
+        };
         Ok(least([(by_link, Reason::Link), (by_window, Reason::Window), (by_loss, Reason::Loss)]))
     }
 
@@ -69,7 +79,11 @@ impl Path {
     ///
     /// # Errors
     /// When a datagram does not fit into a packet.
-    pub fn udp(&self, payload: Bytes, offered_bits_per_second: f64) -> Result<Prediction, ModelError> {
+    pub fn udp(
+        &self,
+        payload: Bytes,
+        offered_bits_per_second: f64,
+    ) -> Result<Prediction, ModelError> {
         let by_link = self.link.goodput_of(Transport::Udp, payload)?;
         let sent = least([(by_link, Reason::Link), (offered_bits_per_second, Reason::Offer)]);
         let arrives = (1.0 - self.loss).clamp(0.0, 1.0);
@@ -107,9 +121,14 @@ mod tests {
     #[test]
     fn a_small_window_on_a_long_path_decides() {
         // 4000 octets every 100 ms and 1.2208 + 0.0624 ms of transmission.
-        let prediction = path(Span::from_milliseconds(50), 0.0).tcp(Transport::Tcp, Some(Bytes::new(4000))).unwrap();
+        let prediction = path(Span::from_milliseconds(50), 0.0)
+            .tcp(Transport::Tcp, Some(Bytes::new(4000)))
+            .unwrap();
         assert_eq!(prediction.reason, Reason::Window);
-        assert!((prediction.goodput_bits_per_second - 32_000.0 / 0.101_283_2).abs() < 1.0, "{prediction:?}");
+        assert!(
+            (prediction.goodput_bits_per_second - 32_000.0 / 0.101_283_2).abs() < 1.0,
+            "{prediction:?}"
+        );
     }
 
     #[test]

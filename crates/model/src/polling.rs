@@ -1,9 +1,10 @@
 //! Mean waits on a token ring: symmetric polling.
 //!
-//! Source: Takagi, Analysis of Polling Systems (1986); Bux, "Local-area subnetworks: a performance comparison", IEEE
-//! Transactions on Communications (1981), for the ring. Assumptions: N stations with equal Poisson traffic and queues
-//! without a limit; the token's walk round the empty ring always takes the ring's latency. Range: below saturation, which
-//! with one frame a turn comes earlier, because the token has to walk a hop for every frame.
+//! Source: Takagi, Analysis of Polling Systems (1986); Bux, "Local-area subnetworks: a performance
+//! comparison", IEEE Transactions on Communications (1981), for the ring. Assumptions: N stations
+//! with equal Poisson traffic and queues without a limit; the token's walk round the empty ring
+//! always takes the ring's latency. Range: below saturation, which with one frame a turn comes
+//! earlier, because the token has to walk a hop for every frame.
 
 use crate::answer::{Answer, sensible};
 use crate::frame_times::FrameTimes;
@@ -33,26 +34,30 @@ pub struct Ring {
 }
 
 impl Ring {
-    /// Mean wait in seconds from a frame's arrival to its first bit, where the token is freed behind the last bit.
+    /// Mean wait in seconds from a frame's arrival to its first bit, where the token is freed
+    /// behind the last bit.
     pub fn waiting(&self, turn: Turn) -> Answer {
         self.waiting_with(turn, self.times.mean(), self.times.second_moment())
     }
 
-    /// The same where a station frees the token only when its frame has come back (802.5 without early release): a frame
-    /// shorter than the ring serves as long as the ring. Exact for one frame a turn; with more the station sends them back
-    /// to back, so this is too long for short frames.
+    /// The same where a station frees the token only when its frame has come back (802.5 without
+    /// early release): a frame shorter than the ring serves as long as the ring. Exact for one
+    /// frame a turn; with more the station sends them back to back, so this is too long for short
+    /// frames.
     pub fn waiting_without_early_release(&self, turn: Turn) -> Answer {
         let (mean, second_moment) = self.times.moments_of_at_least(self.latency);
         self.waiting_with(turn, mean, second_moment)
     }
 
-    /// Mean time in seconds from arrival at the sender to the last bit at the receiver, half a ring away in the mean.
+    /// Mean time in seconds from arrival at the sender to the last bit at the receiver, half a ring
+    /// away in the mean.
     pub fn transfer(&self, turn: Turn) -> Answer {
         self.waiting(turn).map(|wait| wait + self.times.mean() + self.latency / 2.0)
     }
 
     fn waiting_with(&self, turn: Turn, mean: f64, second_moment: f64) -> Answer {
-        if self.stations == 0 || !sensible(&[self.latency, self.rate]) || !self.times.is_sensible() {
+        if self.stations == 0 || !sensible(&[self.latency, self.rate]) || !self.times.is_sensible()
+        {
             return Answer::OUT_OF_RANGE;
         }
         let load = self.rate * mean;
@@ -89,7 +94,10 @@ mod tests {
             (ring(50, 28.5, 0.7, FrameTimes::exponential(250.0)), [630.17, 631.50, 634.88]),
         ];
         for (ring, waits) in rings {
-            TURNS.into_iter().zip(waits).for_each(|(turn, wait)| is(ring.waiting(turn), wait, 0.005));
+            TURNS
+                .into_iter()
+                .zip(waits)
+                .for_each(|(turn, wait)| is(ring.waiting(turn), wait, 0.005));
         }
     }
 
@@ -110,11 +118,18 @@ mod tests {
 
     #[test]
     fn an_empty_ring_costs_half_a_lap_before_and_half_a_lap_after() {
-        is(ring(10, 50.0, 0.0, FrameTimes::fixed(100.0)).transfer(Turn::One), 25.0 + 100.0 + 25.0, 1e-9);
+        is(
+            ring(10, 50.0, 0.0, FrameTimes::fixed(100.0)).transfer(Turn::One),
+            25.0 + 100.0 + 25.0,
+            1e-9,
+        );
     }
 
     #[test]
     fn no_stations_no_answer() {
-        assert_eq!(ring(0, 50.0, 0.5, FrameTimes::fixed(100.0)).waiting(Turn::One), Answer::OUT_OF_RANGE);
+        assert_eq!(
+            ring(0, 50.0, 0.5, FrameTimes::fixed(100.0)).waiting(Turn::One),
+            Answer::OUT_OF_RANGE
+        );
     }
 }

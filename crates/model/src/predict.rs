@@ -1,11 +1,12 @@
 //! From a network file to what closed forms expect of the network.
 //!
-//! Every flow is routed over the tree of segments, bridges and links (`tree`, `routes`); each medium and each line is a
-//! server fed with what passes it (`server`, `network`); senders without a rate of their own are given one (`saturated`,
-//! `closed`); each server has its wait (`wait`); and a flow's delay is the sum over its way (`assemble`), by Kleinrock's
-//! independence assumption.
+//! Every flow is routed over the tree of segments, bridges and links (`tree`, `routes`); each
+//! medium and each line is a server fed with what passes it (`server`, `network`); senders without
+//! a rate of their own are given one (`saturated`, `closed`); each server has its wait (`wait`);
+//! and a flow's delay is the sum over its way (`assemble`), by Kleinrock's independence assumption.
 //!
-//! What holds of every prediction: no number is negative, none is infinite, and where there is no mean it says so.
+//! What holds of every prediction: no number is negative, none is infinite, and where there is no
+//! mean it says so.
 
 mod answers;
 mod assemble;
@@ -29,8 +30,9 @@ use btu_units::{Bytes, Span};
 use thiserror::Error;
 
 pub use answers::{
-    BridgePrediction, Crossing, FlowPrediction, FrameKind, Limit, LinePrediction, MediumKind, PacketSizes, Prediction,
-    PredictionWarning, Question, Reference, SegmentPrediction, Transfer, TransferPrediction,
+    BridgePrediction, Crossing, FlowPrediction, FrameKind, Limit, LinePrediction, MediumKind,
+    PacketSizes, Prediction, PredictionWarning, Question, Reference, SegmentPrediction, Transfer,
+    TransferPrediction,
 };
 pub use formula::Formula;
 pub use sweep::{Found, Range, RangeError, Resolution, last_that_holds, sweep, sweep_with};
@@ -45,9 +47,16 @@ pub fn predict(drawing: &Drawing) -> Prediction {
 }
 
 /// What closed forms expect of one flow of such frames with nobody else on the network.
-pub fn alone(drawing: &Drawing, from: StationId, to: StationId, frame: Bytes, arrivals: Arrivals) -> Prediction {
+pub fn alone(
+    drawing: &Drawing,
+    from: StationId,
+    to: StationId,
+    frame: Bytes,
+    arrivals: Arrivals,
+) -> Prediction {
     let (to, sizes, start) = (Target::Station(to), Sizes::Fixed(frame), Span::ZERO);
-    let flow = Flow { name: "alone".to_owned(), from: vec![from], to, sizes, arrivals, start, stop: None };
+    let flow =
+        Flow { name: "alone".to_owned(), from: vec![from], to, sizes, arrivals, start, stop: None };
     predict(&Drawing { traffic: vec![flow], ..drawing.clone() })
 }
 
@@ -55,7 +64,10 @@ pub fn alone(drawing: &Drawing, from: StationId, to: StationId, frame: Bytes, ar
 ///
 /// # Errors
 /// When the drawing has no such flow.
-pub fn predict_transfer(drawing: &Drawing, transfer: &Transfer) -> Result<Prediction, PredictError> {
+pub fn predict_transfer(
+    drawing: &Drawing,
+    transfer: &Transfer,
+) -> Result<Prediction, PredictError> {
     predict_with(drawing, &Question { transfer: Some(transfer.clone()), sizes: None })
 }
 
@@ -64,7 +76,8 @@ pub fn predict_transfer(drawing: &Drawing, transfer: &Transfer) -> Result<Predic
 /// # Errors
 /// When the drawing has no such flow.
 pub fn predict_with(drawing: &Drawing, question: &Question) -> Result<Prediction, PredictError> {
-    let task = question.transfer.as_ref().map(|transfer| Task::of(drawing, transfer)).transpose()?;
+    let task =
+        question.transfer.as_ref().map(|transfer| Task::of(drawing, transfer)).transpose()?;
     Ok(solve(drawing, task, question.sizes))
 }
 
@@ -90,7 +103,8 @@ fn solve(drawing: &Drawing, task: Option<Task>, sizes: Option<PacketSizes>) -> P
 
 /// The formulas that were used, in a fixed order.
 fn formulas(prediction: &Prediction, drawing: &Drawing) -> Vec<Reference> {
-    let mut used: Vec<Formula> = prediction.segments.iter().map(|segment| segment.formula).collect();
+    let mut used: Vec<Formula> =
+        prediction.segments.iter().map(|segment| segment.formula).collect();
     used.extend(prediction.links.iter().map(|link| link.formula));
     if drawing.traffic.iter().any(|flow| matches!(flow.arrivals, Arrivals::Closed { .. })) {
         used.push(Formula::MeanValues);
@@ -113,6 +127,8 @@ pub enum PredictError {
         known: String,
     },
     /// There is no flow at all.
-    #[error("the network has no traffic, so nothing can be transferred: draw a flow, `[traffic.file]`")]
+    #[error(
+        "the network has no traffic, so nothing can be transferred: draw a flow, `[traffic.file]`"
+    )]
     NoTraffic,
 }

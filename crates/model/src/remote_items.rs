@@ -1,9 +1,12 @@
-//! An application that sends items to a display on another host: how long a picture takes by each protocol.
+//! An application that sends items to a display on another host: how long a picture takes by each
+//! protocol.
 //!
-//! Source: the levels of communication of Lantz, Nowicki and Theimer, "An Empirical Study of Distributed Application
-//! Performance", IEEE Transactions on Software Engineering SE-11 (1985), section 5; the closed forms are ours. Assumptions:
-//! all items are alike and every stage (application, line, display) takes as long for each, one item at a time; replies
-//! go the other way on a full-duplex line; connections are open and nothing is lost. Exact for these, except where said.
+//! Source: the levels of communication of Lantz, Nowicki and Theimer, "An Empirical Study of
+//! Distributed Application Performance", IEEE Transactions on Software Engineering SE-11 (1985),
+//! section 5; the closed forms are ours. Assumptions: all items are alike and every stage
+//! (application, line, display) takes as long for each, one item at a time; replies go the other
+//! way on a full-duplex line; connections are open and nothing is lost. Exact for these, except
+//! where said.
 
 use crate::answer::{Answer, sensible};
 
@@ -12,8 +15,8 @@ use crate::answer::{Answer, sensible};
 pub struct Passage {
     /// That the slowest part of the way is busy with one.
     pub occupied: f64,
-    /// From when that part is done with one until it has arrived, and from its departure until that part has it: the delay of
-    /// the way, and what its other parts take.
+    /// From when that part is done with one until it has arrived, and from its departure until that
+    /// part has it: the delay of the way, and what its other parts take.
     pub beyond: f64,
 }
 
@@ -61,7 +64,10 @@ pub struct ItemLine {
 impl ItemLine {
     /// So many items over this line, of which application and display take so long for each.
     pub fn carrying(&self, items: f64, application: f64, display: f64) -> RemoteItems {
-        let passage = |bytes: f64| Passage { occupied: 8.0 * bytes / self.bits_per_second, beyond: self.delay };
+        let passage = |bytes: f64| Passage {
+            occupied: 8.0 * bytes / self.bits_per_second,
+            beyond: self.delay,
+        };
         RemoteItems {
             items,
             request: passage(self.item_bytes + self.header_bytes),
@@ -80,8 +86,9 @@ impl RemoteItems {
         self.answer(|| self.items * self.round())
     }
 
-    /// Up to `window` items on their way, cut to whole ones: each group of so many takes a round, or what the slowest stage
-    /// needs for them; the last item of the last group is as late as the slowest stage lets those before it pass.
+    /// Up to `window` items on their way, cut to whole ones: each group of so many takes a round,
+    /// or what the slowest stage needs for them; the last item of the last group is as late as the
+    /// slowest stage lets those before it pass.
     pub fn windowed(&self, window: f64) -> Answer {
         if !sensible(&[window]) || window < 1.0 {
             return Answer::OUT_OF_RANGE;
@@ -89,7 +96,11 @@ impl RemoteItems {
         let (window, slowest, round) = (window.floor(), self.slowest(), self.round());
         let groups_before = ((self.items / window).ceil() - 1.0).max(0.0);
         let last = (self.items - 1.0).max(0.0) % window;
-        self.answer(|| groups_before * round.max(window * slowest) + round.min(self.items * round) + last * slowest)
+        self.answer(|| {
+            groups_before * round.max(window * slowest)
+                + round.min(self.items * round)
+                + last * slowest
+        })
     }
 
     /// The window from which on the slowest stage decides; windows are whole, so round up.
@@ -101,31 +112,37 @@ impl RemoteItems {
         }
     }
 
-    /// No replies; items share packets and are shown as they come. The first item passes all stages, the others follow
-    /// at the pace of the slowest.
+    /// No replies; items share packets and are shown as they come. The first item passes all
+    /// stages, the others follow at the pace of the slowest.
     pub fn pipelined(&self) -> Answer {
         let stages = [self.application, self.packed.occupied, self.display];
         let slowest = stages.into_iter().fold(0.0, f64::max);
-        self.answer(|| stages.iter().sum::<f64>() + (self.items - 1.0).max(0.0) * slowest + self.packed.beyond)
+        self.answer(|| {
+            stages.iter().sum::<f64>() + (self.items - 1.0).max(0.0) * slowest + self.packed.beyond
+        })
     }
 
-    /// All items, then one request to show them and one reply. While items are sent, the application makes the next
-    /// ones if `overlapped`; else it makes all of them first.
+    /// All items, then one request to show them and one reply. While items are sent, the
+    /// application makes the next ones if `overlapped`; else it makes all of them first.
     pub fn batched(&self, overlapped: bool) -> Answer {
         let item = self.packed.occupied;
         let (made, sent) = (self.items * self.application, self.items * item);
-        let added = if overlapped { made.max(sent) + self.application.min(item) } else { made + sent };
+        let added =
+            if overlapped { made.max(sent) + self.application.min(item) } else { made + sent };
         self.answer(|| added + self.packed.beyond + self.items * self.display + self.reply.takes())
     }
 
-    /// Items per second of a line that does nothing else: the ceiling of Table 8-2 where there are no headers.
+    /// Items per second of a line that does nothing else: the ceiling of Table 8-2 where there are
+    /// no headers.
     pub fn ceiling_per_second(&self) -> Answer {
         self.answer(|| 1.0 / self.packed.occupied)
     }
 
     /// What keeps items apart where each is acknowledged and none has to wait for that.
     fn slowest(&self) -> f64 {
-        [self.application, self.request.occupied, self.display, self.reply.occupied].into_iter().fold(0.0, f64::max)
+        [self.application, self.request.occupied, self.display, self.reply.occupied]
+            .into_iter()
+            .fold(0.0, f64::max)
     }
 
     /// One item there and its reply back.
@@ -134,16 +151,20 @@ impl RemoteItems {
     }
 
     fn answer(&self, seconds: impl FnOnce() -> f64) -> Answer {
-        let passages = [self.request, self.reply, self.packed].map(|passage| [passage.occupied, passage.beyond]);
-        if !sensible(&[self.items, self.application, self.display]) || !sensible(passages.as_flattened()) {
+        let passages = [self.request, self.reply, self.packed]
+            .map(|passage| [passage.occupied, passage.beyond]);
+        if !sensible(&[self.items, self.application, self.display])
+            || !sensible(passages.as_flattened())
+        {
             return Answer::OUT_OF_RANGE;
         }
         Answer::of(seconds())
     }
 }
 
-/// Something that is moved as a whole: `fixed` seconds, then `bytes` at `bits_per_second`. A structured picture, whose
-/// symbols go once, or a bitmap, one bit for each pixel and its share of headers. In seconds.
+/// Something that is moved as a whole: `fixed` seconds, then `bytes` at `bits_per_second`. A
+/// structured picture, whose symbols go once, or a bitmap, one bit for each pixel and its share of
+/// headers. In seconds.
 pub fn moved_whole(fixed: f64, bytes: f64, bits_per_second: f64) -> Answer {
     if !sensible(&[fixed, bytes, bits_per_second]) || bits_per_second <= 0.0 {
         return Answer::OUT_OF_RANGE;
@@ -172,8 +193,23 @@ mod tests {
 
     impl Picture {
         fn of(&self) -> RemoteItems {
-            let Self { item_bytes, reply_bytes, header_bytes, segment_bytes, bits_per_second, delay, .. } = *self;
-            let line = ItemLine { item_bytes, reply_bytes, header_bytes, segment_bytes, bits_per_second, delay };
+            let Self {
+                item_bytes,
+                reply_bytes,
+                header_bytes,
+                segment_bytes,
+                bits_per_second,
+                delay,
+                ..
+            } = *self;
+            let line = ItemLine {
+                item_bytes,
+                reply_bytes,
+                header_bytes,
+                segment_bytes,
+                bits_per_second,
+                delay,
+            };
             line.carrying(self.items, self.application, self.display)
         }
     }
@@ -198,23 +234,29 @@ mod tests {
         assert!((value - expected).abs() <= tolerance, "{value}, not {expected}");
     }
 
-    /// 7.5, 15, 30 and 60 items/s: what Table 8-2's lines carry at most, by every protocol without headers.
+    /// 7.5, 15, 30 and 60 items/s: what Table 8-2's lines carry at most, by every protocol without
+    /// headers.
     #[test]
     fn ceilings_of_table_8_2() {
         for (rate, ceiling) in [(1200.0, 7.5), (2400.0, 15.0), (4800.0, 30.0), (9600.0, 60.0)] {
             near(bare(rate).of().ceiling_per_second(), ceiling, 1e-12);
-            for seconds in [bare(rate).of().pipelined(), bare(rate).of().batched(true), bare(rate).of().stop_and_wait()]
-            {
+            for seconds in [
+                bare(rate).of().pipelined(),
+                bare(rate).of().batched(true),
+                bare(rate).of().stop_and_wait(),
+            ] {
                 near(seconds, 780.0 / ceiling, 1e-9);
             }
         }
     }
 
-    /// Today over TCP/IP and PPP (8 octets of framing) at 1200 b/s: 7.20 items/s with time stamps, 7.26 without, 6.88 in
-    /// segments of 536; stop-and-wait with replies of 4 octets 1.04.
+    /// Today over TCP/IP and PPP (8 octets of framing) at 1200 b/s: 7.20 items/s with time stamps,
+    /// 7.26 without, 6.88 in segments of 536; stop-and-wait with replies of 4 octets 1.04.
     #[test]
     fn todays_headers_at_1200_bits_per_second() {
-        for (headers, segment_bytes, expected) in [(52.0, 1448.0, 7.20), (40.0, 1460.0, 7.26), (40.0, 536.0, 6.88)] {
+        for (headers, segment_bytes, expected) in
+            [(52.0, 1448.0, 7.20), (40.0, 1460.0, 7.26), (40.0, 536.0, 6.88)]
+        {
             let line = Picture { header_bytes: headers + 8.0, segment_bytes, ..bare(1200.0) };
             near(line.of().ceiling_per_second(), expected, 0.005);
         }
@@ -248,7 +290,8 @@ mod tests {
         // Replies of the first two after 16 and 19 ms, of the last two after 80 and 83.
         near(line.of().windowed(2.0), 0.083, 1e-12);
         near(line.of().windowed(3.9), 3.0 * 0.016 + 0.016, 1e-12);
-        // The eighth after 37 ms; the ninth waits for the display until 32, the tenth is answered after 43.
+        // The eighth after 37 ms; the ninth waits for the display until 32, the tenth is answered
+        // after 43.
         near(line.of().windowed(8.0), 0.043, 1e-12);
         near(line.of().filling_window(), 16.0 / 3.0, 1e-12);
         near(line.of().pipelined(), 0.006 + 9.0 * 0.003 + 0.005, 1e-12);
@@ -256,12 +299,16 @@ mod tests {
         near(line.of().batched(true), 0.020 + 0.001 + 0.010 + 0.030, 1e-12);
     }
 
-    /// Table 8-2's structured picture: T0 = 1.47 s and B = 1177 octets, fitted in `btu history lantz85`, give its printed
-    /// rates (84, 142, 230, 320) within 3 %: the fit's own residuals.
+    /// Table 8-2's structured picture: T0 = 1.47 s and B = 1177 octets, fitted in `btu history
+    /// lantz85`, give its printed rates (84, 142, 230, 320) within 3 %: the fit's own residuals.
     #[test]
     fn the_structured_picture_of_table_8_2() {
         for (rate, printed) in [(1200.0, 84.0), (2400.0, 142.0), (4800.0, 230.0), (9600.0, 320.0)] {
-            near(moved_whole(1.47, 1177.0, rate).map(|seconds| 780.0 / seconds / printed), 1.0, 0.03);
+            near(
+                moved_whole(1.47, 1177.0, rate).map(|seconds| 780.0 / seconds / printed),
+                1.0,
+                0.03,
+            );
         }
         // Its bitmap of 34,000 octets would have taken 227 s over the slowest of them.
         near(moved_whole(0.0, 34_000.0, 1200.0), 226.67, 0.01);
@@ -271,12 +318,16 @@ mod tests {
     fn impossible_questions_have_no_answer() {
         assert_eq!(bare(0.0).of().pipelined(), Answer::OUT_OF_RANGE);
         assert_eq!(bare(1200.0).of().windowed(0.5), Answer::OUT_OF_RANGE);
-        assert_eq!(Picture { delay: f64::NAN, ..bare(1200.0) }.of().stop_and_wait(), Answer::OUT_OF_RANGE);
+        assert_eq!(
+            Picture { delay: f64::NAN, ..bare(1200.0) }.of().stop_and_wait(),
+            Answer::OUT_OF_RANGE
+        );
         assert_eq!(moved_whole(1.0, -1.0, 1.0), Answer::OUT_OF_RANGE);
     }
 
     proptest! {
-        /// A larger window is never slower, a window of one is stop-and-wait, and none beats the slowest stage.
+        /// A larger window is never slower, a window of one is stop-and-wait, and none beats the
+        /// slowest stage.
         #[test]
         fn windows_lie_between_stop_and_wait_and_the_slowest_stage(
             delay in 0.0f64..0.3, rate in 1e3f64..1e9, stage in 0.0f64..0.1, window in 1.0f64..64.0,

@@ -1,8 +1,9 @@
 //! One server, one queue, Poisson arrivals.
 //!
-//! Sources: Kleinrock, Queueing Systems I (1975), chapter 5 (Pollaczek and Khinchine); Doshi, Queueing systems with
-//! vacations, Queueing Systems 1 (1986). Assumptions: arrivals are Poisson, the queue has no limit, first come first
-//! served, service times independent. Range: a load below one; at and above it the answer is saturated.
+//! Sources: Kleinrock, Queueing Systems I (1975), chapter 5 (Pollaczek and Khinchine); Doshi,
+//! Queueing systems with vacations, Queueing Systems 1 (1986). Assumptions: arrivals are Poisson,
+//! the queue has no limit, first come first served, service times independent. Range: a load below
+//! one; at and above it the answer is saturated.
 
 use crate::answer::{Answer, sensible};
 use crate::frame_times::FrameTimes;
@@ -16,7 +17,8 @@ pub fn waiting(rate: f64, times: &FrameTimes) -> Answer {
     }
 }
 
-/// The same where only the mean and the second moment of service are known, in seconds and seconds squared.
+/// The same where only the mean and the second moment of service are known, in seconds and seconds
+/// squared.
 pub fn waiting_of_moments(rate: f64, mean: f64, second_moment: f64) -> Answer {
     if !sensible(&[rate, mean, second_moment]) {
         return Answer::OUT_OF_RANGE;
@@ -38,9 +40,14 @@ pub fn waiting_of_exponential(rate: f64, mean: f64) -> Answer {
     waiting(rate, &FrameTimes::exponential(mean))
 }
 
-/// Mean wait where the server, whenever it finds nobody, goes away for a time with these two moments (in seconds and
-/// seconds squared), and again if still nobody is there.
-pub fn waiting_with_vacations(rate: f64, times: &FrameTimes, mean: f64, second_moment: f64) -> Answer {
+/// Mean wait where the server, whenever it finds nobody, goes away for a time with these two
+/// moments (in seconds and seconds squared), and again if still nobody is there.
+pub fn waiting_with_vacations(
+    rate: f64,
+    times: &FrameTimes,
+    mean: f64,
+    second_moment: f64,
+) -> Answer {
     if !sensible(&[mean, second_moment]) || mean == 0.0 {
         return Answer::OUT_OF_RANGE;
     }
@@ -62,14 +69,20 @@ mod tests {
         is(waiting_with_vacations(1.0, &FrameTimes::fixed(0.5), 2.0, 4.0), 1.25, 1e-12);
     }
 
-    /// The delays in the queue that CITI's figures do not have: M/D/1 1.0559 and 7.19 ms, M/M/1 1.0949 and 13.53 ms, with
-    /// their service.
+    /// The delays in the queue that CITI's figures do not have: M/D/1 1.0559 and 7.19 ms, M/M/1
+    /// 1.0949 and 13.53 ms, with their service.
     #[test]
     fn queues_without_contention_at_citi_s_loads() {
-        for (rate, time, fixed, exponential) in [(70.0, 1.016_914_3, 1.0559, 1.0949), (1104.0, 0.848_97, 7.19, 13.53)] {
+        for (rate, time, fixed, exponential) in
+            [(70.0, 1.016_914_3, 1.0559, 1.0949), (1104.0, 0.848_97, 7.19, 13.53)]
+        {
             let with_service = |wait: Answer| wait.map(|wait| wait * 1e3 + time);
             is(with_service(waiting_of_fixed(rate, time / 1e3)), fixed, fixed * 1e-3);
-            is(with_service(waiting_of_exponential(rate, time / 1e3)), exponential, exponential * 1e-3);
+            is(
+                with_service(waiting_of_exponential(rate, time / 1e3)),
+                exponential,
+                exponential * 1e-3,
+            );
         }
     }
 

@@ -10,7 +10,8 @@ use crate::world::{self, version};
 /// So many looks pass before the processor is offered to others, who may be the peer.
 const LOOKS_BEFORE_YIELDING: u32 = 64;
 
-/// So many looks pass before the owner is asked whether the peer is still there: about half a millisecond.
+/// So many looks pass before the owner is asked whether the peer is still there: about half a
+/// millisecond.
 const LOOKS_BEFORE_ASKING: u32 = 4096;
 
 /// What MPI cannot do.
@@ -81,11 +82,12 @@ impl Link {
         Channel::open(tag).map(Self).ok_or(MpiError::Early)
     }
 
-    /// Sends `message` and fills `room`, both at the same time; one that is empty is none. `is_gone` is asked now and then
-    /// whether the peer is gone.
+    /// Sends `message` and fills `room`, both at the same time; one that is empty is none.
+    /// `is_gone` is asked now and then whether the peer is gone.
     ///
     /// # Errors
-    /// The peer is gone, a message has another size, or MPI fails. MPI cannot be used any more in this process then.
+    /// The peer is gone, a message has another size, or MPI fails. MPI cannot be used any more in
+    /// this process then.
     #[inline]
     pub fn exchange(
         &mut self,

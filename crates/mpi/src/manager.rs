@@ -1,8 +1,9 @@
-//! What a process manager tells an MPI library: the Process Management Interface, version 1, whose words are lines of
-//! `name=value` that begin with `cmd=` (MPICH's source: `src/pmi/simple/simple_pmi.c`, and Hydra's server for it).
+//! What a process manager tells an MPI library: the Process Management Interface, version 1, whose
+//! words are lines of `name=value` that begin with `cmd=` (MPICH's source:
+//! `src/pmi/simple/simple_pmi.c`, and Hydra's server for it).
 //!
-//! What a library says about itself is kept, told to the other process when the library waits for all to have said theirs
-//! (`barrier_in`), and given to it when it asks for it.
+//! What a library says about itself is kept, told to the other process when the library waits for
+//! all to have said theirs (`barrier_in`), and given to it when it asks for it.
 
 use std::collections::BTreeMap;
 use std::io::{self, BufRead, Read, Write};
@@ -50,9 +51,11 @@ pub struct Manager {
 }
 
 impl Manager {
-    /// Of the process with this rank of two; whether both are on one machine, so that they may share memory.
+    /// Of the process with this rank of two; whether both are on one machine, so that they may
+    /// share memory.
     pub fn new(rank: u32, is_one_machine: bool) -> Self {
-        // Blocks of (first node, nodes, processes on each); see MPICH's `MPIR_NODEMAP_parse_mapping`.
+        // Blocks of (first node, nodes, processes on each); see MPICH's
+        // `MPIR_NODEMAP_parse_mapping`.
         let mapping = if is_one_machine { "(vector,(0,1,2))" } else { "(vector,(0,2,1))" };
         let store = BTreeMap::from([("PMI_process_mapping".to_owned(), mapping.to_owned())]);
         Self { rank, store, news: Vec::new() }
@@ -75,7 +78,11 @@ impl Manager {
         Ok(())
     }
 
-    fn answer(&mut self, line: &str, peer: &mut (impl Read + Write)) -> Result<Option<String>, ManagerError> {
+    fn answer(
+        &mut self,
+        line: &str,
+        peer: &mut (impl Read + Write),
+    ) -> Result<Option<String>, ManagerError> {
         let value = |name: &str| value(line, name).unwrap_or_default();
         Ok(Some(match value("cmd") {
             "init" => "cmd=response_to_init pmi_version=1 pmi_subversion=1 rc=0\n".to_owned(),
@@ -106,7 +113,8 @@ impl Manager {
         }))
     }
 
-    /// Both tell what is new; the process of rank 0 first, so that neither has to hear while it speaks.
+    /// Both tell what is new; the process of rank 0 first, so that neither has to hear while it
+    /// speaks.
     fn tell_each_other(&mut self, peer: &mut (impl Read + Write)) -> Result<(), ManagerError> {
         if self.rank == 0 {
             self.tell(peer)?;
@@ -117,7 +125,8 @@ impl Manager {
     }
 
     fn tell(&mut self, peer: &mut impl Write) -> Result<(), ManagerError> {
-        let lines: String = self.news.drain(..).chain([THAT_IS_ALL.to_owned()]).map(|line| line + "\n").collect();
+        let lines: String =
+            self.news.drain(..).chain([THAT_IS_ALL.to_owned()]).map(|line| line + "\n").collect();
         Ok(peer.write_all(lines.as_bytes())?)
     }
 
@@ -132,8 +141,12 @@ impl Manager {
     }
 
     fn keep(&mut self, entry: &str) -> Result<(), ManagerError> {
-        let (key, value) = entry.split_once('=').ok_or_else(|| ManagerError::Word(entry.to_owned()))?;
-        if key.is_empty() || key.len() > LONGEST_KEY || value.len() > LONGEST_VALUE || self.store.len() >= MOST_ENTRIES
+        let (key, value) =
+            entry.split_once('=').ok_or_else(|| ManagerError::Word(entry.to_owned()))?;
+        if key.is_empty()
+            || key.len() > LONGEST_KEY
+            || value.len() > LONGEST_VALUE
+            || self.store.len() >= MOST_ENTRIES
         {
             return Err(ManagerError::Word(entry.to_owned()));
         }
@@ -144,7 +157,9 @@ impl Manager {
 
 /// The value of this name in a line.
 fn value<'a>(line: &'a str, name: &str) -> Option<&'a str> {
-    line.split(' ').filter_map(|part| part.split_once('=')).find_map(|(found, value)| (found == name).then_some(value))
+    line.split(' ')
+        .filter_map(|part| part.split_once('='))
+        .find_map(|(found, value)| (found == name).then_some(value))
 }
 
 /// All that follows this name, which is the last one.
@@ -162,7 +177,9 @@ fn read_line(from: &mut impl Read) -> Result<Option<String>, ManagerError> {
             Ok(line) => Ok(Some(line)),
             Err(error) => Err(ManagerError::Word(error.to_string())),
         },
-        Some(_) => Err(ManagerError::Word(String::from_utf8_lossy(&line).chars().take(80).collect())),
+        Some(_) => {
+            Err(ManagerError::Word(String::from_utf8_lossy(&line).chars().take(80).collect()))
+        }
     }
 }
 
@@ -185,18 +202,33 @@ mod tests {
         thread::scope(|scope| {
             for rank in 0..2 {
                 let (mut library, mut served) = UnixStream::pair().expect("a pair");
-                let mut peer = if rank == 0 { to_one.try_clone() } else { to_other.try_clone() }.expect("a copy");
-                scope.spawn(move || Manager::new(rank, rank == 0).serve(&mut served, &mut peer).expect("served"));
+                let mut peer = if rank == 0 { to_one.try_clone() } else { to_other.try_clone() }
+                    .expect("a copy");
                 scope.spawn(move || {
-                    assert!(ask(&mut library, "cmd=init pmi_version=1 pmi_subversion=1").contains("response_to_init"));
+                    Manager::new(rank, rank == 0).serve(&mut served, &mut peer).expect("served");
+                });
+                scope.spawn(move || {
+                    assert!(
+                        ask(&mut library, "cmd=init pmi_version=1 pmi_subversion=1")
+                            .contains("response_to_init")
+                    );
                     let mapping = ask(&mut library, "cmd=get kvsname=btu key=PMI_process_mapping");
-                    assert!(mapping.ends_with(["value=(vector,(0,1,2))", "value=(vector,(0,2,1))"][rank as usize]));
+                    assert!(mapping.ends_with(
+                        ["value=(vector,(0,1,2))", "value=(vector,(0,2,1))"][rank as usize]
+                    ));
                     let put = format!("cmd=put kvsname=btu key=card-{rank} value=a=b c={rank}");
                     assert_eq!(ask(&mut library, &put), "cmd=put_result rc=0 msg=success");
-                    assert!(ask(&mut library, &format!("cmd=get kvsname=btu key=card-{}", 1 - rank)).contains("rc=-1"));
+                    assert!(
+                        ask(&mut library, &format!("cmd=get kvsname=btu key=card-{}", 1 - rank))
+                            .contains("rc=-1")
+                    );
                     assert!(ask(&mut library, "cmd=barrier_in").starts_with("cmd=barrier_out"));
-                    let got = ask(&mut library, &format!("cmd=get kvsname=btu key=card-{}", 1 - rank));
-                    assert_eq!(got, format!("cmd=get_result rc=0 msg=success value=a=b c={}", 1 - rank));
+                    let got =
+                        ask(&mut library, &format!("cmd=get kvsname=btu key=card-{}", 1 - rank));
+                    assert_eq!(
+                        got,
+                        format!("cmd=get_result rc=0 msg=success value=a=b c={}", 1 - rank)
+                    );
                 });
             }
         });
@@ -210,7 +242,14 @@ mod tests {
     #[test]
     fn nonsense_is_refused() {
         let (mut peer, far) = UnixStream::pair().expect("a pair");
-        for line in ["", "cmd=", "cmd=spawn", "key=1", "cmd=put kvsname=btu key= value=1", "cmd=abort exitcode=1"] {
+        for line in [
+            "",
+            "cmd=",
+            "cmd=spawn",
+            "key=1",
+            "cmd=put kvsname=btu key= value=1",
+            "cmd=abort exitcode=1",
+        ] {
             assert!(Manager::new(0, true).answer(line, &mut peer).is_err(), "{line}");
         }
         drop(far);

@@ -12,7 +12,8 @@ const TEXT: c_int = 8192;
 const SENDS: c_int = 0;
 const RECEIVES: c_int = 1;
 
-/// Set once a transfer was given up: the library may still know its memory, so it is never called again.
+/// Set once a transfer was given up: the library may still know its memory, so it is never called
+/// again.
 static IS_OVER: AtomicBool = AtomicBool::new(false);
 
 /// What MPI returned; not 0.
@@ -59,7 +60,9 @@ fn checked(code: c_int) -> Result<(), Code> {
 fn text(write: impl FnOnce(*mut c_char, c_int)) -> String {
     let mut bytes = [0u8; TEXT as usize];
     write(bytes.as_mut_ptr().cast(), TEXT);
-    CStr::from_bytes_until_nul(&bytes).map(|text| text.to_string_lossy().into_owned()).unwrap_or_default()
+    CStr::from_bytes_until_nul(&bytes)
+        .map(|text| text.to_string_lossy().into_owned())
+        .unwrap_or_default()
 }
 
 /// The library's name and version in its own words.
@@ -88,7 +91,8 @@ pub(crate) struct Begun {
 /// Begins MPI with these settings in its environment; nobody may do that twice.
 pub(crate) fn begin(settings: &[(String, String)], several: bool) -> Result<Begun, Code> {
     for (name, value) in settings {
-        // SAFETY: readers in Rust take turns with this; a worker, which alone begins MPI, has no thread of another language.
+        // SAFETY: readers in Rust take turns with this; a worker, which alone begins MPI, has no
+        // thread of another language.
         unsafe { std::env::set_var(name, value) };
     }
     let (mut size, mut granted) = (0, 0);
@@ -100,8 +104,8 @@ pub(crate) fn begin(settings: &[(String, String)], several: bool) -> Result<Begu
 /// What the C part keeps of a link.
 pub(crate) struct Channel(NonNull<RawLink>);
 
-// SAFETY: the library was begun for calls from any thread, and `world` allows a second channel only where it takes several
-// calls at a time.
+// SAFETY: the library was begun for calls from any thread, and `world` allows a second channel only
+// where it takes several calls at a time.
 unsafe impl Send for Channel {}
 
 impl Channel {
@@ -111,8 +115,8 @@ impl Channel {
         NonNull::new(unsafe { btu_mpi_link(tag) }).map(Self)
     }
 
-    /// Sends `message` and fills `room`, both at the same time; one that is empty is none. `look` is called between two
-    /// looks whether it is done.
+    /// Sends `message` and fills `room`, both at the same time; one that is empty is none. `look`
+    /// is called between two looks whether it is done.
     #[inline]
     pub(crate) fn transfer<E>(
         &mut self,
@@ -126,8 +130,9 @@ impl Channel {
         let moved = self.begin_and_wait(message, room, look);
         if moved.is_err() {
             IS_OVER.store(true, Ordering::Relaxed);
-            // SAFETY: the link is alive. Requests that MPI cannot cancel keep the address of memory of our caller: without any
-            // further call nobody writes there, since the libraries move bytes only when they are called.
+            // SAFETY: the link is alive. Requests that MPI cannot cancel keep the address of memory
+            // of our caller: without any further call nobody writes there, since the libraries move
+            // bytes only when they are called.
             unsafe { btu_mpi_abandon(self.0.as_ptr()) };
         }
         moved
@@ -144,7 +149,8 @@ impl Channel {
         let (outgoing, incoming) = (length(message.len())?, length(room.len())?);
         if incoming > 0 {
             // SAFETY: `room` is ours until the request is done, or given up (see above).
-            let begun = unsafe { btu_mpi_receive(self.0.as_ptr(), room.as_mut_ptr().cast(), incoming) };
+            let begun =
+                unsafe { btu_mpi_receive(self.0.as_ptr(), room.as_mut_ptr().cast(), incoming) };
             checked(begun).map_err(Failure::Mpi)?;
         }
         if outgoing > 0 {

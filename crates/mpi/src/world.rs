@@ -26,7 +26,8 @@ pub enum Threads {
 pub enum Place {
     /// On one machine: a library may use its memory.
     OneMachine,
-    /// On stations of a network that is emulated on one machine: a library must not find out that it is one.
+    /// On stations of a network that is emulated on one machine: a library must not find out that
+    /// it is one.
     Stations,
     /// Anywhere.
     Apart,
@@ -52,16 +53,26 @@ static BEGINNING: Mutex<()> = Mutex::new(());
 /// Links that there have been.
 static LINKS: AtomicI32 = AtomicI32::new(0);
 
-/// The library's name and version, in a line: what it says of how it was built is left out, but for the way it moves messages.
+/// The library's name and version, in a line: what it says of how it was built is left out, but for
+/// the way it moves messages.
 pub fn version() -> String {
     let said = sys::version();
     let lines = || said.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" "));
-    match (lines().find_map(|line| Some(line.strip_prefix("MPICH Version:")?.trim().to_owned())), lines().next()) {
+    match (
+        lines().find_map(|line| Some(line.strip_prefix("MPICH Version:")?.trim().to_owned())),
+        lines().next(),
+    ) {
         (Some(version), _) => {
-            let device = lines().find_map(|line| Some(line.strip_prefix("MPICH Device:")?.trim().to_owned()));
-            format!("MPICH {version}{}", device.map(|device| format!(" ({device})")).unwrap_or_default())
+            let device = lines()
+                .find_map(|line| Some(line.strip_prefix("MPICH Device:")?.trim().to_owned()));
+            format!(
+                "MPICH {version}{}",
+                device.map(|device| format!(" ({device})")).unwrap_or_default()
+            )
         }
-        (None, first) => first.unwrap_or_default().split(", ").next().unwrap_or_default().to_owned(),
+        (None, first) => {
+            first.unwrap_or_default().split(", ").next().unwrap_or_default().to_owned()
+        }
     }
 }
 
@@ -74,8 +85,9 @@ pub fn check() -> Result<(), MpiError> {
     if library.starts_with("Open MPI") { Err(MpiError::Library { library }) } else { Ok(()) }
 }
 
-/// Makes this process and the one at the other end of `line`, which does the same, one MPI world. Nothing else may be on its way
-/// there meanwhile. A process can do this once; MPI is never ended, the process is.
+/// Makes this process and the one at the other end of `line`, which does the same, one MPI world.
+/// Nothing else may be on its way there meanwhile. A process can do this once; MPI is never ended,
+/// the process is.
 ///
 /// A library that fails to begin ends the process, after it has said why.
 ///
@@ -97,13 +109,15 @@ pub fn has_begun() -> bool {
 
 fn join(party: Party, line: &mut (impl Read + Write + Send)) -> Result<Begun, MpiError> {
     check()?;
-    let failed = |error: std::io::Error| MpiError::Manager { why: error.to_string(), library: version() };
+    let failed =
+        |error: std::io::Error| MpiError::Manager { why: error.to_string(), library: version() };
     let (library, mut served) = UnixStream::pair().map_err(failed)?;
     let leave = served.try_clone().map_err(failed)?;
     let settings = settings(party, library.as_raw_fd());
     let (begun, managed) = thread::scope(|scope| {
         let manager = scope.spawn(|| {
-            let managed = Manager::new(party.rank, party.place == Place::OneMachine).serve(&mut served, line);
+            let managed =
+                Manager::new(party.rank, party.place == Place::OneMachine).serve(&mut served, line);
             // A library that still waits for an answer must not wait for ever.
             served.shutdown(Shutdown::Both).ok();
             managed
@@ -127,7 +141,8 @@ fn join(party: Party, line: &mut (impl Read + Write + Send)) -> Result<Begun, Mp
 /// What the library reads from its environment; what the user has set there stays.
 fn settings(party: Party, descriptor: i32) -> Vec<(String, String)> {
     let rank = party.rank.to_string();
-    let manager = [("PMI_FD", descriptor.to_string()), ("PMI_RANK", rank), ("PMI_SIZE", "2".to_owned())];
+    let manager =
+        [("PMI_FD", descriptor.to_string()), ("PMI_RANK", rank), ("PMI_SIZE", "2".to_owned())];
     let mut settings: Vec<_> = manager.map(|(name, value)| (name.to_owned(), value)).into();
     // Libraries below MPICH find shared memory by themselves, through the walls between stations.
     let apart = [("UCX_TLS", "tcp,self"), ("FI_PROVIDER", "tcp")];
@@ -142,5 +157,9 @@ fn settings(party: Party, descriptor: i32) -> Vec<(String, String)> {
 pub(crate) fn admit() -> Result<i32, MpiError> {
     let begun = WORLD.get().cloned().unwrap_or(Err(MpiError::Early))?;
     let tag = LINKS.fetch_add(1, Ordering::Relaxed);
-    if tag > 0 && !begun.takes_several { Err(MpiError::Threads { library: version() }) } else { Ok(tag) }
+    if tag > 0 && !begun.takes_several {
+        Err(MpiError::Threads { library: version() })
+    } else {
+        Ok(tag)
+    }
 }

@@ -1,8 +1,10 @@
-//! A network file as data, and what is said of a wrong one: `cargo run -p btu-network --example read_a_file`.
+//! A network file as data, and what is said of a wrong one: `cargo run -p btu-network --example
+//! read_a_file`.
 
 use btu_network::{Drawing, library_text};
 
-const WRONG: &str = "[stations.client]\n[stations.server]\n[links.line]\nbetween = [\"client\", \"servr\"]\n";
+const WRONG: &str =
+    "[stations.client]\n[stations.server]\n[links.line]\nbetween = [\"client\", \"servr\"]\n";
 
 fn main() {
     let text = library_text("home-bloated").expect("the library has it");

@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::queue::Discipline;
 
-/// One direction of a line. Frames pass, in this order: queue and transmitter, propagation with jitter, loss,
-/// corruption, duplication, reordering.
+/// One direction of a line. Frames pass, in this order: queue and transmitter, propagation with
+/// jitter, loss, corruption, duplication, reordering.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Direction {
     /// How fast bits leave.
@@ -27,7 +27,8 @@ pub struct Direction {
     pub duplicate: Probability,
     /// Frames that are overtaken.
     pub reorder: Reordering,
-    /// Longest packet it takes, without Ethernet header; longer frames are dropped, and counted as such.
+    /// Longest packet it takes, without Ethernet header; longer frames are dropped, and counted as
+    /// such.
     pub mtu: Bytes,
 }
 
@@ -62,18 +63,19 @@ pub enum Rate {
     Trace(Trace),
 }
 
-/// A recorded link in Mahimahi's form: at each of these times one delivery opportunity of [`Trace::OPPORTUNITY`]; after
-/// the last the trace begins anew. As in Mahimahi, what an opportunity leaves unused is lost, and several frames may
-/// share one.
+/// A recorded link in Mahimahi's form: at each of these times one delivery opportunity of
+/// [`Trace::OPPORTUNITY`]; after the last the trace begins anew. As in Mahimahi, what an
+/// opportunity leaves unused is lost, and several frames may share one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Trace {
-    /// Milliseconds from the start, ascending; several opportunities may fall on one. The last is the trace's length and
-    /// is at least 1.
+    /// Milliseconds from the start, ascending; several opportunities may fall on one. The last is
+    /// the trace's length and is at least 1.
     pub opportunities_ms: Vec<u32>,
 }
 
 impl Trace {
-    /// What one opportunity carries, counted over the IP packet with 4 octets of tunnel header, as Mahimahi does.
+    /// What one opportunity carries, counted over the IP packet with 4 octets of tunnel header, as
+    /// Mahimahi does.
     pub const OPPORTUNITY: Bytes = Bytes::new(1504);
 
     /// The mean rate over the whole trace.
@@ -92,15 +94,16 @@ pub enum Framing {
     /// Preamble, check sequence, padding to 64 octets, gap (IEEE 802.3).
     #[default]
     Ethernet,
-    /// The packet without its Ethernet header, and so many octets around it: 8 for PPP in HDLC-like framing (RFC 1662:
-    /// flag, address, control, protocol 2, check sequence 2, flag).
+    /// The packet without its Ethernet header, and so many octets around it: 8 for PPP in HDLC-like
+    /// framing (RFC 1662: flag, address, control, protocol 2, check sequence 2, flag).
     Serial {
         /// Octets around each packet.
         overhead: u8,
         /// Bits on the line for each octet: 8, or 10 where start and stop bits are sent.
         bits_per_octet: u8,
     },
-    /// AAL5 cells with LLC/SNAP (RFC 2684): 53 octets for each 48 of packet without Ethernet header + 8 + 8.
+    /// AAL5 cells with LLC/SNAP (RFC 2684): 53 octets for each 48 of (packet without
+    /// Ethernet header + 8 + 8).
     Aal5,
     /// The frame's own octets as a driver sees them, and nothing else.
     Bare,
@@ -127,7 +130,8 @@ pub enum Shape {
     Uniform,
     /// Gaussian.
     Normal,
-    /// Pareto with shape 3, moved so that its mean is 0: mostly a little early, sometimes very late.
+    /// Pareto with shape 3, moved so that its mean is 0: mostly a little early, sometimes very
+    /// late.
     Pareto,
 }
 
@@ -139,8 +143,8 @@ pub enum Loss {
     None,
     /// Each by itself (Bernoulli).
     Random(Probability),
-    /// In bursts: a chain of two states, moved once before each frame (Gilbert 1960, Elliott 1963; the letters are those
-    /// of tc-netem(8)).
+    /// In bursts: a chain of two states, moved once before each frame (Gilbert 1960, Elliott 1963;
+    /// the letters are those of tc-netem(8)).
     GilbertElliott {
         /// From good to bad.
         p: Probability,

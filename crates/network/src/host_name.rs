@@ -9,15 +9,17 @@ use thiserror::Error;
 use crate::inventory::{HostRole, is_host_name};
 use crate::station::Station;
 
-/// The name by which a script, its records and its reports know a host: a station of a network file, a host of an
-/// inventory, or a role of a suite. Cheap to clone; stored as the plain text.
+/// The name by which a script, its records and its reports know a host: a station of a network
+/// file, a host of an inventory, or a role of a suite. Cheap to clone; stored as the plain text.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct HostName(Arc<str>);
 
 /// A text that cannot name a host.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("`{0}` cannot name a host: write letters, digits, `-` and `_`, at most 63 between two dots")]
+#[error(
+    "`{0}` cannot name a host: write letters, digits, `-` and `_`, at most 63 between two dots"
+)]
 pub struct HostNameError(String);
 
 impl HostName {
@@ -82,7 +84,10 @@ mod tests {
     #[test]
     fn a_role_and_a_name_are_stored_as_the_same_text() {
         let name = HostName::from(HostRole::Active);
-        assert_eq!(serde_json::to_string(&name).unwrap(), serde_json::to_string(&HostRole::Active).unwrap());
+        assert_eq!(
+            serde_json::to_string(&name).unwrap(),
+            serde_json::to_string(&HostRole::Active).unwrap()
+        );
         assert_eq!(serde_json::from_str::<HostName>("\"active\"").unwrap(), name);
         assert!(name == HostRole::Active && name != HostRole::Test);
     }

@@ -1,4 +1,5 @@
-//! The inventory: which hosts there are, how their agents are reached, and where they listen when they are measured.
+//! The inventory: which hosts there are, how their agents are reached, and where they listen when
+//! they are measured.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -83,7 +84,9 @@ pub enum HostAddressError {
     #[error("`{0}` is no address: write host:port, 192.0.2.10, or [2001:db8::10]:7417")]
     Address(String),
     /// OpenSSH would take it for an option, or for several words.
-    #[error("`{0}` is nothing that ssh could go to: write user@host, or a name of your ~/.ssh/config")]
+    #[error(
+        "`{0}` is nothing that ssh could go to: write user@host, or a name of your ~/.ssh/config"
+    )]
     Destination(String),
     /// A host on the command line.
     #[error("`{0}` is no host: write NAME, NAME=CONTROL, or NAME=CONTROL@MEASURED with addresses")]
@@ -108,7 +111,9 @@ impl FromStr for AgentAddress {
             return Ok(Self { host: address.to_string(), port: AGENT_PORT });
         }
         let (host, port) = match text.rsplit_once(':') {
-            Some((host, port)) => (host, port.parse().ok().filter(|port| *port > 0).ok_or_else(wrong)?),
+            Some((host, port)) => {
+                (host, port.parse().ok().filter(|port| *port > 0).ok_or_else(wrong)?)
+            }
             None => (text, AGENT_PORT),
         };
         let host = match host.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
@@ -130,7 +135,8 @@ impl fmt::Display for AgentAddress {
     }
 }
 
-/// Labels with dots between them (RFC 1123, section 2.1); `_` occurs in names of hosts that nobody else sees.
+/// Labels with dots between them (RFC 1123, section 2.1); `_` occurs in names of hosts that nobody
+/// else sees.
 pub(crate) fn is_host_name(text: &str) -> bool {
     let label = |label: &str| {
         let inner = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
@@ -155,8 +161,10 @@ impl FromStr for SshDestination {
 
     fn from_str(text: &str) -> Result<Self, HostAddressError> {
         // A word that begins with a hyphen would be an option, and some options run commands.
-        let is_one_word = !text.is_empty() && text.len() <= 255 && text.chars().all(|c| c.is_ascii_graphic());
-        let is_safe = !text.starts_with('-') && !text.contains(['\'', '"', '\\', '`', '$', ';', '|', '&', '<', '>']);
+        let is_one_word =
+            !text.is_empty() && text.len() <= 255 && text.chars().all(|c| c.is_ascii_graphic());
+        let is_safe = !text.starts_with('-')
+            && !text.contains(['\'', '"', '\\', '`', '$', ';', '|', '&', '<', '>']);
         if is_one_word && is_safe {
             Ok(Self(text.to_owned()))
         } else {
@@ -171,14 +179,17 @@ impl fmt::Display for SshDestination {
     }
 }
 
-/// A host as a command line has it: `NAME`, `NAME=CONTROL` or `NAME=CONTROL@MEASURED`. A name alone is its own address.
+/// A host as a command line has it: `NAME`, `NAME=CONTROL` or `NAME=CONTROL@MEASURED`. A name alone
+/// is its own address.
 impl FromStr for Host {
     type Err = HostAddressError;
 
     fn from_str(text: &str) -> Result<Self, HostAddressError> {
         let wrong = || HostAddressError::Host(text.to_owned());
         let (name, rest) = text.split_once('=').unwrap_or((text, ""));
-        if !is_host_name(name) || name.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.') && !rest.is_empty() {
+        if !is_host_name(name)
+            || name.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.') && !rest.is_empty()
+        {
             return Err(wrong());
         }
         let (control, measured) = match rest.rsplit_once('@') {
@@ -186,7 +197,12 @@ impl FromStr for Host {
             None => (rest, None),
         };
         let control = if control.is_empty() { name } else { control };
-        Ok(Self { name: name.to_owned(), role: None, control: Control::Agent(control.parse()?), measured })
+        Ok(Self {
+            name: name.to_owned(),
+            role: None,
+            control: Control::Agent(control.parse()?),
+            measured,
+        })
     }
 }
 

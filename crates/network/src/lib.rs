@@ -1,8 +1,9 @@
 //! The network file: what it draws, how it is read, and what is wrong with one that cannot be read.
 //!
-//! A [`Drawing`] is a network as data: segments, stations, bridges, links and traffic, checked and expanded, so that
-//! whoever answers for it (closed forms, the simulator, the wire) needs to check nothing again. Names are resolved to
-//! places in the drawing's lists; groups with a count are written out, one entry for each member.
+//! A [`Drawing`] is a network as data: segments, stations, bridges, links and traffic, checked and
+//! expanded, so that whoever answers for it (closed forms, the simulator, the wire) needs to check
+//! nothing again. Names are resolved to places in the drawing's lists; groups with a count are
+//! written out, one entry for each member.
 
 #![forbid(unsafe_code)]
 
@@ -23,14 +24,21 @@ mod traffic;
 pub use direction::{Direction, Framing, Jitter, Loss, Rate, Reordering, Shape, Trace};
 pub use drawing::{BridgeId, Drawing, LinkId, SegmentId, StationId};
 pub use host_name::{HostName, HostNameError};
-pub use inventory::{AGENT_PORT, AgentAddress, Control, Host, HostAddressError, HostRole, Inventory, SshDestination};
+pub use inventory::{
+    AGENT_PORT, AgentAddress, Control, Host, HostAddressError, HostRole, Inventory, SshDestination,
+};
 pub use library::{library, library_text, library_trace};
 pub use link::{Bridge, Change, End, Link, Way};
 pub use load::Offered;
 pub use quantity::Quantity;
 pub use queue::{Codel, Discipline, FairCodel, QueueLimit, Red};
 pub use read::{Document, Fields, Item, Spot, listed, suggestion};
-pub use read::{Files, Parameter, Place, Problem, ReadError, Reader, SETTING, fuzz_read, fuzz_trace, settings_of};
-pub use segment::{Atm, Contention, Fddi, Medium, Segment, Service, SharedEthernet, Star, TokenRing};
+pub use read::{
+    Files, Parameter, Place, Problem, ReadError, Reader, SETTING, fuzz_read, fuzz_trace,
+    settings_of,
+};
+pub use segment::{
+    Atm, Contention, Fddi, Medium, Segment, Service, SharedEthernet, Star, TokenRing,
+};
 pub use station::{Attachment, Station};
 pub use traffic::{Arrivals, Flow, Sizes, Target};

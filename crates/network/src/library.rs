@@ -1,13 +1,13 @@
 //! Networks that come with the program.
 
-/// The library: names and texts, in the order in which they are listed. Each file's head draws the network and names
-/// its sources.
+/// The library: names and texts, in the order in which they are listed. Each file's head draws the
+/// network and names its sources.
 pub fn library() -> &'static [(&'static str, &'static str)] {
     LIBRARY
 }
 
-/// The text of the library's network called `name`, or of the bare network `veth`, which is not listed with those that can be
-/// predicted and simulated.
+/// The text of the library's network called `name`, or of the bare network `veth`, which is not
+/// listed with those that can be predicted and simulated.
 pub fn library_text(name: &str) -> Option<&'static str> {
     LIBRARY.iter().chain(BARE).find(|(known, _)| *known == name).map(|(_, text)| *text)
 }

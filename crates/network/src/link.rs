@@ -34,7 +34,8 @@ pub enum End {
     Bridge(BridgeId),
 }
 
-/// A change of a link's properties at a time. What is `None` stays as it was; frames under way keep their times.
+/// A change of a link's properties at a time. What is `None` stays as it was; frames under way keep
+/// their times.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Change {
     /// The time of the change, counted from the start.
@@ -68,7 +69,8 @@ pub struct Bridge {
     pub name: String,
     /// The key it was drawn under.
     pub group: String,
-    /// The segments it stands on, each with its place on the cable where the medium cares (else 0, as for stations).
+    /// The segments it stands on, each with its place on the cable where the medium cares (else 0,
+    /// as for stations).
     pub segments: Vec<(SegmentId, btu_units::Length)>,
     /// The links that end at it.
     pub links: Vec<LinkId>,

@@ -7,7 +7,8 @@ use crate::traffic::Arrivals;
 /// What a segment's own stations offer to it. What comes over bridges is not counted.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Offered {
-    /// Bits per second of frames, from destination address to check sequence, of senders that keep a rate.
+    /// Bits per second of frames, from destination address to check sequence, of senders that keep
+    /// a rate.
     pub bits_per_second: f64,
     /// How many senders always have one more.
     pub saturated: u64,
@@ -16,13 +17,17 @@ pub struct Offered {
 }
 
 impl Drawing {
-    /// What each segment's stations offer to it while all traffic is on, in the order of the segments.
+    /// What each segment's stations offer to it while all traffic is on, in the order of the
+    /// segments.
     pub fn offered(&self) -> Vec<Offered> {
         let mut offered = vec![Offered::default(); self.segments.len()];
         for flow in &self.traffic {
             let bits = flow.sizes.mean() * 8.0;
             for sender in &flow.from {
-                let Attachment::Segment(SegmentId(segment), _) = self.station(*sender).attachment else { continue };
+                let Attachment::Segment(SegmentId(segment), _) = self.station(*sender).attachment
+                else {
+                    continue;
+                };
                 let offered = &mut offered[segment as usize];
                 match flow.arrivals {
                     Arrivals::Poisson { per_second } | Arrivals::Periodic { per_second } => {

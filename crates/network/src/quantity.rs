@@ -30,7 +30,8 @@ pub enum Quantity {
 }
 
 /// Units in which values are written, ascending, each with its value in the base unit.
-const RATES: &[(&str, f64)] = &[("b/s", 1.0), ("kb/s", 1e3), ("Mb/s", 1e6), ("Gb/s", 1e9), ("Tb/s", 1e12)];
+const RATES: &[(&str, f64)] =
+    &[("b/s", 1.0), ("kb/s", 1e3), ("Mb/s", 1e6), ("Gb/s", 1e9), ("Tb/s", 1e12)];
 const TIMES: &[(&str, f64)] = &[("ns", 1e-9), ("us", 1e-6), ("ms", 1e-3), ("s", 1.0)];
 const SIZES: &[(&str, f64)] = &[("B", 1.0), ("kB", 1e3), ("MB", 1e6), ("GB", 1e9)];
 const LENGTHS: &[(&str, f64)] = &[("mm", 1e-3), ("m", 1.0), ("km", 1e3)];
@@ -38,7 +39,8 @@ const SHARES: &[(&str, f64)] = &[("%", 0.01)];
 const BITS: &[(&str, f64)] = &[("bits", 1.0)];
 
 impl Quantity {
-    /// The number that `text` stands for: bits per second, seconds, octets, metres, one for 100 %, or itself.
+    /// The number that `text` stands for: bits per second, seconds, octets, metres, one for 100 %,
+    /// or itself.
     pub fn value(self, text: &str) -> Option<f64> {
         let text = text.trim();
         match self {
@@ -46,7 +48,9 @@ impl Quantity {
             Self::Time => text.parse::<Span>().ok().map(Span::seconds),
             Self::Size => text.parse::<Bytes>().ok().map(|size| size.count() as f64),
             Self::Length => text.parse::<Length>().ok().map(Length::metres),
-            Self::Share | Self::Load => number(text.strip_suffix('%')?).map(|percent| percent / 100.0),
+            Self::Share | Self::Load => {
+                number(text.strip_suffix('%')?).map(|percent| percent / 100.0)
+            }
             Self::Count => text.parse::<u32>().ok().map(f64::from),
             Self::Frames | Self::Velocity => number(text),
             Self::Bits => number(text.trim_end_matches('s').strip_suffix("bit")?),
@@ -54,7 +58,8 @@ impl Quantity {
         }
     }
 
-    /// How a network file has `value`, in the largest unit that leaves a whole part, with nine digits at most.
+    /// How a network file has `value`, in the largest unit that leaves a whole part, with nine
+    /// digits at most.
     pub fn written(self, value: f64) -> String {
         if self == Self::Count {
             return format!("{:.0}", value.max(1.0));
@@ -155,7 +160,8 @@ mod tests {
                 let back = kind.value(&kind.written(value)).unwrap();
                 prop_assert!((back - value).abs() <= value * 1e-8, "{:?} {}", kind, value);
             }
-            // Rates and sizes are whole bits and octets, times whole nanoseconds, lengths whole millimetres.
+            // Rates and sizes are whole bits and octets, times whole nanoseconds, lengths whole
+            // millimetres.
             for (kind, grain) in
                 [(Quantity::Rate, 1.0), (Quantity::Size, 1.0), (Quantity::Time, 1e-9), (Quantity::Length, 1e-3)]
             {

@@ -3,9 +3,11 @@
 //! Three steps, one after another:
 //! 1. the text becomes a tree that knows where everything stands (`tree`), with settings put in;
 //! 2. every group is read key by key (`fields`, and one file for each kind of group);
-//! 3. groups are written out and names resolved (`expand`), and the whole is checked (`cable`, `topology`, `flows`).
+//! 3. groups are written out and names resolved (`expand`), and the whole is checked (`cable`,
+//!    `topology`, `flows`).
 //!
-//! Problems are collected all the way (`problem`); what cannot be read is left out, so that one mistake is told once.
+//! Problems are collected all the way (`problem`); what cannot be read is left out, so that one
+//! mistake is told once.
 
 mod addresses;
 mod cable;
@@ -52,8 +54,9 @@ use tree::At;
 use written::Written;
 
 impl Drawing {
-    /// Reads a network file; `source_name` is what errors call it, and what a network without a name is called. Traces
-    /// that the file names are those of the library; a [`Reader`] can look elsewhere.
+    /// Reads a network file; `source_name` is what errors call it, and what a network without a
+    /// name is called. Traces that the file names are those of the library; a [`Reader`] can look
+    /// elsewhere.
     ///
     /// # Errors
     /// When it is not a network file: everything that is wrong with it.
@@ -65,8 +68,14 @@ impl Drawing {
     ///
     /// # Errors
     /// As [`Self::read`].
-    pub fn read_with(text: &str, source_name: &str, settings: &[(&str, &str)]) -> Result<Self, ReadError> {
-        let reader = settings.iter().fold(Reader::new(source_name), |reader, (key, value)| reader.set(key, value));
+    pub fn read_with(
+        text: &str,
+        source_name: &str,
+        settings: &[(&str, &str)],
+    ) -> Result<Self, ReadError> {
+        let reader = settings
+            .iter()
+            .fold(Reader::new(source_name), |reader, (key, value)| reader.set(key, value));
         reader.read(text)
     }
 }
@@ -76,7 +85,9 @@ pub const SETTING: &str = "# --set ";
 
 /// The settings that are kept at the beginning of a text, keys and values.
 pub fn settings_of(text: &str) -> impl Iterator<Item = (&str, &str)> {
-    text.lines().map_while(|line| line.strip_prefix(SETTING)).filter_map(|line| line.split_once('='))
+    text.lines()
+        .map_while(|line| line.strip_prefix(SETTING))
+        .filter_map(|line| line.split_once('='))
 }
 
 /// How a network file is to be read.
@@ -92,8 +103,9 @@ impl<'a> Reader<'a> {
         Self { source_name, settings: Vec::new(), files: &crate::library::library_trace }
     }
 
-    /// Puts `value` in the place of what stands under `key`, such as `traffic.background.packets_per_s`, before anything
-    /// is checked. Quantities need no quotation marks. The last key may be new; what leads to it must be in the file.
+    /// Puts `value` in the place of what stands under `key`, such as
+    /// `traffic.background.packets_per_s`, before anything is checked. Quantities need no quotation
+    /// marks. The last key may be new; what leads to it must be in the file.
     #[must_use]
     pub fn set(mut self, key: &str, value: &str) -> Self {
         self.settings.push((key.trim().to_owned(), value.trim().to_owned()));
@@ -146,7 +158,8 @@ impl<'a> Reader<'a> {
         drawing
     }
 
-    /// A name from the source's: what stands between its last `/` and the `.` after that, if it can be a name.
+    /// A name from the source's: what stands between its last `/` and the `.` after that, if it can
+    /// be a name.
     fn stem(&self) -> String {
         let file = self.source_name.rsplit('/').next().unwrap_or_default();
         let stem = file.split('.').next().unwrap_or_default();
@@ -158,8 +171,7 @@ impl<'a> Reader<'a> {
 
 /// What is not emulated has nothing that an emulated network could have.
 fn check_bare(drawing: &Drawing, item: &Item<'_>) {
-    let is_switch =
-        matches!(drawing.segments.as_slice(), [segment] if matches!(segment.medium, Medium::SwitchedEthernet(_)));
+    let is_switch = matches!(drawing.segments.as_slice(), [segment] if matches!(segment.medium, Medium::SwitchedEthernet(_)));
     if drawing.bare && !(is_switch && drawing.bridges.is_empty() && drawing.links.is_empty()) {
         item.problem("nothing is emulated in a bare network: draw one segment, `medium = \"switched-ethernet\"`, and stations on it");
     }
@@ -171,8 +183,10 @@ fn syntax(text: &str, problems: &Problems) -> Option<tree::Table> {
         Ok(parsed) => return Some(tree::of_file(parsed.get_ref())),
         Err(error) => error,
     };
-    // With recovery, 300 KiB of nothing but errors took the parser seconds: only for files of a human's size.
-    let errors = if text.len() <= 16 * 1024 { DeTable::parse_recoverable(text).1 } else { vec![error] };
+    // With recovery, 300 KiB of nothing but errors took the parser seconds: only for files of a
+    // human's size.
+    let errors =
+        if text.len() <= 16 * 1024 { DeTable::parse_recoverable(text).1 } else { vec![error] };
     for error in errors {
         let spot = Spot { at: At::File(error.span().unwrap_or(0..0)), path: String::new() };
         problems.note(&spot, format!("this is not TOML: {}", error.message().replace('\n', ", ")));

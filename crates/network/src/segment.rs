@@ -54,9 +54,10 @@ pub struct SharedEthernet {
 pub enum Contention {
     /// Truncated binary exponential backoff, as the standard has it.
     Standard,
-    /// Lam's idealised contention (1980): slots of twice the cable's propagation delay after each success; two or more
-    /// that wait collide once and then succeed with probability 1/e per slot. A frame takes its own bits only, without
-    /// preamble and gap. For checks against the closed form; it cannot be raised for real.
+    /// Lam's idealised contention (1980): slots of twice the cable's propagation delay after each
+    /// success; two or more that wait collide once and then succeed with probability 1/e per slot.
+    /// A frame takes its own bits only, without preamble and gap. For checks against the closed
+    /// form; it cannot be raised for real.
     Ideal,
 }
 
@@ -74,8 +75,8 @@ pub struct Star {
 /// An ATM star: lines count cells of 53 octets for 48 of payload.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Atm {
-    /// Lines and switch. Both directions are framed as AAL5 (8 octets of trailer, padded to whole cells, LLC/SNAP's 8
-    /// octets before the packet: RFC 2684).
+    /// Lines and switch. Both directions are framed as AAL5 (8 octets of trailer, padded to whole
+    /// cells, LLC/SNAP's 8 octets before the packet: RFC 2684).
     pub star: Star,
 }
 
@@ -104,7 +105,8 @@ pub struct TokenRing {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Service {
-    /// So long (802.5's token holding time, 10 ms by default): a frame is begun only if it ends in time.
+    /// So long (802.5's token holding time, 10 ms by default): a frame is begun only if it ends in
+    /// time.
     HoldingTime(Span),
     /// Until it has nothing more to send.
     Exhaustive,

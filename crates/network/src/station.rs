@@ -10,16 +10,19 @@ use crate::drawing::{LinkId, SegmentId};
 /// A host of the network, attached to one segment or one link.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Station {
-    /// Its name: a host name's label (RFC 1123): letters, digits and `-`. Members of a group are called `group-1` and so
-    /// on; of a group on counted segments `group-<segment's number>-<own number>`.
+    /// Its name: a host name's label (RFC 1123): letters, digits and `-`. Members of a group are
+    /// called `group-1` and so on; of a group on counted segments `group-<segment's number>-<own
+    /// number>`.
     pub name: String,
     /// The key it was drawn under: the name without numbers.
     pub group: String,
     /// Where it is plugged in.
     pub attachment: Attachment,
-    /// Its address in 198.18.0.0/15 (RFC 2544, appendix C.2.2), as drawn or given out in order from 198.18.0.1.
+    /// Its address in 198.18.0.0/15 (RFC 2544, appendix C.2.2), as drawn or given out in order from
+    /// 198.18.0.1.
     pub address: Ipv4Addr,
-    /// Whether it works on one request at a time, in the order in which they come, as a server with one disk; else on all at once.
+    /// Whether it works on one request at a time, in the order in which they come, as a server with
+    /// one disk; else on all at once.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub one_at_a_time: bool,
 }

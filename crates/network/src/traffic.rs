@@ -1,5 +1,5 @@
-//! Traffic: who sends what to whom. For the simulator and the closed forms; a raised network carries what its programs
-//! send.
+//! Traffic: who sends what to whom. For the simulator and the closed forms; a raised network
+//! carries what its programs send.
 
 use btu_units::{Bytes, Span};
 use serde::{Deserialize, Serialize};
@@ -15,7 +15,8 @@ pub struct Flow {
     pub from: Vec<StationId>,
     /// The station or stations to which the flow is sent.
     pub to: Target,
-    /// How long frames are, from destination address to check sequence (64 to 1518 octets on Ethernet).
+    /// How long frames are, from destination address to check sequence (64 to 1518 octets on
+    /// Ethernet).
     pub sizes: Sizes,
     /// When they are sent.
     pub arrivals: Arrivals,
@@ -31,7 +32,8 @@ pub struct Flow {
 pub enum Target {
     /// Always the same station.
     Station(StationId),
-    /// One of these, chosen anew for each frame, never the sender itself. Ascending; at least one other than any sender.
+    /// One of these, chosen anew for each frame, never the sender itself. Ascending; at least one
+    /// other than any sender.
     AnyOf(Vec<StationId>),
     /// The sender's neighbour in the list of senders, the last one's being the first.
     Next,
@@ -49,8 +51,8 @@ pub enum Sizes {
     Mix(Vec<(Bytes, f64)>),
     /// Any whole number of octets between these two, evenly.
     Uniform(Bytes, Bytes),
-    /// Exponential with this mean, rounded to whole octets, at least 1 and at most 65 535: for checks against queueing
-    /// theory.
+    /// Exponential with this mean, rounded to whole octets, at least 1 and at most 65 535: for
+    /// checks against queueing theory.
     Exponential(Bytes),
 }
 
@@ -62,7 +64,8 @@ impl Sizes {
             Self::Uniform(least, most) => (least.count() + most.count()) as f64 / 2.0,
             Self::Mix(parts) => {
                 let weights: f64 = parts.iter().map(|(_, weight)| weight).sum();
-                parts.iter().map(|(size, weight)| size.count() as f64 * weight).sum::<f64>() / weights
+                parts.iter().map(|(size, weight)| size.count() as f64 * weight).sum::<f64>()
+                    / weights
             }
         }
     }
@@ -88,7 +91,8 @@ pub enum Arrivals {
     Closed {
         /// Mean of the exponentially distributed pause.
         think: Span,
-        /// How long the reply is, from destination address to check sequence; `None` means that the request's arrival is enough.
+        /// How long the reply is, from destination address to check sequence; `None` means that the
+        /// request's arrival is enough.
         reply: Option<Bytes>,
         /// How long the target works on a request before it replies.
         service: Span,

@@ -7,7 +7,9 @@ mod way;
 
 use btu_suite::app::{AppPlan, AppRow, AppVerdict};
 
-use crate::html::{Axis, Block, Cell, Drawn, Figure, Layout, Page, Panel, Point, Role, Section, Series, Table};
+use crate::html::{
+    Axis, Block, Cell, Drawn, Figure, Layout, Page, Panel, Point, Role, Section, Series, Table,
+};
 use crate::number::{percent, three_digits};
 use crate::stored_page::{StoredRun, warned};
 use crate::study::Reported;
@@ -23,10 +25,19 @@ impl Reported for AppPlan {
         let [which, pairs] = factors::sections(verdict);
         let [trips, bandwidth] = backwards::sections(verdict, columns);
         let rates = rates(verdict, columns);
-        let rest = [prediction(verdict, columns), shares(verdict, columns), memory(verdict), pictures(verdict)];
-        let sections =
-            [which, pairs, rates, shape::section(verdict), trips, bandwidth].into_iter().chain(rest).collect();
-        stored.page(headline(verdict), warned(&verdict.warnings), sections).limited_by(limit(verdict))
+        let rest = [
+            prediction(verdict, columns),
+            shares(verdict, columns),
+            memory(verdict),
+            pictures(verdict),
+        ];
+        let sections = [which, pairs, rates, shape::section(verdict), trips, bandwidth]
+            .into_iter()
+            .chain(rest)
+            .collect();
+        stored
+            .page(headline(verdict), warned(&verdict.warnings), sections)
+            .limited_by(limit(verdict))
     }
 }
 
@@ -57,19 +68,22 @@ fn headline(verdict: &AppVerdict) -> String {
 fn ranked(verdict: &AppVerdict) -> Vec<(&AppRow, f64)> {
     let first = verdict.rows.first().map(|row| row.cell.workload);
     let own = verdict.rows.iter().filter(|row| Some(row.cell.workload) == first);
-    let mut rows: Vec<(&AppRow, f64)> = own.filter_map(|row| Some((row, row.items_per_second?.value))).collect();
+    let mut rows: Vec<(&AppRow, f64)> =
+        own.filter_map(|row| Some((row, row.items_per_second?.value))).collect();
     rows.sort_by(|a, b| b.1.total_cmp(&a.1));
     rows
 }
 
-/// The largest part of the time of the slowest way, and of the fastest where it is another one, by the closed form.
+/// The largest part of the time of the slowest way, and of the fastest where it is another one, by
+/// the closed form.
 fn limit(verdict: &AppVerdict) -> String {
     let mut known = ranked(verdict).into_iter().filter_map(|(row, _)| Some((row, largest(row)?)));
     let (fastest, slowest) = (known.next(), known.next_back());
     let words = |(row, (part, share)): (&AppRow, (&str, f64))| {
         format!("{part}, {:.0} % of the time of {}", share * 100.0, way(&row.cell))
     };
-    let fastest = fastest.filter(|(_, (part, _))| slowest.is_none_or(|(_, (other, _))| *part != other));
+    let fastest =
+        fastest.filter(|(_, (part, _))| slowest.is_none_or(|(_, (other, _))| *part != other));
     slowest.into_iter().chain(fastest).map(words).collect::<Vec<_>>().join("; by ")
 }
 
@@ -131,7 +145,12 @@ fn figure(verdict: &AppVerdict, table: Table) -> Figure {
         match series.iter_mut().find(|one| one.name == name) {
             Some(one) => one.points.push(point),
             None => {
-                series.push(Series { name: name.to_owned(), role: member, mark: Drawn::Points, points: vec![point] });
+                series.push(Series {
+                    name: name.to_owned(),
+                    role: member,
+                    mark: Drawn::Points,
+                    points: vec![point],
+                });
             }
         }
     }
@@ -157,7 +176,9 @@ fn prediction(verdict: &AppVerdict, columns: Columns) -> Option<Section> {
             row.seconds.map(|seconds| seconds.value * MILLI),
             row.error.map(|error| error * 100.0),
         ];
-        table.rows.push(columns.cells(&row.cell).into_iter().chain(numbers.map(Cell::number)).collect());
+        table
+            .rows
+            .push(columns.cells(&row.cell).into_iter().chain(numbers.map(Cell::number)).collect());
     }
     if table.rows.is_empty() {
         return None;
@@ -168,12 +189,16 @@ fn prediction(verdict: &AppVerdict, columns: Columns) -> Option<Section> {
 
 /// What a picture's time is made of, by the closed form.
 fn shares(verdict: &AppVerdict, columns: Columns) -> Option<Section> {
-    let mut table = columns.table("Per cent of the time", &["bandwidth", "delay", "application", "display"]);
+    let mut table =
+        columns.table("Per cent of the time", &["bandwidth", "delay", "application", "display"]);
     for row in &verdict.rows {
         let Some(shares) = row.shares else { continue };
         let parts = [shares.bandwidth, shares.delay, shares.application, shares.display];
-        let parts =
-            parts.map(|part| Cell::Number { value: part * 100.0, shown: percent(part.max(0.0)), interval: None });
+        let parts = parts.map(|part| Cell::Number {
+            value: part * 100.0,
+            shown: percent(part.max(0.0)),
+            interval: None,
+        });
         table.rows.push(columns.cells(&row.cell).into_iter().chain(parts).collect());
     }
     let blocks = if table.rows.is_empty() { Vec::new() } else { vec![Block::Table(table)] };
@@ -184,7 +209,8 @@ fn shares(verdict: &AppVerdict, columns: Columns) -> Option<Section> {
 fn memory(verdict: &AppVerdict) -> Option<Section> {
     let mut table = Table::new("Octets", &["picture", "display file", "in memory", "bitmap"], 1);
     for memory in &verdict.memory {
-        let cells = [memory.file, memory.memory, memory.bitmap].map(|bytes| Cell::count(bytes.count()));
+        let cells =
+            [memory.file, memory.memory, memory.bitmap].map(|bytes| Cell::count(bytes.count()));
         table.rows.push(std::iter::once(Cell::text(memory.workload.name())).chain(cells).collect());
     }
     let blocks = if table.rows.is_empty() { Vec::new() } else { vec![Block::Table(table)] };
@@ -196,7 +222,8 @@ fn memory(verdict: &AppVerdict) -> Option<Section> {
 }
 
 fn pictures(verdict: &AppVerdict) -> Option<Section> {
-    let mut table = Table::new("Pictures", &["picture", "SHA-256", "cells with it", "cells with another"], 2);
+    let mut table =
+        Table::new("Pictures", &["picture", "SHA-256", "cells with it", "cells with another"], 2);
     for picture in &verdict.pictures {
         let digest = picture.digest.get(..16).unwrap_or(&picture.digest);
         table.rows.push(vec![

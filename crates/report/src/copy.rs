@@ -3,9 +3,13 @@
 mod effects;
 mod packets;
 
-use btu_suite::copy::{Cache, CopyCell, CopyPlan, CopyRow, CopyVerdict, Direction, Program, Storage};
+use btu_suite::copy::{
+    Cache, CopyCell, CopyPlan, CopyRow, CopyVerdict, Direction, Program, Storage,
+};
 
-use crate::html::{Axis, Block, Cell, Drawn, Figure, Layout, Page, Panel, Point, Role, Section, Series, Table};
+use crate::html::{
+    Axis, Block, Cell, Drawn, Figure, Layout, Page, Panel, Point, Role, Section, Series, Table,
+};
 use crate::number::{NOTHING, ends, three_digits};
 use crate::stored_page::{StoredRun, warned};
 use crate::study::Reported;
@@ -13,7 +17,8 @@ use crate::summary::KeyFigure;
 use effects::{chains, fits, storage};
 use packets::{modelled, packets};
 
-/// Bytes in a kilobyte and in a megabyte, bits in a megabit, milliseconds in a second, parts in a hundred.
+/// Bytes in a kilobyte and in a megabyte, bits in a megabit, milliseconds in a second, parts in a
+/// hundred.
 const KILO: f64 = 1e3;
 const MEGA: f64 = 1e6;
 const MILLI: f64 = 1e3;
@@ -37,15 +42,18 @@ impl Reported for CopyPlan {
     }
 }
 
-/// The programs that copied the largest file from one host to the other, with their seconds, the fastest first.
+/// The programs that copied the largest file from one host to the other, with their seconds, the
+/// fastest first.
 fn ranked(verdict: &CopyVerdict) -> Vec<(&CopyRow, f64)> {
     // Programs are told apart, not what files stand on: all of them have the first storage.
     let place = verdict.rows.first().map(|row| (row.cell.storage, row.cell.cache));
     let is_told = |row: &&CopyRow| row.cell.program != Program::Local && is_at(row, place);
     let timed = |row| Some((row, CopyRow::median(row)?));
-    let remote: Vec<(&CopyRow, f64)> = verdict.rows.iter().filter(is_told).filter_map(timed).collect();
+    let remote: Vec<(&CopyRow, f64)> =
+        verdict.rows.iter().filter(is_told).filter_map(timed).collect();
     let size = remote.iter().map(|(row, _)| row.cell.size).max();
-    let mut rows: Vec<(&CopyRow, f64)> = remote.into_iter().filter(|(row, _)| Some(row.cell.size) == size).collect();
+    let mut rows: Vec<(&CopyRow, f64)> =
+        remote.into_iter().filter(|(row, _)| Some(row.cell.size) == size).collect();
     rows.sort_by(|a, b| a.1.total_cmp(&b.1));
     rows
 }
@@ -72,15 +80,18 @@ fn figures(verdict: &CopyVerdict) -> Vec<KeyFigure> {
 /// How much of the fastest copy's time the line alone takes.
 fn limit(verdict: &CopyVerdict) -> String {
     let ranked = ranked(verdict);
-    let fastest = ranked.first().and_then(|(row, seconds)| Some((row, row.line_seconds? / seconds)));
+    let fastest =
+        ranked.first().and_then(|(row, seconds)| Some((row, row.line_seconds? / seconds)));
     fastest.map_or_else(String::new, |(row, share)| {
         let (program, share) = (row.cell.program_name(), share * PERCENT);
-        let limit = if share >= PERCENT / 2.0 { "the line: it" } else { "programs and disks: the line" };
+        let limit =
+            if share >= PERCENT / 2.0 { "the line: it" } else { "programs and disks: the line" };
         format!("{limit} alone takes {share:.0} % of the time by {program}")
     })
 }
 
-/// The fastest and the slowest program of the largest file on the quiet network, and what the most background does.
+/// The fastest and the slowest program of the largest file on the quiet network, and what the most
+/// background does.
 fn headline(verdict: &CopyVerdict) -> String {
     let rows = ranked(verdict);
     let (Some((best, least)), Some((worst, most))) = (rows.first(), rows.last()) else {
@@ -177,7 +188,13 @@ fn panel(verdict: &CopyVerdict) -> Panel {
     let mut line: Vec<Point> = verdict
         .rows
         .iter()
-        .filter_map(|row| Some(Point { x: row.cell.size.count() as f64 / MEGA, y: row.line_seconds?, interval: None }))
+        .filter_map(|row| {
+            Some(Point {
+                x: row.cell.size.count() as f64 / MEGA,
+                y: row.line_seconds?,
+                interval: None,
+            })
+        })
         .collect();
     line.sort_by(|a, b| a.x.total_cmp(&b.x));
     line.dedup_by(|a, b| a.x.total_cmp(&b.x).is_eq());
@@ -189,7 +206,12 @@ fn panel(verdict: &CopyVerdict) -> Panel {
         let (x, (low, high)) = (time.size.count() as f64 / MEGA, time.seconds);
         let interval = (low < high).then_some((low, high));
         let points = vec![Point { x, y: (low * high).sqrt(), interval }];
-        series.push(Series { name: time.what.to_owned(), role: Role::Reference, mark: Drawn::Points, points });
+        series.push(Series {
+            name: time.what.to_owned(),
+            role: Role::Reference,
+            mark: Drawn::Points,
+            points,
+        });
     }
     for one in &mut series {
         one.points.sort_by(|a, b| a.x.total_cmp(&b.x));
@@ -245,12 +267,27 @@ fn parts(verdict: &CopyVerdict) -> Option<Section> {
 }
 
 fn background(verdict: &CopyVerdict) -> Option<Section> {
-    let head =
-        ["program", "file", "storage", "asked", "offered, %", "before, %", "during, %", "displaced, %", "lost, %"];
+    let head = [
+        "program",
+        "file",
+        "storage",
+        "asked",
+        "offered, %",
+        "before, %",
+        "during, %",
+        "displaced, %",
+        "lost, %",
+    ];
     let mut table = Table::new("Background", &head, 4);
     for row in &verdict.rows {
         let Some(used) = row.background_use else { continue };
-        let shares = [used.offered, used.arrived.alone, used.arrived.during, used.arrived.displaced(), used.lost];
+        let shares = [
+            used.offered,
+            used.arrived.alone,
+            used.arrived.during,
+            used.arrived.displaced(),
+            used.lost,
+        ];
         let shares = shares.map(|share| Cell::number(Some(share * PERCENT)));
         table.rows.push(names(&row.cell).into_iter().chain(shares).collect());
     }
@@ -268,10 +305,13 @@ fn paper(verdict: &CopyVerdict) -> Option<Section> {
     };
     for row in &verdict.paper {
         let found = row.found.map_or(NOTHING.to_owned(), range);
-        table
-            .rows
-            .push([row.what.to_owned(), range(row.printed), found, row.source.to_owned()].map(Cell::text).to_vec());
+        table.rows.push(
+            [row.what.to_owned(), range(row.printed), found, row.source.to_owned()]
+                .map(Cell::text)
+                .to_vec(),
+        );
     }
-    let note = "least to most of all programs and sizes; there 100 MB on VAXes and Suns over 10 Mb/s";
+    let note =
+        "least to most of all programs and sizes; there 100 MB on VAXes and Suns over 10 Mb/s";
     Section::of("Beside the report of 1989", note, vec![Block::Table(table)])
 }

@@ -1,4 +1,5 @@
-//! A network over time as a picture: queues above, then collisions, then what the media are busy with.
+//! A network over time as a picture: queues above, then collisions, then what the media are busy
+//! with.
 
 use btu_chart::{Axis, Mark, Panel, Picture, Point, Series};
 use btu_medium::sim::{Course, Track};
@@ -35,7 +36,11 @@ fn panel(course: &Course, label: &str, tracks: &[Track]) -> Option<Panel> {
 }
 
 fn curve(course: &Course, track: &Track) -> Series {
-    let points = course.seconds.iter().zip(&track.values).map(|(seconds, value)| Point::new(*seconds, *value));
+    let points = course
+        .seconds
+        .iter()
+        .zip(&track.values)
+        .map(|(seconds, value)| Point::new(*seconds, *value));
     Series { name: track.name.clone(), mark: Mark::Line, points: points.collect() }
 }
 
@@ -47,13 +52,17 @@ mod tests {
     fn queues_come_first_and_what_is_empty_is_left_out() {
         let mut course = Course::default();
         for second in 0..4u64 {
-            let held = [("line/forth/line", second), ("line/forth/delay", 9), ("line/back/line", 0)];
+            let held =
+                [("line/forth/line", second), ("line/forth/delay", 9), ("line/back/line", 0)];
             course.note(second as f64, held.into_iter(), std::iter::empty());
         }
         let picture = course_picture(&course, "a line over time");
         let [queues] = &picture.panels[..] else { panic!("one panel: {picture:?}") };
         let [queue] = &queues.series[..] else { panic!("one queue: {queues:?}") };
-        assert_eq!((queue.name.as_str(), queue.points[3]), ("line/forth/line", Point::new(3.0, 3.0)));
+        assert_eq!(
+            (queue.name.as_str(), queue.points[3]),
+            ("line/forth/line", Point::new(3.0, 3.0))
+        );
         assert!(course_picture(&Course::default(), "nothing").panels.is_empty());
     }
 }

@@ -6,12 +6,14 @@ use crate::head::TextOptions;
 use crate::paint::Paint;
 use crate::sheet::{columns, wrap};
 
-/// Findings as users read them: a line each, and below what is not as it should be why that matters and what fixes it.
+/// Findings as users read them: a line each, and below what is not as it should be why that matters
+/// and what fixes it.
 pub fn doctor_text(findings: &[Finding], options: &TextOptions) -> String {
     let topics = findings.iter().map(|finding| columns(&finding.topic)).max().unwrap_or_default();
     let healths = columns(Health::Missing.name());
     let indent = topics + healths + 4;
-    let mut lines: Vec<String> = findings.iter().flat_map(|finding| lines(finding, topics, indent, options)).collect();
+    let mut lines: Vec<String> =
+        findings.iter().flat_map(|finding| lines(finding, topics, indent, options)).collect();
     let of = |health| findings.iter().filter(|finding| finding.health == health).count();
     let (good, limited, missing) = (of(Health::Ok), of(Health::Limited), of(Health::Missing));
     lines.push(String::new());
@@ -25,12 +27,16 @@ fn lines(finding: &Finding, topics: usize, indent: usize, options: &TextOptions)
     let blanks = " ".repeat(indent);
     let hang = |text: &str| wrap(text, width - indent, 0);
     let health = format!("{:7}", finding.health.name());
-    let health = if finding.health == Health::Ok { paint.quiet(&health) } else { paint.warning(&health) };
+    let health =
+        if finding.health == Health::Ok { paint.quiet(&health) } else { paint.warning(&health) };
     let mut seen = hang(&finding.observed).into_iter();
-    let mut lines = vec![format!("{:topics$}  {health}  {}", finding.topic, seen.next().unwrap_or_default())];
+    let mut lines =
+        vec![format!("{:topics$}  {health}  {}", finding.topic, seen.next().unwrap_or_default())];
     lines.extend(seen.map(|line| format!("{blanks}{line}")));
     if finding.health != Health::Ok {
-        lines.extend(hang(&finding.impact).iter().map(|line| format!("{blanks}{}", paint.quiet(line))));
+        lines.extend(
+            hang(&finding.impact).iter().map(|line| format!("{blanks}{}", paint.quiet(line))),
+        );
         // A command is never broken: it is there to be copied.
         lines.extend(finding.fix.iter().map(|fix| format!("{blanks}try: {fix}")));
     }
@@ -42,8 +48,16 @@ mod tests {
     use super::*;
 
     fn finding(topic: &str, health: Health, seen: &str) -> Finding {
-        let (impact, fix) = ("networks cannot be raised without them".to_owned(), Some("modprobe veth".to_owned()));
-        Finding { topic: topic.to_owned(), health, essential: false, observed: seen.to_owned(), impact, fix }
+        let (impact, fix) =
+            ("networks cannot be raised without them".to_owned(), Some("modprobe veth".to_owned()));
+        Finding {
+            topic: topic.to_owned(),
+            health,
+            essential: false,
+            observed: seen.to_owned(),
+            impact,
+            fix,
+        }
     }
 
     #[test]

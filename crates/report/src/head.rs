@@ -21,9 +21,11 @@ pub struct RunHead {
     pub seed: u64,
     /// Processor, kernel, memory: one line.
     pub machine: String,
-    /// The hosts it was measured on, a line for each with how it was reached; none for a run on one machine.
+    /// The hosts it was measured on, a line for each with how it was reached; none for a run on one
+    /// machine.
     pub hosts: Vec<String>,
-    /// What decides the result beside the network: the processors and whether they slept, TCP's congestion control; a phrase each.
+    /// What decides the result beside the network: the processors and whether they slept, TCP's
+    /// congestion control; a phrase each.
     pub conditions: Vec<String>,
     /// The database the run is stored in.
     pub database: String,
@@ -31,7 +33,8 @@ pub struct RunHead {
     pub duration: Span,
     /// What a cell that does nothing takes: the tool's own fixed cost.
     pub own_cost: Option<Span>,
-    /// Warnings that were stored while the run went on: about the network, about a machine that changed.
+    /// Warnings that were stored while the run went on: about the network, about a machine that
+    /// changed.
     pub notes: Vec<String>,
 }
 
@@ -61,7 +64,8 @@ impl RunHead {
 /// How a text shall look.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TextOptions {
-    /// Whether ANSI colours may be used; the caller minds `NO_COLOR` and whether there is a terminal.
+    /// Whether ANSI colours may be used; the caller minds `NO_COLOR` and whether there is a
+    /// terminal.
     pub colour: bool,
     /// Columns of the terminal; fewer than 80 count as 80.
     pub width: usize,

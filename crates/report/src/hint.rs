@@ -1,4 +1,5 @@
-//! HINT on paper: text with the QUIPS graph for a terminal, the graph as a picture, a file for other programs.
+//! HINT on paper: text with the QUIPS graph for a terminal, the graph as a picture, a file for
+//! other programs.
 
 mod csv;
 mod page;

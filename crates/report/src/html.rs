@@ -1,8 +1,10 @@
-//! One self-contained HTML file: opens from disk, asks nobody for anything, and is readable without its script.
+//! One self-contained HTML file: opens from disk, asks nobody for anything, and is readable without
+//! its script.
 //!
-//! Charts are drawn by plotly.js, which comes packed (see `library`) and is unpacked by the browser. The file's own
-//! policy allows exactly two scripts, by their hashes, and no connection to anywhere. Texts are escaped by the template
-//! language; data for the script stands in one JSON block in which no tag can occur.
+//! Charts are drawn by plotly.js, which comes packed (see `library`) and is unpacked by the
+//! browser. The file's own policy allows exactly two scripts, by their hashes, and no connection to
+//! anywhere. Texts are escaped by the template language; data for the script stands in one JSON
+//! block in which no tag can occur.
 
 mod figure;
 mod library;
@@ -80,7 +82,8 @@ pub(crate) fn tables_of(sections: &[Section]) -> impl Iterator<Item = &Table> {
     })
 }
 
-/// What the browser may do with the file: run these two scripts, apply styles, show pictures that the page made itself.
+/// What the browser may do with the file: run these two scripts, apply styles, show pictures that
+/// the page made itself.
 fn policy() -> String {
     let own = STANDARD.encode(Sha256::digest(SCRIPT));
     let library = library::HASH;
@@ -92,7 +95,11 @@ fn policy() -> String {
 
 /// JSON in which no tag and no comment can begin.
 fn data(figures: &[Value]) -> String {
-    Value::from(figures).to_string().replace('<', "\\u003c").replace('>', "\\u003e").replace('&', "\\u0026")
+    Value::from(figures)
+        .to_string()
+        .replace('<', "\\u003c")
+        .replace('>', "\\u003e")
+        .replace('&', "\\u0026")
 }
 
 fn header(page: &Page) -> Markup {
@@ -153,8 +160,8 @@ fn part(place: usize, section: &Section) -> Markup {
     }
 }
 
-/// A figure: where it will be drawn, buttons that the script fills, and its table. The table stands open until the script
-/// has drawn the figure.
+/// A figure: where it will be drawn, buttons that the script fills, and its table. The table stands
+/// open until the script has drawn the figure.
 fn drawn(figure: &Figure) -> Markup {
     html! {
         figure id=(figure.name) {
@@ -201,10 +208,14 @@ fn shade(table: &Table, cell: &Cell) -> Option<String> {
     let all = || table.rows.iter().flatten().filter_map(logarithm);
     let (low, high) = (all().reduce(f64::min)?, all().reduce(f64::max)?);
     let share = if high > low { (own - low) / (high - low) } else { 0.0 };
-    Some(format!("background: color-mix(in srgb, var(--colour-2) {:.0}%, transparent)", 5.0 + 55.0 * share))
+    Some(format!(
+        "background: color-mix(in srgb, var(--colour-2) {:.0}%, transparent)",
+        5.0 + 55.0 * share
+    ))
 }
 
-/// Longer words may be broken at points and underscores, as names of settings are: on a phone they would hide their values.
+/// Longer words may be broken at points and underscores, as names of settings are: on a phone they
+/// would hide their values.
 const LONG: usize = 24;
 
 /// Shorter labels, such as sizes with their unit, stay on one line.
@@ -215,7 +226,8 @@ fn label_text(text: &str) -> Markup {
         return html! { (text.replace(' ', "\u{a0}")) };
     }
     let is_long = text.split(' ').any(|word| word.chars().count() > LONG);
-    let parts: Vec<&str> = if is_long { text.split_inclusive(['.', '_', ',', '/']).collect() } else { vec![text] };
+    let parts: Vec<&str> =
+        if is_long { text.split_inclusive(['.', '_', ',', '/']).collect() } else { vec![text] };
     html! { @for (place, part) in parts.iter().enumerate() { @if place > 0 { wbr; } (part) } }
 }
 

@@ -9,15 +9,17 @@ const MILLI: f64 = 1e3;
 const MEGA: f64 = 1e6;
 const KIBI: f64 = 1024.0;
 
-/// A line for each direction, or one where nothing but requests went over the network; at most 80 columns where names are
-/// short. `cell` is what is measured.
+/// A line for each direction, or one where nothing but requests went over the network; at most 80
+/// columns where names are short. `cell` is what is measured.
 pub fn interval_lines(cell: &str, interval: &Interval) -> Vec<String> {
     let head = format!("{cell:<14} {:>4.0} s", interval.to_seconds);
-    let request = interval.request_seconds.map(|seconds| format!("request {} ms", milliseconds(seconds)));
+    let request =
+        interval.request_seconds.map(|seconds| format!("request {} ms", milliseconds(seconds)));
     if interval.flows.is_empty() {
         return vec![[head, request.unwrap_or_default()].join("  ").trim_end().to_owned()];
     }
-    let mut lines: Vec<String> = interval.flows.iter().map(|flow| format!("{head}  {}", moved(flow))).collect();
+    let mut lines: Vec<String> =
+        interval.flows.iter().map(|flow| format!("{head}  {}", moved(flow))).collect();
     if let (Some(first), Some(request)) = (lines.first_mut(), request) {
         first.push_str("  ");
         first.push_str(&request);
@@ -28,8 +30,11 @@ pub fn interval_lines(cell: &str, interval: &Interval) -> Vec<String> {
 fn moved(flow: &FlowInterval) -> String {
     let rate = format!("{:>6} Mb/s", three_digits(flow.goodput_bits_per_second / MEGA));
     let again = flow.segments_sent_again.map(|segments| format!("{segments} sent again"));
-    let window = flow.congestion_window_bytes.map(|bytes| format!("window {} KiB", three_digits(bytes as f64 / KIBI)));
-    let round_trip = flow.round_trip_seconds.map(|seconds| format!("RTT {} ms", milliseconds(seconds)));
+    let window = flow
+        .congestion_window_bytes
+        .map(|bytes| format!("window {} KiB", three_digits(bytes as f64 / KIBI)));
+    let round_trip =
+        flow.round_trip_seconds.map(|seconds| format!("RTT {} ms", milliseconds(seconds)));
     let missed = flow.missed.map(|missed| format!("{missed} missed"));
     let parts = [Some(rate), again, missed, window, round_trip];
     parts.into_iter().flatten().collect::<Vec<_>>().join("  ")

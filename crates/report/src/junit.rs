@@ -1,7 +1,8 @@
 //! The result of `btu run` as `JUnit` XML: a suite for each value, a case for each row.
 //!
-//! The form is the one that GitLab and most actions for GitHub read: `testsuites`, `testsuite`, `testcase` with `failure` or
-//! `skipped`, and `system-out` (<https://github.com/testmoapp/junitxml>).
+//! The form is the one that GitLab and most actions for GitHub read: `testsuites`, `testsuite`,
+//! `testcase` with `failure` or `skipped`, and `system-out`
+//! (<https://github.com/testmoapp/junitxml>).
 
 use std::fmt::Write;
 
@@ -23,7 +24,9 @@ pub fn junit(plan: &RunPlan, verdict: &RunVerdict, gates: &[Vec<Option<Gate>>]) 
 
 fn suite(plan: &RunPlan, value: &ValueVerdict, gates: &[Option<Gate>], text: &mut String) {
     let gate = |place: usize| gates.get(place).copied().flatten();
-    let failed = (0..value.rows.len()).filter(|&place| failure(&value.rows[place], gate(place)).is_some()).count();
+    let failed = (0..value.rows.len())
+        .filter(|&place| failure(&value.rows[place], gate(place)).is_some())
+        .count();
     let _ = writeln!(
         text,
         "  <testsuite name={} tests=\"{}\" failures=\"{failed}\" errors=\"0\">",
@@ -36,10 +39,21 @@ fn suite(plan: &RunPlan, value: &ValueVerdict, gates: &[Option<Gate>], text: &mu
     text.push_str("  </testsuite>\n");
 }
 
-fn case(plan: &RunPlan, value: &ValueVerdict, row: &RowVerdict, gate: Option<Gate>, text: &mut String) {
+fn case(
+    plan: &RunPlan,
+    value: &ValueVerdict,
+    row: &RowVerdict,
+    gate: Option<Gate>,
+    text: &mut String,
+) {
     let time = row.value.filter(|_| value.unit == "s").map_or(0.0, |value| value.value);
     let (class, name) = (format!("{}.{}", plan.name, value.name), row.cell.to_string());
-    let _ = writeln!(text, "    <testcase classname={} name={} time=\"{time:.6}\">", quoted(&class), quoted(&name));
+    let _ = writeln!(
+        text,
+        "    <testcase classname={} name={} time=\"{time:.6}\">",
+        quoted(&class),
+        quoted(&name)
+    );
     if let Some(why) = failure(row, gate) {
         let _ = writeln!(text, "      <failure message={}/>", quoted(&why));
     }

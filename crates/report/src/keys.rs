@@ -43,8 +43,9 @@ pub fn keys_text(rows: &[KeyRow], options: &TextOptions) -> String {
         let KeyRow { name, role, last_day, serial, .. } = row.clone();
         sheet.row(vec![name, role, last_day, state(&row.state), serial]);
     }
-    let hint = Paint(options.colour)
-        .quiet("`btu keys issue NAME --role ROLE` issues one, `btu keys revoke NAME` takes it back.");
+    let hint = Paint(options.colour).quiet(
+        "`btu keys issue NAME --role ROLE` issues one, `btu keys revoke NAME` takes it back.",
+    );
     sheet.lines().join("\n") + "\n\n" + &hint + "\n"
 }
 
@@ -52,7 +53,9 @@ fn state(state: &KeyState) -> String {
     match state {
         KeyState::Valid { days: 0, .. } => "lapses within a day: issue a new one".to_owned(),
         KeyState::Valid { days: 1, .. } => "lapses in a day: issue a new one".to_owned(),
-        KeyState::Valid { days, ends_soon: true } => format!("lapses in {days} days: issue a new one"),
+        KeyState::Valid { days, ends_soon: true } => {
+            format!("lapses in {days} days: issue a new one")
+        }
         KeyState::Valid { days, .. } => format!("valid, {days} days left"),
         KeyState::Lapsed => "lapsed".to_owned(),
         KeyState::Revoked(day) => format!("revoked on {day}"),

@@ -2,7 +2,9 @@
 
 use btu_suite::lan::{LanPlan, LanRow, LanVerdict, Level, Task, UsersFit};
 
-use crate::html::{Axis, Block, Cell, Drawn, Figure, Layout, Page, Panel, Point, Role, Section, Series, Table};
+use crate::html::{
+    Axis, Block, Cell, Drawn, Figure, Layout, Page, Panel, Point, Role, Section, Series, Table,
+};
 use crate::number::{ends, three_digits};
 use crate::stored_page::{StoredRun, warned};
 use crate::study::Reported;
@@ -26,11 +28,14 @@ impl Reported for LanPlan {
     }
 }
 
-/// The tasks at the highest level, each with what it takes there over what it takes alone, the slowest first.
+/// The tasks at the highest level, each with what it takes there over what it takes alone, the
+/// slowest first.
 fn ranked(verdict: &LanVerdict) -> Vec<(&LanRow, f64)> {
-    let highest = verdict.rows.iter().filter(|row| row.slowdown.is_some()).map(|row| row.cell.level).max();
+    let highest =
+        verdict.rows.iter().filter(|row| row.slowdown.is_some()).map(|row| row.cell.level).max();
     let at = verdict.rows.iter().filter(|row| Some(row.cell.level) == highest);
-    let mut rows: Vec<(&LanRow, f64)> = at.filter_map(|row| Some((row, row.slowdown?.value))).collect();
+    let mut rows: Vec<(&LanRow, f64)> =
+        at.filter_map(|row| Some((row, row.slowdown?.value))).collect();
     rows.sort_by(|a, b| b.1.total_cmp(&a.1));
     rows
 }
@@ -38,12 +43,18 @@ fn ranked(verdict: &LanVerdict) -> Vec<(&LanRow, f64)> {
 /// What the highest level does to each task.
 fn figures(verdict: &LanVerdict) -> Vec<KeyFigure> {
     let figure = |(row, times): (&LanRow, f64)| {
-        let seconds = row.seconds.map(|seconds| format!("{} ms", three_digits(seconds.value / MILLI)));
-        let expected = row.expected.map(|expected| format!("closed form {} times", three_digits(expected)));
+        let seconds =
+            row.seconds.map(|seconds| format!("{} ms", three_digits(seconds.value / MILLI)));
+        let expected =
+            row.expected.map(|expected| format!("closed form {} times", three_digits(expected)));
         KeyFigure {
             name: row.cell.task.name().to_owned(),
             value: format!("{} times", three_digits(times)),
-            interval: row.slowdown.as_ref().and_then(|slowdown| ends(slowdown, 1.0)).unwrap_or_default(),
+            interval: row
+                .slowdown
+                .as_ref()
+                .and_then(|slowdown| ends(slowdown, 1.0))
+                .unwrap_or_default(),
             note: seconds.into_iter().chain(expected).collect::<Vec<_>>().join(", "),
         }
     };
@@ -52,24 +63,32 @@ fn figures(verdict: &LanVerdict) -> Vec<KeyFigure> {
 
 /// The task that suffers most at the highest level, and whether stations are served in time.
 fn headline(verdict: &LanVerdict) -> String {
-    let slowdowns: Vec<(Task, f64)> = ranked(verdict).into_iter().map(|(row, times)| (row.cell.task, times)).collect();
+    let slowdowns: Vec<(Task, f64)> =
+        ranked(verdict).into_iter().map(|(row, times)| (row.cell.task, times)).collect();
     let highest = ranked(verdict).first().map(|(row, _)| row.cell.level);
     let (Some((most, worst)), Some((least, best)), Some(Level::Stations(count))) =
         (slowdowns.first(), slowdowns.last(), highest)
     else {
         return "No task was measured with other stations at work".to_owned();
     };
-    let all = format!("With {count} stations at work {most} takes {} times as long", three_digits(*worst));
+    let all = format!(
+        "With {count} stations at work {most} takes {} times as long",
+        three_digits(*worst)
+    );
     if slowdowns.len() == 1 { all } else { format!("{all}, {least} {} times", three_digits(*best)) }
 }
 
-/// What an operation occupies longest, the server or the medium, and from how many stations on that is all that counts.
+/// What an operation occupies longest, the server or the medium, and from how many stations on that
+/// is all that counts.
 fn limit(verdict: &LanVerdict) -> String {
     let Some(demands) = &verdict.demands else { return String::new() };
     let medium = demands.medium_seconds.iter().copied().fold(0.0, f64::max);
     let is_server = demands.server_seconds >= medium;
-    let (what, seconds) = if is_server { ("the server", demands.server_seconds) } else { ("the medium", medium) };
-    let knee = verdict.knee.map_or_else(String::new, |knee| format!("; full from {} stations on", three_digits(knee)));
+    let (what, seconds) =
+        if is_server { ("the server", demands.server_seconds) } else { ("the medium", medium) };
+    let knee = verdict
+        .knee
+        .map_or_else(String::new, |knee| format!("; full from {} stations on", three_digits(knee)));
     format!("{what}, {} ms an operation{knee}", three_digits(seconds / MILLI))
 }
 
@@ -96,15 +115,19 @@ fn by_level(
     levels: impl Fn(u32) -> bool,
 ) -> Table {
     let counts: Vec<u32> = plan.levels.iter().copied().filter(|count| levels(*count)).collect();
-    let names: Vec<String> = counts.iter().map(|count| format!("k = {count}{}", mark(verdict, *count))).collect();
-    let head: Vec<&str> = ["task", first].into_iter().chain(names.iter().map(String::as_str)).collect();
+    let names: Vec<String> =
+        counts.iter().map(|count| format!("k = {count}{}", mark(verdict, *count))).collect();
+    let head: Vec<&str> =
+        ["task", first].into_iter().chain(names.iter().map(String::as_str)).collect();
     let mut table = Table::new(caption, &head, 1);
     let base = if first.starts_with("own") { Level::StandAlone } else { Level::Stations(0) };
     for task in tasks(verdict) {
         let seconds = row(verdict, task, base).and_then(|row| row.seconds);
-        let cells =
-            counts.iter().map(|&count| row(verdict, task, Level::Stations(count)).map_or(Cell::Nothing, &shows));
-        let head = [Cell::text(task.name()), Cell::number(seconds.map(|seconds| seconds.value / MILLI))];
+        let cells = counts
+            .iter()
+            .map(|&count| row(verdict, task, Level::Stations(count)).map_or(Cell::Nothing, &shows));
+        let head =
+            [Cell::text(task.name()), Cell::number(seconds.map(|seconds| seconds.value / MILLI))];
         table.rows.push(head.into_iter().chain(cells).collect());
     }
     table
@@ -135,7 +158,8 @@ fn slowdown(plan: &LanPlan, verdict: &LanVerdict) -> Option<Section> {
     Section::of("Slowed down by load alone", note, vec![Block::Figure(figure(verdict, table))])
 }
 
-/// The slowdown over the number of stations, and the closed form; intervals only where they do not cover each other.
+/// The slowdown over the number of stations, and the closed form; intervals only where they do not
+/// cover each other.
 fn figure(verdict: &LanVerdict, table: Table) -> Figure {
     let tasks = tasks(verdict);
     let mut series: Vec<Series> = Vec::new();
@@ -185,17 +209,25 @@ fn closed_form(verdict: &LanVerdict, tasks: &[Task]) -> Option<Series> {
         .filter_map(|(x, _)| {
             let at = curves.iter().flatten().filter(|(other, _)| other.total_cmp(x).is_eq());
             let all: Vec<f64> = at.filter_map(|(_, row)| row.expected).collect();
-            (!all.is_empty()).then(|| Point { x: *x, y: all.iter().sum::<f64>() / all.len() as f64, interval: None })
+            (!all.is_empty()).then(|| Point {
+                x: *x,
+                y: all.iter().sum::<f64>() / all.len() as f64,
+                interval: None,
+            })
         })
         .collect();
-    let name = if tasks.len() == 1 { "closed form" } else { "closed form, mean of the tasks" }.to_owned();
+    let name =
+        if tasks.len() == 1 { "closed form" } else { "closed form, mean of the tasks" }.to_owned();
     (points.len() > 1).then_some(Series { name, role: Role::Reference, mark: Drawn::Line, points })
 }
 
 /// Figure 3 of the study next to this run, both by load alone.
 fn study(verdict: &LanVerdict) -> Option<Section> {
-    let mut table =
-        Table::new("Slowdown by load alone, then and now", &["task", "k", "1988", "this run", "over 1988"], 2);
+    let mut table = Table::new(
+        "Slowdown by load alone, then and now",
+        &["task", "k", "1988", "this run", "over 1988"],
+        2,
+    );
     let (mut then, mut now) = (Vec::new(), Vec::new());
     for task in tasks(verdict) {
         let rows = verdict.rows.iter().filter(|row| row.cell.task == task);
@@ -219,7 +251,12 @@ fn study(verdict: &LanVerdict) -> Option<Section> {
         for (panel, points) in [(&mut then, before), (&mut now, here)] {
             if points.len() > 1 {
                 let role = Role::Member(panel.len());
-                panel.push(Series { name: task.name().to_owned(), role, mark: Drawn::LinePoints, points });
+                panel.push(Series {
+                    name: task.name().to_owned(),
+                    role,
+                    mark: Drawn::LinePoints,
+                    points,
+                });
             }
         }
     }
@@ -230,13 +267,17 @@ fn study(verdict: &LanVerdict) -> Option<Section> {
     let figure = Figure {
         name: "figure-3".to_owned(),
         title: "Figure 3 of 1988 and this run".to_owned(),
-        panels: vec![panel("1988: 3Com server, thin Ethernet, PC-XT", then), panel("this run", now)],
+        panels: vec![
+            panel("1988: 3Com server, thin Ethernet, PC-XT", then),
+            panel("this run", now),
+        ],
         layout: Layout::Beside,
         table,
     };
     let note = "what a task takes with k stations at work over what it takes with none: 1988 from Figure 3's one decimal, which \
                 leaves the last column within some 6 % of itself";
-    let blocks = if figure.table.rows.is_empty() { Vec::new() } else { vec![Block::Figure(figure)] };
+    let blocks =
+        if figure.table.rows.is_empty() { Vec::new() } else { vec![Block::Figure(figure)] };
     Section::of("Next to the study", note, blocks)
 }
 
@@ -252,8 +293,11 @@ fn expected(verdict: &LanVerdict) -> Option<Section> {
     }
     let ms = |seconds: f64| three_digits(seconds / MILLI);
     let medium: Vec<String> = demands.medium_seconds.iter().map(|seconds| ms(*seconds)).collect();
-    let medium =
-        if medium.is_empty() { String::new() } else { format!(", the medium for {} ms", medium.join(" and ")) };
+    let medium = if medium.is_empty() {
+        String::new()
+    } else {
+        format!(", the medium for {} ms", medium.join(" and "))
+    };
     let text = format!(
         "An operation of a background station holds the server for {} ms{medium}; {} ms of each are the station's own. By that the \
          curve bends at {} stations{}.",
@@ -267,7 +311,8 @@ fn expected(verdict: &LanVerdict) -> Option<Section> {
     Section::of("What the closed form expects", note, vec![Block::Text(text), Block::Table(table)])
 }
 
-/// The queue stands there only where the server takes a fixed time: else it is not what stations wait for alone.
+/// The queue stands there only where the server takes a fixed time: else it is not what stations
+/// wait for alone.
 fn expected_table(verdict: &LanVerdict) -> Table {
     let has_queue = verdict.rows.iter().any(|row| row.queue.is_some());
     let mut head = vec!["task", "k", "measured", "expected", "error, %", "simulated"];
@@ -290,7 +335,9 @@ fn expected_table(verdict: &LanVerdict) -> Table {
             Cell::number(row.simulated),
         ];
         if has_queue {
-            cells.extend([row.regular, row.queue, row.expected_queue, row.regular_queue].map(Cell::number));
+            cells.extend(
+                [row.regular, row.queue, row.expected_queue, row.regular_queue].map(Cell::number),
+            );
         }
         table.rows.push(cells);
     }
@@ -305,13 +352,18 @@ fn seen(verdict: &LanVerdict) -> String {
         [] => String::new(),
         [only] => format!("; it was seen to bend at {}", three_digits(only)),
         [first, .., last] => {
-            format!("; it was seen to bend between {} and {}, by task", three_digits(first), three_digits(last))
+            format!(
+                "; it was seen to bend between {} and {}, by task",
+                three_digits(first),
+                three_digits(last)
+            )
         }
     }
 }
 
 fn stations(plan: &LanPlan, verdict: &LanVerdict) -> Option<Section> {
-    let head = ["k", "station", "on", "transactions", "mean, ms", "deviation, ms", "p50, ms", "p99, ms"];
+    let head =
+        ["k", "station", "on", "transactions", "mean, ms", "deviation, ms", "p50, ms", "p99, ms"];
     let mut table = Table::new("Background stations", &head, 3);
     let unit = |seconds: Option<f64>| Cell::number(seconds.map(|seconds| seconds / MILLI));
     for level in &verdict.stations {
@@ -361,7 +413,9 @@ fn spread(verdict: &LanVerdict) -> Option<Section> {
     let mut table = Table::new("Stations against each other", &head, 1);
     for level in &verdict.stations {
         let spread = level.spread.as_ref();
-        let differ = spread.map_or(Cell::Nothing, |one| Cell::text(if one.stations_differ() { "yes" } else { "no" }));
+        let differ = spread.map_or(Cell::Nothing, |one| {
+            Cell::text(if one.stations_differ() { "yes" } else { "no" })
+        });
         let machine = verdict.machine.iter().find(|machine| machine.count == level.count);
         table.rows.push(vec![
             Cell::text(format!("{}{}", level.count, mark(verdict, level.count))),
@@ -369,10 +423,14 @@ fn spread(verdict: &LanVerdict) -> Option<Section> {
             Cell::number(level.p95_seconds.map(|seconds| seconds / MILLI)),
             Cell::number(spread.map(|spread| spread.longest_over_shortest)),
             Cell::number(spread.map(|spread| spread.fairness)),
-            Cell::number(spread.and_then(|spread| spread.equality).map(|equality| equality.p_value)),
+            Cell::number(
+                spread.and_then(|spread| spread.equality).map(|equality| equality.p_value),
+            ),
             differ,
             Cell::number(machine.and_then(|machine| machine.busy_share).map(|share| share * 100.0)),
-            Cell::number(machine.and_then(|machine| machine.lateness_p99_seconds).map(|late| late / MILLI)),
+            Cell::number(
+                machine.and_then(|machine| machine.lateness_p99_seconds).map(|late| late / MILLI),
+            ),
         ]);
     }
     if table.rows.is_empty() {
@@ -381,7 +439,11 @@ fn spread(verdict: &LanVerdict) -> Option<Section> {
     let note = "Jain's index of what stations got; Kruskal and Wallis's test of their times; they differ where that says so at 1 % and \
                 the slowest takes 5 % longer than the fastest; busy: all processors, late: what 99 of 100 frames left the emulator late at most";
     let text = users(verdict).map(Block::Text);
-    Section::of("Whether stations are served alike", note, text.into_iter().chain([Block::Table(table)]).collect())
+    Section::of(
+        "Whether stations are served alike",
+        note,
+        text.into_iter().chain([Block::Table(table)]).collect(),
+    )
 }
 
 fn users(verdict: &LanVerdict) -> Option<String> {
@@ -389,10 +451,16 @@ fn users(verdict: &LanVerdict) -> Option<String> {
     let limit = users.limit;
     let measured = match (users.most, users.too_many) {
         (Some(most), Some(few)) => {
-            format!("95 of 100 transactions end within {limit} with {most} stations, and no longer with {few}.")
+            format!(
+                "95 of 100 transactions end within {limit} with {most} stations, and no longer with {few}."
+            )
         }
-        (Some(most), None) => format!("95 of 100 transactions end within {limit} with {most} stations, too."),
-        (None, _) => format!("95 of 100 transactions take longer than {limit} with the fewest stations already."),
+        (Some(most), None) => {
+            format!("95 of 100 transactions end within {limit} with {most} stations, too.")
+        }
+        (None, _) => format!(
+            "95 of 100 transactions take longer than {limit} with the fewest stations already."
+        ),
     };
     let fitted = users.fit.as_ref().map_or_else(String::new, |fit| format!(" {}", fitted(fit)));
     Some(measured + &fitted)

@@ -1,7 +1,8 @@
-//! What a run looks like on paper: text from stored data only, so that every report can be made again.
+//! What a run looks like on paper: text from stored data only, so that every report can be made
+//! again.
 //!
-//! Data in, text out: nothing here reads a clock, a terminal or a file. The caller says how wide the text may be and
-//! whether it may have colour.
+//! Data in, text out: nothing here reads a clock, a terminal or a file. The caller says how wide
+//! the text may be and whether it may have colour.
 
 #![forbid(unsafe_code)]
 
@@ -50,26 +51,28 @@ pub use csv::{RawRow, csv, raw_csv};
 pub use doctor::doctor_text;
 pub use head::{RunHead, TextOptions};
 pub use hint::{hint_csv, hint_page, hint_picture, hint_text};
-pub use history::{btu95_text, citi89_text, lantz85_text, netpipe96_text, press88_text, studies_text};
+pub use history::{
+    btu95_text, citi89_text, lantz85_text, netpipe96_text, press88_text, studies_text,
+};
 pub use interval::interval_lines;
 pub use junit::junit;
 pub use keys::{KeyRow, KeyState, keys_text};
 pub use machines::machines_text;
 pub use markdown::markdown;
 pub use model::{
-    Answered, Beyond, MostFound, SweepTable, alike_segments, figures, model_page, model_text, most_text, sweep_csv,
-    sweep_picture, sweep_text,
+    Answered, Beyond, MostFound, SweepTable, alike_segments, figures, model_page, model_text,
+    most_text, sweep_csv, sweep_picture, sweep_text,
 };
 pub use model_check::{
-    Beside, Break, CheckCase, CheckFlow, CheckPoint, Measured, MeasuredAccounts, ModelCheck, Verdict, WITHIN,
-    check_csv, check_picture, check_text,
+    Beside, Break, CheckCase, CheckFlow, CheckPoint, Measured, MeasuredAccounts, ModelCheck,
+    Verdict, WITHIN, check_csv, check_picture, check_text,
 };
 pub use page_text::{page_text, section_text};
 pub use pictures::svg;
 pub use pipe::{
-    Graph, NamedSignature, PLOT_ROWS, StoredSignature, beside_page, beside_text, named_signatures, np_out, pipe_csv,
-    pipe_page, pipe_picture, pipe_plot, pipe_text, set_csv, set_page, set_text, set_title, several_page,
-    signature_names,
+    Graph, NamedSignature, PLOT_ROWS, StoredSignature, beside_page, beside_text, named_signatures,
+    np_out, pipe_csv, pipe_page, pipe_picture, pipe_plot, pipe_text, set_csv, set_page, set_text,
+    set_title, several_page, signature_names,
 };
 pub use rank::{MachineCard, RankPage, rank_text};
 pub use roll::roll_text;

@@ -11,7 +11,11 @@ use crate::rank::{MachineCard, kernel, processor};
 use crate::sheet::Sheet;
 
 /// The list of machines; `this` is marked.
-pub fn machines_text(machines: &BTreeMap<MachineKey, MachineCard>, this: &MachineKey, options: &TextOptions) -> String {
+pub fn machines_text(
+    machines: &BTreeMap<MachineKey, MachineCard>,
+    this: &MachineKey,
+    options: &TextOptions,
+) -> String {
     let head = ["key", "name", "processor", "kernel", "price"];
     let mut sheet = Sheet::new(head.map(str::to_owned).to_vec(), head.len());
     for (key, card) in machines {
@@ -24,6 +28,7 @@ pub fn machines_text(machines: &BTreeMap<MachineKey, MachineCard>, this: &Machin
             card.price.as_ref().map_or_else(|| NOTHING.to_owned(), ToString::to_string),
         ]);
     }
-    let hint = Paint(options.colour).quiet("`btu machine set KEY --name WORD --price '1200 EUR'` describes one.");
+    let hint = Paint(options.colour)
+        .quiet("`btu machine set KEY --name WORD --price '1200 EUR'` describes one.");
     sheet.lines().join("\n") + "\n\n" + &hint + "\n"
 }

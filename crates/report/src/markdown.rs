@@ -15,7 +15,13 @@ pub fn markdown(page: &Page) -> String {
     let meanings = page.marks.iter().map(|mark| format!("* {}: {}", mark.word, mark.meaning));
     let meanings = meanings.collect::<Vec<_>>().join("\n");
     let rule = std::iter::once("---".to_owned());
-    let parts = head.chain(remarks).chain([warnings(page)]).chain(sections).chain(rule).chain(footer).chain([meanings]);
+    let parts = head
+        .chain(remarks)
+        .chain([warnings(page)])
+        .chain(sections)
+        .chain(rule)
+        .chain(footer)
+        .chain([meanings]);
     parts.filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n\n") + "\n"
 }
 
@@ -24,8 +30,11 @@ fn warnings(page: &Page) -> String {
         return String::new();
     }
     let each = page.warnings.iter().map(|warning| {
-        let advice =
-            if warning.advice.is_empty() { String::new() } else { format!(" *Try: {}*", escaped(&warning.advice)) };
+        let advice = if warning.advice.is_empty() {
+            String::new()
+        } else {
+            format!(" *Try: {}*", escaped(&warning.advice))
+        };
         format!("* **{}**: {}.{advice}", escaped(&warning.title), escaped(&warning.observed))
     });
     format!("## Warnings\n\n{}", each.collect::<Vec<_>>().join("\n"))
@@ -36,9 +45,14 @@ fn section(section: &Section) -> Vec<String> {
         Block::Text(text) => vec![escaped(text)],
         Block::Command(command) => vec![indented(command)],
         Block::Table(table) => vec![format!("**{}**", escaped(&table.caption)), sheet(table)],
-        Block::Figure(figure) => vec![format!("**{}**", escaped(&figure.table.caption)), sheet(&figure.table)],
+        Block::Figure(figure) => {
+            vec![format!("**{}**", escaped(&figure.table.caption)), sheet(&figure.table)]
+        }
     });
-    [format!("## {}", escaped(&section.title)), escaped(&section.note)].into_iter().chain(blocks).collect()
+    [format!("## {}", escaped(&section.title)), escaped(&section.note)]
+        .into_iter()
+        .chain(blocks)
+        .collect()
 }
 
 /// Code that nothing in it can end.
@@ -49,7 +63,8 @@ fn indented(text: &str) -> String {
 fn sheet(table: &Table) -> String {
     let line = |words: Vec<String>| format!("| {} |", words.join(" | "));
     let head = line(table.head.iter().map(|word| escaped(word)).collect());
-    let rule = (0..table.head.len()).map(|place| if place < table.labels { "---" } else { "---:" }.to_owned());
+    let rule = (0..table.head.len())
+        .map(|place| if place < table.labels { "---" } else { "---:" }.to_owned());
     let rows = table.rows.iter().map(|row| line(row.iter().map(field).collect()));
     [head, line(rule.collect())].into_iter().chain(rows).collect::<Vec<_>>().join("\n")
 }

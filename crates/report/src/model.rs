@@ -1,6 +1,8 @@
-//! A prediction for a terminal: what speaks against it first, then a block for each submodel, flows, and the transfer.
+//! A prediction for a terminal: what speaks against it first, then a block for each submodel,
+//! flows, and the transfer.
 //!
-//! The blocks follow figures 9 and 10 of the CITI study: what goes in, what is used, what it costs a packet.
+//! The blocks follow figures 9 and 10 of the CITI study: what goes in, what is used, what it costs
+//! a packet.
 
 pub mod figures;
 mod first;
@@ -46,8 +48,11 @@ impl Page<'_> {
 }
 
 fn head(page: &Page, about: &str) -> Vec<String> {
-    let mut lines =
-        vec![format!("{} {}", page.paint.title("Prediction of"), page.paint.strong(&page.prediction.network))];
+    let mut lines = vec![format!(
+        "{} {}",
+        page.paint.title("Prediction of"),
+        page.paint.strong(&page.prediction.network)
+    )];
     if !about.is_empty() {
         lines.extend(wrap(about, page.options.columns(), 0));
     }
@@ -57,9 +62,9 @@ fn head(page: &Page, about: &str) -> Vec<String> {
 /// One paragraph for each warning.
 fn warnings(warnings: &[PredictionWarning], options: &TextOptions) -> Vec<String> {
     let paint = Paint(options.colour);
-    let paragraphs = warnings
-        .iter()
-        .flat_map(|warning| wrap(&format!("! {}: {}.", warning.place, warning.message), options.columns(), 2));
+    let paragraphs = warnings.iter().flat_map(|warning| {
+        wrap(&format!("! {}: {}.", warning.place, warning.message), options.columns(), 2)
+    });
     paragraphs.map(|line| paint.warning(&line)).collect()
 }
 
@@ -67,11 +72,15 @@ fn warnings(warnings: &[PredictionWarning], options: &TextOptions) -> Vec<String
 fn sources(page: &Page) -> Vec<String> {
     let of = |reference: &btu_model::predict::Reference| {
         wrap(
-            &format!("{}: {}. Assumes: {}.", reference.name, reference.source, reference.assumptions),
+            &format!(
+                "{}: {}. Assumes: {}.",
+                reference.name, reference.source, reference.assumptions
+            ),
             page.options.columns(),
             2,
         )
     };
-    let lines = page.prediction.formulas.iter().flat_map(of).map(|line| page.paint.quiet(&line)).collect();
+    let lines =
+        page.prediction.formulas.iter().flat_map(of).map(|line| page.paint.quiet(&line)).collect();
     page.section("Closed forms", "", lines)
 }

@@ -1,5 +1,5 @@
-//! A prediction beside other answers at the same points, simulated or measured: the figures, what they say together, and how
-//! it looks.
+//! A prediction beside other answers at the same points, simulated or measured: the figures, what
+//! they say together, and how it looks.
 
 mod measured;
 mod picture;
@@ -75,12 +75,14 @@ pub struct CheckFlow {
 pub struct CheckPoint {
     /// Of what was turned.
     pub value: f64,
-    /// Predicted share of time in frames' own bits of the busiest medium or line; above one where more is offered.
+    /// Predicted share of time in frames' own bits of the busiest medium or line; above one where
+    /// more is offered.
     pub utilisation: Option<f64>,
     /// Predicted mean delay in seconds; none past saturation.
     #[serde(rename = "predicted_seconds")]
     pub predicted: Option<f64>,
-    /// Simulated mean delay in seconds with its interval; none where nothing arrived, or nothing was simulated.
+    /// Simulated mean delay in seconds with its interval; none where nothing arrived, or nothing
+    /// was simulated.
     #[serde(rename = "simulated_seconds")]
     pub simulated: Option<Estimate>,
     /// Whether the simulation was overloaded, so that its delay means nothing.
@@ -109,7 +111,8 @@ impl CheckPoint {
 
     /// Whether what was measured says nothing of the network.
     pub fn is_void(&self, beside: Beside) -> bool {
-        beside == Beside::Measured && self.measured.as_ref().is_some_and(|measured| !measured.void.is_empty())
+        beside == Beside::Measured
+            && self.measured.as_ref().is_some_and(|measured| !measured.void.is_empty())
     }
 
     /// The mean delay, where it means something.
@@ -117,8 +120,8 @@ impl CheckPoint {
         self.answer(beside).filter(|_| !self.is_overloaded(beside) && !self.is_void(beside))
     }
 
-    /// By how much the prediction is off, as a share of the other answer's mean, with that one's interval: -0.1 is 10 % too
-    /// little.
+    /// By how much the prediction is off, as a share of the other answer's mean, with that one's
+    /// interval: -0.1 is 10 % too little.
     pub fn error(&self, beside: Beside) -> Option<Estimate> {
         let (predicted, other) = (self.predicted?, self.settled(beside)?);
         let of = |other: f64| predicted / other - 1.0;

@@ -6,8 +6,8 @@ use btu_units::Span;
 /// What stands where nothing was measured.
 pub(crate) const NOTHING: &str = "-";
 
-/// `value` with three significant digits, zeros kept: `1230`, `12.3`, `0.0123`; with an exponent where that would be
-/// long.
+/// `value` with three significant digits, zeros kept: `1230`, `12.3`, `0.0123`; with an exponent
+/// where that would be long.
 pub(crate) fn three_digits(value: f64) -> String {
     if value == 0.0 || !value.is_finite() {
         return "0".to_owned();
@@ -93,7 +93,8 @@ mod tests {
 
     #[test]
     fn intervals_read_as_plus_and_minus() {
-        let estimate = |half| Estimate { value: 10.0, interval: Some(Interval::around(10.0, half)) };
+        let estimate =
+            |half| Estimate { value: 10.0, interval: Some(Interval::around(10.0, half)) };
         assert_eq!(plus_minus(Some(&estimate(0.21))), "±2.1%");
         assert_eq!(plus_minus(Some(&estimate(1.2))), "±12%");
         assert_eq!(plus_minus(Some(&estimate(500.0))), "±>999%");

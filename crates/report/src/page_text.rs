@@ -10,7 +10,12 @@ use crate::sheet::{Sheet, page, section, wrap};
 pub fn page_text(report: &Page, options: &TextOptions) -> String {
     let sections = report.sections.iter().filter(|section| !section.appendix);
     let parts = [headline(report, options), summary(&report.warnings, options)].into_iter();
-    page(parts.chain(sections.map(|section| part(section, options))).chain([warnings(report, options)]).collect())
+    page(
+        parts
+            .chain(sections.map(|section| part(section, options)))
+            .chain([warnings(report, options)])
+            .collect(),
+    )
 }
 
 /// The sections of that title, as text; `None` where the page has none.
@@ -23,7 +28,9 @@ pub fn section_text(report: &Page, title: &str, options: &TextOptions) -> Option
 fn headline(report: &Page, options: &TextOptions) -> Vec<String> {
     let paint = Paint(options.colour);
     let remarks = report.remarks.iter().flat_map(|remark| wrap(remark, options.columns(), 0));
-    std::iter::once(paint.strong(&report.headline)).chain(remarks.map(|line| paint.quiet(&line))).collect()
+    std::iter::once(paint.strong(&report.headline))
+        .chain(remarks.map(|line| paint.quiet(&line)))
+        .collect()
 }
 
 /// One line that names the warnings, where people look first.
@@ -38,7 +45,10 @@ fn summary(warnings: &[PageWarning], options: &TextOptions) -> Vec<String> {
         }
     }
     let text = format!("{} (at the end): {}", count(warnings.len(), "warning"), titles.join(", "));
-    wrap(&text, options.columns(), 2).iter().map(|line| Paint(options.colour).warning(line)).collect()
+    wrap(&text, options.columns(), 2)
+        .iter()
+        .map(|line| Paint(options.colour).warning(line))
+        .collect()
 }
 
 /// One section as lines.
@@ -67,14 +77,23 @@ fn field(cell: &Cell) -> String {
 
 fn warnings(report: &Page, options: &TextOptions) -> Vec<String> {
     let (paint, width) = (Paint(options.colour), options.columns() - 4);
-    let inside = |text: &str, indent| wrap(text, width, indent).into_iter().map(|line| format!("    {line}"));
+    let inside = |text: &str, indent| {
+        wrap(text, width, indent).into_iter().map(|line| format!("    {line}"))
+    };
     let each = report.warnings.iter().flat_map(|warning| {
-        let advice = (!warning.advice.is_empty()).then(|| inside(&format!("try: {}", warning.advice), 5));
+        let advice =
+            (!warning.advice.is_empty()).then(|| inside(&format!("try: {}", warning.advice), 5));
         let title = format!("  {}", paint.warning(&warning.title));
-        std::iter::once(title).chain(inside(&warning.observed, 0)).chain(advice.into_iter().flatten())
+        std::iter::once(title)
+            .chain(inside(&warning.observed, 0))
+            .chain(advice.into_iter().flatten())
     });
     let each: Vec<String> = each.collect();
-    if each.is_empty() { each } else { std::iter::once(paint.title("Warnings")).chain(each).collect() }
+    if each.is_empty() {
+        each
+    } else {
+        std::iter::once(paint.title("Warnings")).chain(each).collect()
+    }
 }
 
 #[cfg(test)]
@@ -84,9 +103,18 @@ mod tests {
     fn text() -> String {
         let mut table = Table::new("Seconds", &["task", "idle"], 1);
         table.rows.push(vec![Cell::text("sort"), Cell::number(Some(1.25))]);
-        let open = Section::of("Times", "of every task", vec![Block::Table(table), Block::Text("All of them.".into())]);
-        let hidden = Section::of("Settings", "", vec![Block::Text("sysctl".into())]).map(Section::into_appendix);
-        let warning = PageWarning { title: "noise".into(), observed: "it was loud".into(), advice: "be quiet".into() };
+        let open = Section::of(
+            "Times",
+            "of every task",
+            vec![Block::Table(table), Block::Text("All of them.".into())],
+        );
+        let hidden = Section::of("Settings", "", vec![Block::Text("sysctl".into())])
+            .map(Section::into_appendix);
+        let warning = PageWarning {
+            title: "noise".into(),
+            observed: "it was loud".into(),
+            advice: "be quiet".into(),
+        };
         let report = Page {
             headline: "1.25 s".into(),
             remarks: vec!["on veth".into()],

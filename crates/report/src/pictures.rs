@@ -11,7 +11,8 @@ pub fn svg(page: &Page) -> Option<String> {
         .filter_map(|(figure, panel)| drawn(&figure.title, panel))
         .collect();
     let marks: Vec<&str> = page.marks.iter().map(|mark| mark.word.as_str()).collect();
-    let notes = [page.title.clone(), marks.join(", ")].into_iter().chain(page.remarks.iter().cloned());
+    let notes =
+        [page.title.clone(), marks.join(", ")].into_iter().chain(page.remarks.iter().cloned());
     let notes = notes.filter(|note| !note.is_empty()).collect();
     let picture = chart::Picture { title: page.headline.clone(), notes, panels };
     (!picture.panels.is_empty()).then(|| chart::svg(&picture))
@@ -45,6 +46,10 @@ fn series(series: &html::Series) -> Option<chart::Series> {
         Drawn::Points => chart::Mark::Points,
         Drawn::Stack => return None,
     };
-    let points = series.points.iter().map(|point| chart::Point { x: point.x, y: point.y, interval: point.interval });
+    let points = series.points.iter().map(|point| chart::Point {
+        x: point.x,
+        y: point.y,
+        interval: point.interval,
+    });
     Some(chart::Series { name: series.name.clone(), mark, points: points.collect() })
 }

@@ -1,4 +1,5 @@
-//! Signatures on paper: text with a plot for a terminal, the four graphs as pictures, files for other programs.
+//! Signatures on paper: text with a plot for a terminal, the four graphs as pictures, files for
+//! other programs.
 
 mod beside;
 mod cost;

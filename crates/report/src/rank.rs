@@ -1,4 +1,5 @@
-//! Machines by BTU: lists by plan, then their configurations, as in Tables 4 and 5 of the 1995 paper.
+//! Machines by BTU: lists by plan, then their configurations, as in Tables 4 and 5 of the 1995
+//! paper.
 
 use std::collections::BTreeMap;
 
@@ -118,7 +119,8 @@ fn configurations(rank: &RankPage, options: &TextOptions) -> Vec<String> {
         sheet.row(vec![
             card.name.clone(),
             processor(card),
-            card.memory_bytes.map_or_else(|| NOTHING.to_owned(), |bytes| Bytes::new(bytes).to_string()),
+            card.memory_bytes
+                .map_or_else(|| NOTHING.to_owned(), |bytes| Bytes::new(bytes).to_string()),
             kernel(card),
             "virtual Ethernet".to_owned(),
         ]);
@@ -180,7 +182,8 @@ fn looking_back(rank: &RankPage) -> Option<String> {
 }
 
 fn left_out(rank: &RankPage, options: &TextOptions) -> Vec<String> {
-    let lines: Vec<String> = rank.ranking.left_out.iter().map(|one| format!("{}: {}", one.run, one.reason)).collect();
+    let lines: Vec<String> =
+        rank.ranking.left_out.iter().map(|one| format!("{}: {}", one.run, one.reason)).collect();
     if lines.is_empty() { lines } else { section("Left out", "", lines, options) }
 }
 

@@ -13,7 +13,12 @@ const MOST_FINDINGS: usize = 3;
 
 /// The whole answer of a roll call, as text for a terminal.
 pub fn roll_text(roll: &Roll, run: &RunHead, options: &TextOptions) -> String {
-    page(vec![title(roll, run, options), table(roll, options), troubles(roll, options), findings(roll, options)])
+    page(vec![
+        title(roll, run, options),
+        table(roll, options),
+        troubles(roll, options),
+        findings(roll, options),
+    ])
 }
 
 fn title(roll: &Roll, run: &RunHead, options: &TextOptions) -> Vec<String> {
@@ -28,10 +33,14 @@ fn title(roll: &Roll, run: &RunHead, options: &TextOptions) -> Vec<String> {
         paint.quiet(&format!("run {}   {}   {}", run.id, run.started, run.network)),
     ];
     if let Some(skew) = roll.start_skew_ns {
-        let (skew, within) = (Span::from_nanoseconds(skew), Span::from_nanoseconds(roll.skew_within_ns));
-        let started = roll.hosts.iter().filter_map(|host| host.answer.as_ref()?.started_after_ns).count();
+        let (skew, within) =
+            (Span::from_nanoseconds(skew), Span::from_nanoseconds(roll.skew_within_ns));
+        let started =
+            roll.hosts.iter().filter_map(|host| host.answer.as_ref()?.started_after_ns).count();
         let on = if started == roll.hosts.len() { "all".to_owned() } else { started.to_string() };
-        lines.push(format!("An empty cell started within {skew} on {on} of them, known to {within}."));
+        lines.push(format!(
+            "An empty cell started within {skew} on {on} of them, known to {within}."
+        ));
     }
     lines
 }
@@ -47,7 +56,9 @@ fn table(roll: &Roll, options: &TextOptions) -> Vec<String> {
             answer.map_or_else(|| "-".to_owned(), |answer| answer.btu_version.clone()),
             host.reached.clone(),
             clock.map_or_else(String::new, |clock| signed(clock.wall_offset_ns)),
-            clock.map_or_else(String::new, |clock| Span::from_nanoseconds(clock.round_trip_ns).to_string()),
+            clock.map_or_else(String::new, |clock| {
+                Span::from_nanoseconds(clock.round_trip_ns).to_string()
+            }),
             answer
                 .and_then(|answer| answer.started_after_ns)
                 .map_or_else(String::new, |late| Span::from_nanoseconds(late).to_string()),
@@ -63,21 +74,30 @@ fn signed(nanoseconds: i64) -> String {
 }
 
 fn troubles(roll: &Roll, options: &TextOptions) -> Vec<String> {
-    let lines: Vec<String> =
-        roll.hosts.iter().flat_map(trouble).flat_map(|text| wrap(&text, options.columns(), 2)).collect();
+    let lines: Vec<String> = roll
+        .hosts
+        .iter()
+        .flat_map(trouble)
+        .flat_map(|text| wrap(&text, options.columns(), 2))
+        .collect();
     if lines.is_empty() { lines } else { section("Not as it should be", "", lines, options) }
 }
 
 fn trouble(host: &Greeted) -> Vec<String> {
     let answer = host.answer.as_ref();
-    let busy = answer.and_then(|answer| answer.busy.as_ref()).map(|busy| format!("{}: {busy}", host.name));
+    let busy =
+        answer.and_then(|answer| answer.busy.as_ref()).map(|busy| format!("{}: {busy}", host.name));
     let apart = answer.and_then(Answer::clock_apart_ns).map(|apart| {
         let way = if apart < 0 { "behind" } else { "ahead" };
         let by = Span::from_nanoseconds(apart.unsigned_abs());
         format!("{}: its clock is {by} {way}: `timedatectl set-ntp true` there", host.name)
     });
     let trouble = host.trouble.as_ref().map(|trouble| {
-        if trouble.contains(host.name.as_str()) { trouble.clone() } else { format!("{}: {trouble}", host.name) }
+        if trouble.contains(host.name.as_str()) {
+            trouble.clone()
+        } else {
+            format!("{}: {trouble}", host.name)
+        }
     });
     [trouble, busy, apart].into_iter().flatten().collect()
 }
@@ -97,7 +117,11 @@ fn findings(roll: &Roll, options: &TextOptions) -> Vec<String> {
     let lines: Vec<String> = found
         .into_iter()
         .flat_map(|(text, hosts)| {
-            let who = if hosts.len() == roll.hosts.len() && hosts.len() > 1 { "all".to_owned() } else { named(&hosts) };
+            let who = if hosts.len() == roll.hosts.len() && hosts.len() > 1 {
+                "all".to_owned()
+            } else {
+                named(&hosts)
+            };
             wrap(&format!("{who}: {text}"), options.columns(), 2)
         })
         .collect();
@@ -117,11 +141,16 @@ fn named(hosts: &[&str]) -> String {
     text
 }
 
-/// What a host's doctor found missing, in words; another version may say it otherwise, and then nothing is shown.
+/// What a host's doctor found missing, in words; another version may say it otherwise, and then
+/// nothing is shown.
 fn worst(findings: &Value) -> Vec<String> {
-    let missing = findings.as_array().into_iter().flatten().filter(|finding| finding["health"] == "missing");
+    let missing =
+        findings.as_array().into_iter().flatten().filter(|finding| finding["health"] == "missing");
     let told = missing.filter_map(|finding| {
-        let (topic, seen) = (finding["topic"].as_str()?, finding["observed"].as_str().or(finding["seen"].as_str())?);
+        let (topic, seen) = (
+            finding["topic"].as_str()?,
+            finding["observed"].as_str().or(finding["seen"].as_str())?,
+        );
         let fix = finding["fix"].as_str().or(finding["mend"].as_str()); // retired word: runs stored before
         let fix = fix.map_or_else(String::new, |fix| format!("; {fix}"));
         Some(format!("{topic}: {seen}{fix}"))
@@ -148,7 +177,12 @@ mod tests {
             environment: Value::Null,
             findings: json!([{"health": "missing", "topic": "netem", "observed": "no kernel module", "fix": "modprobe sch_netem"}]),
         };
-        Greeted { name: name.to_owned(), reached: format!("TLS to {name}:7417"), trouble: None, answer: Some(answer) }
+        Greeted {
+            name: name.to_owned(),
+            reached: format!("TLS to {name}:7417"),
+            trouble: None,
+            answer: Some(answer),
+        }
     }
 
     fn head() -> RunHead {
@@ -170,11 +204,18 @@ mod tests {
 
     #[test]
     fn a_roll_call_shows_who_is_there_and_what_is_wrong() {
-        let clock = HostClock { offset_ns: 1, round_trip_ns: 210_000, at_ns: 0, wall_offset_ns: -3_000_000_000 };
+        let clock = HostClock {
+            offset_ns: 1,
+            round_trip_ns: 210_000,
+            at_ns: 0,
+            wall_offset_ns: -3_000_000_000,
+        };
         let gone = Greeted {
             name: "gamma".to_owned(),
             reached: "ssh to gamma".to_owned(),
-            trouble: Some("host gamma cannot be reached: connecting to 192.0.2.12:7417: refused".to_owned()),
+            trouble: Some(
+                "host gamma cannot be reached: connecting to 192.0.2.12:7417: refused".to_owned(),
+            ),
             answer: None,
         };
         let roll = Roll {
@@ -182,6 +223,10 @@ mod tests {
             start_skew_ns: Some(120_000),
             skew_within_ns: 210_000,
         };
-        insta::assert_snapshot!(roll_text(&roll, &head(), &TextOptions { colour: false, width: 100 }));
+        insta::assert_snapshot!(roll_text(
+            &roll,
+            &head(),
+            &TextOptions { colour: false, width: 100 }
+        ));
     }
 }

@@ -12,14 +12,16 @@ use crate::study::Reported;
 
 impl Reported for RunPlan {
     fn page(&self, verdict: &RunVerdict, stored: &StoredRun<'_>) -> Page {
-        let mut sections: Vec<Option<Section>> = verdict.values.iter().map(|value| result(self, value)).collect();
+        let mut sections: Vec<Option<Section>> =
+            verdict.values.iter().map(|value| result(self, value)).collect();
         sections.extend(verdict.values.iter().map(|value| effects::section(self, value)));
         sections.push(taken(self, verdict));
         stored.page(headline(self, verdict), warned(&verdict.warnings), sections)
     }
 }
 
-/// A unit in which a typical value has few digits: its name, and how much of the value's own unit it is.
+/// A unit in which a typical value has few digits: its name, and how much of the value's own unit
+/// it is.
 fn shown(unit: &str, typical: f64) -> (String, f64) {
     let prefixes: &[(&str, f64)] = match unit {
         "s" => &[("s", 1.0), ("ms", 1e-3), ("us", 1e-6)],
@@ -32,26 +34,39 @@ fn shown(unit: &str, typical: f64) -> (String, f64) {
 }
 
 fn unit_of(value: &ValueVerdict) -> (String, f64) {
-    let typical = value.rows.iter().filter_map(|row| row.value).map(|value| value.value).reduce(f64::min);
+    let typical =
+        value.rows.iter().filter_map(|row| row.value).map(|value| value.value).reduce(f64::min);
     shown(&value.unit, typical.unwrap_or(1.0))
 }
 
 /// The baseline's value, and the row that is farthest from it.
 fn headline(plan: &RunPlan, verdict: &RunVerdict) -> String {
-    let Some(value) = verdict.values.first() else { return format!("{}: nothing was measured", plan.name) };
+    let Some(value) = verdict.values.first() else {
+        return format!("{}: nothing was measured", plan.name);
+    };
     let Some(base) = value.rows.first().and_then(|row| Some((row, row.value?))) else {
-        let why =
-            verdict.uses.iter().find_map(|row| row.fault.clone()).map_or_else(String::new, |why| format!(": {why}"));
+        let why = verdict
+            .uses
+            .iter()
+            .find_map(|row| row.fault.clone())
+            .map_or_else(String::new, |why| format!(": {why}"));
         return format!("{}: no repetition of the baseline counts{why}", plan.name);
     };
     let (unit, size) = unit_of(value);
-    let here = if plan.factors.is_empty() { String::new() } else { format!(" with {}", base.0.cell) };
+    let here =
+        if plan.factors.is_empty() { String::new() } else { format!(" with {}", base.0.cell) };
     let text = format!("{}: {}{here}", value.name, quantity(&base.1, size, &unit));
     let far = |row: &&RowVerdict| row.slowdown.map_or(0.0, |slowdown| slowdown.value.ln().abs());
-    let worst = value.rows.iter().filter(|row| row.slowdown.is_some()).max_by(|a, b| far(a).total_cmp(&far(b)));
+    let worst = value
+        .rows
+        .iter()
+        .filter(|row| row.slowdown.is_some())
+        .max_by(|a, b| far(a).total_cmp(&far(b)));
     match worst.and_then(|row| Some((row, row.slowdown?))) {
         None => text,
-        Some((row, slowdown)) => format!("{text}; {} with {}", times(&slowdown, value.better), row.cell),
+        Some((row, slowdown)) => {
+            format!("{text}; {} with {}", times(&slowdown, value.better), row.cell)
+        }
     }
 }
 
@@ -73,13 +88,16 @@ fn times(slowdown: &Estimate, better: Better) -> String {
 
 /// The levels of a row, a cell each.
 fn levels(factors: &[Factor], row: &[usize]) -> Vec<Cell> {
-    let level = |(factor, level): (&Factor, &usize)| Cell::text(factor.levels.get(*level).map_or("?", String::as_str));
+    let level = |(factor, level): (&Factor, &usize)| {
+        Cell::text(factor.levels.get(*level).map_or("?", String::as_str))
+    };
     factors.iter().zip(row).map(level).collect()
 }
 
 /// The head of a table of rows: the factors, or what the experiment is called where there are none.
 fn head(plan: &RunPlan, more: &[&str]) -> Vec<String> {
-    let factors: Vec<String> = plan.factors.iter().map(|factor| factor.short_name().to_owned()).collect();
+    let factors: Vec<String> =
+        plan.factors.iter().map(|factor| factor.short_name().to_owned()).collect();
     let first = if factors.is_empty() { vec!["experiment".to_owned()] } else { factors };
     first.into_iter().chain(more.iter().map(|one| (*one).to_owned())).collect()
 }
@@ -98,15 +116,22 @@ fn result(plan: &RunPlan, value: &ValueVerdict) -> Option<Section> {
         columns.extend(["times worse", "against the baseline"]);
     }
     let head = head(plan, &columns);
-    let mut table =
-        Table::new(&value.name, &head.iter().map(String::as_str).collect::<Vec<_>>(), plan.factors.len().max(1));
+    let mut table = Table::new(
+        &value.name,
+        &head.iter().map(String::as_str).collect::<Vec<_>>(),
+        plan.factors.len().max(1),
+    );
     for (place, row) in value.rows.iter().enumerate() {
         let mut cells = first_cells(plan, &row.cell.levels);
         cells.push(Cell::estimate(row.value.as_ref(), size));
         cells.push(Cell::count(row.count as u64));
         if is_compared {
             cells.push(Cell::estimate(row.slowdown.as_ref(), 1.0));
-            let word = if place == 0 { "the baseline" } else { row.finding.map_or("", |finding| finding.name()) };
+            let word = if place == 0 {
+                "the baseline"
+            } else {
+                row.finding.map_or("", |finding| finding.name())
+            };
             cells.push(Cell::text(word));
         }
         table.rows.push(cells);
@@ -118,13 +143,18 @@ fn result(plan: &RunPlan, value: &ValueVerdict) -> Option<Section> {
     let note = format!(
         "{better}; means over the repetitions with their 95 % intervals; times worse from pairs of the same block"
     );
-    let title = if value.name == plan.name { "Result".to_owned() } else { format!("Result: {}", value.name) };
+    let title = if value.name == plan.name {
+        "Result".to_owned()
+    } else {
+        format!("Result: {}", value.name)
+    };
     Section::of(&title, &note, vec![Block::Table(table)])
 }
 
 /// What the programs took.
 fn taken(plan: &RunPlan, verdict: &RunVerdict) -> Option<Section> {
-    let columns = ["program", "elapsed, ms", "user, ms", "system, ms", "peak, MB", "waits", "preempted"];
+    let columns =
+        ["program", "elapsed, ms", "user, ms", "system, ms", "peak, MB", "waits", "preempted"];
     let head = head(plan, &columns);
     let mut table = Table::new(
         "What programs took",
@@ -139,7 +169,8 @@ fn taken(plan: &RunPlan, verdict: &RunVerdict) -> Option<Section> {
             cells.extend(times.map(|seconds| Cell::number(Some(seconds * 1e3))));
             cells.push(Cell::number(Some(program.peak_memory_bytes * 1e-6)));
             cells.extend(
-                [program.voluntary_switches, program.involuntary_switches].map(|count| Cell::number(Some(count))),
+                [program.voluntary_switches, program.involuntary_switches]
+                    .map(|count| Cell::number(Some(count))),
             );
             table.rows.push(cells);
         }

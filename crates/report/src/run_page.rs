@@ -1,4 +1,5 @@
-//! What the report of a run says: from the verdict, the stored cells and the stored environment alone.
+//! What the report of a run says: from the verdict, the stored cells and the stored environment
+//! alone.
 
 mod appendix;
 mod expected;
@@ -67,7 +68,12 @@ pub struct EarlierRuns {
 impl<'a> RunReport<'a> {
     /// What is said of every stored run.
     fn stored(&self) -> StoredRun<'a> {
-        StoredRun { run: self.run, origin: self.origin, settings: self.settings, changes: self.changes }
+        StoredRun {
+            run: self.run,
+            origin: self.origin,
+            settings: self.settings,
+            changes: self.changes,
+        }
     }
 }
 
@@ -123,14 +129,21 @@ fn headline(report: &RunReport) -> String {
 
 fn remarks(report: &RunReport) -> Vec<String> {
     let run = report.run;
-    let interval = report.verdict.rating.as_ref().map(|rating| match rating.btu_bits_per_second.interval {
-        Some(_) => format!("geometric mean of {}; its interval covers this run alone", count(rating.cells_used, "row")),
-        None => "no interval: nothing was repeated".to_owned(),
-    });
+    let interval =
+        report.verdict.rating.as_ref().map(|rating| match rating.btu_bits_per_second.interval {
+            Some(_) => format!(
+                "geometric mean of {}; its interval covers this run alone",
+                count(rating.cells_used, "row")
+            ),
+            None => "no interval: nothing was repeated".to_owned(),
+        });
     let earlier = report.earlier.map(|earlier| {
         let ends = ends(&earlier.btu_bits_per_second, MEGABIT).unwrap_or_default();
         let mean = three_digits(earlier.btu_bits_per_second.value / MEGABIT);
-        format!("{} of this plan on this machine: {mean} Mb/s (95 %: {ends})", count(earlier.runs, "run"))
+        format!(
+            "{} of this plan on this machine: {mean} Mb/s (95 %: {ends})",
+            count(earlier.runs, "run")
+        )
     });
     let idle = report.verdict.idle.as_ref().map(|idle| {
         format!(
@@ -139,8 +152,10 @@ fn remarks(report: &RunReport) -> Vec<String> {
         )
     });
     let result: Vec<String> = interval.into_iter().chain(earlier).chain(idle).collect();
-    let run_line = format!("{} on network {}, {} profile", run.started, run.network, report.verdict.profile);
-    let lines = [result.join("; "), run_line, run.machine.clone()].into_iter().chain(run.about_hosts());
+    let run_line =
+        format!("{} on network {}, {} profile", run.started, run.network, report.verdict.profile);
+    let lines =
+        [result.join("; "), run_line, run.machine.clone()].into_iter().chain(run.about_hosts());
     lines.filter(|line| !line.is_empty()).collect()
 }
 
@@ -159,7 +174,10 @@ fn role(load: Load) -> Role {
 
 /// The rated components of the run, in the paper's order.
 fn components(report: &RunReport) -> Vec<Component> {
-    Component::RATED.into_iter().filter(|component| report.plan.components.contains(component)).collect()
+    Component::RATED
+        .into_iter()
+        .filter(|component| report.plan.components.contains(component))
+        .collect()
 }
 
 /// The loads of the run, idle first.

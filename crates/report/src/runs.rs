@@ -62,7 +62,11 @@ const HEAD_LINES: usize = 2;
 fn behind(lines: &[String], runs: &[RunLine], widest: usize) -> Vec<String> {
     let labels = runs.iter().map(|run| run.label.as_deref().unwrap_or_default());
     let labels = ["label", ""].into_iter().chain(labels);
-    lines.iter().zip(labels).map(|(line, label)| format!("{line:widest$}  {label}").trim_end().to_owned()).collect()
+    lines
+        .iter()
+        .zip(labels)
+        .map(|(line, label)| format!("{line:widest$}  {label}").trim_end().to_owned())
+        .collect()
 }
 
 /// Labels below their lines, where there is no room: words by which runs are found are never cut.
@@ -70,7 +74,9 @@ fn below(lines: Vec<String>, runs: &[RunLine], options: &TextOptions) -> Vec<Str
     let labels = runs.iter().map(|run| run.label.as_deref());
     let labels = std::iter::repeat_n(None, HEAD_LINES).chain(labels);
     let both = |(line, label): (String, Option<&str>)| {
-        let words = label.map(|label| wrap(label, options.columns().saturating_sub(INDENT), 0)).unwrap_or_default();
+        let words = label
+            .map(|label| wrap(label, options.columns().saturating_sub(INDENT), 0))
+            .unwrap_or_default();
         let words = words.into_iter().map(|words| format!("{}{words}", " ".repeat(INDENT)));
         std::iter::once(line).chain(words).collect::<Vec<_>>()
     };

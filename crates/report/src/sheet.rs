@@ -6,9 +6,11 @@ use crate::head::TextOptions;
 use crate::paint::Paint;
 
 /// No borders, one thin line under the head.
-const QUIET: TableStyle = TableStyle::new().header_separator(LineStyle::none().fill('─').junction('─'));
+const QUIET: TableStyle =
+    TableStyle::new().header_separator(LineStyle::none().fill('─').junction('─'));
 
-/// A table: the first `labels` columns hold words and stand left, the others numbers and stand right.
+/// A table: the first `labels` columns hold words and stand left, the others numbers and stand
+/// right.
 pub(crate) struct Sheet {
     table: Table,
     labels: usize,
@@ -17,7 +19,10 @@ pub(crate) struct Sheet {
 impl Sheet {
     pub(crate) fn new(head: Vec<String>, labels: usize) -> Self {
         let mut table = Table::new();
-        table.load_style(QUIET).set_content_arrangement(ContentArrangement::Disabled).set_header(head);
+        table
+            .load_style(QUIET)
+            .set_content_arrangement(ContentArrangement::Disabled)
+            .set_header(head);
         Self { table, labels }
     }
 
@@ -29,7 +34,11 @@ impl Sheet {
     pub(crate) fn lines(mut self) -> Vec<String> {
         for (index, column) in self.table.column_iter_mut().enumerate() {
             let words = index < self.labels;
-            column.set_cell_alignment(if words { CellAlignment::Left } else { CellAlignment::Right });
+            column.set_cell_alignment(if words {
+                CellAlignment::Left
+            } else {
+                CellAlignment::Right
+            });
             // The crossing of column and head line is one blank wide already.
             column.set_padding((u16::from(index > 0), 0));
         }
@@ -37,8 +46,14 @@ impl Sheet {
     }
 }
 
-/// A section: its title, an explanation beside it (below it where there is no room) that may be skipped, and its lines.
-pub(crate) fn section(title: &str, note: &str, lines: Vec<String>, options: &TextOptions) -> Vec<String> {
+/// A section: its title, an explanation beside it (below it where there is no room) that may be
+/// skipped, and its lines.
+pub(crate) fn section(
+    title: &str,
+    note: &str,
+    lines: Vec<String>,
+    options: &TextOptions,
+) -> Vec<String> {
     let (width, paint) = (options.columns(), Paint(options.colour));
     let heading = if columns(title) + 2 + columns(note) <= width {
         vec![format!("{}  {}", paint.title(title), paint.quiet(note)).trim_end().to_owned()]
@@ -55,7 +70,8 @@ pub(crate) fn page(sections: Vec<Vec<String>>) -> String {
     full.map(|lines| lines.join("\n")).collect::<Vec<_>>().join("\n\n") + "\n"
 }
 
-/// Breaks `text` between words into lines of at most `width` columns; later lines begin with `indent` blanks.
+/// Breaks `text` between words into lines of at most `width` columns; later lines begin with
+/// `indent` blanks.
 pub(crate) fn wrap(text: &str, width: usize, indent: usize) -> Vec<String> {
     wrap_at(text, " ", width, indent)
 }
@@ -90,7 +106,10 @@ mod tests {
         let mut sheet = Sheet::new(vec!["what".to_owned(), "Mb/s".to_owned()], 1);
         sheet.row(vec!["SEND".to_owned(), "1230".to_owned()]);
         sheet.row(vec!["2xSEND+DR".to_owned(), "7".to_owned()]);
-        assert_eq!(sheet.lines(), ["what       Mb/s", "───────────────", "SEND       1230", "2xSEND+DR     7"]);
+        assert_eq!(
+            sheet.lines(),
+            ["what       Mb/s", "───────────────", "SEND       1230", "2xSEND+DR     7"]
+        );
     }
 
     #[test]

@@ -51,7 +51,8 @@ impl Page<'_> {
 fn head(page: &Page) -> Vec<String> {
     let Outcome { network, about, settings, .. } = page.outcome;
     let how = how(settings);
-    let mut lines = vec![format!("{} {}", page.paint.title("Simulation of"), page.paint.strong(network))];
+    let mut lines =
+        vec![format!("{} {}", page.paint.title("Simulation of"), page.paint.strong(network))];
     if !about.is_empty() {
         lines.extend(wrap(about, page.options.columns(), 0));
     }
@@ -75,7 +76,11 @@ fn accounts(page: &Page) -> Vec<String> {
     let accounts = page.outcome.accounts;
     let text = format!(
         "Accounts: {} under way after the warm-up + {} handed over = {} delivered + {} lost + {} still under way.",
-        accounts.inside_at_start, accounts.generated, accounts.delivered, accounts.dropped, accounts.inside
+        accounts.inside_at_start,
+        accounts.generated,
+        accounts.delivered,
+        accounts.dropped,
+        accounts.inside
     );
     wrap(&text, page.options.columns(), 2).iter().map(|line| page.paint.quiet(line)).collect()
 }

@@ -3,7 +3,9 @@
 use btu_stats::Estimate;
 use btu_suite::speed::{Direction, FlowSpeed, Phase, SpeedPlan, SpeedRow, SpeedVerdict};
 
-use crate::html::{Axis, Block, Cell, Drawn, Figure, Layout, Page, Panel, Point, Role, Section, Series, Table};
+use crate::html::{
+    Axis, Block, Cell, Drawn, Figure, Layout, Page, Panel, Point, Role, Section, Series, Table,
+};
 use crate::number::{ends, three_digits};
 use crate::stored_page::{StoredRun, warned};
 use crate::study::Reported;
@@ -14,7 +16,8 @@ const MILLI: f64 = 1e3;
 const MEGA: f64 = 1e6;
 const PERCENT: f64 = 100.0;
 
-/// Where TCP gets so much of what a line can carry, nothing else is the limit: the rest is its start and its waiting for losses.
+/// Where TCP gets so much of what a line can carry, nothing else is the limit: the rest is its
+/// start and its waiting for losses.
 const MOST_OF_LINE: f64 = 0.8;
 
 impl Reported for SpeedPlan {
@@ -40,9 +43,11 @@ fn headline(verdict: &SpeedVerdict, [near, far]: &[String; 2]) -> String {
     let loaded = verdict.rows.iter().filter(|row| row.cell.phase != Phase::Idle).filter_map(median);
     let worst = loaded.max_by(f64::total_cmp);
     let trip = match (idle, worst) {
-        (Some(idle), Some(worst)) => {
-            Some(format!("round trip {} ms idle, {} ms loaded", three_digits(idle), three_digits(worst)))
-        }
+        (Some(idle), Some(worst)) => Some(format!(
+            "round trip {} ms idle, {} ms loaded",
+            three_digits(idle),
+            three_digits(worst)
+        )),
         (Some(idle), None) => Some(format!("round trip {} ms", three_digits(idle))),
         (None, _) => None,
     };
@@ -90,7 +95,8 @@ fn of_phase(row: &SpeedRow) -> Vec<KeyFigure> {
     let trip = row.round_trip.map(|trip| format!("RTT {}", milliseconds(trip.median.value)));
     let of_flow = |flow: &FlowSpeed| {
         let rate = flow.goodput?;
-        let percent = |share: f64, what: &str| format!("{} % {what}", three_digits(share * PERCENT));
+        let percent =
+            |share: f64, what: &str| format!("{} % {what}", three_digits(share * PERCENT));
         let again = flow.sent_again.map(|share| percent(share, "resent"));
         let lost = flow.lost.map(|share| percent(share, "lost"));
         Some(KeyFigure {
@@ -106,14 +112,19 @@ fn of_phase(row: &SpeedRow) -> Vec<KeyFigure> {
 /// A line that is known is the limit where TCP gets most of it.
 fn limit(verdict: &SpeedVerdict) -> String {
     let share = |row: &SpeedRow| {
-        let flow = row.flows.first().filter(|_| matches!(row.cell.phase, Phase::Up | Phase::Down))?;
+        let flow =
+            row.flows.first().filter(|_| matches!(row.cell.phase, Phase::Up | Phase::Down))?;
         Some((name(row.cell.phase), flow.goodput?.value / flow.expected_bits_per_second?))
     };
     let shares: Vec<(&str, f64)> = verdict.rows.iter().filter_map(share).collect();
-    let Some(least) = shares.iter().map(|(_, share)| *share).reduce(f64::min) else { return String::new() };
+    let Some(least) = shares.iter().map(|(_, share)| *share).reduce(f64::min) else {
+        return String::new();
+    };
     let limit = if least >= MOST_OF_LINE { "the line" } else { "something else than the line" };
-    let each: Vec<String> =
-        shares.iter().map(|(name, share)| format!("{name} gets {:.0} %", share * PERCENT)).collect();
+    let each: Vec<String> = shares
+        .iter()
+        .map(|(name, share)| format!("{name} gets {:.0} %", share * PERCENT))
+        .collect();
     format!("{limit}: of what it can carry {}", each.join(", "))
 }
 
@@ -151,7 +162,8 @@ fn answer(verdict: &SpeedVerdict, [near, far]: &[String; 2]) -> Option<Section> 
          meanwhile"
     );
     if is_measured_once(verdict) {
-        note += "; measured once, so no number has an interval: --profile standard measures five times";
+        note +=
+            "; measured once, so no number has an interval: --profile standard measures five times";
     }
     Section::of("What the network gives", &note, vec![Block::Table(table)])
 }
@@ -159,7 +171,8 @@ fn answer(verdict: &SpeedVerdict, [near, far]: &[String; 2]) -> Option<Section> 
 /// Whether there are numbers, and none has an interval.
 fn is_measured_once(verdict: &SpeedVerdict) -> bool {
     let trips = verdict.rows.iter().filter_map(|row| Some(row.round_trip?.median));
-    let rates = verdict.rows.iter().flat_map(|row| row.flows.iter().filter_map(|flow| flow.goodput));
+    let rates =
+        verdict.rows.iter().flat_map(|row| row.flows.iter().filter_map(|flow| flow.goodput));
     let mut numbers = trips.chain(rates).peekable();
     numbers.peek().is_some() && numbers.all(|number| number.interval.is_none())
 }
@@ -174,8 +187,11 @@ fn share(share: Option<f64>) -> Cell {
 
 /// Rates over time, a line for each flow.
 fn course(verdict: &SpeedVerdict) -> Option<Section> {
-    let flows: Vec<(Phase, &FlowSpeed)> =
-        verdict.rows.iter().flat_map(|row| row.flows.iter().map(|flow| (row.cell.phase, flow))).collect();
+    let flows: Vec<(Phase, &FlowSpeed)> = verdict
+        .rows
+        .iter()
+        .flat_map(|row| row.flows.iter().map(|flow| (row.cell.phase, flow)))
+        .collect();
     let flows: Vec<(Phase, &FlowSpeed)> =
         flows.into_iter().filter(|(_, flow)| !flow.course_bits_per_second.is_empty()).collect();
     let head = ["phase", "mean, Mb/s", "lowest", "highest", "first twentieth", "last"];
@@ -183,7 +199,8 @@ fn course(verdict: &SpeedVerdict) -> Option<Section> {
     let mut series = Vec::new();
     for (number, (phase, flow)) in flows.iter().enumerate() {
         let rates: Vec<f64> = flow.course_bits_per_second.iter().map(|rate| rate / MEGA).collect();
-        let way = if *phase == Phase::Both { both(flow.direction) } else { name(*phase).to_owned() };
+        let way =
+            if *phase == Phase::Both { both(flow.direction) } else { name(*phase).to_owned() };
         let mean = rates.iter().sum::<f64>() / rates.len() as f64;
         let numbers = [
             Some(mean),
@@ -192,16 +209,28 @@ fn course(verdict: &SpeedVerdict) -> Option<Section> {
             rates.first().copied(),
             rates.last().copied(),
         ];
-        table.rows.push(std::iter::once(Cell::text(way.clone())).chain(numbers.map(Cell::number)).collect());
+        table.rows.push(
+            std::iter::once(Cell::text(way.clone())).chain(numbers.map(Cell::number)).collect(),
+        );
         let part = flow.seconds / rates.len() as f64;
         let points = rates.iter().zip(0u32..);
-        let points = points.map(|(rate, place)| Point { x: (f64::from(place) + 0.5) * part, y: *rate, interval: None });
-        series.push(Series { name: way, role: Role::Member(number), mark: Drawn::Line, points: points.collect() });
+        let points = points.map(|(rate, place)| Point {
+            x: (f64::from(place) + 0.5) * part,
+            y: *rate,
+            interval: None,
+        });
+        series.push(Series {
+            name: way,
+            role: Role::Member(number),
+            mark: Drawn::Line,
+            points: points.collect(),
+        });
     }
     if series.is_empty() {
         return None;
     }
-    let panel = Panel { title: String::new(), x: Axis::linear("seconds"), y: Axis::linear("Mb/s"), series };
+    let panel =
+        Panel { title: String::new(), x: Axis::linear("seconds"), y: Axis::linear("Mb/s"), series };
     let figure = Figure {
         name: "course".to_owned(),
         title: "Rate over time".to_owned(),
@@ -218,10 +247,13 @@ fn course(verdict: &SpeedVerdict) -> Option<Section> {
 
 /// The numbers of RFC 6349, the closed forms, and what it cost the hosts.
 fn further(verdict: &SpeedVerdict, [near, far]: &[String; 2]) -> Option<Section> {
-    let mut blocks = vec![Block::Table(rfc(verdict)), Block::Table(hosts_table(verdict, near, far))];
+    let mut blocks =
+        vec![Block::Table(rfc(verdict)), Block::Table(hosts_table(verdict, near, far))];
     if let Some(expected) = verdict.expected_round_trip_seconds {
         let expected = three_digits(expected * MILLI);
-        let text = format!("The network file's closed form expects {expected} ms of a request on the idle network.");
+        let text = format!(
+            "The network file's closed form expects {expected} ms of a request on the idle network."
+        );
         blocks.push(Block::Text(text));
     }
     let note = "RFC 6349: how much longer a transfer takes than the closed form's, octets that were not sent again, mean round trip over \
@@ -231,13 +263,16 @@ fn further(verdict: &SpeedVerdict, [near, far]: &[String; 2]) -> Option<Section>
 }
 
 fn rfc(verdict: &SpeedVerdict) -> Table {
-    let head = ["phase", "expected, Mb/s", "transfer time ratio", "efficiency, %", "buffer delay, %"];
+    let head =
+        ["phase", "expected, Mb/s", "transfer time ratio", "efficiency, %", "buffer delay, %"];
     let mut table = Table::new("RFC 6349", &head, 1);
     for row in verdict.rows.iter().filter(|row| row.cell.phase != Phase::Idle) {
         let flow = row.flows.first();
         table.rows.push(vec![
             Cell::text(name(row.cell.phase)),
-            Cell::number(flow.and_then(|flow| flow.expected_bits_per_second).map(|rate| rate / MEGA)),
+            Cell::number(
+                flow.and_then(|flow| flow.expected_bits_per_second).map(|rate| rate / MEGA),
+            ),
             Cell::number(flow.and_then(|flow| flow.transfer_time_ratio)),
             share(flow.and_then(|flow| flow.sent_again).map(|again| 1.0 - again)),
             share(row.buffer_delay),
@@ -280,7 +315,8 @@ mod tests {
     use crate::{FIRST_SCREEN_LINES, first_screen, page_text};
 
     fn plan() -> SpeedPlan {
-        let stations = ["laptop", "server"].map(|name| HostName::try_from(name).expect("a name")).to_vec();
+        let stations =
+            ["laptop", "server"].map(|name| HostName::try_from(name).expect("a name")).to_vec();
         let (name, text) = ("home-bloated".to_owned(), String::new());
         SpeedPlan {
             frame: Frame {
@@ -290,7 +326,13 @@ mod tests {
                 blocks: 5,
                 budget: Span::from_seconds(60),
                 deadline: Span::from_seconds(60),
-                network: Field::Drawing(Raised { name, text, stations, congestion_control: None, ipv6: false }),
+                network: Field::Drawing(Raised {
+                    name,
+                    text,
+                    stations,
+                    congestion_control: None,
+                    ipv6: false,
+                }),
             },
             phases: vec![Phase::Idle, Phase::Up, Phase::Both, Phase::DatagramsDown],
             time: Span::from_seconds(10),
@@ -331,7 +373,9 @@ mod tests {
             direction,
             goodput: Some(estimate(rate)),
             seconds: 10.0,
-            course_bits_per_second: (0..20).map(|part| rate * (0.9 + 0.01 * f64::from(part))).collect(),
+            course_bits_per_second: (0..20)
+                .map(|part| rate * (0.9 + 0.01 * f64::from(part)))
+                .collect(),
             expected_bits_per_second: Some(1e6),
             transfer_time_ratio: Some(1e6 / rate),
             sent_again: Some(0.0123),
@@ -357,7 +401,11 @@ mod tests {
             rows: vec![
                 row(Phase::Idle, 0.037, Vec::new()),
                 row(Phase::Up, 1.87, vec![flow(Direction::Up, 0.938e6)]),
-                row(Phase::Both, 1.9, vec![flow(Direction::Up, 0.9e6), flow(Direction::Down, 13.2e6)]),
+                row(
+                    Phase::Both,
+                    1.9,
+                    vec![flow(Direction::Up, 0.9e6), flow(Direction::Down, 13.2e6)],
+                ),
                 row(Phase::DatagramsDown, 0.04, vec![datagrams]),
             ],
             expected_round_trip_seconds: Some(0.0368),
@@ -403,7 +451,8 @@ mod tests {
         insta::assert_snapshot!(screens.join("\n"));
     }
 
-    /// The answer with its intervals stands on the first lines, and no line is wider than it may be.
+    /// The answer with its intervals stands on the first lines, and no line is wider than it may
+    /// be.
     #[test]
     fn the_answer_comes_first() {
         let text = told(&verdict(), 100);
@@ -416,7 +465,10 @@ mod tests {
         let mut once = verdict();
         for row in &mut once.rows {
             row.round_trip.iter_mut().for_each(|trip| trip.median.interval = None);
-            row.flows.iter_mut().filter_map(|flow| flow.goodput.as_mut()).for_each(|rate| rate.interval = None);
+            row.flows
+                .iter_mut()
+                .filter_map(|flow| flow.goodput.as_mut())
+                .for_each(|rate| rate.interval = None);
         }
         assert!(told(&once, 100).contains("measured once, so no number has an interval"));
         assert!(!told(&verdict(), 100).contains("measured once"));
@@ -424,7 +476,11 @@ mod tests {
 
     #[test]
     fn where_nothing_came_through_that_is_said() {
-        let nothing = SpeedVerdict { rows: Vec::new(), expected_round_trip_seconds: None, warnings: Vec::new() };
+        let nothing = SpeedVerdict {
+            rows: Vec::new(),
+            expected_round_trip_seconds: None,
+            warnings: Vec::new(),
+        };
         assert!(told(&nothing, 80).starts_with("Nothing came through between laptop and server\n"));
     }
 }

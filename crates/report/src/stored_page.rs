@@ -1,4 +1,5 @@
-//! What the report of every stored run says beside its result: where it comes from, on what machine, and what changed there.
+//! What the report of every stored run says beside its result: where it comes from, on what
+//! machine, and what changed there.
 
 use std::collections::BTreeMap;
 
@@ -40,7 +41,8 @@ pub struct Origin {
 impl StoredRun<'_> {
     /// What the run is called.
     pub(crate) fn title(&self) -> String {
-        let label = self.origin.label.as_ref().map_or_else(String::new, |label| format!(": {label}"));
+        let label =
+            self.origin.label.as_ref().map_or_else(String::new, |label| format!(": {label}"));
         format!("btu run {}{label}", self.run.id)
     }
 
@@ -48,13 +50,17 @@ impl StoredRun<'_> {
     pub(crate) fn warnings(&self) -> impl Iterator<Item = PageWarning> {
         let advice = "keep the machine's settings as they are while it measures, and measure again";
         let noted = self.run.notes.iter().map(|note| page_warning("seen during the run", note, ""));
-        noted.chain(self.changes.iter().map(move |change| page_warning("setting changed", change, advice)))
+        noted.chain(
+            self.changes.iter().map(move |change| page_warning("setting changed", change, advice)),
+        )
     }
 
     /// Every setting that was recorded, and what changed.
     pub(crate) fn environment(&self) -> Option<Section> {
         if self.settings.is_empty() {
-            let nothing = "Nothing was recorded of the machine, or it cannot be read by this version.".to_owned();
+            let nothing =
+                "Nothing was recorded of the machine, or it cannot be read by this version."
+                    .to_owned();
             return Section::of("Environment", "", vec![Block::Text(nothing)]);
         }
         let changes = if self.changes.is_empty() {
@@ -63,8 +69,16 @@ impl StoredRun<'_> {
             format!("Changed under way: {}.", self.changes.join("; "))
         };
         let mut table = Table::new("Settings before the run", &["setting", "value"], 2);
-        table.rows = self.settings.iter().map(|(name, value)| vec![Cell::text(name), Cell::text(value)]).collect();
-        Section::of("Environment", "As it was before the first cell.", vec![Block::Text(changes), Block::Table(table)])
+        table.rows = self
+            .settings
+            .iter()
+            .map(|(name, value)| vec![Cell::text(name), Cell::text(value)])
+            .collect();
+        Section::of(
+            "Environment",
+            "As it was before the first cell.",
+            vec![Block::Text(changes), Block::Table(table)],
+        )
     }
 
     /// The first screen of the run: its key numbers, and what limits them where that is known.
@@ -72,8 +86,11 @@ impl StoredRun<'_> {
         let RunHead { id, network, profile, duration: took, conditions, .. } = self.run;
         let run = format!("{id}: {profile} profile on {network}, {}", duration(*took));
         let has_interval = figures.iter().any(|figure| !figure.interval.is_empty());
-        let covers =
-            if has_interval { "intervals (95 %) are of this run alone" } else { "no intervals: too few repetitions" };
+        let covers = if has_interval {
+            "intervals (95 %) are of this run alone"
+        } else {
+            "no intervals: too few repetitions"
+        };
         let next = vec![
             Next::new(format!("btu show {id} --all"), "every table"),
             Next::new(format!("btu report {id} --open"), "charts in a browser"),
@@ -81,13 +98,23 @@ impl StoredRun<'_> {
         Summary {
             figures,
             limit,
-            setting: [run].into_iter().chain([covers.to_owned()]).chain(conditions.clone()).collect(),
+            setting: [run]
+                .into_iter()
+                .chain([covers.to_owned()])
+                .chain(conditions.clone())
+                .collect(),
             next,
         }
     }
 
-    /// The report of a run that has no rating: its result, the warnings about it, its sections, and the machine.
-    pub fn page(&self, headline: String, warnings: Vec<PageWarning>, sections: Vec<Option<Section>>) -> Page {
+    /// The report of a run that has no rating: its result, the warnings about it, its sections, and
+    /// the machine.
+    pub fn page(
+        &self,
+        headline: String,
+        warnings: Vec<PageWarning>,
+        sections: Vec<Option<Section>>,
+    ) -> Page {
         let RunHead { started, network, profile, machine, seed, .. } = self.run;
         let remarks = [format!("{started}, {network}, {profile} profile"), machine.clone()];
         let Origin { uuid, version, plan_hash, .. } = self.origin;
@@ -108,7 +135,10 @@ impl StoredRun<'_> {
 
 /// the warnings about a study of scripted cells.
 pub(crate) fn warned(warnings: &[Warning]) -> Vec<PageWarning> {
-    warnings.iter().map(|warning| page_warning(warning.cause, &warning.observed, warning.advice)).collect()
+    warnings
+        .iter()
+        .map(|warning| page_warning(warning.cause, &warning.observed, warning.advice))
+        .collect()
 }
 
 /// A warning.

@@ -1,4 +1,5 @@
-//! What a study of scripted cells adds to be told: its verdict as a report. Text and every file's format follow from that.
+//! What a study of scripted cells adds to be told: its verdict as a report. Text and every file's
+//! format follow from that.
 
 use btu_suite::experiment::Experiment;
 

@@ -1,5 +1,6 @@
-//! The first screen of a result: the answer with its interval, what limits it, on what it was measured, the warnings that weigh
-//! most, and what to type next. It is made from the same [`Page`] as every file, so that no suite has a first screen of its own.
+//! The first screen of a result: the answer with its interval, what limits it, on what it was
+//! measured, the warnings that weigh most, and what to type next. It is made from the same [`Page`]
+//! as every file, so that no suite has a first screen of its own.
 
 use crate::head::TextOptions;
 use crate::html::{Cell, Page, PageWarning, Section, Table, tables_of};
@@ -24,7 +25,8 @@ const FEWEST_FIGURES: usize = 2;
 pub struct Summary {
     /// The result's numbers, those that weigh most first.
     pub figures: Vec<KeyFigure>,
-    /// What keeps the result from being better, in one short sentence; empty where that is not known.
+    /// What keeps the result from being better, in one short sentence; empty where that is not
+    /// known.
     pub limit: String,
     /// On what it was measured, and what its intervals cover: short phrases.
     pub setting: Vec<String>,
@@ -69,23 +71,33 @@ impl Page {
     }
 }
 
-/// The first screen of a result, at most [`FIRST_SCREEN_LINES`] lines, each of which ends with `\n`.
+/// The first screen of a result, at most [`FIRST_SCREEN_LINES`] lines, each of which ends with
+/// `\n`.
 pub fn first_screen(page: &Page, options: &TextOptions) -> String {
     let (width, paint) = (options.columns(), Paint(options.colour));
     let Summary { figures, limit, setting, next } = &page.summary;
     let headline = at_most(wrap(&page.headline, width, 2), MOST_OF_HEADLINE, width);
-    let limit: Vec<String> =
-        if limit.is_empty() { Vec::new() } else { vec![cut(&format!("Limited by {limit}"), width)] };
+    let limit: Vec<String> = if limit.is_empty() {
+        Vec::new()
+    } else {
+        vec![cut(&format!("Limited by {limit}"), width)]
+    };
     let groups = grouped(&page.warnings);
     let warnings: Vec<String> =
         groups.iter().take(MOST_WARNINGS).map(|text| cut(&format!("! {text}"), width)).collect();
     let left_out = groups.len() - warnings.len();
     let room = FIRST_SCREEN_LINES.saturating_sub(
-        headline.len() + limit.len() + warnings.len() + figures.len().min(FEWEST_FIGURES) + next.len().min(COMMANDS),
+        headline.len()
+            + limit.len()
+            + warnings.len()
+            + figures.len().min(FEWEST_FIGURES)
+            + next.len().min(COMMANDS),
     );
-    let setting = at_most(wrap(&setting.join("; "), width, 0), room.clamp(1, MOST_OF_SETTING), width);
+    let setting =
+        at_most(wrap(&setting.join("; "), width, 0), room.clamp(1, MOST_OF_SETTING), width);
     let taken = headline.len() + limit.len() + setting.len() + warnings.len();
-    let room = FIRST_SCREEN_LINES.saturating_sub(taken + next.len().min(COMMANDS)).max(FEWEST_FIGURES);
+    let room =
+        FIRST_SCREEN_LINES.saturating_sub(taken + next.len().min(COMMANDS)).max(FEWEST_FIGURES);
     let figures = lined_up(&figures[..figures.len().min(room)], width);
     let room = FIRST_SCREEN_LINES.saturating_sub(taken + figures.len());
     let commands = commands(&next[..next.len().min(room)], left_out, options);
@@ -103,7 +115,9 @@ pub fn first_screen(page: &Page, options: &TextOptions) -> String {
 
 /// Names, values and intervals in columns.
 fn lined_up(figures: &[KeyFigure], width: usize) -> Vec<String> {
-    let widest = |text: fn(&KeyFigure) -> &str| figures.iter().map(|one| columns(text(one))).max().unwrap_or(0);
+    let widest = |text: fn(&KeyFigure) -> &str| {
+        figures.iter().map(|one| columns(text(one))).max().unwrap_or(0)
+    };
     let (names, values) = (widest(|one| &one.name), widest(|one| &one.value));
     let interval = |one: &KeyFigure| {
         if one.interval.is_empty() { String::new() } else { format!("({})", one.interval) }
@@ -111,7 +125,8 @@ fn lined_up(figures: &[KeyFigure], width: usize) -> Vec<String> {
     let intervals = figures.iter().map(|one| columns(&interval(one))).max().unwrap_or(0);
     let line = |one: &KeyFigure| {
         let KeyFigure { name, value, note, .. } = one;
-        let line = format!("  {name:names$}  {value:>values$}  {:intervals$}  {note}", interval(one));
+        let line =
+            format!("  {name:names$}  {value:>values$}  {:intervals$}  {note}", interval(one));
         cut(line.trim_end(), width)
     };
     figures.iter().map(line).collect()
@@ -172,18 +187,31 @@ fn cut(text: &str, width: usize) -> String {
     format!("{}…", most[..end].trim_end_matches([' ', ',', ';', ':']))
 }
 
-/// The rows of the first table of `sections` that has an interval, each with its first value that has one, else of the first
-/// table with its first numbers: the key numbers of a result that names none itself.
+/// The rows of the first table of `sections` that has an interval, each with its first value that
+/// has one, else of the first table with its first numbers: the key numbers of a result that names
+/// none itself.
 pub(crate) fn first_estimates(sections: &[Section]) -> Vec<KeyFigure> {
-    let has_estimate = |table: &&Table| table.rows.iter().flatten().any(|cell| cell.interval().is_some());
-    let shown = || sections.iter().filter(|section| !section.appendix).map(std::slice::from_ref).flat_map(tables_of);
-    let Some(table) = shown().find(has_estimate).or_else(|| shown().next()) else { return Vec::new() };
+    let has_estimate =
+        |table: &&Table| table.rows.iter().flatten().any(|cell| cell.interval().is_some());
+    let shown = || {
+        sections
+            .iter()
+            .filter(|section| !section.appendix)
+            .map(std::slice::from_ref)
+            .flat_map(tables_of)
+    };
+    let Some(table) = shown().find(has_estimate).or_else(|| shown().next()) else {
+        return Vec::new();
+    };
     table.rows.iter().filter_map(|row| estimate(table, row)).collect()
 }
 
 fn estimate(table: &Table, row: &[Cell]) -> Option<KeyFigure> {
     let is_number = |cell: &Cell| matches!(cell, Cell::Number { .. });
-    let place = row.iter().position(|cell| cell.interval().is_some()).or_else(|| row.iter().position(is_number))?;
+    let place = row
+        .iter()
+        .position(|cell| cell.interval().is_some())
+        .or_else(|| row.iter().position(is_number))?;
     let names: Vec<&str> = row.iter().take(table.labels).map(Cell::shown).collect();
     // A head is a unit, or what it is with its unit behind the last comma.
     let head = table.head.get(place).map_or("", String::as_str);

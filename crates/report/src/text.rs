@@ -1,4 +1,5 @@
-//! The result of a run for a terminal: the rating first, then what speaks against it, then the tables.
+//! The result of a run for a terminal: the rating first, then what speaks against it, then the
+//! tables.
 
 mod cpu;
 mod expected;
@@ -39,8 +40,11 @@ pub fn rate_text(verdict: &Verdict, run: &RunHead, options: &TextOptions) -> Str
         warnings::lines(&page),
         where_next::lines(&page),
     ];
-    let sections: Vec<String> =
-        sections.into_iter().filter(|lines| !lines.is_empty()).map(|lines| lines.join("\n")).collect();
+    let sections: Vec<String> = sections
+        .into_iter()
+        .filter(|lines| !lines.is_empty())
+        .map(|lines| lines.join("\n"))
+        .collect();
     sections.join("\n\n") + "\n"
 }
 
@@ -60,7 +64,8 @@ impl Page<'_> {
         let heading = if title.chars().count() + 2 + note.chars().count() <= width {
             vec![heading.trim_end().to_owned()]
         } else {
-            let note = crate::sheet::wrap(note, width, 0).into_iter().map(|line| self.paint.quiet(&line));
+            let note =
+                crate::sheet::wrap(note, width, 0).into_iter().map(|line| self.paint.quiet(&line));
             std::iter::once(self.paint.title(title)).chain(note).collect()
         };
         [heading, table].concat()
@@ -68,7 +73,8 @@ impl Page<'_> {
 
     /// What a line is called that is the mean over all rated components of the run.
     fn together(&self) -> &'static str {
-        let components: BTreeSet<Component> = self.verdict.rates.iter().map(|rate| rate.component).collect();
+        let components: BTreeSet<Component> =
+            self.verdict.rates.iter().map(|rate| rate.component).collect();
         match components.len() {
             0 | 1 => "mean",
             2 => "both",

@@ -1,10 +1,11 @@
-//! A prediction as a workbook with live formulas: a sheet for each submodel, as the Network Modeling Tool of CITI
-//! (University of Michigan, 1989) had it.
+//! A prediction as a workbook with live formulas: a sheet for each submodel, as the Network
+//! Modeling Tool of CITI (University of Michigan, 1989) had it.
 //!
-//! Every result is a formula over cells that may be changed (rates, packets per second, sizes, propagation delays, the
-//! size of the transfer), stored together with its number, so that programs that only show a workbook show it right.
-//! The closed forms are written out in cells a second time here; tests hold them against the predictions, and let another
-//! spreadsheet engine work them out again.
+//! Every result is a formula over cells that may be changed (rates, packets per second, sizes,
+//! propagation delays, the size of the transfer), stored together with its number, so that programs
+//! that only show a workbook show it right. The closed forms are written out in cells a second time
+//! here; tests hold them against the predictions, and let another spreadsheet engine work them out
+//! again.
 
 mod cable;
 mod line;
@@ -48,8 +49,8 @@ pub enum WorkbookError {
     Xlsx(#[from] XlsxError),
 }
 
-/// The workbook of `drawing` as a file's content, where `prediction` is what closed forms expect of it. The same input
-/// gives the same bytes.
+/// The workbook of `drawing` as a file's content, where `prediction` is what closed forms expect of
+/// it. The same input gives the same bytes.
 ///
 /// # Errors
 /// When the network has too many submodels.
@@ -85,7 +86,8 @@ fn bind(pages: Vec<Page>) -> Result<Vec<u8>, XlsxError> {
     let mut workbook = Workbook::new();
     // A fixed date: nothing here reads a clock, and the same network gives the same bytes.
     let date = ExcelDateTime::from_ymd(2000, 1, 1)?;
-    workbook.set_properties(&DocProperties::new().set_title("btu model").set_creation_datetime(&date));
+    workbook
+        .set_properties(&DocProperties::new().set_title("btu model").set_creation_datetime(&date));
     let mut known = std::collections::HashSet::new();
     for page in pages {
         for (name, reference) in page.names {
@@ -122,11 +124,14 @@ impl Parts {
 
     fn segments(&mut self, book: &Book) -> Result<(), XlsxError> {
         let drawing = book.structure.drawing;
-        let predicted = book.structure.unit.segments.iter().zip(&book.structure.prediction.segments);
+        let predicted =
+            book.structure.unit.segments.iter().zip(&book.structure.prediction.segments);
         for (segment, (predicted, asked)) in drawing.segments.iter().zip(predicted) {
             let name = self.name("Segment", &segment.name);
             let (page, solved) = match &segment.medium {
-                Medium::SharedEthernet(cable) => cable::sheet(book, &name, predicted, cable, asked.packet_sizes)?,
+                Medium::SharedEthernet(cable) => {
+                    cable::sheet(book, &name, predicted, cable, asked.packet_sizes)?
+                }
                 Medium::TokenRing(ring) => ring::token_ring(book, &name, predicted, ring)?,
                 Medium::Fddi(ring) => ring::fddi(book, &name, predicted, ring)?,
                 Medium::SwitchedEthernet(star) | Medium::Atm(Atm { star }) => {

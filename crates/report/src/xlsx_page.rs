@@ -15,7 +15,8 @@ pub fn page_workbook(page: &Page) -> Result<Vec<u8>, WorkbookError> {
     let mut workbook = Workbook::new();
     // A fixed date: nothing here reads a clock, and the same report gives the same bytes.
     let date = ExcelDateTime::from_ymd(2000, 1, 1)?;
-    workbook.set_properties(&DocProperties::new().set_title(&page.title).set_creation_datetime(&date));
+    workbook
+        .set_properties(&DocProperties::new().set_title(&page.title).set_creation_datetime(&date));
     workbook.push_worksheet(summary(page)?);
     for (place, table) in tables(page).enumerate() {
         workbook.push_worksheet(sheet(table, place + 1)?);
@@ -31,10 +32,16 @@ fn summary(page: &Page) -> Result<Worksheet, XlsxError> {
     let wrapped = Format::new().set_text_wrap().set_align(FormatAlign::Top);
     let strong = Format::new().set_bold().set_align(FormatAlign::Top);
     sheet.write_with_format(0, 0, &page.headline, &Format::new().set_bold().set_font_size(16))?;
-    let about = std::iter::once(&page.title).chain(&page.remarks).map(|line| (String::new(), line.clone()));
-    let marks = page.marks.iter().map(|mark| (format!("mark: {}", mark.word), mark.meaning.clone()));
+    let about =
+        std::iter::once(&page.title).chain(&page.remarks).map(|line| (String::new(), line.clone()));
+    let marks =
+        page.marks.iter().map(|mark| (format!("mark: {}", mark.word), mark.meaning.clone()));
     let warnings = page.warnings.iter().map(|warning| {
-        let advice = if warning.advice.is_empty() { String::new() } else { format!("\ntry: {}", warning.advice) };
+        let advice = if warning.advice.is_empty() {
+            String::new()
+        } else {
+            format!("\ntry: {}", warning.advice)
+        };
         (format!("warning: {}", warning.title), format!("{}{advice}", warning.observed))
     });
     let footer = page.footer.iter().map(|line| (String::new(), line.clone()));
@@ -72,16 +79,22 @@ fn sheet(table: &Table, place: usize) -> Result<Worksheet, XlsxError> {
 }
 
 fn has_interval(table: &Table, column: usize) -> bool {
-    table.rows.iter().any(|row| matches!(row.get(column), Some(Cell::Number { interval: Some(_), .. })))
+    table
+        .rows
+        .iter()
+        .any(|row| matches!(row.get(column), Some(Cell::Number { interval: Some(_), .. })))
 }
 
-/// A number in full with its interval in the next columns, or words as words: nothing becomes a formula.
+/// A number in full with its interval in the next columns, or words as words: nothing becomes a
+/// formula.
 fn write(sheet: &mut Worksheet, row: u32, column: u16, cell: &Cell) -> Result<(), XlsxError> {
     match cell {
         Cell::Text(text) => drop(sheet.write_string(row, column, text)?),
         Cell::Number { value, interval, .. } if value.is_finite() => {
             sheet.write_number(row, column, *value)?;
-            if let Some((low, high)) = interval.filter(|(low, high)| low.is_finite() && high.is_finite()) {
+            if let Some((low, high)) =
+                interval.filter(|(low, high)| low.is_finite() && high.is_finite())
+            {
                 sheet.write_number(row, column + 1, low)?;
                 sheet.write_number(row, column + 2, high)?;
             }
@@ -91,11 +104,18 @@ fn write(sheet: &mut Worksheet, row: u32, column: u16, cell: &Cell) -> Result<()
     Ok(())
 }
 
-/// At most 31 characters, none of those that sheets may not have, and none twice. A quotient keeps its meaning.
+/// At most 31 characters, none of those that sheets may not have, and none twice. A quotient keeps
+/// its meaning.
 fn sheet_name(place: usize, caption: &str) -> String {
     let caption = caption.replace('/', " per ");
-    let plain = caption.chars().filter(|letter| !"[]:*?/\\'".contains(*letter) && !letter.is_control());
-    format!("{place} {}", plain.collect::<String>()).chars().take(31).collect::<String>().trim().to_owned()
+    let plain =
+        caption.chars().filter(|letter| !"[]:*?/\\'".contains(*letter) && !letter.is_control());
+    format!("{place} {}", plain.collect::<String>())
+        .chars()
+        .take(31)
+        .collect::<String>()
+        .trim()
+        .to_owned()
 }
 
 #[cfg(test)]

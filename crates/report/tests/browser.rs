@@ -1,4 +1,5 @@
-//! The HTML report in a real browser: nothing complains, nobody is asked, charts are drawn and can be used.
+//! The HTML report in a real browser: nothing complains, nobody is asked, charts are drawn and can
+//! be used.
 //!
 //! `BTU_REPORT_PICTURES=DIR` writes screenshots there, which docs/images has two of.
 
@@ -27,7 +28,10 @@ fn the_report_works_in_a_browser() {
         return;
     }
     let Some(browser) = Browser::start() else {
-        assert!(std::env::var("BTU_LAB").as_deref() != Ok("required"), "LAB REQUIRED but there is no chromium");
+        assert!(
+            std::env::var("BTU_LAB").as_deref() != Ok("required"),
+            "LAB REQUIRED but there is no chromium"
+        );
         eprintln!("LAB SKIPPED: there is no chromium to look at the report with");
         return;
     };
@@ -55,7 +59,8 @@ fn the_report_works_in_a_browser() {
 }
 
 fn size(browser: &Browser, width: u32, height: u32) {
-    let metrics = json!({ "width": width, "height": height, "deviceScaleFactor": 1, "mobile": false });
+    let metrics =
+        json!({ "width": width, "height": height, "deviceScaleFactor": 1, "mobile": false });
     browser.call("Emulation.setDeviceMetricsOverride", metrics);
 }
 
@@ -89,7 +94,10 @@ fn charts_are_drawn(browser: &Browser) {
         "[...document.querySelectorAll('figure')].filter((one) => !one.querySelector('svg .points path, svg .js-line')).map((one) => one.id)",
     );
     assert_eq!(empty, json!([]), "figures without marks");
-    let open = count(browser, "[...document.querySelectorAll('figure details')].filter((one) => one.open).length");
+    let open = count(
+        browser,
+        "[...document.querySelectorAll('figure details')].filter((one) => one.open).length",
+    );
     assert_eq!(open, 0, "tables stand back when charts are drawn");
 }
 
@@ -142,7 +150,10 @@ fn hovering_tells_values(browser: &Browser) {
     let place = middle(browser, "#btu-by-message-size .points path");
     mouse(browser, "mouseMoved", (place.0 - 40.0, place.1 - 40.0));
     mouse(browser, "mouseMoved", place);
-    eventually(browser, "document.querySelector('#btu-by-message-size .hoverlayer')?.textContent.includes('Mb/s')");
+    eventually(
+        browser,
+        "document.querySelector('#btu-by-message-size .hoverlayer')?.textContent.includes('Mb/s')",
+    );
 }
 
 fn series_can_be_hidden(browser: &Browser) {
@@ -165,12 +176,17 @@ fn series_can_be_hidden(browser: &Browser) {
 }
 
 fn zooming_can_be_undone(browser: &Browser) {
-    let range = "JSON.stringify(document.querySelector('#btu-by-message-size .chart').layout.yaxis.range)";
+    let range =
+        "JSON.stringify(document.querySelector('#btu-by-message-size .chart').layout.yaxis.range)";
     let before = browser.value(range);
     let (x, y) = middle(browser, "#btu-by-message-size .nsewdrag");
     mouse(browser, "mousePressed", (x - 60.0, y - 60.0));
     for step in 1..=6 {
-        mouse(browser, "mouseDragged", (x - 60.0 + f64::from(step) * 20.0, y - 60.0 + f64::from(step) * 20.0));
+        mouse(
+            browser,
+            "mouseDragged",
+            (x - 60.0 + f64::from(step) * 20.0, y - 60.0 + f64::from(step) * 20.0),
+        );
     }
     mouse(browser, "mouseReleased", (x + 60.0, y + 60.0));
     eventually(browser, &format!("{range} !== {}", json!(before)));
@@ -201,8 +217,10 @@ fn pictures_can_be_kept(browser: &Browser) {
 fn brightness(browser: &Browser, expression: &str) -> f64 {
     let colour = browser.value(expression);
     let colour = colour.as_str().unwrap_or_default();
-    let channels: Vec<f64> =
-        colour.split(|letter: char| !letter.is_ascii_digit()).filter_map(|part| part.parse().ok()).collect();
+    let channels: Vec<f64> = colour
+        .split(|letter: char| !letter.is_ascii_digit())
+        .filter_map(|part| part.parse().ok())
+        .collect();
     assert!(channels.len() >= 3, "{colour}");
     channels[..3].iter().sum::<f64>() / 3.0
 }
@@ -218,9 +236,11 @@ fn dark_is_dark(browser: &Browser) {
     assert!(brightness(browser, INK) > 180.0, "charts follow the theme");
 }
 
-/// The browser makes a PDF while dark is on: its ink must be dark all the same, and every table there.
+/// The browser makes a PDF while dark is on: its ink must be dark all the same, and every table
+/// there.
 fn paper_is_light_and_has_pages(browser: &Browser, directory: &Path) {
-    let printed = browser.call("Page.printToPDF", json!({ "preferCSSPageSize": true, "printBackground": true }));
+    let printed = browser
+        .call("Page.printToPDF", json!({ "preferCSSPageSize": true, "printBackground": true }));
     let bytes = STANDARD.decode(printed["data"].as_str().unwrap()).unwrap();
     let path = directory.join("report.pdf");
     std::fs::write(&path, &bytes).unwrap();
@@ -229,17 +249,25 @@ fn paper_is_light_and_has_pages(browser: &Browser, directory: &Path) {
     // What the page does before it is printed can be looked at only without printing.
     browser.value("dispatchEvent(new Event('beforeprint'))");
     assert!(brightness(browser, GROUND) > 200.0);
-    assert_eq!(count(browser, "[...document.querySelectorAll('figure details')].filter((one) => !one.open).length"), 0);
+    assert_eq!(
+        count(
+            browser,
+            "[...document.querySelectorAll('figure details')].filter((one) => !one.open).length"
+        ),
+        0
+    );
     browser.value("dispatchEvent(new Event('afterprint'))");
     assert!(brightness(browser, GROUND) < 60.0);
 }
 
-/// At a phone's width nothing scrolls sideways, no word of a table is broken into letters, and no title lies on another.
+/// At a phone's width nothing scrolls sideways, no word of a table is broken into letters, and no
+/// title lies on another.
 fn a_phone_shows_it_whole(browser: &Browser) {
     size(browser, 390, 844);
     eventually(browser, "document.documentElement.scrollWidth <= 390");
     eventually(browser, "document.querySelector('#goodput-1 .chart').clientHeight > 600");
-    // A label is as wide as its longest word at least: where it has more lines than words, a word was broken.
+    // A label is as wide as its longest word at least: where it has more lines than words, a word
+    // was broken.
     let broken = browser.value(
         "(() => {
             document.querySelectorAll('details').forEach((one) => { one.open = true; });
@@ -266,19 +294,23 @@ fn without_its_script_the_tables_say_it(browser: &Browser, file: &Path) {
     browser.call("Emulation.setScriptExecutionDisabled", json!({ "value": true }));
     browser.load(file);
     assert_eq!(count(browser, "document.querySelectorAll('figure details:not([open])').length"), 0);
-    let shown = "[...document.querySelectorAll('.chart, .tools')].filter((one) => one.offsetParent).length";
+    let shown =
+        "[...document.querySelectorAll('.chart, .tools')].filter((one) => one.offsetParent).length";
     assert_eq!(count(browser, shown), 0, "no holes where charts would be");
 }
 
 /// A screenshot of what is seen first, where somebody wants one.
 fn picture(browser: &Browser, name: &str) {
-    let Some(directory) = std::env::var_os("BTU_REPORT_PICTURES").map(PathBuf::from) else { return };
+    let Some(directory) = std::env::var_os("BTU_REPORT_PICTURES").map(PathBuf::from) else {
+        return;
+    };
     browser.value("scrollTo(0, 0)");
     std::fs::write(directory.join(format!("{name}.png")), screenshot(browser, false)).unwrap();
     std::fs::write(directory.join(format!("{name}-whole.png")), screenshot(browser, true)).unwrap();
 }
 
 fn screenshot(browser: &Browser, whole: bool) -> Vec<u8> {
-    let shot = browser.call("Page.captureScreenshot", json!({ "format": "png", "captureBeyondViewport": whole }));
+    let shot = browser
+        .call("Page.captureScreenshot", json!({ "format": "png", "captureBeyondViewport": whole }));
     STANDARD.decode(shot["data"].as_str().unwrap()).unwrap()
 }

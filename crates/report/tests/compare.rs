@@ -4,7 +4,9 @@ use btu_report::html::{Block, Figure, html};
 use btu_report::{TextOptions, comparison_markdown, comparison_page, comparison_text};
 use btu_stats::Level;
 use btu_suite::cell::{Component, Load, Row};
-use btu_suite::compare::{Aspect, Comparison, Group, Matter, PlanDifference, Question, Reading, Run, compare};
+use btu_suite::compare::{
+    Aspect, Comparison, Group, Matter, PlanDifference, Question, Reading, Run, compare,
+};
 use btu_units::Bytes;
 
 const WIDE: TextOptions = TextOptions { colour: false, width: 100 };
@@ -13,13 +15,17 @@ fn rows() -> Vec<Row> {
     let network = |component, load| Row::Network { component, message: Bytes::new(65536), load };
     let mut rows = vec![network(Component::Send, Load::Idle), network(Component::Send, Load::Cpu)];
     rows.push(network(Component::SendRecv, Load::Cpu));
-    rows.push(Row::Network { component: Component::InteractiveTcp, message: Bytes::new(100), load: Load::Idle });
+    rows.push(Row::Network {
+        component: Component::InteractiveTcp,
+        message: Bytes::new(100),
+        load: Load::Idle,
+    });
     rows.push(Row::Host { load: Load::Cpu });
     rows
 }
 
-/// A run whose speeds are `factor` times 100 Mb/s, 20,000 requests/s, 3000 rounds/s, with some tenths of a per cent between
-/// blocks.
+/// A run whose speeds are `factor` times 100 Mb/s, 20,000 requests/s, 3000 rounds/s, with some
+/// tenths of a per cent between blocks.
 fn run(name: &str, factor: f64, rows: &[Row]) -> Run {
     let base = |row: &Row| match row {
         Row::Host { .. } => 3000.0,
@@ -31,7 +37,8 @@ fn run(name: &str, factor: f64, rows: &[Row]) -> Run {
         let noise = 1.0 + 1e-3 * f64::from((block * 3) % 5);
         Reading { row: *row, block, per_second: base(row) * factor * noise }
     };
-    let readings = (0..3).flat_map(|block| rows.iter().map(move |row| reading(block, row))).collect();
+    let readings =
+        (0..3).flat_map(|block| rows.iter().map(move |row| reading(block, row))).collect();
     Run { name: name.to_owned(), readings }
 }
 
@@ -50,7 +57,11 @@ fn comparison(base: &Group, others: &[Group], history: &[Group]) -> Comparison {
 #[test]
 fn single_runs() {
     let mut found = comparison(&single("r1", 1.0), &[single("r2", 0.93)], &[]);
-    let difference = PlanDifference { aspect: Aspect::Network, base: "veth".to_owned(), other: "10 Mb/s".to_owned() };
+    let difference = PlanDifference {
+        aspect: Aspect::Network,
+        base: "veth".to_owned(),
+        other: "10 Mb/s".to_owned(),
+    };
     found.others[0].plan_differences.push(difference);
     found.others[0].environment_differences =
         (1..=12).map(|n| format!("kernel.setting_{n}: `on` in r1, absent in r2")).collect();
@@ -61,13 +72,18 @@ fn single_runs() {
 #[test]
 fn groups_and_earlier_runs() {
     let several = |name: &str, factors: [f64; 3]| {
-        let runs = factors.iter().zip(1..).map(|(factor, n)| run(&format!("{name}{n}"), *factor, &rows()));
+        let runs =
+            factors.iter().zip(1..).map(|(factor, n)| run(&format!("{name}{n}"), *factor, &rows()));
         group(&format!("tag:{name}"), runs.collect())
     };
     let base = several("old", [1.0, 1.02, 0.98]);
     let few = group("r9", vec![run("r9", 1.001, &rows()[1..])]);
     let found = comparison(&base, &[several("new", [1.10, 1.12, 1.13]), few], &[]);
-    insta::assert_snapshot!(comparison_text(&found, false, &TextOptions { colour: false, width: 80 }));
+    insta::assert_snapshot!(comparison_text(
+        &found,
+        false,
+        &TextOptions { colour: false, width: 80 }
+    ));
     let found = comparison(&single("r1", 1.0), &[single("r2", 1.001)], &[base]);
     insta::assert_snapshot!("earlier_runs", comparison_text(&found, false, &WIDE));
 }
@@ -85,8 +101,10 @@ fn nothing_in_common_and_nothing_repeated() {
 
 #[test]
 fn no_line_is_wider_than_the_terminal() {
-    let names: Vec<Run> = (1..=30).map(|n| run(&format!("r{n}"), 1.0 + f64::from(n) * 1e-3, &rows())).collect();
-    let long = group(&names.iter().map(|run| run.name.clone()).collect::<Vec<_>>().join(","), names);
+    let names: Vec<Run> =
+        (1..=30).map(|n| run(&format!("r{n}"), 1.0 + f64::from(n) * 1e-3, &rows())).collect();
+    let long =
+        group(&names.iter().map(|run| run.name.clone()).collect::<Vec<_>>().join(","), names);
     let found = comparison(&single("r99", 1.0), &[single("r2", 0.5)], &[long]);
     for width in [80, 100, 200] {
         for line in comparison_text(&found, true, &TextOptions { colour: false, width }).lines() {
@@ -100,24 +118,33 @@ fn names_cannot_break_the_page() {
     let mut base = single("r1", 1.0);
     base.name = "a|b <script> *x*\n".to_owned();
     let text = comparison_markdown(&comparison(&base, &[single("r2", 1.0)], &[]));
-    assert!(text.contains(r"a\|b \<script\> \*x\*") && !text.replace(r"\<", "").contains('<'), "{text}");
+    assert!(
+        text.contains(r"a\|b \<script\> \*x\*") && !text.replace(r"\<", "").contains('<'),
+        "{text}"
+    );
 }
 
-/// Both sides stand on one axis, changes have their intervals, and every cell is in a table; names cannot break the page.
+/// Both sides stand on one axis, changes have their intervals, and every cell is in a table; names
+/// cannot break the page.
 #[test]
 fn a_page_with_both_on_one_axis() {
     let mut other = single("r2", 0.93);
     other.name = "</script><b>r2".to_owned();
     let page = comparison_page(&comparison(&single("r1", 1.0), &[other], &[]), "btu compare r1 r2");
     assert!(page.headline.contains("slower, -13.5 %"), "{}", page.headline);
-    let figures: Vec<&Figure> = page.sections.iter().flat_map(|section| &section.blocks).filter_map(figure).collect();
+    let figures: Vec<&Figure> =
+        page.sections.iter().flat_map(|section| &section.blocks).filter_map(figure).collect();
     let names: Vec<&str> = figures.iter().map(|figure| figure.name.as_str()).collect();
     assert_eq!(names, ["goodput-idle", "goodput-cpu", "further"]);
     let [speeds, change] = figures[1].panels.as_slice() else { panic!("two panels") };
-    let drawn: Vec<(&str, usize)> = speeds.series.iter().map(|one| (one.name.as_str(), one.points.len())).collect();
+    let drawn: Vec<(&str, usize)> =
+        speeds.series.iter().map(|one| (one.name.as_str(), one.points.len())).collect();
     assert_eq!(drawn, [("r1", 2), ("</script><b>r2", 2)]);
     assert!(
-        change.series[0].points.iter().all(|point| point.y < -5.0 && point.interval.is_some_and(|ends| ends.1 < 0.0))
+        change.series[0]
+            .points
+            .iter()
+            .all(|point| point.y < -5.0 && point.interval.is_some_and(|ends| ends.1 < 0.0))
     );
     assert_eq!(figures.iter().map(|figure| figure.table.rows.len()).sum::<usize>(), rows().len());
     let text = html(&page);

@@ -1,5 +1,5 @@
-//! The first screens, word for word: the answer, what limits it, on what it was measured, what speaks against it, what to type
-//! next; never more than twelve lines.
+//! The first screens, word for word: the answer, what limits it, on what it was measured, what
+//! speaks against it, what to type next; never more than twelve lines.
 
 mod run;
 mod sample;
@@ -11,7 +11,8 @@ use btu_model::predict::{Question, Transfer, predict_with};
 use btu_network::{Drawing, library, library_text};
 use btu_report::html::{Cell, Page, PageWarning, Section, Table};
 use btu_report::{
-    FIRST_SCREEN_LINES, KeyFigure, Next, Summary, TextOptions, comparison_page, first_screen, model_page, sim_page,
+    FIRST_SCREEN_LINES, KeyFigure, Next, Summary, TextOptions, comparison_page, first_screen,
+    model_page, sim_page,
 };
 use btu_stats::Level;
 use btu_suite::cell::{Component, Load, Row};
@@ -24,9 +25,17 @@ use run::SampleRun;
 fn both(page: &Page) -> String {
     let screens = [80, 120].map(|width| {
         let text = first_screen(page, &TextOptions { colour: false, width });
-        assert!(text.lines().count() <= FIRST_SCREEN_LINES, "{} lines:\n{text}", text.lines().count());
+        assert!(
+            text.lines().count() <= FIRST_SCREEN_LINES,
+            "{} lines:\n{text}",
+            text.lines().count()
+        );
         for line in text.lines() {
-            assert!(line.chars().count() <= width, "{} columns of {width}: {line}", line.chars().count());
+            assert!(
+                line.chars().count() <= width,
+                "{} columns of {width}: {line}",
+                line.chars().count()
+            );
             assert_eq!(line.trim_end(), line, "no blanks at the end");
         }
         format!("{width} columns\n{text}")
@@ -39,7 +48,8 @@ fn of_a_rating() {
     let mut run = SampleRun::new();
     run.conditions = vec![
         "TCP's congestion control is cubic".to_owned(),
-        "processors: 0 of the machine under test, 1 of everything else; kept from sleeping".to_owned(),
+        "processors: 0 of the machine under test, 1 of everything else; kept from sleeping"
+            .to_owned(),
     ];
     insta::assert_snapshot!(both(&run.page()));
 }
@@ -48,7 +58,9 @@ fn of_a_rating() {
 fn of_a_rating_that_was_not_finished() {
     let mut run = SampleRun::new();
     run.cells.truncate(run.cells.len() / 3);
-    run.changes = (1..=22).map(|number| format!("net.core.setting_{number} was 1 before and 2 after")).collect();
+    run.changes = (1..=22)
+        .map(|number| format!("net.core.setting_{number} was 1 before and 2 after"))
+        .collect();
     run.notes = vec!["the emulator was late".to_owned()];
     insta::assert_snapshot!(both(&run.page()));
 }
@@ -65,19 +77,22 @@ fn drawn(name: &str) -> Drawing {
 }
 
 fn simulated(name: &str, milliseconds: u64) -> Page {
-    let settings = Settings { replications: 3, ..Settings::lasting(Span::from_milliseconds(milliseconds)) };
+    let settings =
+        Settings { replications: 3, ..Settings::lasting(Span::from_milliseconds(milliseconds)) };
     sim_page(&simulate(&drawn(name), &settings).unwrap(), &format!("btu sim {name} --all"))
 }
 
 fn predicted(name: &str, transfer: Option<u64>) -> Page {
-    let transfer = transfer.map(|size| Transfer { size: Bytes::new(size), flow: None, against: None });
+    let transfer =
+        transfer.map(|size| Transfer { size: Bytes::new(size), flow: None, against: None });
     let prediction = predict_with(&drawn(name), &Question { transfer, sizes: None }).unwrap();
     model_page(&prediction, &format!("btu model {name} --all"))
 }
 
 #[test]
 fn of_simulations() {
-    let screens = [both(&simulated("ethernet-shared-10", 2000)), both(&simulated("home-bloated", 2000))];
+    let screens =
+        [both(&simulated("ethernet-shared-10", 2000)), both(&simulated("home-bloated", 2000))];
     insta::assert_snapshot!(screens.join("\n"));
 }
 
@@ -112,7 +127,9 @@ fn group(name: &str, runs: u32, factor: f64) -> Group {
     };
     let run = |run: u32| Run {
         name: format!("{name}{run}"),
-        readings: (0..3).flat_map(|block| rows.iter().map(move |row| reading(run, block, row))).collect(),
+        readings: (0..3)
+            .flat_map(|block| rows.iter().map(move |row| reading(run, block, row)))
+            .collect(),
     };
     Group { name: name.to_owned(), network: "veth".to_owned(), runs: (0..runs).map(run).collect() }
 }
@@ -124,9 +141,11 @@ fn compared(base: &Group, others: &[Group]) -> Comparison {
 #[test]
 fn of_comparisons() {
     let mut one = compared(&group("r1", 1, 1.0), &[group("r2", 1, 0.9)]);
-    one.others[0].environment_differences =
-        (1..=12).map(|number| format!("kernel.setting_{number}: `on` in r1, absent in r2")).collect();
-    let several = compared(&group("tag:old", 3, 1.0), &[group("tag:new", 3, 1.2), group("r9", 1, 0.003)]);
+    one.others[0].environment_differences = (1..=12)
+        .map(|number| format!("kernel.setting_{number}: `on` in r1, absent in r2"))
+        .collect();
+    let several =
+        compared(&group("tag:old", 3, 1.0), &[group("tag:new", 3, 1.2), group("r9", 1, 0.003)]);
     let screens = [
         both(&comparison_page(&one, "btu compare r1 r2")),
         both(&comparison_page(&several, "btu compare tag:old tag:new r9")),
@@ -134,7 +153,8 @@ fn of_comparisons() {
     insta::assert_snapshot!(screens.join("\n"));
 }
 
-/// Long names, many numbers, endless warnings: what does not fit is left out, and the command that shows it is not.
+/// Long names, many numbers, endless warnings: what does not fit is left out, and the command that
+/// shows it is not.
 #[test]
 fn twelve_lines_hold_whatever_there_is() {
     let long = "a sentence that goes on and on, ".repeat(20);
@@ -144,9 +164,14 @@ fn twelve_lines_hold_whatever_there_is() {
         interval: "0.9 .. 1.1".to_owned(),
         note: long.clone(),
     };
-    let warning =
-        |place: usize| PageWarning { title: format!("warning {place}"), observed: long.clone(), advice: String::new() };
-    for (figures, warnings, headline) in [(0, 0, ""), (1, 1, "short"), (40, 30, long.as_str()), (3, 0, long.as_str())] {
+    let warning = |place: usize| PageWarning {
+        title: format!("warning {place}"),
+        observed: long.clone(),
+        advice: String::new(),
+    };
+    for (figures, warnings, headline) in
+        [(0, 0, ""), (1, 1, "short"), (40, 30, long.as_str()), (3, 0, long.as_str())]
+    {
         let page = Page {
             headline: headline.to_owned(),
             warnings: (0..warnings).map(warning).collect(),
@@ -154,7 +179,10 @@ fn twelve_lines_hold_whatever_there_is() {
                 figures: (0..figures).map(figure).collect(),
                 limit: long.clone(),
                 setting: vec![long.clone(); 3],
-                next: vec![Next::new("btu show r1 --all", "every table"), Next::new("btu runs", "all runs")],
+                next: vec![
+                    Next::new("btu show r1 --all", "every table"),
+                    Next::new("btu runs", "all runs"),
+                ],
             },
             ..Page::default()
         };
@@ -176,7 +204,11 @@ fn tables_give_key_numbers() {
     let mut table = Table::new("Times", &["program", "file", "median, s", "Mb/s"], 2);
     let seconds = Cell::Number { value: 1.5, shown: "1.50".to_owned(), interval: Some((1.4, 1.6)) };
     table.rows.push(vec![Cell::text("ftp"), Cell::text("10MB"), seconds, Cell::number(Some(53.3))]);
-    let page = run::study_page(vec![Section::of("Times", "", vec![btu_report::html::Block::Table(table)])]);
+    let page = run::study_page(vec![Section::of(
+        "Times",
+        "",
+        vec![btu_report::html::Block::Table(table)],
+    )]);
     let text = first_screen(&page, &TextOptions { colour: false, width: 80 });
     assert!(text.contains("  ftp 10MB  1.50 s  (1.40 .. 1.60)  median\n"), "{text}");
     assert!(text.contains("> btu show r12 --all"), "{text}");

@@ -3,7 +3,10 @@
 use btu_model::Warning;
 use btu_model::predict::{Found, Question, Range, Transfer, predict_with, sweep_with};
 use btu_network::{Drawing, library, library_text};
-use btu_report::{Answered, Beyond, MostFound, SweepTable, TextOptions, model_text, most_text, sweep_csv, sweep_text};
+use btu_report::{
+    Answered, Beyond, MostFound, SweepTable, TextOptions, model_text, most_text, sweep_csv,
+    sweep_text,
+};
 use btu_stats::{Estimate, Interval};
 use btu_units::Bytes;
 
@@ -15,7 +18,10 @@ fn text(name: &str, settings: &[(&str, &str)], options: &TextOptions) -> String 
 }
 
 fn question() -> Question {
-    Question { transfer: Some(Transfer { size: Bytes::new(100_000_000), flow: None, against: None }), sizes: None }
+    Question {
+        transfer: Some(Transfer { size: Bytes::new(100_000_000), flow: None, against: None }),
+        sizes: None,
+    }
 }
 
 #[test]
@@ -42,7 +48,11 @@ fn a_campus_is_told_by_its_kinds() {
 fn no_line_is_wider_than_the_terminal() {
     for (name, _) in library() {
         for line in text(name, &[], &TextOptions { colour: false, width: 100 }).lines() {
-            assert!(line.chars().count() <= 100, "{name}: {} columns: {line}", line.chars().count());
+            assert!(
+                line.chars().count() <= 100,
+                "{name}: {} columns: {line}",
+                line.chars().count()
+            );
             assert_eq!(line.trim_end(), line, "no blanks at the end");
         }
     }
@@ -52,10 +62,15 @@ fn curve() -> SweepTable {
     let range: Range = "traffic.background.packets_per_s=0..1100:275".parse().unwrap();
     let name = "citi-1989-light";
     let at = |key: &str, value: &str| {
-        let drawing = Drawing::read_with(library_text(name).unwrap(), name, &[(key, value)]).unwrap();
+        let drawing =
+            Drawing::read_with(library_text(name).unwrap(), name, &[(key, value)]).unwrap();
         predict_with(&drawing, &question())
     };
-    SweepTable { key: range.key.clone(), unit: range.unit.clone(), points: sweep_with(&range, at).unwrap() }
+    SweepTable {
+        key: range.key.clone(),
+        unit: range.unit.clone(),
+        points: sweep_with(&range, at).unwrap(),
+    }
 }
 
 #[test]
@@ -69,8 +84,16 @@ fn a_sweep_as_csv() {
     let csv = sweep_csv(&curve());
     let lines: Vec<&str> = csv.lines().collect();
     assert_eq!(lines.len(), 6);
-    assert!(lines[0].starts_with("traffic.background.packets_per_s,simple (s),aggregate (s),file delay (s)"), "{csv}");
-    assert!(lines.iter().all(|line| line.split(',').count() == lines[0].split(',').count()), "{csv}");
+    assert!(
+        lines[0].starts_with(
+            "traffic.background.packets_per_s,simple (s),aggregate (s),file delay (s)"
+        ),
+        "{csv}"
+    );
+    assert!(
+        lines.iter().all(|line| line.split(',').count() == lines[0].split(',').count()),
+        "{csv}"
+    );
     // 70 packets a second and none of the background's; the study's 1141.5525 s.
     assert!(lines[1].starts_with("0,1141.552511"), "{csv}");
     assert!(lines[5].starts_with("1100,1141.55") && lines[5].contains(",,"), "saturated: {csv}");
@@ -92,7 +115,10 @@ fn questions_asked_backwards_are_answered_in_a_sentence() {
         most_text(&most(Found::UpTo(73.0), ""), &WIDE),
         "The mean delay stays within 5 ms up to stations.host.count = 73 (there it is 4.9 ms).\n"
     );
-    assert!(most_text(&most(Found::Never, "Mb/s"), &WIDE).contains("even with stations.host.count = 1 Mb/s"));
+    assert!(
+        most_text(&most(Found::Never, "Mb/s"), &WIDE)
+            .contains("even with stations.host.count = 1 Mb/s")
+    );
     assert!(
         most_text(&most(Found::Always, ""), &WIDE)
             .starts_with("No limit was found: even with stations.host.count = 4096")
@@ -133,7 +159,10 @@ fn an_answer_says_how_far_to_believe_it() {
         formula(Some(Found::UpTo(51.267)), optimistic(Found::UpTo(85.129_3))),
         formula(Some(Found::UpTo(51.267)), optimistic(Found::Always)),
         formula(None, optimistic(Found::UpTo(85.129_3))),
-        formula(Some(Found::UpTo(51.267)), Beyond { warning: Warning::OutOfRange, found: Found::Always }),
+        formula(
+            Some(Found::UpTo(51.267)),
+            Beyond { warning: Warning::OutOfRange, found: Found::Always },
+        ),
         simulated,
     ];
     insta::assert_snapshot!(answers.map(|answer| most_text(&answer, &WIDE)).join("\n"));

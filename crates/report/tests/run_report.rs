@@ -1,4 +1,5 @@
-//! The report of a run in every format: what it says, how large it is, and that nothing in a run can break out of it.
+//! The report of a run in every format: what it says, how large it is, and that nothing in a run
+//! can break out of it.
 
 mod run;
 mod sample;
@@ -23,19 +24,27 @@ fn markdown_says_everything() {
     insta::assert_snapshot!(markdown(&SampleRun::new().page()));
 }
 
-/// A pivot needs one value for a table, a row and a column; a sheet needs a name; a size is a number.
+/// A pivot needs one value for a table, a row and a column; a sheet needs a name; a size is a
+/// number.
 #[test]
 fn b10_every_number_has_a_key_of_its_own() {
     let page = SampleRun::new().page();
     let text = csv(&page);
     let mut keys = std::collections::BTreeSet::new();
     for line in text.lines().skip(1) {
-        // The last four fields are numbers and what is shown, which may be quoted but holds no comma before them.
+        // The last four fields are numbers and what is shown, which may be quoted but holds no
+        // comma before them.
         let key = first_fields(line, 3);
         assert!(keys.insert(key.clone()), "twice: {key}");
     }
-    assert!(text.contains("\"BTU by message size, Mb/s (as Table A17)\",1024,\"loaded, AM\","), "{text}");
-    let sizes = tables(&page).into_iter().find(|table| table.caption.starts_with("BTU by message size")).unwrap();
+    assert!(
+        text.contains("\"BTU by message size, Mb/s (as Table A17)\",1024,\"loaded, AM\","),
+        "{text}"
+    );
+    let sizes = tables(&page)
+        .into_iter()
+        .find(|table| table.caption.starts_with("BTU by message size"))
+        .unwrap();
     assert!(
         matches!(sizes.rows[0][0], Cell::Number { value, .. } if (value - 100.0).abs() < 1e-9),
         "{:?}",
@@ -85,7 +94,8 @@ fn csv_has_a_line_for_each_number() {
 fn the_picture_is_the_same_every_time() {
     let picture = svg(&SampleRun::new().page()).unwrap();
     assert_eq!(Some(&picture), svg(&SampleRun::new().page()).as_ref());
-    let names: Vec<&str> = picture.split("data-series=\"").skip(1).filter_map(|rest| rest.split('"').next()).collect();
+    let names: Vec<&str> =
+        picture.split("data-series=\"").skip(1).filter_map(|rest| rest.split('"').next()).collect();
     insta::assert_snapshot!(names.join("\n"));
 }
 
@@ -107,7 +117,10 @@ fn a_full_run_stays_small() {
     let three = run.cells.clone();
     for round in 1..10 {
         run.cells.extend(
-            three.iter().cloned().map(|cell| btu_suite::record::CellRecord { block: cell.block + 3 * round, ..cell }),
+            three.iter().cloned().map(|cell| btu_suite::record::CellRecord {
+                block: cell.block + 3 * round,
+                ..cell
+            }),
         );
     }
     assert_eq!(run.cells.len(), 30 * run.context.plan.rows().len());
@@ -152,7 +165,11 @@ fn every_figure_has_a_place_and_a_table() {
             "{}",
             figure.name
         );
-        assert!(figure.table.rows.iter().all(|row| row.len() == figure.table.head.len()), "{}", figure.name);
+        assert!(
+            figure.table.rows.iter().all(|row| row.len() == figure.table.head.len()),
+            "{}",
+            figure.name
+        );
     }
 }
 
@@ -174,14 +191,21 @@ fn values_stand_where_the_verdict_has_them() {
 }
 
 fn marks(run: &SampleRun) -> Vec<RunMark> {
-    run_marks(&RuleFacts { verdict: &run.verdict(), plan: &run.context.plan, changed: !run.changes.is_empty() })
+    run_marks(&RuleFacts {
+        verdict: &run.verdict(),
+        plan: &run.context.plan,
+        changed: !run.changes.is_empty(),
+    })
 }
 
 #[test]
 fn marks_follow_from_what_was_measured() {
     let mut run = SampleRun::new();
     let whole = marks(&run);
-    assert!(whole.contains(&RunMark::Quick) && !whole.contains(&RunMark::Denied(Obstacle::Partial)), "{whole:?}");
+    assert!(
+        whole.contains(&RunMark::Quick) && !whole.contains(&RunMark::Denied(Obstacle::Partial)),
+        "{whole:?}"
+    );
     run.context.plan.profile.name = "full".to_owned();
     run.context.plan.profile.wanted_half_width = 10.0;
     assert_eq!(marks(&run), [], "a whole run of the full profile, as exact as it wants");
@@ -230,11 +254,22 @@ fn b7_the_machines_of_1995_stand_by_their_corrected_ratings_and_on_demand() {
     for machine in corrected() {
         let start = format!("\"Ratings, Mb/s\",\"{}, 1995\",Mb/s,", machine.machine);
         let line = listed.lines().find_map(|line| line.strip_prefix(start.as_str()));
-        let value: f64 =
-            line.unwrap_or_else(|| panic!("no {start} in {listed}")).split(',').next().unwrap().parse().unwrap();
-        assert!((value * 1e6 / machine.bits_per_second - 1.0).abs() < 1e-12, "{}: {value}", machine.machine);
+        let value: f64 = line
+            .unwrap_or_else(|| panic!("no {start} in {listed}"))
+            .split(',')
+            .next()
+            .unwrap()
+            .parse()
+            .unwrap();
+        assert!(
+            (value * 1e6 / machine.bits_per_second - 1.0).abs() < 1e-12,
+            "{}: {value}",
+            machine.machine
+        );
     }
-    for text in [csv(&run.page_beside(&[])), markdown(&run.page_beside(&[])), html(&run.page_beside(&[]))] {
+    for text in
+        [csv(&run.page_beside(&[])), markdown(&run.page_beside(&[])), html(&run.page_beside(&[]))]
+    {
         assert!(!text.contains(", 1995") && !text.contains("Where it stands"));
     }
 }
@@ -279,7 +314,8 @@ fn hostile() -> impl Strategy<Value = String> {
         "{{",
         "javascript:",
     ];
-    prop::collection::vec(prop::sample::select(pieces.to_vec()), 0..8).prop_map(|pieces| pieces.concat())
+    prop::collection::vec(prop::sample::select(pieces.to_vec()), 0..8)
+        .prop_map(|pieces| pieces.concat())
 }
 
 /// A report with this text everywhere where a text comes from outside.

@@ -40,7 +40,8 @@ const OFFICE: &str = r#"
 
 fn text(text: &str, stations: bool, options: &TextOptions) -> String {
     let drawing = Drawing::read(text, "office.toml").unwrap();
-    let settings = Settings { replications: 3, seed: 1995, ..Settings::lasting(Span::from_seconds(20)) };
+    let settings =
+        Settings { replications: 3, seed: 1995, ..Settings::lasting(Span::from_seconds(20)) };
     sim_text(&simulate(&drawing, &settings).unwrap(), stations, options)
 }
 
@@ -53,7 +54,11 @@ fn an_office() {
 fn no_line_is_wider_than_the_terminal() {
     for width in [80, 100, 120] {
         for line in text(OFFICE, true, &TextOptions { colour: false, width }).lines() {
-            assert!(line.chars().count() <= width, "{} columns of {width}: {line}", line.chars().count());
+            assert!(
+                line.chars().count() <= width,
+                "{} columns of {width}: {line}",
+                line.chars().count()
+            );
             assert_eq!(line.trim_end(), line, "no blanks at the end");
         }
     }

@@ -30,7 +30,11 @@ fn eighty_columns() {
 fn no_line_is_wider_than_the_terminal() {
     for width in [80, 90, 99, 100, 120, 200] {
         for line in text(&TextOptions { colour: false, width }).lines() {
-            assert!(line.chars().count() <= width, "{} columns of {width}: {line}", line.chars().count());
+            assert!(
+                line.chars().count() <= width,
+                "{} columns of {width}: {line}",
+                line.chars().count()
+            );
             assert_eq!(line.trim_end(), line, "no blanks at the end");
         }
     }
@@ -55,7 +59,8 @@ fn colour_changes_nothing_but_colour() {
 #[test]
 fn an_unfinished_run_of_the_papers_volume() {
     let base = sample::context();
-    let context = Context { plan: Plan { volume: Some(Bytes::new(4_000_000)), ..base.plan }, ..base };
+    let context =
+        Context { plan: Plan { volume: Some(Bytes::new(4_000_000)), ..base.plan }, ..base };
     let mut records = sample::records(&context);
     records.truncate(records.len() / 3);
     records.retain(
@@ -73,7 +78,8 @@ fn nothing_measured() {
 #[test]
 fn the_papers_rule_is_shown_when_the_volume_was_fixed() {
     let base = sample::context();
-    let context = Context { plan: Plan { volume: Some(Bytes::new(4_000_000)), ..base.plan }, ..base };
+    let context =
+        Context { plan: Plan { volume: Some(Bytes::new(4_000_000)), ..base.plan }, ..base };
     let text = rate_text(&judge(&sample::records(&context), &context), &sample::head(), &WIDE);
     let lines: Vec<&str> = text.lines().filter(|line| line.contains("BTU'95")).collect();
     assert_eq!(lines.len(), 1, "{text}");
@@ -102,17 +108,35 @@ fn line(id: &str, label: Option<&str>, rating: Option<f64>) -> RunLine {
 fn a_part_of_the_suite() {
     let base = sample::context();
     let components = vec![Component::Send, Component::Recv];
-    let context = Context { plan: Plan { components, loads: vec![Load::Idle, Load::Cpu], ..base.plan }, ..base };
-    let text = |context: &Context| rate_text(&judge(&sample::records(context), context), &sample::head(), &WIDE);
+    let context = Context {
+        plan: Plan { components, loads: vec![Load::Idle, Load::Cpu], ..base.plan },
+        ..base
+    };
+    let text = |context: &Context| {
+        rate_text(&judge(&sample::records(context), context), &sample::head(), &WIDE)
+    };
     let two = text(&context);
     assert!(two.starts_with("Part of a BTU rating  "), "{two}");
     assert!(two.lines().take(2).any(|line| line.contains("quick profile, partial")), "{two}");
-    assert!(two.contains("\nboth ") && !two.contains("all six") && !two.contains("\nBTU rating"), "{two}");
-    let plan = Plan { components: vec![Component::Send], messages: vec![Bytes::new(4096)], ..context.plan };
+    assert!(
+        two.contains("\nboth ") && !two.contains("all six") && !two.contains("\nBTU rating"),
+        "{two}"
+    );
+    let plan = Plan {
+        components: vec![Component::Send],
+        messages: vec![Bytes::new(4096)],
+        ..context.plan
+    };
     let one = text(&Context { plan, ..context });
-    assert!(one.contains("geometric mean of 1 row, 3 repetitions") && one.contains("\nmean "), "{one}");
+    assert!(
+        one.contains("geometric mean of 1 row, 3 repetitions") && one.contains("\nmean "),
+        "{one}"
+    );
     let resumed = text(&Context { resumed_elsewhere: true, ..sample::context() });
-    assert!(resumed.starts_with("Part of a BTU rating  ") && resumed.contains(", resumed elsewhere"), "{resumed}");
+    assert!(
+        resumed.starts_with("Part of a BTU rating  ") && resumed.contains(", resumed elsewhere"),
+        "{resumed}"
+    );
 }
 
 /// What runs are found by is whole, on a terminal and in a pipe.
@@ -147,10 +171,16 @@ fn b11_tags_and_labels_are_never_cut() {
 #[test]
 fn the_list_of_runs() {
     let part = RunLine { title: Title::Part, ..line("r10", None, Some(9.5e9)) };
-    let runs = [line("r12", None, Some(1.234e9)), line("r11", Some("before the new kernel"), None), part];
+    let runs =
+        [line("r12", None, Some(1.234e9)), line("r11", Some("before the new kernel"), None), part];
     insta::assert_snapshot!(runs_text(&runs, &WIDE));
-    assert!(runs_text(&runs, &NARROW).contains("before the new kernel"), "labels stand below where there is no room");
-    assert!(runs_text(&runs, &TextOptions { width: 120, ..WIDE }).contains("before the new kernel"));
+    assert!(
+        runs_text(&runs, &NARROW).contains("before the new kernel"),
+        "labels stand below where there is no room"
+    );
+    assert!(
+        runs_text(&runs, &TextOptions { width: 120, ..WIDE }).contains("before the new kernel")
+    );
     assert!(!runs_text(&runs[..1], &WIDE).contains("label"), "no empty column");
     assert_eq!(runs_text(&[], &WIDE), "No runs yet. `btu rate` makes one.\n");
 }

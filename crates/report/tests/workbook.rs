@@ -1,4 +1,5 @@
-//! Workbooks, worked out again by an independent spreadsheet engine (ironcalc) and compared with the predictions.
+//! Workbooks, worked out again by an independent spreadsheet engine (ironcalc) and compared with
+//! the predictions.
 
 use btu_model::Answer;
 use btu_model::predict::{Prediction, Transfer, predict, predict_transfer};
@@ -93,7 +94,10 @@ impl Engine {
 }
 
 fn close(found: f64, expected: f64, within: f64, what: &str) {
-    assert!((found - expected).abs() <= within * expected.abs(), "{what}: {found} instead of {expected}");
+    assert!(
+        (found - expected).abs() <= within * expected.abs(),
+        "{what}: {found} instead of {expected}"
+    );
 }
 
 /// A cell's number is the answer's, or both have none.
@@ -112,7 +116,11 @@ fn agrees(engine: &Engine, prediction: &Prediction) {
     for segment in &prediction.segments {
         let row = engine.row(sheet, &segment.name, first);
         let what = |part: &str| format!("{}: {} {part}", prediction.network, segment.name);
-        is(&engine.cell(sheet, row, 2), Answer::of(segment.offered_packets_per_second), &what("packets"));
+        is(
+            &engine.cell(sheet, row, 2),
+            Answer::of(segment.offered_packets_per_second),
+            &what("packets"),
+        );
         is(&engine.cell(sheet, row, 4), segment.utilisation_data_and_collisions, &what("used"));
         if segment.offered_packets_per_second > 0.0 {
             is(&engine.cell(sheet, row, 6), segment.delay_seconds, &what("delay"));
@@ -129,17 +137,34 @@ fn agrees(engine: &Engine, prediction: &Prediction) {
     }
     for bridge in &prediction.bridges {
         let row = engine.row(sheet, &bridge.name, first);
-        is(&engine.cell(sheet, row, 2), Answer::of(bridge.forwarded_packets_per_second), &bridge.name);
+        is(
+            &engine.cell(sheet, row, 2),
+            Answer::of(bridge.forwarded_packets_per_second),
+            &bridge.name,
+        );
     }
     let first = engine.row(sheet, "Flows", first);
     for flow in &prediction.flows {
         let row = engine.row(sheet, &flow.name, first);
-        is(&engine.cell(sheet, row, 3), flow.delay_seconds, &format!("{}: {}", prediction.network, flow.name));
+        is(
+            &engine.cell(sheet, row, 3),
+            flow.delay_seconds,
+            &format!("{}: {}", prediction.network, flow.name),
+        );
     }
     if let Some(transfer) = &prediction.transfer {
-        is(&engine.beside("Summary", "Aggregate delay", 2), transfer.aggregate_seconds, "aggregate");
+        is(
+            &engine.beside("Summary", "Aggregate delay", 2),
+            transfer.aggregate_seconds,
+            "aggregate",
+        );
         is(&engine.beside("Summary", "Time of the transfer", 2), transfer.seconds, "time");
-        close(engine.number("Summary", "Simple delay"), transfer.simple_seconds.unwrap(), WITHIN, "simple");
+        close(
+            engine.number("Summary", "Simple delay"),
+            transfer.simple_seconds.unwrap(),
+            WITHIN,
+            "simple",
+        );
     }
 }
 
@@ -153,7 +178,10 @@ fn stored_is_worked_out(engine: &mut Engine, network: &str) {
         match (before, &after) {
             (CellValue::Number(before), CellValue::Number(after)) => {
                 // Where large numbers cancel, what is left over may differ in its last digits.
-                assert!((before - after).abs() <= WITHIN * before.abs() + 1e-15, "{what}: {before}, then {after}");
+                assert!(
+                    (before - after).abs() <= WITHIN * before.abs() + 1e-15,
+                    "{what}: {before}, then {after}"
+                );
                 numbers += 1;
             }
             _ => assert_eq!(*before, after, "{what}"),
@@ -169,14 +197,27 @@ fn citi_s_cases_in_a_spreadsheet() {
     let mut engine = Engine::open(&workbook(&drawing, &light).unwrap());
     stored_is_worked_out(&mut engine, "citi");
     agrees(&engine, &light);
-    close(engine.number("Segment ether", "Delay of a packet"), 1.066_715_84e-3, 5e-8, "the study's delay");
+    close(
+        engine.number("Segment ether", "Delay of a packet"),
+        1.066_715_84e-3,
+        5e-8,
+        "the study's delay",
+    );
     close(engine.number("Transfer", "Simple delay"), 1141.55, 5e-6, "the study's simple delay");
     close(engine.number("Transfer", "Aggregate delay"), 73.06, 5e-5, "the study's aggregate delay");
     engine.set("Traffic", "background", 3, "1034");
     let (_, heavy) = citi(&[("traffic.background.packets_per_s", "1034")]);
     agrees(&engine, &heavy);
-    close(engine.number("Segment ether", "Delay of a packet"), 17.112e-3, 3e-5, "the study's heavy delay");
-    assert_eq!(engine.beside("Transfer", "What limits", 2), CellValue::String("network".to_owned()));
+    close(
+        engine.number("Segment ether", "Delay of a packet"),
+        17.112e-3,
+        3e-5,
+        "the study's heavy delay",
+    );
+    assert_eq!(
+        engine.beside("Transfer", "What limits", 2),
+        CellValue::String("network".to_owned())
+    );
     engine.set("Traffic", "background", 3, "0");
     close(engine.number("Transfer", "Aggregate delay"), 73.06, 5e-5, "without background");
 }
@@ -209,7 +250,10 @@ fn any_input_may_be_changed() {
     let mut engine = Engine::open(&workbook(&drawing, &light).unwrap());
     engine.set("Segment ether", "Rate, R", 2, "5000000");
     engine.set("Traffic", "file", 3, "80");
-    agrees(&engine, &citi(&[("segments.ether.rate", "5 Mb/s"), ("traffic.file.packets_per_s", "80")]).1);
+    agrees(
+        &engine,
+        &citi(&[("segments.ether.rate", "5 Mb/s"), ("traffic.file.packets_per_s", "80")]).1,
+    );
 }
 
 /// Every network of the library, a sheet for each submodel.

@@ -17,8 +17,9 @@ pub struct Proportion {
     pub interval: Interval,
 }
 
-/// Wilson's score interval (1927): unlike the textbook one it works near 0 and 1 and for few trials. It takes trials
-/// to be independent; losses that come in bursts spread wider. `None` without trials or with more events than trials.
+/// Wilson's score interval (1927): unlike the textbook one it works near 0 and 1 and for few
+/// trials. It takes trials to be independent; losses that come in bursts spread wider. `None`
+/// without trials or with more events than trials.
 pub fn wilson(events: u64, trials: u64, level: Level) -> Option<Proportion> {
     if trials == 0 || events > trials {
         return None;
@@ -26,9 +27,11 @@ pub fn wilson(events: u64, trials: u64, level: Level) -> Option<Proportion> {
     let (count, z2) = (trials as f64, normal_quantile(level).powi(2));
     let share = events as f64 / count;
     let centre = (share + z2 / (2.0 * count)) / (1.0 + z2 / count);
-    let half = (z2 * (share * (1.0 - share) / count + z2 / (4.0 * count * count))).sqrt() / (1.0 + z2 / count);
+    let half = (z2 * (share * (1.0 - share) / count + z2 / (4.0 * count * count))).sqrt()
+        / (1.0 + z2 / count);
     let wide = Interval::around(centre, half);
-    // At the borders the ends are 0 and 1 exactly; rounding must not make them miss the share itself.
+    // At the borders the ends are 0 and 1 exactly; rounding must not make them miss the share
+    // itself.
     let interval = Interval { low: wide.low.clamp(0.0, share), high: wide.high.clamp(share, 1.0) };
     Some(Proportion { events, trials, share, interval })
 }
@@ -42,9 +45,13 @@ mod tests {
 
     #[test]
     fn known_values() {
-        // 10 of 100: 0.0552 to 0.1744 (Newcombe, Statistics in Medicine 1998, method 3, recomputed).
+        // 10 of 100: 0.0552 to 0.1744 (Newcombe, Statistics in Medicine 1998, method 3,
+        // recomputed).
         let found = wilson(10, 100, Level::P95).unwrap();
-        assert!((found.interval.low - 0.0552).abs() < 1e-4 && (found.interval.high - 0.1744).abs() < 1e-4);
+        assert!(
+            (found.interval.low - 0.0552).abs() < 1e-4
+                && (found.interval.high - 0.1744).abs() < 1e-4
+        );
         let never = wilson(0, 20, Level::P95).unwrap();
         assert!(never.interval.low.abs() < 1e-12 && (never.interval.high - 0.1611).abs() < 1e-4);
     }
@@ -57,7 +64,9 @@ mod tests {
 
     #[test]
     fn the_interval_covers_as_it_says() {
-        for (share, trials, seed) in [(0.01, 5000, 0x00c1), (0.05, 2000, 0x00c2), (0.20, 500, 0x00c3)] {
+        for (share, trials, seed) in
+            [(0.01, 5000, 0x00c1), (0.05, 2000, 0x00c2), (0.20, 500, 0x00c3)]
+        {
             let losses = Binomial::new(trials, share).unwrap();
             coverage(&format!("Wilson, {share} of {trials}"), seed, |random| {
                 wilson(losses.sample(random), trials, Level::P95).unwrap().interval.contains(share)

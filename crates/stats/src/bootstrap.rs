@@ -11,8 +11,9 @@ use crate::interval::{Estimate, Interval, Level};
 pub enum Method {
     /// Between their quantiles (Efron 1979).
     Percentile,
-    /// Bias-corrected and accelerated (Efron 1987): the quantiles moved for bias and for a spread that depends on the
-    /// value. Needs at least two values in some stratum that differ; falls back to the percentiles where they do not.
+    /// Bias-corrected and accelerated (Efron 1987): the quantiles moved for bias and for a spread
+    /// that depends on the value. Needs at least two values in some stratum that differ; falls back
+    /// to the percentiles where they do not.
     Bca,
 }
 
@@ -40,11 +41,16 @@ impl Bootstrap {
         self.of_strata(&[values.to_vec()], |strata| statistic(&strata[0]))
     }
 
-    /// `statistic` of all strata and its interval. Each stratum is resampled by itself, to its own size: strata (cells)
-    /// are fixed, their values (repetitions) vary. With few values in every stratum (below about ten) such an interval
-    /// is too narrow, because it cannot see what was not drawn; use Student's there. `None` when there is nothing, a
-    /// stratum is empty, or the statistic is not finite; the interval is absent when nothing was repeated.
-    pub fn of_strata(&self, strata: &[Vec<f64>], statistic: impl Fn(&[Vec<f64>]) -> f64) -> Option<Estimate> {
+    /// `statistic` of all strata and its interval. Each stratum is resampled by itself, to its own
+    /// size: strata (cells) are fixed, their values (repetitions) vary. With few values in every
+    /// stratum (below about ten) such an interval is too narrow, because it cannot see what was not
+    /// drawn; use Student's there. `None` when there is nothing, a stratum is empty, or the
+    /// statistic is not finite; the interval is absent when nothing was repeated.
+    pub fn of_strata(
+        &self,
+        strata: &[Vec<f64>],
+        statistic: impl Fn(&[Vec<f64>]) -> f64,
+    ) -> Option<Estimate> {
         if strata.is_empty() || strata.iter().any(Vec::is_empty) {
             return None;
         }
@@ -99,8 +105,14 @@ struct Shift {
 
 impl Shift {
     /// `None` when the statistic does not move: then there is nothing to correct.
-    fn of(value: f64, drawn: &[f64], strata: &[Vec<f64>], statistic: &impl Fn(&[Vec<f64>]) -> f64) -> Option<Self> {
-        // Half of those that equal the value count as below, or a statistic with few values would look biased.
+    fn of(
+        value: f64,
+        drawn: &[f64],
+        strata: &[Vec<f64>],
+        statistic: &impl Fn(&[Vec<f64>]) -> f64,
+    ) -> Option<Self> {
+        // Half of those that equal the value count as below, or a statistic with few values would
+        // look biased.
         let below = drawn.partition_point(|&other| other < value) as f64;
         let not_above = drawn.partition_point(|&other| other <= value) as f64;
         let share = f64::midpoint(below, not_above) / drawn.len() as f64;
@@ -118,16 +130,21 @@ impl Shift {
     }
 }
 
-/// Skewness of the statistic's jackknife influence over six (Efron and Tibshirani 1993, chapter 14; for several strata
-/// as in Davison and Hinkley 1997, 5.3.2: influences divided by their stratum's size). `None` when it never moves.
+/// Skewness of the statistic's jackknife influence over six (Efron and Tibshirani 1993, chapter 14;
+/// for several strata as in Davison and Hinkley 1997, 5.3.2: influences divided by their stratum's
+/// size). `None` when it never moves.
 fn acceleration(strata: &[Vec<f64>], statistic: &impl Fn(&[Vec<f64>]) -> f64) -> Option<f64> {
     let (mut squares, mut cubes) = (0.0, 0.0);
     let mut copy = strata.to_vec();
     for (place, stratum) in strata.iter().enumerate().filter(|(_, stratum)| stratum.len() > 1) {
         let without: Vec<f64> = (0..stratum.len())
             .map(|index| {
-                copy[place] =
-                    stratum.iter().enumerate().filter(|(n, _)| *n != index).map(|(_, value)| *value).collect();
+                copy[place] = stratum
+                    .iter()
+                    .enumerate()
+                    .filter(|(n, _)| *n != index)
+                    .map(|(_, value)| *value)
+                    .collect();
                 statistic(&copy)
             })
             .collect();
@@ -143,10 +160,13 @@ fn acceleration(strata: &[Vec<f64>], statistic: &impl Fn(&[Vec<f64>]) -> f64) ->
     (squares > 0.0).then(|| cubes / (6.0 * squares.powf(1.5)))
 }
 
-/// The geometric mean over cells of (geometric mean of `b` / geometric mean of `a`), with a bootstrap interval that
-/// resamples repetitions within each cell: cells are fixed, not a sample. `None` when there is no cell, one is empty, or
-/// a value is not positive and finite.
-pub fn ratio_of_geometric_means(cells: &[(&[f64], &[f64])], bootstrap: &Bootstrap) -> Option<Estimate> {
+/// The geometric mean over cells of (geometric mean of `b` / geometric mean of `a`), with a
+/// bootstrap interval that resamples repetitions within each cell: cells are fixed, not a sample.
+/// `None` when there is no cell, one is empty, or a value is not positive and finite.
+pub fn ratio_of_geometric_means(
+    cells: &[(&[f64], &[f64])],
+    bootstrap: &Bootstrap,
+) -> Option<Estimate> {
     let logarithms = |values: &[f64]| {
         let all: Vec<f64> = values.iter().map(|value| value.ln()).collect();
         all.iter().all(|value| value.is_finite()).then_some(all)
@@ -159,7 +179,10 @@ pub fn ratio_of_geometric_means(cells: &[(&[f64], &[f64])], bootstrap: &Bootstra
         pairs.sum::<f64>() / (strata.len() / 2) as f64
     };
     let found = bootstrap.of_strata(&strata, difference)?;
-    Some(Estimate { value: found.value.exp(), interval: found.interval.map(|interval| interval.map(f64::exp)) })
+    Some(Estimate {
+        value: found.value.exp(),
+        interval: found.interval.map(|interval| interval.map(f64::exp)),
+    })
 }
 
 #[cfg(test)]
@@ -169,14 +192,16 @@ mod tests {
     use proptest::prelude::*;
     use rand_distr::{Distribution, Exp1};
 
-    /// Few resamples keep thousands of trials quick; the ends are then good to some per cent of the width.
+    /// Few resamples keep thousands of trials quick; the ends are then good to some per cent of the
+    /// width.
     fn quick(method: Method, seed: u64) -> Bootstrap {
         Bootstrap { method, level: Level::P95, resamples: 400, seed }
     }
 
     #[test]
     fn the_mean_of_skewed_values_is_covered_nearly_as_stated() {
-        // Efron and Tibshirani (1993), 14.3: percentiles fall short of skewed data, BCa less so. 40 values.
+        // Efron and Tibshirani (1993), 14.3: percentiles fall short of skewed data, BCa less so. 40
+        // values.
         let share = |method| {
             covered(&format!("{method:?}, mean of 40 exponential values"), 0x0121, |random| {
                 let values: Vec<f64> = Exp1.sample_iter(&mut *random).take(40).collect();
@@ -195,13 +220,20 @@ mod tests {
         let share = covered("ratio over 5 cells of 12 against 12", 0x0131, |random| {
             let cells: Vec<(Vec<f64>, Vec<f64>)> = [1.0, 10.0, 100.0, 5.0, 50.0]
                 .iter()
-                .map(|&centre| (log_normal(random, centre, 0.2, 12), log_normal(random, centre * 1.05, 0.2, 12)))
+                .map(|&centre| {
+                    (
+                        log_normal(random, centre, 0.2, 12),
+                        log_normal(random, centre * 1.05, 0.2, 12),
+                    )
+                })
                 .collect();
-            let cells: Vec<(&[f64], &[f64])> = cells.iter().map(|(a, b)| (a.as_slice(), b.as_slice())).collect();
+            let cells: Vec<(&[f64], &[f64])> =
+                cells.iter().map(|(a, b)| (a.as_slice(), b.as_slice())).collect();
             let bootstrap = quick(Method::Percentile, random.random());
             ratio_of_geometric_means(&cells, &bootstrap).unwrap().interval.unwrap().contains(1.05)
         });
-        // Without Student's correction a stratum of 12 looks narrower by sqrt(11/12): 93.9 % at best.
+        // Without Student's correction a stratum of 12 looks narrower by sqrt(11/12): 93.9 % at
+        // best.
         assert!((0.915..=0.96).contains(&share), "{share}");
     }
 
@@ -217,7 +249,10 @@ mod tests {
     fn what_cannot_be_resampled_has_no_interval() {
         let sum = |values: &[f64]| values.iter().sum::<f64>();
         assert_eq!(Bootstrap::new(1).of(&[], sum), None);
-        assert_eq!(Bootstrap::new(1).of(&[2.0], sum), Some(Estimate { value: 2.0, interval: None }));
+        assert_eq!(
+            Bootstrap::new(1).of(&[2.0], sum),
+            Some(Estimate { value: 2.0, interval: None })
+        );
         assert_eq!(Bootstrap::new(1).of(&[f64::NAN, 1.0], sum), None);
         assert_eq!(ratio_of_geometric_means(&[], &Bootstrap::new(1)), None);
         assert_eq!(ratio_of_geometric_means(&[(&[0.0], &[1.0])], &Bootstrap::new(1)), None);

@@ -35,10 +35,11 @@ impl Default for ChangeRule {
 
 /// The changes of level in a history of positive values, in order of their places.
 ///
-/// Binary segmentation: the place that splits the values into the two most different means (least squares) is a change
-/// if the Mann-Whitney test of both sides passes the rule; then each side by itself. Deterministic, unlike permutation
-/// tests (Fleming et al. 2023, Hunter, for the same reason); ranks instead of Student's t because benchmark results have
-/// tails. The p value is multiplied by the number of places that were tried (Bonferroni), since the best of many places
+/// Binary segmentation: the place that splits the values into the two most different means (least
+/// squares) is a change if the Mann-Whitney test of both sides passes the rule; then each side by
+/// itself. Deterministic, unlike permutation tests (Fleming et al. 2023, Hunter, for the same
+/// reason); ranks instead of Student's t because benchmark results have tails. The p value is
+/// multiplied by the number of places that were tried (Bonferroni), since the best of many places
 /// looks good by chance.
 pub fn change_points(history: &[f64], rule: &ChangeRule) -> Vec<ChangePoint> {
     let mut found = Vec::new();
@@ -48,12 +49,14 @@ pub fn change_points(history: &[f64], rule: &ChangeRule) -> Vec<ChangePoint> {
     found
 }
 
-/// Each change's ratio between the levels next to it: when it was found, its sides may have held further changes.
+/// Each change's ratio between the levels next to it: when it was found, its sides may have held
+/// further changes.
 fn compare_neighbours(history: &[f64], changes: &mut [ChangePoint]) {
     let ends: Vec<usize> = changes.iter().map(|change| change.at).chain([history.len()]).collect();
     let mut begin = 0;
     for (change, end) in changes.iter_mut().zip(&ends[1..]) {
-        let levels = (crate::median(&history[begin..change.at]), crate::median(&history[change.at..*end]));
+        let levels =
+            (crate::median(&history[begin..change.at]), crate::median(&history[change.at..*end]));
         if let (Some(before), Some(after)) = levels {
             change.ratio = after / before;
         }
@@ -110,11 +113,16 @@ mod tests {
     fn two_changes_are_found_where_they_are() {
         let mut random = Pcg64::seed_from_u64(0x0141);
         let levels = [(100.0, 20), (90.0, 25), (99.0, 20)];
-        let history: Vec<f64> =
-            levels.iter().flat_map(|&(level, count)| log_normal(&mut random, level, 0.01, count)).collect();
+        let history: Vec<f64> = levels
+            .iter()
+            .flat_map(|&(level, count)| log_normal(&mut random, level, 0.01, count))
+            .collect();
         let changes = change_points(&history, &ChangeRule::default());
         assert_eq!(changes.iter().map(|change| change.at).collect::<Vec<_>>(), [20, 45]);
-        assert!((changes[0].ratio - 0.9).abs() < 0.01 && (changes[1].ratio - 1.1).abs() < 0.01, "{changes:?}");
+        assert!(
+            (changes[0].ratio - 0.9).abs() < 0.01 && (changes[1].ratio - 1.1).abs() < 0.01,
+            "{changes:?}"
+        );
     }
 
     #[test]

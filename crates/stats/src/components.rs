@@ -1,4 +1,5 @@
-//! Where the spread of repeated measurements comes from: components of variance, and what goes along with it.
+//! Where the spread of repeated measurements comes from: components of variance, and what goes
+//! along with it.
 
 use crate::interval::{Interval, Level, normal_quantile};
 
@@ -12,22 +13,31 @@ pub struct TwoWay {
 }
 
 impl TwoWay {
-    /// Of `table`, a line of block values for each row: analysis of variance of an additive two-way layout with one value
-    /// in each place, blocks random (Scheffé, The Analysis of Variance, 1959, 4.2 and 7.4; Searle, Casella and `McCulloch`,
-    /// Variance Components, 1992, 4.6). Unbiased but for the bound at 0. `None` below two rows or two blocks, where lines are of
-    /// different lengths, and where a value is not finite.
+    /// Of `table`, a line of block values for each row: analysis of variance of an additive two-way
+    /// layout with one value in each place, blocks random (Scheffé, The Analysis of Variance, 1959,
+    /// 4.2 and 7.4; Searle, Casella and `McCulloch`, Variance Components, 1992, 4.6). Unbiased but
+    /// for the bound at 0. `None` below two rows or two blocks, where lines are of different
+    /// lengths, and where a value is not finite.
     pub fn of(table: &[Vec<f64>]) -> Option<Self> {
         let (rows, blocks) = (table.len(), table.first()?.len());
-        let is_table = table.iter().all(|row| row.len() == blocks && row.iter().all(|value| value.is_finite()));
+        let is_table = table
+            .iter()
+            .all(|row| row.len() == blocks && row.iter().all(|value| value.is_finite()));
         if rows < 2 || blocks < 2 || !is_table {
             return None;
         }
-        let mean = |values: &mut dyn Iterator<Item = f64>, count: usize| values.sum::<f64>() / count as f64;
-        let of_row: Vec<f64> = table.iter().map(|row| mean(&mut row.iter().copied(), blocks)).collect();
-        let of_block: Vec<f64> = (0..blocks).map(|block| mean(&mut table.iter().map(|row| row[block]), rows)).collect();
+        let mean = |values: &mut dyn Iterator<Item = f64>, count: usize| {
+            values.sum::<f64>() / count as f64
+        };
+        let of_row: Vec<f64> =
+            table.iter().map(|row| mean(&mut row.iter().copied(), blocks)).collect();
+        let of_block: Vec<f64> =
+            (0..blocks).map(|block| mean(&mut table.iter().map(|row| row[block]), rows)).collect();
         let all = mean(&mut of_row.iter().copied(), rows);
         let left = table.iter().zip(&of_row).flat_map(|(row, of_row)| {
-            row.iter().zip(&of_block).map(move |(value, of_block)| (value - of_row - of_block + all).powi(2))
+            row.iter()
+                .zip(&of_block)
+                .map(move |(value, of_block)| (value - of_row - of_block + all).powi(2))
         });
         let left: f64 = left.sum();
         let size: f64 = table.iter().flatten().map(|value| value * value).sum();
@@ -39,7 +49,8 @@ impl TwoWay {
     }
 }
 
-/// Squares of differences that are a smaller share of the squares themselves come from rounding to 53 bits.
+/// Squares of differences that are a smaller share of the squares themselves come from rounding to
+/// 53 bits.
 const ROUNDING: f64 = 1e-24;
 
 /// How closely two quantities go together within groups.
@@ -47,16 +58,17 @@ const ROUNDING: f64 = 1e-24;
 pub struct Association {
     /// Correlation of the differences from the groups' means: -1 to 1.
     pub correlation: f64,
-    /// Its interval by Fisher's transformation (1921), with the groups' means taken from the degrees of freedom.
+    /// Its interval by Fisher's transformation (1921), with the groups' means taken from the
+    /// degrees of freedom.
     pub interval: Interval,
 }
 
 impl Association {
-    /// Of (x, y) in groups, whose means may differ by as much as they like. `None` below four degrees of freedom, and where x or y does
-    /// not vary within any group.
+    /// Of (x, y) in groups, whose means may differ by as much as they like. `None` below four
+    /// degrees of freedom, and where x or y does not vary within any group.
     ///
-    /// A pooled partial correlation: with n values in g groups it behaves as that of n - g + 1 pairs (Anderson, An
-    /// Introduction to Multivariate Statistical Analysis, 4.3.3).
+    /// A pooled partial correlation: with n values in g groups it behaves as that of n - g + 1
+    /// pairs (Anderson, An Introduction to Multivariate Statistical Analysis, 4.3.3).
     pub fn within(groups: &[Vec<(f64, f64)>], level: Level) -> Option<Self> {
         let (mut xx, mut yy, mut xy, mut degrees) = (0.0, 0.0, 0.0, 0.0);
         let (mut whole_x, mut whole_y) = (0.0, 0.0);
@@ -78,7 +90,10 @@ impl Association {
         }
         let correlation = (xy / (xx * yy).sqrt()).clamp(-1.0, 1.0);
         let half = normal_quantile(level) / (degrees - 2.0).sqrt();
-        Some(Self { correlation, interval: Interval::around(correlation.atanh(), half).map(f64::tanh) })
+        Some(Self {
+            correlation,
+            interval: Interval::around(correlation.atanh(), half).map(f64::tanh),
+        })
     }
 
     /// The share of y's variance within groups that goes along with x: 0 to 1.
@@ -104,8 +119,14 @@ mod tests {
         Normal::new(0.0, deviation).unwrap().sample(random)
     }
 
-    /// A table of rows that lie far apart, of blocks with deviation `block`, and of values with deviation `own`.
-    fn table(random: &mut Pcg64, (rows, blocks): (usize, usize), block: f64, own: f64) -> Vec<Vec<f64>> {
+    /// A table of rows that lie far apart, of blocks with deviation `block`, and of values with
+    /// deviation `own`.
+    fn table(
+        random: &mut Pcg64,
+        (rows, blocks): (usize, usize),
+        block: f64,
+        own: f64,
+    ) -> Vec<Vec<f64>> {
         let of_blocks: Vec<f64> = (0..blocks).map(|_| normal(random, block)).collect();
         let row = |at: usize, random: &mut Pcg64| {
             of_blocks.iter().map(|of_block| at as f64 + of_block + normal(random, own)).collect()
@@ -113,7 +134,8 @@ mod tests {
         (0..rows).map(|at| row(at, random)).collect()
     }
 
-    /// Scheffé's identity by hand: rows 1 2 / 3 6 have row means 1.5 and 4.5, block means 2 and 4, mean 3, four residuals of 0.5.
+    /// Scheffé's identity by hand: rows 1 2 / 3 6 have row means 1.5 and 4.5, block means 2 and 4,
+    /// mean 3, four residuals of 0.5.
     #[test]
     fn a_table_by_hand() {
         let found = TwoWay::of(&[vec![1.0, 2.0], vec![3.0, 6.0]]).unwrap();
@@ -121,13 +143,15 @@ mod tests {
         assert!((found.between_blocks - (2.0 - 0.5)).abs() < 1e-12, "{found:?}");
     }
 
-    /// The mean of 400 tables of 30 rows and 4 blocks. A variance between 4 blocks has 3 degrees of freedom, so a relative error of
-    /// sqrt(2 / 3 / 400) = 4.1 % in the mean; the tolerance is four of these. The residual has 87: 0.8 %.
+    /// The mean of 400 tables of 30 rows and 4 blocks. A variance between 4 blocks has 3 degrees of
+    /// freedom, so a relative error of sqrt(2 / 3 / 400) = 4.1 % in the mean; the tolerance is four
+    /// of these. The residual has 87: 0.8 %.
     #[test]
     fn drawn_components_are_found_again() {
         let mut random = Pcg64::seed_from_u64(0x00c1);
-        let tables: Vec<TwoWay> =
-            (0..400).map(|_| TwoWay::of(&table(&mut random, (30, 4), 0.05, 0.1)).unwrap()).collect();
+        let tables: Vec<TwoWay> = (0..400)
+            .map(|_| TwoWay::of(&table(&mut random, (30, 4), 0.05, 0.1)).unwrap())
+            .collect();
         let mean = |of: fn(&TwoWay) -> f64| tables.iter().map(of).sum::<f64>() / 400.0;
         let (between, residual) = (mean(|one| one.between_blocks), mean(|one| one.residual));
         assert!((between / 0.0025 - 1.0).abs() < 0.17, "{between}");
@@ -145,7 +169,8 @@ mod tests {
         assert_eq!((equal.between_blocks, equal.residual), (0.0, 0.0));
     }
 
-    /// Forty groups of three, half of the variance of y due to x: the correlation is the root of a half.
+    /// Forty groups of three, half of the variance of y due to x: the correlation is the root of a
+    /// half.
     #[test]
     fn the_interval_of_an_association_covers_as_it_says() {
         coverage("correlation within 40 groups of 3", 0x00c2, |random| {
@@ -168,7 +193,8 @@ mod tests {
         assert_eq!(Association::within(&constant, Level::P95), None);
         let few = vec![vec![(1.0, 1.0), (2.0, 2.0)]; 3];
         assert_eq!(Association::within(&few, Level::P95), None);
-        let exact = Association::within(&vec![vec![(1.0, 2.0), (2.0, 4.0)]; 8], Level::P95).unwrap();
+        let exact =
+            Association::within(&vec![vec![(1.0, 2.0), (2.0, 4.0)]; 8], Level::P95).unwrap();
         assert!((exact.share() - 1.0).abs() < 1e-12 && exact.is_told());
     }
 }

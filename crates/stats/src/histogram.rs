@@ -11,10 +11,12 @@ const HIGHEST: u64 = 60_000_000_000;
 /// The highest value that falls into the last bucket, where everything above falls, too.
 const LAST: u64 = HIGHEST.next_power_of_two() - 1;
 
-/// A distribution of nanoseconds with three significant digits (relative error of a quantile at most 0.1 %).
+/// A distribution of nanoseconds with three significant digits (relative error of a quantile at
+/// most 0.1 %).
 ///
-/// Recording is a few instructions and never allocates. While it is recorded to, the whole takes about 200 kB; one that
-/// was read takes what its non-empty buckets take, since thousands of those are held at a time.
+/// Recording is a few instructions and never allocates. While it is recorded to, the whole takes
+/// about 200 kB; one that was read takes what its non-empty buckets take, since thousands of those
+/// are held at a time.
 #[derive(Debug, Clone)]
 pub struct Histogram {
     /// A count for every bucket, once something was recorded.
@@ -24,13 +26,14 @@ pub struct Histogram {
 }
 
 impl Histogram {
-    /// An empty distribution that tells values up to one minute apart; longer values count as one minute.
+    /// An empty distribution that tells values up to one minute apart; longer values count as one
+    /// minute.
     pub fn new() -> Self {
         Self::reaching(HIGHEST)
     }
 
-    /// An empty distribution that tells values apart up to `highest` nanoseconds; longer values count as this one. Only
-    /// distributions that reach as far can be merged.
+    /// An empty distribution that tells values apart up to `highest` nanoseconds; longer values
+    /// count as this one. Only distributions that reach as far can be merged.
     pub fn reaching(highest: u64) -> Self {
         Self { recorded: Some(buckets_up_to(highest)), read: Box::default() }
     }
@@ -51,7 +54,8 @@ impl Histogram {
         self.recorded.as_ref().map_or(read, Hdr::len)
     }
 
-    /// The value below or at which the share `quantile` (0 to 1) of all values lies; `None` when empty.
+    /// The value below or at which the share `quantile` (0 to 1) of all values lies; `None` when
+    /// empty.
     pub fn quantile(&self, quantile: f64) -> Option<u64> {
         self.of_any(|all| all.value_at_quantile(quantile))
     }
@@ -72,7 +76,10 @@ impl Histogram {
     }
 
     /// Adds every value of `other`, which reaches no further.
-    #[expect(clippy::missing_panics_doc, reason = "nothing of what reaches no further can fall outside")]
+    #[expect(
+        clippy::missing_panics_doc,
+        reason = "nothing of what reaches no further can fall outside"
+    )]
     pub fn merge(&mut self, other: &Self) {
         self.recorded().add(&*other.all()).expect("the other reaches no further");
     }
@@ -80,7 +87,8 @@ impl Histogram {
     /// The non-empty buckets: (highest value in ns that falls into it, count), ascending.
     pub fn buckets(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
         let recorded = self.recorded.iter().flat_map(Hdr::iter_recorded);
-        let recorded = recorded.map(|bucket| (bucket.value_iterated_to(), bucket.count_since_last_iteration()));
+        let recorded = recorded
+            .map(|bucket| (bucket.value_iterated_to(), bucket.count_since_last_iteration()));
         recorded.chain(self.read.iter().copied())
     }
 

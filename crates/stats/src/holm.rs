@@ -1,9 +1,10 @@
 //! Many comparisons at once.
 
-/// Holm's step-down adjustment: each p value made larger so that the chance of *any* false alarm among all of them stays
-/// below the level they are compared with. The order is kept.
+/// Holm's step-down adjustment: each p value made larger so that the chance of *any* false alarm
+/// among all of them stays below the level they are compared with. The order is kept.
 ///
-/// Source: Holm (1979), "A simple sequentially rejective multiple test procedure". Needs no independence.
+/// Source: Holm (1979), "A simple sequentially rejective multiple test procedure". Needs no
+/// independence.
 pub fn holm(p_values: &[f64]) -> Vec<f64> {
     let mut order: Vec<usize> = (0..p_values.len()).collect();
     order.sort_by(|&a, &b| p_values[a].total_cmp(&p_values[b]));

@@ -33,7 +33,9 @@ impl Level {
 impl TryFrom<f64> for Level {
     type Error = String;
     fn try_from(share: f64) -> Result<Self, String> {
-        Self::new(share).ok_or_else(|| format!("{share} is not a confidence level: give a share between 0 and 1"))
+        Self::new(share).ok_or_else(|| {
+            format!("{share} is not a confidence level: give a share between 0 and 1")
+        })
     }
 }
 
@@ -85,7 +87,8 @@ pub struct Estimate {
 }
 
 impl Estimate {
-    /// Half the interval's width over the value: 0.05 reads "plus or minus 5 %". `None` without an interval.
+    /// Half the interval's width over the value: 0.05 reads "plus or minus 5 %". `None` without an
+    /// interval.
     pub fn relative_half_width(&self) -> Option<f64> {
         self.interval.map(|interval| interval.width() / 2.0 / self.value.abs())
     }
@@ -93,15 +96,19 @@ impl Estimate {
     /// Value and interval times a positive `factor`: a change of unit.
     #[must_use]
     pub fn scaled(self, factor: f64) -> Self {
-        Self { value: self.value * factor, interval: self.interval.map(|interval| interval.map(|end| end * factor)) }
+        Self {
+            value: self.value * factor,
+            interval: self.interval.map(|interval| interval.map(|end| end * factor)),
+        }
     }
 }
 
-/// Above this many degrees of freedom Student's t differs from the normal distribution by less than 1e-5 at 95 %.
+/// Above this many degrees of freedom Student's t differs from the normal distribution by less than
+/// 1e-5 at 95 %.
 const AS_GOOD_AS_NORMAL: f64 = 1e5;
 
-/// The two-sided quantile of Student's t: t with `level` of the mass between -t and t. `None` below one degree of
-/// freedom; degrees of freedom may be fractional (Welch-Satterthwaite).
+/// The two-sided quantile of Student's t: t with `level` of the mass between -t and t. `None` below
+/// one degree of freedom; degrees of freedom may be fractional (Welch-Satterthwaite).
 pub fn student_quantile(level: Level, degrees: f64) -> Option<f64> {
     if degrees.is_nan() || degrees < 1.0 {
         return None;
@@ -112,8 +119,8 @@ pub fn student_quantile(level: Level, degrees: f64) -> Option<f64> {
     StudentsT::new(0.0, 1.0, degrees).ok().map(|student| student.inverse_cdf(level.upper_tail()))
 }
 
-/// The two-sided p value of Student's t: the chance that chance alone takes it at least as far from zero as `t`. `None`
-/// below one degree of freedom.
+/// The two-sided p value of Student's t: the chance that chance alone takes it at least as far from
+/// zero as `t`. `None` below one degree of freedom.
 pub fn student_p(t: f64, degrees: f64) -> Option<f64> {
     if t.is_nan() || degrees.is_nan() || degrees < 1.0 {
         return None;
@@ -121,7 +128,9 @@ pub fn student_p(t: f64, degrees: f64) -> Option<f64> {
     if t.is_infinite() {
         return Some(0.0);
     }
-    StudentsT::new(0.0, 1.0, degrees.min(AS_GOOD_AS_NORMAL)).ok().map(|student| 2.0 * student.sf(t.abs()))
+    StudentsT::new(0.0, 1.0, degrees.min(AS_GOOD_AS_NORMAL))
+        .ok()
+        .map(|student| 2.0 * student.sf(t.abs()))
 }
 
 /// The two-sided quantile of the normal distribution: 1.96 for 95 %.
@@ -165,13 +174,17 @@ mod tests {
         ];
         for (level, degrees, expected) in table {
             let found = student_quantile(level, degrees).unwrap();
-            assert!((found - expected).abs() < 5e-4, "t({level:?}, {degrees}) = {found}, not {expected}");
+            assert!(
+                (found - expected).abs() < 5e-4,
+                "t({level:?}, {degrees}) = {found}, not {expected}"
+            );
         }
     }
 
     #[test]
     fn fractional_degrees_lie_between_whole_ones() {
-        let [two, between, three] = [2.0, 2.5, 3.0].map(|degrees| student_quantile(Level::P95, degrees).unwrap());
+        let [two, between, three] =
+            [2.0, 2.5, 3.0].map(|degrees| student_quantile(Level::P95, degrees).unwrap());
         assert!(two > between && between > three);
         assert_eq!(student_quantile(Level::P95, 0.5), None);
         assert_eq!(student_quantile(Level::P95, f64::NAN), None);

@@ -1,9 +1,10 @@
 //! Means, intervals, ratings, penalties and distributions. Knows no networks, reads no clock.
 //!
-//! Every function is pure and total: what cannot be computed (too few values, a rate of zero in a geometric mean) is
-//! `None`, never a silent not-a-number. Rates are positive and spread over orders of magnitude, so their means and
-//! intervals are made in the logarithmic domain: [`LogSample`] summarises the repetitions of one cell, and a
-//! [`contrast`] of such summaries is a mean over cells, a ratio, or a mean of ratios.
+//! Every function is pure and total: what cannot be computed (too few values, a rate of zero in a
+//! geometric mean) is `None`, never a silent not-a-number. Rates are positive and spread over
+//! orders of magnitude, so their means and intervals are made in the logarithmic domain:
+//! [`LogSample`] summarises the repetitions of one cell, and a [`contrast`] of such summaries is a
+//! mean over cells, a ratio, or a mean of ratios.
 
 #![forbid(unsafe_code)]
 
@@ -41,7 +42,8 @@ pub use fairness::jain;
 pub use histogram::Histogram;
 pub use holm::holm;
 pub use interval::{
-    Estimate, Interval, Level, normal_density, normal_probability, normal_quantile, student_p, student_quantile,
+    Estimate, Interval, Level, normal_density, normal_probability, normal_quantile, student_p,
+    student_quantile,
 };
 pub use kruskal_wallis::{KruskalWallis, kruskal_wallis};
 pub use line::Line;

@@ -18,17 +18,22 @@ pub struct Line {
 }
 
 impl Line {
-    /// The line that makes the sum of squared relative errors least: weights 1/y². Times and the like are as uncertain as
-    /// they are long; with equal weights the longest would decide alone. `None` below three points, where all x are the
-    /// same, and where a y is not positive.
+    /// The line that makes the sum of squared relative errors least: weights 1/y². Times and the
+    /// like are as uncertain as they are long; with equal weights the longest would decide alone.
+    /// `None` below three points, where all x are the same, and where a y is not positive.
     ///
-    /// Weighted least squares as in Draper and Smith, Applied Regression Analysis, 9.2; the errors come from what is left
-    /// between points and line, so that a line which does not fit has wide ones.
+    /// Weighted least squares as in Draper and Smith, Applied Regression Analysis, 9.2; the errors
+    /// come from what is left between points and line, so that a line which does not fit has wide
+    /// ones.
     pub fn relative(points: &[(f64, f64)]) -> Option<Self> {
-        if points.len() < 3 || points.iter().any(|&(x, y)| !x.is_finite() || !y.is_finite() || y <= 0.0) {
+        if points.len() < 3
+            || points.iter().any(|&(x, y)| !x.is_finite() || !y.is_finite() || y <= 0.0)
+        {
             return None;
         }
-        let sum = |of: &dyn Fn(f64, f64) -> f64| points.iter().map(|&(x, y)| of(x, y) / (y * y)).sum::<f64>();
+        let sum = |of: &dyn Fn(f64, f64) -> f64| {
+            points.iter().map(|&(x, y)| of(x, y) / (y * y)).sum::<f64>()
+        };
         let weight = sum(&|_, _| 1.0);
         let (mean_x, mean_y) = (sum(&|x, _| x) / weight, sum(&|_, y| y) / weight);
         let spread = sum(&|x, _| (x - mean_x).powi(2));
@@ -69,28 +74,36 @@ impl Line {
         estimate(self.slope, self.variance.1, self.degrees, level)
     }
 
-    /// The x that doubles the intercept: intercept over slope, its error carried on to first order. `None` where the slope
-    /// is not positive.
+    /// The x that doubles the intercept: intercept over slope, its error carried on to first order.
+    /// `None` where the slope is not positive.
     pub fn doubling(&self, level: Level) -> Option<Estimate> {
         let value = self.intercept / self.slope;
         let (intercept, slope, both) = self.variance;
-        let variance = (intercept - 2.0 * value * both + value * value * slope) / (self.slope * self.slope);
+        let variance =
+            (intercept - 2.0 * value * both + value * value * slope) / (self.slope * self.slope);
         (self.slope > 0.0).then(|| estimate(value, variance, self.degrees, level))
     }
 
-    /// How much more the intercept and the slope are than those of `base`, with intervals (Welch: the fewer degrees of
-    /// freedom of the two, which is careful).
+    /// How much more the intercept and the slope are than those of `base`, with intervals (Welch:
+    /// the fewer degrees of freedom of the two, which is careful).
     pub fn more_than(&self, base: &Self, level: Level) -> (Estimate, Estimate) {
         let degrees = self.degrees.min(base.degrees);
-        let intercept = estimate(self.intercept - base.intercept, self.variance.0 + base.variance.0, degrees, level);
-        let slope = estimate(self.slope - base.slope, self.variance.1 + base.variance.1, degrees, level);
+        let intercept = estimate(
+            self.intercept - base.intercept,
+            self.variance.0 + base.variance.0,
+            degrees,
+            level,
+        );
+        let slope =
+            estimate(self.slope - base.slope, self.variance.1 + base.variance.1, degrees, level);
         (intercept, slope)
     }
 }
 
 /// A value of that variance with its interval.
 fn estimate(value: f64, variance: f64, degrees: f64, level: Level) -> Estimate {
-    let interval = student_quantile(level, degrees).map(|t| Interval::around(value, t * variance.max(0.0).sqrt()));
+    let interval = student_quantile(level, degrees)
+        .map(|t| Interval::around(value, t * variance.max(0.0).sqrt()));
     Estimate { value, interval }
 }
 
@@ -102,13 +115,19 @@ mod tests {
 
     fn points(noise: impl FnMut() -> f64) -> Vec<(f64, f64)> {
         let mut noise = noise;
-        (0..20).map(|power| f64::from(1 << power)).map(|x| (x, (0.7 + 0.002 * x) * (1.0 + noise()))).collect()
+        (0..20)
+            .map(|power| f64::from(1 << power))
+            .map(|x| (x, (0.7 + 0.002 * x) * (1.0 + noise())))
+            .collect()
     }
 
     #[test]
     fn a_line_without_noise_is_found_again() {
         let line = Line::relative(&points(|| 0.0)).unwrap();
-        assert!((line.intercept - 0.7).abs() < 1e-9 && (line.slope - 0.002).abs() < 1e-12, "{line:?}");
+        assert!(
+            (line.intercept - 0.7).abs() < 1e-9 && (line.slope - 0.002).abs() < 1e-12,
+            "{line:?}"
+        );
         assert!((line.at(100.0) - 0.9).abs() < 1e-9 && line.worst < 1e-9);
         assert!((line.doubling(Level::P95).unwrap().value - 350.0).abs() < 1e-6);
     }
@@ -120,7 +139,10 @@ mod tests {
         let (w, x, y, xx, xy) = (21.0 / 16.0, 6.0 / 16.0, 28.0 / 16.0, 8.0 / 16.0, 1.0);
         let slope = (w * xy - x * y) / (w * xx - x * x);
         let line = Line::relative(&[(0.0, 1.0), (1.0, 2.0), (2.0, 4.0)]).unwrap();
-        assert!((line.slope - slope).abs() < 1e-12 && (line.intercept - (y - slope * x) / w).abs() < 1e-12);
+        assert!(
+            (line.slope - slope).abs() < 1e-12
+                && (line.intercept - (y - slope * x) / w).abs() < 1e-12
+        );
     }
 
     #[test]
@@ -135,7 +157,8 @@ mod tests {
             line.doubling(Level::P95).unwrap().interval.unwrap().contains(350.0)
         });
         coverage("difference of slopes", 0x11e3, |random| {
-            let [a, b] = [(); 2].map(|()| Line::relative(&points(|| noise.sample(random))).unwrap());
+            let [a, b] =
+                [(); 2].map(|()| Line::relative(&points(|| noise.sample(random))).unwrap());
             a.more_than(&b, Level::P95).1.interval.unwrap().contains(0.0)
         });
     }

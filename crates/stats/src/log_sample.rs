@@ -1,9 +1,11 @@
-//! Repetitions of one cell in the logarithmic domain, and everything that is a weighted sum of their means.
+//! Repetitions of one cell in the logarithmic domain, and everything that is a weighted sum of
+//! their means.
 
 use crate::interval::{Estimate, Interval, Level, student_quantile};
 use crate::spread::sample_variance;
 
-/// What remains of positive values for inference: how many, and mean and variance of their logarithms.
+/// What remains of positive values for inference: how many, and mean and variance of their
+/// logarithms.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LogSample {
     count: usize,
@@ -38,17 +40,19 @@ impl LogSample {
 
 /// `exp` of the sum of weight times mean logarithm, with its interval.
 ///
-/// With weights 1/C over C cells this is the geometric mean over cells that are fixed, not a sample of cells: only
-/// the repetitions within a cell vary (variance sum w^2 s^2/n). With weights 1 and -1 it is the ratio of two
-/// geometric means, and with 1/C and -1/C the mean ratio over C pairs. Degrees of freedom by Welch (1947) and
-/// Satterthwaite (1946). A cell with one value borrows the pooled variance of the others; when no cell was repeated
-/// there is no interval. `None` without terms.
+/// With weights 1/C over C cells this is the geometric mean over cells that are fixed, not a sample
+/// of cells: only the repetitions within a cell vary (variance sum w^2 s^2/n). With weights 1 and
+/// -1 it is the ratio of two geometric means, and with 1/C and -1/C the mean ratio over C pairs.
+/// Degrees of freedom by Welch (1947) and Satterthwaite (1946). A cell with one value borrows the
+/// pooled variance of the others; when no cell was repeated there is no interval. `None` without
+/// terms.
 pub fn contrast(terms: &[(f64, LogSample)], level: Level) -> Option<Estimate> {
     if terms.is_empty() {
         return None;
     }
     let centre: f64 = terms.iter().map(|(weight, sample)| weight * sample.mean).sum();
-    let interval = half_width(terms, level).map(|half| Interval::around(centre, half).map(f64::exp));
+    let interval =
+        half_width(terms, level).map(|half| Interval::around(centre, half).map(f64::exp));
     Some(Estimate { value: centre.exp(), interval })
 }
 
@@ -63,7 +67,8 @@ fn half_width(terms: &[(f64, LogSample)], level: Level) -> Option<f64> {
                 variance += share * own;
                 curvature += (share * own).powi(2) / sample.degrees();
             }
-            // All borrowers lean on the same pooled variance: one term with the pool's degrees of freedom.
+            // All borrowers lean on the same pooled variance: one term with the pool's degrees of
+            // freedom.
             None => borrowed += share * pool.variance,
         }
     }
@@ -82,7 +87,8 @@ struct Pool {
 impl Pool {
     /// `None` when no cell was repeated.
     fn of(terms: &[(f64, LogSample)]) -> Option<Self> {
-        let repeated = || terms.iter().filter_map(|(_, sample)| Some((sample.degrees(), sample.variance?)));
+        let repeated =
+            || terms.iter().filter_map(|(_, sample)| Some((sample.degrees(), sample.variance?)));
         let degrees: f64 = repeated().map(|(degrees, _)| degrees).sum();
         let squares: f64 = repeated().map(|(degrees, variance)| degrees * variance).sum();
         (degrees > 0.0).then(|| Self { variance: squares / degrees, degrees })
@@ -94,11 +100,14 @@ pub fn geometric_interval(values: &[f64], level: Level) -> Option<Estimate> {
     contrast(&[(1.0, LogSample::of(values)?)], level)
 }
 
-/// The geometric mean over pairs of (numerator's geometric mean / denominator's), samples independent.
+/// The geometric mean over pairs of (numerator's geometric mean / denominator's), samples
+/// independent.
 pub fn mean_ratio(pairs: &[(LogSample, LogSample)], level: Level) -> Option<Estimate> {
     let weight = 1.0 / pairs.len() as f64;
-    let terms: Vec<_> =
-        pairs.iter().flat_map(|&(numerator, denominator)| [(weight, numerator), (-weight, denominator)]).collect();
+    let terms: Vec<_> = pairs
+        .iter()
+        .flat_map(|&(numerator, denominator)| [(weight, numerator), (-weight, denominator)])
+        .collect();
     contrast(&terms, level)
 }
 
@@ -110,17 +119,26 @@ pub(crate) mod tests {
     use rand_distr::{Distribution, LogNormal};
     use rand_pcg::Pcg64;
 
-    /// Trials of a coverage test: the standard error of a true 95 % is 0.49 %, so 93..97 % is four of them.
+    /// Trials of a coverage test: the standard error of a true 95 % is 0.49 %, so 93..97 % is four
+    /// of them.
     const TRIALS: u32 = 2000;
 
-    /// Runs `covers` on fresh random numbers and demands that a 95 % interval covers in 93 to 97 of 100 trials.
+    /// Runs `covers` on fresh random numbers and demands that a 95 % interval covers in 93 to 97 of
+    /// 100 trials.
     pub(crate) fn coverage(what: &str, seed: u64, mut covers: impl FnMut(&mut Pcg64) -> bool) {
         let share = covered(what, seed, &mut covers);
-        assert!((0.93..=0.97).contains(&share), "{what}: covered {share} of {TRIALS} trials, seed {seed:#x}");
+        assert!(
+            (0.93..=0.97).contains(&share),
+            "{what}: covered {share} of {TRIALS} trials, seed {seed:#x}"
+        );
     }
 
     /// The share of trials in which `covers` holds.
-    pub(crate) fn covered(what: &str, seed: u64, mut covers: impl FnMut(&mut Pcg64) -> bool) -> f64 {
+    pub(crate) fn covered(
+        what: &str,
+        seed: u64,
+        mut covers: impl FnMut(&mut Pcg64) -> bool,
+    ) -> f64 {
         let mut random = Pcg64::seed_from_u64(seed);
         let hits = (0..TRIALS).filter(|_| covers(&mut random)).count();
         let share = hits as f64 / f64::from(TRIALS);
@@ -129,7 +147,12 @@ pub(crate) mod tests {
     }
 
     /// `count` values around the geometric mean `centre` with relative spread `spread`.
-    pub(crate) fn log_normal(random: &mut Pcg64, centre: f64, spread: f64, count: usize) -> Vec<f64> {
+    pub(crate) fn log_normal(
+        random: &mut Pcg64,
+        centre: f64,
+        spread: f64,
+        count: usize,
+    ) -> Vec<f64> {
         LogNormal::new(f64::ln(centre), spread).unwrap().sample_iter(random).take(count).collect()
     }
 
@@ -160,7 +183,8 @@ pub(crate) mod tests {
         let centres = [10.0, 100.0, 1000.0, 5.0, 50.0, 500.0];
         let truth = crate::geometric_mean(&centres).unwrap();
         coverage("geometric mean over 6 cells x 3", 0x0081, |random| {
-            let cells: Vec<_> = centres.iter().map(|&centre| (1.0 / 6.0, draw(random, centre, 0.1, 3))).collect();
+            let cells: Vec<_> =
+                centres.iter().map(|&centre| (1.0 / 6.0, draw(random, centre, 0.1, 3))).collect();
             contrast(&cells, Level::P95).unwrap().interval.unwrap().contains(truth)
         });
     }

@@ -19,14 +19,15 @@ const EXACT_UP_TO: usize = 60;
 
 /// The Mann-Whitney U test of `a` against `b`; `None` when one is empty or a value is not a number.
 ///
-/// Source: Mann and Whitney (1947). Exact without ties up to 60 values together; otherwise the normal approximation with
-/// correction for ties and continuity.
+/// Source: Mann and Whitney (1947). Exact without ties up to 60 values together; otherwise the
+/// normal approximation with correction for ties and continuity.
 pub fn mann_whitney(a: &[f64], b: &[f64]) -> Option<MannWhitney> {
     if a.is_empty() || b.is_empty() || a.iter().chain(b).any(|value| value.is_nan()) {
         return None;
     }
     let pairs = (a.len() * b.len()) as f64;
-    let score = |x: f64, y: f64| if x > y { 1.0 } else { f64::from(u8::from((x - y).abs() <= 0.0)) / 2.0 };
+    let score =
+        |x: f64, y: f64| if x > y { 1.0 } else { f64::from(u8::from((x - y).abs() <= 0.0)) / 2.0 };
     let u: f64 = a.iter().map(|&x| b.iter().map(|&y| score(x, y)).sum::<f64>()).sum();
     let ties = tie_term(a, b);
     let p_value = if ties <= 0.0 && a.len() + b.len() <= EXACT_UP_TO {
@@ -37,9 +38,11 @@ pub fn mann_whitney(a: &[f64], b: &[f64]) -> Option<MannWhitney> {
     Some(MannWhitney { u, superiority: u / pairs, p_value })
 }
 
-/// Twice the chance of a U as small as `smaller`: the number of ways by the recurrence over sizes, as a share of all.
+/// Twice the chance of a U as small as `smaller`: the number of ways by the recurrence over sizes,
+/// as a share of all.
 fn exact(a: usize, b: usize, smaller: usize) -> f64 {
-    // ways[u] of partitions into at most `a` parts of at most `b`: the Gaussian binomial, one factor at a time.
+    // ways[u] of partitions into at most `a` parts of at most `b`: the Gaussian binomial, one
+    // factor at a time.
     let mut ways = vec![0.0f64; a * b + 1];
     ways[0] = 1.0;
     for part in 1..=a {
@@ -90,7 +93,8 @@ mod tests {
         assert_eq!((test.u, test.superiority), (0.0, 0.0));
     }
 
-    /// Critical values of U at 5 %, two-sided, from the printed table: 23 for 10 and 10, 2 for 5 and 5.
+    /// Critical values of U at 5 %, two-sided, from the printed table: 23 for 10 and 10, 2 for 5
+    /// and 5.
     #[test]
     fn critical_values_are_the_printed_ones() {
         for (n, critical) in [(5, 2), (10, 23)] {
@@ -116,11 +120,12 @@ mod tests {
 
     #[test]
     fn false_alarms_are_as_many_as_stated() {
-        let share = covered("Mann-Whitney, 12 against 9 of one distribution, p > 0.05", 0x0111, |random| {
-            let a: Vec<f64> = Exp1.sample_iter(&mut *random).take(12).collect();
-            let b: Vec<f64> = Exp1.sample_iter(&mut *random).take(9).collect();
-            mann_whitney(&a, &b).unwrap().p_value > 0.05
-        });
+        let share =
+            covered("Mann-Whitney, 12 against 9 of one distribution, p > 0.05", 0x0111, |random| {
+                let a: Vec<f64> = Exp1.sample_iter(&mut *random).take(12).collect();
+                let b: Vec<f64> = Exp1.sample_iter(&mut *random).take(9).collect();
+                mann_whitney(&a, &b).unwrap().p_value > 0.05
+            });
         assert!((0.935..=0.97).contains(&share), "{share}");
     }
 

@@ -1,8 +1,9 @@
 //! The three Pythagorean means.
 //!
-//! Which one is honest depends on what is averaged (Fleming & Wallace, CACM 1986; Smith, CACM 1988): times add up, so
-//! the arithmetic mean; rates over the same work, the harmonic; ratios and things that differ by orders of magnitude,
-//! the geometric. Results therefore show all three, and which one is the headline.
+//! Which one is honest depends on what is averaged (Fleming & Wallace, CACM 1986; Smith, CACM
+//! 1988): times add up, so the arithmetic mean; rates over the same work, the harmonic; ratios and
+//! things that differ by orders of magnitude, the geometric. Results therefore show all three, and
+//! which one is the headline.
 
 use serde::{Deserialize, Serialize};
 
@@ -12,13 +13,15 @@ pub fn arithmetic_mean(values: &[f64]) -> Option<f64> {
     usable.then(|| values.iter().sum::<f64>() / values.len() as f64)
 }
 
-/// The n-th root of the product, by logarithms; `None` when there is nothing or a value is not positive and finite.
+/// The n-th root of the product, by logarithms; `None` when there is nothing or a value is not
+/// positive and finite.
 pub fn geometric_mean(values: &[f64]) -> Option<f64> {
     let logarithms: Vec<f64> = positive(values)?.iter().map(|value| value.ln()).collect();
     arithmetic_mean(&logarithms).map(f64::exp)
 }
 
-/// Count over the sum of reciprocals; `None` when there is nothing or a value is not positive and finite.
+/// Count over the sum of reciprocals; `None` when there is nothing or a value is not positive and
+/// finite.
 pub fn harmonic_mean(values: &[f64]) -> Option<f64> {
     let reciprocals: Vec<f64> = positive(values)?.iter().map(|value| value.recip()).collect();
     arithmetic_mean(&reciprocals).map(f64::recip)
@@ -29,7 +32,8 @@ fn positive(values: &[f64]) -> Option<&[f64]> {
     values.iter().all(|value| *value > 0.0 && value.is_finite()).then_some(values)
 }
 
-/// All three means of the same values; always `arithmetic >= geometric >= harmonic`, up to rounding.
+/// All three means of the same values; always `arithmetic >= geometric >= harmonic`, up to
+/// rounding.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Means {
     /// The arithmetic mean of the values, as [`arithmetic_mean`] computes it.

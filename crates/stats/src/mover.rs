@@ -2,9 +2,9 @@
 
 use crate::interval::{Estimate, Interval};
 
-/// `a` - `b` for independent estimates, the interval by recovering each one's variance from the ends of its own: MOVER
-/// (Zou and Donner, Statistics in Medicine 27, 2008). It holds for medians and other estimates whose intervals are not
-/// symmetric. Absent where one of the two has none.
+/// `a` - `b` for independent estimates, the interval by recovering each one's variance from the
+/// ends of its own: MOVER (Zou and Donner, Statistics in Medicine 27, 2008). It holds for medians
+/// and other estimates whose intervals are not symmetric. Absent where one of the two has none.
 pub fn difference(a: &Estimate, b: &Estimate) -> Estimate {
     let value = a.value - b.value;
     let interval = a.interval.zip(b.interval).map(|(of_a, of_b)| Interval {
@@ -14,11 +14,15 @@ pub fn difference(a: &Estimate, b: &Estimate) -> Estimate {
     Estimate { value, interval }
 }
 
-/// `a` / `b` for independent positive estimates: the same of their logarithms. `None` where one is not positive.
+/// `a` / `b` for independent positive estimates: the same of their logarithms. `None` where one is
+/// not positive.
 pub fn ratio(a: &Estimate, b: &Estimate) -> Option<Estimate> {
     let (a, b) = (logarithm(a)?, logarithm(b)?);
     let difference = difference(&a, &b);
-    Some(Estimate { value: difference.value.exp(), interval: difference.interval.map(|ends| ends.map(f64::exp)) })
+    Some(Estimate {
+        value: difference.value.exp(),
+        interval: difference.interval.map(|ends| ends.map(f64::exp)),
+    })
 }
 
 fn logarithm(of: &Estimate) -> Option<Estimate> {
@@ -40,7 +44,10 @@ mod tests {
     fn half_widths_add_as_squares() {
         let found = difference(&estimate(10.0, 7.0, 14.0), &estimate(4.0, 1.0, 8.0));
         assert_eq!(found, estimate(6.0, 1.0, 11.0));
-        assert_eq!(difference(&estimate(1.0, 0.5, 1.5), &Estimate { value: 3.0, interval: None }).interval, None);
+        assert_eq!(
+            difference(&estimate(1.0, 0.5, 1.5), &Estimate { value: 3.0, interval: None }).interval,
+            None
+        );
     }
 
     #[test]
@@ -57,10 +64,12 @@ mod tests {
 
     #[test]
     fn the_interval_covers_the_ratio_of_medians() {
-        // 31 values: the interval of a median by ranks covers 97 % there, so the ratio's is careful too.
+        // 31 values: the interval of a median by ranks covers 97 % there, so the ratio's is careful
+        // too.
         let share = covered("ratio of medians", 0x30e4, |random| {
-            let [a, b] =
-                [30.0, 10.0].map(|centre| quantile(&log_normal(random, centre, 0.2, 31), 0.5, Level::P95).unwrap());
+            let [a, b] = [30.0, 10.0].map(|centre| {
+                quantile(&log_normal(random, centre, 0.2, 31), 0.5, Level::P95).unwrap()
+            });
             ratio(&a, &b).unwrap().interval.unwrap().contains(3.0)
         });
         assert!((0.94..0.995).contains(&share), "{share}");

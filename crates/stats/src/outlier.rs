@@ -5,14 +5,15 @@ use crate::{arithmetic_mean, median};
 /// Flag a value whose modified z score exceeds this (Iglewicz & Hoaglin, 1993).
 pub const OUTLIER_THRESHOLD: f64 = 3.5;
 
-/// With fewer values than this nothing is flagged: of three values the middle two are often close by chance.
+/// With fewer values than this nothing is flagged: of three values the middle two are often close
+/// by chance.
 pub const OUTLIER_MINIMUM: usize = 5;
 
 /// The modified z score of each value: 0.6745 (x − median) / MAD.
 ///
-/// When more than half of the values are equal the median absolute deviation is zero; the mean absolute deviation
-/// takes its place, as (x − median) / (1.2533 × mean deviation) (Iglewicz & Hoaglin). When all are equal every score
-/// is zero.
+/// When more than half of the values are equal the median absolute deviation is zero; the mean
+/// absolute deviation takes its place, as (x − median) / (1.2533 × mean deviation) (Iglewicz &
+/// Hoaglin). When all are equal every score is zero.
 pub fn modified_z(values: &[f64]) -> Vec<f64> {
     let Some(middle) = median(values) else { return Vec::new() };
     let distances: Vec<f64> = values.iter().map(|value| (value - middle).abs()).collect();
@@ -27,7 +28,11 @@ pub fn outliers(values: &[f64]) -> Vec<(usize, f64)> {
     if values.len() < OUTLIER_MINIMUM {
         return Vec::new();
     }
-    modified_z(values).into_iter().enumerate().filter(|(_, score)| score.abs() > OUTLIER_THRESHOLD).collect()
+    modified_z(values)
+        .into_iter()
+        .enumerate()
+        .filter(|(_, score)| score.abs() > OUTLIER_THRESHOLD)
+        .collect()
 }
 
 #[cfg(test)]

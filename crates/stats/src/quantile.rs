@@ -4,15 +4,19 @@ use statrs::distribution::{Binomial, DiscreteCDF};
 
 use crate::interval::{Estimate, Interval, Level};
 
-/// The `share` quantile (0.5 is the median) with its interval by ranks; `None` without values, or for a share outside
-/// 0 to 1, or when a value is not a number.
+/// The `share` quantile (0.5 is the median) with its interval by ranks; `None` without values, or
+/// for a share outside 0 to 1, or when a value is not a number.
 ///
-/// The value interpolates between the two neighbours (Hyndman and Fan 1996, type 7, as R and `NumPy` do). The interval's
-/// ends are order statistics: how many of n values lie below the true quantile is binomial whatever the distribution
-/// (David and Nagaraja, Order Statistics, 7.1; Hoefler and Belli, SC'15, rule 5 for the median). It is absent when so
-/// few values cannot hold it: below 6 for a median at 95 %.
+/// The value interpolates between the two neighbours (Hyndman and Fan 1996, type 7, as R and
+/// `NumPy` do). The interval's ends are order statistics: how many of n values lie below the true
+/// quantile is binomial whatever the distribution (David and Nagaraja, Order Statistics, 7.1;
+/// Hoefler and Belli, SC'15, rule 5 for the median). It is absent when so few values cannot hold
+/// it: below 6 for a median at 95 %.
 pub fn quantile(values: &[f64], share: f64, level: Level) -> Option<Estimate> {
-    if values.is_empty() || !(0.0..=1.0).contains(&share) || values.iter().any(|value| value.is_nan()) {
+    if values.is_empty()
+        || !(0.0..=1.0).contains(&share)
+        || values.iter().any(|value| value.is_nan())
+    {
         return None;
     }
     let mut sorted = values.to_vec();
@@ -21,13 +25,13 @@ pub fn quantile(values: &[f64], share: f64, level: Level) -> Option<Estimate> {
     let (below, above) = (sorted[place.floor() as usize], sorted[place.ceil() as usize]);
     // Written so that two infinities, or a place that is whole, leave no not-a-number behind.
     let value = if place.fract() == 0.0 { below } else { below + (above - below) * place.fract() };
-    let interval =
-        ranks(sorted.len(), share, level).map(|(low, high)| Interval { low: sorted[low - 1], high: sorted[high - 1] });
+    let interval = ranks(sorted.len(), share, level)
+        .map(|(low, high)| Interval { low: sorted[low - 1], high: sorted[high - 1] });
     Some(Estimate { value, interval })
 }
 
-/// Ranks, counted from 1, between which the `share` quantile lies with at least `level`; `None` when `count` values
-/// cannot say so on both sides.
+/// Ranks, counted from 1, between which the `share` quantile lies with at least `level`; `None`
+/// when `count` values cannot say so on both sides.
 pub fn ranks(count: usize, share: f64, level: Level) -> Option<(usize, usize)> {
     let tail = (1.0 - level.share()) / 2.0;
     let below = Binomial::new(share, count as u64).ok()?;
@@ -45,11 +49,13 @@ mod tests {
     use proptest::prelude::*;
     use rand_distr::{Distribution, Exp1};
 
-    /// Ranks of the median's 95 % interval from a printed table (Conover, Practical Nonparametric Statistics, table A3
-    /// by way of Le Boudec, Performance Evaluation, table A.1).
+    /// Ranks of the median's 95 % interval from a printed table (Conover, Practical Nonparametric
+    /// Statistics, table A3 by way of Le Boudec, Performance Evaluation, table A.1).
     #[test]
     fn ranks_of_the_median_are_the_printed_ones() {
-        for (count, expected) in [(6, (1, 6)), (10, (2, 9)), (20, (6, 15)), (30, (10, 21)), (50, (18, 33))] {
+        for (count, expected) in
+            [(6, (1, 6)), (10, (2, 9)), (20, (6, 15)), (30, (10, 21)), (50, (18, 33))]
+        {
             assert_eq!(ranks(count, 0.5, Level::P95), Some(expected), "{count}");
         }
         assert_eq!(ranks(5, 0.5, Level::P95), None, "five values cannot hold a median at 95 %");
@@ -74,7 +80,8 @@ mod tests {
                 let values: Vec<f64> = Exp1.sample_iter(random).take(60).collect();
                 quantile(&values, share, Level::P95).unwrap().interval.unwrap().contains(truth)
             });
-            // Ranks are whole, so it covers a little more than asked; 0.94 is two standard errors below.
+            // Ranks are whole, so it covers a little more than asked; 0.94 is two standard errors
+            // below.
             assert!((0.94..=0.99).contains(&found), "{found}");
         }
     }

@@ -26,19 +26,21 @@ pub struct Rating {
     pub complete_blocks: usize,
 }
 
-/// Fewer complete blocks say next to nothing: with two, Student's t has one degree of freedom and the interval is
-/// nine times the spread.
+/// Fewer complete blocks say next to nothing: with two, Student's t has one degree of freedom and
+/// the interval is nine times the spread.
 const FEWEST_BLOCKS: usize = 3;
 
-/// The rating over `cells` (each the repetitions of one cell); `block_ratings` are the geometric means over all cells
-/// of those blocks that hold every cell. The cells are fixed, not a sample: only repetitions within a cell, or whole
-/// blocks, vary. The wider of the two intervals is taken, because the first is blind to slow drifts and the second
-/// to spread within the few blocks there are. `None` without cells.
+/// The rating over `cells` (each the repetitions of one cell); `block_ratings` are the geometric
+/// means over all cells of those blocks that hold every cell. The cells are fixed, not a sample:
+/// only repetitions within a cell, or whole blocks, vary. The wider of the two intervals is taken,
+/// because the first is blind to slow drifts and the second to spread within the few blocks there
+/// are. `None` without cells.
 pub fn rate(cells: &[LogSample], block_ratings: &[f64], level: Level) -> Option<Rating> {
     let weight = 1.0 / cells.len() as f64;
     let terms: Vec<_> = cells.iter().map(|&cell| (weight, cell)).collect();
     let within = contrast(&terms, level)?;
-    let between = between_blocks(block_ratings, level).and_then(|blocks| centred(within.value, blocks));
+    let between =
+        between_blocks(block_ratings, level).and_then(|blocks| centred(within.value, blocks));
     let (estimate, form) = wider(within, between);
     Some(Rating { estimate, form, complete_blocks: block_ratings.len() })
 }
@@ -48,7 +50,8 @@ fn between_blocks(ratings: &[f64], level: Level) -> Option<Estimate> {
     (ratings.len() >= FEWEST_BLOCKS).then(|| geometric_interval(ratings, level)).flatten()
 }
 
-/// The relative interval of `blocks`, moved to `value`: incomplete blocks count in the value but not in `blocks`.
+/// The relative interval of `blocks`, moved to `value`: incomplete blocks count in the value but
+/// not in `blocks`.
 fn centred(value: f64, blocks: Estimate) -> Option<Estimate> {
     let factor = value / blocks.value;
     Some(Estimate { value, interval: Some(blocks.interval?.map(|end| end * factor)) })
@@ -70,7 +73,8 @@ mod tests {
     use proptest::prelude::*;
     use rand_pcg::Pcg64;
 
-    /// Six cells in `blocks` blocks, each block slowed or sped up as a whole by a spread of `drift`.
+    /// Six cells in `blocks` blocks, each block slowed or sped up as a whole by a spread of
+    /// `drift`.
     fn simulate(random: &mut Pcg64, blocks: usize, drift: f64) -> Rating {
         let speeds = log_normal(random, 1.0, drift, blocks);
         let mut table = vec![Vec::new(); 6];
@@ -80,7 +84,10 @@ mod tests {
             }
         }
         let ratings: Vec<f64> = (0..blocks)
-            .map(|block| crate::geometric_mean(&table.iter().map(|cell| cell[block]).collect::<Vec<_>>()).unwrap())
+            .map(|block| {
+                crate::geometric_mean(&table.iter().map(|cell| cell[block]).collect::<Vec<_>>())
+                    .unwrap()
+            })
             .collect();
         let cells: Vec<_> = table.iter().map(|cell| LogSample::of(cell).unwrap()).collect();
         rate(&cells, &ratings, Level::P95).unwrap()
@@ -112,7 +119,10 @@ mod tests {
 
     #[test]
     fn the_wider_of_both_is_taken_and_named() {
-        let cells = [LogSample::of(&[9.0, 10.0, 11.0]).unwrap(), LogSample::of(&[9.0, 10.0, 11.0]).unwrap()];
+        let cells = [
+            LogSample::of(&[9.0, 10.0, 11.0]).unwrap(),
+            LogSample::of(&[9.0, 10.0, 11.0]).unwrap(),
+        ];
         let rating = rate(&cells, &[9.0, 10.0, 11.0], Level::P95).unwrap();
         assert_eq!(rating.form, Some(Form::BetweenBlocks));
         let rating = rate(&cells, &[10.0, 10.0, 10.0], Level::P95).unwrap();

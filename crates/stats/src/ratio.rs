@@ -3,14 +3,18 @@
 use crate::interval::{Estimate, Interval, Level, student_quantile};
 use crate::spread::standard_error;
 
-/// The ratio of arithmetic means `of` / `base` with Fieller's interval, as Kalibera & Jones give it (ISMM 2013;
-/// arXiv 2007.10899): `(ab ± √(a²b² − (a²−g²)(b²−h²))) / (a²−g²)`, where a is the mean of `base`, b that of `of`,
-/// and g and h are half their intervals, t s/√n.
+/// The ratio of arithmetic means `of` / `base` with Fieller's interval, as Kalibera & Jones give it
+/// (ISMM 2013; arXiv 2007.10899): `(ab ± √(a²b² − (a²−g²)(b²−h²))) / (a²−g²)`, where a is the mean
+/// of `base`, b that of `of`, and g and h are half their intervals, t s/√n.
 ///
-/// The interval is absent when the base is not told apart from zero (g ≥ |a|) or has no repetitions.
+/// The interval is absent when the base is not told apart from zero (g ≥ |a|) or has no
+/// repetitions.
 pub fn fieller(of: &[f64], base: &[f64], level: Level) -> Option<Estimate> {
     let (a, b) = (crate::arithmetic_mean(base)?, crate::arithmetic_mean(of)?);
-    (a != 0.0).then(|| Estimate { value: b / a, interval: ends(a, b, half(base, level), half(of, level)) })
+    (a != 0.0).then(|| Estimate {
+        value: b / a,
+        interval: ends(a, b, half(base, level), half(of, level)),
+    })
 }
 
 /// Half the interval of a mean.
@@ -25,7 +29,8 @@ fn ends(a: f64, b: f64, half_a: Option<f64>, half_b: Option<f64>) -> Option<Inte
     let denominator = a * a - half_a * half_a;
     // a²b² − (a²−g²)(b²−h²), written without the cancellation.
     let radicand = a * a * half_b * half_b + half_a * half_a * (b * b - half_b * half_b);
-    (denominator > 0.0 && radicand >= 0.0).then(|| Interval::around(a * b / denominator, radicand.sqrt() / denominator))
+    (denominator > 0.0 && radicand >= 0.0)
+        .then(|| Interval::around(a * b / denominator, radicand.sqrt() / denominator))
 }
 
 #[cfg(test)]
@@ -60,8 +65,8 @@ mod tests {
 
     #[test]
     fn the_interval_covers_as_it_says() {
-        // The formula adds the two half widths in quadrature without Satterthwaite's correction: slightly careful
-        // for few values, exact for many.
+        // The formula adds the two half widths in quadrature without Satterthwaite's correction:
+        // slightly careful for few values, exact for many.
         coverage("Fieller, 15 values each", 0x00b1, |random| {
             let (of, base) = (draw(random, 30.0, 3.0, 15), draw(random, 10.0, 1.0, 15));
             fieller(&of, &base, Level::P95).unwrap().interval.unwrap().contains(3.0)

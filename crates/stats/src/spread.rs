@@ -2,7 +2,8 @@
 
 use crate::interval::{Estimate, Interval, Level, student_quantile};
 
-/// The unbiased sample variance by Welford's recurrence, which does not cancel; `None` below two values.
+/// The unbiased sample variance by Welford's recurrence, which does not cancel; `None` below two
+/// values.
 pub fn sample_variance(values: &[f64]) -> Option<f64> {
     if values.len() < 2 {
         return None;
@@ -36,8 +37,9 @@ pub fn median(values: &[f64]) -> Option<f64> {
 /// The arithmetic mean with Student's interval; the interval is absent for a single value.
 pub fn mean_interval(values: &[f64], level: Level) -> Option<Estimate> {
     let value = crate::arithmetic_mean(values)?;
-    let interval = standard_error(values)
-        .and_then(|(error, degrees)| Some(Interval::around(value, student_quantile(level, degrees)? * error)));
+    let interval = standard_error(values).and_then(|(error, degrees)| {
+        Some(Interval::around(value, student_quantile(level, degrees)? * error))
+    });
     Some(Estimate { value, interval })
 }
 

@@ -6,8 +6,9 @@ use crate::interval::{Level, student_quantile};
 use crate::log_sample::geometric_interval;
 use crate::{arithmetic_mean, sample_variance};
 
-/// netperf's relative full width of the interval of a mean: 2 t √(v/(n−1)) / mean with the population variance v
-/// (netlib.c), so .05 reads "plus or minus 2.5 %". `None` below two values or for a mean of zero.
+/// netperf's relative full width of the interval of a mean: 2 t √(v/(n−1)) / mean with the
+/// population variance v (netlib.c), so .05 reads "plus or minus 2.5 %". `None` below two values or
+/// for a mean of zero.
 pub fn netperf_width(values: &[f64], level: Level) -> Option<f64> {
     let count = values.len() as f64;
     // The population variance over n−1 is the sample variance over n.
@@ -26,7 +27,8 @@ pub fn student_half_width(values: &[f64], level: Level) -> Option<f64> {
 pub struct StopRule {
     /// Repetitions before the rule is asked at all.
     pub fewest: usize,
-    /// The highest number of repetitions: the rule stops there even if the interval is still too wide.
+    /// The highest number of repetitions: the rule stops there even if the interval is still too
+    /// wide.
     pub most: usize,
     /// Wanted half width of the interval over the value: 0.05 is "plus or minus 5 %".
     pub wanted_half_width: f64,
@@ -49,7 +51,8 @@ pub enum Decision {
 impl StopRule {
     /// Judges the repetitions so far.
     pub fn judge(&self, values: &[f64]) -> Decision {
-        let narrow = student_half_width(values, self.level).is_some_and(|half| half <= self.wanted_half_width);
+        let narrow = student_half_width(values, self.level)
+            .is_some_and(|half| half <= self.wanted_half_width);
         match values.len() {
             count if narrow && count >= self.fewest => Decision::Enough,
             count if count >= self.most => Decision::Capped,
@@ -63,7 +66,8 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    const RULE: StopRule = StopRule { fewest: 3, most: 10, wanted_half_width: 0.05, level: Level::P95 };
+    const RULE: StopRule =
+        StopRule { fewest: 3, most: 10, wanted_half_width: 0.05, level: Level::P95 };
 
     #[test]
     fn netperf_on_ten_eleven_nine() {
@@ -78,11 +82,15 @@ mod tests {
         assert_eq!(RULE.judge(&[100.0, 100.0]), Decision::More);
         assert_eq!(RULE.judge(&[100.0, 101.0, 100.5]), Decision::Enough);
         assert_eq!(RULE.judge(&[100.0, 50.0, 75.0]), Decision::More);
-        assert_eq!(RULE.judge(&[1.0, 9.0, 1.0, 9.0, 1.0, 9.0, 1.0, 9.0, 1.0, 9.0]), Decision::Capped);
+        assert_eq!(
+            RULE.judge(&[1.0, 9.0, 1.0, 9.0, 1.0, 9.0, 1.0, 9.0, 1.0, 9.0]),
+            Decision::Capped
+        );
     }
 
     proptest! {
-        /// In the netperf form the full width is twice the half width of the ordinary interval of the mean.
+        /// In the netperf form the full width is twice the half width of the ordinary interval of
+        /// the mean.
         #[test]
         fn netperf_is_students_interval(values in prop::collection::vec(1.0f64..100.0, 2..20)) {
             let ours = crate::mean_interval(&values, Level::P99).unwrap().relative_half_width().unwrap();

@@ -2,7 +2,8 @@
 
 use crate::arithmetic_mean;
 
-/// The mean without the lowest and the highest value; `None` below three values or when one is not finite.
+/// The mean without the lowest and the highest value; `None` below three values or when one is not
+/// finite.
 ///
 /// Source: the CITI report (1989), which ran each copy several times and dropped both extremes.
 pub fn trimmed_mean(values: &[f64]) -> Option<f64> {
@@ -14,13 +15,14 @@ pub fn trimmed_mean(values: &[f64]) -> Option<f64> {
     arithmetic_mean(&sorted[1..sorted.len() - 1])
 }
 
-/// (Largest - smallest) / mean: the CITI report saw at most 0.2 under saturation. A warning, not a filter. `None` when
-/// there is nothing, or the mean is not positive.
+/// (Largest - smallest) / mean: the CITI report saw at most 0.2 under saturation. A warning, not a
+/// filter. `None` when there is nothing, or the mean is not positive.
 pub fn relative_range(values: &[f64]) -> Option<f64> {
     let mean = arithmetic_mean(values).filter(|mean| *mean > 0.0)?;
-    let (least, most) = values
-        .iter()
-        .fold((f64::INFINITY, f64::NEG_INFINITY), |(least, most), value| (least.min(*value), most.max(*value)));
+    let (least, most) =
+        values.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(least, most), value| {
+            (least.min(*value), most.max(*value))
+        });
     Some((most - least) / mean)
 }
 

@@ -3,19 +3,20 @@
 /// Values in each batch mean: what White and Spratt recommend.
 const BATCH: usize = 5;
 
-/// How many of the first values belong to the warm-up, a multiple of 5: those whose removal makes the mean of the rest
-/// surest. `None` when the series is shorter than 20 values, or when its best cut lies in its second half: then it has
-/// not settled, and must be made longer.
+/// How many of the first values belong to the warm-up, a multiple of 5: those whose removal makes
+/// the mean of the rest surest. `None` when the series is shorter than 20 values, or when its best
+/// cut lies in its second half: then it has not settled, and must be made longer.
 ///
-/// Source: MSER-5 (White 1997; White, Cobb and Spratt 2000): over batch means of 5, the cut d that minimises
-/// variance(d..n) / (n - d).
+/// Source: MSER-5 (White 1997; White, Cobb and Spratt 2000): over batch means of 5, the cut d that
+/// minimises variance(d..n) / (n - d).
 pub fn warm_up(values: &[f64]) -> Option<usize> {
-    let batches: Vec<f64> = values.chunks_exact(BATCH).map(|batch| batch.iter().sum::<f64>() / BATCH as f64).collect();
+    let batches: Vec<f64> =
+        values.chunks_exact(BATCH).map(|batch| batch.iter().sum::<f64>() / BATCH as f64).collect();
     if batches.len() < 4 {
         return None;
     }
-    // From the end backwards, so that each cut costs one step of Welford's recurrence. The last batches by themselves
-    // always look steady, so a cut leaves at least a tenth, and two.
+    // From the end backwards, so that each cut costs one step of Welford's recurrence. The last
+    // batches by themselves always look steady, so a cut leaves at least a tenth, and two.
     let fewest = (batches.len() / 10).max(2);
     let mut rest = crate::Welford::default();
     let mut best = (f64::INFINITY, 0);
@@ -59,7 +60,8 @@ mod tests {
 
     #[test]
     fn a_steady_series_keeps_nearly_all() {
-        let cuts: Vec<usize> = (0..20).map(|seed| warm_up(&noise(400, seed)).unwrap_or(400)).collect();
+        let cuts: Vec<usize> =
+            (0..20).map(|seed| warm_up(&noise(400, seed)).unwrap_or(400)).collect();
         let small = cuts.iter().filter(|&&cut| cut <= 100).count();
         assert!(small >= 15, "{cuts:?}");
         assert_eq!(warm_up(&[5.0; 40]), Some(0));
@@ -67,7 +69,8 @@ mod tests {
 
     #[test]
     fn a_drift_to_the_end_has_not_settled() {
-        let series: Vec<f64> = (0u32..).zip(noise(300, 0x0171)).map(|(n, noise)| f64::from(n) + noise).collect();
+        let series: Vec<f64> =
+            (0u32..).zip(noise(300, 0x0171)).map(|(n, noise)| f64::from(n) + noise).collect();
         assert_eq!(warm_up(&series), None);
         assert_eq!(warm_up(&[1.0; 19]), None);
     }

@@ -2,8 +2,9 @@
 
 /// Running mean and sum of squared deviations.
 ///
-/// Source: Welford (1962), "Note on a method for calculating corrected sums of squares and products"; merging by Chan,
-/// Golub and `LeVeque` (1983). Nothing cancels, unlike in the textbook formula.
+/// Source: Welford (1962), "Note on a method for calculating corrected sums of squares and
+/// products"; merging by Chan, Golub and `LeVeque` (1983). Nothing cancels, unlike in the textbook
+/// formula.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Welford {
     count: u64,

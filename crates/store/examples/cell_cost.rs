@@ -1,4 +1,5 @@
-//! What it costs to store a cell: `cargo run --release -p btu-store --example cell_cost [DIRECTORY] [CELLS]`.
+//! What it costs to store a cell: `cargo run --release -p btu-store --example cell_cost [DIRECTORY]
+//! [CELLS]`.
 
 #[path = "../tests/store/sample.rs"]
 #[allow(dead_code, reason = "the tests use the rest")]
@@ -24,5 +25,10 @@ fn main() {
     }
     let size = serde_json::to_string(&sample::cell(0, 0, sample::row())).expect("JSON").len();
     let ms = |quantile| cost.quantile(quantile).unwrap_or(0) as f64 / 1e6;
-    println!("{cells} cells of {size} bytes: p50 {:.2} ms, p99 {:.2} ms, max {:.2} ms", ms(0.5), ms(0.99), ms(1.0));
+    println!(
+        "{cells} cells of {size} bytes: p50 {:.2} ms, p99 {:.2} ms, max {:.2} ms",
+        ms(0.5),
+        ms(0.99),
+        ms(1.0)
+    );
 }

@@ -1,6 +1,7 @@
 //! Runs in one file, to be kept or carried to another machine.
 //!
-//! The file is a gzip stream (RFC 1952) of JSON, one document a line, so that `zcat` shows it to people:
+//! The file is a gzip stream (RFC 1952) of JSON, one document a line, so that `zcat` shows it to
+//! people:
 //!
 //! ```text
 //! {"archive":{"version":2,"runs":1}}
@@ -11,12 +12,14 @@
 //! {"end":{"sha256":"..."}}
 //! ```
 //!
-//! What belongs to a run follows its line. The last line holds the SHA-256 of all lines before it (their `\n` included).
-//! Documents are as they are stored, so that nothing is lost between versions.
+//! What belongs to a run follows its line. The last line holds the SHA-256 of all lines before it
+//! (their `\n` included). Documents are as they are stored, so that nothing is lost between
+//! versions.
 //!
-//! A file may come from anybody. It is read a line at a time, with limits on a line, on the whole, and on how much larger
-//! than the file the whole may be; everything is checked before anything is stored, documents by reading them back as they will be
-//! read later, and stored in one transaction.
+//! A file may come from anybody. It is read a line at a time, with limits on a line, on the whole,
+//! and on how much larger than the file the whole may be; everything is checked before anything is
+//! stored, documents by reading them back as they will be read later, and stored in one
+//! transaction.
 
 mod document;
 mod error;

@@ -16,11 +16,13 @@ use crate::packed::{Packed, RECORD, pack};
 use crate::run::RunId;
 use crate::{Store, StoreError};
 
-pub(crate) const INSERT: &str = "INSERT INTO cells (run, block, position, component, message_bytes, load, valid,
+pub(crate) const INSERT: &str =
+    "INSERT INTO cells (run, block, position, component, message_bytes, load, valid,
     goodput_bits_per_second, duration_ns, host_duration_ns, record, packed)
     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, '', ?11)";
 
-/// What of a cell stands in columns of its own. A host activity alone has no component and no message.
+/// What of a cell stands in columns of its own. A host activity alone has no component and no
+/// message.
 pub(crate) struct Columns<'a> {
     pub(crate) component: &'a str,
     pub(crate) message_bytes: i64,
@@ -31,7 +33,8 @@ pub(crate) struct Columns<'a> {
     pub(crate) host_duration_ns: Option<i64>,
 }
 
-/// A cell of another suite than the BTU benchmark's: what it is known by, what helps to search it, and all that was seen.
+/// A cell of another suite than the BTU benchmark's: what it is known by, what helps to search it,
+/// and all that was seen.
 #[derive(Debug, Clone)]
 pub struct NewCell<'a> {
     /// Its block, from 0.
@@ -42,7 +45,8 @@ pub struct NewCell<'a> {
     pub component: &'a str,
     /// With messages of which size.
     pub message: Bytes,
-    /// Against which load. Within a block of a run, no other cell has the same component, message and load.
+    /// Against which load. Within a block of a run, no other cell has the same component, message
+    /// and load.
     pub load: &'a str,
     /// Whether it may be used.
     pub valid: bool,
@@ -76,9 +80,16 @@ impl Store {
     /// Stores a cell with all its raw samples; when this returns, it has reached the device.
     pub fn save_cell(&self, lock: &RunLock, cell: &CellRecord) -> Result<(), StoreError> {
         check_finite(cell)?;
-        let record = serde_json::to_string(cell)
-            .map_err(|error| self.damaged(format!("`{}` cannot be written as JSON ({error})", cell.row)))?;
-        self.insert(lock, (cell.block, cell.position), &Columns::of(cell), &record, &cell.row.to_string())
+        let record = serde_json::to_string(cell).map_err(|error| {
+            self.damaged(format!("`{}` cannot be written as JSON ({error})", cell.row))
+        })?;
+        self.insert(
+            lock,
+            (cell.block, cell.position),
+            &Columns::of(cell),
+            &record,
+            &cell.row.to_string(),
+        )
     }
 
     /// Stores a cell of another suite, whose records are its own; the promise is the same.
@@ -142,21 +153,28 @@ impl Store {
     /// Every stored record of a run of any suite, in the order of its plan.
     pub fn records<T: DeserializeOwned + Send>(&self, run: RunId) -> Result<Vec<T>, StoreError> {
         let packed = self.packed(run)?;
-        // A full run has a hundred megabytes of them unpacked, and nearly all the time of reading it goes into taking them apart: each
-        // is unpacked by itself, so that never all of them are in memory as text.
+        // A full run has a hundred megabytes of them unpacked, and nearly all the time of reading
+        // it goes into taking them apart: each is unpacked by itself, so that never all of them are
+        // in memory as text.
         let threads = thread::available_parallelism().map_or(1, NonZero::get);
         let share = packed.len().div_ceil(threads).max(1);
         let parts: Vec<Result<Vec<T>, String>> = thread::scope(|scope| {
-            let one = |packed: &Packed| serde_json::from_str(&packed.text()?).map_err(|error| error.to_string());
+            let one = |packed: &Packed| {
+                serde_json::from_str(&packed.text()?).map_err(|error| error.to_string())
+            };
             let part = move |packed: &[Packed]| packed.iter().map(one).collect();
-            let parts: Vec<_> = packed.chunks(share).map(|packed| scope.spawn(move || part(packed))).collect();
-            parts.into_iter().map(|part| part.join().unwrap_or_else(|panic| resume_unwind(panic))).collect()
+            let parts: Vec<_> =
+                packed.chunks(share).map(|packed| scope.spawn(move || part(packed))).collect();
+            parts
+                .into_iter()
+                .map(|part| part.join().unwrap_or_else(|panic| resume_unwind(panic)))
+                .collect()
         });
         let mut records = Vec::with_capacity(packed.len());
         for part in parts {
-            records.extend(
-                part.map_err(|error| self.damaged_run(run, format!("a cell is not what this btu knows ({error})")))?,
-            );
+            records.extend(part.map_err(|error| {
+                self.damaged_run(run, format!("a cell is not what this btu knows ({error})"))
+            })?);
         }
         Ok(records)
     }
@@ -170,7 +188,11 @@ impl Store {
         let mut all = Vec::new();
         while let Some(row) = rows.next().map_err(&explain)? {
             let record = row.get(0);
-            all.push(record.map_err(|error| self.damaged_run(run, format!("a cell is no text ({error})")))?);
+            all.push(
+                record.map_err(|error| {
+                    self.damaged_run(run, format!("a cell is no text ({error})"))
+                })?,
+            );
         }
         Ok(all)
     }
@@ -197,7 +219,10 @@ impl Columns<'static> {
             message_bytes,
             load,
             valid: cell.is_valid(),
-            goodput_bits_per_second: cell.network.as_ref().map(|network| network.goodput_bits_per_second),
+            goodput_bits_per_second: cell
+                .network
+                .as_ref()
+                .map(|network| network.goodput_bits_per_second),
             duration_ns: cell.network.as_ref().map(|network| column(network.duration)),
             host_duration_ns: cell.host.as_ref().map(|host| column(host.duration)),
         }
@@ -211,13 +236,14 @@ pub(crate) fn column(span: Span) -> i64 {
 
 /// JSON has no word for infinity, so such a figure would make the whole cell unreadable.
 fn check_finite(cell: &CellRecord) -> Result<(), StoreError> {
-    let network = cell
-        .network
-        .iter()
-        .flat_map(|network| [("goodput", network.goodput_bits_per_second), ("share of losses", network.loss)]);
+    let network = cell.network.iter().flat_map(|network| {
+        [("goodput", network.goodput_bits_per_second), ("share of losses", network.loss)]
+    });
     let host = cell.host.iter().map(|host| ("share of overlap", host.overlap));
     match network.chain(host).find(|(_, value)| !value.is_finite()) {
-        Some((field, value)) => Err(StoreError::NotFinite { row: cell.row.to_string(), field, value }),
+        Some((field, value)) => {
+            Err(StoreError::NotFinite { row: cell.row.to_string(), field, value })
+        }
         None => Ok(()),
     }
 }

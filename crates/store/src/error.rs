@@ -13,7 +13,9 @@ use crate::run::RunId;
 #[derive(Debug, Error)]
 pub enum StoreError {
     /// No variable tells where data may be kept.
-    #[error("no place to keep runs: none of BTU_DATA, XDG_DATA_HOME and HOME is set; set BTU_DATA to a directory")]
+    #[error(
+        "no place to keep runs: none of BTU_DATA, XDG_DATA_HOME and HOME is set; set BTU_DATA to a directory"
+    )]
     NoHome,
     /// The directory or file cannot be made or written.
     #[error("cannot write `{}`: {reason}; set BTU_DATA to a directory that you may write to", path.display())]
@@ -93,7 +95,9 @@ pub enum StoreError {
         tag: String,
     },
     /// Not a text that could be a label.
-    #[error("{label:?} is no label: write one line of at most {LONGEST_LABEL} bytes, without control characters")]
+    #[error(
+        "{label:?} is no label: write one line of at most {LONGEST_LABEL} bytes, without control characters"
+    )]
     BadLabel {
         /// What was given.
         label: String,
@@ -105,7 +109,9 @@ pub enum StoreError {
         selector: String,
     },
     /// More than one run fits.
-    #[error("`{selector}` fits several runs ({candidates}); write one of these, or more of the uuid")]
+    #[error(
+        "`{selector}` fits several runs ({candidates}); write one of these, or more of the uuid"
+    )]
     Ambiguous {
         /// What was asked for.
         selector: String,
@@ -113,7 +119,9 @@ pub enum StoreError {
         candidates: String,
     },
     /// The cell is stored already.
-    #[error("run {run} already has `{row}` in block {block}; stored cells are never overwritten: take the next block")]
+    #[error(
+        "run {run} already has `{row}` in block {block}; stored cells are never overwritten: take the next block"
+    )]
     CellExists {
         /// The run.
         run: RunId,
@@ -123,7 +131,9 @@ pub enum StoreError {
         row: String,
     },
     /// A figure of a cell is infinite or not a number, so it could not be read back.
-    #[error("`{row}` has a {field} of {value}, which cannot be stored; leave the result out and say why in its faults")]
+    #[error(
+        "`{row}` has a {field} of {value}, which cannot be stored; leave the result out and say why in its faults"
+    )]
     NotFinite {
         /// The cell's row.
         row: String,
@@ -146,12 +156,19 @@ pub enum StoreError {
 
 impl StoreError {
     /// Sorts what `SQLite` says about the database at `path` into the cases a user can act on.
-    pub(crate) fn from_sqlite(path: &Path, operation: &'static str, source: rusqlite::Error) -> Self {
+    pub(crate) fn from_sqlite(
+        path: &Path,
+        operation: &'static str,
+        source: rusqlite::Error,
+    ) -> Self {
         let path = path.to_owned();
         match source.sqlite_error_code() {
             Some(ErrorCode::DiskFull) => Self::Full { path },
-            // A file that cannot grow (the shared memory of the log, for instance) is reported as an I/O error.
-            Some(ErrorCode::SystemIoFailure | ErrorCode::CannotOpen) if disk_is_full(&path) => Self::Full { path },
+            // A file that cannot grow (the shared memory of the log, for instance) is reported as
+            // an I/O error.
+            Some(ErrorCode::SystemIoFailure | ErrorCode::CannotOpen) if disk_is_full(&path) => {
+                Self::Full { path }
+            }
             Some(ErrorCode::NotADatabase) => Self::NotADatabase { path },
             Some(ErrorCode::DatabaseCorrupt) => Self::Damaged { path, what: source.to_string() },
             Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => Self::Busy { path },

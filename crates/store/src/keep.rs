@@ -14,8 +14,8 @@ const LONGEST_TAG: usize = 100;
 pub(crate) const LONGEST_LABEL: usize = 500;
 
 impl Store {
-    /// Gives `run` a tag; says whether it is new. A tag has no blanks, commas or control characters, so that it can be
-    /// written on a command line.
+    /// Gives `run` a tag; says whether it is new. A tag has no blanks, commas or control
+    /// characters, so that it can be written on a command line.
     pub fn tag(&self, run: RunId, tag: &str) -> Result<bool, StoreError> {
         check_tag(tag)?;
         let insert = "INSERT OR IGNORE INTO tags (run, tag) VALUES (?1, ?2)";
@@ -34,7 +34,8 @@ impl Store {
         self.all("look for a tag", sql, [tag], |row| row.get(0).map(RunId::new))
     }
 
-    /// Deletes a run with everything that is stored of it. Its lock shows that nobody is writing it.
+    /// Deletes a run with everything that is stored of it. Its lock shows that nobody is writing
+    /// it.
     pub fn delete(&self, lock: RunLock) -> Result<(), StoreError> {
         let rows = self.change("delete a run", "DELETE FROM runs WHERE id = ?1", [lock.run()]);
         drop(lock);
@@ -42,8 +43,14 @@ impl Store {
     }
 
     /// Changes some rows in a transaction of its own; says how many.
-    fn change(&self, operation: &'static str, sql: &str, values: impl rusqlite::Params) -> Result<usize, StoreError> {
-        let changed = self.connection.prepare_cached(sql).and_then(|mut statement| statement.execute(values));
+    fn change(
+        &self,
+        operation: &'static str,
+        sql: &str,
+        values: impl rusqlite::Params,
+    ) -> Result<usize, StoreError> {
+        let changed =
+            self.connection.prepare_cached(sql).and_then(|mut statement| statement.execute(values));
         changed.map_err(self.explain(operation))
     }
 }
@@ -51,7 +58,12 @@ impl Store {
 /// Refuses what could not be written or shown as a tag.
 pub fn check_tag(tag: &str) -> Result<(), StoreError> {
     let odd = |c: char| c.is_whitespace() || c == ',';
-    if tag.is_empty() || tag.len() > LONGEST_TAG || tag.starts_with('-') || tag.contains(odd) || !is_plain(tag) {
+    if tag.is_empty()
+        || tag.len() > LONGEST_TAG
+        || tag.starts_with('-')
+        || tag.contains(odd)
+        || !is_plain(tag)
+    {
         return Err(StoreError::BadTag { tag: tag.to_owned() });
     }
     Ok(())

@@ -1,20 +1,22 @@
 //! Runs, their cells and all raw samples, in one embedded `SQLite` file.
 //!
 //! What the store promises:
-//! * **A cell that was acknowledged stays.** [`Store::save_cell`] returns after its own transaction has reached the
-//!   device (write-ahead log, `synchronous = FULL`), so neither `kill -9` nor a power cut takes it back.
+//! * **A cell that was acknowledged stays.** [`Store::save_cell`] returns after its own transaction
+//!   has reached the device (write-ahead log, `synchronous = FULL`), so neither `kill -9` nor a
+//!   power cut takes it back.
 //! * **Raw data is never overwritten.** A cell is stored once; saving it again is an error.
-//! * **One writer per run.** All writing takes a [`RunLock`], an advisory lock that the kernel drops with the process
-//!   that holds it: it can never be stale. A run whose stored state is `running` while nobody holds its lock is shown
-//!   as `interrupted`.
+//! * **One writer per run.** All writing takes a [`RunLock`], an advisory lock that the kernel
+//!   drops with the process that holds it: it can never be stale. A run whose stored state is
+//!   `running` while nobody holds its lock is shown as `interrupted`.
 //! * **Readers never wait for the writer**, nor the writer for them.
-//! * **No clock but a monotonic one**, for how long a run was written. Wall time comes in as RFC 3339 text from the caller.
+//! * **No clock but a monotonic one**, for how long a run was written. Wall time comes in as RFC
+//!   3339 text from the caller.
 //!
-//! The order of calls: [`Store::open`]; [`Store::create_run`], or [`Store::lock`] and [`Store::reopen`] to resume;
-//! [`Store::save_environment`], [`Store::save_calibration`]; [`Store::save_cell`] or [`Store::save_record`] for each cell;
-//! [`Store::finish`].
-//! What the user says of machines ([`Store::save_machine_note`]) belongs to no run and takes no lock.
-//! Reading ([`Store::runs`], [`Store::run`], [`Store::cells`]) needs no lock and may happen at any time.
+//! The order of calls: [`Store::open`]; [`Store::create_run`], or [`Store::lock`] and
+//! [`Store::reopen`] to resume; [`Store::save_environment`], [`Store::save_calibration`];
+//! [`Store::save_cell`] or [`Store::save_record`] for each cell; [`Store::finish`]. What the user
+//! says of machines ([`Store::save_machine_note`]) belongs to no run and takes no lock. Reading
+//! ([`Store::runs`], [`Store::run`], [`Store::cells`]) needs no lock and may happen at any time.
 
 #![forbid(unsafe_code)]
 
@@ -51,7 +53,8 @@ use crate::lock::Locks;
 
 /// An open database of runs.
 ///
-/// It may be sent to another thread but not shared between threads; every process and thread opens its own.
+/// It may be sent to another thread but not shared between threads; every process and thread opens
+/// its own.
 #[derive(Debug)]
 pub struct Store {
     path: PathBuf,
@@ -60,8 +63,9 @@ pub struct Store {
 }
 
 impl Store {
-    /// Opens the database at `path`; makes it, and the directories above it, when they are missing (directories for
-    /// their owner only, `0700`; the file `0600`), and brings an older schema up to date.
+    /// Opens the database at `path`; makes it, and the directories above it, when they are missing
+    /// (directories for their owner only, `0700`; the file `0600`), and brings an older schema up
+    /// to date.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, StoreError> {
         let path = path.as_ref().to_owned();
         place::prepare(&path)?;

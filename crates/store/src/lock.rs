@@ -1,9 +1,9 @@
 //! Who is writing which run: one lock file beside the database, one slot in it per run.
 //!
-//! A run is locked by an open-file-description lock (`F_OFD_SETLK`, fcntl(2)) on its slot. The kernel drops it when the
-//! process ends, however it ends, so a lock cannot be stale; and it can be asked about without being taken. The slot
-//! holds the owner's process id as text, only to name it to others. A child that was forked without `exec` shares
-//! the lock until it ends too.
+//! A run is locked by an open-file-description lock (`F_OFD_SETLK`, fcntl(2)) on its slot. The
+//! kernel drops it when the process ends, however it ends, so a lock cannot be stale; and it can be
+//! asked about without being taken. The slot holds the owner's process id as text, only to name it
+//! to others. A child that was forked without `exec` shares the lock until it ends too.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -82,10 +82,14 @@ impl Locks {
         match fcntl(&slot.file, FcntlArg::F_OFD_SETLK(&range(slot.number, libc::F_WRLCK))) {
             Ok(_) => {
                 let pid = format!("{:<15}\n", std::process::id());
-                slot.file.write_all_at(pid.as_bytes(), slot.offset()).map_err(|error| self.explain(&error))?;
+                slot.file
+                    .write_all_at(pid.as_bytes(), slot.offset())
+                    .map_err(|error| self.explain(&error))?;
                 Ok(RunLock { run, slot, counted: Mutex::new(Instant::now()) })
             }
-            Err(Errno::EAGAIN | Errno::EACCES) => Err(StoreError::Locked { run, owner: slot.owner() }),
+            Err(Errno::EAGAIN | Errno::EACCES) => {
+                Err(StoreError::Locked { run, owner: slot.owner() })
+            }
             Err(errno) => Err(self.explain(&errno.into())),
         }
     }
@@ -110,7 +114,8 @@ impl Locks {
             Err(error) => return Err(self.explain(&error)),
         };
         let mut question = range(run.number(), libc::F_RDLCK);
-        fcntl(&file, FcntlArg::F_OFD_GETLK(&mut question)).map_err(|errno| self.explain(&errno.into()))?;
+        fcntl(&file, FcntlArg::F_OFD_GETLK(&mut question))
+            .map_err(|errno| self.explain(&errno.into()))?;
         Ok(libc::c_int::from(question.l_type) != libc::F_UNLCK)
     }
 
@@ -145,8 +150,8 @@ impl Slot {
 
 impl Drop for Slot {
     fn drop(&mut self) {
-        // Closing the file would do, were it not for forked children that still hold it. Unlocking a range that one
-        // has locked cannot fail, and nobody could act on it here.
+        // Closing the file would do, were it not for forked children that still hold it. Unlocking
+        // a range that one has locked cannot fail, and nobody could act on it here.
         fcntl(&self.file, FcntlArg::F_OFD_SETLK(&range(self.number, libc::F_UNLCK))).ok();
     }
 }
@@ -158,7 +163,8 @@ impl Drop for RunLock {
     }
 }
 
-/// The bytes of slot `number`, with the lock to set or ask for. `l_pid` must be 0 for these commands.
+/// The bytes of slot `number`, with the lock to set or ask for. `l_pid` must be 0 for these
+/// commands.
 fn range(number: i64, kind: libc::c_int) -> libc::flock {
     libc::flock {
         l_type: kind as libc::c_short,
@@ -184,7 +190,9 @@ mod tests {
         let (_directory, locks) = locks();
         let _held = locks.take(RunId::new(7)).unwrap();
         let refused = locks.take(RunId::new(7)).unwrap_err();
-        assert!(matches!(refused, StoreError::Locked { owner: Some(pid), .. } if pid == std::process::id()));
+        assert!(
+            matches!(refused, StoreError::Locked { owner: Some(pid), .. } if pid == std::process::id())
+        );
         assert!(refused.to_string().starts_with("run r7 is being written by process "));
     }
 

@@ -26,24 +26,29 @@ impl Store {
             Ok((row.get::<_, String>(0)?, row.get(1)?, price))
         })?;
         rows.into_iter()
-            .map(|(key, name, price)| Ok(MachineNote { price: self.price(&key, price)?, key, name }))
+            .map(|(key, name, price)| {
+                Ok(MachineNote { price: self.price(&key, price)?, key, name })
+            })
             .collect()
     }
 
     /// Keeps `note` in place of what was said of that machine before.
     pub fn save_machine_note(&self, note: &MachineNote) -> Result<(), StoreError> {
-        let sql = "INSERT INTO machines (key, name, price_hundredths, currency) VALUES (?1, ?2, ?3, ?4)
+        let sql =
+            "INSERT INTO machines (key, name, price_hundredths, currency) VALUES (?1, ?2, ?3, ?4)
             ON CONFLICT (key) DO UPDATE SET name = ?2, price_hundredths = ?3, currency = ?4";
-        // A price that does not fit would have to be of some 10^17; it is stored as the largest that does.
-        let hundredths = note.price.as_ref().map(|price| i64::try_from(price.hundredths).unwrap_or(i64::MAX));
+        // A price that does not fit would have to be of some 10^17; it is stored as the largest
+        // that does.
+        let hundredths =
+            note.price.as_ref().map(|price| i64::try_from(price.hundredths).unwrap_or(i64::MAX));
         let currency = note.price.as_ref().map(|price| &price.currency);
         self.update("describe a machine", sql, params![note.key, note.name, hundredths, currency])
     }
 
     fn price(&self, key: &str, stored: Option<(i64, String)>) -> Result<Option<Price>, StoreError> {
         let Some((hundredths, currency)) = stored else { return Ok(None) };
-        let hundredths =
-            u64::try_from(hundredths).map_err(|_| self.damaged(format!("the price of {key} is {hundredths}")))?;
+        let hundredths = u64::try_from(hundredths)
+            .map_err(|_| self.damaged(format!("the price of {key} is {hundredths}")))?;
         Ok(Some(Price { hundredths, currency }))
     }
 }

@@ -1,5 +1,5 @@
-//! Records as they are kept: compressed, since most of a record is digits of histograms and of a flow's course. Records of older
-//! versions are plain text in another column.
+//! Records as they are kept: compressed, since most of a record is digits of histograms and of a
+//! flow's course. Records of older versions are plain text in another column.
 
 use std::borrow::Cow;
 use std::io::{Read, Write};
@@ -42,7 +42,9 @@ impl Packed {
         };
         let mut text = Vec::new();
         let mut decoder = DeflateDecoder::new(packed.as_slice()).take(LARGEST + 1);
-        decoder.read_to_end(&mut text).map_err(|error| format!("it cannot be unpacked: {error}"))?;
+        decoder
+            .read_to_end(&mut text)
+            .map_err(|error| format!("it cannot be unpacked: {error}"))?;
         if text.len() as u64 > LARGEST {
             return Err("it is larger than any record".to_owned());
         }

@@ -9,9 +9,11 @@ use crate::error::StoreError;
 
 const FILE: &str = "runs.sqlite";
 
-/// The default path, from the environment variables that `variable` looks up. An empty variable counts as unset, and
-/// a relative `XDG_DATA_HOME` is ignored, as its specification demands.
-pub(crate) fn default_path(variable: impl Fn(&str) -> Option<OsString>) -> Result<PathBuf, StoreError> {
+/// The default path, from the environment variables that `variable` looks up. An empty variable
+/// counts as unset, and a relative `XDG_DATA_HOME` is ignored, as its specification demands.
+pub(crate) fn default_path(
+    variable: impl Fn(&str) -> Option<OsString>,
+) -> Result<PathBuf, StoreError> {
     let directory = |name| variable(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     if let Some(data) = directory("BTU_DATA") {
         return Ok(data.join(FILE));
@@ -23,7 +25,8 @@ pub(crate) fn default_path(variable: impl Fn(&str) -> Option<OsString>) -> Resul
     Ok(share.join("btu").join(FILE))
 }
 
-/// Makes the directories above `path` and the file itself, for their owner only; what exists keeps its rights.
+/// Makes the directories above `path` and the file itself, for their owner only; what exists keeps
+/// its rights.
 pub(crate) fn prepare(path: &Path) -> Result<(), StoreError> {
     if let Some(directory) = path.parent().filter(|directory| !directory.as_os_str().is_empty()) {
         DirBuilder::new()
@@ -48,18 +51,26 @@ mod tests {
     use super::*;
 
     fn path_with(variables: &[(&str, &str)]) -> Result<PathBuf, StoreError> {
-        default_path(|name| variables.iter().find(|(known, _)| *known == name).map(|(_, value)| OsString::from(value)))
+        default_path(|name| {
+            variables
+                .iter()
+                .find(|(known, _)| *known == name)
+                .map(|(_, value)| OsString::from(value))
+        })
     }
 
     #[test]
     fn our_own_variable_goes_first() {
-        let path = path_with(&[("BTU_DATA", "/data"), ("XDG_DATA_HOME", "/xdg"), ("HOME", "/home/u")]).unwrap();
+        let path =
+            path_with(&[("BTU_DATA", "/data"), ("XDG_DATA_HOME", "/xdg"), ("HOME", "/home/u")])
+                .unwrap();
         assert_eq!(path, Path::new("/data/runs.sqlite"));
     }
 
     #[test]
     fn then_the_users_data_directory() {
-        let path = path_with(&[("BTU_DATA", ""), ("XDG_DATA_HOME", "/xdg"), ("HOME", "/home/u")]).unwrap();
+        let path =
+            path_with(&[("BTU_DATA", ""), ("XDG_DATA_HOME", "/xdg"), ("HOME", "/home/u")]).unwrap();
         assert_eq!(path, Path::new("/xdg/btu/runs.sqlite"));
     }
 

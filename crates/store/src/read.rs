@@ -11,7 +11,8 @@ use crate::{Store, StoreError};
 /// The fewest characters of a uuid that select a run: fewer would be a slip of the finger.
 const UUID_PREFIX_LEAST: usize = 4;
 
-const SUMMARY: &str = "SELECT id, uuid, suite, profile, network, label, state, created, finished, spent_ns,
+const SUMMARY: &str =
+    "SELECT id, uuid, suite, profile, network, label, state, created, finished, spent_ns,
     imported, btu_version, planned_cells,
     (SELECT count(*) FROM cells WHERE run = runs.id),
     (SELECT count(*) FROM cells WHERE run = runs.id AND valid)
@@ -30,8 +31,8 @@ impl Store {
         rows.into_iter().map(|raw| self.finish_summary(raw)).collect()
     }
 
-    /// The run that `selector` means: `latest`, a number (`r12` or `12`), or the first characters of a uuid, at least
-    /// four, that no other run shares.
+    /// The run that `selector` means: `latest`, a number (`r12` or `12`), or the first characters
+    /// of a uuid, at least four, that no other run shares.
     pub fn find(&self, selector: &str) -> Result<RunId, StoreError> {
         let selector = selector.trim();
         if selector == "latest" {
@@ -55,15 +56,24 @@ impl Store {
         let (seed, plan, plan_hash, calibration) = self
             .connection
             .query_row(columns, [run], |row| {
-                Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?, row.get(2)?, row.get::<_, Option<String>>(3)?))
+                Ok((
+                    row.get::<_, String>(0)?,
+                    row.get::<_, String>(1)?,
+                    row.get(2)?,
+                    row.get::<_, Option<String>>(3)?,
+                ))
             })
             .map_err(&explain)?;
         Ok(RunRow {
             summary: self.summary(run)?,
-            seed: seed.parse().map_err(|_| self.damaged_run(run, format!("its seed is `{seed}`")))?,
+            seed: seed
+                .parse()
+                .map_err(|_| self.damaged_run(run, format!("its seed is `{seed}`")))?,
             plan: self.json(run, "plan", &plan)?,
             plan_hash,
-            calibration: calibration.map(|text| self.json(run, "calibration", &text)).transpose()?,
+            calibration: calibration
+                .map(|text| self.json(run, "calibration", &text))
+                .transpose()?,
             environments: self.environments(run)?,
             events: self.events(run)?,
         })
@@ -71,7 +81,8 @@ impl Store {
 
     /// What a list shows of `run`; it can be told where the rest cannot be read.
     pub fn summary(&self, run: RunId) -> Result<RunSummary, StoreError> {
-        let raw = self.connection.query_row(&format!("{SUMMARY} WHERE id = ?1"), [run], raw_summary);
+        let raw =
+            self.connection.query_row(&format!("{SUMMARY} WHERE id = ?1"), [run], raw_summary);
         self.finish_summary(raw.map_err(self.explain("read a run"))?)
     }
 
@@ -81,17 +92,27 @@ impl Store {
         if prefix.len() < UUID_PREFIX_LEAST || !is_uuid {
             return Err(StoreError::UnknownRun { selector: selector.to_owned() });
         }
-        self.only("SELECT id FROM runs WHERE substr(uuid, 1, length(?1)) = ?1 ORDER BY id", [prefix], selector)
+        self.only(
+            "SELECT id FROM runs WHERE substr(uuid, 1, length(?1)) = ?1 ORDER BY id",
+            [prefix],
+            selector,
+        )
     }
 
     /// The one run that a query finds.
-    fn only(&self, sql: &str, values: impl rusqlite::Params, selector: &str) -> Result<RunId, StoreError> {
+    fn only(
+        &self,
+        sql: &str,
+        values: impl rusqlite::Params,
+        selector: &str,
+    ) -> Result<RunId, StoreError> {
         let found = self.all("look for a run", sql, values, |row| row.get(0).map(RunId::new))?;
         match found[..] {
             [] => Err(StoreError::UnknownRun { selector: selector.to_owned() }),
             [run] => Ok(run),
             _ => {
-                let candidates = found.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+                let candidates =
+                    found.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
                 Err(StoreError::Ambiguous { selector: selector.to_owned(), candidates })
             }
         }
@@ -99,8 +120,9 @@ impl Store {
 
     fn environments(&self, run: RunId) -> Result<Vec<(Moment, Value)>, StoreError> {
         let sql = "SELECT moment, document FROM environments WHERE run = ?1 ORDER BY id";
-        let rows = self
-            .all("read the environments", sql, [run], |row| Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?)))?;
+        let rows = self.all("read the environments", sql, [run], |row| {
+            Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?))
+        })?;
         rows.iter()
             .map(|(moment, document)| {
                 let moment = self.word(run, Moment::from_name(moment), moment)?;
@@ -111,24 +133,28 @@ impl Store {
 
     fn events(&self, run: RunId) -> Result<Vec<Event>, StoreError> {
         let sql = "SELECT at, level, text FROM events WHERE run = ?1 ORDER BY id";
-        let rows =
-            self.all("read the events", sql, [run], |row| Ok((row.get(0)?, row.get::<_, String>(1)?, row.get(2)?)))?;
+        let rows = self.all("read the events", sql, [run], |row| {
+            Ok((row.get(0)?, row.get::<_, String>(1)?, row.get(2)?))
+        })?;
         rows.into_iter()
-            .map(|(at, level, text)| Ok(Event { at, level: self.word(run, Level::from_name(&level), &level)?, text }))
+            .map(|(at, level, text)| {
+                Ok(Event { at, level: self.word(run, Level::from_name(&level), &level)?, text })
+            })
             .collect()
     }
 
     /// Adds what lies outside the row: tags, and whether somebody still writes it.
     fn finish_summary(&self, raw: (RunSummary, String)) -> Result<RunSummary, StoreError> {
         let (mut summary, stored) = raw;
-        summary.state = self.shown_state(summary.id, self.word(summary.id, State::from_name(&stored), &stored)?)?;
+        summary.state = self
+            .shown_state(summary.id, self.word(summary.id, State::from_name(&stored), &stored)?)?;
         let sql = "SELECT tag FROM tags WHERE run = ?1 ORDER BY tag";
         summary.tags = self.all("read the tags", sql, [summary.id], |row| row.get(0))?;
         Ok(summary)
     }
 
-    /// A run that claims to be running while nobody holds its lock was interrupted. It may have ended between the two
-    /// looks, so its state is read once more.
+    /// A run that claims to be running while nobody holds its lock was interrupted. It may have
+    /// ended between the two looks, so its state is read once more.
     fn shown_state(&self, run: RunId, stored: State) -> Result<State, StoreError> {
         if stored != State::Running || self.locks.is_taken(run)? {
             return Ok(stored);
@@ -156,7 +182,8 @@ impl Store {
     }
 
     fn json(&self, run: RunId, what: &str, text: &str) -> Result<Value, StoreError> {
-        serde_json::from_str(text).map_err(|error| self.damaged_run(run, format!("its {what} is no JSON ({error})")))
+        serde_json::from_str(text)
+            .map_err(|error| self.damaged_run(run, format!("its {what} is no JSON ({error})")))
     }
 
     fn word<T>(&self, run: RunId, known: Option<T>, name: &str) -> Result<T, StoreError> {
@@ -179,7 +206,9 @@ fn raw_summary(row: &Row<'_>) -> rusqlite::Result<(RunSummary, String)> {
         finished: row.get("finished")?,
         btu_version: row.get("btu_version")?,
         planned_cells: row.get("planned_cells")?,
-        spent: row.get::<_, Option<i64>>("spent_ns")?.map(|spent| Span::from_nanoseconds(spent.unsigned_abs())),
+        spent: row
+            .get::<_, Option<i64>>("spent_ns")?
+            .map(|spent| Span::from_nanoseconds(spent.unsigned_abs())),
         imported: row.get("imported")?,
         cells: row.get(13)?,
         valid_cells: row.get(14)?,

@@ -1,4 +1,5 @@
-//! The speeds of a run's cells, without their raw samples: a hundredth of what [`Store::cells`] reads.
+//! The speeds of a run's cells, without their raw samples: a hundredth of what [`Store::cells`]
+//! reads.
 
 use btu_suite::cell::Row;
 use btu_suite::compare::Reading;
@@ -10,7 +11,8 @@ use crate::packed::Packed;
 use crate::run::RunId;
 use crate::{Store, StoreError};
 
-/// The speed of bulk and datagrams is in a column of its own; that of other rows has to be worked out.
+/// The speed of bulk and datagrams is in a column of its own; that of other rows has to be worked
+/// out.
 const SELECT: &str = "SELECT block, component, message_bytes, load, goodput_bits_per_second,
     iif(component = '' OR component LIKE 'INTERACTIVE/%', coalesce(packed, record), NULL)
     FROM cells WHERE run = ?1 AND valid AND (?2 OR component NOT LIKE 'INTERACTIVE/%') ORDER BY block, position, id";
@@ -31,7 +33,8 @@ impl Store {
         self.read_speeds(run, true)
     }
 
-    /// The same without request and response, whose histograms take nearly all the time: what a rating needs, and more.
+    /// The same without request and response, whose histograms take nearly all the time: what a
+    /// rating needs, and more.
     pub fn readings_for_rating(&self, run: RunId) -> Result<Vec<Reading>, StoreError> {
         self.read_speeds(run, false)
     }
@@ -51,11 +54,15 @@ impl Store {
     }
 
     fn reading(&self, run: RunId, columns: Columns) -> Result<Option<Reading>, StoreError> {
-        let unreadable = |error| self.damaged_run(run, format!("a cell is not what this btu knows ({error})"));
+        let unreadable =
+            |error| self.damaged_run(run, format!("a cell is not what this btu knows ({error})"));
         let block = columns.block;
         if let Some(record) = columns.record {
-            let text = record.text().map_err(|error| self.damaged_run(run, format!("a cell: {error}")))?;
-            return serde_json::from_str::<CellRecord>(&text).map(|cell| Reading::of(&cell)).map_err(unreadable);
+            let text =
+                record.text().map_err(|error| self.damaged_run(run, format!("a cell: {error}")))?;
+            return serde_json::from_str::<CellRecord>(&text)
+                .map(|cell| Reading::of(&cell))
+                .map_err(unreadable);
         }
         let Columns { component, message_bytes, load, goodput_bits_per_second, .. } = columns;
         let row = json!({"kind": "network", "component": component, "message_bytes": message_bytes, "load": load});

@@ -141,8 +141,9 @@ pub struct RunSummary {
     pub created: String,
     /// Wall time of the end, RFC 3339; none before [`crate::Store::finish`].
     pub finished: Option<String>,
-    /// How long it was measured, all sessions together, up to its last cell or its end; by a monotonic clock, so that neither
-    /// pauses nor a clock that was set are in it. None where an older version began it.
+    /// How long it was measured, all sessions together, up to its last cell or its end; by a
+    /// monotonic clock, so that neither pauses nor a clock that was set are in it. None where an
+    /// older version began it.
     #[serde(rename = "spent_ns")]
     pub spent: Option<Span>,
     /// Whether it came with a file.

@@ -26,26 +26,32 @@ const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 /// Opens the file, which exists, and upgrades it when it is older than this program.
 pub(crate) fn open(path: &Path, locks: &Locks) -> Result<Connection, StoreError> {
     let explain = |source| StoreError::from_sqlite(path, "open the database", source);
-    let mut connection =
-        Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX)
-            .map_err(explain)?;
+    let mut connection = Connection::open_with_flags(
+        path,
+        OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX,
+    )
+    .map_err(explain)?;
     connection.busy_timeout(BUSY_TIMEOUT).map_err(explain)?;
     connection.set_transaction_behavior(TransactionBehavior::Immediate);
     if version(path, &connection)? < latest() {
         upgrade(path, &mut connection, locks)?;
     }
-    // A commit returns when the log has reached the device. NORMAL would lose the last cells in a power cut.
+    // A commit returns when the log has reached the device. NORMAL would lose the last cells in a
+    // power cut.
     connection.pragma_update(None, "synchronous", "FULL").map_err(explain)?;
     connection.pragma_update(None, "foreign_keys", true).map_err(explain)?;
     Ok(connection)
 }
 
-/// Opens a file that cannot be written, of the schema that this program writes: nobody else can write it either, or the file
-/// beside it that readers and writers share could be made.
+/// Opens a file that cannot be written, of the schema that this program writes: nobody else can
+/// write it either, or the file beside it that readers and writers share could be made.
 pub(crate) fn open_to_read(path: &Path) -> Result<Connection, StoreError> {
     let explain = |source| StoreError::from_sqlite(path, "open the database to read it", source);
-    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_URI;
-    let escaped = path.display().to_string().replace('%', "%25").replace('?', "%3f").replace('#', "%23");
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY
+        | OpenFlags::SQLITE_OPEN_NO_MUTEX
+        | OpenFlags::SQLITE_OPEN_URI;
+    let escaped =
+        path.display().to_string().replace('%', "%25").replace('?', "%3f").replace('#', "%23");
     let uri = format!("file:{escaped}?immutable=1");
     let connection = Connection::open_with_flags(uri, flags).map_err(explain)?;
     if version(path, &connection)? < latest() {
@@ -62,19 +68,23 @@ fn latest() -> i64 {
     i64::try_from(MIGRATIONS.len()).unwrap_or(i64::MAX)
 }
 
-/// The schema of the file, 0 when it is empty; an error when it is not ours or newer than this program.
+/// The schema of the file, 0 when it is empty; an error when it is not ours or newer than this
+/// program.
 fn version(path: &Path, connection: &Connection) -> Result<i64, StoreError> {
-    let (application, found, objects) =
-        identity(connection).map_err(|source| StoreError::from_sqlite(path, "read the schema", source))?;
+    let (application, found, objects) = identity(connection)
+        .map_err(|source| StoreError::from_sqlite(path, "read the schema", source))?;
     match (application, found) {
         (0, 0) if objects == 0 => Ok(0),
         (APPLICATION_ID, 1..) if found <= latest() => Ok(found),
-        (APPLICATION_ID, 1..) => Err(StoreError::NewerSchema { path: path.to_owned(), found, known: latest() }),
+        (APPLICATION_ID, 1..) => {
+            Err(StoreError::NewerSchema { path: path.to_owned(), found, known: latest() })
+        }
         _ => Err(StoreError::NotADatabase { path: path.to_owned() }),
     }
 }
 
-/// Application id, schema and number of tables and indices, of one moment: another process may be upgrading.
+/// Application id, schema and number of tables and indices, of one moment: another process may be
+/// upgrading.
 fn identity(connection: &Connection) -> rusqlite::Result<(i64, i64, i64)> {
     let moment = Transaction::new_unchecked(connection, TransactionBehavior::Deferred)?;
     let ask = |question| moment.query_row(question, [], |row| row.get(0));
@@ -86,7 +96,8 @@ fn identity(connection: &Connection) -> rusqlite::Result<(i64, i64, i64)> {
 fn upgrade(path: &Path, connection: &mut Connection, locks: &Locks) -> Result<(), StoreError> {
     let _alone = locks.take_schema()?;
     let explain = |source| StoreError::from_sqlite(path, "bring the schema up to date", source);
-    // The journal's mode is kept in the file, and cannot be changed inside the migration's transaction.
+    // The journal's mode is kept in the file, and cannot be changed inside the migration's
+    // transaction.
     connection.pragma_update(None, "journal_mode", "WAL").map_err(explain)?;
     Migrations::from_slice(MIGRATIONS).to_latest(connection).map_err(|error| match error {
         rusqlite_migration::Error::RusqliteError { err, .. } => explain(err),
@@ -107,7 +118,10 @@ mod tests {
         connection.pragma_update(None, "wal_checkpoint", "TRUNCATE").ok();
         drop(connection);
         let read = open_to_read(&path).unwrap();
-        assert_eq!(read.query_row("SELECT count(*) FROM runs", [], |row| row.get::<_, i64>(0)).unwrap(), 0);
+        assert_eq!(
+            read.query_row("SELECT count(*) FROM runs", [], |row| row.get::<_, i64>(0)).unwrap(),
+            0
+        );
         assert!(read.execute("DELETE FROM runs", []).is_err());
     }
 

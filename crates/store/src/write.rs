@@ -8,8 +8,10 @@ use crate::lock::RunLock;
 use crate::run::{Level, Moment, NewRun, RunId, State};
 use crate::{Store, StoreError};
 
-/// A random version 4 UUID (RFC 9562, section 5.4), from the database's generator, which the system seeds.
-const RANDOM_UUID: &str = "SELECT lower(substr(h, 1, 8) || '-' || substr(h, 9, 4) || '-4' || substr(h, 14, 3) || '-'
+/// A random version 4 UUID (RFC 9562, section 5.4), from the database's generator, which the system
+/// seeds.
+const RANDOM_UUID: &str =
+    "SELECT lower(substr(h, 1, 8) || '-' || substr(h, 9, 4) || '-4' || substr(h, 14, 3) || '-'
     || substr('89ab', 1 + (random() & 3), 1) || substr(h, 18, 3) || '-' || substr(h, 21))
     FROM (SELECT hex(randomblob(16)) AS h)";
 
@@ -34,7 +36,11 @@ impl Store {
 
     /// Puts a run that is to be resumed back into [`State::Running`].
     pub fn reopen(&self, lock: &RunLock) -> Result<(), StoreError> {
-        self.update("resume a run", "UPDATE runs SET state = 'running', finished = NULL WHERE id = ?1", [lock.run()])
+        self.update(
+            "resume a run",
+            "UPDATE runs SET state = 'running', finished = NULL WHERE id = ?1",
+            [lock.run()],
+        )
     }
 
     /// Keeps the calibrated amounts of work; a resumed run goes on with the same.
@@ -44,21 +50,33 @@ impl Store {
     }
 
     /// Keeps what the machine looked like; further ones are added, none is replaced.
-    pub fn save_environment(&self, lock: &RunLock, moment: Moment, environment: &Value) -> Result<(), StoreError> {
+    pub fn save_environment(
+        &self,
+        lock: &RunLock,
+        moment: Moment,
+        environment: &Value,
+    ) -> Result<(), StoreError> {
         let insert = "INSERT INTO environments (run, moment, document) VALUES (?1, ?2, ?3)";
         let values = params![lock.run(), moment.name(), environment.to_string()];
         self.update("store the environment", insert, values)
     }
 
     /// Notes what happened at the wall time `at` (RFC 3339).
-    pub fn save_event(&self, lock: &RunLock, at: &str, level: Level, text: &str) -> Result<(), StoreError> {
+    pub fn save_event(
+        &self,
+        lock: &RunLock,
+        at: &str,
+        level: Level,
+        text: &str,
+    ) -> Result<(), StoreError> {
         let insert = "INSERT INTO events (run, at, level, text) VALUES (?1, ?2, ?3, ?4)";
         self.update("store an event", insert, params![lock.run(), at, level.name(), text])
     }
 
     /// Ends a run in `state` at the wall time `at` (RFC 3339).
     pub fn finish(&self, lock: &RunLock, state: State, at: &str) -> Result<(), StoreError> {
-        let set = "UPDATE runs SET state = ?2, finished = ?3, spent_ns = spent_ns + ?4 WHERE id = ?1";
+        let set =
+            "UPDATE runs SET state = ?2, finished = ?3, spent_ns = spent_ns + ?4 WHERE id = ?1";
         self.update("finish a run", set, params![lock.run(), state.name(), at, column(lock.lap())])
     }
 
@@ -70,7 +88,8 @@ impl Store {
         values: impl rusqlite::Params,
     ) -> Result<(), StoreError> {
         let explain = self.explain(operation);
-        let changed = self.connection.prepare_cached(sql).and_then(|mut statement| statement.execute(values));
+        let changed =
+            self.connection.prepare_cached(sql).and_then(|mut statement| statement.execute(values));
         match changed.map_err(&explain)? {
             1 => Ok(()),
             _ => Err(explain(rusqlite::Error::QueryReturnedNoRows)),
@@ -100,7 +119,8 @@ fn insert_run(transaction: &Transaction<'_>, new: &NewRun<'_>) -> rusqlite::Resu
     )?;
     let run = RunId::new(transaction.last_insert_rowid());
     for tag in new.tags {
-        transaction.execute("INSERT OR IGNORE INTO tags (run, tag) VALUES (?1, ?2)", params![run, tag])?;
+        transaction
+            .execute("INSERT OR IGNORE INTO tags (run, tag) VALUES (?1, ?2)", params![run, tag])?;
     }
     Ok(run)
 }
@@ -156,7 +176,11 @@ mod tests {
     #[test]
     fn a_log_commit_reaches_the_device() {
         let (_directory, store, _lock) = store_with_run();
-        let ask = |name| store.connection.pragma_query_value(None, name, |row| row.get::<_, rusqlite::types::Value>(0));
+        let ask = |name| {
+            store
+                .connection
+                .pragma_query_value(None, name, |row| row.get::<_, rusqlite::types::Value>(0))
+        };
         assert_eq!(ask("journal_mode").unwrap(), "wal".to_owned().into());
         assert_eq!(ask("synchronous").unwrap(), 2.into());
     }

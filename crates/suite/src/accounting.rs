@@ -1,4 +1,5 @@
-//! Whether a cell's accounts balance: what was sent was received, lost or is in flight, at every level that can be seen.
+//! Whether a cell's accounts balance: what was sent was received, lost or is in flight, at every
+//! level that can be seen.
 
 use btu_units::{Bytes, Span};
 
@@ -6,8 +7,8 @@ use crate::activity::{Activity, Work};
 use crate::cell::{Component, Row};
 use crate::experiment::Observation;
 use crate::record::{
-    DatagramsReceived, DatagramsSent, HostResult, NetworkResult, Outcome, PlacedReport, Received, Report, Requested,
-    Sent,
+    DatagramsReceived, DatagramsSent, HostResult, NetworkResult, Outcome, PlacedReport, Received,
+    Report, Requested, Sent,
 };
 use crate::script::{Role, Script, Step};
 
@@ -22,19 +23,22 @@ pub struct CellAccounting {
     pub host: Option<HostResult>,
 }
 
-/// Reconciles the accounts of a cell from its script, the workers' accounts (one per step, in order), the wire's accounts and what
-/// became of the machine meanwhile.
+/// Reconciles the accounts of a cell from its script, the workers' accounts (one per step, in
+/// order), the wire's accounts and what became of the machine meanwhile.
 pub fn balance(row: Option<&Row>, script: &Script, seen: &Observation) -> CellAccounting {
     let mut faults = seen.failures();
     let reports = &seen.reports;
-    let network = faults.is_empty().then(|| network_result(row, script, reports, &mut faults)).flatten();
+    let network =
+        faults.is_empty().then(|| network_result(row, script, reports, &mut faults)).flatten();
     let host = host_result(script, reports);
     CellAccounting { faults, network, host }
 }
 
 /// Why flows of a script do not count whose accounts are all there, a sentence each.
 pub fn flow_faults(script: &Script, reports: &[PlacedReport]) -> Vec<String> {
-    flows(script, reports).filter_map(|(steps, one, other)| flow_result(steps, one, other).err()).collect()
+    flows(script, reports)
+        .filter_map(|(steps, one, other)| flow_result(steps, one, other).err())
+        .collect()
 }
 
 fn network_result(
@@ -60,11 +64,13 @@ fn flows<'a>(
     script: &'a Script,
     reports: &'a [PlacedReport],
 ) -> impl Iterator<Item = ([&'a Step; 2], &'a Report, &'a Report)> {
-    script.steps.iter().zip(reports).filter(|(step, _)| step.role == Role::Network).filter_map(|(step, placed)| {
-        let listening = step.peer?;
-        let there = reports.get(listening)?.result.as_ref().ok()?;
-        Some(([script.steps.get(listening)?, step], there, placed.result.as_ref().ok()?))
-    })
+    script.steps.iter().zip(reports).filter(|(step, _)| step.role == Role::Network).filter_map(
+        |(step, placed)| {
+            let listening = step.peer?;
+            let there = reports.get(listening)?.result.as_ref().ok()?;
+            Some(([script.steps.get(listening)?, step], there, placed.result.as_ref().ok()?))
+        },
+    )
 }
 
 /// What one flow moved, in how long, and the share that was lost.
@@ -78,19 +84,26 @@ struct Flow {
 
 fn flow_result(steps: [&Step; 2], one: &Report, other: &Report) -> Result<Flow, String> {
     match (&one.outcome, &other.outcome) {
-        (Outcome::Sent(sent), Outcome::Received(received)) | (Outcome::Received(received), Outcome::Sent(sent)) => {
-            tcp_flow(steps, sent, received)
-        }
+        (Outcome::Sent(sent), Outcome::Received(received))
+        | (Outcome::Received(received), Outcome::Sent(sent)) => tcp_flow(steps, sent, received),
         (Outcome::DatagramsSent(sent), Outcome::DatagramsReceived(received))
-        | (Outcome::DatagramsReceived(received), Outcome::DatagramsSent(sent)) => udp_flow(sent, received),
-        (Outcome::Responded { answers }, Outcome::Requested(requested)) => exchange(other, *answers, requested),
+        | (Outcome::DatagramsReceived(received), Outcome::DatagramsSent(sent)) => {
+            udp_flow(sent, received)
+        }
+        (Outcome::Responded { answers }, Outcome::Requested(requested)) => {
+            exchange(other, *answers, requested)
+        }
         (left, right) => Err(format!("accounts do not belong together: {left:?} and {right:?}")),
     }
 }
 
 fn tcp_flow(steps: [&Step; 2], sent: &Sent, received: &Received) -> Result<Flow, String> {
     if sent.bytes != received.bytes {
-        return Err(format!("{} B were sent and {} B received", sent.bytes.count(), received.bytes.count()));
+        return Err(format!(
+            "{} B were sent and {} B received",
+            sent.bytes.count(),
+            received.bytes.count()
+        ));
     }
     if received.samples_wrong > 0 {
         return Err(format!(
@@ -107,7 +120,12 @@ fn tcp_flow(steps: [&Step; 2], sent: &Sent, received: &Received) -> Result<Flow,
         return Err("nothing was received".to_owned());
     }
     let goodput = received.bytes.bits() / received.last_byte.seconds();
-    Ok(Flow { bytes: received.bytes, duration: received.last_byte, goodput_bits_per_second: goodput, loss: 0.0 })
+    Ok(Flow {
+        bytes: received.bytes,
+        duration: received.last_byte,
+        goodput_bits_per_second: goodput,
+        loss: 0.0,
+    })
 }
 
 fn check_volume(work: Work, sent: Bytes) -> Result<(), String> {
@@ -124,7 +142,10 @@ fn udp_flow(sent: &DatagramsSent, received: &DatagramsReceived) -> Result<Flow, 
         return Err(format!("{} datagrams had content that was not sent", received.wrong));
     }
     if received.datagrams > sent.datagrams {
-        return Err(format!("{} datagrams were sent and {} received", sent.datagrams, received.datagrams));
+        return Err(format!(
+            "{} datagrams were sent and {} received",
+            sent.datagrams, received.datagrams
+        ));
     }
     if received.datagrams < 2 || received.span == Span::ZERO {
         return Err(format!("only {} of {} datagrams arrived", received.datagrams, sent.datagrams));
@@ -138,17 +159,23 @@ fn udp_flow(sent: &DatagramsSent, received: &DatagramsReceived) -> Result<Flow, 
     })
 }
 
-/// What arrived, over the longer of two times: between the first and the last arrival, and that in which it was sent.
+/// What arrived, over the longer of two times: between the first and the last arrival, and that in
+/// which it was sent.
 ///
-/// The first datagram only starts the receiver's clock, so its payload is not counted over the receiver's time. Where that
-/// time is the shorter one, the first datagram was delayed more than the last (a receiver that had to wait for a processor,
-/// say): the stream came late, not faster than it was sent. So goodput is never above the rate that was really sent.
+/// The first datagram only starts the receiver's clock, so its payload is not counted over the
+/// receiver's time. Where that time is the shorter one, the first datagram was delayed more than
+/// the last (a receiver that had to wait for a processor, say): the stream came late, not faster
+/// than it was sent. So goodput is never above the rate that was really sent.
 fn datagram_goodput(sent: &DatagramsSent, received: &DatagramsReceived) -> f64 {
     let arrived = received.bytes.bits();
     let after_the_first = arrived * (received.datagrams - 1) as f64 / received.datagrams as f64;
     let by_receiver = after_the_first / received.span.seconds();
     // Older records do not say how long it was sent.
-    if sent.span == Span::ZERO { by_receiver } else { by_receiver.min(arrived / sent.span.seconds()) }
+    if sent.span == Span::ZERO {
+        by_receiver
+    } else {
+        by_receiver.min(arrived / sent.span.seconds())
+    }
 }
 
 fn exchange(asking: &Report, answers_sent: u64, requested: &Requested) -> Result<Flow, String> {
@@ -227,7 +254,11 @@ mod tests {
     }
 
     fn script_of(load: Load) -> Script {
-        let volume = Volume { component: Component::Send, message: Bytes::new(1250), volume: Bytes::new(VOLUME) };
+        let volume = Volume {
+            component: Component::Send,
+            message: Bytes::new(1250),
+            volume: Bytes::new(VOLUME),
+        };
         let host = vec![HostAmount { load: Load::Cpu, amount: 10 }];
         let setting = Setting {
             seed: 1,
@@ -251,7 +282,11 @@ mod tests {
     }
 
     fn sent(bytes: u64) -> PlacedReport {
-        let outcome = Outcome::Sent(Sent { bytes: Bytes::new(bytes), messages: 800, tcp: TcpInfo::default() });
+        let outcome = Outcome::Sent(Sent {
+            bytes: Bytes::new(bytes),
+            messages: 800,
+            tcp: TcpInfo::default(),
+        });
         placed(HostRole::Test, "tcp-send", report(0, 100, outcome))
     }
 
@@ -288,19 +323,30 @@ mod tests {
     #[test]
     fn a_missing_byte_voids_the_cell() {
         let balance = strike(&[received(VOLUME - 1, 0), sent(VOLUME)]);
-        assert!(balance.faults[0].contains("1000000 B were sent and 999999 B received"), "{:?}", balance.faults);
+        assert!(
+            balance.faults[0].contains("1000000 B were sent and 999999 B received"),
+            "{:?}",
+            balance.faults
+        );
         assert!(balance.network.is_none());
     }
 
     #[test]
     fn less_than_ordered_voids_the_cell() {
         let balance = strike(&[received(VOLUME - 1, 0), sent(VOLUME - 1)]);
-        assert!(balance.faults[0].contains("1000000 B were ordered and 999999 B sent"), "{:?}", balance.faults);
+        assert!(
+            balance.faults[0].contains("1000000 B were ordered and 999999 B sent"),
+            "{:?}",
+            balance.faults
+        );
     }
 
     #[test]
     fn wrong_payload_voids_the_cell() {
-        assert!(strike(&[received(VOLUME, 1), sent(VOLUME)]).faults[0].contains("1 of 10 payload samples"));
+        assert!(
+            strike(&[received(VOLUME, 1), sent(VOLUME)]).faults[0]
+                .contains("1 of 10 payload samples")
+        );
     }
 
     fn stream(sent_ms: u64, received_ms: u64, arrived: u64) -> (DatagramsSent, DatagramsReceived) {
@@ -359,7 +405,9 @@ mod tests {
             result: Err(Failure::Deadline { deadline_ns: 2_000_000_000 }),
         };
         let balance = strike(&[killed, sent(VOLUME)]);
-        assert!(balance.faults[0].contains("tcp-receive on active was killed: not finished after 2 s"));
+        assert!(
+            balance.faults[0].contains("tcp-receive on active was killed: not finished after 2 s")
+        );
     }
 
     #[test]
@@ -374,7 +422,11 @@ mod tests {
         };
         let wire = WireAccount { elements: vec![element], ..WireAccount::default() };
         let reports = [received(VOLUME, 0), sent(VOLUME)];
-        let balance = balance(Some(&row(Load::Idle)), &script_of(Load::Idle), &Observation { wire, ..seen(&reports) });
+        let balance = balance(
+            Some(&row(Load::Idle)),
+            &script_of(Load::Idle),
+            &Observation { wire, ..seen(&reports) },
+        );
         assert!(balance.faults[0].contains("up/line"), "{:?}", balance.faults);
     }
 
@@ -392,7 +444,11 @@ mod tests {
     #[test]
     fn the_host_activity_knows_how_long_it_had_company() {
         let host = Outcome::Host(Host { work: 10, method: String::new() });
-        let reports = [received(VOLUME, 0), sent(VOLUME), placed(HostRole::Test, "cpu", report(50, 250, host))];
+        let reports = [
+            received(VOLUME, 0),
+            sent(VOLUME),
+            placed(HostRole::Test, "cpu", report(50, 250, host)),
+        ];
         let balance = balance(Some(&row(Load::Cpu)), &script_of(Load::Cpu), &seen(&reports));
         let host = balance.host.unwrap();
         assert_eq!(host.duration, Span::from_milliseconds(200));

@@ -1,9 +1,10 @@
 //! The orders a worker understands, and the words it exchanges with its agent.
 //!
-//! A worker is a child process that performs one activity. It reads one [`Order`] as a line of JSON from standard
-//! input, sets everything up, and answers [`Word::Ready`]. It then waits for a line `go`, performs, answers
-//! [`Word::Done`] and exits with 0; a failure is [`Word::Failed`] and exit code 1. When its standard input ends it
-//! exits at once: the agent is gone. A line `stop` ends a serving activity in order.
+//! A worker is a child process that performs one activity. It reads one [`Order`] as a line of JSON
+//! from standard input, sets everything up, and answers [`Word::Ready`]. It then waits for a line
+//! `go`, performs, answers [`Word::Done`] and exits with 0; a failure is [`Word::Failed`] and exit
+//! code 1. When its standard input ends it exits at once: the agent is gone. A line `stop` ends a
+//! serving activity in order.
 
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
@@ -30,8 +31,8 @@ pub struct Order {
     pub deadline: Span,
     /// The activity that the worker performs.
     pub activity: Activity,
-    /// While it is performed, a [`Word::Sample`] is due each time this has passed since `go`; none where absent, and of
-    /// activities that move no stream of their own.
+    /// While it is performed, a [`Word::Sample`] is due each time this has passed since `go`; none
+    /// where absent, and of activities that move no stream of their own.
     #[serde(rename = "sample_every_ns", default, skip_serializing_if = "Option::is_none")]
     pub sample_every: Option<Span>,
     /// What the headers of its packets ask routers for; zero, the best effort, where absent.
@@ -57,7 +58,8 @@ pub enum Work {
     For(Span),
 }
 
-/// Who calls whom. The black boxes listen and the test machine connects, whichever way the data flows.
+/// Who calls whom. The black boxes listen and the test machine connects, whichever way the data
+/// flows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Rendezvous {
@@ -115,7 +117,8 @@ pub enum Activity {
     Pipe(Box<PipeEnd>),
     /// One process of HINT: the near end measures, the far end takes its share of the work.
     Hint(Box<HintEnd>),
-    /// One end of an application that draws on a display: the near end is the application and keeps the time.
+    /// One end of an application that draws on a display: the near end is the application and keeps
+    /// the time.
     Draw(Box<DrawEnd>),
     /// An application that draws on a display in its own process.
     DrawInside(Box<Drawing>),
@@ -148,7 +151,8 @@ pub struct TcpSend {
     pub message: Bytes,
     /// The amount of work: a fixed volume in bytes, or as much as goes in a given time.
     pub work: Work,
-    /// Socket buffer (`SO_SNDBUF`), set before the connection is made; the system's own choice when absent.
+    /// Socket buffer (`SO_SNDBUF`), set before the connection is made; the system's own choice when
+    /// absent.
     #[serde(rename = "window_bytes")]
     pub window: Option<Bytes>,
 }
@@ -166,7 +170,8 @@ pub struct TcpReceive {
     /// Socket buffer (`SO_RCVBUF`) and window clamp, set before the connection is made.
     #[serde(rename = "window_bytes")]
     pub window: Option<Bytes>,
-    /// What the sender is going to send, where that is known: then the clock need not be read at every call to see the last byte.
+    /// What the sender is going to send, where that is known: then the clock need not be read at
+    /// every call to see the last byte.
     #[serde(rename = "volume_bytes", default, skip_serializing_if = "Option::is_none")]
     pub volume: Option<Bytes>,
     /// When it reads.
@@ -181,7 +186,8 @@ pub enum Receiving {
     /// As most programs do: one call for each message, which waits for it.
     #[default]
     Plain,
-    /// As programs do that have other work between: everything that is there, then nothing for 0.1 to 4 ms.
+    /// As programs do that have other work between: everything that is there, then nothing for 0.1
+    /// to 4 ms.
     Batched,
 }
 
@@ -212,8 +218,9 @@ pub struct Request {
     /// How long to go on.
     #[serde(rename = "duration_ns")]
     pub duration: Span,
-    /// From one request to the next at least, one at a time: a round trip that takes longer is counted as often as there were
-    /// requests due meanwhile. The next follows the answer at once where there is none.
+    /// From one request to the next at least, one at a time: a round trip that takes longer is
+    /// counted as often as there were requests due meanwhile. The next follows the answer at once
+    /// where there is none.
     #[serde(rename = "every_ns", default, skip_serializing_if = "Option::is_none")]
     pub every: Option<Span>,
 }
@@ -248,7 +255,8 @@ pub struct UdpSend {
     /// The length of time for which the stream is sent.
     #[serde(rename = "duration_ns")]
     pub duration: Span,
-    /// Turns what is offered, by what the receiver tells; it begins with `offered`, which else is fixed.
+    /// Turns what is offered, by what the receiver tells; it begins with `offered`, which else is
+    /// fixed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hold: Option<Hold>,
 }
@@ -375,7 +383,8 @@ pub enum FilesPlace {
         #[serde(rename = "service_ns")]
         service: Span,
     },
-    /// In a directory of this host's, which a share is mounted on; each activity makes one of its own in it, and removes it.
+    /// In a directory of this host's, which a share is mounted on; each activity makes one of its
+    /// own in it, and removes it.
     Share {
         /// An existing directory.
         directory: PathBuf,
@@ -427,8 +436,8 @@ pub struct PipeEnd {
     pub token: Token,
     /// What is measured; the same at both ends.
     pub plan: PipePlan,
-    /// Whether the near end waits for another `go` after each size: others have their turn, or what was measured is
-    /// stored meanwhile.
+    /// Whether the near end waits for another `go` after each size: others have their turn, or what
+    /// was measured is stored meanwhile.
     #[serde(default)]
     pub turns: bool,
 }
@@ -454,9 +463,19 @@ pub struct HintEnd {
 impl HintEnd {
     /// The pipe that carries its exchange, for messages of a lap's number and two sums.
     pub fn as_pipe(&self) -> PipeEnd {
-        let plan = PipePlan { pattern: Pattern::PingPong, sizes: Sizes::one(HINT_MESSAGE), ..self.pipe.clone() };
+        let plan = PipePlan {
+            pattern: Pattern::PingPong,
+            sizes: Sizes::one(HINT_MESSAGE),
+            ..self.pipe.clone()
+        };
         // An end that works out its bounds is silent for as long as that takes.
-        PipeEnd { end: self.end, meeting: self.meeting.clone(), token: self.token, plan, turns: true }
+        PipeEnd {
+            end: self.end,
+            meeting: self.meeting.clone(),
+            token: self.token,
+            plan,
+            turns: true,
+        }
     }
 }
 
@@ -476,13 +495,25 @@ pub struct DrawEnd {
 }
 
 impl DrawEnd {
-    /// The pipe that carries its requests; the largest is the order for a picture, or pixels with theirs.
+    /// The pipe that carries its requests; the largest is the order for a picture, or pixels with
+    /// theirs.
     pub fn as_pipe(&self) -> PipeEnd {
-        let picture = Bytes::new((TOGETHER * REQUEST_BYTES).max(REQUEST_BYTES + BITMAP_PIECE) as u64);
+        let picture =
+            Bytes::new((TOGETHER * REQUEST_BYTES).max(REQUEST_BYTES + BITMAP_PIECE) as u64);
         let largest = picture.max(self.drawing.largest_message());
-        let plan = PipePlan { pattern: Pattern::PingPong, sizes: Sizes::one(largest), ..self.pipe.clone() };
+        let plan = PipePlan {
+            pattern: Pattern::PingPong,
+            sizes: Sizes::one(largest),
+            ..self.pipe.clone()
+        };
         // An end that computes is silent for as long as that takes.
-        PipeEnd { end: self.end, meeting: self.meeting.clone(), token: self.token, plan, turns: true }
+        PipeEnd {
+            end: self.end,
+            meeting: self.meeting.clone(),
+            token: self.token,
+            plan,
+            turns: true,
+        }
     }
 }
 
@@ -506,7 +537,8 @@ pub struct FileClient {
     pub to: SocketAddr,
     /// Said first; the password of [`Program::Ftp`], in hexadecimal digits.
     pub token: Token,
-    /// The source, made from the order's seed before the clock starts; or where the copy goes, and how large it has to be.
+    /// The source, made from the order's seed before the clock starts; or where the copy goes, and
+    /// how large it has to be.
     pub file: FilePlace,
     /// The command starts so long after `go`: others have begun by then.
     #[serde(rename = "wait_ns")]
@@ -529,9 +561,11 @@ pub struct FileServer {
 /// A copy on one host.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct FileCopy {
-    /// The source, made from the order's seed before the clock starts; the copy stands on the same, but for what `share` says.
+    /// The source, made from the order's seed before the clock starts; the copy stands on the same,
+    /// but for what `share` says.
     pub file: FilePlace,
-    /// A directory of this host's, which a share is mounted on: the copy stands there, or the source.
+    /// A directory of this host's, which a share is mounted on: the copy stands there, or the
+    /// source.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub share: Option<PathBuf>,
     /// Whether the file goes to the share, or comes from it.
@@ -551,7 +585,8 @@ pub enum PipeMeeting {
     ConnectAt(PathBuf),
 }
 
-/// How the message of [`Word::Failed`] begins where an agent says it for a worker that a signal ended.
+/// How the message of [`Word::Failed`] begins where an agent says it for a worker that a signal
+/// ended.
 pub const KILLED: &str = "it died: killed by";
 
 /// What a worker says to its agent, one line of JSON each.
@@ -578,11 +613,12 @@ pub enum Word {
     },
 }
 
-/// How a performance says a word while it is under way; an error means that nobody listens any more.
-/// Another thread than the performing one may say it.
+/// How a performance says a word while it is under way; an error means that nobody listens any
+/// more. Another thread than the performing one may say it.
 pub type Tell<'a> = &'a mut (dyn FnMut(Word) -> std::io::Result<()> + Send);
 
-/// An activity that is set up and waits for `go`; each room that performs activities makes these from an [`Order`].
+/// An activity that is set up and waits for `go`; each room that performs activities makes these
+/// from an [`Order`].
 pub trait Performance: Send {
     /// Where a peer can connect to, for activities that listen.
     fn endpoint(&self) -> Option<SocketAddr>;
@@ -596,7 +632,8 @@ pub trait Performance: Send {
         stop: &std::sync::atomic::AtomicBool,
     ) -> Result<Report, Box<dyn std::error::Error + Send + Sync>>;
 
-    /// The same for activities that have something to tell before they are done; the others have not.
+    /// The same for activities that have something to tell before they are done; the others have
+    /// not.
     ///
     /// # Errors
     /// As [`Self::perform`], and when nobody listens any more.

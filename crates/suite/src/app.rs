@@ -1,8 +1,10 @@
-//! The application and the display of Lantz, Nowicki and Theimer (1985): what is drawn, how it is sent, and the picture.
-//! Pure, and in whole numbers: the same items leave the same bits on every machine, whatever protocol delivered them.
+//! The application and the display of Lantz, Nowicki and Theimer (1985): what is drawn, how it is
+//! sent, and the picture. Pure, and in whole numbers: the same items leave the same bits on every
+//! machine, whatever protocol delivered them.
 //!
-//! An application sends [`Request`]s of 20 octets. A [`Display`] keeps their items in a [`DisplayFile`] of symbols that may
-//! call each other, and draws them into a [`Picture`], whose digest tells whether two ways of sending left the same.
+//! An application sends [`Request`]s of 20 octets. A [`Display`] keeps their items in a
+//! [`DisplayFile`] of symbols that may call each other, and draws them into a [`Picture`], whose
+//! digest tells whether two ways of sending left the same.
 
 mod backwards;
 mod cell;

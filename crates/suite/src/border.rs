@@ -1,5 +1,5 @@
-//! What a stored plan may hold at most. It may have come with a file from anybody, so it is looked at where it is read: who
-//! holds a plan need not ask again.
+//! What a stored plan may hold at most. It may have come with a file from anybody, so it is looked
+//! at where it is read: who holds a plan need not ask again.
 
 use std::fmt::Display;
 use std::ops::RangeInclusive;
@@ -10,7 +10,8 @@ use serde::de::{Deserialize, Deserializer, Error};
 
 use crate::plan::Profile;
 
-/// More entries than any plan lists; every one of them multiplies the cells that a reader has to look for.
+/// More entries than any plan lists; every one of them multiplies the cells that a reader has to
+/// look for.
 const MOST_ENTRIES: usize = 100;
 
 /// Most levels of a factor that is crossed with several others.
@@ -23,7 +24,9 @@ const BLOCKS: RangeInclusive<u32> = 1..=1000;
 const MOST_SERIES: usize = 16;
 
 /// A list without repetitions.
-pub(crate) fn once<'de, D: Deserializer<'de>, T: Deserialize<'de> + PartialEq>(from: D) -> Result<Vec<T>, D::Error> {
+pub(crate) fn once<'de, D: Deserializer<'de>, T: Deserialize<'de> + PartialEq>(
+    from: D,
+) -> Result<Vec<T>, D::Error> {
     let list = short(from, MOST_ENTRIES)?;
     let is_new = |(place, entry): (usize, &T)| !list[..place].contains(entry);
     if list.iter().enumerate().all(is_new) {
@@ -34,23 +37,36 @@ pub(crate) fn once<'de, D: Deserializer<'de>, T: Deserialize<'de> + PartialEq>(f
 }
 
 /// The levels of a factor that is crossed with others: a list without repetitions, and not many.
-pub(crate) fn levels<'de, D: Deserializer<'de>, T: Deserialize<'de> + PartialEq>(from: D) -> Result<Vec<T>, D::Error> {
+pub(crate) fn levels<'de, D: Deserializer<'de>, T: Deserialize<'de> + PartialEq>(
+    from: D,
+) -> Result<Vec<T>, D::Error> {
     let levels = once(from)?;
     if levels.len() <= MOST_LEVELS {
         return Ok(levels);
     }
-    Err(Error::custom(format!("a factor has {} levels, and {MOST_LEVELS} are the most", levels.len())))
+    Err(Error::custom(format!(
+        "a factor has {} levels, and {MOST_LEVELS} are the most",
+        levels.len()
+    )))
 }
 
 /// The signatures of a set.
-pub(crate) fn series<'de, D: Deserializer<'de>, T: Deserialize<'de>>(from: D) -> Result<Vec<T>, D::Error> {
+pub(crate) fn series<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
+    from: D,
+) -> Result<Vec<T>, D::Error> {
     short(from, MOST_SERIES)
 }
 
-fn short<'de, D: Deserializer<'de>, T: Deserialize<'de>>(from: D, most: usize) -> Result<Vec<T>, D::Error> {
+fn short<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
+    from: D,
+    most: usize,
+) -> Result<Vec<T>, D::Error> {
     let list = Vec::deserialize(from)?;
     if list.len() > most {
-        return Err(Error::custom(format!("a list has {} entries, and {most} are the most", list.len())));
+        return Err(Error::custom(format!(
+            "a list has {} entries, and {most} are the most",
+            list.len()
+        )));
     }
     Ok(list)
 }
@@ -58,7 +74,11 @@ fn short<'de, D: Deserializer<'de>, T: Deserialize<'de>>(from: D, most: usize) -
 /// The name of one of the profiles.
 pub(crate) fn profile<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Error> {
     let name = String::deserialize(from)?;
-    if Profile::named(&name).is_some() { Ok(name) } else { Err(Error::custom(format!("there is no profile {name:?}"))) }
+    if Profile::named(&name).is_some() {
+        Ok(name)
+    } else {
+        Err(Error::custom(format!("there is no profile {name:?}")))
+    }
 }
 
 /// A number of blocks.
@@ -75,7 +95,11 @@ pub(crate) fn blocks<'de, D: Deserializer<'de>>(from: D) -> Result<u32, D::Error
 /// A share of something: more than none, and no more than all.
 pub(crate) fn share<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
     let share = f64::deserialize(from)?;
-    if share > 0.0 && share <= 1.0 { Ok(share) } else { Err(Error::custom(format!("{share} is no share of a mean"))) }
+    if share > 0.0 && share <= 1.0 {
+        Ok(share)
+    } else {
+        Err(Error::custom(format!("{share} is no share of a mean")))
+    }
 }
 
 /// What a user calls a host.
@@ -94,7 +118,9 @@ pub(crate) fn destination<'de, D: Deserializer<'de>>(from: D) -> Result<String, 
 }
 
 /// A text that can be read as what it stands for.
-fn readable<'de, T: FromStr<Err: Display>, D: Deserializer<'de>>(from: D) -> Result<String, D::Error> {
+fn readable<'de, T: FromStr<Err: Display>, D: Deserializer<'de>>(
+    from: D,
+) -> Result<String, D::Error> {
     let text = String::deserialize(from)?;
     text.parse::<T>().map_err(Error::custom)?;
     Ok(text)
@@ -119,7 +145,8 @@ mod tests {
         let ssh = Reached::Ssh { destination: "me@alpha".to_owned() };
         let hosts = vec![host(HostRole::Test, tls), host(HostRole::Active, ssh)];
         let network = Network::Machines(Machines { hosts });
-        let mut plan = serde_json::to_value(Plan::whole(1, crate::plan::Profile::quick(), network)).unwrap();
+        let mut plan =
+            serde_json::to_value(Plan::whole(1, crate::plan::Profile::quick(), network)).unwrap();
         assert!(serde_json::from_value::<Plan>(plan.clone()).is_ok());
         changed(&mut plan);
         serde_json::from_value::<Plan>(plan).unwrap_err().to_string()
@@ -138,10 +165,25 @@ mod tests {
             ("blocks", refused(|plan| plan["profile"]["most_blocks"] = json!(u32::MAX))),
             ("blocks", refused(|plan| plan["profile"]["least_blocks"] = json!(0))),
             ("no share", refused(|plan| plan["profile"]["wanted_half_width"] = json!(0.0))),
-            ("cannot name a host", refused(|plan| plan["network"]["hosts"][0]["name"] = json!(script))),
-            ("no address", refused(|plan| plan["network"]["hosts"][0]["reached"]["address"] = json!(script))),
-            ("ssh", refused(|plan| plan["network"]["hosts"][1]["reached"]["destination"] = json!("-oProxyCommand=x"))),
-            ("twice", refused(|plan| plan["network"]["hosts"][1] = plan["network"]["hosts"][0].clone())),
+            (
+                "cannot name a host",
+                refused(|plan| plan["network"]["hosts"][0]["name"] = json!(script)),
+            ),
+            (
+                "no address",
+                refused(|plan| plan["network"]["hosts"][0]["reached"]["address"] = json!(script)),
+            ),
+            (
+                "ssh",
+                refused(|plan| {
+                    plan["network"]["hosts"][1]["reached"]["destination"] =
+                        json!("-oProxyCommand=x");
+                }),
+            ),
+            (
+                "twice",
+                refused(|plan| plan["network"]["hosts"][1] = plan["network"]["hosts"][0].clone()),
+            ),
         ] {
             assert!(found.contains(word), "{found} has no `{word}`");
         }
@@ -149,8 +191,11 @@ mod tests {
 
     #[test]
     fn a_set_has_as_many_signatures_as_somebody_waits_for() {
-        let set = |count| SetPlan::new(Purpose::Load, vec![PipePlan::new(1, Kind::Tcp, Place::Here); count]);
-        let read = |count| serde_json::from_value::<SetPlan>(serde_json::to_value(set(count)).unwrap());
+        let set = |count| {
+            SetPlan::new(Purpose::Load, vec![PipePlan::new(1, Kind::Tcp, Place::Here); count])
+        };
+        let read =
+            |count| serde_json::from_value::<SetPlan>(serde_json::to_value(set(count)).unwrap());
         assert_eq!(read(16).unwrap(), set(16));
         assert!(read(17).unwrap_err().to_string().contains("17 entries"));
     }

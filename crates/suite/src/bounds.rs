@@ -1,4 +1,5 @@
-//! What an agent holds a worker to, by its host's policy: it travels with the order, from the agent to the worker.
+//! What an agent holds a worker to, by its host's policy: it travels with the order, from the agent
+//! to the worker.
 
 use btu_units::Bytes;
 use serde::{Deserialize, Serialize};
@@ -22,7 +23,8 @@ pub struct Bounds {
     pub open_files: Option<u64>,
 }
 
-/// What a worker is given: an order, and what it is held to. A bare [`Order`] is one without bounds.
+/// What a worker is given: an order, and what it is held to. A bare [`Order`] is one without
+/// bounds.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct BoundedOrder {
     /// The order that says what to do.

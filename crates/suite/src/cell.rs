@@ -11,7 +11,8 @@ use crate::network::{HostRole, Impairment};
 pub const MESSAGE_SIZES: [Bytes; 5] =
     [Bytes::new(100), Bytes::new(1024), Bytes::new(1250), Bytes::new(4096), Bytes::new(65536)];
 
-/// A named network activity. The first six are BTU's components (1995, section 4.2) and make the rating.
+/// A named network activity. The first six are BTU's components (1995, section 4.2) and make the
+/// rating.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Component {
     /// Test sends to active.
@@ -45,8 +46,14 @@ pub enum Component {
 
 impl Component {
     /// The six of the rating, in the paper's order.
-    pub const RATED: [Self; 6] =
-        [Self::Send, Self::Recv, Self::SendDelayed, Self::SendRecv, Self::TwoRecvDelayed, Self::TwoSendDropped];
+    pub const RATED: [Self; 6] = [
+        Self::Send,
+        Self::Recv,
+        Self::SendDelayed,
+        Self::SendRecv,
+        Self::TwoRecvDelayed,
+        Self::TwoSendDropped,
+    ];
 
     /// The further rows outside the rating.
     pub const FURTHER: [Self; 3] = [Self::InteractiveTcp, Self::InteractiveUdp, Self::Udp];
@@ -75,7 +82,9 @@ impl Component {
     pub const fn flows(self) -> &'static [(HostRole, HostRole)] {
         use HostRole::{Active, Passive, Test};
         match self {
-            Self::Send | Self::SendDelayed | Self::InteractiveTcp | Self::InteractiveUdp => &[(Test, Active)],
+            Self::Send | Self::SendDelayed | Self::InteractiveTcp | Self::InteractiveUdp => {
+                &[(Test, Active)]
+            }
             Self::Recv | Self::Udp => &[(Active, Test)],
             Self::SendRecv => &[(Test, Active), (Active, Test)],
             Self::TwoRecvDelayed => &[(Active, Test), (Passive, Test)],

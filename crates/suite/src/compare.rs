@@ -1,27 +1,33 @@
 //! Runs beside runs: how much faster or slower, how sure that is, and when nothing can be said.
 //!
-//! [`compare`] is a pure function of readings. The ratios are of speeds, other over base: above 1 is faster. Every mean
-//! is geometric, so that the comparison turned round gives the reciprocal.
+//! [`compare`] is a pure function of readings. The ratios are of speeds, other over base: above 1
+//! is faster. Every mean is geometric, so that the comparison turned round gives the reciprocal.
 //!
 //! # What varies
 //!
-//! A cell's repetitions lie in blocks, blocks in runs, and the machine drifts from run to run as well. The interval has
-//! to come from the highest level that varies (Kalibera and Jones, "Rigorous benchmarking in reasonable time", ISMM
-//! 2013), so the unit is, in this order of preference ([`Basis`]):
+//! A cell's repetitions lie in blocks, blocks in runs, and the machine drifts from run to run as
+//! well. The interval has to come from the highest level that varies (Kalibera and Jones, "Rigorous
+//! benchmarking in reasonable time", ISMM 2013), so the unit is, in this order of preference
+//! ([`Basis`]):
 //!
-//! 1. **The run**, when the sides have at least two degrees of freedom between runs (two runs each, or three of one).
-//! 2. **Earlier runs** of the same plan on the same machine, when the sides have too few: their spread from run to run.
-//! 3. **The block**, when there is nothing else. Two runs are then taken to differ as two blocks of one run do: the
-//!    spread of blocks enters once undivided, for the drift between the runs, and once divided by the number of blocks,
-//!    for the error of the run's mean. For noise of equal power in every octave (flicker) that is what adjacent runs
-//!    do, whatever their length (its Allan variance does not depend on the averaging time: Allan 1966); for white noise it is
-//!    careful; for a machine that is a different one in every run it is too narrow, and only further runs can tell.
+//! 1. **The run**, when the sides have at least two degrees of freedom between runs (two runs each,
+//!    or three of one).
+//! 2. **Earlier runs** of the same plan on the same machine, when the sides have too few: their
+//!    spread from run to run.
+//! 3. **The block**, when there is nothing else. Two runs are then taken to differ as two blocks of
+//!    one run do: the spread of blocks enters once undivided, for the drift between the runs, and
+//!    once divided by the number of blocks, for the error of the run's mean. For noise of equal
+//!    power in every octave (flicker) that is what adjacent runs do, whatever their length (its
+//!    Allan variance does not depend on the averaging time: Allan 1966); for white noise it is
+//!    careful; for a machine that is a different one in every run it is too narrow, and only
+//!    further runs can tell.
 //!
 //! # Verdicts
 //!
-//! A [`Finding`] is *faster* or *slower* when the interval excludes 1 (for cells: when Holm's adjusted p value is below
-//! 1 minus the level) and the ratio is beyond the smallest effect that matters; *no difference seen* when the whole
-//! interval lies within that effect; else *cannot tell*.
+//! A [`Finding`] is *faster* or *slower* when the interval excludes 1 (for cells: when Holm's
+//! adjusted p value is below 1 minus the level) and the ratio is beyond the smallest effect that
+//! matters; *no difference seen* when the whole interval lies within that effect; else *cannot
+//! tell*.
 
 mod finding;
 mod guard;
@@ -54,7 +60,8 @@ pub struct Question<'a, R = Row> {
     pub base: &'a Group<R>,
     /// The groups that are compared with the base.
     pub others: &'a [Group<R>],
-    /// Earlier runs, each group of one plan on one machine; their means may differ between groups, their spread is shared.
+    /// Earlier runs, each group of one plan on one machine; their means may differ between groups,
+    /// their spread is shared.
     pub history: &'a [Group<R>],
     /// The level of every interval, and 1 minus the share of false verdicts.
     pub level: Level,
@@ -109,7 +116,8 @@ pub struct Beside<R = Row> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Over {
-    /// The rows of the BTU rating: all rated components, sizes and host loads. The ratio is that of both ratings.
+    /// The rows of the BTU rating: all rated components, sizes and host loads. The ratio is that of
+    /// both ratings.
     Rating,
     /// Some of these rows: what is common is part of a BTU rating.
     Part,
@@ -126,7 +134,8 @@ pub struct Overall {
     pub over: Over,
     /// How many these are.
     pub rows: usize,
-    /// Geometric mean of the base over these cells, in b/s; absent for [`Over::Further`], whose cells have several units.
+    /// Geometric mean of the base over these cells, in b/s; absent for [`Over::Further`], whose
+    /// cells have several units.
     pub base_bits_per_second: Option<f64>,
     /// The same of the other side.
     pub other_bits_per_second: Option<f64>,
@@ -134,7 +143,8 @@ pub struct Overall {
     pub ratio: Estimate,
     /// Student's two-sided p value.
     pub p: Option<f64>,
-    /// The same, made larger by Holm's rule for the number of sides that are compared with the base.
+    /// The same, made larger by Holm's rule for the number of sides that are compared with the
+    /// base.
     pub adjusted_p: Option<f64>,
     /// What that amounts to.
     pub finding: Finding,
@@ -142,7 +152,8 @@ pub struct Overall {
     pub basis: Basis,
     /// Its degrees of freedom.
     pub degrees_of_freedom: Option<f64>,
-    /// Runs of earlier days that the spread was learned from; empty unless the basis is [`Basis::EarlierRuns`].
+    /// Runs of earlier days that the spread was learned from; empty unless the basis is
+    /// [`Basis::EarlierRuns`].
     pub learned_from: Vec<String>,
 }
 
@@ -235,11 +246,13 @@ fn beside<R: ComparedRow>(
     };
     let overall = R::overall(&common).and_then(|(over, rows)| {
         let found = difference(&rows)?;
-        let learned_from = if found.basis == Basis::EarlierRuns { names(question.history) } else { Vec::new() };
+        let learned_from =
+            if found.basis == Basis::EarlierRuns { names(question.history) } else { Vec::new() };
         Some(overall(over, rows.len(), found, learned_from))
     });
     let cells = common.iter().filter_map(|row| {
-        let repetitions = [base, &logs].map(|side| side.iter().map(|run| run.repetitions(row)).sum());
+        let repetitions =
+            [base, &logs].map(|side| side.iter().map(|run| run.repetitions(row)).sum());
         Some(cell(row.clone(), repetitions, difference(std::slice::from_ref(row))?))
     });
     Beside {
@@ -290,8 +303,10 @@ fn cell<R: ComparedRow>(row: R, repetitions: [usize; 2], found: Difference) -> C
 
 /// Holm's correction: once over the overall ratios, once over all cells of all sides.
 fn correct<R>(others: &mut [Beside<R>], question: &Question<'_, R>) {
-    let find = |ratio: &Estimate, p: Option<f64>| finding::find(ratio, p, question.level, question.matter);
-    let overalls: Vec<&mut Overall> = others.iter_mut().filter_map(|other| other.overall.as_mut()).collect();
+    let find =
+        |ratio: &Estimate, p: Option<f64>| finding::find(ratio, p, question.level, question.matter);
+    let overalls: Vec<&mut Overall> =
+        others.iter_mut().filter_map(|other| other.overall.as_mut()).collect();
     let adjusted = adjust(overalls.iter().map(|overall| overall.p));
     for (overall, p) in overalls.into_iter().zip(adjusted) {
         (overall.adjusted_p, overall.finding) = (p, find(&overall.ratio, p));

@@ -38,7 +38,9 @@ impl FromStr for CongestionControl {
     type Err = NoCongestionControl;
 
     fn from_str(text: &str) -> Result<Self, NoCongestionControl> {
-        let is_letter = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || matches!(byte, b'_' | b'-');
+        let is_letter = |byte: u8| {
+            byte.is_ascii_lowercase() || byte.is_ascii_digit() || matches!(byte, b'_' | b'-')
+        };
         let fits = (1..=LONGEST_NAME).contains(&text.len()) && text.bytes().all(is_letter);
         if fits { Ok(Self(text.to_owned())) } else { Err(NoCongestionControl(text.to_owned())) }
     }
@@ -56,7 +58,10 @@ mod tests {
             assert_eq!(name.parse::<CongestionControl>().unwrap().to_string(), name);
         }
         for text in ["", "Cubic", "cubic\n", "../cubic", "sixteen_letters_"] {
-            assert_eq!(text.parse::<CongestionControl>(), Err(NoCongestionControl(text.to_owned())));
+            assert_eq!(
+                text.parse::<CongestionControl>(),
+                Err(NoCongestionControl(text.to_owned()))
+            );
             assert!(serde_json::from_value::<CongestionControl>(text.into()).is_err());
         }
     }

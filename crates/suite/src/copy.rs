@@ -1,5 +1,5 @@
-//! Copying large files under contention (CITI report 89-4): the order of trials, what a copy's time consists of, and the
-//! background held at a level. Pure: no file, no socket, no clock.
+//! Copying large files under contention (CITI report 89-4): the order of trials, what a copy's time
+//! consists of, and the background held at a level. Pure: no file, no socket, no clock.
 
 #[macro_use]
 mod names;

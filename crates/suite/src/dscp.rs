@@ -47,8 +47,8 @@ pub struct Dscp(u8);
 pub struct NoDscp(String);
 
 impl Dscp {
-    /// The octet of the header that carries it (type of service in IPv4, traffic class in IPv6); the two bits of explicit
-    /// congestion notification are zero in it.
+    /// The octet of the header that carries it (type of service in IPv4, traffic class in IPv6);
+    /// the two bits of explicit congestion notification are zero in it.
     pub const fn octet(self) -> u8 {
         self.0 << 2
     }
@@ -73,7 +73,10 @@ impl FromStr for Dscp {
 
     /// A number, or a name in either case.
     fn from_str(text: &str) -> Result<Self, NoDscp> {
-        let named = NAMES.iter().find(|(name, _)| name.eq_ignore_ascii_case(text)).map(|(_, number)| *number);
+        let named = NAMES
+            .iter()
+            .find(|(name, _)| name.eq_ignore_ascii_case(text))
+            .map(|(_, number)| *number);
         let number = named.or_else(|| text.parse().ok()).ok_or_else(|| NoDscp(text.to_owned()))?;
         Self::try_from(number)
     }
@@ -94,15 +97,24 @@ mod tests {
 
     #[test]
     fn names_and_numbers_are_taken_and_nothing_else() {
-        for (text, octet) in
-            [("EF", 0xb8), ("ef", 0xb8), ("46", 0xb8), ("AF41", 0x88), ("LE", 4), ("0", 0), ("63", 0xfc)]
-        {
+        for (text, octet) in [
+            ("EF", 0xb8),
+            ("ef", 0xb8),
+            ("46", 0xb8),
+            ("AF41", 0x88),
+            ("LE", 4),
+            ("0", 0),
+            ("63", 0xfc),
+        ] {
             assert_eq!(text.parse::<Dscp>().map(Dscp::octet), Ok(octet), "{text}");
         }
         for text in ["", "64", "-1", "AF44", "EF ", "0x2e"] {
             assert_eq!(text.parse::<Dscp>(), Err(NoDscp(text.to_owned())));
         }
         assert!(serde_json::from_str::<Dscp>("64").is_err());
-        assert_eq!(["EF", "63"].map(|text| text.parse::<Dscp>().unwrap().to_string()), ["EF", "63"]);
+        assert_eq!(
+            ["EF", "63"].map(|text| text.parse::<Dscp>().unwrap().to_string()),
+            ["EF", "63"]
+        );
     }
 }

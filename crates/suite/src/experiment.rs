@@ -1,5 +1,6 @@
-//! What every study of scripted cells has in common: a plan whose cells are scripts on hosts by name, measured in randomised
-//! blocks, and the record of each cell. The runner knows studies by this and by nothing else.
+//! What every study of scripted cells has in common: a plan whose cells are scripts on hosts by
+//! name, measured in randomised blocks, and the record of each cell. The runner knows studies by
+//! this and by nothing else.
 
 mod calls;
 mod passage;
@@ -44,7 +45,8 @@ pub struct Slot<C> {
 /// What every plan says.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Frame {
-    /// Version of the plan's meaning; a newer program that would measure differently has a higher one.
+    /// Version of the plan's meaning; a newer program that would measure differently has a higher
+    /// one.
     pub version: u32,
     /// Orders blocks, seeds payload, loss and jitter.
     pub seed: u64,
@@ -86,7 +88,8 @@ pub struct Raised {
     /// What all its stations' TCP uses; the host's own choice when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub congestion_control: Option<CongestionControl>,
-    /// Whether its stations have IPv6 addresses and are measured by these; else IPv4 is what they speak.
+    /// Whether its stations have IPv6 addresses and are measured by these; else IPv4 is what they
+    /// speak.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub ipv6: bool,
 }
@@ -111,8 +114,8 @@ impl Field {
         matches!(self, Self::Drawing(raised) if raised.ipv6)
     }
 
-    /// The network as it is drawn, with the traces of the library; nothing of real hosts, and of a file that this version
-    /// cannot read.
+    /// The network as it is drawn, with the traces of the library; nothing of real hosts, and of a
+    /// file that this version cannot read.
     pub fn drawing(&self) -> Option<Drawing> {
         match self {
             Self::Drawing(raised) => read_stored(&raised.name, &raised.text).ok(),
@@ -124,7 +127,10 @@ impl Field {
 impl Raised {
     /// The stations that take part; nothing where the file has no station of such a name.
     pub fn hosts(&self, drawing: &Drawing) -> Option<Vec<(HostName, StationId)>> {
-        let hosts = self.stations.iter().map(|name| Some((name.clone(), drawing.station_called(name.as_str())?)));
+        let hosts = self
+            .stations
+            .iter()
+            .map(|name| Some((name.clone(), drawing.station_called(name.as_str())?)));
         hosts.collect()
     }
 }
@@ -179,7 +185,8 @@ pub struct Observation {
 }
 
 impl Observation {
-    /// Why activities have no account, what the emulator cannot account for, and that the machine slept, a sentence each.
+    /// Why activities have no account, what the emulator cannot account for, and that the machine
+    /// slept, a sentence each.
     pub fn failures(&self) -> Vec<String> {
         let programs = self.programs.iter().filter_map(ProgramReport::fault);
         let reports = self.reports.iter().filter_map(PlacedReport::failure);
@@ -222,7 +229,11 @@ pub struct Facts {
 }
 
 /// The cells of block `block` that are not among `done`, in their order.
-pub(crate) fn left<E: Experiment>(plan: &E, block: u32, done: &[Measured<E::Cell>]) -> Vec<Slot<E::Cell>> {
+pub(crate) fn left<E: Experiment>(
+    plan: &E,
+    block: u32,
+    done: &[Measured<E::Cell>],
+) -> Vec<Slot<E::Cell>> {
     let is_stored = |cell: &E::Cell| done.iter().any(|one| one.block == block && one.cell == *cell);
     let slots = plan.order(block).into_iter().zip(0..).filter(|(cell, _)| !is_stored(cell));
     slots.map(|(cell, position)| Slot { cell, block, position }).collect()
@@ -236,7 +247,8 @@ pub trait Experiment: Clone + PartialEq + Serialize + DeserializeOwned {
     const COMMAND: &'static str;
     /// The plan's version that this program writes.
     const VERSION: u32;
-    /// The levels of every factor: what tells one cell from another. Its text is unique among a plan's cells.
+    /// The levels of every factor: what tells one cell from another. Its text is unique among a
+    /// plan's cells.
     type Cell: Clone + Ord + Send + fmt::Display + Serialize + DeserializeOwned;
 
     /// What the records of a run amount to.
@@ -251,8 +263,8 @@ pub trait Experiment: Clone + PartialEq + Serialize + DeserializeOwned {
     /// Every cell once.
     fn cells(&self) -> Vec<Self::Cell>;
 
-    /// The cells of a block in their order: a permutation drawn from the seed and the block's number alone. A study whose
-    /// levels are not all as quickly set has its own order.
+    /// The cells of a block in their order: a permutation drawn from the seed and the block's
+    /// number alone. A study whose levels are not all as quickly set has its own order.
     fn order(&self, block: u32) -> Vec<Self::Cell> {
         let mut cells = self.cells();
         cells.sort_unstable();
@@ -283,8 +295,8 @@ pub trait Experiment: Clone + PartialEq + Serialize + DeserializeOwned {
         0
     }
 
-    /// Why a cell does not count although each of its activities has an account: accounts that do not agree, an answer that
-    /// is wrong.
+    /// Why a cell does not count although each of its activities has an account: accounts that do
+    /// not agree, an answer that is wrong.
     fn faults(&self, cell: &Self::Cell, seen: &Observation) -> Vec<String>;
 
     /// What helps to find a cell among others.
@@ -313,7 +325,8 @@ pub trait Experiment: Clone + PartialEq + Serialize + DeserializeOwned {
         name_of(&unseeded)
     }
 
-    /// The record of a cell: what its activities and the network say of themselves first, then what the study finds.
+    /// The record of a cell: what its activities and the network say of themselves first, then what
+    /// the study finds.
     fn record(&self, slot: Slot<Self::Cell>, seen: Observation) -> Measured<Self::Cell> {
         let mut faults = seen.failures();
         if faults.is_empty() {

@@ -1,9 +1,11 @@
-//! HINT: hierarchical integration, the benchmark that 1996's comparison of networks used (Gustafson and Snell, "HINT: A
-//! New Way To Measure Computer Performance", 1995; the parallel form in the `NetPIPE` paper, figure 6).
+//! HINT: hierarchical integration, the benchmark that 1996's comparison of networks used (Gustafson
+//! and Snell, "HINT: A New Way To Measure Computer Performance", 1995; the parallel form in the
+//! `NetPIPE` paper, figure 6).
 //!
-//! The area under (1 - x)/(1 + x) from 0 to 1 is bounded from below and above by rectangles on a grid of whole numbers.
-//! The more rectangles, the better the bounds: their quality over the time it took are quality improvements per second,
-//! QUIPS. Between processes each bounds its own chunks, and every lap ends in a sum of two numbers over all of them.
+//! The area under (1 - x)/(1 + x) from 0 to 1 is bounded from below and above by rectangles on a
+//! grid of whole numbers. The more rectangles, the better the bounds: their quality over the time
+//! it took are quality improvements per second, QUIPS. Between processes each bounds its own
+//! chunks, and every lap ends in a sum of two numbers over all of them.
 
 mod kernel;
 mod plan;

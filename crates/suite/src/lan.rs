@@ -1,5 +1,5 @@
-//! `btu lan`, after Press (1988): a task of one station at a file server, slowed down by what background stations do there. Pure:
-//! time comes in as an argument.
+//! `btu lan`, after Press (1988): a task of one station at a file server, slowed down by what
+//! background stations do there. Pure: time comes in as an argument.
 
 mod account;
 mod background;
@@ -35,7 +35,9 @@ pub use program::{StationProgram, StationWork};
 pub use spread::Spread;
 pub use stations::{LevelStations, StationRow};
 pub use task::{BLOCK, Doing, FileSizes, LARGEST_SCALE, Task};
-pub use trace::{OperationTrace, Replayed, TraceError, TracedFile, TracedOperation, fuzz_operation_trace};
+pub use trace::{
+    OperationTrace, Replayed, TraceError, TracedFile, TracedOperation, fuzz_operation_trace,
+};
 pub use transactions::Transactions;
 pub use users::{Users, UsersFit};
 pub use verdict::{LanRow, LanVerdict, SeenKnee};

@@ -1,5 +1,5 @@
-//! What each activity needs of its host and of others: the one description that a host's policy is applied to. An activity
-//! that does not say it does not compile.
+//! What each activity needs of its host and of others: the one description that a host's policy is
+//! applied to. An activity that does not say it does not compile.
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -7,8 +7,9 @@ use std::path::{Path, PathBuf};
 use btu_units::{BitRate, Bytes, Span};
 
 use crate::activity::{
-    Activity, Disk, DrawEnd, FileClient, FileCopy, FileServer, FilesPlace, FilesServe, FilesStation, FilesTask,
-    FtpFetch, HintEnd, PipeEnd, PipeMeeting, Rendezvous, Request, TcpReceive, TcpSend, UdpReceive, UdpSend, Work,
+    Activity, Disk, DrawEnd, FileClient, FileCopy, FileServer, FilesPlace, FilesServe,
+    FilesStation, FilesTask, FtpFetch, HintEnd, PipeEnd, PipeMeeting, Rendezvous, Request,
+    TcpReceive, TcpSend, UdpReceive, UdpSend, Work,
 };
 use crate::copy::{FilePlace, MOST_OFFERED, Program};
 
@@ -84,9 +85,9 @@ impl Activity {
             Self::UdpSend(part) => part.needs(),
             Self::UdpReceive(part) => part.needs(),
             Self::Disk(part) => part.needs(),
-            Self::FtpRelay(_) => {
-                of_this_machine("a relay leads out of this machine's own testbed, which the controller is not part of")
-            }
+            Self::FtpRelay(_) => of_this_machine(
+                "a relay leads out of this machine's own testbed, which the controller is not part of",
+            ),
             Self::FtpFetch(part) => part.needs(),
             Self::FilesServe(part) => part.needs(),
             Self::FilesTask(part) => part.needs(),
@@ -108,7 +109,9 @@ impl Activity {
         match self {
             Self::FilesServe(FilesServe { directory, .. })
             | Self::FilesTask(FilesTask { place: FilesPlace::Own { directory, .. }, .. })
-            | Self::FilesStation(FilesStation { place: FilesPlace::Own { directory, .. }, .. }) => Some(directory),
+            | Self::FilesStation(FilesStation {
+                place: FilesPlace::Own { directory, .. }, ..
+            }) => Some(directory),
             Self::Disk(part) => Some(&mut part.directory),
             Self::FtpFetch(part) => Some(&mut part.directory),
             Self::FileSend(FileClient { file, .. })
@@ -143,7 +146,13 @@ const A_WAY_THROUGH: &str =
 
 /// Nothing but a processor.
 fn idle() -> Needs<'static> {
-    Needs { peer: None, rate: Rate::Silent, volume: Volume::PeersOwn, scratch: Bytes::ZERO, files: Files::None }
+    Needs {
+        peer: None,
+        rate: Rate::Silent,
+        volume: Volume::PeersOwn,
+        scratch: Bytes::ZERO,
+        files: Files::None,
+    }
 }
 
 /// Data over a network, and no files.
@@ -178,8 +187,14 @@ impl UdpSend {
     fn needs(&self) -> Needs<'_> {
         // What is held may be raised to a fifth above what there is.
         let raised = self.hold.map(|hold| hold.full.bits_per_second() as f64 * MOST_OFFERED);
-        let most = raised.map_or(self.offered, |most| self.offered.max(BitRate::from_bits_per_second(most as u64)));
-        traffic(called(&self.meeting), Rate::Paced(most), Volume::Fixed(offered(most, self.duration)))
+        let most = raised.map_or(self.offered, |most| {
+            self.offered.max(BitRate::from_bits_per_second(most as u64))
+        });
+        traffic(
+            called(&self.meeting),
+            Rate::Paced(most),
+            Volume::Fixed(offered(most, self.duration)),
+        )
     }
 }
 
@@ -194,7 +209,8 @@ impl Disk {
     /// The copy, and the file that is read if it makes its own.
     fn needs(&self) -> Needs<'_> {
         let file = on_disk(self.file);
-        let scratch = if self.source.is_some() { file } else { Bytes::new(file.count().saturating_mul(2)) };
+        let scratch =
+            if self.source.is_some() { file } else { Bytes::new(file.count().saturating_mul(2)) };
         let files = Files::Scratch { source: self.source.as_deref() };
         Needs { peer: None, rate: Rate::Silent, volume: self.work.volume(), scratch, files }
     }
@@ -203,7 +219,13 @@ impl Disk {
 impl FtpFetch {
     fn needs(&self) -> Needs<'_> {
         let files = Files::Scratch { source: None };
-        Needs { peer: Some(self.server), rate: Rate::Silent, volume: self.work.volume(), scratch: FETCH_ROOM, files }
+        Needs {
+            peer: Some(self.server),
+            rate: Rate::Silent,
+            volume: self.work.volume(),
+            scratch: FETCH_ROOM,
+            files,
+        }
     }
 }
 
@@ -225,11 +247,14 @@ impl FilesPlace {
     fn needs(&self) -> Needs<'_> {
         match self {
             Self::Server(server) => traffic(Some(*server), Rate::Unpaced, Volume::Unbounded),
-            Self::Own { room, .. } => Needs { scratch: *room, files: Files::Scratch { source: None }, ..idle() },
-            // The share's server is its host's own business, as is how fast that lets it be used.
-            Self::Share { directory, .. } => {
-                Needs { files: Files::Share(directory), ..traffic(None, Rate::Unpaced, Volume::Unbounded) }
+            Self::Own { room, .. } => {
+                Needs { scratch: *room, files: Files::Scratch { source: None }, ..idle() }
             }
+            // The share's server is its host's own business, as is how fast that lets it be used.
+            Self::Share { directory, .. } => Needs {
+                files: Files::Share(directory),
+                ..traffic(None, Rate::Unpaced, Volume::Unbounded)
+            },
         }
     }
 }
@@ -288,7 +313,13 @@ impl FileCopy {
         // The share's server is its host's own business.
         let files = self.share.as_deref().map_or(Files::Scratch { source: None }, Files::Share);
         let scratch = Bytes::new(on_disk(self.file.size).count().saturating_mul(2));
-        Needs { peer: None, rate: Rate::Silent, volume: Volume::Fixed(self.file.size), scratch, files }
+        Needs {
+            peer: None,
+            rate: Rate::Silent,
+            volume: Volume::Fixed(self.file.size),
+            scratch,
+            files,
+        }
     }
 }
 
@@ -324,7 +355,8 @@ pub fn on_disk(file: Bytes) -> Bytes {
 
 /// What a paced stream sends; a product that does not fit is beyond any limit.
 fn offered(rate: BitRate, duration: Span) -> Bytes {
-    let bits = u128::from(rate.bits_per_second()) * u128::from(duration.nanoseconds()) / 1_000_000_000;
+    let bits =
+        u128::from(rate.bits_per_second()) * u128::from(duration.nanoseconds()) / 1_000_000_000;
     Bytes::new(u64::try_from(bits / 8).unwrap_or(u64::MAX))
 }
 
@@ -334,7 +366,12 @@ mod tests {
 
     fn disk(file: u64, source: Option<&str>) -> Activity {
         let (directory, source) = ("/scratch".into(), source.map(Into::into));
-        Activity::Disk(Disk { directory, source, file: Bytes::new(file), work: Work::Bytes(Bytes::new(7)) })
+        Activity::Disk(Disk {
+            directory,
+            source,
+            file: Bytes::new(file),
+            work: Work::Bytes(Bytes::new(7)),
+        })
     }
 
     #[test]
@@ -342,14 +379,24 @@ mod tests {
         assert_eq!(disk(5000, None).needs().scratch, Bytes::new(2 * 8192));
         assert_eq!(disk(5000, Some("/proc/7/fd/3")).needs().scratch, Bytes::new(8192));
         assert_eq!(disk(u64::MAX, None).needs().scratch, Bytes::new(u64::MAX));
-        assert_eq!(disk(1, Some("/a")).needs().files, Files::Scratch { source: Some(Path::new("/a")) });
-        assert_eq!(disk(1, None).scratch_directory().map(|path| path.clone()), Some(PathBuf::from("/scratch")));
+        assert_eq!(
+            disk(1, Some("/a")).needs().files,
+            Files::Scratch { source: Some(Path::new("/a")) }
+        );
+        assert_eq!(
+            disk(1, None).scratch_directory().map(|path| path.clone()),
+            Some(PathBuf::from("/scratch"))
+        );
     }
 
     #[test]
     fn what_is_offered_is_known_to_the_byte_and_never_wraps() {
-        assert_eq!(offered(BitRate::from_megabits_per_second(1), Span::from_seconds(80)), Bytes::new(10_000_000));
-        let most = offered(BitRate::from_bits_per_second(u64::MAX), Span::from_nanoseconds(u64::MAX));
+        assert_eq!(
+            offered(BitRate::from_megabits_per_second(1), Span::from_seconds(80)),
+            Bytes::new(10_000_000)
+        );
+        let most =
+            offered(BitRate::from_bits_per_second(u64::MAX), Span::from_nanoseconds(u64::MAX));
         assert_eq!(most, Bytes::new(u64::MAX));
     }
 }

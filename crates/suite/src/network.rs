@@ -1,4 +1,5 @@
-//! The network a run is made on: stations, the path between them, and what the black boxes do to incoming packets.
+//! The network a run is made on: stations, the path between them, and what the black boxes do to
+//! incoming packets.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -18,7 +19,8 @@ pub use machines::{Machine, Machines, Reached};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Network {
-    /// The library's `veth`: a bridge of this host's kernel, offloads on, as fast as this host goes.
+    /// The library's `veth`: a bridge of this host's kernel, offloads on, as fast as this host
+    /// goes.
     Veth,
     /// The library's `path`: a full-duplex line between the test station and both black boxes.
     Path(Path),
@@ -31,7 +33,8 @@ pub enum Network {
 /// An emulated point-to-point link, the same in both directions.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Path {
-    /// Line rate, counted over the frame with preamble, check sequence and gap (24 bytes more than the driver sees).
+    /// Line rate, counted over the frame with preamble, check sequence and gap (24 bytes more than
+    /// the driver sees).
     #[serde(rename = "rate_bits_per_second")]
     pub rate: BitRate,
     /// Propagation delay in each direction.
@@ -42,7 +45,8 @@ pub struct Path {
     /// Share of frames duplicated in each direction: 0 to 1.
     #[serde(default)]
     pub duplicate: f64,
-    /// Share of frames in each direction that are held back so that later ones overtake them: 0 to 1.
+    /// Share of frames in each direction that are held back so that later ones overtake them: 0 to
+    /// 1.
     #[serde(default)]
     pub reorder: f64,
 }
@@ -60,7 +64,8 @@ impl fmt::Display for Network {
         if path.delay > Span::ZERO {
             write!(f, ", delay {}", path.delay)?;
         }
-        let shares = [("loss", path.loss), ("duplicates", path.duplicate), ("reordered", path.reorder)];
+        let shares =
+            [("loss", path.loss), ("duplicates", path.duplicate), ("reordered", path.reorder)];
         let mut shares = shares.into_iter().filter(|(_, share)| *share > 0.0);
         shares.try_for_each(|(what, share)| write!(f, ", {what} {} %", share * 100.0))
     }

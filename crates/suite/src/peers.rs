@@ -1,5 +1,5 @@
-//! With whom an activity may exchange data: networks as users write them (RFC 4632, RFC 4291 section 2.3), and the question
-//! that every listening port asks before it hears a caller.
+//! With whom an activity may exchange data: networks as users write them (RFC 4632, RFC 4291
+//! section 2.3), and the question that every listening port asks before it hears a caller.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -24,14 +24,18 @@ impl Peers {
         Self(Some(networks))
     }
 
-    /// Whether data may be exchanged with `address`: it is the address of one host, in one of the networks.
+    /// Whether data may be exchanged with `address`: it is the address of one host, in one of the
+    /// networks.
     pub fn hold(&self, address: IpAddr) -> bool {
-        let within = |networks: &Vec<Cidr>| is_one_host(address) && networks.iter().any(|one| one.holds(address));
+        let within = |networks: &Vec<Cidr>| {
+            is_one_host(address) && networks.iter().any(|one| one.holds(address))
+        };
         self.0.as_ref().is_none_or(within)
     }
 }
 
-/// No multicast, no broadcast, not "any address"; an IPv4 address written as an IPv6 one is the same address.
+/// No multicast, no broadcast, not "any address"; an IPv4 address written as an IPv6 one is the
+/// same address.
 pub fn is_one_host(address: IpAddr) -> bool {
     let address = address.to_canonical();
     let broadcast = matches!(address, IpAddr::V4(four) if four.is_broadcast());
@@ -75,7 +79,8 @@ impl Callers {
         Self { peers: Peers::ANY, refused: Arc::new(|_, _| ()) }
     }
 
-    /// Only `peers` may call; `refused` is given the address of everybody who is sent away, and why.
+    /// Only `peers` may call; `refused` is given the address of everybody who is sent away, and
+    /// why.
     pub fn only(peers: Peers, refused: impl Fn(IpAddr, Refused) + Send + Sync + 'static) -> Self {
         Self { peers, refused: Arc::new(refused) }
     }
@@ -134,11 +139,15 @@ impl Cidr {
 
 /// This machine (RFC 1122 section 3.2.1.3, RFC 4291 section 2.5.3).
 pub fn loopback() -> Vec<Cidr> {
-    vec![Cidr { address: Ipv4Addr::new(127, 0, 0, 0).into(), length: 8 }, Cidr::host(Ipv6Addr::LOCALHOST.into())]
+    vec![
+        Cidr { address: Ipv4Addr::new(127, 0, 0, 0).into(), length: 8 },
+        Cidr::host(Ipv6Addr::LOCALHOST.into()),
+    ]
 }
 
-/// Private networks (RFC 1918, RFC 4193), links (RFC 3927, RFC 4291), shared addresses (RFC 6598), and the networks for
-/// benchmarking (RFC 2544, RFC 5180): nobody on the internet can be reached there.
+/// Private networks (RFC 1918, RFC 4193), links (RFC 3927, RFC 4291), shared addresses (RFC 6598),
+/// and the networks for benchmarking (RFC 2544, RFC 5180): nobody on the internet can be reached
+/// there.
 pub fn private() -> Vec<Cidr> {
     let four = |a, b, c, d, length| Cidr { address: Ipv4Addr::new(a, b, c, d).into(), length };
     let six = |a, b, length| Cidr { address: Ipv6Addr::new(a, b, 0, 0, 0, 0, 0, 0).into(), length };
@@ -161,7 +170,8 @@ impl FromStr for Cidr {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let wrong = || format!("`{text}` is no network: write 192.0.2.0/24, 2001:db8::/32, or an address");
+        let wrong =
+            || format!("`{text}` is no network: write 192.0.2.0/24, 2001:db8::/32, or an address");
         let (address, length) = match text.split_once('/') {
             Some((address, length)) => (address, Some(length)),
             None => (text, None),
@@ -200,12 +210,25 @@ mod tests {
 
     #[test]
     fn nobody_on_the_internet_is_private() {
-        for address in ["8.8.8.8", "172.32.0.1", "192.0.2.1", "2001:db8::1", "224.0.0.1", "255.255.255.255", "0.0.0.0"]
-        {
-            assert!(!private().iter().any(|network| network.holds(address.parse().unwrap())), "{address}");
+        for address in [
+            "8.8.8.8",
+            "172.32.0.1",
+            "192.0.2.1",
+            "2001:db8::1",
+            "224.0.0.1",
+            "255.255.255.255",
+            "0.0.0.0",
+        ] {
+            assert!(
+                !private().iter().any(|network| network.holds(address.parse().unwrap())),
+                "{address}"
+            );
         }
         for address in ["172.31.255.255", "198.19.0.1", "2001:2::1", "fe80::1"] {
-            assert!(private().iter().any(|network| network.holds(address.parse().unwrap())), "{address}");
+            assert!(
+                private().iter().any(|network| network.holds(address.parse().unwrap())),
+                "{address}"
+            );
         }
         for address in ["127.0.0.1", "::1", "::ffff:127.9.9.9"] {
             assert!(Peers::within(loopback()).hold(address.parse().unwrap()), "{address}");
@@ -231,10 +254,14 @@ mod tests {
         let told = Arc::new(std::sync::Mutex::new(Vec::new()));
         let list = Arc::clone(&told);
         let peers = Peers::within(vec!["192.0.2.0/24".parse().unwrap()]);
-        let callers = Callers::only(peers, move |address, why| list.lock().unwrap().push((address, why)));
+        let callers =
+            Callers::only(peers, move |address, why| list.lock().unwrap().push((address, why)));
         assert!(callers.may_call("192.0.2.7:9".parse().unwrap()));
         assert!(!callers.may_call("[::ffff:198.51.100.9]:9".parse().unwrap()));
-        assert_eq!(*told.lock().unwrap(), [("198.51.100.9".parse::<IpAddr>().unwrap(), Refused::NoPeer)]);
+        assert_eq!(
+            *told.lock().unwrap(),
+            [("198.51.100.9".parse::<IpAddr>().unwrap(), Refused::NoPeer)]
+        );
         assert!(Callers::any().may_call("203.0.113.1:1".parse().unwrap()));
     }
 
@@ -245,7 +272,10 @@ mod tests {
         assert!(text.starts_with(r#"["10.0.0.0/8","#), "{text}");
         assert_eq!(serde_json::from_str::<Peers>(&text).unwrap(), peers);
         assert_eq!(serde_json::from_str::<Peers>("null").unwrap(), Peers::ANY);
-        assert!(!serde_json::from_str::<Peers>("[]").unwrap().hold(Ipv4Addr::LOCALHOST.into()), "none is nobody");
+        assert!(
+            !serde_json::from_str::<Peers>("[]").unwrap().hold(Ipv4Addr::LOCALHOST.into()),
+            "none is nobody"
+        );
     }
 
     proptest! {

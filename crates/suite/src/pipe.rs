@@ -1,9 +1,10 @@
 //! Signatures: what a way to move bytes does with messages of every size, as the network protocol
 //! independent performance evaluator `NetPIPE` draws it (Snell, Mikler and Gustafson, 1996).
 //!
-//! A [`PipePlan`] says everything that decides what is measured. Its [`Sizes`] are walked through in order; a
-//! [`Schedule`] says how often a message of the next size is exchanged and when to stop; every size leaves a [`Point`]
-//! with all its [`Trial`]s, and [`judge`] says what the points amount to.
+//! A [`PipePlan`] says everything that decides what is measured. Its [`Sizes`] are walked through
+//! in order; a [`Schedule`] says how often a message of the next size is exchanged and when to
+//! stop; every size leaves a [`Point`] with all its [`Trial`]s, and [`judge`] says what the points
+//! amount to.
 
 mod beside;
 mod conditions;
@@ -30,11 +31,14 @@ pub use place::{Place, Remote};
 pub use plan::{Buffers, Cache, Check, Engine, PipePlan, Precision, SocketOptions};
 pub use point::{Accounts, End, Point, Trial};
 pub use schedule::{Next, Schedule};
-pub use set::{LoadCost, LoadedVerdict, Purpose, SetPlan, SetPoint, SetVerdict, judge_set, of as points_of};
+pub use set::{
+    LoadCost, LoadedVerdict, Purpose, SetPlan, SetPoint, SetVerdict, judge_set, of as points_of,
+};
 pub use sizes::{LARGEST, Sequence, Sizes, SizesError};
 pub use turns::Turns;
 pub use verdict::{
-    Dip, Exchanges, Fit, Knee, Latencies, OneWay, Peak, PipeCause, PipeVerdict, PipeWarning, SizeVerdict, Turn, judge,
+    Dip, Exchanges, Fit, Knee, Latencies, OneWay, Peak, PipeCause, PipeVerdict, PipeWarning,
+    SizeVerdict, Turn, judge,
 };
 
 /// The name of this suite in the store; a set of signatures has that of its [`Purpose`].

@@ -1,8 +1,9 @@
 //! The list of cells, decided before anything starts.
 //!
-//! A plan is data: everything that decides what is measured and in which order stands in it, and its hash names it.
-//! Cells come in blocks; a block holds every row once, in an order drawn from the plan's seed, so that baselines and
-//! loaded runs of a row are spread alike over the time of the run (randomised blocks).
+//! A plan is data: everything that decides what is measured and in which order stands in it, and
+//! its hash names it. Cells come in blocks; a block holds every row once, in an order drawn from
+//! the plan's seed, so that baselines and loaded runs of a row are spread alike over the time of
+//! the run (randomised blocks).
 
 use btu_medium::Limit;
 use btu_network::{Direction, Discipline, FairCodel, Rate, Red};
@@ -26,7 +27,8 @@ pub const SUITE: &str = "btu";
 /// Everything that decides a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Plan {
-    /// Version of the plan's meaning; a newer program that would measure differently has a higher one.
+    /// Version of the plan's meaning; a newer program that would measure differently has a higher
+    /// one.
     pub version: u32,
     /// Orders blocks, seeds payload, loss and jitter.
     pub seed: u64,
@@ -34,7 +36,8 @@ pub struct Plan {
     pub profile: Profile,
     /// The network on which the run is measured.
     pub network: Network,
-    /// Fixed volume of a component in bytes, shared by its connections (the paper: 4 MB); calibrated when absent.
+    /// Fixed volume of a component in bytes, shared by its connections (the paper: 4 MB);
+    /// calibrated when absent.
     #[serde(rename = "volume_bytes")]
     pub volume: Option<Bytes>,
     /// Window of the black boxes' sockets; the system's own choice when absent.
@@ -55,13 +58,14 @@ pub struct Plan {
     /// Offered load of the UDP row.
     #[serde(rename = "udp_offered_bits_per_second")]
     pub udp_offered: BitRate,
-    /// How long the stream of the UDP row lasts; in plans that are older than this field, the profile's time.
+    /// How long the stream of the UDP row lasts; in plans that are older than this field, the
+    /// profile's time.
     #[serde(rename = "udp_stream_ns", default, skip_serializing_if = "Option::is_none")]
     pub udp_stream: Option<Span>,
     /// An external FTP server for the file transfer, as the user gave it.
     pub ftp_server: Option<String>,
-    /// The processors of the machine under test and those of everything else, where they share one machine; all share all of
-    /// them when absent.
+    /// The processors of the machine under test and those of everything else, where they share one
+    /// machine; all share all of them when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub processors: Option<Division>,
     /// Whether processors are kept from sleeping while the run lasts.
@@ -139,7 +143,8 @@ impl Profile {
         }
     }
 
-    /// A stream is never shorter: what sender and receiver wait for a processor, or a socket's buffer, weighs little in it.
+    /// A stream is never shorter: what sender and receiver wait for a processor, or a socket's
+    /// buffer, weighs little in it.
     const SHORTEST_STREAM: Span = Span::from_milliseconds(500);
 
     /// A stream is never longer: more would be no look at a network but at its queue.
@@ -147,10 +152,11 @@ impl Profile {
 
     /// How long the UDP row's stream lasts where the queue on its way takes so long to drain.
     ///
-    /// What is offered too much first fills the queue, where it is neither delivered nor lost. So the receiver's time may be
-    /// longer than the sender's by what the queue takes to drain, and goodput and loss miss each other by this share of the
-    /// stream's time at most. The stream outlasts the queue so often that this is no more than the half width which the
-    /// profile wants: 10 times in `quick`, 20 in `standard`, 40 in `full`.
+    /// What is offered too much first fills the queue, where it is neither delivered nor lost. So
+    /// the receiver's time may be longer than the sender's by what the queue takes to drain, and
+    /// goodput and loss miss each other by this share of the stream's time at most. The stream
+    /// outlasts the queue so often that this is no more than the half width which the profile
+    /// wants: 10 times in `quick`, 20 in `standard`, 40 in `full`.
     pub fn stream_over(&self, drain: Span) -> Span {
         let outlasting = Span::from_seconds_f64(drain.seconds() / self.wanted_half_width);
         outlasting.clamp(Self::SHORTEST_STREAM, Self::LONGEST_STREAM).max(self.target)
@@ -206,7 +212,8 @@ impl Plan {
         }
     }
 
-    /// Whether everything that makes the rating is in the plan: six components, five sizes, all loads.
+    /// Whether everything that makes the rating is in the plan: six components, five sizes, all
+    /// loads.
     pub fn is_whole(&self) -> bool {
         Component::RATED.iter().all(|component| self.components.contains(component))
             && MESSAGE_SIZES.iter().all(|size| self.messages.contains(size))
@@ -230,17 +237,20 @@ impl Plan {
     /// Every row once: network activities under every load, and host activities alone.
     pub fn rows(&self) -> Vec<Row> {
         let network = self.components.iter().flat_map(|&component| {
-            self.messages_of(component)
-                .iter()
-                .flat_map(move |&message| self.loads.iter().map(move |&load| Row::Network { component, message, load }))
+            self.messages_of(component).iter().flat_map(move |&message| {
+                self.loads.iter().map(move |&load| Row::Network { component, message, load })
+            })
         });
-        let host = self.loads.iter().filter(|load| **load != Load::Idle).map(|&load| Row::Host { load });
+        let host =
+            self.loads.iter().filter(|load| **load != Load::Idle).map(|&load| Row::Host { load });
         network.chain(host).collect()
     }
 
-    /// `rows` in the order of block `block`: a permutation drawn from the seed and the block's number alone.
+    /// `rows` in the order of block `block`: a permutation drawn from the seed and the block's
+    /// number alone.
     pub fn shuffled(&self, block: u32, mut rows: Vec<Row>) -> Vec<Row> {
-        // Sorting first makes the order depend on the set of rows, not on how the caller came by it.
+        // Sorting first makes the order depend on the set of rows, not on how the caller came by
+        // it.
         rows.sort_unstable();
         rows.shuffle(&mut self.stream(u64::from(block)));
         rows
@@ -255,8 +265,8 @@ impl Plan {
         stream(self.seed, purpose)
     }
 
-    /// The plan's name: the first 16 hexadecimal digits of the SHA-256 of its canonical JSON, the seed left out, so
-    /// that runs of one plan can be told from runs of different ones.
+    /// The plan's name: the first 16 hexadecimal digits of the SHA-256 of its canonical JSON, the
+    /// seed left out, so that runs of one plan can be told from runs of different ones.
     pub fn hash(&self) -> String {
         name_of(&Self { seed: 0, ..self.clone() })
     }
@@ -265,7 +275,10 @@ impl Plan {
 /// The random stream of one purpose in a plan with this seed.
 pub(crate) fn stream(seed: u64, purpose: u64) -> Pcg64 {
     let mut state = <Pcg64 as SeedableRng>::Seed::default();
-    let bytes = Sha256::new().chain_update(seed.to_le_bytes()).chain_update(purpose.to_le_bytes()).finalize();
+    let bytes = Sha256::new()
+        .chain_update(seed.to_le_bytes())
+        .chain_update(purpose.to_le_bytes())
+        .finalize();
     let length = state.len();
     state.copy_from_slice(&bytes[..length]);
     Pcg64::from_seed(state)
@@ -279,27 +292,36 @@ pub(crate) fn name_of(plan: &impl Serialize) -> String {
     format!("{:016x}", u64::from_be_bytes(first))
 }
 
-/// Nine tenths of a path's rate as payload, 500 Mb/s where the host itself is the limit. What lies between real hosts
-/// and what a network file carries is not known before it is measured or predicted; whoever knows replaces this.
+/// Nine tenths of a path's rate as payload, 500 Mb/s where the host itself is the limit. What lies
+/// between real hosts and what a network file carries is not known before it is measured or
+/// predicted; whoever knows replaces this.
 fn default_udp_load(network: &Network) -> BitRate {
     match network {
-        Network::Veth | Network::Drawing(_) | Network::Machines(_) => BitRate::from_megabits_per_second(500),
+        Network::Veth | Network::Drawing(_) | Network::Machines(_) => {
+            BitRate::from_megabits_per_second(500)
+        }
         Network::Path(path) => {
             // A frame carries the payload and 42 bytes of headers; 24 more count on the line.
             let payload = UDP_MESSAGE.count();
-            BitRate::from_bits_per_second(path.rate.bits_per_second() / 10 * 9 / (payload + 66) * payload)
+            BitRate::from_bits_per_second(
+                path.rate.bits_per_second() / 10 * 9 / (payload + 66) * payload,
+            )
         }
     }
 }
 
-/// What a full queue before a line takes to drain; of one with controlled delay, how long it takes to control it.
+/// What a full queue before a line takes to drain; of one with controlled delay, how long it takes
+/// to control it.
 pub fn drain_time(line: &Direction) -> Span {
-    /// The header of a frame, and its preamble, check sequence and gap, which a queue does not count.
+    /// The header of a frame, and its preamble, check sequence and gap, which a queue does not
+    /// count.
     const HEADER: u64 = 14;
     const BESIDE: u64 = 24;
     let limit = match line.queue {
         Discipline::TailDrop { limit } | Discipline::Red(Red { limit, .. }) => limit,
-        Discipline::Codel(codel) | Discipline::FqCodel(FairCodel { codel, .. }) => return codel.interval,
+        Discipline::Codel(codel) | Discipline::FqCodel(FairCodel { codel, .. }) => {
+            return codel.interval;
+        }
     };
     let rate = match &line.rate {
         Rate::Fixed(rate) => *rate,
@@ -366,7 +388,11 @@ mod tests {
             let stream = |network| Plan::whole(1, profile.clone(), network).stream_time();
             assert!(stream(Network::Veth) >= profile.target.max(Profile::SHORTEST_STREAM));
             let factor = stream(Network::Path(path.clone())).seconds() / drain.seconds();
-            assert!(factor >= 0.999 / profile.wanted_half_width, "{}: {factor} times", profile.name);
+            assert!(
+                factor >= 0.999 / profile.wanted_half_width,
+                "{}: {factor} times",
+                profile.name
+            );
         }
     }
 

@@ -1,8 +1,9 @@
-//! Which processors of one machine serve the machine under test, and which serve everything around it.
+//! Which processors of one machine serve the machine under test, and which serve everything around
+//! it.
 //!
-//! Where stations share a machine, the scheduler puts the work of the black boxes, the emulator and the controller beside or
-//! upon the work that is measured, anew for each cell. With processors of its own, the machine under test loses to a load what
-//! the load takes from it, and nothing else.
+//! Where stations share a machine, the scheduler puts the work of the black boxes, the emulator and
+//! the controller beside or upon the work that is measured, anew for each cell. With processors of
+//! its own, the machine under test loses to a load what the load takes from it, and nothing else.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -13,7 +14,8 @@ use thiserror::Error;
 
 use crate::text::stored_as_text;
 
-/// Linux can be built for this many processors at most (`NR_CPUS` on x86-64); no list names a higher number.
+/// Linux can be built for this many processors at most (`NR_CPUS` on x86-64); no list names a
+/// higher number.
 const MOST_PROCESSORS: u32 = 8192;
 
 /// Processors by the kernel's numbers, at least one, each once, rising.
@@ -24,7 +26,8 @@ pub struct ProcessorList(Vec<u32>);
 impl ProcessorList {
     /// The list of these; nothing where there are none.
     pub fn of(processors: impl IntoIterator<Item = u32>) -> Option<Self> {
-        let all: BTreeSet<u32> = processors.into_iter().filter(|processor| *processor < MOST_PROCESSORS).collect();
+        let all: BTreeSet<u32> =
+            processors.into_iter().filter(|processor| *processor < MOST_PROCESSORS).collect();
         (!all.is_empty()).then(|| Self(all.into_iter().collect()))
     }
 
@@ -59,7 +62,9 @@ impl FromStr for ProcessorList {
 
     fn from_str(text: &str) -> Result<Self, DivisionError> {
         let wrong = || DivisionError::NoList(text.to_owned());
-        let number = |text: &str| text.trim().parse().ok().filter(|number| *number < MOST_PROCESSORS).ok_or_else(wrong);
+        let number = |text: &str| {
+            text.trim().parse().ok().filter(|number| *number < MOST_PROCESSORS).ok_or_else(wrong)
+        };
         let mut all = Vec::new();
         for part in text.split(',') {
             match part.split_once('-') {
@@ -124,17 +129,21 @@ impl Division {
         &self.rest
     }
 
-    /// The usual one: half of the cores, the upper ones, are the machine under test's. Processor 0 stays with the rest, as the
-    /// kernel gives it most interrupts. `cores` has the processors of each core that may be used; where there is one core only,
-    /// its threads are divided. Nothing where there is one processor.
+    /// The usual one: half of the cores, the upper ones, are the machine under test's. Processor 0
+    /// stays with the rest, as the kernel gives it most interrupts. `cores` has the processors of
+    /// each core that may be used; where there is one core only, its threads are divided. Nothing
+    /// where there is one processor.
     pub fn usual(cores: &[ProcessorList]) -> Option<Self> {
         let mut cores = cores.to_vec();
         if let [core] = cores.as_slice() {
-            cores = core.numbers().iter().filter_map(|&thread| ProcessorList::of([thread])).collect();
+            cores =
+                core.numbers().iter().filter_map(|&thread| ProcessorList::of([thread])).collect();
         }
         cores.sort();
         let (rest, test) = cores.split_at(cores.len().div_ceil(2));
-        let list = |cores: &[ProcessorList]| ProcessorList::of(cores.iter().flat_map(|core| core.0.iter().copied()));
+        let list = |cores: &[ProcessorList]| {
+            ProcessorList::of(cores.iter().flat_map(|core| core.0.iter().copied()))
+        };
         Some(Self { test: list(test)?, rest: list(rest)? })
     }
 
@@ -144,12 +153,9 @@ impl Division {
     /// [`DivisionError::NotAllowed`] with the first that they may not.
     pub fn check(&self, allowed: &ProcessorList) -> Result<(), DivisionError> {
         let missing = |processor: &&u32| !allowed.0.contains(processor);
-        self.test
-            .0
-            .iter()
-            .chain(&self.rest.0)
-            .find(missing)
-            .map_or(Ok(()), |&processor| Err(DivisionError::NotAllowed { processor, allowed: allowed.clone() }))
+        self.test.0.iter().chain(&self.rest.0).find(missing).map_or(Ok(()), |&processor| {
+            Err(DivisionError::NotAllowed { processor, allowed: allowed.clone() })
+        })
     }
 }
 
@@ -181,9 +187,14 @@ impl FromStr for Division {
     type Err = DivisionError;
 
     fn from_str(text: &str) -> Result<Self, DivisionError> {
-        let swapped = text.split_once(",test=").and_then(|(other, own)| Some((own, other.strip_prefix("rest=")?)));
-        let in_order = text.split_once(",rest=").and_then(|(own, other)| Some((own.strip_prefix("test=")?, other)));
-        let (own, other) = in_order.or(swapped).ok_or_else(|| DivisionError::NoDivision(text.to_owned()))?;
+        let swapped = text
+            .split_once(",test=")
+            .and_then(|(other, own)| Some((own, other.strip_prefix("rest=")?)));
+        let in_order = text
+            .split_once(",rest=")
+            .and_then(|(own, other)| Some((own.strip_prefix("test=")?, other)));
+        let (own, other) =
+            in_order.or(swapped).ok_or_else(|| DivisionError::NoDivision(text.to_owned()))?;
         Sides { test: own.parse()?, rest: other.parse()? }.try_into()
     }
 }
@@ -212,7 +223,10 @@ mod tests {
 
     #[test]
     fn threads_of_a_core_stay_together_where_there_are_cores_enough() {
-        assert_eq!(usual(&["0,4", "1,5", "2,6", "3,7"]).as_deref(), Some("test=2-3,6-7,rest=0-1,4-5"));
+        assert_eq!(
+            usual(&["0,4", "1,5", "2,6", "3,7"]).as_deref(),
+            Some("test=2-3,6-7,rest=0-1,4-5")
+        );
         assert_eq!(usual(&["0-1"]).as_deref(), Some("test=1,rest=0"));
         assert_eq!(usual(&["5"]), None);
         assert_eq!(usual(&[]), None);
@@ -220,13 +234,21 @@ mod tests {
 
     #[test]
     fn a_division_is_written_as_it_is_printed() {
-        for (text, same) in [("test=0-3,8,rest=4-7", "test=0-3,8,rest=4-7"), ("rest=0,test=1", "test=1,rest=0")] {
+        for (text, same) in
+            [("test=0-3,8,rest=4-7", "test=0-3,8,rest=4-7"), ("rest=0,test=1", "test=1,rest=0")]
+        {
             assert_eq!(text.parse::<Division>().unwrap().to_string(), same);
         }
         assert_eq!("test=0-2,rest=2".parse::<Division>(), Err(DivisionError::Twice(2)));
-        for text in
-            ["", "test=0", "test=,rest=1", "test=0;rest=1", "test=3-1,rest=0", "test=0,rest=8192", "all=0,rest=1"]
-        {
+        for text in [
+            "",
+            "test=0",
+            "test=,rest=1",
+            "test=0;rest=1",
+            "test=3-1,rest=0",
+            "test=0,rest=8192",
+            "all=0,rest=1",
+        ] {
             assert!(text.parse::<Division>().is_err(), "{text}");
         }
     }

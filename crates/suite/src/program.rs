@@ -1,7 +1,8 @@
-//! A user's own program in a station: what is started, when it counts as ready, and what came of it.
+//! A user's own program in a station: what is started, when it counts as ready, and what came of
+//! it.
 //!
-//! Agents know nothing of this: a [`crate::activity::Activity`] is never a command. The coordinator starts programs itself, in
-//! stations of a network that it has raised (decision 0016).
+//! Agents know nothing of this: a [`crate::activity::Activity`] is never a command. The coordinator
+//! starts programs itself, in stations of a network that it has raised (decision 0016).
 
 mod fault;
 
@@ -14,7 +15,8 @@ use serde::{Deserialize, Serialize};
 use crate::network::HostName;
 use crate::record::CpuTime;
 
-/// Of each of a program's two streams so much is kept: the first half from its beginning, the second from its end.
+/// Of each of a program's two streams so much is kept: the first half from its beginning, the
+/// second from its end.
 pub const KEPT: usize = 64 << 10;
 
 /// The programs of a cell.
@@ -65,7 +67,8 @@ pub struct ProgramOrder {
     /// Most that its own directory holds.
     #[serde(rename = "room_bytes")]
     pub room: Bytes,
-    /// It is ended, with every process that came of it, so long after its start. A service has so long to become ready.
+    /// It is ended, with every process that came of it, so long after its start. A service has so
+    /// long to become ready.
     #[serde(rename = "deadline_ns")]
     pub deadline: Span,
     /// When it is ready; at once where nothing is said.
@@ -77,7 +80,8 @@ pub struct ProgramOrder {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Ready {
-    /// When a process of its station listens for TCP connections that did not before, on whichever port.
+    /// When a process of its station listens for TCP connections that did not before, on whichever
+    /// port.
     Listens,
     /// When a process of its station listens on this TCP port.
     Port(u16),
@@ -131,7 +135,8 @@ pub struct Ended {
     /// Most memory that one of its processes had at a time (`ru_maxrss`).
     #[serde(rename = "peak_memory_bytes")]
     pub peak_memory: Bytes,
-    /// What `peak_memory` is at least, whatever the program: a new process counts what its maker had in memory.
+    /// What `peak_memory` is at least, whatever the program: a new process counts what its maker
+    /// had in memory.
     #[serde(rename = "least_memory_bytes")]
     pub least_memory: Bytes,
     /// How often it gave up the processor because it had to wait.
@@ -170,7 +175,8 @@ pub enum Ending {
 /// What a program printed, so much of it as is kept.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Printed {
-    /// The beginning and the end, where it is longer than [`KEPT`]; octets that are no UTF-8 are replaced.
+    /// The beginning and the end, where it is longer than [`KEPT`]; octets that are no UTF-8 are
+    /// replaced.
     pub text: String,
     /// How much it was.
     #[serde(rename = "all_bytes")]

@@ -3,16 +3,19 @@
 //! # Rules
 //!
 //! * **Like with like.** Only runs whose plans ask the same (all but the seed) stand in one list.
-//! * **Whole runs.** A rating with rows missing is none; a run that was not completed, or that is of two machines, is left
-//!   out, and named. Plans that leave out parts of the suite have lists of their own, which say so.
-//! * **All runs count.** A machine's BTU is the geometric mean over its runs. The best of them would reward whoever runs
-//!   most often, and no user gets the best run.
-//! * **Its interval** (95 %) comes from the highest level that varies (Kalibera and Jones, ISMM 2013): with three runs or
-//!   more, Student's t over the logarithms of the runs' ratings; with two, the hull of their own intervals; with one, its
-//!   own. With fewer than three runs it does not see how the machine differs from run to run, and is marked.
-//! * **Ties.** A machine shares the rank of the first machine of the tie above it while their intervals overlap, or when one
-//!   of them has none; the next rank counts everybody above (1, 1, 3). Overlap is a careful test: two machines that share a
-//!   rank may still differ when compared directly.
+//! * **Whole runs.** A rating with rows missing is none; a run that was not completed, or that is
+//!   of two machines, is left out, and named. Plans that leave out parts of the suite have lists of
+//!   their own, which say so.
+//! * **All runs count.** A machine's BTU is the geometric mean over its runs. The best of them
+//!   would reward whoever runs most often, and no user gets the best run.
+//! * **Its interval** (95 %) comes from the highest level that varies (Kalibera and Jones, ISMM
+//!   2013): with three runs or more, Student's t over the logarithms of the runs' ratings; with
+//!   two, the hull of their own intervals; with one, its own. With fewer than three runs it does
+//!   not see how the machine differs from run to run, and is marked.
+//! * **Ties.** A machine shares the rank of the first machine of the tie above it while their
+//!   intervals overlap, or when one of them has none; the next rank counts everybody above (1, 1,
+//!   3). Overlap is a careful test: two machines that share a rank may still differ when compared
+//!   directly.
 
 mod machine;
 mod price;
@@ -54,7 +57,8 @@ pub struct Candidate {
 /// Machines in lists, one for each plan.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Ranking {
-    /// The lists: plans of the whole suite first, of these the plan with most machines, then the one with most runs.
+    /// The lists: plans of the whole suite first, of these the plan with most machines, then the
+    /// one with most runs.
     pub lists: Vec<List>,
     /// Runs that stand in none.
     pub left_out: Vec<LeftOut>,
@@ -63,7 +67,8 @@ pub struct Ranking {
 /// The machines that were asked the same.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct List {
-    /// What its numbers may be called: of a plan that leaves something out they are parts of BTU ratings.
+    /// What its numbers may be called: of a plan that leaves something out they are parts of BTU
+    /// ratings.
     pub title: Title,
     /// The hash of the plan that all runs in the list share.
     pub plan_hash: String,
@@ -139,7 +144,11 @@ pub fn rank(candidates: &[Candidate]) -> Ranking {
 }
 
 /// Puts `candidate` with those of the same key, in the order in which keys were seen.
-fn put<'a, K: PartialEq>(groups: &mut Vec<(K, Vec<&'a Candidate>)>, key: K, candidate: &'a Candidate) {
+fn put<'a, K: PartialEq>(
+    groups: &mut Vec<(K, Vec<&'a Candidate>)>,
+    key: K,
+    candidate: &'a Candidate,
+) {
     match groups.iter_mut().find(|(known, _)| *known == key) {
         Some((_, members)) => members.push(candidate),
         None => groups.push((key, vec![candidate])),
@@ -152,14 +161,21 @@ fn obstacle(candidate: &Candidate) -> Option<String> {
         return Some("it has no rating: no cell under load counts".to_owned());
     };
     let reason = |obstacle: &Obstacle| match obstacle {
-        Obstacle::Incomplete if rating.missing.is_empty() => Some("it was not completed".to_owned()),
-        Obstacle::Incomplete => {
-            Some(format!("{} of {} rated rows are missing", rating.missing.len(), rating.cells_planned))
+        Obstacle::Incomplete if rating.missing.is_empty() => {
+            Some("it was not completed".to_owned())
         }
-        Obstacle::UnknownPlan => Some("its plan cannot be read, so nobody can tell what is missing".to_owned()),
-        Obstacle::ResumedElsewhere => {
-            Some("it was resumed on another machine, kernel or version of btu: its cells are of both".to_owned())
+        Obstacle::Incomplete => Some(format!(
+            "{} of {} rated rows are missing",
+            rating.missing.len(),
+            rating.cells_planned
+        )),
+        Obstacle::UnknownPlan => {
+            Some("its plan cannot be read, so nobody can tell what is missing".to_owned())
         }
+        Obstacle::ResumedElsewhere => Some(
+            "it was resumed on another machine, kernel or version of btu: its cells are of both"
+                .to_owned(),
+        ),
         // It stands among those of the same plan, which are called what they are.
         Obstacle::NoRating | Obstacle::Partial => None,
     };
@@ -171,7 +187,8 @@ fn list(plan_hash: String, runs: &[&Candidate]) -> List {
     for run in runs {
         put(&mut machines, &run.machine, run);
     }
-    let mut places: Vec<Place> = machines.iter().filter_map(|(machine, runs)| place(machine, runs)).collect();
+    let mut places: Vec<Place> =
+        machines.iter().filter_map(|(machine, runs)| place(machine, runs)).collect();
     places.sort_by(|a, b| b.btu_bits_per_second.value.total_cmp(&a.btu_bits_per_second.value));
     give_ranks(&mut places);
     let plan = &runs[0].plan;
@@ -189,12 +206,16 @@ fn list(plan_hash: String, runs: &[&Candidate]) -> List {
 fn particulars(plan: &Plan) -> Vec<String> {
     let whole = Plan::whole(plan.seed, plan.profile.clone(), plan.network.clone());
     let differences = crate::compare::plan_differences(&whole, plan);
-    differences.into_iter().map(|difference| format!("{}: {}", difference.aspect, difference.other)).collect()
+    differences
+        .into_iter()
+        .map(|difference| format!("{}: {}", difference.aspect, difference.other))
+        .collect()
 }
 
 fn place(machine: &MachineKey, runs: &[&Candidate]) -> Option<Place> {
     let ratings: Vec<_> = runs.iter().filter_map(|run| run.rating.as_ref()).collect();
-    let estimates: Vec<Estimate> = ratings.iter().map(|rating| rating.btu_bits_per_second).collect();
+    let estimates: Vec<Estimate> =
+        ratings.iter().map(|rating| rating.btu_bits_per_second).collect();
     let scores: Vec<f64> = runs.iter().filter_map(|run| run.cpu_rounds_per_second).collect();
     let (btu_bits_per_second, basis) = together(&estimates)?;
     Some(Place {
@@ -223,7 +244,8 @@ fn together(ratings: &[Estimate]) -> Option<(Estimate, Basis)> {
 
 /// From the lowest to the highest end; `None` when one of them has no interval.
 fn hull(ratings: &[Estimate]) -> Option<Interval> {
-    let intervals: Vec<Interval> = ratings.iter().map(|rating| rating.interval).collect::<Option<_>>()?;
+    let intervals: Vec<Interval> =
+        ratings.iter().map(|rating| rating.interval).collect::<Option<_>>()?;
     let low = intervals.iter().map(|interval| interval.low).reduce(f64::min)?;
     let high = intervals.iter().map(|interval| interval.high).reduce(f64::max)?;
     Some(Interval { low, high })

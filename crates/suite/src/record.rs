@@ -104,7 +104,8 @@ pub enum Outcome {
     FileCopied(FileCopied),
     /// An end of a pipe came to the end of its plan; its points were told on the way.
     Piped {
-        /// Sizes that were left out: they take too long, or the transport does not move so much at once.
+        /// Sizes that were left out: they take too long, or the transport does not move so much at
+        /// once.
         left_out: u64,
         /// What somebody who reads the result should know of how bytes were moved.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -211,8 +212,9 @@ pub struct Requested {
     pub late: u64,
     /// Answers whose content was wrong.
     pub wrong: u64,
-    /// Round-trip times in ns of the answers in time; of requests at a distance, those that were due meanwhile as well. The loop is closed: a stall delays later requests, so the
-    /// tail is that of one waiting user, not of an open stream of users (coordinated omission).
+    /// Round-trip times in ns of the answers in time; of requests at a distance, those that were
+    /// due meanwhile as well. The loop is closed: a stall delays later requests, so the tail is
+    /// that of one waiting user, not of an open stream of users (coordinated omission).
     #[serde(rename = "round_trip_ns")]
     pub round_trip: Histogram,
 }
@@ -229,8 +231,8 @@ pub struct DatagramsSent {
     /// What was asked for.
     #[serde(rename = "offered_bits_per_second")]
     pub offered: BitRate,
-    /// From the start of the schedule to its end, or until the last datagram had left where that was later, by the
-    /// sender's clock. Zero in records that are older than this field.
+    /// From the start of the schedule to its end, or until the last datagram had left where that
+    /// was later, by the sender's clock. Zero in records that are older than this field.
     #[serde(rename = "span_ns", default)]
     pub span: Span,
     /// How late each left, against its place in the schedule, in ns.
@@ -242,8 +244,9 @@ pub struct DatagramsSent {
 }
 
 impl DatagramsSent {
-    /// The rate that was really sent, by the sender's clock: below `offered` where the sender was late at the end or its
-    /// kernel refused datagrams. `None` where the record does not say how long it sent.
+    /// The rate that was really sent, by the sender's clock: below `offered` where the sender was
+    /// late at the end or its kernel refused datagrams. `None` where the record does not say how
+    /// long it sent.
     pub fn bits_per_second(&self) -> Option<f64> {
         (self.span > Span::ZERO).then(|| self.bytes.bits() / self.span.seconds())
     }
@@ -264,7 +267,8 @@ pub struct DatagramsReceived {
     pub wrong: u64,
     /// Datagrams the kernel dropped because this socket's buffer was full (`SO_MEMINFO`).
     pub buffer_drops: u64,
-    /// From the start to the first datagram, by this host's clock. Zero in records that are older than this field.
+    /// From the start to the first datagram, by this host's clock. Zero in records that are older
+    /// than this field.
     #[serde(rename = "first_ns", default)]
     pub first: Span,
     /// From the first to the last datagram, by this host's clock.
@@ -272,8 +276,9 @@ pub struct DatagramsReceived {
     pub span: Span,
     /// Whether the sender's farewell came (else the stream ended by silence).
     pub farewell: bool,
-    /// Mean difference between the spacing of two datagrams that came one after the other and their spacing in the sender's
-    /// schedule (|D| of RFC 3550, section 6.4.1); nothing where the receiver did not know the schedule.
+    /// Mean difference between the spacing of two datagrams that came one after the other and their
+    /// spacing in the sender's schedule (|D| of RFC 3550, section 6.4.1); nothing where the
+    /// receiver did not know the schedule.
     #[serde(rename = "jitter_ns", default, skip_serializing_if = "Option::is_none")]
     pub jitter: Option<Span>,
     /// Progress: (nanoseconds since the first datagram, bytes so far), ascending, at most 1000.
@@ -305,9 +310,10 @@ impl PlacedReport {
     pub fn failure(&self) -> Option<String> {
         let place = format!("{} on {}", self.activity, self.station);
         match self.result.as_ref().err()? {
-            Failure::Deadline { deadline_ns } => {
-                Some(format!("{place} was killed: not finished after {}", Span::from_nanoseconds(*deadline_ns)))
-            }
+            Failure::Deadline { deadline_ns } => Some(format!(
+                "{place} was killed: not finished after {}",
+                Span::from_nanoseconds(*deadline_ns)
+            )),
             Failure::Failed { message } => Some(format!("{place} failed: {message}")),
             Failure::Died { status } => Some(format!("{place} died: {status}")),
         }
@@ -349,7 +355,8 @@ pub struct StationCpu {
 /// Where a host's clocks stand against the controller's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HostClock {
-    /// The host's `CLOCK_MONOTONIC` less the controller's, at one moment; true within half of the round trip.
+    /// The host's `CLOCK_MONOTONIC` less the controller's, at one moment; true within half of the
+    /// round trip.
     pub offset_ns: i64,
     /// The round trip of the probe that told.
     pub round_trip_ns: u64,
@@ -384,7 +391,8 @@ pub struct CellRecord {
     pub wire: WireAccount,
     /// Between the first and the last worker's start.
     pub start_skew_ns: u64,
-    /// What the cell took beyond its activities: prepare, collect, check. Storing is measured by the run.
+    /// What the cell took beyond its activities: prepare, collect, check. Storing is measured by
+    /// the run.
     pub overhead_ns: u64,
 }
 

@@ -1,4 +1,5 @@
-//! A roll call: every host of an inventory greeted at once, and how well all of them start together.
+//! A roll call: every host of an inventory greeted at once, and how well all of them start
+//! together.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -8,8 +9,8 @@ use crate::record::HostClock;
 /// The name of this suite in the store.
 pub const SUITE: &str = "hosts";
 
-/// A wall clock that is off by more than this confuses whoever compares two hosts' logs, and lets certificates lapse at
-/// the wrong time.
+/// A wall clock that is off by more than this confuses whoever compares two hosts' logs, and lets
+/// certificates lapse at the wrong time.
 pub const MOST_APART_NS: u64 = 1_000_000_000;
 
 /// What came of a roll call.
@@ -17,10 +18,11 @@ pub const MOST_APART_NS: u64 = 1_000_000_000;
 pub struct Roll {
     /// The hosts, in the order in which they were called.
     pub hosts: Vec<Greeted>,
-    /// Between the first and the last start of a cell that does nothing, played on all hosts that could be reserved, in
-    /// ns by the controller's clock; nothing where fewer than two could.
+    /// Between the first and the last start of a cell that does nothing, played on all hosts that
+    /// could be reserved, in ns by the controller's clock; nothing where fewer than two could.
     pub start_skew_ns: Option<u64>,
-    /// The skew is true within this, in ns: twice half of the longest round trip of the probes that told the clocks.
+    /// The skew is true within this, in ns: twice half of the longest round trip of the probes that
+    /// told the clocks.
     pub skew_within_ns: u64,
 }
 
@@ -54,8 +56,8 @@ pub struct Answer {
     pub clock: Option<HostClock>,
     /// When its worker of the empty cell started, in ns after the first of all.
     pub started_after_ns: Option<u64>,
-    /// Its processor, kernel and network, as they are stored with a run; null where it could not be reserved, since looking at
-    /// a host would disturb whoever has it.
+    /// Its processor, kernel and network, as they are stored with a run; null where it could not be
+    /// reserved, since looking at a host would disturb whoever has it.
     pub environment: Value,
     /// What `btu doctor --json` prints there; null likewise.
     pub findings: Value,

@@ -1,6 +1,7 @@
-//! What a worker takes of its machine's memory and of its table of open files, by its activity. An agent that has a policy claims
-//! it before the worker is made, and the kernel gives the worker no more: so what is stated here is generous where an activity has
-//! libraries and threads below it, and follows the order where the order says how much is needed. An activity that does not state
+//! What a worker takes of its machine's memory and of its table of open files, by its activity. An
+//! agent that has a policy claims it before the worker is made, and the kernel gives the worker no
+//! more: so what is stated here is generous where an activity has libraries and threads below it,
+//! and follows the order where the order says how much is needed. An activity that does not state
 //! it does not compile.
 
 use btu_units::Bytes;
@@ -20,7 +21,8 @@ pub struct Room {
     pub open_files: u64,
 }
 
-/// One connection or file, and buffers of at most 16 MiB: a worker that waits for its order has 1.3 MB.
+/// One connection or file, and buffers of at most 16 MiB: a worker that waits for its order has 1.3
+/// MB.
 const SMALL: Room = Room { memory: Bytes::new(128 * MIB), open_files: 128 };
 
 /// A library with threads of its own, or many connections: threads take 2 MiB of stack each.
@@ -105,13 +107,23 @@ mod tests {
         let sizes = Sizes::one(Bytes::new(size));
         let plan = PipePlan { pairs, sizes, ..PipePlan::new(1, Kind::Tcp, Place::Here) };
         let meeting = PipeMeeting::Network(Rendezvous::Listen([127, 0, 0, 1].into()));
-        Activity::Pipe(Box::new(PipeEnd { end: End::Near, meeting, token: [0; 16], plan, turns: false })).room()
+        Activity::Pipe(Box::new(PipeEnd {
+            end: End::Near,
+            meeting,
+            token: [0; 16],
+            plan,
+            turns: false,
+        }))
+        .room()
     }
 
     #[test]
     fn what_is_stated_follows_the_order_and_never_wraps() {
         assert!(pipe(1 << 20, 1).memory >= Bytes::new(LARGE.memory.count() + 6 * MIB));
-        assert!(pipe(1 << 20, 64).memory > pipe(1 << 20, 1).memory && pipe(1, 64).open_files > pipe(1, 1).open_files);
+        assert!(
+            pipe(1 << 20, 64).memory > pipe(1 << 20, 1).memory
+                && pipe(1, 64).open_files > pipe(1, 1).open_files
+        );
         assert_eq!(pipe(u64::MAX, u32::MAX).memory, Bytes::new(u64::MAX));
         let receive = |expected_datagrams| {
             let meeting = Rendezvous::Listen([127, 0, 0, 1].into());

@@ -1,4 +1,5 @@
-//! `btu run`: users' own programs and btu's activities on any network, under any load, with factors that are varied together.
+//! `btu run`: users' own programs and btu's activities on any network, under any load, with factors
+//! that are varied together.
 
 mod doing;
 mod effects;
@@ -12,7 +13,9 @@ mod verdict;
 pub use doing::{ActivityStep, Doing};
 pub use effects::{FactorEffects, Pair};
 pub use examples::{EXAMPLES, Example};
-pub use file::{Asked, ExperimentFile, Found, Ground, Networks, Order, inline_network, inventory_of, read};
+pub use file::{
+    Asked, ExperimentFile, Found, Ground, Networks, Order, inline_network, inventory_of, read,
+};
 pub use plan::{Factor, RunCell, RunPlan};
 pub use row::RunRow;
 pub use value::{Better, Stream, Value, What};

@@ -1,4 +1,5 @@
-//! How far streams are while they are under way: what their ends tell now and then, and what that amounts to.
+//! How far streams are while they are under way: what their ends tell now and then, and what that
+//! amounts to.
 
 use std::collections::BTreeMap;
 
@@ -16,8 +17,8 @@ pub struct Sample {
     /// When, since `go`, by the monotonic clock of that end.
     #[serde(rename = "at_ns")]
     pub at: Span,
-    /// Payload so far: at a receiver what was handed to the application, at a sender what the peer's kernel has
-    /// acknowledged. Zero of requests.
+    /// Payload so far: at a receiver what was handed to the application, at a sender what the
+    /// peer's kernel has acknowledged. Zero of requests.
     pub bytes: Bytes,
     /// Datagrams that are missing among those up to the highest number that came.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -51,7 +52,8 @@ pub struct FlowInterval {
     pub goodput_bits_per_second: f64,
     /// Segments that TCP sent again in the interval.
     pub segments_sent_again: Option<u64>,
-    /// What may be under way unacknowledged (TCP's congestion window) at its end, of all connections together.
+    /// What may be under way unacknowledged (TCP's congestion window) at its end, of all
+    /// connections together.
     pub congestion_window_bytes: Option<u64>,
     /// The longest smoothed round trip of the connections themselves at its end.
     pub round_trip_seconds: Option<f64>,
@@ -104,7 +106,8 @@ impl Intervals {
             };
             let (own, other) = (step.host.clone(), peer.host.clone());
             let way = if part == Part::Receives { (other, own) } else { (own, other) };
-            let watched = Watched { part, way, told: BTreeMap::new(), last: Sample::START, has_ended: false };
+            let watched =
+                Watched { part, way, told: BTreeMap::new(), last: Sample::START, has_ended: false };
             Some((index, watched))
         });
         Self { every, steps: steps.collect(), next: 1 }
@@ -133,10 +136,13 @@ impl Intervals {
         }
     }
 
-    /// The next interval of which everybody who is still at work has told. It lasts until somebody told: a host that says it is
-    /// years later gets one interval of years and not millions of empty ones.
+    /// The next interval of which everybody who is still at work has told. It lasts until somebody
+    /// told: a host that says it is years later gets one interval of years and not millions of
+    /// empty ones.
     pub fn ready(&mut self) -> Option<Interval> {
-        let is_told = |watched: &Watched| watched.has_ended || watched.told.keys().any(|number| *number >= self.next);
+        let is_told = |watched: &Watched| {
+            watched.has_ended || watched.told.keys().any(|number| *number >= self.next)
+        };
         if !self.steps.values().all(is_told) {
             return None;
         }
@@ -151,7 +157,8 @@ impl Intervals {
     fn interval(&mut self, number: u64) -> Interval {
         let every = self.every.seconds();
         let (from_seconds, to_seconds) = ((self.next - 1) as f64 * every, number as f64 * every);
-        let mut interval = Interval { from_seconds, to_seconds, request_seconds: None, flows: Vec::new() };
+        let mut interval =
+            Interval { from_seconds, to_seconds, request_seconds: None, flows: Vec::new() };
         for watched in self.steps.values_mut() {
             let later = watched.told.split_off(&(number + 1));
             let told = std::mem::replace(&mut watched.told, later).into_values().next_back();
@@ -174,27 +181,40 @@ impl Sample {
 
 impl Interval {
     fn take(&mut self, watched: &Watched, before: &Sample, now: &Sample) {
-        let round_trip = now.tcp.filter(|tcp| tcp.rtt_us > 0).map(|tcp| f64::from(tcp.rtt_us) / 1e6);
+        let round_trip =
+            now.tcp.filter(|tcp| tcp.rtt_us > 0).map(|tcp| f64::from(tcp.rtt_us) / 1e6);
         if watched.part == Part::Asks {
             self.request_seconds = round_trip;
             return;
         }
         let flow = self.flow(&watched.way);
         if watched.part == Part::Receives {
-            let (moved, time) =
-                (now.bytes.count().saturating_sub(before.bytes.count()), now.at.saturating_sub(before.at));
-            flow.goodput_bits_per_second += moved as f64 * 8.0 / time.seconds().max(f64::MIN_POSITIVE);
+            let (moved, time) = (
+                now.bytes.count().saturating_sub(before.bytes.count()),
+                now.at.saturating_sub(before.at),
+            );
+            flow.goodput_bits_per_second +=
+                moved as f64 * 8.0 / time.seconds().max(f64::MIN_POSITIVE);
             if let Some(missing) = now.missing {
-                let missed = missing.cast_signed().wrapping_sub(before.missing.unwrap_or(0).cast_signed());
+                let missed =
+                    missing.cast_signed().wrapping_sub(before.missing.unwrap_or(0).cast_signed());
                 flow.missed = Some(flow.missed.unwrap_or(0).saturating_add(missed));
             }
             return;
         }
         let Some(tcp) = now.tcp else { return };
-        let add = |sum: &mut Option<u64>, part: u64| *sum = Some(sum.unwrap_or(0).saturating_add(part));
-        add(&mut flow.segments_sent_again, now.sent_again().saturating_sub(before.sent_again()).into());
-        add(&mut flow.congestion_window_bytes, u64::from(tcp.cwnd_segments) * u64::from(tcp.send_mss_bytes));
-        flow.round_trip_seconds = [flow.round_trip_seconds, round_trip].into_iter().flatten().reduce(f64::max);
+        let add =
+            |sum: &mut Option<u64>, part: u64| *sum = Some(sum.unwrap_or(0).saturating_add(part));
+        add(
+            &mut flow.segments_sent_again,
+            now.sent_again().saturating_sub(before.sent_again()).into(),
+        );
+        add(
+            &mut flow.congestion_window_bytes,
+            u64::from(tcp.cwnd_segments) * u64::from(tcp.send_mss_bytes),
+        );
+        flow.round_trip_seconds =
+            [flow.round_trip_seconds, round_trip].into_iter().flatten().reduce(f64::max);
     }
 
     fn flow(&mut self, (from, to): &(HostName, HostName)) -> &mut FlowInterval {

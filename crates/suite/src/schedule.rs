@@ -1,5 +1,5 @@
-//! Which cells come next: decided by the plan and by what is stored, by nothing else, so that a resumed run goes on
-//! exactly where it stopped.
+//! Which cells come next: decided by the plan and by what is stored, by nothing else, so that a
+//! resumed run goes on exactly where it stopped.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,11 +12,17 @@ use crate::record::{CellRecord, Outcome};
 /// A cell of a rating to be measured.
 pub type Slot = crate::experiment::Slot<Row>;
 
-/// The cells of block `block` that are not stored yet, in their order. Blocks below the plan's least hold every row;
-/// later ones the rows whose interval is still too wide, judged by the blocks before.
+/// The cells of block `block` that are not stored yet, in their order. Blocks below the plan's
+/// least hold every row; later ones the rows whose interval is still too wide, judged by the blocks
+/// before.
 pub fn missing(plan: &Plan, block: u32, records: &[CellRecord]) -> Vec<Slot> {
-    let stored: BTreeSet<(u32, Row)> = records.iter().map(|record| (record.block, record.row)).collect();
-    let rows = if block < plan.profile.least_blocks { plan.rows() } else { unfinished(plan, block, records) };
+    let stored: BTreeSet<(u32, Row)> =
+        records.iter().map(|record| (record.block, record.row)).collect();
+    let rows = if block < plan.profile.least_blocks {
+        plan.rows()
+    } else {
+        unfinished(plan, block, records)
+    };
     let order = plan.shuffled(block, rows).into_iter().zip(0..);
     order
         .filter(|(row, _)| !stored.contains(&(block, *row)))
@@ -28,7 +34,8 @@ pub fn missing(plan: &Plan, block: u32, records: &[CellRecord]) -> Vec<Slot> {
 fn unfinished(plan: &Plan, block: u32, records: &[CellRecord]) -> Vec<Row> {
     let values = values(records.iter().filter(|record| record.block < block));
     let rule = stop_rule(plan);
-    let wanting = |row: &Row| rule.judge(values.get(row).map_or(&[], Vec::as_slice)) == Decision::More;
+    let wanting =
+        |row: &Row| rule.judge(values.get(row).map_or(&[], Vec::as_slice)) == Decision::More;
     plan.rows().into_iter().filter(wanting).collect()
 }
 
@@ -52,12 +59,14 @@ fn values<'a>(records: impl Iterator<Item = &'a CellRecord>) -> BTreeMap<Row, Ve
     values
 }
 
-/// The number a row is judged by: goodput of bulk and datagrams, median round trip of request and response, duration
-/// of a host activity alone. `None` where there is none, or none above zero.
+/// The number a row is judged by: goodput of bulk and datagrams, median round trip of request and
+/// response, duration of a host activity alone. `None` where there is none, or none above zero.
 pub fn value(record: &CellRecord) -> Option<f64> {
     let value = match record.row {
         Row::Host { .. } => record.host.as_ref()?.duration.seconds(),
-        Row::Network { .. } => round_trip(record).or(record.network.as_ref().map(|n| n.goodput_bits_per_second))?,
+        Row::Network { .. } => {
+            round_trip(record).or(record.network.as_ref().map(|n| n.goodput_bits_per_second))?
+        }
     };
     (value > 0.0 && value.is_finite()).then_some(value)
 }
@@ -65,7 +74,9 @@ pub fn value(record: &CellRecord) -> Option<f64> {
 /// The median round trip in ns of request and response.
 pub(crate) fn round_trip(record: &CellRecord) -> Option<f64> {
     record.reports.iter().find_map(|placed| match &placed.result.as_ref().ok()?.outcome {
-        Outcome::Requested(requested) => requested.round_trip.quantile(0.5).map(|nanoseconds| nanoseconds as f64),
+        Outcome::Requested(requested) => {
+            requested.round_trip.quantile(0.5).map(|nanoseconds| nanoseconds as f64)
+        }
         _ => None,
     })
 }
@@ -85,7 +96,8 @@ mod tests {
     }
 
     fn record(slot: Slot, milliseconds: u64) -> CellRecord {
-        let host = HostResult { work: 1, duration: Span::from_milliseconds(milliseconds), overlap: 0.0 };
+        let host =
+            HostResult { work: 1, duration: Span::from_milliseconds(milliseconds), overlap: 0.0 };
         CellRecord {
             row: slot.cell,
             block: slot.block,
@@ -119,7 +131,8 @@ mod tests {
     fn only_wide_rows_are_repeated_after_the_least() {
         let plan = plan();
         let records = measured(&plan, plan.profile.least_blocks);
-        let rows: Vec<Row> = missing(&plan, plan.profile.least_blocks, &records).iter().map(|s| s.cell).collect();
+        let rows: Vec<Row> =
+            missing(&plan, plan.profile.least_blocks, &records).iter().map(|s| s.cell).collect();
         assert_eq!(rows.len(), 2);
         assert!(!rows.contains(&Row::Host { load: Load::Cpu }));
     }

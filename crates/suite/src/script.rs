@@ -1,4 +1,5 @@
-//! What a row means in activities: who does what, who listens, who connects, and what the black boxes do meanwhile.
+//! What a row means in activities: who does what, who listens, who connects, and what the black
+//! boxes do meanwhile.
 
 use std::borrow::Cow;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -7,9 +8,9 @@ use std::path::PathBuf;
 use btu_units::{Bytes, Span};
 
 use crate::activity::{
-    Activity, Cpu, Disk, FileClient, FileServer, FilesPlace, FilesStation, FilesTask, FtpFetch, FtpRelay, FtpServe,
-    Order, PipeMeeting, Rendezvous, Request, Respond, Rounds, TcpReceive, TcpSend, Token, Transport, UdpReceive,
-    UdpSend, Work,
+    Activity, Cpu, Disk, FileClient, FileServer, FilesPlace, FilesStation, FilesTask, FtpFetch,
+    FtpRelay, FtpServe, Order, PipeMeeting, Rendezvous, Request, Respond, Rounds, TcpReceive,
+    TcpSend, Token, Transport, UdpReceive, UdpSend, Work,
 };
 use crate::cell::{Component, Load, Row};
 use crate::network::{HostName, HostRole, Impairment, Impairments};
@@ -26,7 +27,8 @@ pub struct Script {
 }
 
 impl Script {
-    /// After how many others a step can be prepared, each of whom the next one connects to: 0 for who connects to nobody.
+    /// After how many others a step can be prepared, each of whom the next one connects to: 0 for
+    /// who connects to nobody.
     pub fn wave(&self, index: usize) -> usize {
         let peer = |index: &usize| self.steps.get(*index)?.peer;
         // Bounded, so that steps that call each other in a circle end, too.
@@ -117,7 +119,9 @@ const UNSET_PEER: SocketAddr = SocketAddr::new(UNSET, 0);
 /// The script of `row`.
 pub fn script(plan: &Plan, row: &Row, setting: &Setting) -> Script {
     match row {
-        Row::Host { load } => Script { impairments: Impairments::new(), steps: host_steps(plan, *load, setting, 0) },
+        Row::Host { load } => {
+            Script { impairments: Impairments::new(), steps: host_steps(plan, *load, setting, 0) }
+        }
         Row::Network { component, message, load } => {
             let setting = &lasting(plan, *component, setting);
             let mut steps = network_steps(plan, *component, *message, setting);
@@ -127,15 +131,16 @@ pub fn script(plan: &Plan, row: &Row, setting: &Setting) -> Script {
     }
 }
 
-/// The setting of a component. Where its network activity lasts longer than the profile's time, the host activity does as
-/// much more, so that it is there all the time, and the deadline is later.
+/// The setting of a component. Where its network activity lasts longer than the profile's time, the
+/// host activity does as much more, so that it is there all the time, and the deadline is later.
 fn lasting<'a>(plan: &Plan, component: Component, setting: &'a Setting) -> Cow<'a, Setting> {
     let (target, stream) = (plan.profile.target, plan.stream_time());
     let amounts = match &setting.amount {
         Amount::Fixed(amounts) if component == Component::Udp && stream > target => amounts,
         Amount::Fixed(_) | Amount::Pilot(_) => return Cow::Borrowed(setting),
     };
-    let more = |one: &HostAmount| HostAmount { amount: amount_for(one.amount, target, stream), ..*one };
+    let more =
+        |one: &HostAmount| HostAmount { amount: amount_for(one.amount, target, stream), ..*one };
     let amounts = Amounts { host: amounts.host.iter().map(more).collect(), ..amounts.clone() };
     let deadline = setting.deadline + (stream - target) * DEADLINE_FACTOR;
     Cow::Owned(Setting { amount: Amount::Fixed(amounts), deadline, ..setting.clone() })
@@ -143,26 +148,54 @@ fn lasting<'a>(plan: &Plan, component: Component, setting: &'a Setting) -> Cow<'
 
 /// The black boxes do `impairment` to what comes in.
 pub fn at_black_boxes(plan: &Plan, impairment: Impairment) -> Impairments {
-    let black_boxes = plan.network.roles().into_iter().filter(|role| role.is_black_box() && !impairment.is_none());
+    let black_boxes = plan
+        .network
+        .roles()
+        .into_iter()
+        .filter(|role| role.is_black_box() && !impairment.is_none());
     black_boxes.map(|role| (role.into(), impairment)).collect()
 }
 
 /// A script that does nothing on any station: what is left is the tool's own cost.
 pub fn null_script(plan: &Plan, setting: &Setting) -> Script {
-    let steps = plan.network.roles().into_iter().map(|role| step(role, Role::Network, None, Activity::Null, setting));
+    let steps = plan
+        .network
+        .roles()
+        .into_iter()
+        .map(|role| step(role, Role::Network, None, Activity::Null, setting));
     Script { impairments: Impairments::new(), steps: steps.collect() }
 }
 
-fn step(host: HostRole, role: Role, peer: Option<usize>, activity: Activity, setting: &Setting) -> Step {
-    Step { host: host.into(), role, peer, order: Order::new(setting.seed, setting.deadline, activity) }
+fn step(
+    host: HostRole,
+    role: Role,
+    peer: Option<usize>,
+    activity: Activity,
+    setting: &Setting,
+) -> Step {
+    Step {
+        host: host.into(),
+        role,
+        peer,
+        order: Order::new(setting.seed, setting.deadline, activity),
+    }
 }
 
-fn network_steps(plan: &Plan, component: Component, message: Bytes, setting: &Setting) -> Vec<Step> {
+fn network_steps(
+    plan: &Plan,
+    component: Component,
+    message: Bytes,
+    setting: &Setting,
+) -> Vec<Step> {
     let pairs: Vec<(Activity, Activity)> = match component {
         Component::InteractiveTcp => vec![exchange(plan, message, Transport::Tcp, setting)],
         Component::InteractiveUdp => vec![exchange(plan, message, Transport::Udp, setting)],
         Component::Udp => vec![datagrams(plan, message, setting)],
-        _ => component.flows().iter().map(|flow| stream(plan, component, message, *flow, setting)).collect(),
+        _ => component
+            .flows()
+            .iter()
+            .map(|flow| stream(plan, component, message, *flow, setting))
+            .collect(),
     };
     let mut steps = Vec::with_capacity(2 * pairs.len());
     for ((from, to), (listening, connecting)) in component.flows().iter().zip(pairs) {
@@ -194,10 +227,18 @@ fn stream(
     let black_box_window = plan.window;
     if from.is_black_box() {
         let send = TcpSend { meeting: listen, token, message, work, window: black_box_window };
-        let receive = TcpReceive { meeting: connect, token, message, window: None, volume, receiving };
+        let receive =
+            TcpReceive { meeting: connect, token, message, window: None, volume, receiving };
         (Activity::TcpSend(send), Activity::TcpReceive(receive))
     } else {
-        let receive = TcpReceive { meeting: listen, token, message, window: black_box_window, volume, receiving };
+        let receive = TcpReceive {
+            meeting: listen,
+            token,
+            message,
+            window: black_box_window,
+            volume,
+            receiving,
+        };
         (
             Activity::TcpReceive(receive),
             Activity::TcpSend(TcpSend { meeting: connect, token, message, work, window: None }),
@@ -216,7 +257,12 @@ fn flow_work(component: Component, message: Bytes, setting: &Setting) -> Work {
     }
 }
 
-fn exchange(plan: &Plan, message: Bytes, transport: Transport, setting: &Setting) -> (Activity, Activity) {
+fn exchange(
+    plan: &Plan,
+    message: Bytes,
+    transport: Transport,
+    setting: &Setting,
+) -> (Activity, Activity) {
     let respond = Respond { on: UNSET, transport, token: setting.token, message };
     let request = Request {
         to: UNSET_PEER,
@@ -236,8 +282,14 @@ fn datagrams(plan: &Plan, message: Bytes, setting: &Setting) -> (Activity, Activ
     };
     let offered = plan.udp_offered;
     let expected = offered.bits_per_second() as f64 * duration.seconds() / message.bits();
-    let send =
-        UdpSend { meeting: Rendezvous::Listen(UNSET), token: setting.token, message, offered, duration, hold: None };
+    let send = UdpSend {
+        meeting: Rendezvous::Listen(UNSET),
+        token: setting.token,
+        message,
+        offered,
+        duration,
+        hold: None,
+    };
     let receive = UdpReceive {
         meeting: Rendezvous::Connect(UNSET_PEER),
         token: setting.token,
@@ -275,7 +327,10 @@ fn host_steps(plan: &Plan, load: Load, setting: &Setting, first: usize) -> Vec<S
         )],
         Load::Transfer => {
             let (server, client) = transfer(setting);
-            vec![step(HostRole::Active, Role::Support, None, server, setting), test(Some(first), client)]
+            vec![
+                step(HostRole::Active, Role::Support, None, server, setting),
+                test(Some(first), client),
+            ]
         }
     }
 }
@@ -382,17 +437,23 @@ impl Activity {
             Self::TcpSend(TcpSend { meeting, .. })
             | Self::TcpReceive(TcpReceive { meeting, .. })
             | Self::UdpSend(UdpSend { meeting, .. })
-            | Self::UdpReceive(UdpReceive { meeting, .. }) => *meeting = Rendezvous::Listen(address),
+            | Self::UdpReceive(UdpReceive { meeting, .. }) => {
+                *meeting = Rendezvous::Listen(address);
+            }
             Self::Respond(respond) => respond.on = address,
             Self::FtpServe(serve) => serve.address = address,
             Self::FilesServe(serve) => serve.address = address,
             Self::FtpRelay(relay) => relay.address = address,
-            Self::FileReceive(FileServer { on, .. }) | Self::FileOffer(FileServer { on, .. }) => *on = address,
+            Self::FileReceive(FileServer { on, .. }) | Self::FileOffer(FileServer { on, .. }) => {
+                *on = address;
+            }
             Self::Relay(relay) => relay.on = address,
             Self::Pipe(pipe) => pipe.meeting = PipeMeeting::Network(Rendezvous::Listen(address)),
             Self::Hint(hint) => hint.meeting = PipeMeeting::Network(Rendezvous::Listen(address)),
             Self::Draw(draw) => match draw.meeting {
-                PipeMeeting::Network(_) => draw.meeting = PipeMeeting::Network(Rendezvous::Listen(address)),
+                PipeMeeting::Network(_) => {
+                    draw.meeting = PipeMeeting::Network(Rendezvous::Listen(address));
+                }
                 // On one machine, at a path.
                 PipeMeeting::ListenAt(_) | PipeMeeting::ConnectAt(_) => {}
             },
@@ -419,9 +480,13 @@ impl Activity {
             | Self::UdpReceive(UdpReceive { meeting, .. }) => *meeting = Rendezvous::Connect(peer),
             Self::Request(request) => request.to = peer,
             Self::FtpFetch(fetch) => fetch.server = peer,
-            Self::FileSend(FileClient { to, .. }) | Self::FileFetch(FileClient { to, .. }) => *to = peer,
+            Self::FileSend(FileClient { to, .. }) | Self::FileFetch(FileClient { to, .. }) => {
+                *to = peer;
+            }
             Self::FilesTask(FilesTask { place: FilesPlace::Server(server), .. })
-            | Self::FilesStation(FilesStation { place: FilesPlace::Server(server), .. }) => *server = peer,
+            | Self::FilesStation(FilesStation { place: FilesPlace::Server(server), .. }) => {
+                *server = peer;
+            }
             Self::Pipe(pipe) => pipe.meeting = PipeMeeting::Network(Rendezvous::Connect(peer)),
             Self::Hint(hint) => hint.meeting = PipeMeeting::Network(Rendezvous::Connect(peer)),
             Self::Draw(draw) => draw.meeting = PipeMeeting::Network(Rendezvous::Connect(peer)),
@@ -477,7 +542,8 @@ mod tests {
         script(&plan(), &Row::Network { component, message: Bytes::new(1024), load }, &setting())
     }
 
-    /// The variants are those of the stored form, and each is called there what [`Activity::kind`] says.
+    /// The variants are those of the stored form, and each is called there what [`Activity::kind`]
+    /// says.
     #[test]
     fn kinds_are_the_variants() {
         let unknown = serde_json::from_str::<Activity>(r#"{"kind":"?"}"#).unwrap_err().to_string();
@@ -492,9 +558,11 @@ mod tests {
             egress_proxy: PathBuf::from("/egress_proxy"),
         };
         let settings = [setting(), Setting { ftp: relayed, ..setting() }];
-        let scripts =
-            settings.iter().flat_map(|setting| plan.rows().into_iter().map(|row| script(&plan, &row, setting)));
-        let mut all: Vec<Activity> = scripts.flat_map(|script| script.steps).map(|step| step.order.activity).collect();
+        let scripts = settings
+            .iter()
+            .flat_map(|setting| plan.rows().into_iter().map(|row| script(&plan, &row, setting)));
+        let mut all: Vec<Activity> =
+            scripts.flat_map(|script| script.steps).map(|step| step.order.activity).collect();
         all.extend([Activity::Null, pipe(), hint()]);
         all.extend(drawings());
         all.extend(copies());
@@ -510,13 +578,15 @@ mod tests {
     fn files() -> [Activity; 3] {
         let (token, room, service) = ([7; 16], Bytes::new(1), Span::ZERO);
         let directory = PathBuf::from("/scratch");
-        let serve = FilesServe { address: UNSET, token, directory: directory.clone(), room, service };
+        let serve =
+            FilesServe { address: UNSET, token, directory: directory.clone(), room, service };
         let place = FilesPlace::Own { directory, room, service };
         let (sizes, lead, target) = (FileSizes::Paper, Span::ZERO, Span::ZERO);
         let task = FilesTask { place, token, task: Task::FmSort, sizes, lead, target };
         let (pattern, program) = (Pattern::Record, StationProgram::Constant);
         let work = StationWork::Transactions { pattern, program, record: room };
-        let station = FilesStation { place: FilesPlace::Server(UNSET_PEER), token, number: 1, work };
+        let station =
+            FilesStation { place: FilesPlace::Server(UNSET_PEER), token, number: 1, work };
         [Activity::FilesServe(serve), Activity::FilesTask(task), Activity::FilesStation(station)]
     }
 
@@ -526,13 +596,25 @@ mod tests {
 
     fn pipe() -> Activity {
         let meeting = PipeMeeting::Network(Rendezvous::Listen(UNSET));
-        Activity::Pipe(Box::new(PipeEnd { end: End::Near, meeting, token: [7; 16], plan: pipe_plan(), turns: false }))
+        Activity::Pipe(Box::new(PipeEnd {
+            end: End::Near,
+            meeting,
+            token: [7; 16],
+            plan: pipe_plan(),
+            turns: false,
+        }))
     }
 
     fn hint() -> Activity {
         let meeting = PipeMeeting::Network(Rendezvous::Listen(UNSET));
         let hint = HintPlan::standard(2);
-        Activity::Hint(Box::new(HintEnd { end: End::Near, meeting, token: [7; 16], hint, pipe: pipe_plan() }))
+        Activity::Hint(Box::new(HintEnd {
+            end: End::Near,
+            meeting,
+            token: [7; 16],
+            hint,
+            pipe: pipe_plan(),
+        }))
     }
 
     fn drawings() -> [Activity; 3] {
@@ -550,8 +632,13 @@ mod tests {
         };
         let inside = Activity::DrawInside(Box::new(drawing.clone()));
         let relay = Activity::Relay(Relay { on: UNSET, to: UNSET_PEER, token: [7; 16] });
-        let draw =
-            Activity::Draw(Box::new(DrawEnd { end: End::Near, meeting, token: [7; 16], drawing, pipe: pipe_plan() }));
+        let draw = Activity::Draw(Box::new(DrawEnd {
+            end: End::Near,
+            meeting,
+            token: [7; 16],
+            drawing,
+            pipe: pipe_plan(),
+        }));
         [draw, inside, relay]
     }
 
@@ -559,7 +646,8 @@ mod tests {
         let (size, storage, cache) = (Bytes::new(1_000_000), Storage::Memory, Cache::Cold);
         let file = FilePlace { size, storage, cache, directory: PathBuf::from("/scratch") };
         let (program, token) = (Program::Bare, [7; 16]);
-        let client = FileClient { program, to: UNSET_PEER, token, file: file.clone(), wait: Span::ZERO };
+        let client =
+            FileClient { program, to: UNSET_PEER, token, file: file.clone(), wait: Span::ZERO };
         let server = FileServer { program, on: UNSET, token, file: file.clone() };
         let (send, fetch) = (Activity::FileSend(client.clone()), Activity::FileFetch(client));
         let (receive, offer) = (Activity::FileReceive(server.clone()), Activity::FileOffer(server));
@@ -568,7 +656,11 @@ mod tests {
             receive,
             fetch,
             offer,
-            Activity::FileCopy(FileCopy { file, share: None, direction: crate::copy::Direction::Put }),
+            Activity::FileCopy(FileCopy {
+                file,
+                share: None,
+                direction: crate::copy::Direction::Put,
+            }),
         ]
     }
 
@@ -576,15 +668,22 @@ mod tests {
     fn the_six_components_are_the_papers() {
         let shape = |component| {
             let script = steps_of(component, Load::Idle);
-            let steps: Vec<_> = script.steps.iter().map(|s| (s.host.clone(), s.order.activity.kind())).collect();
+            let steps: Vec<_> =
+                script.steps.iter().map(|s| (s.host.clone(), s.order.activity.kind())).collect();
             (steps, script.impairments)
         };
         let send = |to| [(HostName::from(to), "tcp-receive"), (Test.into(), "tcp-send")];
         let receive = |from| [(HostName::from(from), "tcp-send"), (Test.into(), "tcp-receive")];
         assert_eq!(shape(Component::Send), (send(Active).to_vec(), Impairments::new()));
         assert_eq!(shape(Component::Recv), (receive(Active).to_vec(), Impairments::new()));
-        assert_eq!(shape(Component::SendDelayed), (send(Active).to_vec(), at_black_boxes(&plan(), Impairment::DL)));
-        assert_eq!(shape(Component::SendRecv), ([send(Active), receive(Active)].concat(), Impairments::new()));
+        assert_eq!(
+            shape(Component::SendDelayed),
+            (send(Active).to_vec(), at_black_boxes(&plan(), Impairment::DL))
+        );
+        assert_eq!(
+            shape(Component::SendRecv),
+            ([send(Active), receive(Active)].concat(), Impairments::new())
+        );
         assert_eq!(
             shape(Component::TwoRecvDelayed),
             ([receive(Active), receive(Passive)].concat(), at_black_boxes(&plan(), Impairment::DL))
@@ -610,9 +709,8 @@ mod tests {
         for component in Component::RATED {
             for step in steps_of(component, Load::Idle).steps {
                 let window = match step.order.activity {
-                    Activity::TcpSend(TcpSend { window, .. }) | Activity::TcpReceive(TcpReceive { window, .. }) => {
-                        window
-                    }
+                    Activity::TcpSend(TcpSend { window, .. })
+                    | Activity::TcpReceive(TcpReceive { window, .. }) => window,
                     other => panic!("{other:?} is not part of a bulk component"),
                 };
                 assert_eq!(window.is_some(), step.host != Test);
@@ -626,11 +724,14 @@ mod tests {
         let plan = Plan::whole(1, Profile::quick(), Network::Veth);
         assert_eq!(plan.udp_stream, Some(Span::from_milliseconds(500)));
         let host = vec![HostAmount { load: Load::Cpu, amount: 1000 }];
-        let fixed = Setting { amount: Amount::Fixed(Amounts { host, ..Amounts::default() }), ..setting() };
+        let fixed =
+            Setting { amount: Amount::Fixed(Amounts { host, ..Amounts::default() }), ..setting() };
         let played = |component| {
             let row = Row::Network { component, message: Bytes::new(1024), load: Load::Cpu };
             let mut steps = script(&plan, &row, &fixed).steps;
-            let Activity::Cpu(Cpu { rounds }) = steps.pop().unwrap().order.activity else { panic!("the load is last") };
+            let Activity::Cpu(Cpu { rounds }) = steps.pop().unwrap().order.activity else {
+                panic!("the load is last")
+            };
             (rounds, steps.swap_remove(0).order)
         };
         let (rounds, order) = played(Component::Udp);
@@ -650,6 +751,9 @@ mod tests {
         };
         let amounts = Amounts { volumes: vec![volume], ..Amounts::default() };
         let fixed = Setting { amount: Amount::Fixed(amounts), ..setting() };
-        assert_eq!(flow_work(Component::SendRecv, Bytes::new(1024), &fixed), Work::Bytes(Bytes::new(2_000_000)));
+        assert_eq!(
+            flow_work(Component::SendRecv, Bytes::new(1024), &fixed),
+            Work::Bytes(Bytes::new(2_000_000))
+        );
     }
 }

@@ -1,6 +1,7 @@
 //! Types that are stored as the text that users write.
 
-/// Has serde read and write a type by its `FromStr` and `Display`: for `#[serde(try_from = "String", into = "String")]`.
+/// Has serde read and write a type by its `FromStr` and `Display`: for `#[serde(try_from =
+/// "String", into = "String")]`.
 macro_rules! stored_as_text {
     ($name:ty) => {
         impl TryFrom<String> for $name {
@@ -25,7 +26,12 @@ pub(crate) use stored_as_text;
 ///
 /// # Errors
 /// Says that there is no `what` of that name, and which there are.
-pub fn named<T: Copy>(text: &str, what: &str, all: &[T], name: fn(T) -> &'static str) -> Result<T, String> {
+pub fn named<T: Copy>(
+    text: &str,
+    what: &str,
+    all: &[T],
+    name: fn(T) -> &'static str,
+) -> Result<T, String> {
     all.iter().copied().find(|one| name(*one) == text).ok_or_else(|| {
         let names: Vec<&str> = all.iter().map(|one| name(*one)).collect();
         format!("there is no {what} `{text}`; there are {}", names.join(", "))

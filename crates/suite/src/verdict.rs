@@ -1,12 +1,14 @@
-//! What a run's stored cells amount to: rating, rates, penalties, further rows, and the warnings about them.
+//! What a run's stored cells amount to: rating, rates, penalties, further rows, and the warnings
+//! about them.
 //!
-//! [`judge`] is a pure function of the cells and the plan, so a verdict can be made again at any time from what is
-//! stored. Its serialised form is the result that `--json` prints: every field name carries its unit, `null` means
-//! "cannot be told from these cells".
+//! [`judge`] is a pure function of the cells and the plan, so a verdict can be made again at any
+//! time from what is stored. Its serialised form is the result that `--json` prints: every field
+//! name carries its unit, `null` means "cannot be told from these cells".
 //!
-//! Means: a cell's repetitions are summarised by the geometric mean of their goodput; ratings are geometric means
-//! over cells with the arithmetic and the harmonic mean beside them. Intervals are at 95 %. Cells are fixed, not a
-//! sample of possible cells: only what varies between repetitions and between blocks makes an interval.
+//! Means: a cell's repetitions are summarised by the geometric mean of their goodput; ratings are
+//! geometric means over cells with the arithmetic and the harmonic mean beside them. Intervals are
+//! at 95 %. Cells are fixed, not a sample of possible cells: only what varies between repetitions
+//! and between blocks makes an interval.
 
 mod btu95;
 mod cells;
@@ -33,16 +35,21 @@ pub use context::{Context, HostClocks};
 pub use cpu::CpuRow;
 pub use expected::ExpectedRow;
 pub use further::{InteractiveRow, Quantiles, UdpRow};
-pub use penalty::{ComponentPenalty, ComponentSlowdown, LoadSlowdown, Penalties, Penalty, Side, Times, TotalPenalty};
+pub use penalty::{
+    ComponentPenalty, ComponentSlowdown, LoadSlowdown, Penalties, Penalty, Side, Times,
+    TotalPenalty,
+};
 pub use rates::{Outlier, RateRow};
 pub use rating::{LoadRating, Rating, SizeRating};
 pub use so_far::so_far;
 pub use title::{Obstacle, Title};
-pub use variance::{CauseShare, Group, GroupVariance, Parts, RatingSpread, RowVariance, Variance, VarianceCause};
+pub use variance::{
+    CauseShare, Group, GroupVariance, Parts, RatingSpread, RowVariance, Variance, VarianceCause,
+};
 pub use warning::{
-    BufferDrops, Cause, ClockDrift, ClockStepped, ClocksApart, InvalidCells, LatePacing, LoadBefore, LowConfidence,
-    NotMeasured, Outliers, OverCommitted, Retransmits, ShortCells, SmallOverlap, StartSkew, Steal, Warning, WideRow,
-    WindowLimited, WireDrops, WireLate,
+    BufferDrops, Cause, ClockDrift, ClockStepped, ClocksApart, InvalidCells, LatePacing,
+    LoadBefore, LowConfidence, NotMeasured, Outliers, OverCommitted, Retransmits, ShortCells,
+    SmallOverlap, StartSkew, Steal, Warning, WideRow, WindowLimited, WireDrops, WireLate,
 };
 
 use crate::compare::Reading;
@@ -64,7 +71,8 @@ pub struct Verdict {
     pub level: Level,
     /// The name of the profile.
     pub profile: String,
-    /// A row whose interval's half width is a larger share of its value than this has low confidence.
+    /// A row whose interval's half width is a larger share of its value than this has low
+    /// confidence.
     pub wanted_half_width: f64,
     /// The number of valid cells.
     pub valid_cells: usize,
@@ -94,7 +102,8 @@ pub struct Verdict {
     pub udp: Vec<UdpRow>,
     /// What moving bytes costs the test machine.
     pub cpu: Vec<CpuRow>,
-    /// What the closed form and the simulator expect of the network file; empty where there is none.
+    /// What the closed form and the simulator expect of the network file; empty where there is
+    /// none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub expected: Vec<ExpectedRow>,
     /// Where the spread of the rated rows comes from; absent where none was repeated.
@@ -148,8 +157,9 @@ pub fn judge(records: &[CellRecord], context: &Context) -> Verdict {
     }
 }
 
-/// The rating of [`judge`] alone, with what keeps it from being called one, from the speeds of a run's valid cells: reading
-/// those of a run takes a hundredth of the time that its whole cells take.
+/// The rating of [`judge`] alone, with what keeps it from being called one, from the speeds of a
+/// run's valid cells: reading those of a run takes a hundredth of the time that its whole cells
+/// take.
 pub fn rating_of(readings: &[Reading], context: &Context) -> (Option<Rating>, Vec<Obstacle>) {
     let rating = rating::loaded(&Goodputs::of_readings(readings), context);
     let obstacles = title::obstacles(rating.as_ref(), context);

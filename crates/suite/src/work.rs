@@ -1,4 +1,5 @@
-//! How much each activity does: fixed, or calibrated so that every baseline lasts about the profile's time.
+//! How much each activity does: fixed, or calibrated so that every baseline lasts about the
+//! profile's time.
 
 use btu_units::{Bytes, Span};
 use serde::{Deserialize, Serialize};
@@ -42,7 +43,10 @@ pub struct HostAmount {
 impl Amounts {
     /// The volume of a component at a message size, when it has one.
     pub fn volume(&self, component: Component, message: Bytes) -> Option<Bytes> {
-        let found = self.volumes.iter().find(|entry| entry.component == component && entry.message == message);
+        let found = self
+            .volumes
+            .iter()
+            .find(|entry| entry.component == component && entry.message == message);
         found.map(|entry| entry.volume)
     }
 
@@ -55,11 +59,22 @@ impl Amounts {
 /// The combinations whose volume has to be found.
 pub fn volumes_wanted(plan: &Plan) -> Vec<(Component, Bytes)> {
     let rated = plan.components.iter().filter(|component| component.is_rated());
-    rated.flat_map(|&component| plan.messages_of(component).iter().map(move |&message| (component, message))).collect()
+    rated
+        .flat_map(|&component| {
+            plan.messages_of(component).iter().map(move |&message| (component, message))
+        })
+        .collect()
 }
 
-/// The volume that lasts `target` at the rate a pilot showed, in whole messages per connection, at least one each.
-pub fn volume_for(component: Component, message: Bytes, moved: Bytes, took: Span, target: Span) -> Bytes {
+/// The volume that lasts `target` at the rate a pilot showed, in whole messages per connection, at
+/// least one each.
+pub fn volume_for(
+    component: Component,
+    message: Bytes,
+    moved: Bytes,
+    took: Span,
+    target: Span,
+) -> Bytes {
     let connections = component.flows().len() as u64;
     let unit = message.count().max(1) * connections;
     let wanted = scaled(moved.count(), took, target);
@@ -72,7 +87,8 @@ pub fn amount_for(done: u64, took: Span, target: Span) -> u64 {
 }
 
 fn scaled(done: u64, took: Span, target: Span) -> u64 {
-    let product = u128::from(done) * u128::from(target.nanoseconds()) / u128::from(took.nanoseconds().max(1));
+    let product =
+        u128::from(done) * u128::from(target.nanoseconds()) / u128::from(took.nanoseconds().max(1));
     u64::try_from(product).unwrap_or(u64::MAX / 2)
 }
 
@@ -84,14 +100,21 @@ mod tests {
     fn a_volume_is_whole_messages_on_every_connection() {
         let message = Bytes::new(1250);
         let second = Span::from_seconds(1);
-        let volume = volume_for(Component::SendRecv, message, Bytes::new(1_000_001), second, second);
+        let volume =
+            volume_for(Component::SendRecv, message, Bytes::new(1_000_001), second, second);
         assert_eq!(volume.count() % (2 * 1250), 0);
         assert!(volume.count() >= 1_000_001 && volume.count() < 1_000_001 + 2 * 1250);
     }
 
     #[test]
     fn a_pilot_that_moved_nothing_still_gives_one_message() {
-        let volume = volume_for(Component::Send, Bytes::new(100), Bytes::ZERO, Span::ZERO, Span::from_seconds(1));
+        let volume = volume_for(
+            Component::Send,
+            Bytes::new(100),
+            Bytes::ZERO,
+            Span::ZERO,
+            Span::from_seconds(1),
+        );
         assert_eq!(volume, Bytes::new(100));
         assert_eq!(amount_for(0, Span::ZERO, Span::from_seconds(1)), 1);
     }

@@ -1,8 +1,10 @@
-//! How much a wire carries and how punctually, on this machine: `cargo run --release -p btu-testbed --example wire_speed`.
+//! How much a wire carries and how punctually, on this machine: `cargo run --release -p btu-testbed
+//! --example wire_speed`.
 //!
-//! Between two rooms on a veth pair each, offloads off unless said: frames per second of one flooding sender, and what
-//! one TCP connection gets. Everything shares this machine's processors, so the figures are floors. Needs root or
-//! user namespaces; bounded to half a minute; leaves nothing behind.
+//! Between two rooms on a veth pair each, offloads off unless said: frames per second of one
+//! flooding sender, and what one TCP connection gets. Everything shares this machine's processors,
+//! so the figures are floors. Needs root or user namespaces; bounded to half a minute; leaves
+//! nothing behind.
 
 #[path = "../tests/wire/lab.rs"]
 #[allow(dead_code)]
@@ -73,7 +75,9 @@ fn enter_namespaces() -> std::io::Result<()> {
 /// Two rooms with a wire between them.
 fn rooms(carriage: Carriage) -> (Room, Room, Wire) {
     let (test, active) = (Room::new(), Room::new());
-    for (name, room, place, other) in [("in-active", &test, TEST, ACTIVE), ("out-active", &active, ACTIVE, TEST)] {
+    for (name, room, place, other) in
+        [("in-active", &test, TEST, ACTIVE), ("out-active", &active, ACTIVE, TEST)]
+    {
         cable(name, room, place);
         introduce(room, other);
         if carriage == Carriage::Superframes {
@@ -101,7 +105,12 @@ fn flood(payload: usize) {
     });
     let cpu = wire.cpu_time() - begin;
     let account = wire.client.account().unwrap();
-    let carried = account.elements.iter().find(|element| element.name == "active/input/delay").unwrap().delivered;
+    let carried = account
+        .elements
+        .iter()
+        .find(|element| element.name == "active/input/delay")
+        .unwrap()
+        .delivered;
     let per_second = |count: u64| count as f64 / TIME.seconds() / 1e3;
     println!(
         "flood, {} octets: offered {:.0} kframes/s, carried {:.0} kframes/s, wire's CPU {:.0} %, kernel dropped {}",
@@ -167,5 +176,8 @@ fn idle() {
     thread::sleep(Duration::from_millis(200));
     let begin = wire.cpu_time();
     thread::sleep(TIME.into());
-    println!("idle: wire's CPU {:.3} %", 100.0 * (wire.cpu_time() - begin).seconds() / TIME.seconds());
+    println!(
+        "idle: wire's CPU {:.3} %",
+        100.0 * (wire.cpu_time() - begin).seconds() / TIME.seconds()
+    );
 }

@@ -1,9 +1,11 @@
-//! What passed each port, as pcapng files that Wireshark reads; never at the cost of the frames' times.
+//! What passed each port, as pcapng files that Wireshark reads; never at the cost of the frames'
+//! times.
 //!
-//! The wire copies frames into chunks of memory and hands full ones, or ones that are a tenth of a second old, to a thread
-//! that writes. Memory is bounded: when the writer has all chunks, frames are carried as ever and counted as missed. Each
-//! port has a file of its own, closed with its counts (Interface Statistics Block). A process that is killed leaves files
-//! that can be read up to the last whole block; what was younger than a tenth of a second is then missing.
+//! The wire copies frames into chunks of memory and hands full ones, or ones that are a tenth of a
+//! second old, to a thread that writes. Memory is bounded: when the writer has all chunks, frames
+//! are carried as ever and counted as missed. Each port has a file of its own, closed with its
+//! counts (Interface Statistics Block). A process that is killed leaves files that can be read up
+//! to the last whole block; what was younger than a tenth of a second is then missing.
 
 mod format;
 mod read;
@@ -103,7 +105,8 @@ impl Capture {
         let (full, orders) = channel();
         let failure = Arc::new(OnceLock::new());
         let writer = Writer::open(directory, ports, give_back, Arc::clone(&failure))?;
-        let thread = thread::Builder::new().name("capture".to_owned()).spawn(move || writer.work(&orders));
+        let thread =
+            thread::Builder::new().name("capture".to_owned()).spawn(move || writer.work(&orders));
         let thread = thread.map_err(|source| CaptureError {
             operation: "starting a thread to write to",
             path: directory.to_owned(),
@@ -152,7 +155,8 @@ impl Capture {
         }
     }
 
-    /// What has been written so far; frames that were handed to a writer that had failed count as written.
+    /// What has been written so far; frames that were handed to a writer that had failed count as
+    /// written.
     pub fn account(&self) -> CaptureAccount {
         CaptureAccount {
             frames: self.ports.iter().map(|port| port.written).sum(),
@@ -161,8 +165,8 @@ impl Capture {
         }
     }
 
-    /// Ends the files with their counts and waits until they are written. `dropped` says how many frames the kernel
-    /// dropped at each port. Closing again does nothing.
+    /// Ends the files with their counts and waits until they are written. `dropped` says how many
+    /// frames the kernel dropped at each port. Closing again does nothing.
     pub fn close(&mut self, dropped: &[u64]) {
         let Some(writer) = self.writer.take() else { return };
         self.hand_over();
@@ -212,9 +216,13 @@ mod tests {
         let octets = std::fs::read(directory.join(file).with_extension("pcapng")).unwrap();
         let (mut blocks, rest) = read(&octets).unwrap();
         assert_eq!(rest, 0);
-        let Some(Block::Statistics(statistics)) = blocks.pop() else { panic!("no counts at the end") };
+        let Some(Block::Statistics(statistics)) = blocks.pop() else {
+            panic!("no counts at the end")
+        };
         assert_eq!(blocks.remove(0), Block::Section);
-        let Block::Interface { name, description } = blocks.remove(0) else { panic!("no interface") };
+        let Block::Interface { name, description } = blocks.remove(0) else {
+            panic!("no interface")
+        };
         assert_eq!((name, description.as_str()), (format!("{file}-port"), file));
         (blocks, statistics)
     }
@@ -228,7 +236,12 @@ mod tests {
         for number in 0..2000u32 {
             let frame = [number.to_le_bytes().as_slice(), &[7; 1000]].concat();
             let direction = if number % 3 == 0 { Direction::Inbound } else { Direction::Outbound };
-            capture.frame(number % 2, direction, start + Span::from_microseconds(u64::from(number)), &frame);
+            capture.frame(
+                number % 2,
+                direction,
+                start + Span::from_microseconds(u64::from(number)),
+                &frame,
+            );
         }
         capture.close(&[5, 0]);
         assert_eq!(capture.account(), CaptureAccount { frames: 2000, missed: 0, failure: None });
@@ -283,7 +296,10 @@ mod tests {
     #[test]
     fn a_directory_that_cannot_be_made_is_named() {
         let error = Capture::start(Path::new("/proc/nowhere"), &[]).unwrap_err().to_string();
-        assert!(error.contains("/proc/nowhere") && error.contains("directory of your own"), "{error}");
+        assert!(
+            error.contains("/proc/nowhere") && error.contains("directory of your own"),
+            "{error}"
+        );
     }
 
     #[test]

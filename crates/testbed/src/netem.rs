@@ -1,11 +1,13 @@
 //! The impairments of one direction of a line, done by the kernel: netem on an IFB device.
 //!
-//! [`apply`] takes what comes in at an interface, sends it through a device of its own (`btu-ifb` and the interface's
-//! number), and lets it go on from there as if it had just come in. Nothing runs in user space, so this is what real
-//! hosts can be impaired with; no `tc` is needed. What the kernel cannot do as the network file means it, is an error;
-//! where it does it a little otherwise, [`Direction`]'s part is told in `docs/netem.md`.
+//! [`apply`] takes what comes in at an interface, sends it through a device of its own (`btu-ifb`
+//! and the interface's number), and lets it go on from there as if it had just come in. Nothing
+//! runs in user space, so this is what real hosts can be impaired with; no `tc` is needed. What the
+//! kernel cannot do as the network file means it, is an error; where it does it a little otherwise,
+//! [`Direction`]'s part is told in `docs/netem.md`.
 //!
-//! The rules live in the kernel and outlive a process that is killed: [`clear`] removes what one has left behind.
+//! The rules live in the kernel and outlive a process that is killed: [`clear`] removes what one
+//! has left behind.
 
 mod accounts;
 mod attributes;
@@ -31,28 +33,31 @@ pub use error::NetemError;
 pub use probe::{Support, probe};
 
 use crate::offload::ReceiveOffload;
-use kernel::{add_ifb, add_ingress, delete_ingress, delete_link, disciplines, ifb_error, ingress_error, is_ingress};
+use kernel::{
+    add_ifb, add_ingress, delete_ingress, delete_link, disciplines, ifb_error, ingress_error,
+    is_ingress,
+};
 use talk::{Talk, error_number};
 use tree::Tree;
 
 /// Handles of the first chain; a chain of another shape gets the other number, and so on in turns.
 const HANDLES: [u16; 2] = [0x10, 0x20];
 
-/// Impairs all that comes in at `interface`, in the network namespace of the calling thread, until the guard is dropped.
-/// Needs `CAP_NET_ADMIN` over that namespace.
+/// Impairs all that comes in at `interface`, in the network namespace of the calling thread, until
+/// the guard is dropped. Needs `CAP_NET_ADMIN` over that namespace.
 ///
-/// Merging of received packets (GRO) is switched off meanwhile, so that a frame is a frame. `seed` makes the random
-/// numbers repeatable on kernels that can be seeded ([`Support::seeded`]).
+/// Merging of received packets (GRO) is switched off meanwhile, so that a frame is a frame. `seed`
+/// makes the random numbers repeatable on kernels that can be seeded ([`Support::seeded`]).
 ///
 /// # Errors
-/// There is no such interface, something else handles what comes in there, the kernel lacks a part or cannot do what is
-/// asked, or the caller may not. Nothing is left behind then.
+/// There is no such interface, something else handles what comes in there, the kernel lacks a part
+/// or cannot do what is asked, or the caller may not. Nothing is left behind then.
 pub fn apply(interface: &str, direction: &Direction, seed: u64) -> Result<Guard, NetemError> {
     let tree = Tree::of(direction, seed)?;
     let index = index_of(interface)?;
     let mut talk = Talk::here().map_err(|error| NetemError::of("open a netlink socket", error))?;
-    let receive_offload =
-        ReceiveOffload::switch_off(interface).map_err(|error| NetemError::of("switch gro off", error))?;
+    let receive_offload = ReceiveOffload::switch_off(interface)
+        .map_err(|error| NetemError::of("switch gro off", error))?;
     let device = add_device(&mut talk, interface, index)?;
     // From here on the guard takes back what was done.
     let mut guard = Guard {
@@ -70,7 +75,8 @@ pub fn apply(interface: &str, direction: &Direction, seed: u64) -> Result<Guard,
     Ok(guard)
 }
 
-/// Removes what a killed process has left of [`apply`] at `interface`; says whether there was anything.
+/// Removes what a killed process has left of [`apply`] at `interface`; says whether there was
+/// anything.
 ///
 /// # Errors
 /// There is no such interface, or the caller may not.
@@ -86,7 +92,8 @@ pub fn clear(interface: &str) -> Result<bool, NetemError> {
     Ok(true)
 }
 
-/// An impaired interface; dropping it removes the impairment, and frames that are under way with it.
+/// An impaired interface; dropping it removes the impairment, and frames that are under way with
+/// it.
 #[derive(Debug)]
 pub struct Guard {
     talk: Talk,
@@ -106,16 +113,20 @@ impl Guard {
         &self.interface
     }
 
-    /// Impairs otherwise from now on. Frames under way keep the times they were given, as long as the new direction needs
-    /// the same chain of queueing disciplines; rate, delay, loss and damage always do. For another kind of queue, duplicates,
-    /// or reordering with ordered jitter the chain is replaced, and what is under way is dropped.
+    /// Impairs otherwise from now on. Frames under way keep the times they were given, as long as
+    /// the new direction needs the same chain of queueing disciplines; rate, delay, loss and damage
+    /// always do. For another kind of queue, duplicates, or reordering with ordered jitter the
+    /// chain is replaced, and what is under way is dropped.
     ///
     /// # Errors
     /// The kernel lacks a part, or cannot do what is asked; what was before goes on.
     pub fn change(&mut self, direction: &Direction) -> Result<(), NetemError> {
         let tree = Tree::of(direction, self.seed)?;
-        let base =
-            if self.tree.has_shape_of(&tree) { self.base } else { HANDLES[usize::from(self.base == HANDLES[0])] };
+        let base = if self.tree.has_shape_of(&tree) {
+            self.base
+        } else {
+            HANDLES[usize::from(self.base == HANDLES[0])]
+        };
         kernel::put(&mut self.talk, self.device, base, &tree)?;
         (self.base, self.tree) = (base, tree);
         Ok(())
@@ -127,7 +138,8 @@ impl Guard {
     /// The kernel does not answer, for example because somebody removed the device.
     pub fn accounts(&mut self) -> Result<Accounts, NetemError> {
         let of = |talk: &mut Talk, index| {
-            disciplines(talk, index).map_err(|error| NetemError::of("read the kernel's counters", error))
+            disciplines(talk, index)
+                .map_err(|error| NetemError::of("read the kernel's counters", error))
         };
         let interface = of(&mut self.talk, self.index)?;
         let device = of(&mut self.talk, self.device)?;
@@ -135,8 +147,9 @@ impl Guard {
     }
 
     fn raise(&mut self) -> Result<(), NetemError> {
-        kernel::up(&mut self.talk, self.device)
-            .map_err(|error| NetemError::of(format!("set the device {} up", device_name(self.index)), error))?;
+        kernel::up(&mut self.talk, self.device).map_err(|error| {
+            NetemError::of(format!("set the device {} up", device_name(self.index)), error)
+        })?;
         kernel::put(&mut self.talk, self.device, self.base, &self.tree)?;
         match add_ingress(&mut self.talk, self.index) {
             Err(error) if error_number(&error) == Some(libc::EEXIST) => {
@@ -154,7 +167,8 @@ impl Guard {
     fn options(&mut self) -> io::Result<Vec<Vec<u8>>> {
         const TCA_OPTIONS: u16 = 2;
         let listed = disciplines(&mut self.talk, self.device)?;
-        let options = listed.iter().filter_map(|listed| attributes::find(&listed.attributes, TCA_OPTIONS));
+        let options =
+            listed.iter().filter_map(|listed| attributes::find(&listed.attributes, TCA_OPTIONS));
         Ok(options.map(<[u8]>::to_vec).collect())
     }
 }
@@ -177,7 +191,8 @@ fn add_device(talk: &mut Talk, interface: &str, index: u32) -> Result<u32, Netem
     let name = device_name(index);
     match add_ifb(talk, &name) {
         Err(error) if error_number(&error) == Some(libc::EEXIST) => {
-            let remedy = format!("ip link del {name}; tc qdisc del dev {} ingress", shell_word(interface));
+            let remedy =
+                format!("ip link del {name}; tc qdisc del dev {} ingress", shell_word(interface));
             return Err(NetemError::Taken {
                 interface: interface.to_owned(),
                 what: format!("the device {name}"),
@@ -189,7 +204,8 @@ fn add_device(talk: &mut Talk, interface: &str, index: u32) -> Result<u32, Netem
     index_of(&name)
 }
 
-/// At most 15 characters: the kernel's numbers have up to 8 digits in practice, and a longer name is refused.
+/// At most 15 characters: the kernel's numbers have up to 8 digits in practice, and a longer name
+/// is refused.
 fn device_name(interface: u32) -> String {
     format!("btu-ifb{interface}")
 }

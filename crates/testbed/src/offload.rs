@@ -1,8 +1,10 @@
-//! Switching a network interface's offloads, so that a frame on the wire is a frame (`SIOCETHTOOL`).
+//! Switching a network interface's offloads, so that a frame on the wire is a frame
+//! (`SIOCETHTOOL`).
 //!
-//! With segmentation offload on, a "frame" between two namespaces may carry 64 kB and an emulated line would delay,
-//! lose or reorder it as one; with checksum offload on, frames cross a packet socket with their checksums unfinished.
-//! Source: linux/ethtool.h, the single-value commands (`ETHTOOL_STSO` and its siblings).
+//! With segmentation offload on, a "frame" between two namespaces may carry 64 kB and an emulated
+//! line would delay, lose or reorder it as one; with checksum offload on, frames cross a packet
+//! socket with their checksums unfinished. Source: linux/ethtool.h, the single-value commands
+//! (`ETHTOOL_STSO` and its siblings).
 
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
@@ -12,7 +14,8 @@ type Switch = (&'static str, u32, u32);
 
 const GRO: Switch = ("gro", 0x2c, 0x2b);
 
-/// In the order of switching off: segmentation needs scatter-gather, which needs transmit checksums.
+/// In the order of switching off: segmentation needs scatter-gather, which needs transmit
+/// checksums.
 const SWITCHES: [Switch; 6] = [
     ("tso", 0x1f, 0x1e),
     ("gso", 0x24, 0x23),
@@ -22,13 +25,15 @@ const SWITCHES: [Switch; 6] = [
     ("rx-csum", 0x15, 0x14),
 ];
 
-/// Switches tso, gso, gro, sg, tx-csum and rx-csum of `interface` on or off, in the network namespace of the calling
-/// thread. Needs `CAP_NET_ADMIN` over that namespace.
+/// Switches tso, gso, gro, sg, tx-csum and rx-csum of `interface` on or off, in the network
+/// namespace of the calling thread. Needs `CAP_NET_ADMIN` over that namespace.
 ///
-/// Switching off is checked afterwards; switching on is a wish, because not every driver has every offload.
+/// Switching off is checked afterwards; switching on is a wish, because not every driver has every
+/// offload.
 ///
 /// # Errors
-/// The interface does not exist, the caller may not, or an offload stays on; the message names interface and offload.
+/// The interface does not exist, the caller may not, or an offload stays on; the message names
+/// interface and offload.
 pub fn set_offloads(interface: &str, on: bool) -> io::Result<()> {
     let device = Device::open(interface)?;
     if on {
@@ -38,8 +43,8 @@ pub fn set_offloads(interface: &str, on: bool) -> io::Result<()> {
     }
 }
 
-/// Merging of received packets (GRO) on an interface is off as long as this lives, in the network namespace of the thread
-/// that switched it off.
+/// Merging of received packets (GRO) on an interface is off as long as this lives, in the network
+/// namespace of the thread that switched it off.
 #[derive(Debug)]
 pub(crate) struct ReceiveOffload {
     socket: OwnedFd,
@@ -103,14 +108,20 @@ impl<'a> Device<'a> {
         let refused = self.call(set, 0).err();
         match self.call(read, 0) {
             Ok(0) => Ok(()),
-            Ok(_) => Err(self.explain(what, "off", &refused.unwrap_or_else(|| io::ErrorKind::Unsupported.into()))),
+            Ok(_) => Err(self.explain(
+                what,
+                "off",
+                &refused.unwrap_or_else(|| io::ErrorKind::Unsupported.into()),
+            )),
             Err(error) => Err(self.explain(what, "off", &refused.unwrap_or(error))),
         }
     }
 
     fn try_switch_on(&self, &(what, set, _): &Switch) -> io::Result<()> {
         match self.call(set, 1) {
-            Err(error) if error.raw_os_error() != Some(libc::EOPNOTSUPP) => Err(self.explain(what, "on", &error)),
+            Err(error) if error.raw_os_error() != Some(libc::EOPNOTSUPP) => {
+                Err(self.explain(what, "on", &error))
+            }
             _ => Ok(()),
         }
     }
@@ -130,8 +141,11 @@ impl<'a> Device<'a> {
             *to = from.cast_signed() as libc::c_char;
         }
         request.ifr_ifru.ifru_data = (&raw mut value).cast();
-        // SAFETY: `request` and the value it points to live across the call, which writes at most one `Value`.
-        let done = unsafe { libc::ioctl(self.socket.as_raw_fd(), libc::SIOCETHTOOL as _, &raw mut request) };
+        // SAFETY: `request` and the value it points to live across the call, which writes at most
+        // one `Value`.
+        let done = unsafe {
+            libc::ioctl(self.socket.as_raw_fd(), libc::SIOCETHTOOL as _, &raw mut request)
+        };
         if done < 0 { Err(io::Error::last_os_error()) } else { Ok(value.data) }
     }
 }

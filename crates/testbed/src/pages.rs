@@ -8,9 +8,10 @@ use std::ptr::NonNull;
 
 use nix::sys::mman::{MmapAdvise, madvise};
 
-/// Gives back the code that this process has in its memory: what it needs from here on comes again from the program's file, page by
-/// page, usually without reading it anew. For a process that has started up and will wait for long: most of what starting takes, such
-/// as reading a command line, is never needed again.
+/// Gives back the code that this process has in its memory: what it needs from here on comes again
+/// from the program's file, page by page, usually without reading it anew. For a process that has
+/// started up and will wait for long: most of what starting takes, such as reading a command line,
+/// is never needed again.
 ///
 /// # Errors
 /// The kernel does not tell what is where (no /proc), or refuses.
@@ -19,8 +20,9 @@ pub fn give_back_code() -> io::Result<()> {
     let program = program.to_string_lossy();
     let maps = fs::read_to_string("/proc/self/maps")?;
     for (start, length) in maps.lines().filter_map(|line| code_of(&program, line)) {
-        // SAFETY: a private mapping that may be executed and not written, of a file that this process never writes: its pages are those
-        // of the file (position-independent code is not relocated), which the kernel reads again where they are needed.
+        // SAFETY: a private mapping that may be executed and not written, of a file that this
+        // process never writes: its pages are those of the file (position-independent code is not
+        // relocated), which the kernel reads again where they are needed.
         unsafe { madvise(start, length, MmapAdvise::MADV_DONTNEED) }?;
     }
     Ok(())
@@ -42,8 +44,11 @@ mod tests {
 
     #[test]
     fn code_of_the_program_is_found_and_nothing_else() {
-        let of = |line| code_of("/usr/bin/a program", line).map(|(start, length)| (start.addr().get(), length));
-        let code = "55d0a000-55d0c000 r-xp 00001000 08:01 1234                       /usr/bin/a program";
+        let of = |line| {
+            code_of("/usr/bin/a program", line).map(|(start, length)| (start.addr().get(), length))
+        };
+        let code =
+            "55d0a000-55d0c000 r-xp 00001000 08:01 1234                       /usr/bin/a program";
         assert_eq!(of(code), Some((0x55d0_a000, 0x2000)));
         for other in [
             "55d0a000-55d0c000 rw-p 00001000 08:01 1234                       /usr/bin/a program",

@@ -1,7 +1,8 @@
 //! Raw ports: frames in and out of a network interface, many at a time.
 //!
-//! `AF_PACKET` sockets with `recvmmsg` and `sendmmsg` (packet(7)), which need no more privilege than a user namespace
-//! gives. Frames live in [`Buffers`]; a port fills them and sends from them without copying in user space.
+//! `AF_PACKET` sockets with `recvmmsg` and `sendmmsg` (packet(7)), which need no more privilege
+//! than a user namespace gives. Frames live in [`Buffers`]; a port fills them and sends from them
+//! without copying in user space.
 
 mod batch;
 mod buffers;
@@ -29,11 +30,13 @@ const OFFLOAD_HEADER: usize = 10;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Carriage {
-    /// Frames as they are on a wire. The stations' offloads have to be off ([`crate::offload::set_offloads`]).
+    /// Frames as they are on a wire. The stations' offloads have to be off
+    /// ([`crate::offload::set_offloads`]).
     #[default]
     Frames,
-    /// Whatever the stations' kernels hand over, up to 64 kB with unfinished checksums and the notes about them
-    /// (`PACKET_VNET_HDR`): fast, but delays, losses and counts are per superframe.
+    /// Whatever the stations' kernels hand over, up to 64 kB with unfinished checksums and the
+    /// notes about them (`PACKET_VNET_HDR`): fast, but delays, losses and counts are per
+    /// superframe.
     Superframes,
 }
 
@@ -78,7 +81,8 @@ pub struct Received {
 /// What a receive did beside filling [`Batch::received`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Took {
-    /// Whether there may be more: as many frames came as were asked for, or no buffer was free for one.
+    /// Whether there may be more: as many frames came as were asked for, or no buffer was free for
+    /// one.
     pub more: bool,
     /// Frames that were longer than a buffer, or shorter than an Ethernet header.
     misfits: usize,
@@ -96,14 +100,21 @@ pub struct Port {
 }
 
 impl Port {
-    /// Opens the interface of that name in the calling thread's network namespace, in promiscuous mode. Frames that
-    /// the host itself sends through it are not seen.
+    /// Opens the interface of that name in the calling thread's network namespace, in promiscuous
+    /// mode. Frames that the host itself sends through it are not seen.
     ///
     /// # Errors
     /// No such interface, or no `CAP_NET_RAW` over the namespace.
     pub fn open(interface: &str, carriage: Carriage) -> Result<Self, PortError> {
         let (socket, mtu) = socket::open(interface, carriage)?;
-        Ok(Self { socket, mtu, interface: interface.to_owned(), carriage, kernel_drops: 0, misfits: 0 })
+        Ok(Self {
+            socket,
+            mtu,
+            interface: interface.to_owned(),
+            carriage,
+            kernel_drops: 0,
+            misfits: 0,
+        })
     }
 
     /// The name of the network interface that the port is bound to.
@@ -116,8 +127,9 @@ impl Port {
         self.mtu
     }
 
-    /// Takes at most [`BATCH`] frames without waiting, into free buffers; they are then in [`Batch::received`]. None when
-    /// there is none, or no free buffer: then the kernel keeps frames, and drops and counts what it cannot keep.
+    /// Takes at most [`BATCH`] frames without waiting, into free buffers; they are then in
+    /// [`Batch::received`]. None when there is none, or no free buffer: then the kernel keeps
+    /// frames, and drops and counts what it cannot keep.
     ///
     /// # Errors
     /// The interface is down or gone.
@@ -128,27 +140,36 @@ impl Port {
         Ok(took)
     }
 
-    /// Sends frames, in order, and says how many the kernel took; the others are lost. Holders stay as they are.
+    /// Sends frames, in order, and says how many the kernel took; the others are lost. Holders stay
+    /// as they are.
     ///
     /// # Errors
     /// Never for a frame that cannot be sent; only when the interface is gone.
-    pub fn send(&mut self, batch: &mut Batch, buffers: &Buffers, frames: &[u32]) -> Result<usize, PortError> {
+    pub fn send(
+        &mut self,
+        batch: &mut Batch,
+        buffers: &Buffers,
+        frames: &[u32],
+    ) -> Result<usize, PortError> {
         let sent = batch.send(self.socket.as_fd(), buffers, frames);
         sent.map_err(|error| self.error("sending", error))
     }
 
-    /// Frames the kernel dropped on this side since the port was opened, because nobody took them in time.
+    /// Frames the kernel dropped on this side since the port was opened, because nobody took them
+    /// in time.
     ///
     /// # Errors
     /// The interface is gone.
     pub fn kernel_drops(&mut self) -> Result<u64, PortError> {
         // The kernel's counter starts anew with every reading.
-        let more = socket::drops(self.socket.as_fd()).map_err(|error| self.error("reading the drop counter", error))?;
+        let more = socket::drops(self.socket.as_fd())
+            .map_err(|error| self.error("reading the drop counter", error))?;
         self.kernel_drops += u64::from(more);
         Ok(self.kernel_drops)
     }
 
-    /// Frames that were longer than a buffer, or shorter than an Ethernet header, since the port was opened.
+    /// Frames that were longer than a buffer, or shorter than an Ethernet header, since the port
+    /// was opened.
     pub fn misfits(&self) -> u64 {
         self.misfits
     }

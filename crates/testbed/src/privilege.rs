@@ -1,6 +1,8 @@
-//! What this process may do beyond its user (capabilities(7)): where it has that from, and how it gives it up.
+//! What this process may do beyond its user (capabilities(7)): where it has that from, and how it
+//! gives it up.
 //!
-//! Capabilities belong to threads. So all of this is for the time before a process has a second one.
+//! Capabilities belong to threads. So all of this is for the time before a process has a second
+//! one.
 
 mod sys;
 
@@ -19,13 +21,15 @@ pub struct Capabilities(u64);
 impl Capabilities {
     /// The empty set of capabilities.
     pub const NONE: Self = Self(0);
-    /// Writing and reading what belongs to other users: the superuser's scratch directory may be somebody's home.
+    /// Writing and reading what belongs to other users: the superuser's scratch directory may be
+    /// somebody's home.
     pub const FILES: Self = Self(1 << 1 | 1 << 2 | 1 << 3);
     /// `CAP_SETPCAP`: deciding what programs that are started later may have.
     const SETPCAP: Self = Self(1 << 8);
     /// `CAP_NET_BIND_SERVICE`: listening at ports below 1024.
     pub const LOW_PORTS: Self = Self(1 << 10);
-    /// `CAP_NET_ADMIN`: changing interfaces, and polling a socket longer than the system's own value.
+    /// `CAP_NET_ADMIN`: changing interfaces, and polling a socket longer than the system's own
+    /// value.
     pub const NET_ADMIN: Self = Self(1 << 12);
     /// `CAP_IPC_LOCK`: keeping more memory in place than the limit for locked memory.
     pub const IPC_LOCK: Self = Self(1 << 14);
@@ -35,8 +39,8 @@ impl Capabilities {
     /// `CAP_SYS_ADMIN`: making namespaces, among much else.
     pub const SYS_ADMIN: Self = Self(1 << 21);
 
-    /// `CAP_SETFCAP`: letting a user namespace below have the superuser of this one in it (`user_namespaces(7)`, since Linux 5.12), as
-    /// the system's sshd needs that a copy starts.
+    /// `CAP_SETFCAP`: letting a user namespace below have the superuser of this one in it
+    /// (`user_namespaces(7)`, since Linux 5.12), as the system's sshd needs that a copy starts.
     pub const SETFCAP: Self = Self(1 << 31);
 
     /// Those of these bits.
@@ -77,8 +81,9 @@ pub enum Gift {
 
 /// What this process got from its program's file. To be asked when it begins.
 ///
-/// Not asked of `AT_SECURE` (getauxval(3)): that is also set where a security module changes the process's label, and where
-/// the file's capabilities were withheld, and then the process may do nothing beyond its user.
+/// Not asked of `AT_SECURE` (getauxval(3)): that is also set where a security module changes the
+/// process's label, and where the file's capabilities were withheld, and then the process may do
+/// nothing beyond its user.
 ///
 /// # Errors
 /// The kernel does not tell, or a sandbox forbids to ask.
@@ -87,15 +92,16 @@ pub fn gift_of_the_file() -> io::Result<Gift> {
     if user.real != user.effective || group.real != group.effective {
         return Ok(Gift::Identity);
     }
-    // The superuser, who may be that in a user namespace only, has capabilities of right. Others have them from whoever
-    // started them (ambient ones, which a file with capabilities takes away) or from the file.
+    // The superuser, who may be that in a user namespace only, has capabilities of right. Others
+    // have them from whoever started them (ambient ones, which a file with capabilities takes away)
+    // or from the file.
     let sets = Sets::here()?;
     let is_given = !user.effective.is_root() && sets.permitted & !sys::ambient(sets.permitted) != 0;
     Ok(if is_given { Gift::Capabilities } else { Gift::Nothing })
 }
 
-/// Gives up all capabilities but these, for good; programs that are started later get none from this process, unless it
-/// is the superuser's.
+/// Gives up all capabilities but these, for good; programs that are started later get none from
+/// this process, unless it is the superuser's.
 ///
 /// # Errors
 /// A sandbox forbids it.
@@ -103,15 +109,19 @@ pub fn give_up_all_but(kept: Capabilities) -> io::Result<()> {
     keep(kept, Capabilities::NONE)
 }
 
-/// Gives up all capabilities but these, for good, and for all programs that are started later: the superuser's, too, as far as this
-/// process may decide that (`CAP_SETPCAP`). What of these it hands on from its own starter it goes on to hand on.
+/// Gives up all capabilities but these, for good, and for all programs that are started later: the
+/// superuser's, too, as far as this process may decide that (`CAP_SETPCAP`). What of these it hands
+/// on from its own starter it goes on to hand on.
 ///
 /// # Errors
 /// A sandbox forbids it.
 pub fn confine_to(kept: Capabilities) -> io::Result<()> {
-    // The kernel starts no program whose file has capabilities that are out of bounds (capabilities(7), "Safety checking for
-    // capability-dumb binaries"), and this one starts itself.
-    if Capabilities::effective()?.has(Capabilities::SETPCAP) && !sys::has_file_capabilities(c"/proc/self/exe") {
+    // The kernel starts no program whose file has capabilities that are out of bounds
+    // (capabilities(7), "Safety checking for capability-dumb binaries"), and this one starts
+    // itself.
+    if Capabilities::effective()?.has(Capabilities::SETPCAP)
+        && !sys::has_file_capabilities(c"/proc/self/exe")
+    {
         sys::bound(kept.0)?;
     }
     keep(kept, kept)
@@ -124,9 +134,11 @@ fn keep(kept: Capabilities, handed_on: Capabilities) -> io::Result<()> {
         return Ok(());
     }
     // What is not inheritable is not ambient either.
-    Sets { effective: sets.effective & kept.0, permitted: sets.permitted & kept.0, inheritable }.set()?;
-    // The kernel gives the files in /proc of a process with capabilities of its program's file to root. A process that has
-    // no more rights than its user must write some of them to make a user namespace.
+    Sets { effective: sets.effective & kept.0, permitted: sets.permitted & kept.0, inheritable }
+        .set()?;
+    // The kernel gives the files in /proc of a process with capabilities of its program's file to
+    // root. A process that has no more rights than its user must write some of them to make a user
+    // namespace.
     Ok(set_dumpable(true)?)
 }
 
@@ -167,7 +179,10 @@ mod tests {
         let kept = Capabilities::FILES;
         let bounds = thread::spawn(move || {
             confine_to(kept).unwrap();
-            let output = std::process::Command::new("grep").args(["^Cap", "/proc/self/status"]).output().unwrap();
+            let output = std::process::Command::new("grep")
+                .args(["^Cap", "/proc/self/status"])
+                .output()
+                .unwrap();
             String::from_utf8(output.stdout).unwrap()
         });
         let status = bounds.join().unwrap();
@@ -175,7 +190,10 @@ mod tests {
             let line = status.lines().find_map(|line| line.strip_prefix(name)).unwrap();
             u64::from_str_radix(line.trim(), 16).unwrap()
         };
-        assert!(kept.has(Capabilities(of("CapEff:"))) && kept.has(Capabilities(of("CapPrm:"))), "{status}");
+        assert!(
+            kept.has(Capabilities(of("CapEff:"))) && kept.has(Capabilities(of("CapPrm:"))),
+            "{status}"
+        );
         let may_bound = Capabilities::effective().unwrap().has(Capabilities::SETPCAP);
         assert!(!may_bound || kept.has(Capabilities(of("CapBnd:"))), "{status}");
     }

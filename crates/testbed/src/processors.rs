@@ -20,7 +20,8 @@ pub fn hold(processors: &[u32]) -> io::Result<()> {
     Ok(sched_setaffinity(SELF, &only)?)
 }
 
-/// The calling thread on processors of its own; where it was before, when this is dropped on the same thread.
+/// The calling thread on processors of its own; where it was before, when this is dropped on the
+/// same thread.
 #[derive(Debug)]
 pub struct Held {
     before: CpuSet,
@@ -45,21 +46,23 @@ impl Drop for Held {
     }
 }
 
-/// Keeps all processors from sleeping while it lives, by a latency request of 0 (`/dev/cpu_dma_latency`, kernel document "PM
-/// Quality Of Service Interface").
+/// Keeps all processors from sleeping while it lives, by a latency request of 0
+/// (`/dev/cpu_dma_latency`, kernel document "PM Quality Of Service Interface").
 ///
-/// Threads at idle priority would keep them awake for everybody, but a busy machine lets such a thread end only after seconds, and
-/// with it the process.
+/// Threads at idle priority would keep them awake for everybody, but a busy machine lets such a
+/// thread end only after seconds, and with it the process.
 #[derive(Debug)]
 pub struct Awake {
     _latency: std::fs::File,
 }
 
 impl Awake {
-    /// Keeps them awake from now on. Nothing where this user may not ask for it (usually only root may), or where the kernel does
-    /// not choose between depths of sleep: there, as in many virtual machines, an idle processor goes back to the host.
+    /// Keeps them awake from now on. Nothing where this user may not ask for it (usually only root
+    /// may), or where the kernel does not choose between depths of sleep: there, as in many virtual
+    /// machines, an idle processor goes back to the host.
     pub fn begin() -> Option<Self> {
-        let driver = std::fs::read_to_string("/sys/devices/system/cpu/cpuidle/current_driver").ok()?;
+        let driver =
+            std::fs::read_to_string("/sys/devices/system/cpu/cpuidle/current_driver").ok()?;
         if driver.trim() == "none" {
             return None;
         }
@@ -75,7 +78,9 @@ mod tests {
 
     fn allowed() -> Vec<u32> {
         let set = sched_getaffinity(SELF).unwrap();
-        (0..CpuSet::count() as u32).filter(|&processor| set.is_set(processor as usize).unwrap()).collect()
+        (0..CpuSet::count() as u32)
+            .filter(|&processor| set.is_set(processor as usize).unwrap())
+            .collect()
     }
 
     #[test]

@@ -1,5 +1,6 @@
-//! The testbed: any network that somebody drew, raised in anonymous namespaces and gone with its processes
-//! ([`RaisedNetwork`]). Its stations are entered ([`enter`]) with commands of all sorts, and can have agents.
+//! The testbed: any network that somebody drew, raised in anonymous namespaces and gone with its
+//! processes ([`RaisedNetwork`]). Its stations are entered ([`enter`]) with commands of all sorts,
+//! and can have agents.
 //!
 //! ```text
 //! coordinator            keeps its own namespaces; holds the keep-alive pipe, the writing end of a pipe
@@ -10,15 +11,19 @@
 //!       command (any)    started from outside, by whoever got the namespaces from process 1
 //! ```
 //!
-//! Nothing can be left behind, by construction: no namespace has a name, no interface is in the host's namespace,
-//! nothing is mounted outside a private mount namespace. When process 1 ends, for whatever reason, the kernel ends every
-//! process of the process namespace; with the last of them the network namespaces go, and with those the interfaces.
-//! Process 1 ends when the outer process does, and that when the coordinator does: each link is a pipe that ends *and* a
-//! parent-death signal, so that `kill -9` of anybody, even of a stopped process's parent, brings the whole testbed down.
+//! Nothing can be left behind, by construction: no namespace has a name, no interface is in the
+//! host's namespace, nothing is mounted outside a private mount namespace. When process 1 ends, for
+//! whatever reason, the kernel ends every process of the process namespace; with the last of them
+//! the network namespaces go, and with those the interfaces. Process 1 ends when the outer process
+//! does, and that when the coordinator does: each link is a pipe that ends *and* a parent-death
+//! signal, so that `kill -9` of anybody, even of a stopped process's parent, brings the whole
+//! testbed down.
 //!
-//! What a coordinator that was killed does leave is its runtime directory with dead sockets: the next start sweeps it.
+//! What a coordinator that was killed does leave is its runtime directory with dead sockets: the
+//! next start sweeps it.
 //!
-//! Agents see the host's /sys; it shows the host's interfaces, not theirs. Commands see their station's.
+//! Agents see the host's /sys; it shows the host's interfaces, not theirs. Commands see their
+//! station's.
 
 mod design;
 mod enter;
@@ -70,7 +75,9 @@ pub use messages::{Ending, Privilege, ProcessExit, TestbedProcess};
 pub use outer::outer;
 pub use private::private_directory;
 pub use program::{programs, supervisor};
-pub use raised::{NetworkRequest, RaisedNetwork, RaisingNetwork, Record, StationPlace, StationRecord};
+pub use raised::{
+    NetworkRequest, RaisedNetwork, RaisingNetwork, Record, StationPlace, StationRecord,
+};
 pub use registry::{Raised, Registry, account, reset_accounts};
 pub use runtime::RuntimeDirectory;
 pub use wiring::wire;
@@ -81,8 +88,8 @@ use messages::Order;
 /// A look takes well under a second.
 const PREFLIGHT_TIMEOUT: Duration = Duration::from_secs(15);
 
-/// Sees in a short-lived process whether this system allows a testbed, and by which right. `executable` as in
-/// [`NetworkRequest`].
+/// Sees in a short-lived process whether this system allows a testbed, and by which right.
+/// `executable` as in [`NetworkRequest`].
 pub fn preflight(executable: &Path) -> Result<Privilege, TestbedError> {
     let handle = TestbedHandle::start(executable, &Order::Try)?;
     handle.wait_ready(PREFLIGHT_TIMEOUT)

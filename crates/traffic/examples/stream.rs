@@ -1,4 +1,5 @@
-//! 100 MB over loopback, counted at the receiver: `cargo run --release -p btu-traffic --example stream`.
+//! 100 MB over loopback, counted at the receiver: `cargo run --release -p btu-traffic --example
+//! stream`.
 
 use std::error::Error;
 use std::net::{IpAddr, Ipv4Addr};
@@ -17,12 +18,21 @@ fn main() -> Result<(), Box<dyn Error + Send + Sync>> {
     let order = |activity| Order::new(1, Span::from_seconds(60), activity);
     let (token, message, window) = (*b"sixteen byte key", Bytes::new(65_536), None);
     let meeting = Rendezvous::Listen(IpAddr::V4(Ipv4Addr::LOCALHOST));
-    let receive =
-        Activity::TcpReceive(TcpReceive { meeting, token, message, window, volume: None, receiving: Receiving::Plain });
-    let receiver = prepare(&order(receive), &Callers::any())?.ok_or("not an activity of this crate")?;
+    let receive = Activity::TcpReceive(TcpReceive {
+        meeting,
+        token,
+        message,
+        window,
+        volume: None,
+        receiving: Receiving::Plain,
+    });
+    let receiver =
+        prepare(&order(receive), &Callers::any())?.ok_or("not an activity of this crate")?;
     let meeting = Rendezvous::Connect(receiver.endpoint().ok_or("it does not listen")?);
-    let send = TcpSend { meeting, token, message, work: Work::Bytes(Bytes::new(100_000_000)), window };
-    let sender = prepare(&order(Activity::TcpSend(send)), &Callers::any())?.ok_or("not an activity of this crate")?;
+    let send =
+        TcpSend { meeting, token, message, work: Work::Bytes(Bytes::new(100_000_000)), window };
+    let sender = prepare(&order(Activity::TcpSend(send)), &Callers::any())?
+        .ok_or("not an activity of this crate")?;
     let receiving = thread::spawn(move || receiver.perform(&NEVER));
     sender.perform(&NEVER)?;
     let report = receiving.join().map_err(|_| "the receiver panicked")??;

@@ -17,11 +17,13 @@ use crate::error::TrafficError;
 /// How long a blocking call waits before it looks at the deadline and at `stop`.
 pub(crate) const TICK: Duration = Duration::from_millis(100);
 
-/// `CLOCK_MONOTONIC`, whose origin is the machine's start: comparable between all processes of one host.
+/// `CLOCK_MONOTONIC`, whose origin is the machine's start: comparable between all processes of one
+/// host.
 #[inline]
 pub(crate) fn now() -> Time {
     // Linux cannot refuse CLOCK_MONOTONIC; a kernel that does cannot run this program.
-    let time = clock_gettime(ClockId::CLOCK_MONOTONIC).expect("every Linux kernel has CLOCK_MONOTONIC");
+    let time =
+        clock_gettime(ClockId::CLOCK_MONOTONIC).expect("every Linux kernel has CLOCK_MONOTONIC");
     Time::from_nanoseconds(time.tv_sec() as u64 * 1_000_000_000 + time.tv_nsec() as u64)
 }
 
@@ -35,7 +37,8 @@ pub(crate) fn cpu_since(earlier: CpuTime) -> CpuTime {
     difference(cpu(), earlier)
 }
 
-/// CPU time of all threads of this process so far, for activities that have several: a worker performs one activity.
+/// CPU time of all threads of this process so far, for activities that have several: a worker
+/// performs one activity.
 pub(crate) fn process_cpu() -> CpuTime {
     used(UsageWho::RUSAGE_SELF)
 }
@@ -47,12 +50,17 @@ pub(crate) fn process_cpu_since(earlier: CpuTime) -> CpuTime {
 
 fn used(who: UsageWho) -> CpuTime {
     let usage = getrusage(who).expect("every Linux kernel has RUSAGE_SELF and RUSAGE_THREAD");
-    let span = |time: TimeVal| Span::from_microseconds(time.tv_sec() as u64 * 1_000_000 + time.tv_usec() as u64);
+    let span = |time: TimeVal| {
+        Span::from_microseconds(time.tv_sec() as u64 * 1_000_000 + time.tv_usec() as u64)
+    };
     CpuTime { user: span(usage.user_time()), system: span(usage.system_time()) }
 }
 
 fn difference(now: CpuTime, earlier: CpuTime) -> CpuTime {
-    CpuTime { user: now.user.saturating_sub(earlier.user), system: now.system.saturating_sub(earlier.system) }
+    CpuTime {
+        user: now.user.saturating_sub(earlier.user),
+        system: now.system.saturating_sub(earlier.system),
+    }
 }
 
 /// When an activity has to give up, and why.
@@ -64,7 +72,8 @@ pub struct Limit<'a> {
 }
 
 impl<'a> Limit<'a> {
-    /// Gives up a fiftieth of `deadline`, at most 200 ms, before the worker would be killed, so that it can say why.
+    /// Gives up a fiftieth of `deadline`, at most 200 ms, before the worker would be killed, so
+    /// that it can say why.
     pub fn new(start: Time, deadline: Span, stop: &'a AtomicBool) -> Self {
         let margin = Span::from_nanoseconds((deadline.nanoseconds() / 50).min(200_000_000));
         Self { end: start + deadline.saturating_sub(margin), deadline, stop }
@@ -98,7 +107,12 @@ impl<'a> Limit<'a> {
     }
 
     /// An error once the time is over.
-    pub fn check_time(&self, now: Time, doing: &'static str, object: SocketAddr) -> Result<(), TrafficError> {
+    pub fn check_time(
+        &self,
+        now: Time,
+        doing: &'static str,
+        object: SocketAddr,
+    ) -> Result<(), TrafficError> {
         if now < self.end {
             return Ok(());
         }
@@ -106,7 +120,12 @@ impl<'a> Limit<'a> {
     }
 
     /// An error once the time is over or the agent has said `stop`.
-    pub fn check(&self, now: Time, doing: &'static str, object: SocketAddr) -> Result<(), TrafficError> {
+    pub fn check(
+        &self,
+        now: Time,
+        doing: &'static str,
+        object: SocketAddr,
+    ) -> Result<(), TrafficError> {
         if self.stopped() {
             return Err(TrafficError::Stopped { doing, object });
         }
@@ -114,8 +133,9 @@ impl<'a> Limit<'a> {
     }
 }
 
-/// For how many requests that were due one by one this round trip stands: itself, and all that could not be sent meanwhile.
-/// Without them the slowest times would be the rarest, since nobody asked then (coordinated omission).
+/// For how many requests that were due one by one this round trip stands: itself, and all that
+/// could not be sent meanwhile. Without them the slowest times would be the rarest, since nobody
+/// asked then (coordinated omission).
 pub(crate) fn stands_for(round_trip: Span, every: Option<Span>) -> u64 {
     every.map_or(1, |every| round_trip.nanoseconds().div_ceil(every.nanoseconds().max(1)).max(1))
 }
@@ -150,7 +170,8 @@ mod tests {
         let limit = Limit::new(Time::ZERO, Span::from_seconds(100), &stop);
         let object = SocketAddr::from(([127, 0, 0, 1], 9));
         assert!(limit.check(Time::from_nanoseconds(99_799_999_999), "test", object).is_ok());
-        let error = limit.check(Time::from_nanoseconds(99_800_000_000), "test", object).unwrap_err();
+        let error =
+            limit.check(Time::from_nanoseconds(99_800_000_000), "test", object).unwrap_err();
         assert!(error.to_string().contains("deadline of 100 s"), "{error}");
     }
 
@@ -158,7 +179,10 @@ mod tests {
     fn a_slow_answer_stands_for_all_that_were_due_meanwhile() {
         let [short, long] = [3, 95].map(Span::from_milliseconds);
         let every = Some(Span::from_milliseconds(20));
-        assert_eq!((stands_for(short, every), stands_for(long, every), stands_for(long, None)), (1, 5, 1));
+        assert_eq!(
+            (stands_for(short, every), stands_for(long, every), stands_for(long, None)),
+            (1, 5, 1)
+        );
     }
 
     #[test]
@@ -166,7 +190,10 @@ mod tests {
         let stop = AtomicBool::new(true);
         let limit = Limit::new(Time::ZERO, Span::from_seconds(100), &stop);
         let object = SocketAddr::from(([127, 0, 0, 1], 9));
-        assert!(matches!(limit.check(Time::ZERO, "test", object), Err(TrafficError::Stopped { .. })));
+        assert!(matches!(
+            limit.check(Time::ZERO, "test", object),
+            Err(TrafficError::Stopped { .. })
+        ));
         assert!(limit.check_time(Time::ZERO, "test", object).is_ok());
     }
 

@@ -9,7 +9,9 @@ use btu_units::{Bytes, Span};
 #[derive(Debug, thiserror::Error)]
 pub enum TrafficError {
     /// The order asks for messages this activity cannot move.
-    #[error("{activity}: messages of {message} cannot be moved; choose a size from {least} to {most}")]
+    #[error(
+        "{activity}: messages of {message} cannot be moved; choose a size from {least} to {most}"
+    )]
     MessageSize {
         /// The activity's kind.
         activity: &'static str,
@@ -65,7 +67,9 @@ pub enum TrafficError {
         source: io::Error,
     },
     /// The peer ended the flow before it was complete.
-    #[error("{peer} closed the connection {when}; look at that station's own account for the cause")]
+    #[error(
+        "{peer} closed the connection {when}; look at that station's own account for the cause"
+    )]
     Closed {
         /// Who closed.
         peer: SocketAddr,
@@ -87,7 +91,9 @@ pub enum TrafficError {
         what: &'static str,
     },
     /// The order's time is over.
-    #[error("{doing} ({object}) was not finished within the deadline of {deadline}; allow more time or less work")]
+    #[error(
+        "{doing} ({object}) was not finished within the deadline of {deadline}; allow more time or less work"
+    )]
     Deadline {
         /// What was under way.
         doing: &'static str,
@@ -108,7 +114,10 @@ pub enum TrafficError {
 
 impl TrafficError {
     /// For `map_err`: the operation on the socket `object` failed.
-    pub(crate) fn socket<E: Into<io::Error>>(operation: &'static str, object: SocketAddr) -> impl FnOnce(E) -> Self {
+    pub(crate) fn socket<E: Into<io::Error>>(
+        operation: &'static str,
+        object: SocketAddr,
+    ) -> impl FnOnce(E) -> Self {
         move |source| Self::Socket { operation, object, source: source.into() }
     }
 }

@@ -1,5 +1,5 @@
-//! One TCP connection between two ends that know the same token, for activities of other rooms that speak protocols of
-//! their own on it: how it is made, and reads and writes within an order's time.
+//! One TCP connection between two ends that know the same token, for activities of other rooms that
+//! speak protocols of their own on it: how it is made, and reads and writes within an order's time.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr, TcpStream};
@@ -33,7 +33,8 @@ impl FlowDoor {
         self.0.address()
     }
 
-    /// Waits for a caller that may call, whatever it will say: for protocols that have words of their own for who it is.
+    /// Waits for a caller that may call, whatever it will say: for protocols that have words of
+    /// their own for who it is.
     ///
     /// # Errors
     /// Nobody did within the limit.
@@ -55,8 +56,8 @@ impl FlowDoor {
     }
 }
 
-/// A connection whose peer has presented the token, or to which it was presented; or one of a protocol that has words of its own
-/// for that. Nagle's algorithm is off.
+/// A connection whose peer has presented the token, or to which it was presented; or one of a
+/// protocol that has words of its own for that. Nagle's algorithm is off.
 pub struct Flow(Line);
 
 impl Flow {
@@ -83,7 +84,8 @@ impl Flow {
     pub fn lend(&self) -> Result<TcpStream, TrafficError> {
         self.0.wait_as_long_as_it_takes()?;
         let lent = self.0.as_fd().try_clone_to_owned();
-        lent.map(TcpStream::from).map_err(TrafficError::socket("duplicate the connection", self.peer()))
+        lent.map(TcpStream::from)
+            .map_err(TrafficError::socket("duplicate the connection", self.peer()))
     }
 
     /// Who is at the other end.
@@ -95,11 +97,17 @@ impl Flow {
     ///
     /// # Errors
     /// The connection broke, or the limit came; `doing` says at what.
-    pub fn read(&self, bytes: &mut [u8], limit: &Limit<'_>, doing: &'static str) -> Result<usize, TrafficError> {
+    pub fn read(
+        &self,
+        bytes: &mut [u8],
+        limit: &Limit<'_>,
+        doing: &'static str,
+    ) -> Result<usize, TrafficError> {
         self.moved(|socket| stream::receive(socket, bytes, 0), limit, doing)
     }
 
-    /// Repeats a system call that moves bytes from or to the connection until it moved some; how many, 0 at an end.
+    /// Repeats a system call that moves bytes from or to the connection until it moved some; how
+    /// many, 0 at an end.
     ///
     /// # Errors
     /// As [`Self::read`].
@@ -124,7 +132,12 @@ impl Flow {
     ///
     /// # Errors
     /// As [`Self::read`], and when the peer ended its half in the middle.
-    pub fn read_exactly(&self, bytes: &mut [u8], limit: &Limit<'_>, doing: &'static str) -> Result<bool, TrafficError> {
+    pub fn read_exactly(
+        &self,
+        bytes: &mut [u8],
+        limit: &Limit<'_>,
+        doing: &'static str,
+    ) -> Result<bool, TrafficError> {
         self.0.read_exactly(bytes, limit, doing)
     }
 
@@ -132,7 +145,12 @@ impl Flow {
     ///
     /// # Errors
     /// As [`Self::read`].
-    pub fn write(&self, bytes: &[u8], limit: &Limit<'_>, doing: &'static str) -> Result<(), TrafficError> {
+    pub fn write(
+        &self,
+        bytes: &[u8],
+        limit: &Limit<'_>,
+        doing: &'static str,
+    ) -> Result<(), TrafficError> {
         self.0.write(bytes, limit, doing)
     }
 

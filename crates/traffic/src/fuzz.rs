@@ -12,9 +12,11 @@ pub use crate::probe::fuzz_packet as probe_packet;
 pub fn udp_header(datagram: &[u8]) {
     header::decode_any(datagram);
     if let Some(seed) = datagram.first_chunk::<{ header::HEADER }>() {
-        // As far as a header goes at all: the marks are right, so that what is behind them is looked at.
+        // As far as a header goes at all: the marks are right, so that what is behind them is
+        // looked at.
         let mut likely = *seed;
-        let model = Header { kind: header::Kind::Data, token: Token::default(), number: 0 }.encode();
+        let model =
+            Header { kind: header::Kind::Data, token: Token::default(), number: 0 }.encode();
         likely[..8].copy_from_slice(&model[..8]);
         likely[4] = seed[4] % 10;
         header::decode_any(&[&likely, &datagram[header::HEADER..]].concat());

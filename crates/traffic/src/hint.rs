@@ -1,11 +1,12 @@
 //! HINT between two processes, over anything that carries bytes in order.
 //!
-//! A lap is work and one exchange. Each process bounds its own chunks; the far one sends its two sums and the lap's
-//! number (24 bytes), the near one adds its own and sends the total back with the same number. So an exchange is two
-//! messages one after the other, every lap needs what came of the one before, and nothing can be sent ahead or
-//! together. The two speak strictly in turn, also between the laps: then it goes over every transport, those that repair
-//! losses by the pattern and those of requests and answers, too. Whoever opens the connection turns Nagle's algorithm off
-//! and sets the time-outs.
+//! A lap is work and one exchange. Each process bounds its own chunks; the far one sends its two
+//! sums and the lap's number (24 bytes), the near one adds its own and sends the total back with
+//! the same number. So an exchange is two messages one after the other, every lap needs what came
+//! of the one before, and nothing can be sent ahead or together. The two speak strictly in turn,
+//! also between the laps: then it goes over every transport, those that repair losses by the
+//! pattern and those of requests and answers, too. Whoever opens the connection turns Nagle's
+//! algorithm off and sets the time-outs.
 
 use std::io::{self, Read, Write};
 
@@ -43,8 +44,8 @@ type Message = [u64; 3];
 /// Intervals and laps of what comes next, from near to far; no laps end the run.
 const ORDER: u64 = u64::MAX;
 
-/// Runs the plan from the near end, which keeps the time. `measured` hears of every point, so that what was measured
-/// outlives a run that breaks off.
+/// Runs the plan from the near end, which keeps the time. `measured` hears of every point, so that
+/// what was measured outlives a run that breaks off.
 pub fn near<S: Read + Write>(
     stream: &mut S,
     plan: &HintPlan,
@@ -57,7 +58,8 @@ pub fn near<S: Read + Write>(
         match plan.next(&points, pilot) {
             HintNext::Measure { intervals, .. } if pilot == Span::ZERO => {
                 end.trial(intervals, 3)?;
-                pilot = Span::from_nanoseconds((end.trial(intervals, 10)?.0.nanoseconds() / 10).max(1));
+                pilot =
+                    Span::from_nanoseconds((end.trial(intervals, 10)?.0.nanoseconds() / 10).max(1));
             }
             HintNext::Measure { intervals, laps } => {
                 let point = end.point(intervals, laps, plan.trials)?;
@@ -78,7 +80,9 @@ pub fn alone(plan: &HintPlan, measured: &mut (impl FnMut(&HintPoint) + ?Sized)) 
     let mut pilot = Span::ZERO;
     while let HintNext::Measure { intervals, laps } = plan.next(&points, pilot) {
         if pilot == Span::ZERO {
-            pilot = Span::from_nanoseconds((work(&mut kernel, intervals, 10).nanoseconds() / 10).max(1));
+            pilot = Span::from_nanoseconds(
+                (work(&mut kernel, intervals, 10).nanoseconds() / 10).max(1),
+            );
             continue;
         }
         let trials = (0..plan.trials).map(|_| work(&mut kernel, intervals, laps)).collect();
@@ -132,7 +136,14 @@ impl<'a, S: Read + Write> End<'a, S> {
 
     /// All trials of a number of intervals, each followed by the same work without the exchange.
     fn point(&mut self, intervals: u64, laps: u64, trials: u32) -> Result<HintPoint, HintError> {
-        let mut point = HintPoint { intervals, laps, trials: Vec::new(), alone: Vec::new(), lower: 0.0, upper: 0.0 };
+        let mut point = HintPoint {
+            intervals,
+            laps,
+            trials: Vec::new(),
+            alone: Vec::new(),
+            lower: 0.0,
+            upper: 0.0,
+        };
         for _ in 0..trials {
             let (elapsed, bounds) = self.trial(intervals, laps)?;
             point.trials.push(elapsed);
@@ -179,13 +190,18 @@ impl<'a, S: Read + Write> End<'a, S> {
         for (place, number) in bytes.chunks_exact_mut(8).zip(message) {
             place.copy_from_slice(&number.to_le_bytes());
         }
-        self.stream.write_all(&bytes).map_err(|source| HintError::Move { operation: "send", source })
+        self.stream
+            .write_all(&bytes)
+            .map_err(|source| HintError::Move { operation: "send", source })
     }
 
     fn receive(&mut self) -> Result<Message, HintError> {
         let mut bytes = [0; 24];
-        self.stream.read_exact(&mut bytes).map_err(|source| HintError::Move { operation: "receive", source })?;
-        let number = |place: usize| u64::from_le_bytes(std::array::from_fn(|byte| bytes[place * 8 + byte]));
+        self.stream
+            .read_exact(&mut bytes)
+            .map_err(|source| HintError::Move { operation: "receive", source })?;
+        let number =
+            |place: usize| u64::from_le_bytes(std::array::from_fn(|byte| bytes[place * 8 + byte]));
         Ok([number(0), number(1), number(2)])
     }
 }
@@ -211,7 +227,12 @@ mod tests {
     }
 
     fn plan() -> HintPlan {
-        HintPlan { trials: 3, target: Span::from_milliseconds(1), most_points: 20, ..HintPlan::standard(2) }
+        HintPlan {
+            trials: 3,
+            target: Span::from_milliseconds(1),
+            most_points: 20,
+            ..HintPlan::standard(2)
+        }
     }
 
     #[test]
@@ -224,7 +245,8 @@ mod tests {
         let verdict = judge(&plan(), &points, None).unwrap();
         assert!(verdict.is_valid(), "{verdict:?}");
         assert_eq!((verdict.steps.len(), heard), (20, 20));
-        let qualities: Vec<i64> = verdict.steps.iter().take(8).map(|step| step.quality.round() as i64).collect();
+        let qualities: Vec<i64> =
+            verdict.steps.iter().take(8).map(|step| step.quality.round() as i64).collect();
         assert_eq!(qualities, [7, 9, 11, 13, 15, 19, 23, 29], "1996, figure 6");
         assert!(verdict.exchange_seconds.is_some_and(|exchange| exchange.value > 0.0));
     }
@@ -247,9 +269,15 @@ mod tests {
         assert!(matches!(near(&mut here, &plan(), &mut |_| ()), Err(HintError::Move { .. })));
         let (mut here, mut there) = pair();
         there.write_all(&[7; 24]).unwrap();
-        assert!(matches!(near(&mut here, &plan(), &mut |_| ()), Err(HintError::OutOfStep { expected: 0, .. })));
+        assert!(matches!(
+            near(&mut here, &plan(), &mut |_| ()),
+            Err(HintError::OutOfStep { expected: 0, .. })
+        ));
         let (mut here, mut there) = pair();
         there.write_all(&[7; 24]).unwrap();
-        assert!(matches!(far(&mut here, &plan()), Err(HintError::OutOfStep { expected: ORDER, .. })));
+        assert!(matches!(
+            far(&mut here, &plan()),
+            Err(HintError::OutOfStep { expected: ORDER, .. })
+        ));
     }
 }

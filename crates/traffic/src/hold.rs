@@ -21,7 +21,8 @@ pub fn allowed_processors() -> io::Result<Vec<u32>> {
     Ok((0..CpuSet::count()).filter(is_allowed).map(|processor| processor as u32).collect())
 }
 
-/// Holds the calling thread, and all that it starts from now on, where the order's plan wants its end.
+/// Holds the calling thread, and all that it starts from now on, where the order's plan wants its
+/// end.
 pub(crate) fn hold(order: &Order) -> Result<(), TrafficError> {
     let (plan, end) = match &order.activity {
         Activity::Pipe(part) => (&part.plan, part.end),
@@ -29,12 +30,16 @@ pub(crate) fn hold(order: &Order) -> Result<(), TrafficError> {
         Activity::Draw(part) => (&part.pipe, part.end),
         _ => return Ok(()),
     };
-    let Some(processor) = plan.processors.map(|processors| processors.of(end)) else { return Ok(()) };
+    let Some(processor) = plan.processors.map(|processors| processors.of(end)) else {
+        return Ok(());
+    };
     let mut only = CpuSet::new();
-    only.set(processor as usize).and_then(|()| sched_setaffinity(SELF, &only)).map_err(|error| TrafficError::Pipe {
-        operation: "hold this end where --pin wants it",
-        object: format!("processor {processor}"),
-        source: error.into(),
+    only.set(processor as usize).and_then(|()| sched_setaffinity(SELF, &only)).map_err(|error| {
+        TrafficError::Pipe {
+            operation: "hold this end where --pin wants it",
+            object: format!("processor {processor}"),
+            source: error.into(),
+        }
     })
 }
 

@@ -1,13 +1,16 @@
-//! Moving bytes on real sockets: the network activities of `btu_suite::activity`, one file per half of a transport.
+//! Moving bytes on real sockets: the network activities of `btu_suite::activity`, one file per half
+//! of a transport.
 //!
-//! [`prepare`] sets an activity up (binds, or connects and presents the flow's token) and hands back a
-//! [`Performance`]; `perform` waits for its peer, moves the data with one system call per message, and accounts. Both
-//! ends of a flow must be given the same seed, token and message size. Everything is bounded by the order's deadline
-//! and nothing that a peer sends can make a performance panic, hang or grow.
+//! [`prepare`] sets an activity up (binds, or connects and presents the flow's token) and hands
+//! back a [`Performance`]; `perform` waits for its peer, moves the data with one system call per
+//! message, and accounts. Both ends of a flow must be given the same seed, token and message size.
+//! Everything is bounded by the order's deadline and nothing that a peer sends can make a
+//! performance panic, hang or grow.
 //!
-//! How a TCP flow opens: the side that connects presents the token in `prepare` and waits until the peer's kernel has
-//! acknowledged it; the side that listens takes only a connection that does so. The receiver then says the
-//! token once more, on `go`: that starts the sender. These 16 or 32 bytes are in `TCP_INFO`, never in the accounts.
+//! How a TCP flow opens: the side that connects presents the token in `prepare` and waits until the
+//! peer's kernel has acknowledged it; the side that listens takes only a connection that does so.
+//! The receiver then says the token once more, on `go`: that starts the sender. These 16 or 32
+//! bytes are in `TCP_INFO`, never in the accounts.
 //!
 //! How a UDP flow opens is told in `udp/post.rs`; the wire format is in `udp/header.rs`.
 
@@ -41,20 +44,27 @@ pub use flow::{Flow, FlowDoor};
 pub use hold::allowed_processors;
 pub use pipe::{check as pipe_check, largest as pipe_largest};
 
-/// Sets up the network activity of `order`; `None` when the activity is not one of this room's. Every port on which it
-/// listens asks `callers` before it hears or answers anybody.
+/// Sets up the network activity of `order`; `None` when the activity is not one of this room's.
+/// Every port on which it listens asks `callers` before it hears or answers anybody.
 ///
-/// Listening activities are bound when this returns, and tell where; connecting ones are connected (TCP) or
-/// know their way (UDP).
+/// Listening activities are bound when this returns, and tell where; connecting ones are connected
+/// (TCP) or know their way (UDP).
 ///
 /// # Errors
-/// [`TrafficError`] when sizes or rates are out of range, an address cannot be used, or a peer cannot be reached
-/// within ten seconds or the order's deadline, whichever is shorter.
-pub fn prepare(order: &Order, callers: &Callers) -> Result<Option<Box<dyn Performance>>, TrafficError> {
+/// [`TrafficError`] when sizes or rates are out of range, an address cannot be used, or a peer
+/// cannot be reached within ten seconds or the order's deadline, whichever is shorter.
+pub fn prepare(
+    order: &Order,
+    callers: &Callers,
+) -> Result<Option<Box<dyn Performance>>, TrafficError> {
     hold::hold(order)?;
     Ok(Some(match &order.activity {
-        Activity::TcpSend(part) => Box::new(Told(tcp::send::Sender::prepare(order, part, callers)?)),
-        Activity::TcpReceive(part) => Box::new(Told(tcp::receive::Receiver::prepare(order, part, callers)?)),
+        Activity::TcpSend(part) => {
+            Box::new(Told(tcp::send::Sender::prepare(order, part, callers)?))
+        }
+        Activity::TcpReceive(part) => {
+            Box::new(Told(tcp::receive::Receiver::prepare(order, part, callers)?))
+        }
         Activity::Request(part) => match part.transport {
             Transport::Tcp => Box::new(Told(tcp::request::Requester::prepare(order, part)?)),
             Transport::Udp => Box::new(udp::request::Requester::prepare(order, part)?),
@@ -64,9 +74,13 @@ pub fn prepare(order: &Order, callers: &Callers) -> Result<Option<Box<dyn Perfor
             Transport::Udp => Box::new(udp::respond::Responder::prepare(order, part, callers)?),
         },
         Activity::UdpSend(part) => Box::new(udp::send::Sender::prepare(order, part, callers)?),
-        Activity::UdpReceive(part) => Box::new(Told(udp::receive::Receiver::prepare(order, part, callers)?)),
+        Activity::UdpReceive(part) => {
+            Box::new(Told(udp::receive::Receiver::prepare(order, part, callers)?))
+        }
         Activity::Pipe(part) => return pipe::prepare(order, part, callers).map(Some),
-        Activity::Hint(part) if part.hint.processes == 1 => Box::new(pipe::Alone(part.hint.clone(), part.end)),
+        Activity::Hint(part) if part.hint.processes == 1 => {
+            Box::new(pipe::Alone(part.hint.clone(), part.end))
+        }
         Activity::Hint(part) => return pipe::prepare(order, &part.as_pipe(), callers).map(Some),
         Activity::Draw(part) => return pipe::prepare(order, &part.as_pipe(), callers).map(Some),
         Activity::DrawInside(drawing) => Box::new(pipe::Inside::new(order, drawing)),

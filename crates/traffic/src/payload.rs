@@ -1,4 +1,5 @@
-//! What flows: an endless stream of incompressible bytes that both ends can make from the order's seed.
+//! What flows: an endless stream of incompressible bytes that both ends can make from the order's
+//! seed.
 
 use rand_pcg::Pcg64;
 use rand_pcg::rand_core::{Rng, SeedableRng};
@@ -9,7 +10,8 @@ pub(crate) const PERIOD: usize = 65536;
 /// How many bytes one sample of the payload compares.
 const SAMPLE: usize = 64;
 
-/// The period of the stream, followed by enough of its repetition that every message is one contiguous slice.
+/// The period of the stream, followed by enough of its repetition that every message is one
+/// contiguous slice.
 pub(crate) struct Payload(Vec<u8>);
 
 impl Payload {
@@ -25,18 +27,20 @@ impl Payload {
         Self(bytes)
     }
 
-    /// The `length` bytes at `offset` of the stream; `length` must not exceed what the pool was made for.
+    /// The `length` bytes at `offset` of the stream; `length` must not exceed what the pool was
+    /// made for.
     #[inline]
     pub(crate) fn at(&self, offset: u64, length: usize) -> &[u8] {
         let start = (offset % PERIOD as u64) as usize;
         &self.0[start..start + length]
     }
 
-    /// Compares up to 64 bytes of `chunk`, which begins at `offset` of the stream; where in the chunk changes
-    /// with the offset, so that over a flow every part of a message is looked at.
+    /// Compares up to 64 bytes of `chunk`, which begins at `offset` of the stream; where in the
+    /// chunk changes with the offset, so that over a flow every part of a message is looked at.
     pub(crate) fn sample_is_right(&self, offset: u64, chunk: &[u8]) -> bool {
         let room = chunk.len().saturating_sub(SAMPLE);
-        let from = if room == 0 { 0 } else { (offset / PERIOD as u64 * 4099) as usize % (room + 1) };
+        let from =
+            if room == 0 { 0 } else { (offset / PERIOD as u64 * 4099) as usize % (room + 1) };
         let sample = &chunk[from..chunk.len().min(from + SAMPLE)];
         sample == self.at(offset + from as u64, sample.len())
     }

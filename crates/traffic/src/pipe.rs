@@ -1,9 +1,11 @@
-//! Pipes: any way to move messages of exact sizes both ways between two processes, and the rounds that measure one.
+//! Pipes: any way to move messages of exact sizes both ways between two processes, and the rounds
+//! that measure one.
 //!
-//! A transport is a type with the two calls of [`Pipe`], and a way to be set up; each has one file. What is measured
-//! (`lead.rs`, `follow.rs`) is generic over it, so that the hot loops contain the transport's system calls and nothing
-//! else. The method is `NetPIPE`'s (Snell, Mikler, Gustafson 1996; Turner and Chen 2002): for each size so many round trips that
-//! a trial lasts about as long as wanted, several trials, the first and last byte of every message checked.
+//! A transport is a type with the two calls of [`Pipe`], and a way to be set up; each has one file.
+//! What is measured (`lead.rs`, `follow.rs`) is generic over it, so that the hot loops contain the
+//! transport's system calls and nothing else. The method is `NetPIPE`'s (Snell, Mikler, Gustafson
+//! 1996; Turner and Chen 2002): for each size so many round trips that a trial lasts about as long
+//! as wanted, several trials, the first and last byte of every message checked.
 
 mod certificate;
 mod check;
@@ -49,25 +51,29 @@ use crate::error::TrafficError;
 
 /// An established pair as one end sees it.
 ///
-/// Calls wait as long as it takes: a peer that is gone is an error, and who started the process bounds everything else.
+/// Calls wait as long as it takes: a peer that is gone is an error, and who started the process
+/// bounds everything else.
 pub(crate) trait Pipe: Send {
-    /// Whether messages of a stream can get lost: then [`Self::begin_stream`] and [`Self::catch`] take them.
+    /// Whether messages of a stream can get lost: then [`Self::begin_stream`] and [`Self::catch`]
+    /// take them.
     const LOSES: bool = false;
 
     /// Hands all of `message` to the transport.
     fn send(&mut self, message: &[u8]) -> io::Result<()>;
 
-    /// Fills `room` with the next bytes of the peer; its messages have the sizes that both ends have agreed on.
+    /// Fills `room` with the next bytes of the peer; its messages have the sizes that both ends
+    /// have agreed on.
     fn receive(&mut self, room: &mut [u8]) -> io::Result<()>;
 
-    /// Both at the same time. What a transport holds under way is limited, so one that is to move more than that must not
-    /// wait for the one before it begins the other.
+    /// Both at the same time. What a transport holds under way is limited, so one that is to move
+    /// more than that must not wait for the one before it begins the other.
     fn exchange(&mut self, message: &[u8], room: &mut [u8]) -> io::Result<()> {
         self.send(message)?;
         self.receive(room)
     }
 
-    /// Sends something that is no message of a measurement, from memory that is gone when this returns.
+    /// Sends something that is no message of a measurement, from memory that is gone when this
+    /// returns.
     fn say(&mut self, words: &[u8]) -> io::Result<()> {
         self.send(words)
     }
@@ -95,7 +101,8 @@ pub(crate) trait Pipe: Send {
         self.receive(room).map(|()| Some(0))
     }
 
-    /// What this end has sent again, and got again, so far. Most transports repair by themselves and tell nothing.
+    /// What this end has sent again, and got again, so far. Most transports repair by themselves
+    /// and tell nothing.
     fn repeats(&self) -> Repeats {
         Repeats::default()
     }
@@ -103,7 +110,8 @@ pub(crate) trait Pipe: Send {
     /// Before this end does something else for a while: what is due to the other end leaves.
     fn rest(&mut self) {}
 
-    /// Waits until the other end has heard the last word, where the system does not see to it alone.
+    /// Waits until the other end has heard the last word, where the system does not see to it
+    /// alone.
     fn close(&mut self) {}
 
     /// What somebody who reads the result should know of how bytes were moved.
@@ -157,10 +165,14 @@ pub(crate) struct Repeats {
 
 impl Repeats {
     fn and(self, other: Self) -> Self {
-        Self { repeated: self.repeated + other.repeated, duplicates: self.duplicates + other.duplicates }
+        Self {
+            repeated: self.repeated + other.repeated,
+            duplicates: self.duplicates + other.duplicates,
+        }
     }
 
-    /// What was added to `before`, which is earlier; less is nonsense of the peer, and counts as nothing.
+    /// What was added to `before`, which is earlier; less is nonsense of the peer, and counts as
+    /// nothing.
     fn since(self, before: Self) -> Self {
         Self {
             repeated: self.repeated.saturating_sub(before.repeated),

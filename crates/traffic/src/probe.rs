@@ -1,13 +1,16 @@
 //! Packets offered to a network at moments that were decided before, and when each of them arrived.
 //!
-//! One thread sends for all stations, in the order of time; another takes what arrives at all of them. Each has its sockets
-//! beforehand: a socket belongs to the network namespace it was made in, so stations in namespaces need no processes.
+//! One thread sends for all stations, in the order of time; another takes what arrives at all of
+//! them. Each has its sockets beforehand: a socket belongs to the network namespace it was made in,
+//! so stations in namespaces need no processes.
 //!
-//! * **Deadlines are absolute.** A packet that could not be sent in time is sent as soon as possible, and the ones after it
-//!   in their own time: the load does not give way to what it measures. How late each left is in its [`PacketOutcome`].
-//! * **Arrival is when the kernel took the packet up** (`SO_TIMESTAMPNS`, socket(7)), not when this program read it. The
-//!   kernel stamps by the wall clock; each stamp is turned into the monotonic clock's time by its age, so that only a clock
-//!   that is set between a packet's arrival and its reading, within a millisecond or so, would do harm.
+//! * **Deadlines are absolute.** A packet that could not be sent in time is sent as soon as
+//!   possible, and the ones after it in their own time: the load does not give way to what it
+//!   measures. How late each left is in its [`PacketOutcome`].
+//! * **Arrival is when the kernel took the packet up** (`SO_TIMESTAMPNS`, socket(7)), not when this
+//!   program read it. The kernel stamps by the wall clock; each stamp is turned into the monotonic
+//!   clock's time by its age, so that only a clock that is set between a packet's arrival and its
+//!   reading, within a millisecond or so, would do harm.
 //! * A packet's delay counted from the moment it was *due* has the sender's lateness in it.
 //!
 //! A packet's payload begins with eight octets of ours, so payloads are from [`LEAST_PAYLOAD`] on.
@@ -36,11 +39,12 @@ use receive::Inbox;
 #[doc(hidden)]
 pub use receive::fuzz_packet;
 
-/// Octets of a packet's payload that are ours: which offer it belongs to, and which packet of it it is.
+/// Octets of a packet's payload that are ours: which offer it belongs to, and which packet of it it
+/// is.
 pub const LEAST_PAYLOAD: Bytes = Bytes::new(8);
 
-/// What an Ethernet frame with such a packet has beside the payload: 14 octets of its header, 20 of IPv4's (RFC 791), 8 of
-/// UDP's (RFC 768) and the check sequence's 4.
+/// What an Ethernet frame with such a packet has beside the payload: 14 octets of its header, 20 of
+/// IPv4's (RFC 791), 8 of UDP's (RFC 768) and the check sequence's 4.
 pub const AROUND_PAYLOAD: Bytes = Bytes::new(14 + 20 + 8 + 4);
 
 /// The most packets of one offer.
@@ -74,10 +78,12 @@ pub struct Timeouts {
     pub arrival: Span,
 }
 
-/// What became of a packet; times are from the beginning of the offer, and may be a little before it by the clock's grain.
+/// What became of a packet; times are from the beginning of the offer, and may be a little before
+/// it by the clock's grain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct PacketOutcome {
-    /// When it was handed to the kernel; `None` when the sender gave up before, or the kernel refused it.
+    /// When it was handed to the kernel; `None` when the sender gave up before, or the kernel
+    /// refused it.
     pub sent: Option<Span>,
     /// When the receiver's kernel had it.
     pub arrived: Option<Span>,
@@ -96,7 +102,8 @@ pub struct Log {
     pub buffer_drops: u64,
 }
 
-/// A socket for [`offer`] at this address, with a port of the kernel's choice. To be called inside the station's network.
+/// A socket for [`offer`] at this address, with a port of the kernel's choice. To be called inside
+/// the station's network.
 ///
 /// # Errors
 /// The station does not have the address, or the kernel lacks an option.
@@ -115,12 +122,17 @@ pub fn socket(address: Ipv4Addr) -> Result<UdpSocket, TrafficError> {
     open().map_err(|source| TrafficError::Listen { address, source })
 }
 
-/// Offers `schedule`, which are in the order of time, between `sockets`; returns when all have arrived, or nothing more can be
-/// expected to. Call it from the thread that is to send: it is as prompt as that.
+/// Offers `schedule`, which are in the order of time, between `sockets`; returns when all have
+/// arrived, or nothing more can be expected to. Call it from the thread that is to send: it is as
+/// prompt as that.
 ///
 /// # Errors
 /// Parcels that make no sense; a system call that failed.
-pub fn offer(sockets: &[UdpSocket], schedule: &[ScheduledPacket], timeout: Timeouts) -> Result<Log, TrafficError> {
+pub fn offer(
+    sockets: &[UdpSocket],
+    schedule: &[ScheduledPacket],
+    timeout: Timeouts,
+) -> Result<Log, TrafficError> {
     check(sockets, schedule)?;
     // Packets of an earlier offer that were under way all the time must not count.
     let number = now().nanoseconds() as u32;
@@ -141,16 +153,20 @@ pub fn offer(sockets: &[UdpSocket], schedule: &[ScheduledPacket], timeout: Timeo
 fn check(sockets: &[UdpSocket], schedule: &[ScheduledPacket]) -> Result<(), TrafficError> {
     let wrong = |what: String| Err(TrafficError::Order { activity: "offer", what });
     if schedule.len() > MOST_PARCELS {
-        return wrong(format!("{} packets are more than the {MOST_PARCELS} that can be noted", schedule.len()));
+        return wrong(format!(
+            "{} packets are more than the {MOST_PARCELS} that can be noted",
+            schedule.len()
+        ));
     }
     let is_known = |place: u32| (place as usize) < sockets.len();
     let sizes = LEAST_PAYLOAD.count()..=65_507;
-    let is_good =
-        |one: &ScheduledPacket| is_known(one.from) && is_known(one.to) && sizes.contains(&one.payload.count());
+    let is_good = |one: &ScheduledPacket| {
+        is_known(one.from) && is_known(one.to) && sizes.contains(&one.payload.count())
+    };
     match schedule.iter().find(|scheduled| !is_good(scheduled)) {
-        Some(scheduled) => {
-            wrong(format!("{scheduled:?} names no socket, or its payload is not from {LEAST_PAYLOAD} on"))
-        }
+        Some(scheduled) => wrong(format!(
+            "{scheduled:?} names no socket, or its payload is not from {LEAST_PAYLOAD} on"
+        )),
         None if schedule.is_sorted_by_key(|scheduled| scheduled.due) => Ok(()),
         None => wrong("packets are not in the order of time".to_owned()),
     }

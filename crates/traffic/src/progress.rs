@@ -8,9 +8,10 @@ pub(crate) const MOST: usize = 200;
 /// The closest that two points come: 100 us.
 const CLOSEST_NS: u64 = 100_000;
 
-/// Points (nanoseconds since the start, bytes so far), strictly ascending in time. When the room is full every second
-/// point is given up and the smallest distance between points grows to what is left between those that stay, at least
-/// to twice what it was, so that points are spread evenly over the whole flow.
+/// Points (nanoseconds since the start, bytes so far), strictly ascending in time. When the room is
+/// full every second point is given up and the smallest distance between points grows to what is
+/// left between those that stay, at least to twice what it was, so that points are spread evenly
+/// over the whole flow.
 pub(crate) struct Progress {
     points: Vec<(u64, u64)>,
     distance_ns: u64,
@@ -45,7 +46,8 @@ impl Progress {
             index += 1;
             index % 2 == 1
         });
-        let span_ns = self.points.last().map_or(0, |last| last.0) - self.points.first().map_or(0, |first| first.0);
+        let span_ns = self.points.last().map_or(0, |last| last.0)
+            - self.points.first().map_or(0, |first| first.0);
         self.distance_ns = self.distance_ns.saturating_mul(2).max(span_ns / (MOST / 2) as u64);
     }
 

@@ -1,5 +1,6 @@
-//! A relay of one TCP connection on a third host: octets are read and sent on, both ways, until the caller has no more. What
-//! the study's remote internet server did between a program and its display (its section 9.2).
+//! A relay of one TCP connection on a third host: octets are read and sent on, both ways, until the
+//! caller has no more. What the study's remote internet server did between a program and its
+//! display (its section 9.2).
 
 use std::error::Error;
 use std::io::{self, Read, Write};
@@ -30,10 +31,20 @@ pub(crate) struct Relaying {
 
 impl Relaying {
     /// Connects to the target, with the token, and listens for who knows it.
-    pub(crate) fn prepare(order: &Order, part: &Relay, callers: &Callers) -> Result<Self, TrafficError> {
+    pub(crate) fn prepare(
+        order: &Order,
+        part: &Relay,
+        callers: &Callers,
+    ) -> Result<Self, TrafficError> {
         let config = SocketConfig::prompt();
         let target = Line::connect(part.to, &part.token, &config, order.deadline)?;
-        let acceptor = Endpoint::take(&Rendezvous::Listen(part.on), &part.token, &config, order.deadline, callers)?;
+        let acceptor = Endpoint::take(
+            &Rendezvous::Listen(part.on),
+            &part.token,
+            &config,
+            order.deadline,
+            callers,
+        )?;
         Ok(Self { acceptor, target, token: part.token, order: order.clone() })
     }
 
@@ -52,7 +63,8 @@ impl Relaying {
         });
         let there = there.map_err(TrafficError::socket("relay what came", caller_at))?;
         let back = back.map_err(TrafficError::socket("relay what came", target_at))?;
-        let outcome = Outcome::Relayed(Relayed { there: Bytes::new(there), back: Bytes::new(back) });
+        let outcome =
+            Outcome::Relayed(Relayed { there: Bytes::new(there), back: Bytes::new(back) });
         Ok(Report { started, finished: now(), cpu: process_cpu_since(before), outcome })
     }
 }

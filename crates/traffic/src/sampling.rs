@@ -1,4 +1,5 @@
-//! Telling how far a stream is while it is under way, from a thread of its own: the loop that moves data does not know of it.
+//! Telling how far a stream is while it is under way, from a thread of its own: the loop that moves
+//! data does not know of it.
 
 use std::error::Error;
 use std::io;
@@ -89,15 +90,20 @@ pub(crate) struct Sampling<'a> {
 }
 
 impl Sampling<'_> {
-    /// Does `work`, and tells meanwhile what `look` sees whenever a sample is due. That a sample cannot be had or told is no
-    /// failure of the work.
-    pub(crate) fn during<T>(self, look: impl Fn() -> io::Result<Seen> + Send + Sync, work: impl FnOnce() -> T) -> T {
+    /// Does `work`, and tells meanwhile what `look` sees whenever a sample is due. That a sample
+    /// cannot be had or told is no failure of the work.
+    pub(crate) fn during<T>(
+        self,
+        look: impl Fn() -> io::Result<Seen> + Send + Sync,
+        work: impl FnOnce() -> T,
+    ) -> T {
         let Self { every, started, tell } = self;
         let Some(every) = every.filter(|every| *every > Span::ZERO) else { return work() };
         let is_done = AtomicBool::new(false);
         thread::scope(|scope| {
             let teller = thread::Builder::new().name("samples".to_owned());
-            let teller = teller.spawn_scoped(scope, || tell_all(every, started, tell, &look, &is_done));
+            let teller =
+                teller.spawn_scoped(scope, || tell_all(every, started, tell, &look, &is_done));
             let result = work();
             is_done.store(true, Ordering::Relaxed);
             if let Ok(teller) = teller {
@@ -109,8 +115,15 @@ impl Sampling<'_> {
 }
 
 /// Tells samples until the work is done or nobody listens.
-fn tell_all(every: Span, started: Time, tell: Tell<'_>, look: &dyn Fn() -> io::Result<Seen>, is_done: &AtomicBool) {
-    // A table of open files of its own: see the worker's `own_files`, whose gain a shared table would take away.
+fn tell_all(
+    every: Span,
+    started: Time,
+    tell: Tell<'_>,
+    look: &dyn Fn() -> io::Result<Seen>,
+    is_done: &AtomicBool,
+) {
+    // A table of open files of its own: see the worker's `own_files`, whose gain a shared table
+    // would take away.
     unshare(CloneFlags::CLONE_FILES).ok();
     while wait_for_next(every, started, is_done) {
         let Ok(Seen { bytes, missing, tcp }) = look() else { return };
@@ -121,11 +134,12 @@ fn tell_all(every: Span, started: Time, tell: Tell<'_>, look: &dyn Fn() -> io::R
     }
 }
 
-/// Sleeps until the next sample is due, counted from the start; false when the work is done before. Work that lasts a whole number of
-/// intervals ends when a sample is due, which is told.
+/// Sleeps until the next sample is due, counted from the start; false when the work is done before.
+/// Work that lasts a whole number of intervals ends when a sample is due, which is told.
 fn wait_for_next(every: Span, started: Time, is_done: &AtomicBool) -> bool {
     let gone = now().since(started).nanoseconds();
-    let due = started + Span::from_nanoseconds((gone / every.nanoseconds() + 1) * every.nanoseconds());
+    let due =
+        started + Span::from_nanoseconds((gone / every.nanoseconds() + 1) * every.nanoseconds());
     loop {
         // Looked at before the clock: what is done before a sample is due needs none.
         let is_done = is_done.load(Ordering::Relaxed);
@@ -150,7 +164,8 @@ mod tests {
         };
         let arrived = Arrived::default();
         let sampling = Sampling { every, started: now(), tell: &mut tell };
-        let look = || Ok(Seen { bytes: arrived.bytes(), missing: Some(arrived.missing()), tcp: None });
+        let look =
+            || Ok(Seen { bytes: arrived.bytes(), missing: Some(arrived.missing()), tcp: None });
         let result = sampling.during(look, || {
             arrived.note_bytes(700);
             arrived.note_missing(3);
@@ -167,7 +182,10 @@ mod tests {
         let samples = told(Some(every), 110);
         assert!((1..=5).contains(&samples.len()), "{samples:?}");
         for sample in &samples {
-            assert!(sample.at >= every && sample.bytes == Bytes::new(700) && sample.missing == Some(3), "{sample:?}");
+            assert!(
+                sample.at >= every && sample.bytes == Bytes::new(700) && sample.missing == Some(3),
+                "{sample:?}"
+            );
         }
         assert!(samples.windows(2).all(|pair| pair[0].at < pair[1].at), "{samples:?}");
     }

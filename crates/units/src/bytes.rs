@@ -9,7 +9,9 @@ use serde::{Deserialize, Serialize};
 use crate::parse::{self, ParseError};
 
 /// A number of bytes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
+)]
 #[serde(transparent)]
 pub struct Bytes(u64);
 
@@ -88,7 +90,8 @@ impl FromStr for Bytes {
 }
 
 impl fmt::Display for Bytes {
-    /// Exact in the largest decimal unit that loses nothing at three digits, else rounded: `4 MB`, `65.5 kB`.
+    /// Exact in the largest decimal unit that loses nothing at three digits, else rounded: `4 MB`,
+    /// `65.5 kB`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (value, unit) = match self.0 {
             0..10_000 => (self.0 as f64, "B"),

@@ -9,7 +9,9 @@ use crate::Span;
 use crate::parse::{self, ParseError};
 
 /// A length in whole millimetres.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
+)]
 #[serde(transparent)]
 pub struct Length(u64);
 
@@ -66,7 +68,11 @@ impl FromStr for Length {
 
 impl fmt::Display for Length {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.0 >= 1_000_000 { write!(f, "{} km", self.0 as f64 / 1e6) } else { write!(f, "{} m", self.metres()) }
+        if self.0 >= 1_000_000 {
+            write!(f, "{} km", self.0 as f64 / 1e6)
+        } else {
+            write!(f, "{} m", self.metres())
+        }
     }
 }
 

@@ -1,12 +1,14 @@
 //! Time, sizes, rates, lengths and probabilities as types, and how people write them.
 //!
-//! Everything is an unsigned integer in one base unit (nanoseconds, bytes, bits per second, millimetres), so arithmetic is
-//! exact and the same on every machine. Conversions to floating point are named after their unit.
+//! Everything is an unsigned integer in one base unit (nanoseconds, bytes, bits per second,
+//! millimetres), so arithmetic is exact and the same on every machine. Conversions to floating
+//! point are named after their unit.
 //!
-//! [`shell_word`] writes a word of a command line that somebody will copy: every crate that prints commands needs it.
+//! [`shell_word`] writes a word of a command line that somebody will copy: every crate that prints
+//! commands needs it.
 //!
-//! Written forms never guess: `k`, `M`, `G` are powers of 1000, `Ki`, `Mi`, `Gi` powers of 1024, `B` is bytes and
-//! `b` bits; anything else is an error that says what is allowed.
+//! Written forms never guess: `k`, `M`, `G` are powers of 1000, `Ki`, `Mi`, `Gi` powers of 1024,
+//! `B` is bytes and `b` bits; anything else is an error that says what is allowed.
 
 #![forbid(unsafe_code)]
 

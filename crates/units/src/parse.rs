@@ -28,7 +28,9 @@ pub enum ParseError {
         allowed: String,
     },
     /// The number cannot be represented.
-    #[error("`{text}` is not {what} that can be represented: it must be between 0 and 1.8e19 base units")]
+    #[error(
+        "`{text}` is not {what} that can be represented: it must be between 0 and 1.8e19 base units"
+    )]
     Range {
         /// What was written.
         text: String,
@@ -37,7 +39,8 @@ pub enum ParseError {
     },
 }
 
-/// Reads `text` as a number and one of `units`, and returns it in base units, rounded to the nearest.
+/// Reads `text` as a number and one of `units`, and returns it in base units, rounded to the
+/// nearest.
 pub(crate) fn quantity(
     text: &str,
     what: &'static str,
@@ -46,11 +49,17 @@ pub(crate) fn quantity(
     let trimmed = text.trim();
     let end = trimmed.find(|c: char| !(c.is_ascii_digit() || c == '.')).unwrap_or(trimmed.len());
     let (number, unit) = (&trimmed[..end], trimmed[end..].trim_start());
-    let number: f64 =
-        number.parse().map_err(|_| ParseError::NoNumber { text: text.to_owned(), what, example: units[0].0 })?;
+    let number: f64 = number.parse().map_err(|_| ParseError::NoNumber {
+        text: text.to_owned(),
+        what,
+        example: units[0].0,
+    })?;
     let Some(&(_, scale)) = units.iter().find(|(name, _)| *name == unit) else {
-        let problem =
-            if unit.is_empty() { "the unit is missing".to_owned() } else { format!("`{unit}` is not a unit here") };
+        let problem = if unit.is_empty() {
+            "the unit is missing".to_owned()
+        } else {
+            format!("`{unit}` is not a unit here")
+        };
         let allowed = units.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ");
         return Err(ParseError::Unit { text: text.to_owned(), what, problem, allowed });
     };
@@ -71,7 +80,11 @@ pub(crate) fn three_digits(value: f64) -> String {
         2
     };
     let text = format!("{value:.decimals$}");
-    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
+    if text.contains('.') {
+        text.trim_end_matches('0').trim_end_matches('.').to_owned()
+    } else {
+        text
+    }
 }
 
 #[cfg(test)]

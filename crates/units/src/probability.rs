@@ -18,7 +18,9 @@ pub struct NotAProbability(f64);
 
 /// A text that is not a probability.
 #[derive(Debug, Clone, PartialEq, Error)]
-#[error("`{text}` is not a probability: write a percentage between `0 %` and `100 %`, for example `0.5 %`")]
+#[error(
+    "`{text}` is not a probability: write a percentage between `0 %` and `100 %`, for example `0.5 %`"
+)]
 pub struct NotAPercentage {
     /// What was written.
     text: String,

@@ -35,8 +35,8 @@ impl BitRate {
     }
 }
 
-/// Turns frame sizes into transmission times without ever losing a fraction of a nanosecond: what one frame's
-/// time leaves over is carried into the next, so the mean rate is exact.
+/// Turns frame sizes into transmission times without ever losing a fraction of a nanosecond: what
+/// one frame's time leaves over is carried into the next, so the mean rate is exact.
 #[derive(Debug, Clone)]
 pub struct Serializer {
     rate: BitRate,
@@ -76,7 +76,8 @@ impl Serializer {
 }
 
 /// What may stand behind a bit rate.
-const UNITS: &[(&str, f64)] = &[("b/s", 1.0), ("kb/s", 1e3), ("Mb/s", 1e6), ("Gb/s", 1e9), ("Tb/s", 1e12)];
+const UNITS: &[(&str, f64)] =
+    &[("b/s", 1.0), ("kb/s", 1e3), ("Mb/s", 1e6), ("Gb/s", 1e9), ("Tb/s", 1e12)];
 
 impl FromStr for BitRate {
     type Err = ParseError;
@@ -128,7 +129,8 @@ mod tests {
     }
 
     proptest! {
-        /// The remainder is carried: n frames take exactly the time of one frame n times as long, to the nanosecond.
+        /// The remainder is carried: n frames take exactly the time of one frame n times as long,
+        /// to the nanosecond.
         #[test]
         fn no_fraction_is_lost(rate in 1u64..200_000_000_000, sizes in prop::collection::vec(1u64..65_536, 1..200)) {
             let mut line = Serializer::new(BitRate(rate));

@@ -1,6 +1,8 @@
-//! Words of a command line that somebody will copy into a shell. What they hold may come from a stranger's file.
+//! Words of a command line that somebody will copy into a shell. What they hold may come from a
+//! stranger's file.
 
-/// `word` as a shell takes it: as it is where nothing in it means anything to a shell, else in quotation marks.
+/// `word` as a shell takes it: as it is where nothing in it means anything to a shell, else in
+/// quotation marks.
 pub fn shell_word(word: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "._/-+:,@=".contains(c);
     // At its beginning, some shells look for a program behind `=`.

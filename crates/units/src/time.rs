@@ -8,13 +8,18 @@ use serde::{Deserialize, Serialize};
 
 use crate::parse::{self, ParseError};
 
-/// An instant: nanoseconds since an origin that the driver chose (a monotonic clock's, or a simulation's start).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
+/// An instant: nanoseconds since an origin that the driver chose (a monotonic clock's, or a
+/// simulation's start).
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
+)]
 #[serde(transparent)]
 pub struct Time(u64);
 
 /// A length of time in nanoseconds; 2^64 ns is 584 years.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
+)]
 #[serde(transparent)]
 pub struct Span(u64);
 

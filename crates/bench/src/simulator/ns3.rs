@@ -31,13 +31,17 @@ impl Program {
 
     /// ns-3's version, as its package says.
     pub(super) fn version(&self) -> String {
-        let told = Command::new("dpkg-query").args(["-W", "-f", "${Version}", "libns3-dev"]).output();
-        let version = told.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default();
+        let told =
+            Command::new("dpkg-query").args(["-W", "-f", "${Version}", "libns3-dev"]).output();
+        let version = told
+            .map(|output| String::from_utf8_lossy(&output.stdout).into_owned())
+            .unwrap_or_default();
         format!("against ns-3 {version} (optimised build, {})", self.path.display())
     }
 
     pub(super) fn run(&self, size: Size) -> Result<Told> {
-        let arguments = [size.stations, size.frame_octets, size.ns3_milliseconds].map(|number| number.to_string());
+        let arguments = [size.stations, size.frame_octets, size.ns3_milliseconds]
+            .map(|number| number.to_string());
         let mut command = pinning::command(None, &self.path.display().to_string());
         let told = pinning::run(command.args(arguments))?;
         serde_json::from_str(&told).with_context(|| format!("ns-3 told `{told}`"))
@@ -53,7 +57,9 @@ fn compile(source: &Path, program: &Path) -> Command {
 
 fn install() -> Result<()> {
     if !Uid::effective().is_root() {
-        bail!("ns-3 or g++ is not installed; as root this program installs them: apt-get install libns3-dev g++");
+        bail!(
+            "ns-3 or g++ is not installed; as root this program installs them: apt-get install libns3-dev g++"
+        );
     }
     let mut install = Command::new("apt-get");
     install.args(["install", "--yes", "--no-install-recommends", "libns3-dev", "g++"]);

@@ -15,7 +15,8 @@ use crate::pinning;
 /// Runs the hidden part below as a process.
 pub(super) fn run(size: Size) -> Result<Told> {
     let own = std::env::current_exe().context("find this program")?;
-    let arguments = [size.stations, size.frame_octets, size.our_milliseconds].map(|number| number.to_string());
+    let arguments =
+        [size.stations, size.frame_octets, size.our_milliseconds].map(|number| number.to_string());
     let mut command = pinning::command(None, &own.display().to_string());
     let told = pinning::run(command.arg("simulate").args(arguments))?;
     serde_json::from_str(&told).with_context(|| format!("the simulator told `{told}`"))
@@ -30,17 +31,26 @@ pub(crate) fn simulate(stations: u32, frame_octets: u32, milliseconds: u32) -> R
     let begin = processor_seconds()?;
     let replication = sim::replicate(&drawing, &settings, 0, |_| {})?;
     let seconds = processor_seconds()? - begin;
-    let peak_bytes = getrusage(UsageWho::RUSAGE_SELF).context("getrusage")?.max_rss().unsigned_abs() * 1024;
+    let peak_bytes =
+        getrusage(UsageWho::RUSAGE_SELF).context("getrusage")?.max_rss().unsigned_abs() * 1024;
     let accounts = replication.accounts();
-    let told = Told { delivered: accounts.delivered, dropped: accounts.dropped, seconds, peak_bytes: Some(peak_bytes) };
+    let told = Told {
+        delivered: accounts.delivered,
+        dropped: accounts.dropped,
+        seconds,
+        peak_bytes: Some(peak_bytes),
+    };
     println!("{}", serde_json::to_string(&told)?);
     Ok(ExitCode::SUCCESS)
 }
 
 /// The saturated segment; a station that is alone sends to one that only listens.
 fn drawing(stations: u32, frame_octets: u32) -> Result<Drawing> {
-    let (listener, to) =
-        if stations == 1 { ("[stations.listener]\nsegment = \"cable\"\n", "listener") } else { ("", "next") };
+    let (listener, to) = if stations == 1 {
+        ("[stations.listener]\nsegment = \"cable\"\n", "listener")
+    } else {
+        ("", "next")
+    };
     let text = format!(
         "[segments.cable]\nmedium = \"shared-ethernet\"\nrate = \"10 Mb/s\"\nlength = \"914 m\"\n\
          [stations.host]\nsegment = \"cable\"\ncount = {stations}\n{listener}\
@@ -50,6 +60,7 @@ fn drawing(stations: u32, frame_octets: u32) -> Result<Drawing> {
 }
 
 fn processor_seconds() -> Result<f64> {
-    let time = clock_gettime(ClockId::CLOCK_PROCESS_CPUTIME_ID).context("read the processor time")?;
+    let time =
+        clock_gettime(ClockId::CLOCK_PROCESS_CPUTIME_ID).context("read the processor time")?;
     Ok(time.tv_sec() as f64 + time.tv_nsec() as f64 / 1e9)
 }

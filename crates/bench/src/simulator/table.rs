@@ -24,10 +24,14 @@ pub(super) fn table(sizes: &[Size], samples: &[Sample]) -> (String, bool) {
         };
         let ours = spread(&|sample| sample.ours.delivered_per_second());
         let ns3 = spread(&|sample| sample.ns3.delivered_per_second());
-        let ratio = spread(&|sample| sample.ours.delivered_per_second() / sample.ns3.delivered_per_second());
+        let ratio = spread(&|sample| {
+            sample.ours.delivered_per_second() / sample.ns3.delivered_per_second()
+        });
         let ended = spread(&|sample| sample.ours.ended_per_second());
         let cost = spread(&|sample| sample.ours.seconds_per_virtual_second(size.our_milliseconds));
-        let (Some(ours), Some(ns3), Some(ratio), Some(ended), Some(cost)) = (ours, ns3, ratio, ended, cost) else {
+        let (Some(ours), Some(ns3), Some(ratio), Some(ended), Some(cost)) =
+            (ours, ns3, ratio, ended, cost)
+        else {
             continue;
         };
         // Writing to a string cannot fail.
@@ -58,16 +62,19 @@ fn judge(text: &mut String, what: &str, spread: &Spread, bound: Bound) -> bool {
     verdict == Verdict::Missed
 }
 
-/// What a station takes: the difference of the largest and the smallest segment's peak over that of their stations.
+/// What a station takes: the difference of the largest and the smallest segment's peak over that of
+/// their stations.
 fn memory(samples: &[Sample]) -> String {
     let least = samples.iter().min_by_key(|sample| sample.size.stations);
     let most = samples.iter().max_by_key(|sample| sample.size.stations);
     let difference = least.zip(most).and_then(|(least, most)| {
         let bytes = most.ours.peak_bytes?.checked_sub(least.ours.peak_bytes?)?;
-        let stations = most.size.stations.checked_sub(least.size.stations).filter(|stations| *stations > 0)?;
+        let stations =
+            most.size.stations.checked_sub(least.size.stations).filter(|stations| *stations > 0)?;
         Some(bytes / u64::from(stations))
     });
-    difference.map_or_else(String::new, |bytes| format!("btu's memory for each station: {bytes} bytes\n"))
+    difference
+        .map_or_else(String::new, |bytes| format!("btu's memory for each station: {bytes} bytes\n"))
 }
 
 #[cfg(test)]
@@ -76,8 +83,10 @@ mod tests {
     use super::*;
 
     fn sample(stations: u32, ours: f64, ns3: f64, peak_bytes: u64) -> Sample {
-        let size = Size { stations, frame_octets: 64, our_milliseconds: 1000, ns3_milliseconds: 1000 };
-        let told = |seconds, peak_bytes| Told { delivered: 1_000_000, dropped: 0, seconds, peak_bytes };
+        let size =
+            Size { stations, frame_octets: 64, our_milliseconds: 1000, ns3_milliseconds: 1000 };
+        let told =
+            |seconds, peak_bytes| Told { delivered: 1_000_000, dropped: 0, seconds, peak_bytes };
         Sample { block: 0, size, ours: told(ours, Some(peak_bytes)), ns3: told(ns3, None) }
     }
 

@@ -7,8 +7,8 @@ use std::process::{Child, ChildStdin, ChildStdout, Stdio};
 
 use anyhow::{Context, Result, bail};
 use btu_suite::activity::{
-    Activity, Order, PipeEnd, PipeMeeting, Receiving, Rendezvous, Request, Respond, TcpReceive, TcpSend, Transport,
-    Word, Work,
+    Activity, Order, PipeEnd, PipeMeeting, Receiving, Rendezvous, Request, Respond, TcpReceive,
+    TcpSend, Transport, Word, Work,
 };
 use btu_suite::pipe::{End, PipePlan, Point};
 use btu_suite::record;
@@ -34,8 +34,12 @@ impl WorkerCommand {
         let beside = own.with_file_name("btu");
         match btu {
             Some(path) if !path.is_file() => bail!("{} is not a program", path.display()),
-            Some(path) => Ok(Self { program: path.canonicalize()?, arguments: &["internal", "worker"] }),
-            None if beside.is_file() => Ok(Self { program: beside, arguments: &["internal", "worker"] }),
+            Some(path) => {
+                Ok(Self { program: path.canonicalize()?, arguments: &["internal", "worker"] })
+            }
+            None if beside.is_file() => {
+                Ok(Self { program: beside, arguments: &["internal", "worker"] })
+            }
             None => Ok(Self { program: own, arguments: &["worker"] }),
         }
     }
@@ -53,14 +57,25 @@ pub(super) fn run(bench: &Bench<'_>, case: Case, ends: &Ends<'_>) -> Result<Outc
     let cpu_seconds = pinning::children_cpu_seconds()? - before;
     match (serving.outcome, calling.outcome) {
         (record::Outcome::Received(received), record::Outcome::Sent(sent)) => {
-            anyhow::ensure!(received.bytes == sent.bytes, "sent {} and received {}", sent.bytes, received.bytes);
+            anyhow::ensure!(
+                received.bytes == sent.bytes,
+                "sent {} and received {}",
+                sent.bytes,
+                received.bytes
+            );
             anyhow::ensure!(received.samples_wrong == 0, "the payload arrived damaged");
             let (bytes, seconds) = (received.bytes.count() as f64, received.last_byte.seconds());
-            Ok(Outcome::Stream { bytes, seconds, cpu_seconds, message_bytes: case.message_bytes() as f64 })
+            Ok(Outcome::Stream {
+                bytes,
+                seconds,
+                cpu_seconds,
+                message_bytes: case.message_bytes() as f64,
+            })
         }
         (record::Outcome::Responded { .. }, record::Outcome::Requested(requested)) => {
             let quantile = |share| {
-                let value = requested.round_trip.quantile(share).context("no request was answered")?;
+                let value =
+                    requested.round_trip.quantile(share).context("no request was answered")?;
                 anyhow::Ok(value as f64 / 1e3)
             };
             Ok(Outcome::Requests { p50_us: quantile(0.5)?, p99_us: quantile(0.99)? })
@@ -69,7 +84,11 @@ pub(super) fn run(bench: &Bench<'_>, case: Case, ends: &Ends<'_>) -> Result<Outc
     }
 }
 
-fn perform(bench: &Bench<'_>, case: Case, ends: &Ends<'_>) -> Result<(record::Report, record::Report)> {
+fn perform(
+    bench: &Bench<'_>,
+    case: Case,
+    ends: &Ends<'_>,
+) -> Result<(record::Report, record::Report)> {
     let deadline = Span::from_seconds(u64::from(bench.seconds) + 20);
     let order = |activity| Order::new(bench.seed, deadline, activity);
     let mut far = Worker::start(bench, ends.far)?;
@@ -85,8 +104,13 @@ fn perform(bench: &Bench<'_>, case: Case, ends: &Ends<'_>) -> Result<(record::Re
 /// A signature; its points are told as they come.
 pub(super) fn signature(bench: &Bench<'_>, plan: &PipePlan, ends: &Ends<'_>) -> Result<Outcome> {
     let order = |end, meeting| {
-        let part =
-            PipeEnd { end, meeting: PipeMeeting::Network(meeting), token: TOKEN, plan: plan.clone(), turns: false };
+        let part = PipeEnd {
+            end,
+            meeting: PipeMeeting::Network(meeting),
+            token: TOKEN,
+            plan: plan.clone(),
+            turns: false,
+        };
         Order::new(bench.seed, Span::from_seconds(30), Activity::Pipe(Box::new(part)))
     };
     let mut far = Worker::start(bench, ends.far)?;
@@ -132,7 +156,14 @@ fn calling(case: Case, to: SocketAddr, duration: Span) -> Activity {
         let (meeting, work) = (Rendezvous::Connect(to), Work::For(duration));
         Activity::TcpSend(TcpSend { meeting, token: TOKEN, message, work, window: None })
     } else {
-        Activity::Request(Request { to, transport: transport(case), token: TOKEN, message, duration, every: None })
+        Activity::Request(Request {
+            to,
+            transport: transport(case),
+            token: TOKEN,
+            message,
+            duration,
+            every: None,
+        })
     }
 }
 
@@ -182,7 +213,8 @@ impl Worker {
                 word => bail!("a worker said {word:?} instead of done"),
             }
         };
-        // Its orders stay open until it has ended: a worker whose agent is gone does not end in order.
+        // Its orders stay open until it has ended: a worker whose agent is gone does not end in
+        // order.
         let status = self.child.wait().context("wait for a worker")?;
         drop(self.orders);
         anyhow::ensure!(status.success(), "a worker ended with {status}");

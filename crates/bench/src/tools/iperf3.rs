@@ -1,4 +1,5 @@
-//! iperf3: one TCP stream with its defaults, `-l` being the message size; rate and time are the server's.
+//! iperf3: one TCP stream with its defaults, `-l` being the message size; rate and time are the
+//! server's.
 
 use anyhow::{Context, Result};
 use serde::Deserialize;
@@ -32,7 +33,13 @@ pub(super) fn run(bench: &Bench<'_>, case: Case, ends: &Ends<'_>) -> Result<Outc
     let server = serving.spawn().context("start the iperf3 server")?;
     wait_until_listening(ends.far_process, "tcp", PORT)?;
     let mut asking = ends.near("iperf3");
-    asking.args(["--client", ends.address, "--json", "--length", &case.message_bytes().to_string()]);
+    asking.args([
+        "--client",
+        ends.address,
+        "--json",
+        "--length",
+        &case.message_bytes().to_string(),
+    ]);
     let told = pinning::run(asking.args(["--time", &bench.seconds.to_string()]))?;
     pinning::said(&serving, &server.wait_with_output()?)?;
     let cpu_seconds = pinning::children_cpu_seconds()? - before;

@@ -1,5 +1,5 @@
-//! `NPtcp` (Debian's `netpipe-tcp`, version 3.7): a signature with its defaults, without perturbation; with as many
-//! repetitions as it is told, if it is.
+//! `NPtcp` (Debian's `netpipe-tcp`, version 3.7): a signature with its defaults, without
+//! perturbation; with as many repetitions as it is told, if it is.
 
 use std::process::Command;
 
@@ -13,7 +13,11 @@ const PORT: u16 = 5002;
 /// Its megabit has 2^20 bits.
 const ITS_MEGABIT: f64 = 1_048_576.0;
 
-pub(super) fn run((least, most): (u64, u64), told: Option<u64>, ends: &Ends<'_>) -> Result<Outcome> {
+pub(super) fn run(
+    (least, most): (u64, u64),
+    told: Option<u64>,
+    ends: &Ends<'_>,
+) -> Result<Outcome> {
     let directory = lab::directory("nptcp")?;
     let order = |mut command: Command, file: &str| {
         command.args(["-p", "0", "-l", &least.to_string(), "-u", &most.to_string()]);
@@ -28,11 +32,13 @@ pub(super) fn run((least, most): (u64, u64), told: Option<u64>, ends: &Ends<'_>)
     wait_until_listening(ends.far_process, "tcp", PORT)?;
     pinning::run(order(ends.near("NPtcp"), "near").args(["-h", ends.address]))?;
     pinning::end(receiver)?;
-    let told = std::fs::read_to_string(directory.path().join("near")).context("read NPtcp's file")?;
+    let told =
+        std::fs::read_to_string(directory.path().join("near")).context("read NPtcp's file")?;
     Ok(Outcome::Signature { times: read(&told)? })
 }
 
-/// Lines of bytes, Mb/s of 2^20, and seconds with eight digits: the rate tells the time more exactly.
+/// Lines of bytes, Mb/s of 2^20, and seconds with eight digits: the rate tells the time more
+/// exactly.
 fn read(told: &str) -> Result<Vec<SizeTime>> {
     let time = |line: &str| {
         let mut fields = line.split_whitespace();
@@ -47,7 +53,9 @@ fn read(told: &str) -> Result<Vec<SizeTime>> {
 mod tests {
     #[test]
     fn times_are_taken_from_rates_of_mebibits() {
-        let times = super::read("       1 0.733000   0.00001041\n 8388608 30000.500000   0.00213330\n").unwrap();
+        let times =
+            super::read("       1 0.733000   0.00001041\n 8388608 30000.500000   0.00213330\n")
+                .unwrap();
         assert_eq!((times[0].bytes, times[1].bytes), (1, 8_388_608));
         assert!((times[0].one_way_seconds - 10.408e-6).abs() < 1e-9);
         assert!((times[1].one_way_seconds - 2.1333e-3).abs() < 1e-7);

@@ -1,4 +1,5 @@
-//! nuttcp: one TCP stream with its defaults, `-l` being the message size; rate and time are the receiver's.
+//! nuttcp: one TCP stream with its defaults, `-l` being the message size; rate and time are the
+//! receiver's.
 
 use anyhow::{Context, Result};
 
@@ -35,8 +36,11 @@ pub(super) fn run(bench: &Bench<'_>, case: Case, ends: &Ends<'_>) -> Result<Outc
 /// `megabytes=4123.5 real_seconds=2.00 rate_Mbps=...`; its megabytes are 2^20 bytes.
 fn read(told: &str) -> Result<(f64, f64)> {
     let value = |key: &str| {
-        let word = told.split_whitespace().find_map(|word| word.strip_prefix(key)?.strip_prefix('='));
-        word.with_context(|| format!("nuttcp told no {key}: {told}"))?.parse::<f64>().context("read what nuttcp told")
+        let word =
+            told.split_whitespace().find_map(|word| word.strip_prefix(key)?.strip_prefix('='));
+        word.with_context(|| format!("nuttcp told no {key}: {told}"))?
+            .parse::<f64>()
+            .context("read what nuttcp told")
     };
     Ok((value("megabytes")? * 1_048_576.0, value("real_seconds")?))
 }

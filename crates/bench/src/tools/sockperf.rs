@@ -1,4 +1,5 @@
-//! sockperf: ping-pong against its server with its defaults (blocking sockets, Nagle's algorithm off), full round trip.
+//! sockperf: ping-pong against its server with its defaults (blocking sockets, Nagle's algorithm
+//! off), full round trip.
 
 use anyhow::{Context, Result};
 
@@ -23,7 +24,11 @@ pub(super) fn run(bench: &Bench<'_>, case: Case, ends: &Ends<'_>) -> Result<Outc
     wait_until_listening(ends.far_process, if is_tcp { "tcp" } else { "udp" }, PORT)?;
     let mut asking = ends.near("sockperf");
     asking.arg("ping-pong").args(place).args(transport).args(["--full-rtt", "-m"]);
-    let told = pinning::run(asking.args([&case.message_bytes().to_string(), "-t", &bench.seconds.to_string()]));
+    let told = pinning::run(asking.args([
+        &case.message_bytes().to_string(),
+        "-t",
+        &bench.seconds.to_string(),
+    ]));
     pinning::end(server)?;
     read(&told?)
 }

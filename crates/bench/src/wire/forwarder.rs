@@ -15,7 +15,8 @@ use super::middle::{Middle, PORTS};
 use crate::case::Tool;
 use crate::{lab, pinning};
 
-/// A link that is faster than anything here, so that the wire works on every frame and holds none back; it takes superframes.
+/// A link that is faster than anything here, so that the wire works on every frame and holds none
+/// back; it takes superframes.
 const LINK: &str = "name = \"bench\"\n[stations.near]\n[stations.far]\n\
                     [links.between]\nbetween = [\"near\", \"far\"]\nrate = \"100 Gb/s\"\nmtu = \"65535 B\"\n";
 
@@ -83,7 +84,8 @@ fn carry(middle: u32, carriage: Carriage, text: &str) -> Result<Forwarder> {
     File::create(&written)?.write_all(&text).context("write the wire's plan")?;
     let program = std::env::current_exe().context("find the own program")?;
     let mut command = pinning::command(Some(middle), &program.to_string_lossy());
-    let process = command.arg("carry").arg(&socket).stdin(Stdio::from(File::open(&written)?)).spawn();
+    let process =
+        command.arg("carry").arg(&socket).stdin(Stdio::from(File::open(&written)?)).spawn();
     let process = process.context("start the wire")?;
     let client = WireClient::connect(&socket)?;
     Ok(Forwarder::Wire { process, client, directory })

@@ -18,12 +18,14 @@ use crate::tools::Outcome;
 
 const STREAM_PORT: u16 = 5001;
 const PROBE_PORT: u16 = 9000;
-/// Datagrams whose delay is measured, per second: few beside any load, many enough for a 99.9th percentile.
+/// Datagrams whose delay is measured, per second: few beside any load, many enough for a 99.9th
+/// percentile.
 const PROBES_PER_SECOND: u64 = 2000;
 /// A full frame with check sequence.
 const FRAME_BITS: u64 = 1518 * 8;
 
-/// Full frames to an address that nobody has (so that nothing but the way is measured), as fast as they go.
+/// Full frames to an address that nobody has (so that nothing but the way is measured), as fast as
+/// they go.
 pub(super) fn flood(middle: &Middle, time: Duration) -> Result<Outcome> {
     let mut source = Source::open([2, 0, 0, 0, 0, 9])?;
     let settle = now() + Span::from_milliseconds(100);
@@ -37,14 +39,20 @@ pub(super) fn flood(middle: &Middle, time: Duration) -> Result<Outcome> {
     }
     let (after, offered) = (received(middle)?, source.sent - offered_before);
     let seconds = now().since(begin).seconds();
-    Ok(Outcome::Frames { per_second: (after - before) as f64 / seconds, offered_per_second: offered as f64 / seconds })
+    Ok(Outcome::Frames {
+        per_second: (after - before) as f64 / seconds,
+        offered_per_second: offered as f64 / seconds,
+    })
 }
 
-/// Frames that the far interface has received: `/proc/net/dev` (proc(5)) of its namespace, the second number.
+/// Frames that the far interface has received: `/proc/net/dev` (proc(5)) of its namespace, the
+/// second number.
 fn received(middle: &Middle) -> Result<u64> {
     let text = std::fs::read_to_string(format!("/proc/{}/net/dev", middle.far()))?;
     let line = text.lines().find_map(|line| line.trim().strip_prefix(FAR_END)?.strip_prefix(':'));
-    let number = line.and_then(|line| line.split_whitespace().nth(1)).context("find the far interface's counters")?;
+    let number = line
+        .and_then(|line| line.split_whitespace().nth(1))
+        .context("find the far interface's counters")?;
     number.parse().context("read the far interface's counters")
 }
 
@@ -104,8 +112,8 @@ fn pour(time: Duration) -> Result<()> {
     Ok(())
 }
 
-/// Short datagrams at a steady pace beside a load of full frames: from just before they are sent until the far station's
-/// kernel has them.
+/// Short datagrams at a steady pace beside a load of full frames: from just before they are sent
+/// until the far station's kernel has them.
 pub(super) fn delay(middle: &Middle, megabits: u64, time: Duration) -> Result<Outcome> {
     let done = AtomicBool::new(false);
     let receiver = inside(middle.far(), prepare_receiver)??;
@@ -127,7 +135,13 @@ fn summary(sent: &[Time], arrivals: &[(usize, Time)]) -> Outcome {
     }
     let quantile = |share| delays.quantile(share).map_or(f64::NAN, |delay| delay as f64 / 1e3);
     let (datagrams, lost) = (delays.count(), sent.len() as u64 - delays.count());
-    Outcome::Delay { p50_us: quantile(0.5), p99_us: quantile(0.99), p999_us: quantile(0.999), datagrams, lost }
+    Outcome::Delay {
+        p50_us: quantile(0.5),
+        p99_us: quantile(0.99),
+        p999_us: quantile(0.999),
+        datagrams,
+        lost,
+    }
 }
 
 /// Full frames at a steady pace, a few at a time.
@@ -174,7 +188,12 @@ fn receive(socket: &UdpSocket) -> Result<Vec<(usize, Time)>> {
         let mut payload = [0; 8];
         let mut control = nix::cmsg_space!(nix::sys::time::TimeSpec);
         let mut parts = [IoSliceMut::new(&mut payload)];
-        let message = match recvmsg::<()>(socket.as_raw_fd(), &mut parts, Some(&mut control), MsgFlags::empty()) {
+        let message = match recvmsg::<()>(
+            socket.as_raw_fd(),
+            &mut parts,
+            Some(&mut control),
+            MsgFlags::empty(),
+        ) {
             Err(nix::Error::EAGAIN) => return Ok(arrivals),
             result => result?,
         };

@@ -1,4 +1,5 @@
-//! Three namespaces in a row: the stations at both ends, and in the middle whatever carries frames between them.
+//! Three namespaces in a row: the stations at both ends, and in the middle whatever carries frames
+//! between them.
 
 use std::fs::File;
 use std::process::{Child, Command, Stdio};
@@ -39,11 +40,17 @@ impl Middle {
         for (namespace, words) in [
             (
                 own,
-                format!("link add {NEAR_END} address {NEAR_MAC_TEXT} type veth peer name {} netns {middle}", PORTS[0]),
+                format!(
+                    "link add {NEAR_END} address {NEAR_MAC_TEXT} type veth peer name {} netns {middle}",
+                    PORTS[0]
+                ),
             ),
             (
                 Some(far),
-                format!("link add {FAR_END} address {FAR_MAC_TEXT} type veth peer name {} netns {middle}", PORTS[1]),
+                format!(
+                    "link add {FAR_END} address {FAR_MAC_TEXT} type veth peer name {} netns {middle}",
+                    PORTS[1]
+                ),
             ),
             (own, format!("addr add {NEAR}/24 dev {NEAR_END}")),
             (Some(far), format!("addr add {FAR}/24 dev {FAR_END}")),
@@ -73,14 +80,17 @@ impl Middle {
     pub(super) fn set_offloads(&self, on: bool) -> Result<()> {
         offload::set_offloads(NEAR_END, on)?;
         inside(self.far(), || offload::set_offloads(FAR_END, on))??;
-        inside(self.middle(), || PORTS.iter().try_for_each(|port| offload::set_offloads(port, on)))??;
+        inside(self.middle(), || {
+            PORTS.iter().try_for_each(|port| offload::set_offloads(port, on))
+        })??;
         Ok(())
     }
 }
 
 /// Does something on a thread in the network namespace of a process.
 pub(super) fn inside<T: Send>(process: u32, work: impl FnOnce() -> T + Send) -> Result<T> {
-    let namespace = File::open(format!("/proc/{process}/ns/net")).context("open a network namespace")?;
+    let namespace =
+        File::open(format!("/proc/{process}/ns/net")).context("open a network namespace")?;
     thread::scope(|scope| {
         let inside = scope.spawn(|| {
             setns(&namespace, CloneFlags::CLONE_NEWNET).context("enter a network namespace")?;

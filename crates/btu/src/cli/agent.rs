@@ -17,7 +17,8 @@ SIGHUP reads the policy, the identity and the revocations again; SIGTERM ends th
 /// `btu agent`.
 #[derive(Debug, Args)]
 pub(crate) struct Agent {
-    /// Listen here for controllers with a certificate, or with the pairing code (default: any address, port 7417)
+    /// Listen here for controllers with a certificate, or with the pairing code (default: any
+    /// address, port 7417)
     #[arg(long, value_name = "ADDR[:PORT]", conflicts_with_all = ["stdio", "unix"])]
     pub(crate) listen: Option<String>,
     /// The agent's identity, as `btu keys issue NAME --role agent` wrote it
@@ -35,7 +36,8 @@ pub(crate) struct Agent {
     /// Listen on a Unix socket that only this user can open
     #[arg(long, value_name = "PATH")]
     pub(crate) unix: Option<PathBuf>,
-    /// What controllers may make this host do [default: a policy without surprises; see docs/agent.md]
+    /// What controllers may make this host do [default: a policy without surprises; see
+    /// docs/agent.md]
     #[arg(long, value_name = "FILE")]
     pub(crate) policy: Option<PathBuf>,
     /// What the host is called [default: the host's name]

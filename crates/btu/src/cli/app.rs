@@ -42,10 +42,12 @@ pub(crate) struct App {
     /// Only these pictures: vectors, rectangles, structured-rectangles, text
     #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = Workload::named)]
     pub(crate) workload: Vec<Workload>,
-    /// Only these protocols: stop-and-wait, window-N, pipelined, construction, batched, redraw, bitmap
+    /// Only these protocols: stop-and-wait, window-N, pipelined, construction, batched, redraw,
+    /// bitmap
     #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = protocol)]
     pub(crate) protocol: Vec<Protocol>,
-    /// What carries the requests: tcp, tcp-nagle, tls, quic, udp, http2, relay, unix, in-process [default: tcp]
+    /// What carries the requests: tcp, tcp-nagle, tls, quic, udp, http2, relay, unix, in-process
+    /// [default: tcp]
     #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = Carrier::named)]
     pub(crate) transport: Vec<Carrier>,
     /// The application's station [default: the one called `application`, else the last]
@@ -54,24 +56,26 @@ pub(crate) struct App {
     /// The display's station, or several [default: the one called `display`, else the first]
     #[arg(long, value_name = "STATION|HOST", value_delimiter = ',')]
     pub(crate) display: Vec<String>,
-    /// Try factors together, half of all combinations from five on, and rank them by what of the rates' variance they make:
-    /// display, application, protocol, transport, rate, delay, picture; with levels as in delay='1 ms..100 ms' [default: the
-    /// first six]
+    /// Try factors together, half of all combinations from five on, and rank them by what of the
+    /// rates' variance they make: display, application, protocol, transport, rate, delay, picture;
+    /// with levels as in delay='1 ms..100 ms' [default: the first six]
     #[arg(long, value_name = "FACTOR[=LOW..HIGH]", value_delimiter = ',', value_parser = factor)]
     #[arg(num_args = 0..)]
     pub(crate) factors: Option<Vec<Factor>>,
-    /// Shares of the application's processor speed, such as 100%,50%: it spins for the rest of the time
+    /// Shares of the application's processor speed, such as 100%,50%: it spins for the rest of the
+    /// time
     #[arg(long, value_name = "PERCENT", value_delimiter = ',')]
     pub(crate) application_speed: Vec<Speed>,
     /// Shares of the display's processor speed
     #[arg(long, value_name = "PERCENT", value_delimiter = ',')]
     pub(crate) display_speed: Vec<Speed>,
-    /// Instead of pictures, requests of your own: calls one after the other, of fan-out requests each, with think between;
-    /// as in calls=20,fan-out=4,request='200 B',response='2 kB',think='5 ms'
+    /// Instead of pictures, requests of your own: calls one after the other, of fan-out requests
+    /// each, with think between; as in calls=20,fan-out=4,request='200 B',response='2 kB',think='5
+    /// ms'
     #[arg(long, value_name = "PART=VALUE,...", value_parser = mix, conflicts_with = "workload")]
     pub(crate) mix: Option<Mix>,
-    /// The station on which a relay runs, for `--transport relay` [default: the one called `relay`, else the first that is
-    /// left]
+    /// The station on which a relay runs, for `--transport relay` [default: the one called `relay`,
+    /// else the first that is left]
     #[arg(long, value_name = "STATION|HOST")]
     pub(crate) relay: Option<String>,
     /// Write the first picture, which every cell has to leave bit for bit, as PNG
@@ -86,7 +90,8 @@ pub(crate) struct App {
     /// Ask the closed form how many round trips a picture may have to take no longer than this
     #[arg(long, value_name = "TIME", value_parser = quantity::<Span>)]
     pub(crate) within: Option<Span>,
-    /// Ask the closed form how much bandwidth it takes to show so many items a second, such as 500/s
+    /// Ask the closed form how much bandwidth it takes to show so many items a second, such as
+    /// 500/s
     #[arg(long, value_name = "NUMBER/s", value_parser = per_second)]
     pub(crate) at_least: Option<f64>,
     /// What the application computes for each item, beside making it

@@ -66,7 +66,8 @@ pub(crate) struct Export {
     /// Which runs: r12, latest, the beginning of a uuid, or tag:NAME
     #[arg(value_name = "RUN", required = true)]
     pub(crate) runs: Vec<String>,
-    /// A file that is not there yet, `-` for standard output [default: standard output where that is no terminal]
+    /// A file that is not there yet, `-` for standard output [default: standard output where that
+    /// is no terminal]
     #[arg(long, short, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
 }

@@ -36,7 +36,8 @@ pub(crate) struct Compare {
     /// Exit with code 4 when a side is slower than the base by this much or more, beyond chance
     #[arg(long, value_name = "SHARE", value_parser = share)]
     pub(crate) fail_if_slower: Option<f64>,
-    /// What may differ between the plans: network, components, messages, loads, volume, window, profile, files, options
+    /// What may differ between the plans: network, components, messages, loads, volume, window,
+    /// profile, files, options
     #[arg(long, value_name = "WHAT", value_delimiter = ',', value_parser = aspect)]
     pub(crate) across: Vec<Aspect>,
     /// Compare whatever both have, however the plans differ
@@ -51,7 +52,8 @@ pub(crate) struct Compare {
     /// How to print it
     #[arg(long, value_enum, default_value = "text")]
     pub(crate) format: Format,
-    /// Where to write it, `-` for standard output [default: btu-compare.html here; other formats go to standard output]
+    /// Where to write it, `-` for standard output [default: btu-compare.html here; other formats go
+    /// to standard output]
     #[arg(long, short, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
 }

@@ -12,7 +12,8 @@ const SETTINGS: &str = "/proc/sys/net/ipv4";
 /// One option of every command that raises a network for itself.
 #[derive(Debug, Args)]
 pub(crate) struct Congestion {
-    /// Congestion control of TCP in the network's stations, such as cubic or bbr [default: this machine's own]
+    /// Congestion control of TCP in the network's stations, such as cubic or bbr [default: this
+    /// machine's own]
     #[arg(long, short = 'C', value_name = "NAME")]
     congestion_control: Option<CongestionControl>,
 }
@@ -21,8 +22,11 @@ impl Congestion {
     /// What was asked for, where this kernel has it.
     pub(crate) fn checked(&self) -> Result<Option<CongestionControl>, Refusal> {
         let Some(asked) = &self.congestion_control else { return Ok(None) };
-        let list = |name: &str| std::fs::read_to_string(format!("{SETTINGS}/tcp_{name}_congestion_control"));
-        let (available, allowed) = (list("available").unwrap_or_default(), list("allowed").unwrap_or_default());
+        let list = |name: &str| {
+            std::fs::read_to_string(format!("{SETTINGS}/tcp_{name}_congestion_control"))
+        };
+        let (available, allowed) =
+            (list("available").unwrap_or_default(), list("allowed").unwrap_or_default());
         let has = |list: &str| list.split_whitespace().any(|name| name == asked.as_str());
         // A kernel that does not tell is asked when the network is raised.
         if !available.is_empty() && !has(&available) {

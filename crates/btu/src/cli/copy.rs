@@ -2,7 +2,9 @@
 
 use std::path::PathBuf;
 
-use btu_suite::copy::{Background, BackgroundError, Cache, Direction, Mode, Program, ProgramError, Storage};
+use btu_suite::copy::{
+    Background, BackgroundError, Cache, Direction, Mode, Program, ProgramError, Storage,
+};
 use btu_units::Bytes;
 use clap::Args;
 
@@ -37,12 +39,14 @@ pub(crate) struct Copy {
     pub(crate) study: StudyOptions,
     #[command(flatten)]
     pub(crate) limit: TimeLimit,
-    /// Only these programs: local (a copy on the sender), mount (one into the share of --at), bare (one TCP connection), rcp, ftp, http, scp, sftp (the system's), nfs;
-    /// nfs-16 has 16 blocks on their way instead of one, nfs-64k blocks of 64 KiB instead of 8, nfs-sync makes each durable:
-    /// nfs-16-64k-sync [default: local,bare,rcp,ftp,nfs]
+    /// Only these programs: local (a copy on the sender), mount (one into the share of --at), bare
+    /// (one TCP connection), rcp, ftp, http, scp, sftp (the system's), nfs; nfs-16 has 16 blocks on
+    /// their way instead of one, nfs-64k blocks of 64 KiB instead of 8, nfs-sync makes each
+    /// durable: nfs-16-64k-sync [default: local,bare,rcp,ftp,nfs]
     #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = program)]
     pub(crate) program: Vec<Program>,
-    /// A directory of a share that the sender has mounted: the program `mount` copies into it, or out of it
+    /// A directory of a share that the sender has mounted: the program `mount` copies into it, or
+    /// out of it
     #[arg(long, value_name = "DIR")]
     pub(crate) at: Option<PathBuf>,
     /// Sizes of the files [default: 1, 2 and 5 MB; full profile: to 100 MB]
@@ -51,23 +55,24 @@ pub(crate) struct Copy {
     /// Loads of other traffic, per cent of the network's time [default: 0,60; standard: 0,10,60,98]
     #[arg(long, value_name = "PERCENT", value_delimiter = ',', value_parser = background)]
     pub(crate) contention: Vec<Background>,
-    /// How other traffic is kept: offered (what is sent is fixed), held (what is sent is found that makes the load before the copy, and
-    /// then fixed), pressed (it is turned during the copy, too), saturated (as much as goes; loads are 0 and 100)
+    /// How other traffic is kept: offered (what is sent is fixed), held (what is sent is found that
+    /// makes the load before the copy, and then fixed), pressed (it is turned during the copy,
+    /// too), saturated (as much as goes; loads are 0 and 100)
     #[arg(long, value_name = "NAME", default_value = "offered", value_parser = mode)]
     pub(crate) mode: Mode,
-    /// What the files stand on at both ends; the first one throughout, the others for the largest file on the quiet network
-    /// [default: disk,memory]
+    /// What the files stand on at both ends; the first one throughout, the others for the largest
+    /// file on the quiet network [default: disk,memory]
     #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = storage)]
     pub(crate) storage: Vec<Storage>,
     /// Which end connects and keeps the time: put (the sender), get (the receiver) [default: put]
     #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = direction)]
     pub(crate) direction: Vec<Direction>,
-    /// Whether the source is in the page cache: cold, warm; the first one throughout, the other for the largest file on the quiet
-    /// network [default: cold]
+    /// Whether the source is in the page cache: cold, warm; the first one throughout, the other for
+    /// the largest file on the quiet network [default: cold]
     #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = cache)]
     pub(crate) cache: Vec<Cache>,
-    /// The programs, sizes and loads of the report of 1989 where none are named, and its times in the picture: 100 MB at 10 Mb/s take
-    /// 85 s at best, and 98 % loaded an hour
+    /// The programs, sizes and loads of the report of 1989 where none are named, and its times in
+    /// the picture: 100 MB at 10 Mb/s take 85 s at best, and 98 % loaded an hour
     #[arg(long)]
     pub(crate) paper: bool,
     /// The station with the file [default: the one called `sender`, else the first]
@@ -76,8 +81,8 @@ pub(crate) struct Copy {
     /// The station that gets it [default: the one called `receiver`, else the second]
     #[arg(long, value_name = "STATION|HOST")]
     pub(crate) receiver: Option<String>,
-    /// Who loads the network and who takes it [default: stations called `background` and `sink` in turn, else the sender and
-    /// a third station]
+    /// Who loads the network and who takes it [default: stations called `background` and `sink` in
+    /// turn, else the sender and a third station]
     #[arg(long, value_name = "FROM:TO", value_delimiter = ',', value_parser = pair)]
     pub(crate) background: Vec<[String; 2]>,
 }
@@ -107,7 +112,9 @@ fn background(text: &str) -> Result<Background, String> {
 }
 
 fn pair(text: &str) -> Result<[String; 2], String> {
-    let ends = text.split_once(':').filter(|(from, to)| !from.is_empty() && !to.is_empty() && from != to);
-    let (from, to) = ends.ok_or_else(|| format!("`{text}` names no two stations: write FROM:TO"))?;
+    let ends =
+        text.split_once(':').filter(|(from, to)| !from.is_empty() && !to.is_empty() && from != to);
+    let (from, to) =
+        ends.ok_or_else(|| format!("`{text}` names no two stations: write FROM:TO"))?;
     Ok([from, to].map(str::to_owned))
 }

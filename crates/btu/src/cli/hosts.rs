@@ -1,4 +1,5 @@
-//! `btu hosts`, and the options of every command that measures with real hosts: what may be written after them.
+//! `btu hosts`, and the options of every command that measures with real hosts: what may be written
+//! after them.
 
 use std::path::PathBuf;
 
@@ -24,7 +25,8 @@ An inventory:
 /// Hosts to measure with.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Hosts {
-    /// Greet every host of an inventory: versions, clocks, what works there, and how well all start together
+    /// Greet every host of an inventory: versions, clocks, what works there, and how well all start
+    /// together
     #[command(after_help = CHECK_EXAMPLES)]
     Check(CheckHosts),
 }
@@ -52,7 +54,8 @@ pub(crate) struct RatedHosts {
     /// Inventory with the hosts that are test, active and passive
     #[arg(long, value_name = "FILE", conflicts_with_all = ["test", "active", "passive", "ssh", "network"])]
     pub(crate) hosts: Option<PathBuf>,
-    /// The host under test: NAME, or NAME=CONTROL@MEASURED with its addresses; with --network FILE a station of the file
+    /// The host under test: NAME, or NAME=CONTROL@MEASURED with its addresses; with --network FILE
+    /// a station of the file
     #[arg(long, value_name = "HOST|STATION", conflicts_with = "ssh")]
     pub(crate) test: Option<String>,
     /// The first peer
@@ -62,7 +65,12 @@ pub(crate) struct RatedHosts {
     #[arg(long, value_name = "HOST|STATION", conflicts_with = "ssh")]
     pub(crate) passive: Option<String>,
     /// The three hosts by ssh, test first; nothing needs to be installed there
-    #[arg(long, value_name = "TEST,ACTIVE,PASSIVE", value_delimiter = ',', conflicts_with = "network")]
+    #[arg(
+        long,
+        value_name = "TEST,ACTIVE,PASSIVE",
+        value_delimiter = ',',
+        conflicts_with = "network"
+    )]
     pub(crate) ssh: Vec<SshDestination>,
     #[command(flatten)]
     pub(crate) reaching: Reaching,
@@ -78,7 +86,8 @@ pub(crate) struct StudyHosts {
     /// Inventory of the hosts to measure on, instead of a network that is raised on this machine
     #[arg(long, value_name = "FILE", conflicts_with_all = ["ssh", "network"])]
     pub(crate) hosts: Option<PathBuf>,
-    /// Those hosts by ssh; nothing needs to be installed there. Beside a single host this machine takes part, as `here`
+    /// Those hosts by ssh; nothing needs to be installed there. Beside a single host this machine
+    /// takes part, as `here`
     #[arg(long, value_name = "HOST,HOST", value_delimiter = ',', conflicts_with = "network")]
     pub(crate) ssh: Vec<SshDestination>,
     #[command(flatten)]
@@ -104,7 +113,8 @@ pub(crate) struct Reaching {
     /// The authority's list of revoked certificates
     #[arg(long, value_name = "FILE")]
     pub(crate) revoked: Option<PathBuf>,
-    /// Asks for the pairing code that the agent of HOST shows, or reads it, a line, from standard input; HOST=@FILE from a file
+    /// Asks for the pairing code that the agent of HOST shows, or reads it, a line, from standard
+    /// input; HOST=@FILE from a file
     #[arg(long, value_name = "HOST", value_parser = pairing)]
     pub(crate) pair: Vec<(String, Secret)>,
     /// The OpenSSH client

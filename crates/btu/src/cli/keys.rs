@@ -33,8 +33,11 @@ Examples:
 /// `btu keys`.
 #[derive(Debug, Args)]
 pub(crate) struct Keys {
-    // Given as text because a comment would have to mark the path as code, which the help would show.
-    #[arg(help = "Directory of the authority [default: $XDG_CONFIG_HOME/btu/keys or ~/.config/btu/keys]")]
+    // Given as text because a comment would have to mark the path as code, which the help would
+    // show.
+    #[arg(
+        help = "Directory of the authority [default: $XDG_CONFIG_HOME/btu/keys or ~/.config/btu/keys]"
+    )]
     #[arg(long, global = true, value_name = "DIR", env = "BTU_KEYS")]
     pub(crate) keys: Option<PathBuf>,
     #[command(subcommand)]

@@ -40,8 +40,9 @@ pub(crate) struct Lan {
     /// How many background stations are at work [default: 0,1,3,5,10, as far as there are so many]
     #[arg(long, value_name = "NUMBER", value_delimiter = ',')]
     pub(crate) stations: Vec<u32>,
-    /// Only these tasks: wp-load-program, wp-load-document, wp-save-document, fm-load-program, fm-serial-search, fm-sort, fm-index,
-    /// mixed, metadata, small-files [default: the first seven, or that of --pattern]
+    /// Only these tasks: wp-load-program, wp-load-document, wp-save-document, fm-load-program,
+    /// fm-serial-search, fm-sort, fm-index, mixed, metadata, small-files [default: the first seven,
+    /// or that of --pattern]
     #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = task)]
     pub(crate) task: Vec<Task>,
     /// The study's sizes of files instead of ours: a document of 50 KB, a table of 500 records
@@ -50,13 +51,16 @@ pub(crate) struct Lan {
     /// The tasks' files are so many times as large
     #[arg(long, value_name = "NUMBER", default_value_t = 1)]
     pub(crate) scale: u32,
-    /// When background stations begin their transactions: one after the other, or with pauses that are distributed so
+    /// When background stations begin their transactions: one after the other, or with pauses that
+    /// are distributed so
     #[arg(long, value_enum, default_value = "constant")]
     pub(crate) background: BackgroundName,
-    /// What a transaction does: record (writes one and reads it back), mixed (reads and writes at random), metadata, small-files
+    /// What a transaction does: record (writes one and reads it back), mixed (reads and writes at
+    /// random), metadata, small-files
     #[arg(long, value_name = "NAME", default_value = "record", value_parser = pattern)]
     pub(crate) pattern: Pattern,
-    /// Background stations replay the operations of this file at their times instead (docs/lan.md has the format)
+    /// Background stations replay the operations of this file at their times instead (docs/lan.md
+    /// has the format)
     #[arg(long, value_name = "FILE", conflicts_with_all = ["background", "pattern", "pause", "open_loop", "record"])]
     pub(crate) trace: Option<PathBuf>,
     /// Mean pause between transactions, with a --background that pauses
@@ -65,19 +69,22 @@ pub(crate) struct Lan {
     /// Standard deviation of that pause, with --background normal; one below zero is none
     #[arg(long, value_name = "TIME", default_value = "25 ms", value_parser = quantity::<Span>)]
     pub(crate) pause_deviation: Span,
-    /// Pauses follow when a transaction was due, not when it ended: a slow server does not thin its own load
+    /// Pauses follow when a transaction was due, not when it ended: a slow server does not thin its
+    /// own load
     #[arg(long)]
     pub(crate) open_loop: bool,
     /// Size of a background station's record
     #[arg(long, value_name = "BYTES", default_value = "512 B", value_parser = quantity::<Bytes>)]
     pub(crate) record: Bytes,
-    /// A directory of a share that this machine, or every host, has mounted, instead of a server of our own
+    /// A directory of a share that this machine, or every host, has mounted, instead of a server of
+    /// our own
     #[arg(long, value_name = "DIR", conflicts_with_all = ["service_time", "server"])]
     pub(crate) at: Option<PathBuf>,
     /// What each operation takes at least, at the server and on the own disk, one after the other
     #[arg(long, value_name = "TIME", default_value = "0 ms", value_parser = quantity::<Span>)]
     pub(crate) service_time: Span,
-    /// How long 95 of 100 transactions of background stations may take: says how many stations that allows
+    /// How long 95 of 100 transactions of background stations may take: says how many stations that
+    /// allows
     #[arg(long, value_name = "TIME", default_value = "20 ms", value_parser = quantity::<Span>)]
     pub(crate) most: Span,
     /// The server's station [default: the one called `server`, else the first]

@@ -42,7 +42,8 @@ const LONGEST_NAME: usize = 40;
 
 fn name(text: &str) -> Result<String, String> {
     let text = text.trim();
-    if text.is_empty() || text.chars().count() > LONGEST_NAME || text.chars().any(char::is_control) {
+    if text.is_empty() || text.chars().count() > LONGEST_NAME || text.chars().any(char::is_control)
+    {
         return Err(format!("a name has 1 to {LONGEST_NAME} characters on one line"));
     }
     if text == "this" {

@@ -39,34 +39,41 @@ pub(crate) struct Model {
     /// How long a file of this size takes a flow's sender
     #[arg(long, value_name = "SIZE", value_parser = quantity::<Bytes>)]
     pub(crate) transfer: Option<Bytes>,
-    /// The flow whose sender transfers the file, or whose delay is bounded [default: the first, or any]
+    /// The flow whose sender transfers the file, or whose delay is bounded [default: the first, or
+    /// any]
     #[arg(long, value_name = "NAME")]
     pub(crate) flow: Option<String>,
-    /// The flow that is turned up until the network limits the transfer [default: background, or the last other one]
+    /// The flow that is turned up until the network limits the transfer [default: background, or
+    /// the last other one]
     #[arg(long, value_name = "NAME", requires = "transfer")]
     pub(crate) against: Option<String>,
-    /// How a shared Ethernet's formula takes packets' sizes [default: drawn; mean with ideal contention, as in the CITI study]
+    /// How a shared Ethernet's formula takes packets' sizes [default: drawn; mean with ideal
+    /// contention, as in the CITI study]
     #[arg(long, value_enum)]
     pub(crate) sizes: Option<Sizes>,
-    /// Predict along a value: KEY=FROM..TO or KEY=FROM..TO:STEP, quantities with their unit: 10..100 Mb/s:10
+    /// Predict along a value: KEY=FROM..TO or KEY=FROM..TO:STEP, quantities with their unit:
+    /// 10..100 Mb/s:10
     #[arg(long, value_name = "KEY=RANGE", conflicts_with = "most", group = "curves")]
     pub(crate) sweep: Option<Range>,
     /// Write the points of --sweep or --check to this file as comma-separated values
     #[arg(long, value_name = "FILE", requires = "curves")]
     pub(crate) csv: Option<PathBuf>,
-    /// Write a workbook to this file: a sheet for each submodel, with formulas that follow their input cells
+    /// Write a workbook to this file: a sheet for each submodel, with formulas that follow their
+    /// input cells
     #[arg(long, value_name = "FILE", conflicts_with_all = ["sweep", "most"], conflicts_with = "check")]
     pub(crate) xlsx: Option<PathBuf>,
     /// Every submodel with what goes in and what it costs, not the first screen alone
     #[arg(long, conflicts_with_all = ["sweep", "most", "check", "ui"])]
     pub(crate) all: bool,
-    /// Open a view of the terminal in which values are turned up and down and tables and a curve follow
+    /// Open a view of the terminal in which values are turned up and down and tables and a curve
+    /// follow
     #[arg(long, conflicts_with_all = ["sweep", "most", "check", "xlsx"])]
     pub(crate) ui: bool,
     /// Find the greatest value within a bound: `stations`, KEY, or KEY=FROM..TO where it has a unit
     #[arg(long, value_name = "KEY", requires = "bound")]
     pub(crate) most: Option<String>,
-    /// Who answers --most: the formula, which says where it stops to hold, or the simulator at each value [default: formula]
+    /// Who answers --most: the formula, which says where it stops to hold, or the simulator at each
+    /// value [default: formula]
     #[arg(long, value_enum, value_name = "ANSWER", requires = "most", group = "simulated")]
     pub(crate) by: Option<By>,
     /// Bound of the mean delay of every flow, or of --flow's

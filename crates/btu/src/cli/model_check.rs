@@ -1,4 +1,5 @@
-//! What may be written after `btu model` to hold a prediction against other answers, and to draw it.
+//! What may be written after `btu model` to hold a prediction against other answers, and to draw
+//! it.
 
 use std::path::PathBuf;
 
@@ -10,7 +11,8 @@ use super::quantity;
 /// Other answers to hold the prediction against.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct CheckOptions {
-    /// Hold the prediction against other answers at the same points, one or several of them: sim,net
+    /// Hold the prediction against other answers at the same points, one or several of them:
+    /// sim,net
     #[arg(long, value_enum, value_name = "ANSWER", value_delimiter = ',', groups = ["curves", "simulated"])]
     #[arg(conflicts_with_all = ["most", "transfer", "sizes"])]
     pub(crate) check: Vec<Answer>,
@@ -47,7 +49,8 @@ pub(crate) enum Answer {
     Sim,
     /// The emulated network: real packets between namespaces, as by `btu net`
     Net,
-    /// The simulator with Lam's ideal contention on every shared Ethernet, against the closed form for that
+    /// The simulator with Lam's ideal contention on every shared Ethernet, against the closed form
+    /// for that
     Ideal,
 }
 

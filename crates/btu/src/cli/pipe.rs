@@ -75,14 +75,15 @@ pub(crate) struct Pipe {
     /// Two processes here instead of in two stations; what transports of one machine always do
     #[arg(long, conflicts_with_all = ["network", "from", "to", "settings"])]
     pub(crate) local: bool,
-    /// Between the stations: `veth`, the rate of an emulated Ethernet such as '10 Mb/s', or a network file
+    /// Between the stations: `veth`, the rate of an emulated Ethernet such as '10 Mb/s', or a
+    /// network file
     #[arg(long, value_name = "veth|RATE|FILE", default_value = "veth")]
     pub(crate) network: String,
     /// The station of a network file that sends first [default: its first]
     #[arg(long, value_name = "STATION")]
     pub(crate) from: Option<String>,
-    /// The other one [default: its last]; without a network file, a host with an agent: NAME, or NAME=CONTROL@MEASURED with its
-    /// addresses
+    /// The other one [default: its last]; without a network file, a host with an agent: NAME, or
+    /// NAME=CONTROL@MEASURED with its addresses
     #[arg(long, value_name = "STATION|HOST")]
     pub(crate) to: Option<String>,
     /// Value to put in the place of a network file's, such as links.trunk.rate='2 Mb/s'
@@ -136,7 +137,8 @@ pub(crate) struct Beside {
 /// What else is measured than a signature.
 #[derive(Debug, Args)]
 pub(crate) struct Aim {
-    /// The cost of each layer: the transports in turns, size by size, compared with the first of them
+    /// The cost of each layer: the transports in turns, size by size, compared with the first of
+    /// them
     #[arg(long)]
     pub(crate) layers: bool,
     /// The signature of a busy machine beside the idle one, in turns: cpu, disk, transfer
@@ -145,7 +147,8 @@ pub(crate) struct Aim {
     /// HINT between two processes: quality improvements per second, with the transport between them
     #[arg(long, conflicts_with_all = ["layers", "load", "pattern", "sizes"])]
     pub(crate) hint: bool,
-    /// Existing directory on the disk that a load exercises [default: `scratch` beside the stored runs]
+    /// Existing directory on the disk that a load exercises [default: `scratch` beside the stored
+    /// runs]
     #[arg(long, value_name = "DIR")]
     pub(crate) scratch: Option<PathBuf>,
     #[command(flatten)]
@@ -196,11 +199,13 @@ pub(crate) struct Calls {
     /// So many pairs at once, each with a connection and a thread of its own; throughputs are added
     #[arg(long, value_name = "NUMBER", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=64))]
     pub(crate) pairs: u32,
-    /// Hold the ends on processors: `apart` and `together` take the first that may be used; 2,3 are for the end that sends first and
-    /// for the other one; `free` leaves them to the scheduler [default: apart, where one pair is on this machine and leaves a processor to the emulator]
+    /// Hold the ends on processors: `apart` and `together` take the first that may be used; 2,3 are
+    /// for the end that sends first and for the other one; `free` leaves them to the scheduler
+    /// [default: apart, where one pair is on this machine and leaves a processor to the emulator]
     #[arg(long, value_name = "apart|together|free|NEAR,FAR")]
     pub(crate) pin: Option<Pin>,
-    /// Let idle processors sleep, as they do in everyday use, instead of keeping this machine's awake
+    /// Let idle processors sleep, as they do in everyday use, instead of keeping this machine's
+    /// awake
     #[arg(long)]
     pub(crate) idle_states: bool,
     #[command(flatten)]

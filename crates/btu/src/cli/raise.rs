@@ -81,8 +81,8 @@ pub(crate) struct Run {
     /// The same as PNG
     #[arg(long, value_name = "FILE")]
     pub(crate) png: Option<PathBuf>,
-    /// Draw it in the terminal meanwhile; where no command is given, with the rate of a TCP stream from the first station to
-    /// the last and the round trip of requests
+    /// Draw it in the terminal meanwhile; where no command is given, with the rate of a TCP stream
+    /// from the first station to the last and the round trip of requests
     #[arg(long)]
     pub(crate) watch: bool,
     /// How long that stream and those requests go over the network, where no command is given

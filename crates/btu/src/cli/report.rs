@@ -26,8 +26,8 @@ pub(crate) struct Report {
     /// What to make
     #[arg(long, value_enum, default_value = "html")]
     pub(crate) format: Format,
-    /// Where to write it, `-` for standard output [default: btu-report-RUN.html or .xlsx here; other formats go to
-    /// standard output]
+    /// Where to write it, `-` for standard output [default: btu-report-RUN.html or .xlsx here;
+    /// other formats go to standard output]
     #[arg(long, short, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
     /// Show the file in the browser

@@ -1,4 +1,5 @@
-//! What may be written beside `--resume`: the run brings its plan, so everything that would make another one is refused.
+//! What may be written beside `--resume`: the run brings its plan, so everything that would make
+//! another one is refused.
 
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Args, Command};
@@ -8,10 +9,12 @@ use crate::exit::Refusal;
 /// Which run is taken up again, and in spite of what.
 #[derive(Debug, Args)]
 pub(crate) struct Resuming {
-    /// Measure what this run still lacks instead of beginning a new one, with its own plan: r12, or latest
+    /// Measure what this run still lacks instead of beginning a new one, with its own plan: r12, or
+    /// latest
     #[arg(long, value_name = "RUN")]
     pub(crate) resume: Option<String>,
-    /// Resume although a machine, its kernel or btu are others than at the start; the run keeps a warning
+    /// Resume although a machine, its kernel or btu are others than at the start; the run keeps a
+    /// warning
     #[arg(long, requires = "resume")]
     pub(crate) force: bool,
     /// Resume an imported run although its plan names the hosts that are called
@@ -22,7 +25,8 @@ pub(crate) struct Resuming {
     pub(crate) start_programs: bool,
 }
 
-/// How to reach what the plan names, where files go, and what is shown: nothing that decides what is measured.
+/// How to reach what the plan names, where files go, and what is shown: nothing that decides what
+/// is measured.
 const BESIDE: [&str; 24] = [
     "resume",
     "force",
@@ -104,7 +108,10 @@ mod tests {
             ("btu pipe --resume r1 --ssh beta", "--ssh"),
         ] {
             let said = checked(line).unwrap_err();
-            assert!(said.starts_with(&format!("{option} cannot be used with --resume")), "{line}: {said}");
+            assert!(
+                said.starts_with(&format!("{option} cannot be used with --resume")),
+                "{line}: {said}"
+            );
         }
     }
 

@@ -45,7 +45,8 @@ pub(crate) struct RunStudy {
     /// A shell's command that serves in a station; it is ready when it listens on a TCP port
     #[arg(long, value_name = "STATION=COMMAND", requires = "command", value_parser = service)]
     pub(crate) service: Vec<(String, String)>,
-    /// How often each combination is measured [default: 5; standard profile: 15; full: 50; of a file what it says]
+    /// How often each combination is measured [default: 5; standard profile: 15; full: 50; of a
+    /// file what it says]
     #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) blocks: Option<u32>,
     /// When the command is ended with all its processes [default: 60 s]
@@ -57,7 +58,8 @@ pub(crate) struct RunStudy {
     /// Print an example of an experiment file; which there are, where none is named
     #[arg(long, value_name = "NAME", num_args = 0..=1, default_missing_value = "")]
     pub(crate) example: Option<String>,
-    // Given as text because a comment would have to mark the name as code, which the help would show.
+    // Given as text because a comment would have to mark the name as code, which the help would
+    // show.
     #[arg(help = "Write what was found as JUnit XML, as CI services read it")]
     #[arg(long, value_name = "FILE")]
     pub(crate) junit: Option<PathBuf>,
@@ -79,7 +81,10 @@ fn load(text: &str) -> Result<String, String> {
 }
 
 fn service(text: &str) -> Result<(String, String), String> {
-    let parts = text.split_once('=').filter(|(station, command)| !station.is_empty() && !command.is_empty());
-    let (station, command) = parts.ok_or_else(|| format!("`{text}` is no service: write STATION=COMMAND"))?;
+    let parts = text
+        .split_once('=')
+        .filter(|(station, command)| !station.is_empty() && !command.is_empty());
+    let (station, command) =
+        parts.ok_or_else(|| format!("`{text}` is no service: write STATION=COMMAND"))?;
     Ok((station.to_owned(), command.to_owned()))
 }

@@ -1,5 +1,6 @@
-//! Secrets. What stands on a command line is shown to every user of the machine (`/proc/PID/cmdline`, `ps`), so none is taken there:
-//! it is asked for, or read from standard input or from a file.
+//! Secrets. What stands on a command line is shown to every user of the machine
+//! (`/proc/PID/cmdline`, `ps`), so none is taken there: it is asked for, or read from standard
+//! input or from a file.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, IsTerminal};
@@ -49,7 +50,10 @@ fn private(path: &Path) -> Result<BufReader<File>, String> {
     let about = file.metadata().map_err(|error| error.to_string())?;
     if about.is_file() && about.permissions().mode() & 0o077 != 0 {
         let path = path.display().to_string();
-        return Err(format!("others can read it; `chmod 600 {}` keeps them out", btu_units::shell_word(&path)));
+        return Err(format!(
+            "others can read it; `chmod 600 {}` keeps them out",
+            btu_units::shell_word(&path)
+        ));
     }
     Ok(BufReader::new(file))
 }
@@ -70,7 +74,8 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("code");
         std::fs::write(&path, " K7QF-9M2R \nmore\n").unwrap();
-        let secret = |name: &str| Secret::named(&format!("@{name}")).expect("a file").read("code of alpha");
+        let secret =
+            |name: &str| Secret::named(&format!("@{name}")).expect("a file").read("code of alpha");
         let name = path.display().to_string();
         let mode = |mode| std::fs::set_permissions(&path, PermissionsExt::from_mode(mode)).unwrap();
         mode(0o644);

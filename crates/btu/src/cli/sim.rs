@@ -48,7 +48,8 @@ pub(crate) struct Sim {
     /// Every table, and one of every station
     #[arg(long)]
     pub(crate) stations: bool,
-    /// Draw what waits, what collides and how busy media are over time, in the first replication, to this file
+    /// Draw what waits, what collides and how busy media are over time, in the first replication,
+    /// to this file
     #[arg(long, value_name = "FILE")]
     pub(crate) svg: Option<PathBuf>,
     /// The same as PNG

@@ -35,17 +35,19 @@ longer waits in queues. `btu show`, `btu report` and `btu export` take it like e
 /// `btu speed`.
 #[derive(Debug, Args)]
 pub(crate) struct Speed {
-    /// The far host, where an agent listens: NAME, or NAME=CONTROL@MEASURED with its addresses; with --hosts one of the
-    /// inventory's
+    /// The far host, where an agent listens: NAME, or NAME=CONTROL@MEASURED with its addresses;
+    /// with --hosts one of the inventory's
     #[arg(value_name = "HOST", conflicts_with_all = ["network", "ssh", "to", "resume"])]
     pub(crate) host: Option<String>,
-    /// The near station, or host of an inventory [default: this machine; of a network file the first station]
+    /// The near station, or host of an inventory [default: this machine; of a network file the
+    /// first station]
     #[arg(long, value_name = "STATION|HOST")]
     pub(crate) from: Option<String>,
     /// The far one [default: of a network file the last station]
     #[arg(long, value_name = "STATION|HOST")]
     pub(crate) to: Option<String>,
-    /// How long the network is full in each phase [default: 3 s; standard profile: 10 s; full: 30 s]
+    /// How long the network is full in each phase [default: 3 s; standard profile: 10 s; full: 30
+    /// s]
     #[arg(long, short, value_name = "TIME", value_parser = quantity::<Span>)]
     pub(crate) time: Option<Span>,
     #[command(flatten)]
@@ -57,10 +59,12 @@ pub(crate) struct Speed {
     /// Datagrams of 1400 bytes at this rate each way, too
     #[arg(long, visible_alias = "rate", value_name = "RATE", value_parser = quantity::<BitRate>)]
     pub(crate) udp: Option<BitRate>,
-    /// Over IPv6: stations of a network file get addresses of it, and of a host's addresses one of IPv6 is taken
+    /// Over IPv6: stations of a network file get addresses of it, and of a host's addresses one of
+    /// IPv6 is taken
     #[arg(long, short = '6')]
     pub(crate) ipv6: bool,
-    /// Mark packets for routers that treat some better: a code point from 0 to 63, or its name, such as EF or AF41
+    /// Mark packets for routers that treat some better: a code point from 0 to 63, or its name,
+    /// such as EF or AF41
     #[arg(long, value_name = "NAME|NUMBER")]
     pub(crate) dscp: Option<Dscp>,
     /// Print what moves as a line of JSON each second, and the result as the last one

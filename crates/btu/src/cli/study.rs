@@ -14,7 +14,8 @@ pub(crate) struct StudyOptions {
     /// How long and how often
     #[arg(long, visible_alias = "precision", value_enum, default_value = "quick")]
     pub(crate) profile: ProfileName,
-    /// The rate of a line, such as '10 Mb/s', a network file, or a name of the library (`btu net list`)
+    /// The rate of a line, such as '10 Mb/s', a network file, or a name of the library (`btu net
+    /// list`)
     #[arg(long, value_name = "RATE|FILE")]
     pub(crate) network: Option<String>,
     /// One-way delay of that line
@@ -48,14 +49,15 @@ pub(crate) struct StudyOptions {
 /// How long a command may measure, of those whose cells come in blocks.
 #[derive(Debug, Args)]
 pub(crate) struct TimeLimit {
-    /// How long to measure, instead of as long as the profile does: blocks are begun while there is time, and the first one is
-    /// always whole
+    /// How long to measure, instead of as long as the profile does: blocks are begun while there is
+    /// time, and the first one is always whole
     #[arg(long, value_name = "TIME", value_parser = quantity::<Span>)]
     pub(crate) time: Option<Span>,
 }
 
 impl TimeLimit {
-    /// The profile's blocks and time; or the given time, with more blocks in proportion where it is longer.
+    /// The profile's blocks and time; or the given time, with more blocks in proportion where it is
+    /// longer.
     pub(crate) fn over(&self, (blocks, budget): (u32, Span)) -> (u32, Span) {
         let Some(time) = self.time else { return (blocks, budget) };
         let times = time.nanoseconds().div_ceil(budget.nanoseconds().max(1)).clamp(1, MOST_TIMES);

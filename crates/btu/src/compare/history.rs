@@ -20,7 +20,8 @@ const MOST: usize = 20;
 /// An interval from two runs would be nearly thirteen times as wide as their deviation.
 const FEWEST_RUNS: usize = 3;
 
-/// What has to be the same for runs to repeat one another: the plan, and the machine in broad terms.
+/// What has to be the same for runs to repeat one another: the plan, and the machine in broad
+/// terms.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct Key {
     plan: String,
@@ -67,35 +68,53 @@ pub(super) fn earlier<C: Compared>(
     found.into_values().map(|runs| group(suite, store, &runs)).collect()
 }
 
-/// What this run's machine gives from run to run: complete runs of its plan there, it among them, if that makes an interval.
+/// What this run's machine gives from run to run: complete runs of its plan there, it among them,
+/// if that makes an interval.
 pub(crate) fn of_machine<C: Compared<Plan = Plan>>(
     suite: &C,
     store: &Store,
     run: RunId,
 ) -> anyhow::Result<Option<EarlierRuns>> {
     let Ok(member) = Member::read(suite, store, run) else { return Ok(None) };
-    if member.row.summary.state != State::Complete || matches!(member.plan.network, Network::Machines(_)) {
+    if member.row.summary.state != State::Complete
+        || matches!(member.plan.network, Network::Machines(_))
+    {
         return Ok(None);
     }
     let wanted = Key::of(suite, &member);
     let mut ratings: Vec<f64> = Vec::new();
     let is_one = |other: &RunSummary| {
         let is_complete = suite.is_of(&other.suite) && other.state == State::Complete;
-        is_complete && Member::read(suite, store, other.id).is_ok_and(|member| Key::of(suite, &member) == wanted)
+        is_complete
+            && Member::read(suite, store, other.id)
+                .is_ok_and(|member| Key::of(suite, &member) == wanted)
     };
     for other in store.runs()?.iter().rev().filter(|other| is_one(other)).take(MOST) {
         let rated = among_others(Rated::read(store, other.id))?;
-        ratings.extend(rated.ok().and_then(|rated| rated.rating).map(|rating| rating.btu_bits_per_second.value));
+        ratings.extend(
+            rated
+                .ok()
+                .and_then(|rated| rated.rating)
+                .map(|rating| rating.btu_bits_per_second.value),
+        );
     }
     let is_repeated = ratings.len() >= FEWEST_RUNS;
     let mean = if is_repeated { geometric_interval(&ratings, Level::P95) } else { None };
     Ok(mean.map(|btu_bits_per_second| EarlierRuns { runs: ratings.len(), btu_bits_per_second }))
 }
 
-fn group<C: Compared>(suite: &C, store: &Store, newest_first: &[Member<C::Plan>]) -> anyhow::Result<Group<C::Row>> {
+fn group<C: Compared>(
+    suite: &C,
+    store: &Store,
+    newest_first: &[Member<C::Plan>],
+) -> anyhow::Result<Group<C::Row>> {
     let newest = newest_first.iter().take(MOST);
     let run = |member: &Member<C::Plan>| -> anyhow::Result<Run<C::Row>> {
         Ok(Run { name: member.name(), readings: suite.readings(store, &member.row, &member.plan)? })
     };
-    Ok(Group { name: String::new(), network: String::new(), runs: newest.map(run).collect::<anyhow::Result<_>>()? })
+    Ok(Group {
+        name: String::new(),
+        network: String::new(),
+        runs: newest.map(run).collect::<anyhow::Result<_>>()?,
+    })
 }

@@ -52,7 +52,10 @@ pub(super) fn chosen<C: Compared>(
 impl<P: DeserializeOwned> Chosen<P> {
     fn of<C: Compared<Plan = P>>(suite: &C, store: &Store, name: &str) -> anyhow::Result<Self> {
         let runs = runs(store, name)?;
-        let members = runs.into_iter().map(|run| Member::read(suite, store, run)).collect::<anyhow::Result<_>>()?;
+        let members = runs
+            .into_iter()
+            .map(|run| Member::read(suite, store, run))
+            .collect::<anyhow::Result<_>>()?;
         Ok(Self { name: name.to_owned(), members })
     }
 
@@ -70,7 +73,11 @@ impl<P: DeserializeOwned> Chosen<P> {
             Ok(Run { name: member.name(), readings })
         };
         let runs = self.members.iter().map(run).collect::<anyhow::Result<_>>()?;
-        Ok(Group { name: self.shown_name(), network: self.members[0].row.summary.network.clone(), runs })
+        Ok(Group {
+            name: self.shown_name(),
+            network: self.members[0].row.summary.network.clone(),
+            runs,
+        })
     }
 
     /// As the user wrote it, but `latest` says which run that is.
@@ -99,34 +106,48 @@ fn runs(store: &Store, name: &str) -> anyhow::Result<Vec<RunId>> {
 /// The first run of all, whose suite says how it is compared.
 pub(super) fn first(store: &Store, arguments: &Compare) -> anyhow::Result<RunRow> {
     let names = names(arguments);
-    let run = names.first().map(|name| runs(store, name)).transpose()?.and_then(|runs| runs.into_iter().next());
-    let run = run.ok_or_else(|| Refusal::Usage("name two sides, such as `btu compare r4 r9`".to_owned()))?;
+    let run = names
+        .first()
+        .map(|name| runs(store, name))
+        .transpose()?
+        .and_then(|runs| runs.into_iter().next());
+    let run = run
+        .ok_or_else(|| Refusal::Usage("name two sides, such as `btu compare r4 r9`".to_owned()))?;
     Ok(store.run(&run.to_string())?)
 }
 
-/// Runs with a tag that were finished: a run that is still going on, or was given up, would not be noticed among many.
+/// Runs with a tag that were finished: a run that is still going on, or was given up, would not be
+/// noticed among many.
 fn tagged(store: &Store, tag: &str) -> anyhow::Result<Vec<RunId>> {
     let runs = store.runs()?;
     let has = runs.iter().filter(|run| run.tags.iter().any(|other| other == tag));
-    let complete: Vec<RunId> = has.filter(|run| run.state == State::Complete).map(|run| run.id).collect();
+    let complete: Vec<RunId> =
+        has.filter(|run| run.state == State::Complete).map(|run| run.id).collect();
     if complete.is_empty() {
         let quoted = shell_word(tag);
-        let problem = format!("no complete run has the tag `{tag}`; give it one with `btu tag RUN {quoted}`");
+        let problem =
+            format!("no complete run has the tag `{tag}`; give it one with `btu tag RUN {quoted}`");
         return Err(Refusal::Usage(problem).into());
     }
     Ok(complete)
 }
 
 impl<P: DeserializeOwned> Member<P> {
-    pub(super) fn read<C: Compared<Plan = P>>(suite: &C, store: &Store, run: RunId) -> anyhow::Result<Self> {
+    pub(super) fn read<C: Compared<Plan = P>>(
+        suite: &C,
+        store: &Store,
+        run: RunId,
+    ) -> anyhow::Result<Self> {
         let row = store.run(&run.to_string())?;
         if !suite.is_of(&row.summary.suite) {
             let (its, commands) = (&row.summary.suite, suite.commands());
-            let problem = format!("{run} is a run of `{its}`: those of `{commands}` are compared with their like");
+            let problem = format!(
+                "{run} is a run of `{its}`: those of `{commands}` are compared with their like"
+            );
             return Err(Refusal::Usage(problem).into());
         }
-        let plan =
-            serde_json::from_value(row.plan.clone()).with_context(|| format!("reading the plan of run {run}"))?;
+        let plan = serde_json::from_value(row.plan.clone())
+            .with_context(|| format!("reading the plan of run {run}"))?;
         let machine = before(&row);
         Ok(Self { row, plan, machine })
     }
@@ -142,8 +163,11 @@ fn refuse_twice<P: DeserializeOwned>(sides: &[Chosen<P>]) -> Result<(), Refusal>
     for side in sides {
         for member in &side.members {
             if let Some(other) = seen.insert(member.row.summary.id, &side.name) {
-                let problem =
-                    format!("{} is in `{other}` and in `{}`: the same run was given twice", member.name(), side.name);
+                let problem = format!(
+                    "{} is in `{other}` and in `{}`: the same run was given twice",
+                    member.name(),
+                    side.name
+                );
                 return Err(Refusal::Usage(problem));
             }
         }
@@ -152,7 +176,11 @@ fn refuse_twice<P: DeserializeOwned>(sides: &[Chosen<P>]) -> Result<(), Refusal>
 }
 
 /// Refuses plans that differ, unless they were meant to.
-pub(super) fn guard<C: Compared>(suite: &C, sides: &[Chosen<C::Plan>], arguments: &Compare) -> Result<(), Refusal> {
+pub(super) fn guard<C: Compared>(
+    suite: &C,
+    sides: &[Chosen<C::Plan>],
+    arguments: &Compare,
+) -> Result<(), Refusal> {
     if arguments.force {
         return Ok(());
     }
@@ -170,8 +198,10 @@ pub(super) fn guard<C: Compared>(suite: &C, sides: &[Chosen<C::Plan>], arguments
     let base = &sides[0];
     for side in &sides[1..] {
         let differences = plan_differences_of(suite, base, side);
-        let odd: Vec<&PlanDifference> =
-            differences.iter().filter(|difference| !arguments.across.contains(&difference.aspect)).collect();
+        let odd: Vec<&PlanDifference> = differences
+            .iter()
+            .filter(|difference| !arguments.across.contains(&difference.aspect))
+            .collect();
         if !odd.is_empty() {
             return Err(Refusal::Usage(unlike(base, side, &odd)));
         }
@@ -188,9 +218,14 @@ pub(super) fn plan_differences_of<C: Compared>(
     suite.differences(&base.members[0].plan, &other.members[0].plan)
 }
 
-fn unlike<P: DeserializeOwned>(base: &Chosen<P>, side: &Chosen<P>, differences: &[&PlanDifference]) -> String {
+fn unlike<P: DeserializeOwned>(
+    base: &Chosen<P>,
+    side: &Chosen<P>,
+    differences: &[&PlanDifference],
+) -> String {
     let what = differences.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ");
-    let aspects = differences.iter().map(|difference| difference.aspect.name()).collect::<Vec<_>>().join(",");
+    let aspects =
+        differences.iter().map(|difference| difference.aspect.name()).collect::<Vec<_>>().join(",");
     format!(
         "settings of {} and {} differ: {what}. If that is what you compare, add --across {aspects}; --force \
          compares whatever both have",
@@ -199,23 +234,35 @@ fn unlike<P: DeserializeOwned>(base: &Chosen<P>, side: &Chosen<P>, differences: 
     )
 }
 
-/// What has to be known of the machines, a sentence each: runs that were resumed on something else, then every setting in
-/// which a machine of `other` is not that of the base's first run.
-pub(super) fn environment_differences<P: DeserializeOwned>(base: &Chosen<P>, other: &Chosen<P>) -> Vec<String> {
+/// What has to be known of the machines, a sentence each: runs that were resumed on something else,
+/// then every setting in which a machine of `other` is not that of the base's first run.
+pub(super) fn environment_differences<P: DeserializeOwned>(
+    base: &Chosen<P>,
+    other: &Chosen<P>,
+) -> Vec<String> {
     let mut sentences: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for member in &other.members {
         let both = base.members[0].machine.iter().zip(&member.machine);
         for change in both.flat_map(|(first, machine)| changes(first, machine)) {
-            sentences.entry(sentence(&base.members[0].name(), &change)).or_default().push(member.name());
+            sentences
+                .entry(sentence(&base.members[0].name(), &change))
+                .or_default()
+                .push(member.name());
         }
     }
-    let resumed = base.members.iter().chain(&other.members).flat_map(|member| provenance::named_changes(&member.row));
-    let differ = sentences.into_iter().map(|(sentence, runs)| format!("{sentence} in {}", runs.join(", ")));
+    let resumed = base
+        .members
+        .iter()
+        .chain(&other.members)
+        .flat_map(|member| provenance::named_changes(&member.row));
+    let differ =
+        sentences.into_iter().map(|(sentence, runs)| format!("{sentence} in {}", runs.join(", ")));
     resumed.chain(differ).collect()
 }
 
 fn sentence(base: &str, change: &Change) -> String {
-    let value =
-        |value: &Option<String>| value.as_ref().map_or_else(|| "absent".to_owned(), |value| format!("`{value}`"));
+    let value = |value: &Option<String>| {
+        value.as_ref().map_or_else(|| "absent".to_owned(), |value| format!("`{value}`"))
+    };
     format!("{}: {} in {base}, {}", change.name, value(&change.first), value(&change.second))
 }

@@ -41,7 +41,11 @@ fn keys(reaching: &Reaching) -> anyhow::Result<Keys> {
 /// Who asks, as others may read it who find a host busy.
 fn controller() -> String {
     let user = std::env::var("USER").or_else(|_| std::env::var("LOGNAME"));
-    format!("{}@{}", user.as_deref().unwrap_or("somebody"), own_name().as_deref().unwrap_or("somewhere"))
+    format!(
+        "{}@{}",
+        user.as_deref().unwrap_or("somebody"),
+        own_name().as_deref().unwrap_or("somewhere")
+    )
 }
 
 /// What this machine calls itself, where it has a name.

@@ -10,7 +10,8 @@ use super::rated::refused;
 use crate::cli::{Beside, Reaching};
 use crate::exit::Refusal;
 
-/// The host that the options name: `to` is one of an inventory's, or one with its addresses; nothing where they name none.
+/// The host that the options name: `to` is one of an inventory's, or one with its addresses;
+/// nothing where they name none.
 pub(crate) fn remote(beside: &Beside, to: Option<&str>) -> anyhow::Result<Option<Remote>> {
     let usage = |problem: String| anyhow::Error::from(Refusal::Usage(problem));
     let host = match (&beside.hosts, &beside.ssh, to) {
@@ -19,24 +20,32 @@ pub(crate) fn remote(beside: &Beside, to: Option<&str>) -> anyhow::Result<Option
             let found = inventory.hosts.iter().find(|host| host.name == name).cloned();
             found.ok_or_else(|| {
                 let known = named::names(&inventory.hosts);
-                usage(format!("--to {name}: {} has no host `{name}`; there are {known}", file.display()))
+                usage(format!(
+                    "--to {name}: {} has no host `{name}`; there are {known}",
+                    file.display()
+                ))
             })?
         }
         (Some(file), _, None) => {
             return Err(usage(format!("which host of {}? name it with --to", file.display())));
         }
         (None, Some(destination), _) => named::by_ssh(destination),
-        (None, None, Some(text)) => {
-            text.parse().map_err(|error| usage(format!("--to {text}: {error}; a station needs its --network FILE")))?
-        }
+        (None, None, Some(text)) => text.parse().map_err(|error| {
+            usage(format!("--to {text}: {error}; a station needs its --network FILE"))
+        })?,
         (None, None, None) => return Ok(None),
     };
     named::check_pairings(std::slice::from_ref(&host), &beside.reaching)?;
     let HostCall { name, reached } = named::call(&host, &beside.reaching);
-    Ok(Some(Remote { name, reached, measured: named::measured(&host, &beside.reaching, named::Family::Either)? }))
+    Ok(Some(Remote {
+        name,
+        reached,
+        measured: named::measured(&host, &beside.reaching, named::Family::Either)?,
+    }))
 }
 
-/// Reaches and reserves that host. A run that is taken up again gets it at once, whoever had it for that run before.
+/// Reaches and reserves that host. A run that is taken up again gets it at once, whoever had it for
+/// that run before.
 pub(crate) fn reach(
     remote: &Remote,
     reaching: &Reaching,

@@ -1,4 +1,5 @@
-//! `btu hosts check`: every host of an inventory greeted at once, and what came of it as a stored run.
+//! `btu hosts check`: every host of an inventory greeted at once, and what came of it as a stored
+//! run.
 
 use std::time::Instant;
 
@@ -28,8 +29,12 @@ pub(crate) fn run(hosts: &Hosts, common: &Common) -> anyhow::Result<()> {
     let roll = roll?;
     let run = save(&mut store, check, &calls, &roll, began)?;
     runs::print_result(&store, run, runs::Shown::All, runs::Form::of(common))?;
-    let silent: Vec<&str> =
-        roll.hosts.iter().filter(|host| host.trouble.is_some()).map(|host| host.name.as_str()).collect();
+    let silent: Vec<&str> = roll
+        .hosts
+        .iter()
+        .filter(|host| host.trouble.is_some())
+        .map(|host| host.name.as_str())
+        .collect();
     if silent.is_empty() {
         return Ok(());
     }
@@ -50,7 +55,11 @@ fn save(
     roll: &Roll,
     began: Instant,
 ) -> anyhow::Result<RunId> {
-    let file = check.inventory.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let file = check
+        .inventory
+        .file_name()
+        .map(|name| name.to_string_lossy().into_owned())
+        .unwrap_or_default();
     let plan = serde_json::json!({
         "hosts": calls.iter().map(|call| serde_json::json!({"name": call.name, "reached": call.reached})).collect::<Vec<_>>(),
     });
@@ -67,7 +76,11 @@ fn save(
         plan_hash: &format!("hosts-{}", calls.len()),
         planned_cells: 1,
     })?;
-    store.save_environment(&lock, Moment::Before, &serde_json::to_value(btu_control::environment::collect())?)?;
+    store.save_environment(
+        &lock,
+        Moment::Before,
+        &serde_json::to_value(btu_control::environment::collect())?,
+    )?;
     store.save_record(
         &lock,
         &NewCell {

@@ -1,4 +1,5 @@
-//! Hosts as users name them, and what becomes of that: a way to each, and its address on the measured network.
+//! Hosts as users name them, and what becomes of that: a way to each, and its address on the
+//! measured network.
 
 use std::net::{IpAddr, ToSocketAddrs};
 use std::path::Path;
@@ -43,16 +44,26 @@ pub(super) fn machines<'a>(
 ) -> Result<Machines, Refusal> {
     let machine = |(station, host): (HostName, &Host)| {
         let HostCall { name, reached } = call(host, reaching);
-        Ok::<_, Refusal>(Machine { station, name, reached, measured: measured(host, reaching, family)? })
+        Ok::<_, Refusal>(Machine {
+            station,
+            name,
+            reached,
+            measured: measured(host, reaching, family)?,
+        })
     };
     Ok(Machines { hosts: hosts.map(machine).collect::<Result<_, _>>()? })
 }
 
 /// Refuses two hosts of one name, which hosts by ssh can be.
 pub(super) fn check_names(hosts: &[Host]) -> Result<(), Refusal> {
-    let is_twice = |(number, host): &(usize, &Host)| hosts[..*number].iter().any(|other| other.name == host.name);
+    let is_twice = |(number, host): &(usize, &Host)| {
+        hosts[..*number].iter().any(|other| other.name == host.name)
+    };
     hosts.iter().enumerate().find(is_twice).map_or(Ok(()), |(_, host)| {
-        Err(Refusal::Usage(format!("two hosts are called {}: give them names in an inventory", host.name)))
+        Err(Refusal::Usage(format!(
+            "two hosts are called {}: give them names in an inventory",
+            host.name
+        )))
     })
 }
 
@@ -61,7 +72,9 @@ pub(super) fn check_pairings(hosts: &[Host], reaching: &Reaching) -> Result<(), 
     for (name, _) in &reaching.pair {
         if !hosts.iter().any(|host| host.name == *name) {
             let known = names(hosts);
-            return Err(Refusal::Usage(format!("--pair {name}: there is no host `{name}`; there are {known}")));
+            return Err(Refusal::Usage(format!(
+                "--pair {name}: there is no host `{name}`; there are {known}"
+            )));
         }
     }
     Ok(())
@@ -74,7 +87,8 @@ pub(super) fn by_ssh(destination: &SshDestination) -> Host {
     let place = place.trim_start_matches("ssh://");
     let is_address = place.parse::<IpAddr>().is_ok();
     let label = if is_address { place } else { place.split(['.', ':']).next().unwrap_or(place) };
-    let name: String = label.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
+    let name: String =
+        label.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
     Host { name, role: None, control: Control::Ssh(destination.clone()), measured: None }
 }
 
@@ -94,13 +108,19 @@ impl Family {
 }
 
 /// A host's address on the measured network: the one that was named, else that of its agent.
-pub(super) fn measured(host: &Host, reaching: &Reaching, family: Family) -> Result<IpAddr, Refusal> {
+pub(super) fn measured(
+    host: &Host,
+    reaching: &Reaching,
+    family: Family,
+) -> Result<IpAddr, Refusal> {
     if let Some(address) = host.measured {
         return if family.has(address) {
             Ok(address)
         } else {
             let name = &host.name;
-            Err(Refusal::Usage(format!("host {name}: its measured address, {address}, is none of IPv6: leave -6 out")))
+            Err(Refusal::Usage(format!(
+                "host {name}: its measured address, {address}, is none of IPv6: leave -6 out"
+            )))
         };
     }
     let place = match &host.control {
@@ -114,7 +134,8 @@ pub(super) fn measured(host: &Host, reaching: &Reaching, family: Family) -> Resu
              ...`, or {name}=CONTROL@MEASURED)"
         ))
     })?;
-    let all: Vec<IpAddr> = found.map(|address| address.ip()).filter(|address| family.has(*address)).collect();
+    let all: Vec<IpAddr> =
+        found.map(|address| address.ip()).filter(|address| family.has(*address)).collect();
     let first = all.iter().find(|address| address.is_ipv4()).or(all.first()).copied();
     let what = if family == Family::Ipv6 {
         "IPv6 address: write one (NAME=CONTROL@MEASURED), or leave -6 out"
@@ -126,8 +147,13 @@ pub(super) fn measured(host: &Host, reaching: &Reaching, family: Family) -> Resu
 
 /// Where ssh would go, by the user's own configuration.
 fn ssh_host(program: &Path, destination: &SshDestination) -> String {
-    let asked = Command::new(program).args(["-G", "--", destination.as_str()]).stdin(Stdio::null()).output();
-    let said = asked.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default();
+    let asked = Command::new(program)
+        .args(["-G", "--", destination.as_str()])
+        .stdin(Stdio::null())
+        .output();
+    let said = asked
+        .map(|output| String::from_utf8_lossy(&output.stdout).into_owned())
+        .unwrap_or_default();
     let found = said.lines().find_map(|line| line.strip_prefix("hostname ")).map(str::to_owned);
     found.unwrap_or_else(|| {
         let text = destination.as_str();
@@ -141,9 +167,12 @@ mod tests {
 
     #[test]
     fn hosts_by_ssh_are_named_for_their_first_label() {
-        for (text, name) in
-            [("alpha", "alpha"), ("me@beta.example.org", "beta"), ("me@192.0.2.7", "192-0-2-7"), ("lab_3", "lab-3")]
-        {
+        for (text, name) in [
+            ("alpha", "alpha"),
+            ("me@beta.example.org", "beta"),
+            ("me@192.0.2.7", "192-0-2-7"),
+            ("lab_3", "lab-3"),
+        ] {
             assert_eq!(by_ssh(&text.parse().unwrap()).name, name);
         }
     }

@@ -27,27 +27,34 @@ fn hosts(options: &RatedHosts) -> anyhow::Result<Option<Vec<Host>>> {
         let found = HostRole::ALL.map(|role| {
             inventory.hosts.iter().find(|host| host.role == Some(role)).cloned().ok_or_else(|| {
                 let (file, role) = (file.display(), role.name());
-                Refusal::Usage(format!("{file} has no host that is {role}: write `role = \"{role}\"` under one"))
+                Refusal::Usage(format!(
+                    "{file} has no host that is {role}: write `role = \"{role}\"` under one"
+                ))
             })
         });
         return Ok(Some(found.into_iter().collect::<Result<_, _>>()?));
     }
     if !options.ssh.is_empty() {
         if options.ssh.len() != HostRole::ALL.len() {
-            return Err(Refusal::Usage("--ssh takes three hosts: TEST,ACTIVE,PASSIVE".to_owned()).into());
+            return Err(
+                Refusal::Usage("--ssh takes three hosts: TEST,ACTIVE,PASSIVE".to_owned()).into()
+            );
         }
         return Ok(Some(options.ssh.iter().map(named::by_ssh).collect()));
     }
-    let named: Vec<&String> = [&options.test, &options.active, &options.passive].into_iter().flatten().collect();
+    let named: Vec<&String> =
+        [&options.test, &options.active, &options.passive].into_iter().flatten().collect();
     match named.len() {
         0 => Ok(None),
         3 => {
-            let hosts =
-                named.into_iter().map(|text| text.parse().map_err(|error: HostAddressError| usage(error.to_string())));
+            let hosts = named.into_iter().map(|text| {
+                text.parse().map_err(|error: HostAddressError| usage(error.to_string()))
+            });
             Ok(Some(hosts.collect::<Result<_, _>>()?))
         }
         _ => Err(usage(
-            "--test, --active and --passive name three hosts, or with --network FILE its stations".to_owned(),
+            "--test, --active and --passive name three hosts, or with --network FILE its stations"
+                .to_owned(),
         )
         .into()),
     }
@@ -64,8 +71,8 @@ pub(crate) struct Gathered {
     pub(crate) warnings: Vec<String>,
 }
 
-/// Reaches the hosts of `plan` and takes what cannot be measured on them out of it; a plan that is resumed has to stay
-/// as it is.
+/// Reaches the hosts of `plan` and takes what cannot be measured on them out of it; a plan that is
+/// resumed has to stay as it is.
 pub(crate) fn gather(
     machines: &Machines,
     plan: &mut Plan,
@@ -80,9 +87,16 @@ pub(crate) fn gather(
     if !survey.unimpaired.is_empty() && plan.components.iter().any(impaired) {
         let why = survey.unimpaired.join("; ");
         if resumed.is_some() {
-            return Err(Refusal::Machine(format!("this run has components with impaired packets: {why}")).into());
+            return Err(Refusal::Machine(format!(
+                "this run has components with impaired packets: {why}"
+            ))
+            .into());
         }
-        warnings.extend(leave_out(plan, impaired, &format!("packets cannot be delayed and dropped there ({why})"))?);
+        warnings.extend(leave_out(
+            plan,
+            impaired,
+            &format!("packets cannot be delayed and dropped there ({why})"),
+        )?);
     }
     if resumed.is_none() {
         plan.udp_offered = survey.udp_offered;
@@ -90,13 +104,15 @@ pub(crate) fn gather(
     Ok(Gathered { party, warnings })
 }
 
-/// Takes components that cannot be measured out of a plan; a warning that names them, if there were any.
+/// Takes components that cannot be measured out of a plan; a warning that names them, if there were
+/// any.
 pub(crate) fn leave_out(
     plan: &mut Plan,
     which: impl Fn(&Component) -> bool,
     why: &str,
 ) -> Result<Option<String>, Refusal> {
-    let (left_out, kept): (Vec<Component>, Vec<Component>) = plan.components.iter().partition(|one| which(one));
+    let (left_out, kept): (Vec<Component>, Vec<Component>) =
+        plan.components.iter().partition(|one| which(one));
     if left_out.is_empty() {
         return Ok(None);
     }

@@ -1,4 +1,5 @@
-//! The hosts of a study: those of an inventory, or some by ssh, of which the study takes whom it needs.
+//! The hosts of a study: those of an inventory, or some by ssh, of which the study takes whom it
+//! needs.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
@@ -65,22 +66,27 @@ pub(crate) fn taking_part(
 
 /// This machine, measured where packets for the other host leave it.
 fn here(other: IpAddr) -> Result<Machine, Refusal> {
-    let measured = leaving_for(other)
-        .map_err(|error| Refusal::Machine(format!("finding this machine's address on the way to {other}: {error}")))?;
+    let measured = leaving_for(other).map_err(|error| {
+        Refusal::Machine(format!("finding this machine's address on the way to {other}: {error}"))
+    })?;
     let station = HostName::try_from(HERE).map_err(|error| Refusal::Usage(error.to_string()))?;
     Ok(Machine { station, name: HERE.to_owned(), reached: Reached::Here, measured })
 }
 
 /// Nothing is sent: the kernel only looks for the way (connect(2)), and the port does not matter.
 fn leaving_for(other: IpAddr) -> io::Result<IpAddr> {
-    let any = if other.is_ipv4() { IpAddr::from(Ipv4Addr::UNSPECIFIED) } else { Ipv6Addr::UNSPECIFIED.into() };
+    let any = if other.is_ipv4() {
+        IpAddr::from(Ipv4Addr::UNSPECIFIED)
+    } else {
+        Ipv6Addr::UNSPECIFIED.into()
+    };
     let socket = UdpSocket::bind(SocketAddr::new(any, 0))?;
     socket.connect((other, 9))?;
     Ok(socket.local_addr()?.ip())
 }
 
-/// Reaches and reserves the hosts of `plan`, for the run that is named, if it has a name already, and sees that they reach
-/// each other.
+/// Reaches and reserves the hosts of `plan`, for the run that is named, if it has a name already,
+/// and sees that they reach each other.
 pub(crate) fn gather_for<E: Experiment>(
     machines: &Machines,
     plan: &E,

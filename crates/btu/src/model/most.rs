@@ -1,4 +1,5 @@
-//! Questions asked backwards: the most stations, or the most of anything, before a delay or a transfer takes too long.
+//! Questions asked backwards: the most stations, or the most of anything, before a delay or a
+//! transfer takes too long.
 
 mod formula;
 mod simulated;
@@ -17,7 +18,12 @@ use crate::terminal;
 use turned::Turned;
 
 /// Looks for the greatest value and prints it.
-pub(super) fn run(model: &Model, common: &Common, source: &Source, most: &str) -> anyhow::Result<()> {
+pub(super) fn run(
+    model: &Model,
+    common: &Common,
+    source: &Source,
+    most: &str,
+) -> anyhow::Result<()> {
     let search = Search { model, source, turned: Turned::of(model, source, most)? };
     // The least value must be one that the file takes; its problems are the user's.
     check_flow(&search.drawing(search.turned.range.from)?, model.flow.as_deref())?;
@@ -52,14 +58,18 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    /// Between which values to look. Where no greatest value was given, it is doubled until `within` does not hold or the
-    /// file takes no more.
+    /// Between which values to look. Where no greatest value was given, it is doubled until
+    /// `within` does not hold or the file takes no more.
     fn ends(&self, within: impl FnMut(f64) -> anyhow::Result<bool>) -> anyhow::Result<[f64; 2]> {
         let Turned { range, open, .. } = &self.turned;
         Ok([range.from, if *open { self.end(range.from, within)? } else { range.to }])
     }
 
-    fn end(&self, from: f64, mut within: impl FnMut(f64) -> anyhow::Result<bool>) -> anyhow::Result<f64> {
+    fn end(
+        &self,
+        from: f64,
+        mut within: impl FnMut(f64) -> anyhow::Result<bool>,
+    ) -> anyhow::Result<f64> {
         let (mut last, mut value) = (from, from.max(1.0));
         while value <= self.turned.range.to {
             if self.drawing(value).is_err() {
@@ -115,7 +125,8 @@ impl Search<'_> {
         MostFound {
             key: self.turned.range.key.clone(),
             unit: self.turned.range.unit.clone(),
-            figure: if transfer { MostFound::TRANSFER_TIME } else { MostFound::MEAN_DELAY }.to_owned(),
+            figure: if transfer { MostFound::TRANSFER_TIME } else { MostFound::MEAN_DELAY }
+                .to_owned(),
             bound_seconds: self.bound(),
             tried,
             found,

@@ -1,4 +1,5 @@
-//! The emulated network that stands while points are measured, and the process in it that offers packets.
+//! The emulated network that stands while points are measured, and the process in it that offers
+//! packets.
 
 use std::io::{Read, Write};
 use std::path::PathBuf;
@@ -11,7 +12,9 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, bail};
 use btu_network::Drawing;
 use btu_suite::record::WireAccount;
-use btu_testbed::testbed::{self, KeepAlive, NetworkRequest, RaisedNetwork, RaisingNetwork, Registry, Signals};
+use btu_testbed::testbed::{
+    self, KeepAlive, NetworkRequest, RaisedNetwork, RaisingNetwork, Registry, Signals,
+};
 
 use super::words::{Order, Record};
 use crate::rate;
@@ -47,7 +50,8 @@ impl Stop {
     }
 }
 
-/// Where points are measured: one network after the other, each for as long as it is the one that is wanted.
+/// Where points are measured: one network after the other, each for as long as it is the one that
+/// is wanted.
 pub(super) struct Field<'a> {
     signals: &'a Signals,
     stop: &'a Stop,
@@ -65,12 +69,18 @@ struct Standing {
 
 impl<'a> Field<'a> {
     /// Nothing stands yet. `source` is what the network is read from.
-    pub(super) fn new(signals: &'a Signals, stop: &'a Stop, source: &'a str, seed: u64) -> anyhow::Result<Self> {
+    pub(super) fn new(
+        signals: &'a Signals,
+        stop: &'a Stop,
+        source: &'a str,
+        seed: u64,
+    ) -> anyhow::Result<Self> {
         let executable = std::env::current_exe().context("finding this program's own file")?;
         Ok(Self { signals, stop, source, seed, executable, standing: None })
     }
 
-    /// Measures one replication; the network's own accounts beside it. `report_progress` is called now and then.
+    /// Measures one replication; the network's own accounts beside it. `report_progress` is called
+    /// now and then.
     pub(super) fn measure(
         &mut self,
         order: &Order,
@@ -79,7 +89,8 @@ impl<'a> Field<'a> {
         let directory = self.stand(&order.drawing)?;
         testbed::reset_accounts(&directory)?;
         let child = self.start(&directory, order)?;
-        let record = await_record(child, Duration::from(order.duration) + FURTHER, report_progress)?;
+        let record =
+            await_record(child, Duration::from(order.duration) + FURTHER, report_progress)?;
         let account = drained(&directory)?;
         if held(&account) > 0 {
             // What is still inside would be in the next accounts.
@@ -135,7 +146,9 @@ impl<'a> Field<'a> {
 
     /// The process in the network; it ends with it.
     fn start(&self, directory: &std::path::Path, order: &Order) -> anyhow::Result<Child> {
-        let Some(first) = order.drawing.stations.first() else { bail!("a network without stations was raised") };
+        let Some(first) = order.drawing.stations.first() else {
+            bail!("a network without stations was raised")
+        };
         let mut command = Command::new(&self.executable);
         command.args(["internal", "enter"]).arg(directory).arg(&first.name).arg("--");
         command.arg(&self.executable).args(["internal", "offer"]).arg(directory);
@@ -149,7 +162,11 @@ impl<'a> Field<'a> {
 }
 
 /// What the process in the network says in the end.
-fn await_record(mut child: Child, timeout: Duration, report_progress: impl Fn()) -> anyhow::Result<Record> {
+fn await_record(
+    mut child: Child,
+    timeout: Duration,
+    report_progress: impl Fn(),
+) -> anyhow::Result<Record> {
     let output = child.stdout.take().context("a pipe is missing")?;
     let said = listen(output, timeout, report_progress);
     if said.is_err() {
@@ -164,7 +181,11 @@ fn await_record(mut child: Child, timeout: Duration, report_progress: impl Fn())
     serde_json::from_str(&said).context("understanding the stations' record")
 }
 
-fn listen(mut output: ChildStdout, timeout: Duration, report_progress: impl Fn()) -> anyhow::Result<String> {
+fn listen(
+    mut output: ChildStdout,
+    timeout: Duration,
+    report_progress: impl Fn(),
+) -> anyhow::Result<String> {
     let (tell, told) = mpsc::channel();
     let read = move || {
         let mut said = String::new();

@@ -34,7 +34,11 @@ pub(super) struct Method<'a> {
 
 impl<'a> Method<'a> {
     /// Checks as far as that goes before anything is raised.
-    pub(super) fn new(options: &'a CheckOptions, source: &'a str, points: &[Turned]) -> anyhow::Result<Self> {
+    pub(super) fn new(
+        options: &'a CheckOptions,
+        source: &'a str,
+        points: &[Turned],
+    ) -> anyhow::Result<Self> {
         let method = Self { options, source };
         if method.duration() < SHORTEST {
             let problem = format!(
@@ -53,14 +57,20 @@ impl<'a> Method<'a> {
 
     /// Of one replication.
     fn duration(&self) -> Span {
-        Span::from_nanoseconds(self.options.net_time.nanoseconds() / u64::from(self.options.replications))
+        Span::from_nanoseconds(
+            self.options.net_time.nanoseconds() / u64::from(self.options.replications),
+        )
     }
 
     /// All flows at all points; `progress` is told which share is done.
     ///
-    /// To be called before this process has any thread but the first: signals are taken over meanwhile, so that whatever
-    /// ends this takes the network along.
-    pub(super) fn all(&self, points: &[Turned], progress: impl Fn(f64) + Sync) -> anyhow::Result<Vec<Vec<Measured>>> {
+    /// To be called before this process has any thread but the first: signals are taken over
+    /// meanwhile, so that whatever ends this takes the network along.
+    pub(super) fn all(
+        &self,
+        points: &[Turned],
+        progress: impl Fn(f64) + Sync,
+    ) -> anyhow::Result<Vec<Vec<Measured>>> {
         let signals = Signals::take().context("waiting for signals")?;
         let stop = Stop::default();
         let (interrupted, measured) = thread::scope(|scope| {
@@ -91,8 +101,11 @@ impl<'a> Method<'a> {
         for (place, Turned { drawing, .. }) in points.iter().enumerate() {
             let share = |share: f64| progress((place as f64 + share) / points.len() as f64);
             let reasons = unsendable(drawing, self.duration());
-            let replications =
-                if reasons.is_empty() { self.replications(&mut field, drawing, &share)? } else { Vec::new() };
+            let replications = if reasons.is_empty() {
+                self.replications(&mut field, drawing, &share)?
+            } else {
+                Vec::new()
+            };
             measured.push(sum(drawing, self.duration(), &replications, &reasons));
         }
         field.lower()?;
@@ -109,7 +122,13 @@ impl<'a> Method<'a> {
         let one = |number: u32| {
             progress(f64::from(number) / f64::from(all));
             let (duration, warm_up) = (self.duration(), warm_up(self.duration()));
-            let order = Order { drawing: drawing.clone(), seed: self.options.seed, number, duration, warm_up };
+            let order = Order {
+                drawing: drawing.clone(),
+                seed: self.options.seed,
+                number,
+                duration,
+                warm_up,
+            };
             let begun = std::time::Instant::now();
             field.measure(&order, || {
                 let gone = (begun.elapsed().as_secs_f64() / duration.seconds()).min(1.0);
@@ -148,11 +167,14 @@ fn unsendable(drawing: &Drawing, duration: Span) -> Vec<String> {
         let (shortest, longest) = bounds(&flow.sizes);
         let what = format!("{} sends frames of {shortest} to {longest} B", flow.name);
         let fits = shortest >= least && longest <= most;
-        (!fits).then(|| format!("{what}, and packets by UDP make frames of {least} to {most} B here"))
+        (!fits)
+            .then(|| format!("{what}, and packets by UDP make frames of {least} to {most} B here"))
     });
-    let packets: f64 = drawing.traffic.iter().map(|flow| per_second(flow) * duration.seconds()).sum();
-    let too_many = (packets > 0.9 * MOST_PARCELS as f64)
-        .then(|| format!("a replication of {duration} has {packets:.0} packets, more than can be noted"));
+    let packets: f64 =
+        drawing.traffic.iter().map(|flow| per_second(flow) * duration.seconds()).sum();
+    let too_many = (packets > 0.9 * MOST_PARCELS as f64).then(|| {
+        format!("a replication of {duration} has {packets:.0} packets, more than can be noted")
+    });
     reasons.chain(too_many).collect()
 }
 
@@ -171,7 +193,9 @@ fn bounds(sizes: &Sizes) -> (u64, u64) {
 /// Of all senders of a flow.
 pub(super) fn per_second(flow: &Flow) -> f64 {
     match flow.arrivals {
-        Arrivals::Poisson { per_second } | Arrivals::Periodic { per_second } => per_second * flow.from.len() as f64,
+        Arrivals::Poisson { per_second } | Arrivals::Periodic { per_second } => {
+            per_second * flow.from.len() as f64
+        }
         Arrivals::Saturated | Arrivals::Closed { .. } => 0.0,
     }
 }

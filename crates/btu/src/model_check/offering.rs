@@ -26,7 +26,8 @@ const TIMEOUT: Span = Span::from_seconds(10);
 /// Open files beside one for each station.
 const FURTHER_FILES: u64 = 64;
 
-/// Carries out the order on standard input, in the network with this runtime directory, and prints the record.
+/// Carries out the order on standard input, in the network with this runtime directory, and prints
+/// the record.
 pub(crate) fn offer(directory: &Path) -> anyhow::Result<()> {
     let order: Order = serde_json::from_reader(stdin().lock()).context("reading the order")?;
     let offers = offers(&order.drawing, order.seed, order.number, order.duration);
@@ -38,7 +39,8 @@ pub(crate) fn offer(directory: &Path) -> anyhow::Result<()> {
         .into_iter()
         .collect();
     let sockets = sockets(directory, &order.drawing, &stations)?;
-    let parcels: Vec<ScheduledPacket> = offers.iter().map(|offer| parcel(offer, &stations)).collect();
+    let parcels: Vec<ScheduledPacket> =
+        offers.iter().map(|offer| parcel(offer, &stations)).collect();
     // This thread sends.
     let _wakefulness = wire::prepare();
     let log = probe::offer(&sockets, &parcels, Timeouts { lateness: MOST_LATE, arrival: TIMEOUT })?;
@@ -46,9 +48,14 @@ pub(crate) fn offer(directory: &Path) -> anyhow::Result<()> {
 }
 
 /// A socket in each station.
-fn sockets(directory: &Path, drawing: &Drawing, stations: &[StationId]) -> anyhow::Result<Vec<UdpSocket>> {
+fn sockets(
+    directory: &Path,
+    drawing: &Drawing,
+    stations: &[StationId],
+) -> anyhow::Result<Vec<UdpSocket>> {
     let wanted = stations.len() as u64 + FURTHER_FILES;
-    let (now, most) = getrlimit(Resource::RLIMIT_NOFILE).context("asking for the limit of open files")?;
+    let (now, most) =
+        getrlimit(Resource::RLIMIT_NOFILE).context("asking for the limit of open files")?;
     if now < wanted {
         // A refusal shows when a socket cannot be opened.
         setrlimit(Resource::RLIMIT_NOFILE, wanted.min(most), most).ok();
@@ -64,13 +71,21 @@ fn parcel(offer: &Offer, stations: &[StationId]) -> ScheduledPacket {
     // Every station of an offer was collected from the offers; nothing is sent to all.
     let place = |station: StationId| stations.binary_search(&station).unwrap_or_default() as u32;
     let payload = Bytes::new(offer.size.count().saturating_sub(AROUND_PAYLOAD.count()));
-    ScheduledPacket { due: offer.at, from: place(offer.from), to: place(offer.to.unwrap_or(offer.from)), payload }
+    ScheduledPacket {
+        due: offer.at,
+        from: place(offer.from),
+        to: place(offer.to.unwrap_or(offer.from)),
+        payload,
+    }
 }
 
 fn record(order: &Order, offers: &[Offer], log: &Log) -> Record {
     let inside_at = |time: Span| {
         let both = offers.iter().zip(&log.outcomes);
-        both.filter(|(offer, outcome)| offer.at <= time && outcome.arrived.is_some_and(|at| at > time)).count() as u64
+        both.filter(|(offer, outcome)| {
+            offer.at <= time && outcome.arrived.is_some_and(|at| at > time)
+        })
+        .count() as u64
     };
     let flows = (0..order.drawing.traffic.len() as u32).map(|flow| {
         let own = offers.iter().zip(&log.outcomes).filter(move |(offer, _)| offer.flow == flow);
@@ -89,11 +104,15 @@ fn record(order: &Order, offers: &[Offer], log: &Log) -> Record {
     }
 }
 
-fn flow_record<'a>(order: &Order, packets: impl Iterator<Item = (&'a Offer, &'a PacketOutcome)>) -> FlowRecord {
+fn flow_record<'a>(
+    order: &Order,
+    packets: impl Iterator<Item = (&'a Offer, &'a PacketOutcome)>,
+) -> FlowRecord {
     let (mut delays, mut lateness) = (Welford::default(), Welford::default());
     let mut record = FlowRecord::default();
     for (offer, outcome) in packets {
-        record.in_time += u64::from(outcome.arrived.is_some_and(|at| at > order.warm_up && at <= order.duration));
+        record.in_time +=
+            u64::from(outcome.arrived.is_some_and(|at| at > order.warm_up && at <= order.duration));
         let Some(sent) = outcome.sent.filter(|_| offer.at >= order.warm_up) else { continue };
         record.sent += 1;
         lateness.push(sent.saturating_sub(offer.at).seconds());
@@ -103,20 +122,30 @@ fn flow_record<'a>(order: &Order, packets: impl Iterator<Item = (&'a Offer, &'a 
             delays.push(arrived.saturating_sub(offer.at).seconds());
         }
     }
-    FlowRecord { delay_seconds: delays.mean(), late_seconds: lateness.mean().unwrap_or(0.0), ..record }
+    FlowRecord {
+        delay_seconds: delays.mean(),
+        late_seconds: lateness.mean().unwrap_or(0.0),
+        ..record
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// Packets that were due at these milliseconds, sent 1 ms later, and arrived at those, if they did.
+    /// Packets that were due at these milliseconds, sent 1 ms later, and arrived at those, if they
+    /// did.
     fn log(packets: &[(u64, Option<u64>)]) -> (Vec<Offer>, Log) {
         let ms = Span::from_milliseconds;
         let (from, to, size) = (StationId(0), Some(StationId(1)), Bytes::new(1000));
-        let offers = packets.iter().map(|&(due, _)| Offer { at: ms(due), flow: 0, from, to, size }).collect();
-        let outcomes =
-            packets.iter().map(|&(due, at)| PacketOutcome { sent: Some(ms(due + 1)), arrived: at.map(ms) }).collect();
+        let offers = packets
+            .iter()
+            .map(|&(due, _)| Offer { at: ms(due), flow: 0, from, to, size })
+            .collect();
+        let outcomes = packets
+            .iter()
+            .map(|&(due, at)| PacketOutcome { sent: Some(ms(due + 1)), arrived: at.map(ms) })
+            .collect();
         (offers, Log { outcomes, ..Log::default() })
     }
 
@@ -130,8 +159,14 @@ mod tests {
 
     #[test]
     fn packets_that_were_due_after_the_warm_up_count() {
-        let (offers, log) =
-            log(&[(1, Some(3)), (9, Some(12)), (10, Some(14)), (50, Some(58)), (70, None), (99, Some(105))]);
+        let (offers, log) = log(&[
+            (1, Some(3)),
+            (9, Some(12)),
+            (10, Some(14)),
+            (50, Some(58)),
+            (70, None),
+            (99, Some(105)),
+        ]);
         let record = record(&order(), &offers, &log);
         assert_eq!((record.sent, record.received, record.unsent, record.refused), (6, 5, 0, 0));
         assert_eq!((record.inside_at_start, record.inside_at_end), (2, 1));

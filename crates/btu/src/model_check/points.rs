@@ -16,7 +16,11 @@ pub(super) struct Turned {
 
 /// What a range turns, with its unit.
 pub(super) fn label(range: &Range) -> String {
-    if range.unit.is_empty() { range.key.clone() } else { format!("{} ({})", range.key, range.unit) }
+    if range.unit.is_empty() {
+        range.key.clone()
+    } else {
+        format!("{} ({})", range.key, range.unit)
+    }
 }
 
 /// The network at each value of `range`.
@@ -32,7 +36,8 @@ pub(super) fn swept(
     Ok(drawings.into_iter().map(|(value, drawing)| Turned { value, drawing }).collect())
 }
 
-/// The network with its rates turned so that the busiest medium or line has loads from small to large.
+/// The network with its rates turned so that the busiest medium or line has loads from small to
+/// large.
 pub(super) fn loaded(drawing: &Drawing, points: u32) -> Result<Vec<Turned>, Refusal> {
     let open = scaled(drawing, 1.0, true);
     let base = busiest(&predict(&open)).filter(|load| *load > 0.0).ok_or_else(|| {
@@ -43,7 +48,8 @@ pub(super) fn loaded(drawing: &Drawing, points: u32) -> Result<Vec<Turned>, Refu
     let [least, greatest] = LOADS;
     let step = (greatest - least) / f64::from(points.max(2) - 1);
     let load = |number: u32| least + f64::from(number) * step;
-    let turned = |load: f64| Turned { value: load * 100.0, drawing: scaled(drawing, load / base, false) };
+    let turned =
+        |load: f64| Turned { value: load * 100.0, drawing: scaled(drawing, load / base, false) };
     Ok((0..points).map(|number| turned(load(number))).collect())
 }
 
@@ -51,11 +57,14 @@ pub(super) fn loaded(drawing: &Drawing, points: u32) -> Result<Vec<Turned>, Refu
 pub(crate) fn scaled(drawing: &Drawing, factor: f64, open_only: bool) -> Drawing {
     let mut drawing = drawing.clone();
     for flow in &mut drawing.traffic {
-        if let Arrivals::Poisson { per_second } | Arrivals::Periodic { per_second } = &mut flow.arrivals {
+        if let Arrivals::Poisson { per_second } | Arrivals::Periodic { per_second } =
+            &mut flow.arrivals
+        {
             *per_second *= factor;
         }
     }
-    let has_rate = |arrivals| matches!(arrivals, Arrivals::Poisson { .. } | Arrivals::Periodic { .. });
+    let has_rate =
+        |arrivals| matches!(arrivals, Arrivals::Poisson { .. } | Arrivals::Periodic { .. });
     drawing.traffic.retain(|flow| !open_only || has_rate(flow.arrivals));
     drawing
 }
@@ -81,7 +90,12 @@ pub(super) mod tests {
         let drawing = Drawing::read(CABLE, "cable.toml").unwrap();
         let points = loaded(&drawing, 19).unwrap();
         let values: Vec<f64> = points.iter().map(|turned| turned.value).collect();
-        assert!((values[0] - 5.0).abs() < 1e-9 && (values[18] - 95.0).abs() < 1e-9 && values.len() == 19, "{values:?}");
+        assert!(
+            (values[0] - 5.0).abs() < 1e-9
+                && (values[18] - 95.0).abs() < 1e-9
+                && values.len() == 19,
+            "{values:?}"
+        );
         assert_eq!(loaded(&drawing, 1).unwrap().len(), 1);
         let silent = Drawing { traffic: Vec::new(), ..drawing };
         assert!(loaded(&silent, 3).is_err_and(|error| error.to_string().contains("--sweep")));

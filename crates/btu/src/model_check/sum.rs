@@ -15,8 +15,8 @@ use super::words::{FlowRecord, Record};
 /// More of the mean delay may not be lateness of this machine.
 const MOST_LATE_SHARE: f64 = 0.1;
 
-/// As in the simulator: the share of a flow's packets that full queues may drop before it counts as overload, and the share
-/// of what was sent by which the network may fill up.
+/// As in the simulator: the share of a flow's packets that full queues may drop before it counts as
+/// overload, and the share of what was sent by which the network may fill up.
 const LOST: f64 = 0.01;
 const GROWN: f64 = 0.02;
 
@@ -65,10 +65,13 @@ impl<'a> Network<'a> {
 
     fn flow(&self, records: &[&FlowRecord]) -> Measured {
         let means: Vec<f64> = records.iter().filter_map(|record| record.delay_seconds).collect();
-        let goodputs: Vec<f64> =
-            records.iter().map(|record| record.octets as f64 * 8.0 / self.counted.seconds()).collect();
+        let goodputs: Vec<f64> = records
+            .iter()
+            .map(|record| record.octets as f64 * 8.0 / self.counted.seconds())
+            .collect();
         let lateness: Vec<f64> = records.iter().map(|record| record.late_seconds).collect();
-        let (sent, received) = (total(records, |record| record.sent), total(records, |record| record.received));
+        let (sent, received) =
+            (total(records, |record| record.sent), total(records, |record| record.received));
         Measured {
             delay: mean_interval(&means, Level::P95),
             replications_seconds: means,
@@ -83,34 +86,47 @@ impl<'a> Network<'a> {
         }
     }
 
-    /// By the simulator's rule: full queues drop more than a little of the flow, or it falls behind while the network fills.
+    /// By the simulator's rule: full queues drop more than a little of the flow, or it falls behind
+    /// while the network fills.
     fn is_overloaded(&self, records: &[&FlowRecord], sent: u64, received: u64) -> bool {
         let dropped: u64 = self.accounts.dropped.values().sum();
-        let full = self.accounts.dropped.get(QUEUE_FULL).copied().unwrap_or(0) as f64 / dropped.max(1) as f64;
+        let full = self.accounts.dropped.get(QUEUE_FULL).copied().unwrap_or(0) as f64
+            / dropped.max(1) as f64;
         let overflow = full * share(sent - received, sent);
-        let falls_behind = (total(records, |record| record.in_time) as f64) < sent as f64 * (1.0 - GROWN);
+        let falls_behind =
+            (total(records, |record| record.in_time) as f64) < sent as f64 * (1.0 - GROWN);
         overflow > LOST || (falls_behind && self.is_growing())
     }
 
     fn is_growing(&self) -> bool {
-        let sum = |figure: fn(&Record) -> u64| self.replications.iter().map(|(record, _)| figure(record)).sum::<u64>();
-        let grown = sum(|record| record.inside_at_end).saturating_sub(sum(|record| record.inside_at_start)) as f64;
+        let sum = |figure: fn(&Record) -> u64| {
+            self.replications.iter().map(|(record, _)| figure(record)).sum::<u64>()
+        };
+        let grown = sum(|record| record.inside_at_end)
+            .saturating_sub(sum(|record| record.inside_at_start)) as f64;
         grown > GROWN * self.accounts.sent as f64 && grown > 10.0 * self.replications.len() as f64
     }
 
     /// Why what a flow measured is not the network's doing, or not all of it.
     fn void(&self, measured: &Measured) -> Vec<String> {
-        let sum = |figure: fn(&Record) -> u64| self.replications.iter().map(|(record, _)| figure(record)).sum::<u64>();
+        let sum = |figure: fn(&Record) -> u64| {
+            self.replications.iter().map(|(record, _)| figure(record)).sum::<u64>()
+        };
         let missed: u64 = self.replications.iter().map(|(_, account)| account.port_drops).sum();
         let counted = [
-            (sum(|record| record.unsent), "packets were given up, because this machine was 1 s late with them"),
+            (
+                sum(|record| record.unsent),
+                "packets were given up, because this machine was 1 s late with them",
+            ),
             (sum(|record| record.refused), "packets were refused by the senders' kernels"),
             (sum(|record| record.buffer_drops), "packets arrived faster than they could be taken"),
             (missed, "packets came faster than the wire could take them"),
             (self.unexplained(), "packets are missing, and no accounts say why"),
         ];
-        let counted =
-            counted.into_iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}"));
+        let counted = counted
+            .into_iter()
+            .filter(|(count, _)| *count > 0)
+            .map(|(count, what)| format!("{count} {what}"));
         let late = measured.late_share().filter(|late| *late > MOST_LATE_SHARE && !measured.overloaded).map(|late| {
             format!(
                 "{:.0} % of the delay is lateness of this machine (sender {:.0} us, wire {:.0} us)",
@@ -125,8 +141,11 @@ impl<'a> Network<'a> {
     /// Packets that neither arrived, nor were dropped where it is noted, nor are under way.
     fn unexplained(&self) -> u64 {
         let noted: u64 = self.accounts.dropped.values().sum();
-        let machine: u64 =
-            self.replications.iter().map(|(record, account)| record.buffer_drops + account.port_drops).sum();
+        let machine: u64 = self
+            .replications
+            .iter()
+            .map(|(record, account)| record.buffer_drops + account.port_drops)
+            .sum();
         if self.damages { 0 } else { self.accounts.lost.saturating_sub(noted + machine) }
     }
 }
@@ -171,7 +190,9 @@ fn damages(drawing: &Drawing) -> bool {
         Medium::SharedEthernet(_) | Medium::TokenRing(_) | Medium::Fddi(_) => None,
     });
     let lines = stars.flat_map(|star| [&star.up, &star.down]);
-    lines.chain(drawing.links.iter().flat_map(|link| [&link.forth, &link.back])).any(|line| line.corrupt.share() > 0.0)
+    lines
+        .chain(drawing.links.iter().flat_map(|link| [&link.forth, &link.back]))
+        .any(|line| line.corrupt.share() > 0.0)
 }
 
 #[cfg(test)]
@@ -197,7 +218,8 @@ mod tests {
             late_seconds,
         };
         let record = Record { flows: vec![flow], sent: 1000, received, ..Record::default() };
-        let dropped = dropped.iter().map(|(cause, frames)| ((*cause).to_owned(), *frames)).collect();
+        let dropped =
+            dropped.iter().map(|(cause, frames)| ((*cause).to_owned(), *frames)).collect();
         let element = |name: &str, dropped, held| ElementAccount {
             name: name.to_owned(),
             received: 0,
@@ -208,7 +230,8 @@ mod tests {
         };
         let mut lateness = Histogram::new();
         lateness.record(20_000);
-        let elements = vec![element("line/forth", dropped, held), element("p-a/receive", Vec::new(), 0)];
+        let elements =
+            vec![element("line/forth", dropped, held), element("p-a/receive", Vec::new(), 0)];
         (record, WireAccount { elements, lateness, ..WireAccount::default() })
     }
 
@@ -230,7 +253,9 @@ mod tests {
         assert_eq!(dropped, BTreeMap::from([("loss".to_owned(), 2)]));
         assert!((measured.wire_late_seconds - 20e-6).abs() < 1e-7, "within the histogram's grain");
         // 1000 and 997 frames of 1000 octets in the nine tenths that count.
-        assert!((measured.goodput_bits_per_second.unwrap().value - 998.5 * 8000.0 / 1.8).abs() < 1e-6);
+        assert!(
+            (measured.goodput_bits_per_second.unwrap().value - 998.5 * 8000.0 / 1.8).abs() < 1e-6
+        );
     }
 
     #[test]
@@ -247,10 +272,15 @@ mod tests {
         };
         assert!(with(|(record, _)| record.unsent = 5).contains("5 packets were given up"));
         assert!(with(|(record, _)| record.refused = 6).contains("refused"));
-        assert!(with(|(record, _)| record.buffer_drops = 7).contains("faster than they could be taken"));
+        assert!(
+            with(|(record, _)| record.buffer_drops = 7).contains("faster than they could be taken")
+        );
         assert!(with(|(_, account)| account.port_drops = 8).contains("faster than the wire"));
         // With the wire's 20 us that is 120 of 1000 us.
-        assert!(with(|(record, _)| record.flows[0].late_seconds = 100e-6).starts_with("12 % of the delay is lateness"));
+        assert!(
+            with(|(record, _)| record.flows[0].late_seconds = 100e-6)
+                .starts_with("12 % of the delay is lateness")
+        );
         assert_eq!(with(|_| {}), "");
     }
 

@@ -1,4 +1,5 @@
-//! What is said between the process that checks and the one in the emulated network: an order, and a record.
+//! What is said between the process that checks and the one in the emulated network: an order, and
+//! a record.
 
 use btu_network::Drawing;
 use btu_units::Span;
@@ -23,7 +24,8 @@ pub(super) struct Order {
 pub(super) struct Record {
     /// In the drawing's order.
     pub(super) flows: Vec<FlowRecord>,
-    /// Packets handed to the stations' kernels, those of the warm-up as well; the same for what follows.
+    /// Packets handed to the stations' kernels, those of the warm-up as well; the same for what
+    /// follows.
     pub(super) sent: u64,
     pub(super) received: u64,
     /// Packets that the sender gave up on, because it was too late.
@@ -32,7 +34,8 @@ pub(super) struct Record {
     pub(super) refused: u64,
     /// Packets that the receivers' kernels had no room for.
     pub(super) buffer_drops: u64,
-    /// Packets that arrived later than the end of the warm-up, or of the offer, and were due before.
+    /// Packets that arrived later than the end of the warm-up, or of the offer, and were due
+    /// before.
     pub(super) inside_at_start: u64,
     pub(super) inside_at_end: u64,
 }
@@ -44,7 +47,8 @@ pub(super) struct FlowRecord {
     pub(super) received: u64,
     /// Octets of frames that were received.
     pub(super) octets: u64,
-    /// Packets that arrived between the end of the warm-up and of the offer, whenever they were due.
+    /// Packets that arrived between the end of the warm-up and of the offer, whenever they were
+    /// due.
     pub(super) in_time: u64,
     /// From due to arrival; none where nothing arrived.
     pub(super) delay_seconds: Option<f64>,

@@ -1,5 +1,5 @@
-//! The thread that works out answers, so that no key waits for one. The newest question counts: an older one is dropped
-//! between two points of its curve.
+//! The thread that works out answers, so that no key waits for one. The newest question counts: an
+//! older one is dropped between two points of its curve.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -79,17 +79,28 @@ impl Basis {
     }
 
     /// The answer to a question.
-    pub(super) fn answer(&self, changes: &Changes, transfer: Option<Bytes>) -> Result<(Drawing, Answered), String> {
-        let (drawing, parameters) =
-            self.source.read_parameters(&self.settings(changes)).map_err(|error| problem(&error))?;
+    pub(super) fn answer(
+        &self,
+        changes: &Changes,
+        transfer: Option<Bytes>,
+    ) -> Result<(Drawing, Answered), String> {
+        let (drawing, parameters) = self
+            .source
+            .read_parameters(&self.settings(changes))
+            .map_err(|error| problem(&error))?;
         let prediction = self.predict(&drawing, transfer)?;
         let load = busiest(&prediction).filter(|load| *load > 0.0);
         Ok((drawing, Answered { prediction, parameters, load }))
     }
 
     fn predict(&self, drawing: &Drawing, size: Option<Bytes>) -> Result<Prediction, String> {
-        let transfer = size.map(|size| Transfer { size, flow: self.flow.clone(), against: self.against.clone() });
-        predict_with(drawing, &Question { transfer, sizes: self.sizes }).map_err(|error| error.to_string())
+        let transfer = size.map(|size| Transfer {
+            size,
+            flow: self.flow.clone(),
+            against: self.against.clone(),
+        });
+        predict_with(drawing, &Question { transfer, sizes: self.sizes })
+            .map_err(|error| error.to_string())
     }
 }
 
@@ -133,7 +144,8 @@ impl Worker<'_> {
             Err(problem) => (self.tell)(Told::Answer(ask.number, Err(problem))),
             Ok((drawing, answered)) => {
                 let load = answered.load;
-                (self.tell)(Told::Answer(ask.number, Ok(Box::new(answered)))) && self.curve(ask, &drawing, load)
+                (self.tell)(Told::Answer(ask.number, Ok(Box::new(answered))))
+                    && self.curve(ask, &drawing, load)
             }
         }
     }
@@ -141,9 +153,10 @@ impl Worker<'_> {
     fn curve(&mut self, ask: &Ask, drawing: &Drawing, load: Option<f64>) -> bool {
         let (here, is_whole) = match &ask.axis {
             Axis::Load => (load, false),
-            Axis::Key { value, quantity, .. } => {
-                (Some(*value), matches!(quantity, Quantity::Count | Quantity::Size | Quantity::Bits))
-            }
+            Axis::Key { value, quantity, .. } => (
+                Some(*value),
+                matches!(quantity, Quantity::Count | Quantity::Size | Quantity::Bits),
+            ),
             Axis::None => (None, false),
         };
         let range = match ask.axis.range() {
@@ -174,7 +187,13 @@ impl Worker<'_> {
     }
 
     /// The prediction at a point; none where the file does not take the value.
-    fn at(&self, ask: &Ask, drawing: &Drawing, load: Option<f64>, value: f64) -> Option<Prediction> {
+    fn at(
+        &self,
+        ask: &Ask,
+        drawing: &Drawing,
+        load: Option<f64>,
+        value: f64,
+    ) -> Option<Prediction> {
         let Axis::Key { key, .. } = &ask.axis else {
             return self.basis.predict(&scaled(drawing, value / load?, false), ask.transfer).ok();
         };
@@ -197,10 +216,13 @@ impl Worker<'_> {
         value
     }
 
-    /// The range, or where traffic stands far above saturation, one in which there is something to be seen.
+    /// The range, or where traffic stands far above saturation, one in which there is something to
+    /// be seen.
     fn nearer(&mut self, ask: &Ask, range: [f64; 2]) -> [f64; 2] {
         const HALVINGS: u32 = 40;
-        let Axis::Key { quantity: Quantity::Frames | Quantity::Load, value, .. } = ask.axis else { return range };
+        let Axis::Key { quantity: Quantity::Frames | Quantity::Load, value, .. } = ask.axis else {
+            return range;
+        };
         let mut free = value;
         for _ in 0..HALVINGS {
             if self.is_outdated() || !self.is_saturated(ask, free) {
@@ -212,7 +234,8 @@ impl Worker<'_> {
         if free < value { [range[0].min(free), 3.0 * free] } else { range }
     }
 
-    /// Whether there is no mean with this value under the key; true too where the file does not take it.
+    /// Whether there is no mean with this value under the key; true too where the file does not
+    /// take it.
     fn is_saturated(&self, ask: &Ask, value: f64) -> bool {
         let prediction = self.at(ask, &Drawing::default(), None, value);
         prediction.is_none_or(|prediction| super::curve::mean_delay(&prediction).is_saturated())

@@ -39,9 +39,11 @@ impl Axis {
             Quantity::Time if value == 0.0 => [0.0, 0.01],
             Quantity::Length if value == 0.0 => [0.0, 1000.0],
             Quantity::Bits if value == 0.0 => [0.0, 10.0],
-            Quantity::Time | Quantity::Length | Quantity::Bits | Quantity::Frames | Quantity::Words => {
-                [0.0, 2.0 * value]
-            }
+            Quantity::Time
+            | Quantity::Length
+            | Quantity::Bits
+            | Quantity::Frames
+            | Quantity::Words => [0.0, 2.0 * value],
         })
     }
 
@@ -55,19 +57,22 @@ impl Axis {
     }
 }
 
-/// The values at which a curve has its points: ends and middle first, then between them, so that a curve that is still
-/// being worked out shows its shape.
+/// The values at which a curve has its points: ends and middle first, then between them, so that a
+/// curve that is still being worked out shows its shape.
 pub(super) fn values([from, to]: [f64; 2], is_whole: bool) -> Vec<f64> {
     let steps = POINTS - 1;
     let mut order: Vec<usize> = Vec::with_capacity(POINTS);
     let mut stride = steps;
     while stride > 0 {
-        order.extend((0..=steps).step_by(stride).filter(|place| !order.contains(place)).collect::<Vec<_>>());
+        order.extend(
+            (0..=steps).step_by(stride).filter(|place| !order.contains(place)).collect::<Vec<_>>(),
+        );
         stride /= 2;
     }
     let at = |place: usize| from + (to - from) * place as f64 / steps as f64;
     let mut values: Vec<f64> = Vec::with_capacity(POINTS);
-    for value in order.into_iter().map(at).map(|value| if is_whole { value.round() } else { value }) {
+    for value in order.into_iter().map(at).map(|value| if is_whole { value.round() } else { value })
+    {
         if !values.contains(&value) {
             values.push(value);
         }
@@ -93,7 +98,11 @@ impl Point {
         Self {
             at,
             all: mean_delay(prediction),
-            flows: prediction.flows.iter().map(|flow| flow.response_seconds.unwrap_or(flow.delay_seconds)).collect(),
+            flows: prediction
+                .flows
+                .iter()
+                .map(|flow| flow.response_seconds.unwrap_or(flow.delay_seconds))
+                .collect(),
             simple: transfer.and_then(|transfer| transfer.simple_seconds),
             aggregate: transfer.map(|transfer| transfer.aggregate_seconds),
         }

@@ -42,7 +42,9 @@ impl State {
             Mode::Path { line, .. } => self.path(line, key),
             Mode::Overwrite(path) => self.overwrite(path, key),
             Mode::Help(place) => self.mode = scrolled(key, place).map_or(Mode::Browse, Mode::Help),
-            Mode::Warnings(place) => self.mode = scrolled(key, place).map_or(Mode::Browse, Mode::Warnings),
+            Mode::Warnings(place) => {
+                self.mode = scrolled(key, place).map_or(Mode::Browse, Mode::Warnings);
+            }
         }
     }
 
@@ -132,7 +134,12 @@ impl State {
             match text.parse::<Bytes>() {
                 Ok(size) if size > Bytes::ZERO => {}
                 _ if text == NO_TRANSFER => {}
-                Ok(_) => return self.mistyped(line, "a transfer of nothing takes no time: leave it empty for none"),
+                Ok(_) => {
+                    return self.mistyped(
+                        line,
+                        "a transfer of nothing takes no time: leave it empty for none",
+                    );
+                }
                 Err(error) => return self.mistyped(line, &error.to_string()),
             }
         } else if text.is_empty() {
@@ -155,10 +162,12 @@ impl State {
         match key.code {
             KeyCode::Esc => self.mode = Mode::Browse,
             KeyCode::Enter if line.text().trim().is_empty() => {
-                self.mode = Mode::Path { line, problem: Some("type a path, or leave with esc".to_owned()) };
+                self.mode =
+                    Mode::Path { line, problem: Some("type a path, or leave with esc".to_owned()) };
             }
             KeyCode::Enter => {
-                self.wish = Some(Wish::Save { path: PathBuf::from(line.text().trim()), over: false });
+                self.wish =
+                    Some(Wish::Save { path: PathBuf::from(line.text().trim()), over: false });
                 self.mode = Mode::Path { line, problem: None };
             }
             _ => {

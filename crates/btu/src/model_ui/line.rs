@@ -68,13 +68,25 @@ mod tests {
     #[test]
     fn typing_goes_where_the_cursor_is() {
         let mut line = Line::of("10 Mb/s");
-        let codes =
-            [KeyCode::Home, KeyCode::Delete, KeyCode::Char('µ'), KeyCode::Left, KeyCode::Right, KeyCode::Char('5')];
+        let codes = [
+            KeyCode::Home,
+            KeyCode::Delete,
+            KeyCode::Char('µ'),
+            KeyCode::Left,
+            KeyCode::Right,
+            KeyCode::Char('5'),
+        ];
         for code in codes {
             line.press(KeyEvent::from(code));
         }
         assert_eq!((line.text(), line.split().0), ("µ50 Mb/s", "µ5"));
-        for code in [KeyCode::Backspace, KeyCode::Backspace, KeyCode::Backspace, KeyCode::Left, KeyCode::End] {
+        for code in [
+            KeyCode::Backspace,
+            KeyCode::Backspace,
+            KeyCode::Backspace,
+            KeyCode::Left,
+            KeyCode::End,
+        ] {
             line.press(KeyEvent::from(code));
         }
         assert_eq!(line.split(), ("0 Mb/s", ""));

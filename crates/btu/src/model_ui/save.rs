@@ -11,7 +11,8 @@ use super::asking::{Basis, Changes};
 use super::state::{NO_TRANSFER, Saved, TRANSFER};
 use crate::files;
 
-/// Writes the network file with these changes to `path`; over what is there only where that was said.
+/// Writes the network file with these changes to `path`; over what is there only where that was
+/// said.
 pub(super) fn save(basis: &Basis, changes: &Changes, path: &Path, over: bool) -> Saved {
     let mut of_file = changes.clone();
     of_file.remove(TRANSFER);
@@ -20,8 +21,14 @@ pub(super) fn save(basis: &Basis, changes: &Changes, path: &Path, over: bool) ->
         Err(problem) => return Saved::Failed(problem),
     };
     let mut how = OpenOptions::new();
-    let how = if over { how.write(true).create(true).truncate(true) } else { how.write(true).create_new(true) };
-    let written = how.open(path).and_then(|mut file| file.write_all(text.as_bytes()).and_then(|()| file.sync_all()));
+    let how = if over {
+        how.write(true).create(true).truncate(true)
+    } else {
+        how.write(true).create_new(true)
+    };
+    let written = how
+        .open(path)
+        .and_then(|mut file| file.write_all(text.as_bytes()).and_then(|()| file.sync_all()));
     match written {
         Ok(()) if changes.contains_key(TRANSFER) => {
             Saved::Done(format!("{}; a transfer is no part of a file", told(path)))
@@ -32,7 +39,8 @@ pub(super) fn save(basis: &Basis, changes: &Changes, path: &Path, over: bool) ->
     }
 }
 
-/// What to say of the written file, which is read again: it may name files that do not lie beside it.
+/// What to say of the written file, which is read again: it may name files that do not lie beside
+/// it.
 fn told(path: &Path) -> String {
     let name = path.display().to_string();
     // A whole path is never a name of the library.
@@ -41,21 +49,26 @@ fn told(path: &Path) -> String {
     match read.and_then(|source| source.read(&[]).map_err(|error| error.to_string())) {
         Ok(_) => format!("written to {name}"),
         Err(problem) => {
-            format!("written to {name}, which cannot be read: {}", problem.lines().next().unwrap_or_default())
+            format!(
+                "written to {name}, which cannot be read: {}",
+                problem.lines().next().unwrap_or_default()
+            )
         }
     }
 }
 
 /// The file's text with these settings; everything else, comments too, stays as it is.
 fn changed(text: &str, settings: &[(String, String)]) -> Result<String, String> {
-    let mut document: DocumentMut = text.parse().map_err(|error| format!("this is not TOML: {error}"))?;
+    let mut document: DocumentMut =
+        text.parse().map_err(|error| format!("this is not TOML: {error}"))?;
     for (key, value) in settings {
         let mut way: Vec<&str> = key.split('.').map(str::trim).collect();
         let last = way.pop().unwrap_or_default();
         let mut table: &mut dyn TableLike = document.as_table_mut();
         for part in way {
             let item = table.entry(part).or_insert_with(|| Item::Table(Table::new()));
-            table = item.as_table_like_mut().ok_or_else(|| format!("{key}: `{part}` is no table"))?;
+            table =
+                item.as_table_like_mut().ok_or_else(|| format!("{key}: `{part}` is no table"))?;
         }
         put(table, last, value);
     }
@@ -79,7 +92,12 @@ fn put(table: &mut dyn TableLike, key: &str, text: &str) {
 }
 
 /// The command line that opens the same.
-pub(super) fn command_line(name: &str, basis: &Basis, changes: &Changes, transfer: Option<&str>) -> String {
+pub(super) fn command_line(
+    name: &str,
+    basis: &Basis,
+    changes: &Changes,
+    transfer: Option<&str>,
+) -> String {
     let mut words = vec!["btu model".to_owned(), shell_word(name)];
     let mut of_file = changes.clone();
     of_file.remove(TRANSFER);
@@ -120,7 +138,8 @@ mod tests {
         assert_eq!(changed(text, &pairs(&settings)).unwrap(), expected);
     }
 
-    /// The written file draws what the settings draw, for every value of every network of the library.
+    /// The written file draws what the settings draw, for every value of every network of the
+    /// library.
     #[test]
     fn the_file_says_what_the_settings_said() {
         for (name, text) in btu_network::library() {
@@ -128,7 +147,8 @@ mod tests {
             let (_, listed) = source.read_parameters(&[]).unwrap();
             let settings: Vec<_> = listed.into_iter().map(|at| (at.key, at.text)).collect();
             let written = changed(text, &settings).unwrap();
-            let drawing = btu_network::Drawing::read(&written, name).unwrap_or_else(|error| panic!("{error}"));
+            let drawing = btu_network::Drawing::read(&written, name)
+                .unwrap_or_else(|error| panic!("{error}"));
             assert!(drawing == source.read(&settings).unwrap(), "{name}");
         }
     }

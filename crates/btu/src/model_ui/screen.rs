@@ -23,7 +23,8 @@ pub(super) enum Happening {
     Broken(String),
 }
 
-/// The terminal in raw mode, on its second screen. A panic in any thread gives it back before it is told.
+/// The terminal in raw mode, on its second screen. A panic in any thread gives it back before it is
+/// told.
 pub(super) struct Screen {
     pub(super) terminal: DefaultTerminal,
 }
@@ -40,7 +41,8 @@ impl Screen {
 
 impl Drop for Screen {
     fn drop(&mut self) {
-        // A panic has given it back already; to leave the second screen twice would put the cursor on top of what it said.
+        // A panic has given it back already; to leave the second screen twice would put the cursor
+        // on top of what it said.
         if is_raw_mode_enabled().unwrap_or(true) {
             // A terminal that is gone needs nothing back.
             self.terminal.show_cursor().ok();
@@ -49,7 +51,8 @@ impl Drop for Screen {
     }
 }
 
-/// Passes on keys and sizes, as long as somebody listens. The thread ends with the process: it waits for a key.
+/// Passes on keys and sizes, as long as somebody listens. The thread ends with the process: it
+/// waits for a key.
 pub(super) fn watch_keys(tell: Sender<Happening>) {
     thread::spawn(move || {
         loop {
@@ -70,9 +73,10 @@ pub(super) fn watch_keys(tell: Sender<Happening>) {
 /// Passes on what asks this process to end.
 pub(super) fn watch_signals(signals: Signals, tell: Sender<Happening>) {
     thread::spawn(move || {
-        let happening = signals
-            .await_request()
-            .map_or_else(|error| Happening::Broken(format!("waiting for signals: {error}")), Happening::Asked);
+        let happening = signals.await_request().map_or_else(
+            |error| Happening::Broken(format!("waiting for signals: {error}")),
+            Happening::Asked,
+        );
         tell.send(happening).ok();
     });
 }

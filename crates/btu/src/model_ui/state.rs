@@ -115,23 +115,43 @@ pub(super) enum Saved {
 
 impl State {
     /// The view as it opens.
-    pub(super) fn new(name: &str, answer: Answered, transfer: Option<Bytes>, flow: Option<&str>) -> Self {
-        let flow = flow.and_then(|name| answer.prediction.flows.iter().position(|flow| flow.name == name));
+    pub(super) fn new(
+        name: &str,
+        answer: Answered,
+        transfer: Option<Bytes>,
+        flow: Option<&str>,
+    ) -> Self {
+        let flow =
+            flow.and_then(|name| answer.prediction.flows.iter().position(|flow| flow.name == name));
         let figure = match (transfer, flow) {
             (Some(_), _) => Figure::Transfer,
             (None, Some(flow)) => Figure::Flow(flow),
             (None, None) => Figure::All,
         };
-        let size = transfer.map_or_else(|| NO_TRANSFER.to_owned(), |size| Quantity::Size.written(size.count() as f64));
-        let own =
-            Parameter { key: TRANSFER.to_owned(), text: size, quantity: Quantity::Size, written: transfer.is_some() };
-        let first: Vec<Parameter> = std::iter::once(own).chain(answer.parameters.iter().cloned()).collect();
+        let size = transfer.map_or_else(
+            || NO_TRANSFER.to_owned(),
+            |size| Quantity::Size.written(size.count() as f64),
+        );
+        let own = Parameter {
+            key: TRANSFER.to_owned(),
+            text: size,
+            quantity: Quantity::Size,
+            written: transfer.is_some(),
+        };
+        let first: Vec<Parameter> =
+            std::iter::once(own).chain(answer.parameters.iter().cloned()).collect();
         // A rate of traffic is what one turns first.
-        let first_of =
-            |prefix: &str| first.iter().find(|at| at.key.starts_with(prefix) && at.quantity != Quantity::Words);
-        let rate = |at: &&Parameter| matches!(at.quantity, Quantity::Load | Quantity::Frames | Quantity::Rate);
+        let first_of = |prefix: &str| {
+            first.iter().find(|at| at.key.starts_with(prefix) && at.quantity != Quantity::Words)
+        };
+        let rate = |at: &&Parameter| {
+            matches!(at.quantity, Quantity::Load | Quantity::Frames | Quantity::Rate)
+        };
         let chosen = first.iter().filter(|at| at.key.starts_with("traffic.")).find(rate);
-        let chosen = chosen.or_else(|| first_of("segments.")).or_else(|| first_of("")).map(|at| at.key.clone());
+        let chosen = chosen
+            .or_else(|| first_of("segments."))
+            .or_else(|| first_of(""))
+            .map(|at| at.key.clone());
         Self {
             name: name.to_owned(),
             parameters: first.clone(),
@@ -154,7 +174,8 @@ impl State {
         }
     }
 
-    /// The question that is to be asked now, if there is a new one. Keys that came together make one question.
+    /// The question that is to be asked now, if there is a new one. Keys that came together make
+    /// one question.
     pub(super) fn ask(&mut self) -> Option<Ask> {
         if !std::mem::take(&mut self.is_stale) {
             return None;
@@ -168,8 +189,13 @@ impl State {
     /// The value under a key as it stands, turned or not.
     pub(super) fn text<'a>(&'a self, parameter: &'a Parameter) -> &'a str {
         // What was turned on the way to an answer is not in the list yet; what was reset is still.
-        let first = || self.first.iter().find(|at| at.key == parameter.key).map(|at| at.text.as_str());
-        self.changes.get(&parameter.key).map(String::as_str).or_else(first).unwrap_or(&parameter.text)
+        let first =
+            || self.first.iter().find(|at| at.key == parameter.key).map(|at| at.text.as_str());
+        self.changes
+            .get(&parameter.key)
+            .map(String::as_str)
+            .or_else(first)
+            .unwrap_or(&parameter.text)
     }
 
     pub(super) fn is_changed(&self, key: &str) -> bool {
@@ -188,8 +214,10 @@ impl State {
 
     /// What the filter lets through.
     pub(super) fn visible(&self) -> Vec<&Parameter> {
-        let words: Vec<String> = self.filter.text().split_whitespace().map(str::to_lowercase).collect();
-        let passes = |at: &&Parameter| words.iter().all(|word| at.key.to_lowercase().contains(word));
+        let words: Vec<String> =
+            self.filter.text().split_whitespace().map(str::to_lowercase).collect();
+        let passes =
+            |at: &&Parameter| words.iter().all(|word| at.key.to_lowercase().contains(word));
         self.parameters.iter().filter(passes).collect()
     }
 

@@ -9,7 +9,12 @@ use super::state::{Figure, Mode, TRANSFER, Wish};
 use super::view::tests::Bench;
 
 fn value(bench: &Bench, key: &str) -> String {
-    let parameter = bench.state.parameters.iter().find(|at| at.key == key).unwrap_or_else(|| panic!("no {key}"));
+    let parameter = bench
+        .state
+        .parameters
+        .iter()
+        .find(|at| at.key == key)
+        .unwrap_or_else(|| panic!("no {key}"));
     bench.state.text(parameter).to_owned()
 }
 
@@ -32,7 +37,10 @@ fn held_keys_make_one_question() {
         bench.key(KeyCode::Left);
     }
     bench.keys("lll>").settle();
-    assert_eq!((value(&bench, "segments.ether.rate"), bench.asked - before), ("105 kb/s".to_owned(), 1));
+    assert_eq!(
+        (value(&bench, "segments.ether.rate"), bench.asked - before),
+        ("105 kb/s".to_owned(), 1)
+    );
 }
 
 #[test]
@@ -44,7 +52,11 @@ fn what_the_file_does_not_take_goes_back_to_what_it_took() {
     }
     assert_eq!(value(&bench, "segments.ether.length"), "2 km");
     bench.key(KeyCode::Right).key(KeyCode::Right).settle();
-    assert_eq!(value(&bench, "segments.ether.length"), "2 km", "10 km are longer than the slot allows");
+    assert_eq!(
+        value(&bench, "segments.ether.length"),
+        "2 km",
+        "10 km are longer than the slot allows"
+    );
     let note = bench.state.note.clone().unwrap();
     assert!(note.is_problem && note.text.contains("at most 5909 m"), "{note:?}");
     assert!(bench.screen(80, 24).contains("segments.ether.length: a shared Ethernet"));
@@ -55,13 +67,18 @@ fn bad_input_stays_to_be_corrected() {
     let mut bench = Bench::open(&["ethernet-shared-10"]);
     choose(&mut bench, "ether.rate");
     type_value(&mut bench, "10 MB/s");
-    let Mode::Value { line, problem: Some(problem), .. } = &bench.state.mode else { panic!("{:?}", bench.state.mode) };
+    let Mode::Value { line, problem: Some(problem), .. } = &bench.state.mode else {
+        panic!("{:?}", bench.state.mode)
+    };
     assert_eq!(line.text(), "10 MB/s");
     assert!(problem.contains("`MB/s` is not a unit here"), "{problem}");
     assert_eq!(value(&bench, "segments.ether.rate"), "10 Mb/s");
     assert!(bench.screen(80, 24).contains("units are b/s, kb/s, Mb/s"));
     type_value_on(&mut bench, "20 Mb/s");
-    assert_eq!((value(&bench, "segments.ether.rate"), &bench.state.mode), ("20 Mb/s".to_owned(), &Mode::Browse));
+    assert_eq!(
+        (value(&bench, "segments.ether.rate"), &bench.state.mode),
+        ("20 Mb/s".to_owned(), &Mode::Browse)
+    );
 }
 
 /// Goes on in an open prompt.
@@ -76,10 +93,21 @@ fn keys_behind_a_typed_value_wait_for_it() {
     choose(&mut bench, "ether.rate");
     bench.keys("e").state.press(KeyEvent::new(KeyCode::Char('u'), KeyModifiers::CONTROL));
     bench.keys("30 Mb/s\nl").settle();
-    assert_eq!((value(&bench, "segments.ether.rate"), &bench.state.mode), ("50 Mb/s".to_owned(), &Mode::Browse));
+    assert_eq!(
+        (value(&bench, "segments.ether.rate"), &bench.state.mode),
+        ("50 Mb/s".to_owned(), &Mode::Browse)
+    );
     bench.keys("e").keys("x\nl").settle();
-    assert_eq!(value(&bench, "segments.ether.rate"), "50 Mb/s", "refused, and nothing turned behind it");
-    assert!(bench.state.held.is_empty() && matches!(bench.state.mode, Mode::Value { .. }), "{:?}", bench.state);
+    assert_eq!(
+        value(&bench, "segments.ether.rate"),
+        "50 Mb/s",
+        "refused, and nothing turned behind it"
+    );
+    assert!(
+        bench.state.held.is_empty() && matches!(bench.state.mode, Mode::Value { .. }),
+        "{:?}",
+        bench.state
+    );
 }
 
 #[test]
@@ -87,7 +115,11 @@ fn a_mix_of_sizes_can_be_typed_and_then_turned() {
     let mut bench = Bench::open(&["ethernet-shared-10"]);
     choose(&mut bench, "size everyone");
     bench.key(KeyCode::Right);
-    assert!(bench.state.note.as_ref().is_some_and(|note| note.text.contains("type it")), "{:?}", bench.state.note);
+    assert!(
+        bench.state.note.as_ref().is_some_and(|note| note.text.contains("type it")),
+        "{:?}",
+        bench.state.note
+    );
     type_value(&mut bench, "594 B");
     bench.key(KeyCode::Right).settle();
     assert_eq!(value(&bench, "traffic.everyone.size"), "1000 B");
@@ -124,12 +156,23 @@ fn a_transfer_comes_and_goes() {
     bench.key(KeyCode::Right).settle();
     assert_eq!(bench.state.figure, Figure::Transfer);
     type_value(&mut bench, "100 MB");
-    let simple = bench.state.answer.prediction.transfer.as_ref().and_then(|transfer| transfer.simple_seconds).unwrap();
+    let simple = bench
+        .state
+        .answer
+        .prediction
+        .transfer
+        .as_ref()
+        .and_then(|transfer| transfer.simple_seconds)
+        .unwrap();
     assert!((simple - 1141.5525).abs() < 1e-3, "methods C1: 1141.55 s, not {simple}");
     let line = command_line("citi-1989-light", &bench.basis, &bench.state.changes, Some("100 MB"));
     assert_eq!(line, "btu model citi-1989-light --transfer '100 MB'");
     type_value(&mut bench, "ten");
-    assert!(matches!(&bench.state.mode, Mode::Value { problem: Some(_), .. }), "{:?}", bench.state.mode);
+    assert!(
+        matches!(&bench.state.mode, Mode::Value { problem: Some(_), .. }),
+        "{:?}",
+        bench.state.mode
+    );
     bench.key(KeyCode::Esc).keys("r").settle();
     assert_eq!(bench.state.answer.prediction.transfer, None);
     assert_eq!(bench.state.figure, Figure::All);
@@ -154,7 +197,11 @@ fn what_the_filter_hides_is_not_turned() {
     assert!(bench.screen(80, 24).contains("no key has these words"));
     bench.key(KeyCode::Esc);
     assert_eq!(bench.state.visible().len(), bench.state.parameters.len());
-    assert!(bench.state.changes.is_empty() && bench.state.mode == Mode::Browse, "{:?}", bench.state.changes);
+    assert!(
+        bench.state.changes.is_empty() && bench.state.mode == Mode::Browse,
+        "{:?}",
+        bench.state.changes
+    );
 }
 
 #[test]
@@ -165,7 +212,10 @@ fn an_answer_that_is_late_is_not_taken_back() {
     let first = bench.state.ask().unwrap();
     bench.key(KeyCode::Right);
     bench.state.told(super::asking::Told::Answer(first.number, Err("too late".to_owned())));
-    assert_eq!((value(&bench, "segments.ether.rate"), &bench.state.note), ("50 Mb/s".to_owned(), &None));
+    assert_eq!(
+        (value(&bench, "segments.ether.rate"), &bench.state.note),
+        ("50 Mb/s".to_owned(), &None)
+    );
 }
 
 #[test]
@@ -194,7 +244,11 @@ fn saving_asks_before_it_writes_over_something() {
     assert_eq!(fs::read_to_string(&path).unwrap(), text);
 
     saves(&mut bench, directory.path().join("none/new.toml").to_str().unwrap());
-    assert!(matches!(&bench.state.mode, Mode::Path { problem: Some(_), .. }), "{:?}", bench.state.mode);
+    assert!(
+        matches!(&bench.state.mode, Mode::Path { problem: Some(_), .. }),
+        "{:?}",
+        bench.state.mode
+    );
 }
 
 fn saves(bench: &mut Bench, path: &str) {
@@ -205,7 +259,9 @@ fn saves(bench: &mut Bench, path: &str) {
 
 /// Does what the state cannot do.
 fn grant(bench: &mut Bench) {
-    let Some(Wish::Save { path, over }) = bench.state.wish.take() else { panic!("nothing is to be saved") };
+    let Some(Wish::Save { path, over }) = bench.state.wish.take() else {
+        panic!("nothing is to be saved")
+    };
     let saved = save(&bench.basis, &bench.state.changes, &path, over);
     bench.state.saved(saved);
 }

@@ -13,7 +13,8 @@ pub(super) struct Turn {
 /// The next value of this kind, as a network file has it; none where there is no next.
 pub(super) fn turned(quantity: Quantity, text: &str, turn: Turn) -> Option<String> {
     let value = quantity.value(text)?;
-    let next = if turn.fine { fine(quantity, value, turn.up) } else { ladder(quantity, value, turn.up) };
+    let next =
+        if turn.fine { fine(quantity, value, turn.up) } else { ladder(quantity, value, turn.up) };
     let next = next.min(greatest(quantity));
     ((next - value).abs() > value * 1e-9).then(|| quantity.written(next))
 }
@@ -53,8 +54,11 @@ fn ladder(quantity: Quantity, value: f64, up: bool) -> f64 {
     }
     let decade = value.log10().floor() as i32;
     // Powers below one by division, so that 0.1 is the 0.1 of everybody.
-    let power = |exponent: i32| if exponent < 0 { 1.0 / 10f64.powi(-exponent) } else { 10f64.powi(exponent) };
-    let mut steps = (decade - 1..=decade + 1).flat_map(|decade| [1.0, 2.0, 5.0].map(|step| step * power(decade)));
+    let power = |exponent: i32| {
+        if exponent < 0 { 1.0 / 10f64.powi(-exponent) } else { 10f64.powi(exponent) }
+    };
+    let mut steps = (decade - 1..=decade + 1)
+        .flat_map(|decade| [1.0, 2.0, 5.0].map(|step| step * power(decade)));
     if up {
         steps.find(|step| *step > value * (1.0 + SAME)).unwrap_or(value)
     } else {
@@ -65,7 +69,8 @@ fn ladder(quantity: Quantity, value: f64, up: bool) -> f64 {
 /// About 5 % more or less, at least one where only whole numbers count.
 fn fine(quantity: Quantity, value: f64, up: bool) -> f64 {
     let least = least(quantity);
-    let is_whole = matches!(quantity, Quantity::Count | Quantity::Size | Quantity::Bits | Quantity::Rate);
+    let is_whole =
+        matches!(quantity, Quantity::Count | Quantity::Size | Quantity::Bits | Quantity::Rate);
     if up && value < least {
         return least;
     }
@@ -105,8 +110,18 @@ mod tests {
     #[test]
     fn coarse_steps_are_one_two_five() {
         let table = [
-            (Quantity::Rate, "10 Mb/s", true, "10 Mb/s, 20 Mb/s, 50 Mb/s, 100 Mb/s, 200 Mb/s, 500 Mb/s"),
-            (Quantity::Rate, "4 Mb/s", false, "4 Mb/s, 2 Mb/s, 1 Mb/s, 500 kb/s, 200 kb/s, 100 kb/s"),
+            (
+                Quantity::Rate,
+                "10 Mb/s",
+                true,
+                "10 Mb/s, 20 Mb/s, 50 Mb/s, 100 Mb/s, 200 Mb/s, 500 Mb/s",
+            ),
+            (
+                Quantity::Rate,
+                "4 Mb/s",
+                false,
+                "4 Mb/s, 2 Mb/s, 1 Mb/s, 500 kb/s, 200 kb/s, 100 kb/s",
+            ),
             (Quantity::Length, "1181.902 m", true, "1181.902 m, 2 km, 5 km, 10 km, 20 km, 50 km"),
             (Quantity::Length, "7 m", false, "7 m, 5 m, 2 m, 1 m, 0 m"),
             (Quantity::Time, "0 ms", true, "0 ms, 1 us, 2 us, 5 us, 10 us, 20 us"),
@@ -127,7 +142,10 @@ mod tests {
 
     #[test]
     fn fine_steps_are_about_five_per_cent_and_at_least_one() {
-        assert_eq!(path(Quantity::Rate, "10 Mb/s", true, true)[..3], ["10 Mb/s", "10.5 Mb/s", "11 Mb/s"]);
+        assert_eq!(
+            path(Quantity::Rate, "10 Mb/s", true, true)[..3],
+            ["10 Mb/s", "10.5 Mb/s", "11 Mb/s"]
+        );
         assert_eq!(path(Quantity::Count, "5", false, true), ["5", "4", "3", "2", "1"]);
         assert_eq!(path(Quantity::Size, "1518 B", false, true)[1], "1450 B");
         assert_eq!(path(Quantity::Load, "60 %", true, true)[1], "63 %");

@@ -1,4 +1,5 @@
-//! The picture: values on the left, what follows from them on the right, a line above and one below.
+//! The picture: values on the left, what follows from them on the right, a line above and one
+//! below.
 
 mod chart;
 mod pages;
@@ -118,15 +119,19 @@ fn bottom(frame: &mut Frame<'_>, area: Rect, state: &State, palette: Palette) {
             let key = clipped(&format!("{} = ", state.chosen), usize::from(area.width / 2));
             prompt(frame, area, &key, line, problem.as_deref(), palette);
         }
-        Mode::Path { line, problem } => prompt(frame, area, "write to: ", line, problem.as_deref(), palette),
+        Mode::Path { line, problem } => {
+            prompt(frame, area, "write to: ", line, problem.as_deref(), palette);
+        }
         Mode::Overwrite(path) => {
             let text = format!("{} is there already. Write over it? y n", path.display());
             frame.render_widget(Text::styled(text, palette.problem()), area);
         }
         _ => frame.render_widget(message(state, palette), area),
     }
-    if let (Mode::Value { problem: Some(problem), .. } | Mode::Path { problem: Some(problem), .. }, true) =
-        (&state.mode, area.y > 3)
+    if let (
+        Mode::Value { problem: Some(problem), .. } | Mode::Path { problem: Some(problem), .. },
+        true,
+    ) = (&state.mode, area.y > 3)
     {
         told_above(frame, area, problem, palette);
     }
@@ -134,28 +139,42 @@ fn bottom(frame: &mut Frame<'_>, area: Rect, state: &State, palette: Palette) {
 
 fn message(state: &State, palette: Palette) -> Text<'static> {
     match &state.note {
-        Some(note) => Text::styled(note.text.clone(), if note.is_problem { palette.problem() } else { TITLE }),
-        None => {
-            Text::styled("left right turn  < > finely  e type  r reset  / filter  tab f curve  s save", palette.quiet())
+        Some(note) => {
+            Text::styled(note.text.clone(), if note.is_problem { palette.problem() } else { TITLE })
         }
+        None => Text::styled(
+            "left right turn  < > finely  e type  r reset  / filter  tab f curve  s save",
+            palette.quiet(),
+        ),
     }
 }
 
 /// A line that is typed, with its cursor. A long one is shown around the cursor.
-fn prompt(frame: &mut Frame<'_>, area: Rect, label: &str, line: &Line, problem: Option<&str>, palette: Palette) {
+fn prompt(
+    frame: &mut Frame<'_>,
+    area: Rect,
+    label: &str,
+    line: &Line,
+    problem: Option<&str>,
+    palette: Palette,
+) {
     let room = usize::from(area.width).saturating_sub(width_of(label) + 1);
     let (before, behind) = line.split();
     let skipped = width_of(before).saturating_sub(room.saturating_sub(1));
     let shown: String = before.chars().skip(skipped).chain(behind.chars()).take(room).collect();
     let style = if problem.is_some() { palette.problem() } else { TITLE };
-    frame.render_widget(Text::from(vec![Span::styled(label.to_owned(), style), Span::raw(shown)]), area);
+    frame.render_widget(
+        Text::from(vec![Span::styled(label.to_owned(), style), Span::raw(shown)]),
+        area,
+    );
     let column = width_of(label) + width_of(before) - skipped;
     frame.set_cursor_position(Position { x: area.x + column as u16, y: area.y });
 }
 
 /// What is wrong with what was typed, in as many lines above the prompt as it takes.
 fn told_above(frame: &mut Frame<'_>, area: Rect, problem: &str, palette: Palette) {
-    let lines = Paragraph::new(problem.to_owned()).style(palette.problem()).wrap(Wrap { trim: true });
+    let lines =
+        Paragraph::new(problem.to_owned()).style(palette.problem()).wrap(Wrap { trim: true });
     let height = (width_of(problem) as u16).div_ceil(area.width.saturating_sub(12)).clamp(1, 4);
     let place = Rect { y: area.y - height, height, ..area };
     frame.render_widget(ratatui::widgets::Clear, place);

@@ -1,7 +1,8 @@
 //! A drawing in words.
 
 use btu_network::{
-    Arrivals, Attachment, Bridge, Direction, Drawing, End, Flow, Link, Loss, Medium, Offered, Rate, Sizes,
+    Arrivals, Attachment, Bridge, Direction, Drawing, End, Flow, Link, Loss, Medium, Offered, Rate,
+    Sizes,
 };
 use btu_network::{Star, StationId, Target};
 use btu_units::BitRate;
@@ -25,17 +26,30 @@ pub(super) fn of(drawing: &Drawing) -> String {
         segment(drawing, place, &offered[place])
     });
     let bridges = grouped(&drawing.bridges, |bridge| &bridge.group);
-    paragraph(&mut text, "bridge", drawing.bridges.len(), &bridges, |place| bridge(drawing, &drawing.bridges[place]));
+    paragraph(&mut text, "bridge", drawing.bridges.len(), &bridges, |place| {
+        bridge(drawing, &drawing.bridges[place])
+    });
     let links = grouped(&drawing.links, |link| &link.group);
-    paragraph(&mut text, "link", drawing.links.len(), &links, |place| link(drawing, &drawing.links[place]));
+    paragraph(&mut text, "link", drawing.links.len(), &links, |place| {
+        link(drawing, &drawing.links[place])
+    });
     let stations = if drawing.stations.len() <= FEW {
-        drawing.stations.iter().enumerate().map(|(place, station)| (station.name.clone(), place)).collect()
+        drawing
+            .stations
+            .iter()
+            .enumerate()
+            .map(|(place, station)| (station.name.clone(), place))
+            .collect()
     } else {
         grouped(&drawing.stations, |station| &station.group)
     };
-    paragraph(&mut text, "station", drawing.stations.len(), &stations, |place| station(drawing, place));
+    paragraph(&mut text, "station", drawing.stations.len(), &stations, |place| {
+        station(drawing, place)
+    });
     let flows = grouped(&drawing.traffic, |flow| &flow.name);
-    paragraph(&mut text, "flow", drawing.traffic.len(), &flows, |place| flow(drawing, &drawing.traffic[place]));
+    paragraph(&mut text, "flow", drawing.traffic.len(), &flows, |place| {
+        flow(drawing, &drawing.traffic[place])
+    });
     text
 }
 
@@ -45,14 +59,24 @@ fn grouped<T>(all: &[T], group: impl Fn(&T) -> &String) -> Vec<(String, usize)> 
     let mut first = 0;
     for members in all.chunk_by(|left, right| group(left) == group(right)) {
         let name = group(&members[0]);
-        let label = if members.len() > 1 { format!("{name} ({} of them)", members.len()) } else { name.clone() };
+        let label = if members.len() > 1 {
+            format!("{name} ({} of them)", members.len())
+        } else {
+            name.clone()
+        };
         groups.push((label, first));
         first += members.len();
     }
     groups
 }
 
-fn paragraph(text: &mut String, what: &str, count: usize, rows: &[(String, usize)], say: impl Fn(usize) -> String) {
+fn paragraph(
+    text: &mut String,
+    what: &str,
+    count: usize,
+    rows: &[(String, usize)],
+    say: impl Fn(usize) -> String,
+) {
     if count == 0 {
         return;
     }
@@ -67,14 +91,20 @@ fn paragraph(text: &mut String, what: &str, count: usize, rows: &[(String, usize
 
 fn segment(drawing: &Drawing, place: usize, offered: &Offered) -> String {
     let (medium, rate) = match &drawing.segments[place].medium {
-        Medium::SharedEthernet(cable) => {
-            (format!("shared Ethernet, {}, {} of cable", cable.rate, cable.length), Some(cable.rate))
-        }
+        Medium::SharedEthernet(cable) => (
+            format!("shared Ethernet, {}, {} of cable", cable.rate, cable.length),
+            Some(cable.rate),
+        ),
         Medium::SwitchedEthernet(star) => (format!("switched Ethernet, {}", lines(star)), None),
         Medium::Atm(atm) => (format!("ATM, {}", lines(&atm.star)), None),
-        Medium::TokenRing(ring) => (format!("token ring, {}, {} of cable", ring.rate, ring.length), Some(ring.rate)),
+        Medium::TokenRing(ring) => {
+            (format!("token ring, {}, {} of cable", ring.rate, ring.length), Some(ring.rate))
+        }
         Medium::Fddi(ring) => {
-            let said = format!("FDDI, {}, {} of fibre, TTRT {}", ring.rate, ring.length, ring.target_rotation);
+            let said = format!(
+                "FDDI, {}, {} of fibre, TTRT {}",
+                ring.rate, ring.length, ring.target_rotation
+            );
             (said, Some(ring.rate))
         }
     };
@@ -85,8 +115,9 @@ fn segment(drawing: &Drawing, place: usize, offered: &Offered) -> String {
 fn load(offered: &Offered, rate: Option<BitRate>) -> String {
     let mut said = Vec::new();
     if offered.bits_per_second > 0.0 {
-        let share =
-            rate.map(|rate| format!(" ({:.1} %)", offered.bits_per_second / rate.bits_per_second() as f64 * 100.0));
+        let share = rate.map(|rate| {
+            format!(" ({:.1} %)", offered.bits_per_second / rate.bits_per_second() as f64 * 100.0)
+        });
         let bits = BitRate::from_bits_per_second(offered.bits_per_second.round() as u64);
         said.push(format!("{bits}{}", share.unwrap_or_default()));
     }
@@ -96,7 +127,11 @@ fn load(offered: &Offered, rate: Option<BitRate>) -> String {
     if offered.closed > 0 {
         said.push(format!("senders that wait for replies: {}", offered.closed));
     }
-    if said.is_empty() { String::new() } else { format!("; its stations offer {}", said.join(", ")) }
+    if said.is_empty() {
+        String::new()
+    } else {
+        format!("; its stations offer {}", said.join(", "))
+    }
 }
 
 fn lines(star: &Star) -> String {
@@ -122,7 +157,8 @@ fn direction(direction: &Direction) -> String {
 }
 
 fn bridge(drawing: &Drawing, bridge: &Bridge) -> String {
-    let segments = bridge.segments.iter().map(|(segment, _)| drawing.segment(*segment).name.as_str());
+    let segments =
+        bridge.segments.iter().map(|(segment, _)| drawing.segment(*segment).name.as_str());
     let links = bridge.links.iter().map(|link| drawing.link(*link).name.as_str());
     let ports: Vec<&str> = segments.chain(links).take(FEW).collect();
     let more = (bridge.segments.len() + bridge.links.len()).saturating_sub(ports.len());
@@ -138,7 +174,11 @@ fn link(drawing: &Drawing, link: &Link) -> String {
     if link.forth == link.back {
         format!("{left} - {right}, {}", direction(&link.forth))
     } else {
-        format!("{left} - {right}, {} forth, {} back", direction(&link.forth), direction(&link.back))
+        format!(
+            "{left} - {right}, {} forth, {} back",
+            direction(&link.forth),
+            direction(&link.back)
+        )
     }
 }
 
@@ -181,7 +221,12 @@ fn stations(drawing: &Drawing, senders: &[StationId]) -> String {
         [] => "nobody".to_owned(),
         [one] => drawing.station(*one).name.clone(),
         [first, .., last] => {
-            format!("{} .. {} ({})", drawing.station(*first).name, drawing.station(*last).name, senders.len())
+            format!(
+                "{} .. {} ({})",
+                drawing.station(*first).name,
+                drawing.station(*last).name,
+                senders.len()
+            )
         }
     }
 }
@@ -228,6 +273,9 @@ laboratory-1995: The 1995 laboratory: three workstations on one 10 Mb/s Ethernet
     fn a_campus_takes_few_lines() {
         let text = said("campus");
         assert!(text.lines().count() < 20, "{text}");
-        assert!(text.contains("floor (200 of them)") && text.contains("host (10000 of them)"), "{text}");
+        assert!(
+            text.contains("floor (200 of them)") && text.contains("host (10000 of them)"),
+            "{text}"
+        );
     }
 }

@@ -1,4 +1,5 @@
-//! A stream and requests between two stations of a network that stands, for who wants to look at it.
+//! A stream and requests between two stations of a network that stands, for who wants to look at
+//! it.
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::SocketAddr;
@@ -41,7 +42,8 @@ struct Ready {
 }
 
 impl Exercise {
-    /// Begins: TCP from the first station to the last, and a request every 20 ms; what moves is noted.
+    /// Begins: TCP from the first station to the last, and a request every 20 ms; what moves is
+    /// noted.
     pub(super) fn begin(
         directory: &Path,
         drawing: &Drawing,
@@ -89,7 +91,11 @@ impl Exercise {
 
 /// The phase of `btu speed` in which the first station sends to the last.
 fn script(drawing: &Drawing, time: Span) -> anyhow::Result<Script> {
-    let ends = drawing.stations.first().zip(drawing.stations.last()).context("a network without stations")?;
+    let ends = drawing
+        .stations
+        .first()
+        .zip(drawing.stations.last())
+        .context("a network without stations")?;
     let stations = vec![HostName::from(ends.0), HostName::from(ends.1)];
     anyhow::ensure!(stations[0] != stations[1], "one station alone has nobody to send to");
     let (name, text) = (drawing.name.clone(), String::new());
@@ -100,12 +106,30 @@ fn script(drawing: &Drawing, time: Span) -> anyhow::Result<Script> {
         blocks: 1,
         budget: time + MARGIN,
         deadline: time + MARGIN,
-        network: Field::Drawing(Raised { name, text, stations, congestion_control: None, ipv6: false }),
+        network: Field::Drawing(Raised {
+            name,
+            text,
+            stations,
+            congestion_control: None,
+            ipv6: false,
+        }),
     };
-    let plan = SpeedPlan { phases: vec![Phase::Up], time, idle: time, streams: 1, offered: None, dscp: None, frame };
+    let plan = SpeedPlan {
+        phases: vec![Phase::Up],
+        time,
+        idle: time,
+        streams: 1,
+        offered: None,
+        dscp: None,
+        frame,
+    };
     let token = preflight::random_bytes()?;
-    let setting =
-        CellSetting { seed: plan.frame.seed, token, deadline: time + MARGIN, scratch: std::path::PathBuf::new() };
+    let setting = CellSetting {
+        seed: plan.frame.seed,
+        token,
+        deadline: time + MARGIN,
+        scratch: std::path::PathBuf::new(),
+    };
     Ok(plan.script(&SpeedCell { phase: Phase::Up }, &setting))
 }
 
@@ -122,11 +146,20 @@ fn order(step: &Step, drawing: &Drawing, ready: &[Ready]) -> Order {
     order
 }
 
-fn prepare(directory: &Path, station: &str, order: &Order, signals: &Signals) -> anyhow::Result<Ready> {
+fn prepare(
+    directory: &Path,
+    station: &str,
+    order: &Order,
+    signals: &Signals,
+) -> anyhow::Result<Ready> {
     let executable = std::env::current_exe()?;
     let mut command = Command::new(&executable);
     command.args(["internal", "enter"]).arg(directory).arg(station).arg("--");
-    command.arg(&executable).args(["internal", "worker"]).stdin(Stdio::piped()).stdout(Stdio::piped());
+    command
+        .arg(&executable)
+        .args(["internal", "worker"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped());
     let mut worker = signals.start(&mut command).context("starting this program again")?;
     let mut orders = worker.stdin.take().context("the worker's pipe is missing")?;
     let mut words = BufReader::new(worker.stdout.take().context("the worker's pipe is missing")?);
@@ -135,7 +168,9 @@ fn prepare(directory: &Path, station: &str, order: &Order, signals: &Signals) ->
     words.read_line(&mut line).context("listening to a worker")?;
     match serde_json::from_str(&line) {
         Ok(Word::Ready { endpoint }) => Ok(Ready { worker, orders, words, endpoint }),
-        Ok(Word::Failed { message }) => anyhow::bail!("{} in {station}: {message}", order.activity.kind()),
+        Ok(Word::Failed { message }) => {
+            anyhow::bail!("{} in {station}: {message}", order.activity.kind())
+        }
         _ => anyhow::bail!("{} in {station} was not set up", order.activity.kind()),
     }
 }

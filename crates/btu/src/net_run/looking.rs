@@ -1,4 +1,5 @@
-//! Looking at a network while it is in use: queues and media for a picture, and drawn in the terminal.
+//! Looking at a network while it is in use: queues and media for a picture, and drawn in the
+//! terminal.
 
 use std::io::{Write, stderr};
 use std::path::{Path, PathBuf};
@@ -54,7 +55,8 @@ pub(super) struct Notebook {
 impl Looking {
     /// Looks at the network with this runtime directory; `draws` says whether in the terminal, too.
     pub(super) fn start(directory: &Path, draws: bool) -> std::io::Result<Self> {
-        let (seen, is_done, began) = (Arc::default(), Arc::new(AtomicBool::new(false)), Instant::now());
+        let (seen, is_done, began) =
+            (Arc::default(), Arc::new(AtomicBool::new(false)), Instant::now());
         let looks = Looks {
             directory: directory.to_owned(),
             seen: Arc::clone(&seen),
@@ -87,7 +89,8 @@ impl Notebook {
         let mut seen = lock(&self.seen);
         let rate: f64 = interval.flows.iter().map(|flow| flow.goodput_bits_per_second).sum();
         seen.rates.push(Point::new(at, rate / MEGA));
-        seen.round_trips.extend(interval.request_seconds.map(|seconds| Point::new(at, seconds * MILLI)));
+        seen.round_trips
+            .extend(interval.request_seconds.map(|seconds| Point::new(at, seconds * MILLI)));
     }
 }
 
@@ -145,15 +148,23 @@ fn note(course: &mut Course, seconds: f64, account: &WireAccount) {
 /// Queues, what moved where somebody told of it, and what the media were busy with.
 fn picture(seen: &Seen, title: &str) -> Picture {
     let mut picture = course_picture(&seen.course, title);
-    let told =
-        [("Mb/s that arrived", "stream", &seen.rates), ("round trip of a request, ms", "requests", &seen.round_trips)];
-    let told = told.into_iter().filter(|(_, _, points)| !points.is_empty()).map(|(label, name, points)| Panel {
-        x: Axis::linear("seconds"),
-        y: Axis::linear(label),
-        height: 220,
-        across: Vec::new(),
-        series: vec![Series { name: name.to_owned(), mark: Mark::Line, points: points.clone() }],
-    });
+    let told = [
+        ("Mb/s that arrived", "stream", &seen.rates),
+        ("round trip of a request, ms", "requests", &seen.round_trips),
+    ];
+    let told = told.into_iter().filter(|(_, _, points)| !points.is_empty()).map(
+        |(label, name, points)| Panel {
+            x: Axis::linear("seconds"),
+            y: Axis::linear(label),
+            height: 220,
+            across: Vec::new(),
+            series: vec![Series {
+                name: name.to_owned(),
+                mark: Mark::Line,
+                points: points.clone(),
+            }],
+        },
+    );
     let behind_queues = picture.panels.len().min(1);
     picture.panels.splice(behind_queues..behind_queues, told);
     picture
@@ -161,7 +172,9 @@ fn picture(seen: &Seen, title: &str) -> Picture {
 
 /// The first three panels for a terminal.
 fn lines(picture: &Picture) -> Vec<String> {
-    let columns = terminal_size::terminal_size_of(stderr()).map_or(80, |(width, _)| usize::from(width.0)).min(COLUMNS);
+    let columns = terminal_size::terminal_size_of(stderr())
+        .map_or(80, |(width, _)| usize::from(width.0))
+        .min(COLUMNS);
     let panels = picture.panels.iter().take(3);
     panels.flat_map(|panel| panel_lines(panel, columns)).collect()
 }
@@ -201,7 +214,11 @@ mod tests {
                 dropped: Vec::new(),
                 held: second,
             };
-            note(&mut seen.course, second as f64, &WireAccount { elements: vec![element], ..WireAccount::default() });
+            note(
+                &mut seen.course,
+                second as f64,
+                &WireAccount { elements: vec![element], ..WireAccount::default() },
+            );
         }
         let seen = Arc::new(Mutex::new(seen));
         let [from, to] = ["a", "b"].map(|name| HostName::try_from(name).unwrap());
@@ -227,7 +244,14 @@ mod tests {
         }
         let picture = picture(&lock(&seen), "a line");
         let labels: Vec<&str> = picture.panels.iter().map(|panel| panel.y.label.as_str()).collect();
-        assert_eq!(labels, ["frames that wait or are being sent", "Mb/s that arrived", "round trip of a request, ms"]);
+        assert_eq!(
+            labels,
+            [
+                "frames that wait or are being sent",
+                "Mb/s that arrived",
+                "round trip of a request, ms"
+            ]
+        );
         assert_eq!(picture.panels[2].series[0].points[0], Point::new(2.0, 250.0));
         assert!(lines(&picture).len() >= 3 * ROWS);
     }

@@ -7,7 +7,8 @@ use btu_control::coordinator::{CoordinatorError, Interrupt};
 use btu_testbed::testbed::KeepAlive;
 use nix::sys::signal::Signal;
 
-/// How long a signal that a terminal sends to everybody may take to be noticed here after it has ended a worker.
+/// How long a signal that a terminal sends to everybody may take to be noticed here after it has
+/// ended a worker.
 const GRACE: Duration = Duration::from_millis(200);
 
 /// Whether somebody has asked, and what must be let go then; a clone is the same one.

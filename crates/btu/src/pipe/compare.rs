@@ -30,10 +30,14 @@ struct Other<'a> {
     beside: Beside,
 }
 
-/// Holds the runs that were named side by side, where they are signatures; `None` where none of them is one of `btu pipe`.
+/// Holds the runs that were named side by side, where they are signatures; `None` where none of
+/// them is one of `btu pipe`.
 pub(crate) fn compare(store: &Store, arguments: &Compare, as_json: bool) -> anyhow::Result<()> {
-    if arguments.sides.len() < 2 || arguments.sides.iter().any(|side| side.starts_with(TAG) || side.contains(',')) {
-        let problem = "signatures are compared run by run: name two or more, such as `btu compare r4 r9`";
+    if arguments.sides.len() < 2
+        || arguments.sides.iter().any(|side| side.starts_with(TAG) || side.contains(','))
+    {
+        let problem =
+            "signatures are compared run by run: name two or more, such as `btu compare r4 r9`";
         return Err(Refusal::Usage(problem.to_owned()).into());
     }
     let rows = arguments.sides.iter().map(|side| store.run(side)).collect::<Result<Vec<_>, _>>()?;
@@ -42,7 +46,8 @@ pub(crate) fn compare(store: &Store, arguments: &Compare, as_json: bool) -> anyh
     for row in &rows[1..] {
         warnings.extend(differences(&rows[0], row)?);
     }
-    let signatures = rows.iter().map(|row| stored(store, row)).collect::<anyhow::Result<Vec<_>>>()?;
+    let signatures =
+        rows.iter().map(|row| stored(store, row)).collect::<anyhow::Result<Vec<_>>>()?;
     deliver(arguments.output.clone(), |options| {
         if as_json || arguments.format == CompareFormat::Json {
             Ok(json(&signatures, warnings)?)
@@ -66,7 +71,10 @@ fn guard(arguments: &Compare, rows: &[RunRow]) -> anyhow::Result<()> {
              see it with `btu show {run}`"
         ));
     }
-    if arguments.baseline.is_some() || arguments.fail_if_slower.is_some() || !arguments.across.is_empty() {
+    if arguments.baseline.is_some()
+        || arguments.fail_if_slower.is_some()
+        || !arguments.across.is_empty()
+    {
         return refuse(
             "--baseline, --fail-if-slower and --across are for ratings; signatures know --force and --all".to_owned(),
         );
@@ -78,7 +86,8 @@ fn guard(arguments: &Compare, rows: &[RunRow]) -> anyhow::Result<()> {
     for row in &rows[1..] {
         let other: PipePlan = plan(row)?;
         if !arguments.force
-            && (other.pattern, other.pairs, other.buffers) != (first.pattern, first.pairs, first.buffers)
+            && (other.pattern, other.pairs, other.buffers)
+                != (first.pattern, first.pairs, first.buffers)
         {
             return refuse(format!(
                 "{} and {} differ in pattern, pairs or buffers, so that their times mean different things; --force compares them",
@@ -89,20 +98,29 @@ fn guard(arguments: &Compare, rows: &[RunRow]) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// In what the conditions of two runs differ, a sentence each: where the ends were held, congestion control, how bytes were moved.
+/// In what the conditions of two runs differ, a sentence each: where the ends were held, congestion
+/// control, how bytes were moved.
 fn differences(base: &RunRow, other: &RunRow) -> anyhow::Result<Vec<String>> {
     let [first, second] = [conditions(base)?, conditions(other)?];
     let both = first.into_iter().zip(second).filter(|((_, first), (_, second))| first != second);
     let (base, other) = (base.summary.id, other.summary.id);
-    Ok(both.map(|((what, first), (_, second))| format!("{what}: {first} in {base}, {second} in {other}")).collect())
+    Ok(both
+        .map(|((what, first), (_, second))| {
+            format!("{what}: {first} in {base}, {second} in {other}")
+        })
+        .collect())
 }
 
 /// What decides a signature beside its sizes.
 fn conditions(row: &RunRow) -> anyhow::Result<[(&'static str, String); 8]> {
     let plan: PipePlan = plan(row)?;
-    let held = plan.processors.map_or_else(|| "where the scheduler puts them".to_owned(), |held| held.to_string());
+    let held = plan
+        .processors
+        .map_or_else(|| "where the scheduler puts them".to_owned(), |held| held.to_string());
     let sleep = if plan.kept_awake { "kept from sleeping" } else { "free to sleep" };
-    let control = plan.congestion_control.map_or_else(|| "the machine's own".to_owned(), |name| name.to_string());
+    let control = plan
+        .congestion_control
+        .map_or_else(|| "the machine's own".to_owned(), |name| name.to_string());
     Ok([
         ("network", row.summary.network.clone()),
         ("transport", plan.kind.label().to_owned()),
@@ -125,6 +143,7 @@ fn stored(store: &Store, row: &RunRow) -> anyhow::Result<StoredSignature> {
 fn json(signatures: &[StoredSignature], warnings: Vec<String>) -> serde_json::Result<String> {
     let base = &signatures[0];
     let other = |one: &'_ StoredSignature| beside(&one.verdict, &base.verdict);
-    let others = signatures[1..].iter().map(|one| Other { run: &one.name, beside: other(one) }).collect();
+    let others =
+        signatures[1..].iter().map(|one| Other { run: &one.name, beside: other(one) }).collect();
     Ok(serde_json::to_string_pretty(&Document { base: &base.name, others, warnings })? + "\n")
 }

@@ -1,4 +1,5 @@
-//! Where the ends work: here, in the stations of a network that is raised for them, or the far one on another machine.
+//! Where the ends work: here, in the stations of a network that is raised for them, or the far one
+//! on another machine.
 //!
 //! Wherever that is, an agent makes their workers.
 
@@ -16,7 +17,9 @@ use btu_store::{Level, Moment, RunId, RunRow};
 use btu_suite::activity::{PipeMeeting, Rendezvous};
 use btu_suite::pipe::{End, PipePlan, Place};
 use btu_suite::record::WireAccount;
-use btu_testbed::testbed::{NetworkRequest, RaisedNetwork, RaisingNetwork, RuntimeDirectory, Signals};
+use btu_testbed::testbed::{
+    NetworkRequest, RaisedNetwork, RaisingNetwork, RuntimeDirectory, Signals,
+};
 use btu_testbed::wire::WireClient;
 use btu_units::Span;
 
@@ -85,19 +88,31 @@ impl<'a> Ground<'a> {
             None => None,
         };
         let meetings = RuntimeDirectory::claim(&preflight::runtime_directory()?)?;
-        let is_in_a_station = |plan: &PipePlan| !matches!(plan.place, Place::Here | Place::Machines(_));
+        let is_in_a_station =
+            |plan: &PipePlan| !matches!(plan.place, Place::Here | Place::Machines(_));
         let is_needed_here = !asked.jobs.iter().flat_map(Job::plans).all(is_in_a_station);
-        let here = is_needed_here.then(|| Here::start(&executable, meetings.path(), signals, stop)).transpose()?;
-        Ok(Self { raised, here, elsewhere, meetings, limit: Cell::new(Span::ZERO), _wakefulness: wakefulness })
+        let here = is_needed_here
+            .then(|| Here::start(&executable, meetings.path(), signals, stop))
+            .transpose()?;
+        Ok(Self {
+            raised,
+            here,
+            elsewhere,
+            meetings,
+            limit: Cell::new(Span::ZERO),
+            _wakefulness: wakefulness,
+        })
     }
 
     /// The other machine, where `end` is there.
     pub(super) fn elsewhere(&self, plan: &PipePlan, end: End) -> Option<&RemotePeer> {
-        self.elsewhere.as_ref().filter(|_| end == End::Far && matches!(plan.place, Place::Machines(_)))
+        self.elsewhere
+            .as_ref()
+            .filter(|_| end == End::Far && matches!(plan.place, Place::Machines(_)))
     }
 
-    /// Whether the other machine, where there is one, is still the one that this run was begun with; the warning that the
-    /// run keeps where it is not and that is allowed.
+    /// Whether the other machine, where there is one, is still the one that this run was begun
+    /// with; the warning that the run keeps where it is not and that is allowed.
     pub(super) fn same_host(&self, row: &RunRow, force: bool) -> anyhow::Result<Option<String>> {
         self.elsewhere.as_ref().map_or(Ok(None), |elsewhere| elsewhere.same_host(row, force))
     }
@@ -108,7 +123,12 @@ impl<'a> Ground<'a> {
     }
 
     /// Makes ready for this run.
-    pub(super) fn begin(&self, run: RunId, plans: &[PipePlan], journal: &Journal<'_>) -> anyhow::Result<()> {
+    pub(super) fn begin(
+        &self,
+        run: RunId,
+        plans: &[PipePlan],
+        journal: &Journal<'_>,
+    ) -> anyhow::Result<()> {
         let longest = plans.iter().map(longest).fold(Duration::ZERO, Duration::saturating_add);
         let expected = plans.iter().map(expected).fold(Duration::ZERO, Duration::saturating_add);
         self.limit.set(Span::from(longest.min(DAY)));
@@ -126,9 +146,15 @@ impl<'a> Ground<'a> {
 
     /// Notes what the other machine was like at the end of a run; the result is there already.
     pub(super) fn end(&self, journal: &Journal<'_>) -> anyhow::Result<()> {
-        let looked = self.elsewhere.as_ref().map_or(Ok(()), |elsewhere| elsewhere.look(Moment::After, journal));
+        let looked = self
+            .elsewhere
+            .as_ref()
+            .map_or(Ok(()), |elsewhere| elsewhere.look(Moment::After, journal));
         looked.or_else(|error| {
-            journal.note(Level::Warning, &format!("what the other machine was like afterwards is not known: {error}"))
+            journal.note(
+                Level::Warning,
+                &format!("what the other machine was like afterwards is not known: {error}"),
+            )
         })
     }
 
@@ -223,7 +249,8 @@ impl Stations {
     }
 
     fn station(&self, name: &str) -> Option<(StationId, &btu_network::Station)> {
-        let found = self.drawing.stations.iter().enumerate().find(|(_, station)| station.name == name);
+        let found =
+            self.drawing.stations.iter().enumerate().find(|(_, station)| station.name == name);
         found.map(|(index, station)| (StationId(index as u32), station))
     }
 }
@@ -253,14 +280,21 @@ fn raise<'a>(
         inputs: Vec::new(),
         processors: Vec::new(),
         ipv6: false,
-        congestion_control: asked.jobs.iter().flat_map(Job::plans).find_map(|plan| plan.congestion_control.clone()),
+        congestion_control: asked
+            .jobs
+            .iter()
+            .flat_map(Job::plans)
+            .find_map(|plan| plan.congestion_control.clone()),
     };
     let rising = RaisingNetwork::begin(request)?;
     interruption.ties(rising.keep_alive());
     let raised = rising.finish()?;
-    let [near, far] = raised.stations() else { bail!("the network has no stations {} and {}", ends[0], ends[1]) };
+    let [near, far] = raised.stations() else {
+        bail!("the network has no stations {} and {}", ends[0], ends[1])
+    };
     let host = |place: &btu_testbed::testbed::StationPlace| {
-        WorkerHost::local(place.station.clone(), &place.agent_socket, stop(interruption)).map(Arc::new)
+        WorkerHost::local(place.station.clone(), &place.agent_socket, stop(interruption))
+            .map(Arc::new)
     };
     let (near, far) = (host(near)?, host(far)?);
     let wire = raised.wire_socket().map(|socket| WireClient::connect(&socket)).transpose()?;
@@ -273,8 +307,10 @@ fn expected(plan: &PipePlan) -> Duration {
     Duration::from(plan.precision.target).saturating_mul(trials)
 }
 
-/// How long it may take: twenty times that, and the largest few dozen messages as slow as the limit lets them be.
+/// How long it may take: twenty times that, and the largest few dozen messages as slow as the limit
+/// lets them be.
 fn longest(plan: &PipePlan) -> Duration {
-    let slow = Duration::from(plan.precision.limit).saturating_mul(plan.precision.trials.saturating_mul(40));
+    let slow = Duration::from(plan.precision.limit)
+        .saturating_mul(plan.precision.trials.saturating_mul(40));
     Duration::from_mins(5) + expected(plan).saturating_mul(20).saturating_add(slow)
 }

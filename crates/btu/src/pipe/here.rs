@@ -1,4 +1,5 @@
-//! This machine's own agent, for ends that are in no station: a process of ours that makes their workers.
+//! This machine's own agent, for ends that are in no station: a process of ours that makes their
+//! workers.
 
 use std::os::unix::net::UnixStream;
 use std::path::Path;
@@ -39,12 +40,18 @@ impl Drop for Agent {
 
 impl Here {
     /// Starts the agent, with its socket in `directory`. It is killed when the calling thread ends.
-    pub(super) fn start(executable: &Path, directory: &Path, signals: &Signals, stop: Stop) -> anyhow::Result<Self> {
+    pub(super) fn start(
+        executable: &Path,
+        directory: &Path,
+        signals: &Signals,
+        stop: Stop,
+    ) -> anyhow::Result<Self> {
         let socket = RuntimeDirectory::socket(directory, "agent");
         let mut command = Command::new(executable);
         command.args(["internal", "agent", "--station", NAME, "--socket"]).arg(&socket);
         command.stdin(Stdio::null()).stdout(Stdio::null());
-        let mut agent = Agent(signals.start(&mut command).context("starting this machine's agent")?);
+        let mut agent =
+            Agent(signals.start(&mut command).context("starting this machine's agent")?);
         let deadline = Instant::now() + START_TIMEOUT;
         while UnixStream::connect(&socket).is_err() {
             if let Some(status) = agent.0.try_wait().context("waiting for this machine's agent")? {

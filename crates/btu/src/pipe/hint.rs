@@ -52,8 +52,11 @@ fn integrate(
     record: fn(HintPoint) -> HintRecord,
 ) -> anyhow::Result<()> {
     let mut ends = Workers::new();
-    let begun =
-        if plan.processes == 1 { alone(place, run, plan, &mut ends) } else { pair(place, run, plan, &mut ends) };
+    let begun = if plan.processes == 1 {
+        alone(place, run, plan, &mut ends)
+    } else {
+        pair(place, run, plan, &mut ends)
+    };
     let followed = begun.and_then(|workers| {
         follow(place, run, plan, &mut ends, workers, &mut |point| {
             let record = record(point);
@@ -67,7 +70,12 @@ fn integrate(
 }
 
 /// Starts two processes; how many that is.
-fn pair(place: &Place<'_>, run: &HintRun, plan: &HintPlan, ends: &mut Workers) -> anyhow::Result<usize> {
+fn pair(
+    place: &Place<'_>,
+    run: &HintRun,
+    plan: &HintPlan,
+    ends: &mut Workers,
+) -> anyhow::Result<usize> {
     place.pair(ends, 0, &run.pipe, |end, meeting, token| order(run, plan, end, meeting, token))?;
     ends.go(WorkerId::End(0, End::Far));
     ends.go(WorkerId::End(0, End::Near));
@@ -75,7 +83,12 @@ fn pair(place: &Place<'_>, run: &HintRun, plan: &HintPlan, ends: &mut Workers) -
 }
 
 /// Starts one process, which meets nobody.
-fn alone(place: &Place<'_>, run: &HintRun, plan: &HintPlan, ends: &mut Workers) -> anyhow::Result<usize> {
+fn alone(
+    place: &Place<'_>,
+    run: &HintRun,
+    plan: &HintPlan,
+    ends: &mut Workers,
+) -> anyhow::Result<usize> {
     let nowhere = PipeMeeting::ConnectAt(PathBuf::new());
     let activity = order(run, plan, End::Near, nowhere, Token::default());
     let near = WorkerId::End(0, End::Near);
@@ -85,7 +98,13 @@ fn alone(place: &Place<'_>, run: &HintRun, plan: &HintPlan, ends: &mut Workers) 
 }
 
 fn order(run: &HintRun, plan: &HintPlan, end: End, meeting: PipeMeeting, token: Token) -> Activity {
-    Activity::Hint(Box::new(HintEnd { end, meeting, token, hint: plan.clone(), pipe: run.pipe.clone() }))
+    Activity::Hint(Box::new(HintEnd {
+        end,
+        meeting,
+        token,
+        hint: plan.clone(),
+        pipe: run.pipe.clone(),
+    }))
 }
 
 /// Stores step after step until all workers are done; those that are gone by then.
@@ -101,11 +120,13 @@ fn follow(
     while done.len() < workers {
         match ends.next(timeout(&run.pipe), || place.trouble())? {
             (_, WorkerEvent::Word(Word::Step(point))) => {
-                let (intervals, lap, quips) = (point.intervals, point.least_seconds() * 1e6, point.quips());
+                let (intervals, lap, quips) =
+                    (point.intervals, point.least_seconds() * 1e6, point.quips());
                 save(*point)?;
                 let processes = if plan.processes == 1 { "one process" } else { "two processes" };
-                let text =
-                    format!("HINT, {processes}: {intervals:>7} intervals  {lap:>10.1} us a lap  {quips:.3e} QUIPS");
+                let text = format!(
+                    "HINT, {processes}: {intervals:>7} intervals  {lap:>10.1} us a lap  {quips:.3e} QUIPS"
+                );
                 place.screen.steps.say(text);
             }
             (who, WorkerEvent::Word(Word::Done(_))) => done.push(who),

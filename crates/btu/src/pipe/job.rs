@@ -59,7 +59,11 @@ impl Job {
     pub(super) fn planned(&self) -> usize {
         match self {
             Self::Hint(run) => {
-                2 + [Some(&run.two), run.one.as_ref()].into_iter().flatten().map(most_steps).sum::<usize>()
+                2 + [Some(&run.two), run.one.as_ref()]
+                    .into_iter()
+                    .flatten()
+                    .map(most_steps)
+                    .sum::<usize>()
             }
             _ => self.plans().iter().map(|plan| plan.sizes.list().len()).sum(),
         }
@@ -68,8 +72,12 @@ impl Job {
     /// What the list of runs calls it, on this network.
     pub(super) fn called(&self, network: &str) -> String {
         // What is unusual has to be seen in the list: times of ends on one processor are others.
-        let is_together = self.plans().iter().all(|plan| plan.processors.is_some_and(|held| held.near == held.far));
-        let network = &if is_together { format!("{network}, ends together") } else { network.to_owned() };
+        let is_together = self
+            .plans()
+            .iter()
+            .all(|plan| plan.processors.is_some_and(|held| held.near == held.far));
+        let network =
+            &if is_together { format!("{network}, ends together") } else { network.to_owned() };
         let labels = || self.plans().iter().map(|plan| plan.kind.label());
         let first = labels().next().unwrap_or_default();
         match self {
@@ -80,13 +88,17 @@ impl Job {
             }
             Self::Set(SetPlan { purpose: Purpose::Load, series, .. }) => {
                 let loads = series.iter().map(|plan| plan.load).filter(|load| *load != Load::Idle);
-                format!("{first} under {}, {network}", loads.map(Load::name).collect::<Vec<_>>().join(" "))
+                format!(
+                    "{first} under {}, {network}",
+                    loads.map(Load::name).collect::<Vec<_>>().join(" ")
+                )
             }
         }
     }
 }
 
-/// Numbers of intervals until there are as many as the plan allows, each a decibel more than the one before.
+/// Numbers of intervals until there are as many as the plan allows, each a decibel more than the
+/// one before.
 fn most_steps(plan: &HintPlan) -> usize {
     let decibels = (plan.most_intervals as f64).ln() / plan.advance.max(1.01).ln();
     plan.most_points.min(decibels as usize)

@@ -45,7 +45,12 @@ impl<'a> Journal<'a> {
     }
 
     /// A run that broke off, with so many cells and what has to be said of going on with it.
-    pub(super) fn reopen(store: &'a Store, lock: RunLock, cells: usize, warnings: &[String]) -> anyhow::Result<Self> {
+    pub(super) fn reopen(
+        store: &'a Store,
+        lock: RunLock,
+        cells: usize,
+        warnings: &[String],
+    ) -> anyhow::Result<Self> {
         store.reopen(&lock)?;
         let journal = Self { store, lock, position: Cell::new(cells as u32) }.opened()?;
         warnings.iter().try_for_each(|warning| journal.note(Level::Warning, warning))?;
@@ -75,9 +80,14 @@ impl<'a> Journal<'a> {
         self.lock.run()
     }
 
-    /// Stores what was measured, in a block in which nothing of the same component, size and load is yet; when this
-    /// returns, it has reached the device.
-    pub(super) fn save(&self, block: u32, facts: &Facts, record: &impl Serialize) -> anyhow::Result<()> {
+    /// Stores what was measured, in a block in which nothing of the same component, size and load
+    /// is yet; when this returns, it has reached the device.
+    pub(super) fn save(
+        &self,
+        block: u32,
+        facts: &Facts,
+        record: &impl Serialize,
+    ) -> anyhow::Result<()> {
         let position = self.position.replace(self.position.get() + 1);
         let cell = NewCell::of((block, position), facts, serde_json::to_string(record)?);
         self.store.save_record(&self.lock, &cell)?;

@@ -8,7 +8,8 @@ use btu_report::{Graph, NamedSignature, PLOT_ROWS, TextOptions, pipe_plot};
 use crate::progress::Steps;
 use crate::terminal;
 
-/// Lines of a plot that are no rows between its axes: labels, numbers, a legend of two lines, and the progress above.
+/// Lines of a plot that are no rows between its axes: labels, numbers, a legend of two lines, and
+/// the progress above.
 const AROUND: usize = 8;
 
 /// Fewer rows show nothing.
@@ -28,8 +29,8 @@ impl Screen {
         Self { steps: Steps::new(quiet), is_shown: !quiet && stderr().is_terminal() }
     }
 
-    /// Shows that so many sizes of all are done since `begun`; `plotted` calls the drawer with the signatures, and is not called
-    /// where nothing is drawn. Nothing is measured meanwhile.
+    /// Shows that so many sizes of all are done since `begun`; `plotted` calls the drawer with the
+    /// signatures, and is not called where nothing is drawn. Nothing is measured meanwhile.
     pub(super) fn show(
         &self,
         sizes: (usize, usize),
@@ -41,14 +42,17 @@ impl Screen {
         let rows = height.saturating_sub(AROUND).min(PLOT_ROWS);
         let options = TextOptions { colour: terminal::colour_of(&stderr()), width };
         let is_drawn = rows >= LEAST_ROWS && width >= LEAST_COLUMNS;
-        let draw = |signatures: &[NamedSignature]| pipe_plot(Graph::Throughput, signatures, false, rows, &options);
+        let draw = |signatures: &[NamedSignature]| {
+            pipe_plot(Graph::Throughput, signatures, false, rows, &options)
+        };
         let lines = if is_drawn { plotted(&draw) } else { Vec::new() };
         self.steps.show_over(sizes, begun, text, width, &lines);
     }
 
     /// Columns and lines of the terminal; `None` where nothing is shown.
     fn size(&self) -> Option<(usize, usize)> {
-        let (width, height) = self.is_shown.then(|| terminal_size::terminal_size_of(stderr())).flatten()?;
+        let (width, height) =
+            self.is_shown.then(|| terminal_size::terminal_size_of(stderr())).flatten()?;
         Some((usize::from(width.0), usize::from(height.0)))
     }
 }

@@ -1,7 +1,7 @@
 //! What the machine of the near end does besides: started before a loaded size and ended after it.
 //!
-//! A load works until it is told to stop, so that it lasts whatever a size takes. Sizes under the same load that follow each
-//! other share one stretch of it.
+//! A load works until it is told to stop, so that it lasts whatever a size takes. Sizes under the
+//! same load that follow each other share one stretch of it.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -86,7 +86,8 @@ impl<'a> Loads<'a> {
         self.rest()?;
         if load != Load::Idle {
             let mut ends = Workers::new();
-            self.begin(load, plan, &mut ends).with_context(|| format!("beginning the load `{load}`"))?;
+            self.begin(load, plan, &mut ends)
+                .with_context(|| format!("beginning the load `{load}`"))?;
             std::thread::sleep(SWING);
             self.running = Some((load, ends));
         }
@@ -107,7 +108,14 @@ impl<'a> Loads<'a> {
                 let Server { address, password, .. } = self.server(plan)?;
                 let (server, password) = (*address, password.clone());
                 let (user, directory) = ("btu".to_owned(), self.scratch.clone());
-                Activity::FtpFetch(FtpFetch { server, user, password, file: None, directory, work: Work::For(LONG) })
+                Activity::FtpFetch(FtpFetch {
+                    server,
+                    user,
+                    password,
+                    file: None,
+                    directory,
+                    work: Work::For(LONG),
+                })
             }
         };
         self.place.prepare(ends, WorkerId::Load, plan, &self.order(activity))?;
@@ -131,7 +139,8 @@ impl<'a> Loads<'a> {
             let address = self.place.ground.address_of_far(plan);
             let serve = Activity::FtpServe(FtpServe { address, password: password.clone() });
             let mut worker = Workers::new();
-            let address = self.place.prepare(&mut worker, WorkerId::Server, plan, &self.order(serve))?;
+            let address =
+                self.place.prepare(&mut worker, WorkerId::Server, plan, &self.order(serve))?;
             let address = address.context("the load's server did not say where it listens")?;
             worker.go(WorkerId::Server);
             self.server = Some(Server { worker, address, password });
@@ -143,7 +152,8 @@ impl<'a> Loads<'a> {
         Order::new(self.seed, LONG, activity)
     }
 
-    /// An error if the load, or who serves it, has ended of itself: then what was measured was not under it.
+    /// An error if the load, or who serves it, has ended of itself: then what was measured was not
+    /// under it.
     pub(super) fn still_at_work(&mut self) -> anyhow::Result<()> {
         let load = self.running.as_ref().map(|(_, ends)| ends);
         let server = self.server.as_ref().map(|server| &server.worker);
@@ -174,7 +184,9 @@ impl<'a> Loads<'a> {
         for (load, (work, time, method)) in &self.done {
             let unit = if *load == Load::Cpu { "rounds" } else { "bytes" };
             let rate = *work as f64 / time.seconds().max(1e-9);
-            let text = format!("the load `{load}` did {work} {unit} in {time}, {rate:.0} a second ({method})");
+            let text = format!(
+                "the load `{load}` did {work} {unit} in {time}, {rate:.0} a second ({method})"
+            );
             journal.note(Level::Info, &text)?;
         }
         Ok(())

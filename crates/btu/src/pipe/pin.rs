@@ -6,15 +6,21 @@ use btu_suite::pipe::{Pin, Place, Processors};
 
 use crate::exit::Refusal;
 
-/// The processors of both ends, where they are to be held on some; where nothing is said, [`Pin::usual`]. Another machine's are
-/// its own matter, so they must be named, and whether they can be used is found out there.
-pub(super) fn processors(pin: Option<Pin>, pairs: u32, place: &Place) -> Result<Option<Processors>, Refusal> {
+/// The processors of both ends, where they are to be held on some; where nothing is said,
+/// [`Pin::usual`]. Another machine's are its own matter, so they must be named, and whether they
+/// can be used is found out there.
+pub(super) fn processors(
+    pin: Option<Pin>,
+    pairs: u32,
+    place: &Place,
+) -> Result<Option<Processors>, Refusal> {
     let here = environment::cores();
     let wrong = |error| Refusal::Usage(format!("--pin: {error}"));
     match (pin, place) {
         (None, Place::Machines(_)) => Ok(None),
         (None, place) => {
-            let is_emulated = !matches!(place, Place::Here | Place::Stations { network: Network::Veth });
+            let is_emulated =
+                !matches!(place, Place::Here | Place::Stations { network: Network::Veth });
             Pin::usual(&here, pairs, is_emulated).processors(&here).map_err(wrong)
         }
         (Some(Pin::On(processors)), Place::Machines(_)) => {
@@ -40,14 +46,33 @@ mod tests {
     #[test]
     fn processors_of_another_machine_are_named() {
         let reached = Reached::Ssh { destination: "beta".to_owned() };
-        let there = Place::Machines(Remote { name: "beta".to_owned(), reached, measured: [192, 0, 2, 1].into() });
+        let there = Place::Machines(Remote {
+            name: "beta".to_owned(),
+            reached,
+            measured: [192, 0, 2, 1].into(),
+        });
         let first = environment::cores()[0].numbers()[0];
         let processors = |pin, place| processors(pin, 1, place);
         let on = |near, far| Some(Pin::On(Processors { near, far }));
-        assert_eq!(processors(on(first, 700), &there).unwrap(), Some(Processors { near: first, far: 700 }));
-        assert!(processors(on(70_000, first), &there).unwrap_err().to_string().contains("processor 70000"));
-        assert!(processors(on(first, 70_000), &Place::Here).unwrap_err().to_string().contains("processor 70000"));
-        assert!(processors(Some(Pin::Apart), &there).unwrap_err().to_string().contains("--pin 0,0"));
+        assert_eq!(
+            processors(on(first, 700), &there).unwrap(),
+            Some(Processors { near: first, far: 700 })
+        );
+        assert!(
+            processors(on(70_000, first), &there)
+                .unwrap_err()
+                .to_string()
+                .contains("processor 70000")
+        );
+        assert!(
+            processors(on(first, 70_000), &Place::Here)
+                .unwrap_err()
+                .to_string()
+                .contains("processor 70000")
+        );
+        assert!(
+            processors(Some(Pin::Apart), &there).unwrap_err().to_string().contains("--pin 0,0")
+        );
         assert_eq!(
             processors(Some(Pin::Together), &Place::Here).unwrap(),
             Some(Processors { near: first, far: first })

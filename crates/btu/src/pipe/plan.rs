@@ -5,8 +5,8 @@ use btu_network::{Drawing, Reader};
 use btu_suite::hint::{HintPlan, HintRun};
 use btu_suite::network::{Network, Path};
 use btu_suite::pipe::{
-    Buffers, Cache, Check, Engine, Kind, Pattern, PipePlan, Place, Precision, Processors, Purpose, Remote, SetPlan,
-    Sizes, SocketOptions,
+    Buffers, Cache, Check, Engine, Kind, Pattern, PipePlan, Place, Precision, Processors, Purpose,
+    Remote, SetPlan, Sizes, SocketOptions,
 };
 use btu_units::{BitRate, Bytes, Span};
 
@@ -72,7 +72,8 @@ pub(super) fn asked(pipe: &Pipe) -> anyhow::Result<Asked> {
     };
     let jobs = jobs(pipe, seed, &place)?;
     refuse_files(pipe, &jobs)?;
-    let stations = stations.filter(|_| jobs.iter().flat_map(Job::plans).any(|plan| plan.place != Place::Here));
+    let stations =
+        stations.filter(|_| jobs.iter().flat_map(Job::plans).any(|plan| plan.place != Place::Here));
     let remote = remote_of(&jobs);
     Ok(Asked { jobs, network, stations, remote })
 }
@@ -98,7 +99,9 @@ pub(super) fn profile(pipe: &Pipe) -> &'static str {
 pub(super) fn refuse_files(pipe: &Pipe, jobs: &[Job]) -> Result<(), Refusal> {
     let (np_out, csv) = (pipe.wanted.np_out.is_some(), pipe.wanted.csv.is_some());
     if np_out && !matches!(jobs, [Job::One(_)]) {
-        return Err(Refusal::Usage("--np-out is a file for one signature: name one transport".to_owned()));
+        return Err(Refusal::Usage(
+            "--np-out is a file for one signature: name one transport".to_owned(),
+        ));
     }
     if csv && jobs.len() > 1 {
         return Err(Refusal::Usage("--csv is a file for one run: name one transport".to_owned()));
@@ -107,7 +110,8 @@ pub(super) fn refuse_files(pipe: &Pipe, jobs: &[Job]) -> Result<(), Refusal> {
 }
 
 /// The stack where none is given: from what carries bytes to what applications speak.
-const STACK: [Kind; 7] = [Kind::UnixStream, Kind::Udp, Kind::Tcp, Kind::Tls, Kind::Http2, Kind::Quic, Kind::Mpi];
+const STACK: [Kind; 7] =
+    [Kind::UnixStream, Kind::Udp, Kind::Tcp, Kind::Tls, Kind::Http2, Kind::Quic, Kind::Mpi];
 
 fn jobs(pipe: &Pipe, seed: u64, place: &Place) -> anyhow::Result<Vec<Job>> {
     let held = processors(pipe.calls.pin, pipe.calls.pairs, place)?;
@@ -123,8 +127,12 @@ fn jobs(pipe: &Pipe, seed: u64, place: &Place) -> anyhow::Result<Vec<Job>> {
             () if pipe.aim.hint => Job::Hint(Box::new(hint(pipe, idle)?)),
             () if pipe.aim.load.is_empty() => Job::One(Box::new(idle)),
             () => {
-                let busy = pipe.aim.load.iter().map(|load| PipePlan { load: *load, ..idle.clone() });
-                Job::Set(SetPlan::new(Purpose::Load, std::iter::once(idle.clone()).chain(busy).collect()))
+                let busy =
+                    pipe.aim.load.iter().map(|load| PipePlan { load: *load, ..idle.clone() });
+                Job::Set(SetPlan::new(
+                    Purpose::Load,
+                    std::iter::once(idle.clone()).chain(busy).collect(),
+                ))
             }
         })
     };
@@ -132,10 +140,13 @@ fn jobs(pipe: &Pipe, seed: u64, place: &Place) -> anyhow::Result<Vec<Job>> {
 }
 
 /// The layers: those that were named, or all that this place and these options allow.
-fn stack(pipe: &Pipe, place: &Place, plan: impl Fn(Kind) -> anyhow::Result<PipePlan>) -> anyhow::Result<Vec<PipePlan>> {
+fn stack(
+    pipe: &Pipe,
+    place: &Place,
+    plan: impl Fn(Kind) -> anyhow::Result<PipePlan>,
+) -> anyhow::Result<Vec<PipePlan>> {
     if pipe.memory.cold {
-        let problem =
-            "--layers has both ends of all transports at once, and --cold takes 400 MB for each end: leave one out";
+        let problem = "--layers has both ends of all transports at once, and --cold takes 400 MB for each end: leave one out";
         return Err(Refusal::Usage(problem.to_owned()).into());
     }
     let plans: Vec<PipePlan> = if pipe.transport.is_empty() {
@@ -163,9 +174,12 @@ fn hint(pipe: &Pipe, plan: PipePlan) -> Result<HintRun, Refusal> {
     let of = |processes| {
         let standard = HintPlan::standard(processes);
         match pipe.precision {
-            PrecisionName::Quick => {
-                HintPlan { trials: 5, target: Span::from_milliseconds(5), most_intervals: 1 << 17, ..standard }
-            }
+            PrecisionName::Quick => HintPlan {
+                trials: 5,
+                target: Span::from_milliseconds(5),
+                most_intervals: 1 << 17,
+                ..standard
+            },
             PrecisionName::Standard => standard,
             PrecisionName::Full => HintPlan { target: Span::from_milliseconds(200), ..standard },
         }
@@ -177,9 +191,18 @@ fn hint(pipe: &Pipe, plan: PipePlan) -> Result<HintRun, Refusal> {
 /// What HINT's exchange is compared with: two double-precision numbers.
 const BESIDE: Bytes = Bytes::new(16);
 
-fn plan(pipe: &Pipe, kind: Kind, seed: u64, place: &Place, processors: Option<Processors>) -> anyhow::Result<PipePlan> {
+fn plan(
+    pipe: &Pipe,
+    kind: Kind,
+    seed: u64,
+    place: &Place,
+    processors: Option<Processors>,
+) -> anyhow::Result<PipePlan> {
     if kind.is_local() && matches!(place, Place::Machines(_)) {
-        let problem = format!("{} moves bytes inside one machine: leave --to or the transport out", kind.label());
+        let problem = format!(
+            "{} moves bytes inside one machine: leave --to or the transport out",
+            kind.label()
+        );
         return Err(Refusal::Usage(problem).into());
     }
     let place = if kind.is_local() { Place::Here } else { place.clone() };
@@ -223,12 +246,17 @@ fn plan(pipe: &Pipe, kind: Kind, seed: u64, place: &Place, processors: Option<Pr
 /// The sizes that this transport moves at once.
 fn fitting(sizes: Sizes, kind: Kind) -> anyhow::Result<Sizes> {
     let most = btu_traffic::pipe_largest(kind);
-    let (fitting, too_large): (Vec<_>, Vec<_>) = sizes.list().into_iter().partition(|size| *size <= most);
+    let (fitting, too_large): (Vec<_>, Vec<_>) =
+        sizes.list().into_iter().partition(|size| *size <= most);
     if too_large.is_empty() {
         return Ok(sizes);
     }
     if fitting.is_empty() {
-        return Err(Refusal::Usage(format!("{} moves at most {most} at once: give smaller sizes", kind.label())).into());
+        return Err(Refusal::Usage(format!(
+            "{} moves at most {most} at once: give smaller sizes",
+            kind.label()
+        ))
+        .into());
     }
     eprintln!(
         "{} moves at most {} B at once: {} left out.",
@@ -273,14 +301,23 @@ fn place(pipe: &Pipe) -> anyhow::Result<(Place, String, Option<Stations>)> {
     if let Ok(rate) = pipe.network.parse::<BitRate>() {
         let path = Path { rate, delay: Span::ZERO, loss: 0.0, duplicate: 0.0, reorder: 0.0 };
         let stations = Stations::pair(Some(rate))?;
-        return Ok((Place::Stations { network: Network::Path(path) }, rate.to_string(), Some(stations)));
+        return Ok((
+            Place::Stations { network: Network::Path(path) },
+            rate.to_string(),
+            Some(stations),
+        ));
     }
     drawn(pipe)
 }
 
-fn between_machines(pipe: &Pipe, remote: Remote) -> anyhow::Result<(Place, String, Option<Stations>)> {
+fn between_machines(
+    pipe: &Pipe,
+    remote: Remote,
+) -> anyhow::Result<(Place, String, Option<Stations>)> {
     if let Some(from) = &pipe.from {
-        let problem = format!("this machine sends first: give --from {from} with a --network FILE, or run btu there");
+        let problem = format!(
+            "this machine sends first: give --from {from} with a --network FILE, or run btu there"
+        );
         return Err(Refusal::Usage(problem).into());
     }
     let name = remote.name.clone();
@@ -296,9 +333,12 @@ fn drawn(pipe: &Pipe) -> anyhow::Result<(Place, String, Option<Stations>)> {
             Some(name) => drawing.stations.iter().find(|station| station.name == *name),
             None => usual,
         };
-        found
-            .map(|station| station.name.clone())
-            .ok_or_else(|| Refusal::Usage(files::no_such_station(wanted.as_deref().unwrap_or_default(), &pipe.network)))
+        found.map(|station| station.name.clone()).ok_or_else(|| {
+            Refusal::Usage(files::no_such_station(
+                wanted.as_deref().unwrap_or_default(),
+                &pipe.network,
+            ))
+        })
     };
     let near = station(&pipe.from, drawing.stations.first())?;
     let far = station(&pipe.to, drawing.stations.last())?;
@@ -309,7 +349,8 @@ fn drawn(pipe: &Pipe) -> anyhow::Result<(Place, String, Option<Stations>)> {
         .into());
     }
     let text = source.with_settings(&pipe.settings);
-    let place = Place::Drawing { name: drawing.name.clone(), text, from: near.clone(), to: far.clone() };
+    let place =
+        Place::Drawing { name: drawing.name.clone(), text, from: near.clone(), to: far.clone() };
     let name = drawing.name.clone();
     Ok((place, name, Some(Stations { drawing, near, far })))
 }
@@ -320,15 +361,21 @@ impl Stations {
         match place {
             Place::Here | Place::Machines(_) => Ok(None),
             Place::Stations { network: Network::Veth } => Self::pair(None).map(Some),
-            Place::Stations { network: Network::Path(path) } => Self::pair(Some(path.rate)).map(Some),
+            Place::Stations { network: Network::Path(path) } => {
+                Self::pair(Some(path.rate)).map(Some)
+            }
             Place::Drawing { text, from, to, .. } => {
-                let drawing = files::stored(text).map_err(|error| Refusal::Usage(error.to_string()))?;
+                let drawing =
+                    files::stored(text).map_err(|error| Refusal::Usage(error.to_string()))?;
                 btu_testbed::testbed::check(&drawing)?;
                 Ok(Some(Self { drawing, near: from.clone(), far: to.clone() }))
             }
             Place::Stations { network: Network::Machines(_) | Network::Drawing(_) } => {
-                Err(Refusal::Usage("a pipe is measured between two machines, not three: begin a new run".to_owned())
-                    .into())
+                Err(Refusal::Usage(
+                    "a pipe is measured between two machines, not three: begin a new run"
+                        .to_owned(),
+                )
+                .into())
             }
         }
     }
@@ -336,7 +383,9 @@ impl Stations {
     fn pair(rate: Option<BitRate>) -> anyhow::Result<Self> {
         let reader = Reader::new("the pair of stations");
         let drawing = match rate {
-            Some(rate) => reader.set("links.cable.rate", &format!("{} b/s", rate.bits_per_second())).read(PAIR),
+            Some(rate) => reader
+                .set("links.cable.rate", &format!("{} b/s", rate.bits_per_second()))
+                .read(PAIR),
             None => reader.read(VETH_PAIR),
         };
         let drawing = drawing.map_err(|error| Refusal::Usage(error.to_string()))?;

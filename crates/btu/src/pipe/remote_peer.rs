@@ -56,11 +56,18 @@ impl RemotePeer {
     /// What is said with the error of a worker that could not be made there: where it was to be.
     pub(super) fn place(&self) -> String {
         let Remote { name, measured, .. } = &self.remote;
-        format!("{name} takes part at {measured}, which is to be its address on the measured network")
+        format!(
+            "{name} takes part at {measured}, which is to be its address on the measured network"
+        )
     }
 
     /// Has the host for this run, and notes what it is like.
-    pub(super) fn begin(&self, run: RunId, expected: Duration, journal: &Journal<'_>) -> anyhow::Result<()> {
+    pub(super) fn begin(
+        &self,
+        run: RunId,
+        expected: Duration,
+        journal: &Journal<'_>,
+    ) -> anyhow::Result<()> {
         self.host.begin(&run.to_string(), expected)?;
         journal.note(Level::Info, &format!("the far end is on {}", self.remote))?;
         self.look(Moment::Before, journal)
@@ -71,7 +78,8 @@ impl RemotePeer {
         let environment = self.host.environment()?;
         journal.host(moment, &environment)?;
         let before = self.before.replace(environment.clone());
-        let crowd = crowd(&self.remote.name, &before, &environment).filter(|_| moment == Moment::After);
+        let crowd =
+            crowd(&self.remote.name, &before, &environment).filter(|_| moment == Moment::After);
         crowd.map_or(Ok(()), |pushed| journal.note(Level::Warning, &pushed))
     }
 }

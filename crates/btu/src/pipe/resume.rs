@@ -33,7 +33,8 @@ pub(super) fn asked(row: &RunRow) -> anyhow::Result<Asked> {
     let elsewhere = job.plans().iter().find(|plan| plan.place != Place::Here);
     let stations = elsewhere.map_or(Ok(None), |plan| Stations::of(&plan.place))?;
     // What it was called by, less what `Job::called` puts before it.
-    let network = row.summary.network.rsplit_once(", ").map_or("", |(_, network)| network).to_owned();
+    let network =
+        row.summary.network.rsplit_once(", ").map_or("", |(_, network)| network).to_owned();
     let jobs = vec![job];
     let remote = remote_of(&jobs);
     Ok(Asked { jobs, network, stations, remote })

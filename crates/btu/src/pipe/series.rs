@@ -34,7 +34,8 @@ impl Place<'_> {
         self.interruption.error().map(Into::into).or_else(|| self.ground.fallen().map(Into::into))
     }
 
-    /// Starts both ends of the pipe with this number and says how they meet; `activity` makes an end's part of that.
+    /// Starts both ends of the pipe with this number and says how they meet; `activity` makes an
+    /// end's part of that.
     pub(super) fn pair(
         &self,
         ends: &mut Workers,
@@ -115,15 +116,18 @@ impl<'a> Series<'a> {
         save: &mut dyn FnMut(usize, &Point) -> anyhow::Result<()>,
     ) -> anyhow::Result<()> {
         let mut ends = Workers::new();
-        let followed = self.prepare(&mut ends).and_then(|turns| self.follow(&mut ends, turns, loads, save));
+        let followed =
+            self.prepare(&mut ends).and_then(|turns| self.follow(&mut ends, turns, loads, save));
         if let Err(error) = followed {
             return Err(self.place.explain(&ends, error));
         }
         loads.rest()?;
         for (plan, points) in self.plans.iter().zip(&self.points) {
             if let left_out @ 1.. = Schedule::of(plan).left_out(points) {
-                let text =
-                    format!("{}: {left_out} sizes were left out: messages took longer than the limit", plan.kind);
+                let text = format!(
+                    "{}: {left_out} sizes were left out: messages took longer than the limit",
+                    plan.kind
+                );
                 journal.note(Level::Info, &text)?;
             }
         }
@@ -143,7 +147,13 @@ impl<'a> Series<'a> {
             let rest = if known.is_empty() { plan.sizes.clone() } else { Sizes::of(missing)? };
             let plan = PipePlan { sizes: rest, ..plan.clone() };
             self.place.pair(ends, number, &plan, |end, meeting, token| {
-                Activity::Pipe(Box::new(PipeEnd { end, meeting, token, plan: plan.clone(), turns: true }))
+                Activity::Pipe(Box::new(PipeEnd {
+                    end,
+                    meeting,
+                    token,
+                    plan: plan.clone(),
+                    turns: true,
+                }))
             })?;
         }
         Ok(turns)
@@ -161,7 +171,8 @@ impl<'a> Series<'a> {
         while let Some(number) = turns.next() {
             loads.turn_to(self.plans[number].load, &self.plans[number])?;
             let watch = Watch::begin(self.place, ends, number, &self.plans[number])?;
-            // The time that two ends may take to find each other begins now, not while others have their turns.
+            // The time that two ends may take to find each other begins now, not while others have
+            // their turns.
             if !std::mem::replace(&mut is_begun[number], true) {
                 ends.go(WorkerId::End(number, End::Far));
             }
@@ -186,7 +197,9 @@ impl<'a> Series<'a> {
         let near = WorkerId::End(number, End::Near);
         loop {
             match ends.next(timeout(&self.plans[number]), || self.place.trouble())? {
-                (who, WorkerEvent::Word(Word::Point(point))) if who == near => return Ok(Some(*point)),
+                (who, WorkerEvent::Word(Word::Point(point))) if who == near => {
+                    return Ok(Some(*point));
+                }
                 (who, WorkerEvent::Word(Word::Done(report))) => {
                     self.done.push(who);
                     if who == near {
@@ -208,25 +221,39 @@ impl<'a> Series<'a> {
         let done = self.points.iter().map(Vec::len).sum::<usize>();
         let Some(point) = self.points[last].last() else { return };
         let text = words(&self.plans[last], point);
-        self.place.screen.show((done - self.before, planned - self.before), self.begun, &text, |draw| {
-            let verdicts: Vec<PipeVerdict> =
-                self.plans.iter().zip(&self.points).map(|(plan, points)| judge(plan, points)).collect();
-            let names = called(self.plans);
-            let signatures: Vec<NamedSignature> =
-                names.iter().zip(&verdicts).map(|(name, verdict)| NamedSignature { name, verdict }).collect();
-            draw(&signatures)
-        });
+        self.place.screen.show(
+            (done - self.before, planned - self.before),
+            self.begun,
+            &text,
+            |draw| {
+                let verdicts: Vec<PipeVerdict> = self
+                    .plans
+                    .iter()
+                    .zip(&self.points)
+                    .map(|(plan, points)| judge(plan, points))
+                    .collect();
+                let names = called(self.plans);
+                let signatures: Vec<NamedSignature> = names
+                    .iter()
+                    .zip(&verdicts)
+                    .map(|(name, verdict)| NamedSignature { name, verdict })
+                    .collect();
+                draw(&signatures)
+            },
+        );
     }
 }
 
 /// Names for a legend: transports where they differ, else loads.
 fn called(plans: &[PipePlan]) -> Vec<String> {
     let alike = plans.iter().all(|plan| plan.kind == plans[0].kind);
-    let name = |plan: &PipePlan| if alike { plan.load.name() } else { plan.kind.label() }.to_owned();
+    let name =
+        |plan: &PipePlan| if alike { plan.load.name() } else { plan.kind.label() }.to_owned();
     plans.iter().map(name).collect()
 }
 
-/// How long a point may take: its trials a few times longer than planned, or each message as long as the limit.
+/// How long a point may take: its trials a few times longer than planned, or each message as long
+/// as the limit.
 pub(super) fn timeout(plan: &PipePlan) -> Duration {
     let precision = &plan.precision;
     let trial = Duration::from(precision.target * 4) + Duration::from(precision.limit * 8);

@@ -4,7 +4,9 @@ mod files;
 
 use anyhow::Context;
 use btu_report::html::Page;
-use btu_report::{StoredRun, TextOptions, first_screen, hint_text, pipe_text, set_text, several_page};
+use btu_report::{
+    StoredRun, TextOptions, first_screen, hint_text, pipe_text, set_text, several_page,
+};
 use btu_store::{RunId, RunRow, Store};
 use btu_suite::hint::{self, HintRecord, HintResult, HintRun, judge_run};
 use btu_suite::pipe::{self, PipeVerdict, Point, Purpose, SetPoint, SetVerdict, judge, judge_set};
@@ -46,13 +48,17 @@ pub(super) fn results(runs: &[RunId], pipe: &Pipe, common: &Common) -> anyhow::R
     }
     let options = text_options();
     match &documents[..] {
-        [one] => {
-            runs::print_result(&store, one.run.summary.id, runs::Shown::of(pipe.wanted.all), runs::Form::of(common))
-        }
+        [one] => runs::print_result(
+            &store,
+            one.run.summary.id,
+            runs::Shown::of(pipe.wanted.all),
+            runs::Form::of(common),
+        ),
         // Several transports are compared, and each is shown by itself on demand.
         several => {
             print(&first_screen(&compared(&store, several), &options))?;
-            let text = |one: &Document<'_, Outcome>| text(&store, one.run, &one.result, true, &options);
+            let text =
+                |one: &Document<'_, Outcome>| text(&store, one.run, &one.result, true, &options);
             let wanted = if pipe.wanted.all { several } else { &[] };
             wanted.iter().try_for_each(|document| print(&format!("\n{}", text(document)?)))
         }
@@ -89,7 +95,8 @@ pub(super) fn signature(store: &Store, row: &RunRow) -> anyhow::Result<PipeVerdi
 
 /// The plan of a run.
 pub(crate) fn plan<T: DeserializeOwned>(row: &RunRow) -> anyhow::Result<T> {
-    serde_json::from_value(row.plan.clone()).with_context(|| format!("reading the plan of run {}", row.summary.id))
+    serde_json::from_value(row.plan.clone())
+        .with_context(|| format!("reading the plan of run {}", row.summary.id))
 }
 
 /// The result for a terminal; every size if `all`.
@@ -104,6 +111,8 @@ pub(crate) fn text(
     Ok(match result {
         Outcome::One(verdict) => pipe_text(verdict, &head, all, options),
         Outcome::Set(verdict) => set_text(verdict, &head, all, options),
-        Outcome::Hint(result) => hint_text(result, plan::<HintRun>(row)?.pipe.kind.label(), &head, all, options),
+        Outcome::Hint(result) => {
+            hint_text(result, plan::<HintRun>(row)?.pipe.kind.label(), &head, all, options)
+        }
     })
 }

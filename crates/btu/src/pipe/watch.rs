@@ -20,8 +20,14 @@ pub(super) struct Watch<'a> {
 }
 
 impl<'a> Watch<'a> {
-    /// Looks at everything before the ends of pipe `number` have their turn; the emulator counts anew.
-    pub(super) fn begin(place: &Place<'_>, ends: &Workers, number: usize, plan: &'a PipePlan) -> anyhow::Result<Self> {
+    /// Looks at everything before the ends of pipe `number` have their turn; the emulator counts
+    /// anew.
+    pub(super) fn begin(
+        place: &Place<'_>,
+        ends: &Workers,
+        number: usize,
+        plan: &'a PipePlan,
+    ) -> anyhow::Result<Self> {
         place.ground.reset_account(plan)?;
         let cpu = cpu(ends, number);
         Ok(Self { number, plan, machine: MachineWatch::begin().context(UNREAD)?, cpu })
@@ -33,7 +39,12 @@ impl<'a> Watch<'a> {
         let network = place.ground.account(self.plan)?.map(Box::new);
         let [near, far] = cpu(ends, self.number);
         let used = |before: Option<Span>, after: Option<Span>| Some(after? - before?);
-        Ok(Conditions { machine, near_cpu: used(self.cpu[0], near), far_cpu: used(self.cpu[1], far), network })
+        Ok(Conditions {
+            machine,
+            near_cpu: used(self.cpu[0], near),
+            far_cpu: used(self.cpu[1], far),
+            network,
+        })
     }
 }
 

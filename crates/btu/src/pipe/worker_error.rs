@@ -1,4 +1,5 @@
-//! What can end a run early, and which of it was first: what one end says went wrong may only be that the other is gone.
+//! What can end a run early, and which of it was first: what one end says went wrong may only be
+//! that the other is gone.
 
 use std::time::{Duration, Instant};
 
@@ -70,11 +71,15 @@ impl Place<'_> {
         }
     }
 
-    /// Of all that is said to have gone wrong, what was first: a worker here that was killed, what ended there, or else this.
+    /// Of all that is said to have gone wrong, what was first: a worker here that was killed, what
+    /// ended there, or else this.
     fn reason(&self, ends: &Workers, first: WorkerError) -> anyhow::Error {
         let there = self.ground.is_elsewhere();
-        let is_there = |trouble: &WorkerError| there && trouble.who.is_far() && !trouble.what.ends_with(" ended");
-        let is_cause = |trouble: &WorkerError| trouble.was_killed && !(there && trouble.who.is_far());
+        let is_there = |trouble: &WorkerError| {
+            there && trouble.who.is_far() && !trouble.what.ends_with(" ended")
+        };
+        let is_cause =
+            |trouble: &WorkerError| trouble.was_killed && !(there && trouble.who.is_far());
         let until = Instant::now() + EPITAPH_LIMIT;
         let mut all = vec![first];
         while !all.iter().any(is_cause)
@@ -84,11 +89,16 @@ impl Place<'_> {
                 Ok(trouble) => all.push(trouble),
                 // What ended there was told before the connection broke.
                 Err(_) if all.iter().any(is_there) => break,
-                Err(lost) => return self.ground.fallen_soon().map_or_else(|| lost.into(), Into::into),
+                Err(lost) => {
+                    return self.ground.fallen_soon().map_or_else(|| lost.into(), Into::into);
+                }
             }
         }
         if let Some(index) = all.iter().position(is_cause) {
-            return self.ground.fallen().map_or_else(|| WorkerKilled(all.swap_remove(index)).into(), Into::into);
+            return self
+                .ground
+                .fallen()
+                .map_or_else(|| WorkerKilled(all.swap_remove(index)).into(), Into::into);
         }
         match all.iter().position(is_there) {
             Some(index) => EndedThere(all.swap_remove(index)).into(),
@@ -114,7 +124,9 @@ fn was_cut_off(error: &anyhow::Error) -> bool {
 pub(super) fn state(outcome: &anyhow::Result<()>) -> State {
     match outcome {
         Ok(()) => State::Complete,
-        Err(error) if error.is::<WorkerKilled>() || error.is::<NetworkDown>() || was_cut_off(error) => {
+        Err(error)
+            if error.is::<WorkerKilled>() || error.is::<NetworkDown>() || was_cut_off(error) =>
+        {
             State::Interrupted
         }
         Err(_) => State::Failed,

@@ -91,7 +91,8 @@ impl Workers {
         Ok(endpoint)
     }
 
-    /// Starts a worker, or gives it its next turn. What is wrong with one that cannot be told is the next thing it says.
+    /// Starts a worker, or gives it its next turn. What is wrong with one that cannot be told is
+    /// the next thing it says.
     pub(super) fn go(&mut self, who: WorkerId) {
         let Some(worker) = self.active.iter_mut().find(|worker| worker.who == who) else { return };
         let told = if std::mem::replace(&mut worker.is_started, true) {
@@ -155,10 +156,11 @@ impl Workers {
         self.words.recv_timeout(moment.saturating_duration_since(Instant::now())).ok()
     }
 
-    /// Waits until every worker that was started is gone, so that nothing of it is in the way of the next; `gone` are those
-    /// whose end was heard already.
+    /// Waits until every worker that was started is gone, so that nothing of it is in the way of
+    /// the next; `gone` are those whose end was heard already.
     pub(super) fn finish(mut self, gone: &[WorkerId]) -> anyhow::Result<()> {
-        let started = self.active.iter().filter(|worker| worker.is_started).map(|worker| worker.who);
+        let started =
+            self.active.iter().filter(|worker| worker.is_started).map(|worker| worker.who);
         let mut left: Vec<WorkerId> = started.filter(|who| !gone.contains(who)).collect();
         while !left.is_empty() {
             match self.next(EXIT_LIMIT, || None::<CoordinatorError>)? {

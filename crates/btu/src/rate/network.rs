@@ -1,4 +1,5 @@
-//! The network of a rating: what the options name, what is raised for it, and what of a plan can be measured there.
+//! The network of a rating: what the options name, what is raised for it, and what of a plan can be
+//! measured there.
 
 use btu_model::predict::{FlowPrediction, alone};
 use btu_network::{Arrivals, Atm, Drawing, Medium, Station, StationId};
@@ -19,7 +20,8 @@ const LONGEST_DELAY: Span = Span::from_seconds(10);
 /// The frame of a small request: Ethernet's shortest.
 const SMALL_FRAME: Bytes = Bytes::new(64);
 
-/// Octets of a datagram's frame beside its payload: Ethernet header and check sequence, IPv4 and UDP headers.
+/// Octets of a datagram's frame beside its payload: Ethernet header and check sequence, IPv4 and
+/// UDP headers.
 const AROUND_DATAGRAM: Bytes = Bytes::new(14 + 4 + 20 + 8);
 
 /// The network that the options name: real hosts, or one that is raised.
@@ -52,9 +54,12 @@ pub(super) fn named(rate: &Rate) -> anyhow::Result<Network> {
 
 fn refuse_stations(rate: &Rate, who: &str) -> Result<(), Refusal> {
     let real = &rate.real;
-    if [&real.test, &real.active, &real.passive].into_iter().any(Option::is_some) || !rate.settings.is_empty() {
-        let problem =
-            format!("{who} stations of its own: --test, --active, --passive and --set go with a network file");
+    if [&real.test, &real.active, &real.passive].into_iter().any(Option::is_some)
+        || !rate.settings.is_empty()
+    {
+        let problem = format!(
+            "{who} stations of its own: --test, --active, --passive and --set go with a network file"
+        );
         return Err(usage(problem));
     }
     Ok(())
@@ -62,7 +67,9 @@ fn refuse_stations(rate: &Rate, who: &str) -> Result<(), Refusal> {
 
 fn path(rate: &Rate, line: BitRate) -> Result<Path, Refusal> {
     if !(SLOWEST..=FASTEST).contains(&line) {
-        return Err(usage(format!("a path of {line} cannot be emulated: allowed are {SLOWEST} to {FASTEST}")));
+        return Err(usage(format!(
+            "a path of {line} cannot be emulated: allowed are {SLOWEST} to {FASTEST}"
+        )));
     }
     if rate.delay > LONGEST_DELAY {
         return Err(usage(format!("--delay {} is too long: at most {LONGEST_DELAY}", rate.delay)));
@@ -81,10 +88,15 @@ fn drawn(rate: &Rate, network: &str) -> anyhow::Result<Network> {
     Ok(Network::Drawing(Drawn { name: drawing.name, text, stations }))
 }
 
-/// Who plays which role: as the options say, else the stations called so, else the first, the last, and the last but one.
+/// Who plays which role: as the options say, else the stations called so, else the first, the last,
+/// and the last but one.
 fn stations(rate: &Rate, network: &str, drawing: &Drawing) -> Result<Stations, Refusal> {
     let usual = |role: HostRole, place: Option<&Station>| {
-        drawing.station_called(role.name()).map(|id| drawing.station(id)).or(place).map(|one| one.name.clone())
+        drawing
+            .station_called(role.name())
+            .map(|id| drawing.station(id))
+            .or(place)
+            .map(|one| one.name.clone())
     };
     let find = |named: &Option<String>, role: HostRole, place: Option<&Station>| match named {
         None => Ok(usual(role, place)),
@@ -94,12 +106,16 @@ fn stations(rate: &Rate, network: &str, drawing: &Drawing) -> Result<Stations, R
     let (real, all) = (&rate.real, drawing.stations.as_slice());
     let test = find(&real.test, HostRole::Test, all.first())?;
     let active = find(&real.active, HostRole::Active, all.last())?;
-    let third = all.iter().rev().find(|one| Some(&one.name) != test.as_ref() && Some(&one.name) != active.as_ref());
+    let third = all
+        .iter()
+        .rev()
+        .find(|one| Some(&one.name) != test.as_ref() && Some(&one.name) != active.as_ref());
     let passive = find(&real.passive, HostRole::Passive, third)?;
     let (Some(test), Some(active)) = (test, active) else {
         return Err(usage(format!("{network} has no stations")));
     };
-    if test == active || passive.as_ref().is_some_and(|passive| [&test, &active].contains(&passive)) {
+    if test == active || passive.as_ref().is_some_and(|passive| [&test, &active].contains(&passive))
+    {
         let problem = "--test, --active and --passive are different stations, and a network needs two of them at least";
         return Err(usage(problem.to_owned()));
     }
@@ -110,7 +126,9 @@ fn stations(rate: &Rate, network: &str, drawing: &Drawing) -> Result<Stations, R
 pub(super) fn topology(network: &Network) -> anyhow::Result<Option<Topology>> {
     let topology = match network {
         // Traces that the file names may lie here.
-        Network::Drawing(drawn) => files::stored(&drawn.text).map(|drawing| Topology::of(drawing, &drawn.stations)),
+        Network::Drawing(drawn) => {
+            files::stored(&drawn.text).map(|drawing| Topology::of(drawing, &drawn.stations))
+        }
         _ => network.topology(),
     };
     let topology = topology.map_err(|error| usage(error.to_string()))?;
@@ -118,7 +136,8 @@ pub(super) fn topology(network: &Network) -> anyhow::Result<Option<Topology>> {
     Ok(topology)
 }
 
-/// Makes a new plan one that can be measured on the stations of a network file; what has to be said of it.
+/// Makes a new plan one that can be measured on the stations of a network file; what has to be said
+/// of it.
 pub(super) fn fit(plan: &mut Plan, topology: &Topology) -> Result<Vec<String>, Refusal> {
     if !matches!(plan.network, Network::Drawing(_)) {
         return Ok(Vec::new());
@@ -126,7 +145,9 @@ pub(super) fn fit(plan: &mut Plan, topology: &Topology) -> Result<Vec<String>, R
     let mut warnings = Vec::new();
     let absent = |component: &Component| {
         component.flows().iter().any(|(from, to)| {
-            [from, to].into_iter().any(|role| !topology.roles.iter().any(|(present, _)| present == role))
+            [from, to]
+                .into_iter()
+                .any(|role| !topology.roles.iter().any(|(present, _)| present == role))
         })
     };
     warnings.extend(hosts::leave_out(plan, absent, "the network has two stations")?);
@@ -135,13 +156,15 @@ pub(super) fn fit(plan: &mut Plan, topology: &Topology) -> Result<Vec<String>, R
         plan.udp_offered = offered;
         plan.udp_stream = Some(plan.profile.stream_over(longest_drain(topology)));
     } else {
-        let why = "what the network carries cannot be predicted, so that nobody knows how much to offer";
+        let why =
+            "what the network carries cannot be predicted, so that nobody knows how much to offer";
         warnings.extend(hosts::leave_out(plan, |one| *one == Component::Udp, why)?);
     }
     Ok(warnings)
 }
 
-/// Has activities last several round trips, so that a request can be answered and TCP can find its rate.
+/// Has activities last several round trips, so that a request can be answered and TCP can find its
+/// rate.
 fn last_long_enough(plan: &mut Plan, topology: &Topology) -> Option<String> {
     const ROUND_TRIPS: u64 = 8;
     let round_trip = round_trip(topology)?;
@@ -158,23 +181,29 @@ fn last_long_enough(plan: &mut Plan, topology: &Topology) -> Option<String> {
     ))
 }
 
-/// What a small packet takes from test to active and back by the closed forms, with nobody else on the network; nothing where
-/// nothing is emulated.
+/// What a small packet takes from test to active and back by the closed forms, with nobody else on
+/// the network; nothing where nothing is emulated.
 fn round_trip(topology: &Topology) -> Option<Span> {
     let (test, active) = (station(topology, HostRole::Test)?, station(topology, HostRole::Active)?);
     let rarely = Arrivals::Periodic { per_second: 1e-3 };
-    let way = |from, to| flow(&topology.drawing, from, to, SMALL_FRAME, rarely)?.delay_seconds.value;
-    (!topology.drawing.bare).then(|| Some(Span::from_seconds_f64(way(test, active)? + way(active, test)?))).flatten()
+    let way =
+        |from, to| flow(&topology.drawing, from, to, SMALL_FRAME, rarely)?.delay_seconds.value;
+    (!topology.drawing.bare)
+        .then(|| Some(Span::from_seconds_f64(way(test, active)? + way(active, test)?)))
+        .flatten()
 }
 
-/// Nine tenths of the payload that the closed forms expect from active to test; as much as on veth where nothing is emulated.
+/// Nine tenths of the payload that the closed forms expect from active to test; as much as on veth
+/// where nothing is emulated.
 fn udp_offered(topology: &Topology) -> Option<BitRate> {
     if topology.drawing.bare {
         return Some(BitRate::from_megabits_per_second(500));
     }
     let frame = UDP_MESSAGE + AROUND_DATAGRAM;
     let (from, to) = (station(topology, HostRole::Active)?, station(topology, HostRole::Test)?);
-    let carried = flow(&topology.drawing, from, to, frame, Arrivals::Saturated)?.carried_bits_per_second.value?;
+    let carried = flow(&topology.drawing, from, to, frame, Arrivals::Saturated)?
+        .carried_bits_per_second
+        .value?;
     let offered = carried * UDP_MESSAGE.bits() / frame.bits() * 0.9;
     (offered >= 1.0).then(|| BitRate::from_bits_per_second(offered as u64))
 }
@@ -183,16 +212,20 @@ fn udp_offered(topology: &Topology) -> Option<BitRate> {
 fn longest_drain(topology: &Topology) -> Span {
     let ends = station(topology, HostRole::Active).zip(station(topology, HostRole::Test));
     let Some((from, to)) = ends.filter(|_| !topology.drawing.bare) else { return Span::ZERO };
-    let used = alone(&topology.drawing, from, to, UDP_MESSAGE + AROUND_DATAGRAM, Arrivals::Saturated);
+    let used =
+        alone(&topology.drawing, from, to, UDP_MESSAGE + AROUND_DATAGRAM, Arrivals::Saturated);
     let directions = topology.drawing.links.iter().flat_map(|link| [&link.forth, &link.back]);
-    let links = directions.zip(&used.links).filter(|(_, line)| line.offered_packets_per_second > 0.0);
+    let links =
+        directions.zip(&used.links).filter(|(_, line)| line.offered_packets_per_second > 0.0);
     let segments = topology.drawing.segments.iter().zip(&used.segments);
-    let stars = segments.filter(|(_, used)| used.offered_packets_per_second > 0.0).filter_map(|(segment, _)| {
-        match &segment.medium {
-            Medium::SwitchedEthernet(star) | Medium::Atm(Atm { star }) => Some([&star.up, &star.down]),
+    let stars = segments.filter(|(_, used)| used.offered_packets_per_second > 0.0).filter_map(
+        |(segment, _)| match &segment.medium {
+            Medium::SwitchedEthernet(star) | Medium::Atm(Atm { star }) => {
+                Some([&star.up, &star.down])
+            }
             Medium::SharedEthernet(_) | Medium::TokenRing(_) | Medium::Fddi(_) => None,
-        }
-    });
+        },
+    );
     let queues = links.map(|(direction, _)| direction).chain(stars.flatten());
     queues.map(drain_time).max().unwrap_or(Span::ZERO)
 }
@@ -202,7 +235,13 @@ fn station(topology: &Topology, wanted: HostRole) -> Option<StationId> {
 }
 
 /// What the closed forms expect of one flow of such frames with nobody else on the network.
-fn flow(drawing: &Drawing, from: StationId, to: StationId, frame: Bytes, arrivals: Arrivals) -> Option<FlowPrediction> {
+fn flow(
+    drawing: &Drawing,
+    from: StationId,
+    to: StationId,
+    frame: Bytes,
+    arrivals: Arrivals,
+) -> Option<FlowPrediction> {
     alone(drawing, from, to, frame, arrivals).flows.into_iter().next()
 }
 
@@ -231,14 +270,20 @@ mod tests {
         assert!((offered / expected - 1.0).abs() < 1e-6, "{offered} instead of {expected}");
     }
 
-    /// Towards the laptop the bloated home has a queue of its own in the modem, and no other line's counts.
+    /// Towards the laptop the bloated home has a queue of its own in the modem, and no other line's
+    /// counts.
     #[test]
     fn a_stream_outlasts_the_queue_on_its_way() {
         let [test, active] = ["laptop", "server"].map(str::to_owned);
         let bloated = topology("home-bloated", &Stations { test, active, passive: None });
-        // 256 KiB at 16 Mb/s, and 24 octets more on the line for each of 174 frames; upwards it is 1 Mb/s.
+        // 256 KiB at 16 Mb/s, and 24 octets more on the line for each of 174 frames; upwards it is
+        // 1 Mb/s.
         let expected = (262_144.0 + 174.0 * 24.0) * 8.0 / 16e6;
-        assert!((longest_drain(&bloated).seconds() / expected - 1.0).abs() < 1e-6, "{}", longest_drain(&bloated));
+        assert!(
+            (longest_drain(&bloated).seconds() / expected - 1.0).abs() < 1e-6,
+            "{}",
+            longest_drain(&bloated)
+        );
     }
 
     #[test]

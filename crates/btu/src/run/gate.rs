@@ -13,8 +13,8 @@ use crate::cli::RunStudy;
 use crate::exit::SLOWER;
 use crate::{files, resume};
 
-/// The exit code of a run, after what is asked for was written: 1 where no repetition counts, 4 where a row is slower than
-/// allowed.
+/// The exit code of a run, after what is asked for was written: 1 where no repetition counts, 4
+/// where a row is slower than allowed.
 pub(super) fn answer(options: &RunStudy, store: &Store, run: RunId) -> anyhow::Result<ExitCode> {
     let row = store.run(&run.to_string())?;
     let plan: RunPlan = resume::plan(&row)?;
@@ -23,7 +23,8 @@ pub(super) fn answer(options: &RunStudy, store: &Store, run: RunId) -> anyhow::R
     if let Some(path) = &options.junit {
         files::save(path, junit(&plan, &verdict, &gates).as_bytes())?;
     }
-    let nothing_counts = verdict.values.iter().any(|value| value.rows.iter().any(|row| row.count == 0));
+    let nothing_counts =
+        verdict.values.iter().any(|value| value.rows.iter().any(|row| row.count == 0));
     Ok(match gates.iter().flatten().any(|gate| *gate == Some(Gate::Fail)) {
         true => ExitCode::from(SLOWER),
         false if nothing_counts => ExitCode::FAILURE,
@@ -31,11 +32,13 @@ pub(super) fn answer(options: &RunStudy, store: &Store, run: RunId) -> anyhow::R
     })
 }
 
-/// For each row of each value whether it is slower than allowed; nothing of the baseline, and where nothing is allowed for.
+/// For each row of each value whether it is slower than allowed; nothing of the baseline, and where
+/// nothing is allowed for.
 fn gates(verdict: &RunVerdict, slower: Option<f64>) -> Vec<Vec<Option<Gate>>> {
     let of_value = |value: &btu_suite::run::ValueVerdict| {
-        let gate =
-            |row: &btu_suite::run::RowVerdict| Some(Gate::judge(&row.speed()?, row.adjusted_p, slower?, Level::P95));
+        let gate = |row: &btu_suite::run::RowVerdict| {
+            Some(Gate::judge(&row.speed()?, row.adjusted_p, slower?, Level::P95))
+        };
         value.rows.iter().map(gate).collect()
     };
     verdict.values.iter().map(of_value).collect()

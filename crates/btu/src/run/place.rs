@@ -1,4 +1,5 @@
-//! The networks of an experiment: of the library, from files, drawn in the experiment's own file, or lines of a rate.
+//! The networks of an experiment: of the library, from files, drawn in the experiment's own file,
+//! or lines of a rate.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -22,7 +23,12 @@ pub(super) struct Places<'a> {
 
 impl<'a> Places<'a> {
     /// For an experiment's file with this text, in this directory.
-    pub(super) fn new(options: &RunStudy, text: &'a str, name: &'a str, directory: &'a Path) -> Self {
+    pub(super) fn new(
+        options: &RunStudy,
+        text: &'a str,
+        name: &'a str,
+        directory: &'a Path,
+    ) -> Self {
         Self { delay: options.study.delay, text, name, directory, found: RefCell::default() }
     }
 
@@ -39,10 +45,16 @@ impl<'a> Places<'a> {
     fn read(&self, asked: &Asked) -> Result<Found, String> {
         let network = match &asked.name {
             Some(name) => NetworkText::of(name, self.delay, &asked.settings, Some(self.directory)),
-            None => NetworkText::drawn(self.name, inline_network(self.text), self.directory, &asked.settings),
+            None => NetworkText::drawn(
+                self.name,
+                inline_network(self.text),
+                self.directory,
+                &asked.settings,
+            ),
         };
         let NetworkText { name, text, drawing, .. } = network.map_err(|error| error.to_string())?;
-        let raised = Raised { name, text, stations: Vec::new(), congestion_control: None, ipv6: false };
+        let raised =
+            Raised { name, text, stations: Vec::new(), congestion_control: None, ipv6: false };
         Ok(Found { raised, drawing: *drawing })
     }
 }

@@ -17,7 +17,8 @@ pub(super) fn text(options: &RunStudy) -> anyhow::Result<String> {
     let study = &options.study;
     let asked = study.network.as_deref().unwrap_or(USUAL);
     let network = NetworkText::of(asked, study.delay, &[], None)?;
-    let stations: Vec<&str> = network.drawing.stations.iter().map(|station| station.name.as_str()).collect();
+    let stations: Vec<&str> =
+        network.drawing.stations.iter().map(|station| station.name.as_str()).collect();
     let from = options.from.as_deref().or(stations.first().copied()).unwrap_or_default();
     let other = stations.iter().rev().find(|station| **station != from).copied();
     let to = options.to.as_deref().or(other).unwrap_or_default();
@@ -34,9 +35,19 @@ pub(super) fn text(options: &RunStudy) -> anyhow::Result<String> {
     let mut text = format!("name = {}\nnetwork = {}\n", quoted(&name), quoted(asked));
     for (number, (station, command)) in options.service.iter().enumerate() {
         let command = list(&["sh".to_owned(), "-c".to_owned(), format!("exec {command}")]);
-        let _ = write!(text, "\n[service.service-{}]\non = {}\nrun = {command}\n", number + 1, quoted(station));
+        let _ = write!(
+            text,
+            "\n[service.service-{}]\non = {}\nrun = {command}\n",
+            number + 1,
+            quoted(station)
+        );
     }
-    let _ = write!(text, "\n[measure.{name}]\non = {}\nrun = {}\n", quoted(from), list(&options.command));
+    let _ = write!(
+        text,
+        "\n[measure.{name}]\non = {}\nrun = {}\n",
+        quoted(from),
+        list(&options.command)
+    );
     if let Some(deadline) = options.deadline {
         let _ = writeln!(text, "deadline = {}", quoted(&in_words(deadline)));
     }
@@ -44,7 +55,8 @@ pub(super) fn text(options: &RunStudy) -> anyhow::Result<String> {
         let _ = write!(text, "\n[load.{load}]\n{}", at_work(load, from, to));
     }
     if !options.load.is_empty() {
-        let levels: Vec<String> = std::iter::once("none".to_owned()).chain(options.load.iter().cloned()).collect();
+        let levels: Vec<String> =
+            std::iter::once("none".to_owned()).chain(options.load.iter().cloned()).collect();
         let _ = write!(text, "\n[factors]\nload = {}\n", list(&levels));
     }
     let blocks = options.blocks.unwrap_or_else(|| usual_blocks(study.profile));
@@ -68,10 +80,11 @@ fn at_work(load: &str, from: &str, to: &str) -> String {
 
 /// A command's name as a file has it: the program's own, with what a name may have.
 fn name(command: &[String]) -> String {
-    let program = command.first().and_then(|program| program.rsplit('/').next()).unwrap_or_default();
-    let letters = program
-        .chars()
-        .map(|letter| if letter.is_ascii_alphanumeric() || "-_".contains(letter) { letter } else { '-' });
+    let program =
+        command.first().and_then(|program| program.rsplit('/').next()).unwrap_or_default();
+    let letters = program.chars().map(|letter| {
+        if letter.is_ascii_alphanumeric() || "-_".contains(letter) { letter } else { '-' }
+    });
     let name: String = letters.take(40).collect();
     if name.is_empty() || name == "none" { "command".to_owned() } else { name }
 }

@@ -44,10 +44,19 @@ impl Suite for Rating {
     }
 
     fn raw(&self, store: &Store, row: &RunRow) -> anyhow::Result<Vec<RawRow>> {
-        Ok(Stored::read(store, row.summary.id)?.cells.iter().map(|cell| raw_cell(row, cell)).collect())
+        Ok(Stored::read(store, row.summary.id)?
+            .cells
+            .iter()
+            .map(|cell| raw_cell(row, cell))
+            .collect())
     }
 
-    fn compare(&self, store: &Store, arguments: &Compare, common: &Common) -> anyhow::Result<ExitCode> {
+    fn compare(
+        &self,
+        store: &Store,
+        arguments: &Compare,
+        common: &Common,
+    ) -> anyhow::Result<ExitCode> {
         compare::run_for(&Self, store, arguments, common)
     }
 
@@ -102,9 +111,17 @@ fn raw_cell(row: &RunRow, cell: &CellRecord) -> RawRow {
     raw.extend([value("block", cell.block + 1), value("position", cell.position + 1)]);
     match cell.row {
         Row::Network { component, message, load } => {
-            raw.extend([value("component", component), value("message_bytes", message.count()), value("load", load)]);
+            raw.extend([
+                value("component", component),
+                value("message_bytes", message.count()),
+                value("load", load),
+            ]);
         }
-        Row::Host { load } => raw.extend([value("component", "none"), value("message_bytes", ""), value("load", load)]),
+        Row::Host { load } => raw.extend([
+            value("component", "none"),
+            value("message_bytes", ""),
+            value("load", load),
+        ]),
     }
     if let Some(network) = &cell.network {
         raw.extend([
@@ -121,11 +138,20 @@ fn raw_cell(row: &RunRow, cell: &CellRecord) -> RawRow {
             value("overlap_share", host.overlap),
         ]);
     }
-    let outcomes = cell.reports.iter().filter_map(|placed| placed.result.as_ref().ok()).map(|report| &report.outcome);
+    let outcomes = cell
+        .reports
+        .iter()
+        .filter_map(|placed| placed.result.as_ref().ok())
+        .map(|report| &report.outcome);
     for outcome in outcomes {
         if let Outcome::Requested(requested) = outcome {
-            let seconds = |share| requested.round_trip.quantile(share).map_or(f64::NAN, |ns| ns as f64 * 1e-9);
-            raw.extend([value("answers", requested.answers), value("round_trip_p50_seconds", seconds(0.5))]);
+            let seconds = |share| {
+                requested.round_trip.quantile(share).map_or(f64::NAN, |ns| ns as f64 * 1e-9)
+            };
+            raw.extend([
+                value("answers", requested.answers),
+                value("round_trip_p50_seconds", seconds(0.5)),
+            ]);
         }
     }
     raw.push(value("faults", cell.faults.join("; ")));
@@ -137,15 +163,20 @@ const CELL_HEAD: &str = "in block, cell, goodput or requests answered, the host 
 
 fn cell_line(cell: &CellRecord) -> String {
     let answers =
-        cell.reports.iter().filter_map(|placed| placed.result.as_ref().ok()).find_map(|report| match &report.outcome {
-            Outcome::Requested(requested) => Some(requested.answers),
-            _ => None,
+        cell.reports.iter().filter_map(|placed| placed.result.as_ref().ok()).find_map(|report| {
+            match &report.outcome {
+                Outcome::Requested(requested) => Some(requested.answers),
+                _ => None,
+            }
         });
     let network = cell.network.as_ref().map_or_else(String::new, |network| match answers {
         Some(answers) => format!("{answers:10} answers in {}", network.duration),
-        None => format!("{:10.2} Mb/s in {}", network.goodput_bits_per_second / 1e6, network.duration),
+        None => {
+            format!("{:10.2} Mb/s in {}", network.goodput_bits_per_second / 1e6, network.duration)
+        }
     });
-    let host = cell.host.as_ref().map_or_else(String::new, |host| format!("  host {}", host.duration));
+    let host =
+        cell.host.as_ref().map_or_else(String::new, |host| format!("  host {}", host.duration));
     let line = format!("{:>2} {:<34} {network}{host}", cell.block + 1, cell.row.to_string());
     let faults = cell.faults.iter().map(|fault| format!("      INVALID: {fault}"));
     std::iter::once(line).chain(faults).collect::<Vec<_>>().join("\n")

@@ -43,7 +43,8 @@ impl Suite for RollCall {
     }
 
     fn compare(&self, _: &Store, _: &Compare, _: &Common) -> anyhow::Result<ExitCode> {
-        let problem = "what hosts answered when they were greeted is no speed: nothing of it can be compared";
+        let problem =
+            "what hosts answered when they were greeted is no speed: nothing of it can be compared";
         Err(Refusal::Usage(problem.to_owned()).into())
     }
 
@@ -54,7 +55,10 @@ impl Suite for RollCall {
             raw.extend([
                 value("host", &host.name),
                 value("reached", &host.reached),
-                value("start_after_seconds", started.map_or_else(String::new, |ns| (ns as f64 * 1e-9).to_string())),
+                value(
+                    "start_after_seconds",
+                    started.map_or_else(String::new, |ns| (ns as f64 * 1e-9).to_string()),
+                ),
                 value("faults", host.trouble.as_deref().unwrap_or_default()),
             ]);
             raw
@@ -69,5 +73,9 @@ impl Suite for RollCall {
 }
 
 fn roll(store: &Store, row: &RunRow) -> anyhow::Result<Roll> {
-    store.records::<Roll>(row.summary.id)?.into_iter().next().context("this run has stored no roll call")
+    store
+        .records::<Roll>(row.summary.id)?
+        .into_iter()
+        .next()
+        .context("this run has stored no roll call")
 }

@@ -26,7 +26,9 @@ impl Suite for Signatures {
             return Ok("btu pipe");
         }
         let run = row.summary.id;
-        Err(format!("run {run} is one of HINT, whose steps belong together: begin a new one with `btu pipe --hint`"))
+        Err(format!(
+            "run {run} is one of HINT, whose steps belong together: begin a new one with `btu pipe --hint`"
+        ))
     }
 
     fn json(&self, store: &Store, row: &RunRow) -> anyhow::Result<String> {
@@ -47,8 +49,12 @@ impl Suite for Signatures {
                 "transport, load, size in B, one-way times of its trials",
                 |SetPoint { series, point }| {
                     let plan = set.series.get(*series);
-                    let name = plan.map_or_else(String::new, |plan| format!("{} {}", plan.kind, plan.load));
-                    format!("{name:<22} {}", plan.map_or_else(String::new, |plan| trials(plan, point)))
+                    let name = plan
+                        .map_or_else(String::new, |plan| format!("{} {}", plan.kind, plan.load));
+                    format!(
+                        "{name:<22} {}",
+                        plan.map_or_else(String::new, |plan| trials(plan, point))
+                    )
                 },
             );
         }
@@ -59,20 +65,33 @@ impl Suite for Signatures {
                 is_json,
                 "processes, intervals (or message, size in B), times of its trials",
                 |record| match record {
-                    HintRecord::Message(point) => format!("message {}", trials(&run_plan.pipe, point)),
+                    HintRecord::Message(point) => {
+                        format!("message {}", trials(&run_plan.pipe, point))
+                    }
                     HintRecord::Two(point) => {
-                        format!("two     {:>10} {}", point.intervals, microseconds(&point.lap_seconds()))
+                        format!(
+                            "two     {:>10} {}",
+                            point.intervals,
+                            microseconds(&point.lap_seconds())
+                        )
                     }
                     HintRecord::One(point) => {
-                        format!("one     {:>10} {}", point.intervals, microseconds(&point.lap_seconds()))
+                        format!(
+                            "one     {:>10} {}",
+                            point.intervals,
+                            microseconds(&point.lap_seconds())
+                        )
                     }
                 },
             );
         }
         let plan: PipePlan = plan(row)?;
-        lines(&store.records::<Point>(run)?, is_json, "   size, B  one-way times of its trials", |point| {
-            trials(&plan, point)
-        })
+        lines(
+            &store.records::<Point>(run)?,
+            is_json,
+            "   size, B  one-way times of its trials",
+            |point| trials(&plan, point),
+        )
     }
 
     fn raw(&self, store: &Store, row: &RunRow) -> anyhow::Result<Vec<RawRow>> {
@@ -80,7 +99,9 @@ impl Suite for Signatures {
         if Purpose::of_suite(suite).is_some() {
             let set: SetPlan = plan(row)?;
             let points = store.records::<SetPoint>(run)?;
-            let of = |one: &SetPoint| set.series.get(one.series).map(|plan| raw_trials(row, plan, &one.point));
+            let of = |one: &SetPoint| {
+                set.series.get(one.series).map(|plan| raw_trials(row, plan, &one.point))
+            };
             return Ok(points.iter().filter_map(of).flatten().collect());
         }
         if suite == hint::SUITE {
@@ -93,10 +114,19 @@ impl Suite for Signatures {
             return Ok(store.records::<HintRecord>(run)?.iter().flat_map(of).collect());
         }
         let plan: PipePlan = plan(row)?;
-        Ok(store.records::<Point>(run)?.iter().flat_map(|point| raw_trials(row, &plan, point)).collect())
+        Ok(store
+            .records::<Point>(run)?
+            .iter()
+            .flat_map(|point| raw_trials(row, &plan, point))
+            .collect())
     }
 
-    fn compare(&self, store: &Store, arguments: &Compare, common: &Common) -> anyhow::Result<ExitCode> {
+    fn compare(
+        &self,
+        store: &Store,
+        arguments: &Compare,
+        common: &Common,
+    ) -> anyhow::Result<ExitCode> {
         pipe::compare(store, arguments, common.json).map(|()| ExitCode::SUCCESS)
     }
 
@@ -107,7 +137,9 @@ impl Suite for Signatures {
         Ok(match outcome(store, row)? {
             Outcome::One(verdict) => pipe_page(&stored, &verdict),
             Outcome::Set(verdict) => set_page(&stored, &verdict),
-            Outcome::Hint(result) => hint_page(&stored, &result, plan::<HintRun>(row)?.pipe.kind.label()),
+            Outcome::Hint(result) => {
+                hint_page(&stored, &result, plan::<HintRun>(row)?.pipe.kind.label())
+            }
         })
     }
 }
@@ -153,5 +185,6 @@ fn trials(plan: &PipePlan, point: &Point) -> String {
 }
 
 fn microseconds(seconds: &[f64]) -> String {
-    seconds.iter().map(|seconds| format!("{:10.3}", seconds * 1e6)).collect::<Vec<_>>().join(" ") + " us"
+    seconds.iter().map(|seconds| format!("{:10.3}", seconds * 1e6)).collect::<Vec<_>>().join(" ")
+        + " us"
 }

@@ -46,7 +46,9 @@ impl<E: Reported> Suite for Studied<E> {
     fn cells(&self, store: &Store, row: &RunRow, is_json: bool) -> anyhow::Result<String> {
         let plan: E = resume::plan(row)?;
         let head = format!("in block {:<38} {:>12} {:>15}", "cell", "duration", "goodput");
-        lines(&store.records::<Measured<E::Cell>>(row.summary.id)?, is_json, &head, |cell| line(&plan, cell))
+        lines(&store.records::<Measured<E::Cell>>(row.summary.id)?, is_json, &head, |cell| {
+            line(&plan, cell)
+        })
     }
 
     fn raw(&self, store: &Store, row: &RunRow) -> anyhow::Result<Vec<RawRow>> {
@@ -55,7 +57,12 @@ impl<E: Reported> Suite for Studied<E> {
         cells.iter().map(|cell| raw_cell(&plan, row, cell)).collect()
     }
 
-    fn compare(&self, store: &Store, arguments: &Compare, common: &Common) -> anyhow::Result<ExitCode> {
+    fn compare(
+        &self,
+        store: &Store,
+        arguments: &Compare,
+        common: &Common,
+    ) -> anyhow::Result<ExitCode> {
         compare::run_for(self, store, arguments, common)
     }
 
@@ -86,7 +93,12 @@ impl<E: Reported> Compared for Studied<E> {
         study_differences(base, other)
     }
 
-    fn readings(&self, store: &Store, row: &RunRow, plan: &E) -> anyhow::Result<Vec<Reading<StudyRow>>> {
+    fn readings(
+        &self,
+        store: &Store,
+        row: &RunRow,
+        plan: &E,
+    ) -> anyhow::Result<Vec<Reading<StudyRow>>> {
         let cells = store.records::<Measured<E::Cell>>(row.summary.id)?;
         Ok(cells.iter().flat_map(|cell| study_readings(plan, cell)).collect())
     }
@@ -103,14 +115,28 @@ fn judged<E: Reported>(store: &Store, row: &RunRow) -> anyhow::Result<(E, E::Ver
 }
 
 /// The levels of every factor as the plan stores them, then what a cell came to.
-fn raw_cell<E: Reported>(plan: &E, row: &RunRow, cell: &Measured<E::Cell>) -> anyhow::Result<RawRow> {
+fn raw_cell<E: Reported>(
+    plan: &E,
+    row: &RunRow,
+    cell: &Measured<E::Cell>,
+) -> anyhow::Result<RawRow> {
     let mut raw = first_values(row, cell.is_valid());
-    raw.extend([value("block", cell.block + 1), value("position", cell.position + 1), value("cell", &cell.cell)]);
+    raw.extend([
+        value("block", cell.block + 1),
+        value("position", cell.position + 1),
+        value("cell", &cell.cell),
+    ]);
     flatten("", &serde_json::to_value(&cell.cell)?, &mut raw);
     let facts = plan.facts(&cell.cell, &cell.seen);
-    raw.push(value("duration_seconds", facts.duration.map_or_else(String::new, |span| span.seconds().to_string())));
+    raw.push(value(
+        "duration_seconds",
+        facts.duration.map_or_else(String::new, |span| span.seconds().to_string()),
+    ));
     let goodput = facts.goodput_bits_per_second;
-    raw.push(value("goodput_bits_per_second", goodput.map_or_else(String::new, |rate| rate.to_string())));
+    raw.push(value(
+        "goodput_bits_per_second",
+        goodput.map_or_else(String::new, |rate| rate.to_string()),
+    ));
     raw.push(value("faults", cell.faults.join("; ")));
     Ok(raw)
 }
@@ -133,8 +159,11 @@ fn flatten(name: &str, from: &Value, raw: &mut RawRow) {
 fn line<E: Reported>(plan: &E, cell: &Measured<E::Cell>) -> String {
     let facts = plan.facts(&cell.cell, &cell.seen);
     let duration = facts.duration.map_or_else(String::new, |duration| duration.to_string());
-    let goodput = facts.goodput_bits_per_second.map_or_else(String::new, |rate| format!("{:10.2} Mb/s", rate / 1e6));
-    let line = format!("{:>2} {:<44} {duration:>12} {goodput}", cell.block + 1, cell.cell.to_string());
+    let goodput = facts
+        .goodput_bits_per_second
+        .map_or_else(String::new, |rate| format!("{:10.2} Mb/s", rate / 1e6));
+    let line =
+        format!("{:>2} {:<44} {duration:>12} {goodput}", cell.block + 1, cell.cell.to_string());
     let faults = cell.faults.iter().map(|fault| format!("      INVALID: {fault}"));
     std::iter::once(line.trim_end().to_owned()).chain(faults).collect::<Vec<_>>().join("\n")
 }

@@ -24,7 +24,10 @@ fn runs_are_found_by_their_tags() {
     let (_, out, _) = shelf.btu(&["runs", "--tag", "nightly"]);
     assert!(out.contains("#lab #nightly") && out.contains("r1 ") && !out.contains("r2 "), "{out}");
     assert_eq!(shelf.json(&["runs", "--tag", "lab"]).as_array().map(Vec::len), Some(1));
-    assert_eq!(shelf.json(&["tag", "r1", "lab", "--remove"])["tags"], serde_json::json!(["nightly"]));
+    assert_eq!(
+        shelf.json(&["tag", "r1", "lab", "--remove"])["tags"],
+        serde_json::json!(["nightly"])
+    );
     let (_, out, _) = shelf.btu(&["runs", "--tag", "lab"]);
     assert!(out.starts_with("No run has the tag `lab`"), "{out}");
     let (code, _, errors) = shelf.btu(&["tag", "r1", "two words"]);
@@ -37,11 +40,17 @@ fn runs_are_found_by_their_tags() {
 fn nothing_is_deleted_without_a_yes() {
     let shelf = shelf(3);
     let (code, _, errors) = shelf.btu(&["rm", "r1", "r2"]);
-    assert!(code == Some(2) && errors.contains("deleting r1, r2 needs a terminal to ask on, or --yes"), "{errors}");
+    assert!(
+        code == Some(2) && errors.contains("deleting r1, r2 needs a terminal to ask on, or --yes"),
+        "{errors}"
+    );
     assert_eq!(shelf.json(&["runs"]).as_array().map(Vec::len), Some(3));
     let (code, _, errors) = shelf.btu(&["rm", "r1", "r9", "--yes"]);
     assert!(code == Some(2) && errors.contains("r9"), "{errors}");
-    assert_eq!(shelf.json(&["rm", "r2", "r1", "r2", "--yes"])["deleted"], serde_json::json!([1, 2]));
+    assert_eq!(
+        shelf.json(&["rm", "r2", "r1", "r2", "--yes"])["deleted"],
+        serde_json::json!([1, 2])
+    );
     assert_eq!(shelf.json(&["runs"])[0]["id"], 3);
 }
 
@@ -55,14 +64,20 @@ fn runs_move_to_another_shelf() {
     let (code, out, errors) = to.btu(&["import", &file]);
     assert_eq!((code, out.as_str()), (Some(0), "r2  imported\nr3  imported\n"), "{errors}");
     let again = to.json(&["import", &file]);
-    assert_eq!((&again[0]["new"], &again[1]["run"]), (&serde_json::json!(false), &serde_json::json!(3)));
+    assert_eq!(
+        (&again[0]["new"], &again[1]["run"]),
+        (&serde_json::json!(false), &serde_json::json!(3))
+    );
     let [there, here] = [from.json(&["show", "r1"]), to.json(&["show", "r2"])];
     assert_eq!(there["result"], here["result"]);
     assert_eq!(there["run"]["uuid"], here["run"]["uuid"]);
     let (code, _, errors) = from.btu(&["export", "r1", "-o", "runs.btu"]);
     assert!(code == Some(2) && errors.contains("is there already"), "{errors}");
     let (code, _, errors) = from.btu(&["export", "r1", "-o", "no/such/place.btu"]);
-    assert!(code == Some(3) && errors.contains("writing no/such/place.btu: No such file"), "{errors}");
+    assert!(
+        code == Some(3) && errors.contains("writing no/such/place.btu: No such file"),
+        "{errors}"
+    );
 }
 
 /// `ssh host btu export tag:nightly | btu import -`
@@ -72,8 +87,12 @@ fn runs_move_by_standard_streams() {
     from.btu(&["tag", "r1", "nightly"]);
     for arguments in [&["export", "tag:nightly", "r2"][..], &["export", "r1", "r2", "-o", "-"]] {
         let mut export = Command::new(env!("CARGO_BIN_EXE_btu"));
-        let mut export =
-            export.args(arguments).env("BTU_DATA", from.path(".")).stdout(Stdio::piped()).spawn().expect("btu");
+        let mut export = export
+            .args(arguments)
+            .env("BTU_DATA", from.path("."))
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("btu");
         let mut import = Command::new(env!("CARGO_BIN_EXE_btu"));
         import
             .args(["import", "-", "--json"])
@@ -86,7 +105,10 @@ fn runs_move_by_standard_streams() {
             String::from_utf8_lossy(&import.stderr)
         );
         let imported: serde_json::Value = serde_json::from_slice(&import.stdout).expect("JSON");
-        assert_eq!((&imported[0]["run"], &imported[1]["run"]), (&serde_json::json!(2), &serde_json::json!(3)));
+        assert_eq!(
+            (&imported[0]["run"], &imported[1]["run"]),
+            (&serde_json::json!(2), &serde_json::json!(3))
+        );
     }
     assert_eq!(from.json(&["show", "r1"])["result"], to.json(&["show", "r2"])["result"]);
     assert!(
@@ -115,12 +137,19 @@ fn what_cannot_be_imported_is_said_in_one_line() {
         ("runs.sqlite", "no archive of btu runs"),
     ] {
         let (code, out, errors) = shelf.btu(&["import", file]);
-        assert_eq!((code, out.as_str(), errors.lines().count()), (Some(2), "", 1), "{file}: {errors}");
+        assert_eq!(
+            (code, out.as_str(), errors.lines().count()),
+            (Some(2), "", 1),
+            "{file}: {errors}"
+        );
         assert!(errors.contains(word), "{errors}");
     }
     assert_eq!(shelf.json(&["runs"]), serde_json::json!([]));
     let (code, _, errors) = shelf.btu(&["export", "r1", "-o", "x"]);
-    assert!(code == Some(2) && errors.contains("no run `r1`") && !shelf.path("x").exists(), "{errors}");
+    assert!(
+        code == Some(2) && errors.contains("no run `r1`") && !shelf.path("x").exists(),
+        "{errors}"
+    );
 }
 
 /// What an older btu imported, or a disk lost, costs the run that it belongs to.
@@ -128,12 +157,21 @@ fn what_cannot_be_imported_is_said_in_one_line() {
 fn a_run_that_cannot_be_read_is_one_line_beside_the_others() {
     let shelf = shelf(3);
     let connection = Connection::open(shelf.path("runs.sqlite")).unwrap();
-    connection.execute("UPDATE environments SET document = '{\"a\":1e999}' WHERE run = 2", []).unwrap();
+    connection
+        .execute("UPDATE environments SET document = '{\"a\":1e999}' WHERE run = 2", [])
+        .unwrap();
     let (code, out, errors) = shelf.btu(&["runs"]);
     assert_eq!((code, errors.as_str()), (Some(0), ""));
     let lines: Vec<&str> = out.lines().collect();
-    assert!(lines.len() == 6 && lines[3].starts_with("r2 ") && !out.contains("start anew"), "{out}");
-    assert!(lines[5].starts_with("run r2 in ") && lines[5].contains("`btu rm r2 --yes` deletes this one"), "{out}");
+    assert!(
+        lines.len() == 6 && lines[3].starts_with("r2 ") && !out.contains("start anew"),
+        "{out}"
+    );
+    assert!(
+        lines[5].starts_with("run r2 in ")
+            && lines[5].contains("`btu rm r2 --yes` deletes this one"),
+        "{out}"
+    );
     assert_eq!(shelf.json(&["runs"]).as_array().map(Vec::len), Some(3));
     let (code, _, errors) = shelf.btu(&["show", "r2"]);
     assert!(code == Some(1) && errors.contains("its environment is no JSON"), "{errors}");

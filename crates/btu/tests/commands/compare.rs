@@ -23,7 +23,9 @@ fn the_four_answers() {
     for rates in [STEADY, times(1.001), times(0.9), times(1.1), [5.0, 9.0, 16.0]] {
         shelf.run(&plan, &rates);
     }
-    for (other, expected) in [("r2", "no-difference-seen"), ("r3", "slower"), ("r4", "faster"), ("r5", "cannot-tell")] {
+    for (other, expected) in
+        [("r2", "no-difference-seen"), ("r3", "slower"), ("r4", "faster"), ("r5", "cannot-tell")]
+    {
         let found = shelf.json(&["compare", "r1", other, "--alone", "--matter", "2%"]);
         assert_eq!(finding(&found), expected, "{other}");
     }
@@ -31,11 +33,17 @@ fn the_four_answers() {
     assert_eq!((code, errors.as_str()), (Some(0), ""));
     assert!(text.starts_with("r3 beside r1: slower, -10.0 %"), "{text}");
     assert!(text.contains("spread between the blocks") && text.contains("2 slower"), "{text}");
-    assert!(text.lines().count() <= 12 && text.contains("> btu compare r1 r3 --alone --all"), "{text}");
+    assert!(
+        text.lines().count() <= 12 && text.contains("> btu compare r1 r3 --alone --all"),
+        "{text}"
+    );
     let (_, all, _) = shelf.btu(&["compare", "r1", "r3", "--alone", "--all"]);
     assert!(all.starts_with("r3 beside r1  slower, -10.0 %"), "{all}");
     let (_, markdown, _) = shelf.btu(&["compare", "r1", "r3", "--alone", "--format", "markdown"]);
-    assert!(markdown.starts_with("## r3 beside r1: slower") && markdown.contains("|---|"), "{markdown}");
+    assert!(
+        markdown.starts_with("## r3 beside r1: slower") && markdown.contains("|---|"),
+        "{markdown}"
+    );
 }
 
 #[test]
@@ -71,7 +79,8 @@ fn scripts_learn_of_a_loss_by_the_exit_code() {
         shelf.run(&plan, &rates);
     }
     let gate = |other: &str| {
-        let (code, _, errors) = shelf.btu(&["compare", "r1", other, "--alone", "--fail-if-slower", "5%"]);
+        let (code, _, errors) =
+            shelf.btu(&["compare", "r1", other, "--alone", "--fail-if-slower", "5%"]);
         (code, errors)
     };
     let (code, errors) = gate("r2");
@@ -85,7 +94,9 @@ fn scripts_learn_of_a_loss_by_the_exit_code() {
 #[test]
 fn unlike_plans_are_refused_unless_meant() {
     let mut shelf = Shelf::new();
-    let path = |rate| Network::Path(Path { rate, delay: Span::ZERO, loss: 0.0, duplicate: 0.0, reorder: 0.0 });
+    let path = |rate| {
+        Network::Path(Path { rate, delay: Span::ZERO, loss: 0.0, duplicate: 0.0, reorder: 0.0 })
+    };
     let slow = plan(path(BitRate::from_bits_per_second(9_500_000)));
     let other = btu_suite::plan::Plan { volume: Some(Bytes::new(4_000_000)), ..slow.clone() };
     shelf.run(&plan(path(BitRate::from_megabits_per_second(10))), &STEADY);
@@ -93,7 +104,10 @@ fn unlike_plans_are_refused_unless_meant() {
     shelf.run(&other, &times(0.95));
     let (code, out, errors) = shelf.btu(&["compare", "r1", "r2"]);
     assert_eq!((code, out.as_str(), errors.lines().count()), (Some(2), "", 1), "{errors}");
-    assert!(errors.contains("network: 10 Mb/s against 9.5 Mb/s") && errors.contains("--across network"), "{errors}");
+    assert!(
+        errors.contains("network: 10 Mb/s against 9.5 Mb/s") && errors.contains("--across network"),
+        "{errors}"
+    );
     let found = shelf.json(&["compare", "r1", "r2", "--across", "network"]);
     assert_eq!(finding(&found), "slower");
     assert_eq!(found["comparison"]["others"][0]["plan_differences"][0]["aspect"], "network");

@@ -1,4 +1,5 @@
-//! Completions of bash and zsh, tried in a pseudo-terminal: what a user sees who presses the tabulator.
+//! Completions of bash and zsh, tried in a pseudo-terminal: what a user sees who presses the
+//! tabulator.
 
 use std::io::{Read, Write};
 use std::path::Path;
@@ -24,13 +25,28 @@ struct Terminal {
 impl Terminal {
     /// `shell` with these variables; the program under test is `btu` in its path.
     fn open(shell: &str, directory: &Path, data: &Path) -> Self {
-        let program = Path::new(env!("CARGO_BIN_EXE_btu")).parent().expect("a directory").display().to_string();
+        let program = Path::new(env!("CARGO_BIN_EXE_btu"))
+            .parent()
+            .expect("a directory")
+            .display()
+            .to_string();
         let path = format!("{program}:{}", std::env::var("PATH").unwrap_or_default());
         let mut command = Command::new("script");
-        command.args(["--quiet", "--return", "--command", shell, "/dev/null"]).current_dir(directory);
-        command.env("PATH", path).env("BTU_DATA", data).env("TERM", "dumb").env("PS1", "> ").env("HOME", directory);
-        let mut shell =
-            command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("script(1) runs");
+        command
+            .args(["--quiet", "--return", "--command", shell, "/dev/null"])
+            .current_dir(directory);
+        command
+            .env("PATH", path)
+            .env("BTU_DATA", data)
+            .env("TERM", "dumb")
+            .env("PS1", "> ")
+            .env("HOME", directory);
+        let mut shell = command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("script(1) runs");
         let mut out = shell.stdout.take().expect("its output");
         let (send, seen) = mpsc::channel();
         std::thread::spawn(move || {
@@ -45,10 +61,16 @@ impl Terminal {
     }
 
     fn type_in(&mut self, keys: &str) {
-        self.shell.stdin.as_mut().expect("its input").write_all(keys.as_bytes()).expect("the shell reads");
+        self.shell
+            .stdin
+            .as_mut()
+            .expect("its input")
+            .write_all(keys.as_bytes())
+            .expect("the shell reads");
     }
 
-    /// Waits until every one of `words` was seen after this call; what else came then is returned, too.
+    /// Waits until every one of `words` was seen after this call; what else came then is returned,
+    /// too.
     fn wait_for(&mut self, words: &[&str]) -> String {
         let began = Instant::now();
         loop {

@@ -16,14 +16,25 @@ const RUNS: usize = 13;
 fn is_quick(written: &Written) -> bool {
     let words: Vec<&str> = written.arguments.iter().map(String::as_str).collect();
     let has = |option: &str| words.contains(&option);
-    let needs_more = ["--open", "--ui", "--hosts", "--check", "--by", "lab.toml", "FILE"].into_iter().any(has);
+    let needs_more =
+        ["--open", "--ui", "--hosts", "--check", "--by", "lab.toml", "FILE"].into_iter().any(has);
     if !written.is_whole || needs_more {
         return false;
     }
     matches!(
         words.as_slice(),
-        ["show" | "report" | "compare" | "runs" | "tag" | "rank" | "history" | "model" | "export", ..]
-            | ["net", "list" | "check" | "show", ..]
+        [
+            "show"
+                | "report"
+                | "compare"
+                | "runs"
+                | "tag"
+                | "rank"
+                | "history"
+                | "model"
+                | "export",
+            ..
+        ] | ["net", "list" | "check" | "show", ..]
             | ["machine", "list", ..]
     )
 }
@@ -35,7 +46,9 @@ fn quick_commands_of_the_documents_work_as_they_stand_there() {
     for _ in 0..RUNS {
         shelf.run(&plan, &RATES);
     }
-    for (run, tag) in [("r1", "nightly"), ("r2", "nightly"), ("r3", "fair"), ("r4", "before"), ("r9", "after")] {
+    for (run, tag) in
+        [("r1", "nightly"), ("r2", "nightly"), ("r3", "fair"), ("r4", "before"), ("r9", "after")]
+    {
         shelf.json(&["tag", run, tag]);
     }
     let quick: Vec<Written> = commands().into_iter().filter(is_quick).collect();
@@ -48,7 +61,11 @@ fn failure(shelf: &Shelf, written: &Written) -> Option<String> {
     let arguments: Vec<&str> = written.arguments.iter().map(String::as_str).collect();
     let (code, out, errors) = shelf.btu(&arguments);
     let has_said = !out.is_empty() || arguments.contains(&"-o");
-    let all = format!("{}: btu {}: exit code {code:?}\n{out}{errors}", written.place, arguments.join(" "));
+    let all = format!(
+        "{}: btu {}: exit code {code:?}\n{out}{errors}",
+        written.place,
+        arguments.join(" ")
+    );
     (code != Some(0) || !has_said).then_some(all)
 }
 
@@ -57,8 +74,10 @@ fn failure(shelf: &Shelf, written: &Written) -> Option<String> {
 fn lines_are_read_as_a_shell_reads_them() {
     let text = "See `btu runs` and `ls`.\n```console\nbtu net up home-bloated; btu net exec a -- ping 'b c' &   # text; btu no\n\
                 cargo run --release -- rate \\\n  --load idle\nssh alpha btu export latest | btu import -\nbtu sim x > y.txt\n```\n```toml\nbtu = 1\n```\n";
-    let found: Vec<(String, bool)> =
-        commands_of("page.md", text).into_iter().map(|one| (one.arguments.join("|"), one.is_whole)).collect();
+    let found: Vec<(String, bool)> = commands_of("page.md", text)
+        .into_iter()
+        .map(|one| (one.arguments.join("|"), one.is_whole))
+        .collect();
     let expected = [
         ("runs", false),
         ("net|up|home-bloated", true),

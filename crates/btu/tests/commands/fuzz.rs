@@ -1,4 +1,5 @@
-//! The table and the seeds of the fuzzers, which no other build looks at: `scripts/fuzz` builds them apart.
+//! The table and the seeds of the fuzzers, which no other build looks at: `scripts/fuzz` builds
+//! them apart.
 
 // It also writes seeds, for libFuzzer.
 #[allow(dead_code, unreachable_pub)]
@@ -26,7 +27,9 @@ fn every_target_takes_its_seeds_and_what_becomes_of_them() {
 #[test]
 fn targets_are_sorted_and_seeds_are_good() {
     assert!(TARGETS.is_sorted_by_key(|(name, _)| *name));
-    for (name, known) in [("inventory", 1), ("policy", 1), ("account", 4), ("archive", 2), ("capture", 1)] {
+    for (name, known) in
+        [("inventory", 1), ("policy", 1), ("account", 4), ("archive", 2), ("capture", 1)]
+    {
         assert_eq!(seeds::of(name).len(), known, "{name}");
     }
     for (name, known) in [
@@ -39,14 +42,24 @@ fn targets_are_sorted_and_seeds_are_good() {
     ] {
         assert_eq!(seeds::of(name).len(), known, "{name}");
     }
-    for seed in seeds::of("import_and_show").into_iter().map(|seed| String::from_utf8(seed).unwrap()) {
+    for seed in
+        seeds::of("import_and_show").into_iter().map(|seed| String::from_utf8(seed).unwrap())
+    {
         let kept = table::readback::imported(seed.as_bytes());
-        assert_eq!(kept, Some(1), "the seed is believed, so that its changes go past the first check: {seed}");
+        assert_eq!(
+            kept,
+            Some(1),
+            "the seed is believed, so that its changes go past the first check: {seed}"
+        );
         // A changed plan, too, which has another hash.
-        let changed =
-            seed.replacen("\"version\":1", "\"version\": 1", 1).replacen("\"plan_hash\":\"", "\"plan_hash\":\"0", 1);
+        let changed = seed.replacen("\"version\":1", "\"version\": 1", 1).replacen(
+            "\"plan_hash\":\"",
+            "\"plan_hash\":\"0",
+            1,
+        );
         assert!(
-            changed.contains("\"suite\":\"hosts\"") || table::readback::imported(changed.as_bytes()) == Some(1),
+            changed.contains("\"suite\":\"hosts\"")
+                || table::readback::imported(changed.as_bytes()) == Some(1),
             "{changed}"
         );
     }

@@ -3,7 +3,11 @@
 use std::process::{Command, Output};
 
 fn history(arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_btu")).arg("history").args(arguments).output().expect("btu runs")
+    Command::new(env!("CARGO_BIN_EXE_btu"))
+        .arg("history")
+        .args(arguments)
+        .output()
+        .expect("btu runs")
 }
 
 fn json(arguments: &[&str]) -> serde_json::Value {

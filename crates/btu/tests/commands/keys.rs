@@ -52,7 +52,11 @@ fn from_nothing_to_a_revoked_key() {
     assert_eq!(mode(&home.path(".config/btu/keys")), 0o700);
     assert_eq!(mode(&home.path(".config/btu/keys/authority.key")), 0o600);
     let said = home.says("keys issue alpha --role agent");
-    assert!(said.contains("scp -p alpha.agent.pem alpha:btu.pem") && said.contains("btu agent --identity"), "{said}");
+    assert!(
+        said.contains("scp -p alpha.agent.pem alpha:btu.pem")
+            && said.contains("btu agent --identity"),
+        "{said}"
+    );
     assert_eq!(mode(&home.path("alpha.agent.pem")), 0o600);
     let shown = home.says("keys show alpha.agent.pem");
     assert!(shown.contains("name           alpha") && shown.contains("btu authority "), "{shown}");
@@ -75,7 +79,11 @@ fn a_credential_of_systemd_may_have_its_access_control_list() {
     let show = |mode, credentials: Option<&Path>| {
         std::fs::set_permissions(&file, std::fs::Permissions::from_mode(mode)).unwrap();
         let mut command = Command::new(env!("CARGO_BIN_EXE_btu"));
-        command.args(["keys", "show"]).arg(&file).env("HOME", home.0.path()).env_remove("CREDENTIALS_DIRECTORY");
+        command
+            .args(["keys", "show"])
+            .arg(&file)
+            .env("HOME", home.0.path())
+            .env_remove("CREDENTIALS_DIRECTORY");
         command.envs(credentials.map(|directory| ("CREDENTIALS_DIRECTORY", directory)));
         command.output().unwrap().status.code()
     };
@@ -129,10 +137,15 @@ fn nothing_is_overwritten_and_refusals_say_what_to_do() {
     home.says("keys init");
     home.says("keys issue alpha --role agent");
     std::fs::write(home.path("garbage.pem"), "garbage").unwrap();
-    std::fs::set_permissions(home.path("garbage.pem"), std::fs::Permissions::from_mode(0o600)).unwrap();
+    std::fs::set_permissions(home.path("garbage.pem"), std::fs::Permissions::from_mode(0o600))
+        .unwrap();
     let cases = [
         ("keys init", 2, "authority.key exists already and is not overwritten"),
-        ("keys issue alpha --role agent", 2, "alpha.agent.pem exists already and is not overwritten"),
+        (
+            "keys issue alpha --role agent",
+            2,
+            "alpha.agent.pem exists already and is not overwritten",
+        ),
         ("keys issue Alpha --role agent", 2, "lower-case letters"),
         ("keys issue beta --role king", 2, "possible values: agent, controller"),
         ("keys issue beta --role agent --out no/such/place.pem", 3, "writing no/such/place.pem"),
@@ -145,8 +158,13 @@ fn nothing_is_overwritten_and_refusals_say_what_to_do() {
         let (found, said) = home.refuses(line);
         assert!(found == Some(code) && said.contains(expected), "{line}: {found:?} {said}");
     }
-    assert_eq!(home.json("keys list").as_array().unwrap().len(), 1, "what was refused is not on record");
-    std::fs::set_permissions(home.path("alpha.agent.pem"), std::fs::Permissions::from_mode(0o644)).unwrap();
+    assert_eq!(
+        home.json("keys list").as_array().unwrap().len(),
+        1,
+        "what was refused is not on record"
+    );
+    std::fs::set_permissions(home.path("alpha.agent.pem"), std::fs::Permissions::from_mode(0o644))
+        .unwrap();
     let (code, said) = home.refuses("keys show alpha.agent.pem");
     assert!(code == Some(3) && said.contains("chmod 600 alpha.agent.pem"), "{code:?} {said}");
 }

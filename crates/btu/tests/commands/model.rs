@@ -21,11 +21,16 @@ fn json(directory: &Path, arguments: &[&str]) -> Value {
 /// The exit code and what is said of `arguments`, which print nothing as a result.
 fn refusal(directory: &Path, arguments: &[&str]) -> (Option<i32>, String) {
     let output = model(directory, arguments);
-    assert!(output.stdout.is_empty(), "{arguments:?} prints {}", String::from_utf8_lossy(&output.stdout));
+    assert!(
+        output.stdout.is_empty(),
+        "{arguments:?} prints {}",
+        String::from_utf8_lossy(&output.stdout)
+    );
     (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
 }
 
-/// The study prints 1.06671584 ms (the formula gives 1.06671586), 1141.55 s and 73.06 s; heavy 17.112 ms and 93.73 %.
+/// The study prints 1.06671584 ms (the formula gives 1.06671586), 1141.55 s and 73.06 s; heavy
+/// 17.112 ms and 93.73 %.
 #[test]
 fn the_citi_study_s_figures() {
     let here = tempfile::tempdir().unwrap();
@@ -70,15 +75,21 @@ fn a_question_asked_backwards() {
         assert_eq!(file["name"], "file");
         file["delay_seconds"]["value"].as_f64().unwrap_or(f64::INFINITY)
     };
-    let bound = ["--most", "traffic.background.packets_per_s", "--mean-delay", "5 ms", "--flow", "file"];
+    let bound =
+        ["--most", "traffic.background.packets_per_s", "--mean-delay", "5 ms", "--flow", "file"];
     let found = json(here.path(), &[["citi-1989-light"].as_slice(), &bound].concat());
     let most = found["found"]["up-to"].as_f64().unwrap_or_else(|| panic!("no number in {found}"));
     let whole = most.floor() as i64;
-    assert!(delay(whole) <= 5e-3 && delay(whole + 1) > 5e-3, "{most}: {} and {}", delay(whole), delay(whole + 1));
+    assert!(
+        delay(whole) <= 5e-3 && delay(whole + 1) > 5e-3,
+        "{most}: {} and {}",
+        delay(whole),
+        delay(whole + 1)
+    );
 }
 
-/// Where real stations back off longer than the formula's, its delay is a lower bound: no answer is given there. The
-/// simulator has one.
+/// Where real stations back off longer than the formula's, its delay is a lower bound: no answer is
+/// given there. The simulator has one.
 #[test]
 fn b2_a_question_asked_backwards_ends_where_the_formula_does() {
     let here = tempfile::tempdir().unwrap();
@@ -93,37 +104,56 @@ fn b2_a_question_asked_backwards_ends_where_the_formula_does() {
     ];
     let found = json(here.path(), &question);
     let most = found["found"]["up-to"].as_f64().unwrap_or_else(|| panic!("no number in {found}"));
-    let limit = found["beyond"]["found"]["up-to"].as_f64().unwrap_or_else(|| panic!("no limit in {found}"));
-    assert_eq!((found["by"].as_str(), found["beyond"]["warning"].as_str()), (Some("formula"), Some("optimistic")));
+    let limit =
+        found["beyond"]["found"]["up-to"].as_f64().unwrap_or_else(|| panic!("no limit in {found}"));
+    assert_eq!(
+        (found["by"].as_str(), found["beyond"]["warning"].as_str()),
+        (Some("formula"), Some("optimistic"))
+    );
     assert!(!found["warnings"].as_array().unwrap().is_empty(), "{found}");
     let warning = |load: f64| {
         let setting = format!("traffic.everyone.load={load} %");
         json(here.path(), &["ethernet-shared-10", "--set", &setting])["flows"][0]["delay_seconds"]["warning"].clone()
     };
-    assert_eq!((warning(most), warning(most + 0.1)), (Value::Null, Value::from("optimistic")), "{most}");
+    assert_eq!(
+        (warning(most), warning(most + 0.1)),
+        (Value::Null, Value::from("optimistic")),
+        "{most}"
+    );
     let said = String::from_utf8(model(here.path(), &question).stdout).unwrap();
     assert!(said.contains("lower bound") && said.contains("--by sim"), "{said}");
 
-    let simulated = json(here.path(), &[question.as_slice(), &["--by", "sim", "--replications", "2"]].concat());
-    let value = simulated["found"]["up-to"].as_f64().unwrap_or_else(|| panic!("no number in {simulated}"));
+    let simulated =
+        json(here.path(), &[question.as_slice(), &["--by", "sim", "--replications", "2"]].concat());
+    let value =
+        simulated["found"]["up-to"].as_f64().unwrap_or_else(|| panic!("no number in {simulated}"));
     let [low, high] = [0, 1].map(|end| simulated["interval"][end].as_f64().unwrap());
     assert!(low <= value && value <= high && most < value && value < limit, "{simulated}");
     // `btu sim` itself crosses the bound there, with the same replications and seed.
     let delay = |load: f64| {
         let setting = format!("traffic.everyone.load={load} %");
-        let arguments = ["sim", "ethernet-shared-10", "--replications", "2", "--set", &setting, "--json"];
+        let arguments =
+            ["sim", "ethernet-shared-10", "--replications", "2", "--set", &setting, "--json"];
         let output = Command::new(env!("CARGO_BIN_EXE_btu")).args(arguments).output().unwrap();
         let outcome: Value = serde_json::from_slice(&output.stdout).unwrap();
         outcome["flows"][0]["delay"]["mean"]["value"].as_f64().unwrap()
     };
-    assert!(delay(value) <= 5e-3 && delay(value + 0.2) > 5e-3, "{value}: {} and {}", delay(value), delay(value + 0.2));
+    assert!(
+        delay(value) <= 5e-3 && delay(value + 0.2) > 5e-3,
+        "{value}: {} and {}",
+        delay(value),
+        delay(value + 0.2)
+    );
 }
 
 #[test]
 fn what_cannot_be_answered_is_refused_in_words() {
     let here = tempfile::tempdir().unwrap();
-    std::fs::write(here.path().join("bad.toml"), "[segments.ether]\nmedium = \"shared-ethernet\"\nlenght = \"1 km\"\n")
-        .unwrap();
+    std::fs::write(
+        here.path().join("bad.toml"),
+        "[segments.ether]\nmedium = \"shared-ethernet\"\nlenght = \"1 km\"\n",
+    )
+    .unwrap();
     for (arguments, code, word) in [
         (["bad.toml"].as_slice(), 2, "lenght"),
         (&["no-such-file.toml"], 2, "no-such-file.toml"),
@@ -132,7 +162,17 @@ fn what_cannot_be_answered_is_refused_in_words() {
         (&["citi-1989-light", "--svg", "alone.svg"], 2, "--sweep"),
         (&["campus", "--most", "stations", "--mean-delay", "1 s", "--flow", "nobody"], 2, "nobody"),
         (
-            &["citi-1989-light", "--transfer", "1 MB", "--most", "a.b=1..2", "--transfer-time", "1 s", "--by", "sim"],
+            &[
+                "citi-1989-light",
+                "--transfer",
+                "1 MB",
+                "--most",
+                "a.b=1..2",
+                "--transfer-time",
+                "1 s",
+                "--by",
+                "sim",
+            ],
             2,
             "a.b",
         ),

@@ -1,4 +1,5 @@
-//! The terminal view of `btu model` on a terminal of its own: it shows, follows keys, and gives the terminal back.
+//! The terminal view of `btu model` on a terminal of its own: it shows, follows keys, and gives the
+//! terminal back.
 
 use std::fs::File;
 use std::io::{Read, Write};
@@ -32,7 +33,8 @@ impl Desk {
         let (near, far) = (File::from(terminal.master), File::from(terminal.slave));
         let before = tcgetattr(&far).expect("modes");
         let end = || Stdio::from(far.try_clone().expect("another descriptor"));
-        // A session of its own, so that no other terminal is asked for its size. It becomes btu: the process stays the same.
+        // A session of its own, so that no other terminal is asked for its size. It becomes btu:
+        // the process stays the same.
         let child = Command::new("setsid")
             .args(["--ctty", env!("CARGO_BIN_EXE_btu"), "model"])
             .args(words)
@@ -59,7 +61,9 @@ impl Desk {
             let left = deadline.saturating_duration_since(Instant::now());
             match self.output.recv_timeout(left) {
                 Ok(bytes) => self.screen.process(&bytes),
-                Err(error) => panic!("`{part}` is not shown ({error}):\n{}", self.screen.screen().contents()),
+                Err(error) => {
+                    panic!("`{part}` is not shown ({error}):\n{}", self.screen.screen().contents())
+                }
             }
         }
     }

@@ -47,14 +47,24 @@ fn systemd_understands_the_unit() {
     let path = directory.path().join("btu-agent.service");
     let verify = |text: &str| {
         std::fs::write(&path, text).unwrap();
-        let output = Command::new("systemd-analyze").args(["verify", "--man=no"]).arg(&path).output().unwrap();
+        let output = Command::new("systemd-analyze")
+            .args(["verify", "--man=no"])
+            .arg(&path)
+            .output()
+            .unwrap();
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
-        (output.status.success(), said.lines().filter(|line| line.contains("btu-agent")).collect::<Vec<_>>().join("\n"))
+        (
+            output.status.success(),
+            said.lines().filter(|line| line.contains("btu-agent")).collect::<Vec<_>>().join("\n"),
+        )
     };
     let here = unit().replace("/usr/bin/btu", env!("CARGO_BIN_EXE_btu"));
     assert_eq!(verify(&here), (true, String::new()));
     let (_, said) = verify(&here.replace("TasksMax=512", "TasksMax=many\nTaskMax=3"));
-    assert!(said.contains("maximum tasks") && said.contains("TaskMax"), "a mistake is found: {said}");
+    assert!(
+        said.contains("maximum tasks") && said.contains("TaskMax"),
+        "a mistake is found: {said}"
+    );
 }
 
 /// The container builds with the compiler that the project names, and starts as the unit does.
@@ -62,7 +72,11 @@ fn systemd_understands_the_unit() {
 fn the_container_has_the_project_s_compiler_and_program() {
     let text = std::fs::read_to_string(at_root("packaging/Containerfile")).unwrap();
     let manifest = std::fs::read_to_string(at_root("Cargo.toml")).unwrap();
-    let version = manifest.lines().find_map(|line| line.strip_prefix("rust-version = ")).unwrap().trim_matches('"');
+    let version = manifest
+        .lines()
+        .find_map(|line| line.strip_prefix("rust-version = "))
+        .unwrap()
+        .trim_matches('"');
     assert!(text.contains(&format!("docker.io/library/rust:{version}-slim")), "{version}");
     assert!(text.contains("cargo build --release --locked --bin btu"));
     assert!(text.contains("\nUSER 7417:7417\n"), "an agent needs no superuser");
@@ -72,7 +86,8 @@ fn the_container_has_the_project_s_compiler_and_program() {
     );
 }
 
-/// The bill of materials names what is linked, once each, with what it depends on; and nothing that only tests use.
+/// The bill of materials names what is linked, once each, with what it depends on; and nothing that
+/// only tests use.
 #[test]
 fn the_bill_of_materials_names_what_is_linked() {
     if Command::new("cargo").arg("--version").output().is_err() {
@@ -94,7 +109,8 @@ fn the_bill_of_materials_names_what_is_linked() {
     }
     let is_whole = |component: &&serde_json::Value| {
         let ours = component["name"].as_str().unwrap().starts_with("btu-");
-        component["licenses"].is_array() && (ours || component["hashes"][0]["content"].as_str().unwrap().len() == 64)
+        component["licenses"].is_array()
+            && (ours || component["hashes"][0]["content"].as_str().unwrap().len() == 64)
     };
     assert_eq!(components.iter().filter(is_whole).count(), components.len());
     let references: std::collections::BTreeSet<&str> =

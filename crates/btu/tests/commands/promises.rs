@@ -1,4 +1,5 @@
-//! What the documents on security, agents and runs promise a test holds: each line of their tables names tests, and they are there.
+//! What the documents on security, agents and runs promise a test holds: each line of their tables
+//! names tests, and they are there.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -7,10 +8,11 @@ use std::path::Path;
 const HEADING: &str = "## What holds each promise";
 
 /// The documents, and how many lines their tables have at least.
-const DOCUMENTS: [(&str, usize); 3] = [("docs/security.md", 45), ("docs/agent.md", 30), ("docs/runs.md", 15)];
+const DOCUMENTS: [(&str, usize); 3] =
+    [("docs/security.md", 45), ("docs/agent.md", 30), ("docs/runs.md", 15)];
 
-/// The names of all tests of the workspace: functions that an attribute with `test` stands before, those within `proptest!`
-/// among them.
+/// The names of all tests of the workspace: functions that an attribute with `test` stands before,
+/// those within `proptest!` among them.
 fn tests(directory: &Path, found: &mut BTreeSet<String>) {
     for entry in fs::read_dir(directory).unwrap().map(Result::unwrap) {
         let path = entry.path();
@@ -39,7 +41,8 @@ fn tests_of(text: &str, found: &mut BTreeSet<String>) {
 fn table(document: &str) -> Vec<(String, Vec<String>)> {
     let section = document.split(HEADING).nth(1).expect("the table is there");
     let section = section.split("\n## ").next().unwrap_or_default();
-    let lines = section.lines().filter(|line| line.starts_with("| ") && !line.starts_with("| promise"));
+    let lines =
+        section.lines().filter(|line| line.starts_with("| ") && !line.starts_with("| promise"));
     let cells = lines.map(|line| line.trim_matches('|').split_once(" | ").expect("two columns"));
     let names = |cell: &str| cell.split('`').skip(1).step_by(2).map(str::to_owned).collect();
     cells.map(|(promise, held)| (promise.trim().to_owned(), names(held))).collect()
@@ -56,7 +59,10 @@ fn every_promise_names_tests_that_are_there() {
         for (promise, named) in promises {
             assert!(!named.is_empty(), "{document}: nothing holds: {promise}");
             for name in named {
-                assert!(known.contains(&name), "{document}: there is no test `{name}`, which is to hold: {promise}");
+                assert!(
+                    known.contains(&name),
+                    "{document}: there is no test `{name}`, which is to hold: {promise}"
+                );
             }
         }
     }
@@ -71,5 +77,11 @@ fn only_tests_count() {
     let lines = table(&format!(
         "{HEADING}\n\n| promise | held by |\n|---|---|\n| it holds | `a`, `c` |\n| not | by nothing |\n\n## Next\n| x | `y` |\n"
     ));
-    assert_eq!(lines, [("it holds".to_owned(), vec!["a".to_owned(), "c".to_owned()]), ("not".to_owned(), Vec::new())]);
+    assert_eq!(
+        lines,
+        [
+            ("it holds".to_owned(), vec!["a".to_owned(), "c".to_owned()]),
+            ("not".to_owned(), Vec::new())
+        ]
+    );
 }

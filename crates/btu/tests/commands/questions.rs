@@ -2,16 +2,24 @@
 
 use crate::shelf::Shelf;
 
-/// Who types the name alone is offered questions with their commands, and nothing of what btu starts itself.
+/// Who types the name alone is offered questions with their commands, and nothing of what btu
+/// starts itself.
 #[test]
 fn btu_alone_offers_questions() {
     let (code, out, errors) = Shelf::new().btu(&[]);
     assert_eq!((code, errors.as_str()), (Some(0), ""));
-    for command in ["btu speed --ssh HOST", "btu rate", "btu compare tag:before tag:after", "btu model citi-1989-light"]
-    {
+    for command in [
+        "btu speed --ssh HOST",
+        "btu rate",
+        "btu compare tag:before tag:after",
+        "btu model citi-1989-light",
+    ] {
         assert!(out.contains(command), "{command}: {out}");
     }
-    assert!(!out.contains("internal") && out.lines().all(|line| line.chars().count() <= 80), "{out}");
+    assert!(
+        !out.contains("internal") && out.lines().all(|line| line.chars().count() <= 80),
+        "{out}"
+    );
     let (_, help, _) = Shelf::new().btu(&["--help"]);
     assert!(!help.contains("internal"), "{help}");
 }
@@ -27,12 +35,17 @@ fn a_network_of_the_library_is_json_on_demand() {
 #[test]
 fn show_is_one_screen_and_all_has_every_table() {
     let mut shelf = Shelf::new();
-    let plan = btu_suite::plan::Plan::whole(7, btu_suite::plan::Profile::quick(), btu_suite::network::Network::Veth);
+    let plan = btu_suite::plan::Plan::whole(
+        7,
+        btu_suite::plan::Profile::quick(),
+        btu_suite::network::Network::Veth,
+    );
     shelf.run(&plan, &[9.0, 9.1, 9.2]);
     let (_, first, _) = shelf.btu(&["show"]);
     assert!(first.starts_with("BTU rating ") && first.lines().count() <= 12, "{first}");
     assert!(
-        first.contains("> btu show r1 --all") && first.contains("intervals (95 %) are of this run alone"),
+        first.contains("> btu show r1 --all")
+            && first.contains("intervals (95 %) are of this run alone"),
         "{first}"
     );
     let (_, all, _) = shelf.btu(&["show", "--all"]);
@@ -41,5 +54,9 @@ fn show_is_one_screen_and_all_has_every_table() {
     shelf.run(&plan, &[9.3, 9.4, 9.5]);
     shelf.run(&plan, &[8.8, 8.9, 9.0]);
     let (_, third, _) = shelf.btu(&["show"]);
-    assert!(third.contains("this machine's mean over 3 runs of this plan") && third.lines().count() <= 12, "{third}");
+    assert!(
+        third.contains("this machine's mean over 3 runs of this plan")
+            && third.lines().count() <= 12,
+        "{third}"
+    );
 }

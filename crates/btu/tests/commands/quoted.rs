@@ -1,4 +1,5 @@
-//! Commands that messages tell somebody to type: a shell takes them as they are meant, whatever a name or a path holds.
+//! Commands that messages tell somebody to type: a shell takes them as they are meant, whatever a
+//! name or a path holds.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
@@ -7,7 +8,8 @@ use std::process::{Command, Output};
 
 use crate::support::text;
 
-/// What a shell would run, or end a command at; none of it is refused in a tag or in the name of a file.
+/// What a shell would run, or end a command at; none of it is refused in a tag or in the name of a
+/// file.
 const HOSTILE: &str = "$(touch>hit);it's&`id`";
 /// The same with a blank, which a tag cannot have.
 const HOSTILE_PATH: &str = "a $(touch hit);it's&`id`";
@@ -15,10 +17,18 @@ const HOSTILE_PATH: &str = "a $(touch hit);it's&`id`";
 /// The words that a shell makes of a command. It runs none of them.
 fn words(command: &str) -> Vec<String> {
     let checked = Command::new("sh").args(["-n", "-c", command]).output().unwrap();
-    assert!(checked.status.success() && checked.stderr.is_empty(), "{command}: {}", text(&checked.stderr));
+    assert!(
+        checked.status.success() && checked.stderr.is_empty(),
+        "{command}: {}",
+        text(&checked.stderr)
+    );
     let script = format!("set -- {command}; printf '%s\\0' \"$@\"");
     let split = Command::new("sh").args(["-c", &script]).output().unwrap();
-    assert!(split.status.success() && split.stderr.is_empty(), "{command}: {}", text(&split.stderr));
+    assert!(
+        split.status.success() && split.stderr.is_empty(),
+        "{command}: {}",
+        text(&split.stderr)
+    );
     text(&split.stdout).split_terminator('\0').map(str::to_owned).collect()
 }
 
@@ -65,7 +75,11 @@ fn a_station_that_a_network_file_does_not_have() {
         ["app", "--network", &file, "--application", "moon"],
     ] {
         let said = refusal(home.path(), &arguments);
-        assert_eq!(words(&command(&said, "btu net", "`\n")), ["btu", "net", "check", &file], "{arguments:?}");
+        assert_eq!(
+            words(&command(&said, "btu net", "`\n")),
+            ["btu", "net", "check", &file],
+            "{arguments:?}"
+        );
     }
     assert!(!home.path().join("hit").exists());
 }
@@ -75,7 +89,8 @@ fn an_identity_that_others_can_read() {
     let home = tempfile::tempdir().unwrap();
     let file = format!("{HOSTILE_PATH}.pem");
     assert!(btu(home.path(), &["keys", "init"]).status.success());
-    let issued = btu(home.path(), &["keys", "issue", "desk", "--role", "controller", "--out", &file]);
+    let issued =
+        btu(home.path(), &["keys", "issue", "desk", "--role", "controller", "--out", &file]);
     let said = text(&issued.stdout);
     let next = words(&command(&said, "btu hosts", "     are the hosts"));
     assert_eq!(next, ["btu", "hosts", "check", "FILE", "--identity", &file]);
@@ -85,7 +100,9 @@ fn an_identity_that_others_can_read() {
     assert_eq!(words(&command(&said, "chmod 600", "`, and issue")), ["chmod", "600", &file]);
 
     let agents = format!("agent {file}");
-    let said = text(&btu(home.path(), &["keys", "issue", "alpha", "--role", "agent", "--out", &agents]).stdout);
+    let said = text(
+        &btu(home.path(), &["keys", "issue", "alpha", "--role", "agent", "--out", &agents]).stdout,
+    );
     assert_eq!(words(&command(&said, "scp -p", " && rm")), ["scp", "-p", &agents, "alpha:btu.pem"]);
     assert_eq!(words(&command(&said, "rm ", "\n  ssh")), ["rm", &agents]);
     assert!(!home.path().join("hit").exists());
@@ -101,6 +118,7 @@ fn a_secret_that_others_can_read() {
     let inventory = home.path().join("lab.toml");
     fs::write(&inventory, "[hosts.alpha]\ncontrol = \"127.0.0.1:9\"\n").unwrap();
     let inventory = inventory.display().to_string();
-    let said = refusal(home.path(), &["hosts", "check", &inventory, "--pair", &format!("alpha=@{file}")]);
+    let said =
+        refusal(home.path(), &["hosts", "check", &inventory, "--pair", &format!("alpha=@{file}")]);
     assert_eq!(words(&command(&said, "chmod 600", "` keeps")), ["chmod", "600", &file]);
 }

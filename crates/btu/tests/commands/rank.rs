@@ -12,7 +12,11 @@ use btu_suite::record::{CellRecord, HostResult, MachineCpu, NetworkResult, WireA
 use btu_units::{Bytes, Span};
 
 fn btu(data: &Path, arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_btu")).args(arguments).env("BTU_DATA", data).output().expect("btu runs")
+    Command::new(env!("CARGO_BIN_EXE_btu"))
+        .args(arguments)
+        .env("BTU_DATA", data)
+        .output()
+        .expect("btu runs")
 }
 
 fn json(data: &Path, arguments: &[&str]) -> serde_json::Value {
@@ -31,7 +35,12 @@ fn machine(processor: &str) -> Environment {
 fn plan(profile: Profile) -> Plan {
     let whole = Plan::whole(1, profile, Network::Veth);
     let messages = vec![Bytes::new(4096)];
-    Plan { components: vec![Component::Send], messages, loads: vec![Load::Idle, Load::Cpu], ..whole }
+    Plan {
+        components: vec![Component::Send],
+        messages,
+        loads: vec![Load::Idle, Load::Cpu],
+        ..whole
+    }
 }
 
 /// A cell of so many Mb/s, with a little noise from block to block.
@@ -77,7 +86,9 @@ fn add(store: &mut Store, environment: &Environment, plan: &Plan, megabits: f64,
         planned_cells: 9,
     };
     let lock = store.create_run(&new).unwrap();
-    store.save_environment(&lock, Moment::Before, &serde_json::to_value(environment).unwrap()).unwrap();
+    store
+        .save_environment(&lock, Moment::Before, &serde_json::to_value(environment).unwrap())
+        .unwrap();
     for (position, row) in (0u32..).zip(plan.rows()) {
         for block in 0..3 {
             store.save_cell(&lock, &CellRecord { position, ..cell(row, block, megabits) }).unwrap();
@@ -110,14 +121,19 @@ fn machines_stand_in_order_and_plans_apart() {
     assert_eq!(ranking["lists"].as_array().unwrap().len(), 2, "{ranking}");
     let order: Vec<&str> = places
         .iter()
-        .map(|place| ranking["machines"][place["machine"].as_str().unwrap()]["processor"].as_str().unwrap())
+        .map(|place| {
+            ranking["machines"][place["machine"].as_str().unwrap()]["processor"].as_str().unwrap()
+        })
         .collect();
     assert_eq!(order, ["Fast 1", "Middle 2", "Slow 3"]);
     let ranks: Vec<u64> = places.iter().map(|place| place["rank"].as_u64().unwrap()).collect();
     assert_eq!(ranks, [1, 2, 3]);
     assert_eq!(places[1]["runs"].as_array().unwrap().len(), 3);
     // 100 Mb/s: 1000 rounds in 0.1 s, the geometric mean over the three runs.
-    assert!((places[1]["cpu_rounds_per_second"].as_f64().unwrap() - 10_100.0).abs() < 1.0, "{places:?}");
+    assert!(
+        (places[1]["cpu_rounds_per_second"].as_f64().unwrap() - 10_100.0).abs() < 1.0,
+        "{places:?}"
+    );
     assert_eq!(ranking["left_out"][0]["run"], "r6");
 }
 
@@ -126,7 +142,10 @@ fn only_what_was_asked_for_is_ranked() {
     let laboratory = laboratory();
     let quick = json(laboratory.path(), &["rank", "--profile", "quick"]);
     assert_eq!(quick["lists"].as_array().unwrap().len(), 1);
-    assert_eq!(json(laboratory.path(), &["rank", "--tag", "other"])["lists"], serde_json::json!([]));
+    assert_eq!(
+        json(laboratory.path(), &["rank", "--tag", "other"])["lists"],
+        serde_json::json!([])
+    );
     let with = json(laboratory.path(), &["rank", "--with", "btu95"]);
     assert_eq!(with["machines_of_1995"][0]["machine"], "DEC");
 }
@@ -136,11 +155,15 @@ fn a_price_is_kept_and_shown() {
     let laboratory = laboratory();
     let ranking = json(laboratory.path(), &["rank"]);
     let fast = ranking["lists"][0]["places"][0]["machine"].as_str().unwrap();
-    let set = btu(laboratory.path(), &["machine", "set", fast, "--name", "attic", "--price", "2000 EUR"]);
+    let set =
+        btu(laboratory.path(), &["machine", "set", fast, "--name", "attic", "--price", "2000 EUR"]);
     assert!(set.status.success(), "{}", String::from_utf8_lossy(&set.stderr));
     let text = String::from_utf8(btu(laboratory.path(), &["rank"]).stdout).unwrap();
     let line = text.lines().find(|line| line.contains("attic")).unwrap();
-    assert!(line.contains("2000 EUR") && line.trim_end().ends_with("500"), "1000 Mb/s for 2000 EUR: {line}");
+    assert!(
+        line.contains("2000 EUR") && line.trim_end().ends_with("500"),
+        "1000 Mb/s for 2000 EUR: {line}"
+    );
     let listed = json(laboratory.path(), &["machine", "list"]);
     assert_eq!(listed["machines"][fast]["name"], "attic");
     assert!(listed["machines"].as_object().unwrap().contains_key(listed["this"].as_str().unwrap()));

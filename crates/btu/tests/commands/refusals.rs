@@ -43,13 +43,18 @@ fn wrong_units_are_told_the_right_ones() {
         ] {
             let (code, line) = refusal(&[command, "--network", wrong]);
             assert_eq!((code, line.lines().count()), (Some(2), 1), "{command} {wrong}: {line}");
-            assert!(line.contains(said) && line.contains("kb/s, Mb/s, Gb/s"), "{command} {wrong}: {line}");
+            assert!(
+                line.contains(said) && line.contains("kb/s, Mb/s, Gb/s"),
+                "{command} {wrong}: {line}"
+            );
         }
     }
     for command in ["sim", "model"] {
-        let (code, line) = refusal(&[command, "ethernet-shared-10", "--set", "traffic.everyone.load=60"]);
+        let (code, line) =
+            refusal(&[command, "ethernet-shared-10", "--set", "traffic.everyone.load=60"]);
         assert!(code == Some(2) && line.contains("write `60 %`"), "{line}");
-        let (code, line) = refusal(&[command, "ethernet-shared-10", "--set", "segments.ether.rate=10 MB/s"]);
+        let (code, line) =
+            refusal(&[command, "ethernet-shared-10", "--set", "segments.ether.rate=10 MB/s"]);
         assert!(code == Some(2) && line.contains("`MB/s` is not a unit here"), "{line}");
     }
 }
@@ -73,7 +78,10 @@ fn processors_and_congestion_control_that_are_not_there() {
     for (arguments, word) in [
         (["rate", "--processors", "test=0"].as_slice(), "write test=0-3,rest=4-7"),
         (&["rate", "--processors", "test=0,rest=0"], "processor 0 stands on both sides"),
-        (&["rate", "--processors", "test=8000,rest=0"], "processor 8000 is not among those that may be used"),
+        (
+            &["rate", "--processors", "test=8000,rest=0"],
+            "processor 8000 is not among those that may be used",
+        ),
         (&["rate", "-C", "no-such"], "this kernel has no no-such; it has "),
         (&["rate", "-C", "No"], "names no congestion control"),
         (&["app", "-C", "no-such"], "this kernel has no no-such; it has "),
@@ -135,11 +143,16 @@ fn b9_a_directory_that_is_not_there_is_not_made() {
         let (code, line) = refusal(arguments);
         assert_eq!(code, Some(2), "{arguments:?}: {line}");
         assert!(
-            line.contains("no such directory") && line.contains("no/such") && line.contains("make it first"),
+            line.contains("no such directory")
+                && line.contains("no/such")
+                && line.contains("make it first"),
             "{line}"
         );
         assert_eq!(line.lines().count(), 1, "{line}");
-        assert!(fs::read_dir(directory.path()).unwrap().next().is_none(), "{arguments:?} made something");
+        assert!(
+            fs::read_dir(directory.path()).unwrap().next().is_none(),
+            "{arguments:?} made something"
+        );
     }
     let file = path(directory.path(), "file");
     fs::write(&file, "").unwrap();

@@ -11,7 +11,9 @@ const SCHEMA_1: &str = include_str!("../../../store/tests/store/fixtures/schema-
 fn stored() -> tempfile::TempDir {
     let directory = tempfile::tempdir().expect("a temporary directory");
     let path = directory.path().join("runs.sqlite");
-    rusqlite::Connection::open(path).and_then(|connection| connection.execute_batch(SCHEMA_1)).expect("the fixture");
+    rusqlite::Connection::open(path)
+        .and_then(|connection| connection.execute_batch(SCHEMA_1))
+        .expect("the fixture");
     directory
 }
 
@@ -29,13 +31,18 @@ fn out(output: &Output) -> String {
 #[test]
 fn every_format_is_made_from_a_run_of_the_oldest_schema() {
     let directory = stored();
-    let report = |format: &str| out(&btu(directory.path(), &["report", "r1", "--format", format, "-o", "-"]));
+    let report = |format: &str| {
+        out(&btu(directory.path(), &["report", "r1", "--format", format, "-o", "-"]))
+    };
     let html = report("html");
     assert!(html.starts_with("<!DOCTYPE html>") && html.contains("btu run r1: first"));
     assert!(html.contains("plan unknown") && html.contains("no frequency governor to read"));
     assert!(html.len() < 3_000_000, "{}", html.len());
     let markdown = report("markdown");
-    assert!(markdown.contains("Part of a BTU rating") && markdown.contains("SEND\\_RECV"), "{markdown}");
+    assert!(
+        markdown.contains("Part of a BTU rating") && markdown.contains("SEND\\_RECV"),
+        "{markdown}"
+    );
     assert!(report("csv").starts_with("table,row,column,value,low,high,shown\r\n"));
     assert!(report("svg").starts_with("<svg"));
     assert!(report("text").contains("BTU rating"));
@@ -66,9 +73,11 @@ fn a_report_that_cannot_be_opened_is_told() {
     let directory = stored();
     let fake = directory.path().join("xdg-open");
     std::fs::write(&fake, "#!/bin/sh\nexit 3\n").expect("a script");
-    std::fs::set_permissions(&fake, std::os::unix::fs::PermissionsExt::from_mode(0o755)).expect("its rights");
+    std::fs::set_permissions(&fake, std::os::unix::fs::PermissionsExt::from_mode(0o755))
+        .expect("its rights");
     let mut command = Command::new(env!("CARGO_BIN_EXE_btu"));
-    let path = format!("{}:{}", directory.path().display(), std::env::var("PATH").unwrap_or_default());
+    let path =
+        format!("{}:{}", directory.path().display(), std::env::var("PATH").unwrap_or_default());
     command
         .current_dir(directory.path())
         .env("BTU_DATA", directory.path())
@@ -76,7 +85,10 @@ fn a_report_that_cannot_be_opened_is_told() {
         .args(["report", "r1", "--open"]);
     let output = command.output().expect("btu");
     let said = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.code() == Some(3) && said.contains("open it in a browser yourself"), "{said}");
+    assert!(
+        output.status.code() == Some(3) && said.contains("open it in a browser yourself"),
+        "{said}"
+    );
     assert!(directory.path().join("btu-report-r1.html").exists());
 }
 
@@ -94,9 +106,16 @@ fn the_file_is_named_after_the_run() {
 #[test]
 fn what_makes_no_sense_is_refused() {
     let directory = stored();
-    for arguments in [&["report", "r1", "--with", "lantz85"][..], &["report", "r1", "--open", "--format", "csv"]] {
+    for arguments in
+        [&["report", "r1", "--with", "lantz85"][..], &["report", "r1", "--open", "--format", "csv"]]
+    {
         let refused = btu(directory.path(), arguments);
-        assert_eq!(refused.status.code(), Some(2), "{arguments:?}: {}", String::from_utf8_lossy(&refused.stderr));
+        assert_eq!(
+            refused.status.code(),
+            Some(2),
+            "{arguments:?}: {}",
+            String::from_utf8_lossy(&refused.stderr)
+        );
     }
     let unwritten = btu(directory.path(), &["report", "r1", "--format", "text", "-o", "/dev/full"]);
     assert_eq!(unwritten.status.code(), Some(3), "{}", String::from_utf8_lossy(&unwritten.stderr));

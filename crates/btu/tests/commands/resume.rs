@@ -1,4 +1,5 @@
-//! `--resume`: of a complete run, on another machine, of another plan, with options of another plan.
+//! `--resume`: of a complete run, on another machine, of another plan, with options of another
+//! plan.
 
 use btu_control::environment::{Environment, collect};
 use btu_store::State;
@@ -26,7 +27,9 @@ fn everything(connection: &Connection) -> (i64, Vec<Vec<Value>>) {
     for table in ["runs", "tags", "environments", "events", "cells", "machines"] {
         let mut select = connection.prepare(&format!("SELECT * FROM {table}")).unwrap();
         let columns = select.column_count();
-        let read = select.query_map([], |row| (0..columns).map(|column| row.get(column)).collect()).unwrap();
+        let read = select
+            .query_map([], |row| (0..columns).map(|column| row.get(column)).collect())
+            .unwrap();
         rows.extend(read.map(Result::unwrap));
     }
     (connection.pragma_query_value(None, "data_version", |row| row.get(0)).unwrap(), rows)
@@ -40,7 +43,10 @@ fn b1_a_complete_run_has_nothing_to_do_and_stays_as_it_is() {
     let connection = Connection::open(shelf.path("runs.sqlite")).unwrap();
     let before = everything(&connection);
     let (_, shown, _) = shelf.btu(&["show", "r1"]);
-    for arguments in [["rate", "--resume", "r1"].as_slice(), &["rate", "--resume", "latest", "--quiet", "--force"]] {
+    for arguments in [
+        ["rate", "--resume", "r1"].as_slice(),
+        &["rate", "--resume", "latest", "--quiet", "--force"],
+    ] {
         let (code, out, errors) = shelf.btu(arguments);
         assert_eq!((code, errors.as_str()), (Some(0), "r1 is complete; nothing to do.\n"));
         assert_eq!(out, shown);
@@ -59,7 +65,13 @@ fn another_machine_is_refused_with_both_named() {
     assert_eq!((code, out.as_str(), errors.lines().count()), (Some(3), "", 1), "{errors}");
     let here = collect();
     let model = here.processor.model.unwrap_or_else(|| "unknown processor".to_owned());
-    for word in ["128 x Somebody Else 9000", &model, "2.0.0 at its start", &here.kernel.release.unwrap(), "--force"] {
+    for word in [
+        "128 x Somebody Else 9000",
+        &model,
+        "2.0.0 at its start",
+        &here.kernel.release.unwrap(),
+        "--force",
+    ] {
         assert!(errors.contains(word), "{word}: {errors}");
     }
     assert_eq!(everything(&connection), before, "a refusal leaves no trace");
@@ -71,7 +83,8 @@ fn another_machine_is_refused_with_both_named() {
     assert!(!errors.contains("machine: ") && !errors.contains("kernel: "), "{errors}");
 }
 
-/// Two machines in one run: every output says so for ever, also of runs that were resumed before it was refused.
+/// Two machines in one run: every output says so for ever, also of runs that were resumed before it
+/// was refused.
 #[test]
 fn cells_of_two_machines_are_told_in_every_output() {
     let mut shelf = Shelf::new();
@@ -117,7 +130,10 @@ fn said_everywhere(shelf: &Shelf) {
     }
     assert!(said(&["show", "r1"]).starts_with("Part of a BTU rating: "));
     let verdict = &shelf.json(&["show", "r1"])["result"];
-    assert_eq!((&verdict["title"], &verdict["obstacles"]), (&"part".into(), &serde_json::json!(["resumed-elsewhere"])));
+    assert_eq!(
+        (&verdict["title"], &verdict["obstacles"]),
+        (&"part".into(), &serde_json::json!(["resumed-elsewhere"]))
+    );
     assert_eq!(shelf.json(&["show", "r2"])["result"]["title"], "btu-rating");
     let listed = said(&["runs"]);
     assert_eq!((listed.matches("part: ").count(), listed.lines().count()), (1, 1), "{listed}");
@@ -136,7 +152,8 @@ fn a_plan_that_was_changed_is_not_carried_out() {
         let (code, _, errors) = shelf.btu(&[&["rate", "--resume", "r1"], force].concat());
         assert_eq!(code, Some(2), "{errors}");
         assert!(
-            errors.contains("was changed since it was begun") && errors.contains(&plan(Network::Veth).hash()),
+            errors.contains("was changed since it was begun")
+                && errors.contains(&plan(Network::Veth).hash()),
             "{errors}"
         );
     }
@@ -145,13 +162,19 @@ fn a_plan_that_was_changed_is_not_carried_out() {
     assert!(code == Some(2) && errors.contains("finish it with btu 0.1.0"), "{errors}");
 }
 
-/// A plan of each other suite that can be resumed: its name in the store, its command, the plan, its hash.
+/// A plan of each other suite that can be resumed: its name in the store, its command, the plan,
+/// its hash.
 fn plans() -> Vec<(String, String, serde_json::Value, String)> {
     let value = |plan: Result<serde_json::Value, _>| plan.unwrap();
     let (pipe, set) = (seeds::pipe(), seeds::set());
     let signatures = [
         ("pipe".to_owned(), "pipe".to_owned(), value(serde_json::to_value(&pipe)), pipe.hash()),
-        (Purpose::Load.suite().to_owned(), "pipe".to_owned(), value(serde_json::to_value(&set)), set.hash()),
+        (
+            Purpose::Load.suite().to_owned(),
+            "pipe".to_owned(),
+            value(serde_json::to_value(&set)),
+            set.hash(),
+        ),
     ];
     let studies = seeds::studies().into_iter().map(|study| {
         let hash = btu_suite::experiment::named(study.suite).unwrap().hash(&study.plan.to_string());
@@ -171,7 +194,11 @@ fn no_suite_is_resumed_on_another_machine_or_with_another_plan() {
         let connection = Connection::open(shelf.path("runs.sqlite")).unwrap();
         let before = everything(&connection);
         let (code, out, errors) = shelf.btu(&[&command, "--resume", "r1"]);
-        assert_eq!((code, out.as_str(), errors.lines().count()), (Some(3), "", 1), "{suite}: {errors}");
+        assert_eq!(
+            (code, out.as_str(), errors.lines().count()),
+            (Some(3), "", 1),
+            "{suite}: {errors}"
+        );
         for word in ["128 x Somebody Else 9000", "2.0.0 at its start", "--force"] {
             assert!(errors.contains(word), "{suite}: {word}: {errors}");
         }
@@ -181,9 +208,17 @@ fn no_suite_is_resumed_on_another_machine_or_with_another_plan() {
         let other = format!("0{}", &hash[1..]);
         connection.execute("UPDATE runs SET plan_hash = ?1 WHERE id = 2", [&other]).unwrap();
         for force in [&[][..], &["--force"]] {
-            let (code, out, errors) = shelf.btu(&[&[command.as_str(), "--resume", "r2"], force].concat());
-            assert_eq!((code, out.as_str(), errors.lines().count()), (Some(2), "", 1), "{suite}: {errors}");
-            assert!(errors.contains("was changed since it was begun") && errors.contains(&hash), "{suite}: {errors}");
+            let (code, out, errors) =
+                shelf.btu(&[&[command.as_str(), "--resume", "r2"], force].concat());
+            assert_eq!(
+                (code, out.as_str(), errors.lines().count()),
+                (Some(2), "", 1),
+                "{suite}: {errors}"
+            );
+            assert!(
+                errors.contains("was changed since it was begun") && errors.contains(&hash),
+                "{suite}: {errors}"
+            );
         }
     }
 }
@@ -203,7 +238,10 @@ fn a_run_of_another_command_is_sent_there() {
         ("pipe-load", "is one of `btu pipe`: resume it with `btu pipe --resume r1`"),
         ("hint", "is one of HINT"),
         ("hosts", "greeted hosts, which takes no time to do again: `btu hosts check`"),
-        ("tomorrow", "is of the suite `tomorrow`, which this btu does not know: use btu 0.1.0, which made it"),
+        (
+            "tomorrow",
+            "is of the suite `tomorrow`, which this btu does not know: use btu 0.1.0, which made it",
+        ),
     ] {
         connection.execute("UPDATE runs SET suite = ?1", [suite]).unwrap();
         let (code, _, errors) = shelf.btu(&["rate", "--resume", "r1"]);
@@ -228,15 +266,22 @@ fn options_of_another_plan_are_refused() {
     ] {
         let (code, out, errors) = shelf.btu(arguments);
         assert_eq!((code, out.as_str(), errors.lines().count()), (Some(2), "", 1), "{errors}");
-        assert!(errors.starts_with(&format!("btu: {option} cannot be used with --resume: ")), "{errors}");
+        assert!(
+            errors.starts_with(&format!("btu: {option} cannot be used with --resume: ")),
+            "{errors}"
+        );
     }
     let (code, _, errors) = shelf.btu(&["rate", "--force"]);
     assert!(code == Some(2) && errors.contains("--resume"), "{errors}");
     // The password of an external server is stored nowhere, so the run needs to hear it again.
-    let external = Plan { ftp_server: Some("127.0.0.1:21/pub/big.iso".to_owned()), ..plan(Network::Veth) };
+    let external =
+        Plan { ftp_server: Some("127.0.0.1:21/pub/big.iso".to_owned()), ..plan(Network::Veth) };
     shelf.ended(&external, &[], State::Interrupted, &[collect()]);
     let (code, _, errors) = shelf.btu(&["rate", "--resume", "r2"]);
-    assert!(code == Some(2) && errors.contains("fetches files from 127.0.0.1:21/pub/big.iso"), "{errors}");
+    assert!(
+        code == Some(2) && errors.contains("fetches files from 127.0.0.1:21/pub/big.iso"),
+        "{errors}"
+    );
 }
 
 /// Whoever made the file named the hosts, and they would be called with this user's keys and ssh.
@@ -257,12 +302,21 @@ fn an_imported_run_calls_no_host_without_being_asked() {
     let ssh = to.path("ssh");
     std::fs::write(&ssh, format!("#!/bin/sh\n: > {}\nexit 255\n", called.display())).unwrap();
     std::fs::set_permissions(&ssh, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
-    let resume =
-        ["rate", "--resume", "r1", "--force", "--reconnect-timeout", "0 s", "--ssh-program", ssh.to_str().unwrap()];
+    let resume = [
+        "rate",
+        "--resume",
+        "r1",
+        "--force",
+        "--reconnect-timeout",
+        "0 s",
+        "--ssh-program",
+        ssh.to_str().unwrap(),
+    ];
     let (code, _, errors) = to.btu(&resume);
     assert!(code == Some(2) && errors.contains("was imported") && !called.exists(), "{errors}");
     assert!(
-        errors.contains("controlled by ssh to somebody@test.btu.invalid") && errors.contains("--call-hosts"),
+        errors.contains("controlled by ssh to somebody@test.btu.invalid")
+            && errors.contains("--call-hosts"),
         "{errors}"
     );
     // Asked to, it calls; and so does who made the plan.

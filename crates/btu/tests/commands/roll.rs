@@ -1,4 +1,5 @@
-//! Roll calls on loopback: what is wrong with one host is told of that host, and the others are measured all the same.
+//! Roll calls on loopback: what is wrong with one host is told of that host, and the others are
+//! measured all the same.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -18,7 +19,11 @@ struct Place {
 
 impl Place {
     fn new() -> Self {
-        let place = Self { home: tempfile::tempdir().unwrap(), agents: Vec::new(), inventory: String::new() };
+        let place = Self {
+            home: tempfile::tempdir().unwrap(),
+            agents: Vec::new(),
+            inventory: String::new(),
+        };
         place.says(&["keys", "init"]);
         place.says(&["keys", "issue", "me", "--role", "controller", "--out", "me.pem"]);
         place
@@ -37,7 +42,11 @@ impl Place {
 
     fn says(&self, arguments: &[&str]) -> Output {
         let output = self.btu(arguments).output().unwrap();
-        assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+        assert!(
+            output.status.success(),
+            "{arguments:?}: {}",
+            String::from_utf8_lossy(&output.stderr)
+        );
         output
     }
 
@@ -66,10 +75,14 @@ impl Place {
     /// The exit code, and what `--json` prints.
     fn check(&self) -> (Option<i32>, Value) {
         fs::write(self.path("hosts.toml"), &self.inventory).unwrap();
-        let arguments = ["hosts", "check", "hosts.toml", "--identity", "me.pem", "--quiet", "--json"];
+        let arguments =
+            ["hosts", "check", "hosts.toml", "--identity", "me.pem", "--quiet", "--json"];
         let output = self.btu(&arguments).output().unwrap();
         let document = serde_json::from_slice(&output.stdout);
-        (output.status.code(), document.unwrap_or_else(|_| panic!("{}", String::from_utf8_lossy(&output.stderr))))
+        (
+            output.status.code(),
+            document.unwrap_or_else(|_| panic!("{}", String::from_utf8_lossy(&output.stderr))),
+        )
     }
 }
 
@@ -92,7 +105,8 @@ fn a_host_that_refuses_and_one_that_is_not_there_spoil_nothing_for_the_others() 
     let (code, document) = place.check();
     assert_eq!(code, Some(3));
     assert_eq!(document["run"]["suite"], "hosts", "it is stored");
-    let [alpha, beta, gamma, delta] = document["result"]["hosts"].as_array().unwrap().as_slice() else {
+    let [alpha, beta, gamma, delta] = document["result"]["hosts"].as_array().unwrap().as_slice()
+    else {
         panic!("{document}");
     };
     for (host, name) in [(alpha, "alpha"), (delta, "delta")] {
@@ -102,7 +116,10 @@ fn a_host_that_refuses_and_one_that_is_not_there_spoil_nothing_for_the_others() 
     assert!(document["result"]["start_skew_ns"].is_u64());
     let trouble = beta["trouble"].as_str().unwrap();
     assert!(trouble.contains("beta") && trouble.contains("`activities` in line 1"), "{trouble}");
-    assert!(beta["answer"]["clock"].is_object() && beta["answer"]["started_after_ns"].is_null(), "{beta}");
+    assert!(
+        beta["answer"]["clock"].is_object() && beta["answer"]["started_after_ns"].is_null(),
+        "{beta}"
+    );
     assert!(gamma["trouble"].as_str().unwrap().contains("cannot be reached"), "{gamma}");
     assert!(gamma["answer"].is_null());
 }

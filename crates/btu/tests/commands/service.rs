@@ -1,5 +1,6 @@
-//! The agent as a service: systemd starts the unit, in a container of its own that has this machine's programs (systemd-nspawn(1)), and
-//! a controller in there has it looked at and has it work.
+//! The agent as a service: systemd starts the unit, in a container of its own that has this
+//! machine's programs (systemd-nspawn(1)), and a controller in there has it looked at and has it
+//! work.
 
 use std::fs;
 use std::path::Path;
@@ -32,25 +33,42 @@ export BTU_KEYS=/out/keys BTU_DATA=/out/data
 systemctl --force --force poweroff
 "#;
 
-const STARTER: &str = "[Unit]\nAfter=basic.target\n[Service]\nType=oneshot\nExecStart=/bin/bash /out/script\n";
+const STARTER: &str =
+    "[Unit]\nAfter=basic.target\n[Service]\nType=oneshot\nExecStart=/bin/bash /out/script\n";
 
-/// MPI's library, which test programs have, says on standard output that the service may not make code (`MemoryDenyWriteExecute`).
-const WITHOUT_HOOKS: &str = "Type=exec\nEnvironment=UCX_MEM_MMAP_HOOK_MODE=none UCX_LOG_LEVEL=fatal";
+/// MPI's library, which test programs have, says on standard output that the service may not make
+/// code (`MemoryDenyWriteExecute`).
+const WITHOUT_HOOKS: &str =
+    "Type=exec\nEnvironment=UCX_MEM_MMAP_HOOK_MODE=none UCX_LOG_LEVEL=fatal";
 
 /// Boots systemd with the unit; the container goes with its first process.
 fn boot(directory: &Path, name: &str) -> Output {
     let unit = unit().replace("/usr/bin/btu", "/out/btu").replace("Type=exec", WITHOUT_HOOKS);
-    for (file, content) in [("script", SCRIPT), ("try.service", STARTER), ("btu-agent.service", &unit), ("btu", "")] {
+    for (file, content) in
+        [("script", SCRIPT), ("try.service", STARTER), ("btu-agent.service", &unit), ("btu", "")]
+    {
         fs::write(directory.join(file), content).unwrap();
     }
     let bind = |from: &Path, to: &str| format!("{}:{to}", from.display());
     let within = |file: &str| bind(&directory.join(file), &format!("/etc/systemd/system/{file}"));
     let mut command = Command::new("timeout");
-    command.args(["--kill-after=5", "90", "systemd-nspawn", "--quiet", "--boot", "--register=no", "--keep-unit"]);
+    command.args([
+        "--kill-after=5",
+        "90",
+        "systemd-nspawn",
+        "--quiet",
+        "--boot",
+        "--register=no",
+        "--keep-unit",
+    ]);
     command.args(["--directory=/", "--volatile=yes", "--private-network", "--console=pipe"]);
     command.arg(format!("--machine={name}")).arg("--bind").arg(bind(directory, "/out"));
     command.arg("--bind-ro").arg(bind(Path::new(env!("CARGO_BIN_EXE_btu")), "/out/btu"));
-    command.arg("--bind-ro").arg(within("try.service")).arg("--bind-ro").arg(within("btu-agent.service"));
+    command
+        .arg("--bind-ro")
+        .arg(within("try.service"))
+        .arg("--bind-ro")
+        .arg(within("btu-agent.service"));
     command.args(["systemd.firstboot=no", "systemd.unit=try.service"]);
     command.arg("systemd.mask=systemd-networkd-wait-online.service");
     command.stdin(Stdio::null()).output().unwrap()
@@ -58,13 +76,18 @@ fn boot(directory: &Path, name: &str) -> Output {
 
 #[test]
 fn the_service_works_within_its_bounds_under_systemd() {
-    if !nix::unistd::geteuid().is_root() || Command::new("systemd-nspawn").arg("--version").output().is_err() {
-        println!("SKIPPED: a container that systemd boots takes root and systemd-nspawn (Debian: systemd-container)");
+    if !nix::unistd::geteuid().is_root()
+        || Command::new("systemd-nspawn").arg("--version").output().is_err()
+    {
+        println!(
+            "SKIPPED: a container that systemd boots takes root and systemd-nspawn (Debian: systemd-container)"
+        );
         return;
     }
     let directory = tempfile::tempdir().unwrap();
     // The service's user has to reach the program.
-    fs::set_permissions(directory.path(), std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    fs::set_permissions(directory.path(), std::os::unix::fs::PermissionsExt::from_mode(0o755))
+        .unwrap();
     let name = format!("btu-service-{}", std::process::id());
     let booted = boot(directory.path(), &name);
     let Ok(seen) = fs::read_to_string(directory.path().join("seen")) else {
@@ -98,7 +121,10 @@ fn the_service_works_within_its_bounds_under_systemd() {
     assert!(!value("Uid:").split_whitespace().any(|user| user == "0"), "{seen}");
     assert!(value("Max open files").starts_with("16384"), "{seen}");
     // Half of the memory, to the page.
-    let (most, memory) = (value("MemoryMax=").parse::<u64>().unwrap(), value("memory=").parse::<u64>().unwrap() * 1024);
+    let (most, memory) = (
+        value("MemoryMax=").parse::<u64>().unwrap(),
+        value("memory=").parse::<u64>().unwrap() * 1024,
+    );
     assert!(most.abs_diff(memory / 2) <= 65536, "{most} of {memory}");
     for (file, wanted) in [("memory.max=", most.to_string()), ("pids.max=", "512".to_owned())] {
         assert!(value(file).is_empty() || value(file) == wanted, "{file} {seen}");

@@ -7,10 +7,12 @@ use std::time::{Duration, Instant};
 
 use btu_control::protocol::agent_client::AgentClient;
 use btu_control::protocol::{
-    AbandonRequest, CollectReply, CollectRequest, FollowRequest, HelloRequest, PROTOCOL, PrepareRequest,
-    ReleaseRequest, RenewRequest, ReserveReply, ReserveRequest, StartRequest,
+    AbandonRequest, CollectReply, CollectRequest, FollowRequest, HelloRequest, PROTOCOL,
+    PrepareRequest, ReleaseRequest, RenewRequest, ReserveReply, ReserveRequest, StartRequest,
 };
-use btu_suite::activity::{Activity, Cpu, Disk, HintEnd, Order, PipeMeeting, Rendezvous, Rounds, Word, Work};
+use btu_suite::activity::{
+    Activity, Cpu, Disk, HintEnd, Order, PipeMeeting, Rendezvous, Rounds, Word, Work,
+};
 use btu_suite::bounds::{BoundedOrder, Bounds};
 use btu_suite::hint::HintPlan;
 use btu_suite::pipe::{End, Kind, PipePlan, Place};
@@ -73,7 +75,11 @@ impl Running {
 
     fn children(&self) -> Vec<String> {
         let children = self.process().join(format!("task/{}/children", self.child.id()));
-        std::fs::read_to_string(children).unwrap_or_default().split_whitespace().map(str::to_owned).collect()
+        std::fs::read_to_string(children)
+            .unwrap_or_default()
+            .split_whitespace()
+            .map(str::to_owned)
+            .collect()
     }
 
     pub(crate) async fn client(&self) -> AgentClient<Channel> {
@@ -89,7 +95,9 @@ pub(crate) async fn client_over(stream: std::os::unix::net::UnixStream) -> Agent
         let stream = stream.take().ok_or_else(|| std::io::Error::other("the connection has ended"));
         async move { stream }
     });
-    AgentClient::new(Endpoint::from_static("http://agent.local").connect_with_connector(connect).await.unwrap())
+    AgentClient::new(
+        Endpoint::from_static("http://agent.local").connect_with_connector(connect).await.unwrap(),
+    )
 }
 
 impl Drop for Running {
@@ -133,17 +141,29 @@ pub(crate) async fn reserve(
     controller: &str,
     session: Vec<u8>,
 ) -> ReserveReply {
-    let request = ReserveRequest { run: run.into(), controller: controller.into(), expected_ms: 40_000, session };
+    let request = ReserveRequest {
+        run: run.into(),
+        controller: controller.into(),
+        expected_ms: 40_000,
+        session,
+    };
     client.reserve(request).await.unwrap().into_inner()
 }
 
 async fn set_off(client: &mut AgentClient<Channel>, cell: u64, session: &[u8], order_json: String) {
     let session = session.to_vec();
-    client.prepare(PrepareRequest { cell, step: 0, order_json, session: session.clone() }).await.unwrap();
+    client
+        .prepare(PrepareRequest { cell, step: 0, order_json, session: session.clone() })
+        .await
+        .unwrap();
     client.start(StartRequest { cell, session }).await.unwrap();
 }
 
-async fn collect(client: &mut AgentClient<Channel>, cell: u64, session: &[u8]) -> Result<CollectReply, tonic::Status> {
+async fn collect(
+    client: &mut AgentClient<Channel>,
+    cell: u64,
+    session: &[u8],
+) -> Result<CollectReply, tonic::Status> {
     let request = CollectRequest { cell, finishing: vec![0], session: session.to_vec() };
     client.collect(request).await.map(tonic::Response::into_inner)
 }
@@ -177,7 +197,10 @@ fn a_lost_controller_s_work_ends_in_time_and_what_was_finished_is_kept() {
         assert!(lived >= Duration::from_millis(4900), "the lease was cut short: {lived:?}");
 
         let mut client = agent.client().await;
-        let lapsed = client.renew(RenewRequest { expected_left_ms: 1, session: session.clone() }).await.unwrap_err();
+        let lapsed = client
+            .renew(RenewRequest { expected_left_ms: 1, session: session.clone() })
+            .await
+            .unwrap_err();
         assert_eq!(lapsed.code(), Code::NotFound);
         let kept = collect(&mut client, 1, &session).await.unwrap();
         assert_eq!(kept, first);
@@ -197,16 +220,23 @@ fn an_order_that_the_policy_forbids_makes_no_worker() {
     let agent = Running::with(Some("runs_at_once = 1\n\n[limits]\nduration = \"2 s\"\n"));
     block_on(async {
         let mut client = agent.client().await;
-        let request = PrepareRequest { cell: 1, step: 0, order_json: crunch(60), session: Vec::new() };
+        let request =
+            PrepareRequest { cell: 1, step: 0, order_json: crunch(60), session: Vec::new() };
         let refused = client.prepare(request).await.unwrap_err();
         assert_eq!(refused.code(), Code::PermissionDenied);
         assert!(refused.message().contains("`limits.duration` in line 4"), "{}", refused.message());
         assert_eq!(agent.workers(), 0);
         let log = agent.log();
-        assert!(log.contains("agent: refused a controller: cpu for up to 65 s is longer than 2 s: "), "{log}");
+        assert!(
+            log.contains("agent: refused a controller: cpu for up to 65 s is longer than 2 s: "),
+            "{log}"
+        );
         let hello = |protocol| HelloRequest { protocol, btu_version: "0.0.9".to_owned() };
         let reply = client.hello(hello(PROTOCOL)).await.unwrap().into_inner();
-        assert!(reply.features.contains(&"policy".to_owned()) && reply.activities.contains(&"cpu".to_owned()));
+        assert!(
+            reply.features.contains(&"policy".to_owned())
+                && reply.activities.contains(&"cpu".to_owned())
+        );
         assert_eq!(reply.instance.len(), 16);
         let refused = client.hello(hello(PROTOCOL - 1)).await.unwrap_err();
         assert_eq!(refused.code(), Code::FailedPrecondition);
@@ -215,7 +245,11 @@ fn an_order_that_the_policy_forbids_makes_no_worker() {
 }
 
 /// What a worker says, from the word after those that the caller has heard, to its last.
-async fn follow(client: &mut AgentClient<Channel>, session: &[u8], heard: u64) -> Result<Vec<Word>, tonic::Status> {
+async fn follow(
+    client: &mut AgentClient<Channel>,
+    session: &[u8],
+    heard: u64,
+) -> Result<Vec<Word>, tonic::Status> {
     let request = FollowRequest { cell: 1, step: 0, heard, session: session.to_vec() };
     let mut told = client.follow(request).await?.into_inner();
     let mut words = Vec::new();
@@ -228,7 +262,12 @@ async fn follow(client: &mut AgentClient<Channel>, session: &[u8], heard: u64) -
 /// Alone, so that it needs no other end.
 fn small_hint() -> String {
     let plan = PipePlan::new(1, Kind::Tcp, Place::Here);
-    let hint = HintPlan { trials: 3, target: Span::from_milliseconds(2), most_points: 3, ..HintPlan::standard(1) };
+    let hint = HintPlan {
+        trials: 3,
+        target: Span::from_milliseconds(2),
+        most_points: 3,
+        ..HintPlan::standard(1)
+    };
     let meeting = PipeMeeting::Network(Rendezvous::Listen([127, 0, 0, 1].into()));
     let end = HintEnd { end: End::Near, meeting, token: [7; 16], hint, pipe: plan };
     let activity = Activity::Hint(Box::new(end));
@@ -249,8 +288,15 @@ fn words_are_followed_while_they_are_said_and_afterwards() {
         let words = follow(&mut client, &session, 0).await.unwrap();
         let (last, steps) = words.split_last().expect("a worker has a last word");
         assert!(matches!(last, Word::Done(_)), "{last:?}");
-        assert!(!steps.is_empty() && steps.iter().all(|word| matches!(word, Word::Step(_))), "{steps:?}");
-        assert_eq!(follow(&mut client, &session, 1).await.unwrap(), words[1..], "from where the caller was");
+        assert!(
+            !steps.is_empty() && steps.iter().all(|word| matches!(word, Word::Step(_))),
+            "{steps:?}"
+        );
+        assert_eq!(
+            follow(&mut client, &session, 1).await.unwrap(),
+            words[1..],
+            "from where the caller was"
+        );
         assert!(follow(&mut client, &session, u64::MAX).await.unwrap().is_empty());
 
         // Collected or not, what was said can be heard again; in another's session it cannot.
@@ -277,7 +323,8 @@ fn a_worker_that_is_killed_has_a_last_word_too() {
     });
 }
 
-/// What is allowed is written to the end of what is allowed; the kernel holds a worker to it whatever it was ordered.
+/// What is allowed is written to the end of what is allowed; the kernel holds a worker to it
+/// whatever it was ordered.
 #[test]
 fn a_worker_s_files_are_bounded_by_the_kernel() {
     let _share = Share::one();
@@ -288,7 +335,11 @@ fn a_worker_s_files_are_bounded_by_the_kernel() {
         let order = Order::new(1, Span::from_seconds(30), Activity::Disk(disk));
         let bounds = Bounds { file: Some(btu_units::Bytes::new(bytes)), ..Bounds::default() };
         let order = BoundedOrder { order, bounds };
-        let mut child = btu(&["internal", "worker"]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        let mut child = btu(&["internal", "worker"])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
         let mut input = child.stdin.take().unwrap();
         // A worker that is killed does not read on.
         writeln!(input, "{}", serde_json::to_string(&order).unwrap()).ok();
@@ -317,7 +368,11 @@ fn an_idle_agent_is_small_and_sleeps() {
     };
     let switches = || {
         let status = std::fs::read_to_string(agent.process().join("status")).unwrap();
-        let line = status.lines().find(|line| line.starts_with("voluntary_ctxt_switches")).unwrap().to_owned();
+        let line = status
+            .lines()
+            .find(|line| line.starts_with("voluntary_ctxt_switches"))
+            .unwrap()
+            .to_owned();
         line.split_whitespace().nth(1).unwrap().parse::<u64>().unwrap()
     };
     std::thread::sleep(Duration::from_secs(1));
@@ -326,10 +381,13 @@ fn an_idle_agent_is_small_and_sleeps() {
     assert!(used() - before.0 <= 1, "an idle agent uses the processor");
     assert_eq!(switches(), before.1, "an idle agent wakes up");
     let (own, all) = memory(agent.child.id().cast_signed()).expect("it runs");
-    eprintln!("an idle agent has {own} bytes of its own in memory, {all} with the pages of its program");
+    eprintln!(
+        "an idle agent has {own} bytes of its own in memory, {all} with the pages of its program"
+    );
     assert!(own < 10_000_000, "{own} bytes");
-    // Of the program that scripts/static builds 16.5 MB were seen; of one for tests 22.9 MB, to which a tenth is added, and 39.6 MB while an
-    // agent kept all the code that its start had needed.
+    // Of the program that scripts/static builds 16.5 MB were seen; of one for tests 22.9 MB, to
+    // which a tenth is added, and 39.6 MB while an agent kept all the code that its start had
+    // needed.
     assert!(all < 26_000_000, "{all} bytes");
 }
 
@@ -357,25 +415,38 @@ fn only_a_dead_socket_is_replaced() {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("letter.txt");
     std::fs::write(&file, "dear reader").unwrap();
-    let child = btu(&["agent", "--unix", file.to_str().unwrap()]).stderr(Stdio::piped()).spawn().unwrap();
+    let child =
+        btu(&["agent", "--unix", file.to_str().unwrap()]).stderr(Stdio::piped()).spawn().unwrap();
     let refused = finish(child);
     assert_eq!(refused.status.code(), Some(3));
-    assert!(text(&refused.stderr).contains("letter.txt: Address already in use"), "{}", text(&refused.stderr));
+    assert!(
+        text(&refused.stderr).contains("letter.txt: Address already in use"),
+        "{}",
+        text(&refused.stderr)
+    );
     assert_eq!(std::fs::read_to_string(&file).unwrap(), "dear reader");
 
     let mut killed = Running::with(None);
     killed.child.kill().unwrap();
     killed.child.wait().unwrap();
     assert!(killed.socket().exists(), "a kill leaves it");
-    killed.child = btu(&["agent", "--unix"]).arg(killed.socket()).stderr(Stdio::null()).spawn().unwrap();
-    wait_for("another agent listens there", || std::os::unix::net::UnixStream::connect(killed.socket()).is_ok());
+    killed.child =
+        btu(&["agent", "--unix"]).arg(killed.socket()).stderr(Stdio::null()).spawn().unwrap();
+    wait_for("another agent listens there", || {
+        std::os::unix::net::UnixStream::connect(killed.socket()).is_ok()
+    });
 }
 
 #[test]
 fn on_standard_input_it_ends_with_the_connection() {
     let _share = Share::one();
     let mut command = btu(&["agent", "--stdio"]);
-    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut child = command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
     let mut input = child.stdin.take().unwrap();
     input.write_all(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0").unwrap();
     let mut frame = [0; 9];
@@ -390,7 +461,11 @@ fn on_standard_input_it_ends_with_the_connection() {
 #[test]
 fn strangers_are_never_let_in_by_mistake() {
     let _share = Share::one();
-    for arguments in [&["agent"][..], &["agent", "--listen", "127.0.0.1"], &["agent", "--listen", "0.0.0.0:7417"]] {
+    for arguments in [
+        &["agent"][..],
+        &["agent", "--listen", "127.0.0.1"],
+        &["agent", "--listen", "0.0.0.0:7417"],
+    ] {
         let refused = output(arguments);
         assert_eq!(refused.status.code(), Some(2), "{arguments:?}");
         assert!(text(&refused.stderr).contains("--identity"), "{}", text(&refused.stderr));
@@ -398,7 +473,10 @@ fn strangers_are_never_let_in_by_mistake() {
     assert_eq!(output(&["agent", "--pair", "--listen", "alpha"]).status.code(), Some(2));
     let nowhere = output(&["agent", "--identity", "/nowhere.pem"]);
     assert_eq!(nowhere.status.code(), Some(3));
-    assert_eq!(text(&nowhere.stderr), "btu: reading /nowhere.pem: No such file or directory (os error 2)\n");
+    assert_eq!(
+        text(&nowhere.stderr),
+        "btu: reading /nowhere.pem: No such file or directory (os error 2)\n"
+    );
 }
 
 #[test]
@@ -410,5 +488,8 @@ fn a_wrong_policy_is_shown_in_its_line() {
     let refused = output(&["agent", "--stdio", "--policy", file.to_str().unwrap()]);
     assert_eq!(refused.status.code(), Some(2));
     let said = text(&refused.stderr);
-    assert!(said.contains("policy.toml:2:12: ") && said.contains("    2 | duration = \"long\"\n"), "{said}");
+    assert!(
+        said.contains("policy.toml:2:12: ") && said.contains("    2 | duration = \"long\"\n"),
+        "{said}"
+    );
 }

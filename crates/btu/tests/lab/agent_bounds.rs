@@ -1,4 +1,5 @@
-//! A controller is bounded as a whole: by what all of its orders together take, by who may call what it has opened, and in time.
+//! A controller is bounded as a whole: by what all of its orders together take, by who may call
+//! what it has opened, and in time.
 
 use std::io::Read;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpStream, UdpSocket};
@@ -10,7 +11,8 @@ use std::time::{Duration, Instant};
 
 use btu_control::protocol::agent_client::AgentClient;
 use btu_control::protocol::{
-    HelloRequest, ImpairRequest, PROTOCOL, PrepareDiskFileRequest, PrepareRequest, ReleaseRequest, StartRequest,
+    HelloRequest, ImpairRequest, PROTOCOL, PrepareDiskFileRequest, PrepareRequest, ReleaseRequest,
+    StartRequest,
 };
 use btu_suite::activity::{Activity, Disk, FtpServe, Order, Rendezvous, UdpSend, Work};
 use btu_units::{BitRate, Bytes, Span};
@@ -25,7 +27,11 @@ const TOKEN: [u8; 16] = *b"sixteen byte key";
 const MIB: u64 = 1 << 20;
 
 /// Prepares an activity; where it listens.
-async fn prepare(client: &mut AgentClient<Channel>, step: u32, activity: Activity) -> Result<String, Status> {
+async fn prepare(
+    client: &mut AgentClient<Channel>,
+    step: u32,
+    activity: Activity,
+) -> Result<String, Status> {
     prepare_for(client, step, activity, Span::from_seconds(30)).await
 }
 
@@ -51,8 +57,8 @@ fn datagrams() -> Activity {
     })
 }
 
-/// The agent wrote down whom it refused this, and why. At most one line of a kind comes in a second, so it is asked about the
-/// first refusal of an agent.
+/// The agent wrote down whom it refused this, and why. At most one line of a kind comes in a
+/// second, so it is asked about the first refusal of an agent.
 fn is_logged(agent: &Running, why: &str) {
     let line = format!("agent: refused a controller: {why}\n");
     assert!(agent.log().contains(&line), "no `{line}` in: {}", agent.log());
@@ -92,7 +98,8 @@ fn processes_are_counted() {
         for step in 0..3 {
             prepare(&mut client, step, Activity::Null).await.unwrap();
         }
-        let said = forbidden(prepare(&mut client, 3, Activity::Null).await, "`limits.workers` in line 2");
+        let said =
+            forbidden(prepare(&mut client, 3, Activity::Null).await, "`limits.workers` in line 2");
         is_logged(&agent, &said);
         assert_eq!(agent.workers(), 3);
     });
@@ -101,9 +108,10 @@ fn processes_are_counted() {
 #[test]
 fn memory_and_open_files_of_all_workers_are_bounded_together() {
     let _share = Share::one();
-    for (limits, rule) in
-        [("memory = \"300 MiB\"", "`limits.memory` in line 2"), ("open_files = 300", "`limits.open_files` in line 2")]
-    {
+    for (limits, rule) in [
+        ("memory = \"300 MiB\"", "`limits.memory` in line 2"),
+        ("open_files = 300", "`limits.open_files` in line 2"),
+    ] {
         let agent = Running::with(Some(&format!("[limits]\n{limits}\n")));
         block_on(async {
             let mut client = agent.client().await;
@@ -140,11 +148,17 @@ fn room_for_files_is_taken_before_they_are_written() {
             "`scratch.bytes` in line 2",
         );
         is_logged(&agent, &said);
-        let reply = client.prepare_disk_file(prepare_disk_file(scratch.path(), MIB, &[])).await.unwrap();
+        let reply =
+            client.prepare_disk_file(prepare_disk_file(scratch.path(), MIB, &[])).await.unwrap();
         let source = reply.into_inner().source;
         let copies = || {
             let (file, directory) = (Bytes::new(MIB), scratch.path().to_owned());
-            Activity::Disk(Disk { directory, source: Some((&source).into()), file, work: Work::Bytes(file) })
+            Activity::Disk(Disk {
+                directory,
+                source: Some((&source).into()),
+                file,
+                work: Work::Bytes(file),
+            })
         };
         // The source, and one copy each.
         prepare(&mut client, 0, copies()).await.unwrap();
@@ -174,7 +188,9 @@ fn a_source_file_is_a_part_of_the_disk_activity() {
 /// Whether the agent has a file open in `directory`.
 fn has_open(agent: &Running, directory: &Path) -> bool {
     let files = std::fs::read_dir(agent.process().join("fd")).unwrap().flatten();
-    files.filter_map(|file| std::fs::read_link(file.path()).ok()).any(|file| file.starts_with(directory))
+    files
+        .filter_map(|file| std::fs::read_link(file.path()).ok())
+        .any(|file| file.starts_with(directory))
 }
 
 #[test]
@@ -185,7 +201,8 @@ fn a_source_file_is_given_up_with_its_session() {
     block_on(async {
         let mut client = agent.client().await;
         let session = reserve(&mut client, "r1", "carol", Vec::new()).await.session;
-        let (mut other, asked) = (client.clone(), prepare_disk_file(scratch.path(), 512 * MIB, &session));
+        let (mut other, asked) =
+            (client.clone(), prepare_disk_file(scratch.path(), 512 * MIB, &session));
         let making = tokio::spawn(async move { other.prepare_disk_file(asked).await });
         let began = Instant::now();
         while !has_open(&agent, scratch.path()) {
@@ -239,7 +256,10 @@ fn an_agent_that_ssh_did_not_start_impairs_nothing() {
         let features = client.hello(hello).await.unwrap().into_inner().features;
         assert!(!features.contains(&"netem".to_owned()), "{features:?}");
         let session = reserve(&mut client, "r1", "carol", Vec::new()).await.session;
-        let said = forbidden(client.impair(impair("127.0.0.1", session)).await, "a rule that no policy changes");
+        let said = forbidden(
+            client.impair(impair("127.0.0.1", session)).await,
+            "a rule that no policy changes",
+        );
         assert!(said.contains("no SSH_CONNECTION"), "{said}");
     });
     assert!(agent.wait().unwrap().success(), "it ends with its connection");
@@ -253,9 +273,10 @@ fn impair(address: &str, session: Vec<u8>) -> ImpairRequest {
 fn packets_are_impaired_by_the_policy_alone() {
     let _share = Share::one();
     let impair = |address| impair(address, Vec::new());
-    for (policy, rule) in
-        [("runs_at_once = 1\n", "a rule that no policy changes"), ("activities = [\"null\"]\n", "`activities`")]
-    {
+    for (policy, rule) in [
+        ("runs_at_once = 1\n", "a rule that no policy changes"),
+        ("activities = [\"null\"]\n", "`activities`"),
+    ] {
         let agent = Running::with(Some(policy));
         block_on(async {
             let mut client = agent.client().await;
@@ -284,7 +305,8 @@ fn a_listening_sender_floods_nobody() {
     let agent = Running::with(Some("peers = [\"127.0.0.1\", \"127.0.0.8\"]\n"));
     block_on(async {
         let mut client = agent.client().await;
-        let endpoint: SocketAddr = prepare(&mut client, 0, datagrams()).await.unwrap().parse().unwrap();
+        let endpoint: SocketAddr =
+            prepare(&mut client, 0, datagrams()).await.unwrap().parse().unwrap();
         client.start(StartRequest { cell: 1, session: Vec::new() }).await.unwrap();
         let outside = UdpSocket::bind(("127.0.0.7", 0)).unwrap();
         let forged = UdpSocket::bind(("127.0.0.8", 0)).unwrap();

@@ -25,7 +25,8 @@ const HERE: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 /// The end of a data port of a worker that a stranger on this machine calls.
 async fn port_of(agent: &Running, activity: Activity) -> TcpStream {
     let mut client = agent.client().await;
-    let order_json = serde_json::to_string(&Order::new(1, Span::from_seconds(20), activity)).unwrap();
+    let order_json =
+        serde_json::to_string(&Order::new(1, Span::from_seconds(20), activity)).unwrap();
     let request = PrepareRequest { cell: 1, step: 0, order_json, session: Vec::new() };
     let endpoint = client.prepare(request).await.unwrap().into_inner().endpoint;
     client.start(StartRequest { cell: 1, session: Vec::new() }).await.unwrap();
@@ -122,7 +123,12 @@ impl Listening {
                 TlsConnector::from(config).connect(agent, connection).await.map(TokioIo::new)
             }
         });
-        AgentClient::new(Endpoint::from_static("http://agent.local").connect_with_connector(connect).await.unwrap())
+        AgentClient::new(
+            Endpoint::from_static("http://agent.local")
+                .connect_with_connector(connect)
+                .await
+                .unwrap(),
+        )
     }
 }
 
@@ -138,7 +144,8 @@ fn a_look_at_a_host_that_another_has_is_written_down() {
     let _share = Share::one();
     let mut agent = Listening::begin();
     block_on(async {
-        let (mut carol, mut dave) = (agent.controller("carol").await, agent.controller("dave").await);
+        let (mut carol, mut dave) =
+            (agent.controller("carol").await, agent.controller("dave").await);
         reserve(&mut carol, "r1", "carol", Vec::new()).await;
         let refused = dave.describe(DescribeRequest {}).await.expect_err("carol has the host");
         assert_eq!(refused.code(), Code::FailedPrecondition, "{refused:?}");

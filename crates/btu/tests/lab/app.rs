@@ -1,4 +1,5 @@
-//! `btu app` on drawn networks: rates that the closed forms know, one picture, known shares of variance, and bad days.
+//! `btu app` on drawn networks: rates that the closed forms know, one picture, known shares of
+//! variance, and bad days.
 
 use std::time::{Duration, Instant};
 
@@ -9,7 +10,8 @@ use serde_json::Value;
 use crate::common::{Laboratory, finish};
 use crate::support::{send, text};
 
-/// Of what the closed form expects. The emulator is held to 0.1 % of a frame's time, each end to some 0.1 ms a message.
+/// Of what the closed form expects. The emulator is held to 0.1 % of a frame's time, each end to
+/// some 0.1 ms a message.
 const TOLERANCE: f64 = 0.03;
 
 /// An application at a switch, and behind it lines to displays and to a relay.
@@ -47,7 +49,10 @@ fn rows(laboratory: &Laboratory) -> Vec<Value> {
 }
 
 fn app(laboratory: &Laboratory, arguments: &[&str]) {
-    let output = laboratory.command(&[&["app", "--quiet"], arguments].concat()).output().expect("btu starts");
+    let output = laboratory
+        .command(&[&["app", "--quiet"], arguments].concat())
+        .output()
+        .expect("btu starts");
     assert!(output.status.success(), "{}", text(&output.stderr));
     laboratory.assert_down();
 }
@@ -69,7 +74,8 @@ fn holds(laboratory: &Laboratory, arguments: &[&str]) -> Vec<Value> {
         );
         assert_eq!(row["invalid"], 0, "{row}");
     }
-    let worst = rows.iter().map(|row| row["error"].as_f64().unwrap_or(1.0).abs()).fold(0.0, f64::max);
+    let worst =
+        rows.iter().map(|row| row["error"].as_f64().unwrap_or(1.0).abs()).fold(0.0, f64::max);
     assert!(worst <= TOLERANCE, "{arguments:?}: {worst}");
     rows
 }
@@ -80,28 +86,41 @@ fn drawn(laboratory: &Laboratory) -> String {
     path.display().to_string()
 }
 
-/// Each protocol's closed form at 300 ms, 20 ms and 10 ms of round trip, over 100 Mb/s, 1 Mb/s and 9600 b/s; for a mix, too,
-/// and through a relay, which adds its own way.
+/// Each protocol's closed form at 300 ms, 20 ms and 10 ms of round trip, over 100 Mb/s, 1 Mb/s and
+/// 9600 b/s; for a mix, too, and through a relay, which adds its own way.
 #[test]
 fn every_protocol_takes_what_its_closed_form_says() {
     let Some(laboratory) = Laboratory::open_alone() else { return };
     let file = drawn(&laboratory);
     let network = ["--network", &file, "--application", "application"];
     let mix = ["--mix", "calls=2,fan-out=3,request=20 B,response=8 B", "--display", "far,middle"];
-    holds(&laboratory, &[&network[..], &mix, &["--protocol", "stop-and-wait,window-2,batched"]].concat());
-    let single = ["--mix", "calls=6,request=20 B,response=8 B", "--display", "slow", "--protocol", "stop-and-wait"];
+    holds(
+        &laboratory,
+        &[&network[..], &mix, &["--protocol", "stop-and-wait,window-2,batched"]].concat(),
+    );
+    let single = [
+        "--mix",
+        "calls=6,request=20 B,response=8 B",
+        "--display",
+        "slow",
+        "--protocol",
+        "stop-and-wait",
+    ];
     holds(&laboratory, &[&network[..], &single].concat());
     let picture = ["--workload", "structured-rectangles", "--display", "far,middle"];
     let protocols = ["--protocol", "window-8,construction,batched,redraw"];
     holds(&laboratory, &[&network[..], &picture, &protocols].concat());
     let digests = laboratory.json(&["show"])["result"]["pictures"].clone();
     assert_eq!((&digests[0]["cells"], &digests[0]["others"]), (&24.into(), &0.into()), "{digests}");
-    // Over 1 Mb/s and 10 ms the form misses by 4 to 5 %: how many items share a segment there, it does not know.
-    let far = ["--workload", "structured-rectangles", "--display", "far", "--protocol", "pipelined"];
+    // Over 1 Mb/s and 10 ms the form misses by 4 to 5 %: how many items share a segment there, it
+    // does not know.
+    let far =
+        ["--workload", "structured-rectangles", "--display", "far", "--protocol", "pipelined"];
     holds(&laboratory, &[&network[..], &far].concat());
 
     let relay = ["--mix", "calls=8,fan-out=1", "--display", "middle", "--transport", "tcp,relay"];
-    let rows = holds(&laboratory, &[&network[..], &relay, &["--protocol", "stop-and-wait"]].concat());
+    let rows =
+        holds(&laboratory, &[&network[..], &relay, &["--protocol", "stop-and-wait"]].concat());
     let seconds = |carrier: &str| {
         rows.iter()
             .find(|row| row["carrier"] == carrier)
@@ -122,20 +141,26 @@ fn a_line_of_the_study_carries_what_it_can() {
     holds(&laboratory, &[&line[..], &what].concat());
 }
 
-/// The four lines of Table 8-2: 7.5, 15, 30 and 60 items a second are what 1200 to 9600 b/s carry of 20 octets without
-/// headers. 55 items are 1100 octets and 60 of headers (TCP and IP with time stamps, PPP); an answer is 68. What is left of a
-/// picture's time when both delays (20 ms), the answer and what both ends compute are taken away is the line's.
+/// The four lines of Table 8-2: 7.5, 15, 30 and 60 items a second are what 1200 to 9600 b/s carry
+/// of 20 octets without headers. 55 items are 1100 octets and 60 of headers (TCP and IP with time
+/// stamps, PPP); an answer is 68. What is left of a picture's time when both delays (20 ms), the
+/// answer and what both ends compute are taken away is the line's.
 #[test]
 #[ignore = "takes 50 s: cargo test --test lab -- --ignored the_lines_of_table_8_2"]
 fn the_lines_of_table_8_2_carry_their_ceilings_within_two_per_cent() {
     let Some(laboratory) = Laboratory::open_alone() else { return };
     let displays = "terminal-1200,terminal-2400,terminal-4800,terminal-9600";
     let line = ["--network", "telephone", "--application", "host", "--display", displays];
-    let rows =
-        holds(&laboratory, &[&line[..], &["--workload", "structured-rectangles", "--protocol", "pipelined"]].concat());
-    for (row, (rate, ceiling)) in rows.iter().zip([(1200.0, 7.5), (2400.0, 15.0), (4800.0, 30.0), (9600.0, 60.0)]) {
+    let rows = holds(
+        &laboratory,
+        &[&line[..], &["--workload", "structured-rectangles", "--protocol", "pipelined"]].concat(),
+    );
+    for (row, (rate, ceiling)) in
+        rows.iter().zip([(1200.0, 7.5), (2400.0, 15.0), (4800.0, 30.0), (9600.0, 60.0)])
+    {
         let number = |value: &Value| value.as_f64().unwrap_or_else(|| panic!("{row}"));
-        let computed = 55.0 * (number(&row["application_seconds"]) + number(&row["display_seconds"]));
+        let computed =
+            55.0 * (number(&row["application_seconds"]) + number(&row["display_seconds"]));
         let busy = number(&row["seconds"]["value"]) - 0.020 - 68.0 * 8.0 / rate - computed;
         let items = 1160.0 / 20.0 / busy;
         println!("{rate} b/s: {items:.2} items/s of {ceiling}");
@@ -143,17 +168,19 @@ fn the_lines_of_table_8_2_carry_their_ceilings_within_two_per_cent() {
     }
 }
 
-/// Seconds of six requests one by one, or of three at a time, by hand: 1000 octets are 1070 in their frame and 1090 on the line,
-/// 8 are 78 and 98; of a frame that comes alone nobody waits for the gap of 12 behind it. TCP's bare acknowledgement between
-/// two calls is left out: 1.3 ms of 190 at most.
+/// Seconds of six requests one by one, or of three at a time, by hand: 1000 octets are 1070 in
+/// their frame and 1090 on the line, 8 are 78 and 98; of a frame that comes alone nobody waits for
+/// the gap of 12 behind it. TCP's bare acknowledgement between two calls is left out: 1.3 ms of 190
+/// at most.
 fn by_hand(rate: f64, delay: f64, at_once: bool) -> f64 {
     let octets = |count: f64| 8.0 * count / rate;
     let round = 2.0 * delay + octets(1078.0) + octets(86.0);
     if at_once { 2.0 * (round + 2.0 * octets(1090.0)) } else { 6.0 * round }
 }
 
-/// An experiment whose true shares of variance are known, because delays and rates are drawn: they are ranked rightly, and the
-/// intervals hold them. 0.5 % of the variance is allowed on top: each time may be 3 % off, as the closed forms are.
+/// An experiment whose true shares of variance are known, because delays and rates are drawn: they
+/// are ranked rightly, and the intervals hold them. 0.5 % of the variance is allowed on top: each
+/// time may be 3 % off, as the closed forms are.
 #[test]
 fn shares_of_variance_are_those_that_were_drawn() {
     let Some(laboratory) = Laboratory::open_alone() else { return };
@@ -169,15 +196,26 @@ fn shares_of_variance_are_those_that_were_drawn() {
     let truth = design.effects(&[truth], 2, &Bootstrap::new(0)).expect("effects");
     let result = laboratory.json(&["show"])["result"]["factors"].clone();
     assert_eq!((&result["blocks"], &result["runs"]), (&3.into(), &8.into()), "{result}");
-    let mut ranked: Vec<(&str, f64)> =
-        ["protocol", "rate", "delay"].iter().zip(&truth.terms).map(|(name, term)| (*name, term.share.value)).collect();
+    let mut ranked: Vec<(&str, f64)> = ["protocol", "rate", "delay"]
+        .iter()
+        .zip(&truth.terms)
+        .map(|(name, term)| (*name, term.share.value))
+        .collect();
     ranked.sort_by(|a, b| b.1.total_cmp(&a.1));
     let rows = result["factors"].as_array().expect("factors");
     for (row, (name, share)) in rows.iter().zip(ranked) {
         let end = |end: &str| row["share"]["interval"][end].as_f64().expect("an end");
-        println!("{name}: {share:.4}, measured {} ({:.4} .. {:.4})", row["share"]["value"], end("low"), end("high"));
+        println!(
+            "{name}: {share:.4}, measured {} ({:.4} .. {:.4})",
+            row["share"]["value"],
+            end("low"),
+            end("high")
+        );
         assert_eq!(row["factor"], name, "ranked rightly");
-        assert!(end("low") - 0.005 <= share && share <= end("high") + 0.005, "{name}: {share} {row}");
+        assert!(
+            end("low") - 0.005 <= share && share <= end("high") + 0.005,
+            "{name}: {share} {row}"
+        );
     }
 }
 
@@ -195,13 +233,14 @@ fn six_factors_are_tried_in_less_than_ten_minutes() {
     println!("{result}");
 }
 
-/// Whoever dies, everybody ends, what was finished is kept, and the experiment can be finished: without the block in which a run
-/// does not count.
+/// Whoever dies, everybody ends, what was finished is kept, and the experiment can be finished:
+/// without the block in which a run does not count.
 #[test]
 fn a_killed_worker_is_a_cell_that_does_not_count_and_a_killed_run_is_resumed() {
     let Some(laboratory) = Laboratory::open_once() else { return };
     let factors = "protocol=stop-and-wait..batched,delay=5 ms..10 ms";
-    let child = laboratory.command(&["app", "--quiet", "--factors", factors]).spawn().expect("btu starts");
+    let child =
+        laboratory.command(&["app", "--quiet", "--factors", factors]).spawn().expect("btu starts");
     let deadline = Instant::now() + Duration::from_secs(30);
     while laboratory.stored_cells() < 1 {
         assert!(Instant::now() < deadline, "no cell after 30 s");
@@ -219,10 +258,13 @@ fn a_killed_worker_is_a_cell_that_does_not_count_and_a_killed_run_is_resumed() {
     let cells = laboratory.json(&["show", "--cells"]);
     let cells = cells.as_array().expect("a list of cells");
     assert!(stored < 12 && cells.len() == 12, "{stored} of {}", cells.len());
-    let faults: Vec<&Value> =
-        cells.iter().filter(|cell| cell["faults"].as_array().is_some_and(|all| !all.is_empty())).collect();
+    let faults: Vec<&Value> = cells
+        .iter()
+        .filter(|cell| cell["faults"].as_array().is_some_and(|all| !all.is_empty()))
+        .collect();
     assert_eq!(faults.len(), 1, "{faults:?}");
-    // Who is killed before the other end has called, or while it calls, is missed by that one first.
+    // Who is killed before the other end has called, or while it calls, is missed by that one
+    // first.
     let told = |fault: &str| fault.contains("killed by") || fault.contains("preparing draw");
     let fault = &faults[0]["faults"][0];
     assert!(fault.as_str().is_some_and(told), "{:?}", faults[0]["faults"]);

@@ -9,7 +9,8 @@ fn finding(document: &Value) -> &str {
     document["comparison"]["others"][0]["overall"]["finding"].as_str().expect("a finding")
 }
 
-/// Runs `btu rate` three times on a path of `rate`, and tags them. Reno leaves it to the path how fast it is.
+/// Runs `btu rate` three times on a path of `rate`, and tags them. Reno leaves it to the path how
+/// fast it is.
 fn measured(laboratory: &Laboratory, rate: &str, tag: &str) {
     for _ in 0..3 {
         let path = ["--network", rate, "--congestion-control", "reno", "--volume", "600 KB"];
@@ -29,18 +30,30 @@ fn a_cut_made_with_the_wire_is_seen_and_nothing_where_nothing_is() {
     // A busy machine may disturb single cells by some per cent; two per cent are what matters here.
     let same = laboratory.json(&["compare", "tag:first", "tag:second", "--matter", "2%"]);
     assert!(!matches!(finding(&same), "faster" | "slower"), "{same}");
-    let cut = laboratory.json(&["compare", "tag:first", "tag:cut", "--across", "network", "--matter", "2%"]);
+    let cut = laboratory.json(&[
+        "compare",
+        "tag:first",
+        "tag:cut",
+        "--across",
+        "network",
+        "--matter",
+        "2%",
+    ]);
     let ratio = &cut["comparison"]["others"][0]["overall"]["ratio"];
-    let [value, low, high] = [&ratio["value"], &ratio["interval"]["low"], &ratio["interval"]["high"]]
-        .map(|number| number.as_f64().unwrap_or_else(|| panic!("no ratio in {cut}")));
+    let [value, low, high] =
+        [&ratio["value"], &ratio["interval"]["low"], &ratio["interval"]["high"]]
+            .map(|number| number.as_f64().unwrap_or_else(|| panic!("no ratio in {cut}")));
     let half = (high - low) / 2.0;
-    // The interval holds at 95 %, so one time in twenty it would not: twice its half width either way.
+    // The interval holds at 95 %, so one time in twenty it would not: twice its half width either
+    // way.
     assert!((value - 0.95).abs() <= 2.0 * half, "{value} ({low} .. {high})");
     assert_ne!(finding(&cut), "faster", "{value} ({low} .. {high})");
     if half < 0.03 {
         assert_eq!(finding(&cut), "slower", "{value} ({low} .. {high})");
     } else {
-        eprintln!("THIS MACHINE IS TOO BUSY to repeat a path within 3 %: {value} ({low} .. {high})");
+        eprintln!(
+            "THIS MACHINE IS TOO BUSY to repeat a path within 3 %: {value} ({low} .. {high})"
+        );
     }
     laboratory.assert_down();
 }

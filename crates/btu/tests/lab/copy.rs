@@ -45,9 +45,13 @@ fn trunk(laboratory: &Laboratory) -> PathBuf {
     path
 }
 
-/// Reno sends at once what may be sent and keeps the line's queue filled; BBR paces, and no form knows how.
+/// Reno sends at once what may be sent and keeps the line's queue filled; BBR paces, and no form
+/// knows how.
 fn copy(laboratory: &Laboratory, arguments: &[&str]) -> Value {
-    finished(laboratory, &[&["copy", "--quiet", "--congestion-control", "reno"], arguments].concat())
+    finished(
+        laboratory,
+        &[&["copy", "--quiet", "--congestion-control", "reno"], arguments].concat(),
+    )
 }
 
 /// Runs this command to its end, and reads what is stored of it.
@@ -65,29 +69,42 @@ fn row<'a>(result: &'a Value, program: &str, size: u64, background: u64) -> &'a 
         (&row["program"], &row["size_bytes"], &row["background_thousandths"])
             == (&program.into(), &size.into(), &background.into())
     };
-    rows.iter().find(is_it).unwrap_or_else(|| panic!("no row {program} {size} {background}: {result}"))
+    rows.iter()
+        .find(is_it)
+        .unwrap_or_else(|| panic!("no row {program} {size} {background}: {result}"))
 }
 
 fn number(value: &Value) -> f64 {
     value.as_f64().unwrap_or_else(|| panic!("not a number: {value}"))
 }
 
-/// The line alone: 8 S / (R 1448/1538), a straight line over the size, and a chain that multiplies exactly.
+/// The line alone: 8 S / (R 1448/1538), a straight line over the size, and a chain that multiplies
+/// exactly.
 #[test]
 fn a_bare_copy_takes_what_the_line_takes() {
     let Some(laboratory) = Laboratory::open_alone() else { return };
     let what = ["--program", "local,bare", "--storage", "memory", "--size", "200 kB,400 kB,600 kB"];
-    let result = copy(&laboratory, &[&what[..], &["--network", "10 Mb/s", "--contention", "0"]].concat());
+    let result =
+        copy(&laboratory, &[&what[..], &["--network", "10 Mb/s", "--contention", "0"]].concat());
     for size in [400_000, 600_000] {
         let bare = row(&result, "bare", size, 0);
         println!("{size}: {:.2} %", number(&bare["error"]) * 100.0);
         assert!(number(&bare["error"]).abs() < 0.02, "{bare}");
-        assert!((number(&bare["line_seconds"]) / (size as f64 * 8.0 * 1538.0 / 1448.0 / 1e7) - 1.0).abs() < 1e-4);
+        assert!(
+            (number(&bare["line_seconds"]) / (size as f64 * 8.0 * 1538.0 / 1448.0 / 1e7) - 1.0)
+                .abs()
+                < 1e-4
+        );
     }
-    for fit in result["fits"].as_array().expect("fits").iter().filter(|fit| fit["program"] != "local") {
+    for fit in
+        result["fits"].as_array().expect("fits").iter().filter(|fit| fit["program"] != "local")
+    {
         println!("{} {:.2} Mb/s", fit["program"], number(&fit["bits_per_second"]) / 1e6);
         assert!(number(&fit["worst"]) < 0.03, "no straight line: {fit}");
-        assert!((number(&fit["bits_per_second"]) / (1e7 * 1448.0 / 1538.0) - 1.0).abs() < 0.02, "{fit}");
+        assert!(
+            (number(&fit["bits_per_second"]) / (1e7 * 1448.0 / 1538.0) - 1.0).abs() < 0.02,
+            "{fit}"
+        );
         assert_eq!(fit["is_extrapolated"], true);
     }
     let chains = result["chains"].as_array().expect("chains");
@@ -108,10 +125,12 @@ fn a_bare_copy_takes_what_the_line_takes() {
 fn a_file_over_nfs_waits_for_each_block() {
     let Some(laboratory) = Laboratory::open_alone() else { return };
     let network = ["--network", "20 Mb/s", "--delay", "20 ms"];
-    let what = ["--program", "nfs", "--storage", "memory", "--size", "204800 B", "--contention", "0"];
+    let what =
+        ["--program", "nfs", "--storage", "memory", "--size", "204800 B", "--contention", "0"];
     let result = copy(&laboratory, &[&what[..], &network].concat());
     let row = row(&result, "nfs", 204_800, 0);
-    // By hand: 25 blocks of 40 ms, 3.55 + 0.09 of them frames; connecting, the token, CREATE and COMMIT.
+    // By hand: 25 blocks of 40 ms, 3.55 + 0.09 of them frames; connecting, the token, CREATE and
+    // COMMIT.
     let round = 0.040 + 8.0 * (8336.0 + 6.0 * 90.0 + 140.0 + 90.0) / 20e6;
     let by_hand = 25.0 * round + 4.0 * 0.040;
     let expected = number(&row["expected_seconds"]);
@@ -121,25 +140,42 @@ fn a_file_over_nfs_waits_for_each_block() {
     assert_eq!(row["invalid"], 0, "{row}");
 }
 
-/// A file so small that its time is round trips: as many as each protocol has, both ways, and what processes take beside them. What
-/// OpenSSH takes is told.
+/// A file so small that its time is round trips: as many as each protocol has, both ways, and what
+/// processes take beside them. What OpenSSH takes is told.
 #[test]
 fn a_small_file_takes_the_round_trips_of_its_program() {
     const ROUND_TRIP: f64 = 0.040;
     let Some(laboratory) = Laboratory::open_alone() else { return };
-    let what =
-        ["--program", "bare,rcp,ftp,nfs,http", "--direction", "put,get", "--size", "1 kB", "--storage", "memory"];
+    let what = [
+        "--program",
+        "bare,rcp,ftp,nfs,http",
+        "--direction",
+        "put,get",
+        "--size",
+        "1 kB",
+        "--storage",
+        "memory",
+    ];
     let network = ["--network", "100 Mb/s", "--delay", "20 ms", "--contention", "0"];
     let result = copy(&laboratory, &[&what[..], &network].concat());
     let trips = |program: &str, direction: &str| {
         let rows = result["rows"].as_array().expect("rows").iter();
-        let mut own = rows.filter(|row| (&row["program"], &row["direction"]) == (&program.into(), &direction.into()));
+        let mut own = rows.filter(|row| {
+            (&row["program"], &row["direction"]) == (&program.into(), &direction.into())
+        });
         let row = own.next().unwrap_or_else(|| panic!("no row {program} {direction}: {result}"));
         assert_eq!(row["invalid"], 0, "{row}");
         number(&row["seconds"]["median"]["value"]) / ROUND_TRIP
     };
-    // In the order of docs/copy.md. What is put ends with an answer; the file that is got comes with one.
-    let known = [("bare", 3.0, 2.0), ("rcp", 4.0, 4.0), ("ftp", 9.0, 8.0), ("nfs", 5.0, 4.0), ("http", 2.0, 2.0)];
+    // In the order of docs/copy.md. What is put ends with an answer; the file that is got comes
+    // with one.
+    let known = [
+        ("bare", 3.0, 2.0),
+        ("rcp", 4.0, 4.0),
+        ("ftp", 9.0, 8.0),
+        ("nfs", 5.0, 4.0),
+        ("http", 2.0, 2.0),
+    ];
     for (program, put, got) in known {
         for (direction, expected) in [("put", put), ("get", got)] {
             let found = trips(program, direction);
@@ -156,12 +192,27 @@ fn a_small_file_takes_the_round_trips_of_its_program() {
 #[test]
 fn scp_and_sftp_of_the_system_copy_between_stations() {
     let Some(laboratory) = Laboratory::open() else { return };
-    if ["/usr/bin/scp", "/usr/bin/sftp", "/usr/sbin/sshd"].iter().any(|program| !PathBuf::from(program).exists()) {
-        assert!(std::env::var("BTU_LAB").as_deref() != Ok("required"), "LAB REQUIRED but there is no OpenSSH");
+    if ["/usr/bin/scp", "/usr/bin/sftp", "/usr/sbin/sshd"]
+        .iter()
+        .any(|program| !PathBuf::from(program).exists())
+    {
+        assert!(
+            std::env::var("BTU_LAB").as_deref() != Ok("required"),
+            "LAB REQUIRED but there is no OpenSSH"
+        );
         eprintln!("LAB SKIPPED: no OpenSSH client and server");
         return;
     }
-    let what = ["--program", "scp,sftp", "--direction", "put,get", "--cache", "cold,warm", "--size", "300 kB"];
+    let what = [
+        "--program",
+        "scp,sftp",
+        "--direction",
+        "put,get",
+        "--cache",
+        "cold,warm",
+        "--size",
+        "300 kB",
+    ];
     let network = ["--network", "50 Mb/s", "--contention", "0", "--storage", "disk"];
     let result = copy(&laboratory, &[&what[..], &network].concat());
     let rows = result["rows"].as_array().expect("rows");
@@ -170,12 +221,13 @@ fn scp_and_sftp_of_the_system_copy_between_stations() {
         assert_eq!(row["invalid"], 0, "{row}");
         assert!(number(&row["seconds"]["median"]["value"]) > 0.048, "faster than the line: {row}");
     }
-    let left: Vec<_> = fs::read_dir(laboratory.directory.path().join("scratch")).into_iter().flatten().collect();
+    let left: Vec<_> =
+        fs::read_dir(laboratory.directory.path().join("scratch")).into_iter().flatten().collect();
     assert!(left.is_empty(), "{left:?}");
 }
 
-/// What is asked for is there before the copy; and what it leaves is the copy's, since on a line of its own direction the
-/// background does not give way.
+/// What is asked for is there before the copy; and what it leaves is the copy's, since on a line of
+/// its own direction the background does not give way.
 #[test]
 fn beside_a_background_a_copy_gets_what_is_left() {
     let Some(laboratory) = Laboratory::open_alone() else { return };
@@ -195,18 +247,24 @@ fn long_beside_80_percent_a_copy_gets_what_is_left() {
 fn is_what_was_left(row: &Value, size: u64) {
     let goodput = size as f64 * 8.0 / number(&row["seconds"]["median"]["value"]);
     let bound = (1.0 - number(&row["background_use"]["during"])) * 1e7 * 1448.0 / 1538.0;
-    assert!(goodput <= bound * 1.01 && goodput >= bound * 0.97, "{goodput:.0} b/s, at most {bound:.0}: {row}");
+    assert!(
+        goodput <= bound * 1.01 && goodput >= bound * 0.97,
+        "{goodput:.0} b/s, at most {bound:.0}: {row}"
+    );
 }
 
-/// Where each flow has a queue of its own, 80 % that are offered are half of the line while a file is copied, and the copy gets the other
-/// half, as the closed form expects.
+/// Where each flow has a queue of its own, 80 % that are offered are half of the line while a file
+/// is copied, and the copy gets the other half, as the closed form expects.
 #[test]
 fn where_queues_are_fair_a_copy_gets_half_of_the_line() {
     let Some(laboratory) = Laboratory::open_alone() else { return };
     let fair = TRUNK.replace("rate = \"10 Mb/s\"", "rate = \"10 Mb/s\"\nqueue = \"fq-codel\"");
     let row = beside(&laboratory, &fair, 800, 500_000);
     let by_hand = 8.0 * 500_000.0 / (0.5 * 1e7 * 1448.0 / 1538.0);
-    assert!((number(&row["expected_seconds"]) / by_hand - 1.0).abs() < 0.005, "by hand {by_hand} s: {row}");
+    assert!(
+        (number(&row["expected_seconds"]) / by_hand - 1.0).abs() < 0.005,
+        "by hand {by_hand} s: {row}"
+    );
     assert!(number(&row["error"]).abs() < 0.03, "{row}");
     assert!((number(&row["background_use"]["during"]) - 0.5).abs() < 0.015, "{row}");
 }
@@ -217,8 +275,10 @@ fn beside(laboratory: &Laboratory, network: &str, thousandths: u64, size: u64) -
     fs::write(&path, network).expect("written");
     let (file, share) = (format!("{size} B"), thousandths as f64 / 1000.0);
     let percent = format!("{} %", share * 100.0);
-    let what = ["--program", "bare", "--storage", "memory", "--size", &file, "--contention", &percent];
-    let result = copy(laboratory, &[&what[..], &["--network", path.to_str().expect("UTF-8")]].concat());
+    let what =
+        ["--program", "bare", "--storage", "memory", "--size", &file, "--contention", &percent];
+    let result =
+        copy(laboratory, &[&what[..], &["--network", path.to_str().expect("UTF-8")]].concat());
     let row = row(&result, "bare", size, thousandths).clone();
     let used = &row["background_use"];
     println!("error {:.2} %, {used}", number(&row["error"]) * 100.0);
@@ -226,26 +286,43 @@ fn beside(laboratory: &Laboratory, network: &str, thousandths: u64, size: u64) -
     assert!((number(&used["offered"]) - share).abs() < 0.003, "{used}");
     let shown = text(&laboratory.command(&["show"]).output().expect("btu starts").stdout);
     let first = shown.lines().next().unwrap_or_default();
-    assert!(first.contains("times as long as the line alone"), "one row is compared with the line: {shown}");
+    assert!(
+        first.contains("times as long as the line alone"),
+        "one row is compared with the line: {shown}"
+    );
     row
 }
 
-/// OpenSSH has so many octets on their way and no more: what it gets of a long path is that over the round trip, the same window at every
-/// delay. From rates over sizes, so that connecting and slow start are in the fixed part.
+/// OpenSSH has so many octets on their way and no more: what it gets of a long path is that over
+/// the round trip, the same window at every delay. From rates over sizes, so that connecting and
+/// slow start are in the fixed part.
 #[test]
 #[ignore = "takes some 100 s: scripts/lan-lab copy"]
 fn long_ssh_has_the_same_window_at_every_delay() {
     let Some(laboratory) = Laboratory::open_alone() else { return };
     let window = |delay: &str| {
-        let what = ["--program", "scp", "--storage", "memory", "--size", "10MB,20MB,30MB", "--contention", "0"];
-        let result = copy(&laboratory, &[&what[..], &["--network", "1 Gb/s", "--delay", delay]].concat());
+        let what = [
+            "--program",
+            "scp",
+            "--storage",
+            "memory",
+            "--size",
+            "10MB,20MB,30MB",
+            "--contention",
+            "0",
+        ];
+        let result =
+            copy(&laboratory, &[&what[..], &["--network", "1 Gb/s", "--delay", delay]].concat());
         let fit = &result["fits"][0];
         println!("{delay} each way: {fit}");
         number(&fit["window_bytes"])
     };
     let windows: Vec<f64> = ["20 ms", "50 ms", "100 ms"].into_iter().map(window).collect();
     let mean = windows.iter().sum::<f64>() / windows.len() as f64;
-    assert!(windows.iter().all(|window| (window / mean - 1.0).abs() < 0.05), "not the same within 5 %: {windows:?}");
+    assert!(
+        windows.iter().all(|window| (window / mean - 1.0).abs() < 0.05),
+        "not the same within 5 %: {windows:?}"
+    );
 }
 
 /// A share is copied to and from, beside a copy that stays here; nothing stays there.
@@ -255,7 +332,18 @@ fn a_share_that_is_mounted_is_copied_to_and_from() {
     let share = laboratory.directory.path().join("share");
     fs::create_dir(&share).expect("a directory");
     let at = share.to_str().expect("UTF-8");
-    let what = ["copy", "--quiet", "--at", at, "--size", "300 kB", "--direction", "put,get", "--storage", "disk"];
+    let what = [
+        "copy",
+        "--quiet",
+        "--at",
+        at,
+        "--size",
+        "300 kB",
+        "--direction",
+        "put,get",
+        "--storage",
+        "disk",
+    ];
     let result = finished(&laboratory, &what);
     let rows = result["rows"].as_array().expect("rows");
     assert_eq!(rows.len(), 3, "{result}");
@@ -264,22 +352,34 @@ fn a_share_that_is_mounted_is_copied_to_and_from() {
         assert_eq!(row["line_seconds"], Value::Null, "nobody knows the share's network: {row}");
     }
     assert_eq!(fs::read_dir(&share).expect("readable").count(), 0);
-    for wrong in [&["copy", "--program", "mount"][..], &["copy", "--at", at, "--program", "local"]] {
+    for wrong in [&["copy", "--program", "mount"][..], &["copy", "--at", at, "--program", "local"]]
+    {
         let output = laboratory.command(wrong).output().expect("btu starts");
         assert_eq!(output.status.code(), Some(2));
         assert!(text(&output.stderr).contains("go together"), "{}", text(&output.stderr));
     }
 }
 
-/// 60 % that are held are 60 % by the receivers' account, and the emulator's line delivered as many frames. Packets are counted by the
-/// second at the sender.
+/// 60 % that are held are 60 % by the receivers' account, and the emulator's line delivered as many
+/// frames. Packets are counted by the second at the sender.
 #[test]
 fn a_level_that_is_held_on_a_line_is_the_one_asked_for() {
     let Some(laboratory) = Laboratory::open_alone() else { return };
     let network = trunk(&laboratory);
-    let what =
-        ["--program", "bare", "--storage", "memory", "--size", "100 kB", "--contention", "60 %", "--mode", "held"];
-    let result = copy(&laboratory, &[&what[..], &["--network", network.to_str().expect("UTF-8")]].concat());
+    let what = [
+        "--program",
+        "bare",
+        "--storage",
+        "memory",
+        "--size",
+        "100 kB",
+        "--contention",
+        "60 %",
+        "--mode",
+        "held",
+    ];
+    let result =
+        copy(&laboratory, &[&what[..], &["--network", network.to_str().expect("UTF-8")]].concat());
     let row = row(&result, "bare", 100_000, 600);
     assert_eq!(row["invalid"], 0, "{row}");
     let used = &row["background_use"];
@@ -292,23 +392,43 @@ fn a_level_that_is_held_on_a_line_is_the_one_asked_for() {
         let outcome = |kind: &str| {
             let reports = cell["reports"].as_array().expect("reports").iter();
             let mut outcomes = reports.map(|placed| &placed["result"]["Ok"]["outcome"]);
-            outcomes.find(|outcome| outcome["kind"] == kind).unwrap_or_else(|| panic!("no {kind}: {cell}"))
+            outcomes
+                .find(|outcome| outcome["kind"] == kind)
+                .unwrap_or_else(|| panic!("no {kind}: {cell}"))
         };
         let (sent, came) = (outcome("datagrams-sent"), outcome("datagrams-received"));
         assert!(number(&sent["held"]["settled_ns"]) < 2e9, "{sent}");
         let elements = cell["wire"]["elements"].as_array().expect("elements");
-        let port = elements.iter().find(|one| one["name"] == "to-sink/forth/line").expect("the line to the sink");
+        let port = elements
+            .iter()
+            .find(|one| one["name"] == "to-sink/forth/line")
+            .expect("the line to the sink");
         let more = number(&port["delivered"]) - number(&came["datagrams"]);
-        assert!((0.0..20.0).contains(&more), "{port} beside {}: greetings and a farewell are more", came["datagrams"]);
+        assert!(
+            (0.0..20.0).contains(&more),
+            "{port} beside {}: greetings and a farewell are more",
+            came["datagrams"]
+        );
     }
 }
 
-/// Two stations that hold 80 % of a shared Ethernet together offer what the simulator needs for it, within 3 %.
+/// Two stations that hold 80 % of a shared Ethernet together offer what the simulator needs for it,
+/// within 3 %.
 #[test]
 fn a_level_that_is_held_on_a_shared_ethernet_is_offered_as_the_simulator_says() {
     let Some(laboratory) = Laboratory::open_alone() else { return };
-    let what =
-        ["--program", "bare", "--storage", "memory", "--size", "50 kB", "--contention", "80 %", "--mode", "held"];
+    let what = [
+        "--program",
+        "bare",
+        "--storage",
+        "memory",
+        "--size",
+        "50 kB",
+        "--contention",
+        "80 %",
+        "--mode",
+        "held",
+    ];
     let result = copy(&laboratory, &[&what[..], &["--network", "citi-1989"]].concat());
     let row = row(&result, "bare", 50_000, 800);
     let used = &row["background_use"];
@@ -318,8 +438,16 @@ fn a_level_that_is_held_on_a_shared_ethernet_is_offered_as_the_simulator_says() 
     let busy = |rate: f64| {
         let rate = format!("traffic.background.packets_per_s={rate:.3}");
         let quiet = ["traffic.file.packets_per_s=1e-9", "traffic.answers.packets_per_s=1e-9"];
-        let settings =
-            ["--set", &rate, "--set", "traffic.background.size='1046 B'", "--set", quiet[0], "--set", quiet[1]];
+        let settings = [
+            "--set",
+            &rate,
+            "--set",
+            "traffic.background.size='1046 B'",
+            "--set",
+            quiet[0],
+            "--set",
+            quiet[1],
+        ];
         let run = [&["sim", "citi-1989", "--duration", "60 s", "--quiet"], &settings[..]].concat();
         number(&laboratory.json(&run)["media"][0]["busy"]["value"])
     };
@@ -327,16 +455,33 @@ fn a_level_that_is_held_on_a_shared_ethernet_is_offered_as_the_simulator_says() 
     println!(
         "{each:.1} frames a second from each; the simulator: {less:.4} at 3 % less, {more:.4} at 3 % more; {used}"
     );
-    assert!(less < 0.8 && 0.8 < more, "{each} frames a second are not those that make 80 %: {less} .. {more}");
+    assert!(
+        less < 0.8 && 0.8 < more,
+        "{each} frames a second are not those that make 80 %: {less} .. {more}"
+    );
 }
 
-/// The network says nothing for ten seconds and goes on: every byte is there in the end, and the run says that frames were late.
+/// The network says nothing for ten seconds and goes on: every byte is there in the end, and the
+/// run says that frames were late.
 #[test]
 fn a_network_that_stands_still_for_ten_seconds_loses_nothing() {
     let Some(laboratory) = Laboratory::open_once() else { return };
-    let what =
-        ["--network", "10 Mb/s", "--program", "http", "--storage", "disk", "--size", "1 MB", "--contention", "0"];
-    let child = laboratory.command(&[&["copy", "--quiet"], &what[..]].concat()).spawn().expect("btu starts");
+    let what = [
+        "--network",
+        "10 Mb/s",
+        "--program",
+        "http",
+        "--storage",
+        "disk",
+        "--size",
+        "1 MB",
+        "--contention",
+        "0",
+    ];
+    let child = laboratory
+        .command(&[&["copy", "--quiet"], &what[..]].concat())
+        .spawn()
+        .expect("btu starts");
     let wire = laboratory.process("internal wire");
     let _ = laboratory.process("internal worker");
     std::thread::sleep(Duration::from_millis(400));
@@ -351,8 +496,9 @@ fn a_network_that_stands_still_for_ten_seconds_loses_nothing() {
     let longest = laboratory.json(&["show", "--cells"]);
     let longest = longest.as_array().expect("cells").iter().map(|cell| {
         let reports = cell["reports"].as_array().expect("reports").iter();
-        let sent =
-            reports.map(|placed| &placed["result"]["Ok"]["outcome"]).find(|outcome| outcome["kind"] == "file-sent");
+        let sent = reports
+            .map(|placed| &placed["result"]["Ok"]["outcome"])
+            .find(|outcome| outcome["kind"] == "file-sent");
         sent.map_or(0.0, |sent| number(&sent["marks"]["durable_ns"]) * 1e-9)
     });
     let longest = longest.fold(0.0, f64::max);
@@ -362,13 +508,16 @@ fn a_network_that_stands_still_for_ten_seconds_loses_nothing() {
     assert!(warnings.contains("late") && warnings.contains("scattered"), "{warnings}");
 }
 
-/// NFS with one block at a time waits for the round trip and not for the line, so that 60 % of background on its own line hardly
-/// lengthens it: a block enters the queue at once, and the background waits behind it. Sender and background are one station.
+/// NFS with one block at a time waits for the round trip and not for the line, so that 60 % of
+/// background on its own line hardly lengthens it: a block enters the queue at once, and the
+/// background waits behind it. Sender and background are one station.
 #[test]
 fn a_background_takes_little_from_who_waits_for_answers() {
     let Some(laboratory) = Laboratory::open_alone() else { return };
-    let what = ["--program", "nfs", "--storage", "memory", "--size", "64 KiB", "--contention", "0,60"];
-    let result = copy(&laboratory, &[&what[..], &["--network", "10 Mb/s", "--delay", "40 ms"]].concat());
+    let what =
+        ["--program", "nfs", "--storage", "memory", "--size", "64 KiB", "--contention", "0,60"];
+    let result =
+        copy(&laboratory, &[&what[..], &["--network", "10 Mb/s", "--delay", "40 ms"]].concat());
     let [quiet, loaded] = [0, 600].map(|background| row(&result, "nfs", 65_536, background));
     for row in [quiet, loaded] {
         assert_eq!(row["invalid"], 0, "{row}");
@@ -376,8 +525,8 @@ fn a_background_takes_little_from_who_waits_for_answers() {
         assert!(number(&row["error"]).abs() < 0.05, "{row}");
     }
     let seconds = |row: &Value| number(&row["seconds"]["median"]["value"]);
-    // By hand: 8 blocks of 80 ms and 7.2 ms of frames, 4 round trips more. Each block and each round trip may find one datagram of
-    // the background on the line, 0.86 ms: 1 %.
+    // By hand: 8 blocks of 80 ms and 7.2 ms of frames, 4 round trips more. Each block and each
+    // round trip may find one datagram of the background on the line, 0.86 ms: 1 %.
     assert!(seconds(loaded) / seconds(quiet) < 1.03, "{loaded}");
 }
 
@@ -385,7 +534,16 @@ fn a_background_takes_little_from_who_waits_for_answers() {
 #[test]
 fn a_killed_receiver_is_a_cell_that_does_not_count_and_the_run_is_resumed() {
     let Some(laboratory) = Laboratory::open_once() else { return };
-    let what = ["--network", "20 Mb/s", "--program", "bare,rcp,ftp", "--storage", "disk", "--size", "1 MB"];
+    let what = [
+        "--network",
+        "20 Mb/s",
+        "--program",
+        "bare,rcp,ftp",
+        "--storage",
+        "disk",
+        "--size",
+        "1 MB",
+    ];
     let long = [&["copy", "--quiet", "--contention", "0"], &what[..]].concat();
     let child = laboratory.command(&long).spawn().expect("btu starts");
     let deadline = Instant::now() + Duration::from_secs(30);

@@ -1,5 +1,5 @@
-//! Bad days: whatever dies in the middle of a run, everything is down within five seconds, nothing is left behind,
-//! stored cells survive, and the run can be finished.
+//! Bad days: whatever dies in the middle of a run, everything is down within five seconds, nothing
+//! is left behind, stored cells survive, and the run can be finished.
 
 use std::process::Child;
 use std::time::Instant;
@@ -9,7 +9,8 @@ use crate::support::{send, text};
 use nix::sys::signal::Signal;
 
 /// A run of a few rows, long enough to be caught in the middle.
-const RUN: &[&str] = &["--component", "SEND,SEND+DL", "--message", "65536", "--load", "idle,cpu", "--quiet"];
+const RUN: &[&str] =
+    &["--component", "SEND,SEND+DL", "--message", "65536", "--load", "idle,cpu", "--quiet"];
 
 /// Rows of `RUN` in its three least blocks: two components, two loads, and cpu alone.
 const LEAST_CELLS: u64 = 3 * (2 * 2 + 1);
@@ -49,7 +50,8 @@ fn assert_resumes(laboratory: &Laboratory, state: &str) {
 fn capabilities(process: i32) -> (u64, u64) {
     let status = std::fs::read_to_string(format!("/proc/{process}/status")).expect("it lives");
     let of = |name| {
-        let line = status.lines().find_map(|line| line.strip_prefix(name)).expect("the kernel says it");
+        let line =
+            status.lines().find_map(|line| line.strip_prefix(name)).expect("the kernel says it");
         u64::from_str_radix(line.trim(), 16).expect("hexadecimal digits")
     };
     (of("CapEff:"), of("CapBnd:"))
@@ -58,19 +60,24 @@ fn capabilities(process: i32) -> (u64, u64) {
 /// Of the superuser's, too; in a user namespace, where everybody is one.
 #[test]
 fn agents_and_the_emulator_keep_no_rights_that_they_have_no_use_for() {
-    // Files of others (1 to 3), interfaces (12), locked memory (14), other processes' memory (19), a superuser in user
-    // namespaces below (31), of capabilities(7).
+    // Files of others (1 to 3), interfaces (12), locked memory (14), other processes' memory (19),
+    // a superuser in user namespaces below (31), of capabilities(7).
     const OF_WORKERS: u64 = 0b1110 | 1 << 12 | 1 << 14 | 1 << 19 | 1 << 31;
     let Some(laboratory) = Laboratory::open() else { return };
     let child = laboratory.begin(RUN, 1);
     let wire = capabilities(laboratory.process("internal wire"));
-    let agents = ["test", "active"]
-        .map(|station| capabilities(laboratory.process(&format!("internal agent --station {station}"))));
+    let agents = ["test", "active"].map(|station| {
+        capabilities(laboratory.process(&format!("internal agent --station {station}")))
+    });
     send(child.id().cast_signed(), Signal::SIGKILL);
     finish(child);
     assert_eq!(wire, (0, 0), "of the emulator");
     for (effective, bounding) in agents {
-        assert_eq!((effective & !OF_WORKERS, bounding & !OF_WORKERS), (0, 0), "{effective:x}, {bounding:x}");
+        assert_eq!(
+            (effective & !OF_WORKERS, bounding & !OF_WORKERS),
+            (0, 0),
+            "{effective:x}, {bounding:x}"
+        );
     }
     laboratory.assert_down();
 }
@@ -96,8 +103,8 @@ fn the_coordinator_is_killed() {
     assert_resumes(&laboratory, "interrupted");
 }
 
-/// Killed while namespaces are made, while the network is checked, while work is calibrated: nothing is left, and the
-/// run, if there is one yet, can be finished.
+/// Killed while namespaces are made, while the network is checked, while work is calibrated:
+/// nothing is left, and the run, if there is one yet, can be finished.
 #[test]
 fn the_coordinator_is_killed_before_the_first_cell() {
     let Some(laboratory) = Laboratory::open() else { return };
@@ -133,12 +140,20 @@ fn kill_part(laboratory: Option<Laboratory>, part: &str, word: &str) {
 
 #[test]
 fn an_agent_is_killed() {
-    kill_part(Laboratory::open_once(), "internal agent --station active", "the agent on active was killed by SIGKILL");
+    kill_part(
+        Laboratory::open_once(),
+        "internal agent --station active",
+        "the agent on active was killed by SIGKILL",
+    );
 }
 
 #[test]
 fn the_agent_of_the_machine_under_test_is_killed() {
-    kill_part(Laboratory::open_once(), "internal agent --station test", "the agent on test was killed by SIGKILL");
+    kill_part(
+        Laboratory::open_once(),
+        "internal agent --station test",
+        "the agent on test was killed by SIGKILL",
+    );
 }
 
 #[test]
@@ -176,9 +191,8 @@ fn a_worker_hangs() {
     let cells = assert_goes_on(&laboratory, child);
     let faults: Vec<String> = faults(&cells);
     assert!(
-        faults
-            .iter()
-            .any(|fault| fault.contains("was killed: not finished after") || fault.contains("not ready after")),
+        faults.iter().any(|fault| fault.contains("was killed: not finished after")
+            || fault.contains("not ready after")),
         "{faults:?}"
     );
 }

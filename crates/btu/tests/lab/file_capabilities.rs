@@ -1,5 +1,5 @@
-//! A program file with capabilities (setcap): what it gives to whoever starts it does not let strangers at this host's
-//! interfaces.
+//! A program file with capabilities (setcap): what it gives to whoever starts it does not let
+//! strangers at this host's interfaces.
 //!
 //! Held by the superuser only, who can give them and also be that stranger.
 
@@ -20,7 +20,8 @@ use crate::support::text;
 const NOBODY: u32 = 65_534;
 /// `CAP_NET_ADMIN`, as /proc shows it; with `CAP_NET_RAW` it is what the file gives.
 const NET_ADMIN: u64 = 0x1000;
-/// What a worker of the superuser keeps: `CAP_DAC_OVERRIDE`, `CAP_DAC_READ_SEARCH`, `CAP_FOWNER` and `CAP_IPC_LOCK`.
+/// What a worker of the superuser keeps: `CAP_DAC_OVERRIDE`, `CAP_DAC_READ_SEARCH`, `CAP_FOWNER`
+/// and `CAP_IPC_LOCK`.
 const KEPT: u64 = 0x400e;
 
 /// A copy of the program in a directory of nobody's.
@@ -29,17 +30,22 @@ struct Copy {
 }
 
 impl Copy {
-    /// With capabilities of its file, and this mode; nobody is of its group. Nothing where that cannot be: said loudly, and a
-    /// failure where a lab is required.
+    /// With capabilities of its file, and this mode; nobody is of its group. Nothing where that
+    /// cannot be: said loudly, and a failure where a lab is required.
     fn with_capabilities(mode: u32) -> Option<Self> {
         let copy = Self::plain(mode)?;
-        let given = Command::new("setcap").arg("cap_net_admin,cap_net_raw+ep").arg(copy.program()).output();
+        let given =
+            Command::new("setcap").arg("cap_net_admin,cap_net_raw+ep").arg(copy.program()).output();
         match given {
             Ok(given) if given.status.success() => Some(copy),
             failed => {
-                let why = failed.map_or_else(|error| error.to_string(), |output| text(&output.stderr));
+                let why =
+                    failed.map_or_else(|error| error.to_string(), |output| text(&output.stderr));
                 eprintln!("LAB SKIPPED: setcap: {why}");
-                assert!(std::env::var("BTU_LAB").as_deref() != Ok("required"), "a lab is required: setcap: {why}");
+                assert!(
+                    std::env::var("BTU_LAB").as_deref() != Ok("required"),
+                    "a lab is required: setcap: {why}"
+                );
                 None
             }
         }
@@ -53,7 +59,14 @@ impl Copy {
         let copy = Self { directory: tempfile::tempdir().unwrap() };
         chown(copy.directory.path(), Some(NOBODY), Some(NOBODY)).unwrap();
         // In a process of its own: a file that is open for writing here cannot be executed.
-        assert!(Command::new("cp").arg(env!("CARGO_BIN_EXE_btu")).arg(copy.program()).status().unwrap().success());
+        assert!(
+            Command::new("cp")
+                .arg(env!("CARGO_BIN_EXE_btu"))
+                .arg(copy.program())
+                .status()
+                .unwrap()
+                .success()
+        );
         chown(copy.program(), Some(0), Some(NOBODY)).unwrap();
         fs::set_permissions(copy.program(), Permissions::from_mode(mode)).unwrap();
         Some(copy)
@@ -102,7 +115,8 @@ impl Drop for Running {
     }
 }
 
-/// A wire on this host's own interfaces would show their frames to nobody, and carry frames between them.
+/// A wire on this host's own interfaces would show their frames to nobody, and carry frames between
+/// them.
 #[test]
 fn parts_of_btu_refuse_to_work_with_rights_of_the_file() {
     let _share = Share::one();
@@ -116,12 +130,17 @@ fn parts_of_btu_refuse_to_work_with_rights_of_the_file() {
         &["agent", "--station", "test", "--socket", "agent.sock"],
     ];
     for part in parts {
-        let output = copy.command(&[&["internal"], part].concat()).stdin(Stdio::null()).output().unwrap();
+        let output =
+            copy.command(&[&["internal"], part].concat()).stdin(Stdio::null()).output().unwrap();
         let said = text(&output.stderr);
         assert_eq!(output.status.code(), Some(3), "{part:?}: {said}");
         assert!(said.contains("the program's file has capabilities (setcap)"), "{part:?}: {said}");
     }
-    let left: Vec<_> = fs::read_dir(copy.directory.path()).unwrap().flatten().map(|entry| entry.file_name()).collect();
+    let left: Vec<_> = fs::read_dir(copy.directory.path())
+        .unwrap()
+        .flatten()
+        .map(|entry| entry.file_name())
+        .collect();
     assert_eq!(left, ["btu"]);
 }
 
@@ -129,7 +148,10 @@ fn parts_of_btu_refuse_to_work_with_rights_of_the_file() {
 fn a_wire_outside_of_a_testbed_refuses_the_superuser_too() {
     let _share = Share::one();
     let Some(copy) = Copy::plain(0o755) else { return };
-    let output = Command::new(copy.program()).args(["internal", "wire", "--socket", "/nowhere"]).output().unwrap();
+    let output = Command::new(copy.program())
+        .args(["internal", "wire", "--socket", "/nowhere"])
+        .output()
+        .unwrap();
     assert!(!output.status.success());
     assert!(text(&output.stderr).contains("in a testbed only"), "{}", text(&output.stderr));
 }
@@ -142,9 +164,14 @@ fn an_agent_keeps_rights_of_the_file_only_where_it_is_a_groups_to_start() {
         let Some(copy) = Copy::with_capabilities(mode) else { return };
         let mut agent = Running(copy.command(&["agent", "--unix", "socket"]).spawn().unwrap());
         let mut said = BufReader::new(agent.0.stderr.take().unwrap()).lines().map_while(Result::ok);
-        let before: Vec<String> = said.by_ref().take_while(|line| !line.contains("listening on")).collect();
+        let before: Vec<String> =
+            said.by_ref().take_while(|line| !line.contains("listening on")).collect();
         assert_eq!(agent.permitted(), kept, "{mode:o}");
-        assert_eq!(before.iter().any(|line| line.contains("gave up the capabilities")), told, "{before:?}");
+        assert_eq!(
+            before.iter().any(|line| line.contains("gave up the capabilities")),
+            told,
+            "{before:?}"
+        );
     }
 }
 
@@ -165,7 +192,11 @@ fn a_worker_has_no_rights_over_the_network() {
         "--inh-caps=+net_admin",
         "--ambient-caps=+net_admin",
     ]);
-    command.arg(plain.program()).args(["internal", "worker"]).stdin(Stdio::piped()).stdout(Stdio::piped());
+    command
+        .arg(plain.program())
+        .args(["internal", "worker"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped());
     let mut ambient = Running(command.spawn().unwrap());
     ambient.prepare();
     assert_eq!(ambient.permitted(), 0);
@@ -181,7 +212,18 @@ fn a_worker_has_no_rights_over_the_network() {
 fn everything_else_works_as_without_rights_of_the_file() {
     let _share = Share::one();
     let Some(copy) = Copy::with_capabilities(0o755) else { return };
-    let run = ["rate", "--profile", "quick", "--component", "SEND", "--message", "1024", "--load", "idle", "--quiet"];
+    let run = [
+        "rate",
+        "--profile",
+        "quick",
+        "--component",
+        "SEND",
+        "--message",
+        "1024",
+        "--load",
+        "idle",
+        "--quiet",
+    ];
     let mut command = copy.command(&run);
     let (began, output) = (Instant::now(), command.stdin(Stdio::null()).output().unwrap());
     let said = text(&output.stderr);

@@ -1,7 +1,8 @@
 //! Ten thousand strangers in a minute at the door of a host that is being measured.
 //!
-//! They come from ten networks and in ten ways, to one agent. The run beside them is complete and says that its host was crowded;
-//! the agent accounts for each of them, stays small, and keeps nothing of them.
+//! They come from ten networks and in ten ways, to one agent. The run beside them is complete and
+//! says that its host was crowded; the agent accounts for each of them, stays small, and keeps
+//! nothing of them.
 
 mod crowd;
 
@@ -14,12 +15,14 @@ use crate::hosts_lab::{Hosts, RATED, ended, events};
 use crate::support::{memory, text};
 use crowd::{CROWD, KINDS, LASTS, NETWORKS};
 
-/// The most that an agent has in memory meanwhile, bytes: with the pages of its program 26.9 MB were seen of the release program; of one
-/// for tests, whose code is half as large again, 39.4 MB. Of its own it had 4.2 and 5.4 MB.
+/// The most that an agent has in memory meanwhile, bytes: with the pages of its program 26.9 MB
+/// were seen of the release program; of one for tests, whose code is half as large again, 39.4 MB.
+/// Of its own it had 4.2 and 5.4 MB.
 const MOST: u64 = if cfg!(debug_assertions) { 45_000_000 } else { 30_000_000 };
 const MOST_OWN: u64 = 10_000_000;
 
-/// Nobody is listened to for longer: the handshake's limit, what a refused stranger may still say, and a busy machine.
+/// Nobody is listened to for longer: the handshake's limit, what a refused stranger may still say,
+/// and a busy machine.
 const LONGEST: Duration = Duration::from_secs(15);
 
 #[test]
@@ -41,7 +44,8 @@ fn ten_thousand_strangers_in_a_minute_spoil_no_measurement() {
     let part = strangers(&hosts);
     let agent = hosts.agent("alpha");
 
-    let rows = ["--component", "SEND,RECV,SEND_RECV,INTERACTIVE/TCP,UDP", "--load", "idle,cpu,transfer"];
+    let rows =
+        ["--component", "SEND,RECV,SEND_RECV,INTERACTIVE/TCP,UDP", "--load", "idle,cpu,transfer"];
     let run = hosts.begin(hosts.rate(&rows), 1);
     let crowd = hosts
         .lab
@@ -76,11 +80,15 @@ fn ten_thousand_strangers_in_a_minute_spoil_no_measurement() {
     hosts.lower();
 }
 
-/// Gives the fourth host an address in each of the strangers' networks, and the first a way back to them. What runs there.
+/// Gives the fourth host an address in each of the strangers' networks, and the first a way back to
+/// them. What runs there.
 fn strangers(hosts: &Hosts) -> [String; 5] {
     let interface = |station: &str| {
         let all = hosts.shell(station, "ip -o -4 address");
-        let line = all.lines().find(|line| line.contains(" 198.18.")).expect("it is on the control network");
+        let line = all
+            .lines()
+            .find(|line| line.contains(" 198.18."))
+            .expect("it is on the control network");
         line.split_whitespace().nth(1).expect("an interface").to_owned()
     };
     let theirs = interface("host-3");
@@ -95,7 +103,8 @@ fn strangers(hosts: &Hosts) -> [String; 5] {
     [&own, "hostile::crowd_part", "--exact", "--ignored", "--nocapture"].map(str::to_owned)
 }
 
-/// The most that a process had in memory until it was gone, bytes: of its own, and with the pages of its program.
+/// The most that a process had in memory until it was gone, bytes: of its own, and with the pages
+/// of its program.
 fn most_memory(process: i32) -> (u64, u64) {
     let (mut own, mut all) = (0, 0);
     while let Some(now) = memory(process) {
@@ -105,10 +114,13 @@ fn most_memory(process: i32) -> (u64, u64) {
     (own, all)
 }
 
-/// Each stranger came, heard nothing and was shown out in time; the agent's log accounts for all of them, and says why.
+/// Each stranger came, heard nothing and was shown out in time; the agent's log accounts for all of
+/// them, and says why.
 fn accounts(hosts: &Hosts, said: &str) {
     let number = |what: &str| -> u64 {
-        let found = said.lines().find_map(|line| line.strip_prefix("crowd: ")?.strip_prefix(what)?.trim().parse().ok());
+        let found = said
+            .lines()
+            .find_map(|line| line.strip_prefix("crowd: ")?.strip_prefix(what)?.trim().parse().ok());
         found.unwrap_or_else(|| panic!("no {what} in {said}"))
     };
     assert_eq!((number("came"), number("welcomed")), (CROWD, 0), "{said}");
@@ -119,7 +131,11 @@ fn accounts(hosts: &Hosts, said: &str) {
     let counted = |line: &&str| -> u64 {
         let count = line.split_once("turned away ").map_or("", |(_, rest)| rest);
         let count = count.split(' ').next().unwrap_or_default();
-        if count == "a" { 1 } else { count.parse().unwrap_or_else(|_| panic!("no count in {line}")) }
+        if count == "a" {
+            1
+        } else {
+            count.parse().unwrap_or_else(|_| panic!("no count in {line}"))
+        }
     };
     let turned_away: u64 = lines.iter().map(counted).sum();
     assert_eq!(turned_away, CROWD, "the log accounts for all: {log}");

@@ -10,7 +10,8 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
 /// A rating small enough for a test: 3 blocks of 6 rows.
-const SMALL: [&str; 6] = ["--component", "SEND,SEND_RECV", "--message", "65536", "--load", "idle,cpu"];
+const SMALL: [&str; 6] =
+    ["--component", "SEND,SEND_RECV", "--message", "65536", "--load", "idle,cpu"];
 
 #[test]
 fn three_hosts_are_rated_and_survive_bad_days() {
@@ -57,7 +58,8 @@ fn rated_end_to_end(hosts: &Hosts) {
     let reached = &run["plan"]["network"]["hosts"][1];
     assert_eq!((&reached["name"], &reached["measured"]), (&"beta".into(), &"10.99.0.11".into()));
     assert_eq!(reached["reached"]["address"], "198.18.1.2:7417");
-    // Three hosts before and after, each with its clock: all of this machine, so there is no difference.
+    // Three hosts before and after, each with its clock: all of this machine, so there is no
+    // difference.
     let environments = run["environments"].as_array().unwrap();
     assert_eq!(environments.len(), 6);
     for (environment, name) in environments.iter().zip(RATED.iter().cycle()) {
@@ -69,7 +71,9 @@ fn rated_end_to_end(hosts: &Hosts) {
     }
     let rates = result["result"]["rates"].as_array().unwrap();
     assert!(
-        rates.iter().all(|rate| rate["goodput_bits_per_second"]["value"].as_f64().is_none_or(|rate| rate > 1e6)),
+        rates.iter().all(|rate| rate["goodput_bits_per_second"]["value"]
+            .as_f64()
+            .is_none_or(|rate| rate > 1e6)),
         "{rates:?}"
     );
     assert_eq!(result["result"]["invalid_cells"], 0, "{}", result["result"]["warnings"]);
@@ -77,13 +81,16 @@ fn rated_end_to_end(hosts: &Hosts) {
     let shown = text(&hosts.lab_command(&["show", "--all"]).output().unwrap().stdout);
     assert!(shown.contains("network hosts alpha, beta, gamma"), "{shown}");
     assert!(
-        shown.contains("passive is gamma, measured at 10.99.0.12, controlled by TLS to 198.18.1.3:7417"),
+        shown.contains(
+            "passive is gamma, measured at 10.99.0.12, controlled by TLS to 198.18.1.3:7417"
+        ),
         "{shown}"
     );
     keeps_no_secret(hosts);
     for format in ["html", "xlsx", "csv"] {
         let file = hosts.path(&format!("report.{format}"));
-        let output = hosts.lab_command(&["report", "--format", format, "--output", &file]).output().unwrap();
+        let output =
+            hosts.lab_command(&["report", "--format", format, "--output", &file]).output().unwrap();
         assert!(output.status.success(), "{format}: {}", text(&output.stderr));
     }
 }
@@ -94,7 +101,9 @@ fn keeps_no_secret(hosts: &Hosts) {
     let key = identity.split("PRIVATE KEY-----").nth(1).unwrap().lines().nth(1).unwrap().to_owned();
     assert!(key.len() > 40, "{}", key.len());
     let archive = hosts.path("run.btu");
-    assert!(hosts.lab_command(&["export", "latest", "-o", &archive]).output().unwrap().status.success());
+    assert!(
+        hosts.lab_command(&["export", "latest", "-o", &archive]).output().unwrap().status.success()
+    );
     let unpacked = std::process::Command::new("zcat").arg(&archive).output().unwrap();
     let all = text(&unpacked.stdout);
     assert!(all.contains("\"alpha\""), "{} bytes", all.len());
@@ -103,15 +112,22 @@ fn keeps_no_secret(hosts: &Hosts) {
     }
 }
 
-/// The measured network speaks IPv6, file transfer and all; the control network goes on with what it spoke.
+/// The measured network speaks IPv6, file transfer and all; the control network goes on with what
+/// it spoke.
 fn rated_over_ipv6(hosts: &Hosts) {
-    if !RATED.iter().zip(10..).all(|(name, place)| hosts.speak_ipv6(name, "m0", &format!("fd99::{place}"))) {
+    if !RATED
+        .iter()
+        .zip(10..)
+        .all(|(name, place)| hosts.speak_ipv6(name, "m0", &format!("fd99::{place}")))
+    {
         return;
     }
     let inventory = hosts.inventory(|text| text.replace("10.99.0.", "fd99::"));
-    let rows = ["--component", "SEND_RECV,INTERACTIVE/TCP,INTERACTIVE/UDP,UDP", "--message", "4096"];
+    let rows =
+        ["--component", "SEND_RECV,INTERACTIVE/TCP,INTERACTIVE/UDP,UDP", "--message", "4096"];
     let rest = ["--load", "idle,transfer", "--quiet"];
-    let result = Hosts::json(hosts.desk(&[&["rate", "--hosts", &inventory], &rows[..], &rest].concat()));
+    let result =
+        Hosts::json(hosts.desk(&[&["rate", "--hosts", &inventory], &rows[..], &rest].concat()));
     assert_eq!(result["run"]["state"], "complete", "{}", result["run"]["events"]);
     assert_eq!(result["run"]["plan"]["network"]["hosts"][1]["measured"], "fd99::11");
     assert_eq!(result["result"]["invalid_cells"], 0, "{}", result["result"]["warnings"]);
@@ -123,10 +139,12 @@ fn rated_over_ipv6(hosts: &Hosts) {
     );
 }
 
-/// This kernel may have netem or not; both are right, if they are told. What netem does was probed before the first cell.
+/// This kernel may have netem or not; both are right, if they are told. What netem does was probed
+/// before the first cell.
 fn can_impair_or_says_why(result: &serde_json::Value) {
     let components = result["run"]["plan"]["components"].as_array().unwrap();
-    let impaired = components.iter().any(|name| name.as_str().is_some_and(|name| name.contains('+')));
+    let impaired =
+        components.iter().any(|name| name.as_str().is_some_and(|name| name.contains('+')));
     let left_out = events(result, "left out, since packets cannot be delayed and dropped there");
     assert_ne!(impaired, left_out.len() == 1, "{components:?} {left_out:?}");
     let checked = result["run"]["calibration"]["network_check"]["items"].as_array().unwrap();
@@ -180,7 +198,11 @@ fn busy(hosts: &Hosts) {
 }
 
 /// Begins a rating and has something happen in the middle of it.
-fn in_the_middle(hosts: &Hosts, arguments: &[&str], happen: impl FnOnce(&Hosts)) -> std::process::Output {
+fn in_the_middle(
+    hosts: &Hosts,
+    arguments: &[&str],
+    happen: impl FnOnce(&Hosts),
+) -> std::process::Output {
     let all = [&SMALL[..], &["--profile", "quick"], arguments].concat();
     let child = hosts.begin(hosts.rate(&all), 3);
     happen(hosts);
@@ -213,7 +235,10 @@ fn an_agent_that_never_comes_back(hosts: &Hosts) {
     });
     let said = text(&output.stderr);
     assert_eq!(output.status.code(), Some(1), "{said}");
-    assert!(said.contains("host beta was lost and not found again within 2 s (--reconnect-timeout)"), "{said}");
+    assert!(
+        said.contains("host beta was lost and not found again within 2 s (--reconnect-timeout)"),
+        "{said}"
+    );
     assert!(said.contains("btu rate --resume"), "{said}");
     hosts.start_agent("beta");
     hosts.await_agents();
@@ -274,7 +299,10 @@ fn a_killed_controller(hosts: &Hosts) {
     let output = hosts.desk(&["rate", "--resume", "latest", "--quiet"]).output().unwrap();
     assert!(output.status.success(), "{}", text(&output.stderr));
     let after = hosts.runs();
-    assert!(after.0 == before.0 && after.1 > before.1, "the same run went on: {before:?} {after:?}");
+    assert!(
+        after.0 == before.0 && after.1 > before.1,
+        "the same run went on: {before:?} {after:?}"
+    );
     assert_eq!(hosts.stored()["run"]["state"], "complete");
 }
 
@@ -288,7 +316,10 @@ fn fifty_hosts_start_together() {
     let began = Instant::now();
     let roll = Hosts::json(hosts.desk(&["hosts", "check", &inventory, "--quiet"]));
     let (skew, within) = (&roll["result"]["start_skew_ns"], &roll["result"]["skew_within_ns"]);
-    println!("50 hosts greeted in {:?}: start skew {skew} ns, known to {within} ns", began.elapsed());
+    println!(
+        "50 hosts greeted in {:?}: start skew {skew} ns, known to {within} ns",
+        began.elapsed()
+    );
     assert_eq!(roll["run"]["suite"], "hosts");
     let answers = roll["result"]["hosts"].as_array().unwrap();
     assert_eq!(answers.len(), 50);
@@ -296,7 +327,8 @@ fn fifty_hosts_start_together() {
         assert_eq!(host["trouble"], serde_json::Value::Null, "{host}");
         assert!(host["answer"]["clock"]["round_trip_ns"].as_u64().is_some(), "{host}");
     }
-    // All on two processors: their agents and workers share them, so this only bounds what is stored.
+    // All on two processors: their agents and workers share them, so this only bounds what is
+    // stored.
     assert!(skew.as_u64().is_some_and(|skew| skew < 2_000_000_000), "{skew}");
     let shown = text(&hosts.lab_command(&["show", "--all"]).output().unwrap().stdout);
     assert!(shown.contains("50 of 50 answer as they should"), "{shown}");

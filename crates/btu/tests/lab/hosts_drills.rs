@@ -1,5 +1,6 @@
-//! Bad days of real hosts: whatever is killed, stopped, cut off, started again or no longer trusted, a rating goes on, or ends
-//! with a sentence; only cells that were hit are measured again, and the accounts of all others stay as they were.
+//! Bad days of real hosts: whatever is killed, stopped, cut off, started again or no longer
+//! trusted, a rating goes on, or ends with a sentence; only cells that were hit are measured again,
+//! and the accounts of all others stay as they were.
 //!
 //! The drills wait most of their time, so three trios of hosts go through them side by side.
 
@@ -17,9 +18,11 @@ use nix::unistd::Pid;
 use serde_json::Value;
 
 /// Two rows in at least three blocks, in cells long enough to be hit.
-const RATING: [&str; 8] = ["--component", "SEND,RECV", "--message", "65536", "--load", "idle", "--volume", "500 MB"];
+const RATING: [&str; 8] =
+    ["--component", "SEND,RECV", "--message", "65536", "--load", "idle", "--volume", "500 MB"];
 
-/// Longer than the control network may be silent before it counts as lost (10 s), and than a lease (5 s).
+/// Longer than the control network may be silent before it counts as lost (10 s), and than a lease
+/// (5 s).
 const AWAY: Duration = Duration::from_secs(30);
 
 /// From the power cut to the agent's start.
@@ -35,11 +38,23 @@ fn bad_days_side_by_side() {
             timed(hosts.trio(0), &[the_control_network_is_gone, a_host_reboots]);
         });
         scope.spawn(|| {
-            timed(hosts.trio(1), &[workers_are_killed_and_stopped, a_host_sleeps_and_its_clock_is_set, nothing_moves]);
+            timed(
+                hosts.trio(1),
+                &[
+                    workers_are_killed_and_stopped,
+                    a_host_sleeps_and_its_clock_is_set,
+                    nothing_moves,
+                ],
+            );
         });
         timed(
             hosts.trio(2),
-            &[clocks_that_disagree, a_pairing_code, a_code_of_a_host_that_slept, certificates_are_revoked],
+            &[
+                clocks_that_disagree,
+                a_pairing_code,
+                a_code_of_a_host_that_slept,
+                certificates_are_revoked,
+            ],
         );
     });
     hosts.lower();
@@ -53,14 +68,16 @@ fn timed(trio: Trio<'_>, drills: &[fn(Trio<'_>)]) {
     }
 }
 
-/// A run that was complete in the end, with every cell stored once; the cells before the bad day are as they were.
+/// A run that was complete in the end, with every cell stored once; the cells before the bad day
+/// are as they were.
 fn complete(trio: Trio<'_>, output: &Output, before: &[Value]) -> Value {
     assert!(output.status.success(), "{}", text(&output.stderr));
     let stored = trio.stored();
     assert_eq!(stored["run"]["state"], "complete");
     let cells = trio.cells();
     assert_eq!(&cells[..before.len()], before, "what was stored stays");
-    let mut places: Vec<String> = cells.iter().map(|cell| format!("{} {}", cell["row"], cell["block"])).collect();
+    let mut places: Vec<String> =
+        cells.iter().map(|cell| format!("{} {}", cell["row"], cell["block"])).collect();
     let all = places.len();
     places.sort();
     places.dedup();
@@ -110,10 +127,14 @@ fn the_control_network_is_gone(trio: Trio<'_>) {
     for name in trio.names() {
         assert!(again[0].contains(&format!("{name} came back after ")), "{again:?}");
     }
-    assert!(again[0].contains("(the same agent)") && !again[0].contains("started again"), "{again:?}");
+    assert!(
+        again[0].contains("(the same agent)") && !again[0].contains("started again"),
+        "{again:?}"
+    );
 }
 
-/// Its interfaces go down before its processes do, so that nobody hears a farewell, and its clock begins anew.
+/// Its interfaces go down before its processes do, so that nobody hears a farewell, and its clock
+/// begins anew.
 fn a_host_reboots(trio: Trio<'_>) {
     let (hosts, name) = (trio.hosts, trio.active());
     let child = trio.begin(trio.rate(&RATING), 2);
@@ -131,7 +152,10 @@ fn a_host_reboots(trio: Trio<'_>) {
     let stored = complete(trio, &ended(child), &before);
     nothing_is_void(&stored);
     let warnings = stored["result"]["warnings"].to_string();
-    assert!(!warnings.contains("clock-drift"), "a clock that began anew does not drift: {warnings}");
+    assert!(
+        !warnings.contains("clock-drift"),
+        "a clock that began anew does not drift: {warnings}"
+    );
     let again = events(&stored, "is measured again");
     println!("{again:?}");
     assert_eq!(again.len(), 1, "one cell was hit: {again:?}");
@@ -145,15 +169,18 @@ fn start_with_another_clock(hosts: &Hosts, name: &str) {
     hosts.start_agent_as(name, &before, &["--identity", &hosts.path(&format!("{name}.pem"))]);
 }
 
-/// What has to pass a worker's interface until it is certainly past its preparation, in which it only says hello.
+/// What has to pass a worker's interface until it is certainly past its preparation, in which it
+/// only says hello.
 const AT_WORK_BYTES: u64 = 1_000_000;
 
-/// A worker in the middle of its work: while it lives, data pass the measured interface of its host.
+/// A worker in the middle of its work: while it lives, data pass the measured interface of its
+/// host.
 fn working(trio: Trio<'_>, name: &str) -> i32 {
     let deadline = Instant::now() + TIMEOUT;
     let mut first: Option<(i32, u64)> = None;
     loop {
-        let now = trio.hosts.workers(name).first().and_then(|&worker| Some((worker, passed(worker)?)));
+        let now =
+            trio.hosts.workers(name).first().and_then(|&worker| Some((worker, passed(worker)?)));
         match (first, now) {
             (Some((before, then)), Some((worker, passed))) if before == worker => {
                 if passed - then > AT_WORK_BYTES {
@@ -167,7 +194,8 @@ fn working(trio: Trio<'_>, name: &str) -> i32 {
     }
 }
 
-/// Bytes that have passed the measured interface where a process lives, either way; nothing once the process is gone.
+/// Bytes that have passed the measured interface where a process lives, either way; nothing once
+/// the process is gone.
 fn passed(process: i32) -> Option<u64> {
     let interfaces = fs::read_to_string(format!("/proc/{process}/net/dev")).ok()?;
     let line = interfaces.lines().find_map(|line| line.trim().strip_prefix("m0:"))?;
@@ -176,7 +204,8 @@ fn passed(process: i32) -> Option<u64> {
     Some(counts.first()? + counts.get(8)?)
 }
 
-/// Each takes its own cell along, and no other: a cell that an activity spoilt is kept with its fault, and not hidden.
+/// Each takes its own cell along, and no other: a cell that an activity spoilt is kept with its
+/// fault, and not hidden.
 fn workers_are_killed_and_stopped(trio: Trio<'_>) {
     let long = [&RATING[..6], &["--volume", "1 GB"]].concat();
     let child = trio.begin(trio.rate(&long), 1);
@@ -197,7 +226,11 @@ fn workers_are_killed_and_stopped(trio: Trio<'_>) {
     let [killed, stopped] = &faults[..] else { panic!("two cells are marked: {faults:?}") };
     assert!(killed.to_string().contains("on active died: killed by signal 9"), "{killed}");
     assert!(stopped.to_string().contains("on active was killed: not finished after"), "{stopped}");
-    assert!(events(&stored, "is measured again").is_empty(), "no host was lost: {}", stored["run"]["events"]);
+    assert!(
+        events(&stored, "is measured again").is_empty(),
+        "no host was lost: {}",
+        stored["run"]["events"]
+    );
 }
 
 /// The hosts answer, and what they should move does not come through.
@@ -209,32 +242,47 @@ fn nothing_moves(trio: Trio<'_>) {
     let output = ended(child);
     let said = text(&output.stderr);
     assert_eq!(output.status.code(), Some(1), "{said}");
-    assert!(said.contains("the hosts answer but move no data: the last 3 cells waited in vain"), "{said}");
+    assert!(
+        said.contains("the hosts answer but move no data: the last 3 cells waited in vain"),
+        "{said}"
+    );
     assert!(said.contains("btu rate --resume"), "{said}");
     println!("{said}");
     restore(hosts, name);
-    let stored = complete(trio, &trio.desk(&["rate", "--resume", "latest", "--quiet"]).output().unwrap(), &before);
+    let stored = complete(
+        trio,
+        &trio.desk(&["rate", "--resume", "latest", "--quiet"]).output().unwrap(),
+        &before,
+    );
     assert_eq!(stored["result"]["invalid_cells"], 3, "{}", stored["result"]["warnings"]);
 }
 
 /// The library that shifts the clocks of whoever starts with it.
 fn shifting(trio: Trio<'_>) -> String {
-    let [library, source] = ["so", "c"].map(|ending| trio.hosts.path(&format!("shift-{}.{ending}", trio.number)));
+    let [library, source] =
+        ["so", "c"].map(|ending| trio.hosts.path(&format!("shift-{}.{ending}", trio.number)));
     fs::write(&source, include_str!("hosts_lab/shift.c")).unwrap();
-    let compiled = Command::new("cc").args(["-shared", "-fPIC", "-o", &library, &source]).output().unwrap();
+    let compiled =
+        Command::new("cc").args(["-shared", "-fPIC", "-o", &library, &source]).output().unwrap();
     assert!(compiled.status.success(), "{}", text(&compiled.stderr));
     library
 }
 
-/// A black box sleeps during one cell, which then does not count, and its clock is set during another one, which is told.
+/// A black box sleeps during one cell, which then does not count, and its clock is set during
+/// another one, which is told.
 fn a_host_sleeps_and_its_clock_is_set(trio: Trio<'_>) {
     let (hosts, name) = (trio.hosts, trio.active());
     let preload = format!("LD_PRELOAD={}", shifting(trio));
-    let [slept, stepped] = ["slept", "stepped"].map(|what| hosts.path(&format!("{what}-{}", trio.number)));
+    let [slept, stepped] =
+        ["slept", "stepped"].map(|what| hosts.path(&format!("{what}-{}", trio.number)));
     let files = [format!("SHIFT_SLEPT={slept}"), format!("SHIFT_STEPPED={stepped}")];
     hosts.end_agent(name);
     let identity = hosts.path(&format!("{name}.pem"));
-    hosts.start_agent_as(name, &["env", &preload, &files[0], &files[1]], &["--identity", &identity]);
+    hosts.start_agent_as(
+        name,
+        &["env", &preload, &files[0], &files[1]],
+        &["--identity", &identity],
+    );
     hosts.await_agent(name);
     let long = [&RATING[..6], &["--volume", "1 GB"]].concat();
     let child = trio.begin(trio.rate(&long), 1);
@@ -254,16 +302,24 @@ fn a_host_sleeps_and_its_clock_is_set(trio: Trio<'_>) {
     let [fault] = &faults[..] else { panic!("one cell is marked: {faults:?}") };
     assert_eq!(**fault, serde_json::json!(["the machine slept 1200 s meanwhile"]));
     let warnings = stored["result"]["warnings"].as_array().expect("a list");
-    let warning = warnings.iter().find(|warning| warning["kind"] == "clock-stepped").expect("a warning of the step");
+    let warning = warnings
+        .iter()
+        .find(|warning| warning["kind"] == "clock-stepped")
+        .expect("a warning of the step");
     println!("{}", warning["observed"]);
-    assert_eq!((&warning["cells"], &warning["of"]), (&Value::from(1), &Value::from(cells.len() - 1)), "{warning}");
+    assert_eq!(
+        (&warning["cells"], &warning["of"]),
+        (&Value::from(1), &Value::from(cells.len() - 1)),
+        "{warning}"
+    );
     assert!(warning["observed"].to_string().contains("by up to 1200 s"), "{warning}");
     hosts.end_agent(name);
     hosts.start_agent(name);
     hosts.await_agent(name);
 }
 
-/// A monotonic clock that began a day and an hour earlier, and a wall clock that is three hours ahead.
+/// A monotonic clock that began a day and an hour earlier, and a wall clock that is three hours
+/// ahead.
 fn clocks_that_disagree(trio: Trio<'_>) {
     let hosts = trio.hosts;
     let [_, active, passive] = trio.names() else { panic!("a trio has three hosts") };
@@ -286,9 +342,20 @@ fn clocks_that_disagree(trio: Trio<'_>) {
     };
     let seconds = |nanoseconds: i64| nanoseconds as f64 / 1e9;
     // Each is known to half its round trip, which is far below a second.
-    assert!((seconds(clock(active, "offset_ns")) - 90_000.0).abs() < 1.0, "{}", clock(active, "offset_ns"));
-    assert!((seconds(clock(passive, "wall_offset_ns")) - 10_800.0).abs() < 1.0, "{}", clock(passive, "wall_offset_ns"));
-    assert!(seconds(clock(active, "wall_offset_ns")).abs() < 1.0 && seconds(clock(passive, "offset_ns")).abs() < 1.0);
+    assert!(
+        (seconds(clock(active, "offset_ns")) - 90_000.0).abs() < 1.0,
+        "{}",
+        clock(active, "offset_ns")
+    );
+    assert!(
+        (seconds(clock(passive, "wall_offset_ns")) - 10_800.0).abs() < 1.0,
+        "{}",
+        clock(passive, "wall_offset_ns")
+    );
+    assert!(
+        seconds(clock(active, "wall_offset_ns")).abs() < 1.0
+            && seconds(clock(passive, "offset_ns")).abs() < 1.0
+    );
     for cell in trio.cells() {
         let skew = cell["start_skew_ns"].as_u64().expect("a skew");
         assert!(skew < 5_000_000_000, "starts are compared by the controller's clock: {skew} ns");
@@ -352,7 +419,11 @@ fn a_code_of_a_host_that_slept(trio: Trio<'_>) {
 fn rate_with_codes(trio: Trio<'_>, codes: &[String]) -> Output {
     let paired: Vec<&str> = trio.names().iter().flat_map(|name| ["--pair", name]).collect();
     let mut command = trio.rate(&[&RATING[..], &paired].concat());
-    command.env_remove("BTU_IDENTITY").stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+        .env_remove("BTU_IDENTITY")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
     let mut child = command.spawn().unwrap();
     writeln!(child.stdin.take().unwrap(), "{}", codes.join("\n")).unwrap();
     child.wait_with_output().unwrap()
@@ -384,7 +455,8 @@ fn certificates_are_revoked(trio: Trio<'_>) {
     assert!(said.contains("refused this controller's certificate: it is revoked"), "{said}");
     assert!(said.contains("btu rate --resume"), "{said}");
     refused(trio, &carol, "refused this controller's certificate: it is revoked");
-    // Carol's run holds the hosts until its lease ends, and a busy host could be told of instead of the revoked one.
+    // Carol's run holds the hosts until its lease ends, and a busy host could be told of instead of
+    // the revoked one.
     all_are_free(trio);
     hosts.keys_command("keys", &["revoke", trio.active()]);
     let warned = [&RATING[..], &["--revoked", &list]].concat();

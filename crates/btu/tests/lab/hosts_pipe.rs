@@ -14,7 +14,8 @@ use serde_json::Value;
 /// The other machine, with its addresses on both networks.
 const ALPHA: &str = "alpha=198.18.1.1@10.99.0.10";
 
-/// Killing anything there ends the run within this; on a machine with other work it may take as much again.
+/// Killing anything there ends the run within this; on a machine with other work it may take as
+/// much again.
 const ENDS_WITHIN: Duration = Duration::from_secs(4);
 
 #[test]
@@ -41,8 +42,9 @@ fn measured(hosts: &Hosts, arguments: &[&str]) -> Value {
 }
 
 fn measured_to(hosts: &Hosts, to: &str, arguments: &[&str]) -> Value {
-    let result =
-        Hosts::json(hosts.desk(&[&["pipe", "--to", to, "--precision", "quick", "--quiet"], arguments].concat()));
+    let result = Hosts::json(
+        hosts.desk(&[&["pipe", "--to", to, "--precision", "quick", "--quiet"], arguments].concat()),
+    );
     assert_eq!(result["run"]["state"], "complete", "{}", result["run"]["events"]);
     result
 }
@@ -58,16 +60,21 @@ fn signature(hosts: &Hosts) {
     assert_eq!(sizes.len(), 4);
     let accounts = &result["result"]["accounts"];
     assert_eq!(accounts["wrong"], 0, "{accounts}");
-    assert!(accounts["sent"] == accounts["received"] && accounts["checked"] == accounts["received"], "{accounts}");
+    assert!(
+        accounts["sent"] == accounts["received"] && accounts["checked"] == accounts["received"],
+        "{accounts}"
+    );
     // The desk and the host, before and after; the host's clock is this machine's own.
     let environments = result["run"]["environments"].as_array().unwrap();
     let names: Vec<Option<&str>> = environments.iter().map(|one| one[1]["name"].as_str()).collect();
     assert_eq!(names, [None, Some("alpha"), Some("alpha"), None]);
     let clock = &environments[1][1]["clock"];
-    let (offset, trip) = (clock["offset_ns"].as_i64().unwrap(), clock["round_trip_ns"].as_i64().unwrap());
+    let (offset, trip) =
+        (clock["offset_ns"].as_i64().unwrap(), clock["round_trip_ns"].as_i64().unwrap());
     assert!(offset.abs() <= trip / 2 + 1, "{offset} of {trip}");
     let shown = text(&hosts.lab_command(&["show", "--all"]).output().unwrap().stdout);
-    let told = "the far end is on alpha, measured at 10.99.0.10, controlled by TLS to 198.18.1.1:7417";
+    let told =
+        "the far end is on alpha, measured at 10.99.0.10, controlled by TLS to 198.18.1.1:7417";
     assert!(shown.contains(told), "{shown}");
 }
 
@@ -76,7 +83,12 @@ fn layers(hosts: &Hosts) {
     let series = result["run"]["plan"]["series"].as_array().unwrap();
     let kinds: Vec<&str> = series.iter().filter_map(|plan| plan["kind"].as_str()).collect();
     assert_eq!(kinds[..5], ["udp", "tcp", "tls", "http2", "quic"], "no transport of one machine");
-    assert_eq!(result["run"]["cells"].as_u64(), Some(2 * kinds.len() as u64), "{}", result["run"]["summary"]);
+    assert_eq!(
+        result["run"]["cells"].as_u64(),
+        Some(2 * kinds.len() as u64),
+        "{}",
+        result["run"]["summary"]
+    );
 }
 
 fn under_load(hosts: &Hosts) {
@@ -95,22 +107,33 @@ fn hint(hosts: &Hosts) {
 
 /// Every transport of a network, beside the load that is a transfer.
 fn over_ipv6(hosts: &Hosts) {
-    if !(hosts.speak_ipv6("desk", "measured", "fd99::1") && hosts.speak_ipv6("alpha", "m0", "fd99::10")) {
+    if !(hosts.speak_ipv6("desk", "measured", "fd99::1")
+        && hosts.speak_ipv6("alpha", "m0", "fd99::10"))
+    {
         return;
     }
     let to = "alpha=198.18.1.1@fd99::10";
     let result = measured_to(hosts, to, &["--layers", "--sizes", "64,32KiB"]);
     let series = result["run"]["plan"]["series"].as_array().unwrap();
     assert_eq!(series[0]["place"]["measured"], "fd99::10");
-    assert_eq!(result["run"]["cells"].as_u64(), Some(2 * series.len() as u64), "{}", result["run"]["summary"]);
+    assert_eq!(
+        result["run"]["cells"].as_u64(),
+        Some(2 * series.len() as u64),
+        "{}",
+        result["run"]["summary"]
+    );
     let result = measured_to(hosts, to, &["--load", "transfer", "--sizes", "1,64KiB"]);
     assert!(!events(&result, "the load `transfer` did").is_empty(), "{}", result["run"]["events"]);
 }
 
-/// What makes no sense, and what the other machine does not do, begins nothing or ends with the reason.
+/// What makes no sense, and what the other machine does not do, begins nothing or ends with the
+/// reason.
 fn refused(hosts: &Hosts) {
     let said = |arguments: &[&str], code: i32| {
-        let output = hosts.desk(&[&["pipe", "--quiet", "--sizes", "64"], arguments].concat()).output().unwrap();
+        let output = hosts
+            .desk(&[&["pipe", "--quiet", "--sizes", "64"], arguments].concat())
+            .output()
+            .unwrap();
         assert_eq!(output.status.code(), Some(code), "{arguments:?}: {}", text(&output.stderr));
         text(&output.stderr)
     };
@@ -121,7 +144,10 @@ fn refused(hosts: &Hosts) {
     assert!(said(&["--to", ALPHA, "--from", "beta"], 2).contains("this machine sends first"));
     assert!(said(&["--to", "alpha=198.18.1.1:9"], 3).contains("does `btu agent` run there"));
     let elsewhere = said(&["--to", "alpha=198.18.1.1@10.99.0.99"], 1);
-    assert!(elsewhere.contains("10.99.0.99, which is to be its address on the measured network"), "{elsewhere}");
+    assert!(
+        elsewhere.contains("10.99.0.99, which is to be its address on the measured network"),
+        "{elsewhere}"
+    );
     assert_eq!(hosts.stored()["run"]["state"], "failed");
 }
 
@@ -137,7 +163,8 @@ fn bad_days(hosts: &mut Hosts) {
     hosts.start_agent("alpha");
     hosts.await_agents();
     finished(hosts);
-    // The agent ends its part with the lease; a host that says nothing at all is noticed by the connection's keep-alive.
+    // The agent ends its part with the lease; a host that says nothing at all is noticed by the
+    // connection's keep-alive.
     let (output, took) = in_the_middle(hosts, partition);
     interrupted(hosts, &output, "killed: its controller was not heard any more");
     assert!(took < Duration::from_secs(15), "{took:?}");
@@ -155,7 +182,8 @@ fn bad_days(hosts: &mut Hosts) {
     finished(hosts);
 }
 
-/// Begins a long run, has something happen after two sizes, and sees how long the run then takes to end.
+/// Begins a long run, has something happen after two sizes, and sees how long the run then takes to
+/// end.
 fn in_the_middle(hosts: &mut Hosts, happen: impl FnOnce(&Hosts)) -> (Output, Duration) {
     let long = ["pipe", "--to", ALPHA, "--precision", "quick", "--sizes", "1..64KiB", "--quiet"];
     let child = hosts.begin(hosts.desk(&long), 2);
@@ -172,7 +200,10 @@ fn interrupted(hosts: &Hosts, output: &Output, told: &str) {
     assert!(said.contains(told) && said.contains("btu pipe --resume"), "{said}");
     let stored = hosts.stored();
     assert_eq!(stored["run"]["state"], "interrupted", "{said}");
-    assert!(stored["result"]["sizes"].as_array().is_some_and(|sizes| sizes.len() >= 2), "finished sizes are kept");
+    assert!(
+        stored["result"]["sizes"].as_array().is_some_and(|sizes| sizes.len() >= 2),
+        "finished sizes are kept"
+    );
 }
 
 /// The newest run can be finished.
@@ -181,7 +212,10 @@ fn finished(hosts: &Hosts) {
     let output = hosts.desk(&["pipe", "--resume", "latest", "--quiet"]).output().unwrap();
     assert!(output.status.success(), "{}", text(&output.stderr));
     let after = hosts.runs();
-    assert!(after.0 == before.0 && after.1 > before.1, "the same run went on: {before:?} {after:?}");
+    assert!(
+        after.0 == before.0 && after.1 > before.1,
+        "the same run went on: {before:?} {after:?}"
+    );
     assert_eq!(hosts.stored()["run"]["state"], "complete");
 }
 
@@ -189,7 +223,8 @@ fn finished(hosts: &Hosts) {
 fn worker_there(hosts: &Hosts) -> i32 {
     let parent = format!("PPid:\t{}\n", hosts.agent("alpha"));
     let is_child = |process: i32| {
-        std::fs::read_to_string(format!("/proc/{process}/status")).is_ok_and(|status| status.contains(&parent))
+        std::fs::read_to_string(format!("/proc/{process}/status"))
+            .is_ok_and(|status| status.contains(&parent))
     };
     let found = hosts.lab.processes().into_iter().find(|(process, _)| is_child(*process));
     found.expect("the agent has a worker").0

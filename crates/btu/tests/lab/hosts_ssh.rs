@@ -31,13 +31,17 @@ struct Servers {
 }
 
 impl Servers {
-    /// Nothing where there can be no server: it changes its user, which takes root outside of user namespaces.
+    /// Nothing where there can be no server: it changes its user, which takes root outside of user
+    /// namespaces.
     fn start() -> Option<Self> {
         if !geteuid().is_root() {
             eprintln!("an OpenSSH server has to change its user: tested as root only");
             return None;
         }
-        if !is_there("ssh") || !is_there("ssh-keygen") || !Path::new(SSHD).exists() && !is_there("sshd") {
+        if !is_there("ssh")
+            || !is_there("ssh-keygen")
+            || !Path::new(SSHD).exists() && !is_there("sshd")
+        {
             return None;
         }
         let hosts = Hosts::raise(RATED.len())?;
@@ -45,8 +49,10 @@ impl Servers {
         let mut servers = Self { hosts, daemons: Vec::new(), made };
         for key in ["host_key", "user_key"] {
             let file = servers.hosts.path(key);
-            let output =
-                Command::new("ssh-keygen").args(["-q", "-t", "ed25519", "-N", "", "-f", &file]).output().unwrap();
+            let output = Command::new("ssh-keygen")
+                .args(["-q", "-t", "ed25519", "-N", "", "-f", &file])
+                .output()
+                .unwrap();
             assert!(output.status.success(), "{}", text(&output.stderr));
         }
         servers.daemons = RATED.iter().map(|name| servers.serve(name)).collect();
@@ -90,8 +96,17 @@ impl Servers {
         let deadline = Instant::now() + TIMEOUT;
         for name in RATED {
             let ssh = self.hosts.path("ssh");
-            while !self.hosts.lab.exec("desk", &[&ssh, "-T", name, "true"]).output().unwrap().status.success() {
-                let log = fs::read_to_string(self.hosts.path(&format!("{name}.sshd.log"))).unwrap_or_default();
+            while !self
+                .hosts
+                .lab
+                .exec("desk", &[&ssh, "-T", name, "true"])
+                .output()
+                .unwrap()
+                .status
+                .success()
+            {
+                let log = fs::read_to_string(self.hosts.path(&format!("{name}.sshd.log")))
+                    .unwrap_or_default();
                 assert!(Instant::now() < deadline, "{name} takes no ssh: {log}");
                 thread::sleep(Duration::from_millis(100));
             }
@@ -118,12 +133,16 @@ impl Servers {
         }
     }
 
-    /// The copied agents' processes. A login through ssh has an environment of its own, so they are known by their paths.
+    /// The copied agents' processes. A login through ssh has an environment of its own, so they are
+    /// known by their paths.
     fn agents(&self) -> Vec<i32> {
         let home = self.hosts.lab.home.path().display().to_string();
-        let numbers = fs::read_dir("/proc").unwrap().filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
+        let numbers = fs::read_dir("/proc")
+            .unwrap()
+            .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
         let is_ours = |number: &i32| {
-            let line = text(&fs::read(format!("/proc/{number}/cmdline")).unwrap_or_default()).replace('\0', " ");
+            let line = text(&fs::read(format!("/proc/{number}/cmdline")).unwrap_or_default())
+                .replace('\0', " ");
             line.starts_with(&home) && line.trim_end().ends_with("agent --stdio")
         };
         numbers.filter(is_ours).collect()
@@ -147,8 +166,13 @@ impl Servers {
     /// This program without what only a debugger reads: a smaller copy.
     fn stripped(&self) -> String {
         let file = self.hosts.path("btu-stripped");
-        let stripped = Command::new("strip").args(["-o", &file, env!("CARGO_BIN_EXE_btu")]).status();
-        if stripped.is_ok_and(|status| status.success()) { file } else { env!("CARGO_BIN_EXE_btu").to_owned() }
+        let stripped =
+            Command::new("strip").args(["-o", &file, env!("CARGO_BIN_EXE_btu")]).status();
+        if stripped.is_ok_and(|status| status.success()) {
+            file
+        } else {
+            env!("CARGO_BIN_EXE_btu").to_owned()
+        }
     }
 }
 
@@ -162,6 +186,23 @@ impl Drop for Servers {
             fs::remove_dir(PRIVILEGE_SEPARATION).ok();
         }
     }
+}
+
+fn deaths_leave_nothing(servers: &Servers, binary: &str) {
+    // The controller is killed: its ssh clients end, and so do the agents.
+    let mut child = servers.hosts.begin(servers.rate(&["--ssh-binary", binary]), 1);
+    let controller = servers.hosts.controller();
+    kill(Pid::from_raw(controller), Signal::SIGKILL).unwrap();
+    child.wait().unwrap();
+    servers.assert_nothing_left();
+
+    // An agent is killed: it is copied again.
+    let child = servers.hosts.begin(servers.rate(&["--ssh-binary", binary]), 1);
+    let agent = *servers.agents().first().expect("a run has agents");
+    kill(Pid::from_raw(agent), Signal::SIGKILL).unwrap();
+    let output = ended(child);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    servers.assert_nothing_left();
 }
 
 #[test]
@@ -178,11 +219,25 @@ fn hosts_by_ssh_need_nothing_and_keep_nothing() {
     servers.assert_nothing_left();
 
     // Three names and nothing else: measured where ssh goes.
-    let all = ["rate", "--ssh", "alpha,beta,gamma", "--ssh-program", &servers.hosts.path("ssh"), "--quiet"];
-    let result = Hosts::json(servers.hosts.desk(&[&all[..], &SMALL, &["--ssh-binary", &binary]].concat()));
-    assert_eq!((&result["run"]["state"], &result["result"]["invalid_cells"]), (&"complete".into(), &0.into()));
+    let all = [
+        "rate",
+        "--ssh",
+        "alpha,beta,gamma",
+        "--ssh-program",
+        &servers.hosts.path("ssh"),
+        "--quiet",
+    ];
+    let result =
+        Hosts::json(servers.hosts.desk(&[&all[..], &SMALL, &["--ssh-binary", &binary]].concat()));
+    assert_eq!(
+        (&result["run"]["state"], &result["result"]["invalid_cells"]),
+        (&"complete".into(), &0.into())
+    );
     let host = &result["run"]["plan"]["network"]["hosts"][0];
-    assert_eq!((&host["name"], &host["measured"]), (&"alpha".into(), &servers.hosts.control("alpha").into()));
+    assert_eq!(
+        (&host["name"], &host["measured"]),
+        (&"alpha".into(), &servers.hosts.control("alpha").into())
+    );
     servers.assert_nothing_left();
 
     // A pipe from here to one of them, at the address that ssh goes to.
@@ -192,23 +247,13 @@ fn hosts_by_ssh_need_nothing_and_keep_nothing() {
     let result = Hosts::json(servers.hosts.desk(&[&there[..], &quick].concat()));
     assert_eq!(result["run"]["state"], "complete");
     let place = &result["run"]["plan"]["place"];
-    assert_eq!((&place["reached"]["by"], &place["measured"]), (&"ssh".into(), &servers.hosts.control("alpha").into()));
+    assert_eq!(
+        (&place["reached"]["by"], &place["measured"]),
+        (&"ssh".into(), &servers.hosts.control("alpha").into())
+    );
     servers.assert_nothing_left();
 
-    // The controller is killed: its ssh clients end, and so do the agents.
-    let mut child = servers.hosts.begin(servers.rate(&["--ssh-binary", &binary]), 1);
-    let controller = servers.hosts.controller();
-    kill(Pid::from_raw(controller), Signal::SIGKILL).unwrap();
-    child.wait().unwrap();
-    servers.assert_nothing_left();
-
-    // An agent is killed: it is copied again.
-    let child = servers.hosts.begin(servers.rate(&["--ssh-binary", &binary]), 1);
-    let agent = *servers.agents().first().expect("a run has agents");
-    kill(Pid::from_raw(agent), Signal::SIGKILL).unwrap();
-    let output = ended(child);
-    assert!(output.status.success(), "{}", text(&output.stderr));
-    servers.assert_nothing_left();
+    deaths_leave_nothing(&servers, &binary);
 
     // A program of another kind is refused with what to do.
     let foreign = servers.hosts.path("foreign");
@@ -222,7 +267,14 @@ fn hosts_by_ssh_need_nothing_and_keep_nothing() {
     // Nobody to talk to.
     let wrong = servers
         .hosts
-        .desk(&["rate", "--ssh", "alpha,beta,nobody@192.0.2.1", "--ssh-program", &servers.hosts.path("ssh"), "--quiet"])
+        .desk(&[
+            "rate",
+            "--ssh",
+            "alpha,beta,nobody@192.0.2.1",
+            "--ssh-program",
+            &servers.hosts.path("ssh"),
+            "--quiet",
+        ])
         .output()
         .unwrap();
     let said = text(&wrong.stderr);

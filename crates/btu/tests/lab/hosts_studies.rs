@@ -24,23 +24,33 @@ fn studies_are_measured_between_hosts_and_survive_a_lost_one() {
 /// A study on the hosts of the inventory.
 fn measured(trio: &Trio<'_>, study: &str, arguments: &[&str]) -> Value {
     let inventory = trio.inventory();
-    let result = Hosts::json(trio.desk(&[&[study, "--hosts", &inventory, "--quiet"], arguments].concat()));
+    let result =
+        Hosts::json(trio.desk(&[&[study, "--hosts", &inventory, "--quiet"], arguments].concat()));
     let run = &result["run"];
-    assert_eq!((&run["state"], &run["suite"]), (&"complete".into(), &study.into()), "{}", run["events"]);
+    assert_eq!(
+        (&run["state"], &run["suite"]),
+        (&"complete".into(), &study.into()),
+        "{}",
+        run["events"]
+    );
     let cells = trio.cells();
     assert!(!cells.is_empty());
     for cell in &cells {
         assert_eq!(cell["faults"], Value::Array(Vec::new()), "{cell}");
     }
     // In a cell of some milliseconds the kernel may have counted nothing.
-    let counted = cells.iter().filter_map(|cell| cell["machine"].as_object()).flat_map(|times| times.values());
+    let counted = cells
+        .iter()
+        .filter_map(|cell| cell["machine"].as_object())
+        .flat_map(|times| times.values());
     assert!(counted.filter_map(Value::as_u64).sum::<u64>() > 0, "{}", cells[0]["machine"]);
     result
 }
 
 fn an_application_draws_from_host_to_host(trio: &Trio<'_>) {
     let ends = ["--application", "alpha", "--display", "gamma"];
-    let what = ["--workload", "text", "--protocol", "stop-and-wait,batched", "--transport", "tcp,udp"];
+    let what =
+        ["--workload", "text", "--protocol", "stop-and-wait,batched", "--transport", "tcp,udp"];
     let result = measured(trio, "app", &[ends, what[..4].try_into().expect("four words")].concat());
     let network = &result["run"]["plan"]["network"];
     assert_eq!(network["kind"], "machines");
@@ -54,14 +64,18 @@ fn an_application_draws_from_host_to_host(trio: &Trio<'_>) {
     // What both hosts were like, before and after.
     assert_eq!(result["run"]["environments"].as_array().map(Vec::len), Some(4));
     let shown = text(&trio.lab_command(&["show", "--all"]).output().expect("btu starts").stdout);
-    for line in
-        [", hosts alpha, gamma, quick profile", "gamma, measured at 10.99.0.12, controlled by TLS to 198.18.1.3:7417"]
-    {
+    for line in [
+        ", hosts alpha, gamma, quick profile",
+        "gamma, measured at 10.99.0.12, controlled by TLS to 198.18.1.3:7417",
+    ] {
         assert!(shown.contains(line), "no `{line}` in {shown}");
     }
     for format in ["html", "csv"] {
         let file = trio.hosts.path(&format!("app.{format}"));
-        let output = trio.lab_command(&["report", "--format", format, "--output", &file]).output().expect("btu starts");
+        let output = trio
+            .lab_command(&["report", "--format", format, "--output", &file])
+            .output()
+            .expect("btu starts");
         assert!(output.status.success(), "{format}: {}", text(&output.stderr));
     }
 }
@@ -87,17 +101,20 @@ fn a_file_is_copied_from_host_to_host(trio: &Trio<'_>) {
     assert_eq!(rows.len(), 6, "{rows:?}");
     // Nobody knows what lies between them, so nothing is expected of it.
     assert!(
-        rows.iter().all(|row| row["seconds"]["median"]["value"].as_f64().is_some() && row["line_seconds"].is_null()),
+        rows.iter().all(|row| row["seconds"]["median"]["value"].as_f64().is_some()
+            && row["line_seconds"].is_null()),
         "{rows:?}"
     );
-    let left = std::fs::read_dir(trio.hosts.path("scratch-alpha")).expect("the scratch directory").count();
+    let left =
+        std::fs::read_dir(trio.hosts.path("scratch-alpha")).expect("the scratch directory").count();
     assert_eq!(left, 0, "files are left");
 }
 
 /// Beside a single host: nothing runs on this machine before and after.
 fn this_machine_takes_part_itself(trio: &Trio<'_>) {
     let far = "alpha=198.18.1.1";
-    let result = Hosts::json(trio.desk(&["speed", far, "-t", "300 ms", "--udp", "1 Mb/s", "--quiet"]));
+    let result =
+        Hosts::json(trio.desk(&["speed", far, "-t", "300 ms", "--udp", "1 Mb/s", "--quiet"]));
     let hosts = result["run"]["plan"]["network"]["hosts"].as_array().expect("hosts");
     let names: Vec<&Value> = hosts.iter().map(|host| &host["name"]).collect();
     assert_eq!(
@@ -109,7 +126,10 @@ fn this_machine_takes_part_itself(trio: &Trio<'_>) {
         assert!(row["round_trip"]["count"].as_u64().is_some_and(|count| count > 2), "{row}");
     }
     let shown = text(&trio.lab_command(&["show", "--all"]).output().expect("btu starts").stdout);
-    assert!(shown.starts_with("here to alpha: ") && shown.contains("controlled by this machine itself"), "{shown}");
+    assert!(
+        shown.starts_with("here to alpha: ") && shown.contains("controlled by this machine itself"),
+        "{shown}"
+    );
 }
 
 fn a_server_is_lost_and_the_run_goes_on_later(trio: &Trio<'_>) {
@@ -122,7 +142,10 @@ fn a_server_is_lost_and_the_run_goes_on_later(trio: &Trio<'_>) {
     let output = ended(child);
     let said = text(&output.stderr);
     assert_eq!(output.status.code(), Some(1), "{said}");
-    assert!(said.contains("host beta was lost and not found again within 2 s (--reconnect-timeout)"), "{said}");
+    assert!(
+        said.contains("host beta was lost and not found again within 2 s (--reconnect-timeout)"),
+        "{said}"
+    );
     assert!(said.contains("btu lan --resume"), "{said}");
     hosts.start_agent("beta");
     hosts.await_agents();
@@ -130,14 +153,18 @@ fn a_server_is_lost_and_the_run_goes_on_later(trio: &Trio<'_>) {
     let result = Hosts::json(trio.desk(&["lan", "--resume", "latest", "--quiet"]));
     assert_eq!(result["run"]["state"], "complete", "{}", result["run"]["events"]);
     let after = trio.runs();
-    assert!(after.0 == before.0 && after.1 > before.1, "the same run went on: {before:?} {after:?}");
+    assert!(
+        after.0 == before.0 && after.1 > before.1,
+        "the same run went on: {before:?} {after:?}"
+    );
     // Two tasks: on the own disk, with nobody else, and beside the one other host.
     let rows = result["result"]["rows"].as_array().expect("rows");
     assert_eq!(rows.len(), 6, "{rows:?}");
     assert!(rows.iter().all(|row| row["seconds"]["value"].as_f64().is_some()), "{rows:?}");
     // Other tests run on this machine meanwhile, which it may say.
     let warnings = result["result"]["warnings"].as_array().expect("warnings");
-    let others: Vec<_> = warnings.iter().filter(|warning| warning["cause"] != "the machine is the limit").collect();
+    let others: Vec<_> =
+        warnings.iter().filter(|warning| warning["cause"] != "the machine is the limit").collect();
     assert!(others.is_empty(), "{others:?}");
 }
 

@@ -65,8 +65,9 @@ fn spread(result: &Value) -> Value {
     result["stations"].as_array().expect("levels").last().expect("stations")["spread"].clone()
 }
 
-/// Every station without a pause adds itself: slowdown k + 1, less what an operation takes outside the server. Slowdown and queue are
-/// those of the closed form, equal stations are served alike, and both ends counted the same.
+/// Every station without a pause adds itself: slowdown k + 1, less what an operation takes outside
+/// the server. Slowdown and queue are those of the closed form, equal stations are served alike,
+/// and both ends counted the same.
 #[test]
 fn a_server_of_two_milliseconds_has_the_queue_of_its_closed_form() {
     let Some(laboratory) = Laboratory::open_alone() else { return };
@@ -85,17 +86,24 @@ fn the_queue_is_that_of_the_closed_form(laboratory: &Laboratory, levels: &str) {
     let network = office(laboratory);
     let result = measured(
         laboratory,
-        &arguments(&network, &["--task", "wp-load-document", "--stations", levels, "--most", "30 ms"]),
+        &arguments(
+            &network,
+            &["--task", "wp-load-document", "--stations", levels, "--most", "30 ms"],
+        ),
     );
     for row in result["rows"].as_array().expect("rows") {
         let Some(count @ 1..) = row["level"]["stations"].as_u64() else { continue };
         let number = |name: &str| row[name].as_f64().unwrap_or_else(|| panic!("no {name}: {row}"));
         let slowdown = row["slowdown"]["value"].as_f64().expect("a slowdown");
-        for (what, found, expected) in
-            [("slowdown", slowdown, number("regular")), ("queue", number("queue"), number("regular_queue"))]
-        {
+        for (what, found, expected) in [
+            ("slowdown", slowdown, number("regular")),
+            ("queue", number("queue"), number("regular_queue")),
+        ] {
             println!("{count} stations: {what} {found:.3}, expected {expected:.3}");
-            assert!((found / expected - 1.0).abs() <= TOLERANCE, "{count} stations, {what}: {found}, not {expected}");
+            assert!(
+                (found / expected - 1.0).abs() <= TOLERANCE,
+                "{count} stations, {what}: {found}, not {expected}"
+            );
         }
         // Irregular times would make it longer, and were expected of a server of whatever kind.
         assert!(slowdown <= number("expected") * (1.0 + TOLERANCE / 2.0), "{row}");
@@ -105,7 +113,8 @@ fn the_queue_is_that_of_the_closed_form(laboratory: &Laboratory, levels: &str) {
     let spread = spread(&result);
     let apart = spread["longest_over_shortest"].as_f64().expect("a spread");
     assert!(apart < 1.05 && spread["fairness"].as_f64().expect("an index") > 0.99, "{spread}");
-    // Beside the task a transaction of two operations takes 4 (k + 1) ms, which crosses 30 ms between six stations and seven.
+    // Beside the task a transaction of two operations takes 4 (k + 1) ms, which crosses 30 ms
+    // between six stations and seven.
     let users = result["users"]["fit"]["stations"]["value"].as_f64().expect("users by the curve");
     assert!((6.0..=8.0).contains(&users), "{}", result["users"]);
 }
@@ -115,7 +124,8 @@ fn the_queue_is_that_of_the_closed_form(laboratory: &Laboratory, levels: &str) {
 fn a_throttled_station_is_found_among_equal_ones() {
     let Some(laboratory) = Laboratory::open_once() else { return };
     let network = office(&laboratory);
-    // All others take part, so that the last of the file does; it alone waits some 10 ms for its line.
+    // All others take part, so that the last of the file does; it alone waits some 10 ms for its
+    // line.
     let result = measured(
         &laboratory,
         &[
@@ -134,12 +144,13 @@ fn a_throttled_station_is_found_among_equal_ones() {
     let found = spread(&result);
     assert!(found["longest_over_shortest"].as_f64().expect("a spread") > 1.5, "{found}");
     let shown = text(&laboratory.command(&["show", "--all"]).output().expect("btu starts").stdout);
-    let line = shown.lines().find(|line| line.trim_start().starts_with("11 ") && line.contains("yes"));
+    let line =
+        shown.lines().find(|line| line.trim_start().starts_with("11 ") && line.contains("yes"));
     assert!(line.is_some(), "they differ: {shown}");
     let level = result["stations"][0]["stations"].as_array().expect("stations");
-    let slowest = level
-        .iter()
-        .max_by(|a, b| a["mean_seconds"].as_f64().partial_cmp(&b["mean_seconds"].as_f64()).expect("numbers"));
+    let slowest = level.iter().max_by(|a, b| {
+        a["mean_seconds"].as_f64().partial_cmp(&b["mean_seconds"].as_f64()).expect("numbers")
+    });
     assert_eq!(slowest.expect("stations")["station"], "throttled");
 }
 
@@ -147,8 +158,8 @@ fn a_throttled_station_is_found_among_equal_ones() {
 const TRACE: &str = "0 stat letter\n0.002 open letter\n0.004 read letter 0 4096\n0.006 make new\n0.008 write new 0 4096\n0.010 flush \
                      new\n0.012 rename new letter\n";
 
-/// Several stations on one host do what is asked of them in a directory of a share; nothing is left there, whether the run ends or is
-/// stopped.
+/// Several stations on one host do what is asked of them in a directory of a share; nothing is left
+/// there, whether the run ends or is stopped.
 #[test]
 fn a_share_is_measured_by_several_stations_on_a_host_and_left_as_it_was() {
     let Some(laboratory) = Laboratory::open() else { return };
@@ -156,17 +167,28 @@ fn a_share_is_measured_by_several_stations_on_a_host_and_left_as_it_was() {
     std::fs::create_dir(&share).expect("a directory");
     let at = share.to_str().expect("a path in UTF-8").to_owned();
     let trace = file(&laboratory, "save.trace", TRACE);
-    let words = ["lan", "--quiet", "--at", &at, "--stations", "0,5", "--task", "fm-sort,small-files"];
+    let words =
+        ["lan", "--quiet", "--at", &at, "--stations", "0,5", "--task", "fm-sort,small-files"];
     let result = measured(&laboratory, &[&words[..], &["--trace", &trace]].concat());
-    assert!(result["share"]["filesystem"].as_str().is_some_and(|kind| !kind.is_empty()), "{}", result["share"]);
+    assert!(
+        result["share"]["filesystem"].as_str().is_some_and(|kind| !kind.is_empty()),
+        "{}",
+        result["share"]
+    );
     let level = &result["stations"].as_array().expect("levels")[0];
-    assert_eq!((level["count"].as_u64(), level["stations"].as_array().map(Vec::len)), (Some(5), Some(5)));
+    assert_eq!(
+        (level["count"].as_u64(), level["stations"].as_array().map(Vec::len)),
+        (Some(5), Some(5))
+    );
     // Seven operations every 14 ms, of five stations: none is done before it is due.
     let rate = level["per_second"].as_f64().expect("a rate");
     assert!((1000.0..=2600.0).contains(&rate), "{rate} operations a second");
     let entries = || std::fs::read_dir(&share).expect("readable").count();
     assert_eq!(entries(), 0);
-    let child = laboratory.command(&[&words[..], &["--pattern", "mixed"]].concat()).spawn().expect("btu starts");
+    let child = laboratory
+        .command(&[&words[..], &["--pattern", "mixed"]].concat())
+        .spawn()
+        .expect("btu starts");
     let deadline = Instant::now() + Duration::from_secs(30);
     while entries() < 3 {
         assert!(Instant::now() < deadline, "no files on the share after 30 s");
@@ -185,20 +207,24 @@ fn a_share_is_measured_by_several_stations_on_a_host_and_left_as_it_was() {
     }
 }
 
-/// Fifty stations on the processors of this machine: who is late and how busy they are is said, and the numbers are marked.
+/// Fifty stations on the processors of this machine: who is late and how busy they are is said, and
+/// the numbers are marked.
 #[test]
 #[ignore = "raises 52 stations: scripts/lan-lab"]
 fn fifty_stations_are_the_machine_s_limit_and_said_to_be() {
     let Some(laboratory) = Laboratory::open_alone() else { return };
     let crowd = OFFICE.replace("count = 10", "count = 50");
     let network = file(&laboratory, "crowd.toml", &crowd);
-    let words = ["lan", "--quiet", "--network", &network, "--task", "fm-index", "--stations", "0,50"];
+    let words =
+        ["lan", "--quiet", "--network", &network, "--task", "fm-index", "--stations", "0,50"];
     let result = measured(&laboratory, &words);
-    let machine = result["machine"].as_array().expect("levels").iter().find(|level| level["count"] == 50);
+    let machine =
+        result["machine"].as_array().expect("levels").iter().find(|level| level["count"] == 50);
     let machine = machine.expect("fifty stations");
     println!("{machine}");
     assert!(
-        machine["lateness_p99_seconds"].as_f64().is_some() && machine["busy_share"].as_f64().is_some(),
+        machine["lateness_p99_seconds"].as_f64().is_some()
+            && machine["busy_share"].as_f64().is_some(),
         "{machine}"
     );
     let causes: Vec<&Value> =
@@ -208,8 +234,8 @@ fn fifty_stations_are_the_machine_s_limit_and_said_to_be() {
     assert!(shown.contains("k = 50 *"), "{shown}");
 }
 
-/// A transaction of `--pattern small-files` as dbench plays it: made, 4 KiB written, flushed, closed, looked at, opened, read, closed,
-/// removed.
+/// A transaction of `--pattern small-files` as dbench plays it: made, 4 KiB written, flushed,
+/// closed, looked at, opened, read, closed, removed.
 const SMALL_FILES: &str = "\
 Mkdir \"\\clients\" NT_STATUS_OK
 NTCreateX \"\\clients\\client1\" 0x1 0x2 1 NT_STATUS_OK
@@ -225,8 +251,9 @@ Close 101 NT_STATUS_OK
 Unlink \"\\clients\\client1\\f\" 0x6 NT_STATUS_OK
 ";
 
-/// The same operations in the same directory by dbench and by one station, in turns: as many transactions a second. What either gets
-/// scatters with the device that is flushed to; the medians differ by no more than both scatter, from their least to their most.
+/// The same operations in the same directory by dbench and by one station, in turns: as many
+/// transactions a second. What either gets scatters with the device that is flushed to; the medians
+/// differ by no more than both scatter, from their least to their most.
 #[test]
 #[ignore = "needs dbench: scripts/lan-lab"]
 fn dbench_does_the_same_operations_as_often() {
@@ -238,14 +265,25 @@ fn dbench_does_the_same_operations_as_often() {
     let (mut theirs, mut ours) = (Vec::new(), Vec::new());
     for _ in 0..5 {
         theirs.push(dbench(&load, &at));
-        let what = ["--stations", "1", "--pattern", "small-files", "--record", "4096 B", "--task", "fm-serial-search"];
+        let what = [
+            "--stations",
+            "1",
+            "--pattern",
+            "small-files",
+            "--record",
+            "4096 B",
+            "--task",
+            "fm-serial-search",
+        ];
         let result = measured(&laboratory, &[&["lan", "--quiet", "--at", &at][..], &what].concat());
         ours.push(result["stations"][0]["per_second"].as_f64().expect("a rate"));
     }
     println!("transactions a second: dbench {theirs:.0?}, btu lan {ours:.0?}");
     let scatter = |rates: &[f64]| {
-        let (least, most) =
-            (rates.iter().copied().fold(f64::INFINITY, f64::min), rates.iter().copied().fold(0.0, f64::max));
+        let (least, most) = (
+            rates.iter().copied().fold(f64::INFINITY, f64::min),
+            rates.iter().copied().fold(0.0, f64::max),
+        );
         (most / least).ln()
     };
     let allowed = scatter(&theirs) + scatter(&ours);
@@ -263,11 +301,13 @@ fn median(rates: &mut [f64]) -> f64 {
 fn dbench(load: &str, directory: &str) -> f64 {
     const SECONDS: f64 = 2.0;
     let words = ["-t", "2", "-c", load, "-D", directory, "--no-resolve", "1"];
-    let output = std::process::Command::new("dbench").args(words).output().expect("dbench is installed");
+    let output =
+        std::process::Command::new("dbench").args(words).output().expect("dbench is installed");
     let printed = text(&output.stdout);
     let removed = printed.lines().find_map(|line| line.trim().strip_prefix("Unlink"));
-    let count: f64 =
-        removed.and_then(|rest| rest.split_whitespace().next()?.parse().ok()).unwrap_or_else(|| panic!("{printed}"));
+    let count: f64 = removed
+        .and_then(|rest| rest.split_whitespace().next()?.parse().ok())
+        .unwrap_or_else(|| panic!("{printed}"));
     count / SECONDS
 }
 
@@ -294,17 +334,24 @@ fn a_killed_file_server_is_a_cell_that_does_not_count_and_a_killed_run_is_resume
     assert!(text(&output.stderr).contains("btu lan --resume r1"), "{}", text(&output.stderr));
     laboratory.assert_down();
     let stored = laboratory.stored_cells();
-    let resumed = laboratory.command(&["lan", "--quiet", "--resume", "latest"]).output().expect("btu starts");
+    let resumed =
+        laboratory.command(&["lan", "--quiet", "--resume", "latest"]).output().expect("btu starts");
     assert!(resumed.status.success(), "{}", text(&resumed.stderr));
     laboratory.assert_down();
     let cells = laboratory.json(&["show", "--cells"]);
     let cells = cells.as_array().expect("a list of cells");
     assert!(stored < 6 && cells.len() == 6, "{stored} of {}", cells.len());
     let faults = |cell: &Value| cell["faults"].as_array().expect("a list of faults").clone();
-    let invalid: Vec<Vec<Value>> = cells.iter().map(faults).filter(|faults| !faults.is_empty()).collect();
+    let invalid: Vec<Vec<Value>> =
+        cells.iter().map(faults).filter(|faults| !faults.is_empty()).collect();
     assert_eq!(invalid.len(), 1, "{invalid:?}");
-    let names = |what: &str| invalid[0].iter().any(|fault| fault.as_str().is_some_and(|fault| fault.contains(what)));
-    assert!(names("files-serve on server") && names("files-task on bench failed: NFS server"), "{invalid:?}");
+    let names = |what: &str| {
+        invalid[0].iter().any(|fault| fault.as_str().is_some_and(|fault| fault.contains(what)))
+    };
+    assert!(
+        names("files-serve on server") && names("files-task on bench failed: NFS server"),
+        "{invalid:?}"
+    );
 }
 
 /// The task, who makes its files, and two stations.
@@ -312,8 +359,11 @@ const CLIENTS: usize = 4;
 
 /// Kills the file server of a cell that is under way: the only worker that listens.
 fn kill_a_server(laboratory: &Laboratory) -> bool {
-    let workers = laboratory.processes().into_iter().filter(|(_, line)| line.contains("internal worker"));
-    let serving = workers.map(|(process, _)| process).find(|&process| threads(process, "nfs-client") >= CLIENTS);
+    let workers =
+        laboratory.processes().into_iter().filter(|(_, line)| line.contains("internal worker"));
+    let serving = workers
+        .map(|(process, _)| process)
+        .find(|&process| threads(process, "nfs-client") >= CLIENTS);
     if let Some(process) = serving {
         // Its clients are connected; what is asked comes after `go`.
         std::thread::sleep(Duration::from_millis(250));
@@ -324,7 +374,8 @@ fn kill_a_server(laboratory: &Laboratory) -> bool {
 
 /// How many threads of this name a process has.
 fn threads(process: i32, name: &str) -> usize {
-    let threads = std::fs::read_dir(format!("/proc/{process}/task")).into_iter().flatten().flatten();
+    let threads =
+        std::fs::read_dir(format!("/proc/{process}/task")).into_iter().flatten().flatten();
     threads
         .filter_map(|thread| std::fs::read_to_string(thread.path().join("comm")).ok())
         .filter(|comm| comm.trim() == name)

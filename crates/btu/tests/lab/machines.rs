@@ -1,5 +1,5 @@
-//! Machines that lack something: user namespaces, room on the disk, `/dev/net/tun`. Each is made with `unshare` of
-//! util-linux around the program.
+//! Machines that lack something: user namespaces, room on the disk, `/dev/net/tun`. Each is made
+//! with `unshare` of util-linux around the program.
 
 use std::process::{Command, Output, Stdio};
 
@@ -9,11 +9,15 @@ use crate::support::{path, text};
 /// One row, alone: the shortest run there is.
 const SHORT: &str = "--component SEND --message 65536 --load idle --quiet";
 
-/// Runs a shell script in namespaces of its own; `None`, with a loud word, where that cannot be had.
+/// Runs a shell script in namespaces of its own; `None`, with a loud word, where that cannot be
+/// had.
 fn inside(laboratory: &Laboratory, namespaces: &[&str], script: &str) -> Option<Output> {
     let probe = Command::new("unshare").args(namespaces).arg("true").stderr(Stdio::null()).status();
     if !probe.is_ok_and(|status| status.success()) {
-        assert!(std::env::var("BTU_LAB").as_deref() != Ok("required"), "LAB REQUIRED but `unshare` does not work");
+        assert!(
+            std::env::var("BTU_LAB").as_deref() != Ok("required"),
+            "LAB REQUIRED but `unshare` does not work"
+        );
         eprintln!("LAB SKIPPED: `unshare {}` does not work here", namespaces.join(" "));
         return None;
     }
@@ -30,7 +34,8 @@ fn inside(laboratory: &Laboratory, namespaces: &[&str], script: &str) -> Option<
 fn without_user_namespaces_an_ordinary_user_is_told_what_to_do() {
     let Some(laboratory) = Laboratory::open() else { return };
     let limit = "echo 0 > /proc/sys/user/max_user_namespaces";
-    let script = format!("{limit}; exec setpriv --inh-caps=-all --ambient-caps=-all \"$BTU\" rate {SHORT}");
+    let script =
+        format!("{limit}; exec setpriv --inh-caps=-all --ambient-caps=-all \"$BTU\" rate {SHORT}");
     let namespaces = ["--user", "--map-user=1000", "--keep-caps"];
     let Some(output) = inside(&laboratory, &namespaces, &script) else { return };
     let line = text(&output.stderr);
@@ -43,13 +48,18 @@ fn without_user_namespaces_an_ordinary_user_is_told_what_to_do() {
 #[test]
 fn without_dev_net_tun_everything_works() {
     let Some(laboratory) = Laboratory::open_once() else { return };
-    let script = format!("mount -t tmpfs none /dev/net; test ! -e /dev/net/tun; exec \"$BTU\" rate {SHORT}");
-    let Some(output) = inside(&laboratory, &["--user", "--map-root-user", "--mount"], &script) else { return };
+    let script =
+        format!("mount -t tmpfs none /dev/net; test ! -e /dev/net/tun; exec \"$BTU\" rate {SHORT}");
+    let Some(output) = inside(&laboratory, &["--user", "--map-root-user", "--mount"], &script)
+    else {
+        return;
+    };
     assert!(output.status.success(), "{}", text(&output.stderr));
     laboratory.assert_down();
 }
 
-/// Room for the first cells and no more: they survive, the run ends with one clear line, nothing is left behind.
+/// Room for the first cells and no more: they survive, the run ends with one clear line, nothing is
+/// left behind.
 #[test]
 fn a_disk_that_fills_up_in_the_middle() {
     let Some(laboratory) = Laboratory::open_once() else { return };
@@ -61,11 +71,15 @@ fn a_disk_that_fills_up_in_the_middle() {
          code=0; \"$BTU\" rate --load idle --quiet || code=$?
          echo; echo \"code $code\"; \"$BTU\" runs --json"
     );
-    let Some(output) = inside(&laboratory, &["--user", "--map-root-user", "--mount"], &script) else { return };
+    let Some(output) = inside(&laboratory, &["--user", "--map-root-user", "--mount"], &script)
+    else {
+        return;
+    };
     let (result, complaint) = (text(&output.stdout), text(&output.stderr));
     assert!(result.contains("code 1"), "{} {result} {complaint}", output.status);
     assert!(complaint.contains("no space left"), "{complaint}");
-    let runs: serde_json::Value = serde_json::from_str(result.split_once("code 1").unwrap().1.trim()).expect("JSON");
+    let runs: serde_json::Value =
+        serde_json::from_str(result.split_once("code 1").unwrap().1.trim()).expect("JSON");
     assert!(runs[0]["cells"].as_u64().unwrap() > 0, "stored cells survive: {runs}");
     laboratory.assert_down();
 }
@@ -75,9 +89,13 @@ fn a_scratch_directory_without_room_is_refused_before_anything_starts() {
     let Some(laboratory) = Laboratory::open() else { return };
     let disk = path(laboratory.directory.path(), "small");
     std::fs::create_dir(&disk).unwrap();
-    let script =
-        format!("mount -t tmpfs -o size=8m none '{disk}'; exec \"$BTU\" rate --scratch '{disk}' --load disk --quiet");
-    let Some(output) = inside(&laboratory, &["--user", "--map-root-user", "--mount"], &script) else { return };
+    let script = format!(
+        "mount -t tmpfs -o size=8m none '{disk}'; exec \"$BTU\" rate --scratch '{disk}' --load disk --quiet"
+    );
+    let Some(output) = inside(&laboratory, &["--user", "--map-root-user", "--mount"], &script)
+    else {
+        return;
+    };
     let line = text(&output.stderr);
     assert_eq!(output.status.code(), Some(3), "{line}");
     assert!(line.contains(&disk) && line.contains("free"), "{line}");

@@ -1,4 +1,5 @@
-//! `btu model --check`: predictions beside the simulator and beside real packets, with the real program.
+//! `btu model --check`: predictions beside the simulator and beside real packets, with the real
+//! program.
 
 use crate::drawn::{Lab, finish};
 use crate::share::Share;
@@ -16,19 +17,24 @@ const LINE: &str = "name = \"line\"\n[stations.a]\n[stations.b]\n[links.line]\nb
                     [traffic.beat]\nfrom = \"b\"\nto = \"a\"\nsize = \"1000 B\"\nload = \"50 %\"\n\
                     arrivals = \"periodic\"\n";
 
-/// Octets that a frame of 1000 occupies until its last bit, and until the next may begin: a preamble of 8, a gap of 12.
+/// Octets that a frame of 1000 occupies until its last bit, and until the next may begin: a
+/// preamble of 8, a gap of 12.
 const UNTIL_LAST: f64 = 1008.0 * 8.0 / 1e6;
 const UNTIL_NEXT: f64 = 1020.0 * 8.0 / 1e6;
 
-/// What a packet may take beside the line and the lateness that was noted, in the mean: the way through the kernel on both
-/// sides, on a machine that has other things to do. The same as is allowed to a drawn delay elsewhere.
+/// What a packet may take beside the line and the lateness that was noted, in the mean: the way
+/// through the kernel on both sides, on a machine that has other things to do. The same as is
+/// allowed to a drawn delay elsewhere.
 const KERNEL: f64 = 0.2e-3;
 
 /// How far the clocks of stamps and deadlines may be apart.
 const CLOCKS: f64 = 2e-6;
 
 fn btu(arguments: &[&str]) -> std::process::Output {
-    std::process::Command::new(env!("CARGO_BIN_EXE_btu")).args(arguments).output().expect("btu runs")
+    std::process::Command::new(env!("CARGO_BIN_EXE_btu"))
+        .args(arguments)
+        .output()
+        .expect("btu runs")
 }
 
 fn json(output: &std::process::Output) -> Value {
@@ -58,13 +64,18 @@ fn file(directory: &tempfile::TempDir, name: &str, text: &str) -> String {
 fn the_prediction_of_a_line_is_what_the_simulator_says() {
     let _share = Share::one();
     let directory = tempfile::tempdir().expect("a directory");
-    let (line, csv) = (file(&directory, "line.toml", LINE), directory.path().join("check.csv").display().to_string());
+    let (line, csv) = (
+        file(&directory, "line.toml", LINE),
+        directory.path().join("check.csv").display().to_string(),
+    );
     let svg = directory.path().join("check.svg").display().to_string();
-    let common = ["model", &line, "--check", "sim", "--points", "2", "--replications", "3", "--quiet"];
+    let common =
+        ["model", &line, "--check", "sim", "--points", "2", "--replications", "3", "--quiet"];
     let check = json(&btu(&[&common[..], &["--csv", &csv, "--svg", &svg, "--json"]].concat()));
     assert_eq!(check["cases"][0]["answers"], serde_json::json!(["simulated"]));
     let low = &points(&check, 0)[0];
-    let (predicted, simulated) = (number(&low["predicted_seconds"]), number(&low["simulated_seconds"]["value"]));
+    let (predicted, simulated) =
+        (number(&low["predicted_seconds"]), number(&low["simulated_seconds"]["value"]));
     // Within 1 %: at 5 % load there is next to no waiting to disagree about.
     assert!((predicted / simulated - 1.0).abs() < 0.01, "{predicted} {simulated}");
     assert!(low.get("measured").is_none());
@@ -78,8 +89,11 @@ fn what_cannot_be_offered_is_refused_before_anything_is_raised() {
     let _share = Share::one();
     let directory = tempfile::tempdir().expect("a directory");
     let line = file(&directory, "line.toml", LINE);
-    let greedy =
-        file(&directory, "greedy.toml", &LINE.replace("load = \"50 %\"\narrivals = \"periodic\"", "saturated = true"));
+    let greedy = file(
+        &directory,
+        "greedy.toml",
+        &LINE.replace("load = \"50 %\"\narrivals = \"periodic\"", "saturated = true"),
+    );
     for (more, code, said) in [
         (vec![greedy.as_str(), "--check", "net"], 2, "always has one more"),
         (vec!["satellite", "--check", "net"], 2, "when a reply has come"),
@@ -107,7 +121,8 @@ fn sizes_that_no_packet_has_make_a_point_void() {
     }
 }
 
-/// The mean delay of the packets that count, when they pass a line one after the other (Lindley 1952).
+/// The mean delay of the packets that count, when they pass a line one after the other (Lindley
+/// 1952).
 fn on_paper(drawing: &Drawing, seed: u64, number: u32, flow: u32, duration: f64) -> f64 {
     let (mut free, mut delays) = (0.0_f64, Vec::new());
     let offers = offers(drawing, seed, number, Span::from_seconds_f64(duration));
@@ -120,14 +135,26 @@ fn on_paper(drawing: &Drawing, seed: u64, number: u32, flow: u32, duration: f64)
     delays.iter().sum::<f64>() / delays.len() as f64
 }
 
-/// Every replication gives the mean that these very packets have on paper, and what the machine is known to add.
+/// Every replication gives the mean that these very packets have on paper, and what the machine is
+/// known to add.
 #[test]
 fn real_packets_on_a_known_line_take_as_long_as_on_paper() {
     let Some(lab) = Lab::open_alone() else { return };
     let line = lab.file(LINE).display().to_string();
-    let common =
-        ["model", &line, "--check", "sim,net", "--seed", "1989", "--replications", "3", "--net-time", "4500 ms"];
-    let output = lab.output(&[&common[..], &["--sweep", "traffic.chance.load=30..60 %:30", "--json"]].concat());
+    let common = [
+        "model",
+        &line,
+        "--check",
+        "sim,net",
+        "--seed",
+        "1989",
+        "--replications",
+        "3",
+        "--net-time",
+        "4500 ms",
+    ];
+    let output = lab
+        .output(&[&common[..], &["--sweep", "traffic.chance.load=30..60 %:30", "--json"]].concat());
     let check = json(&output);
     let mut judged = 0;
     for (place, load) in [30, 60].into_iter().enumerate() {
@@ -138,23 +165,40 @@ fn real_packets_on_a_known_line_take_as_long_as_on_paper() {
             let measured = &point["measured"];
             assert_eq!(measured["sent"], measured["received"], "{measured}");
             let accounts = &measured["network"];
-            let sum = number(&accounts["received"]) + number(&accounts["lost"]) + number(&accounts["in_flight"]);
+            let sum = number(&accounts["received"])
+                + number(&accounts["lost"])
+                + number(&accounts["in_flight"]);
             assert!((number(&accounts["sent"]) - sum).abs() < 0.5, "{accounts}");
-            let late = number(&measured["sender_late_seconds"]) + number(&measured["wire_late_seconds"]);
-            let means: Vec<f64> =
-                measured["replications_seconds"].as_array().expect("means").iter().map(number).collect();
-            let paper: Vec<f64> = (0..3).map(|number| on_paper(&drawing, 1989, number, flow, 1.5)).collect();
-            println!("{load} %, flow {flow}: {means:?} of {paper:?}, {late} late, void {}", measured["void"]);
+            let late =
+                number(&measured["sender_late_seconds"]) + number(&measured["wire_late_seconds"]);
+            let means: Vec<f64> = measured["replications_seconds"]
+                .as_array()
+                .expect("means")
+                .iter()
+                .map(number)
+                .collect();
+            let paper: Vec<f64> =
+                (0..3).map(|number| on_paper(&drawing, 1989, number, flow, 1.5)).collect();
+            println!(
+                "{load} %, flow {flow}: {means:?} of {paper:?}, {late} late, void {}",
+                measured["void"]
+            );
             for (mean, paper) in means.iter().zip(&paper) {
                 assert!(*mean >= paper - CLOCKS, "faster than the line: {mean} of {paper}");
             }
             let excess = (means.iter().sum::<f64>() - paper.iter().sum::<f64>()) / 3.0;
-            // A late packet keeps those behind it waiting, by up to 1/(1 - load) of what it is late.
+            // A late packet keeps those behind it waiting, by up to 1/(1 - load) of what it is
+            // late.
             let known = late / (1.0 - f64::from(load) / 100.0);
-            assert!(excess <= known + KERNEL, "{excess} more than on paper, of which {known} is known");
+            assert!(
+                excess <= known + KERNEL,
+                "{excess} more than on paper, of which {known} is known"
+            );
             // Chance is fixed by the seed: what the interval is wide of stays the same.
-            let (interval, simulated) =
-                (&measured["delay_seconds"]["interval"], number(&point["simulated_seconds"]["value"]));
+            let (interval, simulated) = (
+                &measured["delay_seconds"]["interval"],
+                number(&point["simulated_seconds"]["value"]),
+            );
             let half = (number(&interval["high"]) - number(&interval["low"])) / 2.0;
             let value = number(&measured["delay_seconds"]["value"]);
             assert!(
@@ -174,17 +218,25 @@ fn losses_and_overload_are_told_from_each_other() {
     let Some(lab) = Lab::open_alone() else { return };
     let lossy = LINE.replace("rate = ", "loss = \"20 %\"\nrate = ");
     let line = lab.file(&lossy).display().to_string();
-    let common = ["model", &line, "--check", "net", "--replications", "2", "--net-time", "3 s", "--json"];
-    let check = json(&lab.output(&[&common[..], &["--sweep", "traffic.chance.load=40..160 %:120"]].concat()));
+    let common =
+        ["model", &line, "--check", "net", "--replications", "2", "--net-time", "3 s", "--json"];
+    let check = json(
+        &lab.output(&[&common[..], &["--sweep", "traffic.chance.load=40..160 %:120"]].concat()),
+    );
     for (point, overloaded) in points(&check, 0).iter().zip([false, true]) {
         let (measured, accounts) = (&point["measured"], &point["measured"]["network"]);
         assert_eq!(measured["overloaded"], overloaded, "{point}");
         // A busy machine may be late, and says so; nothing else may be wrong.
         let void = measured["void"].as_array().expect("reasons");
-        assert!(void.iter().all(|why| text_of(why).contains("lateness of this machine")), "{point}");
-        let dropped: f64 = accounts["dropped"].as_object().expect("causes").values().map(number).sum();
         assert!(
-            number(&accounts["dropped"]["loss"]) > 0.0 && (number(&accounts["lost"]) - dropped).abs() < 0.5,
+            void.iter().all(|why| text_of(why).contains("lateness of this machine")),
+            "{point}"
+        );
+        let dropped: f64 =
+            accounts["dropped"].as_object().expect("causes").values().map(number).sum();
+        assert!(
+            number(&accounts["dropped"]["loss"]) > 0.0
+                && (number(&accounts["lost"]) - dropped).abs() < 0.5,
             "{accounts}"
         );
     }
@@ -195,8 +247,13 @@ fn losses_and_overload_are_told_from_each_other() {
 fn interrupted_it_leaves_nothing_behind() {
     let Some(lab) = Lab::open_once() else { return };
     let line = lab.file(LINE).display().to_string();
-    for (signal, code) in [(Signal::SIGINT, Some(130)), (Signal::SIGTERM, Some(143)), (Signal::SIGKILL, None)] {
-        let check = lab.btu(&["model", &line, "--check", "net", "--net-time", "10 min"]).spawn().expect("btu runs");
+    for (signal, code) in
+        [(Signal::SIGINT, Some(130)), (Signal::SIGTERM, Some(143)), (Signal::SIGKILL, None)]
+    {
+        let check = lab
+            .btu(&["model", &line, "--check", "net", "--net-time", "10 min"])
+            .spawn()
+            .expect("btu runs");
         lab.process("offer", |line| line.contains("internal offer") && !line.contains("enter"));
         kill(Pid::from_raw(check.id().cast_signed()), signal).expect("it runs");
         let output = finish(check);

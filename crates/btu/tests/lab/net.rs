@@ -1,4 +1,5 @@
-//! `btu net`: networks raised from files, entered, looked at, killed and taken down, with the real program.
+//! `btu net`: networks raised from files, entered, looked at, killed and taken down, with the real
+//! program.
 
 use std::fs;
 use std::thread;
@@ -16,7 +17,10 @@ fn a_command_runs_in_its_station_and_its_exit_code_is_passed_on() {
     let output = lab.run(LINE, &["--at", "server", "--", "sh", "-c", inside]);
     let said = text(&output.stdout);
     assert_eq!(output.status.code(), Some(7), "{}", text(&output.stderr));
-    assert!(said.starts_with("server\n127.0.0.1 localhost\n198.18.0.1 client\n198.18.0.2 server\n"), "{said}");
+    assert!(
+        said.starts_with("server\n127.0.0.1 localhost\n198.18.0.1 client\n198.18.0.2 server\n"),
+        "{said}"
+    );
     assert!(said.ends_with(&format!("{}\n", std::env::current_dir().unwrap().display())), "{said}");
     assert!(text(&output.stderr).contains("Wire: "), "{}", text(&output.stderr));
     let silent = lab.run(LINE, &["--quiet", "--", "true"]);
@@ -45,15 +49,22 @@ fn two_stations_talk_over_the_drawn_link() {
     let mut server = lab.exec("server", &["iperf3", "-s", "-J"]).spawn().unwrap();
     lab.await_command("iperf3 -s -J");
     let deadline = Instant::now() + Duration::from_secs(20);
-    // What was under way at the end is missing from iperf3's sum, so the receiver's seconds are looked at one by one.
+    // What was under way at the end is missing from iperf3's sum, so the receiver's seconds are
+    // looked at one by one.
     let seconds = loop {
-        let output =
-            lab.exec("client", &["iperf3", "-J", "--get-server-output", "-t", "6", "-c", "server"]).output().unwrap();
-        let result: serde_json::Value = serde_json::from_slice(&output.stdout).expect("iperf3 prints JSON");
+        let output = lab
+            .exec("client", &["iperf3", "-J", "--get-server-output", "-t", "6", "-c", "server"])
+            .output()
+            .unwrap();
+        let result: serde_json::Value =
+            serde_json::from_slice(&output.stdout).expect("iperf3 prints JSON");
         // It may not listen yet; and now and then it does not hand over what its server saw.
         match result["server_output_json"]["intervals"].as_array() {
             Some(seconds) if output.status.success() => break seconds.clone(),
-            _ => assert!(Instant::now() < deadline, "no receiver's seconds in what iperf3 says: {result}"),
+            _ => assert!(
+                Instant::now() < deadline,
+                "no receiver's seconds in what iperf3 says: {result}"
+            ),
         }
     };
     let seconds = seconds.iter();
@@ -67,7 +78,10 @@ fn two_stations_talk_over_the_drawn_link() {
     assert!((rate / expected - 1.0).abs() < 0.02, "{rate} instead of {expected}");
     let status = lab.status();
     let inside = status[0]["processes"].as_array().unwrap();
-    assert!(inside.iter().any(|one| one["station"] == "server" && one["command"] == "iperf3 -s -J"), "{inside:?}");
+    assert!(
+        inside.iter().any(|one| one["station"] == "server" && one["command"] == "iperf3 -s -J"),
+        "{inside:?}"
+    );
     assert!(status[0]["wire"]["frames_in"].as_u64().unwrap() > 3_000, "{}", status[0]["wire"]);
     assert!(lab.output(&["net", "down"]).status.success());
     server.wait().unwrap();
@@ -82,15 +96,27 @@ fn a_name_is_taken_once_and_unknown_ones_are_answered_with_the_known() {
     let file = lab.file(LINE);
     let again = lab.output(&["net", "up", file.to_str().unwrap()]);
     assert_eq!(again.status.code(), Some(2));
-    assert!(text(&again.stderr).contains("a network of that name is up"), "{}", text(&again.stderr));
+    assert!(
+        text(&again.stderr).contains("a network of that name is up"),
+        "{}",
+        text(&again.stderr)
+    );
     let second = lab.output(&["net", "up", file.to_str().unwrap(), "--name", "second"]);
     assert!(second.status.success(), "{}", text(&second.stderr));
     let which = lab.exec("client", &["true"]).output().unwrap();
     assert_eq!(which.status.code(), Some(2));
-    assert!(text(&which.stderr).contains("several are up: line, second"), "{}", text(&which.stderr));
+    assert!(
+        text(&which.stderr).contains("several are up: line, second"),
+        "{}",
+        text(&which.stderr)
+    );
     let nobody = lab.output(&["net", "exec", "--name", "second", "printer", "--", "true"]);
     assert_eq!(nobody.status.code(), Some(2));
-    assert!(text(&nobody.stderr).contains("enter printer: there is no such station"), "{}", text(&nobody.stderr));
+    assert!(
+        text(&nobody.stderr).contains("enter printer: there is no such station"),
+        "{}",
+        text(&nobody.stderr)
+    );
     assert!(lab.output(&["net", "down", "--all"]).status.success());
     lab.assert_gone();
     lab.assert_no_files();
@@ -105,7 +131,10 @@ fn signals_reach_the_command_and_its_end_is_passed_on() {
     lab.await_command("sleep 1001");
     kill(Pid::from_raw(asleep.id().cast_signed()), Signal::SIGTERM).unwrap();
     let status = finish(asleep).status;
-    assert_eq!(std::os::unix::process::ExitStatusExt::signal(&status), Some(Signal::SIGTERM as i32));
+    assert_eq!(
+        std::os::unix::process::ExitStatusExt::signal(&status),
+        Some(Signal::SIGTERM as i32)
+    );
     // Whoever kills btu kills the command.
     let mut asleep = lab.exec("client", &["sleep", "1002"]).spawn().unwrap();
     lab.await_command("sleep 1002");
@@ -147,7 +176,10 @@ fn whoever_is_killed_takes_the_network_along() {
         // What fell of itself leaves its last words, until somebody takes note.
         if victim != "internal keep" {
             let down = lab.output(&["net", "down", "--name", "line"]);
-            assert!(down.status.success() && text(&down.stderr).contains("had stopped"), "{victim}: {down:?}");
+            assert!(
+                down.status.success() && text(&down.stderr).contains("had stopped"),
+                "{victim}: {down:?}"
+            );
         }
     }
 }
@@ -157,7 +189,10 @@ fn an_interrupted_run_leaves_nothing() {
     let Some(lab) = Lab::open() else { return };
     let file = lab.file(LINE);
     let run = |milliseconds| {
-        let mut child = lab.btu(&["net", "run", file.to_str().unwrap(), "--", "sleep", "1004"]).spawn().unwrap();
+        let mut child = lab
+            .btu(&["net", "run", file.to_str().unwrap(), "--", "sleep", "1004"])
+            .spawn()
+            .unwrap();
         thread::sleep(Duration::from_millis(milliseconds));
         kill(Pid::from_raw(child.id().cast_signed()), Signal::SIGTERM).unwrap();
         let status = child.wait().unwrap();
@@ -185,7 +220,9 @@ fn three_hundred_stations_stand() {
 fn what_cannot_be_raised_is_refused_before_anything_starts() {
     let Some(lab) = Lab::open() else { return };
     let network = |medium: &str, count: u32| {
-        format!("[segments.lan]\nmedium = {medium}\n[stations.host]\nsegment = \"lan\"\ncount = {count}\n")
+        format!(
+            "[segments.lan]\nmedium = {medium}\n[stations.host]\nsegment = \"lan\"\ncount = {count}\n"
+        )
     };
     for (file, told) in [
         (network("\"switched-ethernet\"", 10_000), "btu sim"),
@@ -205,10 +242,13 @@ fn a_network_in_use_is_drawn() {
     let Some(lab) = Lab::open_once() else { return };
     let file = lab.home.path().join("queue.svg");
     let svg = file.to_str().unwrap();
-    let output = lab.output(&["net", "run", "home-bloated", "-C", "reno", "--time", "2 s", "--svg", svg]);
+    let output =
+        lab.output(&["net", "run", "home-bloated", "-C", "reno", "--time", "2 s", "--svg", svg]);
     assert!(output.status.success(), "{}", text(&output.stderr));
     let drawn = fs::read_to_string(&file).unwrap();
-    for label in ["frames that wait or are being sent", "Mb/s that arrived", "round trip of a request, ms"] {
+    for label in
+        ["frames that wait or are being sent", "Mb/s that arrived", "round trip of a request, ms"]
+    {
         assert!(drawn.contains(label), "no `{label}`");
     }
     let output = lab.output(&["net", "run", "home-bloated", "--watch"]);

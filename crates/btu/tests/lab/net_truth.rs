@@ -1,4 +1,5 @@
-//! Known truth about drawn networks, from outside: ordinary programs in the stations see what the file asks for.
+//! Known truth about drawn networks, from outside: ordinary programs in the stations see what the
+//! file asks for.
 
 use std::io::Read;
 use std::net::UdpSocket;
@@ -11,7 +12,9 @@ use crate::support::text;
 /// Two stations on one line.
 fn line(megabits: f64, more: &str) -> String {
     let ends = "between = [\"client\", \"server\"]";
-    format!("[stations.client]\n[stations.server]\n[links.line]\n{ends}\nrate = \"{megabits} Mb/s\"\n{more}\n")
+    format!(
+        "[stations.client]\n[stations.server]\n[links.line]\n{ends}\nrate = \"{megabits} Mb/s\"\n{more}\n"
+    )
 }
 
 fn median(mut values: Vec<f64>) -> f64 {
@@ -19,24 +22,30 @@ fn median(mut values: Vec<f64>) -> f64 {
     values[values.len() / 2]
 }
 
-/// Goodput of one TCP stream in Mb/s: the median of the receiver's seconds, because what is under way at the end is
-/// missing from iperf3's sum. Reno keeps packets waiting at the line whatever it measured before; BBR, the default of many hosts, allows
-/// itself two of the shortest round trips that it saw, and on a line without delay falls behind when a busy machine makes them longer.
+/// Goodput of one TCP stream in Mb/s: the median of the receiver's seconds, because what is under
+/// way at the end is missing from iperf3's sum. Reno keeps packets waiting at the line whatever it
+/// measured before; BBR, the default of many hosts, allows itself two of the shortest round trips
+/// that it saw, and on a line without delay falls behind when a busy machine makes them longer.
 fn iperf3(lab: &Lab) -> f64 {
     let mut server = lab.exec("server", &["iperf3", "-s", "-J"]).spawn().expect("btu runs");
     lab.await_command("iperf3 -s -J");
     let deadline = Instant::now() + Duration::from_secs(20);
     let output = loop {
-        let client = ["iperf3", "-J", "--get-server-output", "-C", "reno", "-t", "6", "-c", "server"];
+        let client =
+            ["iperf3", "-J", "--get-server-output", "-C", "reno", "-t", "6", "-c", "server"];
         let output = lab.exec("client", &client).output().expect("btu runs");
         // It may not listen yet.
         if output.status.success() || Instant::now() > deadline {
             break output;
         }
     };
-    let result: serde_json::Value = serde_json::from_slice(&output.stdout).expect("iperf3 prints JSON");
-    let seconds = result["server_output_json"]["intervals"].as_array().unwrap_or_else(|| panic!("{result}"));
-    let rate = median(seconds.iter().filter_map(|second| second["sum"]["bits_per_second"].as_f64()).collect());
+    let result: serde_json::Value =
+        serde_json::from_slice(&output.stdout).expect("iperf3 prints JSON");
+    let seconds =
+        result["server_output_json"]["intervals"].as_array().unwrap_or_else(|| panic!("{result}"));
+    let rate = median(
+        seconds.iter().filter_map(|second| second["sum"]["bits_per_second"].as_f64()).collect(),
+    );
     assert!(lab.output(&["net", "down"]).status.success());
     server.wait().expect("the server ends with its network");
     rate / 1e6
@@ -58,9 +67,15 @@ fn iperf3_sees_the_rate() {
 
 /// Round-trip times that ping prints, in milliseconds, and all it said.
 fn ping(lab: &Lab, arguments: &[&str]) -> (Vec<f64>, String) {
-    let output = lab.exec("client", &[&["ping", "-n"], arguments, &["server"]].concat()).output().expect("btu runs");
+    let output = lab
+        .exec("client", &[&["ping", "-n"], arguments, &["server"]].concat())
+        .output()
+        .expect("btu runs");
     let said = text(&output.stdout);
-    let times = said.lines().filter_map(|line| line.split_once("time=")?.1.split(' ').next()?.parse().ok()).collect();
+    let times = said
+        .lines()
+        .filter_map(|line| line.split_once("time=")?.1.split(' ').next()?.parse().ok())
+        .collect();
     (times, said)
 }
 
@@ -78,7 +93,10 @@ fn ping_sees_the_delay() {
         println!("{median} ms of {expected} there and back");
         // ping rounds to three digits.
         assert!(least >= 2.0 * delay_ms - 0.05, "faster than light: {least}");
-        assert!((median - expected).abs() / 2.0 <= 0.2, "{median} ms instead of {expected} ms there and back");
+        assert!(
+            (median - expected).abs() / 2.0 <= 0.2,
+            "{median} ms instead of {expected} ms there and back"
+        );
         assert!(lab.output(&["net", "down"]).status.success());
     }
     lab.assert_gone();
@@ -92,34 +110,50 @@ fn ping_sees_the_loss() {
         let (times, said) = ping(&lab, &["-c", "2000", "-i", "0.002", "-W", "1"]);
         // A round trip survives when neither way loses it.
         let survives: f64 = (1.0 - share) * (1.0 - share);
-        let (expected, deviation) = (2000.0 * survives, (2000.0 * survives * (1.0 - survives)).sqrt());
+        let (expected, deviation) =
+            (2000.0 * survives, (2000.0 * survives * (1.0 - survives)).sqrt());
         println!("{} of 2000 answered, {expected} expected", times.len());
         // Four standard deviations: a false alarm in 16,000.
-        assert!((times.len() as f64 - expected).abs() <= 4.0 * deviation, "{} answered: {said}", times.len());
+        assert!(
+            (times.len() as f64 - expected).abs() <= 4.0 * deviation,
+            "{} answered: {said}",
+            times.len()
+        );
         assert!(lab.output(&["net", "down"]).status.success());
     }
     lab.assert_gone();
 }
 
-/// The lesson of docs/net.md: what an upload does to everybody's ping, behind a modem that keeps 256 KiB and behind one that
-/// queues fairly. CUBIC where stations may use it; Reno fills a queue as well.
+/// The lesson of docs/net.md: what an upload does to everybody's ping, behind a modem that keeps
+/// 256 KiB and behind one that queues fairly. CUBIC where stations may use it; Reno fills a queue
+/// as well.
 #[test]
 fn an_upload_bloats_the_queue_of_one_home_and_not_of_the_other() {
-    let Some(lab) = Lab::open_alone().filter(|_| is_there("iperf3") && is_there("ping")) else { return };
-    let allowed = std::fs::read_to_string("/proc/sys/net/ipv4/tcp_allowed_congestion_control").unwrap_or_default();
-    let control = if allowed.split_whitespace().any(|name| name == "cubic") { "cubic" } else { "reno" };
+    let Some(lab) = Lab::open_alone().filter(|_| is_there("iperf3") && is_there("ping")) else {
+        return;
+    };
+    let allowed = std::fs::read_to_string("/proc/sys/net/ipv4/tcp_allowed_congestion_control")
+        .unwrap_or_default();
+    let control =
+        if allowed.split_whitespace().any(|name| name == "cubic") { "cubic" } else { "reno" };
     for (network, bounds) in [("home-bloated", 1.0..2.4), ("home-fq-codel", 0.03..0.06)] {
         let output = lab.output(&["net", "up", network, "-C", control]);
         assert!(output.status.success(), "{}", text(&output.stderr));
         let mut server = lab.exec("server", &["iperf3", "-s", "-1"]).spawn().expect("btu runs");
         lab.await_command("iperf3 -s -1");
         sleep(Duration::from_millis(300));
-        let mut upload = lab.exec("laptop", &["iperf3", "-c", "server", "-t", "9"]).spawn().expect("btu runs");
+        let mut upload =
+            lab.exec("laptop", &["iperf3", "-c", "server", "-t", "9"]).spawn().expect("btu runs");
         // A queue of two seconds takes some to fill.
         sleep(Duration::from_secs(4));
-        let output = lab.exec("phone", &["ping", "-n", "-c", "20", "-i", "0.1", "server"]).output().expect("btu runs");
+        let output = lab
+            .exec("phone", &["ping", "-n", "-c", "20", "-i", "0.1", "server"])
+            .output()
+            .expect("btu runs");
         let said = text(&output.stdout);
-        let times = said.lines().filter_map(|line| line.split_once("time=")?.1.split(' ').next()?.parse::<f64>().ok());
+        let times = said
+            .lines()
+            .filter_map(|line| line.split_once("time=")?.1.split(' ').next()?.parse::<f64>().ok());
         let seen = median(times.collect()) / 1e3;
         println!("{network}, {control}: ping {seen} s");
         assert!(bounds.contains(&seen), "{network}: {seen} s, {said}");
@@ -136,8 +170,8 @@ const FULL: usize = 1472;
 const SETTLING: Duration = Duration::from_secs(2);
 const COUNTED: Duration = Duration::from_secs(4);
 
-/// Runs in a station, started by the test below: sends full packets faster than the cable takes them, or counts
-/// what arrives.
+/// Runs in a station, started by the test below: sends full packets faster than the cable takes
+/// them, or counts what arrives.
 #[test]
 #[ignore = "a part of another test, which runs it inside a station"]
 fn station_part() {
@@ -183,11 +217,15 @@ fn emulated(lab: &Lab, senders: usize) -> f64 {
     lab.up(&shared(senders));
     let own = std::env::current_exe().expect("this program").display().to_string();
     let part = |station: &str, what: &str| {
-        let mut command = lab.exec(station, &[&own, "net_truth::station_part", "--exact", "--ignored", "--nocapture"]);
+        let mut command = lab.exec(
+            station,
+            &[&own, "net_truth::station_part", "--exact", "--ignored", "--nocapture"],
+        );
         command.env("BTU_TEST_PART", what).spawn().expect("btu runs")
     };
     let mut receiver = part("receiver", "receive");
-    let sending: Vec<_> = (1..=senders).map(|number| part(&format!("sender-{number}"), "receiver")).collect();
+    let sending: Vec<_> =
+        (1..=senders).map(|number| part(&format!("sender-{number}"), "receiver")).collect();
     let mut said = String::new();
     receiver.stdout.take().expect("its output").read_to_string(&mut said).expect("text");
     receiver.wait().expect("it ends");
@@ -195,17 +233,23 @@ fn emulated(lab: &Lab, senders: usize) -> f64 {
         sender.wait().expect("it ends");
     }
     assert!(lab.output(&["net", "down"]).status.success());
-    let bytes = said.split_once("received ").and_then(|(_, rest)| rest.split(' ').next()?.parse::<f64>().ok());
+    let bytes = said
+        .split_once("received ")
+        .and_then(|(_, rest)| rest.split(' ').next()?.parse::<f64>().ok());
     bytes.unwrap_or_else(|| panic!("{said}")) * 8.0 / COUNTED.as_secs_f64() / 1e6
 }
 
 /// The same by the simulator.
 fn simulated(lab: &Lab, senders: usize) -> f64 {
     let file = lab.file(&shared(senders)).display().to_string();
-    let output = lab.output(&["sim", &file, "--duration", "20 s", "--seed", "1989", "--json", "--quiet"]);
+    let output =
+        lab.output(&["sim", &file, "--duration", "20 s", "--seed", "1989", "--json", "--quiet"]);
     assert!(output.status.success(), "{}", text(&output.stderr));
-    let result: serde_json::Value = serde_json::from_slice(&output.stdout).expect("--json prints JSON");
-    let frames = result["media"][0]["frames_per_second"]["value"].as_f64().unwrap_or_else(|| panic!("{result}"));
+    let result: serde_json::Value =
+        serde_json::from_slice(&output.stdout).expect("--json prints JSON");
+    let frames = result["media"][0]["frames_per_second"]["value"]
+        .as_f64()
+        .unwrap_or_else(|| panic!("{result}"));
     frames * FULL as f64 * 8.0 / 1e6
 }
 
@@ -215,7 +259,10 @@ fn real_senders_on_a_shared_ethernet_get_what_the_simulator_says() {
     for senders in [1, 2, 5, 10] {
         let (real, expected) = (emulated(&lab, senders), simulated(&lab, senders));
         println!("{senders} senders: {real:.3} Mb/s emulated, {expected:.3} Mb/s simulated");
-        assert!((real / expected - 1.0).abs() <= 0.05, "{senders} senders: {real} instead of {expected} Mb/s");
+        assert!(
+            (real / expected - 1.0).abs() <= 0.05,
+            "{senders} senders: {real} instead of {expected} Mb/s"
+        );
     }
     lab.assert_gone();
 }

@@ -53,7 +53,8 @@ fn what_is_forced_of_signatures_and_studies_keeps_the_warning_too() {
     let Some(laboratory) = Laboratory::open_once() else { return };
     let pipe = ["pipe", "--precision", "quick", "--sizes", "1,16", "--quiet"];
     let speed = ["speed", "--network", "10 Mb/s", "--profile", "quick", "-t", "200 ms", "--quiet"];
-    for (begin, cells) in [(&pipe[..], "message_bytes > 1"), (&speed, "position > 0 OR block > 0")] {
+    for (begin, cells) in [(&pipe[..], "message_bytes > 1"), (&speed, "position > 0 OR block > 0")]
+    {
         let run = |arguments: &[&str]| laboratory.command(arguments).output().expect("btu runs");
         let begun = run(begin);
         assert!(begun.status.success(), "{}", text(&begun.stderr));

@@ -1,8 +1,9 @@
 //! How the tests of this program share the machine.
 //!
-//! A test that only waits for processes takes one share of four, and others run beside it. A test that holds a measured
-//! number against a bound takes all shares, so that nothing else of this program runs meanwhile. Those that take one go first:
-//! a test that waits for all of them would let shares lie idle until the last of the others has ended.
+//! A test that only waits for processes takes one share of four, and others run beside it. A test
+//! that holds a measured number against a bound takes all shares, so that nothing else of this
+//! program runs meanwhile. Those that take one go first: a test that waits for all of them would
+//! let shares lie idle until the last of the others has ended.
 
 use std::fs::OpenOptions;
 use std::io::Write;
@@ -60,13 +61,18 @@ impl Drop for Share {
     }
 }
 
-/// Tells scripts/test what a check that takes long is made of: seconds of the whole machine, and the test.
+/// Tells scripts/test what a check that takes long is made of: seconds of the whole machine, and
+/// the test.
 fn note(count: usize, seconds: f64) {
     let Some(file) = std::env::var_os("BTU_TEST_TIMES") else { return };
     let thread = thread::current();
-    let line = format!("{:.0} {}\n", seconds * count as f64 / SHARES as f64, thread.name().unwrap_or("?"));
-    let written =
-        OpenOptions::new().append(true).create(true).open(file).and_then(|mut file| file.write_all(line.as_bytes()));
+    let line =
+        format!("{:.0} {}\n", seconds * count as f64 / SHARES as f64, thread.name().unwrap_or("?"));
+    let written = OpenOptions::new()
+        .append(true)
+        .create(true)
+        .open(file)
+        .and_then(|mut file| file.write_all(line.as_bytes()));
     // A test does not fail for its time that could not be noted.
     written.ok();
 }
@@ -76,6 +82,9 @@ fn queue() -> MutexGuard<'static, Queue> {
     QUEUE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn wait_while(queue: MutexGuard<'static, Queue>, must_wait: impl Fn(&Queue) -> bool) -> MutexGuard<'static, Queue> {
+fn wait_while(
+    queue: MutexGuard<'static, Queue>,
+    must_wait: impl Fn(&Queue) -> bool,
+) -> MutexGuard<'static, Queue> {
     CHANGED.wait_while(queue, |queue| must_wait(queue)).unwrap_or_else(PoisonError::into_inner)
 }

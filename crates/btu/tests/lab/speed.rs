@@ -15,7 +15,8 @@ const TRIP: f64 = 0.05;
 /// Reno is allowed to every station on every kernel, fills queues, and does not pace.
 fn speed(laboratory: &Laboratory, arguments: &[&str]) -> Value {
     let always = ["speed", "--quiet", "-C", "reno"];
-    let output = laboratory.command(&[&always[..], arguments].concat()).output().expect("btu starts");
+    let output =
+        laboratory.command(&[&always[..], arguments].concat()).output().expect("btu starts");
     assert!(output.status.success(), "{}", text(&output.stderr));
     laboratory.assert_down();
     println!("{}", text(&output.stdout));
@@ -24,7 +25,9 @@ fn speed(laboratory: &Laboratory, arguments: &[&str]) -> Value {
 
 fn row<'a>(result: &'a Value, phase: &str) -> &'a Value {
     let rows = result["rows"].as_array().expect("rows");
-    rows.iter().find(|row| row["phase"] == phase).unwrap_or_else(|| panic!("no phase {phase}: {result}"))
+    rows.iter()
+        .find(|row| row["phase"] == phase)
+        .unwrap_or_else(|| panic!("no phase {phase}: {result}"))
 }
 
 fn number(value: &Value) -> f64 {
@@ -38,20 +41,36 @@ fn median(row: &Value) -> f64 {
 #[test]
 fn a_line_gives_what_its_closed_form_says() {
     let Some(laboratory) = Laboratory::open_alone() else { return };
-    let line = ["--network", "10 Mb/s", "--delay", "2 ms", "--udp", "5 Mb/s", "-t", "4 s", "--bidirectional"];
+    let line = [
+        "--network",
+        "10 Mb/s",
+        "--delay",
+        "2 ms",
+        "--udp",
+        "5 Mb/s",
+        "-t",
+        "4 s",
+        "--bidirectional",
+    ];
     let result = speed(&laboratory, &line);
     let expected = number(&result["expected_round_trip_seconds"]);
     let idle = median(row(&result, "idle"));
     println!("idle {idle} s of {expected} s");
     // What the ends take comes on top: some 0.1 ms.
-    assert!((idle - expected) / expected < TRIP && idle > expected * 0.99, "{idle}, not {expected}");
+    assert!(
+        (idle - expected) / expected < TRIP && idle > expected * 0.99,
+        "{idle}, not {expected}"
+    );
     for phase in ["up", "down"] {
         let row = row(&result, phase);
         assert_eq!(row["invalid"], 0, "{row}");
         let ratio = number(&row["flows"][0]["transfer_time_ratio"]);
         println!("{phase}: transfer time ratio {ratio}");
         assert!((ratio - 1.0).abs() < RATE, "{row}");
-        assert!(number(&row["queue_seconds"]) >= 0.0 && number(&row["near_processors"]) > 0.0, "{row}");
+        assert!(
+            number(&row["queue_seconds"]) >= 0.0 && number(&row["near_processors"]) > 0.0,
+            "{row}"
+        );
     }
     assert_eq!(row(&result, "both")["flows"].as_array().map(Vec::len), Some(2));
     for phase in ["datagrams-up", "datagrams-down"] {
@@ -63,7 +82,8 @@ fn a_line_gives_what_its_closed_form_says() {
     }
 }
 
-/// The modem of the bloated home holds 256 KiB, two seconds at its 1 Mb/s; `fq_codel` keeps a small flow's packets out of it.
+/// The modem of the bloated home holds 256 KiB, two seconds at its 1 Mb/s; `fq_codel` keeps a small
+/// flow's packets out of it.
 #[test]
 fn a_bloated_queue_is_seen_and_a_fair_one_is_not() {
     let Some(laboratory) = Laboratory::open_alone() else { return };
@@ -86,35 +106,68 @@ fn a_bare_network_has_a_speed_too() {
     let result = speed(&laboratory, &["--network", "veth", "-t", "300 ms", "-P", "2"]);
     for phase in ["up", "down"] {
         let row = row(&result, phase);
-        assert_eq!((&row["invalid"], &row["flows"][0]["expected_bits_per_second"]), (&0.into(), &Value::Null), "{row}");
+        assert_eq!(
+            (&row["invalid"], &row["flows"][0]["expected_bits_per_second"]),
+            (&0.into(), &Value::Null),
+            "{row}"
+        );
         assert!(number(&row["flows"][0]["goodput"]["value"]) > 1e8, "{row}");
     }
 }
 
-/// What moves is told each second, by the receiver's count; and stations speak IPv6 where it is asked for.
+/// What moves is told each second, by the receiver's count; and stations speak IPv6 where it is
+/// asked for.
 #[test]
 fn each_second_is_a_line_of_json_and_the_last_line_the_result() {
     let Some(laboratory) = Laboratory::open_alone() else { return };
-    let line = ["speed", "--quiet", "-C", "reno", "--network", "10 Mb/s", "-6", "-t", "3 s", "-R", "--udp", "1 Mb/s"];
-    let output = laboratory.command(&[&line[..], &["--json-lines"]].concat()).output().expect("btu starts");
+    let line = [
+        "speed",
+        "--quiet",
+        "-C",
+        "reno",
+        "--network",
+        "10 Mb/s",
+        "-6",
+        "-t",
+        "3 s",
+        "-R",
+        "--udp",
+        "1 Mb/s",
+    ];
+    let output =
+        laboratory.command(&[&line[..], &["--json-lines"]].concat()).output().expect("btu starts");
     assert!(output.status.success(), "{}", text(&output.stderr));
     laboratory.assert_down();
-    let lines: Vec<Value> =
-        text(&output.stdout).lines().map(|line| serde_json::from_str(line).expect("a line of JSON")).collect();
+    let lines: Vec<Value> = text(&output.stdout)
+        .lines()
+        .map(|line| serde_json::from_str(line).expect("a line of JSON"))
+        .collect();
     let (result, intervals) = lines.split_last().expect("lines");
     assert_eq!((&result["kind"], &result["run"]["state"]), (&"result".into(), &"complete".into()));
     assert_eq!(result["run"]["plan"]["network"]["ipv6"], true);
-    let of = |cell: &str| -> Vec<&Value> { intervals.iter().filter(|line| line["cell"] == cell).collect() };
-    assert!(!of("idle").is_empty() && of("idle")[0]["request_seconds"].as_f64() > Some(0.0), "{intervals:?}");
+    let of = |cell: &str| -> Vec<&Value> {
+        intervals.iter().filter(|line| line["cell"] == cell).collect()
+    };
+    assert!(
+        !of("idle").is_empty() && of("idle")[0]["request_seconds"].as_f64() > Some(0.0),
+        "{intervals:?}"
+    );
     let down = of("down");
     assert!(down.len() >= 3 && down[2]["from_seconds"] == 2.0, "{down:?}");
-    // Full frames of 1538 octets on the line carry 1428 of payload over IPv6. A second may end between two looks at the clock.
-    // The first two hold what slow start lost and what waited for it.
+    // Full frames of 1538 octets on the line carry 1428 of payload over IPv6. A second may end
+    // between two looks at the clock. The first two hold what slow start lost and what waited for
+    // it.
     let flow = &down[2]["flows"][0];
     let rate = number(&flow["goodput_bits_per_second"]) / (10e6 * 1428.0 / 1538.0);
     assert!((rate - 1.0).abs() < 0.05, "{flow}");
-    assert!(number(&flow["congestion_window_bytes"]) > 0.0 && number(&flow["round_trip_seconds"]) > 0.0, "{flow}");
-    assert!(flow["segments_sent_again"].is_u64() && flow["from"] == "passive" && flow["to"] == "test", "{flow}");
+    assert!(
+        number(&flow["congestion_window_bytes"]) > 0.0 && number(&flow["round_trip_seconds"]) > 0.0,
+        "{flow}"
+    );
+    assert!(
+        flow["segments_sent_again"].is_u64() && flow["from"] == "passive" && flow["to"] == "test",
+        "{flow}"
+    );
     let datagrams = of("datagrams-down");
     assert_eq!(datagrams[0]["flows"][0]["missed"], 0, "{datagrams:?}");
     let flow = &row(&result["result"], "datagrams-down")["flows"][0];
@@ -134,14 +187,20 @@ fn runs_of_a_study_are_compared() {
     assert!(refused.status.code() == Some(2) && said.contains("--across network"), "{said}");
     let compared = laboratory.json(&["compare", "r1", "r2", "--across", "network"]);
     let cells = compared["comparison"]["others"][0]["cells"].as_array().expect("cells").clone();
-    let down = cells.iter().find(|cell| cell["row"]["cell"] == "down" && cell["row"]["quantity"] == "goodput");
+    let down = cells
+        .iter()
+        .find(|cell| cell["row"]["cell"] == "down" && cell["row"]["quantity"] == "goodput");
     let down = down.unwrap_or_else(|| panic!("{cells:?}"));
     assert_eq!((&down["finding"], &down["unit"]), (&"slower".into(), &"bits".into()), "{down}");
     assert!((0.4..0.6).contains(&number(&down["ratio"]["value"])), "{down}");
-    let shown = laboratory.command(&["compare", "r1", "r2", "--across", "network"]).output().expect("btu starts");
+    let shown = laboratory
+        .command(&["compare", "r1", "r2", "--across", "network"])
+        .output()
+        .expect("btu starts");
     assert!(text(&shown.stdout).contains("down goodput"), "{}", text(&shown.stdout));
     let page = laboratory.directory.path().join("page.html");
-    let html = ["compare", "r1", "r2", "--force", "--format", "html", "-o", page.to_str().expect("text")];
+    let html =
+        ["compare", "r1", "r2", "--force", "--format", "html", "-o", page.to_str().expect("text")];
     assert!(laboratory.command(&html).output().expect("btu starts").status.success());
 }
 
@@ -176,7 +235,11 @@ fn a_killed_run_is_resumed_and_a_killed_worker_is_told() {
     assert_eq!(result["run"]["state"], "complete");
     // Five blocks of three phases; a worker that was killed while it was needed voids one of them.
     assert_eq!(laboratory.stored_cells(), 15);
-    let invalid: u64 =
-        result["result"]["rows"].as_array().expect("rows").iter().map(|row| row["invalid"].as_u64().unwrap_or(0)).sum();
+    let invalid: u64 = result["result"]["rows"]
+        .as_array()
+        .expect("rows")
+        .iter()
+        .map(|row| row["invalid"].as_u64().unwrap_or(0))
+        .sum();
     assert!(invalid <= 1, "{}", result["result"]["warnings"]);
 }

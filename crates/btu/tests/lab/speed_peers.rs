@@ -1,4 +1,5 @@
-//! `btu speed` next to iperf3 and ping, in the stations of one network that stands: the same line, the same minute.
+//! `btu speed` next to iperf3 and ping, in the stations of one network that stands: the same line,
+//! the same minute.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -41,7 +42,9 @@ fn wall_clock() -> f64 {
 
 fn line(megabits: u32, more: &str) -> String {
     let ends = "between = [\"client\", \"server\"]";
-    format!("[stations.client]\n[stations.server]\n[links.line]\n{ends}\nrate = \"{megabits} Mb/s\"\n{more}\n")
+    format!(
+        "[stations.client]\n[stations.server]\n[links.line]\n{ends}\nrate = \"{megabits} Mb/s\"\n{more}\n"
+    )
 }
 
 fn median(mut values: Vec<f64>) -> f64 {
@@ -61,8 +64,8 @@ impl Pair {
         self.lab.home.path().join(name).to_str().expect("text").to_owned()
     }
 
-    /// In the place of ssh: says where the host is, and starts an agent in the far station after it has taken the program
-    /// that is sent there, which is its own.
+    /// In the place of ssh: says where the host is, and starts an agent in the far station after it
+    /// has taken the program that is sent there, which is its own.
     fn make_ssh(&self) {
         let btu = env!("CARGO_BIN_EXE_btu");
         let octets = fs::metadata(btu).expect("the program").len();
@@ -76,9 +79,19 @@ impl Pair {
     }
 
     fn speed(&self, arguments: &[&str]) -> Child {
-        let (ssh, data) = (format!("BTU_SSH={}", self.path("ssh")), format!("BTU_DATA={}", self.path("data")));
-        let own =
-            ["env", &ssh, &data, env!("CARGO_BIN_EXE_btu"), "speed", "--ssh", self.far, "--quiet", "--json-lines"];
+        let (ssh, data) =
+            (format!("BTU_SSH={}", self.path("ssh")), format!("BTU_DATA={}", self.path("data")));
+        let own = [
+            "env",
+            &ssh,
+            &data,
+            env!("CARGO_BIN_EXE_btu"),
+            "speed",
+            "--ssh",
+            self.far,
+            "--quiet",
+            "--json-lines",
+        ];
         self.lab.exec(self.near, &[&own[..], arguments].concat()).spawn().expect("btu starts")
     }
 
@@ -88,7 +101,8 @@ impl Pair {
         let mut seconds: BTreeMap<String, Vec<f64>> = BTreeMap::new();
         let mut result = Value::Null;
         for line in BufReader::new(child.stdout.take().expect("a pipe")).lines() {
-            let document: Value = serde_json::from_str(&line.expect("a line")).expect("a line of JSON");
+            let document: Value =
+                serde_json::from_str(&line.expect("a line")).expect("a line of JSON");
             if document["kind"] == "result" {
                 result = document["result"].clone();
                 continue;
@@ -107,12 +121,14 @@ impl Pair {
 
     /// Goodput of a stream in Mb/s, by iperf3's receiver: the median of its seconds.
     fn iperf3(&self, more: &[&str]) -> Value {
-        let mut server = self.lab.exec(self.far, &["iperf3", "-s", "-1", "-J"]).spawn().expect("btu runs");
+        let mut server =
+            self.lab.exec(self.far, &["iperf3", "-s", "-1", "-J"]).spawn().expect("btu runs");
         self.lab.await_command("iperf3 -s -1 -J");
         let deadline = Instant::now() + Duration::from_secs(20);
         let client = ["iperf3", "-J", "--get-server-output", "-c", self.far];
         let output = loop {
-            let output = self.lab.exec(self.near, &[&client[..], more].concat()).output().expect("btu runs");
+            let output =
+                self.lab.exec(self.near, &[&client[..], more].concat()).output().expect("btu runs");
             // It may not listen yet.
             if output.status.success() || Instant::now() > deadline {
                 break output;
@@ -127,7 +143,9 @@ impl Pair {
         // Who receives tells: the server of a stream up, the client of one down.
         let own = if more.contains(&"-R") { &result } else { &result["server_output_json"] };
         let seconds = own["intervals"].as_array().unwrap_or_else(|| panic!("{result}"));
-        median(seconds.iter().filter_map(|second| second["sum"]["bits_per_second"].as_f64()).collect())
+        median(
+            seconds.iter().filter_map(|second| second["sum"]["bits_per_second"].as_f64()).collect(),
+        )
     }
 
     /// A ping every 20 ms, as requests are sent.
@@ -140,7 +158,12 @@ impl Pair {
 
     /// What pings took that were answered between two moments, in seconds.
     fn pings(&self, child: Child) -> Vec<(f64, f64)> {
-        let (ping, _) = self.lab.processes().into_iter().find(|(_, line)| line.starts_with("ping ")).expect("it runs");
+        let (ping, _) = self
+            .lab
+            .processes()
+            .into_iter()
+            .find(|(_, line)| line.starts_with("ping "))
+            .expect("it runs");
         send(ping, Signal::SIGINT);
         let said = text(&child.wait_with_output().expect("it ends").stdout);
         let answer = |line: &str| {
@@ -154,44 +177,61 @@ impl Pair {
 
 fn row<'a>(result: &'a Value, phase: &str) -> &'a Value {
     let rows = result["rows"].as_array().unwrap_or_else(|| panic!("no rows: {result}"));
-    rows.iter().find(|row| row["phase"] == phase).unwrap_or_else(|| panic!("no phase {phase}: {result}"))
+    rows.iter()
+        .find(|row| row["phase"] == phase)
+        .unwrap_or_else(|| panic!("no phase {phase}: {result}"))
 }
 
 fn number(value: &Value) -> f64 {
     value.as_f64().unwrap_or_else(|| panic!("not a number: {value}"))
 }
 
-/// Rates within 2 % of iperf3's, by the median of the receiver's seconds of both: a mean also counts how a connection begins, which is
-/// another one each time. Round trips of each phase within 5 % of what ping sees at the same time, and a packet of the queue: that
-/// takes `packet` seconds on the line, and a queue grows and shrinks by whole packets, so that the median of one sample may lie a packet
-/// beside that of another.
+/// Rates within 2 % of iperf3's, by the median of the receiver's seconds of both: a mean also
+/// counts how a connection begins, which is another one each time. Round trips of each phase within
+/// 5 % of what ping sees at the same time, and a packet of the queue: that takes `packet` seconds
+/// on the line, and a queue grows and shrinks by whole packets, so that the median of one sample
+/// may lie a packet beside that of another.
 fn agrees(pair: &Pair, what: &str, packet: f64) {
     let ping = pair.ping();
     let Told { result, phases, seconds: moved } = pair.told(&["-t", "4 s"]);
     let pings = pair.pings(ping);
     for (phase, &(from, to)) in &phases {
-        let meanwhile = pings.iter().filter(|(at, _)| (from..to).contains(at)).map(|(_, time)| *time);
+        let meanwhile =
+            pings.iter().filter(|(at, _)| (from..to).contains(at)).map(|(_, time)| *time);
         let seen = median(meanwhile.collect());
         let told = number(&row(&result, phase)["round_trip"]["median"]["value"]);
         println!("{what}, {phase}: {:.2} ms, ping {:.2} ms", told * 1e3, seen * 1e3);
-        // ping rounds to three digits, and the ends of a request are programs: 0.1 ms beside the 5 %.
+        // ping rounds to three digits, and the ends of a request are programs: 0.1 ms beside the 5
+        // %.
         let step = if phase == "idle" { 0.0 } else { packet };
-        assert!((told - seen).abs() <= seen * TRIP + step + 1e-4, "{what}, {phase}: {told} s, ping {seen} s");
+        assert!(
+            (told - seen).abs() <= seen * TRIP + step + 1e-4,
+            "{what}, {phase}: {told} s, ping {seen} s"
+        );
     }
     for (phase, more) in [("up", &["-t", "4"][..]), ("down", &["-t", "4", "-R"])] {
         let (told, seen) = (median(moved[phase].clone()), pair.iperf3_rate(more));
         println!("{what}, {phase}: {:.3} Mb/s, iperf3 {:.3} Mb/s", told / 1e6, seen / 1e6);
-        assert!((told / seen - 1.0).abs() <= RATE, "{what}, {phase}: {told} b/s, iperf3 {seen} b/s");
+        assert!(
+            (told / seen - 1.0).abs() <= RATE,
+            "{what}, {phase}: {told} b/s, iperf3 {seen} b/s"
+        );
     }
 }
 
 #[test]
 fn iperf3_and_ping_see_the_same_of_lines() {
-    let Some(lab) = Lab::open_alone().filter(|_| is_there("iperf3") && is_there("ping")) else { return };
+    let Some(lab) = Lab::open_alone().filter(|_| is_there("iperf3") && is_there("ping")) else {
+        return;
+    };
     let pair = Pair::of(lab, "client", "server");
     for (megabits, delay) in [(10, "10 ms"), (100, "5 ms")] {
         pair.lab.up(&line(megabits, &format!("delay = \"{delay}\"")));
-        agrees(&pair, &format!("{megabits} Mb/s, {delay}"), FULL_PACKET / (f64::from(megabits) * 1e6));
+        agrees(
+            &pair,
+            &format!("{megabits} Mb/s, {delay}"),
+            FULL_PACKET / (f64::from(megabits) * 1e6),
+        );
         assert!(pair.lab.output(&["net", "down"]).status.success());
     }
     pair.lab.assert_gone();
@@ -200,7 +240,9 @@ fn iperf3_and_ping_see_the_same_of_lines() {
 /// On a cable without a rate the programs are what is measured.
 #[test]
 fn on_a_bare_cable_it_is_as_fast() {
-    let Some(lab) = Lab::open_alone().filter(|_| is_there("iperf3") && is_there("ping")) else { return };
+    let Some(lab) = Lab::open_alone().filter(|_| is_there("iperf3") && is_there("ping")) else {
+        return;
+    };
     let pair = Pair::of(lab, "test", "passive");
     let output = pair.lab.output(&["net", "up", "veth"]);
     assert!(output.status.success(), "{}", text(&output.stderr));
@@ -208,10 +250,17 @@ fn on_a_bare_cable_it_is_as_fast() {
     let first = pair.told(&["-t", "2 s"]);
     let pings = pair.pings(ping);
     let idle = first.phases["idle"];
-    let seen = median(pings.iter().filter(|(at, _)| (idle.0..idle.1).contains(at)).map(|(_, time)| *time).collect());
+    let seen = median(
+        pings
+            .iter()
+            .filter(|(at, _)| (idle.0..idle.1).contains(at))
+            .map(|(_, time)| *time)
+            .collect(),
+    );
     let told = number(&row(&first.result, "idle")["round_trip"]["median"]["value"]);
     println!("idle {:.3} ms, ping {:.3} ms", told * 1e3, seen * 1e3);
-    // Two programs have to be woken for a request, and one for an answer of the kernel to a ping: some 0.1 ms.
+    // Two programs have to be woken for a request, and one for an answer of the kernel to a ping:
+    // some 0.1 ms.
     assert!((told - seen).abs() <= seen * TRIP + 1.5e-4, "{told} s, ping {seen} s");
     // In turns, since such rates drift.
     let (mut told, mut seen) = (Vec::new(), Vec::new());
@@ -221,8 +270,8 @@ fn on_a_bare_cable_it_is_as_fast() {
     }
     let (told, seen) = (median(told), seen.iter().sum::<f64>() / seen.len() as f64);
     println!("down: {:.2} Gb/s, iperf3 {:.2} Gb/s", told / 1e9, seen / 1e9);
-    // Two runs in a row of one program differ by some percent on a cable without a rate, and this is a build for tests: the
-    // released one is compared with iperf3 by `scripts/bench`.
+    // Two runs in a row of one program differ by some percent on a cable without a rate, and this
+    // is a build for tests: the released one is compared with iperf3 by `scripts/bench`.
     assert!(told >= seen * 0.9, "{told} b/s, iperf3 {seen} b/s");
     assert!(pair.lab.output(&["net", "down"]).status.success());
     pair.lab.assert_gone();
@@ -244,7 +293,8 @@ fn loss_is_binomial() {
     println!("{:.3} % lost", lost * 100.0);
     // Four standard deviations: a false alarm in 16,000.
     assert!((lost - SHARE).abs() <= 4.0 * deviation, "{lost}");
-    // A datagram takes 115 us of the line, and is due every 560 us: nothing waits, but for what a busy machine does.
+    // A datagram takes 115 us of the line, and is due every 560 us: nothing waits, but for what a
+    // busy machine does.
     let jitter = number(&flow["jitter_seconds"]);
     println!("jitter {:.3} ms", jitter * 1e3);
     assert!((0.0..0.5e-3).contains(&jitter), "{jitter} s");
@@ -252,7 +302,8 @@ fn loss_is_binomial() {
     pair.lab.assert_gone();
 }
 
-/// Octets of type of service or traffic class of packets whose payload is long, with how often each was seen.
+/// Octets of type of service or traffic class of packets whose payload is long, with how often each
+/// was seen.
 fn marks(octets: &[u8]) -> BTreeMap<u8, usize> {
     let (blocks, _) = read(octets).expect("a capture");
     let mut seen = BTreeMap::new();
@@ -278,13 +329,15 @@ fn packets_carry_the_mark_that_was_asked_for() {
     let pair = Pair::of(lab, "client", "server");
     let frames = pair.path("frames");
     let file = pair.lab.file(&line(10, ""));
-    let output = pair.lab.output(&["net", "up", file.to_str().expect("text"), "--capture", &frames]);
+    let output =
+        pair.lab.output(&["net", "up", file.to_str().expect("text"), "--capture", &frames]);
     assert!(output.status.success(), "{}", text(&output.stderr));
     pair.told(&["-t", "300 ms", "--udp", "2 Mb/s", "--dscp", "AF41"]);
     assert!(pair.lab.output(&["net", "down"]).status.success());
     let seen = marks(&fs::read(format!("{frames}/client.pcapng")).expect("a capture"));
     println!("{seen:?}");
-    // AF41 is 34, two bits to the left. Both streams of both directions at 10 Mb/s: some 250 frames each.
+    // AF41 is 34, two bits to the left. Both streams of both directions at 10 Mb/s: some 250 frames
+    // each.
     assert!(seen.get(&0x88).is_some_and(|count| *count > 400), "{seen:?}");
     assert_eq!(seen.len(), 1, "unmarked: {seen:?}");
     pair.lab.assert_gone();
@@ -300,12 +353,16 @@ fn a_killed_end_frees_both_within_two_seconds() {
         let mut child = pair.speed(&["-t", "20 s", "--reconnect-timeout", "100 ms"]);
         // Workers at both ends: requests, and a stream up.
         let deadline = Instant::now() + Duration::from_secs(30);
-        let workers = || pair.lab.processes().iter().filter(|(_, line)| line.contains("internal worker")).count();
+        let workers = || {
+            pair.lab.processes().iter().filter(|(_, line)| line.contains("internal worker")).count()
+        };
         while workers() < 4 {
             assert!(Instant::now() < deadline, "{who}: no workers");
             std::thread::sleep(Duration::from_millis(10));
         }
-        let is_it = |line: &str| line.contains(victim) && !line.contains("net exec") && !line.starts_with("/bin/sh");
+        let is_it = |line: &str| {
+            line.contains(victim) && !line.contains("net exec") && !line.starts_with("/bin/sh")
+        };
         let killed = Instant::now();
         send(pair.lab.process(victim, is_it), Signal::SIGKILL);
         while workers() > 0 {

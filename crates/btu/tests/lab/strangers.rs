@@ -1,4 +1,5 @@
-//! Strangers on this machine: what another user leaves where everybody may write harms nobody who uses btu.
+//! Strangers on this machine: what another user leaves where everybody may write harms nobody who
+//! uses btu.
 //!
 //! Held by the superuser only, who can also be that stranger, in mounts of the test's own.
 
@@ -7,8 +8,8 @@ use std::process::{Command, Output};
 
 use crate::share::Share;
 
-/// Makes /tmp and /run empty for this command and its children alone, with the program at `/mnt/btu`, which everybody may
-/// execute, and runs the script that follows.
+/// Makes /tmp and /run empty for this command and its children alone, with the program at
+/// `/mnt/btu`, which everybody may execute, and runs the script that follows.
 const PRIVATELY: &str = r#"
 mount -t tmpfs -o mode=0755 none /mnt && : > /mnt/btu && mount --bind "$PROGRAM" /mnt/btu
 mount -t tmpfs -o mode=1777 none /tmp && mount -t tmpfs -o mode=0755 none /run
@@ -16,7 +17,8 @@ as_nobody() { setpriv --reuid=65534 --regid=65534 --clear-groups "$@"; }
 cd /mnt
 "#;
 
-/// What the script did, run by the superuser with mounts that nobody else sees; nothing where that cannot be.
+/// What the script did, run by the superuser with mounts that nobody else sees; nothing where that
+/// cannot be.
 fn privately(script: &str) -> Option<Output> {
     if !nix::unistd::geteuid().is_root() {
         eprintln!("only root can be two users: tested as root only");
@@ -40,12 +42,14 @@ fn privately(script: &str) -> Option<Output> {
 }
 
 fn assert_success(output: &Output) -> String {
-    let (said, errors) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    let (said, errors) =
+        (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     assert!(output.status.success(), "{}: {said} {errors}", output.status);
     said.into_owned()
 }
 
-/// Every desktop has such directories of the superuser's. One lock is a file, one a pipe without a partner, one a link.
+/// Every desktop has such directories of the superuser's. One lock is a file, one a pipe without a
+/// partner, one a link.
 const MARKED: &str = r"
 mkdir -m 1777 /tmp/.X11-unix /tmp/.ICE-unix /tmp/.font-unix /tmp/btu-0123abcd
 for each in .X11-unix .ICE-unix .font-unix btu-0123abcd; do : > /tmp/$each/precious; done

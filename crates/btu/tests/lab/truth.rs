@@ -14,18 +14,34 @@ fn goodput(result: &serde_json::Value, component: &str) -> f64 {
     value / 1e6
 }
 
-/// Reno fills the queue and does not pace, so that the line alone limits it, also while the machine has much to do.
+/// Reno fills the queue and does not pace, so that the line alone limits it, also while the machine
+/// has much to do.
 const RENO: [&str; 2] = ["--congestion-control", "reno"];
 
 fn bulk_on(network: &str, megabits: f64) {
     let Some(laboratory) = Laboratory::open_alone() else { return };
-    let arguments = ["rate", "--profile", "standard", "--network", network, "--message", "65536", "--load", "idle"];
-    let result = laboratory.json(&[&arguments[..], &RENO, &["--component", "SEND,RECV", "--quiet"]].concat());
+    let arguments = [
+        "rate",
+        "--profile",
+        "standard",
+        "--network",
+        network,
+        "--message",
+        "65536",
+        "--load",
+        "idle",
+    ];
+    let result = laboratory
+        .json(&[&arguments[..], &RENO, &["--component", "SEND,RECV", "--quiet"]].concat());
     let expected = megabits * TCP_SHARE;
     for component in ["SEND", "RECV"] {
         let seen = goodput(&result, component);
-        // Two per cent: start of the flow (one round trip in a second) and what the host does meanwhile.
-        assert!((seen / expected - 1.0).abs() <= 0.02, "{component} on {network}: {seen} instead of {expected} Mb/s");
+        // Two per cent: start of the flow (one round trip in a second) and what the host does
+        // meanwhile.
+        assert!(
+            (seen / expected - 1.0).abs() <= 0.02,
+            "{component} on {network}: {seen} instead of {expected} Mb/s"
+        );
     }
     laboratory.assert_down();
 }
@@ -40,11 +56,13 @@ fn a_hundred_megabits() {
     bulk_on("100 Mb/s", 100.0);
 }
 
-/// A path with delay: the check before the run sees the round trip within 0.2 ms each way, or a warning is stored.
+/// A path with delay: the check before the run sees the round trip within 0.2 ms each way, or a
+/// warning is stored.
 #[test]
 fn delay_is_as_asked() {
     let Some(laboratory) = Laboratory::open_alone() else { return };
-    let arguments = ["rate", "--network", "100 Mb/s", "--delay", "5 ms", "--component", "INTERACTIVE/UDP"];
+    let arguments =
+        ["rate", "--network", "100 Mb/s", "--delay", "5 ms", "--component", "INTERACTIVE/UDP"];
     let result = laboratory.json(&[&arguments[..], &["--load", "idle", "--quiet"]].concat());
     let row = &result["result"]["interactive"][0];
     let text = row.to_string();
@@ -67,24 +85,38 @@ fn find_number(value: &serde_json::Value, key: &str) -> Option<f64> {
     }
 }
 
-/// A stream that competes with a transfer for ten megabits: what is lost and what arrives are two views of one thing.
+/// A stream that competes with a transfer for ten megabits: what is lost and what arrives are two
+/// views of one thing.
 #[test]
 fn b3_loss_and_goodput_of_a_stream_agree() {
     let Some(laboratory) = Laboratory::open_once() else { return };
-    let arguments = ["rate", "--network", "10 Mb/s", "--component", "UDP", "--load", "idle,transfer", "--quiet"];
+    let arguments = [
+        "rate",
+        "--network",
+        "10 Mb/s",
+        "--component",
+        "UDP",
+        "--load",
+        "idle,transfer",
+        "--quiet",
+    ];
     let result = laboratory.json(&arguments);
     let rows = result["result"]["udp"].as_array().expect("rows of the stream");
     assert_eq!(rows.len(), 2, "{rows:?}");
     for row in rows {
-        let rate = |key: &str| find_number(&row[key], "value").unwrap_or_else(|| panic!("no {key} in {row}"));
+        let rate = |key: &str| {
+            find_number(&row[key], "value").unwrap_or_else(|| panic!("no {key} in {row}"))
+        };
         let (sent, goodput) = (rate("sent_bits_per_second"), rate("goodput_bits_per_second"));
         let offered = row["offered_bits_per_second"].as_f64().unwrap();
         let lost = find_number(&row["lost"], "share").unwrap();
-        // The schedule is exact to a nanosecond for each of some hundred datagrams of about a millisecond.
+        // The schedule is exact to a nanosecond for each of some hundred datagrams of about a
+        // millisecond.
         assert!(sent <= offered * 1.000_01 && goodput <= sent * 1.000_01, "{row}");
-        // A stream that fills an empty queue comes to an end later than it was sent, by what the queue takes to drain: that
-        // is at most a tenth of the time of the quick profile's stream. So what is missing in the rate is what is missing
-        // in the count, within a tenth of the rate.
+        // A stream that fills an empty queue comes to an end later than it was sent, by what the
+        // queue takes to drain: that is at most a tenth of the time of the quick profile's stream.
+        // So what is missing in the rate is what is missing in the count, within a tenth of the
+        // rate.
         assert!(((1.0 - goodput / sent) - lost).abs() <= 0.1, "{row}");
     }
     laboratory.assert_down();
@@ -94,16 +126,24 @@ fn b3_loss_and_goodput_of_a_stream_agree() {
 #[test]
 fn duplicates_and_reordering_are_counted_right() {
     let Some(laboratory) = Laboratory::open_alone() else { return };
-    let arguments = ["rate", "--network", "100 Mb/s", "--component", "UDP", "--load", "idle", "--seed", "1995"];
-    for (option, counter, share) in [("--duplicate", "duplicates", 0.05), ("--reorder", "reordered", 0.05)] {
+    let arguments =
+        ["rate", "--network", "100 Mb/s", "--component", "UDP", "--load", "idle", "--seed", "1995"];
+    for (option, counter, share) in
+        [("--duplicate", "duplicates", 0.05), ("--reorder", "reordered", 0.05)]
+    {
         let result = laboratory.json(&[&arguments[..], &[option, "5%", "--quiet"]].concat());
         let row = &result["result"]["udp"][0];
-        let sent = find_number(&row["lost"], "trials").unwrap_or_else(|| panic!("no trials in {row}"));
+        let sent =
+            find_number(&row["lost"], "trials").unwrap_or_else(|| panic!("no trials in {row}"));
         let seen = row[counter].as_f64().unwrap_or_else(|| panic!("no {counter} in {row}"));
         assert_eq!(find_number(&row["lost"], "events"), Some(0.0), "nothing is lost: {row}");
-        // Four standard deviations; a frame held back at the very end has no later one to overtake it.
+        // Four standard deviations; a frame held back at the very end has no later one to overtake
+        // it.
         let deviation = (sent * share * (1.0 - share)).sqrt();
-        assert!((seen - sent * share).abs() <= 4.0 * deviation + 1.0, "{seen} of {sent} {counter}: {row}");
+        assert!(
+            (seen - sent * share).abs() <= 4.0 * deviation + 1.0,
+            "{seen} of {sent} {counter}: {row}"
+        );
     }
     laboratory.assert_down();
 }
@@ -113,11 +153,23 @@ fn duplicates_and_reordering_are_counted_right() {
 fn loss_is_as_asked() {
     let Some(laboratory) = Laboratory::open_alone() else { return };
     for (asked, share) in [("1%", 0.01), ("5%", 0.05), ("20%", 0.2)] {
-        let arguments = ["rate", "--network", "100 Mb/s", "--loss", asked, "--component", "UDP", "--load", "idle"];
+        let arguments = [
+            "rate",
+            "--network",
+            "100 Mb/s",
+            "--loss",
+            asked,
+            "--component",
+            "UDP",
+            "--load",
+            "idle",
+        ];
         let result = laboratory.json(&[&arguments[..], &["--seed", "1995", "--quiet"]].concat());
         let row = &result["result"]["udp"][0];
-        let sent = find_number(&row["lost"], "trials").unwrap_or_else(|| panic!("no trials in {row}"));
-        let lost = find_number(&row["lost"], "events").unwrap_or_else(|| panic!("no events in {row}"));
+        let sent =
+            find_number(&row["lost"], "trials").unwrap_or_else(|| panic!("no trials in {row}"));
+        let lost =
+            find_number(&row["lost"], "events").unwrap_or_else(|| panic!("no events in {row}"));
         // Four standard deviations of the binomial distribution: a false alarm in 16,000.
         let deviation = (sent * share * (1.0 - share)).sqrt();
         assert!(sent > 1000.0, "{row}");

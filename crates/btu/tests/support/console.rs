@@ -9,16 +9,20 @@ pub(crate) struct Written {
     pub(crate) place: String,
     /// What follows `btu`.
     pub(crate) arguments: Vec<String>,
-    /// Whether it stands in a block, to be typed as it is; in a sentence only its beginning may be meant.
+    /// Whether it stands in a block, to be typed as it is; in a sentence only its beginning may be
+    /// meant.
     pub(crate) is_whole: bool,
 }
 
 /// The pages with command lines: README and all of docs.
 pub(crate) fn documents() -> Vec<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let docs = std::fs::read_dir(root.join("docs")).expect("docs").filter_map(|entry| Some(entry.ok()?.path()));
+    let docs = std::fs::read_dir(root.join("docs"))
+        .expect("docs")
+        .filter_map(|entry| Some(entry.ok()?.path()));
     let pages = docs.filter(|path| path.extension().is_some_and(|end| end == "md"));
-    let mut all: Vec<PathBuf> = pages.chain(["README.md", "CONTRIBUTING.md"].map(|name| root.join(name))).collect();
+    let mut all: Vec<PathBuf> =
+        pages.chain(["README.md", "CONTRIBUTING.md"].map(|name| root.join(name))).collect();
     all.sort();
     all
 }
@@ -56,7 +60,12 @@ pub(crate) fn commands_of(name: &str, text: &str) -> Vec<Written> {
             found.extend(commands_in(&place, line.trim_start(), true));
         } else if !fence {
             // Every second piece between backquotes is code.
-            found.extend(line.split('`').skip(1).step_by(2).flat_map(|code| commands_in(&place, code, false)));
+            found.extend(
+                line.split('`')
+                    .skip(1)
+                    .step_by(2)
+                    .flat_map(|code| commands_in(&place, code, false)),
+            );
         }
     }
     found
@@ -68,16 +77,23 @@ fn commands_in(place: &str, line: &str, is_whole: bool) -> Vec<Written> {
     for word in words(line) {
         match word {
             Word::End => commands.push(Vec::new()),
-            Word::Text(text) => commands.last_mut().into_iter().for_each(|command| command.push(text.clone())),
+            Word::Text(text) => {
+                commands.last_mut().into_iter().for_each(|command| command.push(text.clone()));
+            }
         }
     }
     let btu = |mut words: Vec<String>| {
         let is_before = |word: &String| {
-            word == "sudo" || word == "$" || word == "time" || (word.contains('=') && !word.starts_with('-'))
+            word == "sudo"
+                || word == "$"
+                || word == "time"
+                || (word.contains('=') && !word.starts_with('-'))
         };
         words.drain(..words.iter().take_while(|word| is_before(word)).count());
         let cargo = ["cargo", "run", "--release", "--"].map(str::to_owned);
-        let rest = words.strip_prefix(&cargo[..]).or_else(|| words.strip_prefix(&["btu".to_owned()][..]))?;
+        let rest = words
+            .strip_prefix(&cargo[..])
+            .or_else(|| words.strip_prefix(&["btu".to_owned()][..]))?;
         // `btu ...` stands for any command.
         let is_any = rest.first().is_some_and(|word| word == "...");
         (!is_any).then(|| Written { place: place.to_owned(), arguments: rest.to_vec(), is_whole })
@@ -91,7 +107,8 @@ enum Word {
     End,
 }
 
-/// Words as a shell takes them: quotation marks, comments, and what ends a command or goes elsewhere.
+/// Words as a shell takes them: quotation marks, comments, and what ends a command or goes
+/// elsewhere.
 fn words(line: &str) -> Vec<Word> {
     let mut all = Vec::new();
     let mut word: Option<String> = None;

@@ -15,7 +15,8 @@ pub(crate) fn text(bytes: &[u8]) -> String {
 
 /// Sends a signal to a process that must exist.
 pub(crate) fn send(process: i32, signal: Signal) {
-    kill(Pid::from_raw(process), signal).unwrap_or_else(|error| panic!("{signal} to {process}: {error}"));
+    kill(Pid::from_raw(process), signal)
+        .unwrap_or_else(|error| panic!("{signal} to {process}: {error}"));
 }
 
 /// The path of a file in this directory, as an argument.
@@ -23,7 +24,8 @@ pub(crate) fn path(directory: &Path, name: &str) -> String {
     directory.join(name).display().to_string()
 }
 
-/// What a process has in memory, bytes: of its own, and with the pages of its program; nothing when it is gone.
+/// What a process has in memory, bytes: of its own, and with the pages of its program; nothing when
+/// it is gone.
 pub(crate) fn memory(process: i32) -> Option<(u64, u64)> {
     let status = std::fs::read_to_string(format!("/proc/{process}/status")).ok()?;
     let bytes = |name: &str| {

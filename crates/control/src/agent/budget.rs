@@ -1,5 +1,5 @@
-//! What all work in hand takes of the host together, by session: each piece of work holds its claim until its process has
-//! ended or its file is gone, however that came about.
+//! What all work in hand takes of the host together, by session: each piece of work holds its claim
+//! until its process has ended or its file is gone, however that came about.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -11,8 +11,8 @@ use tokio::sync::Notify;
 
 use super::host::Place;
 
-/// What the agent keeps in its own memory of what workers said, until it is fetched or forgotten: a signature of many sizes with
-/// every exchange is about a megabyte.
+/// What the agent keeps in its own memory of what workers said, until it is fetched or forgotten: a
+/// signature of many sizes with every exchange is about a megabyte.
 pub(super) const WORDS: Bytes = Bytes::new(64 << 20);
 
 /// What the agent itself keeps of a worker that says nothing, in bytes.
@@ -93,8 +93,8 @@ struct Shared {
 }
 
 impl Budget {
-    /// Takes `demand` for work of `place`, if that is allowed: what the session, and what all of them together, would then
-    /// have in hand.
+    /// Takes `demand` for work of `place`, if that is allowed: what the session, and what all of
+    /// them together, would then have in hand.
     pub(super) fn claim<E>(
         &self,
         place: Place,
@@ -112,7 +112,8 @@ impl Budget {
         allowed: impl FnOnce(Demand, Demand) -> Result<(), E>,
     ) -> Result<(), E> {
         let mut in_hand = self.in_hand();
-        let own = in_hand.get(&place).copied().unwrap_or_default().map(demand, |held, more| held + more);
+        let own =
+            in_hand.get(&place).copied().unwrap_or_default().map(demand, |held, more| held + more);
         let all = in_hand.values().fold(demand, |sum, held| sum.map(*held, |sum, held| sum + held));
         allowed(own, all)?;
         in_hand.insert(place, own);
@@ -154,7 +155,11 @@ impl Claim {
 impl Drop for Claim {
     fn drop(&mut self) {
         let mut in_hand = self.budget.in_hand();
-        let left = in_hand.get(&self.place).copied().unwrap_or_default().map(self.demand, u128::saturating_sub);
+        let left = in_hand
+            .get(&self.place)
+            .copied()
+            .unwrap_or_default()
+            .map(self.demand, u128::saturating_sub);
         if left == Demand::default() {
             in_hand.remove(&self.place);
         } else {
@@ -182,7 +187,8 @@ impl KeptWords {
     /// Takes room for so many bytes more.
     pub(super) fn keep(&mut self, bytes: usize) -> Result<(), String> {
         let share = self.share;
-        let fits = |own: Demand, all: Demand| own.words <= share && all.words <= WORDS.count().into();
+        let fits =
+            |own: Demand, all: Demand| own.words <= share && all.words <= WORDS.count().into();
         self.claim.grow(Demand::words(bytes), |own, all| if fits(own, all) { Ok(()) } else { Err(()) }).map_err(|()| {
             format!("it said more than this agent keeps: {WORDS} of all workers, until they are fetched; fetch and release earlier cells first")
         })
@@ -199,7 +205,9 @@ mod tests {
     fn what_is_refused_takes_nothing() {
         let budget = Budget::default();
         let demand = Demand { workers: 1, rate: 5, volume: 6, scratch: 7, ..Demand::default() };
-        budget.claim(None, demand, |own, all| if own == all { Err(()) } else { Ok(()) }).expect_err("refused");
+        budget
+            .claim(None, demand, |own, all| if own == all { Err(()) } else { Ok(()) })
+            .expect_err("refused");
         assert!(budget.in_hand().is_empty());
     }
 
@@ -207,13 +215,18 @@ mod tests {
     fn words_of_many_workers_are_bounded_together() {
         let budget = Budget::default();
         let worker = |session: u8, runs| {
-            let claim = budget.claim(Some([session; 16]), Demand::words(WORKER_BYTES), |_, _| Ok::<_, ()>(())).unwrap();
+            let claim = budget
+                .claim(Some([session; 16]), Demand::words(WORKER_BYTES), |_, _| Ok::<_, ()>(()))
+                .unwrap();
             KeptWords::new(claim, runs)
         };
         let half = WORDS.count() as usize / 2;
         let (mut one, mut other) = (worker(1, 2), worker(1, 2));
         one.keep(half - 2 * WORKER_BYTES).unwrap();
-        assert!(other.keep(1).unwrap_err().contains(&WORDS.to_string()), "the share of its session");
+        assert!(
+            other.keep(1).unwrap_err().contains(&WORDS.to_string()),
+            "the share of its session"
+        );
         let mut of_another = worker(2, 2);
         of_another.keep(half - WORKER_BYTES).unwrap();
         assert!(worker(3, 1).keep(1).is_err(), "all that the host has");
@@ -224,7 +237,9 @@ mod tests {
     #[test]
     fn a_claim_grows_as_far_as_it_may_and_gives_all_of_it_back() {
         let budget = Budget::default();
-        let up_to = |most: u128| move |own: Demand, _: Demand| if own.words > most { Err(own.words) } else { Ok(()) };
+        let up_to = |most: u128| {
+            move |own: Demand, _: Demand| if own.words > most { Err(own.words) } else { Ok(()) }
+        };
         let mut claim = budget.claim(None, Demand::words(3), up_to(8)).unwrap();
         claim.grow(Demand::words(5), up_to(8)).unwrap();
         assert_eq!(claim.grow(Demand::words(1), up_to(8)), Err(9));

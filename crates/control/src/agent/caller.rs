@@ -63,8 +63,8 @@ impl Connection {
         Self { local: local.ip().to_canonical(), remote: remote.ip().to_canonical() }
     }
 
-    /// That of the ssh server which started this process: `SSH_CONNECTION` of ssh(1), the client's address and port and the
-    /// server's.
+    /// That of the ssh server which started this process: `SSH_CONNECTION` of ssh(1), the client's
+    /// address and port and the server's.
     fn of_ssh() -> Option<Self> {
         Self::parse_ssh(&std::env::var("SSH_CONNECTION").ok()?)
     }
@@ -72,7 +72,8 @@ impl Connection {
     fn parse_ssh(said: &str) -> Option<Self> {
         let [remote, _, local, _] = said.split(' ').collect::<Vec<_>>().try_into().ok()?;
         // A link-local address comes with the name of its interface.
-        let address = |text: &str| Some(text.split('%').next()?.parse::<IpAddr>().ok()?.to_canonical());
+        let address =
+            |text: &str| Some(text.split('%').next()?.parse::<IpAddr>().ok()?.to_canonical());
         Some(Self { local: address(local)?, remote: address(remote)? })
     }
 }
@@ -105,8 +106,9 @@ impl Caller {
         self.who == Who::Local
     }
 
-    /// The interfaces over which the control connection comes: none for a user of this machine; nothing where nobody knows, as
-    /// of an agent by standard input and output that ssh did not start itself.
+    /// The interfaces over which the control connection comes: none for a user of this machine;
+    /// nothing where nobody knows, as of an agent by standard input and output that ssh did not
+    /// start itself.
     pub(super) fn carriers(&self) -> Option<Vec<String>> {
         match (self.connection, &self.who) {
             (Some(connection), _) => Some(carriers_of(connection)),
@@ -115,11 +117,14 @@ impl Caller {
         }
     }
 
-    /// Whether it has this machine's loopback network anyway: a user here, or one that came in over it.
+    /// Whether it has this machine's loopback network anyway: a user here, or one that came in over
+    /// it.
     pub(super) fn has_loopback(&self) -> bool {
         match self.who {
             Who::Local | Who::Starter => true,
-            Who::Named(_) | Who::Nobody => self.connection.is_some_and(|connection| connection.remote.is_loopback()),
+            Who::Named(_) | Who::Nobody => {
+                self.connection.is_some_and(|connection| connection.remote.is_loopback())
+            }
         }
     }
 }
@@ -132,16 +137,25 @@ mod tests {
     fn what_carries_a_connection_that_nobody_told_of_is_not_known() {
         let of = |who| Caller { who, connection: None }.carriers();
         assert_eq!(of(Who::Local), Some(Vec::new()));
-        assert_eq!((of(Who::Starter), of(Who::Named("carol".to_owned())), of(Who::Nobody)), (None, None, None));
+        assert_eq!(
+            (of(Who::Starter), of(Who::Named("carol".to_owned())), of(Who::Nobody)),
+            (None, None, None)
+        );
         let here = IpAddr::from([127, 0, 0, 1]);
-        let over_ssh = Caller { who: Who::Starter, connection: Some(Connection { local: here, remote: here }) };
+        let over_ssh = Caller {
+            who: Who::Starter,
+            connection: Some(Connection { local: here, remote: here }),
+        };
         assert_eq!(over_ssh.carriers(), Some(vec!["lo".to_owned()]));
     }
 
     #[test]
     fn ssh_says_where_it_comes_from() {
         let parsed = Connection::parse_ssh("192.0.2.9 51234 ::ffff:192.0.2.10 22").unwrap();
-        assert_eq!((parsed.remote, parsed.local), ("192.0.2.9".parse().unwrap(), "192.0.2.10".parse().unwrap()));
+        assert_eq!(
+            (parsed.remote, parsed.local),
+            ("192.0.2.9".parse().unwrap(), "192.0.2.10".parse().unwrap())
+        );
         let linked = Connection::parse_ssh("fe80::1%eth0 1 fe80::2%eth0 22").unwrap();
         assert_eq!(linked.remote, "fe80::1".parse::<IpAddr>().unwrap());
         for wrong in ["", "192.0.2.9", "a b c d", "192.0.2.9 1 192.0.2.10 22 5"] {

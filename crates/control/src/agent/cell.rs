@@ -18,7 +18,8 @@ pub(super) struct Cell {
     workers: BTreeMap<u32, Worker>,
     agent_before: CpuTime,
     children_before: CpuTime,
-    /// Where the machine is this agent's alone to account for; stations of one machine leave it to their coordinator.
+    /// Where the machine is this agent's alone to account for; stations of one machine leave it to
+    /// their coordinator.
     machine: Option<MachineWatch>,
     started: bool,
 }
@@ -26,14 +27,22 @@ pub(super) struct Cell {
 impl Cell {
     pub(super) fn new(number: u64) -> nix::Result<Self> {
         let (agent_before, children_before) = (clock::own_cpu()?, clock::children_cpu()?);
-        Ok(Self { number, workers: BTreeMap::new(), agent_before, children_before, machine: None, started: false })
+        Ok(Self {
+            number,
+            workers: BTreeMap::new(),
+            agent_before,
+            children_before,
+            machine: None,
+            started: false,
+        })
     }
 
     pub(super) fn add(&mut self, step: u32, worker: Worker) {
         self.workers.insert(step, worker);
     }
 
-    /// Starts all that are not started yet; `whole` says that the machine is to be accounted for, too.
+    /// Starts all that are not started yet; `whole` says that the machine is to be accounted for,
+    /// too.
     pub(super) async fn start(&mut self, whole: bool) {
         self.begin(whole);
         for worker in self.workers.values_mut() {
@@ -47,8 +56,14 @@ impl Cell {
         }
     }
 
-    /// Directs one worker: its CPU time before that in ns, if it has not ended. Nothing where there is no such worker.
-    pub(super) async fn direct(&mut self, step: u32, direction: Direction, whole: bool) -> Option<Option<u64>> {
+    /// Directs one worker: its CPU time before that in ns, if it has not ended. Nothing where there
+    /// is no such worker.
+    pub(super) async fn direct(
+        &mut self,
+        step: u32,
+        direction: Direction,
+        whole: bool,
+    ) -> Option<Option<u64>> {
         if direction == Direction::Go {
             self.begin(whole);
         }
@@ -80,12 +95,14 @@ impl Cell {
         self.workers.iter().map(|(step, worker)| (*step, worker.heard())).collect()
     }
 
-    /// Waits for those that end by themselves, then stops the others; every worker has ended afterwards.
+    /// Waits for those that end by themselves, then stops the others; every worker has ended
+    /// afterwards.
     pub(super) async fn collect(mut self, finishing: &[u32]) -> Result<CollectReply, String> {
         let (ending, serving): (Vec<_>, Vec<_>) =
             self.workers.iter_mut().partition(|(step, _)| finishing.contains(step));
         let mut accounts = Vec::with_capacity(ending.len() + serving.len());
-        // Each has its own deadline, so waiting one after the other takes no longer than the longest.
+        // Each has its own deadline, so waiting one after the other takes no longer than the
+        // longest.
         for (step, worker) in ending {
             accounts.push(Account { step: *step, result_json: worker.finish().await });
         }
@@ -105,12 +122,15 @@ impl Cell {
             agent_system_ns: agent.system.nanoseconds(),
             workers_user_ns: workers.user.nanoseconds(),
             workers_system_ns: workers.system.nanoseconds(),
-            machine_json: machine.and_then(|machine| serde_json::to_string(&machine).ok()).unwrap_or_default(),
+            machine_json: machine
+                .and_then(|machine| serde_json::to_string(&machine).ok())
+                .unwrap_or_default(),
         })
     }
 }
 
-/// What was read of the machine. Without it the controller does not take the cell, and says to look here.
+/// What was read of the machine. Without it the controller does not take the cell, and says to look
+/// here.
 fn told<T>(read: io::Result<T>) -> Option<T> {
     read.inspect_err(|error| eprintln!("agent: reading /proc/stat and the clocks: {error}")).ok()
 }

@@ -1,5 +1,6 @@
-//! What the host is like, for who asks: namespaces are raised and the disk is tried for it, so it is looked at once at a
-//! time, told again for a while, and not at all while somebody else measures here.
+//! What the host is like, for who asks: namespaces are raised and the disk is tried for it, so it
+//! is looked at once at a time, told again for a while, and not at all while somebody else measures
+//! here.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -47,11 +48,17 @@ impl Description {
     }
 }
 
-fn look(mut seen: OwnedMutexGuard<Seen>, executable: &Path, scratch: &Path) -> Result<DescribeReply, Status> {
+fn look(
+    mut seen: OwnedMutexGuard<Seen>,
+    executable: &Path,
+    scratch: &Path,
+) -> Result<DescribeReply, Status> {
     seen.looks += 1;
     let facts = doctor::look(executable, scratch);
-    let findings_json = serde_json::to_string(&doctor::judge(&facts)).map_err(internal("writing the findings"))?;
-    let environment_json = serde_json::to_string(&facts.environment).map_err(internal("writing the environment"))?;
+    let findings_json =
+        serde_json::to_string(&doctor::judge(&facts)).map_err(internal("writing the findings"))?;
+    let environment_json =
+        serde_json::to_string(&facts.environment).map_err(internal("writing the environment"))?;
     let reply = DescribeReply { environment_json, findings_json, ..DescribeReply::default() };
     seen.last = Some((Instant::now(), reply.clone()));
     // It is rarely looked at, and much that is not needed otherwise is needed for it.
@@ -74,7 +81,9 @@ mod tests {
         let replies = join_all((0..8).map(|_| ask())).await;
         assert!(replies.iter().all(Result::is_ok), "{replies:?}");
         assert_eq!(description.0.lock().await.looks, 1, "{first:?}");
-        let refused = description.get("/bin/true".into(), "/".into(), || Err(Status::unavailable("busy"))).await;
+        let refused = description
+            .get("/bin/true".into(), "/".into(), || Err(Status::unavailable("busy")))
+            .await;
         assert_eq!(refused.unwrap_err().message(), "busy");
     }
 }

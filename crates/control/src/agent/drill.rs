@@ -1,5 +1,5 @@
-//! Agents on loopback for the tests of those who call them: real doors, certificates and reservations, and calls that break
-//! when they are told to.
+//! Agents on loopback for the tests of those who call them: real doors, certificates and
+//! reservations, and calls that break when they are told to.
 
 use std::convert::Infallible;
 use std::net::SocketAddr;
@@ -32,13 +32,15 @@ impl Drill {
         let host = Host::new(&identity.card().name, Path::new("/bin/true"), None, false).unwrap();
         let config = server_config(identity, None).unwrap();
         let listen = SocketAddr::from(([127, 0, 0, 1], 0));
-        let listener = TlsListener::open(listen, config, ListenerLimits::STANDARD, Box::new(|_| ())).unwrap();
+        let listener =
+            TlsListener::open(listen, config, ListenerLimits::STANDARD, Box::new(|_| ())).unwrap();
         host.behind(listener.handle());
         let (address, calls) = (listener.address(), Calls::default());
         let watch = calls.clone();
         let layer = tower::layer::layer_fn(move |inner| Watched { inner, calls: watch.clone() });
         let router = tls_listener::server().layer(layer).add_routes(offer(&host, Way::Network));
-        let serving = tokio::spawn(async move { router.serve_with_incoming(listener).await.unwrap() });
+        let serving =
+            tokio::spawn(async move { router.serve_with_incoming(listener).await.unwrap() });
         Self { address, calls, serving }
     }
 }

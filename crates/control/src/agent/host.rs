@@ -1,4 +1,5 @@
-//! What an agent holds together, whichever way its callers come in: sessions, their work, and the timer of leases.
+//! What an agent holds together, whichever way its callers come in: sessions, their work, and the
+//! timer of leases.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -104,7 +105,8 @@ struct State {
     policy: Option<Policy>,
     sessions: Sessions,
     desks: BTreeMap<Place, SessionWork>,
-    /// Whether the timer of leases runs; without sessions there is none, and nothing ever wakes the process.
+    /// Whether the timer of leases runs; without sessions there is none, and nothing ever wakes the
+    /// process.
     timer: bool,
 }
 
@@ -180,7 +182,9 @@ impl Host {
     pub(super) fn welcome(&self, caller: &Caller) -> Result<(), Status> {
         let state = self.state();
         match (&state.policy, &caller.who) {
-            (_, Who::Nobody) => Err(Status::unauthenticated("this connection shows no certificate")),
+            (_, Who::Nobody) => {
+                Err(Status::unauthenticated("this connection shows no certificate"))
+            }
             (Some(policy), Who::Named(name)) => {
                 policy.check_controller(name).map_err(|error| self.forbidden(caller, &error))
             }
@@ -188,8 +192,8 @@ impl Host {
         }
     }
 
-    /// The order as it is carried out here, and its part of the host. Work that was ended a moment ago may still be dying:
-    /// where there is no room, it is waited for a little.
+    /// The order as it is carried out here, and its part of the host. Work that was ended a moment
+    /// ago may still be dying: where there is no room, it is waited for a little.
     pub(super) async fn admit(
         &self,
         caller: &Caller,
@@ -210,7 +214,12 @@ impl Host {
         }
     }
 
-    fn try_admit(&self, caller: &Caller, place: Place, order: Order) -> Result<(BoundedOrder, WorkClaim), Refused> {
+    fn try_admit(
+        &self,
+        caller: &Caller,
+        place: Place,
+        order: Order,
+    ) -> Result<(BoundedOrder, WorkClaim), Refused> {
         let state = self.state();
         let kept = state.desks.get(&place).and_then(|work| work.source.as_ref());
         let bounded = match &state.policy {
@@ -223,21 +232,29 @@ impl Host {
         let demand = Demand::of(&bounded.order.activity);
         let kind = bounded.order.activity.kind();
         let claim = self.claim(&state, place, demand, kind).map_err(Refused::for_now)?;
-        let words = self.claim(&state, place, Demand::words(WORKER_BYTES), kind).map_err(Refused::for_now)?;
+        let words = self
+            .claim(&state, place, Demand::words(WORKER_BYTES), kind)
+            .map_err(Refused::for_now)?;
         let words = KeptWords::new(words, state.sessions.rules.most);
         // The file that it reads takes its room as long as it has it open.
         let source = kept.map(|kept| Arc::clone(&kept.claim));
         Ok((bounded, WorkClaim { process: ProcessClaim { _claim: claim, _source: source }, words }))
     }
 
-    fn claim(&self, state: &State, place: Place, demand: Demand, kind: &str) -> Result<Claim, Forbidden> {
+    fn claim(
+        &self,
+        state: &State,
+        place: Place,
+        demand: Demand,
+        kind: &str,
+    ) -> Result<Claim, Forbidden> {
         self.budget.claim(place, demand, |session, all| {
             state.policy.as_ref().map_or(Ok(()), |policy| policy.check_sums(kind, session, all))
         })
     }
 
-    /// Room for a source file of so many bytes, before it is written. `wanted`, its directory, counts only for this machine's
-    /// own user.
+    /// Room for a source file of so many bytes, before it is written. `wanted`, its directory,
+    /// counts only for this machine's own user.
     pub(super) fn prepare_disk_file(
         &self,
         caller: &Caller,
@@ -248,9 +265,12 @@ impl Host {
         let mut state = self.state();
         let refuse = |forbidden: Forbidden| self.forbidden(caller, &forbidden);
         state.policy.as_ref().map_or(Ok(()), |policy| policy.check_kind(DISK)).map_err(refuse)?;
-        let under_way = state.desks.get(&place).is_some_and(|work| work.preparing_disk_file.strong_count() > 0);
+        let under_way =
+            state.desks.get(&place).is_some_and(|work| work.preparing_disk_file.strong_count() > 0);
         if under_way {
-            return Err(Status::failed_precondition("a source file is being made for this session already"));
+            return Err(Status::failed_precondition(
+                "a source file is being made for this session already",
+            ));
         }
         let claim = self.claim(&state, place, Demand::file(on_disk(size)), DISK).map_err(refuse)?;
         let directory = match &state.policy {
@@ -270,7 +290,8 @@ impl Host {
     /// What this host is like, unless it is somebody else's just now.
     pub(super) async fn describe(&self, caller: &Caller) -> Result<DescribeReply, Status> {
         let (executable, scratch) = (self.executable.clone(), self.scratch_directory());
-        let reply = self.description.get(executable, scratch, || self.not_of_another(caller)).await?;
+        let reply =
+            self.description.get(executable, scratch, || self.not_of_another(caller)).await?;
         // What was seen a moment ago is told again; this is of now.
         let turned_away = self.listener.get().map_or(0, |handle| handle.counts().turned_away());
         Ok(DescribeReply { turned_away, ..reply })
@@ -291,7 +312,9 @@ impl Host {
             None => Ok(()),
             Some(busy) => {
                 self.journal.disturbed(caller.name(), &busy);
-                Err(Status::failed_precondition(format!("the host is not looked at while it is {busy}")))
+                Err(Status::failed_precondition(format!(
+                    "the host is not looked at while it is {busy}"
+                )))
             }
         }
     }
@@ -303,7 +326,10 @@ impl Host {
     /// Where host activities may write.
     pub(super) fn scratch_directory(&self) -> PathBuf {
         let state = self.state();
-        state.policy.as_ref().map_or_else(std::env::temp_dir, |policy| policy.scratch_directory().to_owned())
+        state
+            .policy
+            .as_ref()
+            .map_or_else(std::env::temp_dir, |policy| policy.scratch_directory().to_owned())
     }
 
     pub(super) fn lease_ms(&self) -> u64 {
@@ -315,22 +341,34 @@ impl Host {
         let all = || Activity::KINDS.iter().map(|&kind| kind.to_owned()).collect();
         let may_impair = |policy: &Policy| policy.allows_impairing() && caller.carriers().is_some();
         let netem = self.netem && state.policy.as_ref().is_none_or(may_impair);
-        let features =
-            [("kept-accounts", true), ("follow", true), ("policy", state.policy.is_some()), ("netem", netem)];
+        let features = [
+            ("kept-accounts", true),
+            ("follow", true),
+            ("policy", state.policy.is_some()),
+            ("netem", netem),
+        ];
         HelloReply {
             protocol: PROTOCOL,
             name: self.name.clone(),
             btu_version: env!("CARGO_PKG_VERSION").to_owned(),
             process: std::process::id(),
             instance: self.instance.to_vec(),
-            activities: state.policy.as_ref().map_or_else(all, |policy| policy.activities().to_vec()),
-            features: features.iter().filter(|(_, has)| *has).map(|(name, _)| (*name).to_owned()).collect(),
+            activities: state
+                .policy
+                .as_ref()
+                .map_or_else(all, |policy| policy.activities().to_vec()),
+            features: features
+                .iter()
+                .filter(|(_, has)| *has)
+                .map(|(name, _)| (*name).to_owned())
+                .collect(),
             lease_ms: state.sessions.rules.lease.nanoseconds() / 1_000_000,
         }
     }
 
     pub(super) fn reserve(self: &Arc<Self>, asked: &Asked, old: &[u8]) -> Result<Answer, Status> {
-        let (now, fresh) = (now()?, octets::random().map_err(internal("asking the system for random numbers"))?);
+        let (now, fresh) =
+            (now()?, octets::random().map_err(internal("asking the system for random numbers"))?);
         let answer = {
             let mut state = self.state();
             let (answer, due) = state.sessions.reserve(now, asked, old.try_into().ok(), fresh);
@@ -346,7 +384,12 @@ impl Host {
     }
 
     /// Keeps the lease; this host's monotonic and real-time clocks in nanoseconds.
-    pub(super) fn renew(&self, caller: &Caller, session: &[u8], left: Span) -> Result<(u64, u64), Status> {
+    pub(super) fn renew(
+        &self,
+        caller: &Caller,
+        session: &[u8],
+        left: Span,
+    ) -> Result<(u64, u64), Status> {
         let now = now()?;
         if let Some(session) = place(caller, session)? {
             let mut state = self.state();
@@ -398,7 +441,11 @@ impl Host {
     }
 
     /// The work of a session that exists.
-    pub(super) fn with_work<T>(&self, place: Place, act: impl FnOnce(&mut SessionWork) -> T) -> Result<T, Status> {
+    pub(super) fn with_work<T>(
+        &self,
+        place: Place,
+        act: impl FnOnce(&mut SessionWork) -> T,
+    ) -> Result<T, Status> {
         let mut state = self.state();
         if place.is_none() {
             return Ok(act(state.desks.entry(None).or_default()));
@@ -407,8 +454,14 @@ impl Host {
     }
 
     /// The cell `number` of a session; any other that is still there is ended.
-    pub(super) fn cell<T>(&self, place: Place, number: u64, act: impl FnOnce(&mut Cell) -> T) -> Result<T, Status> {
-        self.with_work(place, |work| work.cell(number).map(act))?.map_err(internal("reading CPU time"))
+    pub(super) fn cell<T>(
+        &self,
+        place: Place,
+        number: u64,
+        act: impl FnOnce(&mut Cell) -> T,
+    ) -> Result<T, Status> {
+        self.with_work(place, |work| work.cell(number).map(act))?
+            .map_err(internal("reading CPU time"))
     }
 
     /// Impairs the interface with `address`, or no more.
@@ -421,7 +474,11 @@ impl Host {
         seed: u64,
     ) -> Result<String, Status> {
         let refused = |error: ImpairError| Status::failed_precondition(error.to_string());
-        let interface = if wanted.is_none() { String::new() } else { interface_of(address).map_err(refused)? };
+        let interface = if wanted.is_none() {
+            String::new()
+        } else {
+            interface_of(address).map_err(refused)?
+        };
         if let (false, Some(policy)) = (wanted.is_none(), &self.state().policy) {
             let checked = policy.check_impair(&interface, wanted, caller.carriers().as_deref());
             checked.map_err(|forbidden| self.forbidden(caller, &forbidden))?;
@@ -478,12 +535,13 @@ impl Host {
 fn place(caller: &Caller, session: &[u8]) -> Result<Place, Status> {
     match <SessionId>::try_from(session) {
         Ok(session) => Ok(Some(session)),
-        Err(_) if !session.is_empty() => {
-            Err(Status::invalid_argument(format!("a session has {} bytes", SessionId::default().len())))
-        }
-        Err(_) if !caller.is_local() => {
-            Err(Status::failed_precondition("reserve the host first, and name the session in each call"))
-        }
+        Err(_) if !session.is_empty() => Err(Status::invalid_argument(format!(
+            "a session has {} bytes",
+            SessionId::default().len()
+        ))),
+        Err(_) if !caller.is_local() => Err(Status::failed_precondition(
+            "reserve the host first, and name the session in each call",
+        )),
         Err(_) => Ok(None),
     }
 }

@@ -13,7 +13,8 @@ use nix::sys::socket::SockaddrStorage;
 
 use super::caller::Connection;
 
-/// Faster than any interface, so that the queueing discipline's rate adds nothing that was not asked for.
+/// Faster than any interface, so that the queueing discipline's rate adds nothing that was not
+/// asked for.
 const UNLIMITED: BitRate = BitRate::from_megabits_per_second(400_000);
 
 /// An interface that is impaired until this is dropped.
@@ -63,14 +64,16 @@ pub(super) fn interface_of(address: IpAddr) -> Result<String, ImpairError> {
     found.map(|interface| interface.interface_name).ok_or(ImpairError::NoInterface(address))
 }
 
-/// The interfaces that carry a control connection: the one that has its local address, the one by which packets leave for
-/// its other end, and those below them, of which a bridge, a bond or a VLAN is made.
+/// The interfaces that carry a control connection: the one that has its local address, the one by
+/// which packets leave for its other end, and those below them, of which a bridge, a bond or a VLAN
+/// is made.
 pub(super) fn carriers_of(connection: Connection) -> Vec<String> {
     let leaving = UdpSocket::bind(match connection.remote {
         IpAddr::V4(_) => SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0)),
         IpAddr::V6(_) => SocketAddr::from((Ipv6Addr::UNSPECIFIED, 0)),
     });
-    // Nothing is sent: the kernel only looks for the way (connect(2)), and the port does not matter.
+    // Nothing is sent: the kernel only looks for the way (connect(2)), and the port does not
+    // matter.
     let leaving = leaving.and_then(|socket| {
         socket.connect((connection.remote, 9))?;
         socket.local_addr()
@@ -90,7 +93,11 @@ fn add_with_lower(name: String, all: &mut Vec<String>) {
     }
     let entries = fs::read_dir(Path::new("/sys/class/net").join(&name));
     all.push(name);
-    let names = entries.into_iter().flatten().flatten().filter_map(|entry| entry.file_name().into_string().ok());
+    let names = entries
+        .into_iter()
+        .flatten()
+        .flatten()
+        .filter_map(|entry| entry.file_name().into_string().ok());
     for lower in names.filter_map(|entry| entry.strip_prefix("lower_").map(str::to_owned)) {
         add_with_lower(lower, all);
     }

@@ -1,4 +1,5 @@
-//! What a controller has the agent write to its log, however often it calls: a line a second of each kind at most.
+//! What a controller has the agent write to its log, however often it calls: a line a second of
+//! each kind at most.
 
 use std::sync::Mutex;
 
@@ -19,7 +20,11 @@ pub(super) struct Journal {
 impl Journal {
     /// A controller has the host.
     pub(super) fn reserved(&self, asked: &Asked) {
-        write(&self.reserved, AGENT, &format!("reserved for run {} of {}", asked.run, asked.controller));
+        write(
+            &self.reserved,
+            AGENT,
+            &format!("reserved for run {} of {}", asked.run, asked.controller),
+        );
     }
 
     /// A controller of this name wanted the host looked at while somebody else has it.
@@ -27,7 +32,8 @@ impl Journal {
         write(&self.refused, AGENT, &format!("refused {controller} a look: {busy}"));
     }
 
-    /// The policy forbids what a controller of this name asked for; it is empty for this machine's own user.
+    /// The policy forbids what a controller of this name asked for; it is empty for this machine's
+    /// own user.
     pub(super) fn refused(&self, controller: &str, forbidden: &Forbidden) {
         let who = if controller.is_empty() { "a controller" } else { controller };
         write(&self.refused, AGENT, &format!("refused {who}: {forbidden}"));

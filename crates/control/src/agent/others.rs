@@ -35,8 +35,13 @@ impl<B> Service<Request<B>> for Others {
 
 fn refusal(path: &str) -> Status {
     match version(path) {
-        Some(theirs) => Status::failed_precondition(mismatch((PROTOCOL, env!("CARGO_PKG_VERSION")), (theirs, ""))),
-        None => Status::unimplemented(format!("this is an agent of btu: it offers {SERVICE_NAME} and nothing else")),
+        Some(theirs) => Status::failed_precondition(mismatch(
+            (PROTOCOL, env!("CARGO_PKG_VERSION")),
+            (theirs, ""),
+        )),
+        None => Status::unimplemented(format!(
+            "this is an agent of btu: it offers {SERVICE_NAME} and nothing else"
+        )),
     }
 }
 
@@ -59,7 +64,8 @@ mod tests {
     fn answer(path: &str) -> Status {
         let host = Host::new("alpha", Path::new("/nowhere"), None, false).unwrap();
         let mut routes = offer(&host, Way::Unix);
-        let request = Request::builder().method("POST").uri(path).header("content-type", "application/grpc");
+        let request =
+            Request::builder().method("POST").uri(path).header("content-type", "application/grpc");
         let request = request.body(Body::empty()).unwrap();
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         let response = runtime.block_on(routes.call(request)).unwrap();
@@ -70,15 +76,25 @@ mod tests {
     fn a_controller_of_another_version_gets_a_sentence() {
         let old = answer("/btu.agent.v1.Agent/Hello");
         assert_eq!(old.code(), Code::FailedPrecondition);
-        assert!(old.message().contains("the controller 1; version 1 lacks reservations"), "{}", old.message());
+        assert!(
+            old.message().contains("the controller 1; version 1 lacks reservations"),
+            "{}",
+            old.message()
+        );
         let new = answer("/btu.agent.v9.Other/Greet");
         assert_eq!(new.code(), Code::FailedPrecondition);
-        assert!(new.message().ends_with("and the controller 9: use the same btu on both"), "{}", new.message());
+        assert!(
+            new.message().ends_with("and the controller 9: use the same btu on both"),
+            "{}",
+            new.message()
+        );
     }
 
     #[test]
     fn what_is_no_controller_hears_what_this_is() {
-        for path in ["/", "/btu.agent.v/Hello", "/btu.agent.vx.Agent/Hello", "/grpc.health.v1.Health/Check"] {
+        for path in
+            ["/", "/btu.agent.v/Hello", "/btu.agent.vx.Agent/Hello", "/grpc.health.v1.Health/Check"]
+        {
             let refused = answer(path);
             assert_eq!(refused.code(), Code::Unimplemented, "{path}");
             assert!(refused.message().contains(SERVICE_NAME), "{path}: {}", refused.message());

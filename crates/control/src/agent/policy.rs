@@ -1,4 +1,5 @@
-//! What controllers may make this host do: read from a TOML file, checked before a worker is made, and held while it works.
+//! What controllers may make this host do: read from a TOML file, checked before a worker is made,
+//! and held while it works.
 //!
 //! ```toml
 //! activities = ["null", "tcp-send"]          # default: all but ftp-relay and relay
@@ -89,15 +90,19 @@ pub struct Forbidden {
     place: String,
 }
 
-/// Delaying and dropping packets, as `activities` calls it: not a worker's, but as much something that is done.
+/// Delaying and dropping packets, as `activities` calls it: not a worker's, but as much something
+/// that is done.
 const IMPAIR: &str = "impair";
 
-/// Workers at a time of the default: a pipe of many pairs has one, a cell of the rating four at most.
+/// Workers at a time of the default: a pipe of many pairs has one, a cell of the rating four at
+/// most.
 const WORKERS: u64 = 64;
-/// What all workers may have of their own: as many as that of the smallest room ([`btu_suite::room`]).
+/// What all workers may have of their own: as many as that of the smallest room
+/// ([`btu_suite::room`]).
 const MEMORY: Bytes = Bytes::new(8 << 30);
 const OPEN_FILES: u64 = 8192;
-/// Greatest impairment of the default: ten times the loss, and a hundred times the delay, of the paper's black boxes.
+/// Greatest impairment of the default: ten times the loss, and a hundred times the delay, of the
+/// paper's black boxes.
 const LOSS: f64 = 0.1;
 const DELAY: Span = Span::from_milliseconds(100);
 
@@ -142,7 +147,8 @@ fn known_kinds() -> impl Iterator<Item = &'static str> {
     Activity::KINDS.into_iter().chain([IMPAIR])
 }
 
-/// What the service manager keeps for it (systemd.exec(5), `StateDirectory=`), else a temporary directory.
+/// What the service manager keeps for it (systemd.exec(5), `StateDirectory=`), else a temporary
+/// directory.
 fn default_scratch() -> PathBuf {
     match std::env::var_os("STATE_DIRECTORY") {
         Some(directory) => PathBuf::from(directory).join("scratch"),
@@ -153,9 +159,10 @@ fn default_scratch() -> PathBuf {
 impl Policy {
     /// Reads a policy file.
     pub fn load(path: &Path) -> Result<Self, PolicyError> {
-        let text =
-            std::fs::read_to_string(path).map_err(|source| PolicyError::Read { path: path.to_owned(), source })?;
-        read::parse(&path.display().to_string(), &text).map(|policy| Self { source: Some(path.to_owned()), ..policy })
+        let text = std::fs::read_to_string(path)
+            .map_err(|source| PolicyError::Read { path: path.to_owned(), source })?;
+        read::parse(&path.display().to_string(), &text)
+            .map(|policy| Self { source: Some(path.to_owned()), ..policy })
     }
 
     /// For fuzzers: any octets as a policy file.
@@ -206,9 +213,14 @@ impl Policy {
 
     fn place(&self, name: &str, line: Option<usize>) -> String {
         match (&self.source, line) {
-            (Some(path), Some(line)) => format!("`{name}` in line {line} of the agent's policy {}", path.display()),
+            (Some(path), Some(line)) => {
+                format!("`{name}` in line {line} of the agent's policy {}", path.display())
+            }
             (Some(path), None) => {
-                format!("the default of `{name}`, which the agent's policy {} leaves as it is,", path.display())
+                format!(
+                    "the default of `{name}`, which the agent's policy {} leaves as it is,",
+                    path.display()
+                )
             }
             _ => format!("the default of `{name}` (the agent has no --policy file)"),
         }

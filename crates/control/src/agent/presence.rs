@@ -1,5 +1,5 @@
-//! Which agents live in this network namespace. What one that lives has done to an interface is not what a dead one has
-//! left, though both look the same.
+//! Which agents live in this network namespace. What one that lives has done to an interface is not
+//! what a dead one has left, though both look the same.
 
 use std::fs;
 use std::io;
@@ -13,7 +13,9 @@ use btu_testbed::privilege::Capabilities;
 use btu_units::hexadecimal;
 use nix::errno::Errno;
 use nix::sys::socket::sockopt::PeerCredentials;
-use nix::sys::socket::{AddressFamily, SockFlag, SockType, UnixAddr, UnixCredentials, connect, getsockopt, socket};
+use nix::sys::socket::{
+    AddressFamily, SockFlag, SockType, UnixAddr, UnixCredentials, connect, getsockopt, socket,
+};
 use nix::unistd::geteuid;
 use tokio::net::UnixListener;
 use tokio::task::JoinHandle;
@@ -23,17 +25,18 @@ use crate::octets::random;
 /// What the names of agents begin with.
 pub(super) const AGENTS: &str = "btu-agent-";
 
-/// How often a name that has no room for one more caller is called, and the time between two calls. An agent takes its
-/// callers at once.
+/// How often a name that has no room for one more caller is called, and the time between two calls.
+/// An agent takes its callers at once.
 const CALLS: u32 = 100;
 const CALL_EVERY: Duration = Duration::from_millis(10);
 
 /// How long no callers are taken where the system is short of open files.
 const SHORTAGE: Duration = Duration::from_secs(1);
 
-/// One that lives among its kind. Its name is that of an abstract Unix socket (unix(7)): the kernel keeps such names for each
-/// network namespace, and takes them back when the process ends, however it ends. Any user can take such a name; so the
-/// kernel is asked who did, which it tells to callers of a socket that listens.
+/// One that lives among its kind. Its name is that of an abstract Unix socket (unix(7)): the kernel
+/// keeps such names for each network namespace, and takes them back when the process ends, however
+/// it ends. Any user can take such a name; so the kernel is asked who did, which it tells to
+/// callers of a socket that listens.
 pub(super) struct Presence {
     kind: String,
     name: String,
@@ -50,11 +53,14 @@ impl Presence {
         Ok(Self { kind: kind.to_owned(), name, callers })
     }
 
-    /// Whether no other of this kind lives here. Of two that begin at the same moment neither is alone.
+    /// Whether no other of this kind lives here. Of two that begin at the same moment neither is
+    /// alone.
     pub(super) fn is_alone(&self) -> io::Result<bool> {
         let sockets = fs::read_to_string("/proc/self/net/unix")?;
-        // The last column is the name; `@` stands for the zero octet that abstract names begin with.
-        let names = sockets.lines().filter_map(|line| line.split_whitespace().last()?.strip_prefix('@'));
+        // The last column is the name; `@` stands for the zero octet that abstract names begin
+        // with.
+        let names =
+            sockets.lines().filter_map(|line| line.split_whitespace().last()?.strip_prefix('@'));
         let mut others = names.filter(|name| name.starts_with(&self.kind) && *name != self.name);
         Ok(!others.any(|name| holder(name).is_ok_and(|holder| may_impair(&holder))))
     }
@@ -90,8 +96,8 @@ fn holder(name: &str) -> io::Result<UnixCredentials> {
     Ok(getsockopt(&caller, PeerCredentials)?)
 }
 
-/// Whether a process may have impaired an interface: the superuser's and this user's may, and one that can be seen to have
-/// `CAP_NET_ADMIN` and to be the same user's as when it began to listen.
+/// Whether a process may have impaired an interface: the superuser's and this user's may, and one
+/// that can be seen to have `CAP_NET_ADMIN` and to be the same user's as when it began to listen.
 fn may_impair(holder: &UnixCredentials) -> bool {
     let trusted = [0, geteuid().as_raw()].contains(&holder.uid());
     trusted
@@ -102,9 +108,13 @@ fn may_impair(holder: &UnixCredentials) -> bool {
 /// The lines `Uid` and `CapEff` of `proc_pid_status`(5).
 fn is_administrator(status: &str, user: u32) -> bool {
     let line = |name: &str| status.lines().find_map(|line| line.strip_prefix(name));
-    let users = line("Uid:").map(|users| users.split_whitespace().all(|each| each.parse() == Ok(user)));
-    let capabilities = line("CapEff:").and_then(|digits| u64::from_str_radix(digits.trim(), 16).ok());
-    users == Some(true) && capabilities.is_some_and(|bits| Capabilities::from_bits(bits).has(Capabilities::NET_ADMIN))
+    let users =
+        line("Uid:").map(|users| users.split_whitespace().all(|each| each.parse() == Ok(user)));
+    let capabilities =
+        line("CapEff:").and_then(|digits| u64::from_str_radix(digits.trim(), 16).ok());
+    users == Some(true)
+        && capabilities
+            .is_some_and(|bits| Capabilities::from_bits(bits).has(Capabilities::NET_ADMIN))
 }
 
 #[cfg(test)]
@@ -145,7 +155,9 @@ mod tests {
 
     #[test]
     fn a_stranger_counts_only_with_the_right_to_impair() {
-        let status = |users: &str, capabilities: &str| format!("Name:\tbtu\nUid:\t{users}\nCapEff:\t{capabilities}\n");
+        let status = |users: &str, capabilities: &str| {
+            format!("Name:\tbtu\nUid:\t{users}\nCapEff:\t{capabilities}\n")
+        };
         let (none, admin) = ("0000000000000000", "0000000000001000");
         assert!(is_administrator(&status("61234\t61234\t61234\t61234", admin), 61_234));
         assert!(!is_administrator(&status("61234\t61234\t61234\t61234", none), 61_234));
@@ -163,7 +175,8 @@ mod tests {
             return;
         }
         let mut stranger = Command::new("sleep").arg("60").uid(65_534).spawn().unwrap();
-        let credentials = nix::libc::ucred { pid: stranger.id().cast_signed(), uid: 65_534, gid: 65_534 };
+        let credentials =
+            nix::libc::ucred { pid: stranger.id().cast_signed(), uid: 65_534, gid: 65_534 };
         let counts = may_impair(&credentials.into());
         stranger.kill().unwrap();
         stranger.wait().unwrap();

@@ -1,4 +1,5 @@
-//! The agent's life as a service: opens one way in, serves, follows signals, and leaves nothing behind.
+//! The agent's life as a service: opens one way in, serves, follows signals, and leaves nothing
+//! behind.
 
 use std::io;
 use std::net::SocketAddr;
@@ -71,30 +72,38 @@ pub struct ServiceSettings {
     pub ready: fn(&str, Option<&str>),
 }
 
-/// What an agent of the superuser's keeps: what its workers can use, a low port, and namespaces, with which it tries what the host can do
-/// whenever a controller asks.
+/// What an agent of the superuser's keeps: what its workers can use, a low port, and namespaces,
+/// with which it tries what the host can do whenever a controller asks.
 const CAPABILITIES: Capabilities =
     crate::worker::CAPABILITIES.and(Capabilities::LOW_PORTS).and(Capabilities::SYS_ADMIN);
 
-/// Serves until SIGTERM or SIGINT, or until the connection of [`Entrance::Stdio`] ends. SIGHUP reads the policy, the
-/// identity and the revocations again.
+/// Serves until SIGTERM or SIGINT, or until the connection of [`Entrance::Stdio`] ends. SIGHUP
+/// reads the policy, the identity and the revocations again.
 pub fn serve(settings: &ServiceSettings) -> Result<(), AgentError> {
     let policy = load_policy(settings.policy.as_deref())?;
     confine_to(CAPABILITIES).map_err(AgentError::Privileges)?;
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(AgentError::Runtime)?;
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(AgentError::Runtime)?;
     runtime.block_on(async {
         let _presence = arrive();
         let netem = may_impair();
-        let host = Host::new(&settings.name, &settings.executable, Some(policy), netem).map_err(AgentError::Random)?;
+        let host = Host::new(&settings.name, &settings.executable, Some(policy), netem)
+            .map_err(AgentError::Random)?;
         let mut signals = Signals::take().map_err(AgentError::Signals)?;
-        // What it took to come here is not needed again. Where that is refused the agent is larger, and nothing else.
+        // What it took to come here is not needed again. Where that is refused the agent is larger,
+        // and nothing else.
         give_back_code().ok();
         let ended = match &settings.entrance {
             Entrance::Unix(path) => by_unix(&host, path, settings, &mut signals).await,
             Entrance::Stdio => by_stdio(&host, settings, &mut signals).await,
-            Entrance::Network { listen, trust } => by_network(&host, *listen, trust, settings, &mut signals).await,
+            Entrance::Network { listen, trust } => {
+                by_network(&host, *listen, trust, settings, &mut signals).await
+            }
         };
-        // Workers are killed and impairments undone before anybody can think that the agent is gone.
+        // Workers are killed and impairments undone before anybody can think that the agent is
+        // gone.
         host.end();
         ended
     })
@@ -103,12 +112,13 @@ pub fn serve(settings: &ServiceSettings) -> Result<(), AgentError> {
 fn load_policy(path: Option<&Path>) -> Result<Policy, AgentError> {
     let policy = path.map_or_else(|| Ok(Policy::default()), Policy::load)?;
     let directory = policy.scratch_directory();
-    std::fs::create_dir_all(directory).map_err(|source| AgentError::Scratch { path: directory.to_owned(), source })?;
+    std::fs::create_dir_all(directory)
+        .map_err(|source| AgentError::Scratch { path: directory.to_owned(), source })?;
     Ok(policy)
 }
 
-/// Whether the kernel's netem can be had. To try it takes a network namespace, which a service may not make; then what it
-/// is allowed counts, and an attempt to impair tells the rest.
+/// Whether the kernel's netem can be had. To try it takes a network namespace, which a service may
+/// not make; then what it is allowed counts, and an attempt to impair tells the rest.
 fn may_impair() -> bool {
     match netem::probe() {
         Ok(_) => true,
@@ -117,8 +127,8 @@ fn may_impair() -> bool {
     }
 }
 
-/// Lives among the agents of this network namespace, and tidies up as the only one of them. An agent that may not change
-/// the network is none of those who count.
+/// Lives among the agents of this network namespace, and tidies up as the only one of them. An
+/// agent that may not change the network is none of those who count.
 fn arrive() -> Option<Presence> {
     if !crate::doctor::may_administer_networks() {
         return None;
@@ -141,7 +151,9 @@ fn clear_impairments() {
     for interface in if_nameindex().iter().flatten() {
         let name = interface.name().to_string_lossy();
         match netem::clear(&name) {
-            Ok(true) => eprintln!("agent: took away what an earlier agent had left at {name}: delay or loss"),
+            Ok(true) => eprintln!(
+                "agent: took away what an earlier agent had left at {name}: delay or loss"
+            ),
             Ok(false) => {}
             Err(error) => eprintln!("agent: cannot take away what an earlier agent left: {error}"),
         }
@@ -157,8 +169,9 @@ async fn by_unix(
     let listen = |source| AgentError::Listen { path: path.to_owned(), source };
     let listener = private_socket(path).await.map_err(listen)?;
     (settings.ready)(&path.display().to_string(), None);
-    let served =
-        Server::builder().add_routes(offer(host, Way::Unix)).serve_with_incoming(UnixListenerStream::new(listener));
+    let served = Server::builder()
+        .add_routes(offer(host, Way::Unix))
+        .serve_with_incoming(UnixListenerStream::new(listener));
     let ended = tokio::select! {
         served = served => served.map_err(AgentError::from),
         () = signals.follow(|| reload_policy(host, settings)) => Ok(()),
@@ -167,7 +180,8 @@ async fn by_unix(
     ended
 }
 
-/// A socket that only this user can open. One that nobody listens at any more is replaced; any other file stays.
+/// A socket that only this user can open. One that nobody listens at any more is replaced; any
+/// other file stays.
 async fn private_socket(path: &Path) -> io::Result<UnixListener> {
     use nix::sys::stat::{Mode, umask};
     // Linux refuses connections to files that are no sockets with the same word (connect(2)).
@@ -189,10 +203,15 @@ fn is_socket(path: &Path) -> bool {
 /// How long the last answers may take to get out.
 const LAST_WORDS: Duration = Duration::from_secs(1);
 
-async fn by_stdio(host: &Arc<Host>, settings: &ServiceSettings, signals: &mut Signals) -> Result<(), AgentError> {
+async fn by_stdio(
+    host: &Arc<Host>,
+    settings: &ServiceSettings,
+    signals: &mut Signals,
+) -> Result<(), AgentError> {
     let (connection, ended, written) = Stdio::take().map_err(AgentError::Stdio)?;
     let incoming = stream::once(async { Ok::<_, io::Error>(connection) }).chain(stream::pending());
-    let served = tls_listener::server().add_routes(offer(host, Way::Stdio)).serve_with_incoming(incoming);
+    let served =
+        tls_listener::server().add_routes(offer(host, Way::Stdio)).serve_with_incoming(incoming);
     tokio::select! {
         served = served => served.map_err(AgentError::from),
         _ = ended => {
@@ -223,8 +242,12 @@ async fn by_network(
     let listener = listener.map_err(|source| AgentError::Open { address: listen, source })?;
     let handle = listener.handle();
     host.behind(handle.clone());
-    (settings.ready)(&listener.address().to_string(), pairing.as_ref().map(Pairing::code).as_deref());
-    let served = tls_listener::server().add_routes(offer(host, Way::Network)).serve_with_incoming(listener);
+    (settings.ready)(
+        &listener.address().to_string(),
+        pairing.as_ref().map(Pairing::code).as_deref(),
+    );
+    let served =
+        tls_listener::server().add_routes(offer(host, Way::Network)).serve_with_incoming(listener);
     tokio::select! {
         served = served => served.map_err(AgentError::from),
         () = signals.follow(|| {
@@ -263,17 +286,25 @@ fn reload_trust(handle: &ListenerHandle, trust: &Trust, shown: &mut Identity) {
                 handle.reload(config);
             } else {
                 for peer in handle.replace(config) {
-                    eprintln!("agent: controller {} is sent away: it is of an earlier authority", peer.name);
+                    eprintln!(
+                        "agent: controller {} is sent away: it is of an earlier authority",
+                        peer.name
+                    );
                 }
             }
             *shown = identity;
             for peer in revocations.iter().flat_map(|revocations| handle.dismiss(revocations)) {
-                eprintln!("agent: controller {} is sent away: its certificate is revoked", peer.name);
+                eprintln!(
+                    "agent: controller {} is sent away: its certificate is revoked",
+                    peer.name
+                );
             }
             // Whoever sent SIGHUP learns by this line that from now on the new list counts.
             eprintln!("agent: read the identity and the revocations again");
         }
-        Err(error) => eprintln!("agent: the identity and the revocations stay as they are: {error}"),
+        Err(error) => {
+            eprintln!("agent: the identity and the revocations stay as they are: {error}");
+        }
     }
 }
 

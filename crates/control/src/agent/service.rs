@@ -21,10 +21,11 @@ use super::worker::{Worker, WorkerOutput};
 use crate::protocol::Direction;
 use crate::protocol::agent_server::Agent;
 use crate::protocol::{
-    AbandonReply, AbandonRequest, CollectReply, CollectRequest, DescribeReply, DescribeRequest, DirectReply,
-    DirectRequest, FollowRequest, HelloReply, HelloRequest, ImpairReply, ImpairRequest, PROTOCOL, PrepareDiskFileReply,
-    PrepareDiskFileRequest, PrepareReply, PrepareRequest, ReleaseReply, ReleaseRequest, RenewReply, RenewRequest,
-    ReserveReply, ReserveRequest, StartReply, StartRequest, Told, mismatch,
+    AbandonReply, AbandonRequest, CollectReply, CollectRequest, DescribeReply, DescribeRequest,
+    DirectReply, DirectRequest, FollowRequest, HelloReply, HelloRequest, ImpairReply,
+    ImpairRequest, PROTOCOL, PrepareDiskFileReply, PrepareDiskFileRequest, PrepareReply,
+    PrepareRequest, ReleaseReply, ReleaseRequest, RenewReply, RenewRequest, ReserveReply,
+    ReserveRequest, StartReply, StartRequest, Told, mismatch,
 };
 
 /// The service as it is offered over one way in.
@@ -56,17 +57,27 @@ impl Agent for Service {
         Ok(Response::new(self.host.introduce(&caller)))
     }
 
-    async fn describe(&self, request: Request<DescribeRequest>) -> Result<Response<DescribeReply>, Status> {
+    async fn describe(
+        &self,
+        request: Request<DescribeRequest>,
+    ) -> Result<Response<DescribeReply>, Status> {
         let caller = self.caller(&request)?;
         self.host.describe(&caller).await.map(Response::new)
     }
 
-    async fn reserve(&self, request: Request<ReserveRequest>) -> Result<Response<ReserveReply>, Status> {
+    async fn reserve(
+        &self,
+        request: Request<ReserveRequest>,
+    ) -> Result<Response<ReserveReply>, Status> {
         let caller = self.caller(&request)?;
         let ReserveRequest { run, controller, expected_ms, session } = request.into_inner();
         let asked = Asked {
             run: presentable(&run),
-            controller: presentable(if caller.name().is_empty() { &controller } else { caller.name() }),
+            controller: presentable(if caller.name().is_empty() {
+                &controller
+            } else {
+                caller.name()
+            }),
             owner: caller.name().to_owned(),
             expected: Span::from_milliseconds(expected_ms.min(MOST_EXPECTED_MS)),
         };
@@ -75,10 +86,15 @@ impl Agent for Service {
                 session: session.to_vec(),
                 lease_ms: self.host.lease_ms(),
                 resumed,
-                kept_cells: self.host.with_work(Some(session), |work| work.kept()).unwrap_or_default(),
+                kept_cells: self
+                    .host
+                    .with_work(Some(session), |work| work.kept())
+                    .unwrap_or_default(),
                 ..ReserveReply::default()
             },
-            Answer::Busy(busy) => ReserveReply { busy: busy.to_string(), ..ReserveReply::default() },
+            Answer::Busy(busy) => {
+                ReserveReply { busy: busy.to_string(), ..ReserveReply::default() }
+            }
         }))
     }
 
@@ -90,24 +106,34 @@ impl Agent for Service {
         Ok(Response::new(RenewReply { monotonic_ns, realtime_ns }))
     }
 
-    async fn release(&self, request: Request<ReleaseRequest>) -> Result<Response<ReleaseReply>, Status> {
+    async fn release(
+        &self,
+        request: Request<ReleaseRequest>,
+    ) -> Result<Response<ReleaseReply>, Status> {
         let caller = self.caller(&request)?;
         self.host.release(&caller, &request.into_inner().session)?;
         Ok(Response::new(ReleaseReply {}))
     }
 
-    async fn impair(&self, request: Request<ImpairRequest>) -> Result<Response<ImpairReply>, Status> {
+    async fn impair(
+        &self,
+        request: Request<ImpairRequest>,
+    ) -> Result<Response<ImpairReply>, Status> {
         let caller = self.caller(&request)?;
         let ImpairRequest { address, delay_ns, loss, seed, session } = request.into_inner();
         let session = self.host.working(&caller, &session)?;
-        let address: IpAddr =
-            address.parse().map_err(|_| Status::invalid_argument(format!("`{address}` is no address")))?;
+        let address: IpAddr = address
+            .parse()
+            .map_err(|_| Status::invalid_argument(format!("`{address}` is no address")))?;
         let wanted = Impairment { delay: Span::from_nanoseconds(delay_ns), loss };
         let how = self.host.impair(&caller, session, address, wanted, seed)?;
         Ok(Response::new(ImpairReply { how }))
     }
 
-    async fn prepare(&self, request: Request<PrepareRequest>) -> Result<Response<PrepareReply>, Status> {
+    async fn prepare(
+        &self,
+        request: Request<PrepareRequest>,
+    ) -> Result<Response<PrepareReply>, Status> {
         let caller = self.caller(&request)?;
         let PrepareRequest { cell, step, order_json, session } = request.into_inner();
         let session = self.host.working(&caller, &session)?;
@@ -127,25 +153,36 @@ impl Agent for Service {
         let caller = self.caller(&request)?;
         let StartRequest { cell: number, session } = request.into_inner();
         let session = self.host.working(&caller, &session)?;
-        let mut cell = self.host.with_work(session, |work| work.take(number))?.ok_or_else(|| unprepared(number))?;
+        let mut cell = self
+            .host
+            .with_work(session, |work| work.take(number))?
+            .ok_or_else(|| unprepared(number))?;
         cell.start(session.is_some()).await;
         self.host.still(&caller, session)?;
         self.host.with_work(session, |work| work.cell = Some(cell))?;
         Ok(Response::new(StartReply {}))
     }
 
-    async fn direct(&self, request: Request<DirectRequest>) -> Result<Response<DirectReply>, Status> {
+    async fn direct(
+        &self,
+        request: Request<DirectRequest>,
+    ) -> Result<Response<DirectReply>, Status> {
         let caller = self.caller(&request)?;
         let DirectRequest { cell: number, step, direction, session } = request.into_inner();
         let session = self.host.working(&caller, &session)?;
-        let direction = Direction::try_from(direction)
-            .map_err(|_| Status::invalid_argument(format!("{direction} is no direction for a worker")))?;
-        let mut cell = self.host.with_work(session, |work| work.take(number))?.ok_or_else(|| unprepared(number))?;
+        let direction = Direction::try_from(direction).map_err(|_| {
+            Status::invalid_argument(format!("{direction} is no direction for a worker"))
+        })?;
+        let mut cell = self
+            .host
+            .with_work(session, |work| work.take(number))?
+            .ok_or_else(|| unprepared(number))?;
         let directed = cell.direct(step, direction, session.is_some()).await;
         self.host.still(&caller, session)?;
         self.host.with_work(session, |work| work.cell = Some(cell))?;
-        let cpu_ns =
-            directed.ok_or_else(|| Status::failed_precondition(format!("cell {number} has no step {step}")))?;
+        let cpu_ns = directed.ok_or_else(|| {
+            Status::failed_precondition(format!("cell {number} has no step {step}"))
+        })?;
         Ok(Response::new(DirectReply { cpu_ns }))
     }
 
@@ -156,13 +193,17 @@ impl Agent for Service {
         let FollowRequest { cell, step, heard, session } = request.into_inner();
         let session = self.host.fetching(&caller, &session)?;
         let ear = self.host.with_work(session, |work| work.heard(cell, step))?;
-        let ear =
-            ear.ok_or_else(|| Status::failed_precondition(format!("step {step} of cell {cell} was not started")))?;
+        let ear = ear.ok_or_else(|| {
+            Status::failed_precondition(format!("step {step} of cell {cell} was not started"))
+        })?;
         let told = usize::try_from(heard).unwrap_or(usize::MAX);
         Ok(Response::new(stream::unfold((ear, told), next_word).map(Ok).boxed()))
     }
 
-    async fn collect(&self, request: Request<CollectRequest>) -> Result<Response<CollectReply>, Status> {
+    async fn collect(
+        &self,
+        request: Request<CollectRequest>,
+    ) -> Result<Response<CollectReply>, Status> {
         let caller = self.caller(&request)?;
         let CollectRequest { cell, finishing, session } = request.into_inner();
         let session = self.host.fetching(&caller, &session)?;
@@ -178,7 +219,10 @@ impl Agent for Service {
         Ok(Response::new(reply.map_err(internal("collecting"))?))
     }
 
-    async fn abandon(&self, request: Request<AbandonRequest>) -> Result<Response<AbandonReply>, Status> {
+    async fn abandon(
+        &self,
+        request: Request<AbandonRequest>,
+    ) -> Result<Response<AbandonReply>, Status> {
         let caller = self.caller(&request)?;
         let session = self.host.working(&caller, &request.into_inner().session)?;
         self.host.with_work(session, SessionWork::abandon)?;
@@ -197,7 +241,8 @@ impl Agent for Service {
             self.host.prepare_disk_file(&caller, session, directory, size)?;
         let given_up = StopWhenDropped(Arc::clone(&stop));
         let made = tokio::task::spawn_blocking(move || {
-            DiskSource::make_unless(&directory, size, seed, &stop).map(|file| Kept { file, claim: Arc::new(claim) })
+            DiskSource::make_unless(&directory, size, seed, &stop)
+                .map(|file| Kept { file, claim: Arc::new(claim) })
         });
         let kept = made
             .await
@@ -238,7 +283,8 @@ async fn next_word(
     (mut ear, told): (watch::Receiver<WorkerOutput>, usize),
 ) -> Option<(Told, (watch::Receiver<WorkerOutput>, usize))> {
     let word_json = {
-        let heard = ear.wait_for(|heard| heard.words.len() > told || heard.account.is_some()).await.ok()?;
+        let heard =
+            ear.wait_for(|heard| heard.words.len() > told || heard.account.is_some()).await.ok()?;
         heard.words.get(told).cloned()?
     };
     Some((Told { word_json }, (ear, told + 1)))

@@ -1,4 +1,5 @@
-//! What an agent has in hand for one session: the cell that is prepared, those that are collected, what is kept of them.
+//! What an agent has in hand for one session: the cell that is prepared, those that are collected,
+//! what is kept of them.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::net::IpAddr;
@@ -14,7 +15,8 @@ use super::impair::Impaired;
 use super::worker::{KillHandle, WorkerOutput};
 use crate::protocol::CollectReply;
 
-/// Cells of which the accounts are kept for a controller that was lost: far more than it can have asked for and missed.
+/// Cells of which the accounts are kept for a controller that was lost: far more than it can have
+/// asked for and missed.
 const KEPT_CELLS: usize = 8;
 
 /// What came of a cell, once it has; an error is the agent's own.
@@ -65,8 +67,13 @@ impl SessionWork {
         self.cell.take_if(|cell| cell.number == number)
     }
 
-    /// What comes, or came, of the cell `number`; if it is prepared, its collection begins and goes on by itself.
-    pub(super) fn collect(&mut self, number: u64, finishing: Vec<u32>) -> Option<watch::Receiver<Outcome>> {
+    /// What comes, or came, of the cell `number`; if it is prepared, its collection begins and goes
+    /// on by itself.
+    pub(super) fn collect(
+        &mut self,
+        number: u64,
+        finishing: Vec<u32>,
+    ) -> Option<watch::Receiver<Outcome>> {
         if let Some(cell) = self.take(number) {
             self.begin(cell, finishing);
         }
@@ -86,7 +93,8 @@ impl SessionWork {
 
     /// What a worker of the cell says, if it was started.
     pub(super) fn heard(&self, cell: u64, step: u32) -> Option<watch::Receiver<WorkerOutput>> {
-        let prepared = self.cell.as_ref().filter(|prepared| prepared.number == cell && prepared.is_started());
+        let prepared =
+            self.cell.as_ref().filter(|prepared| prepared.number == cell && prepared.is_started());
         prepared.and_then(|prepared| prepared.heard(step)).or_else(|| {
             let collected = self.collections.iter().find(|collection| collection.cell == cell)?;
             collected.outputs.get(&step).cloned()
@@ -99,7 +107,8 @@ impl SessionWork {
         self.kill_handles().for_each(KillHandle::kill);
     }
 
-    /// The controller is lost: what has finished is kept, the rest is killed, the impairments are undone.
+    /// The controller is lost: what has finished is kept, the rest is killed, the impairments are
+    /// undone.
     pub(super) fn settle(&mut self) {
         self.impaired.clear();
         self.stop_preparing_disk_file();

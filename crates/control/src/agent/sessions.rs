@@ -8,8 +8,9 @@
 //!                       +-+------> (none)                +-----> held          release -------+
 //! ```
 //!
-//! Time comes in as an argument, never goes back, and every call first lets pass what is due: the caller carries out the
-//! [`Due`]s that it hands back. [`Sessions::next_wake`] says when there is something to do without a call.
+//! Time comes in as an argument, never goes back, and every call first lets pass what is due: the
+//! caller carries out the [`Due`]s that it hands back. [`Sessions::next_wake`] says when there is
+//! something to do without a call.
 
 use std::fmt;
 
@@ -31,7 +32,8 @@ pub(super) struct Rules {
 
 impl Rules {
     /// One run at once, five seconds, an hour.
-    pub(super) const USUAL: Self = Self { most: 1, lease: Span::from_seconds(5), keep: Span::from_seconds(3600) };
+    pub(super) const USUAL: Self =
+        Self { most: 1, lease: Span::from_seconds(5), keep: Span::from_seconds(3600) };
 }
 
 /// Who asks for the host, and what for.
@@ -86,7 +88,9 @@ impl fmt::Display for Busy {
 /// Why a session cannot be used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(super) enum Unusable {
-    #[error("this agent knows no such session: it was released, it is of another day, or the agent was started again")]
+    #[error(
+        "this agent knows no such session: it was released, it is of another day, or the agent was started again"
+    )]
     Unknown,
     #[error(
         "the session has lapsed: it was not renewed in time; reserve the host again and name it to fetch what is kept"
@@ -140,9 +144,11 @@ impl Sessions {
         Self { rules, all: Vec::new() }
     }
 
-    /// Asks for the host. `fresh` names the session if it is a new one; `old` is one that the same run had before.
+    /// Asks for the host. `fresh` names the session if it is a new one; `old` is one that the same
+    /// run had before.
     ///
-    /// Who has it already, for the same run, gets it anew: a controller that was killed need not wait for its own lease.
+    /// Who has it already, for the same run, gets it anew: a controller that was killed need not
+    /// wait for its own lease.
     pub(super) fn reserve(
         &mut self,
         now: Time,
@@ -156,7 +162,9 @@ impl Sessions {
             return (self.resume(now, asked, session), due);
         }
         due.extend(self.end(|session| {
-            session.owner == asked.owner && session.controller == asked.controller && session.run == asked.run
+            session.owner == asked.owner
+                && session.controller == asked.controller
+                && session.run == asked.run
         }));
         if let Some(busy) = self.busy(now) {
             return (Answer::Busy(busy), due);
@@ -196,9 +204,11 @@ impl Sessions {
     }
 
     fn first_of(&self, now: Time, which: impl Fn(&Session) -> bool) -> Option<Busy> {
-        let held = self.all.iter().filter(|session| which(session)).filter_map(|session| match session.state {
-            State::Held { over, .. } => Some((over, session)),
-            State::Lapsed { .. } => None,
+        let held = self.all.iter().filter(|session| which(session)).filter_map(|session| {
+            match session.state {
+                State::Held { over, .. } => Some((over, session)),
+                State::Lapsed { .. } => None,
+            }
         });
         let (over, first) = held.min_by_key(|(over, _)| *over)?;
         let left = Span::from_nanoseconds(over.nanoseconds().saturating_sub(now.nanoseconds()));
@@ -224,7 +234,12 @@ impl Sessions {
     }
 
     /// Gives the host back.
-    pub(super) fn release(&mut self, now: Time, id: SessionId, owner: &str) -> (Result<(), Unusable>, Vec<Due>) {
+    pub(super) fn release(
+        &mut self,
+        now: Time,
+        id: SessionId,
+        owner: &str,
+    ) -> (Result<(), Unusable>, Vec<Due>) {
         let mut due = self.pass(now);
         let usable = self.usable(id, owner);
         if usable.is_ok() {

@@ -1,7 +1,8 @@
 //! One connection over standard input and output, as ssh gives them.
 //!
-//! They may be pipes, a socket or a file, and others may share them, so they are left as they are: two threads carry what
-//! comes and goes to a socket of our own, and sleep when there is nothing to carry.
+//! They may be pipes, a socket or a file, and others may share them, so they are left as they are:
+//! two threads carry what comes and goes to a socket of our own, and sleep when there is nothing to
+//! carry.
 
 use std::io::{self, Read, Write};
 use std::net::Shutdown;
@@ -27,7 +28,8 @@ pub(super) struct Stdio {
 }
 
 impl Stdio {
-    /// Takes them. The first receiver ends when the connection does, the second when its last octets are out.
+    /// Takes them. The first receiver ends when the connection does, the second when its last
+    /// octets are out.
     pub(super) fn take() -> io::Result<(Self, oneshot::Receiver<()>, oneshot::Receiver<()>)> {
         let (writing, written) = oneshot::channel::<()>();
         let (ours, theirs) = Plain::pair()?;
@@ -77,13 +79,21 @@ impl Connected for Stdio {
 }
 
 impl AsyncRead for Stdio {
-    fn poll_read(self: Pin<&mut Self>, context: &mut Context<'_>, into: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        into: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
         self.stream().poll_read(context, into)
     }
 }
 
 impl AsyncWrite for Stdio {
-    fn poll_write(self: Pin<&mut Self>, context: &mut Context<'_>, from: &[u8]) -> Poll<io::Result<usize>> {
+    fn poll_write(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        from: &[u8],
+    ) -> Poll<io::Result<usize>> {
         self.stream().poll_write(context, from)
     }
 

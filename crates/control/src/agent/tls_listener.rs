@@ -1,5 +1,5 @@
-//! The agent's listener to the network: TCP, mutual TLS, and limits on what a caller can make it spend before it
-//! has shown a certificate.
+//! The agent's listener to the network: TCP, mutual TLS, and limits on what a caller can make it
+//! spend before it has shown a certificate.
 //!
 //! ```text
 //! accept --> so many a second --> at most 64 handshakes, 16 from one address, 5 s each --> at most 16 clients --> the service
@@ -7,11 +7,12 @@
 //!    +------------- closed ---------------+----------------- counted, and told in at most one line a second
 //! ```
 //!
-//! Where all places are taken, the oldest handshake that is not finished has to leave, so that nobody keeps others out by
-//! saying nothing. Addresses from which clients have come before have some places for themselves.
+//! Where all places are taken, the oldest handshake that is not finished has to leave, so that
+//! nobody keeps others out by saying nothing. Addresses from which clients have come before have
+//! some places for themselves.
 //!
-//! Nothing is sent to a caller before it has completed a TCP handshake and sent its TLS greeting, so that no caller can
-//! use an agent to flood a third party.
+//! Nothing is sent to a caller before it has completed a TCP handshake and sent its TLS greeting,
+//! so that no caller can use an agent to flood a third party.
 
 mod client;
 mod handle;
@@ -59,10 +60,11 @@ pub struct ListenerLimits {
     pub handshakes_per_address: usize,
     /// How many of them are for addresses from which clients have come.
     pub kept_for_known: usize,
-    /// How often strangers of one network (a /24, IPv6: a /64) may come, and one address from which clients have come.
+    /// How often strangers of one network (a /24, IPv6: a /64) may come, and one address from which
+    /// clients have come.
     pub network_pace: Pace,
-    /// How often strangers may come in all. A handshake without a certificate takes a third of a millisecond of a processor
-    /// that may be measured meanwhile.
+    /// How often strangers may come in all. A handshake without a certificate takes a third of a
+    /// millisecond of a processor that may be measured meanwhile.
     pub pace: Pace,
     /// How many clients there may be.
     pub clients: usize,
@@ -81,17 +83,21 @@ impl ListenerLimits {
     };
 }
 
-/// How long the agent reads from a refused caller, so that the reason reaches the caller before the connection is reset.
+/// How long the agent reads from a refused caller, so that the reason reaches the caller before the
+/// connection is reset.
 const LINGER: Duration = Duration::from_secs(1);
 /// How many bytes the agent reads from it meanwhile.
 const LINGER_BYTES: u64 = 256 << 10;
-/// Connections that the kernel holds until they are looked at. Beyond it Linux drops newcomers, a controller's among them,
-/// and some of them (those with SYN cookies) never hear of it; the library's own choice, 128, is full in a moment.
+/// Connections that the kernel holds until they are looked at. Beyond it Linux drops newcomers, a
+/// controller's among them, and some of them (those with SYN cookies) never hear of it; the
+/// library's own choice, 128, is full in a moment.
 const WAITING: u32 = 1024;
-/// When the system gives no connection (no descriptor is free, say), how long until the next attempt.
+/// When the system gives no connection (no descriptor is free, say), how long until the next
+/// attempt.
 const RETRY_INTERVAL: Duration = Duration::from_millis(100);
 
-/// A listener for TLS connections: the stream of its clients, for `serve_with_incoming`. Closes when it is dropped.
+/// A listener for TLS connections: the stream of its clients, for `serve_with_incoming`. Closes
+/// when it is dropped.
 #[derive(Debug)]
 pub struct TlsListener {
     clients: mpsc::Receiver<Client>,
@@ -101,15 +107,23 @@ pub struct TlsListener {
 }
 
 impl TlsListener {
-    /// Begins to listen, from within a runtime; `tell` gets the lines about those who were turned away.
-    pub fn open(listen: SocketAddr, config: Arc<ServerConfig>, limits: ListenerLimits, tell: Tell) -> io::Result<Self> {
+    /// Begins to listen, from within a runtime; `tell` gets the lines about those who were turned
+    /// away.
+    pub fn open(
+        listen: SocketAddr,
+        config: Arc<ServerConfig>,
+        limits: ListenerLimits,
+        tell: Tell,
+    ) -> io::Result<Self> {
         let listener = listener(listen)?;
         let address = listener.local_addr()?;
         let handle = ListenerHandle::new(config, limits);
         // A client waits here only until the service takes it in.
         let (arrived, clients) = mpsc::channel(1);
-        let tasks =
-            [tokio::spawn(keep(listener, handle.clone(), arrived)), tokio::spawn(log::write(handle.clone(), tell))];
+        let tasks = [
+            tokio::spawn(keep(listener, handle.clone(), arrived)),
+            tokio::spawn(log::write(handle.clone(), tell)),
+        ];
         Ok(Self { clients, handle, address, tasks })
     }
 
@@ -152,7 +166,13 @@ async fn keep(listener: TcpListener, handle: ListenerHandle, arrived: mpsc::Send
             Ok((stranger, from)) => {
                 let from = from.ip().to_canonical();
                 match handle.try_hand(from) {
-                    Ok(hand) => drop(tokio::spawn(attend(stranger, from, handle.clone(), hand, arrived.clone()))),
+                    Ok(hand) => drop(tokio::spawn(attend(
+                        stranger,
+                        from,
+                        handle.clone(),
+                        hand,
+                        arrived.clone(),
+                    ))),
                     Err(cause) => handle.turned_away(from, cause),
                 }
             }
@@ -183,7 +203,11 @@ async fn attend(
     }
 }
 
-async fn receive(stranger: TcpStream, (number, from): (u64, IpAddr), handle: &ListenerHandle) -> Option<Client> {
+async fn receive(
+    stranger: TcpStream,
+    (number, from): (u64, IpAddr),
+    handle: &ListenerHandle,
+) -> Option<Client> {
     // Answers are small and wanted at once; that it fails would only make them later.
     stranger.set_nodelay(true).ok();
     let (authority, config) = handle.config();
@@ -201,14 +225,18 @@ async fn receive(stranger: TcpStream, (number, from): (u64, IpAddr), handle: &Li
     client.map_err(|cause| handle.refuse(number, from, cause)).ok()
 }
 
-fn welcome(stream: TlsStream<TcpStream>, place: Place, handle: &ListenerHandle) -> Result<Client, Cause> {
+fn welcome(
+    stream: TlsStream<TcpStream>,
+    place: Place,
+    handle: &ListenerHandle,
+) -> Result<Client, Cause> {
     let peer = Peer::of(stream.get_ref().1.peer_certificates());
     let peer = peer.map_err(|error| Cause::Refused(error.to_string()))?;
     handle.welcome(place, stream, peer)
 }
 
-/// Ends a connection so that what was last said to it arrives: closing with unread data would reset it (RFC 9293 section
-/// 3.10.4, RFC 1122 section 4.2.2.13).
+/// Ends a connection so that what was last said to it arrives: closing with unread data would reset
+/// it (RFC 9293 section 3.10.4, RFC 1122 section 4.2.2.13).
 async fn see_out(mut stranger: TcpStream) {
     let listened = async {
         stranger.shutdown().await?;

@@ -1,7 +1,8 @@
 //! One worker process as its agent sees it.
 //!
-//! Until it is ready the agent speaks with it directly. From then on a task attends it: keeps its words, kills it at its
-//! deadline or when nobody holds its [`Worker`] any more, and writes its account, whether somebody waits for it or not.
+//! Until it is ready the agent speaks with it directly. From then on a task attends it: keeps its
+//! words, kills it at its deadline or when nobody holds its [`Worker`] any more, and writes its
+//! account, whether somebody waits for it or not.
 
 mod monitor;
 mod process;
@@ -33,7 +34,8 @@ const PREPARE_LIMIT: Span = Span::from_seconds(30);
 /// How long a serving worker may take to end after it was told to stop.
 const STOP_LIMIT: Duration = Duration::from_secs(3);
 
-/// How long a load may take to end after it was told to stop: a disk that is busy finishes its block first.
+/// How long a load may take to end after it was told to stop: a disk that is busy finishes its
+/// block first.
 pub(super) const LOAD_STOP_LIMIT: Duration = Duration::from_secs(10);
 
 /// A worker that has set up its activity; it is killed when this is dropped.
@@ -63,7 +65,8 @@ impl WorkerOutput {
         Self { words: Vec::new(), bytes: 0, account: None, room }
     }
 
-    /// Keeps a word if there is room: one controller may be told it in one message, and all agents' callers together have so much.
+    /// Keeps a word if there is room: one controller may be told it in one message, and all agents'
+    /// callers together have so much.
     fn keep(&mut self, line: String) -> Result<(), String> {
         let bytes = self.bytes + line.len();
         if bytes > MESSAGE_LIMIT_BYTES {
@@ -101,7 +104,8 @@ enum Command {
 }
 
 impl KillHandle {
-    /// Kills it, unless it has finished; its account then says that its controller was not heard any more.
+    /// Kills it, unless it has finished; its account then says that its controller was not heard
+    /// any more.
     pub(super) fn settle(&self) {
         self.command(Command::Settle);
     }
@@ -118,13 +122,18 @@ impl KillHandle {
 }
 
 impl Worker {
-    /// Makes the process, gives it its order and waits until it is ready. Its deadline begins here, so that one that is never
-    /// started ends, too.
-    pub(super) async fn prepare(executable: &Path, bounded: &BoundedOrder, claim: WorkClaim) -> Result<Self, Status> {
+    /// Makes the process, gives it its order and waits until it is ready. Its deadline begins here,
+    /// so that one that is never started ends, too.
+    pub(super) async fn prepare(
+        executable: &Path,
+        bounded: &BoundedOrder,
+        claim: WorkClaim,
+    ) -> Result<Self, Status> {
         let (deadline, began) = (bounded.order.deadline, Instant::now());
         let order_json = serde_json::to_string(bounded).map_err(internal("writing the order"))?;
-        let mut process = Process::spawn(executable)
-            .map_err(|error| Status::internal(format!("starting a worker ({}): {error}", executable.display())))?;
+        let mut process = Process::spawn(executable).map_err(|error| {
+            Status::internal(format!("starting a worker ({}): {error}", executable.display()))
+        })?;
         let kind = bounded.order.activity.kind();
         let limit = PREPARE_LIMIT.min(deadline);
         match timeout(limit.into(), process.exchange(&order_json)).await {
@@ -137,7 +146,9 @@ impl Worker {
                 Err(Status::internal("the worker was done before it began"))
             }
             Ok(Err(trouble)) => Err(Status::internal(format!("preparing {kind}: {trouble}"))),
-            Err(_) => Err(Status::deadline_exceeded(format!("preparing {kind}: not ready after {limit}"))),
+            Err(_) => {
+                Err(Status::deadline_exceeded(format!("preparing {kind}: not ready after {limit}")))
+            }
         }
     }
 
@@ -147,7 +158,14 @@ impl Worker {
         let (kill_handle, wishes) = mpsc::channel(4);
         let (told, heard) = watch::channel(WorkerOutput::new(claim.words));
         tokio::spawn(Monitor { child, words, wishes, told, claim: claim.process }.attend(due));
-        Self { orders, kill_handle: KillHandle(kill_handle), heard, is_started: false, process, endpoint }
+        Self {
+            orders,
+            kill_handle: KillHandle(kill_handle),
+            heard,
+            is_started: false,
+            process,
+            endpoint,
+        }
     }
 
     /// Says `go`, once. A worker that is already gone is found out when its account is fetched.
@@ -185,10 +203,9 @@ impl Worker {
             self.kill_handle.kill();
         }
         let ended = self.heard.wait_for(|heard| heard.account.is_some()).await;
-        ended
-            .ok()
-            .and_then(|heard| heard.account.clone())
-            .unwrap_or_else(|| account(&Err(Failure::Died { status: "its agent lost sight of it".to_owned() })))
+        ended.ok().and_then(|heard| heard.account.clone()).unwrap_or_else(|| {
+            account(&Err(Failure::Died { status: "its agent lost sight of it".to_owned() }))
+        })
     }
 
     /// The account of a serving worker, which is told to stop.

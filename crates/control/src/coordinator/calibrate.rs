@@ -58,7 +58,10 @@ impl Pilots<'_> {
         Ok(costs[NULL_CELLS / 2])
     }
 
-    async fn volumes(&mut self, wanted: &[(Component, Bytes)]) -> Result<Vec<Volume>, CoordinatorError> {
+    async fn volumes(
+        &mut self,
+        wanted: &[(Component, Bytes)],
+    ) -> Result<Vec<Volume>, CoordinatorError> {
         let mut volumes = Vec::with_capacity(wanted.len());
         for &(component, message) in wanted {
             self.step();
@@ -71,7 +74,11 @@ impl Pilots<'_> {
         Ok(volumes)
     }
 
-    async fn volume(&mut self, component: Component, message: Bytes) -> Result<Bytes, CoordinatorError> {
+    async fn volume(
+        &mut self,
+        component: Component,
+        message: Bytes,
+    ) -> Result<Bytes, CoordinatorError> {
         let target = self.plan.profile.target;
         let (moved, took) = self.network_pilot(component, message, target).await?;
         Ok(volume_for(component, message, moved, took, target))
@@ -102,11 +109,16 @@ impl Pilots<'_> {
     async fn host(&mut self, load: Load, target: Span) -> Result<u64, CoordinatorError> {
         self.step();
         let row = Row::Host { load };
-        let result = self.pilot(row, target).await?.host.ok_or_else(|| trouble(&row, "it has no result"))?;
+        let result =
+            self.pilot(row, target).await?.host.ok_or_else(|| trouble(&row, "it has no result"))?;
         Ok(amount_for(result.work, result.duration, target))
     }
 
-    async fn pilot(&mut self, row: Row, time: Span) -> Result<btu_suite::accounting::CellAccounting, CoordinatorError> {
+    async fn pilot(
+        &mut self,
+        row: Row,
+        time: Span,
+    ) -> Result<btu_suite::accounting::CellAccounting, CoordinatorError> {
         let setting = Setting { amount: Amount::Pilot(time), ..self.base.clone() };
         let script = script(self.plan, &row, &setting);
         let scene = self.stage.play(&script).await?;

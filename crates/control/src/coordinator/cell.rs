@@ -13,7 +13,8 @@ use super::error::CoordinatorError;
 use super::stage::Stage;
 use btu_suite::plan::Plan;
 
-/// Measures one cell. What goes wrong inside it is part of the record; an error means the stage is broken.
+/// Measures one cell. What goes wrong inside it is part of the record; an error means the stage is
+/// broken.
 pub(super) async fn measure(
     stage: &mut Stage,
     plan: &Plan,

@@ -65,14 +65,22 @@ impl NetworkCheck {
         wrong
             .map(|item| {
                 let (low, high) = item.allowed;
-                format!("the network's {} is {:.4}, allowed {low:.4} to {high:.4}", item.what, item.seen)
+                format!(
+                    "the network's {} is {:.4}, allowed {low:.4} to {high:.4}",
+                    item.what, item.seen
+                )
             })
             .collect()
     }
 }
 
-/// Probes the network: round trip, the black boxes' added delay, and on an emulated path rate and loss.
-pub(super) async fn check(stage: &mut Stage, plan: &Plan, base: &Setting) -> Result<NetworkCheck, CoordinatorError> {
+/// Probes the network: round trip, the black boxes' added delay, and on an emulated path rate and
+/// loss.
+pub(super) async fn check(
+    stage: &mut Stage,
+    plan: &Plan,
+    base: &Setting,
+) -> Result<NetworkCheck, CoordinatorError> {
     let mut prober = Prober { stage, plan, base };
     let untouched = prober.round_trip(Impairment::NONE).await?;
     let mut items = Vec::new();
@@ -104,7 +112,8 @@ fn added_delay(plain: Span, delayed: Span) -> CheckItem {
     }
 }
 
-/// Propagation and transmission both ways; the stations' own time comes on top, within the tolerance.
+/// Propagation and transmission both ways; the stations' own time comes on top, within the
+/// tolerance.
 fn path_round_trip(path: &Path, seen: Span) -> CheckItem {
     let packet = INTERACTIVE_MESSAGE + Transport::Udp.headers();
     let asked = (path.delay + Ethernet::new(path.rate).transmission(packet)) * 2;
@@ -125,22 +134,29 @@ struct Prober<'a> {
 impl Prober<'_> {
     /// The median round trip of UDP requests with the black boxes doing `impairment`.
     async fn round_trip(&mut self, impairment: Impairment) -> Result<Span, CoordinatorError> {
-        let row = Row::Network { component: Component::InteractiveUdp, message: INTERACTIVE_MESSAGE, load: Load::Idle };
+        let row = Row::Network {
+            component: Component::InteractiveUdp,
+            message: INTERACTIVE_MESSAGE,
+            load: Load::Idle,
+        };
         let is_drawn = matches!(self.plan.network, Network::Drawing(_));
         // A plan's activities last several round trips of its network file.
         let time = if is_drawn { DELAY_PROBE.max(self.plan.profile.target) } else { DELAY_PROBE };
         let mut tries = PROBE_FACTORS.into_iter();
         let scene = loop {
-            match (self.play(row, time * tries.next().unwrap_or(1), impairment).await, tries.len()) {
-                // Where much is lost, or a round trip is long, nothing may come back in a short time.
+            match (self.play(row, time * tries.next().unwrap_or(1), impairment).await, tries.len())
+            {
+                // Where much is lost, or a round trip is long, nothing may come back in a short
+                // time.
                 (Err(CoordinatorError::Network(_)), 1..) => {}
                 (played, _) => break played?.0,
             }
         };
-        let median = scene.reports.iter().find_map(|placed| match &placed.result.as_ref().ok()?.outcome {
-            Outcome::Requested(requested) => requested.round_trip.quantile(0.5),
-            _ => None,
-        });
+        let median =
+            scene.reports.iter().find_map(|placed| match &placed.result.as_ref().ok()?.outcome {
+                Outcome::Requested(requested) => requested.round_trip.quantile(0.5),
+                _ => None,
+            });
         median
             .map(Span::from_nanoseconds)
             .ok_or_else(|| CoordinatorError::Network("no request was answered".to_owned()))
@@ -148,25 +164,32 @@ impl Prober<'_> {
 
     /// Loss of a paced stream below the path's rate, against the binomial bounds of what was asked.
     async fn loss(&mut self, path: &Path) -> Result<CheckItem, CoordinatorError> {
-        let row = Row::Network { component: Component::Udp, message: UDP_MESSAGE, load: Load::Idle };
+        let row =
+            Row::Network { component: Component::Udp, message: UDP_MESSAGE, load: Load::Idle };
         let (scene, balance) = self.play(row, RATE_PROBE, Impairment::NONE).await?;
-        let sent = scene.reports.iter().find_map(|placed| match &placed.result.as_ref().ok()?.outcome {
-            Outcome::DatagramsSent(sent) => Some(sent.datagrams),
-            _ => None,
-        });
+        let sent =
+            scene.reports.iter().find_map(|placed| match &placed.result.as_ref().ok()?.outcome {
+                Outcome::DatagramsSent(sent) => Some(sent.datagrams),
+                _ => None,
+            });
         let seen = balance.network.map_or(1.0, |network| network.loss);
         let sent = sent.unwrap_or_default();
         // Where would the share lie if the path did exactly what was asked?
         let expected = (path.loss * sent as f64).round() as u64;
         let bounds = Level::new(LOSS_LEVEL).and_then(|level| wilson(expected, sent, level));
-        let allowed = bounds.map_or((path.loss, path.loss), |bounds| (bounds.interval.low, bounds.interval.high));
+        let allowed = bounds
+            .map_or((path.loss, path.loss), |bounds| (bounds.interval.low, bounds.interval.high));
         let low = if path.loss == 0.0 { 0.0 } else { allowed.0 };
         Ok(CheckItem { what: "loss".to_owned(), asked: path.loss, seen, allowed: (low, allowed.1) })
     }
 
     /// Bulk TCP against the closed form.
     async fn rate(&mut self, path: &Path) -> Result<CheckItem, CoordinatorError> {
-        let row = Row::Network { component: Component::Send, message: Bytes::new(65536), load: Load::Idle };
+        let row = Row::Network {
+            component: Component::Send,
+            message: Bytes::new(65536),
+            load: Load::Idle,
+        };
         let (_, balance) = self.play(row, RATE_PROBE, Impairment::NONE).await?;
         let seen = balance.network.map_or(0.0, |network| network.goodput_bits_per_second / 1e6);
         let ceiling = Ethernet::new(path.rate).goodput(Transport::Tcp);

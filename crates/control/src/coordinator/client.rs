@@ -20,15 +20,17 @@ use tonic::{Code, Response, Status};
 use super::error::{CoordinatorError, with_reasons};
 use crate::protocol::agent_client::AgentClient;
 use crate::protocol::{
-    AbandonRequest, CollectReply, CollectRequest, DescribeReply, DescribeRequest, DirectRequest, Direction, HelloReply,
-    HelloRequest, ImpairRequest, MESSAGE_LIMIT_BYTES, PROTOCOL, PrepareDiskFileRequest, PrepareRequest, ReleaseRequest,
-    RenewReply, RenewRequest, ReserveReply, ReserveRequest, StartRequest, mismatch,
+    AbandonRequest, CollectReply, CollectRequest, DescribeReply, DescribeRequest, DirectRequest,
+    Direction, HelloReply, HelloRequest, ImpairRequest, MESSAGE_LIMIT_BYTES, PROTOCOL,
+    PrepareDiskFileRequest, PrepareRequest, ReleaseRequest, RenewReply, RenewRequest, ReserveReply,
+    ReserveRequest, StartRequest, mismatch,
 };
 
 /// Connecting to a local agent that lives takes well under this.
 const CONNECT_LIMIT: Duration = Duration::from_secs(5);
 
-/// What an agent answers from memory, over the slowest network that anybody would control a benchmark by.
+/// What an agent answers from memory, over the slowest network that anybody would control a
+/// benchmark by.
 const ANSWER_LIMIT: Duration = Duration::from_secs(10);
 
 /// An agent kills what is not ready after 30 s, and says so.
@@ -60,12 +62,13 @@ pub(super) struct StationAccount {
 
 impl AgentLink {
     /// Connects to the local agent behind `socket` and checks that it speaks our version.
-    pub(super) async fn connect(station: HostName, socket: &Path) -> Result<Self, CoordinatorError> {
+    pub(super) async fn connect(
+        station: HostName,
+        socket: &Path,
+    ) -> Result<Self, CoordinatorError> {
         let who = format!("station {station}");
-        let channel = channel(socket.to_owned()).await.map_err(|source| CoordinatorError::Connect {
-            station,
-            socket: socket.to_owned(),
-            source,
+        let channel = channel(socket.to_owned()).await.map_err(|source| {
+            CoordinatorError::Connect { station, socket: socket.to_owned(), source }
         })?;
         let mut link = Self::over(who, channel);
         link.hello().await?;
@@ -82,10 +85,13 @@ impl AgentLink {
 
     /// Asks who it is, and whether it speaks our version.
     pub(super) async fn hello(&mut self) -> Result<HelloReply, CoordinatorError> {
-        let request = HelloRequest { protocol: PROTOCOL, btu_version: env!("CARGO_PKG_VERSION").to_owned() };
+        let request =
+            HelloRequest { protocol: PROTOCOL, btu_version: env!("CARGO_PKG_VERSION").to_owned() };
         let reply = timeout(ANSWER_LIMIT, self.client.hello(request)).await;
         match reply {
-            Ok(Err(status)) if matches!(status.code(), Code::FailedPrecondition | Code::Unimplemented) => {
+            Ok(Err(status))
+                if matches!(status.code(), Code::FailedPrecondition | Code::Unimplemented) =>
+            {
                 Err(CoordinatorError::Version { who: self.who.clone(), message: version(&status) })
             }
             reply => {
@@ -96,8 +102,10 @@ impl AgentLink {
     }
 
     fn other_version(&self, reply: &HelloReply) -> CoordinatorError {
-        let message =
-            format!("it speaks protocol {} and this btu {PROTOCOL}: use the same btu on both", reply.protocol);
+        let message = format!(
+            "it speaks protocol {} and this btu {PROTOCOL}: use the same btu on both",
+            reply.protocol
+        );
         CoordinatorError::Version { who: self.who.clone(), message }
     }
 
@@ -108,7 +116,10 @@ impl AgentLink {
     }
 
     /// Asks for the host, anew.
-    pub(super) async fn reserve(&mut self, request: ReserveRequest) -> Result<ReserveReply, CoordinatorError> {
+    pub(super) async fn reserve(
+        &mut self,
+        request: ReserveRequest,
+    ) -> Result<ReserveReply, CoordinatorError> {
         let mut client = self.client.clone();
         let reply = self.call("reserving the host", ANSWER_LIMIT, client.reserve(request)).await?;
         if reply.session.is_empty() {
@@ -119,7 +130,10 @@ impl AgentLink {
     }
 
     /// Keeps the lease, and reads the host's clocks.
-    pub(super) async fn renew(&mut self, expected_left: Duration) -> Result<RenewReply, CoordinatorError> {
+    pub(super) async fn renew(
+        &mut self,
+        expected_left: Duration,
+    ) -> Result<RenewReply, CoordinatorError> {
         let expected_left_ms = u64::try_from(expected_left.as_millis()).unwrap_or(u64::MAX);
         let request = RenewRequest { expected_left_ms, session: self.session.clone() };
         let mut client = self.client.clone();
@@ -130,11 +144,13 @@ impl AgentLink {
     pub(super) async fn release(&mut self, limit: Duration) -> Result<(), CoordinatorError> {
         let session = std::mem::take(&mut self.session);
         let mut client = self.client.clone();
-        self.call("giving the host back", limit, client.release(ReleaseRequest { session })).await?;
+        self.call("giving the host back", limit, client.release(ReleaseRequest { session }))
+            .await?;
         Ok(())
     }
 
-    /// Has what comes in at the interface of `address` delayed and dropped; how it is done, or why it cannot be.
+    /// Has what comes in at the interface of `address` delayed and dropped; how it is done, or why
+    /// it cannot be.
     pub(super) async fn impair(
         &mut self,
         address: std::net::IpAddr,
@@ -145,9 +161,10 @@ impl AgentLink {
         let (session, address) = (self.session.clone(), address.to_string());
         let request = ImpairRequest { address, delay_ns: delay.nanoseconds(), loss, seed, session };
         match timeout(ANSWER_LIMIT, self.client.impair(request)).await {
-            Ok(Err(status)) if !is_lost(&status) => {
-                Err(CoordinatorError::Impair { who: self.who.clone(), message: status.message().to_owned() })
-            }
+            Ok(Err(status)) if !is_lost(&status) => Err(CoordinatorError::Impair {
+                who: self.who.clone(),
+                message: status.message().to_owned(),
+            }),
             reply => Ok(self.answer("impairing packets", ANSWER_LIMIT, reply)?.how),
         }
     }
@@ -160,19 +177,29 @@ impl AgentLink {
         order: &Order,
     ) -> Result<Option<SocketAddr>, CoordinatorError> {
         let order_json = serde_json::to_string(order).map_err(CoordinatorError::Document)?;
-        let request = PrepareRequest { cell, step: step as u32, order_json, session: self.session.clone() };
+        let request =
+            PrepareRequest { cell, step: step as u32, order_json, session: self.session.clone() };
         let endpoint = match timeout(PREPARE_LIMIT, self.client.prepare(request)).await {
-            Ok(Err(status)) if !is_lost(&status) => return Err(self.unprepared(order.activity.kind(), &status)),
+            Ok(Err(status)) if !is_lost(&status) => {
+                return Err(self.unprepared(order.activity.kind(), &status));
+            }
             reply => self.answer("preparing an activity", PREPARE_LIMIT, reply)?.endpoint,
         };
         if endpoint.is_empty() {
             return Ok(None);
         }
-        endpoint.parse().map(Some).map_err(|_| CoordinatorError::Nonsense { who: self.who.clone(), what: endpoint })
+        endpoint
+            .parse()
+            .map(Some)
+            .map_err(|_| CoordinatorError::Nonsense { who: self.who.clone(), what: endpoint })
     }
 
     fn unprepared(&self, activity: &'static str, status: &Status) -> CoordinatorError {
-        CoordinatorError::Prepare { who: self.who.clone(), activity, message: status.message().to_owned() }
+        CoordinatorError::Prepare {
+            who: self.who.clone(),
+            activity,
+            message: status.message().to_owned(),
+        }
     }
 
     /// Starts the cell's workers on this station.
@@ -190,7 +217,12 @@ impl AgentLink {
         step: u32,
         direction: Direction,
     ) -> Result<Option<Span>, CoordinatorError> {
-        let request = DirectRequest { cell, step, direction: direction.into(), session: self.session.clone() };
+        let request = DirectRequest {
+            cell,
+            step,
+            direction: direction.into(),
+            session: self.session.clone(),
+        };
         let mut client = self.client.clone();
         let reply = self.call("directing a worker", ANSWER_LIMIT, client.direct(request)).await?;
         Ok(reply.cpu_ns.map(Span::from_nanoseconds))
@@ -210,12 +242,20 @@ impl AgentLink {
         let reply = self.call("collecting a cell", limit, client.collect(request)).await?;
         let cpu = cpu(host, &reply);
         let machine = Some(&reply.machine_json).filter(|json| !json.is_empty());
-        let machine = machine.map(|json| serde_json::from_str(json)).transpose().map_err(CoordinatorError::Document)?;
+        let machine = machine
+            .map(|json| serde_json::from_str(json))
+            .transpose()
+            .map_err(CoordinatorError::Document)?;
         let results = reply.accounts.into_iter().map(|account| {
-            let result = serde_json::from_str(&account.result_json).map_err(CoordinatorError::Document)?;
+            let result =
+                serde_json::from_str(&account.result_json).map_err(CoordinatorError::Document)?;
             Ok((account.step as usize, result))
         });
-        Ok(StationAccount { results: results.collect::<Result<_, CoordinatorError>>()?, cpu, machine })
+        Ok(StationAccount {
+            results: results.collect::<Result<_, CoordinatorError>>()?,
+            cpu,
+            machine,
+        })
     }
 
     /// Kills whatever the agent still runs.
@@ -234,11 +274,18 @@ impl AgentLink {
         seed: u64,
     ) -> Result<PathBuf, CoordinatorError> {
         let directory = directory.to_string_lossy().into_owned();
-        let request =
-            PrepareDiskFileRequest { directory, file_bytes: file.count(), seed, session: self.session.clone() };
+        let request = PrepareDiskFileRequest {
+            directory,
+            file_bytes: file.count(),
+            seed,
+            session: self.session.clone(),
+        };
         match timeout(PREPARE_DISK_FILE_LIMIT, self.client.prepare_disk_file(request)).await {
             Ok(Err(status)) if !is_lost(&status) => Err(self.unprepared("disk", &status)),
-            reply => Ok(self.answer("making the disk activity's file", PREPARE_DISK_FILE_LIMIT, reply)?.source.into()),
+            reply => Ok(self
+                .answer("making the disk activity's file", PREPARE_DISK_FILE_LIMIT, reply)?
+                .source
+                .into()),
         }
     }
 
@@ -269,10 +316,15 @@ impl AgentLink {
     }
 }
 
-/// Whether the agent, its session or the way to it is gone: everything else is an agent's own answer.
+/// Whether the agent, its session or the way to it is gone: everything else is an agent's own
+/// answer.
 fn is_lost(status: &Status) -> bool {
     let is_broken = std::error::Error::source(status).is_some();
-    is_broken || matches!(status.code(), Code::Unavailable | Code::Cancelled | Code::Unknown | Code::NotFound)
+    is_broken
+        || matches!(
+            status.code(),
+            Code::Unavailable | Code::Cancelled | Code::Unknown | Code::NotFound
+        )
 }
 
 /// The error that a status is.
@@ -299,7 +351,10 @@ fn version(status: &Status) -> String {
 }
 
 fn cpu(station: HostName, reply: &CollectReply) -> StationCpu {
-    let time = |user, system| CpuTime { user: Span::from_nanoseconds(user), system: Span::from_nanoseconds(system) };
+    let time = |user, system| CpuTime {
+        user: Span::from_nanoseconds(user),
+        system: Span::from_nanoseconds(system),
+    };
     StationCpu {
         station,
         workers: time(reply.workers_user_ns, reply.workers_system_ns),

@@ -73,7 +73,9 @@ pub enum CoordinatorError {
         message: String,
     },
     /// A host that was lost was not found again.
-    #[error("host {host} was lost and not found again within {timeout_s} s (--reconnect-timeout): {last}")]
+    #[error(
+        "host {host} was lost and not found again within {timeout_s} s (--reconnect-timeout): {last}"
+    )]
     Gone {
         /// Which host.
         host: String,
@@ -154,7 +156,9 @@ pub enum CoordinatorError {
         message: String,
     },
     /// Activities run and nothing moves.
-    #[error("the hosts answer but move no data: the last {cells} cells waited in vain; the last: {fault}")]
+    #[error(
+        "the hosts answer but move no data: the last {cells} cells waited in vain; the last: {fault}"
+    )]
     Still {
         /// How many cells in a row.
         cells: u32,
@@ -209,8 +213,8 @@ impl CoordinatorError {
         matches!(self, Self::Lost { .. })
     }
 
-    /// Whether this may only be the consequence of a process of the testbed that ended: a connection breaks, a worker is killed
-    /// while it is prepared, packets no longer pass.
+    /// Whether this may only be the consequence of a process of the testbed that ended: a
+    /// connection breaks, a worker is killed while it is prepared, packets no longer pass.
     pub(super) fn may_follow_from_a_fall(&self) -> bool {
         matches!(
             self,
@@ -224,7 +228,8 @@ impl CoordinatorError {
         )
     }
 
-    /// Whether calling again may help: the host may be starting, or the way to it be broken for a while.
+    /// Whether calling again may help: the host may be starting, or the way to it be broken for a
+    /// while.
     pub(super) fn may_pass(&self) -> bool {
         matches!(self, Self::Lost { .. } | Self::OutOfReach { .. } | Self::Busy { .. })
     }

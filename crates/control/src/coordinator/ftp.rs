@@ -1,4 +1,5 @@
-//! Where the file transfer's files come from: the embedded server on active, or one outside the testbed.
+//! Where the file transfer's files come from: the embedded server on active, or one outside the
+//! testbed.
 
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::os::unix::net::UnixListener;
@@ -56,15 +57,22 @@ impl FromStr for ExternalFtp {
     fn from_str(text: &str) -> Result<Self, FtpAddressError> {
         let form = || FtpAddressError::Form(without_password(text));
         let bare = text.strip_prefix("ftp://").unwrap_or(text);
-        let (credentials, place) = bare.rsplit_once('@').unwrap_or(("anonymous:btu@example.org", bare));
+        let (credentials, place) =
+            bare.rsplit_once('@').unwrap_or(("anonymous:btu@example.org", bare));
         let (user, password) = credentials.split_once(':').ok_or_else(form)?;
         let (host, file) = place.split_once('/').unwrap_or((place, DEFAULT_FILE));
         let (_, port) = host.rsplit_once(':').ok_or_else(form)?;
         port.parse::<u16>().map_err(|_| form())?;
-        let mut found =
-            host.to_socket_addrs().map_err(|source| FtpAddressError::Unknown { host: host.to_owned(), source })?;
+        let mut found = host
+            .to_socket_addrs()
+            .map_err(|source| FtpAddressError::Unknown { host: host.to_owned(), source })?;
         let server = found.next().ok_or_else(form)?;
-        Ok(Self { server, user: user.to_owned(), password: password.to_owned(), file: file.to_owned() })
+        Ok(Self {
+            server,
+            user: user.to_owned(),
+            password: password.to_owned(),
+            file: file.to_owned(),
+        })
     }
 }
 
@@ -89,14 +97,20 @@ impl Drop for EgressProxy {
 }
 
 impl EgressProxy {
-    /// Opens the egress proxy in the directory `runtime` when there is an external server; it closes when dropped.
-    pub(super) fn open(external: Option<&ExternalFtp>, runtime: &Path) -> Result<Self, CoordinatorError> {
+    /// Opens the egress proxy in the directory `runtime` when there is an external server; it
+    /// closes when dropped.
+    pub(super) fn open(
+        external: Option<&ExternalFtp>,
+        runtime: &Path,
+    ) -> Result<Self, CoordinatorError> {
         let Some(external) = external.cloned() else {
             return Ok(Self { outside: None, stop: Arc::default() });
         };
         let path = runtime.join("egress_proxy.sock");
-        let listener = UnixListener::bind(&path)
-            .map_err(|source| CoordinatorError::System { operation: "opening the FTP egress proxy", source })?;
+        let listener = UnixListener::bind(&path).map_err(|source| CoordinatorError::System {
+            operation: "opening the FTP egress proxy",
+            source,
+        })?;
         let server = external.server;
         let stop = Arc::new(AtomicBool::new(false));
         let stopped = Arc::clone(&stop);
@@ -107,7 +121,10 @@ impl EgressProxy {
                     eprintln!("btu: the egress proxy to the FTP server closed: {error}");
                 }
             })
-            .map_err(|source| CoordinatorError::System { operation: "starting the FTP egress proxy", source })?;
+            .map_err(|source| CoordinatorError::System {
+                operation: "starting the FTP egress proxy",
+                source,
+            })?;
         Ok(Self { outside: Some((external, path)), stop })
     }
 

@@ -1,4 +1,5 @@
-//! Real hosts in the place of the testbed: reached, reserved, surveyed, and reached again when they were lost.
+//! Real hosts in the place of the testbed: reached, reserved, surveyed, and reached again when they
+//! were lost.
 //!
 //! ```text
 //! way          how an agent is reached: TLS; the user's own OpenSSH (ssh), which copies a program there; a child of this program (pipe)

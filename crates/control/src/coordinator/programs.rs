@@ -1,5 +1,5 @@
-//! Users' programs in the stations of a raised network: a supervisor for each, which lives as long as the network
-//! (decision 0016). Agents have no part in it.
+//! Users' programs in the stations of a raised network: a supervisor for each, which lives as long
+//! as the network (decision 0016). Agents have no part in it.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -41,11 +41,17 @@ impl Crew {
     }
 
     /// Sees to it that each program has a supervisor.
-    pub(super) async fn connect_all(&mut self, programs: &Programs) -> Result<(), CoordinatorError> {
+    pub(super) async fn connect_all(
+        &mut self,
+        programs: &Programs,
+    ) -> Result<(), CoordinatorError> {
         for step in &programs.steps {
             let key = key(step);
             if !self.supervisors.contains_key(&key) {
-                let station = self.stations.get(&step.host).ok_or_else(|| super::stage::missing(&step.host))?;
+                let station = self
+                    .stations
+                    .get(&step.host)
+                    .ok_or_else(|| super::stage::missing(&step.host))?;
                 let supervisor = Supervisor::start(&self.site, station, step).await?;
                 self.supervisors.insert(key, supervisor);
             }
@@ -53,8 +59,13 @@ impl Crew {
         Ok(())
     }
 
-    /// Starts the programs of this part one after the other, each when the one before it is ready; whether all became so.
-    pub(super) async fn begin(&mut self, programs: &Programs, part: Part) -> Result<bool, CoordinatorError> {
+    /// Starts the programs of this part one after the other, each when the one before it is ready;
+    /// whether all became so.
+    pub(super) async fn begin(
+        &mut self,
+        programs: &Programs,
+        part: Part,
+    ) -> Result<bool, CoordinatorError> {
         for step in of(programs, part) {
             let supervisor = self.supervisor(step)?;
             supervisor.task(&Task::Run(step.order.clone())).await?;
@@ -77,9 +88,16 @@ impl Crew {
     }
 
     /// Tells the programs of this part to stop, and waits until they have.
-    pub(super) async fn stop(&mut self, programs: &Programs, part: Part) -> Result<(), CoordinatorError> {
+    pub(super) async fn stop(
+        &mut self,
+        programs: &Programs,
+        part: Part,
+    ) -> Result<(), CoordinatorError> {
         let steps: Vec<_> = of(programs, part).map(key).collect();
-        let running = self.supervisors.iter_mut().filter(|(key, one)| steps.contains(key) && one.is_running());
+        let running = self
+            .supervisors
+            .iter_mut()
+            .filter(|(key, one)| steps.contains(key) && one.is_running());
         let stopping = running.map(|(_, supervisor)| async move {
             supervisor.task(&Task::Stop).await?;
             supervisor.await_end(Duration::ZERO).await
@@ -87,11 +105,17 @@ impl Crew {
         try_join_all(stopping).await.map(drop)
     }
 
-    /// What came of the programs, in their order; nothing of one that was not begun. It is forgotten here.
+    /// What came of the programs, in their order; nothing of one that was not begun. It is
+    /// forgotten here.
     pub(super) fn reports(&mut self, programs: &Programs) -> Vec<ProgramReport> {
         let report = |step: &ProgramStep| {
             let ended = self.supervisors.get_mut(&key(step))?.ended.take()?;
-            Some(ProgramReport { name: step.name.clone(), station: step.host.clone(), part: step.part, ended })
+            Some(ProgramReport {
+                name: step.name.clone(),
+                station: step.host.clone(),
+                part: step.part,
+                ended,
+            })
         };
         programs.steps.iter().filter_map(report).collect()
     }
@@ -109,7 +133,8 @@ fn of(programs: &Programs, part: Part) -> impl Iterator<Item = &ProgramStep> {
     programs.steps.iter().filter(move |step| step.part == part)
 }
 
-/// A process that runs one program at a time; it is killed when this is dropped, with all that it runs.
+/// A process that runs one program at a time; it is killed when this is dropped, with all that it
+/// runs.
 struct Supervisor {
     /// What errors call it.
     who: String,
@@ -122,14 +147,22 @@ struct Supervisor {
 }
 
 impl Supervisor {
-    async fn start(site: &Site, station: &HostName, step: &ProgramStep) -> Result<Self, CoordinatorError> {
+    async fn start(
+        site: &Site,
+        station: &HostName,
+        step: &ProgramStep,
+    ) -> Result<Self, CoordinatorError> {
         let who = format!("{} on {}", step.name, step.host);
-        let failed = |source| CoordinatorError::System { operation: "starting a program's supervisor", source };
+        let failed = |source| CoordinatorError::System {
+            operation: "starting a program's supervisor",
+            source,
+        };
         let mut process = command(site, station).spawn().map_err(failed)?;
         let missing = || failed(std::io::Error::other("a pipe is missing"));
         let tasks = process.stdin.take().ok_or_else(missing)?;
         let words = BufReader::new(process.stdout.take().ok_or_else(missing)?).lines();
-        let mut supervisor = Self { who, _process: process, tasks, words, runs: false, ended: None };
+        let mut supervisor =
+            Self { who, _process: process, tasks, words, runs: false, ended: None };
         match supervisor.word(MARGIN).await? {
             Message::Waiting => Ok(supervisor),
             other => Err(supervisor.unexpected(&other)),
@@ -182,8 +215,12 @@ impl Supervisor {
         let line = match timeout(limit, self.words.next_line()).await {
             Ok(Ok(Some(line))) => line,
             Ok(Ok(None)) => return Err(self.broken("its supervisor ended")),
-            Ok(Err(error)) => return Err(self.broken(&format!("its supervisor is not heard: {error}"))),
-            Err(_) => return Err(self.broken(&format!("no word of it within {} s", limit.as_secs()))),
+            Ok(Err(error)) => {
+                return Err(self.broken(&format!("its supervisor is not heard: {error}")));
+            }
+            Err(_) => {
+                return Err(self.broken(&format!("no word of it within {} s", limit.as_secs())));
+            }
         };
         match serde_json::from_str(&line).map_err(CoordinatorError::Document)? {
             Message::Failed { message } => Err(self.broken(&message)),
@@ -200,7 +237,8 @@ impl Supervisor {
     }
 }
 
-/// Enters the station, as `btu net exec` does, and supervises there; Ctrl-C is for the coordinator alone.
+/// Enters the station, as `btu net exec` does, and supervises there; Ctrl-C is for the coordinator
+/// alone.
 fn command(site: &Site, station: &HostName) -> Command {
     let own = |directory: &Path| directory.to_owned();
     let mut command = Command::new(&site.executable);

@@ -1,4 +1,5 @@
-//! The rating as the runner measures it: its network is checked and its amounts of work are found out before the first cell.
+//! The rating as the runner measures it: its network is checked and its amounts of work are found
+//! out before the first cell.
 
 use std::path::{Path, PathBuf};
 
@@ -41,8 +42,9 @@ pub struct Rating {
 }
 
 impl Rating {
-    /// What `plan` asks for. `scratch` is an existing directory on the disk that the host activities use, `runtime` a private
-    /// one for sockets; both outlive this. `ftp` is the external server, when one was asked for.
+    /// What `plan` asks for. `scratch` is an existing directory on the disk that the host
+    /// activities use, `runtime` a private one for sockets; both outlive this. `ftp` is the
+    /// external server, when one was asked for.
     ///
     /// # Errors
     /// An egress proxy that cannot be opened, or a kernel without random bytes.
@@ -58,7 +60,8 @@ impl Rating {
             seed: plan.seed,
             token: secret::token()?,
             amount: Amount::Pilot(target),
-            deadline: Span::from_nanoseconds(target.nanoseconds().saturating_mul(DEADLINE_FACTOR)) + DEADLINE_MARGIN,
+            deadline: Span::from_nanoseconds(target.nanoseconds().saturating_mul(DEADLINE_FACTOR))
+                + DEADLINE_MARGIN,
             scratch,
             disk_source: None,
             ftp: egress_proxy.source()?,
@@ -101,7 +104,12 @@ impl Study for Rating {
         Ok(store.cells(run)?)
     }
 
-    fn save(&self, store: &Store, lock: &RunLock, record: &CellRecord) -> Result<(), CoordinatorError> {
+    fn save(
+        &self,
+        store: &Store,
+        lock: &RunLock,
+        record: &CellRecord,
+    ) -> Result<(), CoordinatorError> {
         Ok(store.save_cell(lock, record)?)
     }
 
@@ -110,8 +118,9 @@ impl Study for Rating {
         let Plan { loads, disk_file, seed, .. } = &self.plan;
         if loads.contains(&Load::Disk) {
             let scratch = &self.base.scratch;
-            self.base.disk_source =
-                Some(stage.prepare_disk_file(&HostRole::Test.into(), scratch, *disk_file, *seed).await?);
+            self.base.disk_source = Some(
+                stage.prepare_disk_file(&HostRole::Test.into(), scratch, *disk_file, *seed).await?,
+            );
         }
         Ok(())
     }
@@ -135,7 +144,8 @@ impl Study for Rating {
     }
 
     fn take_over(&mut self, calibration: Value) -> Result<(), CoordinatorError> {
-        let calibration: Calibration = serde_json::from_value(calibration).map_err(CoordinatorError::Document)?;
+        let calibration: Calibration =
+            serde_json::from_value(calibration).map_err(CoordinatorError::Document)?;
         self.base.amount = Amount::Fixed(calibration.amounts);
         Ok(())
     }
@@ -147,7 +157,8 @@ impl Study for Rating {
         observer: &mut dyn Observer,
     ) -> Result<CellRecord, CoordinatorError> {
         let seed = self.plan.cell_seed(slot.block, slot.position);
-        // A token opens the data ports of one attempt: who has overheard an earlier one gets no answer.
+        // A token opens the data ports of one attempt: who has overheard an earlier one gets no
+        // answer.
         let setting = Setting { seed, token: secret::token()?, ..self.base.clone() };
         cell::measure(stage, &self.plan, *slot, &setting, observer).await
     }

@@ -13,10 +13,12 @@ const MOST_ATTEMPTS: u32 = 6;
 /// After so many cells in a row that waited in vain nothing can be expected of the next.
 const MOST_STILL: u32 = 3;
 
-/// Activities give up a little before their deadline, so that they can say why: a fiftieth of it, at most this.
+/// Activities give up a little before their deadline, so that they can say why: a fiftieth of it,
+/// at most this.
 const GIVING_UP: Duration = Duration::from_millis(200);
 
-/// A cell that could not be prepared after so long had a peer that did not answer: connecting is given up after ten seconds.
+/// A cell that could not be prepared after so long had a peer that did not answer: connecting is
+/// given up after ten seconds.
 const CONNECTING: Duration = Duration::from_secs(9);
 
 /// How often something was begun.
@@ -36,16 +38,26 @@ impl RetryBudget {
         if self.lost < MOST_ATTEMPTS {
             return Ok(());
         }
-        Err(CoordinatorError::LostAgain { what: self.what.clone(), times: self.lost, last: error.to_string() })
+        Err(CoordinatorError::LostAgain {
+            what: self.what.clone(),
+            times: self.lost,
+            last: error.to_string(),
+        })
     }
 }
 
 /// What to tell of a loss that has passed.
-pub(super) fn recovered(what: &str, error: &CoordinatorError, found: &[Reconnected], began: Instant) -> String {
+pub(super) fn recovered(
+    what: &str,
+    error: &CoordinatorError,
+    found: &[Reconnected],
+    began: Instant,
+) -> String {
     let away: Vec<String> = found
         .iter()
         .map(|found| {
-            let how = if found.restarted { "its agent was started again" } else { "the same agent" };
+            let how =
+                if found.restarted { "its agent was started again" } else { "the same agent" };
             format!("{} came back after {:.1} s ({how})", found.host, found.away.as_secs_f64())
         })
         .collect();
@@ -64,8 +76,8 @@ pub(super) struct StallDetector {
 }
 
 impl StallDetector {
-    /// Looks at the faults and accounts of the last cell, which took so long and had to be over at its deadline; an error when
-    /// there were too many of its kind.
+    /// Looks at the faults and accounts of the last cell, which took so long and had to be over at
+    /// its deadline; an error when there were too many of its kind.
     pub(super) fn watch(
         &mut self,
         seen: Option<(&[String], &[PlacedReport])>,
@@ -73,7 +85,8 @@ impl StallDetector {
         deadline: Duration,
     ) -> Result<(), CoordinatorError> {
         let Some((faults, reports)) = seen else { return Ok(()) };
-        self.cells = if waited_in_vain(faults, reports, took, deadline) { self.cells + 1 } else { 0 };
+        self.cells =
+            if waited_in_vain(faults, reports, took, deadline) { self.cells + 1 } else { 0 };
         if self.cells < MOST_STILL {
             return Ok(());
         }
@@ -83,7 +96,12 @@ impl StallDetector {
 }
 
 /// Whether a cell failed because its time was over, in whichever words; others fail at once.
-fn waited_in_vain(faults: &[String], reports: &[PlacedReport], took: Duration, deadline: Duration) -> bool {
+fn waited_in_vain(
+    faults: &[String],
+    reports: &[PlacedReport],
+    took: Duration,
+    deadline: Duration,
+) -> bool {
     if reports.is_empty() {
         return !faults.is_empty() && took >= CONNECTING.min(deadline);
     }
@@ -110,7 +128,11 @@ mod tests {
             attempts.count(&lost()).unwrap();
         }
         let error = attempts.count(&lost()).unwrap_err().to_string();
-        assert!(error.contains("SEND 1024 idle was begun 6 times") && error.contains("connection reset"), "{error}");
+        assert!(
+            error.contains("SEND 1024 idle was begun 6 times")
+                && error.contains("connection reset"),
+            "{error}"
+        );
     }
 
     /// The accounts of a cell of which one activity failed, or that could not be prepared.
@@ -118,17 +140,21 @@ mod tests {
         let placed = PlacedReport {
             station: HostRole::Test.into(),
             activity: "tcp-send".to_owned(),
-            result: Err(Failure::Failed { message: "it was not finished within the deadline".to_owned() }),
+            result: Err(Failure::Failed {
+                message: "it was not finished within the deadline".to_owned(),
+            }),
         };
         if prepared { vec![placed] } else { Vec::new() }
     }
 
     #[test]
     fn three_cells_in_a_row_that_wait_in_vain_end_the_run() {
-        let (late, soon, deadline) = (Duration::from_millis(16_900), Duration::from_secs(2), Duration::from_secs(17));
+        let (late, soon, deadline) =
+            (Duration::from_millis(16_900), Duration::from_secs(2), Duration::from_secs(17));
         let mut stall = StallDetector::default();
         let faults = ["tcp-send on test failed".to_owned()];
-        let mut watch = |prepared, took| stall.watch(Some((&faults, &failed(prepared))), took, deadline);
+        let mut watch =
+            |prepared, took| stall.watch(Some((&faults, &failed(prepared))), took, deadline);
         watch(true, late).unwrap();
         watch(false, Duration::from_secs(10)).unwrap();
         // One that fails at once is no stall.
@@ -136,7 +162,10 @@ mod tests {
         watch(true, late).unwrap();
         watch(false, Duration::from_secs(10)).unwrap();
         let error = watch(true, late).unwrap_err().to_string();
-        assert!(error.contains("the last 3 cells") && error.contains("tcp-send on test failed"), "{error}");
+        assert!(
+            error.contains("the last 3 cells") && error.contains("tcp-send on test failed"),
+            "{error}"
+        );
     }
 
     #[test]

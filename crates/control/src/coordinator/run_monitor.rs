@@ -9,8 +9,8 @@ use tokio::time::sleep;
 
 use super::error::{CoordinatorError, Interrupt};
 
-/// How often it is looked whether a part of the testbed died: often enough to be down well within five seconds, and
-/// too seldom to be seen in any measurement.
+/// How often it is looked whether a part of the testbed died: often enough to be down well within
+/// five seconds, and too seldom to be seen in any measurement.
 const LOOK: Duration = Duration::from_millis(100);
 
 /// Listens for everything that ends a run.
@@ -26,7 +26,10 @@ impl<'a> RunMonitor<'a> {
     /// From now on the signals no longer end the process but ring here.
     pub(super) fn set(testbeds: &'a [RaisedNetwork]) -> Result<Self, CoordinatorError> {
         let listen = |kind| {
-            signal(kind).map_err(|source| CoordinatorError::System { operation: "listening for signals", source })
+            signal(kind).map_err(|source| CoordinatorError::System {
+                operation: "listening for signals",
+                source,
+            })
         };
         Ok(Self {
             keyboard: listen(SignalKind::interrupt())?,
@@ -63,7 +66,10 @@ impl<'a> RunMonitor<'a> {
 
 /// The news of a network that has fallen, which may be a moment behind.
 fn fallen_soon(testbeds: &[RaisedNetwork]) -> Option<ProcessExit> {
-    testbeds.iter().find_map(RaisedNetwork::fallen).or_else(|| testbeds.iter().find_map(RaisedNetwork::fallen_soon))
+    testbeds
+        .iter()
+        .find_map(RaisedNetwork::fallen)
+        .or_else(|| testbeds.iter().find_map(RaisedNetwork::fallen_soon))
 }
 
 /// Waits for a part of the testbed to die.

@@ -13,7 +13,8 @@ use super::stage::Stage;
 use super::study::{Calibrated, Pace, Study};
 use super::{Observer, secret};
 
-/// A cell's share of its deadline that it is guessed to take before one was measured: activities end long before it.
+/// A cell's share of its deadline that it is guessed to take before one was measured: activities
+/// end long before it.
 const GUESSED_SHARE: u64 = 20;
 
 /// An experiment as the runner measures it.
@@ -30,7 +31,9 @@ impl<E: Experiment> Study for Scripted<E> {
     type Record = Measured<E::Cell>;
 
     fn so_far(&self, records: &[Self::Record]) -> String {
-        let Some(last) = records.iter().rfind(|record| record.is_valid()) else { return String::new() };
+        let Some(last) = records.iter().rfind(|record| record.is_valid()) else {
+            return String::new();
+        };
         let facts = self.plan.facts(&last.cell, &last.seen);
         let took = facts.duration.map(|duration| duration.to_string());
         let rate = facts.goodput_bits_per_second.map(|rate| format!("{:.3} Mb/s", rate / 1e6));
@@ -45,7 +48,12 @@ impl<E: Experiment> Study for Scripted<E> {
     fn pace(&self) -> Pace {
         let frame = self.plan.frame();
         let guess = Span::from_nanoseconds(frame.deadline.nanoseconds() / GUESSED_SHARE);
-        Pace { most_blocks: frame.blocks, budget: frame.budget, guess, deadline: frame.deadline.into() }
+        Pace {
+            most_blocks: frame.blocks,
+            budget: frame.budget,
+            guess,
+            deadline: frame.deadline.into(),
+        }
     }
 
     fn missing(&self, block: u32, done: &[Self::Record]) -> Vec<Slot<E::Cell>> {
@@ -60,7 +68,12 @@ impl<E: Experiment> Study for Scripted<E> {
         Ok(store.records(run)?)
     }
 
-    fn save(&self, store: &Store, lock: &RunLock, record: &Self::Record) -> Result<(), CoordinatorError> {
+    fn save(
+        &self,
+        store: &Store,
+        lock: &RunLock,
+        record: &Self::Record,
+    ) -> Result<(), CoordinatorError> {
         let facts = experiment::facts(&self.plan, record);
         let document = serde_json::to_string(record).map_err(CoordinatorError::Document)?;
         let cell = NewCell::of((record.block, record.position), &facts, document);

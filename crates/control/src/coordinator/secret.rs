@@ -1,4 +1,5 @@
-//! What opens data connections and the run's FTP server: from the kernel's random numbers, never from the seed.
+//! What opens data connections and the run's FTP server: from the kernel's random numbers, never
+//! from the seed.
 
 use btu_suite::activity::Token;
 

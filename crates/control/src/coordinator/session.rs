@@ -55,7 +55,8 @@ struct Session<'a, S: Study> {
 }
 
 impl<S: Study> Session<'_, S> {
-    /// Finds out what the cells have to know, or takes over what an earlier session of this run found.
+    /// Finds out what the cells have to know, or takes over what an earlier session of this run
+    /// found.
     async fn prepare(&mut self, monitor: &mut RunMonitor<'_>) -> Result<(), CoordinatorError> {
         let Journal { store, lock, .. } = self.journal;
         match store.run(&lock.run().to_string())?.calibration {
@@ -68,7 +69,9 @@ impl<S: Study> Session<'_, S> {
         let mut attempts = RetryBudget::of("the calibration");
         let found = loop {
             match monitor.guard(self.study.calibrate(self.stage, self.observer)).await {
-                Err(error) if self.may_recover(&error) => self.recover(&mut attempts, error, monitor).await?,
+                Err(error) if self.may_recover(&error) => {
+                    self.recover(&mut attempts, error, monitor).await?;
+                }
                 other => break other?,
             }
         };
@@ -82,7 +85,8 @@ impl<S: Study> Session<'_, S> {
     }
 
     fn note_cost(&self, began: Instant) -> Result<(), CoordinatorError> {
-        let text = format!("raised, checked and calibrated in {:.1} s", began.elapsed().as_secs_f64());
+        let text =
+            format!("raised, checked and calibrated in {:.1} s", began.elapsed().as_secs_f64());
         self.journal.event(Level::Info, &text)
     }
 
@@ -96,7 +100,10 @@ impl<S: Study> Session<'_, S> {
             let slots = self.study.missing(block, &self.records);
             for (index, slot) in slots.iter().enumerate() {
                 if block > 0 && clock.is_over() {
-                    return self.journal.event(Level::Info, "the profile's time is over; wide rows stay as they are");
+                    return self.journal.event(
+                        Level::Info,
+                        "the profile's time is over; wide rows stay as they are",
+                    );
                 }
                 let progress = self.progress(slot, slots.len() - index, &clock);
                 self.stage.expect(Duration::from_secs_f64(progress.seconds_left.max(0.0)));
@@ -115,12 +122,18 @@ impl<S: Study> Session<'_, S> {
     }
 
     /// Measures and stores a cell; how long the attempt that counts took.
-    async fn cell(&mut self, slot: &Slot<S::Cell>, monitor: &mut RunMonitor<'_>) -> Result<Duration, CoordinatorError> {
+    async fn cell(
+        &mut self,
+        slot: &Slot<S::Cell>,
+        monitor: &mut RunMonitor<'_>,
+    ) -> Result<Duration, CoordinatorError> {
         let mut attempts = RetryBudget::of(&slot.cell.to_string());
         let (record, took) = loop {
             let began = Instant::now();
             match monitor.guard(self.study.measure(self.stage, slot, self.observer)).await {
-                Err(error) if self.may_recover(&error) => self.recover(&mut attempts, error, monitor).await?,
+                Err(error) if self.may_recover(&error) => {
+                    self.recover(&mut attempts, error, monitor).await?;
+                }
                 other => break (other?, began.elapsed()),
             }
         };
@@ -133,7 +146,8 @@ impl<S: Study> Session<'_, S> {
         self.stage.is_on_hosts() && error.is_lost()
     }
 
-    /// Finds lost hosts again, or says after a while that they are gone. What was measured meanwhile is measured anew.
+    /// Finds lost hosts again, or says after a while that they are gone. What was measured
+    /// meanwhile is measured anew.
     async fn recover(
         &mut self,
         attempts: &mut RetryBudget,
@@ -216,7 +230,8 @@ impl Clock {
         let measured = self.measured.get();
         self.measured.set(measured + 1);
         let elapsed = self.began.elapsed().as_secs_f64();
-        let per_cell = if measured == 0 { self.guess_seconds_per_cell } else { elapsed / f64::from(measured) };
+        let per_cell =
+            if measured == 0 { self.guess_seconds_per_cell } else { elapsed / f64::from(measured) };
         (per_cell * cells as f64).min((self.budget.seconds() - elapsed).max(per_cell))
     }
 }

@@ -1,4 +1,5 @@
-//! Where scripts are played: the raised testbed or real hosts, through their agents, one script at a time.
+//! Where scripts are played: the raised testbed or real hosts, through their agents, one script at
+//! a time.
 
 mod ground;
 mod observation;
@@ -48,7 +49,8 @@ enum Ground {
 }
 
 impl Stage {
-    /// Connects to the agent of every host, which scripts know by these names, and to the wire if there is one.
+    /// Connects to the agent of every host, which scripts know by these names, and to the wire if
+    /// there is one.
     pub(super) async fn open(
         hosts: &[(HostName, &StationPlace)],
         wire_socket: Option<&Path>,
@@ -60,7 +62,8 @@ impl Stage {
         });
         let agents = try_join_all(links).await?;
         let places = hosts.iter().map(|(name, place)| (name.clone(), (*place).clone())).collect();
-        let testbed = Testbed::new(agents, places, wire_socket.map(WireClient::connect).transpose()?, site);
+        let testbed =
+            Testbed::new(agents, places, wire_socket.map(WireClient::connect).transpose()?, site);
         Ok(Self::on(Ground::Testbed(Box::new(testbed))))
     }
 
@@ -71,7 +74,8 @@ impl Stage {
     /// One stage over these, on the first of them.
     pub(super) fn over(stages: Vec<Self>) -> Result<Self, CoordinatorError> {
         let mut stages = stages.into_iter();
-        let first = stages.next().ok_or_else(|| CoordinatorError::Network("there is none".to_owned()))?;
+        let first =
+            stages.next().ok_or_else(|| CoordinatorError::Network("there is none".to_owned()))?;
         let others = (1..).zip(stages.map(|stage| stage.ground)).collect();
         Ok(Self { others, ..first })
     }
@@ -79,7 +83,8 @@ impl Stage {
     /// Plays on this network from now on.
     pub(super) fn turn_to(&mut self, place: usize) -> Result<(), CoordinatorError> {
         if place != self.place {
-            let missing = || CoordinatorError::Network(format!("there is no network {place} in this run"));
+            let missing =
+                || CoordinatorError::Network(format!("there is no network {place} in this run"));
             let ground = self.others.remove(&place).ok_or_else(missing)?;
             self.others.insert(self.place, std::mem::replace(&mut self.ground, ground));
             self.place = place;
@@ -109,14 +114,15 @@ impl Stage {
         self.agent(host)?.prepare_disk_file(directory, file, seed).await
     }
 
-    /// Plays `script`: prepare, start together, collect. An activity that fails is part of what was seen; an error
-    /// means that the stage itself is broken, or that an activity could not even be prepared.
+    /// Plays `script`: prepare, start together, collect. An activity that fails is part of what was
+    /// seen; an error means that the stage itself is broken, or that an activity could not even be
+    /// prepared.
     pub(super) async fn play(&mut self, script: &Script) -> Result<Observation, CoordinatorError> {
         self.play_watched(script, &Programs::default(), &mut Unwatched).await
     }
 
-    /// The same with programs of the user's: services first, then loads, then what is measured, all of it at once. Tells
-    /// `observer` what moves meanwhile, as often as it asks for.
+    /// The same with programs of the user's: services first, then loads, then what is measured, all
+    /// of it at once. Tells `observer` what moves meanwhile, as often as it asks for.
     pub(super) async fn play_watched(
         &mut self,
         script: &Script,
@@ -130,11 +136,17 @@ impl Stage {
         self.settle(programs).await?;
         if !self.serve(programs).await? {
             // Without a service nothing can be measured; what was seen of it says why.
-            return Ok(Observation { programs: self.dismiss(programs).await?, ..Observation::default() });
+            return Ok(Observation {
+                programs: self.dismiss(programs).await?,
+                ..Observation::default()
+            });
         }
         let played = self.play_activities((cell, began), script, programs, observer).await;
         let reports = match &played {
-            Err(error) if error.may_follow_from_a_fall() && !matches!(error, CoordinatorError::Prepare { .. }) => {
+            Err(error)
+                if error.may_follow_from_a_fall()
+                    && !matches!(error, CoordinatorError::Prepare { .. }) =>
+            {
                 Vec::new()
             }
             _ => self.dismiss(programs).await?,
@@ -151,7 +163,9 @@ impl Stage {
     ) -> Result<Observation, CoordinatorError> {
         if let Err(error) = self.prepare(cell, script, observer.every()).await {
             // Of hosts that were lost, nobody can be told.
-            self.abandon().await.or_else(|second| if error.is_lost() { Ok(()) } else { Err(second) })?;
+            self.abandon()
+                .await
+                .or_else(|second| if error.is_lost() { Ok(()) } else { Err(second) })?;
             return Err(error);
         }
         if let Ground::Testbed(testbed) = &mut self.ground {
@@ -162,9 +176,13 @@ impl Stage {
         self.start(cell, script).await?;
         self.measure(programs).await?;
         let links = self.taking_part(script)?;
-        let accounts = watched(self.collect(cell, script), (cell, script), &links, observer).await?;
+        let accounts =
+            watched(self.collect(cell, script), (cell, script), &links, observer).await?;
         if let Ground::Hosts(hosts) = &mut self.ground
-            && accounts.iter().flat_map(|account| &account.results).any(|(_, result)| result.is_err())
+            && accounts
+                .iter()
+                .flat_map(|account| &account.results)
+                .any(|(_, result)| result.is_err())
         {
             // An agent that has lost us ends its workers: that is no fault of the cell.
             hosts.still_ours().await?;
@@ -173,13 +191,19 @@ impl Stage {
             Ground::Testbed(testbed) => (watch.end().map_err(unread)?, testbed.account()?),
             Ground::Hosts(hosts) => hosts.surroundings(&accounts)?,
         };
-        Ok(observation(script, accounts, HostMetrics { machine, wire, clocks: self.clocks(), began }))
+        Ok(observation(
+            script,
+            accounts,
+            HostMetrics { machine, wire, clocks: self.clocks(), began },
+        ))
     }
 
     /// Waits until the network has nothing of an earlier cell any more.
     async fn settle(&mut self, programs: &Programs) -> Result<(), CoordinatorError> {
         match &mut self.ground {
-            Ground::Testbed(testbed) if !programs.steps.is_empty() || programs.lead > Span::ZERO => {
+            Ground::Testbed(testbed)
+                if !programs.steps.is_empty() || programs.lead > Span::ZERO =>
+            {
                 testbed.settle().await
             }
             Ground::Testbed(_) | Ground::Hosts(_) => Ok(()),
@@ -197,11 +221,18 @@ impl Stage {
     }
 
     /// Has loads and servers begin, and gives them time to be at work.
-    async fn load(&mut self, cell: u64, script: &Script, programs: &Programs) -> Result<(), CoordinatorError> {
+    async fn load(
+        &mut self,
+        cell: u64,
+        script: &Script,
+        programs: &Programs,
+    ) -> Result<(), CoordinatorError> {
         if programs.lead == Span::ZERO {
             return Ok(());
         }
-        for (index, step) in script.steps.iter().enumerate().filter(|(_, step)| step.role == Role::Support) {
+        for (index, step) in
+            script.steps.iter().enumerate().filter(|(_, step)| step.role == Role::Support)
+        {
             self.agent(&step.host)?.direct(cell, index as u32, Direction::Go).await?;
         }
         if programs.steps.iter().any(|step| step.part == Part::Load) {
@@ -213,11 +244,18 @@ impl Stage {
 
     /// Runs the programs that are measured.
     async fn measure(&mut self, programs: &Programs) -> Result<(), CoordinatorError> {
-        if programs.steps.is_empty() { Ok(()) } else { self.testbed()?.crew.measure(programs).await }
+        if programs.steps.is_empty() {
+            Ok(())
+        } else {
+            self.testbed()?.crew.measure(programs).await
+        }
     }
 
     /// Ends the programs that still run, and accounts for all.
-    async fn dismiss(&mut self, programs: &Programs) -> Result<Vec<ProgramReport>, CoordinatorError> {
+    async fn dismiss(
+        &mut self,
+        programs: &Programs,
+    ) -> Result<Vec<ProgramReport>, CoordinatorError> {
         if programs.steps.is_empty() {
             return Ok(Vec::new());
         }
@@ -233,7 +271,9 @@ impl Stage {
         match &mut self.ground {
             Ground::Testbed(testbed) => Ok(testbed),
             Ground::Hosts(_) => {
-                let message = "programs run in stations of a raised network only, never on real hosts".to_owned();
+                let message =
+                    "programs run in stations of a raised network only, never on real hosts"
+                        .to_owned();
                 Err(CoordinatorError::Network(message))
             }
         }
@@ -247,7 +287,8 @@ impl Stage {
         }
     }
 
-    /// Listeners first, then those who connect to them, and so on, in the script's order, so that all know where to connect.
+    /// Listeners first, then those who connect to them, and so on, in the script's order, so that
+    /// all know where to connect.
     async fn prepare(
         &mut self,
         cell: u64,
@@ -259,9 +300,12 @@ impl Stage {
         for wave in 0..=waves.iter().copied().max().unwrap_or(0) {
             let wave = script.steps.iter().enumerate().filter(|(index, _)| waves[*index] == wave);
             let prepared = wave.map(|(index, step)| {
-                let order = Order { sample_every, ..self.order(step, &script.impairments, &endpoints) };
+                let order =
+                    Order { sample_every, ..self.order(step, &script.impairments, &endpoints) };
                 let agent = self.agent(&step.host);
-                async move { Ok::<_, CoordinatorError>((index, agent?.prepare(cell, index, &order).await?)) }
+                async move {
+                    Ok::<_, CoordinatorError>((index, agent?.prepare(cell, index, &order).await?))
+                }
             });
             for (index, endpoint) in try_join_all(prepared.collect::<Vec<_>>()).await? {
                 endpoints[index] = endpoint;
@@ -271,7 +315,12 @@ impl Stage {
     }
 
     /// The step's order with its addresses filled in.
-    fn order(&self, step: &Step, impairments: &Impairments, endpoints: &[Option<SocketAddr>]) -> Order {
+    fn order(
+        &self,
+        step: &Step,
+        impairments: &Impairments,
+        endpoints: &[Option<SocketAddr>],
+    ) -> Order {
         let mut order = step.order.clone();
         if let Some(address) = self.address(&step.host, impairments) {
             order.activity.listen_on(address);
@@ -291,13 +340,21 @@ impl Stage {
 
     async fn start(&mut self, cell: u64, script: &Script) -> Result<(), CoordinatorError> {
         let agents = self.taking_part(script)?;
-        try_join_all(agents.into_iter().map(|(_, mut agent)| async move { agent.start(cell).await })).await?;
+        try_join_all(
+            agents.into_iter().map(|(_, mut agent)| async move { agent.start(cell).await }),
+        )
+        .await?;
         Ok(())
     }
 
     /// Host after host in the order of their [`Turn`]: asking one that is to be stopped stops it.
-    async fn collect(&mut self, cell: u64, script: &Script) -> Result<Vec<StationAccount>, CoordinatorError> {
-        let deadline = script.steps.iter().map(|step| step.order.deadline).max().unwrap_or(Span::ZERO);
+    async fn collect(
+        &mut self,
+        cell: u64,
+        script: &Script,
+    ) -> Result<Vec<StationAccount>, CoordinatorError> {
+        let deadline =
+            script.steps.iter().map(|step| step.order.deadline).max().unwrap_or(Span::ZERO);
         let agents = self.taking_part(script)?;
         let mut accounts = Vec::with_capacity(agents.len());
         for turn in [Turn::Ends, Turn::IsStopped, Turn::Serves] {
@@ -311,19 +368,24 @@ impl Stage {
         Ok(accounts)
     }
 
-    /// The agents of the hosts that have a step, in the stage's order; an error where there is no such host.
+    /// The agents of the hosts that have a step, in the stage's order; an error where there is no
+    /// such host.
     fn taking_part(&self, script: &Script) -> Result<Vec<(HostName, AgentLink)>, CoordinatorError> {
-        if let Some(step) = script.steps.iter().find(|step| self.agents().all(|(host, _)| *host != step.host)) {
+        if let Some(step) =
+            script.steps.iter().find(|step| self.agents().all(|(host, _)| *host != step.host))
+        {
             return Err(missing(&step.host));
         }
-        let involved = self.agents().filter(|(host, _)| script.steps.iter().any(|step| step.host == **host));
+        let involved =
+            self.agents().filter(|(host, _)| script.steps.iter().any(|step| step.host == **host));
         Ok(involved.map(|(host, agent)| (host.clone(), agent.clone())).collect())
     }
 
     /// Kills whatever still runs.
     pub(super) async fn abandon(&mut self) -> Result<(), CoordinatorError> {
         let agents: Vec<AgentLink> = self.agents().map(|(_, agent)| agent.clone()).collect();
-        try_join_all(agents.into_iter().map(|mut agent| async move { agent.abandon().await })).await?;
+        try_join_all(agents.into_iter().map(|mut agent| async move { agent.abandon().await }))
+            .await?;
         Ok(())
     }
 
@@ -335,8 +397,12 @@ impl Stage {
     /// All agents, in the order in which the hosts were named.
     fn agents(&self) -> Box<dyn Iterator<Item = (&HostName, &AgentLink)> + '_> {
         match &self.ground {
-            Ground::Testbed(testbed) => Box::new(testbed.agents.iter().map(|(host, agent)| (host, agent))),
-            Ground::Hosts(hosts) => Box::new(hosts.reached.iter().map(|(host, remote_host)| (host, &remote_host.link))),
+            Ground::Testbed(testbed) => {
+                Box::new(testbed.agents.iter().map(|(host, agent)| (host, agent)))
+            }
+            Ground::Hosts(hosts) => {
+                Box::new(hosts.reached.iter().map(|(host, remote_host)| (host, &remote_host.link)))
+            }
         }
     }
 }
@@ -398,16 +464,20 @@ impl Stage {
         }
     }
 
-    /// Finds the hosts that were lost, adds to `found` who had been away, and ends what was left of the cell. Who was found is
-    /// there even when somebody is lost again before the end.
-    pub(super) async fn find(&mut self, found: &mut Vec<Reconnected>) -> Result<(), CoordinatorError> {
+    /// Finds the hosts that were lost, adds to `found` who had been away, and ends what was left of
+    /// the cell. Who was found is there even when somebody is lost again before the end.
+    pub(super) async fn find(
+        &mut self,
+        found: &mut Vec<Reconnected>,
+    ) -> Result<(), CoordinatorError> {
         let Some(hosts) = self.hosts() else { return Ok(()) };
         found.extend(hosts.find().await?);
         hosts.settle().await?;
         self.abandon().await
     }
 
-    /// What the hosts are like, in the order of the machines: as they were when they were gathered, or now.
+    /// What the hosts are like, in the order of the machines: as they were when they were gathered,
+    /// or now.
     pub(super) async fn describe(
         &mut self,
         now: bool,
@@ -444,7 +514,8 @@ pub(super) fn missing(host: &HostName) -> CoordinatorError {
 enum Turn {
     /// First: everything on it ends by itself.
     Ends,
-    /// Then: it has loads, which are told to stop when what else it does has ended, and which others may serve.
+    /// Then: it has loads, which are told to stop when what else it does has ended, and which
+    /// others may serve.
     IsStopped,
     /// Last: somebody's load is served by it.
     Serves,
@@ -452,7 +523,11 @@ enum Turn {
 
 impl Turn {
     fn of(script: &Script, host: &HostName) -> Self {
-        let own = script.steps.iter().enumerate().filter(|(_, step)| step.host == *host && step.role == Role::Support);
+        let own = script
+            .steps
+            .iter()
+            .enumerate()
+            .filter(|(_, step)| step.host == *host && step.role == Role::Support);
         let is_called = |index: usize| script.steps.iter().any(|step| step.peer == Some(index));
         match own.map(|(index, _)| is_called(index)).max() {
             None => Self::Ends,

@@ -1,4 +1,5 @@
-//! What the runner has to know of a study: which cells come next, how one is measured, and how it is kept.
+//! What the runner has to know of a study: which cells come next, how one is measured, and how it
+//! is kept.
 
 use std::time::Duration;
 
@@ -12,8 +13,12 @@ use super::Observer;
 use super::error::CoordinatorError;
 use super::stage::Stage;
 
-/// A study as it is measured. The runner raises the network or takes hosts, minds signals and losses, and asks this.
-#[allow(async_fn_in_trait, reason = "the runner has one thread and never hands the study to another")]
+/// A study as it is measured. The runner raises the network or takes hosts, minds signals and
+/// losses, and asks this.
+#[allow(
+    async_fn_in_trait,
+    reason = "the runner has one thread and never hands the study to another"
+)]
 pub trait Study {
     /// What tells one cell from another.
     type Cell: std::fmt::Display;
@@ -36,9 +41,15 @@ pub trait Study {
     fn stored(&self, store: &Store, run: RunId) -> Result<Vec<Self::Record>, CoordinatorError>;
 
     /// Stores a cell.
-    fn save(&self, store: &Store, lock: &RunLock, record: &Self::Record) -> Result<(), CoordinatorError>;
+    fn save(
+        &self,
+        store: &Store,
+        lock: &RunLock,
+        record: &Self::Record,
+    ) -> Result<(), CoordinatorError>;
 
-    /// Has hosts keep what cells will need: before the first one, and when hosts were lost and found again.
+    /// Has hosts keep what cells will need: before the first one, and when hosts were lost and
+    /// found again.
     async fn prepare_disk_file(&mut self, stage: &mut Stage) -> Result<(), CoordinatorError>;
 
     /// Finds out what the cells have to know, with what has to be told of it.
@@ -51,7 +62,8 @@ pub trait Study {
     /// Takes over what an earlier session of the run has found out.
     fn take_over(&mut self, calibration: Value) -> Result<(), CoordinatorError>;
 
-    /// Measures a cell, and tells what moves meanwhile. What goes wrong inside it is part of the record; an error means that the stage is broken.
+    /// Measures a cell, and tells what moves meanwhile. What goes wrong inside it is part of the
+    /// record; an error means that the stage is broken.
     async fn measure(
         &self,
         stage: &mut Stage,
@@ -59,7 +71,8 @@ pub trait Study {
         observer: &mut dyn Observer,
     ) -> Result<Self::Record, CoordinatorError>;
 
-    /// What the cells so far amount to, in a line for people who wait; empty where there is nothing to tell yet.
+    /// What the cells so far amount to, in a line for people who wait; empty where there is nothing
+    /// to tell yet.
     fn so_far(&self, records: &[Self::Record]) -> String;
 
     /// What of a record tells that nothing moved: its faults, and the accounts of its activities.

@@ -31,7 +31,8 @@ pub struct Facts {
     pub scratch_free_bytes: Option<u64>,
     /// Whether processors can be kept from deep sleep (`/dev/cpu_dma_latency`).
     pub latency_request: bool,
-    /// `kernel.io_uring_disabled`: 0 for everybody, 1 for the privileged, 2 for nobody; absent before Linux 6.6.
+    /// `kernel.io_uring_disabled`: 0 for everybody, 1 for the privileged, 2 for nobody; absent
+    /// before Linux 6.6.
     pub io_uring_disabled: Option<u64>,
     /// Whether the kernel has IPv6.
     pub ipv6: bool,
@@ -39,7 +40,8 @@ pub struct Facts {
     pub packet_filter: bool,
 }
 
-/// Looks at this host; takes a fraction of a second. `executable` is this program, `scratch` where it would write.
+/// Looks at this host; takes a fraction of a second. `executable` is this program, `scratch` where
+/// it would write.
 pub fn look(executable: &Path, scratch: &Path) -> Facts {
     Facts {
         environment: environment::collect(),
@@ -53,7 +55,9 @@ pub fn look(executable: &Path, scratch: &Path) -> Facts {
         capabilities: capabilities(),
         open_files: limit(Resource::RLIMIT_NOFILE),
         locked_bytes: limit(Resource::RLIMIT_MEMLOCK),
-        scratch_free_bytes: statvfs(scratch).ok().map(|disk| disk.blocks_available() * disk.fragment_size()),
+        scratch_free_bytes: statvfs(scratch)
+            .ok()
+            .map(|disk| disk.blocks_available() * disk.fragment_size()),
         latency_request: OpenOptions::new().write(true).open("/dev/cpu_dma_latency").is_ok(),
         io_uring_disabled: text("/proc/sys/kernel/io_uring_disabled").trim().parse().ok(),
         ipv6: Path::new("/proc/net/if_inet6").exists(),
@@ -79,7 +83,8 @@ fn limit(of: Resource) -> Option<u64> {
     getrlimit(of).ok().map(|(soft, _)| soft)
 }
 
-/// A table of iptables, or a module of nftables that something uses (the third column of `/proc/modules`).
+/// A table of iptables, or a module of nftables that something uses (the third column of
+/// `/proc/modules`).
 fn packet_filter(tables: &str, modules: &str) -> bool {
     let used = |line: &str| {
         let mut columns = line.split_whitespace();

@@ -43,11 +43,23 @@ pub fn judge(facts: &Facts) -> Vec<Finding> {
 
 fn ok(topic: &str, observed: impl Into<String>) -> Finding {
     let (impact, fix) = (String::new(), None);
-    Finding { topic: topic.to_owned(), health: Health::Ok, essential: false, observed: observed.into(), impact, fix }
+    Finding {
+        topic: topic.to_owned(),
+        health: Health::Ok,
+        essential: false,
+        observed: observed.into(),
+        impact,
+        fix,
+    }
 }
 
 fn limited(topic: &str, observed: impl Into<String>, impact: &str, fix: Option<&str>) -> Finding {
-    Finding { health: Health::Limited, impact: impact.to_owned(), fix: fix.map(str::to_owned), ..ok(topic, observed) }
+    Finding {
+        health: Health::Limited,
+        impact: impact.to_owned(),
+        fix: fix.map(str::to_owned),
+        ..ok(topic, observed)
+    }
 }
 
 fn missing(topic: &str, observed: impl Into<String>, impact: &str, fix: Option<&str>) -> Finding {
@@ -63,7 +75,8 @@ fn namespaces(facts: &Facts) -> Finding {
             why,
             "`btu rate`, `btu net` and `btu pipe` raise networks of namespaces on this machine; an agent for other \
              machines needs none",
-            // Where the kernel has said what forbids it, that is the advice, and not another setting.
+            // Where the kernel has said what forbids it, that is the advice, and not another
+            // setting.
             Some(if why.contains("sysctl") {
                 "what is said above, or run btu as root"
             } else {
@@ -74,27 +87,45 @@ fn namespaces(facts: &Facts) -> Finding {
     }
 }
 
-/// What decides more than most settings: a result is comparable with those of the same algorithm only.
+/// What decides more than most settings: a result is comparable with those of the same algorithm
+/// only.
 fn congestion_control(facts: &Facts) -> Finding {
     const TOPIC: &str = "congestion control";
     let settings = &facts.environment.network.settings;
     let Some(own) = settings.get("net.ipv4.tcp_congestion_control") else {
-        return limited(TOPIC, "the kernel does not tell", "results of different algorithms cannot be compared", None);
+        return limited(
+            TOPIC,
+            "the kernel does not tell",
+            "results of different algorithms cannot be compared",
+            None,
+        );
     };
-    ok(TOPIC, format!("TCP uses {own}; -C NAME chooses another for a run, and every result says which it was"))
+    ok(
+        TOPIC,
+        format!(
+            "TCP uses {own}; -C NAME chooses another for a run, and every result says which it was"
+        ),
+    )
 }
 
 fn scratch(facts: &Facts) -> Finding {
     const TOPIC: &str = "disk";
     match facts.scratch_free_bytes {
-        Some(free) if free >= SCRATCH_BYTES => ok(TOPIC, format!("{} free for scratch files", size(free))),
+        Some(free) if free >= SCRATCH_BYTES => {
+            ok(TOPIC, format!("{} free for scratch files", size(free)))
+        }
         Some(free) => limited(
             TOPIC,
             format!("{} free for scratch files", size(free)),
             "the disk and file-transfer activities write up to 2 GiB",
             Some("btu rate --scratch DIR"),
         ),
-        None => missing(TOPIC, "the scratch directory cannot be looked at", "host activities write there", None),
+        None => missing(
+            TOPIC,
+            "the scratch directory cannot be looked at",
+            "host activities write there",
+            None,
+        ),
     }
 }
 
@@ -111,7 +142,12 @@ fn open_files(facts: &Facts) -> Finding {
             );
             Finding { essential: limit < 64, ..finding }
         }
-        None => limited(TOPIC, "the limit cannot be read", "agents and workers need some hundreds", None),
+        None => limited(
+            TOPIC,
+            "the limit cannot be read",
+            "agents and workers need some hundreds",
+            None,
+        ),
     }
 }
 
@@ -140,7 +176,9 @@ fn capabilities(facts: &Facts) -> Finding {
         "an agent on this host cannot delay or drop what comes in (netem); `btu rate`, `btu net` and `btu pipe` do without it, \
          and so does an agent as root or with packaging/btu-agent.service. A program with this capability changes every \
          interface for whoever may start it, so give it to a group: btu gives it up where all users may start it",
-        Some("b=$(command -v btu); groupadd -f btu && chgrp btu $b && chmod 0750 $b && setcap cap_net_admin+ep $b"),
+        Some(
+            "b=$(command -v btu); groupadd -f btu && chgrp btu $b && chmod 0750 $b && setcap cap_net_admin+ep $b",
+        ),
     )
 }
 
@@ -149,8 +187,18 @@ fn locked_memory(facts: &Facts) -> Finding {
     match facts.locked_bytes {
         Some(u64::MAX) => ok(TOPIC, "without limit"),
         Some(limit) if limit >= LOCKED_BYTES => ok(TOPIC, size(limit)),
-        Some(limit) => limited(TOPIC, size(limit), "zero-copy sending and io_uring pin pages", Some("ulimit -l 65536")),
-        None => limited(TOPIC, "the limit cannot be read", "zero-copy sending and io_uring pin pages", None),
+        Some(limit) => limited(
+            TOPIC,
+            size(limit),
+            "zero-copy sending and io_uring pin pages",
+            Some("ulimit -l 65536"),
+        ),
+        None => limited(
+            TOPIC,
+            "the limit cannot be read",
+            "zero-copy sending and io_uring pin pages",
+            None,
+        ),
     }
 }
 
@@ -160,7 +208,11 @@ fn io_uring(facts: &Facts) -> Finding {
         None | Some(0) => ok(TOPIC, "not forbidden by the kernel"),
         Some(state) => limited(
             TOPIC,
-            if state == 1 { "for privileged users and a group only" } else { "forbidden for everybody" },
+            if state == 1 {
+                "for privileged users and a group only"
+            } else {
+                "forbidden for everybody"
+            },
             "`btu pipe --engine io_uring` is not available; it has been a way into kernels, so allow it to a group",
             Some(
                 "groupadd -f btu; sysctl -w kernel.io_uring_group=$(getent group btu | cut -d: -f3) kernel.io_uring_disabled=1",
@@ -179,7 +231,12 @@ fn governor(governors: &[String]) -> Finding {
         return ok(TOPIC, format!("governor {observed}"));
     }
     let impact = "processors begin slowly and speed up under load: short activities are measured at another frequency";
-    limited(TOPIC, format!("governor {observed}"), impact, Some("cpupower frequency-set -g performance"))
+    limited(
+        TOPIC,
+        format!("governor {observed}"),
+        impact,
+        Some("cpupower frequency-set -g performance"),
+    )
 }
 
 fn sleep(facts: &Facts) -> Finding {
@@ -187,7 +244,8 @@ fn sleep(facts: &Facts) -> Finding {
     let states = &facts.environment.processor.idle_states;
     let enabled = states.iter().filter(|state| !state.disabled);
     let deepest = enabled.max_by_key(|state| state.exit_latency_us);
-    let Some((state, wakes)) = deepest.and_then(|state| Some((state, state.exit_latency_us?))) else {
+    let Some((state, wakes)) = deepest.and_then(|state| Some((state, state.exit_latency_us?)))
+    else {
         return ok(TOPIC, "none that this kernel tells of");
     };
     let observed = format!("{} takes up to {wakes} us to wake from", state.name);
@@ -198,7 +256,9 @@ fn sleep(facts: &Facts) -> Finding {
             TOPIC,
             format!("{observed}, and /dev/cpu_dma_latency is not this user's to write"),
             "round trips hold the time of waking up; who may write it can keep all processors awake, so give it to a group",
-            Some("groupadd -f btu; chgrp btu /dev/cpu_dma_latency && chmod 0660 /dev/cpu_dma_latency"),
+            Some(
+                "groupadd -f btu; chgrp btu /dev/cpu_dma_latency && chmod 0660 /dev/cpu_dma_latency",
+            ),
         ),
     }
 }
@@ -210,13 +270,17 @@ fn virtual_machine(facts: &Facts) -> Finding {
         return ok(TOPIC, "none: this is the machine itself");
     }
     let stolen = cpu.map(|cpu| {
-        let busy = [cpu.user_ns, cpu.system_ns, cpu.irq_ns, cpu.softirq_ns, cpu.steal_ns, cpu.idle_ns];
+        let busy =
+            [cpu.user_ns, cpu.system_ns, cpu.irq_ns, cpu.softirq_ns, cpu.steal_ns, cpu.idle_ns];
         cpu.steal_ns as f64 / busy.into_iter().map(|part| part as f64).sum::<f64>().max(1.0)
     });
     match stolen {
         Some(stolen) if stolen > STEAL => limited(
             TOPIC,
-            format!("a virtual machine; {:.2} % of its CPU time went to others since it was started", stolen * 100.0),
+            format!(
+                "a virtual machine; {:.2} % of its CPU time went to others since it was started",
+                stolen * 100.0
+            ),
             "what others do on the same host shows in every number, most in the tails",
             None,
         ),
@@ -255,7 +319,10 @@ fn busy_poll(facts: &Facts) -> Finding {
     const TOPIC: &str = "busy polling";
     match facts.environment.network.settings.get("net.core.busy_poll").map(String::as_str) {
         None => limited(TOPIC, "not in this kernel", "`btu pipe` cannot measure it", None),
-        Some("0") => ok(TOPIC, "off unless a socket asks for it, which takes CAP_NET_ADMIN above net.core.busy_read"),
+        Some("0") => ok(
+            TOPIC,
+            "off unless a socket asks for it, which takes CAP_NET_ADMIN above net.core.busy_read",
+        ),
         Some(time) => limited(
             TOPIC,
             format!("on for all sockets: {time} us"),
@@ -270,11 +337,13 @@ fn offloads(facts: &Facts) -> Finding {
     const TOPIC: &str = "offloads";
     const WANTED: [&str; 2] = ["tx-tcp-segmentation", "rx-gro"];
     let hardware = facts.environment.network.interfaces.iter();
-    let hardware = hardware.filter(|(name, interface)| interface.kind.is_none() && name.as_str() != "lo");
+    let hardware =
+        hardware.filter(|(name, interface)| interface.kind.is_none() && name.as_str() != "lo");
     let lacking: Vec<String> = hardware
         .clone()
         .filter_map(|(name, interface)| {
-            let lacks: Vec<_> = WANTED.into_iter().filter(|wanted| !interface.features.contains(*wanted)).collect();
+            let lacks: Vec<_> =
+                WANTED.into_iter().filter(|wanted| !interface.features.contains(*wanted)).collect();
             (!lacks.is_empty()).then(|| format!("{name} without {}", lacks.join(", ")))
         })
         .collect();
@@ -282,7 +351,11 @@ fn offloads(facts: &Facts) -> Finding {
         let names: Vec<&str> = hardware.map(|(name, _)| name.as_str()).collect();
         return ok(
             TOPIC,
-            if names.is_empty() { "no hardware interface".to_owned() } else { format!("on: {}", names.join(", ")) },
+            if names.is_empty() {
+                "no hardware interface".to_owned()
+            } else {
+                format!("on: {}", names.join(", "))
+            },
         );
     }
     let impact = "the processor does for each packet what hardware does for many";

@@ -10,7 +10,8 @@ use super::source::Source;
 /// `USER_HZ` of every architecture but two, in case the system does not tell.
 const USUAL_TICKS_PER_SECOND: u64 = 100;
 
-/// CPU time since the machine was started, all processors together, in steps of one tick (usually 10 ms) each.
+/// CPU time since the machine was started, all processors together, in steps of one tick (usually
+/// 10 ms) each.
 ///
 /// # Errors
 /// `/proc/stat` cannot be read, or does not begin as the kernel's does.
@@ -18,7 +19,8 @@ pub(super) fn machine_cpu() -> io::Result<MachineCpu> {
     read(&Source::live())
 }
 
-/// CPU time between two readings. The kernel lets the waiting time go back now and then; that counts as none.
+/// CPU time between two readings. The kernel lets the waiting time go back now and then; that
+/// counts as none.
 pub(super) fn delta(before: &MachineCpu, after: &MachineCpu) -> MachineCpu {
     MachineCpu {
         user_ns: after.user_ns.saturating_sub(before.user_ns),
@@ -32,17 +34,21 @@ pub(super) fn delta(before: &MachineCpu, after: &MachineCpu) -> MachineCpu {
 }
 
 pub(super) fn read(source: &Source) -> io::Result<MachineCpu> {
-    let strange = || io::Error::new(io::ErrorKind::InvalidData, "/proc/stat does not begin with a line `cpu`");
+    let strange = || {
+        io::Error::new(io::ErrorKind::InvalidData, "/proc/stat does not begin with a line `cpu`")
+    };
     source.text("proc/stat").and_then(|text| parse(&text, ticks_per_second())).ok_or_else(strange)
 }
 
 fn ticks_per_second() -> u64 {
     let told = sysconf(SysconfVar::CLK_TCK).ok().flatten();
-    told.and_then(|ticks| u64::try_from(ticks).ok()).filter(|ticks| *ticks > 0).unwrap_or(USUAL_TICKS_PER_SECOND)
+    told.and_then(|ticks| u64::try_from(ticks).ok())
+        .filter(|ticks| *ticks > 0)
+        .unwrap_or(USUAL_TICKS_PER_SECOND)
 }
 
-/// The columns: user, nice, system, idle, iowait, irq, softirq, steal; later ones (guest) are part of user and nice.
-/// Kernels before 2.6.11 have fewer; what they lack counts as zero.
+/// The columns: user, nice, system, idle, iowait, irq, softirq, steal; later ones (guest) are part
+/// of user and nice. Kernels before 2.6.11 have fewer; what they lack counts as zero.
 fn parse(stat: &str, ticks_per_second: u64) -> Option<MachineCpu> {
     let mut words = stat.lines().next()?.split_whitespace();
     if words.next() != Some("cpu") {
@@ -95,7 +101,8 @@ mod tests {
 
     #[test]
     fn what_is_no_cpu_line_is_refused() {
-        for text in ["", "cpu0 1 2 3 4", "cpu 1 2 3", "cpu 1 2 x 4", "intr 1 2 3 4", "cpu -1 2 3 4"] {
+        for text in ["", "cpu0 1 2 3 4", "cpu 1 2 3", "cpu 1 2 x 4", "intr 1 2 3 4", "cpu -1 2 3 4"]
+        {
             assert_eq!(parse(text, 100), None, "{text}");
         }
     }

@@ -31,7 +31,8 @@ pub fn changes(first: &Environment, second: &Environment) -> Vec<Change> {
     names.into_iter().filter_map(change).collect()
 }
 
-/// One sentence for each setting that is not what it was: both halves of the run may not be comparable.
+/// One sentence for each setting that is not what it was: both halves of the run may not be
+/// comparable.
 pub fn differences(before: &Environment, after: &Environment) -> Vec<String> {
     changes(before, after).iter().map(sentence).collect()
 }
@@ -42,7 +43,9 @@ fn sentence(change: &Change) -> String {
         (Some(before), Some(after)) => {
             format!("{name} was `{before}` before the measurements and `{after}` after them")
         }
-        (Some(before), None) => format!("{name} was `{before}` before the measurements and gone after them"),
+        (Some(before), None) => {
+            format!("{name} was `{before}` before the measurements and gone after them")
+        }
         (None, after) => {
             let after = after.as_deref().unwrap_or_default();
             format!("{name} was absent before the measurements and `{after}` after them")
@@ -82,7 +85,13 @@ mod tests {
     use crate::environment::{LoadAverage, collect};
 
     fn quiet() -> LoadAverage {
-        LoadAverage { one_minute: 0.1, five_minutes: 0.1, fifteen_minutes: 0.1, runnable: 1, threads: 90 }
+        LoadAverage {
+            one_minute: 0.1,
+            five_minutes: 0.1,
+            fifteen_minutes: 0.1,
+            runnable: 1,
+            threads: 90,
+        }
     }
 
     #[test]
@@ -104,8 +113,15 @@ mod tests {
         after.processor.governors = vec!["performance".to_owned()];
         after.network.settings.insert("net.ipv4.tcp_sack".to_owned(), "0".to_owned());
         let found = differences(&before, &after);
-        assert_eq!(found[0], "network.settings.net.ipv4.tcp_sack was `1` before the measurements and `0` after them");
-        assert!(found[1].contains("processor.governors") && found[1].contains("powersave"), "{}", found[1]);
+        assert_eq!(
+            found[0],
+            "network.settings.net.ipv4.tcp_sack was `1` before the measurements and `0` after them"
+        );
+        assert!(
+            found[1].contains("processor.governors") && found[1].contains("powersave"),
+            "{}",
+            found[1]
+        );
         assert_eq!(found.len(), 2);
     }
 

@@ -18,11 +18,13 @@ pub struct Kernel {
     pub release: Option<String>,
     /// As `uname -v` tells: build, preemption model, date.
     pub version: Option<String>,
-    /// Of the boot loader's words to it those that change what is measured; others can hold secrets.
+    /// Of the boot loader's words to it those that change what is measured; others can hold
+    /// secrets.
     pub command_line: Option<String>,
     /// What tells it the time.
     pub clock_source: Option<String>,
-    /// What it does about each known weakness of the processor; some of it makes every system call dearer.
+    /// What it does about each known weakness of the processor; some of it makes every system call
+    /// dearer.
     pub mitigations: BTreeMap<String, String>,
 }
 
@@ -53,7 +55,8 @@ pub struct Processor {
     pub turbo: Option<String>,
     /// What sends idle processors to sleep.
     pub idle_driver: Option<String>,
-    /// The cpuidle governor, the rule that picks the idle state; absent when the kernel does not tell it.
+    /// The cpuidle governor, the rule that picks the idle state; absent when the kernel does not
+    /// tell it.
     pub idle_governor: Option<String>,
     /// How deeply they may sleep, from the lightest.
     pub idle_states: Vec<IdleState>,
@@ -111,7 +114,8 @@ impl Kernel {
             release: source.text("proc/sys/kernel/osrelease"),
             version: source.text("proc/sys/kernel/version"),
             command_line: source.text("proc/cmdline").map(|line| parse::performance_words(&line)),
-            clock_source: source.text("sys/devices/system/clocksource/clocksource0/current_clocksource"),
+            clock_source: source
+                .text("sys/devices/system/clocksource/clocksource0/current_clocksource"),
             mitigations: mitigations.collect(),
         }
     }
@@ -128,7 +132,8 @@ impl Processor {
             quota: quota(source),
             isolated: source.text(&format!("{CPU}/isolated")),
             hyper_threading: source.text(&format!("{CPU}/smt/control")),
-            virtual_machine: parse::has_hypervisor_flag(&cpuinfo) || source.text("sys/hypervisor/type").is_some(),
+            virtual_machine: parse::has_hypervisor_flag(&cpuinfo)
+                || source.text("sys/hypervisor/type").is_some(),
             product: product(source),
             frequency_driver: first("cpufreq/scaling_driver"),
             governors: governors(source),
@@ -143,7 +148,8 @@ impl Processor {
 impl Memory {
     pub(super) fn read(source: &Source) -> Self {
         let meminfo = source.text("proc/meminfo").unwrap_or_default();
-        let choice = |name| source.text(&format!("{HUGEPAGES}/{name}")).as_deref().map(parse::chosen);
+        let choice =
+            |name| source.text(&format!("{HUGEPAGES}/{name}")).as_deref().map(parse::chosen);
         Self {
             total_bytes: parse::memory_bytes(&meminfo, "MemTotal"),
             available_bytes: parse::memory_bytes(&meminfo, "MemAvailable"),
@@ -156,7 +162,9 @@ impl Memory {
 
 /// `/proc/stat` has a line `cpuN` for each processor that takes part.
 fn online(stat: &str) -> usize {
-    let is_processor = |line: &&str| line.strip_prefix("cpu").is_some_and(|rest| rest.starts_with(char::is_numeric));
+    let is_processor = |line: &&str| {
+        line.strip_prefix("cpu").is_some_and(|rest| rest.starts_with(char::is_numeric))
+    };
     stat.lines().filter(is_processor).count()
 }
 
@@ -164,15 +172,19 @@ fn allowed(source: &Source) -> Option<String> {
     parse::field(&source.text("proc/self/status")?, "Cpus_allowed_list").map(str::to_owned)
 }
 
-/// The processors that this process may use, by the core they belong to (`topology/core_cpus_list`, which older kernels call
-/// `thread_siblings_list`). A processor whose core is not told is one of its own.
+/// The processors that this process may use, by the core they belong to (`topology/core_cpus_list`,
+/// which older kernels call `thread_siblings_list`). A processor whose core is not told is one of
+/// its own.
 pub(super) fn cores(source: &Source) -> Vec<ProcessorList> {
-    let Some(allowed) = allowed(source).and_then(|list| list.parse::<ProcessorList>().ok()) else { return Vec::new() };
+    let Some(allowed) = allowed(source).and_then(|list| list.parse::<ProcessorList>().ok()) else {
+        return Vec::new();
+    };
     let core = |processor: &u32| {
         let told = ["core_cpus_list", "thread_siblings_list"]
             .iter()
             .find_map(|name| source.text(&format!("{CPU}/cpu{processor}/topology/{name}")));
-        let threads = told.and_then(|list| list.parse::<ProcessorList>().ok()?.within(allowed.numbers()));
+        let threads =
+            told.and_then(|list| list.parse::<ProcessorList>().ok()?.within(allowed.numbers()));
         threads.or_else(|| ProcessorList::of([*processor]))
     };
     let cores: BTreeSet<ProcessorList> = allowed.numbers().iter().filter_map(core).collect();
@@ -187,22 +199,26 @@ fn quota(source: &Source) -> Option<String> {
 }
 
 fn product(source: &Source) -> Option<String> {
-    let parts = ["sys_vendor", "product_name"].map(|name| source.text(&format!("sys/class/dmi/id/{name}")));
+    let parts =
+        ["sys_vendor", "product_name"].map(|name| source.text(&format!("sys/class/dmi/id/{name}")));
     let known: Vec<_> = parts.into_iter().flatten().collect();
     (!known.is_empty()).then(|| known.join(" "))
 }
 
 fn governors(source: &Source) -> Vec<String> {
     let processors = source.numbered(CPU, "cpu");
-    let rules: BTreeSet<_> =
-        processors.iter().filter_map(|cpu| source.text(&format!("{CPU}/{cpu}/cpufreq/scaling_governor"))).collect();
+    let rules: BTreeSet<_> = processors
+        .iter()
+        .filter_map(|cpu| source.text(&format!("{CPU}/{cpu}/cpufreq/scaling_governor")))
+        .collect();
     rules.into_iter().collect()
 }
 
 /// Intel's own driver says it the other way round.
 fn turbo(source: &Source) -> Option<String> {
     let off = source.number(&format!("{CPU}/intel_pstate/no_turbo")).map(|no_turbo| no_turbo != 0);
-    let off = off.or_else(|| source.number(&format!("{CPU}/cpufreq/boost")).map(|boost| boost == 0))?;
+    let off =
+        off.or_else(|| source.number(&format!("{CPU}/cpufreq/boost")).map(|boost| boost == 0))?;
     Some(if off { "off" } else { "on" }.to_owned())
 }
 
@@ -211,7 +227,9 @@ fn idle_states(source: &Source) -> Vec<IdleState> {
     let state = |name: String| {
         Some(IdleState {
             exit_latency_us: source.number(&format!("{directory}/{name}/latency")),
-            disabled: source.number(&format!("{directory}/{name}/disable")).is_some_and(|value| value != 0),
+            disabled: source
+                .number(&format!("{directory}/{name}/disable"))
+                .is_some_and(|value| value != 0),
             name: source.text(&format!("{directory}/{name}/name"))?,
         })
     };

@@ -1,6 +1,8 @@
-//! Asking the kernel for its interfaces and their offloads (rtnetlink(7), ethtool's generic netlink family).
+//! Asking the kernel for its interfaces and their offloads (rtnetlink(7), ethtool's generic netlink
+//! family).
 //!
-//! Two short conversations over plain sockets. Sending and receiving is here, the format is in [`message`].
+//! Two short conversations over plain sockets. Sending and receiving is here, the format is in
+//! [`message`].
 
 mod message;
 
@@ -9,7 +11,8 @@ use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
 
 use nix::sys::socket::{
-    AddressFamily, MsgFlags, SockFlag, SockProtocol, SockType, recv, send, setsockopt, socket, sockopt,
+    AddressFamily, MsgFlags, SockFlag, SockProtocol, SockType, recv, send, setsockopt, socket,
+    sockopt,
 };
 use nix::sys::time::{TimeVal, TimeValLike};
 
@@ -58,8 +61,8 @@ mod link {
 /// `struct genlmsghdr`: command, version, reserved.
 const GENERIC_HEADER_BYTES: usize = 4;
 
-/// The interfaces of the calling thread's network namespace. Features are empty where the kernel has no ethtool
-/// family (before Linux 5.6).
+/// The interfaces of the calling thread's network namespace. Features are empty where the kernel
+/// has no ethtool family (before Linux 5.6).
 pub(super) fn interfaces() -> io::Result<BTreeMap<String, Interface>> {
     let mut interfaces = links()?;
     // Without the family there are no features to add; the rest of the record stands.
@@ -101,17 +104,25 @@ impl Features {
         let name = message::attribute(control::FAMILY_NAME, b"ethtool\0");
         let parts = generic.ask(&Request::generic(control::FAMILY, control::GET_FAMILY, &name))?;
         let family = parts.iter().find_map(|part| {
-            Attributes::of(part.get(GENERIC_HEADER_BYTES..)?).value(control::FAMILY_ID).and_then(message::u16_of)
+            Attributes::of(part.get(GENERIC_HEADER_BYTES..)?)
+                .value(control::FAMILY_ID)
+                .and_then(message::u16_of)
         });
-        family.map(|family| Self { generic, family }).ok_or_else(|| io::ErrorKind::Unsupported.into())
+        family
+            .map(|family| Self { generic, family })
+            .ok_or_else(|| io::ErrorKind::Unsupported.into())
     }
 
     /// The features that are on.
     fn of(&self, interface: &str) -> io::Result<BTreeSet<String>> {
         let mut name = interface.as_bytes().to_vec();
         name.push(0);
-        let header = message::nest(ethtool::FEATURES_HEADER, &message::attribute(ethtool::HEADER_DEVICE_NAME, &name));
-        let parts = self.generic.ask(&Request::generic(self.family, ethtool::FEATURES_GET, &header))?;
+        let header = message::nest(
+            ethtool::FEATURES_HEADER,
+            &message::attribute(ethtool::HEADER_DEVICE_NAME, &name),
+        );
+        let parts =
+            self.generic.ask(&Request::generic(self.family, ethtool::FEATURES_GET, &header))?;
         Ok(parts.iter().flat_map(|part| active(part)).collect())
     }
 }
@@ -120,7 +131,8 @@ impl Features {
 fn active(part: &[u8]) -> Vec<String> {
     let attributes = Attributes::of(part.get(GENERIC_HEADER_BYTES..).unwrap_or_default());
     let bits = attributes.nested(ethtool::FEATURES_ACTIVE).nested(ethtool::BITSET_BITS);
-    bits.filter_map(|(_, bit)| Attributes::of(bit).value(ethtool::BIT_NAME).map(message::text_of)).collect()
+    bits.filter_map(|(_, bit)| Attributes::of(bit).value(ethtool::BIT_NAME).map(message::text_of))
+        .collect()
 }
 
 /// A netlink socket on which one question is asked at a time.
@@ -130,7 +142,8 @@ struct Conversation {
 
 impl Conversation {
     fn open(protocol: SockProtocol) -> io::Result<Self> {
-        let socket = socket(AddressFamily::Netlink, SockType::Raw, SockFlag::SOCK_CLOEXEC, protocol)?;
+        let socket =
+            socket(AddressFamily::Netlink, SockType::Raw, SockFlag::SOCK_CLOEXEC, protocol)?;
         setsockopt(&socket, sockopt::ReceiveTimeout, &TimeVal::seconds(TIMEOUT_SECONDS))?;
         Ok(Self { socket })
     }
@@ -164,14 +177,23 @@ mod tests {
         let loopback = &interfaces["lo"];
         assert_eq!(loopback.queueing.as_deref(), Some("noqueue"));
         assert!(loopback.mtu_bytes.unwrap() >= 1500);
-        assert!(loopback.features.is_empty() || loopback.features.contains("loopback"), "{:?}", loopback.features);
+        assert!(
+            loopback.features.is_empty() || loopback.features.contains("loopback"),
+            "{:?}",
+            loopback.features
+        );
     }
 
     #[test]
     fn an_unknown_interface_is_an_error() {
         let Ok(features) = Features::open() else {
-            assert!(std::env::var_os("BTU_LAB").is_none_or(|lab| lab != "required"), "no ethtool family");
-            return eprintln!("LAB SKIPPED: this kernel has no ethtool family (CONFIG_ETHTOOL_NETLINK)");
+            assert!(
+                std::env::var_os("BTU_LAB").is_none_or(|lab| lab != "required"),
+                "no ethtool family"
+            );
+            return eprintln!(
+                "LAB SKIPPED: this kernel has no ethtool family (CONFIG_ETHTOOL_NETLINK)"
+            );
         };
         assert_eq!(features.of("nowhere0").unwrap_err().raw_os_error(), Some(nix::libc::ENODEV));
     }

@@ -7,8 +7,9 @@ use serde::{Deserialize, Serialize};
 use super::parse;
 use super::source::Source;
 
-/// Settings that change what a connection achieves or what a packet costs (Documentation/networking/ip-sysctl.rst and
-/// Documentation/admin-guide/sysctl/net.rst of the kernel; the disk activity's are in its vm.rst).
+/// Settings that change what a connection achieves or what a packet costs
+/// (Documentation/networking/ip-sysctl.rst and Documentation/admin-guide/sysctl/net.rst of the
+/// kernel; the disk activity's are in its vm.rst).
 const SETTINGS: [&str; 38] = [
     "kernel.numa_balancing",
     "kernel.sched_autogroup_enabled",
@@ -62,13 +63,16 @@ pub struct Network {
 /// A network interface and its settings.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Interface {
-    /// The MTU, the size of the largest IP packet, in bytes; absent when the kernel does not tell it.
+    /// The MTU, the size of the largest IP packet, in bytes; absent when the kernel does not tell
+    /// it.
     pub mtu_bytes: Option<u32>,
-    /// The name of the queueing discipline, such as `noqueue`; absent when the kernel does not tell it.
+    /// The name of the queueing discipline, such as `noqueue`; absent when the kernel does not tell
+    /// it.
     pub queueing: Option<String>,
     /// Its kind, when it is no hardware: `veth`, `bridge`, `tun`.
     pub kind: Option<String>,
-    /// Offloads and other features that are on, by the kernel's names (`tx-tcp-segmentation`, `rx-gro`).
+    /// Offloads and other features that are on, by the kernel's names (`tx-tcp-segmentation`,
+    /// `rx-gro`).
     pub features: BTreeSet<String>,
 }
 

@@ -4,12 +4,14 @@ use super::machine::LoadAverage;
 
 /// A variable of a file of shell assignments such as os-release(5), without its quotes.
 pub(super) fn assignment(text: &str, name: &str) -> Option<String> {
-    let value = text.lines().find_map(|line| line.trim().strip_prefix(name)?.strip_prefix('='))?.trim();
+    let value =
+        text.lines().find_map(|line| line.trim().strip_prefix(name)?.strip_prefix('='))?.trim();
     let bare = |quote| value.strip_prefix(quote).and_then(|rest| rest.strip_suffix(quote));
     Some(bare('"').or_else(|| bare('\'')).unwrap_or(value).to_owned())
 }
 
-/// The first value of `name` in a file of `name : value` lines such as `/proc/cpuinfo` or `/proc/self/status`.
+/// The first value of `name` in a file of `name : value` lines such as `/proc/cpuinfo` or
+/// `/proc/self/status`.
 pub(super) fn field<'a>(text: &'a str, name: &str) -> Option<&'a str> {
     text.lines().find_map(|line| {
         let (found, value) = line.split_once(':')?;
@@ -22,7 +24,8 @@ pub(super) fn memory_bytes(text: &str, name: &str) -> Option<u64> {
     field(text, name)?.strip_suffix("kB")?.trim().parse::<u64>().ok()?.checked_mul(1024)
 }
 
-/// The choice in brackets, as in `always [madvise] never`; the whole text where nothing is in brackets.
+/// The choice in brackets, as in `always [madvise] never`; the whole text where nothing is in
+/// brackets.
 pub(super) fn chosen(text: &str) -> String {
     let bracketed = text.split_once('[').and_then(|(_, rest)| rest.split_once(']'));
     bracketed.map_or(text, |(choice, _)| choice).trim().to_owned()
@@ -61,11 +64,13 @@ pub(super) fn processor_model(text: &str) -> Option<String> {
 
 /// Whether the processor says that it is a guest's (the `hypervisor` bit, x86 CPUID leaf 1).
 pub(super) fn has_hypervisor_flag(text: &str) -> bool {
-    field(text, "flags").is_some_and(|flags| flags.split_whitespace().any(|flag| flag == "hypervisor"))
+    field(text, "flags")
+        .is_some_and(|flags| flags.split_whitespace().any(|flag| flag == "hypervisor"))
 }
 
-/// What of the kernel's command line changes what is measured (Documentation/admin-guide/kernel-parameters). The whole line
-/// may hold an installer's password, a disk's key or an address of the owner, and what is recorded goes to others.
+/// What of the kernel's command line changes what is measured
+/// (Documentation/admin-guide/kernel-parameters). The whole line may hold an installer's password,
+/// a disk's key or an address of the owner, and what is recorded goes to others.
 const PERFORMANCE: [&str; 67] = [
     "amd_iommu",
     "amd_pstate",
@@ -172,8 +177,7 @@ mod tests {
 
     #[test]
     fn arm_processors_are_named_by_their_numbers() {
-        let text =
-            "processor\t: 0\nBogoMIPS\t: 243.75\nFeatures\t: fp asimd\nCPU implementer\t: 0x41\nCPU part\t: 0xd0c\n";
+        let text = "processor\t: 0\nBogoMIPS\t: 243.75\nFeatures\t: fp asimd\nCPU implementer\t: 0x41\nCPU part\t: 0xd0c\n";
         assert_eq!(processor_model(text).unwrap(), "ARM implementer 0x41, part 0xd0c");
         assert!(!has_hypervisor_flag(text));
     }
@@ -211,7 +215,10 @@ mod tests {
     fn nothing_private_is_kept_of_the_kernel_s_command_line() {
         let line = "BOOT_IMAGE=/vmlinuz root=UUID=5f0a rd.luks.key=/secret ds=nocloud;s=http://user:pass@seed/ isolcpus=2,3 quiet \
                     nosmt mitigations=off password=mem=1 ip=192.0.2.1 intel_idle.max-cstate=1 init=/bin/sh";
-        assert_eq!(performance_words(line), "isolcpus=2,3 nosmt mitigations=off intel_idle.max-cstate=1");
+        assert_eq!(
+            performance_words(line),
+            "isolcpus=2,3 nosmt mitigations=off intel_idle.max-cstate=1"
+        );
         assert!(PERFORMANCE.is_sorted());
         let long = format!("mem={}", "9".repeat(200));
         assert_eq!(performance_words(&long), "");

@@ -4,7 +4,8 @@ use std::fs::{self, File};
 use std::io::Read;
 use std::path::PathBuf;
 
-/// More than this of a file is not looked at: `/proc/cpuinfo` of a large machine is longer, its first processor is not.
+/// More than this of a file is not looked at: `/proc/cpuinfo` of a large machine is longer, its
+/// first processor is not.
 const LONGEST_BYTES: u64 = 1 << 20;
 
 /// A file system's root: `/`, or a directory with recorded files.
@@ -38,10 +39,12 @@ impl Source {
         self.text(path)?.parse().ok()
     }
 
-    /// The names in a directory that begin with `prefix` and a digit, in the order of their numbers.
+    /// The names in a directory that begin with `prefix` and a digit, in the order of their
+    /// numbers.
     pub(super) fn numbered(&self, directory: &str, prefix: &str) -> Vec<String> {
         let number = |name: &str| name.strip_prefix(prefix)?.parse::<u32>().ok();
-        let mut names: Vec<_> = self.names(directory).into_iter().filter(|name| number(name).is_some()).collect();
+        let mut names: Vec<_> =
+            self.names(directory).into_iter().filter(|name| number(name).is_some()).collect();
         names.sort_by_key(|name| number(name));
         names
     }

@@ -19,7 +19,8 @@ impl MachineWatch {
     /// Looks at the processors and at the clocks.
     ///
     /// # Errors
-    /// `/proc/stat` cannot be read, or does not begin as the kernel's does, or there is no such clock.
+    /// `/proc/stat` cannot be read, or does not begin as the kernel's does, or there is no such
+    /// clock.
     pub fn begin() -> io::Result<Self> {
         Ok(Self { cpu: cpu_time::machine_cpu()?, clocks: Clocks::read()? })
     }
@@ -51,9 +52,12 @@ impl Apart {
         let mut best: Option<Self> = None;
         for _ in 0..READINGS {
             let [before, between, after] = [other, one, other].map(clock::nanoseconds);
-            let (before, between, after) = (i128::from(before?), i128::from(between?), i128::from(after?));
-            let reading =
-                Self { by_ns: between - i128::midpoint(before, after), within_ns: (after - before).abs() / 2 + 1 };
+            let (before, between, after) =
+                (i128::from(before?), i128::from(between?), i128::from(after?));
+            let reading = Self {
+                by_ns: between - i128::midpoint(before, after),
+                within_ns: (after - before).abs() / 2 + 1,
+            };
             best = Some(best.filter(|best| best.within_ns <= reading.within_ns).unwrap_or(reading));
         }
         best.ok_or(nix::Error::EINVAL)
@@ -66,13 +70,14 @@ impl Apart {
     }
 }
 
-/// How the machine's clocks stand to each other. They are slewed alike, so only sleep and steps move them.
+/// How the machine's clocks stand to each other. They are slewed alike, so only sleep and steps
+/// move them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Clocks {
     /// `CLOCK_BOOTTIME` less `CLOCK_MONOTONIC`: time asleep since the machine was started.
     asleep: Apart,
-    /// `CLOCK_REALTIME` less `CLOCK_BOOTTIME`: when the machine was started, by its wall clock. Against `CLOCK_MONOTONIC` a
-    /// sleep would look like a step.
+    /// `CLOCK_REALTIME` less `CLOCK_BOOTTIME`: when the machine was started, by its wall clock.
+    /// Against `CLOCK_MONOTONIC` a sleep would look like a step.
     started: Apart,
 }
 
@@ -86,7 +91,8 @@ impl Clocks {
 
     /// `cpu` with what became of the clocks between two readings.
     fn until(&self, later: &Self, cpu: MachineCpu) -> MachineCpu {
-        let (slept_ns, stepped_ns) = (self.asleep.moved_ns(later.asleep), self.started.moved_ns(later.started));
+        let (slept_ns, stepped_ns) =
+            (self.asleep.moved_ns(later.asleep), self.started.moved_ns(later.started));
         MachineCpu { slept_ns, stepped_ns, ..cpu }
     }
 }

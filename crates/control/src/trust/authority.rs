@@ -41,8 +41,13 @@ impl Authority {
         let key_path = directory.join(KEY);
         files::fill(files::create(&key_path, files::PRIVATE)?, &key_path, &key.serialize_pem())?;
         let signer = Signer::new(key, Validity::days(AUTHORITY_DAYS))?;
-        files::replace(&directory.join(CERTIFICATE), files::PUBLIC, &files::pem("CERTIFICATE", &signer.certificate))?;
-        let mut authority = Self { directory: directory.to_owned(), signer, ledger: Ledger::new(), _lock: lock };
+        files::replace(
+            &directory.join(CERTIFICATE),
+            files::PUBLIC,
+            &files::pem("CERTIFICATE", &signer.certificate),
+        )?;
+        let mut authority =
+            Self { directory: directory.to_owned(), signer, ledger: Ledger::new(), _lock: lock };
         authority.publish()?;
         Ok(authority)
     }
@@ -87,9 +92,15 @@ impl Authority {
         &self.ledger.issued
     }
 
-    /// Issues an identity, valid for `days`, into the file `out`, which must not exist. It is on record before it exists:
-    /// what is not on record could not be revoked.
-    pub fn issue(&mut self, name: &str, role: Role, days: u32, out: &Path) -> Result<Identity, TrustError> {
+    /// Issues an identity, valid for `days`, into the file `out`, which must not exist. It is on
+    /// record before it exists: what is not on record could not be revoked.
+    pub fn issue(
+        &mut self,
+        name: &str,
+        role: Role,
+        days: u32,
+        out: &Path,
+    ) -> Result<Identity, TrustError> {
         check_name(name)?;
         let file = files::create(out, files::PRIVATE)?;
         let identity = self.sign(name, role, Validity::days(days)).and_then(|identity| {
@@ -102,7 +113,12 @@ impl Authority {
         identity
     }
 
-    pub(super) fn sign(&mut self, name: &str, role: Role, validity: Validity) -> Result<Identity, TrustError> {
+    pub(super) fn sign(
+        &mut self,
+        name: &str,
+        role: Role,
+        validity: Validity,
+    ) -> Result<Identity, TrustError> {
         let identity = self.signer.issue(name, role, validity)?;
         self.ledger.issued.push(Issued { card: identity.card().clone(), revoked_at_unix_s: None });
         self.save()?;
@@ -113,7 +129,10 @@ impl Authority {
     pub fn revoke(&mut self, choice: &Choice) -> Result<Vec<Issued>, TrustError> {
         let revoked = self.ledger.revoke(choice, now_unix_s());
         if revoked.is_empty() {
-            return Err(TrustError::Unknown { path: self.directory.clone(), what: choice.to_string() });
+            return Err(TrustError::Unknown {
+                path: self.directory.clone(),
+                what: choice.to_string(),
+            });
         }
         self.publish()?;
         Ok(revoked)
@@ -140,14 +159,21 @@ impl std::fmt::Debug for Authority {
 
 fn lock(directory: &Path) -> Result<Flock<File>, TrustError> {
     let path = directory.join(LOCK);
-    let file = File::options().write(true).create(true).truncate(false).open(&path).map_err(files::writing(&path))?;
-    Flock::lock(file, FlockArg::LockExclusive).map_err(|(_, error)| files::writing(&path)(error.into()))
+    let file = File::options()
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .open(&path)
+        .map_err(files::writing(&path))?;
+    Flock::lock(file, FlockArg::LockExclusive)
+        .map_err(|(_, error)| files::writing(&path)(error.into()))
 }
 
 fn read_certificate(directory: &Path) -> Result<CertificateDer<'static>, TrustError> {
     let path = directory.join(CERTIFICATE);
     let text = files::read_public(&path)?;
-    CertificateDer::from_pem_slice(text.as_bytes()).map_err(|error| malformed(&path, "an authority", &error))
+    CertificateDer::from_pem_slice(text.as_bytes())
+        .map_err(|error| malformed(&path, "an authority", &error))
 }
 
 fn read_key(directory: &Path) -> Result<KeyPair, TrustError> {
@@ -161,7 +187,8 @@ fn read_key(directory: &Path) -> Result<KeyPair, TrustError> {
 
 fn read_ledger(directory: &Path) -> Result<Ledger, TrustError> {
     let path = directory.join(ISSUED);
-    Ledger::parse(&files::read_own(&path)?).map_err(|why| malformed(&path, "an authority's record", &why))
+    Ledger::parse(&files::read_own(&path)?)
+        .map_err(|why| malformed(&path, "an authority's record", &why))
 }
 
 fn malformed(path: &Path, expected: &'static str, why: &dyn std::fmt::Display) -> TrustError {

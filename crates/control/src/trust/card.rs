@@ -135,8 +135,12 @@ pub(super) fn parse(der: &[u8]) -> Result<X509Certificate<'_>, TrustError> {
 
 /// Exactly one DNS name, below one role's domain.
 fn holder(certificate: &X509Certificate<'_>) -> Result<(String, Role), TrustError> {
-    let names = certificate.subject_alternative_name().map_err(|_| malformed("it has two lists of names"))?;
-    let Some([GeneralName::DNSName(full)]) = names.as_ref().map(|names| names.value.general_names.as_slice()) else {
+    let names = certificate
+        .subject_alternative_name()
+        .map_err(|_| malformed("it has two lists of names"))?;
+    let Some([GeneralName::DNSName(full)]) =
+        names.as_ref().map(|names| names.value.general_names.as_slice())
+    else {
         return Err(malformed("it does not have exactly one name"));
     };
     let split = |role: Role| full.strip_suffix(role.domain().as_str()).map(|name| (name, role));
@@ -146,10 +150,11 @@ fn holder(certificate: &X509Certificate<'_>) -> Result<(String, Role), TrustErro
 }
 
 fn usage(certificate: &X509Certificate<'_>) -> Option<Role> {
-    let mut found = certificate.iter_extensions().filter_map(|extension| match extension.parsed_extension() {
-        ParsedExtension::ExtendedKeyUsage(usage) => Some(usage),
-        _ => None,
-    });
+    let mut found =
+        certificate.iter_extensions().filter_map(|extension| match extension.parsed_extension() {
+            ParsedExtension::ExtendedKeyUsage(usage) => Some(usage),
+            _ => None,
+        });
     let (Some(usage), None) = (found.next(), found.next()) else { return None };
     match (usage.server_auth, usage.client_auth, usage.any) {
         (true, false, false) => Some(Role::Agent),
@@ -159,10 +164,15 @@ fn usage(certificate: &X509Certificate<'_>) -> Option<Role> {
 }
 
 fn malformed(why: &str) -> TrustError {
-    TrustError::Malformed { what: "a certificate".to_owned(), expected: "one of btu's", why: why.to_owned() }
+    TrustError::Malformed {
+        what: "a certificate".to_owned(),
+        expected: "one of btu's",
+        why: why.to_owned(),
+    }
 }
 
 /// The day in UTC, as 2026-12-21.
 pub fn day(unix_s: i64) -> String {
-    ASN1Time::from_timestamp(unix_s).map_or_else(|_| unix_s.to_string(), |time| time.to_datetime().date().to_string())
+    ASN1Time::from_timestamp(unix_s)
+        .map_or_else(|_| unix_s.to_string(), |time| time.to_datetime().date().to_string())
 }

@@ -1,5 +1,5 @@
-//! A pairing code: 100 bits in Crockford's base 32 (<https://www.crockford.com/base32.html>), written to be read out aloud,
-//! with a check character of our own.
+//! A pairing code: 100 bits in Crockford's base 32 (<https://www.crockford.com/base32.html>),
+//! written to be read out aloud, with a check character of our own.
 
 use super::TrustError;
 
@@ -34,8 +34,9 @@ impl Bits {
         let Some((&last, digits)) = values.split_last() else {
             return Err(TrustError::Code("it is empty"));
         };
-        let digits = <[u8; DIGITS]>::try_from(digits)
-            .map_err(|_| TrustError::Code("it does not have 21 letters and digits: copy all of it"))?;
+        let digits = <[u8; DIGITS]>::try_from(digits).map_err(|_| {
+            TrustError::Code("it does not have 21 letters and digits: copy all of it")
+        })?;
         if check(&digits) != last {
             return Err(TrustError::Code("a character is mistyped, or two have changed places"));
         }
@@ -69,8 +70,9 @@ fn value(typed: char) -> Option<u8> {
     SYMBOLS.iter().position(|symbol| char::from(*symbol) == c).and_then(|i| u8::try_from(i).ok())
 }
 
-/// The sum of digit i times x^(i+1) in the field of 32 elements. No weight is 0 or 1 and no two are equal, so that any one
-/// wrong character, and any two that have changed places, change the sum; that of the check character itself included.
+/// The sum of digit i times x^(i+1) in the field of 32 elements. No weight is 0 or 1 and no two are
+/// equal, so that any one wrong character, and any two that have changed places, change the sum;
+/// that of the check character itself included.
 fn check(digits: &[u8; DIGITS]) -> u8 {
     digits.iter().rev().fold(0, |sum, digit| times_x(sum ^ digit))
 }
@@ -91,13 +93,18 @@ mod tests {
     fn mistaken_letters_are_forgiven() {
         let code = Bits([0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1]);
         let written = code.to_string();
-        let typed = format!(" {} ", written.to_lowercase().replace('0', "o").replace('1', "l").replace('-', " "));
+        let typed = format!(
+            " {} ",
+            written.to_lowercase().replace('0', "o").replace('1', "l").replace('-', " ")
+        );
         assert!(Bits::parse(&typed).unwrap() == code, "{written}");
     }
 
     #[test]
     fn what_is_no_code_says_why() {
-        for (text, why) in [("", "empty"), ("K7QF", "21"), ("K7QF-????-", "no code has"), (&"A".repeat(500), "21")] {
+        for (text, why) in
+            [("", "empty"), ("K7QF", "21"), ("K7QF-????-", "no code has"), (&"A".repeat(500), "21")]
+        {
             let error = Bits::parse(text).err().unwrap().to_string();
             assert!(error.contains(why), "{text}: {error}");
         }

@@ -117,7 +117,9 @@ pub enum TrustError {
     #[error("there is no HOME to keep keys in: name a directory with --keys or BTU_KEYS")]
     NoHome,
     /// No such certificate.
-    #[error("the authority in {path} has issued no certificate {what} that could be revoked: see `btu keys list`")]
+    #[error(
+        "the authority in {path} has issued no certificate {what} that could be revoked: see `btu keys list`"
+    )]
     Unknown {
         /// Where.
         path: PathBuf,

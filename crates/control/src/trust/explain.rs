@@ -1,13 +1,15 @@
 //! From the alert that ends a handshake to a sentence that says what to do.
 //!
-//! With TLS 1.3 a client has finished its handshake before the server has looked at its certificate (RFC 8446 section
-//! 4.4.2.4), so a refusal arrives with the first call, wrapped in the errors of HTTP/2 and gRPC.
+//! With TLS 1.3 a client has finished its handshake before the server has looked at its certificate
+//! (RFC 8446 section 4.4.2.4), so a refusal arrives with the first call, wrapped in the errors of
+//! HTTP/2 and gRPC.
 
 use std::error::Error;
 
 use rustls::{AlertDescription, CertificateError};
 
-/// What a failed call to `host` says about trust, if it does: who refused whom, why, and what to do.
+/// What a failed call to `host` says about trust, if it does: who refused whom, why, and what to
+/// do.
 pub fn explain(host: &str, error: &(dyn Error + 'static)) -> Option<String> {
     let mut next = Some(error);
     while let Some(error) = next {
@@ -64,7 +66,9 @@ fn refused_us(host: &str, alert: AlertDescription) -> String {
             "it has lapsed, or the pairing code has (it is good for ten minutes), or the host's clock is wrong: issue a \
              new one with `btu keys issue NAME --role controller`, or start the agent again for a new code"
         }
-        AlertDescription::CertificateRequired => "none was shown: name one with --identity, or a code with --pair",
+        AlertDescription::CertificateRequired => {
+            "none was shown: name one with --identity, or a code with --pair"
+        }
         AlertDescription::UnknownCA => {
             "it is of another authority than the host's, or the pairing code is another: issue both from one authority"
         }

@@ -1,4 +1,5 @@
-//! Files that hold keys: read only when they are private, written so that they are from the first byte on.
+//! Files that hold keys: read only when they are private, written so that they are from the first
+//! byte on.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, DirBuilder, File, OpenOptions};
@@ -8,7 +9,8 @@ use std::path::{Path, PathBuf};
 
 use super::TrustError;
 
-/// The most that is read of a file that somebody may have sent: an identity has 2 kB, a list with ten thousand entries 400 kB.
+/// The most that is read of a file that somebody may have sent: an identity has 2 kB, a list with
+/// ten thousand entries 400 kB.
 pub(super) const MOST_BYTES: u64 = 1 << 20;
 
 /// Owner only.
@@ -16,16 +18,19 @@ pub(super) const PRIVATE: u32 = 0o600;
 /// Everybody may read.
 pub(super) const PUBLIC: u32 = 0o644;
 
-/// Where an authority is unless somebody says otherwise, from the environment variables that `variable` looks up:
-/// `$BTU_KEYS`, else `btu/keys` in the user's configuration (XDG Base Directory Specification: an empty variable counts as
-/// unset, a relative one is ignored).
-pub fn default_directory(variable: impl Fn(&str) -> Option<OsString>) -> Result<PathBuf, TrustError> {
+/// Where an authority is unless somebody says otherwise, from the environment variables that
+/// `variable` looks up: `$BTU_KEYS`, else `btu/keys` in the user's configuration (XDG Base
+/// Directory Specification: an empty variable counts as unset, a relative one is ignored).
+pub fn default_directory(
+    variable: impl Fn(&str) -> Option<OsString>,
+) -> Result<PathBuf, TrustError> {
     let directory = |name| variable(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     if let Some(keys) = directory("BTU_KEYS") {
         return Ok(keys);
     }
     let configuration = directory("XDG_CONFIG_HOME").filter(|path| path.is_absolute());
-    let configuration = configuration.or_else(|| directory("HOME").map(|home| home.join(".config")));
+    let configuration =
+        configuration.or_else(|| directory("HOME").map(|home| home.join(".config")));
     Ok(configuration.ok_or(TrustError::NoHome)?.join("btu/keys"))
 }
 
@@ -39,9 +44,10 @@ pub(super) fn read_private(path: &Path) -> Result<String, TrustError> {
     bounded(file, path)
 }
 
-/// The permissions with which others could read the file at `path`. systemd keeps what it shows to a service in `credentials`
-/// (systemd.exec(5), `$CREDENTIALS_DIRECTORY`) as root's, with an access control list for the service's user: the mask of such
-/// a list stands where a group's permissions do (acl(5)), and no group may read.
+/// The permissions with which others could read the file at `path`. systemd keeps what it shows to
+/// a service in `credentials` (systemd.exec(5), `$CREDENTIALS_DIRECTORY`) as root's, with an access
+/// control list for the service's user: the mask of such a list stands where a group's permissions
+/// do (acl(5)), and no group may read.
 fn exposing(path: &Path, credentials: Option<&OsStr>) -> u32 {
     let shown = credentials.filter(|directory| !directory.is_empty()).map(Path::new);
     if shown.is_some() && path.parent() == shown { 0o037 } else { 0o077 }
@@ -68,9 +74,11 @@ fn bounded(file: File, path: &Path) -> Result<String, TrustError> {
 
 /// Makes a file that must not exist yet.
 pub(super) fn create(path: &Path, mode: u32) -> Result<File, TrustError> {
-    OpenOptions::new().write(true).create_new(true).mode(mode).open(path).map_err(|error| match error.kind() {
-        std::io::ErrorKind::AlreadyExists => TrustError::Exists { path: path.to_owned() },
-        _ => writing(path)(error),
+    OpenOptions::new().write(true).create_new(true).mode(mode).open(path).map_err(|error| {
+        match error.kind() {
+            std::io::ErrorKind::AlreadyExists => TrustError::Exists { path: path.to_owned() },
+            _ => writing(path)(error),
+        }
     })
 }
 
@@ -86,8 +94,10 @@ pub(super) fn replace(path: &Path, mode: u32, text: &str) -> Result<(), TrustErr
     fs::remove_file(&part).ok();
     fill(create(&part, mode)?, &part, text)?;
     fs::rename(&part, path).map_err(writing(path))?;
-    // Without this a power cut may bring the old file back: a revoked certificate would be trusted again.
-    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    // Without this a power cut may bring the old file back: a revoked certificate would be trusted
+    // again.
+    let parent =
+        path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     File::open(parent).and_then(|parent| parent.sync_all()).map_err(writing(path))
 }
 
@@ -124,7 +134,10 @@ mod tests {
         assert_eq!(with(&all).unwrap(), Path::new("/k"));
         assert_eq!(with(&all[1..]).unwrap(), Path::new("/x/btu/keys"));
         assert_eq!(with(&all[2..]).unwrap(), Path::new("/h/.config/btu/keys"));
-        assert_eq!(with(&[("XDG_CONFIG_HOME", "x"), all[2]]).unwrap(), Path::new("/h/.config/btu/keys"));
+        assert_eq!(
+            with(&[("XDG_CONFIG_HOME", "x"), all[2]]).unwrap(),
+            Path::new("/h/.config/btu/keys")
+        );
         assert!(with(&[("HOME", "")]).unwrap_err().to_string().contains("--keys"));
     }
 }

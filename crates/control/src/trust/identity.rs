@@ -14,7 +14,8 @@ use super::{Card, TrustError, card, files};
 
 const EXPECTED: &str = "an identity made by `btu keys issue`";
 
-/// A certificate, its private key, and the certificate of the authority that issued it, checked against each other.
+/// A certificate, its private key, and the certificate of the authority that issued it, checked
+/// against each other.
 pub struct Identity {
     card: Card,
     pub(super) certificate: CertificateDer<'static>,
@@ -25,7 +26,8 @@ pub struct Identity {
 }
 
 impl Identity {
-    /// Reads an identity file, refusing one that others can read, that is damaged, or that has lapsed.
+    /// Reads an identity file, refusing one that others can read, that is damaged, or that has
+    /// lapsed.
     pub fn load(path: &Path) -> Result<Self, TrustError> {
         let identity = Self::load_lapsed(path)?;
         identity.card.check_time(now_unix_s())?;
@@ -45,14 +47,18 @@ impl Identity {
             match section.map_err(|_| malformed("it is cut off or damaged"))? {
                 (SectionKind::Certificate, der) => certificates.push(CertificateDer::from(der)),
                 (SectionKind::PrivateKey, der) => keys.push(PrivatePkcs8KeyDer::from(der)),
-                _ => return Err(malformed("it holds something else beside certificates and a key")),
+                _ => {
+                    return Err(malformed("it holds something else beside certificates and a key"));
+                }
             }
         }
         let mut certificates = certificates.into_iter();
         let (Some(certificate), Some(authority), None) =
             (certificates.next(), certificates.next(), certificates.next())
         else {
-            return Err(malformed("it does not hold two certificates, the holder's and the authority's"));
+            return Err(malformed(
+                "it does not hold two certificates, the holder's and the authority's",
+            ));
         };
         let (Some(key), None) = (keys.pop(), keys.pop()) else {
             return Err(malformed("it does not hold one private key"));
@@ -75,7 +81,8 @@ impl Identity {
         leaf.verify_signature(Some(root.public_key()))
             .map_err(|_| malformed("its certificate is not signed by the authority beside it"))?;
         // The library's error is left out: it must not be able to tell of the key.
-        let pair = KeyPair::try_from(&key).map_err(|_| malformed("its private key cannot be read"))?;
+        let pair =
+            KeyPair::try_from(&key).map_err(|_| malformed("its private key cannot be read"))?;
         if pair.der_bytes() != leaf.public_key().subject_public_key.data.as_ref() {
             return Err(malformed("its private key is not that of the certificate"));
         }

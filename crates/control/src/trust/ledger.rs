@@ -1,4 +1,5 @@
-//! What an authority has issued: the one place where a certificate's serial number can be found again by name.
+//! What an authority has issued: the one place where a certificate's serial number can be found
+//! again by name.
 
 use serde::{Deserialize, Serialize};
 
@@ -37,16 +38,23 @@ impl Ledger {
         if ledger.version == VERSION {
             return Ok(ledger);
         }
-        Err(format!("it has version {}, and this btu knows {VERSION}: use a newer btu", ledger.version))
+        Err(format!(
+            "it has version {}, and this btu knows {VERSION}: use a newer btu",
+            ledger.version
+        ))
     }
 
     pub(super) fn to_text(&self) -> String {
         serde_json::to_string_pretty(self).unwrap_or_default() + "\n"
     }
 
-    /// Marks what `choice` names as revoked at `now_unix_s`, and returns it; what was revoked before stays as it is.
+    /// Marks what `choice` names as revoked at `now_unix_s`, and returns it; what was revoked
+    /// before stays as it is.
     pub(super) fn revoke(&mut self, choice: &Choice, now_unix_s: i64) -> Vec<Issued> {
-        let chosen = self.issued.iter_mut().filter(|issued| issued.revoked_at_unix_s.is_none() && choice.takes(issued));
+        let chosen = self
+            .issued
+            .iter_mut()
+            .filter(|issued| issued.revoked_at_unix_s.is_none() && choice.takes(issued));
         chosen
             .map(|issued| {
                 issued.revoked_at_unix_s = Some(now_unix_s);
@@ -71,7 +79,10 @@ impl Choice {
     fn takes(&self, issued: &Issued) -> bool {
         self.name == issued.card.name
             && self.role.is_none_or(|role| role == issued.card.role)
-            && self.serial.as_ref().is_none_or(|serial| serial.eq_ignore_ascii_case(&issued.card.serial))
+            && self
+                .serial
+                .as_ref()
+                .is_none_or(|serial| serial.eq_ignore_ascii_case(&issued.card.serial))
     }
 }
 

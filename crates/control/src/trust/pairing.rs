@@ -1,10 +1,12 @@
-//! Pairing: for a quick try, a code that is read from one screen and typed at the other stands for a whole authority.
+//! Pairing: for a quick try, a code that is read from one screen and typed at the other stands for
+//! a whole authority.
 //!
-//! Both sides derive the same authority's key from the code and issue themselves certificates of it, each with a key of
-//! its own. What crosses the wire is an ordinary mutual TLS handshake. A guess can be checked against the signature of the
-//! certificate that everybody is shown who connects; there are 2^100 codes, so that leads nowhere, and a shorter code would
-//! not do. Who learns the code before it is used can be either side; once the two have met, each has pinned the other's
-//! key and takes no other.
+//! Both sides derive the same authority's key from the code and issue themselves certificates of
+//! it, each with a key of its own. What crosses the wire is an ordinary mutual TLS handshake. A
+//! guess can be checked against the signature of the certificate that everybody is shown who
+//! connects; there are 2^100 codes, so that leads nowhere, and a shorter code would not do. Who
+//! learns the code before it is used can be either side; once the two have met, each has pinned the
+//! other's key and takes no other.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -34,7 +36,8 @@ pub struct Pairing {
 }
 
 impl Pairing {
-    /// A new code, for the agent that shows it. It lapses [`LAPSE`] from now unless a controller has used it.
+    /// A new code, for the agent that shows it. It lapses [`LAPSE`] from now unless a controller
+    /// has used it.
     pub fn new() -> Result<Self, TrustError> {
         Ok(Self { bits: Bits::of(random()?), pin: Arc::new(Pin::new(Some(LAPSE))) })
     }

@@ -1,9 +1,12 @@
-//! The list of revoked certificates (RFC 5280 section 5): signed by the authority, so that anybody may pass it on.
+//! The list of revoked certificates (RFC 5280 section 5): signed by the authority, so that anybody
+//! may pass it on.
 
 use std::path::Path;
 
 use btu_units::hexadecimal;
-use rcgen::{CertificateRevocationListParams, KeyIdMethod, RevokedCertParams, SerialNumber, date_time_ymd};
+use rcgen::{
+    CertificateRevocationListParams, KeyIdMethod, RevokedCertParams, SerialNumber, date_time_ymd,
+};
 use rustls::pki_types::CertificateRevocationListDer;
 use rustls::pki_types::pem::PemObject;
 use x509_parser::prelude::FromDer;
@@ -13,8 +16,8 @@ use super::card;
 use super::issue::{DAY_S, Signer, now_unix_s, seconds};
 use super::{Identity, Issued, Peer, TrustError, files};
 
-/// A list must name the day of the next (RFC 5280 section 5.1.2.5). It is not compared with a list that it is old: an
-/// agent has no way to fetch one, and a list gains nothing by being refused.
+/// A list must name the day of the next (RFC 5280 section 5.1.2.5). It is not compared with a list
+/// that it is old: an agent has no way to fetch one, and a list gains nothing by being refused.
 const NEXT_DAYS: i64 = 365;
 
 /// A signed list of revoked certificates.
@@ -39,21 +42,27 @@ impl Revocations {
             expected: "an authority's list of revoked certificates",
             why: why.to_owned(),
         };
-        let der =
-            CertificateRevocationListDer::from_pem_slice(pem).map_err(|_| malformed("it is cut off or damaged"))?;
+        let der = CertificateRevocationListDer::from_pem_slice(pem)
+            .map_err(|_| malformed("it is cut off or damaged"))?;
         let Ok(([], list)) = CertificateRevocationList::from_der(&der) else {
             return Err(malformed("it cannot be read"));
         };
         let number = list.crl_number().ok_or_else(|| malformed("it has no number"))?;
         let number = u64::try_from(number).map_err(|_| malformed("its number is too large"))?;
-        let mut serials =
-            list.iter_revoked_certificates().map(|entry| hexadecimal(entry.raw_serial())).collect::<Vec<_>>();
+        let mut serials = list
+            .iter_revoked_certificates()
+            .map(|entry| hexadecimal(entry.raw_serial()))
+            .collect::<Vec<_>>();
         serials.sort_unstable();
         Ok(Self { number, serials, der: der.clone() })
     }
 
     /// Signs list `number` of what is revoked in `issued`.
-    pub(super) fn sign(signer: &Signer, number: u64, issued: &[Issued]) -> Result<Self, TrustError> {
+    pub(super) fn sign(
+        signer: &Signer,
+        number: u64,
+        issued: &[Issued],
+    ) -> Result<Self, TrustError> {
         let epoch = date_time_ymd(1970, 1, 1);
         let revoked = issued.iter().filter_map(|issued| {
             let at = issued.revoked_at_unix_s?;

@@ -64,7 +64,8 @@ impl Ends {
 
 /// Runs a handshake in memory until nothing more is said.
 fn shake(client: &Arc<ClientConfig>, server: &Arc<ServerConfig>, expected: &str) -> Ends {
-    let mut client = ClientConnection::new(Arc::clone(client), server_name(expected).unwrap()).unwrap();
+    let mut client =
+        ClientConnection::new(Arc::clone(client), server_name(expected).unwrap()).unwrap();
     let mut server = ServerConnection::new(Arc::clone(server)).unwrap();
     let (mut client_said, mut server_said) = (Ok(()), Ok(()));
     while client.wants_write() || server.wants_write() {
@@ -89,7 +90,10 @@ fn shake(client: &Arc<ClientConfig>, server: &Arc<ServerConfig>, expected: &str)
     Ends { client: client_said, server: peer }
 }
 
-fn give(mut wire: &[u8], mut take: impl FnMut(&mut &[u8]) -> Result<(), rustls::Error>) -> Result<(), rustls::Error> {
+fn give(
+    mut wire: &[u8],
+    mut take: impl FnMut(&mut &[u8]) -> Result<(), rustls::Error>,
+) -> Result<(), rustls::Error> {
     while !wire.is_empty() {
         take(&mut wire)?;
     }

@@ -1,4 +1,5 @@
-//! TLS 1.3 with a certificate on both sides, and nothing else: no older version, no resumption, no early data.
+//! TLS 1.3 with a certificate on both sides, and nothing else: no older version, no resumption, no
+//! early data.
 
 mod pin;
 mod verify;
@@ -19,11 +20,15 @@ use verify::{AgentsOnly, ControllersOnly};
 const ALPN: &[u8] = b"h2";
 
 /// What an agent's end of a connection is made with: takes only controllers of its own authority.
-pub fn server_config(identity: &Identity, revocations: Option<&Revocations>) -> Result<Arc<ServerConfig>, TrustError> {
+pub fn server_config(
+    identity: &Identity,
+    revocations: Option<&Revocations>,
+) -> Result<Arc<ServerConfig>, TrustError> {
     identity.card().check_role(Role::Agent)?;
     let mut verifier = WebPkiClientVerifier::builder_with_provider(roots(identity)?, provider())
         .only_check_end_entity_revocation()
-        // A caller without a certificate of this authority does not learn which authority it would need.
+        // A caller without a certificate of this authority does not learn which authority it would
+        // need.
         .clear_root_hint_subjects();
     if let Some(list) = checked(identity, revocations)? {
         verifier = verifier.with_crls([list]);
@@ -43,11 +48,15 @@ pub fn server_config(identity: &Identity, revocations: Option<&Revocations>) -> 
     Ok(Arc::new(config))
 }
 
-/// What a controller's end of a connection is made with: takes only agents of its own authority, by name.
-pub fn client_config(identity: &Identity, revocations: Option<&Revocations>) -> Result<Arc<ClientConfig>, TrustError> {
+/// What a controller's end of a connection is made with: takes only agents of its own authority, by
+/// name.
+pub fn client_config(
+    identity: &Identity,
+    revocations: Option<&Revocations>,
+) -> Result<Arc<ClientConfig>, TrustError> {
     identity.card().check_role(Role::Controller)?;
-    let mut verifier =
-        WebPkiServerVerifier::builder_with_provider(roots(identity)?, provider()).only_check_end_entity_revocation();
+    let mut verifier = WebPkiServerVerifier::builder_with_provider(roots(identity)?, provider())
+        .only_check_end_entity_revocation();
     if let Some(list) = checked(identity, revocations)? {
         verifier = verifier.with_crls([list]);
     }
@@ -56,7 +65,8 @@ pub fn client_config(identity: &Identity, revocations: Option<&Revocations>) -> 
     let mut config = ClientConfig::builder_with_provider(provider())
         .with_protocol_versions(&[&rustls::version::TLS13])
         .map_err(preparing())?
-        // "Dangerous" is what rustls calls any verifier of one's own; this one only adds to rustls's.
+        // "Dangerous" is what rustls calls any verifier of one's own; this one only adds to
+        // rustls's.
         .dangerous()
         .with_custom_certificate_verifier(Arc::new(AgentsOnly::new(verifier, identity.pin.clone())))
         .with_client_auth_cert(chain, key)

@@ -35,10 +35,16 @@ pub(crate) struct CopyClient {
 
 impl CopyClient {
     /// Makes the source, or room for the copy.
-    pub(crate) fn prepare(order: &Order, part: &FileClient, direction: Direction) -> Result<Self, LoadError> {
+    pub(crate) fn prepare(
+        order: &Order,
+        part: &FileClient,
+        direction: Direction,
+    ) -> Result<Self, LoadError> {
         check(part.program)?;
         let (file, digest) = match direction {
-            Direction::Put => Stored::source(&part.file, order.seed).map(|(file, digest)| (file, Some(digest)))?,
+            Direction::Put => {
+                Stored::source(&part.file, order.seed).map(|(file, digest)| (file, Some(digest)))?
+            }
             Direction::Get => (Stored::empty(&part.file)?, None),
         };
         Ok(Self { order: part.clone(), deadline: order.deadline, file, digest })
@@ -47,7 +53,8 @@ impl CopyClient {
     fn run(self, stop: &AtomicBool) -> Result<Report, LoadError> {
         wait(self.order.wait, stop)?;
         let account = Account::open()?;
-        let limit = Limit::new(account.started(), self.deadline.saturating_sub(self.order.wait), stop);
+        let limit =
+            Limit::new(account.started(), self.deadline.saturating_sub(self.order.wait), stop);
         let counting = Counting::begin(account.started());
         let over = if self.digest.is_some() { self.put(&limit)? } else { self.get(&limit)? };
         let packets = counting.end();
@@ -59,7 +66,8 @@ impl CopyClient {
             let method = format!("{program} from {}", self.file.place());
             Outcome::FileSent(FileEnd { bytes, marks, digest, method, tcp, packets })
         } else {
-            let (digest, method) = (self.file.digest()?, format!("{program} to {}", self.file.place()));
+            let (digest, method) =
+                (self.file.digest()?, format!("{program} to {}", self.file.place()));
             Outcome::FileReceived(FileEnd { bytes, marks, digest, method, tcp, packets })
         };
         Ok(closed.report(outcome))
@@ -71,9 +79,13 @@ impl CopyClient {
             Program::Ftp => ftp::put(*to, token, source),
             Program::Nfs(writes) => nfs_put(*to, token, source, writes, self.deadline),
             Program::Http => self.unannounced(|flow| http_put(flow, token, source, limit)),
-            Program::Scp | Program::Sftp => SshClient::new(*program, *to, token)?.put(source, limit, self.deadline),
+            Program::Scp | Program::Sftp => {
+                SshClient::new(*program, *to, token)?.put(source, limit, self.deadline)
+            }
             Program::Rcp => self.announced(|flow| rcp_send(flow, source, limit)),
-            Program::Local | Program::Mount | Program::Bare => self.announced(|flow| bare_send(flow, source, limit)),
+            Program::Local | Program::Mount | Program::Bare => {
+                self.announced(|flow| bare_send(flow, source, limit))
+            }
         }
     }
 
@@ -85,17 +97,25 @@ impl CopyClient {
             Program::Http => self.unannounced(|flow| http_get(flow, token, copy, limit)),
             Program::Scp | Program::Sftp => SshClient::new(*program, *to, token)?.get(copy, limit),
             Program::Rcp => self.announced(|flow| rcp_receive(flow, copy, limit)),
-            Program::Local | Program::Mount | Program::Bare => self.announced(|flow| bare_receive(flow, copy, limit)),
+            Program::Local | Program::Mount | Program::Bare => {
+                self.announced(|flow| bare_receive(flow, copy, limit))
+            }
         }
     }
 
     /// On a connection that begins with the token.
-    fn announced(&self, copy: impl FnOnce(&Flow) -> Result<Over, LoadError>) -> Result<Over, LoadError> {
+    fn announced(
+        &self,
+        copy: impl FnOnce(&Flow) -> Result<Over, LoadError>,
+    ) -> Result<Over, LoadError> {
         on(&Flow::connect(self.order.to, &self.order.token, self.deadline)?, copy)
     }
 
     /// On one whose protocol has words of its own for it.
-    fn unannounced(&self, copy: impl FnOnce(&Flow) -> Result<Over, LoadError>) -> Result<Over, LoadError> {
+    fn unannounced(
+        &self,
+        copy: impl FnOnce(&Flow) -> Result<Over, LoadError>,
+    ) -> Result<Over, LoadError> {
         on(&Flow::open(self.order.to, self.deadline)?, copy)
     }
 }
@@ -125,7 +145,10 @@ impl Performance for CopyClient {
         None
     }
 
-    fn perform(self: Box<Self>, stop: &AtomicBool) -> Result<Report, Box<dyn std::error::Error + Send + Sync>> {
+    fn perform(
+        self: Box<Self>,
+        stop: &AtomicBool,
+    ) -> Result<Report, Box<dyn std::error::Error + Send + Sync>> {
         Ok(self.run(stop)?)
     }
 }

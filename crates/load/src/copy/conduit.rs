@@ -1,5 +1,5 @@
-//! A pipe through which the kernel passes what arrives on a connection into a file, so that no byte of it goes through this program
-//! (splice(2)).
+//! A pipe through which the kernel passes what arrives on a connection into a file, so that no byte
+//! of it goes through this program (splice(2)).
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -21,14 +21,18 @@ pub(super) struct Conduit {
 impl Conduit {
     /// An empty one, as large as the system gives.
     pub(super) fn open() -> Result<Self, LoadError> {
-        let failed = |errno: nix::Error| LoadError::Kernel { operation: "make a pipe", source: errno.into() };
+        let failed = |errno: nix::Error| LoadError::Kernel {
+            operation: "make a pipe",
+            source: errno.into(),
+        };
         let (end, begin) = pipe2(OFlag::O_CLOEXEC).map_err(failed)?;
         // A smaller one is filled more often.
         fcntl(&begin, FcntlArg::F_SETPIPE_SZ(PIPE)).ok();
         Ok(Self { end, begin })
     }
 
-    /// Takes what has arrived, up to `most` bytes, where it is empty: how many, 0 when the peer has ended its half.
+    /// Takes what has arrived, up to `most` bytes, where it is empty: how many, 0 when the peer has
+    /// ended its half.
     pub(super) fn fill(&self, from: BorrowedFd<'_>, most: usize) -> io::Result<usize> {
         Ok(splice(from, None, &self.begin, None, most, SpliceFFlags::SPLICE_F_MOVE)?)
     }

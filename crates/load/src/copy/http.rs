@@ -1,7 +1,8 @@
-//! A copy by HTTP/1.1, on a connection of its own (RFC 9110, RFC 9112): PUT, whose answer comes when the file is durable, or GET.
+//! A copy by HTTP/1.1, on a connection of its own (RFC 9110, RFC 9112): PUT, whose answer comes
+//! when the file is durable, or GET.
 //!
-//! The token is the credential of the `Bearer` scheme (RFC 6750), in hexadecimal digits. Lengths are told; nothing is coded in
-//! chunks, compressed, redirected or kept for a second request.
+//! The token is the credential of the `Bearer` scheme (RFC 6750), in hexadecimal digits. Lengths
+//! are told; nothing is coded in chunks, compressed, redirected or kept for a second request.
 
 mod head;
 
@@ -44,12 +45,18 @@ fn request(flow: &Flow, token: &Token, method: &str, length: &str) -> String {
 }
 
 /// Puts the file; it is durable when the answer says so.
-pub(super) fn http_put(flow: &Flow, token: &Token, source: &Stored, limit: &Limit<'_>) -> Result<Over, LoadError> {
+pub(super) fn http_put(
+    flow: &Flow,
+    token: &Token,
+    source: &Stored,
+    limit: &Limit<'_>,
+) -> Result<Over, LoadError> {
     let connected = now()?;
     let length = format!("Content-Length: {}\r\n", source.size());
     flow.write(request(flow, token, "PUT", &length).as_bytes(), limit, STORE)?;
     let sent = send(flow, source, limit);
-    // A server that refuses says why before it has heard all, and hangs up: its answer is worth more than that it did.
+    // A server that refuses says why before it has heard all, and hangs up: its answer is worth
+    // more than that it did.
     let (answer, _) = match (&sent, answer(flow, STORE, limit)) {
         (_, Ok(answer)) => answer,
         (Ok(_), Err(error)) => return Err(error),
@@ -62,7 +69,12 @@ pub(super) fn http_put(flow: &Flow, token: &Token, source: &Stored, limit: &Limi
 }
 
 /// Gets the file and makes it durable.
-pub(super) fn http_get(flow: &Flow, token: &Token, copy: &Stored, limit: &Limit<'_>) -> Result<Over, LoadError> {
+pub(super) fn http_get(
+    flow: &Flow,
+    token: &Token,
+    copy: &Stored,
+    limit: &Limit<'_>,
+) -> Result<Over, LoadError> {
     let connected = now()?;
     flow.write(request(flow, token, "GET", "").as_bytes(), limit, FETCH)?;
     let (answer, head) = answer(flow, FETCH, limit)?;
@@ -80,7 +92,11 @@ pub(super) fn http_get(flow: &Flow, token: &Token, copy: &Stored, limit: &Limit<
 }
 
 /// The answer that counts: before it may come some that say only that it will (RFC 9110, 15.2).
-fn answer(flow: &Flow, doing: &'static str, limit: &Limit<'_>) -> Result<(Answer, Head), LoadError> {
+fn answer(
+    flow: &Flow,
+    doing: &'static str,
+    limit: &Limit<'_>,
+) -> Result<(Answer, Head), LoadError> {
     let mut head = Head::default();
     for _ in 0..MOST_INTERIM {
         let answer = head.read(flow, limit, doing, Answer::parse)?;
@@ -92,7 +108,12 @@ fn answer(flow: &Flow, doing: &'static str, limit: &Limit<'_>) -> Result<(Answer
 }
 
 /// Takes the file that is put.
-pub(super) fn http_take(door: &FlowDoor, token: &Token, copy: &Stored, limit: &Limit<'_>) -> Result<Over, LoadError> {
+pub(super) fn http_take(
+    door: &FlowDoor,
+    token: &Token,
+    copy: &Stored,
+    limit: &Limit<'_>,
+) -> Result<Over, LoadError> {
     let (flow, call, head) = hear(door, token, "PUT", limit)?;
     let connected = now()?;
     if call.length != Some(copy.size()) {
@@ -131,7 +152,12 @@ pub(super) fn http_offer(
 }
 
 /// The first caller with the token and this method; the others get a status, and no more.
-fn hear(door: &FlowDoor, token: &Token, method: &str, limit: &Limit<'_>) -> Result<(Flow, Call, Head), LoadError> {
+fn hear(
+    door: &FlowDoor,
+    token: &Token,
+    method: &str,
+    limit: &Limit<'_>,
+) -> Result<(Flow, Call, Head), LoadError> {
     loop {
         let flow = door.accept(limit)?;
         let mut head = Head::default();
@@ -153,10 +179,13 @@ fn hear(door: &FlowDoor, token: &Token, method: &str, limit: &Limit<'_>) -> Resu
 
 fn presents(call: &Call, token: &Token) -> bool {
     let right = format!("Bearer {}", hexadecimal(token));
-    call.authorization.as_ref().is_some_and(|said| bool::from(said.as_bytes().ct_eq(right.as_bytes())))
+    call.authorization
+        .as_ref()
+        .is_some_and(|said| bool::from(said.as_bytes().ct_eq(right.as_bytes())))
 }
 
 fn say(flow: &Flow, status: &str, length: u64, limit: &Limit<'_>) -> Result<(), LoadError> {
-    let head = format!("HTTP/1.1 {status}\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n");
+    let head =
+        format!("HTTP/1.1 {status}\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n");
     Ok(flow.write(head.as_bytes(), limit, "answer a request")?)
 }

@@ -1,4 +1,5 @@
-//! A copy on one host: what hardware does without a network, or what the kernel's client of a share does with its own.
+//! A copy on one host: what hardware does without a network, or what the kernel's client of a share
+//! does with its own.
 
 use std::net::SocketAddr;
 use std::sync::atomic::AtomicBool;
@@ -35,7 +36,8 @@ impl Copying {
             (Some(there), Direction::Put) => [here, there],
             (Some(there), Direction::Get) => [there, here],
         };
-        let (source, digest) = Stored::source(from, order.seed).map_err(|error| of_the_share(error, part))?;
+        let (source, digest) =
+            Stored::source(from, order.seed).map_err(|error| of_the_share(error, part))?;
         let copy = Stored::empty(to).map_err(|error| of_the_share(error, part))?;
         Ok(Self { source, digest, copy })
     }
@@ -53,14 +55,21 @@ impl Copying {
         }
         let last = now()?;
         self.copy.make_durable()?;
-        Ok(Over { connected, moved: Moved { first: first.unwrap_or(last), last }, durable: now()?, tcp: None })
+        Ok(Over {
+            connected,
+            moved: Moved { first: first.unwrap_or(last), last },
+            durable: now()?,
+            tcp: None,
+        })
     }
 }
 
 /// A directory that cannot be used: it is not the scratch directory where it is the share's.
 fn of_the_share(error: LoadError, part: &FileCopy) -> LoadError {
     match error {
-        LoadError::Scratch { operation, directory, source } if part.share.as_ref() == Some(&directory) => {
+        LoadError::Scratch { operation, directory, source }
+            if part.share.as_ref() == Some(&directory) =>
+        {
             LoadError::Share { operation, directory, source }
         }
         other => other,
@@ -72,15 +81,29 @@ impl Performance for Copying {
         None
     }
 
-    fn perform(self: Box<Self>, _: &AtomicBool) -> Result<Report, Box<dyn std::error::Error + Send + Sync>> {
+    fn perform(
+        self: Box<Self>,
+        _: &AtomicBool,
+    ) -> Result<Report, Box<dyn std::error::Error + Send + Sync>> {
         let account = Account::open()?;
         let over = self.copy()?;
         let (marks, closed) = (over.marks(account.started()), account.close()?);
         self.source.check(&self.digest)?;
-        let method = format!("read and write, {} KiB, {} to {}", BLOCK / 1024, self.source.place(), self.copy.place());
+        let method = format!(
+            "read and write, {} KiB, {} to {}",
+            BLOCK / 1024,
+            self.source.place(),
+            self.copy.place()
+        );
         let digest = self.copy.digest()?;
-        let copy =
-            FileEnd { bytes: Bytes::new(self.copy.size()), marks, digest, method, tcp: None, packets: Vec::new() };
+        let copy = FileEnd {
+            bytes: Bytes::new(self.copy.size()),
+            marks,
+            digest,
+            method,
+            tcp: None,
+            packets: Vec::new(),
+        };
         Ok(closed.report(Outcome::FileCopied(FileCopied { source_digest: self.digest, copy })))
     }
 }

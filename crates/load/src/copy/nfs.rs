@@ -1,4 +1,5 @@
-//! A copy over NFS: what a client that keeps nothing does, and the server as the place that the file goes to.
+//! A copy over NFS: what a client that keeps nothing does, and the server as the place that the
+//! file goes to.
 
 use std::io::{self, Read};
 use std::net::{IpAddr, SocketAddr};
@@ -68,13 +69,23 @@ pub(super) fn nfs_get(
     let came = client.read_file(&file, copy.size(), &mut sink, transfer(reads))?;
     let last = now()?;
     if came != copy.size() {
-        return Err(LoadError::FileSize { peer: from, expected: copy.size(), told: format!("{came} came") });
+        return Err(LoadError::FileSize {
+            peer: from,
+            expected: copy.size(),
+            told: format!("{came} came"),
+        });
     }
     copy.make_durable()?;
-    Ok(Over { connected, moved: Moved { first: first.unwrap_or(last), last }, durable: now()?, tcp: None })
+    Ok(Over {
+        connected,
+        moved: Moved { first: first.unwrap_or(last), last },
+        durable: now()?,
+        tcp: None,
+    })
 }
 
-/// Connects, makes the file, writes it, and has it made durable. The last mark is the answer to the last WRITE.
+/// Connects, makes the file, writes it, and has it made durable. The last mark is the answer to the
+/// last WRITE.
 pub(super) fn nfs_put(
     to: SocketAddr,
     token: &Token,
@@ -119,10 +130,14 @@ impl NfsPlace {
         };
         if let Some(source) = source {
             let size = source.size();
-            let failed = |fault| LoadError::File { operation: "serve", name: NAME.to_owned(), fault };
+            let failed =
+                |fault| LoadError::File { operation: "serve", name: NAME.to_owned(), fault };
             volume.adopt(NAME.as_bytes(), source.into_file(), size).map_err(failed)?;
         }
-        Ok(Self { server: Server::serve(volume, address, *token, callers)?, size: place.size.count() })
+        Ok(Self {
+            server: Server::serve(volume, address, *token, callers)?,
+            size: place.size.count(),
+        })
     }
 
     /// Where it listens.
@@ -131,7 +146,11 @@ impl NfsPlace {
     }
 
     /// Serves until it is told to stop, and then says what came or went, with its digest.
-    pub(super) fn wait(self, limit: &Limit<'_>, is_source: bool) -> Result<(Over, String), LoadError> {
+    pub(super) fn wait(
+        self,
+        limit: &Limit<'_>,
+        is_source: bool,
+    ) -> Result<(Over, String), LoadError> {
         let (peer, expected) = (self.server.address(), self.size);
         while !limit.stopped() {
             limit.check_time(now()?, "serve a file by NFS", peer)?;
@@ -139,7 +158,9 @@ impl NfsPlace {
         }
         let other = |told: String| LoadError::FileSize { peer, expected, told };
         let look = |volume: &Volume| -> Result<String, LoadError> {
-            let found = volume.look_up(ROOT, NAME.as_bytes()).map_err(|_| other("no file was made".to_owned()))?;
+            let found = volume
+                .look_up(ROOT, NAME.as_bytes())
+                .map_err(|_| other("no file was made".to_owned()))?;
             if found.size != expected {
                 return Err(other(format!("{} came", found.size)));
             }

@@ -1,4 +1,5 @@
-//! What the interfaces of this network namespace have sent and received, once a second while a file is copied.
+//! What the interfaces of this network namespace have sent and received, once a second while a file
+//! is copied.
 
 use std::fs;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
@@ -65,7 +66,8 @@ fn counted() -> Option<PacketCount> {
     read(&fs::read_to_string(COUNTS).ok()?)
 }
 
-/// All interfaces but the one to oneself: `name: octets packets` and six more of what was received, then the same of what was sent.
+/// All interfaces but the one to oneself: `name: octets packets` and six more of what was received,
+/// then the same of what was sent.
 fn read(text: &str) -> Option<PacketCount> {
     let mut all = PacketCount::default();
     for line in text.lines() {
@@ -73,8 +75,12 @@ fn read(text: &str) -> Option<PacketCount> {
         if name.trim() == "lo" {
             continue;
         }
-        let numbers: Vec<u64> = numbers.split_whitespace().map(|number| number.parse().ok()).collect::<Option<_>>()?;
-        let [received_octets, received, _, _, _, _, _, _, sent_octets, sent, ..] = numbers[..] else { return None };
+        let numbers: Vec<u64> =
+            numbers.split_whitespace().map(|number| number.parse().ok()).collect::<Option<_>>()?;
+        let [received_octets, received, _, _, _, _, _, _, sent_octets, sent, ..] = numbers[..]
+        else {
+            return None;
+        };
         all.received_octets += received_octets;
         all.received += received;
         all.sent_octets += sent_octets;
@@ -93,7 +99,10 @@ mod tests {
                      face |bytes    packets errs drop fifo frame compressed multicast|bytes packets errs drop fifo colls carrier compressed\n\
                         lo: 9 9 0 0 0 0 0 0 9 9 0 0 0 0 0 0\n  eth0: 1380 10 0 0 0 0 0 0 87600 60 0 0 0 0 0 0\n  eth1:1 2 0 0 0 0 0 0 3 4 0 0 0 0 0 0\n";
         let all = read(text).expect("counts");
-        assert_eq!((all.received, all.received_octets, all.sent, all.sent_octets), (12, 1381, 64, 87_603));
+        assert_eq!(
+            (all.received, all.received_octets, all.sent, all.sent_octets),
+            (12, 1381, 64, 87_603)
+        );
         assert_eq!(read("eth0: 1 2 x\n"), None);
         assert_eq!(read("eth0: 1 2\n"), None);
     }

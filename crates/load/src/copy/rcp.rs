@@ -1,5 +1,6 @@
-//! The protocol of rcp, as 4.2BSD has it: the receiver says a zero octet, the sender a record `C0644 SIZE NAME`, which is
-//! answered, then the file and a zero octet, which is answered. An answer is a zero octet, or 1 or 2 and a line of text.
+//! The protocol of rcp, as 4.2BSD has it: the receiver says a zero octet, the sender a record
+//! `C0644 SIZE NAME`, which is answered, then the file and a zero octet, which is answered. An
+//! answer is a zero octet, or 1 or 2 and a line of text.
 
 use btu_traffic::{Flow, Limit};
 
@@ -22,14 +23,16 @@ struct Record<'a> {
     name: &'a str,
 }
 
-/// Reads `C0644 SIZE NAME`, without its newline: four octal digits, decimal digits, and a name without a directory.
+/// Reads `C0644 SIZE NAME`, without its newline: four octal digits, decimal digits, and a name
+/// without a directory.
 fn record(line: &[u8]) -> Option<Record<'_>> {
     let line = std::str::from_utf8(line).ok()?.strip_prefix('C')?;
     let mut words = line.splitn(3, ' ');
     let (mode, size, name) = (words.next()?, words.next()?, words.next()?);
     let is_mode = mode.len() == 4 && mode.bytes().all(|digit| (b'0'..=b'7').contains(&digit));
     let is_size = !size.is_empty() && size.bytes().all(|digit| digit.is_ascii_digit());
-    let is_name = !name.is_empty() && !name.contains(['/', '\n', '\0']) && name != "." && name != "..";
+    let is_name =
+        !name.is_empty() && !name.contains(['/', '\n', '\0']) && name != "." && name != "..";
     (is_mode && is_size && is_name).then_some(())?;
     Some(Record { size: size.parse().ok()?, name })
 }
@@ -53,7 +56,11 @@ pub(super) fn rcp_send(flow: &Flow, source: &Stored, limit: &Limit<'_>) -> Resul
 }
 
 /// Receives the file.
-pub(super) fn rcp_receive(flow: &Flow, copy: &Stored, limit: &Limit<'_>) -> Result<Over, LoadError> {
+pub(super) fn rcp_receive(
+    flow: &Flow,
+    copy: &Stored,
+    limit: &Limit<'_>,
+) -> Result<Over, LoadError> {
     let connected = now()?;
     say_done(flow, limit)?;
     let mut room = [0; LONGEST];
@@ -68,7 +75,11 @@ pub(super) fn rcp_receive(flow: &Flow, copy: &Stored, limit: &Limit<'_>) -> Resu
     let moved = receive(flow, copy, limit)?;
     let mut end = [DONE + 1];
     if !flow.read_exactly(&mut end, limit, "wait for the end of the file")? || end != [DONE] {
-        return Err(other_size(flow, copy, "sent more, or said that it could not read all".to_owned()));
+        return Err(other_size(
+            flow,
+            copy,
+            "sent more, or said that it could not read all".to_owned(),
+        ));
     }
     copy.make_durable()?;
     let durable = now()?;
@@ -77,7 +88,11 @@ pub(super) fn rcp_receive(flow: &Flow, copy: &Stored, limit: &Limit<'_>) -> Resu
 }
 
 /// A line, without its newline. A peer that sends more before it is answered has not sent a line.
-fn read_line<'a>(flow: &Flow, room: &'a mut [u8], limit: &Limit<'_>) -> Result<&'a [u8], LoadError> {
+fn read_line<'a>(
+    flow: &Flow,
+    room: &'a mut [u8],
+    limit: &Limit<'_>,
+) -> Result<&'a [u8], LoadError> {
     let mut length = 0;
     while length < room.len() {
         let came = flow.read(&mut room[length..], limit, "wait for rcp's record")?;

@@ -55,7 +55,9 @@ impl CopyServer {
         check(*program)?;
         let (file, digest) = match direction {
             Direction::Put => (Stored::empty(&part.file)?, None),
-            Direction::Get => Stored::source(&part.file, order.seed).map(|(file, digest)| (file, Some(digest)))?,
+            Direction::Get => {
+                Stored::source(&part.file, order.seed).map(|(file, digest)| (file, Some(digest)))?
+            }
         };
         let (size, place) = (part.file.size, file.place().to_owned());
         let (address, way) = match (*program, direction) {
@@ -94,9 +96,12 @@ impl CopyServer {
                 let over = outbox.wait(&limit)?;
                 (over, Kept::Offered(outbox))
             }
-            Way::Nfs(place) => place.wait(&limit, is_source).map(|(over, digest)| (over, Kept::Digest(digest)))?,
+            Way::Nfs(place) => {
+                place.wait(&limit, is_source).map(|(over, digest)| (over, Kept::Digest(digest)))?
+            }
             Way::Ssh(server, file) => {
-                let over = if is_source { server.offer(&limit)? } else { server.take(&file, &limit)? };
+                let over =
+                    if is_source { server.offer(&limit)? } else { server.take(&file, &limit)? };
                 (over, Kept::File(file))
             }
             Way::Stream { door, token, file } => {
@@ -118,7 +123,11 @@ impl CopyServer {
             tcp: over.tcp,
             packets: Vec::new(),
         };
-        Ok(closed.report(if is_source { Outcome::FileSent(end) } else { Outcome::FileReceived(end) }))
+        Ok(closed.report(if is_source {
+            Outcome::FileSent(end)
+        } else {
+            Outcome::FileReceived(end)
+        }))
     }
 }
 
@@ -132,7 +141,11 @@ fn stream(
     limit: &Limit<'_>,
 ) -> Result<Over, LoadError> {
     if program == Program::Http {
-        return if is_source { http_offer(&door, token, file, limit) } else { http_take(&door, token, file, limit) };
+        return if is_source {
+            http_offer(&door, token, file, limit)
+        } else {
+            http_take(&door, token, file, limit)
+        };
     }
     let flow = door.admit(token, limit)?;
     let copy = match (program == Program::Rcp, is_source) {
@@ -167,7 +180,10 @@ impl Performance for CopyServer {
         Some(self.address)
     }
 
-    fn perform(self: Box<Self>, stop: &AtomicBool) -> Result<Report, Box<dyn std::error::Error + Send + Sync>> {
+    fn perform(
+        self: Box<Self>,
+        stop: &AtomicBool,
+    ) -> Result<Report, Box<dyn std::error::Error + Send + Sync>> {
         Ok(self.run(stop)?)
     }
 }

@@ -29,21 +29,32 @@ impl Stored {
     pub(crate) fn empty(place: &FilePlace) -> Result<Self, LoadError> {
         let size = place.size.count();
         if size == 0 {
-            return Err(LoadError::Order { what: "a file of 0 B has no first byte; one byte at least" });
+            return Err(LoadError::Order {
+                what: "a file of 0 B has no first byte; one byte at least",
+            });
         }
         Ok(match place.storage {
-            Storage::Memory => {
-                Self { file: ScratchFile::in_memory(size)?, size, on_disk: false, place: "memory (memfd)".to_owned() }
-            }
+            Storage::Memory => Self {
+                file: ScratchFile::in_memory(size)?,
+                size,
+                on_disk: false,
+                place: "memory (memfd)".to_owned(),
+            },
             Storage::Disk => {
                 let scratch = scratch_check(&place.directory, place.size)?;
                 let file = ScratchFile::create(&place.directory, false)?;
-                Self { file, size, on_disk: true, place: format!("{}, page cache + fdatasync", scratch.filesystem) }
+                Self {
+                    file,
+                    size,
+                    on_disk: true,
+                    place: format!("{}, page cache + fdatasync", scratch.filesystem),
+                }
             }
         })
     }
 
-    /// A file of random bytes that is on the device; with its digest. It is in the page cache where it is to be.
+    /// A file of random bytes that is on the device; with its digest. It is in the page cache where
+    /// it is to be.
     pub(crate) fn source(place: &FilePlace, seed: u64) -> Result<(Self, String), LoadError> {
         let mut source = Self::empty(place)?;
         write_random(&source.file, source.size, seed, || false)?;
@@ -84,12 +95,22 @@ impl Stored {
     }
 
     /// Has the kernel pass on what it holds from `offset` on, up to `length` bytes: how many went.
-    pub(crate) fn send(&self, to: BorrowedFd<'_>, offset: u64, length: usize) -> std::io::Result<usize> {
+    pub(crate) fn send(
+        &self,
+        to: BorrowedFd<'_>,
+        offset: u64,
+        length: usize,
+    ) -> std::io::Result<usize> {
         self.file.send(to, offset, length)
     }
 
     /// Writes the `length` bytes that a pipe holds.
-    pub(crate) fn take(&self, pipe: BorrowedFd<'_>, length: usize, offset: u64) -> Result<(), LoadError> {
+    pub(crate) fn take(
+        &self,
+        pipe: BorrowedFd<'_>,
+        length: usize,
+        offset: u64,
+    ) -> Result<(), LoadError> {
         self.file.take(WRITE, pipe, length, offset)
     }
 
@@ -146,7 +167,9 @@ pub(super) fn digest(
     while offset < size {
         let length = read(&mut block, offset)?;
         if length == 0 {
-            return Err(LoadError::SourceChanged { what: format!("it ended after {offset} of {size} bytes") });
+            return Err(LoadError::SourceChanged {
+                what: format!("it ended after {offset} of {size} bytes"),
+            });
         }
         hash.update(&block[..length]);
         offset += length as u64;

@@ -17,8 +17,9 @@ const PAGE: usize = 4096;
 const SEND: &str = "send the file";
 const RECEIVE: &str = "receive the file";
 
-/// Sends the whole file, by the kernel alone: no byte of it goes through this program. The first mark is taken when the first page
-/// has been read and the file goes to the kernel, the last when the kernel has taken all.
+/// Sends the whole file, by the kernel alone: no byte of it goes through this program. The first
+/// mark is taken when the first page has been read and the file goes to the kernel, the last when
+/// the kernel has taken all.
 pub(super) fn send(flow: &Flow, source: &Stored, limit: &Limit<'_>) -> Result<Moved, LoadError> {
     source.read(&mut [0; PAGE], 0)?;
     let (first, mut offset) = (now()?, 0);
@@ -39,7 +40,12 @@ pub(super) fn receive(flow: &Flow, copy: &Stored, limit: &Limit<'_>) -> Result<M
 }
 
 /// The same, where the first of them have come already, with what stood before them.
-pub(super) fn receive_after(flow: &Flow, copy: &Stored, begun: &[u8], limit: &Limit<'_>) -> Result<Moved, LoadError> {
+pub(super) fn receive_after(
+    flow: &Flow,
+    copy: &Stored,
+    begun: &[u8],
+    limit: &Limit<'_>,
+) -> Result<Moved, LoadError> {
     let (conduit, mut offset, mut first) = (Conduit::open()?, 0, None);
     if !begun.is_empty() {
         if begun.len() as u64 > copy.size() {
@@ -74,7 +80,11 @@ pub(super) fn other_size(flow: &Flow, copy: &Stored, told: String) -> LoadError 
 }
 
 /// Waits for the receiver's octet.
-pub(super) fn hear_done(flow: &Flow, limit: &Limit<'_>, doing: &'static str) -> Result<(), LoadError> {
+pub(super) fn hear_done(
+    flow: &Flow,
+    limit: &Limit<'_>,
+    doing: &'static str,
+) -> Result<(), LoadError> {
     let mut octet = [0];
     let answer = match flow.read(&mut octet, limit, doing)? {
         0 => "it closed the connection before it said that it has the file",
@@ -92,7 +102,11 @@ pub(super) fn say_done(flow: &Flow, limit: &Limit<'_>) -> Result<(), LoadError> 
 }
 
 /// Sends the file and nothing else; its end is told by its length.
-pub(super) fn bare_send(flow: &Flow, source: &Stored, limit: &Limit<'_>) -> Result<Over, LoadError> {
+pub(super) fn bare_send(
+    flow: &Flow,
+    source: &Stored,
+    limit: &Limit<'_>,
+) -> Result<Over, LoadError> {
     let connected = now()?;
     let moved = send(flow, source, limit)?;
     flow.finish_sending()?;
@@ -101,7 +115,11 @@ pub(super) fn bare_send(flow: &Flow, source: &Stored, limit: &Limit<'_>) -> Resu
 }
 
 /// Receives the file, makes it durable, and says so.
-pub(super) fn bare_receive(flow: &Flow, copy: &Stored, limit: &Limit<'_>) -> Result<Over, LoadError> {
+pub(super) fn bare_receive(
+    flow: &Flow,
+    copy: &Stored,
+    limit: &Limit<'_>,
+) -> Result<Over, LoadError> {
     let connected = now()?;
     let moved = receive(flow, copy, limit)?;
     copy.make_durable()?;

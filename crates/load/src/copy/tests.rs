@@ -25,7 +25,12 @@ const REMOTE: [Program; 4] = [Program::Bare, Program::Rcp, Program::Ftp, Program
 static STOPPED: AtomicBool = AtomicBool::new(true);
 
 fn place(size: u64, storage: Storage, directory: &Path) -> FilePlace {
-    FilePlace { size: Bytes::new(size), storage, cache: Cache::Cold, directory: directory.to_owned() }
+    FilePlace {
+        size: Bytes::new(size),
+        storage,
+        cache: Cache::Cold,
+        directory: directory.to_owned(),
+    }
 }
 
 /// A copy on one host.
@@ -38,7 +43,9 @@ fn order(activity: Activity) -> Order {
 }
 
 fn prepared(activity: Activity) -> Box<dyn Performance> {
-    crate::prepare(&order(activity), &Callers::any()).expect("prepared").expect("one of this room's")
+    crate::prepare(&order(activity), &Callers::any())
+        .expect("prepared")
+        .expect("one of this room's")
 }
 
 /// The end that listens, at work in a thread.
@@ -49,7 +56,8 @@ fn server(
 ) -> (SocketAddr, thread::JoinHandle<Result<Report, String>>) {
     let server = prepared(serving(direction, program, file));
     let address = server.endpoint().expect("it listens");
-    let performed = move || server.perform(&AtomicBool::new(false)).map_err(|error| error.to_string());
+    let performed =
+        move || server.perform(&AtomicBool::new(false)).map_err(|error| error.to_string());
     (address, thread::spawn(performed))
 }
 
@@ -61,7 +69,10 @@ fn serving(direction: Direction, program: Program, file: FilePlace) -> Activity 
     }
 }
 
-fn receiver(program: Program, file: FilePlace) -> (SocketAddr, thread::JoinHandle<Result<Report, String>>) {
+fn receiver(
+    program: Program,
+    file: FilePlace,
+) -> (SocketAddr, thread::JoinHandle<Result<Report, String>>) {
     server(Direction::Put, program, file)
 }
 
@@ -96,16 +107,29 @@ fn ends(sent: Report, received: Report) -> [FileEnd; 2] {
 fn every_program_brings_the_same_file_and_both_ends_account_for_it() {
     let directory = tempfile::tempdir().expect("tempdir");
     for program in REMOTE {
-        for (size, storage) in [(1, Storage::Memory), (3_000_001, Storage::Memory), (3_000_001, Storage::Disk)] {
+        for (size, storage) in
+            [(1, Storage::Memory), (3_000_001, Storage::Memory), (3_000_001, Storage::Disk)]
+        {
             let file = place(size, storage, directory.path());
             let (address, taking) = receiver(program, file.clone());
-            let sent = send(program, address, TOKEN, file).unwrap_or_else(|error| panic!("{program}: {error}"));
+            let sent = send(program, address, TOKEN, file)
+                .unwrap_or_else(|error| panic!("{program}: {error}"));
             let duration = sent.duration();
             let [sent, received] = ends(sent, taking.join().expect("no panic").expect("received"));
-            assert_eq!((sent.bytes, received.bytes), (Bytes::new(size), Bytes::new(size)), "{program}");
+            assert_eq!(
+                (sent.bytes, received.bytes),
+                (Bytes::new(size), Bytes::new(size)),
+                "{program}"
+            );
             assert_eq!(sent.digest, received.digest, "{program} {storage}");
-            assert!(sent.marks.ascend() && received.marks.ascend(), "{program}: {sent:?} {received:?}");
-            assert!(sent.marks.connected > Span::ZERO && sent.marks.durable <= duration, "{program}: {sent:?}");
+            assert!(
+                sent.marks.ascend() && received.marks.ascend(),
+                "{program}: {sent:?} {received:?}"
+            );
+            assert!(
+                sent.marks.connected > Span::ZERO && sent.marks.durable <= duration,
+                "{program}: {sent:?}"
+            );
             // The receiver was done before the sender heard of it.
             let (there, here) = (received.marks.durable, sent.marks.durable);
             assert!(there <= here, "{program}: {there} at the receiver, {here} at the sender");
@@ -120,18 +144,28 @@ fn every_program_brings_the_same_file_and_both_ends_account_for_it() {
 fn every_program_gets_the_same_file_cold_or_warm() {
     let directory = tempfile::tempdir().expect("tempdir");
     for program in REMOTE {
-        for (size, storage, cache) in [(1, Storage::Memory, Cache::Cold), (3_000_001, Storage::Disk, Cache::Warm)] {
+        for (size, storage, cache) in
+            [(1, Storage::Memory, Cache::Cold), (3_000_001, Storage::Disk, Cache::Warm)]
+        {
             let file = FilePlace { cache, ..place(size, storage, directory.path()) };
             let (address, giving) = server(Direction::Get, program, file.clone());
-            let stranger = client(Direction::Get, program, address, *b"another byte key", file.clone());
+            let stranger =
+                client(Direction::Get, program, address, *b"another byte key", file.clone());
             stranger.expect_err("a stranger");
             let got = client(Direction::Get, program, address, TOKEN, file);
             let got = got.unwrap_or_else(|error| panic!("{program}: {error}"));
             let duration = got.duration();
             let [sent, received] = ends(giving.join().expect("no panic").expect("given"), got);
-            assert_eq!((sent.bytes, received.bytes), (Bytes::new(size), Bytes::new(size)), "{program}");
+            assert_eq!(
+                (sent.bytes, received.bytes),
+                (Bytes::new(size), Bytes::new(size)),
+                "{program}"
+            );
             assert_eq!(sent.digest, received.digest, "{program} {storage}");
-            assert!(sent.marks.ascend() && received.marks.ascend(), "{program}: {sent:?} {received:?}");
+            assert!(
+                sent.marks.ascend() && received.marks.ascend(),
+                "{program}: {sent:?} {received:?}"
+            );
             assert!(
                 received.marks.connected > Span::ZERO && received.marks.durable <= duration,
                 "{program}: {received:?}"
@@ -142,11 +176,16 @@ fn every_program_gets_the_same_file_cold_or_warm() {
     assert_eq!(std::fs::read_dir(directory.path()).expect("readable").count(), 0);
 }
 
-/// The system's own programs, both ways; a stranger does not end the server. Keys and file have no name on any disk.
+/// The system's own programs, both ways; a stranger does not end the server. Keys and file have no
+/// name on any disk.
 #[test]
 fn ssh_of_the_system_brings_the_same_file() {
-    if std::process::Command::new("scp").output().is_err() || !Path::new("/usr/sbin/sshd").exists() {
-        assert!(std::env::var("BTU_LAB").as_deref() != Ok("required"), "LAB REQUIRED but there is no OpenSSH");
+    if std::process::Command::new("scp").output().is_err() || !Path::new("/usr/sbin/sshd").exists()
+    {
+        assert!(
+            std::env::var("BTU_LAB").as_deref() != Ok("required"),
+            "LAB REQUIRED but there is no OpenSSH"
+        );
         eprintln!("LAB SKIPPED: no OpenSSH client and server");
         return;
     }
@@ -158,16 +197,22 @@ fn ssh_of_the_system_brings_the_same_file() {
         for &storage in Storage::ALL {
             let file = place(1_000_001, storage, directory.path());
             let (address, serving) = server(direction, program, file.clone());
-            let stranger =
-                client(direction, program, address, *b"another byte key", file.clone()).expect_err("a stranger");
+            let stranger = client(direction, program, address, *b"another byte key", file.clone())
+                .expect_err("a stranger");
             assert!(stranger.contains(&address.to_string()), "{stranger}");
             let told = client(direction, program, address, TOKEN, file);
             let here = told.unwrap_or_else(|error| panic!("{program} {direction}: {error}"));
-            let there =
-                serving.join().expect("no panic").unwrap_or_else(|error| panic!("{program} {direction}: {error}"));
-            let [sent, received] = if direction == Direction::Put { ends(here, there) } else { ends(there, here) };
+            let there = serving
+                .join()
+                .expect("no panic")
+                .unwrap_or_else(|error| panic!("{program} {direction}: {error}"));
+            let [sent, received] =
+                if direction == Direction::Put { ends(here, there) } else { ends(there, here) };
             assert_eq!(sent.digest, received.digest, "{program} {direction} {storage}");
-            assert!(sent.marks.ascend() && received.marks.ascend(), "{program}: {sent:?} {received:?}");
+            assert!(
+                sent.marks.ascend() && received.marks.ascend(),
+                "{program}: {sent:?} {received:?}"
+            );
         }
     }
     assert_eq!(std::fs::read_dir(directory.path()).expect("readable").count(), 0);
@@ -184,21 +229,33 @@ fn nfs_brings_the_same_file_by_every_way_of_writing() {
             let server = prepared(serving(Direction::Put, program, file.clone()));
             let address = server.endpoint().expect("it listens");
             send(program, address, *b"another byte key", file.clone()).expect_err("a stranger");
-            let sent = send(program, address, TOKEN, file).unwrap_or_else(|error| panic!("{program}: {error}"));
-            let received = server.perform(&STOPPED).unwrap_or_else(|error| panic!("{program}: {error}"));
+            let sent = send(program, address, TOKEN, file)
+                .unwrap_or_else(|error| panic!("{program}: {error}"));
+            let received =
+                server.perform(&STOPPED).unwrap_or_else(|error| panic!("{program}: {error}"));
             let [sent, received] = ends(sent, received);
             assert_eq!(sent.digest, received.digest, "{program} {storage}");
-            assert!(sent.marks.ascend() && received.marks.ascend(), "{program}: {sent:?} {received:?}");
-            assert!(received.marks.durable <= sent.marks.durable, "{program}: {sent:?} {received:?}");
+            assert!(
+                sent.marks.ascend() && received.marks.ascend(),
+                "{program}: {sent:?} {received:?}"
+            );
+            assert!(
+                received.marks.durable <= sent.marks.durable,
+                "{program}: {sent:?} {received:?}"
+            );
             let file = place(700_001, storage, directory.path());
             let server = prepared(serving(Direction::Get, program, file.clone()));
             let address = server.endpoint().expect("it listens");
             let got = client(Direction::Get, program, address, TOKEN, file);
             let received = got.unwrap_or_else(|error| panic!("{program}: {error}"));
-            let sent = server.perform(&STOPPED).unwrap_or_else(|error| panic!("{program}: {error}"));
+            let sent =
+                server.perform(&STOPPED).unwrap_or_else(|error| panic!("{program}: {error}"));
             let [sent, received] = ends(sent, received);
             assert_eq!(sent.digest, received.digest, "{program} {storage}, got");
-            assert!(sent.marks.ascend() && received.marks.ascend(), "{program}: {sent:?} {received:?}");
+            assert!(
+                sent.marks.ascend() && received.marks.ascend(),
+                "{program}: {sent:?} {received:?}"
+            );
         }
     }
 }
@@ -212,11 +269,15 @@ fn a_file_over_nfs_that_is_not_whole_is_told() {
         let server = prepared(serving(Direction::Put, program, file));
         let address = server.endpoint().expect("it listens");
         if told > 0 {
-            let sent = send(program, address, TOKEN, place(told, Storage::Memory, directory.path()));
+            let sent =
+                send(program, address, TOKEN, place(told, Storage::Memory, directory.path()));
             assert_eq!(sent.is_ok(), told < 200_000, "there is room for one file: {sent:?}");
         }
         let error = server.perform(&STOPPED).expect_err("another size").to_string();
-        assert!(error.contains("a file of 200000 bytes") && error.contains(wanted), "{told}: {error}");
+        assert!(
+            error.contains("a file of 200000 bytes") && error.contains(wanted),
+            "{told}: {error}"
+        );
     }
 }
 
@@ -224,26 +285,33 @@ fn a_file_over_nfs_that_is_not_whole_is_told() {
 fn a_local_copy_is_the_same_file() {
     let directory = tempfile::tempdir().expect("tempdir");
     for &storage in Storage::ALL {
-        let copying = prepared(Activity::FileCopy(local(place(700_000, storage, directory.path()))));
+        let copying =
+            prepared(Activity::FileCopy(local(place(700_000, storage, directory.path()))));
         let report = copying.perform(&AtomicBool::new(false)).expect("copied");
-        let Outcome::FileCopied(FileCopied { source_digest, copy }) = report.outcome else { panic!("{report:?}") };
+        let Outcome::FileCopied(FileCopied { source_digest, copy }) = report.outcome else {
+            panic!("{report:?}")
+        };
         assert_eq!((copy.digest == source_digest, copy.bytes), (true, Bytes::new(700_000)));
         assert!(copy.marks.ascend(), "{copy:?}");
     }
 }
 
-/// Into a share and out of it, from and to disk or memory; where `BTU_NFS_SHARE` names none, any directory is one. Nothing stays there,
-/// and a share that is none is named as one.
+/// Into a share and out of it, from and to disk or memory; where `BTU_NFS_SHARE` names none, any
+/// directory is one. Nothing stays there, and a share that is none is named as one.
 #[test]
 fn a_file_goes_to_a_share_and_comes_from_it() {
     let directory = tempfile::tempdir().expect("tempdir");
     let other = tempfile::tempdir().expect("tempdir");
-    let share = std::env::var_os("BTU_NFS_SHARE").map_or_else(|| other.path().to_owned(), PathBuf::from);
+    let share =
+        std::env::var_os("BTU_NFS_SHARE").map_or_else(|| other.path().to_owned(), PathBuf::from);
     for (&direction, &storage) in Direction::ALL.iter().zip(Storage::ALL) {
         let file = place(700_001, storage, directory.path());
-        let copying = prepared(Activity::FileCopy(FileCopy { file, share: Some(share.clone()), direction }));
+        let copying =
+            prepared(Activity::FileCopy(FileCopy { file, share: Some(share.clone()), direction }));
         let report = copying.perform(&AtomicBool::new(false)).expect("copied");
-        let Outcome::FileCopied(FileCopied { source_digest, copy }) = report.outcome else { panic!("{report:?}") };
+        let Outcome::FileCopied(FileCopied { source_digest, copy }) = report.outcome else {
+            panic!("{report:?}")
+        };
         assert_eq!((copy.digest == source_digest, copy.bytes), (true, Bytes::new(700_001)));
         assert!(copy.marks.ascend(), "{copy:?}");
         println!("{direction}: {}", copy.method);
@@ -251,8 +319,10 @@ fn a_file_goes_to_a_share_and_comes_from_it() {
     assert_eq!(std::fs::read_dir(&share).expect("readable").count(), 0);
     let file = place(1, Storage::Disk, directory.path());
     let missing = FileCopy { file, share: Some("/nonexistent".into()), direction: Direction::Put };
-    let error =
-        crate::prepare(&order(Activity::FileCopy(missing)), &Callers::any()).err().expect("refused").to_string();
+    let error = crate::prepare(&order(Activity::FileCopy(missing)), &Callers::any())
+        .err()
+        .expect("refused")
+        .to_string();
     assert!(error.contains("share") && error.contains("/nonexistent"), "{error}");
 }
 
@@ -278,12 +348,20 @@ fn a_file_of_another_size_is_found_out() {
     let directory = tempfile::tempdir().expect("tempdir");
     for program in REMOTE {
         for (told, wanted) in [(100_000, "100000"), (300_001, "")] {
-            let (address, taking) = receiver(program, place(200_000, Storage::Memory, directory.path()));
-            let sent = send(program, address, TOKEN, place(told, Storage::Memory, directory.path()));
+            let (address, taking) =
+                receiver(program, place(200_000, Storage::Memory, directory.path()));
+            let sent =
+                send(program, address, TOKEN, place(told, Storage::Memory, directory.path()));
             let error = taking.join().expect("no panic").expect_err("another size");
-            assert!(error.contains("a file of 200000 bytes") && error.contains(wanted), "{program} {told}: {error}");
+            assert!(
+                error.contains("a file of 200000 bytes") && error.contains(wanted),
+                "{program} {told}: {error}"
+            );
             // Of a file that is too long, bare's sender may have heard before that all is well.
-            assert!(sent.is_err() || (program == Program::Bare && told > 200_000), "{program} {told}: {sent:?}");
+            assert!(
+                sent.is_err() || (program == Program::Bare && told > 200_000),
+                "{program} {told}: {sent:?}"
+            );
         }
     }
 }
@@ -305,8 +383,17 @@ fn nobody_without_the_token_is_heard_and_the_file_still_comes() {
 fn peers_that_die_or_talk_nonsense_are_named() {
     let directory = tempfile::tempdir().expect("tempdir");
     for program in [Program::Bare, Program::Rcp] {
-        for said in [&b""[..], b"C", b"C0644 9999 x\n", b"D0755 0 x\n", &[b'x'; 400], b"\x01no\n", b"\xff\xff"] {
-            let (address, taking) = receiver(program, place(9_000, Storage::Memory, directory.path()));
+        for said in [
+            &b""[..],
+            b"C",
+            b"C0644 9999 x\n",
+            b"D0755 0 x\n",
+            &[b'x'; 400],
+            b"\x01no\n",
+            b"\xff\xff",
+        ] {
+            let (address, taking) =
+                receiver(program, place(9_000, Storage::Memory, directory.path()));
             let mut stranger = TcpStream::connect(address).expect("connected");
             stranger.write_all(&[&TOKEN[..], said].concat()).expect("said");
             stranger.shutdown(Shutdown::Write).expect("ended");
@@ -323,7 +410,8 @@ fn peers_that_die_or_talk_nonsense_are_named() {
                 sender.set_read_timeout(Some(Duration::from_millis(100))).expect("set");
                 while sender.read(&mut [0; 4096]).is_ok_and(|length| length > 0) {}
             });
-            let sent = send(program, address, TOKEN, place(100_000, Storage::Memory, directory.path()));
+            let sent =
+                send(program, address, TOKEN, place(100_000, Storage::Memory, directory.path()));
             let right = program == Program::Bare && answer.starts_with(b"\x00");
             assert_eq!(sent.is_ok(), right, "{program} {answer:?}: {sent:?}");
             if let Err(error) = sent {
@@ -337,12 +425,14 @@ fn peers_that_die_or_talk_nonsense_are_named() {
 #[test]
 fn a_source_that_changes_is_told() {
     let directory = tempfile::tempdir().expect("tempdir");
-    let (source, digest) = Stored::source(&place(10_000, Storage::Disk, directory.path()), 1).expect("made");
+    let (source, digest) =
+        Stored::source(&place(10_000, Storage::Disk, directory.path()), 1).expect("made");
     source.check(&digest).expect("as it was");
     source.write(b"other words", 500).expect("written");
     let error = source.check(&digest).expect_err("changed").to_string();
     assert!(error.contains("changed while it was read: it has another content"), "{error}");
-    let (_, other) = Stored::source(&place(10_000, Storage::Disk, directory.path()), 2).expect("made");
+    let (_, other) =
+        Stored::source(&place(10_000, Storage::Disk, directory.path()), 2).expect("made");
     assert_ne!(digest, other, "the seed decides");
 }
 
@@ -354,10 +444,12 @@ fn nobody_waits_for_ever() {
         let file = place(100, Storage::Memory, directory.path());
         let receive = serving(Direction::Put, program, file);
         let short = Order { deadline: Span::from_milliseconds(100), ..order(receive.clone()) };
-        let waiting = crate::prepare(&short, &Callers::any()).expect("prepared").expect("one of this room's");
+        let waiting =
+            crate::prepare(&short, &Callers::any()).expect("prepared").expect("one of this room's");
         let error = waiting.perform(&AtomicBool::new(false)).expect_err("nobody came").to_string();
         assert!(error.contains("deadline"), "{program}: {error}");
-        let error = prepared(receive).perform(&AtomicBool::new(true)).expect_err("stopped").to_string();
+        let error =
+            prepared(receive).perform(&AtomicBool::new(true)).expect_err("stopped").to_string();
         assert!(error.contains("stopped"), "{program}: {error}");
     }
 }

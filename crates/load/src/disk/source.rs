@@ -10,18 +10,22 @@ use btu_units::Bytes;
 use nix::fcntl::{FcntlArg, FdFlag, fcntl};
 
 use super::{BLOCK, whole_blocks};
-use crate::scratch::{ALIGNMENT, Aligned, ScratchFile, forget, is_refusal, open_file, scratch_check, scratch_error};
+use crate::scratch::{
+    ALIGNMENT, Aligned, ScratchFile, forget, is_refusal, open_file, scratch_check, scratch_error,
+};
 use crate::{LoadError, content};
 
-/// A source file that a long-lived process keeps ready, so that not every disk activity has to make its own.
+/// A source file that a long-lived process keeps ready, so that not every disk activity has to make
+/// its own.
 ///
-/// It has no name in its directory: it goes when its owner does, however the owner goes. Every process that its owner
-/// starts inherits it, for reading.
+/// It has no name in its directory: it goes when its owner does, however the owner goes. Every
+/// process that its owner starts inherits it, for reading.
 #[derive(Debug)]
 pub struct DiskSource(File);
 
 impl DiskSource {
-    /// Writes `size` bytes (to the next 4 KiB) of incompressible data into a nameless file in `directory`.
+    /// Writes `size` bytes (to the next 4 KiB) of incompressible data into a nameless file in
+    /// `directory`.
     ///
     /// # Errors
     /// As [`scratch_check`] for `size`, and when writing fails.
@@ -33,17 +37,25 @@ impl DiskSource {
     ///
     /// # Errors
     /// As [`Self::make`], and when it was stopped.
-    pub fn make_unless(directory: &Path, size: Bytes, seed: u64, stop: &AtomicBool) -> Result<Self, LoadError> {
+    pub fn make_unless(
+        directory: &Path,
+        size: Bytes,
+        seed: u64,
+        stop: &AtomicBool,
+    ) -> Result<Self, LoadError> {
         let size = whole_blocks(size);
         let scratch = scratch_check(directory, Bytes::new(size))?;
         let made = fill(directory, size, seed, scratch.direct_io, stop)?;
-        let inherited = File::open(made.path())
-            .and_then(|file| fcntl(&file, FcntlArg::F_SETFD(FdFlag::empty())).map(|_| file).map_err(Into::into));
-        inherited.map(Self).map_err(|error| scratch_error("keep the source file open", directory, error))
+        let inherited = File::open(made.path()).and_then(|file| {
+            fcntl(&file, FcntlArg::F_SETFD(FdFlag::empty())).map(|_| file).map_err(Into::into)
+        });
+        inherited
+            .map(Self)
+            .map_err(|error| scratch_error("keep the source file open", directory, error))
     }
 
-    /// The path for [`btu_suite::activity::Disk::source`]; good while this value lives, in this process's children and
-    /// theirs, whatever namespaces and rights they have.
+    /// The path for [`btu_suite::activity::Disk::source`]; good while this value lives, in this
+    /// process's children and theirs, whatever namespaces and rights they have.
     pub fn path(&self) -> PathBuf {
         open_file(&self.0)
     }
@@ -59,7 +71,12 @@ pub(super) struct Source {
 
 impl Source {
     /// A source of its own in `directory`.
-    pub(super) fn make(directory: &Path, size: u64, seed: u64, direct: bool) -> Result<Self, LoadError> {
+    pub(super) fn make(
+        directory: &Path,
+        size: u64,
+        seed: u64,
+        direct: bool,
+    ) -> Result<Self, LoadError> {
         let file = fill(directory, size, seed, direct, &AtomicBool::new(false))?.into_file();
         Ok(Self { file, direct })
     }
@@ -97,18 +114,32 @@ impl Source {
     }
 
     /// Reads as many bytes as `bytes` takes; `directory` is for the error.
-    pub(super) fn read(&self, directory: &Path, bytes: &mut [u8], offset: u64) -> Result<(), LoadError> {
-        self.file.read_exact_at(bytes, offset).map_err(|error| scratch_error("read the source file", directory, error))
+    pub(super) fn read(
+        &self,
+        directory: &Path,
+        bytes: &mut [u8],
+        offset: u64,
+    ) -> Result<(), LoadError> {
+        self.file
+            .read_exact_at(bytes, offset)
+            .map_err(|error| scratch_error("read the source file", directory, error))
     }
 
     /// Takes the source out of the page cache.
     pub(super) fn forget(&self, directory: &Path) -> Result<(), LoadError> {
-        forget(&self.file).map_err(|error| scratch_error("drop a file from the page cache", directory, error))
+        forget(&self.file)
+            .map_err(|error| scratch_error("drop a file from the page cache", directory, error))
     }
 }
 
 /// A file of `size` random bytes that is on the device, and not in the page cache.
-fn fill(directory: &Path, size: u64, seed: u64, direct: bool, stop: &AtomicBool) -> Result<ScratchFile, LoadError> {
+fn fill(
+    directory: &Path,
+    size: u64,
+    seed: u64,
+    direct: bool,
+    stop: &AtomicBool,
+) -> Result<ScratchFile, LoadError> {
     let file = ScratchFile::create(directory, direct)?;
     let stopped = || stop.load(Ordering::Relaxed);
     if !write_random(&file, size, seed, stopped)? {

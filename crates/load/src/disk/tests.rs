@@ -35,7 +35,8 @@ fn several_passes_copy_what_was_asked() {
 fn a_time_is_kept() {
     let directory = tempfile::tempdir().expect("tempdir");
     let time = Span::from_milliseconds(80);
-    let (report, host) = perform(Copying::prepare(5, &order(directory.path(), MIB, Work::For(time))).expect("room"));
+    let (report, host) =
+        perform(Copying::prepare(5, &order(directory.path(), MIB, Work::For(time))).expect("room"));
     assert!(report.duration() >= time && host.work >= MIB, "{report:?}");
 }
 
@@ -88,7 +89,10 @@ fn a_wrong_copy_is_found() {
     let mut wrong = Aligned::new(ALIGNMENT);
     copying.copy.write("spoil", wrong.slice(ALIGNMENT), MIB - ALIGNMENT as u64).expect("written");
     let error = copying.verify(MIB).expect_err("the last block is zeros now");
-    assert!(matches!(error, LoadError::Corrupt { offset, .. } if offset == MIB - ALIGNMENT as u64), "{error}");
+    assert!(
+        matches!(error, LoadError::Corrupt { offset, .. } if offset == MIB - ALIGNMENT as u64),
+        "{error}"
+    );
 }
 
 #[test]

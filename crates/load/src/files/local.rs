@@ -8,7 +8,8 @@ use super::{Files, Open};
 use crate::LoadError;
 use crate::volume::{Fault, ROOT, Volume};
 
-/// A directory of this machine: the file system that [`crate::nfs::Server`] serves, without a network before it.
+/// A directory of this machine: the file system that [`crate::nfs::Server`] serves, without a
+/// network before it.
 #[derive(Debug)]
 pub struct LocalFiles {
     volume: Volume,
@@ -16,8 +17,8 @@ pub struct LocalFiles {
 }
 
 impl LocalFiles {
-    /// An empty directory with room for `room`; the content of its files is in the existing `directory`, without names. Each operation
-    /// takes `service` at least.
+    /// An empty directory with room for `room`; the content of its files is in the existing
+    /// `directory`, without names. Each operation takes `service` at least.
     ///
     /// # Errors
     /// A directory that cannot be used or has less room.
@@ -53,7 +54,8 @@ impl Files for LocalFiles {
     }
 
     fn read_at(&mut self, file: &u64, offset: u64, into: &mut [u8]) -> Result<usize, LoadError> {
-        let (read, _) = self.operate("read", "an open file", |volume| volume.read_at(*file, offset, into))?;
+        let (read, _) =
+            self.operate("read", "an open file", |volume| volume.read_at(*file, offset, into))?;
         Ok(read)
     }
 
@@ -70,7 +72,9 @@ impl Files for LocalFiles {
     }
 
     fn rename(&mut self, from: &str, to: &str) -> Result<(), LoadError> {
-        self.operate("rename", from, |volume| volume.rename((ROOT, from.as_bytes()), (ROOT, to.as_bytes())))
+        self.operate("rename", from, |volume| {
+            volume.rename((ROOT, from.as_bytes()), (ROOT, to.as_bytes()))
+        })
     }
 
     fn remove(&mut self, name: &str) -> Result<(), LoadError> {

@@ -6,8 +6,9 @@ use super::{Files, Open};
 use crate::LoadError;
 use crate::nfs::{Client, Handle, NfsError, Stability};
 
-/// The root directory of an NFS server. A call each: LOOKUP opens and looks at a file, CREATE makes one, READ and WRITE take up to
-/// 1 MiB at a time, COMMIT flushes; nothing is closed, since the server keeps no open files.
+/// The root directory of an NFS server. A call each: LOOKUP opens and looks at a file, CREATE makes
+/// one, READ and WRITE take up to 1 MiB at a time, COMMIT flushes; nothing is closed, since the
+/// server keeps no open files.
 #[derive(Debug)]
 pub struct RemoteFiles {
     client: Client,
@@ -40,7 +41,8 @@ impl Files for RemoteFiles {
     fn read_at(&mut self, file: &Handle, offset: u64, into: &mut [u8]) -> Result<usize, LoadError> {
         let mut filled = 0;
         while filled < into.len() {
-            let (read, is_end) = self.client.read_at(file, offset + filled as u64, &mut into[filled..])?;
+            let (read, is_end) =
+                self.client.read_at(file, offset + filled as u64, &mut into[filled..])?;
             filled += read;
             if is_end {
                 break;

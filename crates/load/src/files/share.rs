@@ -1,4 +1,5 @@
-//! Files on a share that is mounted already: the kernel's client of NFS or SMB, FUSE, 9p, any file system.
+//! Files on a share that is mounted already: the kernel's client of NFS or SMB, FUSE, 9p, any file
+//! system.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind};
@@ -20,10 +21,12 @@ const PREFIX: &str = "btu-lan-";
 
 /// Waits until this process is gone, whatever ended it, and removes what it left.
 /// A network file system may still hold what was open, and is given a second.
-const SWEEP: &str = "trap '' HUP INT TERM; read -r line; rm -rf -- \"$1\" || { sleep 1; rm -rf -- \"$1\"; }";
+const SWEEP: &str =
+    "trap '' HUP INT TERM; read -r line; rm -rf -- \"$1\" || { sleep 1; rm -rf -- \"$1\"; }";
 
-/// A directory of our own on a share. Every operation is a system call that the kernel's client carries out; past its cache where the
-/// share takes that (`O_DIRECT`, open(2)). Nothing is left there, even if this process is killed.
+/// A directory of our own on a share. Every operation is a system call that the kernel's client
+/// carries out; past its cache where the share takes that (`O_DIRECT`, open(2)). Nothing is left
+/// there, even if this process is killed.
 #[derive(Debug)]
 pub struct ShareFiles {
     directory: PathBuf,
@@ -60,8 +63,8 @@ impl ShareFiles {
         &self.share
     }
 
-    /// Whether reads and writes of any length may go past the cache: network file systems take that, those on disks want whole
-    /// blocks and are left their cache.
+    /// Whether reads and writes of any length may go past the cache: network file systems take
+    /// that, those on disks want whole blocks and are left their cache.
     fn takes_direct(&self) -> io::Result<bool> {
         let path = self.directory.join("probe");
         let tried = options(true).create(true).open(&path).and_then(|file| {
@@ -121,12 +124,21 @@ pub fn sweep_share(within: &Path, run: u64) -> io::Result<()> {
 pub(super) fn sweeper(directory: &Path) -> io::Result<Child> {
     let mut command = Command::new("/bin/sh");
     command.args(["-c", SWEEP, "sh"]).arg(directory);
-    command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).process_group(0).spawn()
+    command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .process_group(0)
+        .spawn()
 }
 
 fn options(direct: bool) -> OpenOptions {
     let mut options = OpenOptions::new();
-    options.read(true).write(true).mode(0o600).custom_flags(if direct { libc::O_DIRECT } else { 0 });
+    options.read(true).write(true).mode(0o600).custom_flags(if direct {
+        libc::O_DIRECT
+    } else {
+        0
+    });
     options
 }
 
@@ -137,7 +149,9 @@ impl Files for ShareFiles {
         let mut options = options(self.share.is_direct);
         match open {
             Open::Existing => self.operate("open", name, |path| options.open(path)),
-            Open::Empty => self.operate("make", name, |path| options.create(true).truncate(true).open(path)),
+            Open::Empty => {
+                self.operate("make", name, |path| options.create(true).truncate(true).open(path))
+            }
         }
     }
 
@@ -183,7 +197,8 @@ impl Files for ShareFiles {
 }
 
 impl Drop for ShareFiles {
-    /// The sweeper sees the end of its input, and is waited for: what is measured next finds the share as it was.
+    /// The sweeper sees the end of its input, and is waited for: what is measured next finds the
+    /// share as it was.
     fn drop(&mut self) {
         if let Some(mut sweeper) = self.sweeper.take() {
             drop(sweeper.stdin.take());

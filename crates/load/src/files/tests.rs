@@ -37,7 +37,8 @@ fn files_here_and_at_a_server_are_the_same() {
         service: Span::ZERO,
     };
     let server = Server::start(&settings, &Callers::any()).expect("a server");
-    let client = Client::connect(server.address(), &[7; 16], 1, Span::from_seconds(5)).expect("connected");
+    let client =
+        Client::connect(server.address(), &[7; 16], 1, Span::from_seconds(5)).expect("connected");
     let mut there = RemoteFiles::new(client);
     let share = tempfile::tempdir().expect("tempdir");
     let mut elsewhere = ShareFiles::new(share.path(), 7, &[7; 16], 3).expect("a directory");
@@ -49,11 +50,14 @@ fn files_here_and_at_a_server_are_the_same() {
 }
 
 fn entries(share: &std::path::Path) -> Vec<String> {
-    let names = std::fs::read_dir(share).expect("readable").map(|entry| entry.expect("an entry").file_name());
+    let names = std::fs::read_dir(share)
+        .expect("readable")
+        .map(|entry| entry.expect("an entry").file_name());
     names.map(|name| name.to_string_lossy().into_owned()).collect()
 }
 
-/// What is on the share is gone when the files are, and what was left by a run that was killed as a whole is swept by its name.
+/// What is on the share is gone when the files are, and what was left by a run that was killed as a
+/// whole is swept by its name.
 #[test]
 fn nothing_is_left_on_a_share() {
     let share = tempfile::tempdir().expect("tempdir");
@@ -61,11 +65,14 @@ fn nothing_is_left_on_a_share() {
     assert_eq!(entries(share.path()), ["btu-lan-0000000000000007-01010101-3"]);
     let file = files.open("kept", Open::Empty).expect("made");
     files.write_at(&file, 0, b"something").expect("written");
-    let failed = ShareFiles::new(share.path(), 7, &[1; 16], 3).expect_err("it is there").to_string();
+    let failed =
+        ShareFiles::new(share.path(), 7, &[1; 16], 3).expect_err("it is there").to_string();
     assert!(failed.contains("could not make a directory in share"), "{failed}");
     drop((file, files));
     assert_eq!(entries(share.path()), Vec::<String>::new());
-    for name in ["btu-lan-0000000000000007-02020202-1", "btu-lan-0000000000000008-02020202-1", "letters"] {
+    for name in
+        ["btu-lan-0000000000000007-02020202-1", "btu-lan-0000000000000008-02020202-1", "letters"]
+    {
         std::fs::create_dir(share.path().join(name)).expect("made");
         std::fs::write(share.path().join(name).join("file"), b"x").expect("written");
     }

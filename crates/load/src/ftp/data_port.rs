@@ -1,5 +1,5 @@
-//! Whose the data connection of a session is: the FTP library takes the first who calls a data port, and only the client of
-//! the control connection is to get a file there.
+//! Whose the data connection of a session is: the FTP library takes the first who calls a data
+//! port, and only the client of the control connection is to get a file there.
 
 use std::fs;
 use std::io;
@@ -73,7 +73,8 @@ mod tests {
         let listener = TcpListener::bind("127.0.0.1:0").expect("loopback");
         let address = listener.local_addr().expect("bound");
         let client: IpAddr = "127.0.0.1".parse().expect("an address");
-        let (own, other) = (DataPort::of(client), DataPort::of("127.0.0.9".parse().expect("an address")));
+        let (own, other) =
+            (DataPort::of(client), DataPort::of("127.0.0.9".parse().expect("an address")));
         for port in [&own, &other] {
             port.set(address.port());
             assert!(port.is_the_clients().expect("listed"), "nobody is connected yet");

@@ -1,9 +1,9 @@
 //! The way out of the testbed's network to one FTP server, through a Unix socket.
 //!
-//! The relay inside connects to the socket and writes one line, `connect PORT`; port 0 is the server's control port.
-//! The egress proxy answers `ok`, and from then on bytes flow, or `no: ` and the reason, and closes. It connects to the
-//! one host it was made for and to nothing else: to the control port it was given, and to data ports, which are never
-//! below 1024.
+//! The relay inside connects to the socket and writes one line, `connect PORT`; port 0 is the
+//! server's control port. The egress proxy answers `ok`, and from then on bytes flow, or `no: ` and
+//! the reason, and closes. It connects to the one host it was made for and to nothing else: to the
+//! control port it was given, and to data ports, which are never below 1024.
 
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
@@ -29,17 +29,23 @@ const CONNECT: Duration = Duration::from_secs(10);
 /// The longest line either side says.
 const LONGEST_LINE: usize = 256;
 
-/// Lets connections on `listener` out to `target`'s host until `stop`; `target` is the FTP server's control port.
+/// Lets connections on `listener` out to `target`'s host until `stop`; `target` is the FTP server's
+/// control port.
 ///
-/// At most 8 connections at a time; one over which nothing moves for five minutes is closed. Returns within half a
-/// second of `stop`, or ten when it is just connecting.
+/// At most 8 connections at a time; one over which nothing moves for five minutes is closed.
+/// Returns within half a second of `stop`, or ten when it is just connecting.
 ///
 /// # Errors
 /// Only when `listener` cannot be used at all: what fails for one connection is told to its client.
-pub fn serve_egress_proxy(listener: UnixListener, target: SocketAddr, stop: &AtomicBool) -> Result<(), LoadError> {
-    listener
-        .do_not_block()
-        .map_err(|source| LoadError::Kernel { operation: "prepare the egress proxy's socket for waiting", source })?;
+pub fn serve_egress_proxy(
+    listener: UnixListener,
+    target: SocketAddr,
+    stop: &AtomicBool,
+) -> Result<(), LoadError> {
+    listener.do_not_block().map_err(|source| LoadError::Kernel {
+        operation: "prepare the egress proxy's socket for waiting",
+        source,
+    })?;
     let slots = Slots::new(MOST);
     thread::scope(|scope| {
         while let Some(inside) = gate::next(&listener, || !stop.load(Ordering::Relaxed)) {
@@ -81,8 +87,9 @@ fn let_out(inside: &mut UnixStream, target: SocketAddr, stop: &AtomicBool) -> io
     }
 }
 
-/// Says that there is no room. The line is read first: a socket that is closed with something unread takes what it
-/// said last with it. It is there already, or the client is not one of ours and waits for a tick at most.
+/// Says that there is no room. The line is read first: a socket that is closed with something
+/// unread takes what it said last with it. It is there already, or the client is not one of ours
+/// and waits for a tick at most.
 fn refuse(mut inside: UnixStream, stop: &AtomicBool) -> io::Result<()> {
     inside.limit(TICK)?;
     read_line(&mut inside, &IdleTimeout::new(stop, TICK))?;
@@ -112,8 +119,8 @@ pub(super) fn connect_out(path: &Path, port: u16, stop: &AtomicBool) -> io::Resu
     }
 }
 
-/// Whether there is an egress proxy at `path`: connects, and closes. The egress proxy has forgotten it when this returns, so that it is
-/// not counted among the connections that come next.
+/// Whether there is an egress proxy at `path`: connects, and closes. The egress proxy has forgotten
+/// it when this returns, so that it is not counted among the connections that come next.
 pub(super) fn probe(path: &Path) -> io::Result<()> {
     let mut stream = UnixStream::connect(path)?;
     stream.set_read_timeout(Some(KNOCK))?;
@@ -126,13 +133,17 @@ pub(super) fn probe(path: &Path) -> io::Result<()> {
 /// A line without its end. It is read byte by byte, as what follows belongs to others.
 fn read_line(stream: &mut impl Read, timeout: &IdleTimeout) -> io::Result<String> {
     let (mut line, mut byte) = (Vec::new(), [0]);
-    while line.len() < LONGEST_LINE && pump::read(stream, &mut byte, timeout)? == 1 && byte[0] != b'\n' {
+    while line.len() < LONGEST_LINE
+        && pump::read(stream, &mut byte, timeout)? == 1
+        && byte[0] != b'\n'
+    {
         line.push(byte[0]);
     }
     String::from_utf8(line).map_err(|_| io::ErrorKind::InvalidData.into())
 }
 
-/// For fuzzers: any line at the egress proxy; nothing but the server's own address is ever connected to.
+/// For fuzzers: any line at the egress proxy; nothing but the server's own address is ever
+/// connected to.
 #[doc(hidden)]
 pub fn fuzz_egress_proxy(line: &[u8]) {
     let server = SocketAddr::from(([192, 0, 2, 1], 21));
@@ -159,9 +170,20 @@ mod tests {
     #[test]
     fn only_the_server_and_only_its_ports() {
         assert_eq!(asked_for("connect 0", server()), Ok(server()));
-        assert_eq!(asked_for("connect 50000", server()).map(|a| a.to_string()), Ok("192.0.2.1:50000".to_owned()));
-        for line in ["connect 22", "connect 21", "connect 1023", "connect 65536", "connect -1", "connect", "GET /", ""]
-        {
+        assert_eq!(
+            asked_for("connect 50000", server()).map(|a| a.to_string()),
+            Ok("192.0.2.1:50000".to_owned())
+        );
+        for line in [
+            "connect 22",
+            "connect 21",
+            "connect 1023",
+            "connect 65536",
+            "connect -1",
+            "connect",
+            "GET /",
+            "",
+        ] {
             assert!(asked_for(line, server()).is_err(), "{line}");
         }
     }
@@ -206,7 +228,11 @@ mod tests {
 
             let message = connect_out(path, 80, &go_on).expect_err("not a data port").to_string();
             assert!(message.contains("no data port"), "{message}");
-            let free = TcpListener::bind("127.0.0.1:0").expect("loopback").local_addr().expect("bound").port();
+            let free = TcpListener::bind("127.0.0.1:0")
+                .expect("loopback")
+                .local_addr()
+                .expect("bound")
+                .port();
             let message = connect_out(path, free, &go_on).expect_err("nobody listens").to_string();
             assert!(message.contains("could not connect"), "{message}");
         });
@@ -217,7 +243,8 @@ mod tests {
         let outside = TcpListener::bind("127.0.0.1:0").expect("loopback");
         with_egress_proxy(outside.local_addr().expect("bound"), |path| {
             let go_on = AtomicBool::new(false);
-            let mut open: Vec<UnixStream> = (0..MOST).map(|_| connect_out(path, 0, &go_on).expect("let out")).collect();
+            let mut open: Vec<UnixStream> =
+                (0..MOST).map(|_| connect_out(path, 0, &go_on).expect("let out")).collect();
             let message = connect_out(path, 0, &go_on).expect_err("full").to_string();
             assert!(message.contains("in use"), "{message}");
             // A connection ends when both of its ends have.
@@ -236,7 +263,8 @@ mod tests {
         let outside = TcpListener::bind("127.0.0.1:0").expect("loopback");
         with_egress_proxy(outside.local_addr().expect("bound"), |path| {
             let go_on = AtomicBool::new(false);
-            let mut open: Vec<UnixStream> = (1..MOST).map(|_| connect_out(path, 0, &go_on).expect("let out")).collect();
+            let mut open: Vec<UnixStream> =
+                (1..MOST).map(|_| connect_out(path, 0, &go_on).expect("let out")).collect();
             (0..50).for_each(|_| probe(path).expect("it is there"));
             open.push(connect_out(path, 0, &go_on).expect("let out"));
             probe(path).expect("full, and there");

@@ -73,9 +73,13 @@ impl Fetching {
         })
     }
 
-    /// Fetches until the work is done and the last byte is on the device. What is left of an unfinished transfer is
-    /// handed back, to be broken off when the clock has stopped.
-    fn work(&mut self, account: &Account, stop: &AtomicBool) -> Result<(u64, Option<Transfer>), LoadError> {
+    /// Fetches until the work is done and the last byte is on the device. What is left of an
+    /// unfinished transfer is handed back, to be broken off when the clock has stopped.
+    fn work(
+        &mut self,
+        account: &Account,
+        stop: &AtomicBool,
+    ) -> Result<(u64, Option<Transfer>), LoadError> {
         let end = match self.work {
             Work::Bytes(bytes) => End::Bytes(bytes.count()),
             Work::For(time) => End::At(account.started() + time),
@@ -107,12 +111,20 @@ impl Fetching {
                 let size = (all - total).min(virtual_files::LARGEST);
                 (virtual_files::name(size), Some(size))
             }
-            (What::Known, End::At(_)) => (virtual_files::name(virtual_files::LARGEST), Some(virtual_files::LARGEST)),
+            (What::Known, End::At(_)) => {
+                (virtual_files::name(virtual_files::LARGEST), Some(virtual_files::LARGEST))
+            }
         }
     }
 
     /// From the connection to the file, until the file or the work ends.
-    fn pump(&mut self, transfer: &mut Transfer, end: End, total: &mut u64, stop: &AtomicBool) -> Result<(), LoadError> {
+    fn pump(
+        &mut self,
+        transfer: &mut Transfer,
+        end: End,
+        total: &mut u64,
+        stop: &AtomicBool,
+    ) -> Result<(), LoadError> {
         loop {
             let room = match end {
                 // Of a file whose size was asked for exactly, the end must be seen too.
@@ -151,7 +163,10 @@ impl Performance for Fetching {
         None
     }
 
-    fn perform(mut self: Box<Self>, stop: &AtomicBool) -> Result<Report, Box<dyn std::error::Error + Send + Sync>> {
+    fn perform(
+        mut self: Box<Self>,
+        stop: &AtomicBool,
+    ) -> Result<Report, Box<dyn std::error::Error + Send + Sync>> {
         let account = Account::open()?;
         let (total, unfinished) = self.work(&account, stop)?;
         let closed = account.close()?;

@@ -44,7 +44,8 @@ impl Listener for UnixListener {
     }
 }
 
-/// The next connection, or none when `goes_on` says no more. What fails for one connection only is passed over.
+/// The next connection, or none when `goes_on` says no more. What fails for one connection only is
+/// passed over.
 pub(super) fn next<L: Listener>(listener: &L, goes_on: impl Fn() -> bool) -> Option<L::Connection> {
     while goes_on() {
         let mut waiting = [PollFd::new(listener.as_fd(), PollFlags::POLLIN)];

@@ -24,7 +24,11 @@ pub(crate) fn get(server: SocketAddr, token: &Token, copy: &Stored) -> Result<Ov
     Ok(Over { connected, moved, durable, tcp: None })
 }
 
-fn retrieve(session: &mut Session, peer: SocketAddr, copy: &Stored) -> Result<(Moved, Time), LoadError> {
+fn retrieve(
+    session: &mut Session,
+    peer: SocketAddr,
+    copy: &Stored,
+) -> Result<(Moved, Time), LoadError> {
     let mut transfer = session.retrieve(NAME, Some(copy.size()))?;
     let (mut block, mut offset, mut moved) = (vec![0; BLOCK], 0, None);
     loop {
@@ -37,7 +41,11 @@ fn retrieve(session: &mut Session, peer: SocketAddr, copy: &Stored) -> Result<(M
         }
         let came = now()?;
         if length as u64 > copy.size() - offset {
-            return Err(LoadError::FileSize { peer, expected: copy.size(), told: "sent more".to_owned() });
+            return Err(LoadError::FileSize {
+                peer,
+                expected: copy.size(),
+                told: "sent more".to_owned(),
+            });
         }
         copy.write(&block[..length], offset)?;
         offset += length as u64;

@@ -65,8 +65,14 @@ impl Slot {
         }
     }
 
-    /// Stores what comes, to its end, and makes it durable; whether that is the whole file. The client is at `client`.
-    pub(super) async fn fill(&self, copy: Stored, input: impl AsyncRead + Unpin, client: IpAddr) -> bool {
+    /// Stores what comes, to its end, and makes it durable; whether that is the whole file. The
+    /// client is at `client`.
+    pub(super) async fn fill(
+        &self,
+        copy: Stored,
+        input: impl AsyncRead + Unpin,
+        client: IpAddr,
+    ) -> bool {
         match store(&copy, input, SocketAddr::new(client, 0)).await {
             Ok(over) => {
                 self.replace(Content::Filled(over, copy));
@@ -92,14 +98,20 @@ impl Slot {
     }
 }
 
-async fn store(copy: &Stored, mut input: impl AsyncRead + Unpin, peer: SocketAddr) -> Result<Over, LoadError> {
+async fn store(
+    copy: &Stored,
+    mut input: impl AsyncRead + Unpin,
+    peer: SocketAddr,
+) -> Result<Over, LoadError> {
     let connected = now()?;
     let other = |told: String| LoadError::FileSize { peer, expected: copy.size(), told };
     let (mut block, mut offset) = (vec![0; BLOCK], 0);
     let mut moved: Option<Moved> = None;
     loop {
-        let length =
-            input.read(&mut block).await.map_err(|error| other(format!("broke off after {offset}: {error}")))?;
+        let length = input
+            .read(&mut block)
+            .await
+            .map_err(|error| other(format!("broke off after {offset}: {error}")))?;
         if length == 0 {
             break;
         }
@@ -130,7 +142,12 @@ pub(crate) struct Inbox {
 
 impl Inbox {
     /// Listens on any free port of `address`.
-    pub(crate) fn open(address: IpAddr, token: &Token, copy: Stored, callers: &Callers) -> Result<Self, LoadError> {
+    pub(crate) fn open(
+        address: IpAddr,
+        token: &Token,
+        copy: Stored,
+        callers: &Callers,
+    ) -> Result<Self, LoadError> {
         let slot = Slot::new(copy);
         let order = FtpServe { address, password: password(token) };
         Ok(Self { server: Serving::open(&order, callers, Some(Place::Slot(slot.clone())))?, slot })

@@ -1,4 +1,5 @@
-//! Who may use the embedded server: one user with one password, a few attempts, and a while to make them.
+//! Who may use the embedded server: one user with one password, a few attempts, and a while to make
+//! them.
 
 use std::fmt;
 use std::future::pending;
@@ -37,7 +38,8 @@ impl Login {
         Self { password: password.to_owned(), standing: watch::Sender::new(Standing::Wrong(0)) }
     }
 
-    /// Returns when the connection is to be closed: it has guessed too often, or not logged in in time.
+    /// Returns when the connection is to be closed: it has guessed too often, or not logged in in
+    /// time.
     pub(super) async fn fails(&self) {
         if timeout(LOGIN_TIMEOUT, self.comes_in()).await == Ok(true) {
             pending::<()>().await;
@@ -48,7 +50,9 @@ impl Login {
     async fn comes_in(&self) -> bool {
         let mut standing = self.standing.subscribe();
         let settled = standing
-            .wait_for(|standing| matches!(standing, Standing::LoggedIn | Standing::Wrong(WRONG_LOGINS..)))
+            .wait_for(|standing| {
+                matches!(standing, Standing::LoggedIn | Standing::Wrong(WRONG_LOGINS..))
+            })
             .await;
         settled.is_ok_and(|standing| *standing == Standing::LoggedIn)
     }
@@ -67,7 +71,11 @@ impl fmt::Debug for Login {
 
 #[async_trait]
 impl Authenticator for Login {
-    async fn authenticate(&self, user: &str, given: &Credentials) -> Result<Principal, AuthenticationError> {
+    async fn authenticate(
+        &self,
+        user: &str,
+        given: &Credentials,
+    ) -> Result<Principal, AuthenticationError> {
         if self.is_right(user, given) {
             self.standing.send_replace(Standing::LoggedIn);
             return Ok(Principal { username: user.to_owned() });

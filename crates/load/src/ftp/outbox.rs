@@ -70,7 +70,11 @@ pub(super) struct Reader {
 }
 
 impl AsyncRead for Reader {
-    fn poll_read(mut self: Pin<&mut Self>, _: &mut Context<'_>, room: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+        room: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
         let offer = self.offer.clone();
         if self.offset == offer.size() {
             return Poll::Ready(Ok(()));
@@ -97,10 +101,18 @@ pub(crate) struct Outbox {
 
 impl Outbox {
     /// Listens on any free port of `address`.
-    pub(crate) fn open(address: IpAddr, token: &Token, source: Stored, callers: &Callers) -> Result<Self, LoadError> {
+    pub(crate) fn open(
+        address: IpAddr,
+        token: &Token,
+        source: Stored,
+        callers: &Callers,
+    ) -> Result<Self, LoadError> {
         let offer = Offer(Arc::new(Offered { source, moments: Mutex::default() }));
         let order = FtpServe { address, password: password(token) };
-        Ok(Self { server: Serving::open(&order, callers, Some(Place::Offer(offer.clone())))?, offer })
+        Ok(Self {
+            server: Serving::open(&order, callers, Some(Place::Offer(offer.clone())))?,
+            offer,
+        })
     }
 
     /// Where it listens.
@@ -120,7 +132,12 @@ impl Outbox {
             if let (Some(connected), Some(first), Some(last)) = (asked, first, last)
                 && !self.server.has_sessions()
             {
-                return Ok(Over { connected, moved: Moved { first, last }, durable: now()?, tcp: None });
+                return Ok(Over {
+                    connected,
+                    moved: Moved { first, last },
+                    durable: now()?,
+                    tcp: None,
+                });
             }
             limit.check(now()?, "wait until a file is got by FTP", self.address())?;
             std::thread::sleep(TICK);

@@ -1,9 +1,10 @@
 //! The relay: an FTP server elsewhere, offered under this station's address.
 //!
-//! Control connections are joined line by line with one through the [egress proxy](super::egress_proxy). When the server
-//! offers a data port (227, 229), the relay opens one of its own, joined with the server's, and says that instead.
-//! What it cannot carry it refuses itself: active mode, in which the server would have to come in, and encryption,
-//! under which it could not read the offers.
+//! Control connections are joined line by line with one through the [egress
+//! proxy](super::egress_proxy). When the server offers a data port (227, 229), the relay opens one
+//! of its own, joined with the server's, and says that instead. What it cannot carry it refuses
+//! itself: active mode, in which the server would have to come in, and encryption, under which it
+//! could not read the offers.
 
 mod session;
 
@@ -54,10 +55,13 @@ pub(crate) struct Relaying {
 impl Relaying {
     /// Starts to relay on any free port of the order's address; the egress proxy must be there.
     pub(crate) fn prepare(order: &FtpRelay, callers: &Callers) -> Result<Self, LoadError> {
-        probe(&order.egress_proxy)
-            .map_err(|source| LoadError::EgressProxy { path: order.egress_proxy.clone(), source })?;
+        probe(&order.egress_proxy).map_err(|source| LoadError::EgressProxy {
+            path: order.egress_proxy.clone(),
+            source,
+        })?;
         let wanted = SocketAddr::new(order.address, 0);
-        let failed = |operation| move |source| LoadError::Listen { operation, address: wanted, source };
+        let failed =
+            |operation| move |source| LoadError::Listen { operation, address: wanted, source };
         let listener = TcpListener::bind(wanted).map_err(failed("listen for FTP"))?;
         let address = listener.local_addr().map_err(failed("learn the FTP relay's port"))?;
         listener.do_not_block().map_err(failed("prepare for waiting"))?;
@@ -89,7 +93,9 @@ impl Relaying {
 /// Gives every connection a session, until told to stop; all threads end with this one.
 fn accept(listener: &TcpListener, shared: &Shared) {
     thread::scope(|scope| {
-        while let Some((mut client, from)) = gate::next(listener, || !shared.stop.load(Ordering::Relaxed)) {
+        while let Some((mut client, from)) =
+            gate::next(listener, || !shared.stop.load(Ordering::Relaxed))
+        {
             if !shared.callers.may_call(from) {
                 continue;
             }
@@ -112,7 +118,10 @@ impl Performance for Relaying {
         Some(self.address)
     }
 
-    fn perform(mut self: Box<Self>, stop: &AtomicBool) -> Result<Report, Box<dyn std::error::Error + Send + Sync>> {
+    fn perform(
+        mut self: Box<Self>,
+        stop: &AtomicBool,
+    ) -> Result<Report, Box<dyn std::error::Error + Send + Sync>> {
         let account = Account::open()?;
         while !stop.load(Ordering::Relaxed) {
             thread::sleep(TICK);

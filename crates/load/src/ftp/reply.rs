@@ -1,4 +1,5 @@
-//! Replies of an FTP server that name a data port, and how they read with another one (RFC 959 4.2, RFC 2428 3).
+//! Replies of an FTP server that name a data port, and how they read with another one (RFC 959 4.2,
+//! RFC 2428 3).
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
@@ -19,13 +20,16 @@ impl Offer {
         }
     }
 
-    /// The same kind of reply for another address; none where it cannot be said (an IPv6 address in a 227).
+    /// The same kind of reply for another address; none where it cannot be said (an IPv6 address in
+    /// a 227).
     pub(super) fn rewritten(self, address: SocketAddr) -> Option<String> {
         let port = address.port();
         match (self, address.ip()) {
             (Self::Passive(_), IpAddr::V4(ip)) => Some(passive(ip, port)),
             (Self::Passive(_), IpAddr::V6(_)) => None,
-            (Self::Extended(_), _) => Some(format!("229 Entering Extended Passive Mode (|||{port}|)\r\n")),
+            (Self::Extended(_), _) => {
+                Some(format!("229 Entering Extended Passive Mode (|||{port}|)\r\n"))
+            }
         }
     }
 }
@@ -45,11 +49,15 @@ pub(super) fn offer(line: &[u8]) -> Option<Offer> {
     }
 }
 
-/// `h1,h2,h3,h4,p1,p2`, with or without parentheses (RFC 1123, 4.1.2.6, tells clients to look for the digits).
+/// `h1,h2,h3,h4,p1,p2`, with or without parentheses (RFC 1123, 4.1.2.6, tells clients to look for
+/// the digits).
 fn six_numbers(text: &str) -> Option<u16> {
     let digits = text.find(|c: char| c.is_ascii_digit())?;
-    let end = text[digits..].find(|c: char| !c.is_ascii_digit() && c != ',').map_or(text.len(), |end| digits + end);
-    let numbers: Vec<u8> = text[digits..end].split(',').map(|n| n.parse().ok()).collect::<Option<_>>()?;
+    let end = text[digits..]
+        .find(|c: char| !c.is_ascii_digit() && c != ',')
+        .map_or(text.len(), |end| digits + end);
+    let numbers: Vec<u8> =
+        text[digits..end].split(',').map(|n| n.parse().ok()).collect::<Option<_>>()?;
     let [_, _, _, _, high, low] = numbers[..] else { return None };
     Some(u16::from_be_bytes([high, low]))
 }
@@ -63,7 +71,8 @@ fn between_delimiters(text: &str) -> Option<u16> {
     port.parse().ok()
 }
 
-/// Follows a server's lines to tell where replies end: lines inside a reply of several are not replies themselves.
+/// Follows a server's lines to tell where replies end: lines inside a reply of several are not
+/// replies themselves.
 #[derive(Debug, Default)]
 pub(super) struct Lines {
     /// The code of the reply of several lines we are in.
@@ -74,7 +83,9 @@ impl Lines {
     /// Whether `line` stands for itself or ends a reply (`code SP text`).
     pub(super) fn ends_reply(&mut self, line: &[u8]) -> bool {
         let code = match line {
-            [a, b, c, ..] if [a, b, c].iter().all(|digit| digit.is_ascii_digit()) => Some([*a, *b, *c]),
+            [a, b, c, ..] if [a, b, c].iter().all(|digit| digit.is_ascii_digit()) => {
+                Some([*a, *b, *c])
+            }
             _ => None,
         };
         match (self.inside, code, line.get(3)) {
@@ -100,7 +111,8 @@ pub fn fuzz_reply(said: &[u8]) {
             && let Some(offered) = offer(line)
         {
             let address = SocketAddr::from((Ipv4Addr::LOCALHOST, offered.port()));
-            let again = offered.rewritten(address).expect("an IPv4 address can be said in both ways");
+            let again =
+                offered.rewritten(address).expect("an IPv4 address can be said in both ways");
             assert_eq!(offer(again.as_bytes()), Some(offered));
         }
     }
@@ -146,11 +158,17 @@ mod tests {
     #[test]
     fn lines_inside_a_reply_are_not_replies() {
         let mut lines = Lines::default();
-        let told: Vec<bool> =
-            ["220 hello", "211-Features", " 227 (1,2,3,4,5,6)", "227 (1,2,3,4,5,6)", "211 End", "227 x"]
-                .iter()
-                .map(|line| lines.ends_reply(line.as_bytes()))
-                .collect();
+        let told: Vec<bool> = [
+            "220 hello",
+            "211-Features",
+            " 227 (1,2,3,4,5,6)",
+            "227 (1,2,3,4,5,6)",
+            "211 End",
+            "227 x",
+        ]
+        .iter()
+        .map(|line| lines.ends_reply(line.as_bytes()))
+        .collect();
         assert_eq!(told, [true, false, false, false, true, true]);
     }
 

@@ -1,7 +1,8 @@
 //! The embedded FTP server: control part by libunftp, files by [`VirtualFiles`].
 //!
-//! The server accepts connections itself and gives each to a session of its own: so it can take any free port, for
-//! control as for data, and say which, with no moment in which somebody else could take it.
+//! The server accepts connections itself and gives each to a session of its own: so it can take any
+//! free port, for control as for data, and say which, with no moment in which somebody else could
+//! take it.
 
 use std::io;
 use std::net::{IpAddr, Shutdown, SocketAddr};
@@ -55,21 +56,33 @@ impl Serving {
     }
 
     /// The same, with one more file, or with a place for one that a client stores.
-    pub(super) fn open(order: &FtpServe, callers: &Callers, place: Option<Place>) -> Result<Self, LoadError> {
+    pub(super) fn open(
+        order: &FtpServe,
+        callers: &Callers,
+        place: Option<Place>,
+    ) -> Result<Self, LoadError> {
         content::pool();
         let wanted = SocketAddr::new(order.address, 0);
-        let failed = |operation| move |source| LoadError::Listen { operation, address: wanted, source };
+        let failed =
+            |operation| move |source| LoadError::Listen { operation, address: wanted, source };
         // One thread: on a machine with few processors, the server shall not be everywhere at once.
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(1)
             .enable_all()
             .build()
             .map_err(failed("start the FTP server's thread"))?;
-        let listener = runtime.block_on(TcpListener::bind(wanted)).map_err(failed("listen for FTP"))?;
+        let listener =
+            runtime.block_on(TcpListener::bind(wanted)).map_err(failed("listen for FTP"))?;
         let address = listener.local_addr().map_err(failed("learn the FTP server's port"))?;
         let (files, places) = (VirtualFiles::with(place), Arc::new(Semaphore::new(SESSIONS)));
         let password = order.password.clone();
-        runtime.spawn(accept(listener, files.clone(), password, callers.clone(), Arc::clone(&places)));
+        runtime.spawn(accept(
+            listener,
+            files.clone(),
+            password,
+            callers.clone(),
+            Arc::clone(&places),
+        ));
         Ok(Self { address, files, places, runtime: Some(runtime) })
     }
 
@@ -89,7 +102,10 @@ impl Performance for Serving {
         Some(self.address)
     }
 
-    fn perform(mut self: Box<Self>, stop: &AtomicBool) -> Result<Report, Box<dyn std::error::Error + Send + Sync>> {
+    fn perform(
+        mut self: Box<Self>,
+        stop: &AtomicBool,
+    ) -> Result<Report, Box<dyn std::error::Error + Send + Sync>> {
         let account = Account::open()?;
         while !stop.load(Ordering::Relaxed) {
             thread::sleep(TICK);
@@ -114,7 +130,8 @@ impl Drop for Serving {
     }
 }
 
-/// Gives every connection of who may call a session of its own, until the runtime goes. Nobody else hears a word.
+/// Gives every connection of who may call a session of its own, until the runtime goes. Nobody else
+/// hears a word.
 async fn accept(
     listener: TcpListener,
     files: VirtualFiles,
@@ -128,9 +145,11 @@ async fn accept(
             Ok((connection, client)) => {
                 if let Ok(place) = Arc::clone(&places).try_acquire_owned() {
                     let login = Login::new(&password);
-                    let session = session(connection, client.ip(), files.clone(), login, callers.clone());
+                    let session =
+                        session(connection, client.ip(), files.clone(), login, callers.clone());
                     tokio::spawn(async move {
-                        // What fails here is the peer's loss, which it has been told or has caused: the server goes on.
+                        // What fails here is the peer's loss, which it has been told or has caused:
+                        // the server goes on.
                         session.await.ok();
                         drop(place);
                     });
@@ -138,7 +157,8 @@ async fn accept(
                     callers.refuse(client.ip(), Refused::Full);
                 }
             }
-            // Out of descriptors or the peer is gone already: neither ends the server, and neither may spin it.
+            // Out of descriptors or the peer is gone already: neither ends the server, and neither
+            // may spin it.
             Err(_) => tokio::time::sleep(TICK).await,
         }
     }
@@ -158,11 +178,14 @@ async fn session(
     let login = Arc::new(login);
     let data = DataPort::of(client);
     let files = files.for_session(data.clone());
-    let server = ServerBuilder::with_authenticator(Box::new(move || files.clone()), Arc::<Login>::clone(&login))
-        .greeting("btu: N.bin has N random bytes, for every N")
-        .binder(AnyPort { data })
-        .build()
-        .map_err(io::Error::other)?;
+    let server = ServerBuilder::with_authenticator(
+        Box::new(move || files.clone()),
+        Arc::<Login>::clone(&login),
+    )
+    .greeting("btu: N.bin has N random bytes, for every N")
+    .binder(AnyPort { data })
+    .build()
+    .map_err(io::Error::other)?;
     let mut session = pin!(server.service(TcpStream::from_std(connection)?));
     tokio::select! {
         _ = &mut session => return Ok(()),

@@ -1,4 +1,5 @@
-//! What the embedded server serves: a file `N.bin` of N incompressible bytes for every N, from memory.
+//! What the embedded server serves: a file `N.bin` of N incompressible bytes for every N, from
+//! memory.
 
 use std::fmt::Debug;
 use std::path::{Path, PathBuf};
@@ -11,7 +12,9 @@ use std::time::SystemTime;
 use async_trait::async_trait;
 use tokio::io::{AsyncBufRead, AsyncRead, AsyncWrite, ReadBuf};
 use unftp_core::auth::UserDetail;
-use unftp_core::storage::{Error, ErrorKind, FEATURE_RESTART, Fileinfo, Metadata, Result, StorageBackend};
+use unftp_core::storage::{
+    Error, ErrorKind, FEATURE_RESTART, Fileinfo, Metadata, Result, StorageBackend,
+};
 
 use super::data_port::DataPort;
 use super::inbox::{NAME, Slot};
@@ -24,7 +27,8 @@ pub(super) const LARGEST: u64 = 1 << 40;
 /// Files shown in a listing; every other size is there too.
 const SHOWN: [u64; 4] = [1_000, 1_000_000, 1_000_000_000, LARGEST];
 
-/// Bytes taken at once from a client that stores something, and read at once of a file that is offered.
+/// Bytes taken at once from a client that stores something, and read at once of a file that is
+/// offered.
 const BLOCK: usize = 256 * 1024;
 
 /// The name of the file of `size` bytes.
@@ -95,7 +99,8 @@ impl VirtualFiles {
 fn size_of_file(path: &Path) -> Result<u64> {
     let absent = || Error::from(ErrorKind::PermanentFileNotAvailable);
     let asked = path.strip_prefix("/").unwrap_or(path).to_str().ok_or_else(absent)?;
-    let size = asked.strip_suffix(".bin").and_then(|digits| digits.parse().ok()).ok_or_else(absent)?;
+    let size =
+        asked.strip_suffix(".bin").and_then(|digits| digits.parse().ok()).ok_or_else(absent)?;
     // Comparing with the one right name refuses `+1.bin`, `01.bin` and directories.
     if size <= LARGEST && asked == name(size) { Ok(size) } else { Err(absent()) }
 }
@@ -142,8 +147,8 @@ impl Metadata for Entry {
     }
 }
 
-/// A file being read. It hands out slices of the pool, so serving copies nothing in user space, and they are long
-/// (up to 4 MiB), so a connection gets as much per system call as it takes.
+/// A file being read. It hands out slices of the pool, so serving copies nothing in user space, and
+/// they are long (up to 4 MiB), so a connection gets as much per system call as it takes.
 #[derive(Debug)]
 struct Reader {
     offset: u64,
@@ -171,7 +176,11 @@ impl AsyncBufRead for Reader {
 }
 
 impl AsyncRead for Reader {
-    fn poll_read(self: Pin<&mut Self>, _: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<std::io::Result<()>> {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<std::io::Result<()>> {
         let rest = self.rest();
         let length = rest.len().min(buffer.remaining());
         buffer.put_slice(&rest[..length]);
@@ -198,13 +207,28 @@ impl<User: UserDetail> StorageBackend<User> for VirtualFiles {
         }
     }
 
-    async fn list<P: AsRef<Path> + Send + Debug>(&self, _: &User, path: P) -> Result<Vec<Fileinfo<PathBuf, Entry>>> {
-        let sizes = if is_root(path.as_ref()) { SHOWN.to_vec() } else { vec![size_of_file(path.as_ref())?] };
-        let entry = |size| Fileinfo { path: PathBuf::from(name(size)), metadata: Entry::File { size } };
+    async fn list<P: AsRef<Path> + Send + Debug>(
+        &self,
+        _: &User,
+        path: P,
+    ) -> Result<Vec<Fileinfo<PathBuf, Entry>>> {
+        let sizes = if is_root(path.as_ref()) {
+            SHOWN.to_vec()
+        } else {
+            vec![size_of_file(path.as_ref())?]
+        };
+        let entry =
+            |size| Fileinfo { path: PathBuf::from(name(size)), metadata: Entry::File { size } };
         Ok(sizes.into_iter().map(entry).collect())
     }
 
-    async fn get_into<'a, P, W: ?Sized>(&self, _: &User, path: P, offset: u64, output: &'a mut W) -> Result<u64>
+    async fn get_into<'a, P, W: ?Sized>(
+        &self,
+        _: &User,
+        path: P,
+        offset: u64,
+        output: &'a mut W,
+    ) -> Result<u64>
     where
         W: AsyncWrite + Unpin + Sync + Send,
         P: AsRef<Path> + Send + Debug,
@@ -231,8 +255,8 @@ impl<User: UserDetail> StorageBackend<User> for VirtualFiles {
         Ok(Box::new(self.open(path.as_ref(), offset)?))
     }
 
-    /// Stores the one file that there is a place for. Without one it takes whatever comes and lets it go: such an upload
-    /// measures the network, not this server.
+    /// Stores the one file that there is a place for. Without one it takes whatever comes and lets
+    /// it go: such an upload measures the network, not this server.
     async fn put<P: AsRef<Path> + Send + Debug, R: AsyncRead + Send + Sync + Unpin + 'static>(
         &self,
         _: &User,
@@ -260,7 +284,12 @@ impl<User: UserDetail> StorageBackend<User> for VirtualFiles {
         Err(ErrorKind::PermissionDenied.into())
     }
 
-    async fn rename<P: AsRef<Path> + Send + Debug>(&self, _: &User, _from: P, _to: P) -> Result<()> {
+    async fn rename<P: AsRef<Path> + Send + Debug>(
+        &self,
+        _: &User,
+        _from: P,
+        _to: P,
+    ) -> Result<()> {
         Err(ErrorKind::PermissionDenied.into())
     }
 
@@ -269,7 +298,11 @@ impl<User: UserDetail> StorageBackend<User> for VirtualFiles {
     }
 
     async fn cwd<P: AsRef<Path> + Send + Debug>(&self, _: &User, path: P) -> Result<()> {
-        if is_root(path.as_ref()) { Ok(()) } else { Err(ErrorKind::PermanentDirectoryNotAvailable.into()) }
+        if is_root(path.as_ref()) {
+            Ok(())
+        } else {
+            Err(ErrorKind::PermanentDirectoryNotAvailable.into())
+        }
     }
 }
 
@@ -281,10 +314,14 @@ mod tests {
 
     #[test]
     fn only_whole_names_are_files() {
-        for (path, size) in [("/0.bin", 0), ("/1.bin", 1), ("17.bin", 17), ("/1099511627776.bin", LARGEST)] {
+        for (path, size) in
+            [("/0.bin", 0), ("/1.bin", 1), ("17.bin", 17), ("/1099511627776.bin", LARGEST)]
+        {
             assert_eq!(size_of_file(Path::new(path)).expect(path), size);
         }
-        for path in ["/", "/x.bin", "/01.bin", "/+1.bin", "/-1.bin", "/a/1.bin", "/1", "/1099511627777.bin"] {
+        for path in
+            ["/", "/x.bin", "/01.bin", "/+1.bin", "/-1.bin", "/a/1.bin", "/1", "/1099511627777.bin"]
+        {
             assert!(size_of_file(Path::new(path)).is_err(), "{path}");
         }
     }

@@ -33,7 +33,8 @@ pub(super) struct PatternWork {
 }
 
 impl PatternWork {
-    /// Files whose names begin with `name`, with records of so many octets whose content follows from the seed.
+    /// Files whose names begin with `name`, with records of so many octets whose content follows
+    /// from the seed.
     pub(super) fn new(pattern: Pattern, name: &str, record: usize, seed: u64) -> Self {
         let mut octets = vec![0; record.max(NUMBER)];
         content::fill(seed, &mut octets);
@@ -67,10 +68,15 @@ impl PatternWork {
 
     /// Opens the file that stays.
     pub(super) fn open<F: Files>(&self, files: &mut F) -> Result<Option<F::File>, LoadError> {
-        if self.writings.is_empty() { Ok(None) } else { files.open(&self.name, Open::Existing).map(Some) }
+        if self.writings.is_empty() {
+            Ok(None)
+        } else {
+            files.open(&self.name, Open::Existing).map(Some)
+        }
     }
 
-    /// One transaction; whether what was read is what was written. `opens` opens a record's file anew, as NORM.BAS does.
+    /// One transaction; whether what was read is what was written. `opens` opens a record's file
+    /// anew, as NORM.BAS does.
     pub(super) fn transact<F: Files>(
         &mut self,
         files: &mut F,
@@ -96,7 +102,11 @@ impl PatternWork {
     fn mixed<F: Files>(&mut self, files: &mut F, file: &F::File) -> Result<bool, LoadError> {
         let index = (self.random.share() * self.writings.len() as f64) as usize;
         let is_read = self.random.share() * 10.0 < f64::from(Pattern::READS_OF_TEN);
-        if is_read { self.read(files, file, index) } else { self.write(files, file, index).map(|()| true) }
+        if is_read {
+            self.read(files, file, index)
+        } else {
+            self.write(files, file, index).map(|()| true)
+        }
     }
 
     fn metadata<F: Files>(&mut self, files: &mut F) -> Result<bool, LoadError> {
@@ -125,7 +135,9 @@ impl PatternWork {
         files.remove(name)?;
         self.written += Bytes::new(self.record.len() as u64);
         self.read += Bytes::new(read as u64);
-        Ok(size == self.record.len() as u64 && read == self.record.len() && self.back == self.record)
+        Ok(size == self.record.len() as u64
+            && read == self.record.len()
+            && self.back == self.record)
     }
 
     fn name_passing(&mut self) {
@@ -136,7 +148,12 @@ impl PatternWork {
         }
     }
 
-    fn write<F: Files>(&mut self, files: &mut F, file: &F::File, index: usize) -> Result<(), LoadError> {
+    fn write<F: Files>(
+        &mut self,
+        files: &mut F,
+        file: &F::File,
+        index: usize,
+    ) -> Result<(), LoadError> {
         self.record[..NUMBER].copy_from_slice(&self.transaction.to_be_bytes());
         files.write_at(file, (index * self.record.len()) as u64, &self.record)?;
         self.writings[index] = self.transaction;
@@ -145,7 +162,12 @@ impl PatternWork {
     }
 
     /// Reads a record, and says whether it is the last that was written there.
-    fn read<F: Files>(&mut self, files: &mut F, file: &F::File, index: usize) -> Result<bool, LoadError> {
+    fn read<F: Files>(
+        &mut self,
+        files: &mut F,
+        file: &F::File,
+        index: usize,
+    ) -> Result<bool, LoadError> {
         let read = files.read_at(file, (index * self.record.len()) as u64, &mut self.back)?;
         self.read += Bytes::new(read as u64);
         self.record[..NUMBER].copy_from_slice(&self.writings[index].to_be_bytes());

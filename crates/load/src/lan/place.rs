@@ -16,12 +16,20 @@ pub(super) enum Placed {
 }
 
 /// Files at a place, for the client of this number.
-pub(super) fn files_at(place: &FilesPlace, token: &Token, client: u32) -> Result<Placed, LoadError> {
+pub(super) fn files_at(
+    place: &FilesPlace,
+    token: &Token,
+    client: u32,
+) -> Result<Placed, LoadError> {
     Ok(match place {
         FilesPlace::Server(server) => {
             Placed::Remote(RemoteFiles::new(Client::connect(*server, token, client, TIMEOUT)?))
         }
-        FilesPlace::Own { directory, room, service } => Placed::Local(LocalFiles::new(directory, *room, *service)?),
-        FilesPlace::Share { directory, run } => Placed::Share(ShareFiles::new(directory, *run, token, client)?),
+        FilesPlace::Own { directory, room, service } => {
+            Placed::Local(LocalFiles::new(directory, *room, *service)?)
+        }
+        FilesPlace::Share { directory, run } => {
+            Placed::Share(ShareFiles::new(directory, *run, token, client)?)
+        }
     })
 }

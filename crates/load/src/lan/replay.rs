@@ -28,11 +28,22 @@ pub(super) struct Replay<F: Files> {
 
 impl<F: Files> Replay<F> {
     /// Lays out the files that are there from the beginning.
-    pub(super) fn prepare(files: &mut F, name: &str, trace: &OperationTrace, seed: u64) -> Result<Self, LoadError> {
-        let longest = trace.operations().iter().map(length).chain(trace.files().iter().map(|file| file.size)).max();
+    pub(super) fn prepare(
+        files: &mut F,
+        name: &str,
+        trace: &OperationTrace,
+        seed: u64,
+    ) -> Result<Self, LoadError> {
+        let longest = trace
+            .operations()
+            .iter()
+            .map(length)
+            .chain(trace.files().iter().map(|file| file.size))
+            .max();
         let mut source = vec![0; longest.unwrap_or(0)];
         content::fill(seed, &mut source);
-        let names: Vec<String> = trace.names().iter().map(|file| format!("{name}-{file}")).collect();
+        let names: Vec<String> =
+            trace.names().iter().map(|file| format!("{name}-{file}")).collect();
         let mut replay = Self {
             contents: vec![Vec::new(); names.len()],
             open: names.iter().map(|_| None).collect(),
@@ -59,8 +70,9 @@ impl<F: Files> Replay<F> {
         Ok(())
     }
 
-    /// Replays it again and again until `stop`, each operation when it is due, or at once where the station is late. Stations begin at
-    /// different moments of the first `spread` of the trace's time.
+    /// Replays it again and again until `stop`, each operation when it is due, or at once where the
+    /// station is late. Stations begin at different moments of the first `spread` of the trace's
+    /// time.
     pub(super) fn work(
         &mut self,
         files: &mut F,
@@ -156,8 +168,13 @@ fn length(operation: &TracedOperation) -> usize {
     }
 }
 
-/// The open file; a trace that reads or writes one that it has not opened has it opened before, as its program had.
-fn opened<'a, F: Files>(open: &'a mut Option<F::File>, files: &mut F, name: &str) -> Result<&'a F::File, LoadError> {
+/// The open file; a trace that reads or writes one that it has not opened has it opened before, as
+/// its program had.
+fn opened<'a, F: Files>(
+    open: &'a mut Option<F::File>,
+    files: &mut F,
+    name: &str,
+) -> Result<&'a F::File, LoadError> {
     match open {
         Some(file) => Ok(file),
         closed => Ok(closed.insert(files.open(name, Open::Existing)?)),

@@ -41,12 +41,16 @@ impl Performance for ServingFiles {
         Some(self.server.address())
     }
 
-    fn perform(self: Box<Self>, stop: &AtomicBool) -> Result<Report, Box<dyn std::error::Error + Send + Sync>> {
+    fn perform(
+        self: Box<Self>,
+        stop: &AtomicBool,
+    ) -> Result<Report, Box<dyn std::error::Error + Send + Sync>> {
         let account = Account::open()?;
         while !stop.load(Ordering::Relaxed) {
             thread::sleep(TICK);
         }
-        // The background stations are told to stop at the same time, and end their transactions first.
+        // The background stations are told to stop at the same time, and end their transactions
+        // first.
         let clients = self.server.stop();
         let closed = account.close()?;
         let clients = clients.iter().map(|(client, account)| served(*client, account)).collect();

@@ -1,4 +1,5 @@
-//! A background station of a cell: CONST.BAS, NORM.BAS and what servers are asked today, at a file server or on a share.
+//! A background station of a cell: CONST.BAS, NORM.BAS and what servers are asked today, at a file
+//! server or on a share.
 
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -71,7 +72,9 @@ impl<F: Files> Station<F> {
                 let file = work.lay_out(&mut files)?;
                 Part::Transactions { work, program: *program, file }
             }
-            StationWork::Replay { trace } => Part::Replay(Replay::prepare(&mut files, &name, trace, own_seed)?),
+            StationWork::Replay { trace } => {
+                Part::Replay(Replay::prepare(&mut files, &name, trace, own_seed)?)
+            }
         };
         Ok(Self { files, part, number, seed, done: Done::default() })
     }
@@ -89,7 +92,8 @@ impl<F: Files> Station<F> {
                     if !pause(due, stop)? {
                         return Ok(());
                     }
-                    // In a closed loop a transaction begins when it does; in an open one it was due, and who is late has waited.
+                    // In a closed loop a transaction begins when it does; in an open one it was
+                    // due, and who is late has waited.
                     let begun = if program.is_closed() { account::now()? } else { due };
                     let is_right = work.transact(files, file, program.opens())?;
                     ended = account::now()?;
@@ -126,7 +130,8 @@ impl Done {
     }
 }
 
-/// Every n-th time, where n is doubled whenever there is no more room: what is kept is spread evenly over all.
+/// Every n-th time, where n is doubled whenever there is no more room: what is kept is spread
+/// evenly over all.
 #[derive(Debug)]
 struct Samples {
     kept: Vec<u64>,
@@ -164,7 +169,10 @@ impl<F: Files + Send> Performance for Station<F> {
         None
     }
 
-    fn perform(mut self: Box<Self>, stop: &AtomicBool) -> Result<Report, Box<dyn std::error::Error + Send + Sync>> {
+    fn perform(
+        mut self: Box<Self>,
+        stop: &AtomicBool,
+    ) -> Result<Report, Box<dyn std::error::Error + Send + Sync>> {
         let account = Account::open()?;
         self.work(account.started(), stop)?;
         let Self { files, part, done, .. } = *self;
@@ -196,7 +204,10 @@ mod tests {
             let mut samples = Samples::default();
             (0..count).for_each(|sample| samples.push(sample));
             let kept = &samples.kept;
-            assert!(kept.len() <= MOST_SAMPLES && kept.len() as u64 >= count.min(MOST_SAMPLES as u64 / 2));
+            assert!(
+                kept.len() <= MOST_SAMPLES
+                    && kept.len() as u64 >= count.min(MOST_SAMPLES as u64 / 2)
+            );
             assert!(kept.windows(2).all(|pair| pair[1] - pair[0] == samples.every), "{count}");
         }
     }

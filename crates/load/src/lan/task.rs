@@ -28,7 +28,8 @@ const TASK_CLIENT: u32 = 0;
 struct Tasking<F> {
     work: Work,
     files: F,
-    /// Who made the files and looks at what is left, where that is another client; of its own disk a station has one.
+    /// Who made the files and looks at what is left, where that is another client; of its own disk
+    /// a station has one.
     setup: Option<F>,
     lead: Span,
     target: Span,
@@ -42,7 +43,8 @@ pub(crate) fn prepare(seed: u64, order: &FilesTask) -> Result<Box<dyn Performanc
     let (lead, target) = (order.lead, order.target);
     Ok(match files_at(&order.place, &order.token, TASK_CLIENT)? {
         Placed::Remote(files) => {
-            // Another client makes the files: the server's account of the task is of the task alone.
+            // Another client makes the files: the server's account of the task is of the task
+            // alone.
             let server = files.server();
             let client = Client::connect(server, &order.token, SETUP_CLIENT, TIMEOUT)?;
             let mut setup = RemoteFiles::new(client);
@@ -81,7 +83,8 @@ impl<F: Files> Tasking<F> {
         let operations = self.files.operations() - made;
         let others = self.setup.as_mut().unwrap_or(&mut self.files);
         wrong += u64::from(!self.work.is_left(others)?);
-        let setup_operations = self.setup.as_ref().map_or_else(|| self.files.operations() - operations, F::operations);
+        let setup_operations =
+            self.setup.as_ref().map_or_else(|| self.files.operations() - operations, F::operations);
         let digest = Sha256::digest(self.work.outcome());
         Ok(TaskDone {
             times,
@@ -101,7 +104,10 @@ impl<F: Files + Send> Performance for Tasking<F> {
         None
     }
 
-    fn perform(mut self: Box<Self>, _stop: &AtomicBool) -> Result<Report, Box<dyn std::error::Error + Send + Sync>> {
+    fn perform(
+        mut self: Box<Self>,
+        _stop: &AtomicBool,
+    ) -> Result<Report, Box<dyn std::error::Error + Send + Sync>> {
         let account = Account::open()?;
         let done = self.run(&account)?;
         Ok(account.close()?.report(Outcome::TaskDone(done)))

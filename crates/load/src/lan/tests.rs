@@ -10,8 +10,8 @@ use std::time::Duration;
 
 use btu_suite::activity::{FilesPlace, FilesServe, FilesStation, FilesTask, Performance};
 use btu_suite::lan::{
-    FileSizes, FilesServed, OperationTrace, Pattern, Pauses, SETUP_CLIENT, StationDone, StationProgram, StationWork,
-    Task, TaskDone,
+    FileSizes, FilesServed, OperationTrace, Pattern, Pauses, SETUP_CLIENT, StationDone,
+    StationProgram, StationWork, Task, TaskDone,
 };
 use btu_suite::peers::Callers;
 use btu_suite::record::Outcome;
@@ -36,7 +36,13 @@ fn task(task: Task, place: FilesPlace) -> TaskDone {
 fn served(service: Span, clients: impl FnOnce(SocketAddr)) -> FilesServed {
     let directory = tempfile::tempdir().expect("tempdir");
     let address = Ipv4Addr::LOCALHOST.into();
-    let order = FilesServe { address, token: [7; 16], directory: directory.path().to_owned(), room: ROOM, service };
+    let order = FilesServe {
+        address,
+        token: [7; 16],
+        directory: directory.path().to_owned(),
+        room: ROOM,
+        service,
+    };
     let serving = Box::new(ServingFiles::prepare(&order, &Callers::any()).expect("a server"));
     let server = serving.endpoint().expect("it listens");
     let stop = Arc::new(AtomicBool::new(false));
@@ -50,26 +56,44 @@ fn served(service: Span, clients: impl FnOnce(SocketAddr)) -> FilesServed {
     }
 }
 
-/// Whatever is read, sorted or saved is the same here, at a server and on a share, by as many operations, and both ends count them.
+/// Whatever is read, sorted or saved is the same here, at a server and on a share, by as many
+/// operations, and both ends count them.
 #[test]
 fn every_task_is_the_same_here_at_a_server_and_on_a_share() {
     for which in Task::ALL {
         let directory = tempfile::tempdir().expect("tempdir");
-        let own = FilesPlace::Own { directory: directory.path().to_owned(), room: ROOM, service: Span::ZERO };
+        let own = FilesPlace::Own {
+            directory: directory.path().to_owned(),
+            room: ROOM,
+            service: Span::ZERO,
+        };
         let here = task(which, own);
         let mut there = None;
-        let served = served(Span::ZERO, |server| there = Some(task(which, FilesPlace::Server(server))));
+        let served =
+            served(Span::ZERO, |server| there = Some(task(which, FilesPlace::Server(server))));
         let there = there.expect("done");
         assert_eq!((here.wrong, there.wrong), (0, 0), "{which}");
         assert_eq!((&here.digest, here.operations), (&there.digest, there.operations), "{which}");
         let share = FilesPlace::Share { directory: directory.path().to_owned(), run: 1 };
         let shared = task(which, share);
-        assert_eq!((shared.wrong, &shared.digest, shared.operations), (0, &here.digest, here.operations), "{which}");
+        assert_eq!(
+            (shared.wrong, &shared.digest, shared.operations),
+            (0, &here.digest, here.operations),
+            "{which}"
+        );
         assert_eq!((shared.read, shared.written), (here.read, here.written), "{which}");
-        assert!(shared.share.is_some_and(|share| !share.filesystem.is_empty()) && here.share.is_none());
+        assert!(
+            shared.share.is_some_and(|share| !share.filesystem.is_empty()) && here.share.is_none()
+        );
         let client = served.client(0).expect("it was served");
-        assert_eq!((client.operations, client.read, client.written), (there.operations, there.read, there.written));
-        assert_eq!(served.client(SETUP_CLIENT).expect("it was served").operations, there.setup_operations);
+        assert_eq!(
+            (client.operations, client.read, client.written),
+            (there.operations, there.read, there.written)
+        );
+        assert_eq!(
+            served.client(SETUP_CLIENT).expect("it was served").operations,
+            there.setup_operations
+        );
     }
 }
 
@@ -96,32 +120,49 @@ fn station_at(place: FilesPlace, number: u32, work: StationWork, time: Duration)
     })
 }
 
-/// At a server of 2 ms an operation, a transaction of two takes 4 ms and a little; with a pause of 20 ms there are fewer.
+/// At a server of 2 ms an operation, a transaction of two takes 4 ms and a little; with a pause of
+/// 20 ms there are fewer.
 #[test]
 fn stations_do_what_their_program_says() {
     let service = Span::from_milliseconds(2);
     let (mean, deviation) = (Span::from_milliseconds(20), Span::from_milliseconds(5));
-    let normal = StationProgram::Paced { pauses: Pauses::Normal { mean, deviation }, open_loop: false };
+    let normal =
+        StationProgram::Paced { pauses: Pauses::Normal { mean, deviation }, open_loop: false };
     for (program, operations, most) in [(StationProgram::Constant, 2, 76), (normal, 3, 18)] {
         let mut done = None;
-        let served =
-            served(service, |server| done = Some(station(server, 3, records(program), Duration::from_millis(300))));
+        let served = served(service, |server| {
+            done = Some(station(server, 3, records(program), Duration::from_millis(300)));
+        });
         let done = done.expect("it was at work");
-        assert_eq!(done.operations, 2 + operations * done.transactions, "CREATE, WRITE, and transactions");
+        assert_eq!(
+            done.operations,
+            2 + operations * done.transactions,
+            "CREATE, WRITE, and transactions"
+        );
         assert_eq!(served.client(3).expect("it was served").operations, done.operations);
         assert!((1..=most).contains(&done.transactions), "{}", done.transactions);
-        assert!(done.mean_seconds.expect("some") >= operations as f64 * 0.002, "{:?}", done.mean_seconds);
+        assert!(
+            done.mean_seconds.expect("some") >= operations as f64 * 0.002,
+            "{:?}",
+            done.mean_seconds
+        );
         assert_eq!((done.wrong, done.samples_ns.len() as u64), (0, done.transactions));
     }
 }
 
-/// In an open loop who waits for the server is late, and that counts: 5 ms between transactions of 6 ms.
+/// In an open loop who waits for the server is late, and that counts: 5 ms between transactions of
+/// 6 ms.
 #[test]
 fn an_open_loop_counts_the_wait() {
-    let program = StationProgram::Paced { pauses: Pauses::Fixed { mean: Span::from_milliseconds(5) }, open_loop: true };
+    let program = StationProgram::Paced {
+        pauses: Pauses::Fixed { mean: Span::from_milliseconds(5) },
+        open_loop: true,
+    };
     let service = Span::from_milliseconds(2);
     let mut done = None;
-    served(service, |server| done = Some(station(server, 1, records(program), Duration::from_millis(400))));
+    served(service, |server| {
+        done = Some(station(server, 1, records(program), Duration::from_millis(400)));
+    });
     let done = done.expect("it was at work");
     let longest = done.times.max().expect("some");
     assert!(longest > 30_000_000, "{longest} ns after 400 ms");
@@ -143,35 +184,52 @@ fn a_server_that_is_gone_ends_its_clients_with_a_reason() {
     assert!(gone.contains("could not connect"), "{gone}");
 }
 
-/// Each pattern does as many operations as it says, at a server and on a share, and leaves nothing behind that comes and goes.
+/// Each pattern does as many operations as it says, at a server and on a share, and leaves nothing
+/// behind that comes and goes.
 #[test]
 fn every_pattern_does_what_it_says() {
     let share = tempfile::tempdir().expect("tempdir");
     for pattern in Pattern::ALL {
-        let work = StationWork::Transactions { pattern, program: StationProgram::Constant, record: Bytes::new(300) };
+        let work = StationWork::Transactions {
+            pattern,
+            program: StationProgram::Constant,
+            record: Bytes::new(300),
+        };
         let time = Duration::from_millis(60);
         let mut done = None;
-        let served = served(Span::ZERO, |server| done = Some(station(server, 2, work.clone(), time)));
+        let served =
+            served(Span::ZERO, |server| done = Some(station(server, 2, work.clone(), time)));
         let done = done.expect("it was at work");
         let made = if pattern.records(Bytes::new(300)) > 0 { 2 } else { 0 };
         assert_eq!(done.operations, made + work.operations() * done.transactions, "{pattern}");
-        assert_eq!((done.wrong, served.client(2).expect("served").operations), (0, done.operations), "{pattern}");
+        assert_eq!(
+            (done.wrong, served.client(2).expect("served").operations),
+            (0, done.operations),
+            "{pattern}"
+        );
         let place = FilesPlace::Share { directory: share.path().to_owned(), run: 3 };
         let shared = station_at(place, 2, work.clone(), time);
         assert_eq!(shared.operations, made + work.operations() * shared.transactions, "{pattern}");
         assert_eq!((shared.wrong, shared.transactions > 0), (0, true), "{pattern}");
     }
-    assert_eq!(std::fs::read_dir(share.path()).expect("readable").count(), 0, "a share is left as it was");
+    assert_eq!(
+        std::fs::read_dir(share.path()).expect("readable").count(),
+        0,
+        "a share is left as it was"
+    );
 }
 
-/// A trace of one save in 40 ms, replayed for 300 ms: each operation when it is due, and what is read is what was written.
+/// A trace of one save in 40 ms, replayed for 300 ms: each operation when it is due, and what is
+/// read is what was written.
 #[test]
 fn a_trace_is_replayed_in_time() {
     let text = "0 open letter\n0.005 read letter 0 3000\n0.010 make new\n0.012 write new 0 3000\n0.020 flush new\n\
                 0.025 rename new letter\n0.030 stat letter\n0.035 read letter 100 2000\n0.036 make log\n";
     let work = StationWork::Replay { trace: OperationTrace::read(text).expect("a trace") };
     let mut done = None;
-    let served = served(Span::ZERO, |server| done = Some(station(server, 4, work.clone(), Duration::from_millis(300))));
+    let served = served(Span::ZERO, |server| {
+        done = Some(station(server, 4, work.clone(), Duration::from_millis(300)));
+    });
     let done = done.expect("it was at work");
     // A period of 40.5 ms has nine operations: some 66 in 300 ms, never more than are due.
     assert!((30..=72).contains(&done.transactions), "{}", done.transactions);

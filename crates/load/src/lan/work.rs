@@ -41,7 +41,8 @@ impl Work {
         };
         let made = |one| if task.has_table() { dbf::table(&random(one)) } else { random(one) };
         let originals: Vec<Vec<u8>> = (1..).zip(task.files(sizes)).map(made).collect();
-        let document = if task.doing() == Doing::Save { random((0, originals[0].len())) } else { Vec::new() };
+        let document =
+            if task.doing() == Doing::Save { random((0, originals[0].len())) } else { Vec::new() };
         let outcome = Vec::with_capacity(originals.iter().map(Vec::len).sum());
         let pattern = match task.doing() {
             Doing::Repeat(pattern, _) => Some(PatternWork::new(pattern, "task", BLOCK, seed)),
@@ -117,7 +118,11 @@ impl Work {
         self.outcome.resize(start + size, 0);
         while offset < size {
             let end = size.min(offset + BLOCK);
-            let read = files.read_at(&file, offset as u64, &mut self.outcome[start + offset..start + end])?;
+            let read = files.read_at(
+                &file,
+                offset as u64,
+                &mut self.outcome[start + offset..start + end],
+            )?;
             self.read += Bytes::new(read as u64);
             offset = end;
         }
@@ -144,7 +149,8 @@ impl Work {
     fn search(&mut self, files: &mut impl Files) -> Result<(), LoadError> {
         let size = files.stat(&name(0))? as usize;
         let file = files.open(&name(0), Open::Existing)?;
-        let wanted = dbf::records(&self.originals[0]).last().map(|record| dbf::key(record).to_vec());
+        let wanted =
+            dbf::records(&self.originals[0]).last().map(|record| dbf::key(record).to_vec());
         let size = size.min(self.originals[0].len());
         let mut table: Vec<u8> = Vec::with_capacity(size + BLOCK);
         let mut searched = 0;
@@ -155,7 +161,9 @@ impl Work {
             table.truncate(start + read);
             self.read += Bytes::new(read as u64);
             let records = dbf::records(&table);
-            if let Some(record) = records[searched..].iter().find(|record| Some(dbf::key(*record)) == wanted.as_deref())
+            if let Some(record) = records[searched..]
+                .iter()
+                .find(|record| Some(dbf::key(*record)) == wanted.as_deref())
             {
                 self.outcome.extend(record);
                 break;
@@ -173,7 +181,9 @@ impl Work {
         match self.task.doing() {
             Doing::Load => self.outcome == self.originals.concat(),
             Doing::Save => self.outcome == self.document,
-            Doing::Search => dbf::records(&self.originals[0]).last().is_some_and(|last| last[..] == self.outcome),
+            Doing::Search => {
+                dbf::records(&self.originals[0]).last().is_some_and(|last| last[..] == self.outcome)
+            }
             Doing::Sort => self.outcome == dbf::sorted(&self.originals[0]),
             Doing::Index => self.outcome == dbf::index(&self.originals[0]),
             Doing::Repeat(..) => self.is_pattern_right,

@@ -24,7 +24,8 @@ pub(super) fn names_within(octets: u32, is_plus: bool) -> usize {
     ((octets as usize).saturating_sub(120) / entry).clamp(1, MOST_NAMES)
 }
 
-/// FSSTAT: octets in all, free, and free for this user; the same of files; for how many seconds that holds.
+/// FSSTAT: octets in all, free, and free for this user; the same of files; for how many seconds
+/// that holds.
 pub(super) fn status(volume: &Volume) -> impl FnOnce(&mut Writer<'_>) {
     let (octets, files) = volume.left();
     move |to: &mut Writer<'_>| {
@@ -35,8 +36,9 @@ pub(super) fn status(volume: &Volume) -> impl FnOnce(&mut Writer<'_>) {
     }
 }
 
-/// FSINFO: most octets of READ and of WRITE, preferred ones and multiples; of READDIR; the largest file; the grain of times; no links,
-/// no symbolic links, the same for all files, times can be set (which is taken and not kept).
+/// FSINFO: most octets of READ and of WRITE, preferred ones and multiples; of READDIR; the largest
+/// file; the grain of times; no links, no symbolic links, the same for all files, times can be set
+/// (which is taken and not kept).
 pub(super) fn information() -> impl FnOnce(&mut Writer<'_>) {
     |to: &mut Writer<'_>| {
         for _ in 0..2 {
@@ -51,7 +53,8 @@ pub(super) fn information() -> impl FnOnce(&mut Writer<'_>) {
     }
 }
 
-/// PATHCONF: links of a file, the longest name; longer ones are refused, only root changes owners, capitals are told apart and kept.
+/// PATHCONF: links of a file, the longest name; longer ones are refused, only root changes owners,
+/// capitals are told apart and kept.
 pub(super) fn path() -> impl FnOnce(&mut Writer<'_>) {
     |to: &mut Writer<'_>| {
         to.number(1);

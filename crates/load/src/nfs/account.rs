@@ -66,7 +66,10 @@ mod tests {
         (0..1000).for_each(|client| accounts.add(client, &one));
         accounts.add(3, &one);
         let all = accounts.of_all();
-        assert_eq!((all.len(), all[&3].operations, all[&3].read), (MOST_CLIENTS + 1, 2, Bytes::new(4)));
+        assert_eq!(
+            (all.len(), all[&3].operations, all[&3].read),
+            (MOST_CLIENTS + 1, 2, Bytes::new(4))
+        );
         assert_eq!(all[&OTHERS].operations, 1000 - MOST_CLIENTS as u64);
     }
 }

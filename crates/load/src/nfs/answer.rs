@@ -55,7 +55,8 @@ pub struct Attributes {
     pub size: u64,
     /// Its number at the server.
     pub(super) node: u64,
-    /// How often it was changed, which stands for the time of its last change: clients want to see that another one changed it.
+    /// How often it was changed, which stands for the time of its last change: clients want to see
+    /// that another one changed it.
     pub(super) changes: u64,
 }
 
@@ -186,7 +187,8 @@ impl<'a> Piece<'a> {
     }
 }
 
-/// Most octets of one READ and of one WRITE, as FSINFO says (section 3.3.19): a server may hang up on whoever asks for more.
+/// Most octets of one READ and of one WRITE, as FSINFO says (section 3.3.19): a server may hang up
+/// on whoever asks for more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Limits {
     pub(super) read: usize,
@@ -215,7 +217,8 @@ impl Limits {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Written {
     pub(super) count: u32,
-    /// Another one means that the server began anew and what it had not committed is lost (section 3.3.7).
+    /// Another one means that the server began anew and what it had not committed is lost (section
+    /// 3.3.7).
     pub(super) verifier: [u8; 8],
 }
 

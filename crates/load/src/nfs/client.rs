@@ -1,4 +1,5 @@
-//! A blocking client. It keeps nothing of what it read or looked up: every call goes over the network.
+//! A blocking client. It keeps nothing of what it read or looked up: every call goes over the
+//! network.
 
 use std::io::{self, ErrorKind};
 use std::net::{SocketAddr, TcpStream};
@@ -15,7 +16,8 @@ use super::xdr::{Garbled, Reader, Writer};
 use super::{NfsError, Status, mount};
 use crate::pump::{self, IdleTimeout, Socket, TICK};
 
-/// A client waits as long as it is patient, and no other thread tells it to stop: its process is ended then.
+/// A client waits as long as it is patient, and no other thread tells it to stop: its process is
+/// ended then.
 pub(super) static NEVER: AtomicBool = AtomicBool::new(false);
 
 /// A connection to an NFS version 3 server that knows this client's token.
@@ -43,22 +45,30 @@ pub(super) struct Arrived {
 }
 
 impl Client {
-    /// Connects, says `token` and which `client` this is to the server's account, and waits for the answer. No answer to any call
-    /// is waited for longer than `timeout`.
+    /// Connects, says `token` and which `client` this is to the server's account, and waits for the
+    /// answer. No answer to any call is waited for longer than `timeout`.
     ///
     /// # Errors
-    /// [`NfsError::Connect`], and [`NfsError::SentAway`] where the server knows another token or is full.
-    pub fn connect(server: SocketAddr, token: &Token, client: u32, timeout: Span) -> Result<Self, NfsError> {
+    /// [`NfsError::Connect`], and [`NfsError::SentAway`] where the server knows another token or is
+    /// full.
+    pub fn connect(
+        server: SocketAddr,
+        token: &Token,
+        client: u32,
+        timeout: Span,
+    ) -> Result<Self, NfsError> {
         Self::begin(server, Credential::new(token, client), Handle::root(token), timeout)
     }
 
-    /// Connects to a server of another make and mounts the directory that it exports as `path`. The number tells this client from
-    /// others to the server, as the stamp of its credential; it calls as user and group 0. `mount_port` is where the server's MOUNT
-    /// service listens; without it the server's port mapper is asked.
+    /// Connects to a server of another make and mounts the directory that it exports as `path`. The
+    /// number tells this client from others to the server, as the stamp of its credential; it calls
+    /// as user and group 0. `mount_port` is where the server's MOUNT service listens; without it
+    /// the server's port mapper is asked.
     ///
     /// # Errors
-    /// [`NfsError::Connect`], [`NfsError::Refused`] where the server exports no such directory or not to this host, or wants a port
-    /// below 1024 (`insecure` in exports(5) of Linux allows others), and what every call may meet.
+    /// [`NfsError::Connect`], [`NfsError::Refused`] where the server exports no such directory or
+    /// not to this host, or wants a port below 1024 (`insecure` in exports(5) of Linux allows
+    /// others), and what every call may meet.
     pub fn mount(
         server: SocketAddr,
         mount_port: Option<u16>,
@@ -69,12 +79,18 @@ impl Client {
         let credential = Credential::new(&Token::default(), client);
         let root = mount::root_of(server, mount_port, path, &credential, timeout)?;
         let mut mounted = Self::begin(server, credential, root, timeout)?;
-        mounted.limits = mounted.call("FSINFO", &Call::FileSystemInformation { node: root }, Limits::read)?;
+        mounted.limits =
+            mounted.call("FSINFO", &Call::FileSystemInformation { node: root }, Limits::read)?;
         mounted.calls = 0;
         Ok(mounted)
     }
 
-    fn begin(server: SocketAddr, credential: Credential, root: Handle, timeout: Span) -> Result<Self, NfsError> {
+    fn begin(
+        server: SocketAddr,
+        credential: Credential,
+        root: Handle,
+        timeout: Span,
+    ) -> Result<Self, NfsError> {
         let mut client = Self {
             stream: connected(server, timeout)?,
             server,
@@ -100,7 +116,8 @@ impl Client {
         self.server
     }
 
-    /// Calls that were answered, whatever the answer; the one that opens the connection is none, as in the server's account.
+    /// Calls that were answered, whatever the answer; the one that opens the connection is none, as
+    /// in the server's account.
     pub fn calls(&self) -> u64 {
         self.calls
     }
@@ -113,7 +130,8 @@ impl Client {
     /// GETATTR: what the server says of a node.
     ///
     /// # Errors
-    /// As of every call: a connection that broke off, no answer in time, an answer that is none, a refusal.
+    /// As of every call: a connection that broke off, no answer in time, an answer that is none, a
+    /// refusal.
     pub fn attributes(&mut self, node: &Handle) -> Result<Attributes, NfsError> {
         self.call("GETATTR", &Call::GetAttributes { node: *node }, Attributes::read)
     }
@@ -167,12 +185,18 @@ impl Client {
         self.call("SETATTR", &Call::SetSize { node: *file, size: Some(size) }, |_| Ok(()))
     }
 
-    /// READ: up to `MOST_DATA` octets from `offset`, or fewer where the server takes no more. Returns how many came and whether the file ends with them; servers may send
-    /// fewer than were asked for.
+    /// READ: up to `MOST_DATA` octets from `offset`, or fewer where the server takes no more.
+    /// Returns how many came and whether the file ends with them; servers may send fewer than were
+    /// asked for.
     ///
     /// # Errors
     /// As of every call.
-    pub fn read_at(&mut self, file: &Handle, offset: u64, into: &mut [u8]) -> Result<(usize, bool), NfsError> {
+    pub fn read_at(
+        &mut self,
+        file: &Handle,
+        offset: u64,
+        into: &mut [u8],
+    ) -> Result<(usize, bool), NfsError> {
         let count = into.len().min(self.limits.read);
         self.call("READ", &Call::Read { node: *file, offset, count: count as u32 }, |from| {
             let piece = Piece::read(from)?;
@@ -181,7 +205,8 @@ impl Client {
         })
     }
 
-    /// WRITE: all octets at `offset`, in calls of up to `MOST_DATA`, or fewer where the server takes no more.
+    /// WRITE: all octets at `offset`, in calls of up to `MOST_DATA`, or fewer where the server
+    /// takes no more.
     ///
     /// # Errors
     /// As of every call; a server that took less than was sent is one without room.
@@ -202,7 +227,8 @@ impl Client {
         Ok(())
     }
 
-    /// COMMIT: returns when the server's device has all that was written to the file; the answer is the server's verifier.
+    /// COMMIT: returns when the server's device has all that was written to the file; the answer is
+    /// the server's verifier.
     ///
     /// # Errors
     /// As of every call.
@@ -230,11 +256,17 @@ impl Client {
         self.transaction = self.transaction.wrapping_add(1);
         rpc::begin(&mut self.output);
         let mut to = Writer::new(&mut self.output);
-        CallHeader::write(self.transaction, (rpc::NFS, call.procedure()), &self.credential, &mut to);
+        CallHeader::write(
+            self.transaction,
+            (rpc::NFS, call.procedure()),
+            &self.credential,
+            &mut to,
+        );
         call.write(&mut to);
         rpc::finish(&mut self.output);
         let timeout = IdleTimeout::new(&NEVER, self.timeout.into());
-        pump::write(&mut self.stream, &self.output, &timeout).map_err(|error| self.failed(name, error))?;
+        pump::write(&mut self.stream, &self.output, &timeout)
+            .map_err(|error| self.failed(name, error))?;
         Ok(self.transaction)
     }
 
@@ -245,7 +277,8 @@ impl Client {
             .and_then(|length| length.ok_or_else(|| ErrorKind::UnexpectedEof.into()))
             .map_err(|error| self.failed(name, error))?;
         let mut reader = Reader::new(&self.input[..length]);
-        let (transaction, is_taken) = rpc::read_answer(&mut reader).map_err(|Garbled| self.garbled(name))?;
+        let (transaction, is_taken) =
+            rpc::read_answer(&mut reader).map_err(|Garbled| self.garbled(name))?;
         if !is_taken {
             return Err(self.garbled(name));
         }
@@ -262,8 +295,11 @@ impl Client {
         read: impl FnOnce(&mut Reader<'a>) -> Result<T, Garbled>,
     ) -> Result<T, NfsError> {
         let mut reader = Reader::new(&self.input[arrived.start..arrived.end]);
-        let status =
-            if is_null { Ok(()) } else { answer::read_status(&mut reader).map_err(|Garbled| self.garbled(name))? };
+        let status = if is_null {
+            Ok(())
+        } else {
+            answer::read_status(&mut reader).map_err(|Garbled| self.garbled(name))?
+        };
         status.map_err(|status| self.refused(name, status))?;
         read(&mut reader).map_err(|Garbled| self.garbled(name))
     }

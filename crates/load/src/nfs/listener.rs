@@ -1,4 +1,5 @@
-//! Where a connection begins: strangers are heard for a moment, by one thread for all of them, and get no word.
+//! Where a connection begins: strangers are heard for a moment, by one thread for all of them, and
+//! get no word.
 
 use std::io::{self, ErrorKind, Read};
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
@@ -17,7 +18,8 @@ use crate::LoadError;
 /// How long a caller may take to say its first call.
 const HESITATION: Duration = Duration::from_secs(1);
 
-/// Most callers heard at the same time; when one more comes, the one that has waited longest is sent away.
+/// Most callers heard at the same time; when one more comes, the one that has waited longest is
+/// sent away.
 const CALLERS: usize = 32;
 
 /// The longest first call: NULL, with the longest credential and verifier there can be.
@@ -68,7 +70,8 @@ impl Listener {
     /// Listens on any free port of `address`.
     pub(super) fn open(address: IpAddr, callers: &Callers) -> Result<Self, LoadError> {
         let wanted = SocketAddr::new(address, 0);
-        let failed = |operation| move |source| LoadError::Listen { operation, address: wanted, source };
+        let failed =
+            |operation| move |source| LoadError::Listen { operation, address: wanted, source };
         let socket = TcpListener::bind(wanted).map_err(failed("listen for NFS"))?;
         socket.set_nonblocking(true).map_err(failed("prepare to listen for NFS"))?;
         let address = socket.local_addr().map_err(failed("learn the NFS server's port"))?;
@@ -92,15 +95,18 @@ impl Listener {
     }
 
     fn wait(&self) {
-        let sockets = std::iter::once(self.socket.as_fd()).chain(self.waiting.iter().map(|one| one.stream.as_fd()));
-        let mut polled: Vec<_> = sockets.map(|socket| PollFd::new(socket, PollFlags::POLLIN)).collect();
+        let sockets = std::iter::once(self.socket.as_fd())
+            .chain(self.waiting.iter().map(|one| one.stream.as_fd()));
+        let mut polled: Vec<_> =
+            sockets.map(|socket| PollFd::new(socket, PollFlags::POLLIN)).collect();
         // An interrupted or impossible wait is a wait: what is there is looked at.
         if poll(&mut polled, PollTimeout::from(TICK)).is_err() {
             std::thread::sleep(Duration::from_millis(TICK.into()));
         }
     }
 
-    /// Accepts who is there; at most so many that a flood of callers cannot keep the others from being heard.
+    /// Accepts who is there; at most so many that a flood of callers cannot keep the others from
+    /// being heard.
     fn let_in(&mut self) {
         for _ in 0..CALLERS {
             match self.socket.accept() {
@@ -110,11 +116,18 @@ impl Listener {
                         self.waiting.remove(0);
                     }
                     let until = Instant::now() + HESITATION;
-                    self.waiting.push(Caller { stream, peer, said: [0; LONGEST_FIRST], length: 0, until });
+                    self.waiting.push(Caller {
+                        stream,
+                        peer,
+                        said: [0; LONGEST_FIRST],
+                        length: 0,
+                        until,
+                    });
                 }
                 Ok(_) => {}
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return,
-                // The caller is gone already, or descriptors are short: neither ends the server, and neither may spin it.
+                // The caller is gone already, or descriptors are short: neither ends the server,
+                // and neither may spin it.
                 Err(_) => std::thread::sleep(Duration::from_millis(1)),
             }
         }
@@ -160,26 +173,31 @@ fn is_nothing(error: &io::Error) -> bool {
     matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted)
 }
 
-/// The first record, if all of it is there and nothing after it: a client waits for the answer to its first call.
+/// The first record, if all of it is there and nothing after it: a client waits for the answer to
+/// its first call.
 fn whole(said: &[u8]) -> Option<&[u8]> {
     let (mark, record) = said.split_first_chunk::<MARK>()?;
     let (length, is_last) = rpc::mark(*mark);
     (is_last && length == record.len()).then_some(record)
 }
 
-/// Nothing is told, by a word or by the time it takes, before a whole record is there: who guesses learns no part of the token.
+/// Nothing is told, by a word or by the time it takes, before a whole record is there: who guesses
+/// learns no part of the token.
 fn judge(said: &[u8], token: &Token) -> Verdict {
     let Some(record) = whole(said) else {
         let length = said.first_chunk::<MARK>().map(|mark| rpc::mark(*mark));
-        let can_be =
-            length.is_none_or(|(length, last)| last && said.len() < MARK + length && length <= LONGEST_FIRST - MARK);
+        let can_be = length.is_none_or(|(length, last)| {
+            last && said.len() < MARK + length && length <= LONGEST_FIRST - MARK
+        });
         return if can_be { Verdict::Wait } else { Verdict::Refuse };
     };
     let mut reader = Reader::new(record);
     let Ok(header) = CallHeader::read(&mut reader) else { return Verdict::Refuse };
     let is_null = header.is_nfs3 && Call::read(header.procedure, reader) == Ok(Call::Null);
     match header.credential {
-        Some(credential) if credential.says(token) && is_null => Verdict::Admit(credential, header.transaction),
+        Some(credential) if credential.says(token) && is_null => {
+            Verdict::Admit(credential, header.transaction)
+        }
         _ => Verdict::Refuse,
     }
 }
@@ -227,7 +245,11 @@ mod tests {
         let token = [7; 16];
         assert_eq!(judge(&[0x80, 1, 0, 0], &token), Verdict::Refuse, "64 KiB");
         assert_eq!(judge(&[0, 0, 0, 9], &token), Verdict::Refuse, "a first of several fragments");
-        assert_eq!(judge(&[first_call(&token), vec![0]].concat(), &token), Verdict::Refuse, "more than a call");
+        assert_eq!(
+            judge(&[first_call(&token), vec![0]].concat(), &token),
+            Verdict::Refuse,
+            "more than a call"
+        );
         assert_eq!(judge(b"GET / HTTP/1.1\r\n", &token), Verdict::Refuse);
     }
 }

@@ -15,7 +15,8 @@ pub(super) struct Moments {
     durable: AtomicU64,
 }
 
-/// When a server let its first client in, when the first and the last READ or WRITE came, and when last all was durable, if ever.
+/// When a server let its first client in, when the first and the last READ or WRITE came, and when
+/// last all was durable, if ever.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Moved {
     pub(crate) admitted: Time,

@@ -1,5 +1,5 @@
-//! How a client finds the root of an export: the port mapper (RFC 1833, section 3) says where the MOUNT service listens, and that
-//! (RFC 1813, appendix I) gives the handle.
+//! How a client finds the root of an export: the port mapper (RFC 1833, section 3) says where the
+//! MOUNT service listens, and that (RFC 1813, appendix I) gives the handle.
 
 use std::io::ErrorKind;
 use std::net::SocketAddr;
@@ -52,11 +52,19 @@ pub(super) fn root_of(
         .map_err(|status| NfsError::Refused { server: service, call: "MNT", status })
 }
 
-fn port_of_mount(server: SocketAddr, credential: &Credential, timeout: Span) -> Result<u16, NfsError> {
+fn port_of_mount(
+    server: SocketAddr,
+    credential: &Credential,
+    timeout: Span,
+) -> Result<u16, NfsError> {
     let mapper = SocketAddr::new(server.ip(), PORT_MAPPER_PORT);
-    let arguments =
-        |to: &mut Writer<'_>| [MOUNT.number, MOUNT.version, OVER_TCP, 0].iter().for_each(|number| to.number(*number));
-    let port = ask(mapper, ("GETPORT", PORT_MAPPER, GETPORT), credential, timeout, arguments, read_port)?;
+    let arguments = |to: &mut Writer<'_>| {
+        for number in [MOUNT.number, MOUNT.version, OVER_TCP, 0] {
+            to.number(number);
+        }
+    };
+    let port =
+        ask(mapper, ("GETPORT", PORT_MAPPER, GETPORT), credential, timeout, arguments, read_port)?;
     match u16::try_from(port) {
         Ok(port @ 1..) => Ok(port),
         // Zero means that there is no such service.
@@ -128,7 +136,8 @@ pub(super) fn read_all(octets: &[u8]) {
 mod tests {
     use super::*;
 
-    /// By RFC 1813, appendix I: status 0, a handle of four octets, one flavour, `AUTH_SYS`; and status 13, not permitted.
+    /// By RFC 1813, appendix I: status 0, a handle of four octets, one flavour, `AUTH_SYS`; and
+    /// status 13, not permitted.
     #[test]
     fn an_answer_of_the_standard_is_read() {
         let granted = [0, 0, 0, 0, 0, 0, 0, 4, 1, 2, 3, 4, 0, 0, 0, 1, 0, 0, 0, 1];
@@ -140,6 +149,9 @@ mod tests {
         for cut in 4..granted.len() {
             assert_eq!(read_mounted(&mut Reader::new(&granted[..cut])), Err(Garbled));
         }
-        assert_eq!(read_mounted(&mut Reader::new(&[0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 0xff, 0xff])), Err(Garbled));
+        assert_eq!(
+            read_mounted(&mut Reader::new(&[0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 0xff, 0xff])),
+            Err(Garbled)
+        );
     }
 }

@@ -118,7 +118,8 @@ pub(super) enum Call<'a> {
         node: Handle,
         rights: u32,
     },
-    /// Names of a directory after a cookie, up to so many octets; `is_plus` wants attributes and handles, too.
+    /// Names of a directory after a cookie, up to so many octets; `is_plus` wants attributes and
+    /// handles, too.
     ReadDirectory {
         node: Handle,
         cookie: u64,
@@ -237,7 +238,9 @@ impl<'a> Call<'a> {
                 write_new_attributes(*size, to);
                 to.flag(false);
             }
-            Self::Lookup { name } | Self::Remove { name } | Self::RemoveDirectory { name } => name.write(to),
+            Self::Lookup { name } | Self::Remove { name } | Self::RemoveDirectory { name } => {
+                name.write(to);
+            }
             Self::Read { node, offset, count } => {
                 node.write(to);
                 to.long(*offset);
@@ -280,9 +283,11 @@ impl<'a> Call<'a> {
             procedure::GETATTR => Self::GetAttributes { node: Handle::read(&mut from)? },
             procedure::SETATTR => Self::read_set_size(&mut from)?,
             procedure::LOOKUP => Self::Lookup { name: Entry::read(&mut from)? },
-            procedure::READ => {
-                Self::Read { node: Handle::read(&mut from)?, offset: from.long()?, count: from.number()? }
-            }
+            procedure::READ => Self::Read {
+                node: Handle::read(&mut from)?,
+                offset: from.long()?,
+                count: from.number()?,
+            },
             procedure::WRITE => Self::read_write(&mut from)?,
             procedure::CREATE => Self::read_create(&mut from)?,
             procedure::MKDIR => {
@@ -292,14 +297,18 @@ impl<'a> Call<'a> {
             }
             procedure::REMOVE => Self::Remove { name: Entry::read(&mut from)? },
             procedure::RMDIR => Self::RemoveDirectory { name: Entry::read(&mut from)? },
-            procedure::RENAME => Self::Rename { from: Entry::read(&mut from)?, to: Entry::read(&mut from)? },
+            procedure::RENAME => {
+                Self::Rename { from: Entry::read(&mut from)?, to: Entry::read(&mut from)? }
+            }
             procedure::COMMIT => {
                 let node = Handle::read(&mut from)?;
                 from.long()?;
                 from.number()?;
                 Self::Commit { node }
             }
-            procedure::ACCESS => Self::Access { node: Handle::read(&mut from)?, rights: from.number()? },
+            procedure::ACCESS => {
+                Self::Access { node: Handle::read(&mut from)?, rights: from.number()? }
+            }
             procedure::READDIR => Self::read_directory(&mut from, false)?,
             procedure::READDIRPLUS => Self::read_directory(&mut from, true)?,
             procedure::FSSTAT => Self::FileSystemStatus { node: Handle::read(&mut from)? },

@@ -1,4 +1,5 @@
-//! Remote procedure calls (RFC 5531): a call's header with its credential, an answer's header, and records on a stream.
+//! Remote procedure calls (RFC 5531): a call's header with its credential, an answer's header, and
+//! records on a stream.
 
 use std::io::{self, ErrorKind, Read};
 
@@ -39,7 +40,8 @@ const MOST_FRAGMENTS: usize = 16;
 /// Octets of a record's mark.
 pub(super) const MARK: usize = 4;
 
-/// Who calls: the token, as the machine name of `AUTH_SYS` in hexadecimal digits, and the caller's number, as its stamp.
+/// Who calls: the token, as the machine name of `AUTH_SYS` in hexadecimal digits, and the caller's
+/// number, as its stamp.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Credential {
     machine: [u8; 32],
@@ -72,7 +74,8 @@ impl Credential {
         (0..3).for_each(|_| to.number(0));
     }
 
-    /// The credential of a call; none where it is of another flavour, or its machine name cannot be a token.
+    /// The credential of a call; none where it is of another flavour, or its machine name cannot be
+    /// a token.
     fn read(from: &mut Reader<'_>) -> Result<Option<Self>, Garbled> {
         let flavour = from.number()?;
         let body = from.opaque(LONGEST_AUTH)?;
@@ -151,7 +154,11 @@ pub(super) fn write_answer(transaction: u32, accepted: Accepted, to: &mut Writer
     }
     to.opaque(&[]);
     match accepted {
-        Accepted::OtherProgram => [2, NFS.version, NFS.version].iter().for_each(|number| to.number(*number)),
+        Accepted::OtherProgram => {
+            for number in [2, NFS.version, NFS.version] {
+                to.number(number);
+            }
+        }
         other => to.number(other as u32),
     }
 }
@@ -191,8 +198,9 @@ pub(super) const fn mark(octets: [u8; MARK]) -> (usize, bool) {
     ((number & !(1 << 31)) as usize, number >> 31 == 1)
 }
 
-/// Reads a record of at most `most` octets into the front of `into` and says how long it is; none where the stream ends before
-/// it begins. `into` grows to the longest record that came, and is never cleared: that would take as long as reading.
+/// Reads a record of at most `most` octets into the front of `into` and says how long it is; none
+/// where the stream ends before it begins. `into` grows to the longest record that came, and is
+/// never cleared: that would take as long as reading.
 pub(super) fn read_record(
     from: &mut impl Read,
     into: &mut Vec<u8>,
@@ -223,7 +231,12 @@ pub(super) fn read_record(
 }
 
 /// Fills `into`; false where the stream ends before the first octet and `may_end`.
-fn read_whole(from: &mut impl Read, into: &mut [u8], may_end: bool, timeout: &IdleTimeout<'_>) -> io::Result<bool> {
+fn read_whole(
+    from: &mut impl Read,
+    into: &mut [u8],
+    may_end: bool,
+    timeout: &IdleTimeout<'_>,
+) -> io::Result<bool> {
     let mut filled = 0;
     while filled < into.len() {
         match pump::read(from, &mut into[filled..], timeout)? {
@@ -248,15 +261,22 @@ mod tests {
         let stop = AtomicBool::new(false);
         let timeout = IdleTimeout::new(&stop, Duration::from_secs(5));
         let mut record = Vec::new();
-        Ok(read_record(&mut &stream[..], &mut record, most, &timeout)?.map(|length| record[..length].to_vec()))
+        Ok(read_record(&mut &stream[..], &mut record, most, &timeout)?
+            .map(|length| record[..length].to_vec()))
     }
 
-    /// By RFC 5531 sections 9 and 11: 24 octets of header, 60 of credential, 8 of verifier, and a mark of 4.
+    /// By RFC 5531 sections 9 and 11: 24 octets of header, 60 of credential, 8 of verifier, and a
+    /// mark of 4.
     #[test]
     fn a_header_has_the_lengths_of_the_standard() {
         let mut out = Vec::new();
         begin(&mut out);
-        CallHeader::write(7, (NFS, 1), &Credential::new(&[0xab; 16], 3), &mut Writer::new(&mut out));
+        CallHeader::write(
+            7,
+            (NFS, 1),
+            &Credential::new(&[0xab; 16], 3),
+            &mut Writer::new(&mut out),
+        );
         finish(&mut out);
         assert_eq!(out.len(), 96);
         assert_eq!(out[..8], [0x80, 0, 0, 92, 0, 0, 0, 7]);
@@ -272,7 +292,10 @@ mod tests {
         let two = [&[0, 0, 0, 2, 1, 2][..], &[0x80, 0, 0, 1, 3]].concat();
         assert_eq!(record(&two, 3).expect("whole"), Some(vec![1, 2, 3]));
         assert_eq!(record(&two, 2).map_err(|error| error.kind()), Err(ErrorKind::InvalidData));
-        assert_eq!(record(&two[..9], 9).map_err(|error| error.kind()), Err(ErrorKind::UnexpectedEof));
+        assert_eq!(
+            record(&two[..9], 9).map_err(|error| error.kind()),
+            Err(ErrorKind::UnexpectedEof)
+        );
         assert_eq!(record(&[], 9).expect("an end"), None);
         let endless = [0u8; 4].repeat(1000);
         assert_eq!(record(&endless, 9).map_err(|error| error.kind()), Err(ErrorKind::InvalidData));

@@ -36,17 +36,20 @@ pub struct ServerSettings {
     pub directory: PathBuf,
     /// Most that all files hold together.
     pub room: Bytes,
-    /// What each operation takes at least, one after the other; zero leaves them to the machine. At most a second.
+    /// What each operation takes at least, one after the other; zero leaves them to the machine. At
+    /// most a second.
     pub service: Span,
 }
 
 /// An NFS version 3 server over TCP (RFC 1813), running since it was started.
 ///
-/// It serves a file system of its own, empty at first, which is gone with it. Its clients say a token, as the machine name of
-/// their `AUTH_SYS` credential (RFC 5531), and the root's handle follows from it: there is no MOUNT protocol and no portmapper.
-/// Who has not said the token within a second is sent away without a word; at most 32 such callers are heard at a time.
-/// Clients are served by a thread each, 128 at most, their calls one after the other in the order in which they come, and messages of
-/// 1 MiB and some at most. A client that says nothing for five minutes is left.
+/// It serves a file system of its own, empty at first, which is gone with it. Its clients say a
+/// token, as the machine name of their `AUTH_SYS` credential (RFC 5531), and the root's handle
+/// follows from it: there is no MOUNT protocol and no portmapper. Who has not said the token within
+/// a second is sent away without a word; at most 32 such callers are heard at a time. Clients are
+/// served by a thread each, 128 at most, their calls one after the other in the order in which they
+/// come, and messages of 1 MiB and some at most. A client that says nothing for five minutes is
+/// left.
 #[derive(Debug)]
 pub struct Server {
     address: SocketAddr,
@@ -69,18 +72,27 @@ impl Server {
     }
 
     /// Serves a file system that is there already.
-    pub(crate) fn serve(volume: Volume, address: IpAddr, token: Token, callers: &Callers) -> Result<Self, LoadError> {
+    pub(crate) fn serve(
+        volume: Volume,
+        address: IpAddr,
+        token: Token,
+        callers: &Callers,
+    ) -> Result<Self, LoadError> {
         let listener = Listener::open(address, callers)?;
         let address = listener.address();
         let verifier = account::now()?.nanoseconds().to_be_bytes();
         let accounts = Accounts::default();
-        let service = Arc::new(Service { volume, token, verifier, accounts, moments: Moments::default() });
+        let service =
+            Arc::new(Service { volume, token, verifier, accounts, moments: Moments::default() });
         let [closing, ending] = [(); 2].map(|()| Arc::new(AtomicBool::new(false)));
         let parts = (Arc::clone(&service), Arc::clone(&closing), Arc::clone(&ending));
         let accepting = thread::Builder::new()
             .name("nfs-listener".to_owned())
             .spawn(move || accept(listener, &parts.0, &parts.1, &parts.2))
-            .map_err(|source| LoadError::Kernel { operation: "start the NFS server's thread", source })?;
+            .map_err(|source| LoadError::Kernel {
+                operation: "start the NFS server's thread",
+                source,
+            })?;
         Ok(Self { address, service, closing, ending, accepting: Some(accepting) })
     }
 
@@ -89,15 +101,19 @@ impl Server {
         self.address
     }
 
-    /// Takes no new clients, waits up to two seconds until those who are there have ended, and ends the others after the call that
-    /// they are at. Returns what it did for each client, by the number that each said of itself.
+    /// Takes no new clients, waits up to two seconds until those who are there have ended, and ends
+    /// the others after the call that they are at. Returns what it did for each client, by the
+    /// number that each said of itself.
     pub fn stop(mut self) -> BTreeMap<u32, ClientAccount> {
         self.shut_down(GRACE);
         self.service.accounts.of_all()
     }
 
     /// The same; returns when files were read or written, and has the file system looked at.
-    pub(crate) fn stop_and_look<T>(mut self, look: impl FnOnce(&Volume) -> T) -> (Option<Moved>, T) {
+    pub(crate) fn stop_and_look<T>(
+        mut self,
+        look: impl FnOnce(&Volume) -> T,
+    ) -> (Option<Moved>, T) {
         self.shut_down(GRACE);
         (self.service.moments.all(), look(&self.service.volume))
     }
@@ -122,8 +138,14 @@ impl Drop for Server {
 }
 
 /// Hears callers until `closing`, then waits for the sessions.
-fn accept(mut listener: Listener, service: &Arc<Service>, closing: &AtomicBool, ending: &Arc<AtomicBool>) {
-    // The default slack of 50 us is added to every wait (prctl(2)), and is inherited by the sessions' threads.
+fn accept(
+    mut listener: Listener,
+    service: &Arc<Service>,
+    closing: &AtomicBool,
+    ending: &Arc<AtomicBool>,
+) {
+    // The default slack of 50 us is added to every wait (prctl(2)), and is inherited by the
+    // sessions' threads.
     let _ = nix::sys::prctl::set_timerslack(1);
     let mut sessions: Vec<JoinHandle<()>> = Vec::new();
     while !closing.load(Ordering::Relaxed) {
@@ -142,7 +164,11 @@ fn accept(mut listener: Listener, service: &Arc<Service>, closing: &AtomicBool, 
     }
 }
 
-fn attend(guest: Guest, service: &Arc<Service>, ending: &Arc<AtomicBool>) -> Option<JoinHandle<()>> {
+fn attend(
+    guest: Guest,
+    service: &Arc<Service>,
+    ending: &Arc<AtomicBool>,
+) -> Option<JoinHandle<()>> {
     let (service, ending) = (Arc::clone(service), Arc::clone(ending));
     let serve = move || {
         // What fails here is the client's loss, which sees its connection end.

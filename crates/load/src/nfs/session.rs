@@ -1,4 +1,5 @@
-//! One client's connection, from the answer to its first call to its end. Calls are answered in the order in which they come.
+//! One client's connection, from the answer to its first call to its end. Calls are answered in the
+//! order in which they come.
 
 use std::io;
 use std::net::TcpStream;
@@ -53,13 +54,15 @@ impl<'a> Session<'a> {
         stream.set_nodelay(true)?;
         stream.limit(TICK)?;
         let account = ClientAccount::default();
-        let mut session = Self { service, stream, credential, account, input: Vec::new(), output: Vec::new() };
+        let mut session =
+            Self { service, stream, credential, account, input: Vec::new(), output: Vec::new() };
         rpc::begin(&mut session.output);
         rpc::write_answer(transaction, Accepted::Success, &mut Writer::new(&mut session.output));
         Ok(session)
     }
 
-    /// Serves until the client ends, does what no client does, says nothing for too long, or `stop`.
+    /// Serves until the client ends, does what no client does, says nothing for too long, or
+    /// `stop`.
     pub(super) fn serve(mut self, stop: &AtomicBool) -> io::Result<()> {
         let result = self.answer_calls(stop);
         self.tell();
@@ -97,7 +100,8 @@ impl<'a> Session<'a> {
         self.service.accounts.add(self.credential.client, &account);
     }
 
-    /// The answer to the call in the first `length` octets of the input. Who says another token, or no call at all, is left.
+    /// The answer to the call in the first `length` octets of the input. Who says another token, or
+    /// no call at all, is left.
     fn answer(&mut self, length: usize) -> io::Result<()> {
         let service = self.service;
         let visit = service.volume.visit().map_err(io::Error::other)?;
@@ -108,7 +112,11 @@ impl<'a> Session<'a> {
             return Err(io::ErrorKind::PermissionDenied.into());
         }
         let mut to = Writer::new(&mut self.output);
-        let call = if header.is_nfs3 { Call::read(header.procedure, reader).map_err(Some) } else { Err(None) };
+        let call = if header.is_nfs3 {
+            Call::read(header.procedure, reader).map_err(Some)
+        } else {
+            Err(None)
+        };
         let accepted = match call {
             Ok(_) => Accepted::Success,
             Err(None) => Accepted::OtherProgram,
@@ -169,13 +177,18 @@ impl Done<'_> {
                 to.flag(false);
             }
             Call::Read { node, offset, count } => return self.read(node, *offset, *count, to),
-            Call::Write { node, offset, stability, data } => self.write(node, *offset, *stability, data, &mut to)?,
+            Call::Write { node, offset, stability, data } => {
+                self.write(node, *offset, *stability, data, &mut to)?;
+            }
             Call::Create { name } => self.made(name, Volume::create, &mut to)?,
             Call::MakeDirectory { name } => self.made(name, Volume::make_directory, &mut to)?,
             Call::Remove { name } => self.removed(name, Volume::remove, &mut to)?,
-            Call::RemoveDirectory { name } => self.removed(name, Volume::remove_directory, &mut to)?,
+            Call::RemoveDirectory { name } => {
+                self.removed(name, Volume::remove_directory, &mut to)?;
+            }
             Call::Rename { from, to: target } => {
-                let [source, directory] = [self.node(&from.directory)?, self.node(&target.directory)?];
+                let [source, directory] =
+                    [self.node(&from.directory)?, self.node(&target.directory)?];
                 fault(volume.rename((source, from.name), (directory, target.name)))?;
                 (0..2).for_each(|_| Attributes::write_after(None, &mut to));
             }
@@ -194,21 +207,35 @@ impl Done<'_> {
                 self.list(node, *cookie, *count, *is_plus, &mut to)?;
             }
             Call::FileSystemStatus { node } => self.about(node, about::status(volume), &mut to)?,
-            Call::FileSystemInformation { node } => self.about(node, about::information(), &mut to)?,
+            Call::FileSystemInformation { node } => {
+                self.about(node, about::information(), &mut to)?;
+            }
             Call::PathConfiguration { node } => self.about(node, about::path(), &mut to)?,
         }
         Ok(())
     }
 
     /// What is said of the whole file system stands behind the attributes of any of its nodes.
-    fn about(&self, node: &Handle, said: impl FnOnce(&mut Writer<'_>), to: &mut Writer<'_>) -> Result<(), Status> {
+    fn about(
+        &self,
+        node: &Handle,
+        said: impl FnOnce(&mut Writer<'_>),
+        to: &mut Writer<'_>,
+    ) -> Result<(), Status> {
         Attributes::write_optional(Some(&self.stat(node)?), to);
         said(to);
         Ok(())
     }
 
     /// Names behind a cookie, which is the number of the node before, as many as there is room for.
-    fn list(&self, node: &Handle, cookie: u64, count: u32, is_plus: bool, to: &mut Writer<'_>) -> Result<(), Status> {
+    fn list(
+        &self,
+        node: &Handle,
+        cookie: u64,
+        count: u32,
+        is_plus: bool,
+        to: &mut Writer<'_>,
+    ) -> Result<(), Status> {
         let directory = self.stat(node)?;
         let most = about::names_within(count, is_plus);
         let (names, is_end) = fault(self.service.volume.list(self.node(node)?, cookie, most))?;
@@ -230,14 +257,21 @@ impl Done<'_> {
         Ok(())
     }
 
-    fn read(&mut self, node: &Handle, offset: u64, count: u32, mut to: Writer<'_>) -> Result<(), Status> {
+    fn read(
+        &mut self,
+        node: &Handle,
+        offset: u64,
+        count: u32,
+        mut to: Writer<'_>,
+    ) -> Result<(), Status> {
         let stat = self.stat(node)?;
         let number = self.node(node)?;
         self.service.moments.touch();
         Attributes::write_optional(Some(&stat), &mut to);
         // What is left bounds what is made room for.
-        let wanted =
-            (count as usize).min(MOST_DATA).min(usize::try_from(stat.size.saturating_sub(offset)).unwrap_or(MOST_DATA));
+        let wanted = (count as usize)
+            .min(MOST_DATA)
+            .min(usize::try_from(stat.size.saturating_sub(offset)).unwrap_or(MOST_DATA));
         let read = to.piece_of(wanted, |into| self.service.volume.read_at(number, offset, into));
         self.account.read += Bytes::new(fault(read)? as u64);
         Ok(())
@@ -305,7 +339,12 @@ impl Done<'_> {
 }
 
 const fn attributes(stat: &Stat) -> Attributes {
-    Attributes { is_directory: stat.is_directory, size: stat.size, node: stat.node, changes: stat.changes }
+    Attributes {
+        is_directory: stat.is_directory,
+        size: stat.size,
+        node: stat.node,
+        changes: stat.changes,
+    }
 }
 
 fn fault<T>(result: Result<T, Fault>) -> Result<T, Status> {

@@ -126,7 +126,9 @@ fn clients_do_not_disturb_each_other_and_are_counted_apart() {
                 let file = client.create(&root, &number.to_string()).expect("made").handle;
                 for round in 0..20 + u64::from(number) {
                     let octets = [number as u8; 512];
-                    client.write_at(&file, round * 512, &octets, Stability::Unstable).expect("written");
+                    client
+                        .write_at(&file, round * 512, &octets, Stability::Unstable)
+                        .expect("written");
                     let mut read = [0; 512];
                     assert_eq!(client.read_at(&file, round * 512, &mut read).expect("read").0, 512);
                     assert_eq!(read, octets);
@@ -140,7 +142,8 @@ fn clients_do_not_disturb_each_other_and_are_counted_apart() {
     }
 }
 
-/// Two who ask without a pause share a server of 2 ms: each operation takes 4 ms, and meets one other.
+/// Two who ask without a pause share a server of 2 ms: each operation takes 4 ms, and meets one
+/// other.
 #[test]
 fn a_server_that_takes_its_time_does_one_thing_after_the_other() {
     let service = serve(Span::from_milliseconds(2), &Callers::any());
@@ -172,19 +175,27 @@ fn who_does_not_say_the_token_gets_no_word_of_the_files() {
     let list = Arc::clone(&told);
     let callers = Callers::only(Peers::ANY, move |_, why| list.lock().expect("no panic").push(why));
     let service = serve(Span::ZERO, &callers);
-    let error = Client::connect(service.server.address(), &[1; 16], 0, TIMEOUT).expect_err("another token");
+    let error =
+        Client::connect(service.server.address(), &[1; 16], 0, TIMEOUT).expect_err("another token");
     assert!(matches!(error, NfsError::SentAway { .. }), "{error}");
-    for said in [&b"GET / HTTP/1.1\r\n\r\n"[..], &[0x80, 0, 0, 4, 0, 0, 0, 0], &[0xff; 64], &[0; 4]] {
+    for said in [&b"GET / HTTP/1.1\r\n\r\n"[..], &[0x80, 0, 0, 4, 0, 0, 0, 0], &[0xff; 64], &[0; 4]]
+    {
         let mut stranger = TcpStream::connect(service.server.address()).expect("a connection");
         stranger.set_read_timeout(Some(Duration::from_secs(5))).expect("set");
         stranger.write_all(said).expect("said");
         let mut heard = Vec::new();
         // What was not read makes the end a reset.
         let end = stranger.read_to_end(&mut heard);
-        assert!(heard.is_empty() && end.map_or_else(|error| error.kind() == ErrorKind::ConnectionReset, |_| true));
+        assert!(
+            heard.is_empty()
+                && end.map_or_else(|error| error.kind() == ErrorKind::ConnectionReset, |_| true)
+        );
     }
     drop(service.client(0));
-    assert_eq!(told.lock().expect("no panic").iter().filter(|why| **why == Refused::WrongToken).count(), 2);
+    assert_eq!(
+        told.lock().expect("no panic").iter().filter(|why| **why == Refused::WrongToken).count(),
+        2
+    );
 }
 
 #[test]
@@ -197,8 +208,9 @@ fn a_caller_that_is_no_peer_hears_nothing_of_the_files() {
 #[test]
 fn strangers_who_hold_every_place_keep_no_client_out() {
     let service = server();
-    let mut silent: Vec<TcpStream> =
-        (0..200).map(|_| TcpStream::connect(service.server.address()).expect("a connection")).collect();
+    let mut silent: Vec<TcpStream> = (0..200)
+        .map(|_| TcpStream::connect(service.server.address()).expect("a connection"))
+        .collect();
     let start = Instant::now();
     let mut client = service.client(0);
     client.attributes(&client.root()).expect("told");
@@ -212,7 +224,8 @@ fn strangers_who_hold_every_place_keep_no_client_out() {
 #[test]
 fn places_for_clients_are_counted_and_come_back() {
     let service = server();
-    let mut clients: Vec<Client> = (0..MOST_CLIENTS as u32).map(|number| service.client(number)).collect();
+    let mut clients: Vec<Client> =
+        (0..MOST_CLIENTS as u32).map(|number| service.client(number)).collect();
     let refused = Client::connect(service.server.address(), &TOKEN, 0, TIMEOUT);
     assert!(matches!(refused, Err(NfsError::SentAway { .. })), "{refused:?}");
     clients.truncate(1);
@@ -228,8 +241,10 @@ fn places_for_clients_are_counted_and_come_back() {
 fn a_client_gone_wild_ends_its_own_connection_alone() {
     let service = server();
     let mut other = service.client(1);
-    let call = |octets: &[u8]| [&(1u32 << 31 | octets.len() as u32).to_be_bytes()[..], octets].concat();
-    let wild: [Vec<u8>; 5] = [vec![0xff; 100], vec![0; 4000], call(&[0; 40]), call(b"no call"), vec![0x80, 0x20, 0, 0]];
+    let call =
+        |octets: &[u8]| [&(1u32 << 31 | octets.len() as u32).to_be_bytes()[..], octets].concat();
+    let wild: [Vec<u8>; 5] =
+        [vec![0xff; 100], vec![0; 4000], call(&[0; 40]), call(b"no call"), vec![0x80, 0x20, 0, 0]];
     for said in &wild {
         let client = service.client(0);
         let mut stream = client.into_stream();
@@ -237,7 +252,8 @@ fn a_client_gone_wild_ends_its_own_connection_alone() {
         stream.write_all(said).expect("said");
         let read = stream.read(&mut [0; 64]);
         assert!(
-            matches!(&read, Ok(0)) || read.is_err_and(|error| error.kind() == ErrorKind::ConnectionReset),
+            matches!(&read, Ok(0))
+                || read.is_err_and(|error| error.kind() == ErrorKind::ConnectionReset),
             "{said:?}"
         );
         other.attributes(&other.root()).expect("the others are served");
@@ -294,7 +310,12 @@ fn false_answers_are_refused() {
     let transfer = Transfer { block: 100, window: 4, stability: Stability::Unstable };
     let answers: [Answer; 4] = [
         // More than was asked for.
-        |_, call| taken(call, &[&[0; 8][..], &[0, 0, 1, 0], &[0, 0, 0, 0], &[0, 0, 1, 0], &[1; 256]].concat()),
+        |_, call| {
+            taken(
+                call,
+                &[&[0; 8][..], &[0, 0, 1, 0], &[0, 0, 0, 0], &[0, 0, 1, 0], &[1; 256]].concat(),
+            )
+        },
         // Nothing, and not the end.
         |_, call| taken(call, &[0; 20]),
         // A status and no more.
@@ -303,11 +324,18 @@ fn false_answers_are_refused() {
     ];
     for answer in answers {
         let address =
-            false_server(move |number, call| if number == 0 { taken(call, &[]) } else { answer(number, call) });
+            false_server(
+                move |number, call| {
+                    if number == 0 { taken(call, &[]) } else { answer(number, call) }
+                },
+            );
         let mut client = Client::connect(address, &TOKEN, 0, TIMEOUT).expect("connected");
         let root = client.root();
         let read = client.read_file(&root, 1000, &mut |_, _| Ok(()), transfer);
-        assert!(matches!(read, Err(NfsError::Garbled { .. } | NfsError::Refused { .. })), "{read:?}");
+        assert!(
+            matches!(read, Err(NfsError::Garbled { .. } | NfsError::Refused { .. })),
+            "{read:?}"
+        );
     }
 }
 

@@ -19,12 +19,13 @@ pub struct Transfer {
 }
 
 impl Transfer {
-    /// Most calls on their way. What they and the answers to them take beside data fits into sockets' buffers, so that neither
-    /// end can wait for the other to read.
+    /// Most calls on their way. What they and the answers to them take beside data fits into
+    /// sockets' buffers, so that neither end can wait for the other to read.
     pub const MOST_WINDOW: usize = 256;
 
     fn bounded(self) -> Self {
-        let (block, window) = (self.block.clamp(1, MOST_DATA), self.window.clamp(1, Self::MOST_WINDOW));
+        let (block, window) =
+            (self.block.clamp(1, MOST_DATA), self.window.clamp(1, Self::MOST_WINDOW));
         Self { block, window, ..self }
     }
 }
@@ -46,12 +47,14 @@ struct Outstanding {
 }
 
 impl Client {
-    /// Writes all that `source` has to the beginning of `file`, `transfer.window` calls on their way at a time. Returns when the last
-    /// WRITE is answered: by [`Stability::FileSync`] all is on the server's device then, by [`Stability::Unstable`] when
-    /// [`Client::commit_written`] has returned. The file keeps what it has beyond: create it before, which empties it.
+    /// Writes all that `source` has to the beginning of `file`, `transfer.window` calls on their
+    /// way at a time. Returns when the last WRITE is answered: by [`Stability::FileSync`] all is on
+    /// the server's device then, by [`Stability::Unstable`] when [`Client::commit_written`] has
+    /// returned. The file keeps what it has beyond: create it before, which empties it.
     ///
     /// # Errors
-    /// As of every call; [`NfsError::ThisEnd`] where `source` fails, [`NfsError::BeganAnew`] where the server was started anew.
+    /// As of every call; [`NfsError::ThisEnd`] where `source` fails, [`NfsError::BeganAnew`] where
+    /// the server was started anew.
     pub fn write_file(
         &mut self,
         file: &Handle,
@@ -63,7 +66,8 @@ impl Client {
         let mut outstanding = VecDeque::with_capacity(transfer.window);
         let mut written = Uncommitted { octets: 0, verifier: None };
         loop {
-            let length = fill(source, &mut block).map_err(|source| NfsError::ThisEnd { operation: "read", source })?;
+            let length = fill(source, &mut block)
+                .map_err(|source| NfsError::ThisEnd { operation: "read", source })?;
             if length == 0 {
                 break;
             }
@@ -85,16 +89,23 @@ impl Client {
     /// COMMIT of what [`Client::write_file`] has written.
     ///
     /// # Errors
-    /// As of every call, and [`NfsError::BeganAnew`] where the server was started anew in between: nothing is known to be there.
+    /// As of every call, and [`NfsError::BeganAnew`] where the server was started anew in between:
+    /// nothing is known to be there.
     pub fn commit_written(&mut self, file: &Handle, written: &Uncommitted) -> Result<(), NfsError> {
         let verifier = self.commit(file)?;
         match written.verifier {
-            Some(before) if before != verifier => Err(NfsError::BeganAnew { server: self.server() }),
+            Some(before) if before != verifier => {
+                Err(NfsError::BeganAnew { server: self.server() })
+            }
             _ => Ok(()),
         }
     }
 
-    fn one_written(&mut self, outstanding: &mut VecDeque<Outstanding>, all: &mut Uncommitted) -> Result<(), NfsError> {
+    fn one_written(
+        &mut self,
+        outstanding: &mut VecDeque<Outstanding>,
+        all: &mut Uncommitted,
+    ) -> Result<(), NfsError> {
         let arrived = self.receive("WRITE")?;
         let call = self.take(outstanding, arrived.transaction, "WRITE")?;
         let written = self.body("WRITE", arrived, false, Written::read)?;
@@ -105,8 +116,9 @@ impl Client {
         Ok(())
     }
 
-    /// Reads the first `size` octets of `file`, `transfer.window` calls on their way at a time, and gives each piece with its offset to
-    /// `sink`; pieces come in any order and do not overlap. Returns how many octets came: fewer where the file is shorter.
+    /// Reads the first `size` octets of `file`, `transfer.window` calls on their way at a time, and
+    /// gives each piece with its offset to `sink`; pieces come in any order and do not overlap.
+    /// Returns how many octets came: fewer where the file is shorter.
     ///
     /// # Errors
     /// As of every call; [`NfsError::ThisEnd`] where `sink` fails.
@@ -139,12 +151,14 @@ impl Client {
         length: usize,
         outstanding: &mut VecDeque<Outstanding>,
     ) -> Result<(), NfsError> {
-        let transaction = self.send("READ", &Call::Read { node: *file, offset, count: length as u32 })?;
+        let transaction =
+            self.send("READ", &Call::Read { node: *file, offset, count: length as u32 })?;
         outstanding.push_back(Outstanding { transaction, offset, length });
         Ok(())
     }
 
-    /// Takes one answer; a server that sent less than it was asked for, and not for the file's end, is asked for the rest.
+    /// Takes one answer; a server that sent less than it was asked for, and not for the file's end,
+    /// is asked for the rest.
     fn one_read(
         &mut self,
         file: &Handle,
@@ -158,7 +172,8 @@ impl Client {
         if length > call.length || (length == 0 && !is_end) {
             return Err(self.garbled("READ"));
         }
-        sink(call.offset, data).map_err(|source| NfsError::ThisEnd { operation: "write", source })?;
+        sink(call.offset, data)
+            .map_err(|source| NfsError::ThisEnd { operation: "write", source })?;
         if length < call.length && !is_end {
             self.ask(file, call.offset + length as u64, call.length - length, outstanding)?;
         }

@@ -1,5 +1,5 @@
-//! XDR (RFC 4506): how NFS writes numbers and octets. Reading borrows from what came and allocates nothing, so that no
-//! length that a peer claims is believed before its octets are there.
+//! XDR (RFC 4506): how NFS writes numbers and octets. Reading borrows from what came and allocates
+//! nothing, so that no length that a peer claims is believed before its octets are there.
 
 use thiserror::Error;
 
@@ -115,7 +115,8 @@ impl<'a> Writer<'a> {
         self.fixed(octets);
     }
 
-    /// Up to `length` octets as READ answers them: how many, whether the file ends with them, and they. `fill` says both.
+    /// Up to `length` octets as READ answers them: how many, whether the file ends with them, and
+    /// they. `fill` says both.
     pub(super) fn piece_of<E>(
         &mut self,
         length: usize,
@@ -146,7 +147,8 @@ mod tests {
 
     use super::*;
 
-    /// RFC 4506, section 4.10 and the example of section 7: `sillyprog` is 9 octets, and three of nothing.
+    /// RFC 4506, section 4.10 and the example of section 7: `sillyprog` is 9 octets, and three of
+    /// nothing.
     #[test]
     fn octets_are_written_as_in_the_standard() {
         let mut out = Vec::new();
@@ -159,7 +161,11 @@ mod tests {
         let claimed = [0xff, 0xff, 0xff, 0xff, 1, 2, 3, 4];
         assert_eq!(Reader::new(&claimed).opaque(usize::MAX), Err(Garbled));
         assert_eq!(Reader::new(b"\0\0\0\x05abcde\0\0\0").opaque(4), Err(Garbled));
-        assert_eq!(Reader::new(b"\0\0\0\x05abcde\0\0").opaque(5), Err(Garbled), "without its padding");
+        assert_eq!(
+            Reader::new(b"\0\0\0\x05abcde\0\0").opaque(5),
+            Err(Garbled),
+            "without its padding"
+        );
         assert_eq!(Reader::new(&[0, 0, 0, 2]).flag(), Err(Garbled));
     }
 

@@ -1,4 +1,5 @@
-//! A file without a name: when the last process that has it open is gone, however it went, so is the file.
+//! A file without a name: when the last process that has it open is gone, however it went, so is
+//! the file.
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
@@ -8,7 +9,9 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use nix::errno::Errno;
-use nix::fcntl::{FallocateFlags, PosixFadviseAdvice, SpliceFFlags, fallocate, posix_fadvise, splice};
+use nix::fcntl::{
+    FallocateFlags, PosixFadviseAdvice, SpliceFFlags, fallocate, posix_fadvise, splice,
+};
 use nix::sys::memfd::{MFdFlags, memfd_create};
 use nix::sys::sendfile::sendfile64;
 
@@ -29,21 +32,26 @@ impl ScratchFile {
         let file = open_nameless(directory, direct)
             .or_else(|error| match error.raw_os_error() {
                 // What file systems and kernels without O_TMPFILE answer (open(2)).
-                Some(libc::EOPNOTSUPP | libc::EISDIR | libc::ENOENT) => open_and_unlink(directory, direct),
+                Some(libc::EOPNOTSUPP | libc::EISDIR | libc::ENOENT) => {
+                    open_and_unlink(directory, direct)
+                }
                 _ => Err(error),
             })
             .map_err(|error| scratch_error("create a file", directory, error))?;
         Ok(Self { file, directory: Some(directory.to_owned()) })
     }
 
-    /// An empty file that stands in memory alone (`memfd_create`(2)), with the pages for its first `room` bytes: who writes them does not
-    /// wait for the system to find any.
+    /// An empty file that stands in memory alone (`memfd_create`(2)), with the pages for its first
+    /// `room` bytes: who writes them does not wait for the system to find any.
     pub(crate) fn in_memory(room: u64) -> Result<Self, LoadError> {
-        let failed = |operation| move |errno: Errno| LoadError::Memory { operation, source: errno.into() };
-        let file = memfd_create("btu-copy", MFdFlags::MFD_CLOEXEC).map_err(failed("create a file"))?;
+        let failed =
+            |operation| move |errno: Errno| LoadError::Memory { operation, source: errno.into() };
+        let file =
+            memfd_create("btu-copy", MFdFlags::MFD_CLOEXEC).map_err(failed("create a file"))?;
         let room = libc::off_t::try_from(room).unwrap_or(libc::off_t::MAX);
         if room > 0 {
-            fallocate(&file, FallocateFlags::FALLOC_FL_KEEP_SIZE, 0, room).map_err(failed("make room for a file"))?;
+            fallocate(&file, FallocateFlags::FALLOC_FL_KEEP_SIZE, 0, room)
+                .map_err(failed("make room for a file"))?;
         }
         Ok(Self { file: File::from(file), directory: None })
     }
@@ -57,7 +65,12 @@ impl ScratchFile {
     }
 
     /// Writes all of `bytes` at `offset`; `operation` is for the error.
-    pub(crate) fn write(&self, operation: &'static str, bytes: &[u8], offset: u64) -> Result<(), LoadError> {
+    pub(crate) fn write(
+        &self,
+        operation: &'static str,
+        bytes: &[u8],
+        offset: u64,
+    ) -> Result<(), LoadError> {
         self.file.write_all_at(bytes, offset).map_err(|error| self.failed(operation, error))
     }
 
@@ -76,13 +89,15 @@ impl ScratchFile {
         }
     }
 
-    /// Has the kernel pass up to `length` bytes from `offset` on to a connection (sendfile(2)): how many it took, 0 at the end.
+    /// Has the kernel pass up to `length` bytes from `offset` on to a connection (sendfile(2)): how
+    /// many it took, 0 at the end.
     pub(crate) fn send(&self, to: BorrowedFd<'_>, offset: u64, length: usize) -> io::Result<usize> {
         let mut from = i64::try_from(offset).map_err(io::Error::other)?;
         Ok(sendfile64(to, &self.file, Some(&mut from), length)?)
     }
 
-    /// Writes `length` bytes that a pipe holds, and that the kernel passes on by itself (splice(2)); `operation` is for the error.
+    /// Writes `length` bytes that a pipe holds, and that the kernel passes on by itself
+    /// (splice(2)); `operation` is for the error.
     pub(crate) fn take(
         &self,
         operation: &'static str,
@@ -126,11 +141,15 @@ impl ScratchFile {
 
     /// Octets that it has.
     pub(crate) fn length(&self) -> Result<u64, LoadError> {
-        let known = self.file.metadata().map_err(|error| self.failed("ask for the length of a file", error))?;
+        let known = self
+            .file
+            .metadata()
+            .map_err(|error| self.failed("ask for the length of a file", error))?;
         Ok(known.len())
     }
 
-    /// A path under which other processes of this user can open the file, as long as this one has it open.
+    /// A path under which other processes of this user can open the file, as long as this one has
+    /// it open.
     pub(crate) fn path_for_others(&self) -> PathBuf {
         PathBuf::from(format!("/proc/{}/fd/{}", std::process::id(), self.file.as_raw_fd()))
     }
@@ -158,7 +177,11 @@ pub(crate) fn forget(file: &File) -> io::Result<()> {
 
 fn options(flags: i32, direct: bool) -> OpenOptions {
     let mut options = OpenOptions::new();
-    options.read(true).write(true).mode(0o600).custom_flags(if direct { flags | libc::O_DIRECT } else { flags });
+    options.read(true).write(true).mode(0o600).custom_flags(if direct {
+        flags | libc::O_DIRECT
+    } else {
+        flags
+    });
     options
 }
 
@@ -173,8 +196,8 @@ fn open_and_unlink(directory: &Path, direct: bool) -> io::Result<File> {
     let number = COUNTER.fetch_add(1, Ordering::Relaxed);
     let path = directory.join(format!(".btu-scratch-{}-{number}", std::process::id()));
     let opened = options(0, direct).create_new(true).open(&path);
-    // Older kernels create the file and then refuse O_DIRECT, so the name is taken away in any case but one: that
-    // it belongs to somebody else.
+    // Older kernels create the file and then refuse O_DIRECT, so the name is taken away in any case
+    // but one: that it belongs to somebody else.
     let foreign = matches!(&opened, Err(error) if error.kind() == io::ErrorKind::AlreadyExists);
     match if foreign { Ok(()) } else { fs::remove_file(&path) } {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),

@@ -4,8 +4,8 @@ use std::fs;
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 
-/// The type of the file system under `directory`, as the kernel calls it, and the options of that file system; `unknown` where they
-/// cannot be told.
+/// The type of the file system under `directory`, as the kernel calls it, and the options of that
+/// file system; `unknown` where they cannot be told.
 pub(crate) fn mounted(directory: &Path) -> (String, String) {
     let table = fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
     let directory = directory.canonicalize().unwrap_or_else(|_| directory.to_owned());
@@ -16,7 +16,9 @@ pub(crate) fn mounted(directory: &Path) -> (String, String) {
 /// The deepest mount point above `directory`; of several on the same point, the one mounted last.
 fn find<'a>(table: &'a str, directory: &Path) -> Option<(&'a str, &'a str)> {
     let above = table.lines().filter_map(entry).filter(|(point, ..)| directory.starts_with(point));
-    above.max_by_key(|(point, ..)| point.components().count()).map(|(_, kind, options)| (kind, options))
+    above
+        .max_by_key(|(point, ..)| point.components().count())
+        .map(|(_, kind, options)| (kind, options))
 }
 
 /// Mount point, type and options: the fifth field, and the first and third after the separator.

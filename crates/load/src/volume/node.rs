@@ -25,7 +25,9 @@ impl Node {
                 let changes = file.changes.load(Ordering::Relaxed);
                 Stat { node, is_directory: false, size: file.size(), changes }
             }
-            Self::Directory(names) => Stat { node, is_directory: true, size: names.len() as u64, changes },
+            Self::Directory(names) => {
+                Stat { node, is_directory: true, size: names.len() as u64, changes }
+            }
         }
     }
 }
@@ -42,7 +44,9 @@ impl Room {
     }
 
     pub(super) fn take(&self, octets: u64) -> Result<(), Fault> {
-        let taken = self.free.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |free| free.checked_sub(octets));
+        let taken = self
+            .free
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |free| free.checked_sub(octets));
         taken.map(drop).map_err(|_| Fault::NoRoom)
     }
 
@@ -55,7 +59,8 @@ impl Room {
     }
 }
 
-/// A file. Whoever changes it keeps others out, so that its content never outgrows the size that it is accounted with.
+/// A file. Whoever changes it keeps others out, so that its content never outgrows the size that it
+/// is accounted with.
 #[derive(Debug)]
 pub(super) struct FileNode {
     content: ScratchFile,

@@ -33,7 +33,11 @@ pub(crate) struct Visit<'a> {
 
 impl Service {
     pub(super) fn new(time: Span) -> Self {
-        Self { time: time.min(LONGEST), free_at: Mutex::new(Time::ZERO), present: AtomicU32::new(0) }
+        Self {
+            time: time.min(LONGEST),
+            free_at: Mutex::new(Time::ZERO),
+            present: AtomicU32::new(0),
+        }
     }
 
     pub(super) fn arrive(&self, now: Time) -> Visit<'_> {
@@ -42,8 +46,9 @@ impl Service {
         Visit { service: self, arrived: now, found, due }
     }
 
-    /// When an operation that comes now is done. Times follow from each other, not from when somebody wakes: lateness of one
-    /// does not add to the next, so that a busy server does exactly one operation in its time.
+    /// When an operation that comes now is done. Times follow from each other, not from when
+    /// somebody wakes: lateness of one does not add to the next, so that a busy server does exactly
+    /// one operation in its time.
     fn book(&self, now: Time) -> Time {
         let mut free_at = self.free_at.lock().unwrap_or_else(PoisonError::into_inner);
         *free_at = (*free_at).max(now) + self.time;
@@ -52,7 +57,8 @@ impl Service {
 }
 
 impl Visit<'_> {
-    /// Waits until the operation is due; what it really did counts towards its time. Returns when it left.
+    /// Waits until the operation is due; what it really did counts towards its time. Returns when
+    /// it left.
     pub(crate) fn end(&self) -> Result<Time, LoadError> {
         loop {
             let now = account::now()?;
@@ -74,13 +80,15 @@ impl Drop for Visit<'_> {
 mod tests {
     use super::*;
 
-    /// Three that come together at 2 ms each leave after 2, 4 and 6 ms, and met 0, 1 and 2; one that comes later meets nobody.
+    /// Three that come together at 2 ms each leave after 2, 4 and 6 ms, and met 0, 1 and 2; one
+    /// that comes later meets nobody.
     #[test]
     fn one_after_the_other() {
         let service = Service::new(Span::from_milliseconds(2));
         let start = Time::from_nanoseconds(1_000_000_000);
         let visits: Vec<Visit<'_>> = (0..3).map(|_| service.arrive(start)).collect();
-        let due: Vec<u64> = visits.iter().map(|visit| visit.due.since(start).nanoseconds()).collect();
+        let due: Vec<u64> =
+            visits.iter().map(|visit| visit.due.since(start).nanoseconds()).collect();
         assert_eq!(due, [2_000_000, 4_000_000, 6_000_000]);
         assert_eq!(visits.iter().map(|visit| visit.found).collect::<Vec<_>>(), [0, 1, 2]);
         drop(visits);

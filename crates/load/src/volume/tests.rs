@@ -19,7 +19,11 @@ fn what_is_written_is_read_and_nothing_is_left_behind() {
     assert_eq!(volume.read_at(file, 0, &mut read[..4]).expect("read"), (4, false));
     assert_eq!(volume.read_at(file, 99, &mut read).expect("beyond the end"), (0, true));
     volume.commit(file).expect("on the device");
-    assert_eq!(std::fs::read_dir(directory.path()).expect("readable").count(), 0, "a file has a name");
+    assert_eq!(
+        std::fs::read_dir(directory.path()).expect("readable").count(),
+        0,
+        "a file has a name"
+    );
 }
 
 #[test]
@@ -42,14 +46,18 @@ fn limits_hold_whatever_is_asked() {
     let (_directory, volume) = volume(1000);
     let file = volume.create(ROOT, b"file").expect("made").node;
     for (offset, length) in [(u64::MAX, 1), (1 << 40, 1), (1000, 1)] {
-        assert!(matches!(volume.write_at(file, offset, &vec![0; length]), Err(Fault::NoRoom)), "{offset}");
+        assert!(
+            matches!(volume.write_at(file, offset, &vec![0; length]), Err(Fault::NoRoom)),
+            "{offset}"
+        );
     }
     assert!(matches!(volume.resize(file, u64::MAX), Err(Fault::NoRoom)));
     assert_eq!(volume.stat(file).expect("there").size, 0);
     for name in [&b""[..], b".", b"..", b"a/b", b"a\0b", &[b'a'; 256]] {
         assert!(matches!(volume.create(ROOT, name), Err(Fault::BadName)), "{name:?}");
     }
-    let made = (0..MOST_NODES + 10).filter(|number| volume.make_directory(ROOT, number.to_string().as_bytes()).is_ok());
+    let made = (0..MOST_NODES + 10)
+        .filter(|number| volume.make_directory(ROOT, number.to_string().as_bytes()).is_ok());
     assert_eq!(made.count(), MOST_NODES - 2);
 }
 

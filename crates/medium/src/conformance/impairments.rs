@@ -1,26 +1,31 @@
 //! What goes wrong on a line: delays that vary, losses in bursts, damage.
 //!
-//! Distributions are judged by quantiles, not by means: one late wake-up of a driver in real time moves a mean by as much
-//! as it likes, a quantile hardly.
+//! Distributions are judged by quantiles, not by means: one late wake-up of a driver in real time
+//! moves a mean by as much as it likes, a quantile hardly.
 
 use btu_network::{Direction, Jitter, Loss, Shape};
 use btu_units::{Probability, Span};
 
-use super::{Arrival, Bench, SHORTEST_FRAME, TWO_SIDED_99_9_PERCENT, fast, steady, within_binomial};
+use super::{
+    Arrival, Bench, SHORTEST_FRAME, TWO_SIDED_99_9_PERCENT, fast, steady, within_binomial,
+};
 
 const DELAY: Span = Span::from_milliseconds(10);
 const SPREAD: Span = Span::from_milliseconds(2);
 
-/// Delays that vary by 2 ms about 10 ms have the quantiles of their distribution at 0.1, 0.5 and 0.9, within the bench's
-/// tolerance and what 2000 frames allow (99.9 per cent, from the binomial distribution of how many are below a quantile).
+/// Delays that vary by 2 ms about 10 ms have the quantiles of their distribution at 0.1, 0.5 and
+/// 0.9, within the bench's tolerance and what 2000 frames allow (99.9 per cent, from the binomial
+/// distribution of how many are below a quantile).
 ///
 /// # Panics
 /// When they have not.
 pub fn jitter_is_distributed_as_asked(bench: &mut impl Bench, shape: Shape) {
-    let script: Vec<_> = (0..2000).map(|n| (Span::from_milliseconds(1) * n, SHORTEST_FRAME)).collect();
+    let script: Vec<_> =
+        (0..2000).map(|n| (Span::from_milliseconds(1) * n, SHORTEST_FRAME)).collect();
     let arrivals = bench.run(&varying(shape, false), &script);
     assert_eq!(arrivals.len(), script.len(), "jitter loses nothing");
-    let mut delays: Vec<f64> = arrivals.iter().map(|arrival| arrival.delay().milliseconds()).collect();
+    let mut delays: Vec<f64> =
+        arrivals.iter().map(|arrival| arrival.delay().milliseconds()).collect();
     delays.sort_unstable_by(f64::total_cmp);
     let at = |share: f64| delays[(share * delays.len() as f64) as usize];
     // A shortest frame takes 5.76 us at 100 Mb/s.
@@ -29,16 +34,21 @@ pub fn jitter_is_distributed_as_asked(bench: &mut impl Bench, shape: Shape) {
         let margin = TWO_SIDED_99_9_PERCENT * (share * (1.0 - share) / delays.len() as f64).sqrt();
         let expected = DELAY.milliseconds() + SPREAD.milliseconds() * quantile(shape, share);
         let (low, high) = (at(share - margin) - tolerance, at(share + margin) + tolerance);
-        assert!(low <= expected && expected <= high, "{shape:?}, {share}: {expected} ms is not in {low} to {high} ms");
+        assert!(
+            low <= expected && expected <= high,
+            "{shape:?}, {share}: {expected} ms is not in {low} to {high} ms"
+        );
     }
 }
 
-/// Where order is to be kept nobody overtakes; where it is not, at 200 us between frames and 2 ms of deviation, many do.
+/// Where order is to be kept nobody overtakes; where it is not, at 200 us between frames and 2 ms
+/// of deviation, many do.
 ///
 /// # Panics
 /// When it is otherwise.
 pub fn jitter_keeps_order_where_asked(bench: &mut impl Bench) {
-    let script: Vec<_> = (0..1000).map(|n| (Span::from_microseconds(200) * n, SHORTEST_FRAME)).collect();
+    let script: Vec<_> =
+        (0..1000).map(|n| (Span::from_microseconds(200) * n, SHORTEST_FRAME)).collect();
     for keep_order in [true, false] {
         let arrivals = bench.run(&varying(Shape::Normal, keep_order), &script);
         assert_eq!(arrivals.len(), script.len(), "jitter loses nothing");
@@ -51,9 +61,10 @@ pub fn jitter_keeps_order_where_asked(bench: &mut impl Bench) {
     }
 }
 
-/// A Gilbert-Elliott loss with 2 % from good to bad and 25 % back loses all in the bad state and nothing in the good one:
-/// 2/27 of frames, in bursts of 4 in the mean. Bounds of 99.9 per cent: the share's variance is that of a chain with
-/// correlation 1-p-r between neighbours, bursts are geometric.
+/// A Gilbert-Elliott loss with 2 % from good to bad and 25 % back loses all in the bad state and
+/// nothing in the good one: 2/27 of frames, in bursts of 4 in the mean. Bounds of 99.9 per cent:
+/// the share's variance is that of a chain with correlation 1-p-r between neighbours, bursts are
+/// geometric.
 ///
 /// # Panics
 /// When it does not.
@@ -69,14 +80,24 @@ pub fn losses_come_in_bursts(bench: &mut impl Bench) {
     let (count, share) = (lost.iter().filter(|&&lost| lost).count() as f64, p / (p + r));
     let deviation = (share * (1.0 - share) / frames * (2.0 - p - r) / (p + r)).sqrt();
     let allowed = TWO_SIDED_99_9_PERCENT * deviation;
-    assert!((count / frames - share).abs() <= allowed, "{} lost, not {share} +- {allowed}", count / frames);
-    let bursts = lost.windows(2).filter(|pair| !pair[0] && pair[1]).count() as f64 + f64::from(u8::from(lost[0]));
+    assert!(
+        (count / frames - share).abs() <= allowed,
+        "{} lost, not {share} +- {allowed}",
+        count / frames
+    );
+    let bursts = lost.windows(2).filter(|pair| !pair[0] && pair[1]).count() as f64
+        + f64::from(u8::from(lost[0]));
     let allowed = TWO_SIDED_99_9_PERCENT * ((1.0 - r) / (r * r) / bursts).sqrt();
-    assert!((count / bursts - 1.0 / r).abs() <= allowed, "bursts of {}, not {} +- {allowed}", count / bursts, 1.0 / r);
+    assert!(
+        (count / bursts - 1.0 / r).abs() <= allowed,
+        "bursts of {}, not {} +- {allowed}",
+        count / bursts,
+        1.0 / r
+    );
 }
 
-/// Damaged frames are binomial (99.9 per cent), and the others whole. A frame that does not arrive counts as damaged,
-/// because its headers may be hit.
+/// Damaged frames are binomial (99.9 per cent), and the others whole. A frame that does not arrive
+/// counts as damaged, because its headers may be hit.
 ///
 /// # Panics
 /// When they are not.
@@ -93,7 +114,8 @@ fn varying(shape: Shape, keep_order: bool) -> Direction {
     Direction { delay: DELAY, jitter: Some(jitter), ..fast() }
 }
 
-/// The distribution's quantile in spreads. The normal one's is a constant because only 0.1, 0.5 and 0.9 are asked.
+/// The distribution's quantile in spreads. The normal one's is a constant because only 0.1, 0.5 and
+/// 0.9 are asked.
 fn quantile(shape: Shape, below: f64) -> f64 {
     match shape {
         Shape::Uniform => 2.0 * below - 1.0,

@@ -9,8 +9,8 @@ const TEN: BitRate = BitRate::from_megabits_per_second(10);
 /// A full frame at 10 Mb/s, gap included.
 const EACH: Span = Span::from_nanoseconds(1_230_400);
 
-/// Of a burst to a queue of ten frames, the first eleven arrive: one in transmission, ten that wait; the rest only as far
-/// as room is made while the burst is still being sent.
+/// Of a burst to a queue of ten frames, the first eleven arrive: one in transmission, ten that
+/// wait; the rest only as far as room is made while the burst is still being sent.
 ///
 /// # Panics
 /// When others do.
@@ -24,8 +24,8 @@ pub fn a_queue_of_frames_drops_at_its_tail(bench: &mut impl Bench) {
     assert!(numbers.len() <= 11 + room, "{numbers:?}, sent within {sending}");
 }
 
-/// A queue of 15 000 octets behind the frame in transmission holds nine full frames, not a tenth, but the short one after
-/// it.
+/// A queue of 15 000 octets behind the frame in transmission holds nine full frames, not a tenth,
+/// but the short one after it.
 ///
 /// # Panics
 /// When it holds others.
@@ -38,20 +38,24 @@ pub fn a_queue_of_bytes_counts_bytes(bench: &mut impl Bench) {
     assert_eq!(numbers, [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 11]);
 }
 
-/// `CoDel` under 5 per cent more than the line carries: once it has found its drop rate (within 1.5 s), the delay in the
-/// queue falls to the target again and again, where tail drop would let it grow to 75 ms and more; and the line stays busy.
+/// `CoDel` under 5 per cent more than the line carries: once it has found its drop rate (within 1.5
+/// s), the delay in the queue falls to the target again and again, where tail drop would let it
+/// grow to 75 ms and more; and the line stays busy.
 ///
 /// # Panics
 /// When it does not.
 pub fn controlled_delay_keeps_no_standing_queue(bench: &mut impl Bench) {
     let target = Span::from_milliseconds(5);
-    let codel = Codel { limit: QueueLimit::Frames(1000), target, interval: Span::from_milliseconds(100) };
+    let codel =
+        Codel { limit: QueueLimit::Frames(1000), target, interval: Span::from_milliseconds(100) };
     let gap = Span::from_nanoseconds(EACH.nanoseconds() * 100 / 105);
     let script: Vec<_> = (0..2100).map(|n| (gap * n, FULL_FRAME)).collect();
     let arrivals = bench.run(&slow(Discipline::Codel(codel)), &script);
     let start = arrivals[0].sent;
-    let settled: Vec<&Arrival> =
-        arrivals.iter().filter(|arrival| arrival.sent.since(start) > Span::from_milliseconds(1500)).collect();
+    let settled: Vec<&Arrival> = arrivals
+        .iter()
+        .filter(|arrival| arrival.sent.since(start) > Span::from_milliseconds(1500))
+        .collect();
     let least = settled.iter().map(|arrival| arrival.delay()).min().expect("some arrive");
     assert!(least <= target + EACH + bench.tolerance(), "{least} at least");
     let busy = settled[settled.len() - 1].arrived.since(settled[0].arrived).seconds();
@@ -61,8 +65,8 @@ pub fn controlled_delay_keeps_no_standing_queue(bench: &mut impl Bench) {
     assert!((20..200).contains(&dropped), "{dropped} dropped");
 }
 
-/// A recorded line with four opportunities in ten milliseconds: of a long queue of full frames, each arrives one lap after
-/// the fourth before it. The trace's phase is the driver's.
+/// A recorded line with four opportunities in ten milliseconds: of a long queue of full frames,
+/// each arrives one lap after the fourth before it. The trace's phase is the driver's.
 ///
 /// # Panics
 /// When the median of those times is not a lap, within tolerance.

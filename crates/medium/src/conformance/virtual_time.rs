@@ -31,7 +31,8 @@ pub struct Arrival {
     pub damaged: bool,
 }
 
-/// Drives `element` with frames at ascending times, waking it exactly when it asks, until nothing is left inside.
+/// Drives `element` with frames at ascending times, waking it exactly when it asks, until nothing
+/// is left inside.
 ///
 /// # Panics
 /// When the element breaks its contract.
@@ -101,8 +102,10 @@ pub struct VirtualBench {
 
 impl Bench for VirtualBench {
     fn run(&mut self, direction: &Direction, script: &[(Span, Bytes)]) -> Vec<super::Arrival> {
-        let frames: Vec<_> =
-            (0u32..).zip(script).map(|(tag, &(after, length))| (Time::ZERO + after, Frame::new(tag, length))).collect();
+        let frames: Vec<_> = (0u32..)
+            .zip(script)
+            .map(|(tag, &(after, length))| (Time::ZERO + after, Frame::new(tag, length)))
+            .collect();
         let journey = drive(&mut line(direction, "up", self.seed), &frames);
         let arrivals = journey.arrivals.into_iter();
         arrivals

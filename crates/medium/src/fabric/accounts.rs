@@ -12,8 +12,12 @@ impl Fabric {
     pub fn accounts(&self) -> impl Iterator<Item = (&str, Account)> {
         self.nodes.iter().flat_map(|node| {
             let (whole, parts) = match node {
-                Node::Medium { name, .. } | Node::Bridge { name, .. } => (Some((name.as_str(), node.account())), None),
-                Node::Line { chain, .. } | Node::Input { chain, .. } => (None, Some(chain.accounts())),
+                Node::Medium { name, .. } | Node::Bridge { name, .. } => {
+                    (Some((name.as_str(), node.account())), None)
+                }
+                Node::Line { chain, .. } | Node::Input { chain, .. } => {
+                    (None, Some(chain.accounts()))
+                }
             };
             whole.into_iter().chain(parts.into_iter().flatten())
         })
@@ -21,21 +25,23 @@ impl Fabric {
 
     /// The accounts of the whole, seen from its ports.
     pub fn account(&self) -> Account {
-        let mut whole = self.nodes.iter().map(Node::account).fold(Account::default(), Account::beside);
+        let mut whole =
+            self.nodes.iter().map(Node::account).fold(Account::default(), Account::beside);
         whole.held += self.pending.len() as u64;
         // What one node delivers another receives; only what passed the ports counts from outside.
         (whole.received, whole.delivered) = (self.received, self.delivered);
         whole
     }
 
-    /// What the segments were busy with, in the drawing's order and with their names, and then the links, each direction
-    /// by itself as `link/forth` and `link/back`. Stars sum their lines.
+    /// What the segments were busy with, in the drawing's order and with their names, and then the
+    /// links, each direction by itself as `link/forth` and `link/back`. Stars sum their lines.
     pub fn meters(&self) -> impl Iterator<Item = (&str, Meter)> {
         let segments = self.segments.iter().filter_map(|range| self.segment_meter(range.clone()));
-        let links = self.links.iter().flatten().filter_map(|&line| match &self.nodes[line as usize] {
-            Node::Line { name, gauge, .. } => Some((name.as_str(), gauge.meter())),
-            Node::Medium { .. } | Node::Bridge { .. } | Node::Input { .. } => None,
-        });
+        let links =
+            self.links.iter().flatten().filter_map(|&line| match &self.nodes[line as usize] {
+                Node::Line { name, gauge, .. } => Some((name.as_str(), gauge.meter())),
+                Node::Medium { .. } | Node::Bridge { .. } | Node::Input { .. } => None,
+            });
         segments.chain(links)
     }
 
@@ -46,15 +52,17 @@ impl Fabric {
         segments.chain(links).collect()
     }
 
-    /// A star carries a frame up and down; it counts once, on its way down. The lines of a star are up and down in turn.
+    /// A star carries a frame up and down; it counts once, on its way down. The lines of a star are
+    /// up and down in turn.
     fn segment_carried(&self, range: std::ops::Range<u32>) -> Option<Carried> {
         let (_, meter) = self.segment_meter(range.clone())?;
         if let Node::Medium { .. } = self.nodes[range.start as usize] {
             return Some(Carried { frames: meter.frames, bits: None, meter });
         }
         let down = range.skip(2).step_by(2).filter_map(|line| self.line_carried(line));
-        let (frames, bits) =
-            down.fold((0, 0), |(frames, bits), line| (frames + line.frames, bits + line.bits.unwrap_or(0)));
+        let (frames, bits) = down.fold((0, 0), |(frames, bits), line| {
+            (frames + line.frames, bits + line.bits.unwrap_or(0))
+        });
         Some(Carried { meter, frames, bits: Some(bits) })
     }
 
@@ -69,7 +77,9 @@ impl Fabric {
     }
 
     fn segment_meter(&self, range: std::ops::Range<u32>) -> Option<(&str, Meter)> {
-        let [first, lines @ ..] = &self.nodes[range.start as usize..range.end as usize] else { return None };
+        let [first, lines @ ..] = &self.nodes[range.start as usize..range.end as usize] else {
+            return None;
+        };
         match first {
             Node::Medium { name, medium, .. } => Some((name, medium.meter())),
             Node::Bridge { name, .. } => {

@@ -6,11 +6,13 @@ use crate::frame::Address;
 use crate::segment::{Segment, Tap};
 
 impl Fabric {
-    /// Lets every bridge and star learn where all stations are, as if each had announced itself before the start; nothing is
-    /// sent for it. Simulations begin so, because stations of a real network have long spoken when one looks at it; without
-    /// it the first frames to each station are flooded.
+    /// Lets every bridge and star learn where all stations are, as if each had announced itself
+    /// before the start; nothing is sent for it. Simulations begin so, because stations of a real
+    /// network have long spoken when one looks at it; without it the first frames to each station
+    /// are flooded.
     pub fn announce(&mut self) {
-        let ways: Vec<Vec<(u32, Place)>> = self.nodes.iter().map(|node| self.ways_on(node)).collect();
+        let ways: Vec<Vec<(u32, Place)>> =
+            self.nodes.iter().map(|node| self.ways_on(node)).collect();
         let mut open = Vec::new();
         for station in 0..self.entries.len() {
             open.push(self.entries[station]);
@@ -20,8 +22,15 @@ impl Fabric {
         }
     }
 
-    /// Introduces a station to the bridge at `place`, and opens the places that its frame would reach from there.
-    fn introduce(&mut self, station: u32, place: Place, ways: &[Vec<(u32, Place)>], open: &mut Vec<Place>) {
+    /// Introduces a station to the bridge at `place`, and opens the places that its frame would
+    /// reach from there.
+    fn introduce(
+        &mut self,
+        station: u32,
+        place: Place,
+        ways: &[Vec<(u32, Place)>],
+        open: &mut Vec<Place>,
+    ) {
         let (node, came_by) = match place {
             Place::Station(_) => return,
             Place::Line(node) => (node, None),
@@ -29,15 +38,22 @@ impl Fabric {
             Place::Bridge(node, port) => (node, Some(port)),
         };
         match (&mut self.nodes[node as usize], came_by) {
-            (Node::Bridge { bridge, .. }, Some(port)) => bridge.table().learn(Address::of_station(station), port),
+            (Node::Bridge { bridge, .. }, Some(port)) => {
+                bridge.table().learn(Address::of_station(station), port);
+            }
             (Node::Medium { medium, .. }, Some(tap)) => medium.announce(station, Tap(tap)),
             _ => {}
         }
-        open.extend(ways[node as usize].iter().filter(|&&(way, _)| Some(way) != came_by).map(|&(_, place)| place));
+        open.extend(
+            ways[node as usize]
+                .iter()
+                .filter(|&&(way, _)| Some(way) != came_by)
+                .map(|&(_, place)| place),
+        );
     }
 
-    /// The exits of a node that lead to a bridge at last, with their numbers. Exits to stations are left out, so that large
-    /// segments cost no more than small ones.
+    /// The exits of a node that lead to a bridge at last, with their numbers. Exits to stations are
+    /// left out, so that large segments cost no more than small ones.
     fn ways_on(&self, node: &Node) -> Vec<(u32, Place)> {
         let exits = match node {
             Node::Medium { exits, .. } | Node::Bridge { exits, .. } => exits.as_slice(),

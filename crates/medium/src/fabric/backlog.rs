@@ -34,7 +34,8 @@ impl Backlog {
 }
 
 impl Fabric {
-    /// Tells from now on when less is waiting at the station at `port`; to be said before the first frame.
+    /// Tells from now on when less is waiting at the station at `port`; to be said before the first
+    /// frame.
     pub(crate) fn watch(&mut self, port: Port) {
         self.backlog.watched.resize(self.entries.len(), false);
         self.backlog.outside.resize(self.entries.len(), 0);
@@ -42,13 +43,16 @@ impl Fabric {
         self.backlog.watched[port.index()] = true;
     }
 
-    /// How many frames wait or are being sent at a watched station: in its queue and on its first medium or, where it
-    /// has a line of its own, before the line's end.
+    /// How many frames wait or are being sent at a watched station: in its queue and on its first
+    /// medium or, where it has a line of its own, before the line's end.
     pub(crate) fn backlog(&self, port: Port) -> u64 {
         let entered = match self.entries[port.index()] {
             Place::Line(line) => match &self.nodes[line as usize] {
-                // The first stage of a line is its queue and transmitter; what is behind it is under way.
-                Node::Line { chain, .. } => chain.accounts().next().map_or(0, |(_, account)| account.held),
+                // The first stage of a line is its queue and transmitter; what is behind it is
+                // under way.
+                Node::Line { chain, .. } => {
+                    chain.accounts().next().map_or(0, |(_, account)| account.held)
+                }
                 Node::Medium { .. } | Node::Bridge { .. } | Node::Input { .. } => 0,
             },
             _ => u64::from(self.backlog.on_medium[port.index()]),
@@ -98,6 +102,7 @@ impl Fabric {
     /// The watched station that sent the frame, if this is the medium it stands on.
     fn first_of(&self, node: u32, frame: &Frame) -> Option<u32> {
         let station = self.backlog.watched_source(frame)?;
-        matches!(self.entries[station as usize], Place::Tap(first, _) if first == node).then_some(station)
+        matches!(self.entries[station as usize], Place::Tap(first, _) if first == node)
+            .then_some(station)
     }
 }

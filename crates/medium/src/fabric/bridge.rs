@@ -1,8 +1,9 @@
 //! A store-and-forward bridge that learns; also what is inside a star.
 //!
-//! Source: IEEE 802.1D clause 7: a frame is taken whole; a damaged one is discarded (7.5 b); one whose destination is behind
-//! the port it came from is filtered, one whose destination is known is forwarded there, any other is flooded (7.7).
-//! Deviations: no spanning tree, because drawings have no loops; what was learned does not age.
+//! Source: IEEE 802.1D clause 7: a frame is taken whole; a damaged one is discarded (7.5 b); one
+//! whose destination is behind the port it came from is filtered, one whose destination is known is
+//! forwarded there, any other is flooded (7.7). Deviations: no spanning tree, because drawings have
+//! no loops; what was learned does not age.
 
 use std::collections::VecDeque;
 

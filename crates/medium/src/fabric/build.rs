@@ -1,7 +1,8 @@
 //! From a drawing to nodes.
 
 use btu_network::{
-    self as network, Atm, Attachment, BridgeId, Direction, Discipline, Drawing, End, LinkId, SegmentId, Star,
+    self as network, Atm, Attachment, BridgeId, Direction, Discipline, Drawing, End, LinkId,
+    SegmentId, Star,
 };
 use btu_units::{Bytes, Length};
 
@@ -49,7 +50,11 @@ enum Resident {
 type Residents = Vec<(Resident, Length)>;
 
 /// Puts `drawing` together, with an input at each station of `inputs`.
-pub(super) fn build(drawing: &Drawing, seed: u64, inputs: &[Port]) -> Result<Build, SharedEthernetError> {
+pub(super) fn build(
+    drawing: &Drawing,
+    seed: u64,
+    inputs: &[Port],
+) -> Result<Build, SharedEthernetError> {
     Builder::new(drawing, seed).finish(inputs)
 }
 
@@ -86,7 +91,11 @@ impl<'a> Builder<'a> {
         Ok(Build { nodes, entries, links, segments, inputs })
     }
 
-    fn segment(&mut self, segment: &network::Segment, residents: &Residents) -> Result<(), SharedEthernetError> {
+    fn segment(
+        &mut self,
+        segment: &network::Segment,
+        residents: &Residents,
+    ) -> Result<(), SharedEthernetError> {
         match &segment.medium {
             network::Medium::SwitchedEthernet(star) | network::Medium::Atm(Atm { star }) => {
                 self.star(&segment.name, star, residents);
@@ -103,7 +112,8 @@ impl<'a> Builder<'a> {
         residents: &Residents,
     ) -> Result<(), SharedEthernetError> {
         let node = self.nodes.len() as u32;
-        let taps: Vec<(Listener, Length)> = residents.iter().map(|&(who, at)| (listener(who), at)).collect();
+        let taps: Vec<(Listener, Length)> =
+            residents.iter().map(|&(who, at)| (listener(who), at)).collect();
         let medium = medium(config, &taps, name, self.seed)?;
         let exits = residents.iter().map(|&(resident, _)| exit(resident)).collect();
         self.nodes.push(Node::Medium { name: name.to_owned(), medium, exits });
@@ -141,7 +151,9 @@ impl<'a> Builder<'a> {
     fn sent_by(&self, resident: Resident, direction: &Direction) -> Direction {
         let queue = match resident {
             Resident::Station(_) => direction.queue,
-            Resident::Bridge(bridge, _) => Discipline::TailDrop { limit: self.drawing.bridge(bridge).buffer },
+            Resident::Bridge(bridge, _) => {
+                Discipline::TailDrop { limit: self.drawing.bridge(bridge).buffer }
+            }
         };
         Direction { queue, ..direction.clone() }
     }
@@ -177,18 +189,23 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// Tells bridges which lines their links begin with. Their ports are their segments, then their links.
+    /// Tells bridges which lines their links begin with. Their ports are their segments, then their
+    /// links.
     fn attach_links(&mut self) {
         for (id, bridge) in (0..).map(BridgeId).zip(&self.drawing.bridges) {
             for (port, &at) in (bridge.segments.len() as u32..).zip(&bridge.links) {
                 let [forth, back] = self.links[at.0 as usize];
                 let first = self.drawing.link(at).ends[0] == End::Bridge(id);
-                self.enter(Resident::Bridge(id, port), Place::Line(if first { forth } else { back }));
+                self.enter(
+                    Resident::Bridge(id, port),
+                    Place::Line(if first { forth } else { back }),
+                );
             }
         }
     }
 
-    /// Puts an input before a station: whatever led to the station leads to it, and it to the station.
+    /// Puts an input before a station: whatever led to the station leads to it, and it to the
+    /// station.
     fn input(&mut self, port: Port) -> (Port, u32) {
         let node = self.nodes.len() as u32;
         let station = Place::Station(port.0);
@@ -277,8 +294,14 @@ fn medium(
         network::Medium::SharedEthernet(ethernet) => {
             Medium::SharedEthernet(Box::new(SharedEthernet::new(ethernet, taps, name, seed)?))
         }
-        network::Medium::TokenRing(ring) => Medium::TokenRing(Box::new(TokenRing::new(ring, &listeners, name, seed))),
-        network::Medium::Fddi(ring) => Medium::Fddi(Box::new(Fddi::new(ring, &listeners, name, seed))),
-        network::Medium::SwitchedEthernet(_) | network::Medium::Atm(_) => unreachable!("stars are lines"),
+        network::Medium::TokenRing(ring) => {
+            Medium::TokenRing(Box::new(TokenRing::new(ring, &listeners, name, seed)))
+        }
+        network::Medium::Fddi(ring) => {
+            Medium::Fddi(Box::new(Fddi::new(ring, &listeners, name, seed)))
+        }
+        network::Medium::SwitchedEthernet(_) | network::Medium::Atm(_) => {
+            unreachable!("stars are lines")
+        }
     })
 }

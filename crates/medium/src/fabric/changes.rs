@@ -46,8 +46,8 @@ fn lines_of(way: Way, lines: [u32; 2]) -> Vec<u32> {
 }
 
 impl Fabric {
-    /// Makes the next change, if it is due before whatever happens next, and says which node has to be asked then. Where
-    /// nothing happens any more, nobody would notice.
+    /// Makes the next change, if it is due before whatever happens next, and says which node has to
+    /// be asked then. Where nothing happens any more, nobody would notice.
     pub(super) fn change(&mut self, next: Option<Time>) -> Option<u32> {
         let (time, line, change) = self.changes.list.get(self.changes.next)?;
         if *time > next? {
@@ -56,7 +56,8 @@ impl Fabric {
         self.changes.next += 1;
         self.clock = self.clock.max(*time);
         if let Node::Line { chain, gauge, .. } = &mut self.nodes[*line as usize] {
-            // A line of a link that changes has all parts that can; a trace keeps its rate, which the reader refuses.
+            // A line of a link that changes has all parts that can; a trace keeps its rate, which
+            // the reader refuses.
             let _made = chain.change(change, self.clock);
             if let Some(rate) = change.rate {
                 gauge.change(rate);

@@ -10,8 +10,8 @@ use crate::segment::Meter;
 /// Octets of Ethernet's check sequence.
 const CHECK_SEQUENCE: u64 = 4;
 
-/// Counts what a line carried. Times follow from the line's rate (of a trace: its mean rate), so that counting costs two
-/// additions a frame.
+/// Counts what a line carried. Times follow from the line's rate (of a trace: its mean rate), so
+/// that counting costs two additions a frame.
 #[derive(Debug, Clone)]
 pub(super) struct Gauge {
     rate: BitRate,
@@ -32,7 +32,15 @@ impl Gauge {
             Rate::Trace(trace) => trace.mean_rate(),
         };
         let before = Meter { lines: 1, ..Meter::default() };
-        Self { rate, framing: direction.framing, data_bits: 0, line_bits: 0, before, frames: 0, carried_bits: 0 }
+        Self {
+            rate,
+            framing: direction.framing,
+            data_bits: 0,
+            line_bits: 0,
+            before,
+            frames: 0,
+            carried_bits: 0,
+        }
     }
 
     /// Counts a frame that was carried to the end.
@@ -72,13 +80,14 @@ impl Gauge {
     }
 
     fn time(&self, bits: u64) -> Span {
-        let nanoseconds = u128::from(bits) * 1_000_000_000 / u128::from(self.rate.bits_per_second().max(1));
+        let nanoseconds =
+            u128::from(bits) * 1_000_000_000 / u128::from(self.rate.bits_per_second().max(1));
         Span::from_nanoseconds(u64::try_from(nanoseconds).unwrap_or(u64::MAX))
     }
 }
 
-/// Bits of a frame's own octets. Where the line takes the packet without its Ethernet header (serial lines, cells), its own
-/// octets are the packet's.
+/// Bits of a frame's own octets. Where the line takes the packet without its Ethernet header
+/// (serial lines, cells), its own octets are the packet's.
 fn own_bits(framing: Framing, length: Bytes) -> u64 {
     8 * match framing {
         Framing::Ethernet => length.count() + CHECK_SEQUENCE,
@@ -99,16 +108,25 @@ mod tests {
         let meter = gauge.meter();
         assert_eq!(
             (meter.data, meter.overhead),
-            (Span::from_microseconds(1214) + Span::from_nanoseconds(400), Span::from_microseconds(16))
+            (
+                Span::from_microseconds(1214) + Span::from_nanoseconds(400),
+                Span::from_microseconds(16)
+            )
         );
         gauge.change(BitRate::from_megabits_per_second(100));
         gauge.count(&Frame::new(0, Bytes::new(1514)));
-        assert_eq!((gauge.meter().data.nanoseconds(), gauge.meter().frames), (1_214_400 + 121_440, 2));
+        assert_eq!(
+            (gauge.meter().data.nanoseconds(), gauge.meter().frames),
+            (1_214_400 + 121_440, 2)
+        );
     }
 
     #[test]
     fn cells_and_serial_lines_carry_packets() {
         assert_eq!(own_bits(Framing::Aal5, Bytes::new(1514)), 12_000);
-        assert_eq!(own_bits(Framing::Serial { overhead: 8, bits_per_octet: 10 }, Bytes::new(114)), 800);
+        assert_eq!(
+            own_bits(Framing::Serial { overhead: 8, bits_per_octet: 10 }, Bytes::new(114)),
+            800
+        );
     }
 }

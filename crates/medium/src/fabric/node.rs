@@ -57,7 +57,8 @@ impl Hop {
 pub(super) enum Node {
     /// A shared medium or ring; exits by tap.
     Medium { name: String, medium: Medium, exits: Vec<Place> },
-    /// One direction of a line; its parts have names of their own. `from` is the station that sends on it, if one does.
+    /// One direction of a line; its parts have names of their own. `from` is the station that sends
+    /// on it, if one does.
     Line { name: String, from: Option<u32>, chain: Box<Chain>, gauge: Gauge, exit: Place },
     /// What a station does to packets that come in; its parts have names of their own.
     Input { chain: Box<Chain>, exit: Place },
@@ -78,9 +79,15 @@ impl Node {
     pub(super) fn accept(&mut self, place: Place, frame: Frame, now: Time) {
         match (self, place) {
             (Self::Medium { medium, .. }, Place::Tap(_, tap)) => medium.accept(tap, frame, now),
-            (Self::Line { chain, .. } | Self::Input { chain, .. }, Place::Line(_)) => chain.accept(frame, now),
-            (Self::Bridge { bridge, .. }, Place::Bridge(_, port)) => bridge.accept(port, frame, now),
-            (node, place) => unreachable!("{place:?} leads to {node:?}: the fabric was put together wrongly"),
+            (Self::Line { chain, .. } | Self::Input { chain, .. }, Place::Line(_)) => {
+                chain.accept(frame, now);
+            }
+            (Self::Bridge { bridge, .. }, Place::Bridge(_, port)) => {
+                bridge.accept(port, frame, now);
+            }
+            (node, place) => {
+                unreachable!("{place:?} leads to {node:?}: the fabric was put together wrongly")
+            }
         }
     }
 

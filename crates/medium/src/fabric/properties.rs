@@ -2,7 +2,9 @@
 
 use std::collections::HashMap;
 
-use btu_network::{Attachment, BridgeId, Direction, Drawing, End, LinkId, Loss, Reordering, StationId};
+use btu_network::{
+    Attachment, BridgeId, Direction, Drawing, End, LinkId, Loss, Reordering, StationId,
+};
 use btu_units::{BitRate, Bytes, Probability, Span, Time};
 use proptest::prelude::*;
 
@@ -42,7 +44,8 @@ prop_compose! {
 }
 
 prop_compose! {
-    /// Times, senders, receivers (one of them everybody, one a stranger) and lengths; whether the driver polls then.
+    /// Times, senders, receivers (one of them everybody, one a stranger) and lengths; whether the
+    /// driver polls then.
     fn script()(entries in prop::collection::vec(
         (0u64..800_000, 0..STATIONS, 0..STATIONS + 2, 46u64..1514, any::<bool>()), 1..120)) -> Vec<(Time, Port, Frame, bool)> {
         let mut now = Time::ZERO;
@@ -74,7 +77,10 @@ impl Story {
             match fabric.poll(now) {
                 Event::Deliver(port, frame, due) => {
                     assert!(due <= now, "{due:?} after {now:?}");
-                    assert!(self.arrivals.last().is_none_or(|&(_, _, last)| last <= due), "out of order");
+                    assert!(
+                        self.arrivals.last().is_none_or(|&(_, _, last)| last <= due),
+                        "out of order"
+                    );
                     self.arrivals.push((port, frame, due));
                 }
                 Event::Drop(frame, cause) => self.drops.push((frame.tag, cause)),

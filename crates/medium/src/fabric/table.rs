@@ -1,7 +1,7 @@
 //! What a bridge has learned: behind which of its ports each address is.
 //!
-//! Source: IEEE 802.1D clauses 7.8 and 7.9. Deviations: entries do not age, because networks here live no longer than a
-//! run; a table that is full learns no more.
+//! Source: IEEE 802.1D clauses 7.8 and 7.9. Deviations: entries do not age, because networks here
+//! live no longer than a run; a table that is full learns no more.
 
 use crate::frame::Address;
 
@@ -64,7 +64,10 @@ impl Table {
     }
 
     fn station(&self, address: Address) -> Option<usize> {
-        address.station_number().map(|number| number as usize).filter(|&number| number < self.stations.len())
+        address
+            .station_number()
+            .map(|number| number as usize)
+            .filter(|&number| number < self.stations.len())
     }
 
     fn place(&self, address: Address) -> Result<usize, usize> {
@@ -81,7 +84,9 @@ mod tests {
     #[test]
     fn stations_and_strangers_are_learned_and_may_move() {
         let mut table = Table::new(3, 10);
-        for (address, port) in [(Address::of_station(1), 0), (STRANGER, 2), (Address::of_station(77), 1)] {
+        for (address, port) in
+            [(Address::of_station(1), 0), (STRANGER, 2), (Address::of_station(77), 1)]
+        {
             assert_eq!(table.find(address), None);
             table.learn(address, port);
             assert_eq!(table.find(address), Some(port));

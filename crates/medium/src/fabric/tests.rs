@@ -3,7 +3,8 @@
 use std::net::Ipv4Addr;
 
 use btu_network::{
-    Attachment, Bridge, Direction, Drawing, Link, LinkId, Medium, QueueLimit, Segment, SegmentId, Star, Station,
+    Attachment, Bridge, Direction, Drawing, Link, LinkId, Medium, QueueLimit, Segment, SegmentId,
+    Star, Station,
 };
 use btu_network::{BridgeId, Contention, Discipline, End, SharedEthernet, StationId};
 use btu_units::{BitRate, Bytes, Length, Probability, Span, Time};
@@ -37,7 +38,13 @@ impl Sketch {
         let number = self.0.stations.len() as u32;
         let name = format!("station-{number}");
         let address = Ipv4Addr::from(0xc612_0001 + number);
-        self.0.stations.push(Station { group: name.clone(), name, attachment, address, one_at_a_time: false });
+        self.0.stations.push(Station {
+            group: name.clone(),
+            name,
+            attachment,
+            address,
+            one_at_a_time: false,
+        });
         self
     }
 
@@ -72,7 +79,11 @@ impl Sketch {
 
 pub(crate) fn star(rate: BitRate) -> Medium {
     let line = Direction::new(rate, Span::ZERO);
-    Medium::SwitchedEthernet(Star { up: line.clone(), down: line, latency: Span::from_microseconds(5) })
+    Medium::SwitchedEthernet(Star {
+        up: line.clone(),
+        down: line,
+        latency: Span::from_microseconds(5),
+    })
 }
 
 pub(crate) fn shared(rate: BitRate) -> Medium {
@@ -97,7 +108,9 @@ fn run(fabric: &mut Fabric, script: &[(u64, u32, Frame)]) -> Vec<(u32, u32, u64)
     let mut arrivals = Vec::new();
     loop {
         match fabric.poll(END_OF_TIME) {
-            Event::Deliver(port, frame, due) => arrivals.push((port.0, frame.tag, due.nanoseconds())),
+            Event::Deliver(port, frame, due) => {
+                arrivals.push((port.0, frame.tag, due.nanoseconds()));
+            }
             Event::Drop(..) | Event::Duplicate(_) => {}
             Event::Wake(_) | Event::Idle => return arrivals,
         }
@@ -126,13 +139,19 @@ fn a_bridge_between_two_segments_and_a_link_carries_what_belongs_elsewhere() {
             [End::Bridge(BridgeId(0)), End::Bridge(BridgeId(1))],
             Direction::new(megabits(1), Span::from_milliseconds(3)),
         )
-        .link([End::Station(StationId(3)), End::Bridge(BridgeId(1))], Direction::new(megabits(1), Span::ZERO))
+        .link(
+            [End::Station(StationId(3)), End::Bridge(BridgeId(1))],
+            Direction::new(megabits(1), Span::ZERO),
+        )
         .station(Attachment::Link(LinkId(1)))
         .0;
     let mut fabric = Fabric::of(&drawing, 1).unwrap();
-    let script: Vec<_> = (0..4).map(|to| (u64::from(to) * 100_000, 0, frame(to, 0, to))).skip(1).collect();
-    let arrivals: Vec<_> = run(&mut fabric, &script).into_iter().map(|(port, tag, _)| (port, tag)).collect();
-    // Nobody has spoken before, so the first frame is carried everywhere; only station 1's own segment filters for it.
+    let script: Vec<_> =
+        (0..4).map(|to| (u64::from(to) * 100_000, 0, frame(to, 0, to))).skip(1).collect();
+    let arrivals: Vec<_> =
+        run(&mut fabric, &script).into_iter().map(|(port, tag, _)| (port, tag)).collect();
+    // Nobody has spoken before, so the first frame is carried everywhere; only station 1's own
+    // segment filters for it.
     assert_eq!(arrivals, [(1, 1), (3, 1), (2, 2), (3, 2), (3, 3)]);
     let back = run(&mut fabric, &[(1_000_000, 3, frame(9, 3, 0))]);
     assert_eq!(back.iter().map(|&(port, tag, _)| (port, tag)).collect::<Vec<_>>(), [(0, 9)]);
@@ -146,15 +165,23 @@ fn after_an_announcement_nothing_is_flooded() {
         .segment(star(megabits(10)), 2)
         .bridge(&[0], &[0])
         .bridge(&[1], &[0])
-        .link([End::Bridge(BridgeId(0)), End::Bridge(BridgeId(1))], Direction::new(megabits(1), Span::ZERO))
+        .link(
+            [End::Bridge(BridgeId(0)), End::Bridge(BridgeId(1))],
+            Direction::new(megabits(1), Span::ZERO),
+        )
         .0;
     let mut fabric = Fabric::of(&drawing, 1).unwrap();
     fabric.announce();
-    let pairs = (0..4).flat_map(|from| (0..4).map(move |to| (from, to))).filter(|(from, to)| from != to);
-    let script: Vec<_> =
-        (0u32..).zip(pairs).map(|(tag, (from, to))| (u64::from(tag) * 100_000, from, frame(tag, from, to))).collect();
-    let arrivals: Vec<_> = run(&mut fabric, &script).into_iter().map(|(port, tag, _)| (port, tag)).collect();
-    let wanted = script.iter().map(|(_, _, frame)| (frame.destination.station_number().unwrap(), frame.tag));
+    let pairs =
+        (0..4).flat_map(|from| (0..4).map(move |to| (from, to))).filter(|(from, to)| from != to);
+    let script: Vec<_> = (0u32..)
+        .zip(pairs)
+        .map(|(tag, (from, to))| (u64::from(tag) * 100_000, from, frame(tag, from, to)))
+        .collect();
+    let arrivals: Vec<_> =
+        run(&mut fabric, &script).into_iter().map(|(port, tag, _)| (port, tag)).collect();
+    let wanted =
+        script.iter().map(|(_, _, frame)| (frame.destination.station_number().unwrap(), frame.tag));
     assert_eq!(arrivals, wanted.collect::<Vec<(u32, u32)>>());
 }
 
@@ -167,7 +194,8 @@ fn an_input_acts_on_what_comes_in_to_its_station_alone() {
     let millisecond = Span::from_milliseconds(1);
     assert!(fabric.impair(Port(1), millisecond, Probability::NEVER));
     assert!(!fabric.impair(Port(0), millisecond, Probability::NEVER), "it has no input");
-    let both_ways = [(0, 0, frame(0, 0, 1)), (10_000, 1, frame(1, 1, 0)), (20_000, 0, frame(2, 0, 2))];
+    let both_ways =
+        [(0, 0, frame(0, 0, 1)), (10_000, 1, frame(1, 1, 0)), (20_000, 0, frame(2, 0, 2))];
     let delayed = one_way + 1_000_000;
     let wanted = [(1, 0, delayed), (0, 1, 10_000_000 + one_way), (2, 2, 20_000_000 + one_way)];
     assert_eq!(run(&mut fabric, &both_ways), wanted);

@@ -1,8 +1,9 @@
 //! When each node wants to be asked again: the earliest of many times, cheaply.
 //!
-//! A tournament tree (Knuth, The Art of Computer Programming, volume 3, section 5.4.1): each inner node holds the winner of
-//! the match between its two subtrees. Setting a time replays the matches up to the root, so it costs at most the
-//! logarithm of the number of entries and never allocates; among equal times the lowest number wins.
+//! A tournament tree (Knuth, The Art of Computer Programming, volume 3, section 5.4.1): each inner
+//! node holds the winner of the match between its two subtrees. Setting a time replays the matches
+//! up to the root, so it costs at most the logarithm of the number of entries and never allocates;
+//! among equal times the lowest number wins.
 
 use btu_units::Time;
 
@@ -14,7 +15,8 @@ const NEVER: u64 = u64::MAX;
 pub(crate) struct TimerHeap {
     /// In nanoseconds, by entry; as many as a power of two.
     times: Vec<u64>,
-    /// The tree in the usual layout: the root at 1, the children of `n` at `2n` and `2n + 1`, the entries last.
+    /// The tree in the usual layout: the root at 1, the children of `n` at `2n` and `2n + 1`, the
+    /// entries last.
     winners: Vec<u32>,
 }
 
@@ -22,7 +24,8 @@ impl TimerHeap {
     /// Timers for `entries` entries, none set.
     pub(crate) fn new(entries: usize) -> Self {
         let places = entries.next_power_of_two();
-        let mut winners: Vec<u32> = std::iter::repeat_n(0, places).chain(0..places as u32).collect();
+        let mut winners: Vec<u32> =
+            std::iter::repeat_n(0, places).chain(0..places as u32).collect();
         for place in (1..places).rev() {
             winners[place] = winners[2 * place];
         }
@@ -53,7 +56,8 @@ impl TimerHeap {
             place /= 2;
             let winner = self.play(place);
             let before = std::mem::replace(&mut self.winners[place], winner);
-            // A match that this entry has neither won before nor wins now changes nothing further up.
+            // A match that this entry has neither won before nor wins now changes nothing further
+            // up.
             if winner == before && winner != entry {
                 break;
             }

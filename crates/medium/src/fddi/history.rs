@@ -4,15 +4,18 @@ use std::collections::VecDeque;
 
 use btu_units::Time;
 
-/// The holds of the last lap. Between two holds passage `p` is at `start + route.at(p)`; a hold moves the start.
+/// The holds of the last lap. Between two holds passage `p` is at `start + route.at(p)`; a hold
+/// moves the start.
 #[derive(Debug, Default)]
 pub(crate) struct History {
-    /// Passages in which the token was held, ascending, and the start up to them, they themselves included.
+    /// Passages in which the token was held, ascending, and the start up to them, they themselves
+    /// included.
     holds: VecDeque<(u64, Time)>,
 }
 
 impl History {
-    /// The token was held in this passage, whose time follows from `start`; what is more than a lap ago is forgotten.
+    /// The token was held in this passage, whose time follows from `start`; what is more than a lap
+    /// ago is forgotten.
     pub(crate) fn push(&mut self, passage: u64, start: Time, stations: u64) {
         while self.holds.pop_front_if(|hold| hold.0 + stations <= passage).is_some() {}
         self.holds.push_back((passage, start));

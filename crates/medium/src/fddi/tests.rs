@@ -38,22 +38,28 @@ struct Saturation {
 
 fn saturation(kilometres: u64, on_it: u32, active: u32, size: u64) -> Saturation {
     let drawn = drawn(kilometres);
-    let latency = (drawn.length.propagation(drawn.velocity) + drawn.station_latency * u64::from(on_it)).nanoseconds();
+    let latency = (drawn.length.propagation(drawn.velocity)
+        + drawn.station_latency * u64::from(on_it))
+    .nanoseconds();
     let (target, time) = (drawn.target_rotation.nanoseconds(), size * 80);
     let cycle = u64::from(active) * target + latency;
     // Enough that no station ever runs out: a frame is replaced when it has been round the ring.
     let depth = (latency / time) as u32 + 3;
-    let deliveries = saturate(&mut ring(&drawn, on_it), on_it, active, depth, size - AROUND, at(2 * cycle));
+    let deliveries =
+        saturate(&mut ring(&drawn, on_it), on_it, active, depth, size - AROUND, at(2 * cycle));
     let counted = deliveries.iter().filter(|delivery| delivery.1 > at(cycle)).count() as u64;
     let mut last = vec![None; active as usize];
-    let gaps = deliveries.iter().filter_map(|&(from, due)| Some(due.since(last[from as usize].replace(due)?)));
+    let gaps = deliveries
+        .iter()
+        .filter_map(|&(from, due)| Some(due.since(last[from as usize].replace(due)?)));
     let longest_wait = gaps.max().map_or(0, |gap| gap.nanoseconds() - time);
     Saturation { latency, target, efficiency: (counted * time) as f64 / cycle as f64, longest_wait }
 }
 
-/// Jain (1990): n (T - D) / (n T + D) with a target of 8 ms, fibre of 5.085 us/km and 1 us for each station. Tolerance 1 %.
-/// The formula knows neither tokens' own bits nor overruns; with 1000 stations frames much shorter than the longest ones
-/// fall below that: a station that is early by a hair sends one frame, and its timer starts anew.
+/// Jain (1990): n (T - D) / (n T + D) with a target of 8 ms, fibre of 5.085 us/km and 1 us for each
+/// station. Tolerance 1 %. The formula knows neither tokens' own bits nor overruns; with 1000
+/// stations frames much shorter than the longest ones fall below that: a station that is early by a
+/// hair sends one frame, and its timer starts anew.
 #[test]
 fn saturated_rings_are_as_efficient_as_jain_says() {
     for (kilometres, on_it, active, size, expected) in [
@@ -63,12 +69,15 @@ fn saturated_rings_are_as_efficient_as_jain_says() {
         (4, 20, 20, 1000, 0.9947),
     ] {
         let Saturation { efficiency, .. } = saturation(kilometres, on_it, active, size);
-        assert!((efficiency / expected - 1.0).abs() < 0.01, "{active} of {on_it}: {efficiency} instead of {expected}");
+        assert!(
+            (efficiency / expected - 1.0).abs() < 0.01,
+            "{active} of {on_it}: {efficiency} instead of {expected}"
+        );
     }
 }
 
-/// Jain's (n - 1) T + 2 D for the longest wait, where each of the n turns may overrun by a frame and frees a token, and the
-/// two laps may meet a token each: what his formula leaves out.
+/// Jain's (n - 1) T + 2 D for the longest wait, where each of the n turns may overrun by a frame
+/// and frees a token, and the two laps may meet a token each: what his formula leaves out.
 #[test]
 fn no_station_waits_longer_than_jain_says() {
     for (kilometres, on_it, active, size) in [
@@ -79,9 +88,13 @@ fn no_station_waits_longer_than_jain_says() {
         (4, 20, 20, 200),
         (4, 20, 20, 4500),
     ] {
-        let Saturation { latency, target, longest_wait, .. } = saturation(kilometres, on_it, active, size);
+        let Saturation { latency, target, longest_wait, .. } =
+            saturation(kilometres, on_it, active, size);
         let bound = u64::from(active - 1) * (target + size * 80 + 880) + 2 * (latency + 880);
-        assert!(longest_wait <= bound, "{active} of {on_it}: {longest_wait} ns, more than {bound} ns");
+        assert!(
+            longest_wait <= bound,
+            "{active} of {on_it}: {longest_wait} ns, more than {bound} ns"
+        );
     }
 }
 
@@ -103,7 +116,8 @@ fn a_lone_frame_waits_for_the_token_and_takes_its_bits_and_its_way() {
     let journey = drive(&mut four(9, Span::from_milliseconds(8)), &[offer(100, 7, FRAME, 1, 3)]);
     assert_eq!(journey.deliveries, [(Tap(3), 7, at(1_000 + TIME + 2_000))]);
     // After some laps, at 4 us each.
-    let journey = drive(&mut four(9, Span::from_milliseconds(8)), &[offer(40_000_999, 7, FRAME, 1, 3)]);
+    let journey =
+        drive(&mut four(9, Span::from_milliseconds(8)), &[offer(40_000_999, 7, FRAME, 1, 3)]);
     assert_eq!(journey.deliveries, [(Tap(3), 7, at(40_001_000 + TIME + 2_000))]);
 }
 
@@ -116,13 +130,16 @@ fn a_new_token_takes_its_bits() {
 
 #[test]
 fn a_frame_begun_in_time_ends_and_the_next_round_pays() {
-    // The token is early by 400 - 4 us: five frames of 80 us are begun, the last one in the last 76 us.
+    // The token is early by 400 - 4 us: five frames of 80 us are begun, the last one in the last 76
+    // us.
     let target = Span::from_microseconds(400);
     let script: Vec<_> = (0..9).map(|tag| offer(0, tag, FRAME, 1, 2)).collect();
     let due = drive(&mut four(9, target), &script).deliveries;
-    let begins: Vec<u64> = due.iter().map(|delivery| delivery.2.nanoseconds() - 1_000 - TIME).collect();
+    let begins: Vec<u64> =
+        due.iter().map(|delivery| delivery.2.nanoseconds() - 1_000 - TIME).collect();
     assert_eq!(begins[..5], [0, 1, 2, 3, 4].map(|frame| 1_000 + frame * TIME));
-    // The token is back 880 + 4000 ns after them, 4880 ns late on 400 us; a lap later it is in time.
+    // The token is back 880 + 4000 ns after them, 4880 ns late on 400 us; a lap later it is in
+    // time.
     let again = 1_000 + 5 * TIME + 880 + 2 * 4_000;
     assert_eq!(begins[5..], [0, 1, 2, 3].map(|frame| again + frame * TIME));
 }
@@ -131,8 +148,10 @@ fn a_frame_begun_in_time_ends_and_the_next_round_pays() {
 fn a_target_that_the_ring_cannot_keep_is_raised() {
     let longest = 4_500 - 22 + 6;
     let mut ring = four(9, Span::ZERO);
-    let journey =
-        drive(&mut ring, &[offer(0, 0, longest, 1, 2), offer(0, 1, longest + 1, 1, 2), offer(0, 2, 60, 3, 0)]);
+    let journey = drive(
+        &mut ring,
+        &[offer(0, 0, longest, 1, 2), offer(0, 1, longest + 1, 1, 2), offer(0, 2, 60, 3, 0)],
+    );
     assert_eq!((journey.deliveries.len(), journey.drops), (2, vec![(1, Cause::TooLong)]));
     assert_eq!(ring.poll(at(1 << 40)), SegmentStep::Idle);
 }

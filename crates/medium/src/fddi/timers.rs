@@ -1,16 +1,18 @@
 //! Each station's token rotation timer (TRT) and late counter.
 //!
-//! Source: ISO 9314-2, clauses 8.3 and 8.4. When the timer runs out it starts again at the target (TTRT) and the station
-//! is late. A token that comes in time may be used for as long as the timer had left (the token holding time, THT), and
-//! sets the timer to the target again. A token that comes late only clears the late counter: the timer runs on, so that
-//! lateness is made up for. Deviation: a station whose timer runs out twice would claim the ring anew; here only the
-//! counter is cleared.
+//! Source: ISO 9314-2, clauses 8.3 and 8.4. When the timer runs out it starts again at the target
+//! (TTRT) and the station is late. A token that comes in time may be used for as long as the timer
+//! had left (the token holding time, THT), and sets the timer to the target again. A token that
+//! comes late only clears the late counter: the timer runs on, so that lateness is made up for.
+//! Deviation: a station whose timer runs out twice would claim the ring anew; here only the counter
+//! is cleared.
 //!
-//! **While every token is in time** a timer runs out one target after the token's last passage, and when that was follows
-//! from who held the token in the last lap ([`History`]): nothing is kept for stations that have nothing to send. When a
-//! lap takes as long as the target, somebody is late. Then all timers are written out, and each is set at every passage,
-//! until two laps together were shorter than the target everywhere: of two such tokens one at least was in time, and then
-//! so was the second.
+//! **While every token is in time** a timer runs out one target after the token's last passage, and
+//! when that was follows from who held the token in the last lap ([`History`]): nothing is kept for
+//! stations that have nothing to send. When a lap takes as long as the target, somebody is late.
+//! Then all timers are written out, and each is set at every passage, until two laps together were
+//! shorter than the target everywhere: of two such tokens one at least was in time, and then so was
+//! the second.
 
 use std::ops::Range;
 
@@ -29,13 +31,15 @@ pub(crate) struct Timers {
     punctual: bool,
     /// From this passage on laps are shorter than half the target.
     calm_from: u64,
-    /// When each timer runs out first after its station's last token; out of date while all are punctual.
+    /// When each timer runs out first after its station's last token; out of date while all are
+    /// punctual.
     expiry: Vec<Time>,
 }
 
 impl Timers {
-    /// The timers at time zero on a ring where nobody has sent anything before: the token passed every station once in the
-    /// lap before, the first one just now. The target must be longer than a lap.
+    /// The timers at time zero on a ring where nobody has sent anything before: the token passed
+    /// every station once in the lap before, the first one just now. The target must be longer than
+    /// a lap.
     pub(crate) fn new(route: Route, target: Span) -> Self {
         Self {
             route,
@@ -47,8 +51,8 @@ impl Timers {
         }
     }
 
-    /// The token comes to a station in this passage, at `start + route.at(passage)`: until when it may be used, if it is in
-    /// time. Whoever uses it says so with [`Self::freed`].
+    /// The token comes to a station in this passage, at `start + route.at(passage)`: until when it
+    /// may be used, if it is in time. Whoever uses it says so with [`Self::freed`].
     pub(crate) fn token(&mut self, passage: u64, start: Time) -> Option<Time> {
         if self.punctual {
             return Some(self.punctual_expiry(passage, start));
@@ -68,13 +72,16 @@ impl Timers {
         None
     }
 
-    /// The token, held in this passage, is free again: passages after it follow from `start` instead of `before`.
+    /// The token, held in this passage, is free again: passages after it follow from `start`
+    /// instead of `before`.
     pub(crate) fn freed(&mut self, passage: u64, before: Time, start: Time) {
         self.history.push(passage, before, self.route.stations());
         let next = passage + 1;
-        let lap = self.route.lap() + start.since(self.history.start_a_lap_before(next, start, self.route.stations()));
+        let lap = self.route.lap()
+            + start.since(self.history.start_a_lap_before(next, start, self.route.stations()));
         if lap * 2 >= self.target {
-            // By the time this hold is more than a lap ago. If a lap without frames takes that long, there is no calm.
+            // By the time this hold is more than a lap ago. If a lap without frames takes that
+            // long, there is no calm.
             let calm = self.route.lap() * 2 < self.target;
             self.calm_from = if calm { next + self.route.stations() } else { u64::MAX };
         }
@@ -84,8 +91,8 @@ impl Timers {
         }
     }
 
-    /// The token came to these stations one after the other, each several times if there are more passages than
-    /// stations, and was not used; passage `p` was at `start + route.at(p)`.
+    /// The token came to these stations one after the other, each several times if there are more
+    /// passages than stations, and was not used; passage `p` was at `start + route.at(p)`.
     pub(crate) fn pass(&mut self, start: Time, passages: Range<u64>) {
         if self.punctual || passages.is_empty() {
             return;
@@ -95,7 +102,8 @@ impl Timers {
         for (passage, (station, at)) in first_lap.clone().zip(route.walk(first_lap)) {
             let laps = (passages.end - 1 - passage) / stations;
             let mut passed = 0;
-            // Once the token is in time it stays so, because without frames a lap is shorter than the target.
+            // Once the token is in time it stays so, because without frames a lap is shorter than
+            // the target.
             while self.set(station, start + at + lap * passed).is_none() && passed < laps {
                 passed += 1;
             }
@@ -112,10 +120,12 @@ impl Timers {
         start + self.route.at(passage) + self.target.saturating_sub(self.route.lap())
     }
 
-    /// Sets every station's timer to what it is before the token comes to the station of passage `next`.
+    /// Sets every station's timer to what it is before the token comes to the station of passage
+    /// `next`.
     fn write_out(&mut self, next: u64, start: Time) {
         for passage in next..next + self.route.stations() {
-            self.expiry[self.route.station(passage) as usize] = self.punctual_expiry(passage, start);
+            self.expiry[self.route.station(passage) as usize] =
+                self.punctual_expiry(passage, start);
         }
     }
 }
@@ -137,7 +147,12 @@ mod tests {
 
     /// One station's timer on a ring of 10 ns, written out.
     fn timer() -> Timers {
-        Timers { punctual: false, calm_from: u64::MAX, expiry: vec![at(100)], ..Timers::new(route(1, 10), TARGET) }
+        Timers {
+            punctual: false,
+            calm_from: u64::MAX,
+            expiry: vec![at(100)],
+            ..Timers::new(route(1, 10), TARGET)
+        }
     }
 
     /// The token comes at `now`.
@@ -166,7 +181,10 @@ mod tests {
     #[test]
     fn the_first_lap_was_idle() {
         let mut timers = Timers::new(route(4, 10), TARGET);
-        assert_eq!([1, 2, 3, 4].map(|passage| timers.token(passage, at(0))), [92, 95, 97, 100].map(|ns| Some(at(ns))));
+        assert_eq!(
+            [1, 2, 3, 4].map(|passage| timers.token(passage, at(0))),
+            [92, 95, 97, 100].map(|ns| Some(at(ns)))
+        );
     }
 
     /// All timers, each set at every passage.

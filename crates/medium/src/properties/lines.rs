@@ -1,8 +1,8 @@
 //! Whole lines as a network file draws them, with changes under way.
 
 use btu_network::{
-    Change, Codel, Direction, Discipline, FairCodel, Framing, Jitter, Loss as Losses, QueueLimit, Rate, Red,
-    Reordering, Shape, Trace, Way,
+    Change, Codel, Direction, Discipline, FairCodel, Framing, Jitter, Loss as Losses, QueueLimit,
+    Rate, Red, Reordering, Shape, Trace, Way,
 };
 use btu_units::{BitRate, Bytes, Probability, Span, Time};
 use proptest::prelude::*;
@@ -41,7 +41,8 @@ fn rate() -> impl Strategy<Value = Rate> {
 
 fn framing() -> impl Strategy<Value = Framing> {
     let serial = (0u8..20, 1u8..12);
-    let serial = serial.prop_map(|(overhead, bits_per_octet)| Framing::Serial { overhead, bits_per_octet });
+    let serial =
+        serial.prop_map(|(overhead, bits_per_octet)| Framing::Serial { overhead, bits_per_octet });
     prop_oneof![Just(Framing::Ethernet), serial, Just(Framing::Aal5), Just(Framing::Bare)]
 }
 
@@ -58,9 +59,17 @@ fn discipline() -> impl Strategy<Value = Discipline> {
             let (minimum, maximum) = (Bytes::new(1000), Bytes::new(1001 + u64::from(few) * 2000));
             match which {
                 0 => Discipline::TailDrop { limit },
-                1 => Discipline::Red(Red { limit, minimum, maximum, probability, weight: 1.0 / f64::from(few) }),
+                1 => Discipline::Red(Red {
+                    limit,
+                    minimum,
+                    maximum,
+                    probability,
+                    weight: 1.0 / f64::from(few),
+                }),
                 2 => Discipline::Codel(codel),
-                _ => Discipline::FqCodel(FairCodel { codel, queues: few, quantum: Bytes::new(300) }),
+                _ => {
+                    Discipline::FqCodel(FairCodel { codel, queues: few, quantum: Bytes::new(300) })
+                }
             }
         },
     )
@@ -121,8 +130,8 @@ proptest! {
         everybody_ends_once(&script, &drive(&mut line(&direction, "up", 7), &script))?;
     }
 
-    /// Late wake-ups change when something is noticed, never what happens or when it was due: also with active queues,
-    /// jitter that overtakes, traces, and whatever changes.
+    /// Late wake-ups change when something is noticed, never what happens or when it was due: also
+    /// with active queues, jitter that overtakes, traces, and whatever changes.
     #[test]
     fn lateness_does_not_add_up(
         direction in direction(), changes in prop::collection::vec(change(), 0..4), script in script(),
@@ -141,7 +150,8 @@ proptest! {
         the_same_happened(plain, drive(&mut changing_line(&direction, "up", 7), &script))?;
     }
 
-    /// Nobody has to poll at all between frames, and changes may be told when they come instead of beforehand.
+    /// Nobody has to poll at all between frames, and changes may be told when they come instead of
+    /// beforehand.
     #[test]
     fn changes_may_be_told_when_they_come(
         direction in direction(), change in change(), script in script(),

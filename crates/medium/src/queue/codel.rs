@@ -1,9 +1,10 @@
 //! Controlled delay: a queue that drops from its head while frames have stood in it for too long.
 //!
-//! Source: RFC 8289, section 5 (pseudocode), of which the names are kept. The largest packet, below which a rest is never
-//! dropped, is the longest frame seen, from the pseudocode's 512 octets up (there: "should use interface MTU").
-//! Deviations: times are whole nanoseconds, the control law's quotient rounded down; a frame may also be dropped at the
-//! tail when the limit is reached, as `Cause::QueueFull`.
+//! Source: RFC 8289, section 5 (pseudocode), of which the names are kept. The largest packet, below
+//! which a rest is never dropped, is the longest frame seen, from the pseudocode's 512 octets up
+//! (there: "should use interface MTU"). Deviations: times are whole nanoseconds, the control law's
+//! quotient rounded down; a frame may also be dropped at the tail when the limit is reached, as
+//! `Cause::QueueFull`.
 
 use btu_units::{Bytes, Span, Time};
 
@@ -76,7 +77,8 @@ impl Settings {
 /// The state of one queue.
 #[derive(Debug, Default)]
 pub(super) struct Control {
-    /// When the delay will have been above the target for an interval; `None` while it is not above it.
+    /// When the delay will have been above the target for an interval; `None` while it is not above
+    /// it.
     first_above: Option<Time>,
     drop_next: Time,
     count: u32,
@@ -85,7 +87,8 @@ pub(super) struct Control {
 }
 
 impl Control {
-    /// Takes the next frame to be sent out of `fifo`, and drops what has to be before it (`deque` there).
+    /// Takes the next frame to be sent out of `fifo`, and drops what has to be before it (`deque`
+    /// there).
     pub(super) fn dequeue(
         &mut self,
         fifo: &mut Fifo,
@@ -153,7 +156,11 @@ mod tests {
     const INTERVAL: Span = Span::from_milliseconds(100);
 
     fn codel() -> Codel {
-        let settings = btu_network::Codel { limit: QueueLimit::Frames(10_000), target: TARGET, interval: INTERVAL };
+        let settings = btu_network::Codel {
+            limit: QueueLimit::Frames(10_000),
+            target: TARGET,
+            interval: INTERVAL,
+        };
         Codel::new(&settings, BitRate::from_megabits_per_second(10))
     }
 
@@ -161,8 +168,8 @@ mod tests {
         Time::ZERO + Span::from_milliseconds(1) * count
     }
 
-    /// Two full frames come each millisecond and one place to send is free: the delay stays above the target. Returns
-    /// when frames were dropped.
+    /// Two full frames come each millisecond and one place to send is free: the delay stays above
+    /// the target. Returns when frames were dropped.
     fn drops_under_overload(queue: &mut Codel, from: u64, to: u64) -> Vec<Time> {
         let mut times = Vec::new();
         let mut drops = Drops::new();
@@ -174,18 +181,25 @@ mod tests {
         times
     }
 
-    /// The delay first reaches the target at some millisecond d, the first drop follows an interval later, and the n-th
-    /// so much after the one before: interval / sqrt(n-1). Each comes at the next millisecond when a frame is taken.
+    /// The delay first reaches the target at some millisecond d, the first drop follows an interval
+    /// later, and the n-th so much after the one before: interval / sqrt(n-1). Each comes at the
+    /// next millisecond when a frame is taken.
     #[test]
     fn drops_follow_the_control_law() {
         let drops = drops_under_overload(&mut codel(), 0, 2000);
-        // The delay of the frame taken at millisecond t is t - t/2: 5 ms at t = 10 (and with the first at 9: 9 - 4).
+        // The delay of the frame taken at millisecond t is t - t/2: 5 ms at t = 10 (and with the
+        // first at 9: 9 - 4).
         assert_eq!(drops[0], milliseconds(9) + INTERVAL);
         let mut due = drops[0];
         for (n, &seen) in (1..).zip(&drops[1..]) {
-            due += Span::from_nanoseconds((INTERVAL.nanoseconds() as f64 / f64::from(n).sqrt()) as u64);
+            due += Span::from_nanoseconds(
+                (INTERVAL.nanoseconds() as f64 / f64::from(n).sqrt()) as u64,
+            );
             let late = seen.since(due);
-            assert!(seen >= due && late < Span::from_milliseconds(1), "drop {n} at {seen:?}, due at {due:?}");
+            assert!(
+                seen >= due && late < Span::from_milliseconds(1),
+                "drop {n} at {seen:?}, due at {due:?}"
+            );
         }
         // n drops take 2 interval sqrt(n): about 90 in the 1.9 s that are left.
         assert!(drops.len() > 85, "{} drops", drops.len());
@@ -223,6 +237,9 @@ mod tests {
         let again = drops_under_overload(&mut queue, 1510, 3010);
         let gap = again[1].since(again[0]);
         // After n drops the gap had come to interval / sqrt(n).
-        assert!(before > 45 && gap < Span::from_milliseconds(100 / 6), "second drop {gap} after the first");
+        assert!(
+            before > 45 && gap < Span::from_milliseconds(100 / 6),
+            "second drop {gap} after the first"
+        );
     }
 }

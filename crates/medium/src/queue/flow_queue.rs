@@ -1,10 +1,14 @@
-//! Flow queueing with controlled delay: a queue for each flow, served in turn, new ones first, each under `CoDel`.
+//! Flow queueing with controlled delay: a queue for each flow, served in turn, new ones first, each
+//! under `CoDel`.
 //!
-//! Source: RFC 8290, section 4. Flows are told apart by the driver's number ([`Frame::flow`], made of addresses, protocol
-//! and ports), or by source and destination where it gives none; the hash is seeded by the run. Deviations:
-//! * When all queues together are full, frames are dropped at the head of the longest one until the limit holds, not half
-//!   of its frames or 64 at once, which only saves work; the longest is looked for among the active.
-//! * Each queue's control counts its own rest against the largest packet (Linux counts that of all queues).
+//! Source: RFC 8290, section 4. Flows are told apart by the driver's number ([`Frame::flow`], made
+//! of addresses, protocol and ports), or by source and destination where it gives none; the hash is
+//! seeded by the run. Deviations:
+//! * When all queues together are full, frames are dropped at the head of the longest one until the
+//!   limit holds, not half of its frames or 64 at once, which only saves work; the longest is
+//!   looked for among the active.
+//! * Each queue's control counts its own rest against the largest packet (Linux counts that of all
+//!   queues).
 
 use std::collections::VecDeque;
 
@@ -73,7 +77,8 @@ impl FlowQueue {
             (flow.active, flow.deficit) = (true, self.quantum);
             self.new.push_back(place);
         }
-        while self.frames > 1 && (self.frames > self.limit.frames || self.bytes > self.limit.bytes) {
+        while self.frames > 1 && (self.frames > self.limit.frames || self.bytes > self.limit.bytes)
+        {
             self.drop_from_longest(drops);
         }
     }
@@ -101,7 +106,8 @@ impl FlowQueue {
             }
             let Some(frame) = frame else {
                 self.leave(from_new);
-                // A new flow that has sent all goes through the old ones once, or it could stay new for ever.
+                // A new flow that has sent all goes through the old ones once, or it could stay new
+                // for ever.
                 if from_new {
                     self.old.push_back(place);
                 } else {
@@ -144,7 +150,10 @@ impl FlowQueue {
     fn drop_from_longest(&mut self, drops: &mut Drops) {
         let active = self.new.iter().chain(&self.old).copied();
         let longest = active.max_by_key(|&place| self.flows[place as usize].fifo.bytes());
-        let Some((frame, _)) = longest.and_then(|place| self.flows[place as usize].fifo.pop()) else { return };
+        let Some((frame, _)) = longest.and_then(|place| self.flows[place as usize].fifo.pop())
+        else {
+            return;
+        };
         self.frames -= 1;
         self.bytes = self.bytes - frame.length();
         drops.push_back((frame, Cause::QueueFull));
@@ -182,8 +191,8 @@ mod tests {
         Time::ZERO + Span::from_milliseconds(1) * count
     }
 
-    /// Flow 1 sends as much as it can, flow 2 a small frame every 20 ms: it never waits for more than the frame that is
-    /// being sent, though the other's queue is long.
+    /// Flow 1 sends as much as it can, flow 2 a small frame every 20 ms: it never waits for more
+    /// than the frame that is being sent, though the other's queue is long.
     #[test]
     fn a_sparse_flow_passes_a_greedy_one() {
         let (mut queue, mut drops) = (fair(1000), Drops::new());
@@ -191,21 +200,29 @@ mod tests {
             (0..2).for_each(|_| queue.enqueue(frame(1, 1514), milliseconds(now), &mut drops));
             if now % 20 == 10 {
                 queue.enqueue(frame(2, 100), milliseconds(now), &mut drops);
-                assert_eq!(queue.dequeue(milliseconds(now), &mut drops).map(|frame| frame.flow), Some(2));
+                assert_eq!(
+                    queue.dequeue(milliseconds(now), &mut drops).map(|frame| frame.flow),
+                    Some(2)
+                );
             } else {
-                assert_eq!(queue.dequeue(milliseconds(now), &mut drops).map(|frame| frame.flow), Some(1));
+                assert_eq!(
+                    queue.dequeue(milliseconds(now), &mut drops).map(|frame| frame.flow),
+                    Some(1)
+                );
             }
         }
         assert!(!drops.is_empty() && drops.iter().all(|(frame, _)| frame.flow == 1));
     }
 
-    /// Three greedy flows with frames of different sizes get the same octets, to within a quantum and a frame for each.
+    /// Three greedy flows with frames of different sizes get the same octets, to within a quantum
+    /// and a frame for each.
     #[test]
     fn greedy_flows_share_octets_evenly() {
         let (mut queue, mut drops) = (fair(10_000), Drops::new());
         let sizes = [(1, 1514), (2, 600), (3, 100)];
         for (flow, size) in sizes {
-            (0..1_000_000 / size).for_each(|_| queue.enqueue(frame(flow, size), Time::ZERO, &mut drops));
+            (0..1_000_000 / size)
+                .for_each(|_| queue.enqueue(frame(flow, size), Time::ZERO, &mut drops));
         }
         let mut sent = [0u64; 4];
         while sent.iter().sum::<u64>() < 900_000 {
@@ -225,14 +242,18 @@ mod tests {
         }
         assert_eq!(queue.len(), 10);
         assert_eq!(queue.bytes(), Bytes::new(3 * 100 + 7 * 1514));
-        assert!(matches!(drops.make_contiguous(), [(Frame { tag: 0, flow: 1, .. }, Cause::QueueFull)]));
+        assert!(matches!(
+            drops.make_contiguous(),
+            [(Frame { tag: 0, flow: 1, .. }, Cause::QueueFull)]
+        ));
     }
 
     #[test]
     fn addresses_tell_flows_apart_where_nobody_else_does() {
         let queue = fair(10);
         let between = |from, to| {
-            let frame = Frame::new(0, Bytes::new(100)).between(Address::of_station(from), Address::of_station(to));
+            let frame = Frame::new(0, Bytes::new(100))
+                .between(Address::of_station(from), Address::of_station(to));
             queue.place(&frame)
         };
         assert_eq!(between(1, 2), between(1, 2));

@@ -1,12 +1,16 @@
-//! Random early detection: the longer the queue was in the mean, the more frames are dropped before it is full.
+//! Random early detection: the longer the queue was in the mean, the more frames are dropped before
+//! it is full.
 //!
-//! Source: Floyd and Jacobson, Random Early Detection Gateways for Congestion Avoidance (1993), figure 2, with the mean
-//! decayed over idle times. What the paper leaves open, or a deviation:
-//! * The queue is measured in octets, and drop probabilities do not depend on a frame's size (RFC 7141, section 2.2).
-//! * Idle time begins when the last frame leaves the queue for the transmitter, not when that has sent it. While idle, the
-//!   mean decays once for each 500 octets the line could have sent (a typical packet; the mean size that ns-2 assumes).
+//! Source: Floyd and Jacobson, Random Early Detection Gateways for Congestion Avoidance (1993),
+//! figure 2, with the mean decayed over idle times. What the paper leaves open, or a deviation:
+//! * The queue is measured in octets, and drop probabilities do not depend on a frame's size (RFC
+//!   7141, section 2.2).
+//! * Idle time begins when the last frame leaves the queue for the transmitter, not when that has
+//!   sent it. While idle, the mean decays once for each 500 octets the line could have sent (a
+//!   typical packet; the mean size that ns-2 assumes).
 //! * Frames are dropped, never marked.
-//! * Above the maximum every frame is dropped, as in the paper; not "gently" with rising probability as later proposed.
+//! * Above the maximum every frame is dropped, as in the paper; not "gently" with rising
+//!   probability as later proposed.
 
 use btu_units::{BitRate, Bytes, Serializer, Span, Time};
 
@@ -83,11 +87,13 @@ impl Red {
         self.fifo.bytes()
     }
 
-    /// Moves the mean towards the queue as it is, or decays it over the time that the queue was empty.
+    /// Moves the mean towards the queue as it is, or decays it over the time that the queue was
+    /// empty.
     fn measure(&mut self, now: Time) {
         match &mut self.idle_since {
             Some(since) => {
-                let packets = now.since(*since).nanoseconds() as f64 / self.step.nanoseconds() as f64;
+                let packets =
+                    now.since(*since).nanoseconds() as f64 / self.step.nanoseconds() as f64;
                 self.mean *= (1.0 - self.weight).powf(packets);
                 // Where this frame is dropped, the next does not count the same time again.
                 *since = now;
@@ -110,7 +116,8 @@ impl Red {
         drops
     }
 
-    /// The probability `p_a` of the paper: it makes the frames between two drops evenly distributed, not geometrically.
+    /// The probability `p_a` of the paper: it makes the frames between two drops evenly
+    /// distributed, not geometrically.
     fn share(&self) -> f64 {
         let base = self.probability * (self.mean - self.minimum) / (self.maximum - self.minimum);
         let left = 1.0 - self.count as f64 * base;
@@ -149,8 +156,8 @@ mod tests {
         drops.iter().map(|(frame, _)| frame.tag).collect()
     }
 
-    /// At a fifth of the way the base probability p is 0.02. By the formula the gaps between drops are even over 1 to 1/p - 1 = 49:
-    /// mean 25, variance (49^2 - 1) / 12. Bounds of 99.9 %.
+    /// At a fifth of the way the base probability p is 0.02. By the formula the gaps between drops
+    /// are even over 1 to 1/p - 1 = 49: mean 25, variance (49^2 - 1) / 12. Bounds of 99.9 %.
     #[test]
     fn gaps_between_drops_are_even() {
         let drops = drops_at(7000.0, 100_000);
@@ -161,7 +168,8 @@ mod tests {
         assert!(gaps.iter().all(|&gap| (1.0..=49.0).contains(&gap)));
         for fifth in 0..4 {
             let tens = f64::from(fifth) * 10.0;
-            let share = gaps.iter().filter(|&&gap| gap > tens && gap <= tens + 10.0).count() as f64 / count;
+            let share =
+                gaps.iter().filter(|&&gap| gap > tens && gap <= tens + 10.0).count() as f64 / count;
             let expected = 10.0 / 49.0;
             assert!(
                 (share - expected).abs() < 4.0 * (expected * (1.0 - expected) / count).sqrt(),
@@ -203,7 +211,8 @@ mod tests {
     #[test]
     fn what_does_not_fit_is_dropped_as_such() {
         let (mut red, mut drops) = (red(0.0), Drops::new());
-        (0..1001).for_each(|tag| red.enqueue(Frame::new(tag, Bytes::new(100)), Time::ZERO, &mut drops));
+        (0..1001)
+            .for_each(|tag| red.enqueue(Frame::new(tag, Bytes::new(100)), Time::ZERO, &mut drops));
         assert!(matches!(drops.make_contiguous(), [(Frame { tag: 1000, .. }, Cause::QueueFull)]));
     }
 }

@@ -1,8 +1,8 @@
 //! A line of a fixed rate behind a queue of any discipline.
 //!
-//! It takes the next frame out of the queue when it becomes free, at that very time, however late it is asked: what active
-//! queue management decides then depends on the times of frames alone. For tail drop [`crate::Line`] does the same with
-//! less work.
+//! It takes the next frame out of the queue when it becomes free, at that very time, however late
+//! it is asked: what active queue management decides then depends on the times of frames alone. For
+//! tail drop [`crate::Line`] does the same with less work.
 
 use btu_network::{Discipline, Framing};
 use btu_units::{BitRate, Bytes, Serializer, Span, Time};
@@ -31,7 +31,8 @@ pub struct Transmitter {
 }
 
 impl Transmitter {
-    /// An Ethernet line of `rate` behind a queue; the queue's chance comes from the stream of `name` and `seed`.
+    /// An Ethernet line of `rate` behind a queue; the queue's chance comes from the stream of
+    /// `name` and `seed`.
     pub fn new(rate: BitRate, discipline: &Discipline, name: &str, seed: u64) -> Self {
         Self {
             queue: Queue::new(discipline, rate, name, seed),
@@ -77,7 +78,8 @@ impl Transmitter {
             self.serializer = Serializer::new(rate);
             self.gap = gap(rate, self.framing);
         }
-        self.free = start + self.serializer.transmit_bits(occupied_bits(self.framing, frame.length()));
+        self.free =
+            start + self.serializer.transmit_bits(occupied_bits(self.framing, frame.length()));
         self.out.send(frame, start + self.free.since(start).saturating_sub(self.gap));
     }
 
@@ -131,7 +133,8 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// With tail drop it is the same as a line, to the nanosecond, changes of the rate included.
+        /// With tail drop it is the same as a line, to the nanosecond, changes of the rate
+        /// included.
         #[test]
         fn with_tail_drop_it_is_a_line(
             gaps in prop::collection::vec((0u64..2_000_000, 40u64..1600), 0..150),

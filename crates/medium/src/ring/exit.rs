@@ -9,8 +9,8 @@ use crate::account::{Account, Cause};
 use crate::frame::Frame;
 use crate::segment::{SegmentStep, Tap};
 
-/// Frames under way in the order of their due times. After an early release several frames are on the ring at once, and
-/// a later one may reach its receiver first.
+/// Frames under way in the order of their due times. After an early release several frames are on
+/// the ring at once, and a later one may reach its receiver first.
 #[derive(Debug, Default)]
 pub(crate) struct Exit {
     notices: VecDeque<SegmentStep>,

@@ -1,7 +1,8 @@
 //! The stations that have a frame, found in ring order without looking at the others.
 
-/// A set of station numbers: a bit for each station, and above every 64 bits one bit that says whether any is set.
-/// Three levels reach 262 144 stations; there are as many as needed. Every step looks at a word or two of each level.
+/// A set of station numbers: a bit for each station, and above every 64 bits one bit that says
+/// whether any is set. Three levels reach 262 144 stations; there are as many as needed. Every step
+/// looks at a word or two of each level.
 #[derive(Debug, Clone)]
 pub(crate) struct Ready {
     /// The stations' bits first, then the summaries, each 64 times shorter, the last of one word.
@@ -50,7 +51,9 @@ impl Ready {
         for (height, level) in self.levels.iter().enumerate() {
             let word = level.get(place / 64)? & (!0 << (place % 64));
             if word != 0 {
-                return Some(self.descend(height, place / 64 * 64 + word.trailing_zeros() as usize));
+                return Some(
+                    self.descend(height, place / 64 * 64 + word.trailing_zeros() as usize),
+                );
             }
             place = place / 64 + 1;
         }

@@ -4,13 +4,14 @@ use std::ops::Range;
 
 use btu_units::{BitRate, Span};
 
-/// The longest latency a ring can have, about nine minutes, so that a product with the number of stations fits 64 bits.
+/// The longest latency a ring can have, about nine minutes, so that a product with the number of
+/// stations fits 64 bits.
 const LONGEST: u64 = 1 << 39;
 
 /// A ring whose stations divide its latency evenly.
 ///
-/// Passages are numbered: passage `lap * stations + station` is the token's at `station` in that lap, so that one
-/// number says both where the token is and how often it went round.
+/// Passages are numbered: passage `lap * stations + station` is the token's at `station` in that
+/// lap, so that one number says both where the token is and how often it went round.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Route {
     stations: u64,
@@ -21,7 +22,10 @@ pub(crate) struct Route {
 impl Route {
     /// A ring of `stations` (at least one, fewer than 2^24) with a total latency of `latency`.
     pub(crate) fn new(stations: usize, latency: Span) -> Self {
-        Self { stations: (stations as u64).clamp(1, 1 << 24), latency: latency.nanoseconds().clamp(1, LONGEST) }
+        Self {
+            stations: (stations as u64).clamp(1, 1 << 24),
+            latency: latency.nanoseconds().clamp(1, LONGEST),
+        }
     }
 
     /// The time a bit takes to go round.
@@ -41,12 +45,16 @@ impl Route {
     /// When the passage is, from the token's start at station 0 on.
     pub(crate) fn at(&self, passage: u64) -> Span {
         let (lap, station) = (passage / self.stations, passage % self.stations);
-        Span::from_nanoseconds(lap.saturating_mul(self.latency).saturating_add(self.offset(station)))
+        Span::from_nanoseconds(
+            lap.saturating_mul(self.latency).saturating_add(self.offset(station)),
+        )
     }
 
-    /// The last passage at or before `elapsed` from the token's start on: the inverse of [`Self::at`].
+    /// The last passage at or before `elapsed` from the token's start on: the inverse of
+    /// [`Self::at`].
     pub(crate) fn last_by(&self, elapsed: Span) -> u64 {
-        let (lap, phase) = (elapsed.nanoseconds() / self.latency, elapsed.nanoseconds() % self.latency);
+        let (lap, phase) =
+            (elapsed.nanoseconds() / self.latency, elapsed.nanoseconds() % self.latency);
         // floor(i * latency / stations) <= phase, solved for the largest i.
         lap * self.stations + ((phase + 1) * self.stations - 1) / self.latency
     }
@@ -118,7 +126,10 @@ mod tests {
 
     #[test]
     fn a_bit_takes_its_time() {
-        assert_eq!(bits_at(24, BitRate::from_megabits_per_second(16)), Span::from_nanoseconds(1500));
+        assert_eq!(
+            bits_at(24, BitRate::from_megabits_per_second(16)),
+            Span::from_nanoseconds(1500)
+        );
         assert_eq!(bits_at(1, BitRate::from_megabits_per_second(16)), Span::from_nanoseconds(63));
     }
 

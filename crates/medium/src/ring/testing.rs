@@ -1,4 +1,5 @@
-//! What the tests of both rings share: drivers, listeners, random traffic, and the properties that hold of any ring.
+//! What the tests of both rings share: drivers, listeners, random traffic, and the properties that
+//! hold of any ring.
 
 use std::collections::HashMap;
 
@@ -43,7 +44,10 @@ pub(crate) fn discipline() -> impl Strategy<Value = Discipline> {
         target: Span::from_microseconds(500),
         interval: Span::from_milliseconds(2),
     };
-    prop_oneof![(1u32..6).prop_map(queue), (3u32..20).prop_map(move |frames| Discipline::Codel(codel(frames)))]
+    prop_oneof![
+        (1u32..6).prop_map(queue),
+        (3u32..20).prop_map(move |frames| Discipline::Codel(codel(frames)))
+    ]
 }
 
 /// A frame that a station hands over at a time.
@@ -80,7 +84,12 @@ pub(crate) fn drive(segment: &mut impl Segment, script: &[Offer]) -> Journey {
 }
 
 /// Drives a segment lazily: it is polled after the offers at which `polls` says so, and at the end.
-pub(crate) fn drive_lazily(segment: &mut impl Segment, script: &[Offer], polls: &[bool], end: Time) -> Journey {
+pub(crate) fn drive_lazily(
+    segment: &mut impl Segment,
+    script: &[Offer],
+    polls: &[bool],
+    end: Time,
+) -> Journey {
     let mut journey = Journey::default();
     for (offer, &poll) in script.iter().zip(polls) {
         segment.accept(offer.tap, offer.frame, offer.at);
@@ -119,8 +128,8 @@ impl Journey {
     }
 }
 
-/// Scripts for `taps` taps in time order; several offers may come at one time, and some are for everybody, for a
-/// station that is elsewhere, or for the sender itself.
+/// Scripts for `taps` taps in time order; several offers may come at one time, and some are for
+/// everybody, for a station that is elsewhere, or for the sender itself.
 pub(crate) fn script(taps: u32, gap: u64) -> impl Strategy<Value = Vec<(Offer, bool)>> {
     let offer = (prop_oneof![Just(0), 0..gap], 0..taps, 0..taps + 2, 20u64..3000, any::<bool>());
     prop::collection::vec(offer, 1..80).prop_map(move |offers| {
@@ -137,8 +146,8 @@ pub(crate) fn script(taps: u32, gap: u64) -> impl Strategy<Value = Vec<(Offer, b
     })
 }
 
-/// The two properties of every ring under a script: accounts balance and end empty (asserted on the way), and what happens
-/// does not depend on when it is polled.
+/// The two properties of every ring under a script: accounts balance and end empty (asserted on the
+/// way), and what happens does not depend on when it is polled.
 pub(crate) fn laziness_changes_nothing(
     new: impl Fn() -> Box<dyn Segment>,
     script: &[(Offer, bool)],
@@ -156,7 +165,10 @@ pub(crate) fn laziness_changes_nothing(
     prop_assert_eq!(account.delivered as usize, expected.deliveries.len());
     prop_assert_eq!(account.dropped() as usize, expected.drops.len());
     let mut copies: HashMap<(Tap, u32), u32> = HashMap::new();
-    expected.deliveries.iter().for_each(|&(tap, tag, _)| *copies.entry((tap, tag)).or_default() += 1);
+    expected
+        .deliveries
+        .iter()
+        .for_each(|&(tap, tag, _)| *copies.entry((tap, tag)).or_default() += 1);
     prop_assert!(copies.values().all(|&copies| copies == 1));
     Ok(())
 }
@@ -203,18 +215,21 @@ pub(crate) struct Traffic {
     pub(crate) lengths: Lengths,
     /// The share of the ring's rate that is offered.
     pub(crate) load: f64,
-    /// Nanoseconds of walking that each frame needs beyond its own time when the ring is busy: for the control only.
+    /// Nanoseconds of walking that each frame needs beyond its own time when the ring is busy: for
+    /// the control only.
     pub(crate) walk: f64,
     pub(crate) seed: u64,
 }
 
 impl Traffic {
-    /// The mean wait, from a frame's arrival to its beginning, in nanoseconds, over `frames` frames; `around` octets are
-    /// on the ring beyond a frame's length, `between` is the time of propagation from one station to another.
+    /// The mean wait, from a frame's arrival to its beginning, in nanoseconds, over `frames`
+    /// frames; `around` octets are on the ring beyond a frame's length, `between` is the time of
+    /// propagation from one station to another.
     ///
-    /// The same frames go through a single queue without a ring, whose mean wait is known exactly (Pollaczek and
-    /// Khinchine); what the queue had too much or too little is taken off (a control variate with weight one), which
-    /// leaves the mean as it is and most of the chance out. The first tenth is not counted.
+    /// The same frames go through a single queue without a ring, whose mean wait is known exactly
+    /// (Pollaczek and Khinchine); what the queue had too much or too little is taken off (a control
+    /// variate with weight one), which leaves the mean as it is and most of the chance out. The
+    /// first tenth is not counted.
     pub(crate) fn mean_wait(
         &self,
         ring: &mut impl Segment,
@@ -222,8 +237,13 @@ impl Traffic {
         between: impl Fn(u32, u32) -> u64,
         frames: u32,
     ) -> f64 {
-        let mut run =
-            Run { traffic: self, rng: Pcg64::new(self.seed.into(), 3), sent: Vec::new(), ring: 0.0, count: 0 };
+        let mut run = Run {
+            traffic: self,
+            rng: Pcg64::new(self.seed.into(), 3),
+            sent: Vec::new(),
+            ring: 0.0,
+            count: 0,
+        };
         let (mut now, mut backlog, mut single) = (0.0_f64, 0.0_f64, 0.0);
         for tag in 0..frames {
             let gap = run.exponential(self.mean / self.load);
@@ -241,7 +261,8 @@ impl Traffic {
         let counted = f64::from(frames - frames / 10);
         assert_eq!(run.count, frames - frames / 10, "no frame may be lost");
         let mean = self.mean + self.walk;
-        let variance = if matches!(self.lengths, Lengths::Fixed) { 0.0 } else { self.mean * self.mean };
+        let variance =
+            if matches!(self.lengths, Lengths::Fixed) { 0.0 } else { self.mean * self.mean };
         let rate = self.load / self.mean;
         let exact = rate * (mean * mean + variance) / (2.0 * (1.0 - rate * mean));
         run.ring / counted - (single / counted - exact)
@@ -270,18 +291,29 @@ impl Run<'_> {
         let size = (size.round() as u64).max(around);
         let from = self.rng.random_range(0..self.traffic.stations);
         let to = (from + self.rng.random_range(1..self.traffic.stations)) % self.traffic.stations;
-        let offer = Offer { at: at(now.round() as u64), tap: Tap(from), frame: frame(tag, size - around, from, to) };
+        let offer = Offer {
+            at: at(now.round() as u64),
+            tap: Tap(from),
+            frame: frame(tag, size - around, from, to),
+        };
         self.sent.push((from, to, offer.at, size));
         (offer, size)
     }
 
     /// Takes up what arrived by `now`.
-    fn wait(&mut self, ring: &mut impl Segment, now: Time, between: &impl Fn(u32, u32) -> u64, warm_up: u32) {
+    fn wait(
+        &mut self,
+        ring: &mut impl Segment,
+        now: Time,
+        between: &impl Fn(u32, u32) -> u64,
+        warm_up: u32,
+    ) {
         loop {
             match ring.poll(now) {
                 SegmentStep::Deliver(_, frame, due) if frame.tag >= warm_up => {
                     let (from, to, accepted, size) = self.sent[frame.tag as usize];
-                    self.ring += (due.since(accepted).nanoseconds() - size - between(from, to)) as f64;
+                    self.ring +=
+                        (due.since(accepted).nanoseconds() - size - between(from, to)) as f64;
                     self.count += 1;
                 }
                 SegmentStep::Wake(_) | SegmentStep::Idle => return,
@@ -291,8 +323,9 @@ impl Run<'_> {
     }
 }
 
-/// Keeps `depth` frames that occupy `size` octets of an empty ring in each of the first `active` stations' queues until
-/// `end`; every frame goes to the station upstream of its sender. Answers senders and due times, in order of the latter.
+/// Keeps `depth` frames that occupy `size` octets of an empty ring in each of the first `active`
+/// stations' queues until `end`; every frame goes to the station upstream of its sender. Answers
+/// senders and due times, in order of the latter.
 pub(crate) fn saturate(
     ring: &mut impl Segment,
     on_it: u32,

@@ -1,8 +1,8 @@
 //! How many slots a station waits after a collision.
 //!
-//! Source: IEEE 802.3-2018, 4.2.3.2.5: a uniformly distributed integer r, 0 <= r < 2^k, k = min(n, 10), after the n-th
-//! collision. Generator: `SplitMix64` (Steele, Lea, Flood 2014), one for each station, so that what one draws does not
-//! depend on when others draw.
+//! Source: IEEE 802.3-2018, 4.2.3.2.5: a uniformly distributed integer r, 0 <= r < 2^k, k = min(n,
+//! 10), after the n-th collision. Generator: `SplitMix64` (Steele, Lea, Flood 2014), one for each
+//! station, so that what one draws does not depend on when others draw.
 
 use crate::random::{fnv1a, mix};
 
@@ -16,7 +16,8 @@ const INCREMENT: u64 = 0x9e37_79b9_7f4a_7c15;
 pub(super) struct Backoff(u64);
 
 impl Backoff {
-    /// The backoff of the `number`th station of the medium called `name` in the run seeded with `seed`.
+    /// The backoff of the `number`th station of the medium called `name` in the run seeded with
+    /// `seed`.
     pub(super) fn new(seed: u64, name: &str, number: u32) -> Self {
         Self(mix(mix(seed ^ fnv1a(name.as_bytes())) ^ u64::from(number)))
     }
@@ -36,7 +37,8 @@ mod tests {
 
     const SEED: u64 = 1995;
 
-    /// Mean of r over 2^k values is (2^k - 1) / 2; its standard deviation at 20,000 draws is 2^k / sqrt(12 * 20,000).
+    /// Mean of r over 2^k values is (2^k - 1) / 2; its standard deviation at 20,000 draws is 2^k /
+    /// sqrt(12 * 20,000).
     #[test]
     fn waits_are_uniform_and_stop_growing() {
         for collisions in 1..=16u8 {
@@ -45,7 +47,10 @@ mod tests {
             let range = f64::from(1 << collisions.min(10));
             let mean = draws.iter().sum::<u64>() as f64 / 20_000.0;
             let sigma = range / (12.0f64 * 20_000.0).sqrt();
-            assert!((mean - (range - 1.0) / 2.0).abs() < 4.0 * sigma, "{collisions}: {mean}, seed {SEED}");
+            assert!(
+                (mean - (range - 1.0) / 2.0).abs() < 4.0 * sigma,
+                "{collisions}: {mean}, seed {SEED}"
+            );
             assert_eq!(draws.iter().max().copied(), Some(range as u64 - 1));
             assert_eq!(draws.iter().min(), Some(&0));
         }

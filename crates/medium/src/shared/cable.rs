@@ -54,9 +54,10 @@ pub(super) struct Prospect {
 
 /// Carriers and collisions on one cable.
 ///
-/// Questions come in the order of their times: [`sense`](Self::sense) and [`transmit`](Self::transmit) at ascending times,
-/// none after an end that was not taken out by [`end`](Self::end). A signal is heard from just after its first bit's
-/// arrival, so two stations that start at the same moment do not hear each other before.
+/// Questions come in the order of their times: [`sense`](Self::sense) and
+/// [`transmit`](Self::transmit) at ascending times, none after an end that was not taken out by
+/// [`end`](Self::end). A signal is heard from just after its first bit's arrival, so two stations
+/// that start at the same moment do not hear each other before.
 pub(super) trait Cable {
     /// What a station with a frame to send hears at `at`.
     fn sense(&mut self, spot: Spot, at: Time) -> Sense;

@@ -1,15 +1,17 @@
 //! Lam's idealised contention: a shared Ethernet for which a closed form of the mean delay exists.
 //!
-//! Source: S. S. Lam, "A Carrier Sense Multiple Access Protocol for Local Networks", Computer Networks 4 (1980), in the
-//! form that the reconstruction of measured networks agrees with. All frames that wait are one pool. When a success is
-//! over, time is slotted in twice the cable's propagation delay. If one frame waits, it is sent at once. If more do, one
-//! slot is lost to a collision, and each slot after it begins a success with probability 1/e or is lost. A success takes
-//! the frame's octets, check sequence included, and one propagation delay. If none waits, the slots go on, and the same
-//! rule holds at the end of the first slot in which frames came.
+//! Source: S. S. Lam, "A Carrier Sense Multiple Access Protocol for Local Networks", Computer
+//! Networks 4 (1980), in the form that the reconstruction of measured networks agrees with. All
+//! frames that wait are one pool. When a success is over, time is slotted in twice the cable's
+//! propagation delay. If one frame waits, it is sent at once. If more do, one slot is lost to a
+//! collision, and each slot after it begins a success with probability 1/e or is lost. A success
+//! takes the frame's octets, check sequence included, and one propagation delay. If none waits, the
+//! slots go on, and the same rule holds at the end of the first slot in which frames came.
 //!
-//! Choices: the pool is first in, first out (the mean delay does not depend on it); every listener is at the far end, so a
-//! frame is delivered when its success is over. Frames are neither padded nor preceded by a preamble. A station's queue
-//! limit counts what waits behind its first frame, with that frame's octets.
+//! Choices: the pool is first in, first out (the mean delay does not depend on it); every listener
+//! is at the far end, so a frame is delivered when its success is over. Frames are neither padded
+//! nor preceded by a preamble. A station's queue limit counts what waits behind its first frame,
+//! with that frame's octets.
 
 use std::collections::VecDeque;
 
@@ -56,7 +58,8 @@ enum State {
     Idle(Time),
     /// Something waits; it is looked at when this slot ends.
     Slot(Time),
-    /// The first frame in the pool is on its way, or lost slots before it are, from and until these times.
+    /// The first frame in the pool is on its way, or lost slots before it are, from and until these
+    /// times.
     Carrying { start: Time, over: Time },
 }
 
@@ -91,8 +94,8 @@ impl Pool {
         self.tally.carried_after()
     }
 
-    /// Lets everything happen until `now`, or until there is something to tell. What happens at `now` does not know of
-    /// frames that are accepted at `now`.
+    /// Lets everything happen until `now`, or until there is something to tell. What happens at
+    /// `now` does not know of frames that are accepted at `now`.
     fn advance(&mut self, now: Time, enough: impl Fn(&Outgoing) -> bool) {
         while !enough(&self.out) {
             match self.state {
@@ -124,7 +127,10 @@ impl Pool {
             let begin = now + self.slot() * slot;
             self.tally.collide(begin, begin + self.slot());
         }
-        let first = self.waiting.front().map_or(Span::ZERO, |&(_, frame)| self.timing.data(frame, &mut self.remainder));
+        let first = self
+            .waiting
+            .front()
+            .map_or(Span::ZERO, |&(_, frame)| self.timing.data(frame, &mut self.remainder));
         self.state = State::Carrying { start, over: start + first + self.propagation };
     }
 
@@ -145,8 +151,9 @@ impl Pool {
         self.propagation * 2
     }
 
-    /// When the slot ends in which `now` is, slots being counted from `since` on. What comes just as one slot ends and
-    /// another begins is in the new one; without propagation delay there is nothing to wait for.
+    /// When the slot ends in which `now` is, slots being counted from `since` on. What comes just
+    /// as one slot ends and another begins is in the new one; without propagation delay there is
+    /// nothing to wait for.
     fn end_of_slot(&self, since: Time, now: Time) -> Time {
         match now.since(since).nanoseconds().checked_div(self.slot().nanoseconds()) {
             Some(slots) => since + self.slot() * (slots + 1),

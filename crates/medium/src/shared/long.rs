@@ -1,9 +1,11 @@
-//! Carriers on a cable of any length: each station's deference is worked out from every signal that passes it.
+//! Carriers on a cable of any length: each station's deference is worked out from every signal that
+//! passes it.
 //!
-//! Where a signal takes longer than a fragment of a collision lasts, a station can hear silence between two fragments of
-//! one collision, and those beyond have their own view of what is over. So nothing is taken together here: IEEE
-//! 802.3-2018, 4.2.8, process `Deference`, is followed for the station that asks, through the intervals in which it hears a
-//! carrier or sends itself. Each question costs as much as there are signals on the cable.
+//! Where a signal takes longer than a fragment of a collision lasts, a station can hear silence
+//! between two fragments of one collision, and those beyond have their own view of what is over. So
+//! nothing is taken together here: IEEE 802.3-2018, 4.2.8, process `Deference`, is followed for the
+//! station that asks, through the intervals in which it hears a carrier or sends itself. Each
+//! question costs as much as there are signals on the cable.
 
 use btu_units::{Span, Time};
 
@@ -52,14 +54,22 @@ impl LongCable {
         self.heard.extend(self.signals.iter().map(|signal| {
             let way = signal.spot.to(spot.place);
             let own = signal.spot.tap == spot.tap;
-            Heard { from: signal.start + way, until: signal.end + way, own, sending: signal.sending }
+            Heard {
+                from: signal.start + way,
+                until: signal.end + way,
+                own,
+                sending: signal.sending,
+            }
         }));
         self.heard.sort_unstable_by_key(|heard| (heard.from, heard.until));
     }
 
     /// Ends the transmission early if another's signal arrives before it is over.
     fn strike(signal: &mut Signal, struck: Time, timing: &Timing) {
-        if signal.sending && struck < signal.end && signal.struck.is_none_or(|before| struck < before) {
+        if signal.sending
+            && struck < signal.end
+            && signal.struck.is_none_or(|before| struck < before)
+        {
             signal.struck = Some(struck);
             signal.end = end_of_jam(signal.start, struck, timing.preamble, timing.jam);
         }
@@ -84,7 +94,11 @@ struct Deferring {
 
 impl Deferring {
     /// Begins with `first` and takes signals from `rest` for as long as they belong to it.
-    fn through(first: Heard, rest: &mut std::iter::Peekable<impl Iterator<Item = Heard>>, listens: Span) -> Self {
+    fn through(
+        first: Heard,
+        rest: &mut std::iter::Peekable<impl Iterator<Item = Heard>>,
+        listens: Span,
+    ) -> Self {
         let mut this = Self { silent: first.until, sent: first.own, open: first.sending };
         while let Some(next) = rest.next_if(|next| {
             let listens = if this.sent { Span::ZERO } else { listens };
@@ -155,7 +169,12 @@ impl Cable for LongCable {
         let Some(Prospect { end, .. }) = self.prospect() else { return };
         for signal in self.signals.iter_mut().filter(|signal| signal.sending && signal.end == end) {
             signal.sending = false;
-            over.push(Over { tap: signal.spot.tap, start: signal.start, end, collided: signal.struck.is_some() });
+            over.push(Over {
+                tap: signal.spot.tap,
+                start: signal.start,
+                end,
+                collided: signal.struck.is_some(),
+            });
         }
         self.sending -= over.len();
         over.sort_unstable_by_key(|over| over.tap);

@@ -1,14 +1,18 @@
 //! The stations' media access control: IEEE 802.3-2018, clause 4, half duplex.
 //!
-//! * 4.2.8 `Deference`, 4.2.3.2.1: 1-persistent; who has a frame starts as soon as it does not defer. The gap after a carrier
-//!   is what [`Cable`] says; a station that has just sent keeps the same gap.
-//! * 4.2.3.2.4, 4.2.4.1: who hears another while it sends completes its preamble, jams and stops; so does [`Cable`].
-//! * 4.2.3.2.5: backoff counts from the end of the jam, 16 attempts, then the frame is dropped. The next frame begins with
-//!   no collisions behind it.
-//! * 4.2.8 lets `BackOff` and `Deference` run side by side: a wait that ends while others send becomes deference.
+//! * 4.2.8 `Deference`, 4.2.3.2.1: 1-persistent; who has a frame starts as soon as it does not
+//!   defer. The gap after a carrier is what [`Cable`] says; a station that has just sent keeps the
+//!   same gap.
+//! * 4.2.3.2.4, 4.2.4.1: who hears another while it sends completes its preamble, jams and stops;
+//!   so does [`Cable`].
+//! * 4.2.3.2.5: backoff counts from the end of the jam, 16 attempts, then the frame is dropped. The
+//!   next frame begins with no collisions behind it.
+//! * 4.2.8 lets `BackOff` and `Deference` run side by side: a wait that ends while others send
+//!   becomes deference.
 //!
-//! Deviations: a station needs no time between its frames beyond the gap (no host overhead); frame bursting (1 Gb/s) is not
-//! used; a collision that would reach the sender after its last bit is none, because cables on which that happens are refused.
+//! Deviations: a station needs no time between its frames beyond the gap (no host overhead); frame
+//! bursting (1 Gb/s) is not used; a collision that would reach the sender after its last bit is
+//! none, because cables on which that happens are refused.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -33,7 +37,8 @@ pub(super) struct Mac<C> {
     timing: Timing,
     stations: Vec<Station>,
     listeners: Listeners,
-    /// Who next asks whether it may start, and when: one entry for each station that waits for a known time.
+    /// Who next asks whether it may start, and when: one entry for each station that waits for a
+    /// known time.
     attempts: BinaryHeap<Reverse<(Time, Tap)>>,
     /// Who defers to a transmission whose end is not known.
     deferring: Vec<Tap>,
@@ -49,7 +54,12 @@ pub(super) struct Mac<C> {
 }
 
 impl<C: Cable> Mac<C> {
-    pub(super) fn new(cable: C, timing: Timing, stations: Vec<Station>, listeners: Listeners) -> Self {
+    pub(super) fn new(
+        cable: C,
+        timing: Timing,
+        stations: Vec<Station>,
+        listeners: Listeners,
+    ) -> Self {
         Self {
             cable,
             timing,
@@ -76,14 +86,17 @@ impl<C: Cable> Mac<C> {
 
     /// Lets everything happen until `now`, or until there is something to tell.
     ///
-    /// What happens at `now` itself happens before a frame that is accepted at `now`; that frame can still collide with
-    /// all that starts now, because nobody hears a signal at the moment of its start.
+    /// What happens at `now` itself happens before a frame that is accepted at `now`; that frame
+    /// can still collide with all that starts now, because nobody hears a signal at the moment of
+    /// its start.
     fn advance(&mut self, now: Time, enough: impl Fn(&Outgoing) -> bool) {
         while !enough(&self.out) {
             let end = self.cable.prospect().map(|prospect| prospect.end);
             let start = self.attempts.peek().map(|&Reverse((at, _))| at);
             match (end, start) {
-                (Some(end), start) if end <= now && start.is_none_or(|start| end <= start) => self.end(end),
+                (Some(end), start) if end <= now && start.is_none_or(|start| end <= start) => {
+                    self.end(end);
+                }
                 (_, Some(start)) if start <= now => self.attempt(),
                 _ => break,
             }
@@ -106,7 +119,11 @@ impl<C: Cable> Mac<C> {
                 PeekMut::pop(next);
                 // Whoever tries has a frame.
                 if let Some(frame) = station.frame {
-                    self.cable.transmit(spot, at, self.timing.carrier(frame, &mut station.remainder));
+                    self.cable.transmit(
+                        spot,
+                        at,
+                        self.timing.carrier(frame, &mut station.remainder),
+                    );
                 }
             }
         }
@@ -168,7 +185,8 @@ impl<C: Cable> Mac<C> {
         self.tally.carry(data, over.end.since(over.start) + self.timing.gap - data, collisions);
         self.listeners.of(over.tap, frame.destination, &mut self.takers);
         let stations = &self.stations;
-        self.out.deliver(frame, &self.takers, |tap| over.end + spot.to(stations[tap.index()].place));
+        self.out
+            .deliver(frame, &self.takers, |tap| over.end + spot.to(stations[tap.index()].place));
     }
 
     /// Takes a station's frame away and gives it the next one from its queue, at `now`.
@@ -216,22 +234,31 @@ impl<C: Cable> Mac<C> {
     fn next_outcome(&mut self) -> Option<Time> {
         let Some(prospect) = self.cable.prospect() else { return self.outcome_of_attempts() };
         // Whoever hears it defers to it.
-        let joining = self.attempts.peek().map(|next| next.0.0).filter(|&at| at <= prospect.heard.min(prospect.end));
+        let joining = self
+            .attempts
+            .peek()
+            .map(|next| next.0.0)
+            .filter(|&at| at <= prospect.heard.min(prospect.end));
         Some(match joining {
             None if prospect.undisturbed => self.due(prospect),
             None if self.desperate > 0 => prospect.end,
             None => prospect.end + self.timing.shortest_carrier(),
-            Some(at) if prospect.undisturbed || self.desperate > 0 => prospect.end.min(self.soonest_end(at)),
+            Some(at) if prospect.undisturbed || self.desperate > 0 => {
+                prospect.end.min(self.soonest_end(at))
+            }
             Some(at) => self.soonest_end(at),
         })
     }
 
     /// As [`Self::next_outcome`], while nobody sends.
     fn outcome_of_attempts(&self) -> Option<Time> {
-        // The heap's first entry is its least, and one of the two behind it is the least of the others.
+        // The heap's first entry is its least, and one of the two behind it is the least of the
+        // others.
         let (&Reverse((first, tap)), others) = self.attempts.as_slice().split_first()?;
         let second = others.iter().take(2).map(|next| self.soonest_end(next.0.0)).min();
-        let alone = self.stations[tap.index()].frame.map(|frame| first + self.timing.carrier(frame, &mut 0));
+        let alone = self.stations[tap.index()]
+            .frame
+            .map(|frame| first + self.timing.carrier(frame, &mut 0));
         let first = if self.desperate > 0 { Some(self.soonest_end(first)) } else { alone };
         first.into_iter().chain(second).min()
     }

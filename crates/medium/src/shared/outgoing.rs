@@ -1,4 +1,5 @@
-//! The way out of a shared medium: deliveries to taps in the order of their due times, and notices told before them.
+//! The way out of a shared medium: deliveries to taps in the order of their due times, and notices
+//! told before them.
 
 use std::collections::VecDeque;
 
@@ -8,7 +9,8 @@ use crate::account::{Account, Cause};
 use crate::frame::Frame;
 use crate::segment::{SegmentStep, Tap};
 
-/// See the module. Its length is bounded by what the stations hold and, for copies, by the listeners.
+/// See the module. Its length is bounded by what the stations hold and, for copies, by the
+/// listeners.
 #[derive(Debug, Default)]
 pub(super) struct Outgoing {
     notices: VecDeque<Notice>,
@@ -41,23 +43,28 @@ impl Outgoing {
         self.notices.push_back(Notice::Dropped(frame, cause));
     }
 
-    /// Delivers a frame to all of `taps` at the times that `due` says, or drops it where nobody takes it up.
+    /// Delivers a frame to all of `taps` at the times that `due` says, or drops it where nobody
+    /// takes it up.
     pub(super) fn deliver(&mut self, frame: Frame, taps: &[Tap], due: impl Fn(Tap) -> Time) {
-        let Some(copies) = taps.len().checked_sub(1) else { return self.drop(frame, Cause::NoRoute) };
+        let Some(copies) = taps.len().checked_sub(1) else {
+            return self.drop(frame, Cause::NoRoute);
+        };
         self.account.duplicated += copies as u64;
         self.notices.extend((0..copies).map(|_| Notice::Duplicated(frame)));
         let last = self.deliveries.back().map_or(Time::ZERO, |delivery| delivery.due);
         let sorted = copies == 0 && due(taps[0]) >= last;
         self.deliveries.extend(taps.iter().map(|&tap| Delivery { due: due(tap), tap, frame }));
         if !sorted {
-            // Stable, so a frame that was carried later stays behind one that arrives at the same time.
+            // Stable, so a frame that was carried later stays behind one that arrives at the same
+            // time.
             self.deliveries.make_contiguous().sort_by_key(|delivery| delivery.due);
         }
     }
 
     /// Whether there is anything to tell by `now`.
     pub(super) fn has_something(&self, now: Time) -> bool {
-        !self.notices.is_empty() || self.deliveries.front().is_some_and(|delivery| delivery.due <= now)
+        !self.notices.is_empty()
+            || self.deliveries.front().is_some_and(|delivery| delivery.due <= now)
     }
 
     /// When the next delivery is due.
@@ -76,7 +83,8 @@ impl Outgoing {
                 }
             });
         }
-        let Delivery { due, tap, frame } = self.deliveries.pop_front_if(|delivery| delivery.due <= now)?;
+        let Delivery { due, tap, frame } =
+            self.deliveries.pop_front_if(|delivery| delivery.due <= now)?;
         self.account.delivered += 1;
         Some(SegmentStep::Deliver(tap, frame, due))
     }
@@ -92,7 +100,8 @@ impl Outgoing {
     }
 
     fn held(&self) -> u64 {
-        let condemned = self.notices.iter().filter(|notice| matches!(notice, Notice::Dropped(..))).count();
+        let condemned =
+            self.notices.iter().filter(|notice| matches!(notice, Notice::Dropped(..))).count();
         (self.deliveries.len() + condemned) as u64
     }
 }

@@ -1,12 +1,15 @@
-//! Carriers on a cable so short that the signals of one collision leave no silence between them anywhere.
+//! Carriers on a cable so short that the signals of one collision leave no silence between them
+//! anywhere.
 //!
-//! The shortest transmission is a preamble and a jam, 96 bits. Where a signal comes and goes within that time (twice the
-//! cable's propagation delay is at most 96 bits: 1.1 km at 10 Mb/s), every station hears the signals of a collision as
-//! one carrier, and all of it is over everywhere before any station may start again. So transmissions come in rounds:
-//! either one success, or one collision of all who started before they heard another. Of a finished round two numbers
-//! are left, because the last of many tails to arrive is max(end - place) + x or max(end + place) - x. Within a round
-//! only the nearest neighbours on the cable matter to a newcomer: what comes from behind a neighbour who started earlier
-//! cannot be first. That makes a start cost O(log of the round) and an idle or waiting station nothing.
+//! The shortest transmission is a preamble and a jam, 96 bits. Where a signal comes and goes within
+//! that time (twice the cable's propagation delay is at most 96 bits: 1.1 km at 10 Mb/s), every
+//! station hears the signals of a collision as one carrier, and all of it is over everywhere before
+//! any station may start again. So transmissions come in rounds: either one success, or one
+//! collision of all who started before they heard another. Of a finished round two numbers are
+//! left, because the last of many tails to arrive is max(end - place) + x or max(end + place) - x.
+//! Within a round only the nearest neighbours on the cable matter to a newcomer: what comes from
+//! behind a neighbour who started earlier cannot be first. That makes a start cost O(log of the
+//! round) and an idle or waiting station nothing.
 
 use btu_units::{Span, Time};
 
@@ -35,9 +38,11 @@ struct Signal {
     end: Time,
     /// When its sender hears another, `None` while nobody else is under way.
     struck: Option<Time>,
-    /// Least of start - place over itself and those to the left when it started: signals going right.
+    /// Least of start - place over itself and those to the left when it started: signals going
+    /// right.
     rightward: i64,
-    /// Least of start + place over itself and those to the right when it started: signals going left.
+    /// Least of start + place over itself and those to the right when it started: signals going
+    /// left.
     leftward: i64,
 }
 
@@ -66,12 +71,21 @@ impl ShortCable {
     }
 
     pub(super) fn new(propagation: Span, timing: Timing) -> Self {
-        Self { timing, propagation, signals: Vec::new(), along: Vec::new(), end: Time::ZERO, silence: Silence::ALWAYS }
+        Self {
+            timing,
+            propagation,
+            signals: Vec::new(),
+            along: Vec::new(),
+            end: Time::ZERO,
+            silence: Silence::ALWAYS,
+        }
     }
 
-    /// The round's neighbours of a place: the last at or before it and the first behind it, as places in `signals`.
+    /// The round's neighbours of a place: the last at or before it and the first behind it, as
+    /// places in `signals`.
     fn neighbours(&self, place: Span) -> (usize, Option<usize>, Option<usize>) {
-        let position = self.along.partition_point(|&at| self.signals[at as usize].spot.place <= place);
+        let position =
+            self.along.partition_point(|&at| self.signals[at as usize].spot.place <= place);
         let left = position.checked_sub(1).map(|before| self.along[before] as usize);
         (position, left, self.along.get(position).map(|&at| at as usize))
     }
@@ -111,7 +125,8 @@ impl Cable for ShortCable {
     }
 
     fn not_before(&self, spot: Spot, at: Time) -> Time {
-        let free = self.silence.since(signed(spot.place.nanoseconds())) + signed(self.timing.gap.nanoseconds());
+        let free = self.silence.since(signed(spot.place.nanoseconds()))
+            + signed(self.timing.gap.nanoseconds());
         at.max(Time::from_nanoseconds(free.max(0).unsigned_abs()))
     }
 
@@ -125,8 +140,12 @@ impl Cable for ShortCable {
             start: at,
             end: at + carrier,
             struck: None,
-            rightward: left.map_or(i64::MAX, |left| self.signals[left].rightward).min(start - place),
-            leftward: right.map_or(i64::MAX, |right| self.signals[right].leftward).min(start + place),
+            rightward: left
+                .map_or(i64::MAX, |left| self.signals[left].rightward)
+                .min(start - place),
+            leftward: right
+                .map_or(i64::MAX, |right| self.signals[right].leftward)
+                .min(start + place),
         });
         self.along.insert(position, newest as u32);
         self.end = self.end.max(at + carrier);
@@ -151,7 +170,8 @@ impl Cable for ShortCable {
     fn end(&mut self, over: &mut Vec<Over>) {
         let mut silence = Silence::ALWAYS;
         for signal in &self.signals {
-            let (place, end) = (signed(signal.spot.place.nanoseconds()), signed(signal.end.nanoseconds()));
+            let (place, end) =
+                (signed(signal.spot.place.nanoseconds()), signed(signal.end.nanoseconds()));
             silence.rightward = silence.rightward.max(end - place);
             silence.leftward = silence.leftward.max(end + place);
             let Signal { spot, start, end, struck, .. } = *signal;
@@ -167,7 +187,8 @@ impl Cable for ShortCable {
     }
 }
 
-/// Times and places as numbers that may be subtracted; 2^61 ns is 73 years, and whatever is later counts as that.
+/// Times and places as numbers that may be subtracted; 2^61 ns is 73 years, and whatever is later
+/// counts as that.
 fn signed(nanoseconds: u64) -> i64 {
     nanoseconds.min(1 << 61).cast_signed()
 }

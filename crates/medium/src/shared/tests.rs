@@ -32,14 +32,18 @@ fn cable(megabits: u64, metres: u64) -> Drawn {
 fn at(metres: &[u64]) -> Vec<(Listener, Length)> {
     (0..)
         .zip(metres)
-        .map(|(n, &metres)| (Listener::Station(Address::of_station(n)), Length::from_metres(metres)))
+        .map(|(n, &metres)| {
+            (Listener::Station(Address::of_station(n)), Length::from_metres(metres))
+        })
         .collect()
 }
 
 /// `count` stations, evenly from end to end.
 fn evenly(count: u32, drawn: &Drawn) -> Vec<(Listener, Length)> {
     let place = |n: u32| drawn.length.millimetres() * u64::from(n) / u64::from((count - 1).max(1));
-    (0..count).map(|n| (Listener::Station(Address::of_station(n)), Length::from_millimetres(place(n)))).collect()
+    (0..count)
+        .map(|n| (Listener::Station(Address::of_station(n)), Length::from_millimetres(place(n))))
+        .collect()
 }
 
 fn medium(drawn: &Drawn, taps: &[(Listener, Length)], seed: u64) -> SharedEthernet {
@@ -48,7 +52,8 @@ fn medium(drawn: &Drawn, taps: &[(Listener, Length)], seed: u64) -> SharedEthern
 
 /// A frame from one station to another whose length is `octets` with its check sequence.
 fn frame(tag: u32, from: u32, to: u32, octets: u64) -> Frame {
-    Frame::new(tag, Bytes::new(octets - 4)).between(Address::of_station(from), Address::of_station(to))
+    Frame::new(tag, Bytes::new(octets - 4))
+        .between(Address::of_station(from), Address::of_station(to))
 }
 
 /// How long octets take at 10 Mb/s.

@@ -1,10 +1,11 @@
 //! What the standard counts in bits, as times.
 //!
-//! Source: IEEE 802.3-2018, 4.4.2 (parameters): slot 512 bits up to 100 Mb/s and 4096 bits at 1 Gb/s, gap 96 bits of which
-//! the first 64 listen for a carrier (4.2.3.2.2), jam 32 bits, shortest frame 64 octets; 3.1.1 for preamble and start
-//! delimiter, 64 bits; 4.2.3.4 for the extension of a carrier to one slot at 1 Gb/s.
-//! Deviations: rates between and beyond the standard's take the slot of the nearest standard rate below them; the
-//! times that do not depend on a frame are rounded to whole nanoseconds, and decisions are not aligned to bits.
+//! Source: IEEE 802.3-2018, 4.4.2 (parameters): slot 512 bits up to 100 Mb/s and 4096 bits at 1
+//! Gb/s, gap 96 bits of which the first 64 listen for a carrier (4.2.3.2.2), jam 32 bits, shortest
+//! frame 64 octets; 3.1.1 for preamble and start delimiter, 64 bits; 4.2.3.4 for the extension of a
+//! carrier to one slot at 1 Gb/s. Deviations: rates between and beyond the standard's take the slot
+//! of the nearest standard rate below them; the times that do not depend on a frame are rounded to
+//! whole nanoseconds, and decisions are not aligned to bits.
 
 use btu_units::{BitRate, Span};
 
@@ -56,10 +57,12 @@ impl Timing {
         }
     }
 
-    /// What a frame takes from the first bit of its preamble to its last, extension included. The fraction of a
-    /// nanosecond that it and its gap take beyond that is left in `remainder`, in units of 1/rate nanoseconds.
+    /// What a frame takes from the first bit of its preamble to its last, extension included. The
+    /// fraction of a nanosecond that it and its gap take beyond that is left in `remainder`, in
+    /// units of 1/rate nanoseconds.
     pub(super) fn carrier(&self, frame: Frame, remainder: &mut u64) -> Span {
-        self.bits(PREAMBLE + octets(frame).saturating_mul(8).max(self.shortest) + GAP, remainder) - self.gap
+        self.bits(PREAMBLE + octets(frame).saturating_mul(8).max(self.shortest) + GAP, remainder)
+            - self.gap
     }
 
     /// What the shortest frame takes at least.
@@ -103,8 +106,14 @@ mod tests {
     #[test]
     fn ten_megabits_are_as_in_the_standard() {
         let timing = Timing::new(BitRate::from_megabits_per_second(10));
-        assert_eq!((timing.slot, timing.gap), (Span::from_nanoseconds(51_200), Span::from_nanoseconds(9_600)));
-        assert_eq!((timing.preamble, timing.jam), (Span::from_nanoseconds(6_400), Span::from_nanoseconds(3_200)));
+        assert_eq!(
+            (timing.slot, timing.gap),
+            (Span::from_nanoseconds(51_200), Span::from_nanoseconds(9_600))
+        );
+        assert_eq!(
+            (timing.preamble, timing.jam),
+            (Span::from_nanoseconds(6_400), Span::from_nanoseconds(3_200))
+        );
         assert_eq!(timing.carrier(frame(1514), &mut 0), Span::from_nanoseconds(1_220_800));
         assert_eq!(timing.carrier(frame(20), &mut 0), timing.shortest_carrier());
     }
@@ -119,10 +128,12 @@ mod tests {
 
     #[test]
     fn no_fraction_of_a_nanosecond_is_lost() {
-        // 3 Mb/s, the first Ethernet: a bit is 333 1/3 ns. Three frames with their gaps of 672 bits are 672 us.
+        // 3 Mb/s, the first Ethernet: a bit is 333 1/3 ns. Three frames with their gaps of 672 bits
+        // are 672 us.
         let timing = Timing::new(BitRate::from_megabits_per_second(3));
         let mut remainder = 0;
-        let total: Span = (0..3).map(|_| timing.carrier(frame(60), &mut remainder) + timing.gap).sum();
+        let total: Span =
+            (0..3).map(|_| timing.carrier(frame(60), &mut remainder) + timing.gap).sum();
         assert_eq!(total, Span::from_microseconds(672));
     }
 }

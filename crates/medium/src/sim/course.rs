@@ -9,7 +9,8 @@ use super::settings::Settings;
 use crate::segment::Meter;
 
 /// What elements hold that is under way and does not wait.
-const UNDER_WAY: [&str; 8] = ["/delay", "/loss", "/corrupt", "/duplicate", "/reorder", "/receive", "/send", "/input"];
+const UNDER_WAY: [&str; 8] =
+    ["/delay", "/loss", "/corrupt", "/duplicate", "/reorder", "/receive", "/send", "/input"];
 
 /// Values at every moment of a [`Course`], or in the time before each.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -29,7 +30,8 @@ pub struct Course {
     pub queues: Vec<Track>,
     /// Collisions per second since the moment before, by medium that has any.
     pub collisions: Vec<Track>,
-    /// Share of the time since the moment before in which frames were carried, by medium or direction of a link.
+    /// Share of the time since the moment before in which frames were carried, by medium or
+    /// direction of a link.
     pub busy: Vec<Track>,
     /// What the media had counted at the last moment: collisions, and seconds of carrying.
     before: Vec<(f64, f64)>,
@@ -49,8 +51,8 @@ pub struct Used<'a> {
 }
 
 impl Course {
-    /// Notes what is so at a moment: frames inside each element, and what the media have been busy with since the start. The
-    /// elements and the media are the same each time, in the same order.
+    /// Notes what is so at a moment: frames inside each element, and what the media have been busy
+    /// with since the start. The elements and the media are the same each time, in the same order.
     pub fn note<'a>(
         &mut self,
         seconds: f64,
@@ -68,7 +70,12 @@ impl Course {
             let before = self.before.get(place).copied().unwrap_or_default();
             let rate = |part: f64| if time > 0.0 { part.max(0.0) / time } else { 0.0 };
             put(&mut self.collisions, place, used.name, rate(now.0 - before.0));
-            put(&mut self.busy, place, used.name, rate(now.1 - before.1) / f64::from(used.lines.max(1)));
+            put(
+                &mut self.busy,
+                place,
+                used.name,
+                rate(now.1 - before.1) / f64::from(used.lines.max(1)),
+            );
             self.before.resize(self.before.len().max(place + 1), (0.0, 0.0));
             self.before[place] = now;
         }
@@ -82,24 +89,36 @@ fn put(tracks: &mut Vec<Track>, place: usize, name: &str, value: f64) {
     tracks[place].values.push(value);
 }
 
-/// The first replication of a drawing's traffic, looked at so many times at equal distances, its warm-up included.
+/// The first replication of a drawing's traffic, looked at so many times at equal distances, its
+/// warm-up included.
 ///
 /// # Errors
 /// A network that cannot be built.
-pub fn course(drawing: &Drawing, settings: &Settings, moments: u32) -> Result<Course, SimulationError> {
+pub fn course(
+    drawing: &Drawing,
+    settings: &Settings,
+    moments: u32,
+) -> Result<Course, SimulationError> {
     let mut run = Run::new(drawing, seed_of(settings.seed, 0))?;
     let mut course = Course::default();
     for moment in 0..=u64::from(moments) {
-        let at = Span::from_nanoseconds(settings.duration.nanoseconds() / u64::from(moments.max(1)) * moment);
+        let at = Span::from_nanoseconds(
+            settings.duration.nanoseconds() / u64::from(moments.max(1)) * moment,
+        );
         run.go_on(Time::ZERO + at);
         let held = run.fabric().accounts().map(|(name, account)| (name, account.held));
-        course.note(at.seconds(), held, run.fabric().meters().map(|(name, meter)| used(name, &meter)));
+        course.note(
+            at.seconds(),
+            held,
+            run.fabric().meters().map(|(name, meter)| used(name, &meter)),
+        );
     }
     Ok(course)
 }
 
 fn used<'a>(name: &'a str, meter: &Meter) -> Used<'a> {
-    let (collisions, carrying, lines) = (meter.collision_count, meter.data + meter.overhead, meter.lines);
+    let (collisions, carrying, lines) =
+        (meter.collision_count, meter.data + meter.overhead, meter.lines);
     Used { name, collisions, carrying, lines }
 }
 
@@ -112,8 +131,8 @@ mod tests {
         course(&drawing, &Settings::lasting(Span::from_seconds(seconds)), 100).unwrap()
     }
 
-    /// A line of 1 Mb/s is offered 1.2 Mb/s: 100-octet frames come 1500 times a second, and 984 leave (127 with what is
-    /// around them take 1.016 ms).
+    /// A line of 1 Mb/s is offered 1.2 Mb/s: 100-octet frames come 1500 times a second, and 984
+    /// leave (127 with what is around them take 1.016 ms).
     #[test]
     fn a_queue_grows_by_what_is_offered_beyond_its_rate() {
         let course = looked_at(
@@ -122,7 +141,10 @@ mod tests {
             4,
         );
         let queue = course.queues.iter().find(|track| track.name == "line/forth/line").unwrap();
-        assert_eq!((course.seconds.len(), queue.values.len(), queue.values[0] as u64), (101, 101, 0));
+        assert_eq!(
+            (course.seconds.len(), queue.values.len(), queue.values[0] as u64),
+            (101, 101, 0)
+        );
         let grown = queue.values[100] - queue.values[50];
         let occupied = 8.0 * 120.0 / 1e6;
         let expected = 2.0 * (1500.0 - 1.0 / occupied);
@@ -140,7 +162,14 @@ mod tests {
             2,
         );
         let [cable] = &course.collisions[..] else { panic!("one medium: {course:?}") };
-        assert!(cable.values.iter().sum::<f64>() > 0.0 && cable.values.iter().all(|rate| *rate >= 0.0), "{cable:?}");
-        assert!(course.busy[0].values.iter().skip(1).all(|share| (0.0..1.1).contains(share)), "{:?}", course.busy);
+        assert!(
+            cable.values.iter().sum::<f64>() > 0.0 && cable.values.iter().all(|rate| *rate >= 0.0),
+            "{cable:?}"
+        );
+        assert!(
+            course.busy[0].values.iter().skip(1).all(|share| (0.0..1.1).contains(share)),
+            "{:?}",
+            course.busy
+        );
     }
 }

@@ -1,4 +1,5 @@
-//! What a flow's senders hand over, without a network: for whoever offers the same frames to a real one.
+//! What a flow's senders hand over, without a network: for whoever offers the same frames to a real
+//! one.
 
 use btu_network::{Arrivals, Drawing, StationId};
 use btu_units::{Bytes, Span, Time};
@@ -21,9 +22,10 @@ pub struct Offer {
     pub size: Bytes,
 }
 
-/// The frames that the senders of `drawing` hand over before `end`, in the order of time: the same ones at the same times as
-/// in the simulator's replication `number` with this seed. Flows without a rate of their own (saturated ones, and those
-/// that wait for replies) are left out: what they send depends on what the network does.
+/// The frames that the senders of `drawing` hand over before `end`, in the order of time: the same
+/// ones at the same times as in the simulator's replication `number` with this seed. Flows without
+/// a rate of their own (saturated ones, and those that wait for replies) are left out: what they
+/// send depends on what the network does.
 pub fn offers(drawing: &Drawing, seed: u64, number: u32, end: Span) -> Vec<Offer> {
     let mut offers = Vec::new();
     for mut source in Source::all(drawing, seed_of(seed, number)) {
@@ -64,7 +66,8 @@ mod tests {
         let drawing = Drawing::read(LAB, "lab.toml").unwrap();
         let end = Span::from_seconds(3);
         for number in 0..3 {
-            let settings = Settings { duration: end, warm_up: Span::ZERO, replications: 1, seed: 7 };
+            let settings =
+                Settings { duration: end, warm_up: Span::ZERO, replications: 1, seed: 7 };
             let replication = replicate(&drawing, &settings, number, |_| {}).unwrap();
             let outcome = Outcome::of(&drawing, &settings, &[replication]);
             let offers = offers(&drawing, 7, number, end);
@@ -72,11 +75,20 @@ mod tests {
             for (place, flow) in outcome.flows.iter().enumerate().take(2) {
                 let own = || offers.iter().filter(|offer| offer.flow as usize == place);
                 let bits: f64 = own().map(|offer| offer.size.bits()).sum();
-                assert!((flow.offered_frames_per_second.value * 3.0 - own().count() as f64).abs() < 1e-6);
+                assert!(
+                    (flow.offered_frames_per_second.value * 3.0 - own().count() as f64).abs()
+                        < 1e-6
+                );
                 assert!((flow.offered_bits_per_second.value * 3.0 - bits).abs() < 1e-3);
-                assert!(own().count() > 20 && own().all(|offer| offer.to.is_some_and(|to| to != offer.from)));
+                assert!(
+                    own().count() > 20
+                        && own().all(|offer| offer.to.is_some_and(|to| to != offer.from))
+                );
             }
-            assert!(offers.iter().all(|offer| offer.flow < 2), "a saturated flow has no times of its own");
+            assert!(
+                offers.iter().all(|offer| offer.flow < 2),
+                "a saturated flow has no times of its own"
+            );
         }
     }
 }

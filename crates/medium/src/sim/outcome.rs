@@ -30,8 +30,8 @@ pub struct Outcome {
     pub media: Vec<MediumOutcome>,
     /// The flows in the drawing's order.
     pub flows: Vec<FlowOutcome>,
-    /// Jain's index (1984) over what each sending station delivered: 1 when all got as much, 1/n when one got all.
-    /// Absent with fewer than two.
+    /// Jain's index (1984) over what each sending station delivered: 1 when all got as much, 1/n
+    /// when one got all. Absent with fewer than two.
     pub fairness: Option<Estimate>,
     /// The stations in the drawing's order.
     pub stations: Vec<StationOutcome>,
@@ -51,7 +51,8 @@ pub struct MediumOutcome {
     pub rate: BitRate,
     /// How many lines side by side the shares are of: 1 for a shared medium.
     pub lines: u32,
-    /// Share of time in which octets of frames that arrived were sent, from destination address to check sequence.
+    /// Share of time in which octets of frames that arrived were sent, from destination address to
+    /// check sequence.
     pub data: Estimate,
     /// The same with time spoilt by collisions.
     pub data_and_collisions: Estimate,
@@ -80,7 +81,8 @@ pub struct FlowOutcome {
     pub delivered_frames_per_second: Estimate,
     /// Bits per second of the frames that arrived at their destination.
     pub goodput_bits_per_second: Estimate,
-    /// Delays of frames that arrived; of a flow with exchanges those of requests and replies alike. Absent when none did.
+    /// Delays of frames that arrived; of a flow with exchanges those of requests and replies alike.
+    /// Absent when none did.
     pub delay: Option<DelayOutcome>,
     /// Exchanges of a flow that has them.
     pub exchanges: Option<ExchangeOutcome>,
@@ -94,7 +96,8 @@ pub struct FlowOutcome {
     pub delivered_frames: u64,
 }
 
-/// A distribution of delays, in seconds; each figure is worked out in each replication, then averaged over them.
+/// A distribution of delays, in seconds; each figure is worked out in each replication, then
+/// averaged over them.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct DelayOutcome {
     /// The mean delay, in seconds.
@@ -149,16 +152,22 @@ pub struct StationOutcome {
 }
 
 impl Outcome {
-    /// What `replications` of `drawing` with `settings` say together. Without replications every figure is 0.
+    /// What `replications` of `drawing` with `settings` say together. Without replications every
+    /// figure is 0.
     pub fn of(drawing: &Drawing, settings: &Settings, replications: &[Replication]) -> Self {
         let sample = Sample { settings, replications };
         let media = media(drawing);
-        let media: Vec<_> =
-            (0..).zip(media).map(|(place, (name, medium, rate))| sample.medium(place, name, medium, rate)).collect();
-        let flows: Vec<_> =
-            (0..drawing.traffic.len()).map(|place| sample.flow(place, &drawing.traffic[place])).collect();
+        let media: Vec<_> = (0..)
+            .zip(media)
+            .map(|(place, (name, medium, rate))| sample.medium(place, name, medium, rate))
+            .collect();
+        let flows: Vec<_> = (0..drawing.traffic.len())
+            .map(|place| sample.flow(place, &drawing.traffic[place]))
+            .collect();
         let senders: Vec<usize> = sending_stations(drawing);
-        let accounts = replications.iter().fold(Accounts::default(), |accounts, next| accounts.beside(next.accounts));
+        let accounts = replications
+            .iter()
+            .fold(Accounts::default(), |accounts, next| accounts.beside(next.accounts));
         let mut outcome = Self {
             network: drawing.name.clone(),
             about: drawing.about.clone(),
@@ -201,8 +210,9 @@ fn media(drawing: &Drawing) -> Vec<(String, &'static str, BitRate)> {
         (segment.name.clone(), kind, rate)
     });
     let links = drawing.links.iter().flat_map(|link| {
-        [("forth", &link.forth), ("back", &link.back)]
-            .map(|(way, direction)| (format!("{}/{way}", link.name), "link", mean_rate(&direction.rate)))
+        [("forth", &link.forth), ("back", &link.back)].map(|(way, direction)| {
+            (format!("{}/{way}", link.name), "link", mean_rate(&direction.rate))
+        })
     });
     segments.chain(links).collect()
 }

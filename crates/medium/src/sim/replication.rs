@@ -48,8 +48,8 @@ impl From<&FlowTally> for FlowSum {
     }
 }
 
-/// Frames, each counted once however many copies of it there are: inside at the start + generated = delivered + dropped +
-/// inside.
+/// Frames, each counted once however many copies of it there are: inside at the start + generated =
+/// delivered + dropped + inside.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct Accounts {
     /// Under way when the warm-up was over.

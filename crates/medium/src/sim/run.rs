@@ -28,11 +28,14 @@ pub enum SimulationError {
     #[error(transparent)]
     Network(#[from] SharedEthernetError),
     /// The accounts do not balance.
-    #[error("the simulation lost count of its frames ({0}): this is a bug of btu, please report it with file and seed")]
+    #[error(
+        "the simulation lost count of its frames ({0}): this is a bug of btu, please report it with file and seed"
+    )]
     Imbalance(String),
 }
 
-/// The replication called `number` (from 0) of `drawing`'s traffic; `watch` is told the virtual time now and then.
+/// The replication called `number` (from 0) of `drawing`'s traffic; `watch` is told the virtual
+/// time now and then.
 ///
 /// # Errors
 /// A network that cannot be built, accounts that do not balance; see [`SimulationError`].
@@ -92,7 +95,11 @@ impl<'a> Run<'a> {
             timers: TimerHeap::new(sources.len()),
             sources,
             saturated: vec![(Vec::new(), 0); drawing.stations.len()],
-            free_at: drawing.stations.iter().map(|station| station.one_at_a_time.then_some(Time::ZERO)).collect(),
+            free_at: drawing
+                .stations
+                .iter()
+                .map(|station| station.one_at_a_time.then_some(Time::ZERO))
+                .collect(),
             flights: Flights::default(),
             flows: Vec::new(),
             stations: Vec::new(),
@@ -117,7 +124,8 @@ impl<'a> Run<'a> {
 
     fn open_tallies(&mut self) {
         let closed = |arrivals| matches!(arrivals, Arrivals::Closed { .. });
-        self.flows = self.drawing.traffic.iter().map(|flow| FlowTally::new(closed(flow.arrivals))).collect();
+        self.flows =
+            self.drawing.traffic.iter().map(|flow| FlowTally::new(closed(flow.arrivals))).collect();
         self.stations = vec![StationTally::default(); self.drawing.stations.len()];
     }
 
@@ -136,9 +144,13 @@ impl<'a> Run<'a> {
             let source = self.timers.earliest().filter(|&(time, _)| time <= end);
             let horizon = source.map_or(end, |(time, _)| time);
             match self.fabric.next(horizon) {
-                FabricEvent::Event(Event::Deliver(port, frame, due)) => self.deliver(port, &frame, due),
+                FabricEvent::Event(Event::Deliver(port, frame, due)) => {
+                    self.deliver(port, &frame, due);
+                }
                 FabricEvent::Event(Event::Drop(frame, cause)) => self.drop(&frame, cause),
-                FabricEvent::Event(Event::Duplicate(frame)) => self.flights.of(frame.tag).copies += 1,
+                FabricEvent::Event(Event::Duplicate(frame)) => {
+                    self.flights.of(frame.tag).copies += 1;
+                }
                 FabricEvent::Room(port) => self.refill(port),
                 FabricEvent::Event(Event::Wake(_) | Event::Idle) => match source {
                     Some((time, source)) => self.fire(source, time),
@@ -193,7 +205,8 @@ impl<'a> Run<'a> {
 
     fn send(&mut self, number: u32, parcel: Parcel, now: Time) {
         let tag = self.flights.take_off(number, now);
-        let frame = Frame::new(tag, parcel.size - CHECK_SEQUENCE).between(Address::of_station(parcel.from), parcel.to);
+        let frame = Frame::new(tag, parcel.size - CHECK_SEQUENCE)
+            .between(Address::of_station(parcel.from), parcel.to);
         self.flows[self.sources[number as usize].flow as usize].offered.count(parcel.size);
         self.stations[parcel.from as usize].offered.count(parcel.size);
         self.counts.generated += 1;
@@ -296,7 +309,9 @@ impl<'a> Run<'a> {
             Progress::None => return,
             Progress::Wake(time) => time,
             Progress::Done(took, time) => {
-                if let Some(exchanges) = &mut self.flows[self.sources[source as usize].flow as usize].exchanges {
+                if let Some(exchanges) =
+                    &mut self.flows[self.sources[source as usize].flow as usize].exchanges
+                {
                     exchanges.count(took);
                 }
                 time
@@ -308,7 +323,10 @@ impl<'a> Run<'a> {
     }
 
     fn snapshot(&self) -> Snapshot {
-        Snapshot { carried: self.fabric.carried(), flows: self.flows.iter().map(Into::into).collect() }
+        Snapshot {
+            carried: self.fabric.carried(),
+            flows: self.flows.iter().map(Into::into).collect(),
+        }
     }
 
     /// Verifies the accounts.
@@ -319,7 +337,10 @@ impl<'a> Run<'a> {
             return Err(SimulationError::Imbalance(format!("{accounts:?}")));
         }
         if !network.is_balanced() || network.held != self.flights.copies() {
-            return Err(SimulationError::Imbalance(format!("{network:?}, {} copies under way", self.flights.copies())));
+            return Err(SimulationError::Imbalance(format!(
+                "{network:?}, {} copies under way",
+                self.flights.copies()
+            )));
         }
         Ok(Replication { flows: self.flows, stations: self.stations, snapshots, accounts })
     }

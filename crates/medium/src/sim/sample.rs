@@ -3,7 +3,9 @@
 use btu_stats::{Estimate, Interval, Welford, jain, mean_interval};
 use btu_units::{BitRate, Span};
 
-use super::outcome::{DelayOutcome, DropOutcome, ExchangeOutcome, FlowOutcome, LEVEL, MediumOutcome, StationOutcome};
+use super::outcome::{
+    DelayOutcome, DropOutcome, ExchangeOutcome, FlowOutcome, LEVEL, MediumOutcome, StationOutcome,
+};
 use super::replication::{FlowSum, Replication, Snapshot};
 use super::settings::Settings;
 use super::tally::{Delays, StationTally};
@@ -25,9 +27,11 @@ struct Stretch<'a> {
 }
 
 impl Sample<'_> {
-    /// A mean over time: its value over all replications, its interval from them or, of a single one, from its batches.
+    /// A mean over time: its value over all replications, its interval from them or, of a single
+    /// one, from its batches.
     fn mean_over_time(&self, figure: impl Fn(Stretch) -> Option<f64>) -> Option<Estimate> {
-        let wholes: Vec<f64> = self.replications.iter().filter_map(|one| figure(self.whole(one)?)).collect();
+        let wholes: Vec<f64> =
+            self.replications.iter().filter_map(|one| figure(self.whole(one)?)).collect();
         let estimate = mean_interval(&wholes, LEVEL)?;
         let [only] = self.replications else { return Some(estimate) };
         let batches: Vec<f64> = self.batches(only).filter_map(figure).collect();
@@ -62,11 +66,19 @@ impl Sample<'_> {
         })
     }
 
-    pub(super) fn medium(&self, place: usize, name: String, medium: &'static str, rate: BitRate) -> MediumOutcome {
+    pub(super) fn medium(
+        &self,
+        place: usize,
+        name: String,
+        medium: &'static str,
+        rate: BitRate,
+    ) -> MediumOutcome {
         let share = |busy: fn(&Carried) -> Span| {
             self.rate(|stretch| {
                 let lines = stretch.to.carried[place].meter.lines.max(1);
-                stretch.between(|at| busy(&at.carried[place]).seconds()) / stretch.seconds / f64::from(lines)
+                stretch.between(|at| busy(&at.carried[place]).seconds())
+                    / stretch.seconds
+                    / f64::from(lines)
             })
         };
         let per_second = |figure: &dyn Fn(&Carried) -> f64| {
@@ -83,10 +95,13 @@ impl Sample<'_> {
             lines: self.lines(place),
             data: share(|carried| carried.meter.data),
             data_and_collisions: share(|carried| carried.meter.data + carried.meter.collisions),
-            busy: share(|carried| carried.meter.data + carried.meter.collisions + carried.meter.overhead),
+            busy: share(|carried| {
+                carried.meter.data + carried.meter.collisions + carried.meter.overhead
+            }),
             goodput_bits_per_second: per_second(&bits),
             frames_per_second: per_second(&|carried| carried.frames as f64),
-            collisions_per_second: collides.then(|| per_second(&|carried| carried.meter.collision_count as f64)),
+            collisions_per_second: collides
+                .then(|| per_second(&|carried| carried.meter.collision_count as f64)),
             name,
         }
     }
@@ -98,7 +113,9 @@ impl Sample<'_> {
 
     pub(super) fn flow(&self, place: usize, flow: &btu_network::Flow) -> FlowOutcome {
         let per_second = |figure: fn(&FlowSum) -> u64| {
-            self.rate(|stretch| stretch.between(|at| figure(&at.flows[place]) as f64) / stretch.seconds)
+            self.rate(|stretch| {
+                stretch.between(|at| figure(&at.flows[place]) as f64) / stretch.seconds
+            })
         };
         let senders: Vec<usize> = flow.from.iter().map(|station| station.0 as usize).collect();
         FlowOutcome {
@@ -113,7 +130,11 @@ impl Sample<'_> {
             drops: self.drops(place),
             duplicates: self.replications.iter().map(|one| one.flows[place].duplicates).sum(),
             fairness: self.fairness(&senders),
-            delivered_frames: self.replications.iter().map(|one| one.flows[place].delivered.frames).sum(),
+            delivered_frames: self
+                .replications
+                .iter()
+                .map(|one| one.flows[place].delivered.frames)
+                .sum(),
         }
     }
 
@@ -129,23 +150,35 @@ impl Sample<'_> {
 
     fn exchanges(&self, place: usize) -> Option<ExchangeOutcome> {
         let seconds = self.settings.counted().seconds();
-        let of = |one: &Replication| one.flows[place].exchanges.as_ref().map(|times| times.moments.count());
+        let of = |one: &Replication| {
+            one.flows[place].exchanges.as_ref().map(|times| times.moments.count())
+        };
         let per_second = self.mean(|one| Some(of(one)? as f64 / seconds))?;
-        Some(ExchangeOutcome { per_second, took: self.distribution(|one| one.flows[place].exchanges.as_ref()) })
+        Some(ExchangeOutcome {
+            per_second,
+            took: self.distribution(|one| one.flows[place].exchanges.as_ref()),
+        })
     }
 
-    fn distribution<'a>(&'a self, delays: impl Fn(&'a Replication) -> Option<&'a Delays>) -> Option<DelayOutcome> {
+    fn distribution<'a>(
+        &'a self,
+        delays: impl Fn(&'a Replication) -> Option<&'a Delays>,
+    ) -> Option<DelayOutcome> {
         let mean = |figure: &dyn Fn(&Delays) -> Option<f64>| {
-            let values: Vec<f64> = self.replications.iter().filter_map(|one| figure(delays(one)?)).collect();
+            let values: Vec<f64> =
+                self.replications.iter().filter_map(|one| figure(delays(one)?)).collect();
             mean_interval(&values, LEVEL)
         };
-        let quantile = |share: f64| mean(&|delays| Some(delays.distribution.quantile(share)? as f64 / 1e9));
+        let quantile =
+            |share: f64| mean(&|delays| Some(delays.distribution.quantile(share)? as f64 / 1e9));
         let mut all = Welford::default();
         self.replications.iter().filter_map(&delays).for_each(|delays| all.merge(&delays.moments));
         Some(DelayOutcome {
             mean: mean(&|delays| delays.moments.mean())?,
             // The deviation of a single value is 0.
-            deviation: mean(&|delays| delays.moments.mean().map(|_| delays.moments.deviation().unwrap_or(0.0)))?,
+            deviation: mean(&|delays| {
+                delays.moments.mean().map(|_| delays.moments.deviation().unwrap_or(0.0))
+            })?,
             p50: quantile(0.5)?,
             p99: quantile(0.99)?,
             longest: all.extremes()?.1,
@@ -153,7 +186,9 @@ impl Sample<'_> {
     }
 
     fn drops(&self, place: usize) -> Vec<DropOutcome> {
-        let of = |cause: Cause| self.replications.iter().map(move |one| one.flows[place].dropped[cause as usize]).sum();
+        let of = |cause: Cause| {
+            self.replications.iter().map(move |one| one.flows[place].dropped[cause as usize]).sum()
+        };
         let share = |cause: Cause| {
             self.mean(|one| {
                 let flow = &one.flows[place];
@@ -161,9 +196,14 @@ impl Sample<'_> {
                 (ended > 0).then(|| flow.dropped[cause as usize] as f64 / ended as f64)
             })
         };
-        let taken = Cause::ALL.into_iter().map(|cause| (cause, of(cause))).filter(|&(_, frames)| frames > 0);
+        let taken = Cause::ALL
+            .into_iter()
+            .map(|cause| (cause, of(cause)))
+            .filter(|&(_, frames)| frames > 0);
         taken
-            .filter_map(|(cause, frames)| Some(DropOutcome { cause: cause.name(), frames, share: share(cause)? }))
+            .filter_map(|(cause, frames)| {
+                Some(DropOutcome { cause: cause.name(), frames, share: share(cause)? })
+            })
             .collect()
     }
 
@@ -171,16 +211,21 @@ impl Sample<'_> {
         if senders.len() < 2 {
             return None;
         }
-        let octets = |one: &Replication, station: usize| one.stations[station].delivered.octets as f64;
-        self.mean(|one| jain(&senders.iter().map(|&station| octets(one, station)).collect::<Vec<_>>()))
+        let octets =
+            |one: &Replication, station: usize| one.stations[station].delivered.octets as f64;
+        self.mean(|one| {
+            jain(&senders.iter().map(|&station| octets(one, station)).collect::<Vec<_>>())
+        })
     }
 
     pub(super) fn station(&self, place: usize, name: &str) -> StationOutcome {
         let sum = |figure: fn(&StationTally) -> f64| -> f64 {
             self.replications.iter().map(|one| figure(&one.stations[place])).sum()
         };
-        let seconds = (self.settings.counted().seconds() * self.replications.len() as f64).max(f64::MIN_POSITIVE);
-        let (delivered, dropped) = (sum(|tally| tally.delivered.frames as f64), sum(|tally| tally.dropped as f64));
+        let seconds = (self.settings.counted().seconds() * self.replications.len() as f64)
+            .max(f64::MIN_POSITIVE);
+        let (delivered, dropped) =
+            (sum(|tally| tally.delivered.frames as f64), sum(|tally| tally.dropped as f64));
         StationOutcome {
             name: name.to_owned(),
             sent_frames_per_second: sum(|tally| tally.offered.frames as f64) / seconds,

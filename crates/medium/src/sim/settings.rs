@@ -29,11 +29,14 @@ impl Settings {
     /// How many replications when nothing else is asked: enough for an interval.
     pub const REPLICATIONS: u32 = 5;
 
-    /// Settings for `drawing`: as long as about 200,000 frames take, from 2 s to 1 h; a tenth of it warm-up. They depend on
-    /// the drawing alone, never on the machine.
+    /// Settings for `drawing`: as long as about 200,000 frames take, from 2 s to 1 h; a tenth of it
+    /// warm-up. They depend on the drawing alone, never on the machine.
     pub fn suited(drawing: &Drawing, seed: u64) -> Self {
-        let frames_per_second: f64 = drawing.traffic.iter().map(|flow| expected_rate(drawing, flow)).sum();
-        let duration = round(Span::from_seconds_f64((FRAMES / frames_per_second.max(1e-3)).clamp(2.0, 3600.0)));
+        let frames_per_second: f64 =
+            drawing.traffic.iter().map(|flow| expected_rate(drawing, flow)).sum();
+        let duration = round(Span::from_seconds_f64(
+            (FRAMES / frames_per_second.max(1e-3)).clamp(2.0, 3600.0),
+        ));
         Self { replications: Self::REPLICATIONS, seed, ..Self::lasting(duration) }
     }
 
@@ -70,17 +73,21 @@ fn round(span: Span) -> Span {
 fn expected_rate(drawing: &Drawing, flow: &Flow) -> f64 {
     let senders = flow.from.len() as f64;
     match flow.arrivals {
-        Arrivals::Poisson { per_second } | Arrivals::Periodic { per_second } => per_second * senders,
+        Arrivals::Poisson { per_second } | Arrivals::Periodic { per_second } => {
+            per_second * senders
+        }
         Arrivals::Saturated => saturated_rate(drawing, flow),
         Arrivals::Closed { think, reply, service } => {
             let frames = if reply.is_some() { 2.0 } else { 1.0 };
-            let least = think.seconds() + service.seconds() + frames * flow.sizes.mean() * 8.0 / 1e9;
+            let least =
+                think.seconds() + service.seconds() + frames * flow.sizes.mean() * 8.0 / 1e9;
             frames * senders / least.max(1e-6)
         }
     }
 }
 
-/// What the media of the senders carry at most: of a shared medium its rate once, of lines each line's.
+/// What the media of the senders carry at most: of a shared medium its rate once, of lines each
+/// line's.
 fn saturated_rate(drawing: &Drawing, flow: &Flow) -> f64 {
     let mut shared = vec![false; drawing.segments.len()];
     let mut bits_per_second = 0.0;
@@ -94,7 +101,8 @@ fn saturated_rate(drawing: &Drawing, flow: &Flow) -> f64 {
     bits_per_second / (flow.sizes.mean() * 8.0).max(1.0)
 }
 
-/// The rate of the medium or line that a station sends on; where it is shared, its segment's place as well.
+/// The rate of the medium or line that a station sends on; where it is shared, its segment's place
+/// as well.
 fn first_medium(drawing: &Drawing, station: StationId) -> (Option<usize>, BitRate) {
     match drawing.station(station).attachment {
         Attachment::Segment(segment, _) => {
@@ -125,9 +133,14 @@ mod tests {
 
     #[test]
     fn durations_are_rounded_up_as_people_round() {
-        let table = [(2.0, 2.0), (2.1, 5.0), (13.0, 20.0), (50.0, 50.0), (3600.0, 5000.0), (700.0, 1000.0)];
+        let table =
+            [(2.0, 2.0), (2.1, 5.0), (13.0, 20.0), (50.0, 50.0), (3600.0, 5000.0), (700.0, 1000.0)];
         for (asked, rounded) in table {
-            assert_eq!(round(Span::from_seconds_f64(asked)), Span::from_seconds_f64(rounded), "{asked}");
+            assert_eq!(
+                round(Span::from_seconds_f64(asked)),
+                Span::from_seconds_f64(rounded),
+                "{asked}"
+            );
         }
     }
 }

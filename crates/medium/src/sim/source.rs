@@ -74,7 +74,10 @@ impl Source {
         flows
             .flat_map(|(number, flow)| {
                 (0..).zip(&flow.from).map(move |(member, &StationId(station))| {
-                    let name = format!("traffic/{}/{}", flow.name, drawing.stations[station as usize].name);
+                    let name = format!(
+                        "traffic/{}/{}",
+                        flow.name, drawing.stations[station as usize].name
+                    );
                     let stop = flow.stop.map_or(NEVER, |stop| Time::ZERO + stop);
                     let (random, pace) = (Stream::new(seed, &name), Pace::of(flow.arrivals));
                     Self { flow: number, station, member, random, pace, stop }
@@ -114,7 +117,10 @@ impl Source {
             && let Phase::Serving { asked, server } = *phase
         {
             *phase = Phase::Answering(asked);
-            return (Parcel { from: server, to: Address::of_station(self.station), size: *size }, None);
+            return (
+                Parcel { from: server, to: Address::of_station(self.station), size: *size },
+                None,
+            );
         }
         let parcel = self.parcel(flow);
         let next = match &mut self.pace {
@@ -138,9 +144,17 @@ impl Source {
         Parcel { from: self.station, to: self.target(flow), size }
     }
 
-    /// Its frame has arrived at `station`, which is free for the next request at `free_at` if it takes one at a time.
-    pub(super) fn arrived(&mut self, station: u32, now: Time, free_at: Option<&mut Time>) -> Progress {
-        let Pace::Closed { reply, service, phase, .. } = &mut self.pace else { return Progress::None };
+    /// Its frame has arrived at `station`, which is free for the next request at `free_at` if it
+    /// takes one at a time.
+    pub(super) fn arrived(
+        &mut self,
+        station: u32,
+        now: Time,
+        free_at: Option<&mut Time>,
+    ) -> Progress {
+        let Pace::Closed { reply, service, phase, .. } = &mut self.pace else {
+            return Progress::None;
+        };
         match *phase {
             Phase::Asking(asked) if reply.is_some() => {
                 *phase = Phase::Serving { asked, server: station };
@@ -150,13 +164,15 @@ impl Source {
                 }
                 Progress::Wake(done)
             }
-            Phase::Asking(asked) | Phase::Answering(asked) => Progress::Done(now.since(asked), self.think(now)),
+            Phase::Asking(asked) | Phase::Answering(asked) => {
+                Progress::Done(now.since(asked), self.think(now))
+            }
             Phase::Thinking | Phase::Serving { .. } => Progress::None,
         }
     }
 
-    /// Its frame is lost. Nobody answers any more, so the next exchange begins with a new pause: a time-out that costs
-    /// nothing.
+    /// Its frame is lost. Nobody answers any more, so the next exchange begins with a new pause: a
+    /// time-out that costs nothing.
     pub(super) fn lost(&mut self, now: Time) -> Progress {
         match self.pace {
             Pace::Closed { .. } => Progress::Wake(self.think(now)),
@@ -175,7 +191,9 @@ impl Source {
         match &flow.to {
             Target::Station(station) => Address::of_station(station.0),
             Target::AnyOf(stations) => Address::of_station(self.any_other(stations)),
-            Target::Next => Address::of_station(flow.from[(self.member as usize + 1) % flow.from.len()].0),
+            Target::Next => {
+                Address::of_station(flow.from[(self.member as usize + 1) % flow.from.len()].0)
+            }
             Target::Broadcast => Address::BROADCAST,
         }
     }
@@ -205,9 +223,12 @@ impl Pace {
                 Self::Periodic { period: 1e9 / per_second, first: Time::ZERO, next: 0 }
             }
             Arrivals::Saturated => Self::Saturated,
-            Arrivals::Closed { think, reply, service } => {
-                Self::Closed { think: think.nanoseconds() as f64, reply, service, phase: Phase::Thinking }
-            }
+            Arrivals::Closed { think, reply, service } => Self::Closed {
+                think: think.nanoseconds() as f64,
+                reply,
+                service,
+                phase: Phase::Thinking,
+            },
         }
     }
 }

@@ -46,7 +46,10 @@ pub(super) struct Delays {
 
 impl Delays {
     pub(super) fn new() -> Self {
-        Self { moments: Welford::default(), distribution: Histogram::reaching(LONGEST_DELAY.nanoseconds()) }
+        Self {
+            moments: Welford::default(),
+            distribution: Histogram::reaching(LONGEST_DELAY.nanoseconds()),
+        }
     }
 
     pub(super) fn count(&mut self, delay: Span) {

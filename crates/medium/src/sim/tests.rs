@@ -64,7 +64,9 @@ const MIXED: &str = r#"
 #[test]
 fn the_same_seed_gives_the_same_bits() {
     let drawing = read(MIXED);
-    let json = |settings: &Settings| serde_json::to_string(&simulate(&drawing, settings).unwrap()).unwrap();
+    let json = |settings: &Settings| {
+        serde_json::to_string(&simulate(&drawing, settings).unwrap()).unwrap()
+    };
     let first = json(&settings(4, 2));
     assert_eq!(first, json(&settings(4, 2)));
     assert_ne!(first, json(&Settings { seed: 1996, ..settings(4, 2) }));
@@ -76,32 +78,35 @@ fn something_of_everything_adds_up() {
     // Accounts are verified inside; an imbalance is an error.
     let outcome = simulate(&drawing, &settings(20, 3)).unwrap();
     let [bulk, ask, beat, flood] = outcome.flows.as_slice() else { panic!("four flows") };
-    // A full-duplex line of 10 Mb/s carries 812.74 full frames a second; host-1 also sends 10 short ones of 84 octets.
+    // A full-duplex line of 10 Mb/s carries 812.74 full frames a second; host-1 also sends 10 short
+    // ones of 84 octets.
     let expected = (1e7 - 10.0 * 84.0 * 8.0) / (1538.0 * 8.0);
     let found = bulk.offered_frames_per_second.value;
     assert!((found / expected - 1.0).abs() < 0.001, "{found} of {expected}");
     // Others send to host-2 as well, so the queue of its line down overflows.
     assert!(bulk.delivered_frames_per_second.value < found);
     assert_eq!(beat.senders, 3);
-    assert!((beat.offered_frames_per_second.value - 30.0).abs() < 0.1, "{:?}", beat.offered_frames_per_second);
+    assert!(
+        (beat.offered_frames_per_second.value - 30.0).abs() < 0.1,
+        "{:?}",
+        beat.offered_frames_per_second
+    );
     // They are lost on the trunk only, so every broadcast arrives somewhere.
     assert!(beat.drops.is_empty() && beat.delay.is_some());
     // About 200 * 6552 bits a second on a line of 1 Mb/s.
     assert!(flood.drops.iter().any(|drop| drop.cause == "queue full"), "{:?}", flood.drops);
     assert!(flood.drops.iter().any(|drop| drop.cause == "loss"), "{:?}", flood.drops);
-    assert!(
-        outcome
-            .warnings
-            .iter()
-            .any(|warning| matches!(warning, SimulationWarning::Saturated { flow, .. } if flow == "flood"))
-    );
+    assert!(outcome.warnings.iter().any(
+        |warning| matches!(warning, SimulationWarning::Saturated { flow, .. } if flow == "flood")
+    ));
     assert!(flood.duplicates > 0);
     let exchanges = ask.exchanges.as_ref().unwrap();
     assert!(exchanges.per_second.value > 1.0 && exchanges.took.as_ref().unwrap().p50.value > 0.011);
 }
 
-/// Ten clients that hardly pause, at a server of 1 ms that takes one request at a time: each waits for all others, so exchanges take
-/// 10 ms; one that works on all at once takes 1 ms. The closed form has the same throughput.
+/// Ten clients that hardly pause, at a server of 1 ms that takes one request at a time: each waits
+/// for all others, so exchanges take 10 ms; one that works on all at once takes 1 ms. The closed
+/// form has the same throughput.
 #[test]
 fn a_server_may_take_one_request_at_a_time() {
     let text = |one: bool| {
@@ -112,9 +117,13 @@ fn a_server_may_take_one_request_at_a_time() {
         )
     };
     for (one, expected) in [(true, 0.0099), (false, 0.001)] {
-        let exchanges = simulate(&read(&text(one)), &settings(20, 2)).unwrap().flows[0].exchanges.clone().unwrap();
+        let exchanges = simulate(&read(&text(one)), &settings(20, 2)).unwrap().flows[0]
+            .exchanges
+            .clone()
+            .unwrap();
         let found = exchanges.took.unwrap().mean.value;
-        // Lines, switch and pauses are below 1 % of it where everybody waits, and 2 % where nobody does.
+        // Lines, switch and pauses are below 1 % of it where everybody waits, and 2 % where nobody
+        // does.
         assert!((found / expected - 1.0).abs() < 0.02, "{one}: {found}");
     }
 }
@@ -140,7 +149,8 @@ fn a_line_is_a_queue() {
         "#,
     );
     let outcome = simulate(&drawing, &settings(400, 4)).unwrap();
-    // Bare frames occupy what a driver sees, 1000 octets: 1 ms. Load 0.5: W = rho X / (2 (1 - rho)) = 0.5 ms.
+    // Bare frames occupy what a driver sees, 1000 octets: 1 ms. Load 0.5: W = rho X / (2 (1 - rho))
+    // = 0.5 ms.
     let delay = outcome.flows[0].delay.as_ref().unwrap();
     assert!((delay.mean.value - 1.5e-3).abs() < 0.02e-3, "{delay:?}");
     let interval = delay.mean.interval.unwrap();
@@ -162,8 +172,9 @@ fn a_single_replication_has_intervals_from_its_batches() {
 
 #[test]
 fn a_network_without_traffic_is_silent() {
-    let drawing =
-        read("name = \"quiet\"\n[segments.lab]\nmedium = \"shared-ethernet\"\n[stations.a]\nsegment = \"lab\"\n");
+    let drawing = read(
+        "name = \"quiet\"\n[segments.lab]\nmedium = \"shared-ethernet\"\n[stations.a]\nsegment = \"lab\"\n",
+    );
     let outcome = simulate(&drawing, &settings(1, 2)).unwrap();
     assert!(outcome.flows.is_empty() && outcome.accounts.generated == 0);
     assert!((outcome.media[0].busy.value - 0.0).abs() < f64::EPSILON);
@@ -175,7 +186,10 @@ fn watching_changes_nothing() {
     let drawing = read(MIXED);
     let mut told = Vec::new();
     let watched = replicate(&drawing, &settings(2, 1), 0, |at| told.push(at)).unwrap();
-    assert_eq!(watched.accounts(), replicate(&drawing, &settings(2, 1), 0, |_| {}).unwrap().accounts());
+    assert_eq!(
+        watched.accounts(),
+        replicate(&drawing, &settings(2, 1), 0, |_| {}).unwrap().accounts()
+    );
     assert!(told.is_sorted() && told.last() == Some(&Span::from_seconds(2)));
 }
 
@@ -188,7 +202,8 @@ fn sizes_are_those_of_the_file() {
     assert!((size - Bytes::new(1518).count() as f64).abs() < 1e-9, "{size}");
 }
 
-/// One host alone sends full frames at 10^7 / (8 (1518 + 20)) = 812.74 a second, which is 9.870 Mb/s.
+/// One host alone sends full frames at 10^7 / (8 (1518 + 20)) = 812.74 a second, which is 9.870
+/// Mb/s.
 #[test]
 fn one_saturated_host_has_the_cable_to_itself() {
     let drawing = read(
@@ -199,10 +214,16 @@ fn one_saturated_host_has_the_cable_to_itself() {
     let rate = outcome.flows[0].delivered_frames_per_second.value;
     assert!((rate / 812.7438 - 1.0).abs() < 1e-4, "{rate}");
     assert!((outcome.media[0].busy.value - 1.0).abs() < 1e-3, "{:?}", outcome.media[0].busy);
-    assert!(outcome.warnings.iter().any(|warning| matches!(warning, SimulationWarning::AlwaysMore { .. })));
+    assert!(
+        outcome
+            .warnings
+            .iter()
+            .any(|warning| matches!(warning, SimulationWarning::AlwaysMore { .. }))
+    );
 }
 
-/// Lam's formula for 500 frames of 0.8 ms a second and a propagation delay of 25.6 us (5909.5 m at 0.77 c): 1.220098 ms.
+/// Lam's formula for 500 frames of 0.8 ms a second and a propagation delay of 25.6 us (5909.5 m at
+/// 0.77 c): 1.220098 ms.
 #[test]
 fn idealised_contention_gives_lams_delay() {
     let mut drawing = read(

@@ -52,60 +52,102 @@ impl Traffic {
 
 const SERVICES: [Service; 3] = [Service::Exhaustive, Service::Gated, Service::One];
 
-/// With each service, and so much latency in nanoseconds, frames wait as long as `expected`, in units of 100 ns, within 1 %.
+/// With each service, and so much latency in nanoseconds, frames wait as long as `expected`, in
+/// units of 100 ns, within 1 %.
 fn every_service_waits(traffic: Traffic, latency: u64, expected: [f64; 3]) {
     for (service, expected) in SERVICES.into_iter().zip(expected) {
-        let waited = wait(service, true, latency, traffic.walking(service, latency), 400_000) / 100.0;
+        let waited =
+            wait(service, true, latency, traffic.walking(service, latency), 400_000) / 100.0;
         within(&format!("{service:?}"), waited, expected, 0.01);
     }
 }
 
-/// Symmetric polling: Takagi, "Analysis of polling systems" (1986). 10 stations, frames of 100 units, a latency of 50,
-/// half the capacity offered. A unit is 100 ns here. Tolerance 1 %; the statistical error of these runs is below 0.3 %.
+/// Symmetric polling: Takagi, "Analysis of polling systems" (1986). 10 stations, frames of 100
+/// units, a latency of 50, half the capacity offered. A unit is 100 ns here. Tolerance 1 %; the
+/// statistical error of these runs is below 0.3 %.
 #[test]
 fn fixed_frames_wait_as_the_polling_formulas_say() {
-    let traffic = Traffic { stations: 10, mean: 10_000.0, lengths: Lengths::Fixed, load: 0.5, walk: 0.0, seed: 1 };
+    let traffic = Traffic {
+        stations: 10,
+        mean: 10_000.0,
+        lengths: Lengths::Fixed,
+        load: 0.5,
+        walk: 0.0,
+        seed: 1,
+    };
     every_service_waits(traffic, 5_000, [97.5, 102.5, 107.895]);
 }
 
 /// The same with exponential frames and a load of 0.8.
 #[test]
 fn exponential_frames_wait_as_the_polling_formulas_say() {
-    let traffic =
-        Traffic { stations: 10, mean: 10_000.0, lengths: Lengths::Exponential, load: 0.8, walk: 0.0, seed: 2 };
+    let traffic = Traffic {
+        stations: 10,
+        mean: 10_000.0,
+        lengths: Lengths::Exponential,
+        load: 0.8,
+        walk: 0.0,
+        seed: 2,
+    };
     every_service_waits(traffic, 5_000, [515.0, 535.0, 668.75]);
 }
 
 /// The same with 50 stations, exponential frames of 250, a latency of 28.5 and a load of 0.7.
 #[test]
 fn fifty_stations_wait_as_the_polling_formulas_say() {
-    let traffic =
-        Traffic { stations: 50, mean: 25_000.0, lengths: Lengths::Exponential, load: 0.7, walk: 0.0, seed: 3 };
+    let traffic = Traffic {
+        stations: 50,
+        mean: 25_000.0,
+        lengths: Lengths::Exponential,
+        load: 0.7,
+        walk: 0.0,
+        seed: 3,
+    };
     every_service_waits(traffic, 2_850, [630.17, 631.50, 634.88]);
 }
 
-/// 802.5 without early release: where a frame is shorter than the ring, the token is free when the frame is back. So
-/// the polling formula with one frame a turn holds for frames as long as the ring. 10 stations, frames of 50 units, a
-/// latency of 100; half the capacity is taken.
+/// 802.5 without early release: where a frame is shorter than the ring, the token is free when the
+/// frame is back. So the polling formula with one frame a turn holds for frames as long as the
+/// ring. 10 stations, frames of 50 units, a latency of 100; half the capacity is taken.
 #[test]
 fn a_short_frame_keeps_the_token_for_a_lap() {
     let (lap, load, stations) = (100.0_f64, 0.5, 10.0);
     let rate = load / lap;
-    let expected = (rate * lap * lap + lap * (1.0 + load / stations)) / (2.0 * (1.0 - load - rate * lap / stations));
-    let traffic = Traffic { stations: 10, mean: 5_000.0, lengths: Lengths::Fixed, load: 0.25, walk: 6_000.0, seed: 4 };
-    within("service of a lap", wait(Service::One, false, 10_000, traffic, 400_000) / 100.0, expected, 0.01);
+    let expected = (rate * lap * lap + lap * (1.0 + load / stations))
+        / (2.0 * (1.0 - load - rate * lap / stations));
+    let traffic = Traffic {
+        stations: 10,
+        mean: 5_000.0,
+        lengths: Lengths::Fixed,
+        load: 0.25,
+        walk: 6_000.0,
+        seed: 4,
+    };
+    within(
+        "service of a lap",
+        wait(Service::One, false, 10_000, traffic, 400_000) / 100.0,
+        expected,
+        0.01,
+    );
 }
 
 /// 16 Mb/s: an octet takes 500 ns. Four stations, 2500 ns apart.
 fn four(service: Service, early_release: bool) -> TokenRing {
-    ring(&Drawn { early_release, ..drawn(BitRate::from_megabits_per_second(16), Some(10_000), service) }, 4)
+    ring(
+        &Drawn {
+            early_release,
+            ..drawn(BitRate::from_megabits_per_second(16), Some(10_000), service)
+        },
+        4,
+    )
 }
 
 fn offer(now: u64, tag: u32, length: u64, from: u32, to: u32) -> Offer {
     Offer { at: at(now), tap: Tap(from), frame: frame(tag, length, from, to) }
 }
 
-/// When a frame of 985 octets (1000 on the ring, 500 us) is due, from the time of its beginning and the distance.
+/// When a frame of 985 octets (1000 on the ring, 500 us) is due, from the time of its beginning and
+/// the distance.
 const FRAME: u64 = 985;
 const TIME: u64 = 500_000;
 
@@ -133,11 +175,14 @@ fn an_idle_ring_sleeps_and_its_token_goes_on() {
 
 /// Frames of station 1 to station 2 at time 0 and when the first is half through: when they begin.
 fn begins(service: Service, early_release: bool, lengths: &[u64]) -> Vec<u64> {
-    let mut script: Vec<_> = (0..).zip(lengths).map(|(tag, &length)| offer(0, tag, length, 1, 2)).collect();
+    let mut script: Vec<_> =
+        (0..).zip(lengths).map(|(tag, &length)| offer(0, tag, length, 1, 2)).collect();
     script.push(offer(300_000, 99, FRAME, 1, 2));
     let journey = drive(&mut four(service, early_release), &script);
     let length = |tag: u32| lengths.get(tag as usize).copied().unwrap_or(FRAME);
-    let begin = |&(_, tag, due): &(Tap, u32, Time)| due.nanoseconds() - 2_500 - (length(tag) + AROUND) * 500;
+    let begin = |&(_, tag, due): &(Tap, u32, Time)| {
+        due.nanoseconds() - 2_500 - (length(tag) + AROUND) * 500
+    };
     journey.deliveries.iter().map(begin).collect()
 }
 
@@ -191,8 +236,12 @@ fn a_frame_for_nobody_takes_its_time_and_is_dropped() {
 
 #[test]
 fn the_queue_does_not_count_the_frame_in_transmission() {
-    let drawn = Drawn { queue: queue(1), ..drawn(BitRate::from_megabits_per_second(16), Some(10_000), Service::One) };
-    let script = [(0, 0), (1, 1), (2_501, 2), (2_502, 3)].map(|(now, tag)| offer(now, tag, FRAME, 1, 2));
+    let drawn = Drawn {
+        queue: queue(1),
+        ..drawn(BitRate::from_megabits_per_second(16), Some(10_000), Service::One)
+    };
+    let script =
+        [(0, 0), (1, 1), (2_501, 2), (2_502, 3)].map(|(now, tag)| offer(now, tag, FRAME, 1, 2));
     let journey = drive(&mut ring(&drawn, 4), &script);
     assert_eq!(journey.drops, [(1, Cause::QueueFull), (3, Cause::QueueFull)]);
 }
@@ -203,9 +252,15 @@ fn the_meter_tells_data_from_overhead_and_both_from_walking() {
     drive(&mut ring, &[offer(0, 0, FRAME, 1, 2), offer(0, 1, FRAME, 2, 3)]);
     let octets = |octets: u64| Span::from_nanoseconds(octets * 500);
     let meter = ring.meter();
-    assert_eq!((meter.frames, meter.data, meter.overhead), (2, octets(2 * (FRAME + 4)), octets(2 * 11)));
+    assert_eq!(
+        (meter.frames, meter.data, meter.overhead),
+        (2, octets(2 * (FRAME + 4)), octets(2 * 11))
+    );
     ring.reset();
-    assert_eq!((ring.meter(), ring.account()), (Meter { lines: 1, ..Meter::default() }, Account::default()));
+    assert_eq!(
+        (ring.meter(), ring.account()),
+        (Meter { lines: 1, ..Meter::default() }, Account::default())
+    );
 }
 
 #[test]
@@ -220,7 +275,8 @@ fn a_ring_has_room_for_its_token() {
 #[test]
 fn ten_thousand_stations_are_served_in_order() {
     let drawn = drawn(BitRate::from_megabits_per_second(16), Some(1_000_000), Service::One);
-    let script: Vec<_> = (0..10_000).rev().step_by(7).map(|from| offer(0, from, 100, from, 0)).collect();
+    let script: Vec<_> =
+        (0..10_000).rev().step_by(7).map(|from| offer(0, from, 100, from, 0)).collect();
     let journey = drive(&mut ring(&drawn, 10_000), &script);
     assert_eq!(journey.deliveries.len(), script.len());
     assert!(journey.deliveries.is_sorted_by_key(|delivery| delivery.1));

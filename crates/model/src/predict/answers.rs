@@ -1,7 +1,8 @@
 //! What a prediction says: plain data, ready for tables, charts, workbooks and JSON.
 //!
-//! Times are seconds, rates per second, sizes bits or octets as the names say. A number that can have no value is an
-//! [`Answer`]: past saturation it is missing, never negative and never infinite.
+//! Times are seconds, rates per second, sizes bits or octets as the names say. A number that can
+//! have no value is an [`Answer`]: past saturation it is missing, never negative and never
+//! infinite.
 
 use serde::Serialize;
 
@@ -77,8 +78,8 @@ pub enum MediumKind {
 pub enum PacketSizes {
     /// As they are drawn.
     Drawn,
-    /// All have the mean size, as in the CITI study. A mix of sizes takes longer: half a per cent in its light case, 1.3 in
-    /// the heavy one.
+    /// All have the mean size, as in the CITI study. A mix of sizes takes longer: half a per cent
+    /// in its light case, 1.3 in the heavy one.
     Mean,
 }
 
@@ -109,16 +110,19 @@ pub struct SegmentPrediction {
     pub offered_bits_per_second: f64,
     /// Their mean size in bits, from destination address to check sequence; none without traffic.
     pub mean_packet_bits: Option<f64>,
-    /// Share of time in frames' own bits; of a star, on the busiest line. Above one where more is offered than there is.
+    /// Share of time in frames' own bits; of a star, on the busiest line. Above one where more is
+    /// offered than there is.
     pub utilisation_data: Answer,
-    /// Share of time in frames and everything that goes with them: contention and collisions of a shared Ethernet
-    /// (lambda S1), preambles, gaps, cells, tokens.
+    /// Share of time in frames and everything that goes with them: contention and collisions of a
+    /// shared Ethernet (lambda S1), preambles, gaps, cells, tokens.
     pub utilisation_data_and_collisions: Answer,
-    /// The largest possible share of time in frames' own bits with these sizes: 1 / (1 + 6.44 a) and its like.
+    /// The largest possible share of time in frames' own bits with these sizes: 1 / (1 + 6.44 a)
+    /// and its like.
     pub effective_throughput: Answer,
     /// Mean time until the medium is the frame's own; of a star, on the busiest line.
     pub waiting_seconds: Answer,
-    /// Mean time of all frames from being ready at the sender (or bridge) to the last bit at the receiver.
+    /// Mean time of all frames from being ready at the sender (or bridge) to the last bit at the
+    /// receiver.
     pub delay_seconds: Answer,
     /// A star's lines that carry something; lines alike are told once. Empty for other media.
     pub lines: Vec<LinePrediction>,
@@ -179,7 +183,8 @@ pub struct BridgePrediction {
     pub group: String,
     /// Frames per second that it forwards; one that goes to several ports counts for each.
     pub forwarded_packets_per_second: f64,
-    /// From a frame's last bit until it waits for the next medium. The wait itself is the medium's or the line's.
+    /// From a frame's last bit until it waits for the next medium. The wait itself is the medium's
+    /// or the line's.
     pub latency_seconds: f64,
 }
 
@@ -190,8 +195,8 @@ pub struct FlowPrediction {
     pub name: String,
     /// The number of stations that send the flow.
     pub senders: u32,
-    /// Frames (or requests) per second of each sender. An outcome, not an input, of senders that wait for replies or that
-    /// always have one more.
+    /// Frames (or requests) per second of each sender. An outcome, not an input, of senders that
+    /// wait for replies or that always have one more.
     pub packets_per_second_each: Answer,
     /// Mean size from destination address to check sequence, in bits.
     pub mean_packet_bits: f64,
@@ -199,11 +204,13 @@ pub struct FlowPrediction {
     pub hops: f64,
     /// Mean time from being ready at the sender to the last bit at the receiver.
     pub delay_seconds: Answer,
-    /// Mean time from request to reply, with the server's time; of flows that wait for replies only.
+    /// Mean time from request to reply, with the server's time; of flows that wait for replies
+    /// only.
     pub response_seconds: Option<Answer>,
     /// Share of frames that arrive, where links lose some at random; full queues are not counted.
     pub arriving_share: f64,
-    /// Bits per second that arrive, from destination address to check sequence, of all senders together.
+    /// Bits per second that arrive, from destination address to check sequence, of all senders
+    /// together.
     pub carried_bits_per_second: Answer,
 }
 
@@ -216,7 +223,8 @@ pub struct TransferPrediction {
     pub size_bytes: f64,
     /// Packets: its bits over the mean packet's. All of a packet counts, as in the CITI study.
     pub packets: f64,
-    /// *Simple delay*: packets over the rate at which the software makes them; none of a flow without a rate.
+    /// *Simple delay*: packets over the rate at which the software makes them; none of a flow
+    /// without a rate.
     pub simple_seconds: Option<f64>,
     /// The submodel with the longest per-packet delay on the way: the segment's or link's name.
     pub bottleneck: Option<String>,
@@ -260,8 +268,8 @@ pub struct Crossing {
 pub struct Question {
     /// A file transfer to predict as well; absent when none is asked for.
     pub transfer: Option<Transfer>,
-    /// How shared Ethernets' formula takes packets' sizes; as drawn if nothing is said, but with their mean on one with
-    /// ideal contention, which is the CITI study's own network.
+    /// How shared Ethernets' formula takes packets' sizes; as drawn if nothing is said, but with
+    /// their mean on one with ideal contention, which is the CITI study's own network.
     pub sizes: Option<PacketSizes>,
 }
 
@@ -272,7 +280,7 @@ pub struct Transfer {
     pub size: btu_units::Bytes,
     /// The flow whose sender sends it; the first one if none is named.
     pub flow: Option<String>,
-    /// The flow that is turned to find out where the network begins to limit; one called `background`, else the last
-    /// other one with a rate.
+    /// The flow that is turned to find out where the network begins to limit; one called
+    /// `background`, else the last other one with a rate.
     pub against: Option<String>,
 }

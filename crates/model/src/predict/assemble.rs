@@ -3,7 +3,8 @@
 use btu_network::{Direction, Medium, Rate};
 
 use super::answers::{
-    BridgePrediction, FlowPrediction, FrameKind, LinePrediction, MediumKind, PacketSizes, SegmentPrediction,
+    BridgePrediction, FlowPrediction, FrameKind, LinePrediction, MediumKind, PacketSizes,
+    SegmentPrediction,
 };
 use super::formula::Formula;
 use super::network::Network;
@@ -31,7 +32,9 @@ fn share(value: f64, used: f64) -> Answer {
 /// The sum, or the more severe warning.
 pub(super) fn add(total: Answer, more: Answer) -> Answer {
     match (total.value, more.value) {
-        (Some(left), Some(right)) => Answer { warning: total.warning.or(more.warning), ..Answer::of(left + right) },
+        (Some(left), Some(right)) => {
+            Answer { warning: total.warning.or(more.warning), ..Answer::of(left + right) }
+        }
         (None, _) => total,
         (_, None) => more,
     }
@@ -42,7 +45,9 @@ impl<'a> Solved<'a> {
         let mut by_segment = vec![Vec::new(); network.drawing.segments.len()];
         for (number, server) in network.servers.iter().enumerate() {
             match server.place {
-                Place::Segment(segment) | Place::StationLine { segment, .. } | Place::BridgeLine { segment, .. } => {
+                Place::Segment(segment)
+                | Place::StationLine { segment, .. }
+                | Place::BridgeLine { segment, .. } => {
                     by_segment[segment as usize].push(number as u32);
                 }
                 Place::Link { .. } | Place::Bridge(_) => {}
@@ -58,19 +63,21 @@ impl<'a> Solved<'a> {
     fn segment(&self, number: usize) -> SegmentPrediction {
         let segment = &self.network.drawing.segments[number];
         let servers = &self.by_segment[number];
-        let Some(busiest) = servers
-            .iter()
-            .copied()
-            .max_by(|left, right| self.waits[*left as usize].used.total_cmp(&self.waits[*right as usize].used))
-        else {
+        let Some(busiest) = servers.iter().copied().max_by(|left, right| {
+            self.waits[*left as usize].used.total_cmp(&self.waits[*right as usize].used)
+        }) else {
             return empty(&segment.name, &segment.group, &segment.medium);
         };
-        let (server, wait) = (&self.network.servers[busiest as usize], &self.waits[busiest as usize]);
+        let (server, wait) =
+            (&self.network.servers[busiest as usize], &self.waits[busiest as usize]);
         let star = matches!(server.nature, Nature::Line);
         // Every frame comes in by one line of a star and goes out by another.
-        let entering: Vec<u32> = servers.iter().copied().filter(|server| !star || self.is_up(*server)).collect();
+        let entering: Vec<u32> =
+            servers.iter().copied().filter(|server| !star || self.is_up(*server)).collect();
         let frames: f64 = entering.iter().map(|server| self.waits[*server as usize].frames).sum();
-        let own = |server: &u32| self.waits[*server as usize].frames * self.waits[*server as usize].own_bits;
+        let own = |server: &u32| {
+            self.waits[*server as usize].frames * self.waits[*server as usize].own_bits
+        };
         let bits: f64 = entering.iter().map(own).sum();
         SegmentPrediction {
             name: segment.name.clone(),
@@ -94,14 +101,16 @@ impl<'a> Solved<'a> {
         }
     }
 
-    /// Mean seconds through a star: all lines' delays, weighed by what passes them, for each frame that comes in.
+    /// Mean seconds through a star: all lines' delays, weighed by what passes them, for each frame
+    /// that comes in.
     fn through(&self, servers: &[u32], frames: f64) -> Answer {
         if frames <= 0.0 {
             return Answer::OUT_OF_RANGE;
         }
         let used = servers.iter().filter(|server| self.waits[**server as usize].frames > 0.0);
         used.fold(Answer::of(0.0), |total, number| {
-            let (server, wait) = (&self.network.servers[*number as usize], &self.waits[*number as usize]);
+            let (server, wait) =
+                (&self.network.servers[*number as usize], &self.waits[*number as usize]);
             add(total, wait.delay(server).map(|delay| delay * wait.frames / frames))
         })
     }
@@ -114,11 +123,14 @@ impl<'a> Solved<'a> {
     }
 
     fn kinds(&self, server: &Server) -> Vec<FrameKind> {
-        let kind = |visit: &super::server::Visit| self.kind_of(visit.class, self.network.frames(visit), visit);
+        let kind = |visit: &super::server::Visit| {
+            self.kind_of(visit.class, self.network.frames(visit), visit)
+        };
         server.visits.iter().map(kind).collect()
     }
 
-    /// Kinds of frames on all these lines together; their times are those on the first line they pass.
+    /// Kinds of frames on all these lines together; their times are those on the first line they
+    /// pass.
     fn kinds_of(&self, servers: &[u32]) -> Vec<FrameKind> {
         let mut kinds: Vec<(usize, FrameKind)> = Vec::new();
         for server in servers {
@@ -134,7 +146,12 @@ impl<'a> Solved<'a> {
         kinds.into_iter().map(|(_, kind)| kind).collect()
     }
 
-    fn kind_of(&self, class: usize, packets_per_second: f64, visit: &super::server::Visit) -> FrameKind {
+    fn kind_of(
+        &self,
+        class: usize,
+        packets_per_second: f64,
+        visit: &super::server::Visit,
+    ) -> FrameKind {
         let class = &self.network.classes[class];
         FrameKind {
             flow: self.network.drawing.traffic[class.flow].name.clone(),
@@ -163,7 +180,8 @@ impl<'a> Solved<'a> {
         lines
     }
 
-    /// What makes a line the same as another of its star: where it leads, and what passes it, to nine digits.
+    /// What makes a line the same as another of its star: where it leads, and what passes it, to
+    /// nine digits.
     fn likeness(&self, number: u32) -> Vec<u64> {
         let server = &self.network.servers[number as usize];
         let bridge = matches!(server.place, Place::BridgeLine { .. });
@@ -222,10 +240,13 @@ impl<'a> Solved<'a> {
         let flow = &self.network.drawing.traffic[number];
         let (class, _) = self.network.of_flow[number];
         let way = &self.network.routes[class].way;
-        let servers = way.iter().map(|(server, visits)| (&self.network.servers[*server as usize], visits));
-        let hops = servers.clone().filter(|(server, _)| server.queues()).map(|(_, visits)| visits).sum();
+        let servers =
+            way.iter().map(|(server, visits)| (&self.network.servers[*server as usize], visits));
+        let hops =
+            servers.clone().filter(|(server, _)| server.queues()).map(|(_, visits)| visits).sum();
         // Few frames are lost more than once, so the mean loss of a mean way will do.
-        let arriving_share = servers.map(|(server, visits)| (1.0 - server.loss).powf(*visits)).product();
+        let arriving_share =
+            servers.map(|(server, visits)| (1.0 - server.loss).powf(*visits)).product();
         let delay = self.delay(class);
         let (rate, bits) = (self.network.rates[number], self.network.classes[class].mean_bits);
         let starved = self.responses[number].is_some_and(|response| response.value.is_none());
@@ -248,7 +269,8 @@ impl<'a> Solved<'a> {
     /// Mean seconds of a frame of this class over its whole way.
     fn delay(&self, class: usize) -> Answer {
         self.network.routes[class].way.iter().fold(Answer::of(0.0), |total, (number, visits)| {
-            let (server, wait) = (&self.network.servers[*number as usize], &self.waits[*number as usize]);
+            let (server, wait) =
+                (&self.network.servers[*number as usize], &self.waits[*number as usize]);
             let visit = server.visits.iter().find(|visit| visit.class == class);
             let delay = wait.delay_of(visit.map_or(0.0, |visit| visit.mean), server);
             add(total, delay.map(|delay| delay * visits))
@@ -264,9 +286,15 @@ impl<'a> Solved<'a> {
             Place::StationLine { station, up, .. } => {
                 format!("{} {}", drawing.stations[station as usize].name, way(up))
             }
-            Place::BridgeLine { bridge, up, .. } => format!("{} {}", drawing.bridges[bridge as usize].name, way(up)),
+            Place::BridgeLine { bridge, up, .. } => {
+                format!("{} {}", drawing.bridges[bridge as usize].name, way(up))
+            }
             Place::Link { link, forth } => {
-                format!("{} {}", drawing.links[link as usize].name, if forth { "forth" } else { "back" })
+                format!(
+                    "{} {}",
+                    drawing.links[link as usize].name,
+                    if forth { "forth" } else { "back" }
+                )
             }
             Place::Bridge(bridge) => drawing.bridges[bridge as usize].name.clone(),
         }
@@ -303,7 +331,9 @@ fn empty(name: &str, group: &str, medium: &Medium) -> SegmentPrediction {
         medium: kind(medium),
         formula: Formula::SingleQueue,
         rate_bits_per_second: match medium {
-            Medium::SwitchedEthernet(star) | Medium::Atm(btu_network::Atm { star }) => rate(&star.up),
+            Medium::SwitchedEthernet(star) | Medium::Atm(btu_network::Atm { star }) => {
+                rate(&star.up)
+            }
             _ => 0.0,
         },
         propagation_seconds: 0.0,

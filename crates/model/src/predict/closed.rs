@@ -9,7 +9,8 @@ use crate::closed_network::closed_network;
 /// What the senders of a flow wait for.
 struct Cycle {
     users: u32,
-    /// Seconds between requests in which nobody waits for a server: pause, service at the target, propagation.
+    /// Seconds between requests in which nobody waits for a server: pause, service at the target,
+    /// propagation.
     elsewhere: f64,
     /// The part of that which belongs to the response.
     fixed: f64,
@@ -20,15 +21,18 @@ struct Cycle {
 impl Network<'_> {
     /// Finds the rates of all senders that wait, and each flow's response time in seconds.
     pub(super) fn settle(&mut self) -> Vec<Option<Answer>> {
-        // Flows that wait for each other's servers: a round for each makes the others' rates better known.
+        // Flows that wait for each other's servers: a round for each makes the others' rates better
+        // known.
         const ROUNDS: usize = 30;
         let closed = |flow: &Flow| matches!(flow.arrivals, Arrivals::Closed { .. });
-        let flows: Vec<usize> = (0..self.rates.len()).filter(|flow| closed(&self.drawing.traffic[*flow])).collect();
+        let flows: Vec<usize> =
+            (0..self.rates.len()).filter(|flow| closed(&self.drawing.traffic[*flow])).collect();
         let mut responses = vec![None; self.rates.len()];
         for _ in 0..if flows.len() > 1 { ROUNDS } else { 1 } {
             for flow in &flows {
                 self.rates[*flow] = 0.0;
-                let (rate, response) = self.cycle(*flow).map_or((0.0, Answer::SATURATED), Cycle::solve);
+                let (rate, response) =
+                    self.cycle(*flow).map_or((0.0, Answer::SATURATED), Cycle::solve);
                 self.rates[*flow] = rate;
                 responses[*flow] = Some(response);
             }
@@ -50,8 +54,13 @@ impl Network<'_> {
         for class in std::iter::once(there).chain(back) {
             for (place, visits) in &self.routes[class].way {
                 let server = &self.servers[*place as usize];
-                let frame = server.visits.iter().find(|visit| visit.class == class).map_or(0.0, |visit| visit.mean);
-                let others: f64 = server.visits.iter().map(|visit| self.frames(visit) * visit.mean).sum();
+                let frame = server
+                    .visits
+                    .iter()
+                    .find(|visit| visit.class == class)
+                    .map_or(0.0, |visit| visit.mean);
+                let others: f64 =
+                    server.visits.iter().map(|visit| self.frames(visit) * visit.mean).sum();
                 if others >= 1.0 {
                     return None;
                 }
@@ -81,10 +90,14 @@ impl Network<'_> {
     /// The share of its time in which the target of a flow works for other flows.
     fn busy_with_others(&self, number: usize) -> f64 {
         let target = &self.drawing.traffic[number].to;
-        let others = (0..).zip(&self.drawing.traffic).filter(|(other, flow)| *other != number && flow.to == *target);
+        let others = (0..)
+            .zip(&self.drawing.traffic)
+            .filter(|(other, flow)| *other != number && flow.to == *target);
         others
             .map(|(other, flow)| match flow.arrivals {
-                Arrivals::Closed { service, .. } => self.rates[other] * flow.from.len() as f64 * service.seconds(),
+                Arrivals::Closed { service, .. } => {
+                    self.rates[other] * flow.from.len() as f64 * service.seconds()
+                }
                 _ => 0.0,
             })
             .sum()
@@ -98,7 +111,8 @@ impl Cycle {
         let users = f64::from(self.users);
         let own: f64 = self.demands.iter().sum();
         let bound = || {
-            // Asymptotic bounds (Denning and Buzen 1978): exact where thousands of users leave nothing between them.
+            // Asymptotic bounds (Denning and Buzen 1978): exact where thousands of users leave
+            // nothing between them.
             let longest = self.demands.iter().copied().fold(0.0, f64::max);
             let throughput = (users / (self.elsewhere + own)).min(1.0 / longest);
             (throughput, users / throughput - self.elsewhere)
@@ -116,7 +130,8 @@ impl Cycle {
         let (busy, idle): (Vec<f64>, Vec<f64>) =
             self.demands.iter().partition(|demand| !alone && most * **demand > IDLE);
         let idle: f64 = idle.iter().sum();
-        (self.elsewhere, self.fixed, self.demands) = (self.elsewhere + idle, self.fixed + idle, busy);
+        (self.elsewhere, self.fixed, self.demands) =
+            (self.elsewhere + idle, self.fixed + idle, busy);
     }
 
     /// The exact recursion, where it is short enough.

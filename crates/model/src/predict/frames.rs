@@ -1,9 +1,9 @@
 //! What frames occupy on each medium.
 //!
-//! Sources: IEEE 802.3 clause 4 (preamble and start delimiter 8 octets, gap 12, shortest frame 64, at 1 Gb/s on a shared
-//! medium extended to 512); IEEE 802.5 clause 3 (9 octets around addresses and payload, 2 of them behind the check
-//! sequence) and ISO 9314-2 (10 and 2), each with 6 octets more of LLC and SNAP than of type (RFC 1042, RFC 1390);
-//! RFC 1662; RFC 2684 and ITU-T I.363.5.
+//! Sources: IEEE 802.3 clause 4 (preamble and start delimiter 8 octets, gap 12, shortest frame 64,
+//! at 1 Gb/s on a shared medium extended to 512); IEEE 802.5 clause 3 (9 octets around addresses
+//! and payload, 2 of them behind the check sequence) and ISO 9314-2 (10 and 2), each with 6 octets
+//! more of LLC and SNAP than of type (RFC 1042, RFC 1390); RFC 1662; RFC 2684 and ITU-T I.363.5.
 
 use btu_network::{Contention, Framing, SharedEthernet, Sizes};
 use btu_units::{BitRate, Bytes};
@@ -98,8 +98,16 @@ pub(super) struct Moments {
 
 impl Class {
     pub(super) fn new(flow: usize, reply: bool, sizes: &Sizes) -> Self {
-        let exponential = if let Sizes::Exponential(mean) = sizes { Some(mean.count() as f64) } else { None };
-        Self { flow, reply, points: points(sizes), exponential, mean_bits: sizes.mean() * 8.0, known: Vec::new() }
+        let exponential =
+            if let Sizes::Exponential(mean) = sizes { Some(mean.count() as f64) } else { None };
+        Self {
+            flow,
+            reply,
+            points: points(sizes),
+            exponential,
+            mean_bits: sizes.mean() * 8.0,
+            known: Vec::new(),
+        }
     }
 
     /// Moments of what frames occupy.
@@ -107,8 +115,12 @@ impl Class {
         if let Some((_, moments)) = self.known.iter().find(|(known, _)| *known == occupation) {
             return *moments;
         }
-        let expect =
-            |power| self.points.iter().map(|(share, octets)| share * occupation.bits(*octets).powi(power)).sum();
+        let expect = |power| {
+            self.points
+                .iter()
+                .map(|(share, octets)| share * occupation.bits(*octets).powi(power))
+                .sum()
+        };
         let moments = Moments { mean: expect(1), second: expect(2) };
         self.known.push((occupation, moments));
         moments
@@ -117,10 +129,12 @@ impl Class {
     /// How long frames occupy a medium of so many bits per second.
     pub(super) fn times(&self, occupation: Occupation, rate: f64) -> FrameTimes {
         match self.exponential {
-            Some(mean) if occupation == Occupation::OWN => FrameTimes::exponential(mean * 8.0 / rate),
-            _ => FrameTimes::mix(
-                self.points.iter().map(|(share, octets)| (*share, FrameTimes::fixed(occupation.bits(*octets) / rate))),
-            ),
+            Some(mean) if occupation == Occupation::OWN => {
+                FrameTimes::exponential(mean * 8.0 / rate)
+            }
+            _ => FrameTimes::mix(self.points.iter().map(|(share, octets)| {
+                (*share, FrameTimes::fixed(occupation.bits(*octets) / rate))
+            })),
         }
     }
 }
@@ -142,11 +156,13 @@ fn evenly(least: u64, most: u64) -> Vec<(f64, f64)> {
     const MOST: u64 = 4096;
     let count = (most - least + 1).min(MOST);
     let width = (most - least + 1) as f64 / count as f64;
-    let point = |number: u64| (1.0 / count as f64, least as f64 - 0.5 + (number as f64 + 0.5) * width);
+    let point =
+        |number: u64| (1.0 / count as f64, least as f64 - 0.5 + (number as f64 + 0.5) * width);
     (0..count).map(point).collect()
 }
 
-/// Twentieths of the mean, each with the mean of what falls into it: the mean is exact, the second moment to 1e-4.
+/// Twentieths of the mean, each with the mean of what falls into it: the mean is exact, the second
+/// moment to 1e-4.
 fn exponentially(mean: f64) -> Vec<(f64, f64)> {
     const WIDTH: f64 = 0.05;
     let bin = |number: i32| {
@@ -182,7 +198,10 @@ mod tests {
             (1518, Occupation::TOKEN_RING, 12_232.0),
             (1518, Occupation::FDDI, 12_288.0),
         ] {
-            assert!((mean(&sizes(octets), occupation) - bits).abs() < 1e-9, "{octets} {occupation:?}");
+            assert!(
+                (mean(&sizes(octets), occupation) - bits).abs() < 1e-9,
+                "{octets} {occupation:?}"
+            );
         }
     }
 

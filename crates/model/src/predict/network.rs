@@ -1,4 +1,5 @@
-//! The submodels and what feeds them: everything about a drawing that does not depend on how much is sent.
+//! The submodels and what feeds them: everything about a drawing that does not depend on how much
+//! is sent.
 
 use btu_network::{Arrivals, Drawing, Flow, Sizes};
 
@@ -25,7 +26,8 @@ pub(super) struct Network<'a> {
 }
 
 impl<'a> Network<'a> {
-    /// The network with its traffic at fixed rates; what senders do that wait or always have more is not known yet.
+    /// The network with its traffic at fixed rates; what senders do that wait or always have more
+    /// is not known yet.
     pub(super) fn of(drawing: &'a Drawing, sizes: Option<PacketSizes>) -> Self {
         let mut tree = Tree::of(drawing);
         let mut finder = Router::new(drawing, &tree);
@@ -81,7 +83,11 @@ pub(super) fn fixed_rate(flow: &Flow) -> Option<f64> {
 }
 
 fn reply(flow: &Flow) -> Option<Sizes> {
-    if let Arrivals::Closed { reply: Some(size), .. } = flow.arrivals { Some(Sizes::Fixed(size)) } else { None }
+    if let Arrivals::Closed { reply: Some(size), .. } = flow.arrivals {
+        Some(Sizes::Fixed(size))
+    } else {
+        None
+    }
 }
 
 fn visit(server: &mut Server, class: usize, unit: f64, frames: &mut Class) {

@@ -1,7 +1,8 @@
 //! Traffic equations: how often the frames of a flow pass each server.
 //!
-//! Who sends to whom is even (each sender to each target but itself), so what passes a branch of the tree follows from how
-//! many senders and targets are on either side of it, and no pair is looked at by itself.
+//! Who sends to whom is even (each sender to each target but itself), so what passes a branch of
+//! the tree follows from how many senders and targets are on either side of it, and no pair is
+//! looked at by itself.
 
 use btu_network::{Drawing, Flow, StationId, Target};
 
@@ -76,7 +77,8 @@ impl<'a> Router<'a> {
             let node = self.touched[place] as usize;
             let (here, branch) = (self.counts[node], self.tree.branch[node]);
             let up = share(here.senders, here.both) * (all.targets - here.targets) as f64;
-            let down = share(all.senders - here.senders, all.both - here.both) * here.targets as f64;
+            let down =
+                share(all.senders - here.senders, all.both - here.both) * here.targets as f64;
             self.pass(branch.up, up);
             self.pass(branch.down, down);
         }
@@ -173,14 +175,18 @@ impl<'a> Router<'a> {
         self.take()
     }
 
-    /// Each sender to everybody: it passes every branch away from the sender. Its delay is that of frames to one of all.
+    /// Each sender to everybody: it passes every branch away from the sender. Its delay is that of
+    /// frames to one of all.
     fn everywhere(&mut self, from: &[StationId]) -> Route {
         let root = self.tree.root(self.tree.node[from[0].0 as usize]);
-        let inside = |station: &StationId| self.tree.root(self.tree.node[station.0 as usize]) == root;
-        let all: Vec<StationId> = (0..self.drawing.stations.len() as u32).map(StationId).filter(inside).collect();
+        let inside =
+            |station: &StationId| self.tree.root(self.tree.node[station.0 as usize]) == root;
+        let all: Vec<StationId> =
+            (0..self.drawing.stations.len() as u32).map(StationId).filter(inside).collect();
         let near: Vec<StationId> = from.iter().copied().filter(inside).collect();
         let way = if all.len() > 1 { self.even(&near, &all) } else { Vec::new() };
-        let way = way.into_iter().map(|(server, unit)| (server, unit / near.len() as f64)).collect();
+        let way =
+            way.into_iter().map(|(server, unit)| (server, unit / near.len() as f64)).collect();
         Route { load: self.flood(from), way }
     }
 
@@ -232,13 +238,17 @@ impl<'a> Router<'a> {
     fn take(&mut self) -> Vec<(u32, f64)> {
         self.passed.sort_unstable();
         let sum = &mut self.sum;
-        self.passed.drain(..).map(|server| (server, std::mem::take(&mut sum[server as usize]))).collect()
+        self.passed
+            .drain(..)
+            .map(|server| (server, std::mem::take(&mut sum[server as usize])))
+            .collect()
     }
 }
 
 /// The same way backwards: every branch the other way, every medium again.
 pub(super) fn backwards(route: &Route, tree: &Tree) -> Route {
-    let back =
-        |list: &[(u32, f64)]| list.iter().map(|(server, unit)| (tree.servers[*server as usize].back, *unit)).collect();
+    let back = |list: &[(u32, f64)]| {
+        list.iter().map(|(server, unit)| (tree.servers[*server as usize].back, *unit)).collect()
+    };
     Route { load: back(&route.load), way: back(&route.way) }
 }

@@ -1,7 +1,8 @@
 //! Senders that always have one more: what is left for them.
 //!
-//! Max-min fairness (Bertsekas and Gallager, Data Networks, 1992, section 6.5.2): all grow alike, in bits per second of
-//! each sender, until a server is full; those that pass it stay as they are, the others go on.
+//! Max-min fairness (Bertsekas and Gallager, Data Networks, 1992, section 6.5.2): all grow alike,
+//! in bits per second of each sender, until a server is full; those that pass it stay as they are,
+//! the others go on.
 
 use std::f64::consts::E;
 
@@ -13,9 +14,11 @@ use super::server::{Nature, Server, Visit};
 impl Network<'_> {
     /// Gives senders that always have one more what the others leave.
     pub(super) fn fill(&mut self) {
-        // A hair more than there is, so that rounding does not make a full server look as if it had room.
+        // A hair more than there is, so that rounding does not make a full server look as if it had
+        // room.
         const FULL: f64 = 1.0 + 1e-9;
-        let saturated = |number: &usize| matches!(self.drawing.traffic[*number].arrivals, Arrivals::Saturated);
+        let saturated =
+            |number: &usize| matches!(self.drawing.traffic[*number].arrivals, Arrivals::Saturated);
         let mut growing: Vec<usize> = (0..self.rates.len()).filter(saturated).collect();
         while !growing.is_empty() {
             let mut growth = vec![0.0; self.rates.len()];
@@ -23,9 +26,16 @@ impl Network<'_> {
                 growth[*flow] = 1.0 / self.classes[self.of_flow[*flow].0].mean_bits;
             }
             let Some((step, full)) = self.first_full(&growth) else { return };
-            self.rates.iter_mut().zip(&growth).for_each(|(rate, growth)| *rate += step * growth * FULL);
-            let stops =
-                |flow: &usize| self.servers[full].visits.iter().any(|visit| self.classes[visit.class].flow == *flow);
+            self.rates
+                .iter_mut()
+                .zip(&growth)
+                .for_each(|(rate, growth)| *rate += step * growth * FULL);
+            let stops = |flow: &usize| {
+                self.servers[full]
+                    .visits
+                    .iter()
+                    .any(|visit| self.classes[visit.class].flow == *flow)
+            };
             let before = growing.len();
             growing.retain(|flow| !stops(flow));
             if growing.len() == before {
@@ -38,12 +48,18 @@ impl Network<'_> {
     fn first_full(&self, growth: &[f64]) -> Option<(f64, usize)> {
         let room = |server: &Server| {
             let busy = |rates: &[f64]| -> f64 {
-                let of = |visit: &Visit| visit.unit * rates[self.classes[visit.class].flow] * cost(server, visit);
+                let of = |visit: &Visit| {
+                    visit.unit * rates[self.classes[visit.class].flow] * cost(server, visit)
+                };
                 server.visits.iter().map(of).sum()
             };
             (busy(growth) > 0.0).then(|| ((1.0 - busy(&self.rates)) / busy(growth)).max(0.0))
         };
-        let rooms = self.servers.iter().enumerate().filter_map(|(number, server)| Some((room(server)?, number)));
+        let rooms = self
+            .servers
+            .iter()
+            .enumerate()
+            .filter_map(|(number, server)| Some((room(server)?, number)));
         rooms.min_by(|left, right| left.0.total_cmp(&right.0))
     }
 }
@@ -54,7 +70,9 @@ fn cost(server: &Server, visit: &Visit) -> f64 {
         // Nobody contends with a station that is alone.
         Nature::Cable { .. } if server.visits.len() == 1 && visit.unit <= 1.0 => 0.0,
         Nature::Cable { .. } => server.propagation * (1.0 + 2.0 * E),
-        Nature::TokenRing { .. } | Nature::TimedToken { .. } => server.propagation / f64::from(server.stations.max(1)),
+        Nature::TokenRing { .. } | Nature::TimedToken { .. } => {
+            server.propagation / f64::from(server.stations.max(1))
+        }
         Nature::Line | Nature::Delay => 0.0,
     };
     visit.mean + hop

@@ -1,6 +1,10 @@
-//! Servers: what frames wait for. A shared medium is one; a star and a link have one for each direction of each line.
+//! Servers: what frames wait for. A shared medium is one; a star and a link have one for each
+//! direction of each line.
 
-use btu_network::{Atm, Contention, Direction, Drawing, Fddi, Medium, Rate, Service, SharedEthernet, Star, TokenRing};
+use btu_network::{
+    Atm, Contention, Direction, Drawing, Fddi, Medium, Rate, Service, SharedEthernet, Star,
+    TokenRing,
+};
 use btu_units::Span;
 
 use super::answers::PacketSizes;
@@ -105,7 +109,8 @@ impl Server {
         Self { latency: latency.seconds(), ..blank }
     }
 
-    /// Seconds from a frame's first bit to its last at the receiver, beyond those it occupies the server.
+    /// Seconds from a frame's first bit to its last at the receiver, beyond those it occupies the
+    /// server.
     pub(super) fn beyond(&self) -> f64 {
         let way = match self.nature {
             // The cable's formula has its propagation in it.
@@ -132,7 +137,13 @@ impl Server {
     }
 }
 
-fn blank(place: Place, nature: Nature, occupation: Occupation, rate: u64, propagation: Span) -> Server {
+fn blank(
+    place: Place,
+    nature: Nature,
+    occupation: Occupation,
+    rate: u64,
+    propagation: Span,
+) -> Server {
     Server {
         place,
         nature,
@@ -141,7 +152,11 @@ fn blank(place: Place, nature: Nature, occupation: Occupation, rate: u64, propag
         propagation: propagation.seconds(),
         latency: 0.0,
         stations: 2,
-        sizes: if let Nature::Cable { ideal: true } = nature { PacketSizes::Mean } else { PacketSizes::Drawn },
+        sizes: if let Nature::Cable { ideal: true } = nature {
+            PacketSizes::Mean
+        } else {
+            PacketSizes::Drawn
+        },
         loss: 0.0,
         back: 0,
         visits: Vec::new(),
@@ -151,10 +166,17 @@ fn blank(place: Place, nature: Nature, occupation: Occupation, rate: u64, propag
 fn of_cable(number: u32, cable: &SharedEthernet) -> Server {
     let nature = Nature::Cable { ideal: cable.contention == Contention::Ideal };
     let propagation = cable.length.propagation(cable.velocity);
-    blank(Place::Segment(number), nature, Occupation::of_cable(cable), cable.rate.bits_per_second().max(1), propagation)
+    blank(
+        Place::Segment(number),
+        nature,
+        Occupation::of_cable(cable),
+        cable.rate.bits_per_second().max(1),
+        propagation,
+    )
 }
 
-/// The ring's latency is the cable's and each station's, or what was asked for, and at least the token's 24 bits.
+/// The ring's latency is the cable's and each station's, or what was asked for, and at least the
+/// token's 24 bits.
 fn of_token_ring(number: u32, ring: &TokenRing, stations: u32) -> Server {
     const TOKEN_BITS: f64 = 24.0;
     let rate = ring.rate.bits_per_second().max(1);
@@ -165,7 +187,9 @@ fn of_token_ring(number: u32, ring: &TokenRing, stations: u32) -> Server {
         Service::Gated => Turn::Gated,
         Service::One => Turn::One,
         // Two full frames must fit, or it is one frame a turn.
-        Service::HoldingTime(longest) if longest.seconds() * (rate as f64) < 2.0 * 1529.0 * 8.0 => Turn::One,
+        Service::HoldingTime(longest) if longest.seconds() * (rate as f64) < 2.0 * 1529.0 * 8.0 => {
+            Turn::One
+        }
         Service::Exhaustive | Service::HoldingTime(_) => Turn::Exhaustive,
     };
     let nature = Nature::TokenRing { turn, early_release: ring.early_release };
@@ -177,7 +201,8 @@ fn of_token_ring(number: u32, ring: &TokenRing, stations: u32) -> Server {
 fn of_fddi(number: u32, ring: &Fddi, stations: u32) -> Server {
     const TOKEN_BITS: f64 = 88.0;
     let rate = ring.rate.bits_per_second().max(1);
-    let drawn = ring.length.propagation(ring.velocity).seconds() + ring.station_latency.seconds() * f64::from(stations);
+    let drawn = ring.length.propagation(ring.velocity).seconds()
+        + ring.station_latency.seconds() * f64::from(stations);
     let nature = Nature::TimedToken { target: ring.target_rotation.seconds() };
     let blank = blank(Place::Segment(number), nature, Occupation::FDDI, rate, Span::ZERO);
     Server { propagation: drawn.max(TOKEN_BITS / rate as f64), ..blank }

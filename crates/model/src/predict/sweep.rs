@@ -1,4 +1,5 @@
-//! One value of a network file turned: predictions along it, and the last value at which something still holds.
+//! One value of a network file turned: predictions along it, and the last value at which something
+//! still holds.
 
 use std::fmt;
 use std::str::FromStr;
@@ -9,8 +10,8 @@ use thiserror::Error;
 
 use super::{Prediction, predict};
 
-/// Predictions of the network file `text` with each of `values` under `key`. Quantities need their unit: see
-/// [`sweep_with`].
+/// Predictions of the network file `text` with each of `values` under `key`. Quantities need their
+/// unit: see [`sweep_with`].
 ///
 /// # Errors
 /// When the file cannot be read with one of the values.
@@ -29,8 +30,15 @@ pub fn sweep(text: &str, key: &str, values: &[f64]) -> Result<Vec<(f64, Predicti
 ///
 /// # Errors
 /// The first of `answer`'s.
-pub fn sweep_with<T, E>(range: &Range, mut answer: impl FnMut(&str, &str) -> Result<T, E>) -> Result<Vec<(f64, T)>, E> {
-    range.values().into_iter().map(|value| Ok((value, answer(&range.key, &range.written(value))?))).collect()
+pub fn sweep_with<T, E>(
+    range: &Range,
+    mut answer: impl FnMut(&str, &str) -> Result<T, E>,
+) -> Result<Vec<(f64, T)>, E> {
+    range
+        .values()
+        .into_iter()
+        .map(|value| Ok((value, answer(&range.key, &range.written(value))?)))
+        .collect()
 }
 
 /// A key of a network file and the values it takes: `traffic.background.packets_per_s=0..1100:100`,
@@ -51,7 +59,9 @@ pub struct Range {
 
 /// A range that cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("`{text}` is not a range: {problem}; write for example traffic.background.packets_per_s=0..1100:100")]
+#[error(
+    "`{text}` is not a range: {problem}; write for example traffic.background.packets_per_s=0..1100:100"
+)]
 pub struct RangeError {
     text: String,
     problem: &'static str,
@@ -69,7 +79,8 @@ impl Range {
         (0..=steps).map(|number| self.from + number as f64 * self.step).collect()
     }
 
-    /// A value as the file has it. A frame rate of zero, which no file takes, becomes a frame in thirty years.
+    /// A value as the file has it. A frame rate of zero, which no file takes, becomes a frame in
+    /// thirty years.
     pub fn written(&self, value: f64) -> String {
         const LEAST: f64 = 1e-9;
         if self.key.ends_with(".packets_per_s") && value < LEAST {
@@ -89,8 +100,10 @@ impl FromStr for Range {
 
     fn from_str(text: &str) -> Result<Self, RangeError> {
         let wrong = |problem| RangeError { text: text.to_owned(), problem };
-        let (key, values) = text.split_once('=').ok_or_else(|| wrong("there is no `=` behind the key"))?;
-        let (from, rest) = values.split_once("..").ok_or_else(|| wrong("there is no `..` between two values"))?;
+        let (key, values) =
+            text.split_once('=').ok_or_else(|| wrong("there is no `=` behind the key"))?;
+        let (from, rest) =
+            values.split_once("..").ok_or_else(|| wrong("there is no `..` between two values"))?;
         let (to, step) = rest.split_once(':').map_or((rest, None), |(to, step)| (to, Some(step)));
         let no_number = || wrong("a value must begin with a number");
         let (from, first) = quantity(from).ok_or_else(no_number)?;
@@ -150,8 +163,8 @@ pub enum Resolution {
     Share(f64),
 }
 
-/// The greatest value between `least` and `most` at which `holds`, by bisection: it must hold up to some value and not
-/// above.
+/// The greatest value between `least` and `most` at which `holds`, by bisection: it must hold up to
+/// some value and not above.
 ///
 /// # Errors
 /// The first of `holds`'s.
@@ -187,7 +200,10 @@ mod tests {
     fn ranges_are_read_as_written() {
         let range: Range = "traffic.background.packets_per_s=0..1100:100".parse().unwrap();
         assert_eq!(range.values().len(), 12);
-        assert_eq!((range.written(0.0), range.written(200.0)), ("1e-9".to_owned(), "200".to_owned()));
+        assert_eq!(
+            (range.written(0.0), range.written(200.0)),
+            ("1e-9".to_owned(), "200".to_owned())
+        );
         let range: Range = "segments.ether.rate = 10 .. 100 Mb/s : 10".parse().unwrap();
         assert_eq!((range.values().len(), range.written(20.0)), (10, "20 Mb/s".to_owned()));
         let range: Range = "stations.host.count=1..21".parse().unwrap();
@@ -198,9 +214,17 @@ mod tests {
 
     #[test]
     fn what_is_no_range_is_refused() {
-        for text in
-            ["", "a.b", "a.b=1", "a.b=1..x", "a.b=2..1", "a.b=1 m..2 km", "a.b=1..2:0", "=1..2", "a=0..9:0.00001"]
-        {
+        for text in [
+            "",
+            "a.b",
+            "a.b=1",
+            "a.b=1..x",
+            "a.b=2..1",
+            "a.b=1 m..2 km",
+            "a.b=1..2:0",
+            "=1..2",
+            "a=0..9:0.00001",
+        ] {
             assert!(text.parse::<Range>().is_err(), "{text}");
         }
     }

@@ -60,12 +60,14 @@ fn citi_s_heavy_case_and_where_it_crosses() {
     assert_eq!((crossing.flow.as_str(), crossing.whole_packets_per_second), ("background", 1034.0));
 }
 
-/// Its figure 11: 20 MB under background traffic; the dip at 200 is real, the mean packet gets shorter.
+/// Its figure 11: 20 MB under background traffic; the dip at 200 is real, the mean packet gets
+/// shorter.
 #[test]
 fn citi_s_curve() {
     let range: Range = "traffic.background.packets_per_s=0..1000:200".parse().unwrap();
     let transfer = |key: &str, value: &str| {
-        let prediction = predict_transfer(&drawing("citi-1989-light", &[(key, value)]), &megabytes(20))?;
+        let prediction =
+            predict_transfer(&drawing("citi-1989-light", &[(key, value)]), &megabytes(20))?;
         Ok::<_, PredictError>(prediction.transfer.unwrap())
     };
     let points = sweep_with(&range, transfer).unwrap();
@@ -83,9 +85,14 @@ fn twenty_stations_on_a_kilometre() {
     let text = "[segments.ether]\nmedium = \"shared-ethernet\"\ncontention = \"ideal\"\nlength = \"1 km\"\n\
                 [stations.host]\nsegment = \"ether\"\ncount = 20\n\
                 [traffic.even]\nfrom = \"host\"\nto = \"host\"\nsize = \"1000 B\"\nload = \"50 %\"\n";
-    for (load, milliseconds) in
-        [("10 %", 0.854), ("30 %", 0.987), ("50 %", 1.237), ("70 %", 1.872), ("80 %", 2.77), ("90 %", 6.39)]
-    {
+    for (load, milliseconds) in [
+        ("10 %", 0.854),
+        ("30 %", 0.987),
+        ("50 %", 1.237),
+        ("70 %", 1.872),
+        ("80 %", 2.77),
+        ("90 %", 6.39),
+    ] {
         let drawing = Drawing::read_with(text, "test", &[("traffic.even.load", load)]).unwrap();
         let delay = predict(&drawing).segments[0].delay_seconds;
         is(delay.map(|delay| delay * 1e3), milliseconds, milliseconds * 2e-3);
@@ -100,7 +107,8 @@ fn a_token_ring_by_each_service() {
                 [stations.host]\nsegment = \"ring\"\ncount = 10\n\
                 [traffic.even]\nfrom = \"host\"\nto = \"next\"\nsize = \"189 B\"\npackets_per_s = 500\n";
     for (service, wait) in [("exhaustive", 97.5), ("gated", 102.5), ("one", 107.895)] {
-        let drawing = Drawing::read_with(text, "test", &[("segments.ring.service", service)]).unwrap();
+        let drawing =
+            Drawing::read_with(text, "test", &[("segments.ring.service", service)]).unwrap();
         let segment = &predict(&drawing).segments[0];
         is(segment.waiting_seconds.map(|wait| wait * 1e6), wait, 5e-3);
         is(segment.delay_seconds.map(|delay| delay * 1e6), wait + 100.0 + 25.0, 5e-3);
@@ -121,7 +129,8 @@ fn a_line_is_a_single_queue() {
     is(link("{ exponential = \"1004 B\" }").waiting_seconds, 0.5, 2e-3);
 }
 
-/// A full frame over two empty Ethernet segments of 10 Mb/s: 2 x 1214.4 us, and preambles and propagation.
+/// A full frame over two empty Ethernet segments of 10 Mb/s: 2 x 1214.4 us, and preambles and
+/// propagation.
 #[test]
 fn a_bridge_stores_and_forwards() {
     let text = "[segments.left]\nmedium = \"shared-ethernet\"\ncontention = \"ideal\"\nlength = \"0 m\"\n\
@@ -142,12 +151,19 @@ fn workstations_that_think() {
                 [links.slow]\nbetween = [\"b\", \"server\"]\nrate = \"8 kb/s\"\nframing = \"bare\"\n\
                 [links.fast]\nbetween = [\"user\", \"b\"]\nrate = \"1 Tb/s\"\nframing = \"bare\"\n\
                 [traffic.t]\nfrom = \"user\"\nto = \"server\"\nsize = \"1004 B\"\nthink = \"10 s\"\n";
-    for (users, rate, response) in
-        [("1", 0.09091, 1.0), ("5", 0.43605, 1.46663), ("10", 0.78542, 2.73208), ("20", 0.99813, 10.03745)]
-    {
+    for (users, rate, response) in [
+        ("1", 0.09091, 1.0),
+        ("5", 0.43605, 1.46663),
+        ("10", 0.78542, 2.73208),
+        ("20", 0.99813, 10.03745),
+    ] {
         let drawing = Drawing::read_with(text, "test", &[("stations.user.count", users)]).unwrap();
         let flow = &predict(&drawing).flows[0];
-        is(flow.packets_per_second_each.map(|rate| rate * users.parse::<f64>().unwrap()), rate, 1e-5);
+        is(
+            flow.packets_per_second_each.map(|rate| rate * users.parse::<f64>().unwrap()),
+            rate,
+            1e-5,
+        );
         is(flow.response_seconds.unwrap(), response, 1e-4);
     }
 }
@@ -185,7 +201,12 @@ fn the_campus_s_traffic_equations() {
     close(floor.offered_packets_per_second, 25.0 + 8.0 * 150.0 / 200.0, 1e-6);
     let backbone = prediction.segments.last().unwrap();
     close(backbone.offered_packets_per_second, 5000.0 + 1200.0, 1e-6);
-    assert!(prediction.bridges.iter().all(|bridge| (bridge.forwarded_packets_per_second - 31.0).abs() < 1e-9));
+    assert!(
+        prediction
+            .bridges
+            .iter()
+            .all(|bridge| (bridge.forwarded_packets_per_second - 31.0).abs() < 1e-9)
+    );
 }
 
 #[test]
@@ -194,7 +215,12 @@ fn broadcasts_pass_every_segment_once() {
                 [bridges.b]\nsegments = [\"hall\", \"spine\"]\n[stations.pc]\nsegment = \"hall\"\ncount = 2\n\
                 [traffic.t]\nfrom = \"all\"\nto = \"all\"\npackets_per_s = 2\n";
     let prediction = predict(&read(text));
-    assert!(prediction.segments.iter().all(|segment| (segment.offered_packets_per_second - 12.0).abs() < 1e-9));
+    assert!(
+        prediction
+            .segments
+            .iter()
+            .all(|segment| (segment.offered_packets_per_second - 12.0).abs() < 1e-9)
+    );
     assert!(prediction.flows[0].delay_seconds.value.unwrap() > 0.0);
 }
 
@@ -209,28 +235,43 @@ fn a_transfer_of_no_flow_is_refused() {
 /// Every answer of a prediction.
 fn answers(prediction: &Prediction) -> Vec<Answer> {
     let mut all = Vec::new();
-    let line =
-        |line: &LinePrediction| [line.utilisation_data, line.utilisation, line.waiting_seconds, line.delay_seconds];
+    let line = |line: &LinePrediction| {
+        [line.utilisation_data, line.utilisation, line.waiting_seconds, line.delay_seconds]
+    };
     for segment in &prediction.segments {
         all.extend([segment.utilisation_data, segment.utilisation_data_and_collisions]);
         all.extend([segment.effective_throughput, segment.waiting_seconds, segment.delay_seconds]);
-        all.extend([Answer::of(segment.offered_packets_per_second), Answer::of(segment.offered_bits_per_second)]);
+        all.extend([
+            Answer::of(segment.offered_packets_per_second),
+            Answer::of(segment.offered_bits_per_second),
+        ]);
         all.extend(segment.lines.iter().flat_map(line));
     }
     all.extend(prediction.links.iter().flat_map(line));
     for flow in &prediction.flows {
-        all.extend([flow.packets_per_second_each, flow.delay_seconds, flow.carried_bits_per_second]);
+        all.extend([
+            flow.packets_per_second_each,
+            flow.delay_seconds,
+            flow.carried_bits_per_second,
+        ]);
         all.extend(flow.response_seconds);
         all.extend([Answer::of(flow.hops), Answer::of(flow.arriving_share)]);
     }
-    all.extend(prediction.transfer.iter().flat_map(|transfer| [transfer.aggregate_seconds, transfer.seconds]));
+    all.extend(
+        prediction
+            .transfer
+            .iter()
+            .flat_map(|transfer| [transfer.aggregate_seconds, transfer.seconds]),
+    );
     all
 }
 
 fn is_sound(prediction: &Prediction) {
     for answer in answers(prediction) {
         match answer.value {
-            Some(value) => assert!(value.is_finite() && value >= 0.0, "{answer:?} of {}", prediction.network),
+            Some(value) => {
+                assert!(value.is_finite() && value >= 0.0, "{answer:?} of {}", prediction.network);
+            }
             None => assert!(answer.warning.is_some(), "{answer:?} of {}", prediction.network),
         }
     }
@@ -251,7 +292,9 @@ fn every_network_of_the_library_has_a_sound_prediction() {
 fn turned(drawing: &Drawing, factor: f64) -> Drawing {
     let mut drawing = drawing.clone();
     for flow in &mut drawing.traffic {
-        if let Arrivals::Poisson { per_second } | Arrivals::Periodic { per_second } = &mut flow.arrivals {
+        if let Arrivals::Poisson { per_second } | Arrivals::Periodic { per_second } =
+            &mut flow.arrivals
+        {
             *per_second *= factor;
         }
     }
@@ -316,14 +359,17 @@ proptest! {
     }
 }
 
-/// With its packets' real sizes the study's network is a little slower: what its own figures leave out.
+/// With its packets' real sizes the study's network is a little slower: what its own figures leave
+/// out.
 #[test]
 fn a_mix_of_sizes_takes_longer_than_its_mean() {
     let delay = |name, sizes| {
         let asked = Question { sizes: Some(sizes), transfer: None };
         predict_with(&drawing(name, &[]), &asked).unwrap().segments[0].delay_seconds.value.unwrap()
     };
-    for (name, least, most) in [("citi-1989-light", 1.004, 1.006), ("citi-1989-heavy", 1.012, 1.014)] {
+    for (name, least, most) in
+        [("citi-1989-light", 1.004, 1.006), ("citi-1989-heavy", 1.012, 1.014)]
+    {
         let ratio = delay(name, PacketSizes::Drawn) / delay(name, PacketSizes::Mean);
         assert!((least..most).contains(&ratio), "{name}: {ratio}");
     }
@@ -341,7 +387,10 @@ fn a_ring_on_which_one_sends_most_is_warned_of() {
     };
     let said = |text: &str| {
         let warnings = predict(&read(text)).warnings;
-        warnings.into_iter().find(|warning| warning.message.contains("sending as much")).map(|warning| warning.message)
+        warnings
+            .into_iter()
+            .find(|warning| warning.message.contains("sending as much"))
+            .map(|warning| warning.message)
     };
     for medium in ["token-ring", "fddi"] {
         assert_eq!(said(&ring(medium, 100.0)), None, "all send as much");

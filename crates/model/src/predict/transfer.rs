@@ -1,9 +1,11 @@
-//! A transfer of a file: the study's *simple* and *aggregate* delay, and where one overtakes the other.
+//! A transfer of a file: the study's *simple* and *aggregate* delay, and where one overtakes the
+//! other.
 //!
-//! Source: the Network Modeling Tool of CITI, University of Michigan. The simple delay is how long the software takes to
-//! make the packets, the aggregate delay how long the network takes to carry them one after the other; the larger limits.
-//! The study has one segment. Over several a packet is on the next while its successor is on this one, so the longest
-//! per-packet delay counts for every packet and the others once; propagation on lines counts once too.
+//! Source: the Network Modeling Tool of CITI, University of Michigan. The simple delay is how long
+//! the software takes to make the packets, the aggregate delay how long the network takes to carry
+//! them one after the other; the larger limits. The study has one segment. Over several a packet is
+//! on the next while its successor is on this one, so the longest per-packet delay counts for every
+//! packet and the others once; propagation on lines counts once too.
 
 use btu_network::{Arrivals, Drawing};
 
@@ -26,9 +28,16 @@ pub(super) struct Task {
 impl Task {
     pub(super) fn of(drawing: &Drawing, transfer: &Transfer) -> Result<Self, PredictError> {
         let place = |name: &String| {
-            drawing.traffic.iter().position(|flow| flow.name == *name).ok_or_else(|| PredictError::NoFlow {
-                name: name.clone(),
-                known: drawing.traffic.iter().map(|flow| flow.name.as_str()).collect::<Vec<_>>().join(", "),
+            drawing.traffic.iter().position(|flow| flow.name == *name).ok_or_else(|| {
+                PredictError::NoFlow {
+                    name: name.clone(),
+                    known: drawing
+                        .traffic
+                        .iter()
+                        .map(|flow| flow.name.as_str())
+                        .collect::<Vec<_>>()
+                        .join(", "),
+                }
             })
         };
         if drawing.traffic.is_empty() {
@@ -39,7 +48,8 @@ impl Task {
             Some(name) => Some(place(name)?),
             None => background(drawing, flow),
         };
-        let against = against.filter(|other| *other != flow && fixed_rate(&drawing.traffic[*other]).is_some());
+        let against = against
+            .filter(|other| *other != flow && fixed_rate(&drawing.traffic[*other]).is_some());
         Ok(Self { flow, against, bits: transfer.size.bits() })
     }
 
@@ -60,7 +70,9 @@ impl Task {
             size_bytes: self.bits / 8.0,
             packets,
             simple_seconds: simple,
-            bottleneck: carried.place.map(|server| solved.called(&solved.network.servers[server as usize])),
+            bottleneck: carried
+                .place
+                .map(|server| solved.called(&solved.network.servers[server as usize])),
             packet_delay_seconds: carried.longest,
             aggregate_seconds: aggregate,
             seconds: aggregate.map(|aggregate| aggregate.max(simple.unwrap_or(0.0))),
@@ -81,8 +93,16 @@ impl Task {
             let (server, wait) = (&network.servers[*number as usize], wait(*number));
             let delay = wait.delay_of(wait.occupied, server);
             carried.once = add(carried.once, delay.map(|delay| delay * visits));
-            let pipelined = if let Nature::Line = server.nature { server.propagation + server.latency } else { 0.0 };
-            let each = if server.queues() { delay.map(|delay| (delay - pipelined).max(0.0)) } else { Answer::of(0.0) };
+            let pipelined = if let Nature::Line = server.nature {
+                server.propagation + server.latency
+            } else {
+                0.0
+            };
+            let each = if server.queues() {
+                delay.map(|delay| (delay - pipelined).max(0.0))
+            } else {
+                Answer::of(0.0)
+            };
             let longer = match (carried.longest.value, each.value) {
                 (Some(longest), Some(each)) => each > longest,
                 (longest, _) => longest.is_some(),
@@ -134,7 +154,10 @@ impl Carried {
         let (Some(longest), Some(once)) = (self.longest.value, self.once.value) else {
             return add(self.longest, self.once);
         };
-        Answer { warning: self.once.warning, ..Answer::of(packets * longest + (once - longest).max(0.0)) }
+        Answer {
+            warning: self.once.warning,
+            ..Answer::of(packets * longest + (once - longest).max(0.0))
+        }
     }
 }
 
@@ -148,11 +171,13 @@ struct Turned<'a> {
 }
 
 impl Turned<'_> {
-    /// Whether the network takes longer than the software with so many frames per second of each other sender.
+    /// Whether the network takes longer than the software with so many frames per second of each
+    /// other sender.
     fn overtaken(&self, rate: f64) -> bool {
         let mut rates = self.network.rates.clone();
         rates[self.against] = rate;
-        let carried = self.question.carry(self.network, |server| self.network.wait_with(server, &rates));
+        let carried =
+            self.question.carry(self.network, |server| self.network.wait_with(server, &rates));
         carried.aggregate(self.packets).value.is_none_or(|aggregate| aggregate > self.simple)
     }
 }

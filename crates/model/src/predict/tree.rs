@@ -1,4 +1,5 @@
-//! The network as a tree: segments, bridges, and stations at the ends of links; and the servers on its branches.
+//! The network as a tree: segments, bridges, and stations at the ends of links; and the servers on
+//! its branches.
 
 use btu_network::{Attachment, Drawing, End, StationId};
 use btu_units::Span;
@@ -111,7 +112,8 @@ impl<'a> Plan<'a> {
             seats[segment.0 as usize] += 1;
         }
         for (number, segment) in self.drawing.segments.iter().enumerate() {
-            if let Some(server) = Server::of_segment(number as u32, &segment.medium, seats[number]) {
+            if let Some(server) = Server::of_segment(number as u32, &segment.medium, seats[number])
+            {
                 self.medium[number] = self.servers.len() as u32;
                 let own = self.servers.len() as u32;
                 self.add(Server { back: own, ..server });
@@ -139,7 +141,8 @@ impl<'a> Plan<'a> {
             None => [self.medium[segment as usize], NONE],
             Some(star) => {
                 let up = Server::of_line(place(true), &star.up, Span::ZERO);
-                let pair = self.add_pair(up, Server::of_line(place(false), &star.down, star.latency));
+                let pair =
+                    self.add_pair(up, Server::of_line(place(false), &star.down, star.latency));
                 [pair, pair + 1]
             }
         };
@@ -154,7 +157,8 @@ impl<'a> Plan<'a> {
             let Some(star) = star(self.drawing, segment.0) else { continue };
             let place = |up| Place::StationLine { segment: segment.0, station: number as u32, up };
             let up = Server::of_line(place(true), &star.up, Span::ZERO);
-            self.line[number] = self.add_pair(up, Server::of_line(place(false), &star.down, star.latency));
+            self.line[number] =
+                self.add_pair(up, Server::of_line(place(false), &star.down, star.latency));
         }
     }
 

@@ -91,7 +91,8 @@ struct Load<'a> {
 }
 
 impl Load<'_> {
-    /// Where `used` of the server is used and a whole server would carry so much of its time as frames.
+    /// Where `used` of the server is used and a whole server would carry so much of its time as
+    /// frames.
     fn answer(&self, used: f64, capacity: f64, waiting: Answer) -> Wait {
         let Sums { frames, own_bits, busy, .. } = self.sums;
         Wait {
@@ -153,12 +154,20 @@ impl Load<'_> {
         let (stations, latency) = (self.server.stations.max(1), self.server.propagation);
         let ring = Ring { stations, latency, rate: self.sums.frames, times: self.times() };
         let efficiency = fddi::efficiency(stations, target, latency).value.unwrap_or(0.0);
-        let waiting = if self.sums.busy < efficiency { ring.waiting(Turn::Exhaustive) } else { Answer::SATURATED };
+        let waiting = if self.sums.busy < efficiency {
+            ring.waiting(Turn::Exhaustive)
+        } else {
+            Answer::SATURATED
+        };
         self.answer(self.sums.busy / efficiency.max(1e-9), self.own_share() * efficiency, waiting)
     }
 
     fn line(&self) -> Wait {
         let Sums { frames, busy, second, .. } = self.sums;
-        self.answer(busy, self.own_share(), single_queue::waiting_of_moments(frames, busy / frames, second / frames))
+        self.answer(
+            busy,
+            self.own_share(),
+            single_queue::waiting_of_moments(frames, busy / frames, second / frames),
+        )
     }
 }

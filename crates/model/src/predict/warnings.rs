@@ -57,7 +57,9 @@ fn saturated(solved: &Solved<'_>, warnings: &mut Vec<PredictionWarning>) {
             continue;
         }
         let place = match server.place {
-            Place::Segment(segment) | Place::StationLine { segment, .. } | Place::BridgeLine { segment, .. } => {
+            Place::Segment(segment)
+            | Place::StationLine { segment, .. }
+            | Place::BridgeLine { segment, .. } => {
                 format!("segments.{}", drawing.segments[segment as usize].group)
             }
             Place::Link { link, .. } => format!("links.{}", drawing.links[link as usize].group),
@@ -79,7 +81,9 @@ fn saturated(solved: &Solved<'_>, warnings: &mut Vec<PredictionWarning>) {
 
 fn optimistic(segments: &[SegmentPrediction], warnings: &mut Vec<PredictionWarning>) {
     let mut named = Vec::new();
-    for segment in segments.iter().filter(|segment| segment.delay_seconds.warning == Some(Warning::Optimistic)) {
+    for segment in
+        segments.iter().filter(|segment| segment.delay_seconds.warning == Some(Warning::Optimistic))
+    {
         let data = segment.utilisation_data.value.unwrap_or(0.0);
         note(&mut named, format!("segments.{}", segment.group), segment.name.clone(), data);
     }
@@ -107,7 +111,12 @@ fn uneven(solved: &Solved<'_>, warnings: &mut Vec<PredictionWarning>) {
             let (most, all) = most_of_one(solved, server, segment);
             if most * f64::from(server.stations) > UNEVEN * all * 1.000_001 {
                 let segment = &solved.network.drawing.segments[segment as usize];
-                note(&mut named, format!("segments.{}", segment.group), segment.name.clone(), most / all);
+                note(
+                    &mut named,
+                    format!("segments.{}", segment.group),
+                    segment.name.clone(),
+                    most / all,
+                );
             }
         }
     }
@@ -123,8 +132,9 @@ fn uneven(solved: &Solved<'_>, warnings: &mut Vec<PredictionWarning>) {
     }));
 }
 
-/// Seconds per second that the busiest sender of a ring occupies it, and that all do. What stations do not send comes from
-/// bridges; which of them sends how much is not known, so each counts with their mean.
+/// Seconds per second that the busiest sender of a ring occupies it, and that all do. What stations
+/// do not send comes from bridges; which of them sends how much is not known, so each counts with
+/// their mean.
 fn most_of_one(solved: &Solved<'_>, ring: &Server, segment: u32) -> (f64, f64) {
     let network = solved.network;
     let mut own = std::collections::HashMap::new();
@@ -135,7 +145,8 @@ fn most_of_one(solved: &Solved<'_>, ring: &Server, segment: u32) -> (f64, f64) {
         for station in stations {
             let attachment = network.drawing.stations[station.0 as usize].attachment;
             if matches!(attachment, Attachment::Segment(here, _) if here.0 == segment) {
-                *own.entry(*station).or_insert(0.0) += each * network.rates[class.flow] * visit.mean;
+                *own.entry(*station).or_insert(0.0) +=
+                    each * network.rates[class.flow] * visit.mean;
             }
         }
     }
@@ -150,7 +161,9 @@ fn most_of_one(solved: &Solved<'_>, ring: &Server, segment: u32) -> (f64, f64) {
 fn senders(flow: &Flow, reply: bool) -> (&[StationId], f64) {
     let replying = |stations: &[StationId]| flow.from.len() as f64 / stations.len() as f64;
     match (&flow.to, reply) {
-        (Target::Station(one), true) => (std::slice::from_ref(one), replying(std::slice::from_ref(one))),
+        (Target::Station(one), true) => {
+            (std::slice::from_ref(one), replying(std::slice::from_ref(one)))
+        }
         (Target::AnyOf(list), true) => (list, replying(list)),
         _ => (&flow.from, 1.0),
     }
@@ -194,7 +207,9 @@ fn traffic(solved: &Solved<'_>, warnings: &mut Vec<PredictionWarning>) {
             warnings.push(PredictionWarning {
                 place: place(),
                 warning: Warning::OutOfRange,
-                message: "it does not last all the time; this is the network while all traffic is on".to_owned(),
+                message:
+                    "it does not last all the time; this is the network while all traffic is on"
+                        .to_owned(),
             });
         }
     }

@@ -5,8 +5,8 @@ use std::net::Ipv4Addr;
 use super::expand::Work;
 use super::stations::{ADDRESSES, address_at, place};
 
-/// An address for each seat, in their order. The first member of a group has the written address, the others those
-/// after it; who has none gets the lowest that is free.
+/// An address for each seat, in their order. The first member of a group has the written address,
+/// the others those after it; who has none gets the lowest that is free.
 pub(super) fn hand_out(work: &Work<'_>) -> Vec<Ipv4Addr> {
     let mut taken = vec![false; ADDRESSES as usize];
     let mut given: Vec<Option<u32>> = vec![None; work.seats.len()];
@@ -20,12 +20,16 @@ pub(super) fn hand_out(work: &Work<'_>) -> Vec<Ipv4Addr> {
         match taken.get_mut(wanted as usize) {
             Some(free) if !*free => *free = true,
             Some(_) => {
-                let message =
-                    format!("{} would be the address of two stations, one of them `{}`", address_at(wanted), seat.name);
+                let message = format!(
+                    "{} would be the address of two stations, one of them `{}`",
+                    address_at(wanted),
+                    seat.name
+                );
                 work.problems.note(spot, message);
             }
             None => {
-                let message = format!("the addresses from {address} on do not suffice for `{}`", seat.name);
+                let message =
+                    format!("the addresses from {address} on do not suffice for `{}`", seat.name);
                 work.problems.note(spot, message);
                 return vec![*address; work.seats.len()];
             }
@@ -33,5 +37,8 @@ pub(super) fn hand_out(work: &Work<'_>) -> Vec<Ipv4Addr> {
         given[number] = Some(wanted);
     }
     let mut free = (0..ADDRESSES).filter(|place| !taken[*place as usize]);
-    given.into_iter().map(|place| address_at(place.or_else(|| free.next()).unwrap_or_default())).collect()
+    given
+        .into_iter()
+        .map(|place| address_at(place.or_else(|| free.next()).unwrap_or_default()))
+        .collect()
 }

@@ -21,14 +21,22 @@ pub(super) fn written_place(group: &StationGroup, number: u32) -> Option<Length>
 }
 
 /// Checks the places that a group of stations was given.
-pub(super) fn check_positions(work: &Work<'_>, group: &StationGroup, segments: Option<Members>, each: u32) {
+pub(super) fn check_positions(
+    work: &Work<'_>,
+    group: &StationGroup,
+    segments: Option<Members>,
+    each: u32,
+) {
     let Some(position) = &group.position else { return };
     let note = |message: String| work.problems.note(&position.spot, message);
     let Some(segments) = segments else {
         return note("a place on a cable goes with a `segment`".to_owned());
     };
     if position.places.len() != 1 && position.places.len() != each as usize {
-        note(format!("write one place for all {each} members, or one for each; here are {}", position.places.len()));
+        note(format!(
+            "write one place for all {each} members, or one for each; here are {}",
+            position.places.len()
+        ));
     }
     for place in &position.places {
         if let Some(message) = beyond(work, segments, *place) {
@@ -41,14 +49,23 @@ pub(super) fn check_positions(work: &Work<'_>, group: &StationGroup, segments: O
 fn beyond(work: &Work<'_>, segments: Members, place: Length) -> Option<String> {
     let segment = &work.drawing.segments[segments.first as usize];
     let Medium::SharedEthernet(cable) = &segment.medium else {
-        return Some(format!("`{}` has no places: only a shared-ethernet has a cable with places", segment.group));
+        return Some(format!(
+            "`{}` has no places: only a shared-ethernet has a cable with places",
+            segment.group
+        ));
     };
     let length = cable.length;
-    (place > length).then(|| format!("{place} is beyond the end of `{}`, which is {length} long", segment.group))
+    (place > length).then(|| {
+        format!("{place} is beyond the end of `{}`, which is {length} long", segment.group)
+    })
 }
 
 /// The places that a bridge was given on its segments, in their order.
-pub(super) fn bridge_positions(work: &Work<'_>, group: &BridgeGroup, segments: &[Members]) -> Vec<Option<Length>> {
+pub(super) fn bridge_positions(
+    work: &Work<'_>,
+    group: &BridgeGroup,
+    segments: &[Members],
+) -> Vec<Option<Length>> {
     let mut places = vec![None; segments.len()];
     for (reference, place) in &group.positions {
         let found = group.segments.iter().position(|segment| segment.name == reference.name);
@@ -72,8 +89,8 @@ enum Tap {
     Port(usize, usize),
 }
 
-/// Spreads what has no place evenly over its cable, from one end to the other: stations in their order, then bridges.
-/// On other media every place is 0.
+/// Spreads what has no place evenly over its cable, from one end to the other: stations in their
+/// order, then bridges. On other media every place is 0.
 pub(super) fn spread(work: &mut Work<'_>) {
     let mut taps: Vec<Vec<Tap>> = vec![Vec::new(); work.drawing.segments.len()];
     for (place, seat) in work.seats.iter().enumerate().filter(|(_, seat)| !seat.placed) {

@@ -1,5 +1,5 @@
-//! A file of another kind that is read as a network file is: every mistake is told at once, at its place, with what would be
-//! right.
+//! A file of another kind that is read as a network file is: every mistake is told at once, at its
+//! place, with what would be right.
 
 use super::fields::Fields;
 use super::problem::{Problems, ReadError, Spot};
@@ -17,9 +17,14 @@ pub struct Document<'a> {
 }
 
 impl<'a> Document<'a> {
-    /// Reads `text`, which errors call `source_name`, as `kind` of file ("an experiment file"), and puts the settings in, keys
-    /// and values as [`super::Reader::set`] takes them.
-    pub fn parse(text: &'a str, source_name: &'a str, kind: &str, settings: &[(String, String)]) -> Self {
+    /// Reads `text`, which errors call `source_name`, as `kind` of file ("an experiment file"), and
+    /// puts the settings in, keys and values as [`super::Reader::set`] takes them.
+    pub fn parse(
+        text: &'a str,
+        source_name: &'a str,
+        kind: &str,
+        settings: &[(String, String)],
+    ) -> Self {
         let problems = Problems::default();
         let table = opened(text, kind, settings, &problems);
         Self { source_name, text, settings: settings.to_vec(), table, problems }
@@ -60,9 +65,15 @@ pub(super) fn start() -> Spot {
 }
 
 /// The tree of a file of this kind with settings put in; nothing where it is too large, or no TOML.
-pub(super) fn opened(text: &str, kind: &str, settings: &[(String, String)], problems: &Problems) -> Option<Table> {
+pub(super) fn opened(
+    text: &str,
+    kind: &str,
+    settings: &[(String, String)],
+    problems: &Problems,
+) -> Option<Table> {
     if text.len() > limits::FILE {
-        let message = format!("the file has {} octets; {kind} has at most {}", text.len(), limits::FILE);
+        let message =
+            format!("the file has {} octets; {kind} has at most {}", text.len(), limits::FILE);
         problems.note(&start(), message);
         return None;
     }

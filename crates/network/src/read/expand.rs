@@ -1,4 +1,5 @@
-//! From what is written to a drawing: groups are written out, names become places, and the whole is checked.
+//! From what is written to a drawing: groups are written out, names become places, and the whole is
+//! checked.
 
 use std::collections::HashMap;
 
@@ -41,7 +42,8 @@ pub(super) struct Work<'a> {
     opportunities: usize,
 }
 
-/// The drawing that `written` describes. What is wrong is noted in `problems`; the answer is then of no use.
+/// The drawing that `written` describes. What is wrong is noted in `problems`; the answer is then
+/// of no use.
 pub(super) fn expand(written: &Written, problems: &Problems) -> Drawing {
     let mut work = Work {
         written,
@@ -74,7 +76,8 @@ impl Work<'_> {
         let written = self.written;
         for group in &written.segments {
             let (first, count) = (self.drawing.segments.len() as u32, group.count.unwrap_or(1));
-            let members = Members { kind: Kind::Segment, first, count, counted: group.count.is_some() };
+            let members =
+                Members { kind: Kind::Segment, first, count, counted: group.count.is_some() };
             if !self.room(first, count, limits::OTHERS, "segments", &group.spot)
                 || !self.traces(&traces_of(&group.medium), count, &group.spot)
             {
@@ -82,7 +85,11 @@ impl Work<'_> {
                 continue;
             }
             for name in self.enter(&group.name, members, &group.spot) {
-                self.drawing.segments.push(Segment { name, group: group.name.clone(), medium: group.medium.clone() });
+                self.drawing.segments.push(Segment {
+                    name,
+                    group: group.name.clone(),
+                    medium: group.medium.clone(),
+                });
             }
         }
     }
@@ -106,7 +113,8 @@ impl Work<'_> {
         let segments = segments.flatten();
         let each = group.count.unwrap_or(1);
         let count = each.saturating_mul(segments.map_or(1, |segments| segments.count));
-        let fits = self.room(self.seats.len() as u32, count, limits::STATIONS, "stations", &group.spot);
+        let fits =
+            self.room(self.seats.len() as u32, count, limits::STATIONS, "stations", &group.spot);
         if fits {
             self.sit(place, group, segments, each);
         }
@@ -130,10 +138,19 @@ impl Work<'_> {
             for number in 0..each {
                 let name = names::of_member(&on_floor, group.count.is_some(), number);
                 let at = cable::written_place(group, number);
-                let plug = segments
-                    .map(|segments| Attachment::Segment(SegmentId(segments.first + floor), at.unwrap_or(Length::ZERO)));
+                let plug = segments.map(|segments| {
+                    Attachment::Segment(
+                        SegmentId(segments.first + floor),
+                        at.unwrap_or(Length::ZERO),
+                    )
+                });
                 if members.counted {
-                    let own = Members { first: self.seats.len() as u32, count: 1, counted: false, ..members };
+                    let own = Members {
+                        first: self.seats.len() as u32,
+                        count: 1,
+                        counted: false,
+                        ..members
+                    };
                     self.names.take(&name, own, &group.spot, self.problems);
                 }
                 self.seats.push(Seat { name, group: place, plug, placed: at.is_some() });
@@ -159,7 +176,10 @@ impl Work<'_> {
         }
         for (bridge, &group) in self.drawing.bridges.iter().zip(&self.bridge_groups) {
             if bridge.segments.len() + bridge.links.len() < 2 && self.problems.none() {
-                let message = format!("the bridge `{}` connects nothing: it needs two segments or links", bridge.name);
+                let message = format!(
+                    "the bridge `{}` connects nothing: it needs two segments or links",
+                    bridge.name
+                );
                 self.problems.note(&self.written.bridges[group].spot, message);
             }
         }
@@ -182,7 +202,8 @@ impl Work<'_> {
     /// Takes the names of a group and of its members; answers the members' names.
     pub(super) fn enter(&mut self, group: &str, members: Members, spot: &Spot) -> Vec<String> {
         self.names.take(group, members, spot, self.problems);
-        let list: Vec<String> = (0..members.count).map(|n| names::of_member(group, members.counted, n)).collect();
+        let list: Vec<String> =
+            (0..members.count).map(|n| names::of_member(group, members.counted, n)).collect();
         if members.counted {
             for (name, first) in list.iter().zip(members.places()) {
                 let own = Members { first, count: 1, counted: false, ..members };
@@ -199,7 +220,10 @@ impl Work<'_> {
     pub(super) fn room(&self, there: u32, more: u32, most: u32, what: &str, spot: &Spot) -> bool {
         let fits = there.saturating_add(more) <= most;
         if !fits {
-            self.problems.note(spot, format!("this makes more than {most} {what}, the most a network can have"));
+            self.problems.note(
+                spot,
+                format!("this makes more than {most} {what}, the most a network can have"),
+            );
         }
         fits
     }
@@ -210,19 +234,25 @@ impl Work<'_> {
         let fits = self.entries <= limits::ENTRIES;
         if !fits {
             let most = limits::ENTRIES;
-            self.problems.note(spot, format!("written out, the file has more than {most} entries in its lists"));
+            self.problems.note(
+                spot,
+                format!("written out, the file has more than {most} entries in its lists"),
+            );
         }
         fits
     }
 
     pub(super) fn traces(&mut self, rates: &[&Rate], count: u32, spot: &Spot) -> bool {
-        let length = |rate: &&Rate| if let Rate::Trace(trace) = rate { trace.opportunities_ms.len() } else { 0 };
+        let length = |rate: &&Rate| {
+            if let Rate::Trace(trace) = rate { trace.opportunities_ms.len() } else { 0 }
+        };
         let each: usize = rates.iter().map(length).sum();
         self.opportunities = self.opportunities.saturating_add(each.saturating_mul(count as usize));
         let fits = self.opportunities <= limits::OPPORTUNITIES;
         if !fits {
             let most = limits::OPPORTUNITIES;
-            self.problems.note(spot, format!("written out, the traces have more than {most} opportunities"));
+            self.problems
+                .note(spot, format!("written out, the traces have more than {most} opportunities"));
         }
         fits
     }

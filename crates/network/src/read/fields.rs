@@ -1,4 +1,5 @@
-//! Reading a table key by key: every key is asked for by name, so what was never asked for is unknown.
+//! Reading a table key by key: every key is asked for by name, so what was never asked for is
+//! unknown.
 
 use std::cell::RefCell;
 use std::fmt::Display;
@@ -47,7 +48,11 @@ impl<'a> Fields<'a> {
             asked.push(key);
         }
         let entry = self.table.get(key)?;
-        Some(Item { node: &entry.node, spot: self.below(key, &entry.node.at), problems: self.problems })
+        Some(Item {
+            node: &entry.node,
+            spot: self.below(key, &entry.node.at),
+            problems: self.problems,
+        })
     }
 
     /// The value under `key`, which must be there.
@@ -108,15 +113,19 @@ impl<'a> Fields<'a> {
     /// Complains about every key that was not asked for.
     pub fn finish(self) {
         let asked = self.asked.into_inner();
-        for entry in self.table.entries.iter().filter(|entry| !asked.contains(&entry.key.as_str())) {
+        for entry in self.table.entries.iter().filter(|entry| !asked.contains(&entry.key.as_str()))
+        {
             if self.problems.full() {
                 return;
             }
-            let spot =
-                Spot { at: entry.key_at.clone(), path: format!("{}{}", prefix(&self.spot.path), clip(&entry.key)) };
+            let spot = Spot {
+                at: entry.key_at.clone(),
+                path: format!("{}{}", prefix(&self.spot.path), clip(&entry.key)),
+            };
             let meant = suggestion(&entry.key, asked.iter().copied());
             let known = listed(asked.iter().copied());
-            self.problems.note(&spot, format!("there is no such key here{meant}; there are {known}"));
+            self.problems
+                .note(&spot, format!("there is no such key here{meant}; there are {known}"));
         }
     }
 
@@ -144,7 +153,9 @@ impl<'a> Item<'a> {
         match &self.node.value {
             Value::Text(text) if text.len() <= LONGEST => Some(text),
             Value::Text(_) => self.none(format!("this is longer than {LONGEST} characters")),
-            other => self.none(format!("this is {}; a text is wanted, in quotation marks", other.what())),
+            other => {
+                self.none(format!("this is {}; a text is wanted, in quotation marks", other.what()))
+            }
         }
     }
 
@@ -152,7 +163,9 @@ impl<'a> Item<'a> {
     pub fn prose(&self) -> Option<String> {
         match &self.node.value {
             Value::Text(text) => Some(text.clone()),
-            other => self.none(format!("this is {}; a text is wanted, in quotation marks", other.what())),
+            other => {
+                self.none(format!("this is {}; a text is wanted, in quotation marks", other.what()))
+            }
         }
     }
 
@@ -164,7 +177,8 @@ impl<'a> Item<'a> {
         self.quantity_text()?.parse().map_err(|error: T::Err| self.problem(error.to_string())).ok()
     }
 
-    /// What is written there, a bare number too: what reads a quantity says then which units there are.
+    /// What is written there, a bare number too: what reads a quantity says then which units there
+    /// are.
     pub(super) fn quantity_text(&self) -> Option<String> {
         match &self.node.value {
             Value::Whole(number) => Some(number.to_string()),
@@ -183,17 +197,26 @@ impl<'a> Item<'a> {
         if bounds.contains(&value) {
             return Some(value);
         }
-        self.none(format!("{value} is not possible here: from {} to {} is", bounds.start(), bounds.end()))
+        self.none(format!(
+            "{value} is not possible here: from {} to {} is",
+            bounds.start(),
+            bounds.end()
+        ))
     }
 
     /// The whole number that it is.
     pub fn whole(&self, bounds: RangeInclusive<u32>) -> Option<u32> {
         let Value::Whole(number) = self.node.value else {
-            return self.none(format!("this is {}; a whole number is wanted", self.node.value.what()));
+            return self
+                .none(format!("this is {}; a whole number is wanted", self.node.value.what()));
         };
         let fits = u32::try_from(number).ok().filter(|number| bounds.contains(number));
         fits.or_else(|| {
-            self.none(format!("{number} is not possible here: from {} to {} is", bounds.start(), bounds.end()))
+            self.none(format!(
+                "{number} is not possible here: from {} to {} is",
+                bounds.start(),
+                bounds.end()
+            ))
         })
     }
 
@@ -202,19 +225,30 @@ impl<'a> Item<'a> {
         let number = match self.node.value {
             Value::Whole(number) => number as f64,
             Value::Number(number) => number,
-            _ => return self.none(format!("this is {}; a number is wanted, without a unit", self.node.value.what())),
+            _ => {
+                return self.none(format!(
+                    "this is {}; a number is wanted, without a unit",
+                    self.node.value.what()
+                ));
+            }
         };
         if bounds.contains(&number) {
             return Some(number);
         }
-        self.none(format!("{number} is not possible here: from {} to {} is", bounds.start(), bounds.end()))
+        self.none(format!(
+            "{number} is not possible here: from {} to {} is",
+            bounds.start(),
+            bounds.end()
+        ))
     }
 
     /// The truth value that it is.
     pub fn truth(&self) -> Option<bool> {
         match self.node.value {
             Value::Truth(truth) => Some(truth),
-            ref other => self.none(format!("this is {}; `true` or `false` is wanted", other.what())),
+            ref other => {
+                self.none(format!("this is {}; `true` or `false` is wanted", other.what()))
+            }
         }
     }
 
@@ -226,7 +260,11 @@ impl<'a> Item<'a> {
     }
 
     /// Complains about a word that is none of those known.
-    pub fn unknown<'k, T>(&self, text: &str, known: impl Iterator<Item = &'k str> + Clone) -> Option<T> {
+    pub fn unknown<'k, T>(
+        &self,
+        text: &str,
+        known: impl Iterator<Item = &'k str> + Clone,
+    ) -> Option<T> {
         let meant = suggestion(text, known.clone());
         self.none(format!("`{}` is not known here{meant}; there are {}", clip(text), listed(known)))
     }
@@ -281,5 +319,9 @@ pub(super) fn clip(text: &str) -> String {
     if text.chars().count() <= SHOWN {
         return text.chars().map(|c| if c.is_control() { '?' } else { c }).collect();
     }
-    text.chars().take(SHOWN).map(|c| if c.is_control() { '?' } else { c }).chain("...".chars()).collect()
+    text.chars()
+        .take(SHOWN)
+        .map(|c| if c.is_control() { '?' } else { c })
+        .chain("...".chars())
+        .collect()
 }

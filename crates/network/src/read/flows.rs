@@ -28,7 +28,8 @@ fn flow(work: &mut Work<'_>, group: &FlowGroup, parts: Option<&Parts>) -> Option
     let mut from = stations(work, &group.from)?;
     let to = target(work, group, &mut from)?;
     if from.is_empty() {
-        work.problems.note(&group.spot, "nobody sends: `from` names no station other than the target");
+        work.problems
+            .note(&group.spot, "nobody sends: `from` names no station other than the target");
         return None;
     }
     if let Some(parts) = parts {
@@ -90,7 +91,8 @@ fn target(work: &mut Work<'_>, group: &FlowGroup, from: &mut Vec<StationId>) -> 
 
 fn broadcast(work: &Work<'_>, group: &FlowGroup) -> Option<Target> {
     if let Pace::Closed { reply: Some(_), .. } = group.pace {
-        work.problems.note(&group.spot, "a request to all stations has no single reply: leave out `reply`");
+        work.problems
+            .note(&group.spot, "a request to all stations has no single reply: leave out `reply`");
         return None;
     }
     Some(Target::Broadcast)
@@ -109,8 +111,11 @@ fn reach(work: &Work<'_>, group: &FlowGroup, from: &[StationId], to: &Target, pa
     let lost = from.iter().chain(others).find(|station| parts.of_station(work, **station) != home);
     if let (Some(lost), false) = (lost, matches!(to, Target::Broadcast)) {
         let [left, right] = [from[0], *lost].map(|station| &work.drawing.station(station).name);
-        let message =
-            format!("nothing connects `{}` with `{}`: draw a bridge or a link between them", clip(left), clip(right));
+        let message = format!(
+            "nothing connects `{}` with `{}`: draw a bridge or a link between them",
+            clip(left),
+            clip(right)
+        );
         work.problems.note(&group.spot, message);
     }
 }
@@ -122,7 +127,11 @@ fn sizes(work: &Work<'_>, group: &FlowGroup, from: &[StationId], to: &Target) {
         Target::AnyOf(list) => list,
         Target::Next | Target::Broadcast => &[],
     };
-    let reply = if let Pace::Closed { reply: Some(reply), .. } = group.pace { Some((reply, reply)) } else { None };
+    let reply = if let Pace::Closed { reply: Some(reply), .. } = group.pace {
+        Some((reply, reply))
+    } else {
+        None
+    };
     let bounds = bounds(&group.sizes).into_iter().chain(reply);
     for (least, most) in bounds {
         for station in from.iter().chain(receivers) {
@@ -139,7 +148,8 @@ fn sizes(work: &Work<'_>, group: &FlowGroup, from: &[StationId], to: &Target) {
     }
 }
 
-/// The least and the greatest size; none of an exponential distribution, which is for checks against theory.
+/// The least and the greatest size; none of an exponential distribution, which is for checks
+/// against theory.
 fn bounds(sizes: &Sizes) -> Option<(Bytes, Bytes)> {
     match sizes {
         Sizes::Fixed(size) => Some((*size, *size)),
@@ -157,13 +167,16 @@ const AROUND: Bytes = Bytes::new(18);
 /// The shortest Ethernet frame (IEEE 802.3, 4.4.2: minFrameSize).
 const ETHERNET_LEAST: Bytes = Bytes::new(64);
 
-/// The shortest and the longest frame on a station's medium. Longest packets of rings: RFC 1191, section 7.1.
+/// The shortest and the longest frame on a station's medium. Longest packets of rings: RFC 1191,
+/// section 7.1.
 fn takes(drawing: &Drawing, station: StationId) -> (Bytes, Bytes) {
     let around = |least, mtu: Bytes| (least, mtu + AROUND);
     match drawing.station(station).attachment {
         Attachment::Segment(segment, _) => match &drawing.segment(segment).medium {
             Medium::SharedEthernet(_) => around(ETHERNET_LEAST, Direction::ETHERNET_MTU),
-            Medium::SwitchedEthernet(star) => around(ETHERNET_LEAST, star.up.mtu.min(star.down.mtu)),
+            Medium::SwitchedEthernet(star) => {
+                around(ETHERNET_LEAST, star.up.mtu.min(star.down.mtu))
+            }
             Medium::TokenRing(ring) if ring.rate <= BitRate::from_megabits_per_second(4) => {
                 around(LEAST_SIZE, Bytes::new(4_464))
             }
@@ -173,7 +186,8 @@ fn takes(drawing: &Drawing, station: StationId) -> (Bytes, Bytes) {
         },
         Attachment::Link(link) => {
             let link = drawing.link(link);
-            let ethernet = [&link.forth, &link.back].iter().any(|way| way.framing == Framing::Ethernet);
+            let ethernet =
+                [&link.forth, &link.back].iter().any(|way| way.framing == Framing::Ethernet);
             let least = if ethernet { ETHERNET_LEAST } else { LEAST_SIZE };
             around(least, link.forth.mtu.min(link.back.mtu))
         }
@@ -187,7 +201,9 @@ fn arrivals(work: &Work<'_>, group: &FlowGroup, from: &[StationId]) -> Option<Ar
     let frame_bits = group.sizes.mean() * 8.0;
     match &group.pace {
         Pace::Frames { per_second, regular } => Some(of(*per_second, *regular)),
-        Pace::Rate { rate, regular } => Some(of(rate.bits_per_second() as f64 / frame_bits, *regular)),
+        Pace::Rate { rate, regular } => {
+            Some(of(rate.bits_per_second() as f64 / frame_bits, *regular))
+        }
         Pace::Load { share, regular, spot } => {
             let bits = bits_for_load(work, *share, from);
             if bits.is_none() {
@@ -204,8 +220,8 @@ fn arrivals(work: &Work<'_>, group: &FlowGroup, from: &[StationId]) -> Option<Ar
     }
 }
 
-/// Bits per second of each sender, so that all senders on a shared medium together, or each on its own line, use `share`
-/// of its rate. `None` where that differs between senders.
+/// Bits per second of each sender, so that all senders on a shared medium together, or each on its
+/// own line, use `share` of its rate. `None` where that differs between senders.
 fn bits_for_load(work: &Work<'_>, share: f64, from: &[StationId]) -> Option<f64> {
     let drawing = &work.drawing;
     let mut on_segment = vec![0_u32; drawing.segments.len()];
@@ -236,7 +252,9 @@ fn shared_rate(medium: &Medium) -> Result<f64, f64> {
         Medium::SharedEthernet(cable) => Ok(cable.rate.bits_per_second() as f64),
         Medium::TokenRing(ring) => Ok(ring.rate.bits_per_second() as f64),
         Medium::Fddi(ring) => Ok(ring.rate.bits_per_second() as f64),
-        Medium::SwitchedEthernet(star) | Medium::Atm(crate::segment::Atm { star }) => Err(line_rate(star)),
+        Medium::SwitchedEthernet(star) | Medium::Atm(crate::segment::Atm { star }) => {
+            Err(line_rate(star))
+        }
     }
 }
 

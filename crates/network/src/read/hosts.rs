@@ -24,7 +24,9 @@ impl Inventory {
 }
 
 fn of_text(text: &str, problems: &Problems) -> Inventory {
-    let Some(table) = document::opened(text, "an inventory", &[], problems) else { return Inventory::default() };
+    let Some(table) = document::opened(text, "an inventory", &[], problems) else {
+        return Inventory::default();
+    };
     let fields = Fields::of(&table, document::start(), problems);
     let hosts = fields.get("hosts").and_then(|item| item.fields());
     if hosts.is_none() && problems.none() {
@@ -51,7 +53,13 @@ fn read_all(table: &Fields<'_>, problems: &Problems) -> Vec<Host> {
     hosts
 }
 
-fn read(name: &str, spot: &Spot, item: &Item<'_>, before: &[Host], problems: &Problems) -> Option<Host> {
+fn read(
+    name: &str,
+    spot: &Spot,
+    item: &Item<'_>,
+    before: &[Host],
+    problems: &Problems,
+) -> Option<Host> {
     let fields = item.fields()?;
     let role = fields.get("role").and_then(|item| role(&item, before));
     let agent = fields.get("control");
@@ -85,7 +93,9 @@ fn role(item: &Item<'_>, before: &[Host]) -> Option<HostRole> {
     Some(role)
 }
 
-fn parsed<T: std::str::FromStr<Err = crate::inventory::HostAddressError>>(item: &Item<'_>) -> Option<T> {
+fn parsed<T: std::str::FromStr<Err = crate::inventory::HostAddressError>>(
+    item: &Item<'_>,
+) -> Option<T> {
     item.text()?.parse().map_err(|error: T::Err| item.problem(error.to_string())).ok()
 }
 
@@ -93,7 +103,9 @@ fn measured(item: &Item<'_>) -> Option<IpAddr> {
     let text = item.text()?;
     let address: Option<IpAddr> = text.parse().ok();
     match address {
-        None => item.problem("an address of the host on the measured network is wanted, such as \"198.51.100.10\""),
+        None => item.problem(
+            "an address of the host on the measured network is wanted, such as \"198.51.100.10\"",
+        ),
         Some(address) if address.is_unspecified() || address.is_multicast() => {
             item.problem(format!("{address} is no address of one host"));
         }
@@ -128,7 +140,10 @@ control = "spare.example.org:99"
     fn hosts_have_roles_and_two_addresses() {
         let inventory = Inventory::read(GOOD, "hosts.toml").unwrap();
         let [alpha, beta, spare] = &inventory.hosts[..] else { panic!("{inventory:?}") };
-        assert_eq!((alpha.role, beta.role, spare.role), (Some(HostRole::Test), Some(HostRole::Active), None));
+        assert_eq!(
+            (alpha.role, beta.role, spare.role),
+            (Some(HostRole::Test), Some(HostRole::Active), None)
+        );
         assert_eq!(alpha.control, Control::Ssh("me@alpha".parse().unwrap()));
         assert_eq!(alpha.measured, Some(IpAddr::from([198, 51, 100, 10])));
         assert_eq!(beta.control, Control::Agent("192.0.2.11:7417".parse().unwrap()));
@@ -138,7 +153,9 @@ control = "spare.example.org:99"
     #[test]
     fn what_is_wrong_is_marked_where_it_stands() {
         assert_eq!(
-            wrong("[hosts.alpha]\nrole = \"tset\"\ncontrol = \"192.0.2.10:x\"\nmeasured = \"here\"\n"),
+            wrong(
+                "[hosts.alpha]\nrole = \"tset\"\ncontrol = \"192.0.2.10:x\"\nmeasured = \"here\"\n"
+            ),
             "hosts.toml:2:8: hosts.alpha.role: `tset` is not known here (did you mean `test`?); there are `test`, `active`, \
              `passive`\n    2 | role = \"tset\"\n      |        ^^^^^^\n\
              hosts.toml:3:11: hosts.alpha.control: `192.0.2.10:x` is no address: write host:port, 192.0.2.10, or \
@@ -155,8 +172,14 @@ control = "spare.example.org:99"
             ("[hosts.a]\nrole = \"test\"\n", "nothing says how to reach it"),
             ("[hosts.a]\ncontrol = \"h\"\nssh = \"h\"\n", "write one of them"),
             ("[hosts.a]\ncontrol = \"h\"\nport = 1\n", "there is no such key here"),
-            ("[hosts.a]\ncontrol = \"h\"\n[hosts.A]\ncontrol = \"h\"\n", "there is a host `A` already"),
-            ("[hosts.a]\ncontrol=\"h\"\nrole=\"test\"\n[hosts.b]\ncontrol=\"h\"\nrole=\"test\"\n", "a is test already"),
+            (
+                "[hosts.a]\ncontrol = \"h\"\n[hosts.A]\ncontrol = \"h\"\n",
+                "there is a host `A` already",
+            ),
+            (
+                "[hosts.a]\ncontrol=\"h\"\nrole=\"test\"\n[hosts.b]\ncontrol=\"h\"\nrole=\"test\"\n",
+                "a is test already",
+            ),
             ("[hosts.a]\nssh = \"-oProxyCommand=x\"\n", "nothing that ssh could go to"),
             ("[hosts.a]\ncontrol = \"h\"\nmeasured = \"0.0.0.0\"\n", "no address of one host"),
             ("[hosts.\"a b\"]\ncontrol = \"h\"\n", "is not a name"),

@@ -26,22 +26,28 @@ impl Work<'_> {
         let find = |reference| self.names.find(reference, &[Kind::Segment], self.problems);
         let segments: Option<Vec<Members>> = group.segments.iter().map(find).collect();
         let Some(segments) = segments else { return false };
-        let mut counts: Vec<u32> = segments.iter().filter(|segment| segment.counted).map(|one| one.count).collect();
+        let mut counts: Vec<u32> =
+            segments.iter().filter(|segment| segment.counted).map(|one| one.count).collect();
         counts.extend(group.count);
         counts.dedup();
         if counts.len() > 1 {
-            let message = "the counts of its segments differ, so they cannot be bridged member by member";
+            let message =
+                "the counts of its segments differ, so they cannot be bridged member by member";
             self.problems.note(&group.spot, message);
             return false;
         }
-        let (first, count) = (self.drawing.bridges.len() as u32, counts.first().copied().unwrap_or(1));
+        let (first, count) =
+            (self.drawing.bridges.len() as u32, counts.first().copied().unwrap_or(1));
         let ports = segments.len().saturating_mul(count as usize);
-        if !self.room(first, count, limits::OTHERS, "bridges", &group.spot) || !self.spend(ports, &group.spot) {
+        if !self.room(first, count, limits::OTHERS, "bridges", &group.spot)
+            || !self.spend(ports, &group.spot)
+        {
             return false;
         }
         let positions = cable::bridge_positions(self, group, &segments);
         let members = Members { kind: Kind::Bridge, first, count, counted: !counts.is_empty() };
-        for (number, name) in self.enter(&group.name, members, &group.spot).into_iter().enumerate() {
+        for (number, name) in self.enter(&group.name, members, &group.spot).into_iter().enumerate()
+        {
             let port = |(segment, at): (&Members, &Option<Length>)| {
                 (SegmentId(segment.beside(number as u32)), at.unwrap_or(cable::UNPLACED))
             };
@@ -63,8 +69,9 @@ impl Work<'_> {
     pub(super) fn links(&mut self) {
         let written = self.written;
         for (place, group) in written.links.iter().enumerate() {
-            let ends =
-                [0, 1].map(|end| self.names.find(&group.ends[end], &[Kind::Station, Kind::Bridge], self.problems));
+            let ends = [0, 1].map(|end| {
+                self.names.find(&group.ends[end], &[Kind::Station, Kind::Bridge], self.problems)
+            });
             if let [Some(left), Some(right)] = ends {
                 self.link(place, group, [left, right]);
             } else {
@@ -92,11 +99,16 @@ impl Work<'_> {
         {
             return;
         }
-        let members = Members { kind: Kind::Link, first, count, counted: left.counted || right.counted };
-        for (number, name) in self.enter(&group.name, members, &group.spot).into_iter().enumerate() {
+        let members =
+            Members { kind: Kind::Link, first, count, counted: left.counted || right.counted };
+        for (number, name) in self.enter(&group.name, members, &group.spot).into_iter().enumerate()
+        {
             let id = LinkId(first + number as u32);
             let places = [left.beside(number as u32), right.beside(number as u32)];
-            let ends = [self.plug(id, left.kind, places[0], group), self.plug(id, right.kind, places[1], group)];
+            let ends = [
+                self.plug(id, left.kind, places[0], group),
+                self.plug(id, right.kind, places[1], group),
+            ];
             self.drawing.links.push(Link {
                 name,
                 group: group.name.clone(),

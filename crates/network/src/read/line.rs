@@ -29,7 +29,11 @@ impl Partial {
     pub(super) fn read(fields: &Fields<'_>, files: Files<'_>, framed: bool) -> Self {
         Self {
             rate: rate(fields, files),
-            framing: if framed { fields.get("framing").and_then(|item| framing(&item)) } else { None },
+            framing: if framed {
+                fields.get("framing").and_then(|item| framing(&item))
+            } else {
+                None
+            },
             queue: fields.get("queue").and_then(|item| queue::discipline(&item)),
             delay: fields.quantity_in("delay", limits::TIME),
             jitter: fields.get("jitter").and_then(|item| jitter(&item)),
@@ -41,9 +45,18 @@ impl Partial {
         }
     }
 
-    /// Reads the table under `key`, where there is one, as what one direction has different from `self`.
-    pub(super) fn overridden(&self, fields: &Fields<'_>, key: &'static str, files: Files<'_>, framed: bool) -> Self {
-        let Some(below) = fields.get(key).and_then(|item| item.fields()) else { return self.clone() };
+    /// Reads the table under `key`, where there is one, as what one direction has different from
+    /// `self`.
+    pub(super) fn overridden(
+        &self,
+        fields: &Fields<'_>,
+        key: &'static str,
+        files: Files<'_>,
+        framed: bool,
+    ) -> Self {
+        let Some(below) = fields.get(key).and_then(|item| item.fields()) else {
+            return self.clone();
+        };
         let own = Self::read(&below, files, framed);
         below.finish();
         own.over(self)
@@ -98,9 +111,14 @@ fn rate(fields: &Fields<'_>, files: Files<'_>) -> Option<Rate> {
 
 /// `"1 ms"` or `{ spread, shape, correlation, keep_order }`.
 fn jitter(item: &Item<'_>) -> Option<Jitter> {
-    let shapes = [("uniform", Shape::Uniform), ("normal", Shape::Normal), ("pareto", Shape::Pareto)];
-    let mut read =
-        Jitter { spread: Span::ZERO, shape: Shape::Normal, correlation: Probability::NEVER, keep_order: true };
+    let shapes =
+        [("uniform", Shape::Uniform), ("normal", Shape::Normal), ("pareto", Shape::Pareto)];
+    let mut read = Jitter {
+        spread: Span::ZERO,
+        shape: Shape::Normal,
+        correlation: Probability::NEVER,
+        keep_order: true,
+    };
     if item.is_table() {
         let fields = item.fields()?;
         fields.need("spread", "\"1 ms\"");
@@ -152,9 +170,15 @@ fn reordering(item: &Item<'_>) -> Option<Reordering> {
 /// PPP in HDLC-like framing (RFC 1662): flag, address, control, protocol 2, check sequence 2, flag.
 const PPP: Framing = Framing::Serial { overhead: 8, bits_per_octet: 8 };
 
-/// `"ethernet"`, `"serial"`, `"aal5"`, `"bare"`, or `{ kind = "serial", overhead, bits_per_octet }`.
+/// `"ethernet"`, `"serial"`, `"aal5"`, `"bare"`, or `{ kind = "serial", overhead, bits_per_octet
+/// }`.
 fn framing(item: &Item<'_>) -> Option<Framing> {
-    let kinds = [("ethernet", Framing::Ethernet), ("serial", PPP), ("aal5", Framing::Aal5), ("bare", Framing::Bare)];
+    let kinds = [
+        ("ethernet", Framing::Ethernet),
+        ("serial", PPP),
+        ("aal5", Framing::Aal5),
+        ("bare", Framing::Bare),
+    ];
     if !item.is_table() {
         return item.word(&kinds);
     }

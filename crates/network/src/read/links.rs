@@ -49,7 +49,10 @@ pub(super) fn bridge(name: &str, spot: Spot, item: &Item<'_>) -> Option<BridgeGr
         segments: segments.iter().filter_map(of_item).collect(),
         positions: positions(&fields),
         latency: fields.quantity_in("latency", limits::TIME).unwrap_or_default(),
-        buffer: fields.get("buffer").and_then(|item| queue::limit(&item)).unwrap_or(QueueLimit::Suited),
+        buffer: fields
+            .get("buffer")
+            .and_then(|item| queue::limit(&item))
+            .unwrap_or(QueueLimit::Suited),
         addresses: fields.whole("addresses", 1..=10_000_000).unwrap_or(8_192),
         mtu: fields.quantity_in("mtu", limits::MTU).unwrap_or(Direction::ETHERNET_MTU),
     };
@@ -58,7 +61,9 @@ pub(super) fn bridge(name: &str, spot: Spot, item: &Item<'_>) -> Option<BridgeGr
 }
 
 fn positions(fields: &Fields<'_>) -> Vec<(Reference, Length)> {
-    let Some(below) = fields.get("positions").and_then(|item| item.fields()) else { return Vec::new() };
+    let Some(below) = fields.get("positions").and_then(|item| item.fields()) else {
+        return Vec::new();
+    };
     let read = below.members().filter_map(|(name, spot, item)| {
         let place = item.quantity_in(limits::LENGTH)?;
         Some((Reference { name: name.to_owned(), spot }, place))
@@ -76,7 +81,9 @@ pub(super) fn link(name: &str, spot: Spot, item: &Item<'_>, files: Files<'_>) ->
     // A rate that was written but wrong has been complained about already.
     let silent = fields.get("rate").is_none() && fields.get("trace").is_none();
     if silent && !(forth.has_rate() && back.has_rate()) {
-        fields.problem("`rate` is missing: write for example `rate = \"10 Mb/s\"`, or `trace = \"FILE\"`");
+        fields.problem(
+            "`rate` is missing: write for example `rate = \"10 Mb/s\"`, or `trace = \"FILE\"`",
+        );
     }
     let standard = Direction::new(BitRate::from_megabits_per_second(10), Span::ZERO);
     let (forth, back) = (forth.complete(&standard), back.complete(&standard));
@@ -89,7 +96,9 @@ fn ends(fields: &Fields<'_>) -> Option<[Reference; 2]> {
     let item = fields.need("between", "[\"left\", \"right\"]")?;
     let items = item.each();
     if items.len() != 2 {
-        item.problem("a link is between two stations or bridges: `between = [\"left\", \"right\"]`");
+        item.problem(
+            "a link is between two stations or bridges: `between = [\"left\", \"right\"]`",
+        );
         return None;
     }
     Some([of_item(&items[0])?, of_item(&items[1])?])
@@ -98,7 +107,8 @@ fn ends(fields: &Fields<'_>) -> Option<[Reference; 2]> {
 /// `[[links.NAME.changes]]`, sorted by time.
 fn changes(fields: &Fields<'_>, forth: &Direction, back: &Direction) -> Vec<Change> {
     let Some(item) = fields.get("changes") else { return Vec::new() };
-    let mut read: Vec<Change> = item.each().iter().filter_map(|item| change(item, forth, back)).collect();
+    let mut read: Vec<Change> =
+        item.each().iter().filter_map(|item| change(item, forth, back)).collect();
     read.sort_by_key(|change| change.at);
     read
 }

@@ -43,7 +43,8 @@ impl Members {
         self.first..self.first + self.count
     }
 
-    /// The place that belongs to the member with this number of another group: its own where there are several.
+    /// The place that belongs to the member with this number of another group: its own where there
+    /// are several.
     pub(super) fn beside(self, number: u32) -> u32 {
         if self.count == 1 { self.first } else { self.first + number }
     }
@@ -73,21 +74,35 @@ impl Names {
     }
 
     /// What `reference` stands for, which must be one of `kinds`.
-    pub(super) fn find(&self, reference: &Reference, kinds: &[Kind], problems: &Problems) -> Option<Members> {
+    pub(super) fn find(
+        &self,
+        reference: &Reference,
+        kinds: &[Kind],
+        problems: &Problems,
+    ) -> Option<Members> {
         let name = reference.name.to_ascii_lowercase();
         match self.taken.get(&name) {
             Some(members) if kinds.contains(&members.kind) => return Some(*members),
             Some(members) => {
                 let (is, wanted) = (members.kind.word(), or(kinds));
-                problems.note(&reference.spot, format!("`{}` is a {is}; {wanted} is wanted", clip(&reference.name)));
+                problems.note(
+                    &reference.spot,
+                    format!("`{}` is a {is}; {wanted} is wanted", clip(&reference.name)),
+                );
             }
             None if self.broken.contains(&name) || problems.full() => {}
             None => {
                 // Among very many names the nearest is not worth the search.
-                let known = self.taken.iter().filter(|(_, members)| kinds.contains(&members.kind)).take(1_000);
+                let known = self
+                    .taken
+                    .iter()
+                    .filter(|(_, members)| kinds.contains(&members.kind))
+                    .take(1_000);
                 let meant = suggestion(&name, known.map(|(name, _)| name.as_str()));
-                problems
-                    .note(&reference.spot, format!("there is no {} `{}`{meant}", bare(kinds), clip(&reference.name)));
+                problems.note(
+                    &reference.spot,
+                    format!("there is no {} `{}`{meant}", bare(kinds), clip(&reference.name)),
+                );
             }
         }
         None
@@ -102,7 +117,8 @@ fn bare(kinds: &[Kind]) -> String {
     kinds.iter().map(|kind| kind.word()).collect::<Vec<_>>().join(" or ")
 }
 
-/// Words that stand for something else: the loopback interface, the host itself, and the targets of traffic.
+/// Words that stand for something else: the loopback interface, the host itself, and the targets of
+/// traffic.
 const RESERVED: [&str; 4] = ["lo", "localhost", "all", "next"];
 
 /// Checks that `name` can be a host's name: a label as RFC 1123, section 2.1, has it.

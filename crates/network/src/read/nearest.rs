@@ -2,16 +2,19 @@
 
 /// The one of `known` that differs least from `word`, where it differs little.
 pub(crate) fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    // A long word is no typing error of a short one, and comparing costs the product of the lengths.
+    // A long word is no typing error of a short one, and comparing costs the product of the
+    // lengths.
     if word.chars().count() > 64 {
         return None;
     }
-    let scored = known.into_iter().filter(|name| name.len() <= 64).map(|name| (distance(word, name), name));
+    let scored =
+        known.into_iter().filter(|name| name.len() <= 64).map(|name| (distance(word, name), name));
     let (distance, name) = scored.min()?;
     (distance <= 1 + name.chars().count() / 4).then_some(name)
 }
 
-/// How many characters must be put in, left out, replaced or swapped with their neighbour (optimal string alignment).
+/// How many characters must be put in, left out, replaced or swapped with their neighbour (optimal
+/// string alignment).
 fn distance(from: &str, to: &str) -> usize {
     let (from, to): (Vec<char>, Vec<char>) =
         (from.to_lowercase().chars().collect(), to.to_lowercase().chars().collect());
@@ -36,7 +39,8 @@ fn distance(from: &str, to: &str) -> usize {
 pub fn listed<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
     const SHOWN: usize = 24;
     let names: Vec<&str> = names.into_iter().collect();
-    let mut text = names.iter().take(SHOWN).map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+    let mut text =
+        names.iter().take(SHOWN).map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
     if names.len() > SHOWN {
         text = format!("{text} and {} more", names.len() - SHOWN);
     }

@@ -21,16 +21,18 @@ pub struct Parameter {
 }
 
 impl Reader<'_> {
-    /// Reads `text`, and lists the values that say how fast, how far, how long, how large, how many and how often, in the
-    /// order of the file; each group's standards come after what it says. Left out are queues, impairments other than
-    /// loss, what changes under way, and what is part of a list.
+    /// Reads `text`, and lists the values that say how fast, how far, how long, how large, how many
+    /// and how often, in the order of the file; each group's standards come after what it says.
+    /// Left out are queues, impairments other than loss, what changes under way, and what is part
+    /// of a list.
     ///
     /// # Errors
     /// As [`Reader::read`].
     pub fn read_parameters(&self, text: &str) -> Result<(Drawing, Vec<Parameter>), ReadError> {
         let drawing = self.read(text)?;
         let problems = Problems::default();
-        let table = document::opened(text, "a network file", &self.settings, &problems).unwrap_or_default();
+        let table =
+            document::opened(text, "a network file", &self.settings, &problems).unwrap_or_default();
         let mut list = List { text, settings: &self.settings, found: Vec::new() };
         for kind in ["segments", "stations", "bridges", "links", "traffic"] {
             for group in table.get(kind).map(members).unwrap_or_default() {
@@ -59,15 +61,23 @@ impl List<'_> {
         for entry in members(group) {
             self.value(&path, entry);
         }
-        let traced = |entry: &Entry| entry.key == "trace" || members(entry).iter().any(|below| below.key == "trace");
+        let traced = |entry: &Entry| {
+            entry.key == "trace" || members(entry).iter().any(|below| below.key == "trace")
+        };
         let is_traced = members(group).iter().any(traced);
         for (leaf, quantity, value) in standards(kind, &group.key, drawing) {
             // A direction that has its own hides the group's.
-            let said = |known: &Parameter| known.key[path.len()..].split('.').any(|part| part == leaf);
+            let said =
+                |known: &Parameter| known.key[path.len()..].split('.').any(|part| part == leaf);
             let hidden = self.found[first..].iter().any(said) || (leaf == "rate" && is_traced);
             if !hidden {
                 let text = quantity.written(value);
-                self.found.push(Parameter { key: format!("{path}.{leaf}"), text, quantity, written: false });
+                self.found.push(Parameter {
+                    key: format!("{path}.{leaf}"),
+                    text,
+                    quantity,
+                    written: false,
+                });
             }
         }
     }
@@ -99,7 +109,9 @@ impl List<'_> {
                 let written = self.text.get(place.clone()).unwrap_or_default();
                 written.split_whitespace().collect::<Vec<_>>().join(" ")
             }
-            (_, At::Setting(number)) => self.settings.get(*number).map_or_else(String::new, |(_, value)| value.clone()),
+            (_, At::Setting(number)) => {
+                self.settings.get(*number).map_or_else(String::new, |(_, value)| value.clone())
+            }
         }
     }
 }
@@ -118,13 +130,17 @@ fn quantity(key: &str, value: &Value) -> Option<Quantity> {
         "station_latency" if matches!(value, Value::Text(text) if text.ends_with("bit") || text.ends_with("bits")) => {
             Quantity::Bits
         }
-        "delay" | "latency" | "ring_latency" | "station_latency" | "ttrt" | "think" | "service" => Quantity::Time,
+        "delay" | "latency" | "ring_latency" | "station_latency" | "ttrt" | "think" | "service" => {
+            Quantity::Time
+        }
         _ => return None,
     };
     match value {
         Value::Text(_) | Value::Whole(_) | Value::Number(_) => Some(quantity),
         // A mix of sizes is written in one piece.
-        Value::Table(table) if key == "size" && table.get("exponential").is_none() => Some(Quantity::Words),
+        Value::Table(table) if key == "size" && table.get("exponential").is_none() => {
+            Some(Quantity::Words)
+        }
         _ => None,
     }
 }
@@ -138,7 +154,10 @@ fn standards(kind: &str, name: &str, drawing: &Drawing) -> Vec<(&'static str, Qu
         }
         "bridges" => {
             let bridge = drawing.bridges.iter().find(|bridge| bridge.group == name);
-            bridge.map(|bridge| ("latency", Quantity::Time, bridge.latency.seconds())).into_iter().collect()
+            bridge
+                .map(|bridge| ("latency", Quantity::Time, bridge.latency.seconds()))
+                .into_iter()
+                .collect()
         }
         "links" => {
             let link = drawing.links.iter().find(|link| link.group == name);

@@ -53,8 +53,14 @@ impl Problems {
         found.iter().filter_map(problem).collect()
     }
 
-    /// The answer to a file: nothing, or everything that is wrong with it, in the order of the file.
-    pub(super) fn verdict(self, source: &str, text: &str, settings: &[(String, String)]) -> Result<(), ReadError> {
+    /// The answer to a file: nothing, or everything that is wrong with it, in the order of the
+    /// file.
+    pub(super) fn verdict(
+        self,
+        source: &str,
+        text: &str,
+        settings: &[(String, String)],
+    ) -> Result<(), ReadError> {
         let mut found = self.found.into_inner();
         if found.is_empty() {
             return Ok(());
@@ -81,8 +87,8 @@ pub struct ReadError {
 }
 
 impl ReadError {
-    /// One thing that is wrong with `text`, which may be another kind of file than a network's: shown in the same way. `span`
-    /// is in octets.
+    /// One thing that is wrong with `text`, which may be another kind of file than a network's:
+    /// shown in the same way. `span` is in octets.
     pub fn at(source: &str, text: &str, span: Range<usize>, message: impl Into<String>) -> Self {
         let place = Lines::of(text).in_file(span.start, span.end);
         let problem = Problem { place, path: String::new(), message: message.into() };
@@ -101,7 +107,8 @@ impl ReadError {
 }
 
 impl fmt::Display for ReadError {
-    /// One paragraph for each problem: `lab.toml:12:8: segments.lab.rate: ...`, the line, and a mark under the place.
+    /// One paragraph for each problem: `lab.toml:12:8: segments.lab.rate: ...`, the line, and a
+    /// mark under the place.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (number, problem) in self.problems.iter().enumerate() {
             if number > 0 {
@@ -118,7 +125,8 @@ impl fmt::Display for ReadError {
 pub struct Problem {
     /// The place in the file or the setting where the problem is.
     pub place: Place,
-    /// The keys that lead there, such as `segments.lab.rate`; empty where the file is no TOML at all.
+    /// The keys that lead there, such as `segments.lab.rate`; empty where the file is no TOML at
+    /// all.
     pub path: String,
     /// What is wrong, and what would be right.
     pub message: String,
@@ -198,7 +206,8 @@ impl<'a> Lines<'a> {
         let skipped = column.saturating_sub(BEFORE);
         let shown = |c: char| if c.is_control() { ' ' } else { c };
         let excerpt: String = whole.chars().skip(skipped).take(BEFORE + AFTER).map(shown).collect();
-        let length = self.text[start..end].chars().take_while(|c| !matches!(c, '\n' | '\r')).count();
+        let length =
+            self.text[start..end].chars().take_while(|c| !matches!(c, '\n' | '\r')).count();
         let room = excerpt.chars().count().saturating_sub(column - skipped);
         Place::File {
             line,

@@ -1,4 +1,5 @@
-//! Queues: `queue = "100 frames"`, `"64 KiB"`, `"fq-codel"`, `{ discipline = "codel", target = "5 ms" }`.
+//! Queues: `queue = "100 frames"`, `"64 KiB"`, `"fq-codel"`, `{ discipline = "codel", target = "5
+//! ms" }`.
 
 use btu_units::{Bytes, Probability, Span};
 
@@ -7,8 +8,12 @@ use super::limits;
 use crate::queue::{Codel, Discipline, FairCodel, QueueLimit, Red};
 
 /// The words for disciplines.
-const DISCIPLINES: &[(&str, Kind)] =
-    &[("tail-drop", Kind::TailDrop), ("red", Kind::Red), ("codel", Kind::Codel), ("fq-codel", Kind::FqCodel)];
+const DISCIPLINES: &[(&str, Kind)] = &[
+    ("tail-drop", Kind::TailDrop),
+    ("red", Kind::Red),
+    ("codel", Kind::Codel),
+    ("fq-codel", Kind::FqCodel),
+];
 
 #[derive(Debug, Clone, Copy)]
 enum Kind {
@@ -22,7 +27,8 @@ enum Kind {
 pub(super) fn discipline(item: &Item<'_>) -> Option<Discipline> {
     if item.is_table() {
         let fields = item.fields()?;
-        let kind = fields.get("discipline").map_or(Some(Kind::TailDrop), |word| word.word(DISCIPLINES));
+        let kind =
+            fields.get("discipline").map_or(Some(Kind::TailDrop), |word| word.word(DISCIPLINES));
         let read = kind.map(|kind| of_kind(kind, &fields));
         fields.finish();
         return read;
@@ -77,7 +83,8 @@ fn standard(kind: Kind) -> Discipline {
     }
 }
 
-/// Floyd and Jacobson 1993: thresholds of 5 and 15 packets (of 1500 octets here), weight 0.002, probability 1/50.
+/// Floyd and Jacobson 1993: thresholds of 5 and 15 packets (of 1500 octets here), weight 0.002,
+/// probability 1/50.
 fn standard_red() -> Red {
     Red {
         limit: QueueLimit::Suited,
@@ -112,7 +119,9 @@ fn of_kind(kind: Kind, fields: &Fields<'_>) -> Discipline {
         Kind::FqCodel => Discipline::FqCodel(FairCodel {
             codel: codel(FQ_CODEL.codel, limit, fields),
             queues: fields.whole("queues", 1..=65_536).unwrap_or(FQ_CODEL.queues),
-            quantum: fields.quantity_in("quantum", Bytes::new(64)..=Bytes::new(65_535)).unwrap_or(FQ_CODEL.quantum),
+            quantum: fields
+                .quantity_in("quantum", Bytes::new(64)..=Bytes::new(65_535))
+                .unwrap_or(FQ_CODEL.quantum),
         }),
     }
 }
@@ -124,10 +133,16 @@ fn red(limit: Option<QueueLimit>, fields: &Fields<'_>) -> Red {
         minimum: fields.quantity("minimum").unwrap_or(standard.minimum),
         maximum: fields.quantity("maximum").unwrap_or(standard.maximum),
         probability: fields.quantity("probability").unwrap_or(standard.probability),
-        weight: fields.get("weight").and_then(|item| item.number(1e-6..=1.0)).unwrap_or(standard.weight),
+        weight: fields
+            .get("weight")
+            .and_then(|item| item.number(1e-6..=1.0))
+            .unwrap_or(standard.weight),
     };
     if read.minimum >= read.maximum {
-        fields.problem(format!("`minimum` ({}) must be less than `maximum` ({})", read.minimum, read.maximum));
+        fields.problem(format!(
+            "`minimum` ({}) must be less than `maximum` ({})",
+            read.minimum, read.maximum
+        ));
     }
     read
 }
@@ -136,11 +151,18 @@ fn codel(standard: Codel, limit: Option<QueueLimit>, fields: &Fields<'_>) -> Cod
     let least = Span::from_nanoseconds(1);
     let read = Codel {
         limit: limit.unwrap_or(standard.limit),
-        target: fields.quantity_in("target", least..=*limits::TIME.end()).unwrap_or(standard.target),
-        interval: fields.quantity_in("interval", least..=*limits::TIME.end()).unwrap_or(standard.interval),
+        target: fields
+            .quantity_in("target", least..=*limits::TIME.end())
+            .unwrap_or(standard.target),
+        interval: fields
+            .quantity_in("interval", least..=*limits::TIME.end())
+            .unwrap_or(standard.interval),
     };
     if read.target > read.interval {
-        fields.problem(format!("`target` ({}) must not be longer than `interval` ({})", read.target, read.interval));
+        fields.problem(format!(
+            "`target` ({}) must not be longer than `interval` ({})",
+            read.target, read.interval
+        ));
     }
     read
 }

@@ -38,7 +38,12 @@ const KINDS: &[(&str, Kind)] = &[
 ];
 
 /// Reads one segment.
-pub(super) fn read(name: &str, spot: Spot, item: &Item<'_>, files: Files<'_>) -> Option<SegmentGroup> {
+pub(super) fn read(
+    name: &str,
+    spot: Spot,
+    item: &Item<'_>,
+    files: Files<'_>,
+) -> Option<SegmentGroup> {
     let fields = item.fields()?;
     let kind = fields.need("medium", "\"shared-ethernet\"").and_then(|item| item.word(KINDS));
     let count = fields.whole("count", 1..=limits::OTHERS);
@@ -60,7 +65,8 @@ const COAX_LENGTH: Length = Length::from_metres(500);
 /// Optical fibre as FDDI counts it: 5.085 us for each km (Jain 1990).
 const FIBRE: f64 = 0.656;
 
-/// Bits from one end of a shared Ethernet to the other and back, at most (IEEE 802.3, 4.4.2: slotTime).
+/// Bits from one end of a shared Ethernet to the other and back, at most (IEEE 802.3, 4.4.2:
+/// slotTime).
 const SLOT_BITS: f64 = 512.0;
 
 fn shared(fields: &Fields<'_>) -> SharedEthernet {
@@ -69,7 +75,10 @@ fn shared(fields: &Fields<'_>) -> SharedEthernet {
         rate: rate(fields, BitRate::from_megabits_per_second(10)),
         length: fields.quantity_in("length", limits::LENGTH).unwrap_or(COAX_LENGTH),
         velocity: velocity(fields, COAX),
-        contention: fields.get("contention").and_then(|item| item.word(&contentions)).unwrap_or(Contention::Standard),
+        contention: fields
+            .get("contention")
+            .and_then(|item| item.word(&contentions))
+            .unwrap_or(Contention::Standard),
         queue: station_queue(fields),
     };
     within_slot(fields, &read);
@@ -107,7 +116,8 @@ fn switched() -> Direction {
     Direction::new(BitRate::from_megabits_per_second(100), Span::ZERO)
 }
 
-/// What cells get of a 155.52 Mb/s SDH line: 260 of its 270 columns (ITU-T I.432.2). Longest packet: RFC 2225, section 7.
+/// What cells get of a 155.52 Mb/s SDH line: 260 of its 270 columns (ITU-T I.432.2). Longest
+/// packet: RFC 2225, section 7.
 fn atm() -> Direction {
     let mut line = Direction::new(BitRate::from_bits_per_second(149_760_000), Span::ZERO);
     line.framing = Framing::Aal5;
@@ -130,10 +140,15 @@ fn token_ring(fields: &Fields<'_>) -> TokenRing {
         rate,
         length: fields.quantity_in("length", limits::LENGTH).unwrap_or(COAX_LENGTH),
         velocity: velocity(fields, COAX),
-        station_latency_bits: fields.get("station_latency").and_then(|item| bits(&item)).unwrap_or(1),
+        station_latency_bits: fields
+            .get("station_latency")
+            .and_then(|item| bits(&item))
+            .unwrap_or(1),
         ring_latency: fields.quantity_in("ring_latency", limits::TIME),
         // Early release came with 16 Mb/s (IEEE 802.5-1989).
-        early_release: fields.truth("early_release").unwrap_or(rate >= BitRate::from_megabits_per_second(16)),
+        early_release: fields
+            .truth("early_release")
+            .unwrap_or(rate >= BitRate::from_megabits_per_second(16)),
         service: fields.get("service").and_then(|item| service(&item)).unwrap_or(HOLDING_TIME),
         queue: station_queue(fields),
     }
@@ -162,7 +177,9 @@ fn service(item: &Item<'_>) -> Option<Service> {
         _ => {}
     }
     match item.text()?.parse::<Span>() {
-        Ok(time) if time > Span::ZERO && limits::TIME.contains(&time) => Some(Service::HoldingTime(time)),
+        Ok(time) if time > Span::ZERO && limits::TIME.contains(&time) => {
+            Some(Service::HoldingTime(time))
+        }
         _ => {
             item.problem(
                 "how long a station keeps the token is a time such as `10 ms`, or `exhaustive`, `gated` or `one`",
@@ -177,14 +194,17 @@ fn fddi(fields: &Fields<'_>) -> Fddi {
         rate: rate(fields, BitRate::from_megabits_per_second(100)),
         length: fields.quantity_in("length", limits::LENGTH).unwrap_or(Length::from_metres(4_000)),
         velocity: velocity(fields, FIBRE),
-        station_latency: fields.quantity_in("station_latency", limits::TIME).unwrap_or(Span::from_microseconds(1)),
+        station_latency: fields
+            .quantity_in("station_latency", limits::TIME)
+            .unwrap_or(Span::from_microseconds(1)),
         target_rotation: fields.quantity_in("ttrt", TTRT).unwrap_or(Span::from_milliseconds(8)),
         queue: station_queue(fields),
     }
 }
 
 /// What stations may agree on: ISO 9314-2's least and greatest requested rotation times.
-const TTRT: std::ops::RangeInclusive<Span> = Span::from_milliseconds(4)..=Span::from_milliseconds(165);
+const TTRT: std::ops::RangeInclusive<Span> =
+    Span::from_milliseconds(4)..=Span::from_milliseconds(165);
 
 fn rate(fields: &Fields<'_>, standard: BitRate) -> BitRate {
     fields.quantity_in("rate", limits::RATE).unwrap_or(standard)

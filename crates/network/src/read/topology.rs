@@ -98,7 +98,11 @@ fn edges(work: &Work<'_>, parts: &Parts) -> Vec<Edge> {
     let mut edges = Vec::new();
     for (number, bridge) in work.drawing.bridges.iter().enumerate() {
         for (segment, _) in &bridge.segments {
-            edges.push(Edge { ends: [(parts.segments + number) as u32, segment.0], link: None, bridge: number });
+            edges.push(Edge {
+                ends: [(parts.segments + number) as u32, segment.0],
+                link: None,
+                bridge: number,
+            });
         }
     }
     for (number, link) in work.drawing.links.iter().enumerate() {
@@ -111,12 +115,14 @@ fn edges(work: &Work<'_>, parts: &Parts) -> Vec<Edge> {
 /// Names the loop that `closing` closes.
 fn complain(work: &Work<'_>, parts: &Parts, before: &[Edge], closing: Edge) {
     let way = way(parts.parent.len(), before, closing.ends);
-    let names: Vec<&str> = way.iter().chain(way.first()).map(|node| parts.name(work, *node)).collect();
+    let names: Vec<&str> =
+        way.iter().chain(way.first()).map(|node| parts.name(work, *node)).collect();
     let spot = match closing.link {
         Some(link) => &work.written.links[work.link_groups[link]].spot,
         None => &work.written.bridges[work.bridge_groups[closing.bridge]].spot,
     };
-    let message = format!("this closes a loop, in which frames would circulate for ever: {}", shown(&names));
+    let message =
+        format!("this closes a loop, in which frames would circulate for ever: {}", shown(&names));
     work.problems.note(spot, message);
 }
 

@@ -28,7 +28,10 @@ fn listed(item: &Item<'_>) -> Option<Vec<u32>> {
 fn named(item: &Item<'_>, files: Files<'_>) -> Option<Vec<u32>> {
     let name = item.text()?;
     let read = files(name).and_then(|text| parse(&text));
-    read.map_err(|problem| item.problem(format!("the trace `{}` cannot be used: {problem}", clip(name)))).ok()
+    read.map_err(|problem| {
+        item.problem(format!("the trace `{}` cannot be used: {problem}", clip(name)));
+    })
+    .ok()
 }
 
 /// Reads Mahimahi's form: one line for each opportunity, a whole number of milliseconds.
@@ -42,9 +45,13 @@ fn parse(text: &str) -> Result<Vec<u32>, String> {
         if times.len() == MOST {
             return Err(format!("it has more than {MOST} opportunities"));
         }
-        let time = line
-            .parse()
-            .map_err(|_| format!("its line {} is `{}`, not a whole number of milliseconds", number + 1, clip(line)))?;
+        let time = line.parse().map_err(|_| {
+            format!(
+                "its line {} is `{}`, not a whole number of milliseconds",
+                number + 1,
+                clip(line)
+            )
+        })?;
         times.push(time);
     }
     Ok(times)
@@ -52,7 +59,8 @@ fn parse(text: &str) -> Result<Vec<u32>, String> {
 
 /// For fuzzers: any octets as the file of a trace.
 pub fn fuzz_trace(octets: &[u8]) {
-    let read = parse(&String::from_utf8_lossy(octets)).and_then(|times| check(&times).map(|()| times));
+    let read =
+        parse(&String::from_utf8_lossy(octets)).and_then(|times| check(&times).map(|()| times));
     if let Ok(opportunities_ms) = read {
         let _ = Trace { opportunities_ms }.mean_rate();
     }
@@ -61,10 +69,15 @@ pub fn fuzz_trace(octets: &[u8]) {
 fn check(times: &[u32]) -> Result<(), String> {
     let last = *times.last().ok_or("a trace needs at least one opportunity")?;
     if let Some(place) = times.windows(2).position(|pair| pair[0] > pair[1]) {
-        return Err(format!("its times must not go back, but opportunity {} is before the one before it", place + 2));
+        return Err(format!(
+            "its times must not go back, but opportunity {} is before the one before it",
+            place + 2
+        ));
     }
     if last == 0 {
-        return Err("its last opportunity is the trace's length and must be at 1 ms or later".to_owned());
+        return Err(
+            "its last opportunity is the trace's length and must be at 1 ms or later".to_owned()
+        );
     }
     Ok(())
 }

@@ -68,7 +68,17 @@ pub(super) fn read(name: &str, spot: Spot, item: &Item<'_>) -> Option<FlowGroup>
         fields.problem(format!("`stop` must be after `start` ({start})"));
     }
     fields.finish();
-    Some(FlowGroup { spot, name: name.to_owned(), from, to, sizes: sizes?, sizes_spot, pace: pace?, start, stop })
+    Some(FlowGroup {
+        spot,
+        name: name.to_owned(),
+        from,
+        to,
+        sizes: sizes?,
+        sizes_spot,
+        pace: pace?,
+        start,
+        stop,
+    })
 }
 
 /// A full Ethernet frame.
@@ -78,7 +88,8 @@ fn names(item: &Item<'_>) -> Vec<Reference> {
     item.each().iter().filter_map(of_item).collect()
 }
 
-/// `"1518 B"`, `{ mix = [["64 B", 0.5], ...] }`, `{ uniform = ["64 B", "1518 B"] }`, `{ exponential = "500 B" }`.
+/// `"1518 B"`, `{ mix = [["64 B", 0.5], ...] }`, `{ uniform = ["64 B", "1518 B"] }`, `{ exponential
+/// = "500 B" }`.
 fn sizes(item: &Item<'_>) -> Option<Sizes> {
     if !item.is_table() {
         return item.quantity_in(LEAST_SIZE..=GREATEST_SIZE).map(Sizes::Fixed);
@@ -90,9 +101,13 @@ fn sizes(item: &Item<'_>) -> Option<Sizes> {
     let read = match (&mix, &uniform, &exponential) {
         (Some(parts), None, None) => of_mix(parts),
         (None, Some(bounds), None) => of_bounds(bounds),
-        (None, None, Some(mean)) => mean.quantity_in(Bytes::new(1)..=GREATEST_SIZE).map(Sizes::Exponential),
+        (None, None, Some(mean)) => {
+            mean.quantity_in(Bytes::new(1)..=GREATEST_SIZE).map(Sizes::Exponential)
+        }
         _ => {
-            fields.problem("write one of `mix`, `uniform` and `exponential`, or one size, `size = \"1518 B\"`");
+            fields.problem(
+                "write one of `mix`, `uniform` and `exponential`, or one size, `size = \"1518 B\"`",
+            );
             None
         }
     };
@@ -104,7 +119,9 @@ fn of_mix(item: &Item<'_>) -> Option<Sizes> {
     let parts: Option<Vec<(Bytes, f64)>> = item.each().iter().map(part).collect();
     let parts = parts?;
     if parts.is_empty() || parts.len() > 10_000 {
-        item.problem("a mix has from 1 to 10000 parts: `mix = [[\"64 B\", 0.5], [\"1518 B\", 0.5]]`");
+        item.problem(
+            "a mix has from 1 to 10000 parts: `mix = [[\"64 B\", 0.5], [\"1518 B\", 0.5]]`",
+        );
         return None;
     }
     Some(Sizes::Mix(parts))
@@ -136,7 +153,8 @@ fn of_bounds(item: &Item<'_>) -> Option<Sizes> {
 const PACES: [&str; 5] = ["packets_per_s", "rate", "load", "saturated", "think"];
 
 fn pace(fields: &Fields<'_>) -> Option<Pace> {
-    let given: Vec<&'static str> = PACES.into_iter().filter(|key| fields.get(key).is_some()).collect();
+    let given: Vec<&'static str> =
+        PACES.into_iter().filter(|key| fields.get(key).is_some()).collect();
     let regular = regular(fields, &given);
     let reply = fields.get("reply");
     let service = fields.get("service");
@@ -160,7 +178,9 @@ fn pace(fields: &Fields<'_>) -> Option<Pace> {
     }
     let item = fields.get(one)?;
     match one {
-        "packets_per_s" => item.number(1e-9..=1e9).map(|per_second| Pace::Frames { per_second, regular }),
+        "packets_per_s" => {
+            item.number(1e-9..=1e9).map(|per_second| Pace::Frames { per_second, regular })
+        }
         "rate" => item.quantity_in(limits::RATE).map(|rate| Pace::Rate { rate, regular }),
         "load" => load(&item).map(|share| Pace::Load { share, regular, spot: item.spot }),
         _ => saturated(&item),
@@ -195,7 +215,9 @@ fn closed(fields: &Fields<'_>) -> Option<Pace> {
     let reply = fields.quantity_in("reply", LEAST_SIZE..=GREATEST_SIZE);
     let service = fields.quantity_in("service", limits::TIME);
     if service.is_some() && fields.get("reply").is_none() {
-        fields.problem("`service` is the time before a reply; write its size too, `reply = \"1518 B\"`");
+        fields.problem(
+            "`service` is the time before a reply; write its size too, `reply = \"1518 B\"`",
+        );
     }
     Some(Pace::Closed { think: think?, reply, service: service.unwrap_or_default() })
 }
@@ -204,7 +226,8 @@ fn closed(fields: &Fields<'_>) -> Option<Pace> {
 fn load(item: &Item<'_>) -> Option<f64> {
     let text = item.quantity_text()?;
     let number = text.trim().strip_suffix('%').map(str::trim_end);
-    let plain = number.filter(|number| number.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.'));
+    let plain =
+        number.filter(|number| number.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.'));
     let share = plain.and_then(|number| number.parse::<f64>().ok()).map(|percent| percent / 100.0);
     let share = share.filter(|share| (1e-9..=1e3).contains(share));
     if share.is_none() {

@@ -1,7 +1,7 @@
 //! The file as a tree of values, each of which knows where it stands.
 //!
-//! The tree is the parser's own, copied, for two reasons: keys keep the order in which they were written (stations are
-//! numbered by it), and a value can come from a setting instead of the file.
+//! The tree is the parser's own, copied, for two reasons: keys keep the order in which they were
+//! written (stations are numbered by it), and a value can come from a setting instead of the file.
 
 use std::ops::Range;
 
@@ -82,7 +82,8 @@ pub(super) fn of_file(table: &DeTable<'_>) -> Table {
     copy_table(table, &|span| At::File(span))
 }
 
-/// The tree of a setting's value: as TOML where it is some, else as a text, so that nobody must quote `10 Mb/s`.
+/// The tree of a setting's value: as TOML where it is some, else as a text, so that nobody must
+/// quote `10 Mb/s`.
 pub(super) fn of_setting(number: usize, text: &str) -> Node {
     let at = |_| At::Setting(number);
     match DeValue::parse(text.trim()) {
@@ -103,8 +104,10 @@ pub(super) fn written(value: &Value) -> String {
             format!("[{}]", members.join(", "))
         }
         Value::Table(table) => {
-            let entries =
-                table.entries.iter().map(|entry| format!("{} = {}", quoted(&entry.key), written(&entry.node.value)));
+            let entries = table
+                .entries
+                .iter()
+                .map(|entry| format!("{} = {}", quoted(&entry.key), written(&entry.node.value)));
             format!("{{ {} }}", entries.collect::<Vec<_>>().join(", "))
         }
         Value::Other => "\"\"".to_owned(),

@@ -30,11 +30,14 @@ impl Written {
     /// Reads all groups.
     pub(super) fn read(fields: &Fields<'_>, files: Files<'_>, problems: &Problems) -> Self {
         let mut read = Self::default();
-        read.segments =
-            read.kind(fields, "segments", problems, |name, spot, item| segments::read(name, spot, item, files));
+        read.segments = read.kind(fields, "segments", problems, |name, spot, item| {
+            segments::read(name, spot, item, files)
+        });
         read.stations = read.kind(fields, "stations", problems, stations::read);
         read.bridges = read.kind(fields, "bridges", problems, links::bridge);
-        read.links = read.kind(fields, "links", problems, |name, spot, item| links::link(name, spot, item, files));
+        read.links = read.kind(fields, "links", problems, |name, spot, item| {
+            links::link(name, spot, item, files)
+        });
         read.flows = read.kind(fields, "traffic", problems, traffic::read);
         read
     }

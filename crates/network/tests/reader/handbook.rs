@@ -6,14 +6,19 @@ const HANDBOOK: &str = include_str!("../../../../docs/network-file.md");
 
 /// The texts between "```toml" and "```".
 fn examples() -> Vec<&'static str> {
-    HANDBOOK.split("```toml\n").skip(1).map(|rest| rest.split("```").next().unwrap_or_default()).collect()
+    HANDBOOK
+        .split("```toml\n")
+        .skip(1)
+        .map(|rest| rest.split("```").next().unwrap_or_default())
+        .collect()
 }
 
 #[test]
 fn every_example_is_read() {
     assert!(examples().len() >= 7);
     for (number, example) in examples().iter().enumerate() {
-        Drawing::read(example, &format!("example-{}.toml", number + 1)).unwrap_or_else(|error| panic!("{error}"));
+        Drawing::read(example, &format!("example-{}.toml", number + 1))
+            .unwrap_or_else(|error| panic!("{error}"));
     }
 }
 
@@ -78,6 +83,9 @@ fn every_key_of_the_reader_is_in_the_handbook() {
     ];
     for key in keys {
         let said = [format!("`{key}`"), format!("`{key} ="), format!(".{key}]")];
-        assert!(said.iter().any(|form| HANDBOOK.contains(form.as_str())), "the handbook does not know `{key}`");
+        assert!(
+            said.iter().any(|form| HANDBOOK.contains(form.as_str())),
+            "the handbook does not know `{key}`"
+        );
     }
 }

@@ -1,4 +1,5 @@
-//! Network files as users write them: read, refused with a sentence, and the library that comes with btu.
+//! Network files as users write them: read, refused with a sentence, and the library that comes
+//! with btu.
 
 mod errors;
 mod handbook;

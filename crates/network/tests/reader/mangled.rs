@@ -111,7 +111,8 @@ fn line() -> impl Strategy<Value = String> {
     ]
 }
 
-/// A library file with some of its lines left out, doubled, or replaced, and some characters changed.
+/// A library file with some of its lines left out, doubled, or replaced, and some characters
+/// changed.
 fn mutated() -> impl Strategy<Value = String> {
     let change = (0usize..400, 0u8..5, line(), any::<char>());
     (0..library().len(), prop::collection::vec(change, 1..6)).prop_map(|(file, changes)| {
@@ -133,19 +134,27 @@ fn mutated() -> impl Strategy<Value = String> {
     })
 }
 
-/// What a drawing promises: identifiers point into their lists, and both sides of every attachment agree.
+/// What a drawing promises: identifiers point into their lists, and both sides of every attachment
+/// agree.
 fn keeps_its_promises(drawing: &Drawing) {
     for (number, station) in drawing.stations.iter().enumerate() {
         match station.attachment {
             Attachment::Segment(segment, _) => drop(drawing.segment(segment).name.clone()),
             Attachment::Link(link) => {
                 let at = drawing.link(link).ends.iter();
-                assert_eq!(at.filter(|end| matches!(end, End::Station(id) if id.0 as usize == number)).count(), 1);
+                assert_eq!(
+                    at.filter(|end| matches!(end, End::Station(id) if id.0 as usize == number))
+                        .count(),
+                    1
+                );
             }
         }
     }
     for bridge in &drawing.bridges {
-        bridge.segments.iter().for_each(|(segment, _)| drop(drawing.segment(*segment).name.clone()));
+        bridge
+            .segments
+            .iter()
+            .for_each(|(segment, _)| drop(drawing.segment(*segment).name.clone()));
         bridge.links.iter().for_each(|link| drop(drawing.link(*link).name.clone()));
     }
     for flow in &drawing.traffic {
@@ -161,7 +170,9 @@ fn check(text: &str) {
             assert!(!error.problems().is_empty());
             let lines = text.split('\n').count();
             for problem in error.problems() {
-                let Place::File { line, column, .. } = &problem.place else { panic!("no place: {error}") };
+                let Place::File { line, column, .. } = &problem.place else {
+                    panic!("no place: {error}")
+                };
                 assert!((1..=lines).contains(line) && *column >= 1, "{error}");
             }
             assert!(!error.to_string().is_empty());

@@ -3,13 +3,18 @@
 use btu_network::{Parameter, Quantity, Reader, library};
 
 fn parameters(text: &str, settings: &[(&str, &str)]) -> Vec<Parameter> {
-    let reader = settings.iter().fold(Reader::new("lab.toml"), |reader, (key, value)| reader.set(key, value));
+    let reader = settings
+        .iter()
+        .fold(Reader::new("lab.toml"), |reader, (key, value)| reader.set(key, value));
     reader.read_parameters(text).unwrap_or_else(|error| panic!("{error}")).1
 }
 
 fn lines(parameters: &[Parameter]) -> Vec<String> {
     let mark = |written| if written { "" } else { " (standard)" };
-    parameters.iter().map(|at| format!("{} = {} {:?}{}", at.key, at.text, at.quantity, mark(at.written))).collect()
+    parameters
+        .iter()
+        .map(|at| format!("{} = {} {:?}{}", at.key, at.text, at.quantity, mark(at.written)))
+        .collect()
 }
 
 const LAB: &str = r#"
@@ -82,19 +87,27 @@ fn a_direction_s_own_value_hides_the_line_s() {
     assert_eq!(lines(&parameters(text, &[])), expected);
 }
 
-/// Every parameter of every network of the library can be set to its own text, and then says the same.
+/// Every parameter of every network of the library can be set to its own text, and then says the
+/// same.
 #[test]
 fn what_is_listed_can_be_set() {
     for (name, text) in library() {
         let (drawing, listed) = Reader::new(name).read_parameters(text).unwrap();
         assert!(!listed.is_empty(), "{name}");
         let all = listed.iter().fold(Reader::new(name), |reader, at| reader.set(&at.key, &at.text));
-        let (again, set) = all.read_parameters(text).unwrap_or_else(|error| panic!("{name}: {error}"));
+        let (again, set) =
+            all.read_parameters(text).unwrap_or_else(|error| panic!("{name}: {error}"));
         assert!(drawing == again, "{name}: a standard is not what the reader takes");
         for parameter in &listed {
-            let after =
-                set.iter().find(|at| at.key == parameter.key).unwrap_or_else(|| panic!("{parameter:?} is gone"));
-            assert_eq!((&after.text, after.quantity), (&parameter.text, parameter.quantity), "{name}");
+            let after = set
+                .iter()
+                .find(|at| at.key == parameter.key)
+                .unwrap_or_else(|| panic!("{parameter:?} is gone"));
+            assert_eq!(
+                (&after.text, after.quantity),
+                (&parameter.text, parameter.quantity),
+                "{name}"
+            );
             let is_number = after.quantity.value(&after.text).is_some();
             assert_eq!(is_number, after.quantity != Quantity::Words, "{name}: {after:?}");
         }

@@ -1,7 +1,8 @@
 //! Files that can be read, and what they draw.
 
 use btu_network::{
-    Arrivals, Attachment, Drawing, End, Framing, Loss, Medium, Rate, SegmentId, Sizes, StationId, Target, library_text,
+    Arrivals, Attachment, Drawing, End, Framing, Loss, Medium, Rate, SegmentId, Sizes, StationId,
+    Target, library_text,
 };
 use btu_units::{BitRate, Bytes, Length, Span};
 
@@ -15,15 +16,20 @@ fn close(value: f64, expected: f64) {
 
 fn place(drawing: &Drawing, name: &str) -> Length {
     let station = drawing.station(drawing.station_called(name).unwrap());
-    let Attachment::Segment(_, place) = station.attachment else { panic!("{name} is not on a segment") };
+    let Attachment::Segment(_, place) = station.attachment else {
+        panic!("{name} is not on a segment")
+    };
     place
 }
 
 #[test]
 fn standards_fill_what_is_not_said() {
-    let drawing = read("[segments.x]\nmedium = \"shared-ethernet\"\n[stations.a]\nsegment = \"x\"\n");
+    let drawing =
+        read("[segments.x]\nmedium = \"shared-ethernet\"\n[stations.a]\nsegment = \"x\"\n");
     assert_eq!(drawing.name, "lab", "named after its file");
-    let Medium::SharedEthernet(cable) = &drawing.segments[0].medium else { panic!("another medium") };
+    let Medium::SharedEthernet(cable) = &drawing.segments[0].medium else {
+        panic!("another medium")
+    };
     assert_eq!(cable.rate, BitRate::from_megabits_per_second(10));
     assert_eq!(cable.length, Length::from_metres(500));
     assert_eq!(drawing.stations[0].address.to_string(), "198.18.0.1");
@@ -40,7 +46,10 @@ fn what_has_no_place_is_spread_evenly_stations_before_bridges() {
     assert_eq!(place(&drawing, "a-1"), Length::from_metres(100));
     assert_eq!(place(&drawing, "a-2"), Length::from_metres(200));
     assert_eq!(place(&drawing, "fixed"), Length::from_metres(7));
-    assert_eq!(drawing.bridges[0].segments, [(SegmentId(0), Length::from_metres(300)), (SegmentId(1), Length::ZERO)]);
+    assert_eq!(
+        drawing.bridges[0].segments,
+        [(SegmentId(0), Length::from_metres(300)), (SegmentId(1), Length::ZERO)]
+    );
 }
 
 #[test]
@@ -51,8 +60,18 @@ fn a_group_on_counted_segments_stands_on_each() {
          [stations.one]\nsegment = \"floor-2\"\n[bridges.riser]\nsegments = [\"floor\", \"spine\"]\n",
     );
     let names: Vec<&str> = drawing.stations.iter().map(|station| station.name.as_str()).collect();
-    let expected =
-        ["pc-1-1", "pc-1-2", "pc-2-1", "pc-2-2", "pc-3-1", "pc-3-2", "printer-1", "printer-2", "printer-3", "one"];
+    let expected = [
+        "pc-1-1",
+        "pc-1-2",
+        "pc-2-1",
+        "pc-2-2",
+        "pc-3-1",
+        "pc-3-2",
+        "printer-1",
+        "printer-2",
+        "printer-3",
+        "one",
+    ];
     assert_eq!(names, expected);
     assert!(matches!(drawing.stations[3].attachment, Attachment::Segment(SegmentId(1), _)));
     assert!(matches!(drawing.stations[9].attachment, Attachment::Segment(SegmentId(1), _)));
@@ -84,7 +103,10 @@ fn a_direction_has_its_own_and_the_link_s_properties() {
     let link = &drawing.links[0];
     assert_eq!(link.forth.rate, Rate::Fixed(BitRate::from_megabits_per_second(1)));
     assert_eq!(link.back.rate, Rate::Fixed(BitRate::from_megabits_per_second(8)));
-    assert_eq!((link.forth.delay, link.back.delay), (Span::from_milliseconds(5), Span::from_milliseconds(5)));
+    assert_eq!(
+        (link.forth.delay, link.back.delay),
+        (Span::from_milliseconds(5), Span::from_milliseconds(5))
+    );
     assert_eq!(link.back.framing, Framing::Serial { overhead: 8, bits_per_octet: 8 });
     assert_eq!(link.forth.loss, Loss::None);
     close(link.back.loss.share(), 0.01 / 0.26);
@@ -98,7 +120,8 @@ fn written_addresses_are_kept_and_the_others_fill_the_gaps() {
         "[segments.x]\nmedium = \"fddi\"\n[stations.a]\nsegment = \"x\"\ncount = 2\n\
          [stations.b]\nsegment = \"x\"\ncount = 2\naddress = \"198.18.0.2\"\n",
     );
-    let addresses: Vec<String> = drawing.stations.iter().map(|station| station.address.to_string()).collect();
+    let addresses: Vec<String> =
+        drawing.stations.iter().map(|station| station.address.to_string()).collect();
     assert_eq!(addresses, ["198.18.0.1", "198.18.0.4", "198.18.0.2", "198.18.0.3"]);
 }
 
@@ -108,11 +131,15 @@ fn a_load_is_shared_by_its_senders() {
     let text = "[segments.x]\nmedium = \"shared-ethernet\"\n[stations.a]\nsegment = \"x\"\ncount = 5\n\
                 [traffic.t]\nfrom = \"a\"\nto = \"next\"\nsize = \"750 B\"\nload = \"30 %\"\n";
     let drawing = read(text);
-    let Arrivals::Poisson { per_second } = drawing.traffic[0].arrivals else { panic!("not Poisson") };
+    let Arrivals::Poisson { per_second } = drawing.traffic[0].arrivals else {
+        panic!("not Poisson")
+    };
     close(per_second, 100.0);
     close(drawing.offered()[0].bits_per_second, 3e6);
     let switched = read(&text.replace("shared", "switched").replace("\"next\"", "\"a\""));
-    let Arrivals::Poisson { per_second } = switched.traffic[0].arrivals else { panic!("not Poisson") };
+    let Arrivals::Poisson { per_second } = switched.traffic[0].arrivals else {
+        panic!("not Poisson")
+    };
     close(per_second, 5_000.0);
 }
 
@@ -141,7 +168,10 @@ fn requests_and_broadcasts() {
     };
     assert_eq!(drawing.traffic[0].arrivals, expected);
     assert_eq!(drawing.traffic[0].sizes, Sizes::Fixed(Bytes::new(1518)));
-    assert_eq!((&drawing.traffic[1].to, drawing.traffic[1].stop), (&Target::Broadcast, Some(Span::from_seconds(3))));
+    assert_eq!(
+        (&drawing.traffic[1].to, drawing.traffic[1].stop),
+        (&Target::Broadcast, Some(Span::from_seconds(3)))
+    );
 }
 
 #[test]
@@ -153,21 +183,29 @@ fn settings_replace_and_add_values() {
         ("stations.active.position", "3 m"),
         ("name", "mine"),
     ];
-    let drawing = Drawing::read_with(text, "x", &settings).unwrap_or_else(|error| panic!("{error}"));
+    let drawing =
+        Drawing::read_with(text, "x", &settings).unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(drawing.name, "mine");
     assert_eq!(place(&drawing, "active"), Length::from_metres(3));
-    let Arrivals::Poisson { per_second } = drawing.traffic[0].arrivals else { panic!("not Poisson") };
+    let Arrivals::Poisson { per_second } = drawing.traffic[0].arrivals else {
+        panic!("not Poisson")
+    };
     close(per_second, 50e6 / (1518.0 * 8.0));
-    let link = "[stations.a]\n[stations.b]\n[links.l]\nbetween = [\"a\", \"b\"]\nrate = \"1 Mb/s\"\n";
+    let link =
+        "[stations.a]\n[stations.b]\n[links.l]\nbetween = [\"a\", \"b\"]\nrate = \"1 Mb/s\"\n";
     let drawing = Drawing::read_with(link, "x", &[("links.l.back.delay", "1 s")]).unwrap();
-    assert_eq!((drawing.links[0].forth.delay, drawing.links[0].back.delay), (Span::ZERO, Span::from_seconds(1)));
+    assert_eq!(
+        (drawing.links[0].forth.delay, drawing.links[0].back.delay),
+        (Span::ZERO, Span::from_seconds(1))
+    );
 }
 
 #[test]
 fn a_drawing_goes_through_json_unchanged() {
     for name in ["laboratory-1995", "home-fq-codel", "atm-155", "token-ring-4"] {
         let mut drawing = read(library_text(name).unwrap());
-        // serde_json reads a number back to the last bit but one, unless asked for more; rates of traffic are such numbers.
+        // serde_json reads a number back to the last bit but one, unless asked for more; rates of
+        // traffic are such numbers.
         drawing.traffic.clear();
         let json = serde_json::to_string(&drawing).unwrap();
         assert_eq!(serde_json::from_str::<Drawing>(&json).unwrap(), drawing, "{name}");

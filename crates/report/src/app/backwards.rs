@@ -35,7 +35,8 @@ fn trips(all: &[Trips], columns: Columns) -> Option<Section> {
 }
 
 fn bandwidth(all: &[Bandwidth], columns: Columns) -> Option<Section> {
-    let mut table = columns.table("Bandwidth, Mb/s", &["now", "needed", "items/s with endless bandwidth"]);
+    let mut table =
+        columns.table("Bandwidth, Mb/s", &["now", "needed", "items/s with endless bandwidth"]);
     for answer in all {
         let needed = answer.least_bits_per_second.map(|rate| rate / MEGA);
         let cells = [
@@ -46,7 +47,6 @@ fn bandwidth(all: &[Bandwidth], columns: Columns) -> Option<Section> {
         table.rows.push(columns.cells(&answer.cell).into_iter().chain(cells).collect());
     }
     let blocks = if table.rows.is_empty() { Vec::new() } else { vec![Block::Table(table)] };
-    let note =
-        "of frames, on the slowest part of the way, by the closed form; never enough: delay and computing are too slow";
+    let note = "of frames, on the slowest part of the way, by the closed form; never enough: delay and computing are too slow";
     Section::of("How much bandwidth it takes", note, blocks)
 }

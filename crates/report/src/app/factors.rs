@@ -71,13 +71,15 @@ fn cells(row: &FactorRow) -> Vec<Cell> {
 }
 
 fn pairs(shares: &FactorShares) -> Option<Section> {
-    let mut table = Table::new("Pairs, most important first", &["factors", "share of variance, %"], 1);
+    let mut table =
+        Table::new("Pairs, most important first", &["factors", "share of variance, %"], 1);
     for pair in shares.pairs.iter().take(MOST_PAIRS) {
         let [first, second] = pair.factors;
         let names = Cell::text(format!("{first} and {second}"));
         table.rows.push(vec![names, Cell::estimate(Some(&pair.share), HUNDREDTH)]);
     }
     let blocks = if table.rows.is_empty() { Vec::new() } else { vec![Block::Table(table)] };
-    let note = "what two do together beyond what each does: the one matters more or less with the other";
+    let note =
+        "what two do together beyond what each does: the one matters more or less with the other";
     Section::of("Factors that need each other", note, blocks)
 }

@@ -1,4 +1,5 @@
-//! Rates as the study's tables have them: a protocol on each line, and what it goes over, or draws, in the columns.
+//! Rates as the study's tables have them: a protocol on each line, and what it goes over, or draws,
+//! in the columns.
 
 use btu_suite::app::{AppCell, AppVerdict};
 
@@ -69,11 +70,13 @@ fn distinct(verdict: &AppVerdict, name: impl Fn(&AppCell) -> String) -> Vec<Stri
 pub(super) fn section(verdict: &AppVerdict) -> Option<Section> {
     let across = Across::of(verdict);
     let columns = distinct(verdict, |cell| across.column(cell));
-    let is_crossed = verdict.factors.is_none() && verdict.rows.iter().all(|row| row.cell.speeds.are_full());
+    let is_crossed =
+        verdict.factors.is_none() && verdict.rows.iter().all(|row| row.cell.speeds.are_full());
     if !is_crossed || columns.len() < 2 {
         return None;
     }
-    let head: Vec<&str> = ["protocol", "picture"].into_iter().chain(columns.iter().map(String::as_str)).collect();
+    let head: Vec<&str> =
+        ["protocol", "picture"].into_iter().chain(columns.iter().map(String::as_str)).collect();
     let mut table = Table::new("Items per second, side by side", &head, 2);
     for line in distinct(verdict, |cell| across.line(cell)) {
         for protocol in distinct(verdict, |cell| cell.protocol.to_string()) {

@@ -22,7 +22,11 @@ impl Columns {
 
     /// An empty table of these and further columns.
     pub(super) fn table(self, caption: &str, further: &[&str]) -> Table {
-        let own = [("display", self.display), ("application, %", self.speeds), ("display, %", self.speeds)];
+        let own = [
+            ("display", self.display),
+            ("application, %", self.speeds),
+            ("display, %", self.speeds),
+        ];
         let own = own.into_iter().filter_map(|(name, is_there)| is_there.then_some(name));
         let head: Vec<&str> = ["picture", "protocol", "transport"].into_iter().chain(own).collect();
         let labels = head.len();
@@ -37,7 +41,9 @@ impl Columns {
             Cell::text(cell.carrier.name()),
         ];
         if self.display {
-            cells.push(cell.display.as_ref().map_or(Cell::Nothing, |display| Cell::text(display.as_str())));
+            cells.push(
+                cell.display.as_ref().map_or(Cell::Nothing, |display| Cell::text(display.as_str())),
+            );
         }
         if self.speeds {
             let speeds = [cell.speeds.application, cell.speeds.display];

@@ -1,4 +1,5 @@
-//! What a terminal shows at first of a comparison: both means, the cells that changed most, and what could explain it.
+//! What a terminal shows at first of a comparison: both means, the cells that changed most, and
+//! what could explain it.
 
 use btu_suite::compare::{Beside, CellBeside, ComparedRow, Comparison, Finding};
 
@@ -23,7 +24,9 @@ pub(super) fn summary<R: ComparedRow>(comparison: &Comparison<R>, all: &str) -> 
         let Some(overall) = &beside.overall else { continue };
         let surer = words::surer_together(overall, &beside.cells).map(str::to_owned);
         let said = [Some(words::basis(overall, comparison, beside)), surer, words::advice(overall)];
-        setting.extend(said.into_iter().flatten().filter(|text| !setting.contains(text)).collect::<Vec<_>>());
+        setting.extend(
+            said.into_iter().flatten().filter(|text| !setting.contains(text)).collect::<Vec<_>>(),
+        );
     }
     let next = vec![
         Next::new(format!("{all} --all"), "every cell"),
@@ -43,7 +46,8 @@ fn of_one<R: ComparedRow>(comparison: &Comparison<R>, beside: &Beside<R>) -> Vec
             ..KeyFigure::default()
         })
     };
-    let base = overall.and_then(|overall| mean(&comparison.base.name, overall.base_bits_per_second));
+    let base =
+        overall.and_then(|overall| mean(&comparison.base.name, overall.base_bits_per_second));
     let other = overall.and_then(|overall| mean(&beside.side.name, overall.other_bits_per_second));
     let cells = (!beside.cells.is_empty()).then(|| KeyFigure {
         name: "cells".to_owned(),
@@ -80,11 +84,21 @@ fn side<R: ComparedRow>(beside: &Beside<R>) -> KeyFigure {
 /// What could explain a difference, and what was left out.
 pub(super) fn warnings<R: ComparedRow>(comparison: &Comparison<R>) -> Vec<PageWarning> {
     let differs = comparison.others.iter().flat_map(|beside| {
-        let plans = beside.plan_differences.iter().map(|plan| page_warning("plans differ", &plan.to_string(), ""));
-        let machines = beside.environment_differences.iter().map(|text| page_warning("machines differ", text, ""));
+        let plans = beside
+            .plan_differences
+            .iter()
+            .map(|plan| page_warning("plans differ", &plan.to_string(), ""));
+        let machines = beside
+            .environment_differences
+            .iter()
+            .map(|text| page_warning("machines differ", text, ""));
         let left_out = (!beside.left_out.is_empty()).then(|| {
             let rows: Vec<String> = beside.left_out.iter().map(ToString::to_string).collect();
-            page_warning("left out", &format!("not every run has them or was asked the same: {}", rows.join("; ")), "")
+            page_warning(
+                "left out",
+                &format!("not every run has them or was asked the same: {}", rows.join("; ")),
+                "",
+            )
         });
         plans.chain(machines).chain(left_out).collect::<Vec<_>>()
     });

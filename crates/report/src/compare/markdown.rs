@@ -16,10 +16,18 @@ pub fn comparison_markdown<R: ComparedRow>(comparison: &Comparison<R>) -> String
 
 fn one<R: ComparedRow>(comparison: &Comparison<R>, beside: &Beside<R>) -> Vec<String> {
     let (base, other) = (safe(&comparison.base.name), safe(&beside.side.name));
-    let mut lines = vec![format!("## {other} beside {base}: {}", safe(&words::headline(beside))), String::new()];
+    let mut lines = vec![
+        format!("## {other} beside {base}: {}", safe(&words::headline(beside))),
+        String::new(),
+    ];
     if let Some(overall) = &beside.overall {
-        let interval = words::ends(&overall.ratio).map_or_else(String::new, |ends| format!(" (95 %: {ends})"));
-        lines.push(format!("**{}**{interval}, {}", words::change(overall.ratio.value), words::over(overall)));
+        let interval =
+            words::ends(&overall.ratio).map_or_else(String::new, |ends| format!(" (95 %: {ends})"));
+        lines.push(format!(
+            "**{}**{interval}, {}",
+            words::change(overall.ratio.value),
+            words::over(overall)
+        ));
         lines.push(String::new());
         lines.push(format!("- {}", words::basis(overall, comparison, beside)));
         lines.extend(words::advice(overall).map(|advice| format!("- {advice}")));

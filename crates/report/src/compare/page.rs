@@ -1,11 +1,14 @@
-//! A comparison as a page: all sides on one axis, changes with their intervals below, every cell in a table.
+//! A comparison as a page: all sides on one axis, changes with their intervals below, every cell in
+//! a table.
 
 use btu_stats::Estimate;
 use btu_suite::compare::{Beside, CellBeside, ComparedRow, Comparison, Unit};
 
 use super::first;
 use super::words::{self, cut};
-use crate::html::{Axis, Block, Cell, Drawn, Figure, Layout, Page, Panel, Point, Role, Section, Series, Table};
+use crate::html::{
+    Axis, Block, Cell, Drawn, Figure, Layout, Page, Panel, Point, Role, Section, Series, Table,
+};
 
 const MEGABIT: f64 = 1e6;
 
@@ -16,14 +19,21 @@ pub fn comparison_page<R: ComparedRow>(comparison: &Comparison<R>, all: &str) ->
         [one] => format!("{} beside {base}: {}", cut(&one.side.name), said(one)),
         all => format!("{} sides beside {base}", all.len()),
     };
-    let mut remarks: Vec<String> =
-        if comparison.others.len() > 1 { comparison.others.iter().map(named).collect() } else { Vec::new() };
+    let mut remarks: Vec<String> = if comparison.others.len() > 1 {
+        comparison.others.iter().map(named).collect()
+    } else {
+        Vec::new()
+    };
     for beside in &comparison.others {
         let Some(overall) = &beside.overall else { continue };
-        let sentences =
-            [Some(words::over(overall)), Some(words::basis(overall, comparison, beside)), words::advice(overall)];
+        let sentences = [
+            Some(words::over(overall)),
+            Some(words::basis(overall, comparison, beside)),
+            words::advice(overall),
+        ];
         let name = &beside.side.name;
-        remarks.extend(sentences.into_iter().flatten().map(|sentence| format!("{name}: {sentence}")));
+        remarks
+            .extend(sentences.into_iter().flatten().map(|sentence| format!("{name}: {sentence}")));
     }
     let rates = pictures(comparison).into_iter().map(|picture| rates(comparison, &picture));
     let sections = [overall(comparison)].into_iter().chain(rates).chain([further(comparison)]);
@@ -47,7 +57,8 @@ fn names<R: ComparedRow>(comparison: &Comparison<R>) -> String {
 fn said<R: ComparedRow>(beside: &Beside<R>) -> String {
     let word = words::headline(beside);
     let Some(overall) = &beside.overall else { return word };
-    let interval = words::ends(&overall.ratio).map_or_else(String::new, |ends| format!(" (95 %: {ends})"));
+    let interval =
+        words::ends(&overall.ratio).map_or_else(String::new, |ends| format!(" (95 %: {ends})"));
     format!("{word}, {}{interval}", words::change(overall.ratio.value))
 }
 
@@ -124,9 +135,13 @@ fn panel(label: &str, logarithmic: bool, names: &[String], series: Vec<Series>) 
 }
 
 /// The rows of any side that fit, each once, in the order of the table of rates.
-fn rows<R: ComparedRow>(comparison: &Comparison<R>, fits: impl Fn(&CellBeside<R>) -> bool) -> Vec<R> {
+fn rows<R: ComparedRow>(
+    comparison: &Comparison<R>,
+    fits: impl Fn(&CellBeside<R>) -> bool,
+) -> Vec<R> {
     let mut rows: Vec<R> = Vec::new();
-    for cell in comparison.others.iter().flat_map(|beside| &beside.cells).filter(|cell| fits(cell)) {
+    for cell in comparison.others.iter().flat_map(|beside| &beside.cells).filter(|cell| fits(cell))
+    {
         if !rows.contains(&cell.row) {
             rows.push(cell.row.clone());
         }
@@ -145,13 +160,22 @@ fn of_base<R: ComparedRow>(comparison: &Comparison<R>, row: &R) -> Option<f64> {
 
 fn speeds<R: ComparedRow>(comparison: &Comparison<R>, rows: &[R]) -> Vec<Series> {
     let series = |place: usize, name: &str, speed: &dyn Fn(&R) -> Option<f64>| {
-        let points = rows.iter().enumerate().filter_map(|(at, row)| Some(Point::new(at as f64, speed(row)? / MEGABIT)));
-        Series { name: name.to_owned(), role: Role::Member(place), mark: Drawn::Points, points: points.collect() }
+        let points = rows
+            .iter()
+            .enumerate()
+            .filter_map(|(at, row)| Some(Point::new(at as f64, speed(row)? / MEGABIT)));
+        Series {
+            name: name.to_owned(),
+            role: Role::Member(place),
+            mark: Drawn::Points,
+            points: points.collect(),
+        }
     };
     let base = series(0, &comparison.base.name, &|row| of_base(comparison, row));
     let others = comparison.others.iter().zip(1..);
-    let others = others
-        .map(|(beside, place)| series(place, &beside.side.name, &|row| Some(find(beside, row)?.other_per_second)));
+    let others = others.map(|(beside, place)| {
+        series(place, &beside.side.name, &|row| Some(find(beside, row)?.other_per_second))
+    });
     std::iter::once(base).chain(others).collect()
 }
 
@@ -159,10 +183,19 @@ fn changes<R: ComparedRow>(comparison: &Comparison<R>, rows: &[R]) -> Vec<Series
     let series = |(beside, place): (&Beside<R>, usize)| {
         let point = |(at, row): (usize, &R)| {
             let ratio = find(beside, row)?.ratio;
-            Some(Point { x: at as f64, y: per_cent(ratio.value), interval: ends_in_per_cent(&ratio) })
+            Some(Point {
+                x: at as f64,
+                y: per_cent(ratio.value),
+                interval: ends_in_per_cent(&ratio),
+            })
         };
         let points = rows.iter().enumerate().filter_map(point).collect();
-        Series { name: beside.side.name.clone(), role: Role::Member(place), mark: Drawn::Points, points }
+        Series {
+            name: beside.side.name.clone(),
+            role: Role::Member(place),
+            mark: Drawn::Points,
+            points,
+        }
     };
     comparison.others.iter().zip(1..).map(series).collect()
 }
@@ -183,11 +216,17 @@ fn change_cell(ratio: &Estimate) -> Cell {
 
 /// Every cell: base, side, change with interval, finding.
 fn table<R: ComparedRow>(comparison: &Comparison<R>, caption: &str, rows: &[R]) -> Table {
-    let mut table = Table::new(caption, &["cell", "side", "finding", "base", "this", "change, %", "p, Holm"], 3);
+    let mut table = Table::new(
+        caption,
+        &["cell", "side", "finding", "base", "this", "change, %", "p, Holm"],
+        3,
+    );
     for row in rows {
         for beside in &comparison.others {
             let Some(cell) = find(beside, row) else { continue };
-            let labels = [row.to_string(), beside.side.name.clone(), cell.finding.name().to_owned()].map(Cell::Text);
+            let labels =
+                [row.to_string(), beside.side.name.clone(), cell.finding.name().to_owned()]
+                    .map(Cell::Text);
             let speeds = words::numbers(cell).map(|number| Cell::number(Some(number)));
             let p = cell.adjusted_p.map_or(Cell::Nothing, |p| Cell::Number {
                 value: p,

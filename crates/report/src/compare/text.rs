@@ -15,7 +15,11 @@ const FEW: usize = 20;
 const MOST_DIFFERENCES: usize = 10;
 
 /// The whole comparison; `all` shows every cell, else only those that differ. Lines end with `\n`.
-pub fn comparison_text<R: ComparedRow>(comparison: &Comparison<R>, all: bool, options: &TextOptions) -> String {
+pub fn comparison_text<R: ComparedRow>(
+    comparison: &Comparison<R>,
+    all: bool,
+    options: &TextOptions,
+) -> String {
     let mut sections = Vec::new();
     for beside in &comparison.others {
         sections.push(headline(comparison, beside, options));
@@ -32,7 +36,11 @@ pub fn comparison_text<R: ComparedRow>(comparison: &Comparison<R>, all: bool, op
     page(sections)
 }
 
-fn headline<R: ComparedRow>(comparison: &Comparison<R>, beside: &Beside<R>, options: &TextOptions) -> Vec<String> {
+fn headline<R: ComparedRow>(
+    comparison: &Comparison<R>,
+    beside: &Beside<R>,
+    options: &TextOptions,
+) -> Vec<String> {
     let paint = Paint(options.colour);
     let [base, side] = [&comparison.base.name, &beside.side.name].map(|name| cut(name));
     let said = words::headline(beside);
@@ -46,13 +54,25 @@ fn headline<R: ComparedRow>(comparison: &Comparison<R>, beside: &Beside<R>, opti
     let Some(overall) = &beside.overall else { return vec![first] };
     let ratio = words::change(overall.ratio.value);
     let first = format!("{first}, {}", paint.title(&ratio));
-    let interval = words::ends(&overall.ratio).map_or_else(String::new, |ends| format!("  (95 %: {ends})"));
-    let taken =
-        [&sides, &words::headline(beside), &ratio, &interval].map(|text| columns(text)).iter().sum::<usize>() + 4;
-    let mut lines = if taken <= options.columns() { vec![format!("{first}{interval}")] } else { vec![first, interval] };
+    let interval =
+        words::ends(&overall.ratio).map_or_else(String::new, |ends| format!("  (95 %: {ends})"));
+    let taken = [&sides, &words::headline(beside), &ratio, &interval]
+        .map(|text| columns(text))
+        .iter()
+        .sum::<usize>()
+        + 4;
+    let mut lines = if taken <= options.columns() {
+        vec![format!("{first}{interval}")]
+    } else {
+        vec![first, interval]
+    };
     let surer = words::surer_together(overall, &beside.cells).map(str::to_owned);
-    let further =
-        [Some(words::over(overall)), surer, Some(words::basis(overall, comparison, beside)), words::advice(overall)];
+    let further = [
+        Some(words::over(overall)),
+        surer,
+        Some(words::basis(overall, comparison, beside)),
+        words::advice(overall),
+    ];
     for text in further.into_iter().flatten() {
         lines.extend(indented(&text, options).iter().map(|line| paint.quiet(line)));
     }
@@ -68,10 +88,15 @@ fn explanations<R: ComparedRow>(beside: &Beside<R>, options: &TextOptions) -> Ve
     let plans = beside.plan_differences.iter().map(ToString::to_string);
     let machines = beside.environment_differences.iter().take(MOST_DIFFERENCES).cloned();
     let rest = beside.environment_differences.len().saturating_sub(MOST_DIFFERENCES);
-    let rest = (rest > 0).then(|| format!("and {}: --format json has all", count(rest, "more setting")));
+    let rest =
+        (rest > 0).then(|| format!("and {}: --format json has all", count(rest, "more setting")));
     let all = plans.chain(machines).chain(rest);
     let lines: Vec<String> = all.flat_map(|text| indented(&text, options)).collect();
-    if lines.is_empty() { lines } else { section("What could explain a difference", "", lines, options) }
+    if lines.is_empty() {
+        lines
+    } else {
+        section("What could explain a difference", "", lines, options)
+    }
 }
 
 fn cells<R: ComparedRow>(
@@ -85,12 +110,14 @@ fn cells<R: ComparedRow>(
     }
     let differs = |cell: &&CellBeside<R>| matches!(cell.finding, Finding::Faster | Finding::Slower);
     let show_all = all || beside.cells.len() <= FEW;
-    let shown: Vec<&CellBeside<R>> = beside.cells.iter().filter(|cell| show_all || differs(cell)).collect();
+    let shown: Vec<&CellBeside<R>> =
+        beside.cells.iter().filter(|cell| show_all || differs(cell)).collect();
     let mut note = format!("{}; {}", words::tally(&beside.cells), words::units(&beside.cells));
     if !show_all {
         note += "; --all shows every cell";
     }
-    let lines = if shown.is_empty() { Vec::new() } else { table(comparison, beside, &shown, options) };
+    let lines =
+        if shown.is_empty() { Vec::new() } else { table(comparison, beside, &shown, options) };
     section(&count(beside.cells.len(), "cell"), &note, lines, options)
 }
 
@@ -103,14 +130,18 @@ fn table<R: ComparedRow>(
 ) -> Vec<String> {
     let wide = options.is_wide();
     let interval = |text: &str| wide.then(|| text.to_owned());
-    let [base, other] = [&comparison.base.name, &beside.side.name].map(|name| cut_to(name, MOST_OF_A_HEAD));
-    let head = [String::new(), base, other, "change".to_owned()].into_iter().chain(interval("95 %"));
+    let [base, other] =
+        [&comparison.base.name, &beside.side.name].map(|name| cut_to(name, MOST_OF_A_HEAD));
+    let head =
+        [String::new(), base, other, "change".to_owned()].into_iter().chain(interval("95 %"));
     let mut sheet = Sheet::new(head.chain([String::new()]).collect(), 1);
     for cell in cells {
         let [base, other] = words::speeds(cell);
         let ends = interval(&words::ends(&cell.ratio).unwrap_or_default());
         let words = [cell.row.to_string(), base, other, words::change(cell.ratio.value)];
-        sheet.row(words.into_iter().chain(ends).chain([words::short(cell.finding).to_owned()]).collect());
+        sheet.row(
+            words.into_iter().chain(ends).chain([words::short(cell.finding).to_owned()]).collect(),
+        );
     }
     sheet.lines()
 }
@@ -126,6 +157,10 @@ fn left_out<R: ComparedRow>(beside: &Beside<R>, options: &TextOptions) -> Vec<St
     let shown = rows.iter().take(MOST_DIFFERENCES).cloned().collect::<Vec<_>>().join("; ");
     let rest = rows.len().saturating_sub(MOST_DIFFERENCES);
     let rest = if rest > 0 { format!("; and {rest} more") } else { String::new() };
-    let text = format!("Left out, since not every run has them or was asked the same: {shown}{rest}.");
-    wrap(&text, options.columns(), 0).iter().map(|line| Paint(options.colour).warning(line)).collect()
+    let text =
+        format!("Left out, since not every run has them or was asked the same: {shown}{rest}.");
+    wrap(&text, options.columns(), 0)
+        .iter()
+        .map(|line| Paint(options.colour).warning(line))
+        .collect()
 }

@@ -1,7 +1,9 @@
 //! What both forms of a comparison say.
 
 use btu_stats::{Estimate, Interval};
-use btu_suite::compare::{Basis, Beside, CellBeside, ComparedRow, Comparison, Finding, Over, Overall, Unit};
+use btu_suite::compare::{
+    Basis, Beside, CellBeside, ComparedRow, Comparison, Finding, Over, Overall, Unit,
+};
 use btu_suite::verdict::Title;
 
 use crate::number::{NOTHING, count, percent, three_digits};
@@ -12,7 +14,8 @@ const MEGABIT: f64 = 1e6;
 /// Milliseconds in a second.
 const MILLI: f64 = 1e3;
 
-/// A ratio as a change in per cent with its sign: `-5.0 %`; beyond ten times either way as `266 times slower`.
+/// A ratio as a change in per cent with its sign: `-5.0 %`; beyond ten times either way as `266
+/// times slower`.
 pub(super) fn change(ratio: f64) -> String {
     match ratio {
         _ if ratio > 0.0 && ratio < 0.1 => format!("{} times slower", three_digits(1.0 / ratio)),
@@ -30,7 +33,9 @@ fn signed(ratio: f64) -> String {
 pub(super) fn ends(ratio: &Estimate) -> Option<String> {
     let Interval { low, high } = ratio.interval?;
     Some(match ratio.value {
-        value if value > 0.0 && value < 0.1 => format!("{} .. {}", three_digits(1.0 / high), three_digits(1.0 / low)),
+        value if value > 0.0 && value < 0.1 => {
+            format!("{} .. {}", three_digits(1.0 / high), three_digits(1.0 / low))
+        }
         value if value > 10.0 => format!("{} .. {}", three_digits(low), three_digits(high)),
         _ => format!("{} .. {} %", signed(low), signed(high)),
     })
@@ -45,7 +50,11 @@ pub(super) fn cut(name: &str) -> String {
 }
 
 pub(super) fn cut_to(name: &str, most: usize) -> String {
-    if columns(name) <= most { name.to_owned() } else { name.chars().take(most - 1).chain(['…']).collect() }
+    if columns(name) <= most {
+        name.to_owned()
+    } else {
+        name.chars().take(most - 1).chain(['…']).collect()
+    }
 }
 
 /// `faster`, or the like, of the whole.
@@ -81,13 +90,19 @@ pub(super) fn over(overall: &Overall) -> String {
         Over::Idle => "rated components alone",
         Over::Further => return format!("mean over {rows} of several units"),
     };
-    let rate = |rate: Option<f64>| rate.map_or_else(|| NOTHING.to_owned(), |rate| three_digits(rate / MEGABIT));
+    let rate = |rate: Option<f64>| {
+        rate.map_or_else(|| NOTHING.to_owned(), |rate| three_digits(rate / MEGABIT))
+    };
     let (base, other) = (rate(overall.base_bits_per_second), rate(overall.other_bits_per_second));
     format!("{what} {base} -> {other} Mb/s, geometric mean of {rows}")
 }
 
 /// Where the interval comes from, and what it does not hold.
-pub(super) fn basis<R: ComparedRow>(overall: &Overall, comparison: &Comparison<R>, beside: &Beside<R>) -> String {
+pub(super) fn basis<R: ComparedRow>(
+    overall: &Overall,
+    comparison: &Comparison<R>,
+    beside: &Beside<R>,
+) -> String {
     let [base, other] = [&comparison.base, &beside.side].map(|side| side.runs.len());
     match overall.basis {
         Basis::Runs => format!("interval from the spread between runs, {base} against {other}"),
@@ -111,7 +126,10 @@ pub(super) fn advice(overall: &Overall) -> Option<String> {
     }
     let Interval { low, high } = overall.ratio.interval?;
     let room = (1.0 / low).max(high) - 1.0;
-    Some(format!("differences of up to {} % either way cannot be excluded; more runs narrow that down", percent(room)))
+    Some(format!(
+        "differences of up to {} % either way cannot be excluded; more runs narrow that down",
+        percent(room)
+    ))
 }
 
 /// What a speed of the cell's kind is called.
@@ -143,12 +161,18 @@ pub(super) fn tally<R: ComparedRow>(cells: &[CellBeside<R>]) -> String {
     let all = [Finding::Faster, Finding::Slower, Finding::NoDifferenceSeen, Finding::CannotTell];
     let number = |finding| cells.iter().filter(|cell| cell.finding == finding).count();
     let counted = all.map(|finding| (number(finding), finding));
-    let said = counted.iter().filter(|(number, _)| *number > 0).map(|(number, finding)| format!("{number} {finding}"));
+    let said = counted
+        .iter()
+        .filter(|(number, _)| *number > 0)
+        .map(|(number, finding)| format!("{number} {finding}"));
     said.collect::<Vec<_>>().join(", ")
 }
 
 /// Why the mean of all cells may be told when none of them can.
-pub(super) fn surer_together<R: ComparedRow>(overall: &Overall, cells: &[CellBeside<R>]) -> Option<&'static str> {
+pub(super) fn surer_together<R: ComparedRow>(
+    overall: &Overall,
+    cells: &[CellBeside<R>],
+) -> Option<&'static str> {
     let is_told = matches!(overall.finding, Finding::Faster | Finding::Slower);
     let none_is = cells.iter().all(|cell| cell.finding == Finding::CannotTell);
     (is_told && none_is && cells.len() > 1)

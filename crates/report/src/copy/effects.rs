@@ -1,9 +1,12 @@
-//! What copies' times are made of: the chain of factors, the fixed part and the rate, storage against program.
+//! What copies' times are made of: the chain of factors, the fixed part and the rate, storage
+//! against program.
 
 use btu_suite::copy::{Chain, CopyChain, CopyVerdict, Link, way};
 
 use super::{KILO, MEGA, MILLI, PERCENT, names};
-use crate::html::{Axis, Block, Cell, Drawn, Figure, Layout, Panel, Point, Role, Section, Series, Table};
+use crate::html::{
+    Axis, Block, Cell, Drawn, Figure, Layout, Panel, Point, Role, Section, Series, Table,
+};
 use crate::number::{NOTHING, three_digits};
 
 pub(super) fn chains(verdict: &CopyVerdict) -> Option<Section> {
@@ -24,7 +27,9 @@ pub(super) fn chains(verdict: &CopyVerdict) -> Option<Section> {
     for one in &verdict.chains {
         let Chain { raw, hardware, software, contention, .. } = one.chain;
         let ratio = |link: Link| Cell::number(Some(link.ratio));
-        let share = |link: Link| link.share.map_or(NOTHING.to_owned(), |share| format!("{:.0}", share * PERCENT));
+        let share = |link: Link| {
+            link.share.map_or(NOTHING.to_owned(), |share| format!("{:.0}", share * PERCENT))
+        };
         let cells = [
             Cell::number(Some(raw.seconds)),
             ratio(hardware),
@@ -42,12 +47,26 @@ pub(super) fn chains(verdict: &CopyVerdict) -> Option<Section> {
     let note = "of the medians: raw is the file's bits at the network's rate; hardware is what disks and line allow together, \
                 software what the program adds on the quiet network, contention what the background adds; the three multiply \
                 to all exactly, and their logarithms add up; contention once more as a ratio of geometric means, 95 %";
-    Section::of("Hardware, software, contention", note, vec![Block::Table(table), Block::Figure(seconds(verdict))])
+    Section::of(
+        "Hardware, software, contention",
+        note,
+        vec![Block::Table(table), Block::Figure(seconds(verdict))],
+    )
 }
 
 /// What each factor adds, one on the other; of the largest file, a bar for each way.
 fn seconds(verdict: &CopyVerdict) -> Figure {
-    let head = ["program", "file", "storage", "background", "raw", "hardware", "software", "contention", "all"];
+    let head = [
+        "program",
+        "file",
+        "storage",
+        "background",
+        "raw",
+        "hardware",
+        "software",
+        "contention",
+        "all",
+    ];
     let mut table = Table::new("Seconds that each adds", &head, 4);
     for CopyChain { cell, chain, .. } in &verdict.chains {
         let added = added(chain).map(|seconds| Cell::number(Some(seconds)));
@@ -59,19 +78,25 @@ fn seconds(verdict: &CopyVerdict) -> Figure {
     let first = verdict.chains.first().map(place);
     let shown = |one: &&CopyChain| Some(one.cell.size) == largest && Some(place(one)) == first;
     let bars: Vec<&CopyChain> = verdict.chains.iter().filter(shown).collect();
-    let series = ["raw", "hardware", "software", "contention"].into_iter().enumerate().map(|(part, name)| Series {
-        name: name.to_owned(),
-        role: Role::Member(part),
-        mark: Drawn::Stack,
-        // What makes a copy faster than the factor before it has no height.
-        points: (0..)
-            .zip(&bars)
-            .map(|(place, one)| Point::new(f64::from(place), added(&one.chain)[part].max(0.0)))
-            .collect(),
-    });
+    let series = ["raw", "hardware", "software", "contention"].into_iter().enumerate().map(
+        |(part, name)| Series {
+            name: name.to_owned(),
+            role: Role::Member(part),
+            mark: Drawn::Stack,
+            // What makes a copy faster than the factor before it has no height.
+            points: (0..)
+                .zip(&bars)
+                .map(|(place, one)| Point::new(f64::from(place), added(&one.chain)[part].max(0.0)))
+                .collect(),
+        },
+    );
     let series = series.collect();
-    let words = bars.iter().map(|one| format!("{} {}", one.cell.program_name(), one.cell.background)).collect();
-    let panel = Panel { title: String::new(), x: Axis::words("", words), y: Axis::linear("s"), series };
+    let words = bars
+        .iter()
+        .map(|one| format!("{} {}", one.cell.program_name(), one.cell.background))
+        .collect();
+    let panel =
+        Panel { title: String::new(), x: Axis::words("", words), y: Axis::linear("s"), series };
     Figure {
         name: "factors".to_owned(),
         title: "Seconds that each factor adds, largest file".to_owned(),
@@ -87,7 +112,15 @@ fn added(chain: &Chain) -> [f64; 4] {
 }
 
 pub(super) fn fits(verdict: &CopyVerdict) -> Option<Section> {
-    let head = ["program", "background", "fixed, ms", "Mb/s", "window, kB", "furthest from the line, %", "100 MB, s"];
+    let head = [
+        "program",
+        "background",
+        "fixed, ms",
+        "Mb/s",
+        "window, kB",
+        "furthest from the line, %",
+        "100 MB, s",
+    ];
     let mut table = Table::new("Fixed part and rate", &head, 2);
     for fit in &verdict.fits {
         let large = three_digits(fit.large_seconds);
@@ -120,7 +153,12 @@ pub(super) fn storage(verdict: &CopyVerdict) -> Option<Section> {
     ];
     let mut table = Table::new("Program and storage", &head, 2);
     for one in &verdict.storage {
-        let times = [one.times.bare_memory, one.times.bare_disk, one.times.program_memory, one.times.program_disk];
+        let times = [
+            one.times.bare_memory,
+            one.times.bare_disk,
+            one.times.program_memory,
+            one.times.program_disk,
+        ];
         let effects = [one.disk_effect, one.program_effect, one.interaction];
         let names = [way(one.program, one.direction), one.size.to_string()].map(Cell::text);
         let numbers = times.into_iter().chain(effects).map(|value| Cell::number(Some(value)));
@@ -129,8 +167,12 @@ pub(super) fn storage(verdict: &CopyVerdict) -> Option<Section> {
     if table.rows.is_empty() {
         return None;
     }
-    let interacting: Vec<String> =
-        verdict.storage.iter().filter(|one| one.stages_interact).map(|one| way(one.program, one.direction)).collect();
+    let interacting: Vec<String> = verdict
+        .storage
+        .iter()
+        .filter(|one| one.stages_interact)
+        .map(|one| way(one.program, one.direction))
+        .collect();
     let told = if interacting.is_empty() {
         "Storage and program multiply: no interaction is more than a tenth in ln.".to_owned()
     } else {

@@ -10,10 +10,20 @@ pub(super) fn packets(verdict: &CopyVerdict) -> Option<Section> {
     let place = verdict.rows.first().map(|row| (row.cell.storage, row.cell.cache));
     let largest = verdict.rows.iter().map(|row| row.cell.size).max();
     let is_shown = |row: &&CopyRow| is_at(row, place) && Some(row.cell.size) == largest;
-    let shown = verdict.rows.iter().filter(is_shown).filter_map(|row| Some((row, row.packets.as_ref()?)));
+    let shown =
+        verdict.rows.iter().filter(is_shown).filter_map(|row| Some((row, row.packets.as_ref()?)));
     let mut series: Vec<Series> = Vec::new();
-    let head =
-        ["program", "file", "storage", "background", "until, s", "sent, 1/s", "mean, B", "received, 1/s", "mean, B"];
+    let head = [
+        "program",
+        "file",
+        "storage",
+        "background",
+        "until, s",
+        "sent, 1/s",
+        "mean, B",
+        "received, 1/s",
+        "mean, B",
+    ];
     let mut table = Table::new("Packets by the second", &head, 4);
     let mut changes = Table::new(
         "Start and steady state",
@@ -34,14 +44,20 @@ pub(super) fn packets(verdict: &CopyVerdict) -> Option<Section> {
             table.rows.push(names(&row.cell).into_iter().chain(cells).collect());
         }
         if let Some(change) = change {
-            let cells = [change.at, change.before, change.after].map(|value| Cell::number(Some(value)));
+            let cells =
+                [change.at, change.before, change.after].map(|value| Cell::number(Some(value)));
             changes.rows.push(names(&row.cell).into_iter().chain(cells).collect());
         }
     }
     if table.rows.is_empty() {
         return None;
     }
-    let panel = Panel { title: String::new(), x: Axis::linear("s"), y: Axis::linear("packets sent, 1/s"), series };
+    let panel = Panel {
+        title: String::new(),
+        x: Axis::linear("s"),
+        y: Axis::linear("packets sent, 1/s"),
+        series,
+    };
     let figure = Figure {
         name: "packets".to_owned(),
         title: "Packets sent by the second, largest file".to_owned(),
@@ -60,8 +76,17 @@ pub(super) fn packets(verdict: &CopyVerdict) -> Option<Section> {
 
 /// What the report's model says at the measured rates, beside what was measured: its figure 11.
 pub(super) fn modelled(verdict: &CopyVerdict) -> Option<Section> {
-    let head =
-        ["program", "file", "storage", "background", "packets", "delay, ms", "modelled, s", "measured, s", "error, %"];
+    let head = [
+        "program",
+        "file",
+        "storage",
+        "background",
+        "packets",
+        "delay, ms",
+        "modelled, s",
+        "measured, s",
+        "error, %",
+    ];
     let mut table = Table::new("The report's model", &head, 4);
     for row in &verdict.rows {
         let Some(modelled) = row.modelled else { continue };

@@ -9,7 +9,8 @@ use crate::pipe::ends_of;
 const HEAD: &str = "processes,intervals_of_each,quality,least_seconds,median_seconds,median_low_seconds,median_high_seconds,\
                     quips,work_share";
 
-/// A head and one line for every number of intervals; intervals at 95 %, and empty where there is none.
+/// A head and one line for every number of intervals; intervals at 95 %, and empty where there is
+/// none.
 pub fn hint_csv(result: &HintResult) -> String {
     let mut out = format!("{HEAD}\n");
     for verdict in result.two.iter().chain(&result.one) {

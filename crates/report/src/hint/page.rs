@@ -3,7 +3,8 @@
 use btu_suite::hint::{HintResult, HintVerdict};
 
 use crate::html::{
-    Axis, Block, Cell, Drawn, Figure, Layout, Page, PageWarning, Panel, Point, Role, Section, Series, Table,
+    Axis, Block, Cell, Drawn, Figure, Layout, Page, PageWarning, Panel, Point, Role, Section,
+    Series, Table,
 };
 use crate::number::three_digits;
 use crate::stored_page::{StoredRun, page_warning};
@@ -14,12 +15,20 @@ const MICROSECOND: f64 = 1e-6;
 
 /// The report of a run of HINT; `transport` carried the exchange.
 pub fn hint_page(stored: &StoredRun, result: &HintResult, transport: &str) -> Page {
-    let net =
-        result.two.as_ref().map_or_else(String::new, |two| format!(": {} net QUIPS", three_digits(two.net_quips)));
+    let net = result
+        .two
+        .as_ref()
+        .map_or_else(String::new, |two| format!(": {} net QUIPS", three_digits(two.net_quips)));
     let headline = format!("HINT between two processes over {transport}{net}");
-    let page = stored.page(headline, warnings(result), vec![figures(result), graph(result), exchange(result)]);
+    let page = stored.page(
+        headline,
+        warnings(result),
+        vec![figures(result), graph(result), exchange(result)],
+    );
     let limit = match result.pays_from_intervals {
-        Some(from) => format!("the exchange below {from} intervals, where one process is as fast as two"),
+        Some(from) => {
+            format!("the exchange below {from} intervals, where one process is as fast as two")
+        }
         None => "the exchange: two processes were never faster than one".to_owned(),
     };
     let limit = if result.one.is_some() { limit } else { String::new() };
@@ -60,7 +69,10 @@ fn figures(result: &HintResult) -> Option<Section> {
     for (name, verdict) in verdicts(result) {
         let quips = [verdict.net_quips, verdict.peak_quips].map(|quips| Cell::number(Some(quips)));
         table.rows.push(
-            std::iter::once(Cell::text(name)).chain(quips).chain([Cell::count(verdict.steps.len() as u64)]).collect(),
+            std::iter::once(Cell::text(name))
+                .chain(quips)
+                .chain([Cell::count(verdict.steps.len() as u64)])
+                .collect(),
         );
     }
     let pays = match result.pays_from_intervals {
@@ -107,7 +119,11 @@ fn panel(result: &HintResult) -> Panel {
         name: name.to_owned(),
         role: Role::Member(index),
         mark: Drawn::LinePoints,
-        points: verdict.steps.iter().map(|step| Point::new(step.least_seconds / MICROSECOND, step.quips)).collect(),
+        points: verdict
+            .steps
+            .iter()
+            .map(|step| Point::new(step.least_seconds / MICROSECOND, step.quips))
+            .collect(),
     });
     Panel {
         title: String::new(),
@@ -122,12 +138,14 @@ fn exchange(result: &HintResult) -> Option<Section> {
     let two = result.two.as_ref()?;
     let exchange = two.exchange_seconds.as_ref()?;
     let mut table = Table::new("Communication", &["", "time, us"], 1);
-    table.rows.push(vec![Cell::text("an exchange, by HINT"), Cell::estimate(Some(exchange), MICROSECOND)]);
+    table.rows.push(vec![
+        Cell::text("an exchange, by HINT"),
+        Cell::estimate(Some(exchange), MICROSECOND),
+    ]);
     for (message, when) in result.message_seconds.iter().zip(["before", "after"]) {
         let name = Cell::text(format!("two messages of 16 B, {when}"));
         table.rows.push(vec![name, Cell::estimate(Some(&message.scaled(2.0)), MICROSECOND)]);
     }
-    let note =
-        "A lap is the work and one exchange, which is a message each way: it should take what two messages take.";
+    let note = "A lap is the work and one exchange, which is a message each way: it should take what two messages take.";
     Section::of("Communication", note, vec![Block::Table(table)])
 }

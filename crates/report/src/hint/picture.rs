@@ -3,7 +3,8 @@
 use btu_chart::{Axis, Mark, Panel, Picture, Point, Series};
 use btu_suite::hint::{HintResult, HintVerdict};
 
-/// QUIPS against the time of a lap (1996, figure 6), and what part of a lap is work, against the same.
+/// QUIPS against the time of a lap (1996, figure 6), and what part of a lap is work, against the
+/// same.
 pub fn hint_picture(title: &str, notes: Vec<String>, result: &HintResult) -> Picture {
     let mut panels = vec![quips(result)];
     panels.extend(result.two.as_ref().map(work));
@@ -15,9 +16,17 @@ pub(super) fn quips(result: &HintResult) -> Panel {
     let named = [("two processes", &result.two), ("one process", &result.one)];
     let series = |(name, verdict): (&str, &Option<HintVerdict>)| {
         let points = |verdict: &HintVerdict| {
-            verdict.steps.iter().map(|step| Point::new(step.least_seconds * 1e6, step.quips)).collect()
+            verdict
+                .steps
+                .iter()
+                .map(|step| Point::new(step.least_seconds * 1e6, step.quips))
+                .collect()
         };
-        verdict.as_ref().map(|verdict| Series { name: name.to_owned(), mark: Mark::Line, points: points(verdict) })
+        verdict.as_ref().map(|verdict| Series {
+            name: name.to_owned(),
+            mark: Mark::Line,
+            points: points(verdict),
+        })
     };
     Panel {
         x: Axis::logarithmic("time of a lap (us)"),
@@ -30,7 +39,9 @@ pub(super) fn quips(result: &HintResult) -> Panel {
 
 /// The share of a lap that is not the exchange.
 fn work(verdict: &HintVerdict) -> Panel {
-    let point = |step: &btu_suite::hint::HintStep| Some(Point::new(step.least_seconds * 1e6, step.work_share? * 100.0));
+    let point = |step: &btu_suite::hint::HintStep| {
+        Some(Point::new(step.least_seconds * 1e6, step.work_share? * 100.0))
+    };
     let points = verdict.steps.iter().filter_map(point).collect();
     Panel {
         x: Axis::logarithmic("time of a lap (us)"),

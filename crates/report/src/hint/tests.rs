@@ -10,7 +10,8 @@ use super::*;
 use crate::head::{RunHead, TextOptions};
 use crate::stored_page::{Origin, StoredRun};
 
-/// A run in which an exchange takes `exchange` seconds and every interval `each`; the bounds are those that the law asks for.
+/// A run in which an exchange takes `exchange` seconds and every interval `each`; the bounds are
+/// those that the law asks for.
 fn verdict(processes: u64, exchange: f64, each: f64, message: Option<f64>) -> HintVerdict {
     let plan = HintPlan::standard(processes);
     let point = |intervals: u64| {
@@ -72,7 +73,12 @@ fn the_report() {
     assert_eq!(text.lines().filter(|line| line.starts_with("| two processes | ")).count(), 41);
     let mut wrong = result();
     wrong.one.as_mut().unwrap().outside = 2;
-    assert!(hint_page(&stored, &wrong, "TCP").warnings.iter().any(|warning| warning.title == "wrong answers"));
+    assert!(
+        hint_page(&stored, &wrong, "TCP")
+            .warnings
+            .iter()
+            .any(|warning| warning.title == "wrong answers")
+    );
 }
 
 const NARROW: TextOptions = TextOptions { colour: false, width: 80 };
@@ -100,6 +106,7 @@ fn the_picture_and_the_table_have_both_curves() {
     for word in ["two processes", "one process", "QUIPS", "work in a lap (%)"] {
         assert!(svg.contains(word), "{word}");
     }
-    let fields: Vec<usize> = hint_csv(&result()).lines().map(|line| line.split(',').count()).collect();
+    let fields: Vec<usize> =
+        hint_csv(&result()).lines().map(|line| line.split(',').count()).collect();
     assert_eq!(fields, vec![9; 81]);
 }

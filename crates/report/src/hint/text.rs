@@ -12,8 +12,15 @@ use crate::sheet::{Sheet, page, section, wrap};
 /// So many steps fit on a screen.
 const GLANCE: usize = 24;
 
-/// The whole result, all steps in the table if `all`; `transport` carried the exchange. Lines end with `\n`.
-pub fn hint_text(result: &HintResult, transport: &str, run: &RunHead, all: bool, options: &TextOptions) -> String {
+/// The whole result, all steps in the table if `all`; `transport` carried the exchange. Lines end
+/// with `\n`.
+pub fn hint_text(
+    result: &HintResult,
+    transport: &str,
+    run: &RunHead,
+    all: bool,
+    options: &TextOptions,
+) -> String {
     page(vec![
         head(result, transport, run, options),
         headline(result),
@@ -28,7 +35,8 @@ pub fn hint_text(result: &HintResult, transport: &str, run: &RunHead, all: bool,
 /// What was measured, where, when.
 fn head(result: &HintResult, transport: &str, run: &RunHead, options: &TextOptions) -> Vec<String> {
     let paint = Paint(options.colour);
-    let title = format!("{} {}", paint.title("HINT between two processes,"), paint.strong(transport));
+    let title =
+        format!("{} {}", paint.title("HINT between two processes,"), paint.strong(transport));
     let steps = result.two.as_ref().map_or(0, |two| two.steps.len());
     run.below(title, &count(steps, "step"), options)
 }
@@ -36,7 +44,8 @@ fn head(result: &HintResult, transport: &str, run: &RunHead, options: &TextOptio
 /// `318 kQUIPS`.
 fn quips(value: f64) -> String {
     let units = [("GQUIPS", 1e9), ("MQUIPS", 1e6), ("kQUIPS", 1e3)];
-    let (name, worth) = units.into_iter().find(|(_, worth)| value >= *worth).unwrap_or(("QUIPS", 1.0));
+    let (name, worth) =
+        units.into_iter().find(|(_, worth)| value >= *worth).unwrap_or(("QUIPS", 1.0));
     format!("{} {name}", three_digits(value / worth))
 }
 
@@ -71,7 +80,9 @@ fn graph(result: &HintResult, options: &TextOptions) -> Vec<String> {
 
 /// What of a lap is the network, beside the network's own time.
 fn exchange(result: &HintResult, options: &TextOptions) -> Vec<String> {
-    let Some((two, exchange)) = result.two.as_ref().and_then(|two| Some((two, two.exchange_seconds?))) else {
+    let Some((two, exchange)) =
+        result.two.as_ref().and_then(|two| Some((two, two.exchange_seconds?)))
+    else {
         return Vec::new();
     };
     let mut sheet = Sheet::new(["", "", "95 %"].map(str::to_owned).to_vec(), 1);
@@ -79,24 +90,43 @@ fn exchange(result: &HintResult, options: &TextOptions) -> Vec<String> {
     sheet.row(vec!["an exchange, by HINT".to_owned(), time(exchange.value), ends(&exchange, unit)]);
     for (message, when) in result.message_seconds.iter().zip(["before", "after"]) {
         let twice = message.scaled(2.0);
-        sheet.row(vec![format!("two messages of 16 B, {when}"), time(twice.value), ends(&twice, unit)]);
+        sheet.row(vec![
+            format!("two messages of 16 B, {when}"),
+            time(twice.value),
+            ends(&twice, unit),
+        ]);
     }
     let mut lines = sheet.lines();
     if let (Some(ratio), Some(alike)) = (two.exchange_ratio, two.exchange_is_the_network) {
         let word = if alike { "it is the network" } else { "it is not just the network" };
-        lines.push(format!("The exchange takes {} times two messages: {word} (within 20 %).", three_digits(ratio)));
+        lines.push(format!(
+            "The exchange takes {} times two messages: {word} (within 20 %).",
+            three_digits(ratio)
+        ));
     }
-    section("Communication", "a lap is the work and one exchange, which is a message each way", lines, options)
+    section(
+        "Communication",
+        "a lap is the work and one exchange, which is a message each way",
+        lines,
+        options,
+    )
 }
 
 fn steps(two: &HintVerdict, all: bool, options: &TextOptions) -> Vec<String> {
     let every = if all { 1 } else { two.steps.len().div_ceil(GLANCE).max(1) };
     let Some(typical) = two.steps.get(two.steps.len() / 2) else { return Vec::new() };
     let unit = time_unit(typical.least_seconds);
-    let head = ["intervals".to_owned(), "quality".to_owned(), format!("least {}", unit.name), "median".to_owned()];
+    let head = [
+        "intervals".to_owned(),
+        "quality".to_owned(),
+        format!("least {}", unit.name),
+        "median".to_owned(),
+    ];
     let head = head.into_iter().chain([String::new(), "QUIPS".to_owned(), "work %".to_owned()]);
     let mut sheet = Sheet::new(head.collect(), 0);
-    let chosen = |(index, step): (usize, _)| (index % every == 0 || index + 1 == two.steps.len()).then_some(step);
+    let chosen = |(index, step): (usize, _)| {
+        (index % every == 0 || index + 1 == two.steps.len()).then_some(step)
+    };
     for step in two.steps.iter().enumerate().filter_map(chosen) {
         sheet.row(row(step, unit.worth));
     }
@@ -125,14 +155,21 @@ fn checks(result: &HintResult, options: &TextOptions) -> Vec<String> {
     let off_law: usize = all.iter().map(|verdict| verdict.off_law).sum();
     let area = match outside {
         0 => format!("All {steps} pairs of bounds hold the exact area, 2 ln 2 - 1 = {AREA:.10}."),
-        _ => format!("WRONG: {outside} of {steps} pairs of bounds do not hold the exact area {AREA:.10}."),
+        _ => format!(
+            "WRONG: {outside} of {steps} pairs of bounds do not hold the exact area {AREA:.10}."
+        ),
     };
     let law = match off_law {
-        0 => "Up to 256 intervals of each, every quality is that of P n - 1 within 0.7 %.".to_owned(),
-        _ => format!("WRONG: {off_law} qualities up to 256 intervals of each are not that of P n - 1 within 0.7 %."),
+        0 => {
+            "Up to 256 intervals of each, every quality is that of P n - 1 within 0.7 %.".to_owned()
+        }
+        _ => format!(
+            "WRONG: {off_law} qualities up to 256 intervals of each are not that of P n - 1 within 0.7 %."
+        ),
     };
     let lines = [(outside, area), (off_law, law)].into_iter().flat_map(|(bad, text)| {
-        let paint = move |line: String| if bad == 0 { paint.quiet(&line) } else { paint.warning(&line) };
+        let paint =
+            move |line: String| if bad == 0 { paint.quiet(&line) } else { paint.warning(&line) };
         wrap(&text, options.columns(), 2).into_iter().map(paint)
     });
     if steps == 0 { Vec::new() } else { lines.collect() }
@@ -142,5 +179,9 @@ fn notes(run: &RunHead, options: &TextOptions) -> Vec<String> {
     let paint = Paint(options.colour);
     let notes = run.notes.iter().flat_map(|note| wrap(note, options.columns() - 2, 0));
     let notes: Vec<String> = notes.map(|line| format!("  {line}")).collect();
-    if notes.is_empty() { notes } else { std::iter::once(paint.title("Warnings")).chain(notes).collect() }
+    if notes.is_empty() {
+        notes
+    } else {
+        std::iter::once(paint.title("Warnings")).chain(notes).collect()
+    }
 }

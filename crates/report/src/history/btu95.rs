@@ -1,8 +1,8 @@
 //! The 1995 BTU paper: ratings, order, slips, penalties.
 
 use btu_suite::history::btu95::{
-    Half, History, MESSAGE_BYTES, MachineHistory, MeanCheck, MeanKind, OverLoads, PenaltyCheck, Ranking, Rating95,
-    RowSource, Side,
+    Half, History, MESSAGE_BYTES, MachineHistory, MeanCheck, MeanKind, OverLoads, PenaltyCheck,
+    Ranking, Rating95, RowSource, Side,
 };
 
 use super::parts::{paragraph, words};
@@ -42,16 +42,22 @@ fn over_loads(mean: OverLoads) -> &'static str {
 }
 
 fn ratings(history: &History, paint: Paint) -> Vec<String> {
-    let mut sheet =
-        Sheet::new(words(&["machine", "rule", "AM", "GM", "HM", "100", "1024", "1250", "4096", "65536"]), 2);
+    let mut sheet = Sheet::new(
+        words(&["machine", "rule", "AM", "GM", "HM", "100", "1024", "1250", "4096", "65536"]),
+        2,
+    );
     for machine in &history.machines {
-        let published = MeanKind::ALL.map(|kind| format!("{:.3}", kind.of(&machine.published_megabits_per_second)));
+        let published = MeanKind::ALL
+            .map(|kind| format!("{:.3}", kind.of(&machine.published_megabits_per_second)));
         let name = machine.machine.to_string();
         let dashes = std::iter::repeat_n("-".to_owned(), MESSAGE_BYTES.len());
-        sheet.row([name, "as published".to_owned()].into_iter().chain(published).chain(dashes).collect());
+        sheet.row(
+            [name, "as published".to_owned()].into_iter().chain(published).chain(dashes).collect(),
+        );
         for rating in &machine.ratings {
             let mark = if reproduces(machine, rating) { " *" } else { "" };
-            let means = MeanKind::ALL.map(|kind| format!("{:.4}", kind.of(&rating.megabits_per_second)));
+            let means =
+                MeanKind::ALL.map(|kind| format!("{:.4}", kind.of(&rating.megabits_per_second)));
             let sizes = rating.per_size_megabits_per_second.map(|rate| format!("{rate:.2}"));
             let label = [String::new(), rule(rating) + mark];
             sheet.row(label.into_iter().chain(means).chain(sizes).collect());
@@ -59,23 +65,32 @@ fn ratings(history: &History, paint: Paint) -> Vec<String> {
     }
     let mut lines = vec![String::new(), paint.title("Ratings (Tables 5 and A17)")];
     lines.extend(sheet.lines());
-    lines.push(paint.quiet("* all three means within 0.005 of the published ones, but for a mean that is impossible"));
+    lines.push(paint.quiet(
+        "* all three means within 0.005 of the published ones, but for a mean that is impossible",
+    ));
     lines
 }
 
-/// Whether a rule gives the published means. A harmonic mean above the geometric is no mean of anything.
+/// Whether a rule gives the published means. A harmonic mean above the geometric is no mean of
+/// anything.
 fn reproduces(machine: &MachineHistory, rating: &Rating95) -> bool {
     let published = &machine.published_megabits_per_second;
     let compared = MeanKind::ALL
         .into_iter()
         .filter(|kind| *kind != MeanKind::Harmonic || published.harmonic <= published.geometric);
-    compared.into_iter().all(|kind| (kind.of(published) - kind.of(&rating.megabits_per_second)).abs() <= 0.005)
+    compared
+        .into_iter()
+        .all(|kind| (kind.of(published) - kind.of(&rating.megabits_per_second)).abs() <= 0.005)
 }
 
 fn ranking(history: &History, paint: Paint, options: &TextOptions) -> Vec<String> {
     let mut sheet = Sheet::new(words(&["rule", "over sizes", "order"]), 3);
     for ranking in &history.rankings {
-        sheet.row(vec![ranking_rule(ranking), ranking.over_sizes.short().to_owned(), order(ranking)]);
+        sheet.row(vec![
+            ranking_rule(ranking),
+            ranking.over_sizes.short().to_owned(),
+            order(ranking),
+        ]);
     }
     let mut lines = vec![String::new(), paint.title("Who comes first depends on the mean")];
     lines.extend(sheet.lines());
@@ -93,8 +108,12 @@ fn ranking(history: &History, paint: Paint, options: &TextOptions) -> Vec<String
 
 fn ranking_rule(ranking: &Ranking) -> String {
     match (ranking.rows, ranking.over_loads) {
-        (Some(RowSource::PrintedMeans), Some(mean)) => format!("printed means, {} over loads", over_loads(mean)),
-        (Some(RowSource::RawRows), Some(mean)) => format!("raw rows, {} over loads", over_loads(mean)),
+        (Some(RowSource::PrintedMeans), Some(mean)) => {
+            format!("printed means, {} over loads", over_loads(mean))
+        }
+        (Some(RowSource::RawRows), Some(mean)) => {
+            format!("raw rows, {} over loads", over_loads(mean))
+        }
         _ => "as published".to_owned(),
     }
 }
@@ -111,14 +130,23 @@ fn component_interval(machine: &MachineHistory) -> Option<String> {
 
 /// The means that do not follow from their rows.
 fn slips(history: &History, every_mean: bool, paint: Paint, options: &TextOptions) -> Vec<String> {
-    let all = history.machines.iter().flat_map(|machine| machine.means.iter().map(move |check| (machine, check)));
+    let all = history
+        .machines
+        .iter()
+        .flat_map(|machine| machine.means.iter().map(move |check| (machine, check)));
     let mut shown: Vec<_> = all.clone().filter(|(_, check)| every_mean || !check.follows).collect();
-    shown.sort_by_key(|(_, check)| (table_number(check), check.half == Half::Host, check.message_bytes));
+    shown.sort_by_key(|(_, check)| {
+        (table_number(check), check.half == Half::Host, check.message_bytes)
+    });
     let (count, wrong) = (all.clone().count(), all.filter(|(_, check)| !check.follows).count());
-    let mut sheet = Sheet::new(words(&["table", "machine", "half", "mean", "bytes", "printed", "rows give"]), 4);
+    let mut sheet = Sheet::new(
+        words(&["table", "machine", "half", "mean", "bytes", "printed", "rows give"]),
+        4,
+    );
     for (machine, check) in shown {
         let half = if check.half == Half::Network { "COMM" } else { check.activity.name() };
-        let label = [check.table, machine.machine.name(), half, check.kind.short()].map(str::to_owned);
+        let label =
+            [check.table, machine.machine.name(), half, check.kind.short()].map(str::to_owned);
         let mark = if every_mean && !check.follows { " *" } else { "" };
         let numbers = [
             check.message_bytes.to_string(),
@@ -127,7 +155,9 @@ fn slips(history: &History, every_mean: bool, paint: Paint, options: &TextOption
         ];
         sheet.row(label.into_iter().chain(numbers).collect());
     }
-    let title = format!("Printed means that do not follow from their own rows: {wrong} of {count} (seconds)");
+    let title = format!(
+        "Printed means that do not follow from their own rows: {wrong} of {count} (seconds)"
+    );
     let mut lines = vec![String::new(), paint.title(&title)];
     lines.extend(sheet.lines());
     lines.extend(paragraph(
@@ -143,8 +173,14 @@ fn table_number(check: &MeanCheck) -> u32 {
     check.table.trim_start_matches('A').parse().unwrap_or(0)
 }
 
-fn penalties(history: &History, every_cell: bool, paint: Paint, options: &TextOptions) -> Vec<String> {
-    let mut sheet = Sheet::new(words(&["machine", "follow", "of", "100", "1024", "1250", "4096", "65536"]), 1);
+fn penalties(
+    history: &History,
+    every_cell: bool,
+    paint: Paint,
+    options: &TextOptions,
+) -> Vec<String> {
+    let mut sheet =
+        Sheet::new(words(&["machine", "follow", "of", "100", "1024", "1250", "4096", "65536"]), 1);
     for machine in &history.machines {
         let follow = machine.penalties.iter().filter(|cell| cell.follows).count();
         let counts = [follow, machine.penalties.len()].map(|count| count.to_string());
@@ -153,7 +189,8 @@ fn penalties(history: &History, every_cell: bool, paint: Paint, options: &TextOp
     }
     let mut lines = vec![
         String::new(),
-        paint.title("Penalties (Table 2), and their sum for each message size (Figure 3b), seconds"),
+        paint
+            .title("Penalties (Table 2), and their sum for each message size (Figure 3b), seconds"),
     ];
     lines.extend(sheet.lines());
     lines.extend(paragraph(
@@ -168,7 +205,8 @@ fn penalties(history: &History, every_cell: bool, paint: Paint, options: &TextOp
 }
 
 fn every_penalty(history: &History) -> Vec<String> {
-    let mut sheet = Sheet::new(words(&["machine", "who pays", "bytes", "printed", "rows give", "signed"]), 2);
+    let mut sheet =
+        Sheet::new(words(&["machine", "who pays", "bytes", "printed", "rows give", "signed"]), 2);
     for machine in &history.machines {
         for cell in &machine.penalties {
             let mark = if cell.follows { "" } else { " *" };
@@ -179,7 +217,9 @@ fn every_penalty(history: &History) -> Vec<String> {
                 recomputed,
                 format!("{:.2}", cell.signed_seconds),
             ];
-            sheet.row([machine.machine.to_string(), payer(cell)].into_iter().chain(numbers).collect());
+            sheet.row(
+                [machine.machine.to_string(), payer(cell)].into_iter().chain(numbers).collect(),
+            );
         }
     }
     [String::new()].into_iter().chain(sheet.lines()).collect()
@@ -208,7 +248,8 @@ mod tests {
     #[test]
     fn the_rules_that_gave_the_published_ratings_are_marked() {
         let text = btu95_text(&history(), false, &PLAIN);
-        let marked: Vec<&str> = text.lines().filter(|line| line.contains("over loads *")).map(str::trim).collect();
+        let marked: Vec<&str> =
+            text.lines().filter(|line| line.contains("over loads *")).map(str::trim).collect();
         assert!(marked.iter().any(|line| line.contains("2.4960")), "SPARC 10: {marked:?}");
         assert!(marked.iter().any(|line| line.contains("2.4840")), "DEC: {marked:?}");
     }

@@ -7,14 +7,19 @@ use crate::head::TextOptions;
 use crate::number::{NOTHING, three_digits};
 use crate::sheet::{Sheet, page, section};
 
-/// Both cases of the model, Figure 11, and what the scan hides; with `all` also the sentences that hold.
+/// Both cases of the model, Figure 11, and what the scan hides; with `all` also the sentences that
+/// hold.
 pub fn citi89_text(history: &History, all: bool, options: &TextOptions) -> String {
     let about = "A workstation sends a file over one Ethernet: 60 packets of 11,680 bits a second and 10 answers of 1104 \
                  bits, beside background packets of 8376 bits. The scan is damaged; what is called printed are the digits \
                  that fit all others. Recomputed: mean delay on a shared cable of 10 Mb/s and 5.12 us for packets of the \
                  weighted mean size.";
     page(vec![
-        opening("CITI report 89-4 (1989): copying large files across a contention-based network", about, options),
+        opening(
+            "CITI report 89-4 (1989): copying large files across a contention-based network",
+            about,
+            options,
+        ),
         cases(&history.cases, options),
         transfers(&history.transfers, options),
         paragraph(
@@ -41,8 +46,16 @@ const QUANTITIES: [Quantity; 9] = [
     ),
     ("  a queue, fixed sizes", |_| None, |case| milliseconds(case.fixed_queue_seconds)),
     ("  a queue, exponential sizes", |_| None, |case| milliseconds(case.exponential_queue_seconds)),
-    ("utilization, data, %", |case| Some(percent(case.printed_utilization)), |case| percent(case.utilization)),
-    ("utilization, data and collisions, %", |_| None, |case| percent(case.utilization_with_collisions)),
+    (
+        "utilization, data, %",
+        |case| Some(percent(case.printed_utilization)),
+        |case| percent(case.utilization),
+    ),
+    (
+        "utilization, data and collisions, %",
+        |_| None,
+        |case| percent(case.utilization_with_collisions),
+    ),
     ("100 MB, aggregate, s", |_| None, |case| format!("{:.3}", case.aggregate_seconds)),
     ("100 MB, simple, s", |_| None, |case| format!("{:.3}", case.simple_seconds)),
 ];
@@ -59,20 +72,29 @@ fn cases(cases: &[Case], options: &TextOptions) -> Vec<String> {
     let head = ["", "light: printed", "recomputed", "heavy: printed", "recomputed"];
     let mut sheet = Sheet::new(words(&head), 1);
     for (name, printed, recomputed) in QUANTITIES {
-        let values =
-            cases.iter().flat_map(|case| [printed(case).unwrap_or_else(|| NOTHING.to_owned()), recomputed(case)]);
+        let values = cases.iter().flat_map(|case| {
+            [printed(case).unwrap_or_else(|| NOTHING.to_owned()), recomputed(case)]
+        });
         sheet.row(std::iter::once(name.to_owned()).chain(values).collect());
     }
-    section("Figures 9 and 10", "without background packets, and with 1034 a second", sheet.lines(), options)
+    section(
+        "Figures 9 and 10",
+        "without background packets, and with 1034 a second",
+        sheet.lines(),
+        options,
+    )
 }
 
 fn transfers(transfers: &[Transfer], options: &TextOptions) -> Vec<String> {
     let mut sheet = Sheet::new(words(&["background, packets/s", "aggregate, s", "simple, s"]), 0);
     for one in transfers {
         let numbers = [one.aggregate_seconds, one.simple_seconds].map(three_digits);
-        sheet.row([one.background_packets_per_second.to_string()].into_iter().chain(numbers).collect());
+        sheet.row(
+            [one.background_packets_per_second.to_string()].into_iter().chain(numbers).collect(),
+        );
     }
-    let note = "a file of 20 MB: the longer of the two counts; the dip is real, packets get shorter";
+    let note =
+        "a file of 20 MB: the longer of the two counts; the dip is real, packets get shorter";
     section("Figure 11, recomputed", note, sheet.lines(), options)
 }
 
@@ -84,6 +106,10 @@ mod tests {
 
     #[test]
     fn the_page() {
-        insta::assert_snapshot!(citi89_text(&history(), true, &TextOptions { colour: false, width: 100 }));
+        insta::assert_snapshot!(citi89_text(
+            &history(),
+            true,
+            &TextOptions { colour: false, width: 100 }
+        ));
     }
 }

@@ -1,7 +1,8 @@
 //! Lantz, Nowicki and Theimer 1985.
 
 use btu_suite::history::lantz85::{
-    Bounds, Ceiling, Conclusion, Division, Factor, History, Judgement, Line, Sensitivity, StructureTransfer, Table,
+    Bounds, Ceiling, Conclusion, Division, Factor, History, Judgement, Line, Sensitivity,
+    StructureTransfer, Table,
 };
 
 use super::parts::{claims, opening, paragraph, words};
@@ -15,7 +16,11 @@ pub fn lantz85_text(history: &History, all: bool, options: &TextOptions) -> Stri
     let about = "A graphics application and the workstation that shows its pictures, on one machine or two. Row names are \
                  workstation (MHz), VAX, rate. The authors rounded to two digits and asked for these numbers to be taken as \
                  orders of magnitude; tables were measured with different versions of the software.";
-    let first = opening("Lantz, Nowicki and Theimer 1985: performance of distributed applications", about, options);
+    let first = opening(
+        "Lantz, Nowicki and Theimer 1985: performance of distributed applications",
+        about,
+        options,
+    );
     let tables = history.tables.iter().map(|table| printed(table, options));
     let recomputed = [
         sensitivities(&history.sensitivities, options),
@@ -34,8 +39,10 @@ fn printed(table: &Table, options: &TextOptions) -> Vec<String> {
     let one_unit = table.lines.iter().all(|line| line.unit == table.lines[0].unit);
     let unit = (!one_unit).then_some("unit");
     let labels = ["row"].into_iter().chain(unit);
-    let mut sheet =
-        Sheet::new(labels.clone().chain(table.columns.iter().copied()).map(str::to_owned).collect(), labels.count());
+    let mut sheet = Sheet::new(
+        labels.clone().chain(table.columns.iter().copied()).map(str::to_owned).collect(),
+        labels.count(),
+    );
     for line in &table.lines {
         let names = [spaced(line.name)].into_iter().chain(unit.map(|_| line.unit.to_owned()));
         sheet.row(names.chain(cells(table, line)).collect());
@@ -46,7 +53,9 @@ fn printed(table: &Table, options: &TextOptions) -> Vec<String> {
 
 fn cells<'a>(table: &'a Table, line: &'a Line) -> impl Iterator<Item = String> + 'a {
     let value = |column: &str| table.value(line.name, column);
-    table.columns.iter().map(move |column| value(column).map_or_else(|| NOTHING.to_owned(), |value| value.to_string()))
+    table.columns.iter().map(move |column| {
+        value(column).map_or_else(|| NOTHING.to_owned(), |value| value.to_string())
+    })
 }
 
 /// `10,750,batch` as the paper sets it: `10, 750, batch`.
@@ -55,14 +64,30 @@ fn spaced(name: &str) -> String {
 }
 
 fn sensitivities(all: &[Sensitivity], options: &TextOptions) -> Vec<String> {
-    let head =
-        ["table", "made faster", "rate", "configuration", "before", "after", "gain, %", "sensitivity", "elasticity"];
+    let head = [
+        "table",
+        "made faster",
+        "rate",
+        "configuration",
+        "before",
+        "after",
+        "gain, %",
+        "sensitivity",
+        "elasticity",
+    ];
     let mut sheet = Sheet::new(words(&head), 4);
     for one in all {
         let labels = [one.table, one.part, one.rate, one.configuration].map(str::to_owned);
         let gain = (one.after / one.before - 1.0) * 100.0;
-        let [sensitivity, elasticity] = [one.sensitivity, one.elasticity].map(|value| format!("{value:.3}"));
-        let numbers = [one.before.to_string(), one.after.to_string(), format!("{gain:.0}"), sensitivity, elasticity];
+        let [sensitivity, elasticity] =
+            [one.sensitivity, one.elasticity].map(|value| format!("{value:.3}"));
+        let numbers = [
+            one.before.to_string(),
+            one.after.to_string(),
+            format!("{gain:.0}"),
+            sensitivity,
+            elasticity,
+        ];
         sheet.row(labels.into_iter().chain(numbers).collect());
     }
     let note = "sensitivity: gain in rate over gain in the part, by the definition of section 3.3; elasticity: ln(rate after / \
@@ -72,12 +97,23 @@ fn sensitivities(all: &[Sensitivity], options: &TextOptions) -> Vec<String> {
 }
 
 fn variances(all: &[Division], options: &TextOptions) -> Vec<String> {
-    let head = ["table", "part", "factor", "crossed with", "variance", "factor, %", "crossed, %", "interaction, %"];
+    let head = [
+        "table",
+        "part",
+        "factor",
+        "crossed with",
+        "variance",
+        "factor, %",
+        "crossed, %",
+        "interaction, %",
+    ];
     let mut sheet = Sheet::new(words(&head), 4);
     for one in all {
         let labels = [one.table, one.part, one.row_factor, one.column_factor].map(str::to_owned);
         let shares = [one.row_share, one.column_share, one.interaction_share].map(percent);
-        sheet.row(labels.into_iter().chain([format!("{:.4}", one.variance)]).chain(shares).collect());
+        sheet.row(
+            labels.into_iter().chain([format!("{:.4}", one.variance)]).chain(shares).collect(),
+        );
     }
     let note = "of ln(rate), over the levels that each table tries; nothing was measured twice, so error is part of interaction";
     section("Recomputed: shares of variance", note, sheet.lines(), options)
@@ -88,8 +124,12 @@ fn factors(all: &[Factor], options: &TextOptions) -> Vec<String> {
     let mut sheet = Sheet::new(words(&head), 2);
     for one in all {
         let labels = [one.name, one.table].map(str::to_owned);
-        let numbers =
-            [bounds(one.sensitivity), bounds(one.elasticity), format!("{:.4}", one.variance), percent(one.share)];
+        let numbers = [
+            bounds(one.sensitivity),
+            bounds(one.elasticity),
+            format!("{:.4}", one.variance),
+            percent(one.share),
+        ];
         sheet.row(labels.into_iter().chain(numbers).collect());
     }
     let note = "median and ends; variance of ln(rate) that the factor makes over its range; share as if all tables were one \
@@ -102,20 +142,30 @@ fn percent(share: f64) -> String {
 }
 
 fn bounds(bounds: Option<Bounds>) -> String {
-    let say = |bounds: Bounds| format!("{:.3} ({:.3} .. {:.3})", bounds.median, bounds.low, bounds.high);
+    let say =
+        |bounds: Bounds| format!("{:.3} ({:.3} .. {:.3})", bounds.median, bounds.low, bounds.high);
     bounds.map_or_else(|| NOTHING.to_owned(), say)
 }
 
 fn conclusions(all: &[Conclusion], options: &TextOptions) -> Vec<String> {
     let lines = all.iter().flat_map(|one| {
-        let judgements =
-            [("sensitivity", &one.by_sensitivity), ("elasticity", &one.by_elasticity), ("variance", &one.by_variance)];
-        let judged = judgements.map(|(measure, judgement)| format!("    {measure:<13}{}", judged(judgement)));
+        let judgements = [
+            ("sensitivity", &one.by_sensitivity),
+            ("elasticity", &one.by_elasticity),
+            ("variance", &one.by_variance),
+        ];
+        let judged = judgements
+            .map(|(measure, judgement)| format!("    {measure:<13}{}", judged(judgement)));
         paragraph(one.said, options).into_iter().chain(judged)
     });
     let note = "the first factor against the second; a variance is that of the range tried: 1.25 times for workstations, 2 times \
                 for hosts, more for protocols and networks";
-    section("The paper's conclusions (section 10), by three measures", note, lines.collect(), options)
+    section(
+        "The paper's conclusions (section 10), by three measures",
+        note,
+        lines.collect(),
+        options,
+    )
 }
 
 fn judged(judgement: &Judgement) -> String {
@@ -128,7 +178,15 @@ fn judged(judgement: &Judgement) -> String {
 
 fn ceilings(ceilings: &[Ceiling], options: &TextOptions) -> Vec<String> {
     let mut sheet = Sheet::new(
-        words(&["line, b/s", "ceiling", "construction", "of it, %", "batch", "of it, %", "10-bit ceiling"]),
+        words(&[
+            "line, b/s",
+            "ceiling",
+            "construction",
+            "of it, %",
+            "batch",
+            "of it, %",
+            "10-bit ceiling",
+        ]),
         0,
     );
     for one in ceilings {
@@ -147,7 +205,8 @@ fn ceilings(ceilings: &[Ceiling], options: &TextOptions) -> Vec<String> {
 }
 
 fn structure(structure: &StructureTransfer, options: &TextOptions) -> Vec<String> {
-    let seconds = structure.seconds.iter().map(|(rate, seconds)| format!("{seconds:.3} s at {rate} b/s"));
+    let seconds =
+        structure.seconds.iter().map(|(rate, seconds)| format!("{seconds:.3} s at {rate} b/s"));
     let (low, high) = structure.bytes_between_neighbours;
     let text = format!(
         "780 rectangles take {}. The serial lines fit T = T0 + 8 B / rate with B = {:.0} bytes ({low:.0} to {high:.0} \
@@ -160,7 +219,8 @@ fn structure(structure: &StructureTransfer, options: &TextOptions) -> Vec<String
 }
 
 fn repeated(history: &History, options: &TextOptions) -> Vec<String> {
-    let mut sheet = Sheet::new(words(&["row", "configuration", "unit", "table: rate", "spread"]), 4);
+    let mut sheet =
+        Sheet::new(words(&["row", "configuration", "unit", "table: rate", "spread"]), 4);
     for one in &history.repeated {
         let rates = one.rates.iter().map(|(table, rate)| format!("{table}: {rate}"));
         let labels = [spaced(one.line), one.configuration.to_owned(), one.unit.to_owned()];
@@ -183,7 +243,11 @@ mod tests {
 
     #[test]
     fn the_page() {
-        insta::assert_snapshot!(lantz85_text(&history(), true, &TextOptions { colour: false, width: 110 }));
+        insta::assert_snapshot!(lantz85_text(
+            &history(),
+            true,
+            &TextOptions { colour: false, width: 110 }
+        ));
     }
 
     #[test]

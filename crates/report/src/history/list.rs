@@ -16,7 +16,9 @@ pub fn studies_text(options: &TextOptions) -> String {
     let paint = Paint(options.colour);
     let citations = Study::ALL.into_iter().flat_map(|study| {
         let text = format!("{:<INDENT$}{}", study.name(), study.citation());
-        wrap(&text, options.columns().min(100), INDENT).into_iter().map(move |line| paint.quiet(&line))
+        wrap(&text, options.columns().min(100), INDENT)
+            .into_iter()
+            .map(move |line| paint.quiet(&line))
     });
     let hint = paint.quiet("`btu history STUDY` prints its tables beside what can be recomputed.");
     page(vec![sheet.lines(), citations.collect(), vec![hint]])

@@ -7,8 +7,8 @@ use crate::head::TextOptions;
 use crate::number::{NOTHING, three_digits};
 use crate::sheet::{Sheet, page, section};
 
-/// The curves, what a second layer costs, and what the figures say of the text; with `all` also every point, and the
-/// sentences that hold.
+/// The curves, what a second layer costs, and what the figures say of the text; with `all` also
+/// every point, and the sentences that hold.
 pub fn netpipe96_text(history: &History, all: bool, options: &TextOptions) -> String {
     let about = "Two identical workstations and a link of their own; a message goes there and back, and half of that is its \
                  time. The paper has no tables: these points were read off its figures. Mb/s of 10^6 bits; the figures' own \
@@ -23,8 +23,10 @@ pub fn netpipe96_text(history: &History, all: bool, options: &TextOptions) -> St
 }
 
 fn curves(curves: &[Curve], options: &TextOptions) -> Vec<String> {
-    let mut sheet =
-        Sheet::new(words(&["curve", "figure", "latency, us", "maximum, Mb/s", "half the rate at, kbit"]), 2);
+    let mut sheet = Sheet::new(
+        words(&["curve", "figure", "latency, us", "maximum, Mb/s", "half the rate at, kbit"]),
+        2,
+    );
     for curve in curves {
         sheet.row(vec![
             curve.name.to_owned(),
@@ -34,8 +36,7 @@ fn curves(curves: &[Curve], options: &TextOptions) -> Vec<String> {
             curve.half_rate_bits.map_or_else(nothing, |bits| three_digits(bits / 1e3)),
         ]);
     }
-    let note =
-        "latency: time of the first point, of one send for streams; last column recomputed, latency times last rate";
+    let note = "latency: time of the first point, of one send for streams; last column recomputed, latency times last rate";
     section("Curves", note, sheet.lines(), options)
 }
 
@@ -55,8 +56,10 @@ fn layer(layer: LayerCost, options: &TextOptions) -> Vec<String> {
 }
 
 fn points(curves: &[Curve], options: &TextOptions) -> Vec<String> {
-    let mut sheet =
-        Sheet::new(words(&["curve", "figure", "point", "bytes", "time, us", "drawn, Mb/s", "size/time, Mb/s"]), 3);
+    let mut sheet = Sheet::new(
+        words(&["curve", "figure", "point", "bytes", "time, us", "drawn, Mb/s", "size/time, Mb/s"]),
+        3,
+    );
     for curve in curves {
         for point in &curve.points {
             let labels = [curve.name, point.figure, point.kind].map(str::to_owned);
@@ -66,7 +69,12 @@ fn points(curves: &[Curve], options: &TextOptions) -> Vec<String> {
                 point.printed_bits_per_second.map(|rate| format!("{:.2}", rate / 1e6)),
                 point.bits_per_second.map(|rate| three_digits(rate / 1e6)),
             ];
-            sheet.row(labels.into_iter().chain(numbers.map(|number| number.unwrap_or_else(nothing))).collect());
+            sheet.row(
+                labels
+                    .into_iter()
+                    .chain(numbers.map(|number| number.unwrap_or_else(nothing)))
+                    .collect(),
+            );
         }
     }
     section("Points", "", sheet.lines(), options)
@@ -80,6 +88,10 @@ mod tests {
 
     #[test]
     fn the_page() {
-        insta::assert_snapshot!(netpipe96_text(&history(), true, &TextOptions { colour: false, width: 100 }));
+        insta::assert_snapshot!(netpipe96_text(
+            &history(),
+            true,
+            &TextOptions { colour: false, width: 100 }
+        ));
     }
 }

@@ -24,14 +24,22 @@ pub(super) fn opening(title: &str, about: &str, options: &TextOptions) -> Vec<St
     [title, String::new()].into_iter().chain(paragraph(about, options)).collect()
 }
 
-/// The sentences that do not hold, or all of them: where it stands and what it says, then what its numbers give.
+/// The sentences that do not hold, or all of them: where it stands and what it says, then what its
+/// numbers give.
 pub(super) fn claims(claims: &[Claim], all: bool, options: &TextOptions) -> Vec<String> {
     let wrong = claims.iter().filter(|claim| !claim.holds).count();
-    let title =
-        format!("The text beside its own numbers: {} checked, {wrong} do not hold", count(claims.len(), "sentence"));
+    let title = format!(
+        "The text beside its own numbers: {} checked, {wrong} do not hold",
+        count(claims.len(), "sentence")
+    );
     let shown: Vec<&Claim> = claims.iter().filter(|claim| all || !claim.holds).collect();
     let note = if shown.len() == claims.len() { "" } else { "the others with --all" };
-    section(&title, note, shown.into_iter().flat_map(|claim| lines(claim, options)).collect(), options)
+    section(
+        &title,
+        note,
+        shown.into_iter().flat_map(|claim| lines(claim, options)).collect(),
+        options,
+    )
 }
 
 fn lines(claim: &Claim, options: &TextOptions) -> Vec<String> {

@@ -7,7 +7,8 @@ use crate::head::TextOptions;
 use crate::number::three_digits;
 use crate::sheet::{Sheet, page, section};
 
-/// Figure 3, what the load alone does, and the load programs; with `all` also the sentences that hold.
+/// Figure 3, what the load alone does, and the load programs; with `all` also the sentences that
+/// hold.
 pub fn press88_text(history: &History, all: bool, options: &TextOptions) -> String {
     let about = "Seven tasks on one workstation with a file server while up to ten others made load, against the same \
                  tasks on a stand-alone IBM PC-XT with its own disk.";
@@ -27,7 +28,12 @@ fn figure(tasks: &[Task], options: &TextOptions) -> Vec<String> {
         let times = task.times.iter().map(|time| format!("{:.1}", time.normalized_time));
         sheet.row(std::iter::once(task.name.to_owned()).chain(times).collect());
     }
-    section("Figure 3, by background stations", "time over stand-alone time", sheet.lines(), options)
+    section(
+        "Figure 3, by background stations",
+        "time over stand-alone time",
+        sheet.lines(),
+        options,
+    )
 }
 
 fn slowdowns(tasks: &[Task], options: &TextOptions) -> Vec<String> {
@@ -55,7 +61,9 @@ fn predictions(all: &[Prediction], tasks: &[Task], options: &TextOptions) -> Vec
         for task in &one.tasks {
             let slowdowns = task.slowdowns.iter().map(|(_, slowdown)| three_digits(*slowdown));
             let share = format!("{:.2}", task.share_at_server);
-            sheet.row(std::iter::once(task.name.to_owned()).chain(slowdowns).chain([share]).collect());
+            sheet.row(
+                std::iter::once(task.name.to_owned()).chain(slowdowns).chain([share]).collect(),
+            );
         }
         let foot = format!(
             "{}: z = {:.1}, knee at {:.1} stations, misses by {:.2} (root mean square)",
@@ -88,7 +96,10 @@ fn head(tasks: &[Task], skipped: usize, first: &str) -> Vec<String> {
 }
 
 fn pauses(pauses: &[Pause], options: &TextOptions) -> Vec<String> {
-    let mut sheet = Sheet::new(words(&["mean asked for, s", "deviation, s", "mean that comes, s", "below zero, %"]), 0);
+    let mut sheet = Sheet::new(
+        words(&["mean asked for, s", "deviation, s", "mean that comes, s", "below zero, %"]),
+        0,
+    );
     for pause in pauses {
         sheet.row(vec![
             pause.mean_seconds.to_string(),
@@ -109,6 +120,10 @@ mod tests {
 
     #[test]
     fn the_page() {
-        insta::assert_snapshot!(press88_text(&history(), true, &TextOptions { colour: false, width: 100 }));
+        insta::assert_snapshot!(press88_text(
+            &history(),
+            true,
+            &TextOptions { colour: false, width: 100 }
+        ));
     }
 }

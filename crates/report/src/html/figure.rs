@@ -12,7 +12,8 @@ pub struct Figure {
     pub name: String,
     /// The title, which says what the figure shows.
     pub title: String,
-    /// From above to below. Series of the same name have the same colour in all panels and are hidden together.
+    /// From above to below. Series of the same name have the same colour in all panels and are
+    /// hidden together.
     pub panels: Vec<Panel>,
     /// The arrangement of the panels.
     pub layout: Layout,
@@ -107,7 +108,8 @@ pub enum Mark {
     Stack,
 }
 
-/// What a series stands for. Colours are chosen by role, so that a load looks the same in every picture.
+/// What a series stands for. Colours are chosen by role, so that a load looks the same in every
+/// picture.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
     /// Nothing ran beside it.

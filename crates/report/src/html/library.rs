@@ -1,6 +1,8 @@
-//! The charting library: the basic bundle of plotly.js, which has the bars, lines and points that figures are made of.
+//! The charting library: the basic bundle of plotly.js, which has the bars, lines and points that
+//! figures are made of.
 //!
-//! It is kept packed; the browser unpacks it. `scripts/plotly` fetches it and writes its version and hash down.
+//! It is kept packed; the browser unpacks it. `scripts/plotly` fetches it and writes its version
+//! and hash down.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;

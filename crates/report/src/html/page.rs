@@ -1,4 +1,5 @@
-//! What a report says, before it is known whether it becomes HTML, Markdown, CSV, a workbook or a picture.
+//! What a report says, before it is known whether it becomes HTML, Markdown, CSV, a workbook or a
+//! picture.
 //!
 //! All texts are plain: whoever writes a format escapes them.
 
@@ -100,7 +101,8 @@ pub struct Table {
     pub labels: usize,
     /// Each as long as the head.
     pub rows: Vec<Vec<Cell>>,
-    /// Whether the ground of a number says how large it is, by equal ratios: a heat map, where that can be shown.
+    /// Whether the ground of a number says how large it is, by equal ratios: a heat map, where that
+    /// can be shown.
     pub shaded: bool,
 }
 
@@ -138,7 +140,11 @@ impl Cell {
 
     /// A number shown with three digits.
     pub fn number(value: Option<f64>) -> Self {
-        value.map_or(Self::Nothing, |value| Self::Number { value, shown: three_digits(value), interval: None })
+        value.map_or(Self::Nothing, |value| Self::Number {
+            value,
+            shown: three_digits(value),
+            interval: None,
+        })
     }
 
     /// A count, shown in full.
@@ -149,7 +155,8 @@ impl Cell {
     /// A value with its interval, both divided by `unit`.
     pub fn estimate(estimate: Option<&Estimate>, unit: f64) -> Self {
         let Some(estimate) = estimate else { return Self::Nothing };
-        let interval = estimate.interval.map(|interval| (interval.low / unit, interval.high / unit));
+        let interval =
+            estimate.interval.map(|interval| (interval.low / unit, interval.high / unit));
         let shown = three_digits(estimate.value / unit);
         Self::Number { value: estimate.value / unit, shown, interval }
     }

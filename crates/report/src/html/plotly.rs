@@ -1,7 +1,7 @@
 //! Figures as the charting library (plotly.js) wants them.
 //!
-//! Colours are left to the page: each trace says in `meta` which colour of the palette it has, and the page's script
-//! fills it in for the theme that is on.
+//! Colours are left to the page: each trace says in `meta` which colour of the palette it has, and
+//! the page's script fills it in for the theme that is on.
 
 use serde_json::{Value, json};
 
@@ -64,19 +64,27 @@ fn place_on(axis: &Axis, value: f64) -> Value {
 }
 
 fn hover(panel: &Panel, across: bool) -> String {
-    let unit = |axis: &Axis| axis.label.rsplit_once(", ").map_or_else(String::new, |(_, unit)| format!(" {unit}"));
+    let unit = |axis: &Axis| {
+        axis.label.rsplit_once(", ").map_or_else(String::new, |(_, unit)| format!(" {unit}"))
+    };
     if across {
         format!("%{{y}}<br>%{{x:.6~g}}{}<extra>%{{fullData.name}}</extra>", unit(&panel.x))
     } else {
         let x = if matches!(panel.x.scale, Scale::Words(_)) { "%{x}" } else { "%{x:.6~g}" };
-        format!("{x}{}<br>%{{y:.4~r}}{}<extra>%{{fullData.name}}</extra>", unit(&panel.x), unit(&panel.y))
+        format!(
+            "{x}{}<br>%{{y:.4~r}}{}<extra>%{{fullData.name}}</extra>",
+            unit(&panel.x),
+            unit(&panel.y)
+        )
     }
 }
 
 fn intervals(points: &[Point], across: bool) -> Value {
     let middle = |point: &Point| if across { point.x } else { point.y };
-    let above = points.iter().map(|point| point.interval.map_or(0.0, |(_, high)| high - middle(point)));
-    let below = points.iter().map(|point| point.interval.map_or(0.0, |(low, _)| middle(point) - low));
+    let above =
+        points.iter().map(|point| point.interval.map_or(0.0, |(_, high)| high - middle(point)));
+    let below =
+        points.iter().map(|point| point.interval.map_or(0.0, |(low, _)| middle(point) - low));
     json!({
         "type": "data",
         "symmetric": false,
@@ -97,14 +105,21 @@ fn layout(figure: &Figure) -> Value {
     let panels = figure.panels.len();
     for (place, panel) in figure.panels.iter().enumerate() {
         let (across, up) = domains(figure.layout, panels, place);
-        let key = |letter: &str| axis_name(letter, place).replacen(letter, &format!("{letter}axis"), 1);
-        layout[key("y")] = axis(&panel.y, up, &axis_name("x", if figure.layout == Layout::Below { 0 } else { place }));
+        let key =
+            |letter: &str| axis_name(letter, place).replacen(letter, &format!("{letter}axis"), 1);
+        layout[key("y")] = axis(
+            &panel.y,
+            up,
+            &axis_name("x", if figure.layout == Layout::Below { 0 } else { place }),
+        );
         if figure.layout == Layout::Beside || place == 0 {
             let lowest = if figure.layout == Layout::Below { panels - 1 } else { place };
             let label = figure.panels.get(lowest).map_or(&panel.x, |panel| &panel.x);
             layout[key("x")] = axis(label, across, &axis_name("y", lowest));
         }
-        if let (false, Some(annotations)) = (panel.title.is_empty(), layout["annotations"].as_array_mut()) {
+        if let (false, Some(annotations)) =
+            (panel.title.is_empty(), layout["annotations"].as_array_mut())
+        {
             annotations.push(json!({
                 "text": escaped(&panel.title), "x": f64::midpoint(across[0], across[1]), "y": up[1], "xref": "paper",
                 "yref": "paper", "xanchor": "center", "yanchor": "bottom", "showarrow": false,
@@ -146,17 +161,21 @@ fn axis(axis: &Axis, domain: [f64; 2], anchor: &str) -> Value {
         Scale::Words(words) => {
             shape["type"] = json!("category");
             shape["categoryorder"] = json!("array");
-            shape["categoryarray"] = json!(words.iter().map(|word| escaped(word)).collect::<Vec<_>>());
+            shape["categoryarray"] =
+                json!(words.iter().map(|word| escaped(word)).collect::<Vec<_>>());
         }
     }
     shape
 }
 
-/// The numbers at the marks; none at a mark so near to the one before that they would lie on top of each other.
+/// The numbers at the marks; none at a mark so near to the one before that they would lie on top of
+/// each other.
 fn mark_texts(values: &[f64]) -> Vec<String> {
     const NEAR: f64 = 1.5;
     let near = |place: usize| place > 0 && values[place] < values[place - 1] * NEAR;
-    (0..values.len()).map(|place| if near(place) { String::new() } else { values[place].to_string() }).collect()
+    (0..values.len())
+        .map(|place| if near(place) { String::new() } else { values[place].to_string() })
+        .collect()
 }
 
 /// The library reads a few tags in its texts; what comes from outside shall not make any.

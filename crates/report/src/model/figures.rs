@@ -14,7 +14,8 @@ pub fn digits(value: f64, digits: i32) -> String {
     format!("{value:.*}", usize::try_from(decimals).unwrap_or(0))
 }
 
-/// Seconds with five digits and the unit that suits: `1.0667 ms`; from a second on two decimals at least.
+/// Seconds with five digits and the unit that suits: `1.0667 ms`; from a second on two decimals at
+/// least.
 pub fn time(seconds: f64) -> String {
     match seconds {
         _ if seconds >= 100.0 => format!("{seconds:.2} s"),
@@ -65,7 +66,9 @@ pub fn answer(answer: Answer, form: fn(f64) -> String) -> String {
 /// The same for a narrow column: no more than a mark.
 pub fn short(answer: Answer, form: fn(f64) -> String) -> String {
     match (answer.value, answer.warning) {
-        (Some(value), Some(Warning::Optimistic | Warning::OutOfRange)) => format!(">{}", form(value)),
+        (Some(value), Some(Warning::Optimistic | Warning::OutOfRange)) => {
+            format!(">{}", form(value))
+        }
         (Some(value), _) => form(value),
         (None, Some(Warning::Saturated)) => "saturated".to_owned(),
         (None, _) => "-".to_owned(),

@@ -1,7 +1,9 @@
 //! What a terminal shows at first of a prediction.
 
 use btu_model::Answer;
-use btu_model::predict::{FlowPrediction, Limit, Prediction, PredictionWarning, TransferPrediction};
+use btu_model::predict::{
+    FlowPrediction, Limit, Prediction, PredictionWarning, TransferPrediction,
+};
 
 use super::figures::{answer, percent, time};
 use super::flows::{megabits, megabytes};
@@ -20,7 +22,10 @@ pub fn model_page(prediction: &Prediction, all: &str) -> Page {
     ];
     let mut figures: Vec<KeyFigure> = prediction.transfer.iter().flat_map(parts).collect();
     figures.extend(prediction.flows.iter().map(figure));
-    let next = vec![Next::new(all, "every submodel"), Next::new(format!("btu sim {file}"), "the same with chance")];
+    let next = vec![
+        Next::new(all, "every submodel"),
+        Next::new(format!("btu sim {file}"), "the same with chance"),
+    ];
     Page {
         title: format!("btu model: {name}"),
         headline: format!("{name}: {}", headline(prediction)),
@@ -35,13 +40,18 @@ fn headline(prediction: &Prediction) -> String {
     if let Some(transfer) = &prediction.transfer {
         let (size, flow) = (megabytes(transfer.size_bytes), &transfer.flow);
         return match transfer.limit {
-            Limit::Saturated => format!("{size} by {flow} takes for ever: the network is saturated"),
-            Limit::Software | Limit::Network => format!("{size} by {flow} takes {}", answer(transfer.seconds, time)),
+            Limit::Saturated => {
+                format!("{size} by {flow} takes for ever: the network is saturated")
+            }
+            Limit::Software | Limit::Network => {
+                format!("{size} by {flow} takes {}", answer(transfer.seconds, time))
+            }
         };
     }
     let longest = |delay: &Answer| delay.value.unwrap_or(f64::INFINITY);
     let flows = prediction.flows.iter();
-    let slowest = flows.max_by(|a, b| longest(&a.delay_seconds).total_cmp(&longest(&b.delay_seconds)));
+    let slowest =
+        flows.max_by(|a, b| longest(&a.delay_seconds).total_cmp(&longest(&b.delay_seconds)));
     let Some(flow) = slowest else {
         return "the network file draws no traffic, so there is nothing to predict".to_owned();
     };
@@ -56,9 +66,15 @@ fn parts(transfer: &TransferPrediction) -> Vec<KeyFigure> {
         interval: String::new(),
         note,
     };
-    let simple = transfer.simple_seconds.map(|seconds| part("software", time(seconds), "packets / rate".to_owned()));
+    let simple = transfer
+        .simple_seconds
+        .map(|seconds| part("software", time(seconds), "packets / rate".to_owned()));
     let place = transfer.bottleneck.as_deref().unwrap_or("the way");
-    let network = part("network", answer(transfer.aggregate_seconds, time), format!("packets x delay on {place}"));
+    let network = part(
+        "network",
+        answer(transfer.aggregate_seconds, time),
+        format!("packets x delay on {place}"),
+    );
     simple.into_iter().chain([network]).collect()
 }
 
@@ -67,21 +83,32 @@ fn figure(flow: &FlowPrediction) -> KeyFigure {
         name: flow.name.clone(),
         value: answer(flow.delay_seconds, time),
         interval: String::new(),
-        note: format!("mean delay, {} Mb/s carried", answer(flow.carried_bits_per_second, megabits)),
+        note: format!(
+            "mean delay, {} Mb/s carried",
+            answer(flow.carried_bits_per_second, megabits)
+        ),
     }
 }
 
 /// What limits the transfer, else the busiest medium.
 fn limit(prediction: &Prediction) -> String {
-    let shares = prediction.segments.iter().map(|segment| (&segment.name, segment.utilisation_data_and_collisions));
-    let lines = prediction.segments.iter().flat_map(|segment| &segment.lines).chain(&prediction.links);
+    let shares = prediction
+        .segments
+        .iter()
+        .map(|segment| (&segment.name, segment.utilisation_data_and_collisions));
+    let lines =
+        prediction.segments.iter().flat_map(|segment| &segment.lines).chain(&prediction.links);
     let shares = shares.chain(lines.map(|line| (&line.name, line.utilisation)));
-    let used = |share: &Answer| share.value.unwrap_or(if share.is_saturated() { f64::INFINITY } else { 0.0 });
+    let used = |share: &Answer| {
+        share.value.unwrap_or(if share.is_saturated() { f64::INFINITY } else { 0.0 })
+    };
     let busiest = shares.max_by(|a, b| used(&a.1).total_cmp(&used(&b.1)));
-    let busiest = busiest.map(|(name, share)| format!("{name}, used {} of the time", answer(share, percent)));
+    let busiest =
+        busiest.map(|(name, share)| format!("{name}, used {} of the time", answer(share, percent)));
     match prediction.transfer.as_ref().map(|transfer| transfer.limit) {
         Some(Limit::Software) => "the software, which makes packets no faster".to_owned(),
-        Some(_) => busiest.map_or_else(|| "the network".to_owned(), |busiest| format!("the network: {busiest}")),
+        Some(_) => busiest
+            .map_or_else(|| "the network".to_owned(), |busiest| format!("the network: {busiest}")),
         None => busiest.unwrap_or_default(),
     }
 }
@@ -99,5 +126,7 @@ fn warnings(warnings: &[PredictionWarning]) -> Vec<crate::html::PageWarning> {
         1 => one.place.clone(),
         times => format!("{} and {} more", one.place, times - 1),
     };
-    said.into_iter().map(|(one, times)| page_warning(&place(one, times), &one.message, "")).collect()
+    said.into_iter()
+        .map(|(one, times)| page_warning(&place(one, times), &one.message, ""))
+        .collect()
 }

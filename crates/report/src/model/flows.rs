@@ -14,7 +14,9 @@ const MEGABIT: f64 = 1e6;
 pub(super) fn lines(page: &Page) -> Vec<String> {
     let flows = &page.prediction.flows;
     if flows.is_empty() {
-        return vec!["The network file draws no traffic, so there is nothing to predict.".to_owned()];
+        return vec![
+            "The network file draws no traffic, so there is nothing to predict.".to_owned(),
+        ];
     }
     let responses = flows.iter().any(|flow| flow.response_seconds.is_some());
     let losses = flows.iter().any(|flow| flow.arriving_share < 1.0);
@@ -33,14 +35,20 @@ pub(super) fn lines(page: &Page) -> Vec<String> {
             short(flow.delay_seconds, time),
         ];
         if responses {
-            row.push(flow.response_seconds.map_or_else(String::new, |response| short(response, time)));
+            row.push(
+                flow.response_seconds.map_or_else(String::new, |response| short(response, time)),
+            );
         }
         if losses {
             row.push(percent(flow.arriving_share));
         }
         sheet.row(row);
     }
-    page.section("Flows", "means over senders and targets; delay from end to end; > at least", sheet.lines())
+    page.section(
+        "Flows",
+        "means over senders and targets; delay from end to end; > at least",
+        sheet.lines(),
+    )
 }
 
 /// The transfer.
@@ -50,10 +58,15 @@ pub(super) fn transfer(page: &Page) -> Vec<String> {
     let mut rows = vec![row("Packets", whole_or(transfer.packets, 9))];
     rows.push(match transfer.simple_seconds {
         Some(seconds) => row("Simple delay (packets / rate)", time(seconds)),
-        None => row("Simple delay (packets / rate)", "none: the sender always has one more".to_owned()),
+        None => {
+            row("Simple delay (packets / rate)", "none: the sender always has one more".to_owned())
+        }
     });
     let place = transfer.bottleneck.as_deref().unwrap_or("the way");
-    rows.push(row("Delay of a packet", format!("{} on {place}", answer(transfer.packet_delay_seconds, time))));
+    rows.push(row(
+        "Delay of a packet",
+        format!("{} on {place}", answer(transfer.packet_delay_seconds, time)),
+    ));
     rows.push(row("Aggregate delay (packets x delay)", answer(transfer.aggregate_seconds, time)));
     rows.push(row("Limit", limit(transfer)));
     if let Some(crossing) = &transfer.overtaken {

@@ -48,7 +48,8 @@ pub enum Answered {
     Sim {
         /// Confidence level of the intervals: 0.95.
         confidence: f64,
-        /// The least and the greatest value that the bound may be kept up to; none with one replication.
+        /// The least and the greatest value that the bound may be kept up to; none with one
+        /// replication.
         interval: Option<[f64; 2]>,
         /// The figure at the value found.
         figure_estimate: Option<Estimate>,
@@ -77,7 +78,9 @@ pub fn most_text(most: &MostFound, options: &TextOptions) -> String {
             let next = beyond.map(|_| next(most));
             (formula(most, *beyond), super::warnings(warnings, options), next)
         }
-        Answered::Sim { warnings, .. } => (simulated(most), crate::sim::paragraphs(warnings, options), None),
+        Answered::Sim { warnings, .. } => {
+            (simulated(most), crate::sim::paragraphs(warnings, options), None)
+        }
     };
     let lines = |text: String| wrap(&text, options.columns(), 0);
     sheet::page(vec![[lines(answer), warnings, next.map(lines).unwrap_or_default()].concat()])
@@ -109,7 +112,11 @@ fn formula(most: &MostFound, beyond: Option<Beyond>) -> String {
 /// What a formula says outside its range.
 fn outside(most: &MostFound, beyond: Beyond) -> String {
     let bound = bound(most);
-    let kind = if beyond.warning == Warning::Optimistic { "gives only a lower bound" } else { "is out of its range" };
+    let kind = if beyond.warning == Warning::Optimistic {
+        "gives only a lower bound"
+    } else {
+        "is out of its range"
+    };
     match beyond.found {
         Found::UpTo(limit) if beyond.warning == Warning::Optimistic => format!(
             "{kind}, which passes {bound} at {}: the greatest value is not above that.",
@@ -119,7 +126,9 @@ fn outside(most: &MostFound, beyond: Beyond) -> String {
             "{kind}, which stays within {bound} up to {}, the largest value tried.",
             most.value(most.tried[1], Rounding::Nearest)
         ),
-        Found::UpTo(_) | Found::Always | Found::Never => format!("{kind}, so what it says there is no answer."),
+        Found::UpTo(_) | Found::Always | Found::Never => {
+            format!("{kind}, so what it says there is no answer.")
+        }
     }
 }
 
@@ -130,16 +139,21 @@ fn next(most: &MostFound) -> String {
             most.key
         );
     }
-    "Next: the same command with --by sim; the simulator finds the value, with its interval.".to_owned()
+    "Next: the same command with --by sim; the simulator finds the value, with its interval."
+        .to_owned()
 }
 
 fn simulated(most: &MostFound) -> String {
-    let Answered::Sim { confidence, interval, figure_estimate, replications, seed, .. } = &most.answered else {
+    let Answered::Sim { confidence, interval, figure_estimate, replications, seed, .. } =
+        &most.answered
+    else {
         return String::new();
     };
     let how = format!("{replications} replications at each value, seed {seed}.");
     let there = most.figure_seconds.map_or_else(String::new, |seconds| {
-        format!("; there it is {} {}", time(seconds), plus_minus(figure_estimate.as_ref())).trim_end().to_owned()
+        format!("; there it is {} {}", time(seconds), plus_minus(figure_estimate.as_ref()))
+            .trim_end()
+            .to_owned()
     });
     match most.found {
         Some(Found::UpTo(found)) => {
@@ -157,7 +171,9 @@ fn simulated(most: &MostFound) -> String {
                 most.value(found, rounding),
             )
         }
-        found => format!("{} {how}", without_limit(most, found.unwrap_or(Found::Never), "simulated ")),
+        found => {
+            format!("{} {how}", without_limit(most, found.unwrap_or(Found::Never), "simulated "))
+        }
     }
 }
 
@@ -171,7 +187,10 @@ fn without_limit(most: &MostFound, found: Found, kind: &str) -> String {
             at(most.tried[1])
         );
     }
-    format!("There is no answer: even with {} the {kind}{figure} exceeds {bound}{there}.", at(most.tried[0]))
+    format!(
+        "There is no answer: even with {} the {kind}{figure} exceeds {bound}{there}.",
+        at(most.tried[0])
+    )
 }
 
 fn bound(most: &MostFound) -> String {
@@ -206,7 +225,8 @@ impl MostFound {
     pub const MEAN_DELAY: &str = "mean delay";
 
     fn there(&self) -> String {
-        self.figure_seconds.map_or_else(String::new, |seconds| format!(" (there it is {})", time(seconds)))
+        self.figure_seconds
+            .map_or_else(String::new, |seconds| format!(" (there it is {})", time(seconds)))
     }
 
     fn value(&self, value: f64, rounding: Rounding) -> String {

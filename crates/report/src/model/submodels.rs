@@ -31,8 +31,9 @@ pub(super) fn blocks(page: &Page) -> Vec<Vec<String>> {
 pub fn alike_segments(segments: &[SegmentPrediction]) -> Vec<(&SegmentPrediction, usize)> {
     let mut groups: Vec<(&SegmentPrediction, usize)> = Vec::new();
     for segment in segments {
-        let same =
-            |(known, _): &&mut (&SegmentPrediction, usize)| known.group == segment.group && alike(known, segment);
+        let same = |(known, _): &&mut (&SegmentPrediction, usize)| {
+            known.group == segment.group && alike(known, segment)
+        };
         if let Some((_, count)) = groups.iter_mut().find(same) {
             *count += 1;
         } else {
@@ -71,7 +72,10 @@ fn block(page: &Page, number: usize, segment: &SegmentPrediction, alike: usize) 
     if segment.kinds.len() > MOST {
         rows.push((format!("... and {} more kinds", segment.kinds.len() - MOST), String::new()));
     }
-    rows.push((format!("Packets on {name}"), format!("{} /s", rate(segment.offered_packets_per_second))));
+    rows.push((
+        format!("Packets on {name}"),
+        format!("{} /s", rate(segment.offered_packets_per_second)),
+    ));
     if let Some(bits) = segment.mean_packet_bits {
         rows.push((format!("Mean packet on {name}"), format!("{} bits", whole_or(bits, 9))));
     }
@@ -87,15 +91,23 @@ fn shares(segment: &SegmentPrediction) -> Vec<(String, String)> {
         MediumKind::SharedEthernet | MediumKind::IdealEthernet => {
             ("Propagation, end to end", "data", "data & collisions")
         }
-        MediumKind::TokenRing | MediumKind::Fddi => ("Latency of the ring", "data", "data & framing"),
-        MediumKind::SwitchedEthernet => ("Propagation", "data, busiest line", "data & framing, busiest line"),
+        MediumKind::TokenRing | MediumKind::Fddi => {
+            ("Latency of the ring", "data", "data & framing")
+        }
+        MediumKind::SwitchedEthernet => {
+            ("Propagation", "data, busiest line", "data & framing, busiest line")
+        }
         MediumKind::Atm => ("Propagation", "data, busiest line", "data & cells, busiest line"),
     };
-    let sizes = if segment.packet_sizes == PacketSizes::Mean { ", all packets as the mean" } else { "" };
+    let sizes =
+        if segment.packet_sizes == PacketSizes::Mean { ", all packets as the mean" } else { "" };
     vec![
         row(distance, time(segment.propagation_seconds)),
         row(&format!("Utilisation ({data})"), answer(segment.utilisation_data, percent)),
-        row(&format!("Utilisation ({all})"), answer(segment.utilisation_data_and_collisions, percent)),
+        row(
+            &format!("Utilisation ({all})"),
+            answer(segment.utilisation_data_and_collisions, percent),
+        ),
         row("Effective throughput", answer(segment.effective_throughput, percent)),
         row("Wait for the medium", answer(segment.waiting_seconds, time)),
         row(&format!("Delay across {}", segment.name), answer(segment.delay_seconds, time) + sizes),
@@ -104,14 +116,20 @@ fn shares(segment: &SegmentPrediction) -> Vec<(String, String)> {
 
 fn packets(kind: &FrameKind) -> (String, String) {
     let what = if kind.reply { "Replies to" } else { "Packets of" };
-    let each = format!("{} /s of {} bits", rate(kind.packets_per_second), whole_or(kind.mean_packet_bits, 6));
+    let each = format!(
+        "{} /s of {} bits",
+        rate(kind.packets_per_second),
+        whole_or(kind.mean_packet_bits, 6)
+    );
     (format!("{what} {}", kind.flow), each)
 }
 
 /// Labels and values in two columns.
 pub(super) fn aligned(rows: Vec<(String, String)>) -> Vec<String> {
     let width = rows.iter().map(|(label, _)| label.chars().count()).max().unwrap_or(0);
-    rows.into_iter().map(|(label, value)| format!("  {label:width$}  {value}").trim_end().to_owned()).collect()
+    rows.into_iter()
+        .map(|(label, value)| format!("  {label:width$}  {value}").trim_end().to_owned())
+        .collect()
 }
 
 fn kind(medium: MediumKind) -> &'static str {
@@ -134,7 +152,10 @@ fn star(lines: &[LinePrediction]) -> Vec<String> {
     lines.sort_by(|left, right| busy(right).total_cmp(&busy(left)));
     let mut table = table(&lines[..lines.len().min(MOST)]);
     if lines.len() > MOST {
-        table.push(format!("... and {} more kinds of lines: --json has them all", lines.len() - MOST));
+        table.push(format!(
+            "... and {} more kinds of lines: --json has them all",
+            lines.len() - MOST
+        ));
     }
     table.into_iter().map(|line| format!("  {line}")).collect()
 }
@@ -166,10 +187,15 @@ fn table(lines: &[&LinePrediction]) -> Vec<String> {
     let mut sheet = Sheet::new(head.map(str::to_owned).to_vec(), 1);
     for line in lines {
         sheet.row(vec![
-            if line.alike > 1 { format!("{} (x {})", line.name, line.alike) } else { line.name.clone() },
+            if line.alike > 1 {
+                format!("{} (x {})", line.name, line.alike)
+            } else {
+                line.name.clone()
+            },
             bit_rate(line.rate_bits_per_second),
             rate(line.offered_packets_per_second),
-            line.mean_packet_bits.map_or_else(String::new, |bits| format!("{} b", whole_or(bits, 6))),
+            line.mean_packet_bits
+                .map_or_else(String::new, |bits| format!("{} b", whole_or(bits, 6))),
             short(line.utilisation_data, percent),
             short(line.utilisation, percent),
             short(line.waiting_seconds, time),
@@ -202,5 +228,9 @@ fn bridges(page: &Page) -> Vec<String> {
         let name = if *count > 1 { format!("{name} (x {count})") } else { (*name).to_owned() };
         sheet.row(vec![name, rate(*forwarded), time(*latency)]);
     }
-    page.section("Bridges", "what they forward; the wait behind a bridge is that of the medium there", sheet.lines())
+    page.section(
+        "Bridges",
+        "what they forward; the wait behind a bridge is that of the medium there",
+        sheet.lines(),
+    )
 }

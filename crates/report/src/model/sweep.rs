@@ -77,17 +77,24 @@ pub fn sweep_text(table: &SweepTable, options: &TextOptions) -> String {
     lines.join("\n") + "\n"
 }
 
-/// The whole table as comma-separated values (RFC 4180): seconds, shares and rates as plain numbers, nothing where there is
-/// no value.
+/// The whole table as comma-separated values (RFC 4180): seconds, shares and rates as plain
+/// numbers, nothing where there is no value.
 pub fn sweep_csv(table: &SweepTable) -> String {
     let Some((_, first)) = table.points.first() else { return String::new() };
     let columns = columns(first);
     let unit = if table.unit.is_empty() { String::new() } else { format!(" ({})", table.unit) };
-    let head = columns.iter().map(|column| quoted(&format!("{} ({})", column.head, column.kind.unit())));
-    let mut lines =
-        vec![std::iter::once(quoted(&format!("{}{unit}", table.key))).chain(head).collect::<Vec<_>>().join(",")];
+    let head =
+        columns.iter().map(|column| quoted(&format!("{} ({})", column.head, column.kind.unit())));
+    let mut lines = vec![
+        std::iter::once(quoted(&format!("{}{unit}", table.key)))
+            .chain(head)
+            .collect::<Vec<_>>()
+            .join(","),
+    ];
     for (value, prediction) in &table.points {
-        let plain = |column: &Column| column.of(prediction).value.map_or_else(String::new, |value| value.to_string());
+        let plain = |column: &Column| {
+            column.of(prediction).value.map_or_else(String::new, |value| value.to_string())
+        };
         let cells = columns.iter().map(plain);
         lines.push(std::iter::once(value.to_string()).chain(cells).collect::<Vec<_>>().join(","));
     }
@@ -104,18 +111,32 @@ fn trimmed(value: f64) -> String {
 }
 
 fn quoted(text: &str) -> String {
-    if text.contains([',', '"', '\n']) { format!("\"{}\"", text.replace('"', "\"\"")) } else { text.to_owned() }
+    if text.contains([',', '"', '\n']) {
+        format!("\"{}\"", text.replace('"', "\"\""))
+    } else {
+        text.to_owned()
+    }
 }
 
 /// The transfer first, then the delay of each flow, then each segment, each link.
 pub(super) fn columns(first: &Prediction) -> Vec<Column> {
     const MOST: usize = 200;
     let mut columns = Vec::new();
-    let column = |head: String, kind, value: Box<dyn Fn(&Prediction) -> Answer>| Column { head, kind, value };
+    let column = |head: String, kind, value: Box<dyn Fn(&Prediction) -> Answer>| Column {
+        head,
+        kind,
+        value,
+    };
     if first.transfer.is_some() {
-        let simple = |at: &Prediction| at.transfer.as_ref().and_then(|transfer| transfer.simple_seconds);
-        columns.push(column("simple".to_owned(), Kind::Transfer, Box::new(move |at| or_none(simple(at)))));
-        let aggregate = |at: &Prediction| at.transfer.as_ref().map(|transfer| transfer.aggregate_seconds);
+        let simple =
+            |at: &Prediction| at.transfer.as_ref().and_then(|transfer| transfer.simple_seconds);
+        columns.push(column(
+            "simple".to_owned(),
+            Kind::Transfer,
+            Box::new(move |at| or_none(simple(at))),
+        ));
+        let aggregate =
+            |at: &Prediction| at.transfer.as_ref().map(|transfer| transfer.aggregate_seconds);
         columns.push(column(
             "aggregate".to_owned(),
             Kind::Transfer,
@@ -123,18 +144,28 @@ pub(super) fn columns(first: &Prediction) -> Vec<Column> {
         ));
     }
     for (place, flow) in first.flows.iter().take(MOST).enumerate() {
-        let delay = move |at: &Prediction| at.flows.get(place).map_or(Answer::OUT_OF_RANGE, |flow| flow.delay_seconds);
+        let delay = move |at: &Prediction| {
+            at.flows.get(place).map_or(Answer::OUT_OF_RANGE, |flow| flow.delay_seconds)
+        };
         columns.push(column(format!("{} delay", flow.name), Kind::FlowDelay, Box::new(delay)));
     }
     for (place, segment) in first.segments.iter().take(MOST).enumerate() {
-        let used = move |at: &Prediction| at.segments.get(place).map_or(Answer::OUT_OF_RANGE, |at| at.utilisation_data);
-        let delay = move |at: &Prediction| at.segments.get(place).map_or(Answer::OUT_OF_RANGE, |at| at.delay_seconds);
+        let used = move |at: &Prediction| {
+            at.segments.get(place).map_or(Answer::OUT_OF_RANGE, |at| at.utilisation_data)
+        };
+        let delay = move |at: &Prediction| {
+            at.segments.get(place).map_or(Answer::OUT_OF_RANGE, |at| at.delay_seconds)
+        };
         columns.push(column(format!("{} data", segment.name), Kind::Used, Box::new(used)));
         columns.push(column(format!("{} delay", segment.name), Kind::PartDelay, Box::new(delay)));
     }
     for (place, link) in first.links.iter().take(MOST).enumerate() {
-        let used = move |at: &Prediction| at.links.get(place).map_or(Answer::OUT_OF_RANGE, |at| at.utilisation);
-        let delay = move |at: &Prediction| at.links.get(place).map_or(Answer::OUT_OF_RANGE, |at| at.delay_seconds);
+        let used = move |at: &Prediction| {
+            at.links.get(place).map_or(Answer::OUT_OF_RANGE, |at| at.utilisation)
+        };
+        let delay = move |at: &Prediction| {
+            at.links.get(place).map_or(Answer::OUT_OF_RANGE, |at| at.delay_seconds)
+        };
         columns.push(column(format!("{} used", link.name), Kind::Used, Box::new(used)));
         columns.push(column(format!("{} delay", link.name), Kind::PartDelay, Box::new(delay)));
     }

@@ -8,7 +8,8 @@ use serde::Serialize;
 /// A flow's packets in the emulated network, of all replications together.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Measured {
-    /// Mean delay in seconds, from the moment a packet was due to its arrival, with its interval; none where none arrived.
+    /// Mean delay in seconds, from the moment a packet was due to its arrival, with its interval;
+    /// none where none arrived.
     #[serde(rename = "delay_seconds")]
     pub delay: Option<Estimate>,
     /// The mean of each replication, in seconds.
@@ -71,7 +72,12 @@ pub(super) mod tests {
             received: 98,
             sender_late_seconds: sender,
             wire_late_seconds: wire,
-            network: MeasuredAccounts { sent: 100, received: 98, lost: 2, ..MeasuredAccounts::default() },
+            network: MeasuredAccounts {
+                sent: 100,
+                received: 98,
+                lost: 2,
+                ..MeasuredAccounts::default()
+            },
         }
     }
 

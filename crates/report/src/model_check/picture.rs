@@ -17,25 +17,39 @@ struct Drawn<'a> {
     suffix: String,
 }
 
-/// Mean delays by all answers over what was turned, and the prediction's errors below. Of many flows the first few.
+/// Mean delays by all answers over what was turned, and the prediction's errors below. Of many
+/// flows the first few.
 pub fn check_picture(check: &ModelCheck) -> Picture {
     let several = check.cases.iter().any(|case| case.flows.len() > 1);
     let mut all: Vec<Drawn<'_>> = Vec::new();
     for case in &check.cases {
         let flows = case.flows.iter();
-        all.extend(flows.map(|flow| Drawn { answers: &case.answers, flow, suffix: suffix(case, flow, several) }));
+        all.extend(flows.map(|flow| Drawn {
+            answers: &case.answers,
+            flow,
+            suffix: suffix(case, flow, several),
+        }));
     }
     let mut notes = vec![check.how.clone()];
     if all.len() > MOST_PAIRS {
-        notes.push(format!("curves of the first {MOST_PAIRS} of {} flows; the table has all", all.len()));
+        notes.push(format!(
+            "curves of the first {MOST_PAIRS} of {} flows; the table has all",
+            all.len()
+        ));
         all.truncate(MOST_PAIRS);
     }
     let values = || all.iter().flat_map(|drawn| drawn.flow.points.iter().map(|point| point.value));
     let x = |label: &str| {
-        let (first, last) =
-            values().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| (low.min(value), high.max(value)));
+        let (first, last) = values()
+            .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| {
+                (low.min(value), high.max(value))
+            });
         let axis = Axis::linear(label);
-        if last - first > 50.0 && first >= 0.0 && last <= 100.0 { axis.within(0.0, 100.0) } else { axis }
+        if last - first > 50.0 && first >= 0.0 && last <= 100.0 {
+            axis.within(0.0, 100.0)
+        } else {
+            axis
+        }
     };
     Picture {
         title: format!("Mean delay {}: {}", answers(check), check.network),
@@ -47,8 +61,11 @@ pub fn check_picture(check: &ModelCheck) -> Picture {
 /// `predicted and simulated`, `predicted, simulated and measured`.
 fn answers(check: &ModelCheck) -> String {
     let has = |beside: &Beside| check.cases.iter().any(|case| case.answers.contains(beside));
-    let beside: Vec<&str> =
-        [Beside::Simulated, Beside::Measured].iter().filter(|beside| has(beside)).map(|beside| beside.name()).collect();
+    let beside: Vec<&str> = [Beside::Simulated, Beside::Measured]
+        .iter()
+        .filter(|beside| has(beside))
+        .map(|beside| beside.name())
+        .collect();
     let separator = if beside.len() > 1 { ", " } else { " and " };
     format!("predicted{separator}{}", beside.join(" and "))
 }
@@ -62,14 +79,19 @@ fn suffix(case: &CheckCase, flow: &CheckFlow, several: bool) -> String {
 fn curves(all: &[Drawn<'_>], x: Axis) -> Panel {
     let mut drawn = Vec::new();
     for Drawn { answers, flow, suffix } in all {
-        let predicted =
-            |point: &CheckPoint| Point::new(point.value, point.predicted.map_or(f64::NAN, |delay| delay * 1e3));
+        let predicted = |point: &CheckPoint| {
+            Point::new(point.value, point.predicted.map_or(f64::NAN, |delay| delay * 1e3))
+        };
         drawn.push(series(format!("predicted{suffix}"), Mark::Line, flow, predicted));
         for &beside in *answers {
             let settled = |point: &CheckPoint| {
                 let settled = point.settled(beside).map(|delay| delay.scaled(1e3));
-                let interval = settled.and_then(|delay| delay.interval).map(|ends| (ends.low, ends.high));
-                Point { interval, ..Point::new(point.value, settled.map_or(f64::NAN, |delay| delay.value)) }
+                let interval =
+                    settled.and_then(|delay| delay.interval).map(|ends| (ends.low, ends.high));
+                Point {
+                    interval,
+                    ..Point::new(point.value, settled.map_or(f64::NAN, |delay| delay.value))
+                }
             };
             drawn.push(series(format!("{}{suffix}", beside.name()), Mark::Points, flow, settled));
         }
@@ -83,14 +105,21 @@ fn residuals(all: &[Drawn<'_>], x: Axis) -> Panel {
         for &beside in *answers {
             let error = |point: &CheckPoint| {
                 let error = point.error(beside).map(|error| error.scaled(100.0));
-                let interval = error.and_then(|error| error.interval).map(|ends| (ends.low, ends.high));
-                Point { interval, ..Point::new(point.value, error.map_or(f64::NAN, |error| error.value)) }
+                let interval =
+                    error.and_then(|error| error.interval).map(|ends| (ends.low, ends.high));
+                Point {
+                    interval,
+                    ..Point::new(point.value, error.map_or(f64::NAN, |error| error.value))
+                }
             };
             drawn.push(series(format!("{}{suffix}", beside.name()), Mark::LinePoints, flow, error));
         }
     }
-    let worst =
-        drawn.iter().flat_map(|series| &series.points).map(|point| point.y.abs()).filter(|error| error.is_finite());
+    let worst = drawn
+        .iter()
+        .flat_map(|series| &series.points)
+        .map(|point| point.y.abs())
+        .filter(|error| error.is_finite());
     let beyond = worst.fold(0.0, f64::max) > MOST_ERROR;
     let y = Axis::linear("error of the prediction (%)");
     Panel {
@@ -102,7 +131,12 @@ fn residuals(all: &[Drawn<'_>], x: Axis) -> Panel {
     }
 }
 
-fn series(name: String, mark: Mark, flow: &CheckFlow, point: impl Fn(&CheckPoint) -> Point) -> Series {
+fn series(
+    name: String,
+    mark: Mark,
+    flow: &CheckFlow,
+    point: impl Fn(&CheckPoint) -> Point,
+) -> Series {
     Series { name, mark, points: flow.points.iter().map(point).collect() }
 }
 
@@ -118,7 +152,10 @@ mod tests {
             value,
             utilisation: Some(value / 100.0),
             predicted: (value < 90.0).then_some(0.001),
-            simulated: Some(Estimate { value: 0.0011, interval: Some(Interval::around(0.0011, 1e-5)) }),
+            simulated: Some(Estimate {
+                value: 0.0011,
+                interval: Some(Interval::around(0.0011, 1e-5)),
+            }),
             overloaded: false,
             measured: None,
         };
@@ -146,7 +183,12 @@ mod tests {
     #[test]
     fn a_pair_of_curves_for_each_case() {
         let picture = check_picture(&check(&["everyone"]));
-        let expected = ["predicted", "simulated", "predicted, ideal contention", "simulated, ideal contention"];
+        let expected = [
+            "predicted",
+            "simulated",
+            "predicted, ideal contention",
+            "simulated, ideal contention",
+        ];
         assert_eq!(names(&picture), expected);
         assert_eq!(picture.panels[1].series.len(), 2);
         let document = btu_chart::svg(&picture);
@@ -166,7 +208,8 @@ mod tests {
         let picture = check_picture(&check);
         assert_eq!(names(&picture), ["predicted", "simulated", "measured"]);
         assert_eq!(picture.title, "Mean delay predicted, simulated and measured: lab");
-        let residuals: Vec<&str> = picture.panels[1].series.iter().map(|series| series.name.as_str()).collect();
+        let residuals: Vec<&str> =
+            picture.panels[1].series.iter().map(|series| series.name.as_str()).collect();
         assert_eq!(residuals, ["simulated", "measured"]);
         assert!((picture.panels[0].series[2].points[0].y - 1.2).abs() < 1e-12);
     }

@@ -13,15 +13,19 @@ use crate::sheet::{Sheet, wrap};
 /// The whole check: a table and a verdict for each flow; lines end with `\n`.
 pub fn check_text(check: &ModelCheck, options: &TextOptions) -> String {
     let paint = Paint(options.colour);
-    let mut out = format!("{} {}\n", paint.title("Check of the prediction of"), paint.strong(&check.network));
+    let mut out =
+        format!("{} {}\n", paint.title("Check of the prediction of"), paint.strong(&check.network));
     for line in wrap(&check.how, options.columns(), 0) {
         let _ = writeln!(out, "{}", paint.quiet(&line));
     }
-    for (case, flow) in check.cases.iter().flat_map(|case| case.flows.iter().map(move |flow| (case, flow))) {
+    for (case, flow) in
+        check.cases.iter().flat_map(|case| case.flows.iter().map(move |flow| (case, flow)))
+    {
         let note = format!("mean delay in ms; x is the {}", check.turned);
         let _ = write!(out, "\n{}  {}\n", paint.title(&heading(case, flow)), paint.quiet(&note));
         let notes = notes(flow).into_iter().flat_map(|note| wrap(&note, options.columns(), 2));
-        let verdicts = case.answers.iter().flat_map(|&beside| verdicts(case, flow, beside, options.columns()));
+        let verdicts =
+            case.answers.iter().flat_map(|&beside| verdicts(case, flow, beside, options.columns()));
         for line in table(case, flow).into_iter().chain(notes).chain(verdicts) {
             let _ = writeln!(out, "{line}");
         }
@@ -81,13 +85,17 @@ fn notes(flow: &CheckFlow) -> Vec<String> {
         return Vec::new();
     }
     let void = measured.iter().filter(|(_, measured)| !measured.void.is_empty());
-    let void = void.map(|(point, measured)| format!("Void at {}: {}.", plain(point.value), measured.void.join("; ")));
+    let void = void.map(|(point, measured)| {
+        format!("Void at {}: {}.", plain(point.value), measured.void.join("; "))
+    });
     std::iter::once(accounts(&measured)).chain(void).collect()
 }
 
 /// The accounts of all points.
 fn accounts(points: &[(&CheckPoint, &Measured)]) -> String {
-    let sum = |figure: fn(&Measured) -> u64| points.iter().map(|(_, measured)| figure(measured)).sum::<u64>();
+    let sum = |figure: fn(&Measured) -> u64| {
+        points.iter().map(|(_, measured)| figure(measured)).sum::<u64>()
+    };
     let (sent, received) = (sum(|measured| measured.sent), sum(|measured| measured.received));
     let mut causes: BTreeMap<&str, u64> = BTreeMap::new();
     for (cause, frames) in points.iter().flat_map(|(_, measured)| &measured.network.dropped) {
@@ -97,7 +105,8 @@ fn accounts(points: &[(&CheckPoint, &Measured)]) -> String {
         0 => ", none missing".to_owned(),
         missing if causes.is_empty() => format!(", {missing} missing"),
         missing => {
-            let causes: Vec<String> = causes.iter().map(|(cause, frames)| format!("{frames} {cause}")).collect();
+            let causes: Vec<String> =
+                causes.iter().map(|(cause, frames)| format!("{frames} {cause}")).collect();
             format!(", {missing} missing (all flows: {})", causes.join(", "))
         }
     };
@@ -123,17 +132,23 @@ fn plain(value: f64) -> String {
 
 /// One line for each share, or for those that say the same.
 fn verdicts(case: &CheckCase, flow: &CheckFlow, beside: Beside, width: usize) -> Vec<String> {
-    let against = if case.answers.len() > 1 { format!("As {}, within", beside.name()) } else { "Within".to_owned() };
+    let against = if case.answers.len() > 1 {
+        format!("As {}, within", beside.name())
+    } else {
+        "Within".to_owned()
+    };
     let mut said: Vec<(Vec<String>, String)> = Vec::new();
     for within in WITHIN {
-        let (share, text) = (format!("{:.0}", within * 100.0), verdict(flow.verdict(beside, within), beside));
+        let (share, text) =
+            (format!("{:.0}", within * 100.0), verdict(flow.verdict(beside, within), beside));
         match said.last_mut() {
             Some((shares, same)) if *same == text => shares.push(share),
             _ => said.push((vec![share], text)),
         }
     }
-    let line =
-        |(shares, text): (Vec<String>, String)| wrap(&format!("{against} {} %: {text}", enumerated(&shares)), width, 2);
+    let line = |(shares, text): (Vec<String>, String)| {
+        wrap(&format!("{against} {} %: {text}", enumerated(&shares)), width, 2)
+    };
     said.into_iter().flat_map(line).collect()
 }
 
@@ -147,11 +162,19 @@ fn enumerated(words: &[String]) -> String {
 
 fn verdict(verdict: Verdict, beside: Beside) -> String {
     match verdict {
-        Verdict::Everywhere(last) => format!("valid at all points, up to utilisation {} %.", percent(last)),
-        Verdict::UpTo(last, reason) => {
-            format!("valid up to utilisation {} %; at the next point {}.", percent(last), because(reason, beside))
+        Verdict::Everywhere(last) => {
+            format!("valid at all points, up to utilisation {} %.", percent(last))
         }
-        Verdict::Nowhere(reason) => format!("not valid; at the first point {}.", because(reason, beside)),
+        Verdict::UpTo(last, reason) => {
+            format!(
+                "valid up to utilisation {} %; at the next point {}.",
+                percent(last),
+                because(reason, beside)
+            )
+        }
+        Verdict::Nowhere(reason) => {
+            format!("not valid; at the first point {}.", because(reason, beside))
+        }
         Verdict::Unknown => "nothing to compare.".to_owned(),
     }
 }
@@ -160,28 +183,43 @@ fn because(reason: Break, beside: Beside) -> String {
     match (reason, beside) {
         (Break::Off(error), _) => format!("it is off by {} %", signed_percent(error)),
         (Break::Overload, _) => "only one of the two is overloaded".to_owned(),
-        (Break::Undecided, Beside::Simulated) => "the simulation's interval is too wide to tell".to_owned(),
-        (Break::Undecided, Beside::Measured) => "the measurement's interval is too wide to tell".to_owned(),
+        (Break::Undecided, Beside::Simulated) => {
+            "the simulation's interval is too wide to tell".to_owned()
+        }
+        (Break::Undecided, Beside::Measured) => {
+            "the measurement's interval is too wide to tell".to_owned()
+        }
         (Break::Late(share), _) => {
-            format!("{} % of the delay is lateness of this machine, too much to tell", percent(share))
+            format!(
+                "{} % of the delay is lateness of this machine, too much to tell",
+                percent(share)
+            )
         }
         (Break::Void, _) => "the measurement is void".to_owned(),
     }
 }
 
-/// A row for each point of each flow, delays in seconds, shares of 1; empty where there is no value.
+/// A row for each point of each flow, delays in seconds, shares of 1; empty where there is no
+/// value.
 pub fn check_csv(check: &ModelCheck) -> String {
     let mut out = "case,flow,x,utilisation,predicted_s,simulated_s,simulated_low_s,simulated_high_s,error,overloaded,\
                    measured_s,measured_low_s,measured_high_s,measured_error,measured_overloaded,measured_void,sent,\
                    received,sender_late_s,wire_late_s\n"
         .to_owned();
-    for (case, flow) in check.cases.iter().flat_map(|case| case.flows.iter().map(move |flow| (case, flow))) {
+    for (case, flow) in
+        check.cases.iter().flat_map(|case| case.flows.iter().map(move |flow| (case, flow)))
+    {
         let case = if case.name.is_empty() { "as drawn" } else { &case.name };
         for point in &flow.points {
             let predicted = [point.utilisation, point.predicted].map(or_empty).join(",");
-            let (simulated, measured) = (columns(point, Beside::Simulated), columns(point, Beside::Measured));
+            let (simulated, measured) =
+                (columns(point, Beside::Simulated), columns(point, Beside::Measured));
             let place = format!("{case},{},{}", flow.name, plain(point.value));
-            let _ = writeln!(out, "{place},{predicted},{simulated},{measured},{}", further_columns(point));
+            let _ = writeln!(
+                out,
+                "{place},{predicted},{simulated},{measured},{}",
+                further_columns(point)
+            );
         }
     }
     out
@@ -224,7 +262,8 @@ mod tests {
     use super::*;
 
     fn check() -> ModelCheck {
-        let simulated = |value| Some(Estimate { value, interval: Some(Interval::around(value, value * 0.01)) });
+        let simulated =
+            |value| Some(Estimate { value, interval: Some(Interval::around(value, value * 0.01)) });
         let point = |value, predicted, delay| CheckPoint {
             value,
             utilisation: Some(value / 100.0),
@@ -270,9 +309,11 @@ mod tests {
         let mut void = measured(1.2e-3, 1e-5, [0.2e-3, 0.0]);
         void.void.push("packets left 0.2 ms late, 17 % of the delay".to_owned());
         void.network.dropped.insert("queue full".to_owned(), 2);
-        for (point, measured) in
-            case.flows[0].points.iter_mut().zip([measured(1.01e-3, 1e-5, [5e-6, 10e-6]), void, overloaded])
-        {
+        for (point, measured) in case.flows[0].points.iter_mut().zip([
+            measured(1.01e-3, 1e-5, [5e-6, 10e-6]),
+            void,
+            overloaded,
+        ]) {
             point.measured = Some(measured);
         }
         check

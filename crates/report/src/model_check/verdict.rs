@@ -1,9 +1,10 @@
 //! How far a prediction holds.
 //!
-//! The rule: points are taken by rising utilisation. A point agrees within x when the prediction is off by at most x of the
-//! mean beside it, or when both call the network overloaded. The prediction is valid up to the utilisation of the last
-//! point before the first that does not agree; agreement beyond is chance and does not count. A point whose interval is
-//! wider than x to either side cannot be judged and ends the range as well; and so does a measured one that is void, or of
+//! The rule: points are taken by rising utilisation. A point agrees within x when the prediction is
+//! off by at most x of the mean beside it, or when both call the network overloaded. The prediction
+//! is valid up to the utilisation of the last point before the first that does not agree; agreement
+//! beyond is chance and does not count. A point whose interval is wider than x to either side
+//! cannot be judged and ends the range as well; and so does a measured one that is void, or of
 //! whose delay more than x is this machine's own lateness.
 
 use super::{Beside, CheckFlow, CheckPoint};
@@ -37,7 +38,8 @@ pub enum Break {
 }
 
 impl CheckFlow {
-    /// Up to where the prediction holds within this share of the answer beside it; see the module's rule.
+    /// Up to where the prediction holds within this share of the answer beside it; see the module's
+    /// rule.
     pub fn verdict(&self, beside: Beside, within: f64) -> Verdict {
         let utilisation = |point: &CheckPoint| point.utilisation.unwrap_or(0.0);
         let mut points: Vec<&CheckPoint> = self.points.iter().collect();
@@ -88,16 +90,25 @@ mod tests {
     const SIMULATED: Beside = Beside::Simulated;
 
     fn point(utilisation: f64, predicted: Option<f64>, simulated: f64, half: f64) -> CheckPoint {
-        let simulated = Some(Estimate { value: simulated, interval: Some(Interval::around(simulated, half)) });
+        let simulated =
+            Some(Estimate { value: simulated, interval: Some(Interval::around(simulated, half)) });
         let utilisation = Some(utilisation);
-        CheckPoint { value: 0.0, utilisation, predicted, simulated, overloaded: false, measured: None }
+        CheckPoint {
+            value: 0.0,
+            utilisation,
+            predicted,
+            simulated,
+            overloaded: false,
+            measured: None,
+        }
     }
 
     fn flow(points: &[CheckPoint]) -> CheckFlow {
         CheckFlow { name: "load".to_owned(), points: points.to_vec() }
     }
 
-    /// Points come in any order, and agreement by chance above the first disagreement does not count.
+    /// Points come in any order, and agreement by chance above the first disagreement does not
+    /// count.
     #[test]
     fn valid_up_to_the_last_point_before_the_first_that_is_off() {
         let flow = flow(&[
@@ -125,8 +136,14 @@ mod tests {
         let closed_form_alone = point(1.0, None, 9.0, 0.01);
         let simulation_alone = CheckPoint { overloaded: true, ..point(0.95, Some(3.0), 9.0, 0.01) };
         assert_eq!(flow(&[calm.clone(), both]).verdict(SIMULATED, 0.02), Verdict::Everywhere(1.2));
-        assert_eq!(flow(&[calm, closed_form_alone]).verdict(SIMULATED, 0.02), Verdict::UpTo(0.5, Break::Overload));
-        assert_eq!(flow(&[simulation_alone]).verdict(SIMULATED, 0.02), Verdict::Nowhere(Break::Overload));
+        assert_eq!(
+            flow(&[calm, closed_form_alone]).verdict(SIMULATED, 0.02),
+            Verdict::UpTo(0.5, Break::Overload)
+        );
+        assert_eq!(
+            flow(&[simulation_alone]).verdict(SIMULATED, 0.02),
+            Verdict::Nowhere(Break::Overload)
+        );
         assert_eq!(flow(&[]).verdict(SIMULATED, 0.02), Verdict::Unknown);
     }
 
@@ -146,14 +163,24 @@ mod tests {
         };
         // 30 of 1000 us are lateness.
         let late = with(0.1, measured(1.0e-3, 1.0e-6, [10.0e-6, 20.0e-6]));
-        let Verdict::Nowhere(Break::Late(share)) = flow(std::slice::from_ref(&late)).verdict(Beside::Measured, 0.02)
+        let Verdict::Nowhere(Break::Late(share)) =
+            flow(std::slice::from_ref(&late)).verdict(Beside::Measured, 0.02)
         else {
             panic!("3 % of lateness cannot be told from 2 %");
         };
         assert!((share - 0.03).abs() < 1e-12);
-        assert_eq!(flow(std::slice::from_ref(&late)).verdict(Beside::Measured, 0.05), Verdict::Everywhere(0.1));
-        assert_eq!(flow(std::slice::from_ref(&late)).verdict(SIMULATED, 0.02), Verdict::Everywhere(0.1));
-        let void = Measured { void: vec!["the sender gave up".to_owned()], ..measured(1.0e-3, 1.0e-6, [0.0; 2]) };
+        assert_eq!(
+            flow(std::slice::from_ref(&late)).verdict(Beside::Measured, 0.05),
+            Verdict::Everywhere(0.1)
+        );
+        assert_eq!(
+            flow(std::slice::from_ref(&late)).verdict(SIMULATED, 0.02),
+            Verdict::Everywhere(0.1)
+        );
+        let void = Measured {
+            void: vec!["the sender gave up".to_owned()],
+            ..measured(1.0e-3, 1.0e-6, [0.0; 2])
+        };
         let flow = flow(&[late, with(0.5, void)]);
         assert_eq!(flow.verdict(Beside::Measured, 0.2), Verdict::UpTo(0.1, Break::Void));
     }

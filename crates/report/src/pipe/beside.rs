@@ -26,15 +26,26 @@ pub struct StoredSignature {
     pub verdict: PipeVerdict,
 }
 
-/// All compared with the first, with what has to be said of their runs; every figure with its interval if `all`, or where
-/// there is room. Lines end with `\n`.
-pub fn beside_text(runs: &[StoredSignature], warnings: &[String], all: bool, options: &TextOptions) -> String {
+/// All compared with the first, with what has to be said of their runs; every figure with its
+/// interval if `all`, or where there is room. Lines end with `\n`.
+pub fn beside_text(
+    runs: &[StoredSignature],
+    warnings: &[String],
+    all: bool,
+    options: &TextOptions,
+) -> String {
     let Some((base, others)) = runs.split_first() else { return String::new() };
-    let costs: Vec<Beside> = others.iter().map(|other| beside(&other.verdict, &base.verdict)).collect();
-    let lines: Vec<Line> =
-        others.iter().zip(&costs).map(|(other, cost)| Line { name: other.name.clone(), cost }).collect();
+    let costs: Vec<Beside> =
+        others.iter().map(|other| beside(&other.verdict, &base.verdict)).collect();
+    let lines: Vec<Line> = others
+        .iter()
+        .zip(&costs)
+        .map(|(other, cost)| Line { name: other.name.clone(), cost })
+        .collect();
     let table = summary("run", (&base.name, &base.verdict), &lines);
-    let head = runs.iter().flat_map(|run| wrap(&format!("{}: {}", run.name, run.about), options.columns(), 2));
+    let head = runs
+        .iter()
+        .flat_map(|run| wrap(&format!("{}: {}", run.name, run.about), options.columns(), 2));
     let named: Vec<NamedSignature> =
         runs.iter().map(|run| NamedSignature { name: &run.name, verdict: &run.verdict }).collect();
     let plotted = plot::pipe_plot(Graph::Throughput, &named, false, plot::ROWS, options);
@@ -54,7 +65,8 @@ pub fn beside_text(runs: &[StoredSignature], warnings: &[String], all: bool, opt
 pub fn beside_page(runs: &[StoredSignature], warnings: &[String], again: &str) -> Page {
     let named: Vec<Named> = runs.iter().map(|run| (run.name.clone(), &run.verdict)).collect();
     let Some((base, others)) = runs.split_first() else { return Page::default() };
-    let costs: Vec<Beside> = others.iter().map(|other| beside(&other.verdict, &base.verdict)).collect();
+    let costs: Vec<Beside> =
+        others.iter().map(|other| beside(&other.verdict, &base.verdict)).collect();
     let costs: Vec<&Beside> = costs.iter().collect();
     let sides: Vec<&str> = others.iter().map(|other| other.name.as_str()).collect();
     let ratio = |cost: &Beside| cost.latency_ratio.or(cost.maximum_ratio);

@@ -19,7 +19,9 @@ pub(super) struct Line<'a> {
 
 /// Latency, maximum, and what every message and every byte costs.
 pub(super) fn summary(first: &str, base: (&str, &PipeVerdict), lines: &[Line]) -> Vec<String> {
-    let head = [first, "latency", "more", "%", "maximum", "%", "message", "byte"].map(str::to_owned).to_vec();
+    let head = [first, "latency", "more", "%", "maximum", "%", "message", "byte"]
+        .map(str::to_owned)
+        .to_vec();
     let mut sheet = Sheet::new(head, 1);
     sheet.row(lowest(base.0, base.1));
     for line in lines {
@@ -31,8 +33,10 @@ pub(super) fn summary(first: &str, base: (&str, &PipeVerdict), lines: &[Line]) -
 /// What the others are compared with.
 fn lowest(name: &str, base: &PipeVerdict) -> Vec<String> {
     let nothing = || NOTHING.to_owned();
-    let latency = base.latency.as_ref().map_or_else(nothing, |latency| time(latency.median_seconds.value));
-    let maximum = base.maximum.as_ref().map_or_else(nothing, |peak| rate(peak.bits_per_second.value));
+    let latency =
+        base.latency.as_ref().map_or_else(nothing, |latency| time(latency.median_seconds.value));
+    let maximum =
+        base.maximum.as_ref().map_or_else(nothing, |peak| rate(peak.bits_per_second.value));
     vec![name.to_owned(), latency, nothing(), nothing(), maximum, nothing(), nothing(), nothing()]
 }
 
@@ -81,9 +85,14 @@ pub(super) fn intervals(first: &str, lines: &[Line], options: &TextOptions) -> V
         ("latency, %", |cost| cost.latency_ratio, signed_percent),
         ("maximum, %", |cost| cost.maximum_ratio, signed_percent),
         ("each message, more", |cost| cost.per_message_seconds, signed_time),
-        ("each byte, more", |cost| cost.per_byte_seconds, |seconds| format!("{} ns", signed(seconds * 1e9))),
+        (
+            "each byte, more",
+            |cost| cost.per_byte_seconds,
+            |seconds| format!("{} ns", signed(seconds * 1e9)),
+        ),
     ];
-    let mut sheet = Sheet::new([first, "", "value", "95 % from", "to"].map(str::to_owned).to_vec(), 2);
+    let mut sheet =
+        Sheet::new([first, "", "value", "95 % from", "to"].map(str::to_owned).to_vec(), 2);
     for line in lines {
         let all = figures.iter().filter_map(|(what, of, text)| Some((what, of(line.cost)?, text)));
         for (number, (what, estimate, text)) in all.enumerate() {
@@ -98,9 +107,11 @@ pub(super) fn intervals(first: &str, lines: &[Line], options: &TextOptions) -> V
 
 /// Throughput as a share of the first one's, for some sizes from the smallest to the largest.
 pub(super) fn by_size(base: &str, lines: &[Line], options: &TextOptions) -> Vec<String> {
-    let head = std::iter::once("bytes".to_owned()).chain(lines.iter().map(|line| line.name.clone()));
+    let head =
+        std::iter::once("bytes".to_owned()).chain(lines.iter().map(|line| line.name.clone()));
     let mut sheet = Sheet::new(head.collect(), 0);
-    let Some(longest) = lines.iter().map(|line| &line.cost.sizes).max_by_key(|sizes| sizes.len()) else {
+    let Some(longest) = lines.iter().map(|line| &line.cost.sizes).max_by_key(|sizes| sizes.len())
+    else {
         return Vec::new();
     };
     let step = (longest.len().saturating_sub(1)).div_ceil(GLANCE - 1).max(1);
@@ -110,9 +121,13 @@ pub(super) fn by_size(base: &str, lines: &[Line], options: &TextOptions) -> Vec<
         }
         let of = |line: &Line| {
             let found = line.cost.sizes.iter().find(|other| other.size == size.size);
-            told(found.map(|found| found.throughput_ratio), 1.0, |ratio| three_digits(ratio * 100.0))
+            told(found.map(|found| found.throughput_ratio), 1.0, |ratio| {
+                three_digits(ratio * 100.0)
+            })
         };
-        sheet.row(std::iter::once(size.size.count().to_string()).chain(lines.iter().map(of)).collect());
+        sheet.row(
+            std::iter::once(size.size.count().to_string()).chain(lines.iter().map(of)).collect(),
+        );
     }
     let note = format!("in % of {base}; * significantly other than 100 at 95 %");
     section("Throughput", &note, sheet.lines(), options)

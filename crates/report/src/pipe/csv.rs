@@ -9,7 +9,8 @@ pub(super) const HEAD: &str = "size_bytes,trials,repetitions,least_seconds,lower
      median_high_seconds,upper_quartile_seconds,mean_seconds,most_seconds,throughput_bits_per_second,\
      throughput_low_bits_per_second,throughput_high_bits_per_second";
 
-/// A head and one line for every size; times are one way, intervals at 95 % and empty where there is none.
+/// A head and one line for every size; times are one way, intervals at 95 % and empty where there
+/// is none.
 pub fn pipe_csv(verdict: &PipeVerdict) -> String {
     let mut out = format!("{HEAD}\n");
     for size in &verdict.sizes {
@@ -38,6 +39,8 @@ pub(super) fn size_line(size: &SizeVerdict) -> String {
 
 /// A value and the ends of its interval.
 pub(crate) fn ends_of(estimate: &Estimate) -> String {
-    let ends = estimate.interval.map_or_else(|| ",".to_owned(), |ends| format!("{:e},{:e}", ends.low, ends.high));
+    let ends = estimate
+        .interval
+        .map_or_else(|| ",".to_owned(), |ends| format!("{:e},{:e}", ends.low, ends.high));
     format!("{:e},{ends}", estimate.value)
 }

@@ -1,5 +1,5 @@
-//! The first screen of signatures: latency and maximum with their intervals, and where the time of a message gives way to that
-//! of its bytes.
+//! The first screen of signatures: latency and maximum with their intervals, and where the time of
+//! a message gives way to that of its bytes.
 
 use btu_stats::Estimate;
 use btu_suite::pipe::{Beside, PipeVerdict};
@@ -16,7 +16,12 @@ const HALF: f64 = 0.5;
 pub(super) fn figures(verdict: &PipeVerdict) -> Vec<KeyFigure> {
     let latency = verdict.latency.as_ref().map(|latency| {
         let median = &latency.median_seconds;
-        figure("latency", median, time_unit(median.value), format!("one way, messages up to {}", latency.up_to))
+        figure(
+            "latency",
+            median,
+            time_unit(median.value),
+            format!("one way, messages up to {}", latency.up_to),
+        )
     });
     let maximum = verdict.maximum.as_ref().map(|peak| {
         let rate = &peak.bits_per_second;
@@ -26,10 +31,9 @@ pub(super) fn figures(verdict: &PipeVerdict) -> Vec<KeyFigure> {
     let half = knee.map(|knee| KeyFigure {
         name: "n-half".to_owned(),
         value: bytes(knee.half_bytes.value),
-        interval: knee
-            .half_bytes
-            .interval
-            .map_or_else(String::new, |ends| format!("{} .. {}", bytes(ends.low.max(0.0)), bytes(ends.high))),
+        interval: knee.half_bytes.interval.map_or_else(String::new, |ends| {
+            format!("{} .. {}", bytes(ends.low.max(0.0)), bytes(ends.high))
+        }),
         note: "half the rate of large messages".to_owned(),
     });
     latency.into_iter().chain(maximum).chain(half).collect()
@@ -37,18 +41,30 @@ pub(super) fn figures(verdict: &PipeVerdict) -> Vec<KeyFigure> {
 
 /// A line for each of several signatures; `costs` are those of the others beside the first.
 pub(super) fn compared(named: &[Named], costs: &[&Beside]) -> Vec<KeyFigure> {
-    let costs = std::iter::once(None).chain(costs.iter().copied().map(Some)).chain(std::iter::repeat(None));
-    named.iter().zip(costs).map(|((name, verdict), cost)| one_of_several(name, verdict, cost)).collect()
+    let costs =
+        std::iter::once(None).chain(costs.iter().copied().map(Some)).chain(std::iter::repeat(None));
+    named
+        .iter()
+        .zip(costs)
+        .map(|((name, verdict), cost)| one_of_several(name, verdict, cost))
+        .collect()
 }
 
 fn one_of_several(name: &str, verdict: &PipeVerdict, cost: Option<&Beside>) -> KeyFigure {
     let maximum = verdict.maximum.as_ref().map(|peak| &peak.bits_per_second);
     let Some(latency) = verdict.latency.as_ref().map(|latency| &latency.median_seconds) else {
-        let none = || KeyFigure { name: name.to_owned(), value: "nothing".to_owned(), ..KeyFigure::default() };
-        return maximum.map_or_else(none, |rate| figure(name, rate, rate_unit(rate.value), String::new()));
+        let none = || KeyFigure {
+            name: name.to_owned(),
+            value: "nothing".to_owned(),
+            ..KeyFigure::default()
+        };
+        return maximum
+            .map_or_else(none, |rate| figure(name, rate, rate_unit(rate.value), String::new()));
     };
     let times = cost.and_then(|cost| cost.latency_ratio);
-    let times = times.map_or_else(String::new, |ratio| format!(", {} times the latency", three_digits(ratio.value)));
+    let times = times.map_or_else(String::new, |ratio| {
+        format!(", {} times the latency", three_digits(ratio.value))
+    });
     let maximum = maximum.map_or_else(String::new, |rate| {
         let unit = rate_unit(rate.value);
         format!("up to {} {}", three_digits(rate.value / unit.worth), unit.name)
@@ -65,7 +81,8 @@ fn figure(name: &str, estimate: &Estimate, unit: Unit, note: String) -> KeyFigur
     }
 }
 
-/// Where the time of each message gives way to that of each byte: by the fit, else by the sizes themselves.
+/// Where the time of each message gives way to that of each byte: by the fit, else by the sizes
+/// themselves.
 pub(super) fn limit(verdict: &PipeVerdict) -> String {
     let fit = verdict.fit.as_ref().filter(|fit| !fit.is_poor());
     if let Some((fit, knee)) = fit.and_then(|fit| Some((fit, fit.knee.as_ref()?)))

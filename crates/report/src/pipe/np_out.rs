@@ -4,11 +4,12 @@ use std::fmt::Write;
 
 use btu_suite::pipe::PipeVerdict;
 
-/// Bits in the megabit of `NetPIPE` up to version 3 (netpipe.c: divided by 1024 × 1024). Nothing else here uses it.
+/// Bits in the megabit of `NetPIPE` up to version 3 (netpipe.c: divided by 1024 × 1024). Nothing
+/// else here uses it.
 const MEBIBIT: f64 = 1_048_576.0;
 
-/// One line for every size: bytes, "Mbps" of 2^20 bits, and the time of a message in seconds, as versions 2 and 3 write
-/// them; time and throughput come from the least time, as there.
+/// One line for every size: bytes, "Mbps" of 2^20 bits, and the time of a message in seconds, as
+/// versions 2 and 3 write them; time and throughput come from the least time, as there.
 pub fn np_out(verdict: &PipeVerdict) -> String {
     let mut out = String::new();
     for size in &verdict.sizes {

@@ -1,4 +1,5 @@
-//! Signatures as a report: throughput against size and against time, the key figures, what each has more than the first.
+//! Signatures as a report: throughput against size and against time, the key figures, what each has
+//! more than the first.
 
 use btu_stats::Estimate;
 use btu_suite::pipe::{Beside, PipeVerdict, SetVerdict, SizeVerdict, beside};
@@ -7,7 +8,8 @@ use super::first;
 use super::set::{names, set_title};
 use super::warnings::together;
 use crate::html::{
-    Axis, Block, Cell, Drawn, Figure, Layout, Page, PageWarning, Panel, Point, Role, Section, Series, Table,
+    Axis, Block, Cell, Drawn, Figure, Layout, Page, PageWarning, Panel, Point, Role, Section,
+    Series, Table,
 };
 use crate::number::three_digits;
 use crate::stored_page::{StoredRun, page_warning};
@@ -24,20 +26,28 @@ pub(super) type Named<'a> = (String, &'a PipeVerdict);
 pub fn pipe_page(stored: &StoredRun, verdict: &PipeVerdict) -> Page {
     let named = [(verdict.kind.label().to_owned(), verdict)];
     let alone = [(String::new(), verdict)];
-    let headline = format!("Signature of {}, {}{}", verdict.kind.label(), verdict.pattern, figures_in_words(verdict));
+    let headline = format!(
+        "Signature of {}, {}{}",
+        verdict.kind.label(),
+        verdict.pattern,
+        figures_in_words(verdict)
+    );
     let page = stored.page(headline, warnings(&alone), sections(&named));
     Page { summary: stored.summary(first::figures(verdict), first::limit(verdict)), ..page }
 }
 
-/// What a terminal shows at first of several signatures, each a run of its own, that were measured by one command.
+/// What a terminal shows at first of several signatures, each a run of its own, that were measured
+/// by one command.
 pub fn several_page(stored: &[StoredRun], verdicts: &[&PipeVerdict]) -> Page {
-    let named: Vec<Named> = verdicts.iter().map(|verdict| (verdict.kind.label().to_owned(), *verdict)).collect();
+    let named: Vec<Named> =
+        verdicts.iter().map(|verdict| (verdict.kind.label().to_owned(), *verdict)).collect();
     let Some(((_, base), others)) = named.split_first() else { return Page::default() };
     let costs: Vec<Beside> = others.iter().map(|(_, other)| beside(other, base)).collect();
     let costs: Vec<&Beside> = costs.iter().collect();
     let headline = format!("{} signatures, {}: {}", named.len(), base.pattern, quickest(&named));
     let figures = first::compared(&named, &costs);
-    let mut summary = stored.first().map(|first| first.summary(figures, String::new())).unwrap_or_default();
+    let mut summary =
+        stored.first().map(|first| first.summary(figures, String::new())).unwrap_or_default();
     let ids: Vec<&str> = stored.iter().map(|one| one.run.id.as_str()).collect();
     summary.next = vec![
         Next::new(format!("btu compare {} --all", ids.join(" ")), "every size of all of them"),
@@ -59,9 +69,11 @@ fn quickest(named: &[Named]) -> String {
     let least = named.iter().filter_map(|(name, verdict)| Some((name, latency(verdict)?)));
     let most = named.iter().filter_map(|(name, verdict)| Some((name, rate(verdict)?)));
     let least = least.min_by(|a, b| a.1.total_cmp(&b.1));
-    let least = least.map(|(name, seconds)| format!("{name} is quickest with {}", super::time(seconds)));
+    let least =
+        least.map(|(name, seconds)| format!("{name} is quickest with {}", super::time(seconds)));
     let most = most.max_by(|a, b| a.1.total_cmp(&b.1));
-    let most = most.map(|(name, rate)| format!("{name} carries most, {} Mb/s", three_digits(rate / MEGABIT)));
+    let most = most
+        .map(|(name, rate)| format!("{name} carries most, {} Mb/s", three_digits(rate / MEGABIT)));
     least.into_iter().chain(most).collect::<Vec<_>>().join(", ")
 }
 
@@ -89,14 +101,17 @@ fn sections_with_cost(named: &[Named], costs: &[&Beside]) -> Vec<Option<Section>
 fn figures_in_words(verdict: &PipeVerdict) -> String {
     let latency = verdict.latency.as_ref().map(|latency| super::time(latency.median_seconds.value));
     let maximum = verdict.maximum.as_ref();
-    let maximum = maximum.map(|peak| format!("up to {} Mb/s", three_digits(peak.bits_per_second.value / MEGABIT)));
+    let maximum = maximum
+        .map(|peak| format!("up to {} Mb/s", three_digits(peak.bits_per_second.value / MEGABIT)));
     let words: Vec<String> = latency.into_iter().chain(maximum).collect();
     if words.is_empty() { String::new() } else { format!(": {}", words.join(", ")) }
 }
 
 fn warnings(named: &[Named]) -> Vec<PageWarning> {
     let reasons = together(named).into_iter();
-    reasons.map(|reason| page_warning(reason.title, &reason.seen.join("; "), reason.advice)).collect()
+    reasons
+        .map(|reason| page_warning(reason.title, &reason.seen.join("; "), reason.advice))
+        .collect()
 }
 
 fn sections(named: &[Named]) -> Vec<Option<Section>> {
@@ -134,7 +149,9 @@ fn key_figures(named: &[Named]) -> Section {
 }
 
 fn by_size(named: &[Named]) -> Option<Section> {
-    let point = |size: &SizeVerdict| with_interval(size.size.count() as f64, &size.throughput_bits_per_second);
+    let point = |size: &SizeVerdict| {
+        with_interval(size.size.count() as f64, &size.throughput_bits_per_second)
+    };
     let panel = Panel {
         title: String::new(),
         x: Axis::logarithmic("message size, B"),
@@ -153,7 +170,10 @@ fn by_size(named: &[Named]) -> Option<Section> {
 
 fn by_time(named: &[Named]) -> Option<Section> {
     let point = |size: &SizeVerdict| {
-        with_interval(size.one_way.median_seconds.value / MICROSECOND, &size.throughput_bits_per_second)
+        with_interval(
+            size.one_way.median_seconds.value / MICROSECOND,
+            &size.throughput_bits_per_second,
+        )
     };
     let panel = Panel {
         title: String::new(),
@@ -161,8 +181,11 @@ fn by_time(named: &[Named]) -> Option<Section> {
         y: Axis::logarithmic("throughput, Mb/s"),
         series: series(named, point),
     };
-    let mut table =
-        Table::new("Time of a message and throughput", &["", "message, B", "time, us", "throughput, Mb/s"], 1);
+    let mut table = Table::new(
+        "Time of a message and throughput",
+        &["", "message, B", "time, us", "throughput, Mb/s"],
+        1,
+    );
     for (name, size) in every(named) {
         table.rows.push(vec![
             Cell::text(name),
@@ -209,7 +232,17 @@ fn every<'a>(named: &'a [Named<'a>]) -> impl Iterator<Item = (&'a String, &'a Si
 
 /// Every size with its times.
 fn sizes(named: &[Named]) -> Table {
-    let head = ["", "message, B", "trials", "repetitions", "least, us", "median, us", "mean, us", "most, us", "Mb/s"];
+    let head = [
+        "",
+        "message, B",
+        "trials",
+        "repetitions",
+        "least, us",
+        "median, us",
+        "mean, us",
+        "most, us",
+        "Mb/s",
+    ];
     let mut table = Table::new("One-way times of every size", &head, 1);
     for (name, size) in every(named) {
         let times = &size.one_way;
@@ -231,8 +264,14 @@ fn sizes(named: &[Named]) -> Table {
 /// What the others have more and less than the first.
 fn cost(named: &[Named], costs: &[&Beside]) -> Option<Section> {
     let ((base, _), others) = named.split_first()?;
-    let head =
-        ["", "latency, more us", "latency, ratio", "maximum, ratio", "each message, more us", "each byte, more ns"];
+    let head = [
+        "",
+        "latency, more us",
+        "latency, ratio",
+        "maximum, ratio",
+        "each message, more us",
+        "each byte, more ns",
+    ];
     let mut table = Table::new(&format!("Compared with {base}"), &head, 1);
     for ((name, _), cost) in others.iter().zip(costs) {
         table.rows.push(vec![
@@ -244,8 +283,13 @@ fn cost(named: &[Named], costs: &[&Beside]) -> Option<Section> {
             Cell::estimate(cost.per_byte_seconds.as_ref(), 1e-9),
         ]);
     }
-    let note = "All were measured size by size in turns, so that what else went on met all of them.";
-    Section::of("What it costs", note, if table.rows.is_empty() { Vec::new() } else { vec![Block::Table(table)] })
+    let note =
+        "All were measured size by size in turns, so that what else went on met all of them.";
+    Section::of(
+        "What it costs",
+        note,
+        if table.rows.is_empty() { Vec::new() } else { vec![Block::Table(table)] },
+    )
 }
 
 /// What became of all messages.
@@ -255,9 +299,14 @@ fn accounts(named: &[Named]) -> Option<Section> {
     for (name, verdict) in named {
         let accounts = &verdict.accounts;
         let lost = accounts.lost().map_or(Cell::Nothing, Cell::count);
-        let [sent, received, duplicates] = [accounts.sent, accounts.received, accounts.duplicates].map(Cell::count);
+        let [sent, received, duplicates] =
+            [accounts.sent, accounts.received, accounts.duplicates].map(Cell::count);
         let [checked, wrong] = [accounts.checked, accounts.wrong].map(Cell::count);
         table.rows.push(vec![Cell::text(name), sent, received, duplicates, lost, checked, wrong]);
     }
-    Section::of("Messages", "Sent = received + duplicates + lost, warm-up and all trials.", vec![Block::Table(table)])
+    Section::of(
+        "Messages",
+        "Sent = received + duplicates + lost, warm-up and all trials.",
+        vec![Block::Table(table)],
+    )
 }

@@ -1,5 +1,5 @@
-//! The paper's graphs: throughput against size, throughput against time (the signature), size against time (saturation),
-//! and time against size.
+//! The paper's graphs: throughput against size, throughput against time (the signature), size
+//! against time (saturation), and time against size.
 
 use btu_chart::{Axis, Mark, Panel, Picture, Point, Series};
 use btu_stats::{Estimate, Interval};
@@ -35,10 +35,19 @@ impl Graph {
     pub const ALL: [Self; 4] = [Self::Throughput, Self::Signature, Self::Saturation, Self::Time];
 }
 
-/// All four graphs of these signatures, one below the other; with the points that were read off the paper's figures if
-/// `references`.
-pub fn pipe_picture(title: &str, notes: Vec<String>, runs: &[NamedSignature], references: bool) -> Picture {
-    Picture { title: title.to_owned(), notes, panels: Graph::ALL.map(|graph| panel(graph, runs, references)).to_vec() }
+/// All four graphs of these signatures, one below the other; with the points that were read off the
+/// paper's figures if `references`.
+pub fn pipe_picture(
+    title: &str,
+    notes: Vec<String>,
+    runs: &[NamedSignature],
+    references: bool,
+) -> Picture {
+    Picture {
+        title: title.to_owned(),
+        notes,
+        panels: Graph::ALL.map(|graph| panel(graph, runs, references)).to_vec(),
+    }
 }
 
 /// One graph.
@@ -77,7 +86,11 @@ fn measured(run: &NamedSignature) -> Source {
         seconds: size.one_way.median_seconds,
         bits_per_second: size.throughput_bits_per_second,
     };
-    Source { name: run.name.to_owned(), mark: Mark::Line, samples: run.verdict.sizes.iter().map(sample).collect() }
+    Source {
+        name: run.name.to_owned(),
+        mark: Mark::Line,
+        samples: run.verdict.sizes.iter().map(sample).collect(),
+    }
 }
 
 /// A curve of 1996: the points of which size and time are known.
@@ -88,7 +101,11 @@ fn reference(curve: &netpipe96::Curve) -> Option<Source> {
         Some(Sample { bytes, seconds: only(seconds), bits_per_second: only(bytes * 8.0 / seconds) })
     };
     let samples: Vec<Sample> = curve.points.iter().filter_map(sample).collect();
-    (samples.len() > 1).then(|| Source { name: format!("1996: {}", curve.name), mark: Mark::Points, samples })
+    (samples.len() > 1).then(|| Source {
+        name: format!("1996: {}", curve.name),
+        mark: Mark::Points,
+        samples,
+    })
 }
 
 /// The units of both axes.
@@ -122,25 +139,31 @@ fn axes(graph: Graph, series: &[Source], units: &Units) -> (Axis, Axis) {
     }
 }
 
-/// Whether the signatures reach about as high: then the axis of throughput has equal differences, as in the paper.
+/// Whether the signatures reach about as high: then the axis of throughput has equal differences,
+/// as in the paper.
 fn alike(series: &[Source]) -> bool {
-    let highest =
-        |source: &Source| source.samples.iter().map(|sample| sample.bits_per_second.value).fold(0.0, f64::max);
-    let (low, high) = series
-        .iter()
-        .map(highest)
-        .fold((f64::INFINITY, 0.0), |(low, high): (f64, f64), value| (low.min(value), high.max(value)));
+    let highest = |source: &Source| {
+        source.samples.iter().map(|sample| sample.bits_per_second.value).fold(0.0, f64::max)
+    };
+    let (low, high) =
+        series.iter().map(highest).fold((f64::INFINITY, 0.0), |(low, high): (f64, f64), value| {
+            (low.min(value), high.max(value))
+        });
     high <= low * 5.0
 }
 
 fn point(graph: Graph, sample: &Sample, units: &Units) -> Point {
     let scaled = |estimate: &Estimate, unit: Unit| estimate.scaled(1.0 / unit.worth);
-    let (time, rate) = (scaled(&sample.seconds, units.time), scaled(&sample.bits_per_second, units.rate));
+    let (time, rate) =
+        (scaled(&sample.seconds, units.time), scaled(&sample.bits_per_second, units.rate));
     let (x, y) = match graph {
         Graph::Signature => (time.value, rate),
         Graph::Throughput => (sample.bytes, rate),
         Graph::Saturation => (time.value, Estimate { value: sample.bytes, interval: None }),
         Graph::Time => (sample.bytes, time),
     };
-    Point { interval: y.interval.map(|Interval { low, high }| (low, high)), ..Point::new(x, y.value) }
+    Point {
+        interval: y.interval.map(|Interval { low, high }| (low, high)),
+        ..Point::new(x, y.value)
+    }
 }

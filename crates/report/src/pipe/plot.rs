@@ -10,8 +10,8 @@ use crate::sheet::columns;
 /// Rows between the axes of a result.
 pub const ROWS: usize = 14;
 
-/// The graph of one or several signatures in braille dots with so many rows between the axes, and a legend where there are
-/// several series.
+/// The graph of one or several signatures in braille dots with so many rows between the axes, and a
+/// legend where there are several series.
 pub fn pipe_plot(
     graph: Graph,
     runs: &[NamedSignature],
@@ -37,7 +37,8 @@ pub(crate) fn plotted(panel: &Panel, rows: usize, options: &TextOptions) -> Vec<
 pub(crate) fn legend(panel: &Panel, options: &TextOptions) -> Vec<String> {
     let (width, paint) = (options.columns(), Paint(options.colour));
     let names = panel.series.iter().enumerate();
-    let names = names.map(|(place, series)| (place, format!("{} {}", mark(panel, place), series.name)));
+    let names =
+        names.map(|(place, series)| (place, format!("{} {}", mark(panel, place), series.name)));
     let mut lines: Vec<(String, usize)> = Vec::new();
     for (place, name) in names {
         let (painted, taken) = (format!("  {}", paint.series(place, &name)), columns(&name) + 2);

@@ -21,7 +21,8 @@ pub(super) fn name_in_set(purpose: Purpose, one: &LoadedVerdict) -> String {
     }
 }
 
-/// The whole result; every figure with its interval if `all`, or where there is room. Lines end with `\n`.
+/// The whole result; every figure with its interval if `all`, or where there is room. Lines end
+/// with `\n`.
 pub fn set_text(verdict: &SetVerdict, run: &RunHead, all: bool, options: &TextOptions) -> String {
     let Some(base) = verdict.signatures.first() else { return String::new() };
     let first = if verdict.purpose == Purpose::Layers { "layer" } else { "load" };
@@ -46,8 +47,14 @@ pub fn set_text(verdict: &SetVerdict, run: &RunHead, all: bool, options: &TextOp
 }
 
 fn lines(verdict: &SetVerdict) -> Vec<Line<'_>> {
-    let layers = verdict.layers.iter().map(|layer| Line { name: layer.kind.label().to_owned(), cost: &layer.cost });
-    let loads = verdict.loads.iter().map(|load| Line { name: load.load.name().to_owned(), cost: &load.cost });
+    let layers = verdict
+        .layers
+        .iter()
+        .map(|layer| Line { name: layer.kind.label().to_owned(), cost: &layer.cost });
+    let loads = verdict
+        .loads
+        .iter()
+        .map(|load| Line { name: load.load.name().to_owned(), cost: &load.cost });
     layers.chain(loads).collect()
 }
 
@@ -63,9 +70,17 @@ pub const fn set_title(purpose: Purpose) -> &'static str {
 fn head(verdict: &SetVerdict, run: &RunHead, options: &TextOptions) -> Vec<String> {
     let paint = Paint(options.colour);
     let pattern = verdict.signatures.first().map_or("", |one| one.verdict.pattern.name());
-    let title = format!("{} {}", paint.title(&format!("{},", set_title(verdict.purpose))), paint.strong(pattern));
+    let title = format!(
+        "{} {}",
+        paint.title(&format!("{},", set_title(verdict.purpose))),
+        paint.strong(pattern)
+    );
     let most = verdict.signatures.iter().map(|one| one.verdict.sizes.len()).max().unwrap_or(0);
-    let what = format!("{} in turns, {}", count(verdict.signatures.len(), "signature"), count(most, "size"));
+    let what = format!(
+        "{} in turns, {}",
+        count(verdict.signatures.len(), "signature"),
+        count(most, "size")
+    );
     run.below(title, &what, options)
 }
 
@@ -74,7 +89,8 @@ fn signatures(verdict: &SetVerdict, options: &TextOptions) -> Vec<String> {
         return Vec::new();
     }
     let names = names(verdict);
-    let lines = plot::pipe_plot(Graph::Throughput, &named(verdict, &names), false, plot::ROWS, options);
+    let lines =
+        plot::pipe_plot(Graph::Throughput, &named(verdict, &names), false, plot::ROWS, options);
     section("Throughput", "against the size of a message", lines, options)
 }
 
@@ -108,13 +124,21 @@ pub fn named<'a>(verdict: &'a SetVerdict, names: &'a [String]) -> Vec<NamedSigna
 
 /// One line for every size of every signature, and its throughput over the first one's.
 pub fn set_csv(verdict: &SetVerdict) -> String {
-    let mut out = format!("transport,load,{HEAD},throughput_ratio,throughput_ratio_low,throughput_ratio_high\n");
-    let costs = verdict.layers.iter().map(|layer| &layer.cost).chain(verdict.loads.iter().map(|load| &load.cost));
+    let mut out = format!(
+        "transport,load,{HEAD},throughput_ratio,throughput_ratio_low,throughput_ratio_high\n"
+    );
+    let costs = verdict
+        .layers
+        .iter()
+        .map(|layer| &layer.cost)
+        .chain(verdict.loads.iter().map(|load| &load.cost));
     let costs: Vec<_> = std::iter::once(None).chain(costs.map(Some)).collect();
     for (one, cost) in verdict.signatures.iter().zip(costs) {
         for size in &one.verdict.sizes {
-            let ratio = cost.and_then(|cost| cost.sizes.iter().find(|other| other.size == size.size));
-            let ratio = ratio.map_or_else(|| ",,".to_owned(), |ratio| ends_of(&ratio.throughput_ratio));
+            let ratio =
+                cost.and_then(|cost| cost.sizes.iter().find(|other| other.size == size.size));
+            let ratio =
+                ratio.map_or_else(|| ",,".to_owned(), |ratio| ends_of(&ratio.throughput_ratio));
             let _ = writeln!(out, "{},{},{},{ratio}", one.verdict.kind, one.load, size_line(size));
         }
     }

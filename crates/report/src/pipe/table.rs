@@ -10,7 +10,8 @@ use crate::sheet::{Sheet, section};
 /// So many sizes are still read by people.
 const READABLE: usize = 30;
 
-/// Sizes with times and throughput: all of them, or one per octave where there are many and `all` is not asked for.
+/// Sizes with times and throughput: all of them, or one per octave where there are many and `all`
+/// is not asked for.
 pub(super) fn lines(verdict: &PipeVerdict, all: bool, options: &TextOptions) -> Vec<String> {
     let sizes = chosen(verdict, all);
     let Some(typical) = sizes.get(sizes.len() / 2) else { return Vec::new() };
@@ -26,7 +27,9 @@ pub(super) fn lines(verdict: &PipeVerdict, all: bool, options: &TextOptions) -> 
     let note = if left_out == 0 {
         "one-way time and throughput; intervals at 95 %".to_owned()
     } else {
-        format!("one-way time and throughput; {left_out} sizes between are left out here; intervals at 95 %")
+        format!(
+            "one-way time and throughput; {left_out} sizes between are left out here; intervals at 95 %"
+        )
     };
     section("Sizes", &note, sheet.lines(), options)
 }
@@ -47,7 +50,8 @@ fn chosen(verdict: &PipeVerdict, all: bool) -> Vec<&SizeVerdict> {
 
 fn head(time: Unit, rate: Unit, wide: bool) -> Vec<String> {
     let spread = if wide { ["quartile", "quartile"].as_slice() } else { &[] };
-    let columns = ["bytes".to_owned(), format!("median {}", time.name), String::new(), "least".to_owned()];
+    let columns =
+        ["bytes".to_owned(), format!("median {}", time.name), String::new(), "least".to_owned()];
     let rest = ["mean", "most"].into_iter().chain(spread.iter().copied()).map(str::to_owned);
     columns.into_iter().chain(rest).chain([rate.name.to_owned()]).collect()
 }
@@ -65,7 +69,9 @@ fn row(size: &SizeVerdict, time: Unit, rate: Unit, wide: bool) -> Vec<String> {
         of(times.most_seconds),
     ];
     if wide {
-        cells.extend([times.lower_quartile_seconds.value, times.upper_quartile_seconds.value].map(of));
+        cells.extend(
+            [times.lower_quartile_seconds.value, times.upper_quartile_seconds.value].map(of),
+        );
     }
     cells.push(or_dash(Some(size.throughput_bits_per_second.value / rate.worth)));
     cells

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use btu_suite::cell::Load;
 use btu_suite::pipe::{
-    Accounts, End, Kind, Pattern, PipePlan, PipeVerdict, Place, Point, Purpose, SetPlan, SetPoint, SetVerdict, Trial,
-    judge, judge_set,
+    Accounts, End, Kind, Pattern, PipePlan, PipeVerdict, Place, Point, Purpose, SetPlan, SetPoint,
+    SetVerdict, Trial, judge, judge_set,
 };
 use btu_units::{Bytes, Span};
 
@@ -15,11 +15,13 @@ use crate::stored_page::{Origin, StoredRun};
 
 const NARROW: TextOptions = TextOptions { colour: false, width: 80 };
 
-/// What `kind` would show on a path where a message of n bytes takes `fixed` + n/`rate`, with a step where messages
-/// become too large for one buffer, as real ones have; seven trials that differ by up to 3 %.
+/// What `kind` would show on a path where a message of n bytes takes `fixed` + n/`rate`, with a
+/// step where messages become too large for one buffer, as real ones have; seven trials that differ
+/// by up to 3 %.
 fn verdict(kind: Kind, sizes: &str, fixed: f64, rate_bits: f64) -> PipeVerdict {
     let plan = PipePlan { sizes: sizes.parse().unwrap(), ..PipePlan::new(1, kind, Place::Here) };
-    let points: Vec<Point> = plan.sizes.list().into_iter().map(|size| point(size, fixed, rate_bits)).collect();
+    let points: Vec<Point> =
+        plan.sizes.list().into_iter().map(|size| point(size, fixed, rate_bits)).collect();
     judge(&plan, &points)
 }
 
@@ -68,7 +70,12 @@ fn reported(draw: impl FnOnce(&StoredRun) -> crate::html::Page) -> String {
     };
     let settings = BTreeMap::from([("governor".to_owned(), "performance".to_owned())]);
     let changes = ["frequency governor: performance before, powersave after".to_owned()];
-    crate::markdown(&draw(&StoredRun { run: &head(), origin: &origin, settings: &settings, changes: &changes }))
+    crate::markdown(&draw(&StoredRun {
+        run: &head(),
+        origin: &origin,
+        settings: &settings,
+        changes: &changes,
+    }))
 }
 
 #[test]
@@ -82,10 +89,13 @@ fn the_report_of_a_busy_machine() {
     let loads = [(Kind::Tcp, Load::Idle, 1e-5, 30e9), (Kind::Tcp, Load::Cpu, 4e-5, 24e9)];
     let verdict = set(Purpose::Load, &loads);
     let text = reported(|stored| set_page(stored, &verdict));
-    let without_sizes: Vec<&str> =
-        text.lines().filter(|line| !line.starts_with("| idle | ") && !line.starts_with("| cpu | ")).collect();
+    let without_sizes: Vec<&str> = text
+        .lines()
+        .filter(|line| !line.starts_with("| idle | ") && !line.starts_with("| cpu | "))
+        .collect();
     insta::assert_snapshot!(without_sizes.join("\n"));
-    let figures = |name: &str| text.lines().filter(|line| line.starts_with(&format!("| {name} | "))).count();
+    let figures =
+        |name: &str| text.lines().filter(|line| line.starts_with(&format!("| {name} | "))).count();
     assert_eq!(
         (figures("idle"), figures("cpu")),
         (2 + 2 * 124, 3 + 2 * 124),
@@ -96,7 +106,12 @@ fn the_report_of_a_busy_machine() {
 /// What `draw` makes of the same run as the first screen, held to its limits.
 fn screens(draw: impl Fn(&StoredRun) -> crate::html::Page) -> String {
     let origin = Origin { plan_is_known: true, ..Origin::default() };
-    let page = draw(&StoredRun { run: &head(), origin: &origin, settings: &BTreeMap::new(), changes: &[] });
+    let page = draw(&StoredRun {
+        run: &head(),
+        origin: &origin,
+        settings: &BTreeMap::new(),
+        changes: &[],
+    });
     let screens = [80, 120].map(|width| {
         let text = crate::first_screen(&page, &TextOptions { colour: false, width });
         assert!(text.lines().count() <= crate::FIRST_SCREEN_LINES, "{text}");
@@ -110,7 +125,8 @@ fn screens(draw: impl Fn(&StoredRun) -> crate::html::Page) -> String {
 fn the_first_screens() {
     let loads = [(Kind::Tcp, Load::Idle, 1e-5, 30e9), (Kind::Tcp, Load::Cpu, 4e-5, 24e9)];
     let loaded = set(Purpose::Load, &loads);
-    let (one, several) = (screens(|stored| pipe_page(stored, &tcp())), screens(|stored| set_page(stored, &loaded)));
+    let (one, several) =
+        (screens(|stored| pipe_page(stored, &tcp())), screens(|stored| set_page(stored, &loaded)));
     insta::assert_snapshot!(format!("{one}\n{several}"));
 }
 
@@ -148,27 +164,42 @@ fn several_runs_with_the_points_of_1996() {
         NamedSignature { name: "TCP over veth", verdict: &tcp },
         NamedSignature { name: "TCP over 10 Mb/s", verdict: &ethernet },
     ];
-    insta::assert_snapshot!(pipe_plot(Graph::Saturation, &runs, true, PLOT_ROWS, &NARROW).join("\n"));
+    insta::assert_snapshot!(
+        pipe_plot(Graph::Saturation, &runs, true, PLOT_ROWS, &NARROW).join("\n")
+    );
     let picture = pipe_picture("Signatures", Vec::new(), &runs, true);
     assert_eq!(picture.panels.len(), 4);
     let svg = btu_chart::svg(&picture);
-    for name in ["TCP over veth", "1996: TCP over Ethernet", "throughput (Mb/s)", "time of a message one way (us)"] {
+    for name in [
+        "TCP over veth",
+        "1996: TCP over Ethernet",
+        "throughput (Mb/s)",
+        "time of a message one way (us)",
+    ] {
         assert!(svg.contains(name), "{name}");
     }
-    assert!(!btu_chart::svg(&pipe_picture("Signatures", Vec::new(), &runs, false)).contains("1996:"));
+    assert!(
+        !btu_chart::svg(&pipe_picture("Signatures", Vec::new(), &runs, false)).contains("1996:")
+    );
 }
 
 /// `NetPIPE`'s "Mbps" have 2^20 bits (1996, figure 2: 1 MiB in 1.2273 s is drawn at 6.52).
 #[test]
 fn np_out_as_netpipe_writes_it() {
-    let plan = PipePlan { sizes: "1MiB".parse().unwrap(), ..PipePlan::new(1, Kind::Tcp, Place::Here) };
+    let plan =
+        PipePlan { sizes: "1MiB".parse().unwrap(), ..PipePlan::new(1, Kind::Tcp, Place::Here) };
     let trial = |seconds: f64| {
         let elapsed = Span::from_seconds_f64(2.0 * seconds);
         Trial { repetitions: 1, elapsed, clock: End::Near, lost: 0, repeated: 0 }
     };
     let trials = [1.3, 1.2273, 1.25].map(trial).to_vec();
-    let point =
-        Point { size: Bytes::new(1 << 20), trials, accounts: Accounts::default(), each: None, conditions: None };
+    let point = Point {
+        size: Bytes::new(1 << 20),
+        trials,
+        accounts: Accounts::default(),
+        each: None,
+        conditions: None,
+    };
     assert_eq!(np_out(&judge(&plan, &[point])), " 1048576    6.518374      1.227300000\n");
 }
 
@@ -182,8 +213,11 @@ fn rows_for_spreadsheets_have_as_many_fields_as_the_head() {
 
 #[test]
 fn stored_runs_side_by_side() {
-    let stored =
-        |name: &str, verdict| StoredSignature { name: name.to_owned(), about: "TCP, veth".to_owned(), verdict };
+    let stored = |name: &str, verdict| StoredSignature {
+        name: name.to_owned(),
+        about: "TCP, veth".to_owned(),
+        verdict,
+    };
     let runs = [stored("r4", tcp()), stored("r9", verdict(Kind::Tcp, "1..10MB", 22.4e-6, 24e9))];
     let text = beside_text(&runs, &[], true, &NARROW);
     assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
@@ -193,12 +227,22 @@ fn stored_runs_side_by_side() {
 
 /// A set on paths where messages take so long; the times of the tests above.
 fn set(purpose: Purpose, series: &[(Kind, Load, f64, f64)]) -> SetVerdict {
-    let plan = |kind, load| PipePlan { load, sizes: "1..10MB".parse().unwrap(), ..PipePlan::new(1, kind, Place::Here) };
-    let plan = SetPlan::new(purpose, series.iter().map(|(kind, load, ..)| plan(*kind, *load)).collect());
+    let plan = |kind, load| PipePlan {
+        load,
+        sizes: "1..10MB".parse().unwrap(),
+        ..PipePlan::new(1, kind, Place::Here)
+    };
+    let plan =
+        SetPlan::new(purpose, series.iter().map(|(kind, load, ..)| plan(*kind, *load)).collect());
     let points = |(series, (.., fixed, rate)): (usize, &(Kind, Load, f64, f64))| {
         let sizes = plan.series[series].sizes.list().into_iter();
-        let most = btu_units::Bytes::new(if plan.series[series].kind == Kind::Udp { 65_499 } else { u64::MAX });
-        let point = |size: Bytes| SetPoint { series, point: timed(size, fixed + size.bits() / rate) };
+        let most = btu_units::Bytes::new(if plan.series[series].kind == Kind::Udp {
+            65_499
+        } else {
+            u64::MAX
+        });
+        let point =
+            |size: Bytes| SetPoint { series, point: timed(size, fixed + size.bits() / rate) };
         sizes.filter(|size| *size <= most).map(point).collect::<Vec<_>>()
     };
     judge_set(&plan, &series.iter().enumerate().flat_map(points).collect::<Vec<_>>())
@@ -232,8 +276,14 @@ fn what_a_busy_machine_keeps() {
     insta::assert_snapshot!(text);
     let names = signature_names(&verdict);
     assert_eq!(names, ["idle", "cpu"]);
-    let svg = btu_chart::svg(&pipe_picture("Load", Vec::new(), &named_signatures(&verdict, &names), false));
+    let svg = btu_chart::svg(&pipe_picture(
+        "Load",
+        Vec::new(),
+        &named_signatures(&verdict, &names),
+        false,
+    ));
     assert!(svg.contains(">cpu<") && svg.contains(">idle<"));
-    let fields: Vec<usize> = set_csv(&verdict).lines().map(|line| line.split(',').count()).collect();
+    let fields: Vec<usize> =
+        set_csv(&verdict).lines().map(|line| line.split(',').count()).collect();
     assert_eq!(fields, vec![19; 2 * 124 + 1]);
 }

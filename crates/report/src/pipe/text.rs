@@ -1,4 +1,5 @@
-//! The result of a run for a terminal: what a user came for, the signature as a plot, the table, what speaks against it.
+//! The result of a run for a terminal: what a user came for, the signature as a plot, the table,
+//! what speaks against it.
 
 use btu_suite::pipe::{Fit, Latencies, Peak, PipeVerdict};
 
@@ -30,7 +31,11 @@ pub fn pipe_text(verdict: &PipeVerdict, run: &RunHead, all: bool, options: &Text
 /// What was measured, where, when.
 fn head(verdict: &PipeVerdict, run: &RunHead, options: &TextOptions) -> Vec<String> {
     let paint = Paint(options.colour);
-    let pairs = if verdict.pairs == 1 { String::new() } else { format!(", {} pairs together", verdict.pairs) };
+    let pairs = if verdict.pairs == 1 {
+        String::new()
+    } else {
+        format!(", {} pairs together", verdict.pairs)
+    };
     let title = format!(
         "{} {}",
         paint.title(&format!("Signature of {},", verdict.kind.label())),
@@ -41,7 +46,8 @@ fn head(verdict: &PipeVerdict, run: &RunHead, options: &TextOptions) -> Vec<Stri
 
 /// Latency, maximum, n-half.
 fn headline(verdict: &PipeVerdict) -> Vec<String> {
-    let mut sheet = Sheet::new(vec![String::new(), String::new(), "95 %".to_owned(), String::new()], 4);
+    let mut sheet =
+        Sheet::new(vec![String::new(), String::new(), "95 %".to_owned(), String::new()], 4);
     if let Some(Latencies { median_seconds, up_to, .. }) = &verdict.latency {
         let interval = ends(median_seconds, time_unit(median_seconds.value));
         let how = format!("one way, messages up to {up_to}");
@@ -49,7 +55,12 @@ fn headline(verdict: &PipeVerdict) -> Vec<String> {
     }
     if let Some(Peak { size, bits_per_second, .. }) = &verdict.maximum {
         let interval = ends(bits_per_second, rate_unit(bits_per_second.value));
-        sheet.row(vec!["maximum".to_owned(), rate(bits_per_second.value), interval, format!("at {size}")]);
+        sheet.row(vec![
+            "maximum".to_owned(),
+            rate(bits_per_second.value),
+            interval,
+            format!("at {size}"),
+        ]);
     }
     // What does not fit is among the warnings.
     if let Some(fit) = verdict.fit.as_ref().filter(|fit| !fit.is_poor()) {
@@ -62,7 +73,12 @@ fn headline(verdict: &PipeVerdict) -> Vec<String> {
 fn fit_rows(fit: &Fit, sheet: &mut Sheet) {
     let fixed = &fit.fixed_seconds;
     let interval = ends(fixed, time_unit(fixed.value.abs()));
-    sheet.row(vec!["fixed time".to_owned(), time(fixed.value), interval, format!("of messages from {} on", fit.from)]);
+    sheet.row(vec![
+        "fixed time".to_owned(),
+        time(fixed.value),
+        interval,
+        format!("of messages from {} on", fit.from),
+    ]);
     if let Some(approached) = &fit.rate_bits_per_second {
         let interval = ends(approached, rate_unit(approached.value));
         sheet.row(vec![
@@ -73,10 +89,9 @@ fn fit_rows(fit: &Fit, sheet: &mut Sheet) {
         ]);
     }
     if let Some(knee) = &fit.knee {
-        let interval = knee
-            .half_bytes
-            .interval
-            .map_or_else(String::new, |ends| format!("{} .. {}", bytes(ends.low.max(0.0)), bytes(ends.high)));
+        let interval = knee.half_bytes.interval.map_or_else(String::new, |ends| {
+            format!("{} .. {}", bytes(ends.low.max(0.0)), bytes(ends.high))
+        });
         let how = format!("saturation point, at {}", time(knee.seconds));
         sheet.row(vec!["n-half".to_owned(), bytes(knee.half_bytes.value), interval, how]);
         let how = "nine tenths of the rate".to_owned();
@@ -112,7 +127,8 @@ fn signature(verdict: &PipeVerdict, options: &TextOptions) -> Vec<String> {
 
 /// What other programs would call latency and maximum.
 fn definitions(verdict: &PipeVerdict, options: &TextOptions) -> Vec<String> {
-    let mut sheet = Sheet::new(["", "1996", "NetPIPE 3", "NetPIPE 5", "here"].map(str::to_owned).to_vec(), 1);
+    let mut sheet =
+        Sheet::new(["", "1996", "NetPIPE 3", "NetPIPE 5", "here"].map(str::to_owned).to_vec(), 1);
     if let Some(latency) = &verdict.latency {
         sheet.row(vec![
             "latency".to_owned(),
@@ -130,7 +146,12 @@ fn definitions(verdict: &PipeVerdict, options: &TextOptions) -> Vec<String> {
         rate(peak.netpipe_5_bits_per_second),
         rate(peak.bits_per_second.value),
     ]);
-    section("By other definitions", "of the same measurements, in bits of 10^6", sheet.lines(), options)
+    section(
+        "By other definitions",
+        "of the same measurements, in bits of 10^6",
+        sheet.lines(),
+        options,
+    )
 }
 
 /// That every message is accounted for.

@@ -53,7 +53,11 @@ pub(super) fn rate(bits_per_second: f64) -> String {
 
 /// A size that may be a fraction of a byte.
 pub(super) fn bytes(count: f64) -> String {
-    if count < 10.0 { format!("{} B", three_digits(count)) } else { Bytes::new(count.round() as u64).to_string() }
+    if count < 10.0 {
+        format!("{} B", three_digits(count))
+    } else {
+        Bytes::new(count.round() as u64).to_string()
+    }
 }
 
 fn with(value: f64, unit: Unit) -> String {
@@ -62,5 +66,6 @@ fn with(value: f64, unit: Unit) -> String {
 
 /// `12.1 .. 12.5 us`: the ends of an interval in the unit of the value; empty without an interval.
 pub(crate) fn ends(estimate: &Estimate, unit: Unit) -> String {
-    crate::number::ends(estimate, unit.worth).map_or_else(String::new, |ends| format!("{ends} {}", unit.name))
+    crate::number::ends(estimate, unit.worth)
+        .map_or_else(String::new, |ends| format!("{ends} {}", unit.name))
 }

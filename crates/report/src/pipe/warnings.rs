@@ -11,10 +11,17 @@ pub(super) fn lines(verdict: &PipeVerdict, run: &RunHead, options: &TextOptions)
     of_several(&[(String::new(), verdict)], run, options)
 }
 
-/// The same for several signatures with their names: what holds for more than one of them is said once.
-pub(super) fn of_several(verdicts: &[(String, &PipeVerdict)], run: &RunHead, options: &TextOptions) -> Vec<String> {
+/// The same for several signatures with their names: what holds for more than one of them is said
+/// once.
+pub(super) fn of_several(
+    verdicts: &[(String, &PipeVerdict)],
+    run: &RunHead,
+    options: &TextOptions,
+) -> Vec<String> {
     let (paint, width) = (Paint(options.colour), options.columns() - 4);
-    let inside = |text: &str, indent| wrap(text, width, indent).into_iter().map(|line| format!("    {line}"));
+    let inside = |text: &str, indent| {
+        wrap(text, width, indent).into_iter().map(|line| format!("    {line}"))
+    };
     let mut all = Vec::new();
     for note in &run.notes {
         all.push(format!("  {}", paint.warning("seen during the run")));
@@ -42,8 +49,8 @@ pub(super) struct Reason<'a> {
 pub(super) fn together<'a>(verdicts: &'a [(String, &'a PipeVerdict)]) -> Vec<Reason<'a>> {
     let reason = |reasons: Vec<(&str, &'a PipeWarning)>| {
         let first = reasons[0].1;
-        let is_the_same =
-            reasons.len() == verdicts.len() && reasons.iter().all(|(_, reason)| reason.observed == first.observed);
+        let is_the_same = reasons.len() == verdicts.len()
+            && reasons.iter().all(|(_, reason)| reason.observed == first.observed);
         let named = |(name, reason): &(&str, &PipeWarning)| {
             if is_the_same || name.is_empty() {
                 reason.observed.clone()
@@ -51,7 +58,8 @@ pub(super) fn together<'a>(verdicts: &'a [(String, &'a PipeVerdict)]) -> Vec<Rea
                 format!("{name}: {}", reason.observed)
             }
         };
-        let seen = reasons[..if is_the_same { 1 } else { reasons.len() }].iter().map(named).collect();
+        let seen =
+            reasons[..if is_the_same { 1 } else { reasons.len() }].iter().map(named).collect();
         Reason { title: first.cause.title(), seen, advice: &first.advice }
     };
     alike(verdicts).into_iter().map(reason).collect()

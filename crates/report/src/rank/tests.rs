@@ -19,7 +19,12 @@ fn traits(processor: &str, cpus: usize) -> Traits {
     }
 }
 
-fn card(name: &str, processor: &str, cpus: usize, price: Option<&str>) -> (MachineKey, MachineCard) {
+fn card(
+    name: &str,
+    processor: &str,
+    cpus: usize,
+    price: Option<&str>,
+) -> (MachineKey, MachineCard) {
     let traits = traits(processor, cpus);
     let card = MachineCard {
         name: name.to_owned(),
@@ -27,20 +32,32 @@ fn card(name: &str, processor: &str, cpus: usize, price: Option<&str>) -> (Machi
         cpus,
         memory_bytes: traits.memory_bytes,
         virtual_machine: traits.virtual_machine,
-        kernels: ["6.12.1", "6.1.0-28"][..if cpus == 2 { 1 } else { 2 }].iter().map(|&one| one.to_owned()).collect(),
+        kernels: ["6.12.1", "6.1.0-28"][..if cpus == 2 { 1 } else { 2 }]
+            .iter()
+            .map(|&one| one.to_owned())
+            .collect(),
         price: price.map(|price| price.parse().unwrap()),
     };
     (traits.key(), card)
 }
 
-fn place((rank, tied): (usize, bool), machine: &MachineKey, runs: usize, gigabits: f64, half: Option<f64>) -> Place {
+fn place(
+    (rank, tied): (usize, bool),
+    machine: &MachineKey,
+    runs: usize,
+    gigabits: f64,
+    half: Option<f64>,
+) -> Place {
     let value = gigabits * 1e9;
     Place {
         rank,
         tied,
         machine: machine.clone(),
         runs: (1..=runs).map(|run| format!("r{run}")).collect(),
-        btu_bits_per_second: Estimate { value, interval: half.map(|half| Interval::around(value, half * value)) },
+        btu_bits_per_second: Estimate {
+            value,
+            interval: half.map(|half| Interval::around(value, half * value)),
+        },
         basis: if runs > 2 { Basis::BetweenRuns } else { Basis::WithinOneRun },
         low_confidence: half.is_none(),
         cpu_rounds_per_second: Some(1700.0 * gigabits),
@@ -71,7 +88,13 @@ fn page(with_1995: bool) -> RankPage {
     let ranking = Ranking {
         lists: vec![
             list(Title::BtuRating, "standard", "veth", Vec::new(), whole),
-            list(Title::BtuRating, "quick", "10 Mb/s", vec!["volume: 4 MB".to_owned()], quick.clone()),
+            list(
+                Title::BtuRating,
+                "quick",
+                "10 Mb/s",
+                vec!["volume: 4 MB".to_owned()],
+                quick.clone(),
+            ),
             list(Title::Part, "quick", "veth", vec!["loads: idle cpu".to_owned()], quick),
         ],
         left_out: vec![LeftOut { run: "r9".to_owned(), reason: "it was not completed".to_owned() }],
@@ -104,5 +127,8 @@ fn nothing_to_rank_names_what_is_left_out() {
     let mut empty = page(false);
     empty.ranking.lists.clear();
     let text = rank_text(&empty, &WIDE);
-    assert!(text.starts_with("No run to be ranked.") && text.contains("r9: it was not completed"), "{text}");
+    assert!(
+        text.starts_with("No run to be ranked.") && text.contains("r9: it was not completed"),
+        "{text}"
+    );
 }

@@ -4,7 +4,9 @@ use btu_stats::{Estimate, Term};
 use btu_suite::run::{FactorEffects, Pair, RunPlan, ValueVerdict};
 
 use super::unit_of;
-use crate::html::{Axis, Block, Cell, Drawn, Figure, Layout, Panel, Point, Role, Section, Series, Table};
+use crate::html::{
+    Axis, Block, Cell, Drawn, Figure, Layout, Panel, Point, Role, Section, Series, Table,
+};
 use crate::number::three_digits;
 
 /// The whole in per cent.
@@ -15,7 +17,9 @@ pub(super) fn section(plan: &RunPlan, value: &ValueVerdict) -> Option<Section> {
     let found = value.effects.as_ref()?;
     let mut blocks = vec![Block::Table(ranking(plan, value, found))];
     blocks.extend(noise(found).map(Block::Text));
-    blocks.extend((0..plan.factors.len()).map(|factor| Block::Figure(picture(plan, value, found, factor))));
+    blocks.extend(
+        (0..plan.factors.len()).map(|factor| Block::Figure(picture(plan, value, found, factor))),
+    );
     if let Some(pair) = &found.pair {
         blocks.push(Block::Figure(interaction(plan, value, pair)));
         blocks.push(Block::Table(heat_map(plan, value, pair)));
@@ -41,7 +45,8 @@ fn ranking(plan: &RunPlan, value: &ValueVerdict, found: &FactorEffects) -> Table
     let mut terms: Vec<&Term> = found.effects.terms.iter().collect();
     terms.sort_by(|a, b| b.share.value.total_cmp(&a.share.value));
     for term in terms {
-        let [from, to, times] = change(plan, found, term).unwrap_or([Cell::Nothing, Cell::Nothing, Cell::Nothing]);
+        let [from, to, times] =
+            change(plan, found, term).unwrap_or([Cell::Nothing, Cell::Nothing, Cell::Nothing]);
         table.rows.push(vec![
             Cell::text(words(plan, term)),
             Cell::estimate(Some(&term.share), 1.0 / PERCENT),
@@ -60,7 +65,8 @@ fn change(plan: &RunPlan, found: &FactorEffects, term: &Term) -> Option<[Cell; 3
     let base = (*levels.first()?)?.value;
     let ratio = |level: &Option<Estimate>| level.map(|level| level.value / base);
     let far = |ratio: f64| ratio.ln().abs();
-    let others = levels.iter().enumerate().skip(1).filter_map(|(place, level)| Some((place, ratio(level)?)));
+    let others =
+        levels.iter().enumerate().skip(1).filter_map(|(place, level)| Some((place, ratio(level)?)));
     let (place, times) = others.max_by(|(_, a), (_, b)| far(*a).total_cmp(&far(*b)))?;
     Some([Cell::text(names.first()?), Cell::text(names.get(place)?), Cell::number(Some(times))])
 }
@@ -80,7 +86,11 @@ fn noise(found: &FactorEffects) -> Option<String> {
 /// What a figure is called in links: letters, digits and hyphens.
 fn link(parts: &[&str]) -> String {
     let plain = |letter: char| if letter.is_ascii_alphanumeric() { letter } else { '-' };
-    parts.iter().map(|part| part.chars().map(plain).collect::<String>()).collect::<Vec<_>>().join("-")
+    parts
+        .iter()
+        .map(|part| part.chars().map(plain).collect::<String>())
+        .collect::<Vec<_>>()
+        .join("-")
 }
 
 fn points(levels: &[Option<Estimate>], size: f64) -> Vec<Point> {
@@ -104,8 +114,12 @@ fn picture(plan: &RunPlan, value: &ValueVerdict, found: &FactorEffects, factor: 
         mark: Drawn::LinePoints,
         points: points(levels, size),
     };
-    let panel =
-        Panel { title: String::new(), x: Axis::words(name, names.clone()), y: Axis::linear(&of), series: vec![series] };
+    let panel = Panel {
+        title: String::new(),
+        x: Axis::words(name, names.clone()),
+        y: Axis::linear(&of),
+        series: vec![series],
+    };
     let title = format!("{} by {name}", value.name);
     let mut table = Table::new(&title, &[name, &of], 1);
     table.rows = names
@@ -113,7 +127,13 @@ fn picture(plan: &RunPlan, value: &ValueVerdict, found: &FactorEffects, factor: 
         .zip(levels)
         .map(|(name, level)| vec![Cell::text(name), Cell::estimate(level.as_ref(), size)])
         .collect();
-    Figure { name: link(&[&value.name, name]), title, panels: vec![panel], layout: Layout::Beside, table }
+    Figure {
+        name: link(&[&value.name, name]),
+        title,
+        panels: vec![panel],
+        layout: Layout::Beside,
+        table,
+    }
 }
 
 /// The names of both factors of a pair.
@@ -121,14 +141,16 @@ fn names<'a>(plan: &'a RunPlan, pair: &Pair) -> [&'a str; 2] {
     pair.factors.map(|factor| plan.factors[factor].short_name())
 }
 
-/// The first factor's levels along the axis, a line for each of the second: parallel lines do not interact.
+/// The first factor's levels along the axis, a line for each of the second: parallel lines do not
+/// interact.
 fn interaction(plan: &RunPlan, value: &ValueVerdict, pair: &Pair) -> Figure {
     let (unit, size) = unit_of(value);
     let [one, other] = names(plan, pair);
     let [firsts, seconds] = pair.factors.map(|factor| &plan.factors[factor].levels);
     let of = format!("{}, {unit}", value.name);
     let line = |(place, name): (usize, &String)| {
-        let levels: Vec<Option<Estimate>> = pair.means.iter().map(|line| line.get(place).copied().flatten()).collect();
+        let levels: Vec<Option<Estimate>> =
+            pair.means.iter().map(|line| line.get(place).copied().flatten()).collect();
         Series {
             name: format!("{other} {name}"),
             role: Role::Member(place),
@@ -137,15 +159,31 @@ fn interaction(plan: &RunPlan, value: &ValueVerdict, pair: &Pair) -> Figure {
         }
     };
     let series = seconds.iter().enumerate().map(line).collect();
-    let panel = Panel { title: String::new(), x: Axis::words(one, firsts.clone()), y: Axis::logarithmic(&of), series };
+    let panel = Panel {
+        title: String::new(),
+        x: Axis::words(one, firsts.clone()),
+        y: Axis::logarithmic(&of),
+        series,
+    };
     let title = format!("{} by {one} and {other}: parallel lines do not interact", value.name);
-    let mut table = Table::new(&format!("{} by {one} and {other}", value.name), &[one, other, &of], 2);
+    let mut table =
+        Table::new(&format!("{} by {one} and {other}", value.name), &[one, other, &of], 2);
     for (first, line) in firsts.iter().zip(&pair.means) {
         for (second, mean) in seconds.iter().zip(line) {
-            table.rows.push(vec![Cell::text(first), Cell::text(second), Cell::estimate(mean.as_ref(), size)]);
+            table.rows.push(vec![
+                Cell::text(first),
+                Cell::text(second),
+                Cell::estimate(mean.as_ref(), size),
+            ]);
         }
     }
-    Figure { name: link(&[&value.name, one, other]), title, panels: vec![panel], layout: Layout::Beside, table }
+    Figure {
+        name: link(&[&value.name, one, other]),
+        title,
+        panels: vec![panel],
+        layout: Layout::Beside,
+        table,
+    }
 }
 
 /// The same with grounds that say how large a value is.
@@ -154,7 +192,8 @@ fn heat_map(plan: &RunPlan, value: &ValueVerdict, pair: &Pair) -> Table {
     let [one, other] = names(plan, pair);
     let [firsts, seconds] = pair.factors.map(|factor| &plan.factors[factor].levels);
     let corner = format!("{one}, {other}");
-    let head: Vec<&str> = std::iter::once(corner.as_str()).chain(seconds.iter().map(String::as_str)).collect();
+    let head: Vec<&str> =
+        std::iter::once(corner.as_str()).chain(seconds.iter().map(String::as_str)).collect();
     let mut table = Table::new(&format!("Heat map of {}, {unit}", value.name), &head, 1);
     table.shaded = true;
     table.rows = firsts

@@ -6,7 +6,9 @@ use btu_suite::verdict::{ComponentPenalty, RateRow, Times};
 use btu_units::Bytes;
 
 use super::{MEGABIT, RunReport, components, loads, role, row, size_heads};
-use crate::html::{Axis, Block, Cell, Drawn, Figure, Layout, Panel, Point, Scale, Section, Series, Table};
+use crate::html::{
+    Axis, Block, Cell, Drawn, Figure, Layout, Panel, Point, Scale, Section, Series, Table,
+};
 use crate::text::called;
 
 /// Goodput of every row, as a picture for the smallest and the largest message, and as a table.
@@ -24,7 +26,8 @@ pub(super) fn goodput(report: &RunReport) -> Option<Section> {
     let panels: Vec<Panel> = panels.collect();
     let figures = panels.chunks(3).enumerate().map(|(place, panels)| {
         let names: Vec<&str> = panels.iter().map(|panel| panel.title.as_str()).collect();
-        let wanted: Vec<Component> = components(report).into_iter().skip(place * 3).take(3).collect();
+        let wanted: Vec<Component> =
+            components(report).into_iter().skip(place * 3).take(3).collect();
         Block::Figure(Figure {
             name: format!("goodput-{}", place + 1),
             title: format!("Goodput of {}", names.join(", ")),
@@ -46,10 +49,12 @@ fn ends(report: &RunReport) -> Vec<f64> {
 }
 
 fn curve(report: &RunReport, component: Component, load: Load) -> Series {
-    let rows = report.verdict.rates.iter().filter(|rate| (rate.component, rate.load) == (component, load));
+    let rows =
+        report.verdict.rates.iter().filter(|rate| (rate.component, rate.load) == (component, load));
     let points = rows.filter_map(|rate| {
         let estimate = rate.goodput_bits_per_second?;
-        let interval = estimate.interval.map(|interval| (interval.low / MEGABIT, interval.high / MEGABIT));
+        let interval =
+            estimate.interval.map(|interval| (interval.low / MEGABIT, interval.high / MEGABIT));
         Some(Point { x: rate.message.count() as f64, y: estimate.value / MEGABIT, interval })
     });
     let name = if load == Load::Idle { "alone".to_owned() } else { format!("beside {load}") };
@@ -59,13 +64,15 @@ fn curve(report: &RunReport, component: Component, load: Load) -> Series {
 fn rates(report: &RunReport, wanted: &[Component]) -> Table {
     let sizes = size_heads(report);
     let head: Vec<&str> = ["", ""].into_iter().chain(sizes.iter().map(String::as_str)).collect();
-    // Each of the tables has a name of its own: in a CSV file and as a sheet they stand beside each other.
+    // Each of the tables has a name of its own: in a CSV file and as a sheet they stand beside each
+    // other.
     let names: Vec<&str> = wanted.iter().map(|component| component.name()).collect();
     let mut table = Table::new(&format!("Goodput, Mb/s: {}", names.join(", ")), &head, 2);
     for &component in wanted {
         for load in loads(report) {
             let cells = report.plan.messages.iter().map(|&message| {
-                let found = report.verdict.rates.iter().find(|rate| is(rate, component, message, load));
+                let found =
+                    report.verdict.rates.iter().find(|rate| is(rate, component, message, load));
                 found.map_or(Cell::Nothing, marked)
             });
             table.rows.push(row(&[component.name(), &called(load)], cells));
@@ -92,14 +99,17 @@ pub(super) fn section(report: &RunReport) -> Option<Section> {
     let penalties = &report.verdict.penalties.table;
     let host_loads: Vec<Load> = report.verdict.penalties.by_load.iter().map(|of| of.load).collect();
     let first = host_loads.first().copied();
-    let alone = first.map(|load| times(report, "Network activities alone, s (as A1 to A4)", load, base_of_network));
+    let alone = first.map(|load| {
+        times(report, "Network activities alone, s (as A1 to A4)", load, base_of_network)
+    });
     let hosts = (!penalties.is_empty()).then(|| hosts_alone(report, &host_loads));
     let beside = host_loads.iter().flat_map(|&load| {
         let network = format!("Network activities beside {load}, s (as A5 to A16)");
         let host = format!("{load} beside each network activity, s (as A5 to A16)");
         [times(report, &network, load, loaded_network), times(report, &host, load, loaded_host)]
     });
-    let tables = alone.into_iter().chain(hosts).chain(beside).filter(|table| !table.rows.is_empty());
+    let tables =
+        alone.into_iter().chain(hosts).chain(beside).filter(|table| !table.rows.is_empty());
     let note = "Times for the work that the baseline did, in seconds, with arithmetic (AM), geometric (GM) and harmonic mean (HM) \
                 over the components.";
     Section::of("Tables of the paper", note, tables.map(Block::Table).collect())
@@ -126,21 +136,35 @@ fn times(report: &RunReport, caption: &str, load: Load, seconds: Seconds) -> Tab
     let mut table = Table::new(caption, &head, 1);
     let column = |message: Bytes| -> Vec<Option<f64>> {
         let wanted = components(report);
-        let of_cell = report.verdict.penalties.table.iter().find(|one| (one.message, one.load) == (message, load));
-        let of = |component| of_cell?.components.iter().find(|one| one.component == component).and_then(seconds);
+        let of_cell = report
+            .verdict
+            .penalties
+            .table
+            .iter()
+            .find(|one| (one.message, one.load) == (message, load));
+        let of = |component| {
+            of_cell?.components.iter().find(|one| one.component == component).and_then(seconds)
+        };
         wanted.into_iter().map(of).collect()
     };
-    let columns: Vec<Vec<Option<f64>>> = report.plan.messages.iter().map(|&message| column(message)).collect();
+    let columns: Vec<Vec<Option<f64>>> =
+        report.plan.messages.iter().map(|&message| column(message)).collect();
     if columns.iter().flatten().all(Option::is_none) {
         return table;
     }
     for (place, component) in components(report).into_iter().enumerate() {
-        table.rows.push(row(&[component.name()], columns.iter().map(|column| Cell::number(column[place]))));
+        table.rows.push(row(
+            &[component.name()],
+            columns.iter().map(|column| Cell::number(column[place])),
+        ));
     }
-    let means: Vec<Option<Means>> =
-        columns.iter().map(|column| Means::of(&column.iter().flatten().copied().collect::<Vec<_>>())).collect();
-    let line =
-        |name: &str, of: fn(&Means) -> f64| row(&[name], means.iter().map(|one| Cell::number(one.as_ref().map(of))));
+    let means: Vec<Option<Means>> = columns
+        .iter()
+        .map(|column| Means::of(&column.iter().flatten().copied().collect::<Vec<_>>()))
+        .collect();
+    let line = |name: &str, of: fn(&Means) -> f64| {
+        row(&[name], means.iter().map(|one| Cell::number(one.as_ref().map(of))))
+    };
     table.rows.push(line("AM", |means| means.arithmetic));
     table.rows.push(line("GM", |means| means.geometric));
     table.rows.push(line("HM", |means| means.harmonic));

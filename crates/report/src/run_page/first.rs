@@ -1,4 +1,5 @@
-//! The first screen of a rating: what each load leaves, and whether the network or the machine limits that.
+//! The first screen of a rating: what each load leaves, and whether the network or the machine
+//! limits that.
 
 use btu_stats::{Estimate, arithmetic_mean};
 use btu_suite::cell::Load;
@@ -16,19 +17,27 @@ pub(super) fn summary(report: &RunReport) -> Summary {
     let figures = of_machine(report).into_iter().chain(of_loads(report)).collect();
     let mut summary = report.stored().summary(figures, limit(report));
     let id = &report.run.id;
-    let is_unfinished = report.verdict.warnings.iter().any(|warning| matches!(warning.cause, Cause::NotMeasured(_)));
+    let is_unfinished = report
+        .verdict
+        .warnings
+        .iter()
+        .any(|warning| matches!(warning.cause, Cause::NotMeasured(_)));
     if is_unfinished {
-        summary.next.insert(1, Next::new(format!("btu rate --resume {id}"), "measure what is missing"));
+        summary
+            .next
+            .insert(1, Next::new(format!("btu rate --resume {id}"), "measure what is missing"));
     }
     summary
 }
 
 /// The rating of each load, idle first, and how much longer network activities take under it.
 fn of_loads(report: &RunReport) -> Vec<KeyFigure> {
-    let slowdown = |load: Load| report.verdict.penalties.by_load.iter().find(|of| of.load == load)?.network;
+    let slowdown =
+        |load: Load| report.verdict.penalties.by_load.iter().find(|of| of.load == load)?.network;
     let of_load = report.verdict.per_load.iter().filter_map(|of| {
         let rating = &of.rating.as_ref()?.btu_bits_per_second;
-        let note = slowdown(of.load).map(|slowdown| format!("{} times as long", three_digits(slowdown.value)));
+        let note = slowdown(of.load)
+            .map(|slowdown| format!("{} times as long", three_digits(slowdown.value)));
         Some(figure(&called(of.load), rating, note.unwrap_or_default()))
     });
     of_load.collect()
@@ -52,14 +61,17 @@ fn figure(name: &str, rating: &Estimate, note: String) -> KeyFigure {
 
 fn limit(report: &RunReport) -> String {
     let worst = worst(report);
-    let of_load = worst
-        .as_ref()
-        .map_or_else(String::new, |(load, times)| format!("; most by {load}, {} times the time", three_digits(*times)));
-    if let Some(share) = share_of_network(&report.verdict.expected).filter(|share| *share >= NEARLY_ALL) {
+    let of_load = worst.as_ref().map_or_else(String::new, |(load, times)| {
+        format!("; most by {load}, {} times the time", three_digits(*times))
+    });
+    if let Some(share) =
+        share_of_network(&report.verdict.expected).filter(|share| *share >= NEARLY_ALL)
+    {
         return format!("the network: {} % of what its file carries", percent(share));
     }
     let busy: Vec<f64> = report.verdict.cpu.iter().map(|row| row.machine_busy).collect();
-    arithmetic_mean(&busy).map_or_else(String::new, |busy| format!("the machine, {} % busy{of_load}", percent(busy)))
+    arithmetic_mean(&busy)
+        .map_or_else(String::new, |busy| format!("the machine, {} % busy{of_load}", percent(busy)))
 }
 
 /// The load under which network activities take longest, where that is longer than without it.
@@ -71,6 +83,7 @@ fn worst(report: &RunReport) -> Option<(Load, f64)> {
 
 /// The mean share of the closed form's goodput that was reached without load.
 fn share_of_network(expected: &[ExpectedRow]) -> Option<f64> {
-    let share = |row: &ExpectedRow| Some(row.measured_bits_per_second? / row.closed_form_bits_per_second?);
+    let share =
+        |row: &ExpectedRow| Some(row.measured_bits_per_second? / row.closed_form_bits_per_second?);
     arithmetic_mean(&expected.iter().filter_map(share).collect::<Vec<_>>())
 }

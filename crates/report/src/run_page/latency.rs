@@ -13,7 +13,8 @@ use crate::text::called;
 const STEPS_PER_DECADE: f64 = 60.0;
 
 pub(super) fn section(report: &RunReport) -> Option<Section> {
-    let interactive = (!report.verdict.interactive.is_empty()).then(|| Block::Figure(figure(report)));
+    let interactive =
+        (!report.verdict.interactive.is_empty()).then(|| Block::Figure(figure(report)));
     let udp = (!report.verdict.udp.is_empty()).then(|| Block::Table(udp(&report.verdict.udp)));
     let note = "One user who waits for each answer before the next request: how many answers took longer than a time. The \
                 lower and the further left, the better.";
@@ -22,13 +23,19 @@ pub(super) fn section(report: &RunReport) -> Option<Section> {
 
 fn figure(report: &RunReport) -> Figure {
     let transports = [(Component::InteractiveTcp, "TCP"), (Component::InteractiveUdp, "UDP")];
-    let measured = |component| report.verdict.interactive.iter().any(|row| row.component == component);
-    let panels = transports.into_iter().filter(|(component, _)| measured(*component)).map(|(component, name)| Panel {
-        title: name.to_owned(),
-        x: Axis::logarithmic("round trip, us"),
-        y: Axis::logarithmic("share of answers that took longer"),
-        series: loads(report).into_iter().filter_map(|load| curve(report, component, load)).collect(),
-    });
+    let measured =
+        |component| report.verdict.interactive.iter().any(|row| row.component == component);
+    let panels = transports.into_iter().filter(|(component, _)| measured(*component)).map(
+        |(component, name)| Panel {
+            title: name.to_owned(),
+            x: Axis::logarithmic("round trip, us"),
+            y: Axis::logarithmic("share of answers that took longer"),
+            series: loads(report)
+                .into_iter()
+                .filter_map(|load| curve(report, component, load))
+                .collect(),
+        },
+    );
     Figure {
         name: "response-times".to_owned(),
         title: "Request and response: distribution of round-trip times".to_owned(),
@@ -42,7 +49,12 @@ fn curve(report: &RunReport, component: Component, load: Load) -> Option<Series>
     let of_row = |row: Row| matches!(row, Row::Network { component: c, load: l, .. } if (c, l) == (component, load));
     let mut all = Histogram::new();
     for cell in report.cells.iter().filter(|cell| cell.is_valid() && of_row(cell.row)) {
-        for outcome in cell.reports.iter().filter_map(|placed| placed.result.as_ref().ok()).map(|one| &one.outcome) {
+        for outcome in cell
+            .reports
+            .iter()
+            .filter_map(|placed| placed.result.as_ref().ok())
+            .map(|one| &one.outcome)
+        {
             if let Outcome::Requested(requested) = outcome {
                 all.merge(&requested.round_trip);
             }
@@ -102,10 +114,21 @@ fn table(rows: &[InteractiveRow]) -> Table {
 
 fn udp(rows: &[UdpRow]) -> Table {
     let offered = rows.first().map_or_else(String::new, |row| format!(", {} offered", row.offered));
-    let head = ["", "sent, Mb/s", "Mb/s", "lost, %", "socket drops", "duplicates", "reordered", "late leaving p99, us"];
+    let head = [
+        "",
+        "sent, Mb/s",
+        "Mb/s",
+        "lost, %",
+        "socket drops",
+        "duplicates",
+        "reordered",
+        "late leaving p99, us",
+    ];
     let mut table = Table::new(&format!("A paced UDP stream{offered}"), &head, 1);
     for one in rows {
-        let lost = one.lost.map(|lost| (lost.share * 100.0, (lost.interval.low * 100.0, lost.interval.high * 100.0)));
+        let lost = one.lost.map(|lost| {
+            (lost.share * 100.0, (lost.interval.low * 100.0, lost.interval.high * 100.0))
+        });
         let cells = [
             Cell::estimate(one.sent_bits_per_second.as_ref(), MEGABIT),
             Cell::estimate(one.goodput_bits_per_second.as_ref(), MEGABIT),
@@ -139,7 +162,8 @@ mod tests {
         for pair in points.windows(2) {
             assert!(pair[0].x < pair[1].x && pair[0].y > pair[1].y);
         }
-        // Histograms have three digits: of 1000 equidistant values a share is right to a few thousandths.
+        // Histograms have three digits: of 1000 equidistant values a share is right to a few
+        // thousandths.
         for point in &points {
             assert!((point.y - (1.0 - point.x / 1000.0)).abs() < 0.004, "{point:?}");
         }

@@ -3,7 +3,9 @@
 use btu_suite::verdict::CpuRow;
 
 use super::{RunReport, row};
-use crate::html::{Axis, Block, Cell, Drawn, Figure, Layout, Panel, Point, Scale, Section, Series, Table};
+use crate::html::{
+    Axis, Block, Cell, Drawn, Figure, Layout, Panel, Point, Scale, Section, Series, Table,
+};
 use crate::text::called;
 
 /// CPU seconds by load and message size.
@@ -13,7 +15,11 @@ pub(super) fn cpu(report: &RunReport) -> Option<Section> {
                 everything that ran on them.";
     let figure = || {
         let series = super::loads(report).into_iter().map(|load| Series {
-            name: if load == btu_suite::cell::Load::Idle { "alone".to_owned() } else { format!("beside {load}") },
+            name: if load == btu_suite::cell::Load::Idle {
+                "alone".to_owned()
+            } else {
+                format!("beside {load}")
+            },
             role: super::role(load),
             mark: Drawn::LinePoints,
             points: rows.iter().filter(|row| row.load == load).filter_map(point).collect(),

@@ -5,7 +5,9 @@ use btu_suite::cell::Load;
 use btu_suite::verdict::{ComponentSlowdown, Penalty, Side};
 
 use super::{RunReport, components, role, row};
-use crate::html::{Axis, Block, Cell, Drawn, Figure, Layout, Panel, Point, Role, Section, Series, Table};
+use crate::html::{
+    Axis, Block, Cell, Drawn, Figure, Layout, Panel, Point, Role, Section, Series, Table,
+};
 
 /// Whose loss.
 type Of = fn(&Penalty) -> Option<Side>;
@@ -15,9 +17,14 @@ type Part = (String, Role, Of, Load);
 
 pub(super) fn section(report: &RunReport) -> Option<Section> {
     let penalties = &report.verdict.penalties;
-    let measured = penalties.table.iter().any(|penalty| penalty.network.is_some() || penalty.host.is_some());
+    let measured =
+        penalties.table.iter().any(|penalty| penalty.network.is_some() || penalty.host.is_some());
     let blocks = if measured {
-        vec![Block::Figure(seconds(report)), Block::Figure(slowdowns(report)), Block::Table(by_load(report))]
+        vec![
+            Block::Figure(seconds(report)),
+            Block::Figure(slowdowns(report)),
+            Block::Table(by_load(report)),
+        ]
     } else {
         Vec::new()
     };
@@ -30,8 +37,9 @@ pub(super) fn section(report: &RunReport) -> Option<Section> {
 fn seconds(report: &RunReport) -> Figure {
     let unit = Unit::of(&report.verdict.penalties.table);
     let loads = || report.verdict.penalties.by_load.iter().map(|of| of.load).enumerate();
-    let network = loads()
-        .map(|(_, load)| -> Part { (format!("network beside {load}"), role(load), |penalty| penalty.network, load) });
+    let network = loads().map(|(_, load)| -> Part {
+        (format!("network beside {load}"), role(load), |penalty| penalty.network, load)
+    });
     let host = loads().map(|(place, load)| -> Part {
         (format!("{load} beside network"), Role::Member(4 + place), |penalty| penalty.host, load)
     });
@@ -40,7 +48,9 @@ fn seconds(report: &RunReport) -> Figure {
         name: name.clone(),
         role: *role,
         mark: Drawn::Stack,
-        points: (0..report.plan.messages.len()).filter_map(|at| bar(report, &unit, at, *load, *of)).collect(),
+        points: (0..report.plan.messages.len())
+            .filter_map(|at| bar(report, &unit, at, *load, *of))
+            .collect(),
     });
     let words = report.plan.messages.iter().map(|size| size.count().to_string()).collect();
     let panel = Panel {
@@ -65,7 +75,12 @@ fn bar(report: &RunReport, unit: &Unit, at: usize, load: Load, of: Of) -> Option
 
 fn find<'a>(report: &RunReport<'a>, at: usize, load: Load) -> Option<&'a Penalty> {
     let message = *report.plan.messages.get(at)?;
-    report.verdict.penalties.table.iter().find(|penalty| (penalty.message, penalty.load) == (message, load))
+    report
+        .verdict
+        .penalties
+        .table
+        .iter()
+        .find(|penalty| (penalty.message, penalty.load) == (message, load))
 }
 
 /// Table 2: a line for each message size, a column for each part, and their sum.
@@ -74,11 +89,14 @@ fn table(report: &RunReport, unit: &Unit, parts: &[Part]) -> Table {
     let head = [&["message size, B"], heads.as_slice(), &["total", "total with gains"]].concat();
     let mut table = Table::new(&format!("Penalties, {} (as Table 2)", unit.name), &head, 1);
     for (at, message) in report.plan.messages.iter().enumerate() {
-        let cells =
-            parts.iter().map(|(_, _, of, load)| Cell::number(bar(report, unit, at, *load, *of).map(|bar| bar.y)));
+        let cells = parts.iter().map(|(_, _, of, load)| {
+            Cell::number(bar(report, unit, at, *load, *of).map(|bar| bar.y))
+        });
         let total = report.verdict.penalties.totals.iter().find(|total| total.message == *message);
-        let totals = [total.map(|total| total.clipped_seconds), total.map(|total| total.signed_seconds)];
-        let totals = totals.map(|seconds| Cell::number(seconds.map(|seconds| seconds * unit.per_second)));
+        let totals =
+            [total.map(|total| total.clipped_seconds), total.map(|total| total.signed_seconds)];
+        let totals =
+            totals.map(|seconds| Cell::number(seconds.map(|seconds| seconds * unit.per_second)));
         table.rows.push(row(&[&message.count().to_string()], cells.chain(totals)));
     }
     table
@@ -97,7 +115,13 @@ fn slowdowns(report: &RunReport) -> Figure {
         title: title.to_owned(),
         x: Axis::words("", components(report).iter().map(ToString::to_string).collect()),
         y: Axis::logarithmic("slowdown"),
-        series: report.verdict.penalties.by_load.iter().map(|load| slowed(report, load.load, of)).collect(),
+        series: report
+            .verdict
+            .penalties
+            .by_load
+            .iter()
+            .map(|load| slowed(report, load.load, of))
+            .collect(),
     });
     Figure {
         name: "slowdowns".to_owned(),
@@ -110,16 +134,30 @@ fn slowdowns(report: &RunReport) -> Figure {
 
 fn slowed(report: &RunReport, load: Load, of: Slowed) -> Series {
     let points = components(report).into_iter().enumerate().filter_map(|(at, component)| {
-        let found =
-            report.verdict.penalties.by_component.iter().find(|one| (one.component, one.load) == (component, load));
+        let found = report
+            .verdict
+            .penalties
+            .by_component
+            .iter()
+            .find(|one| (one.component, one.load) == (component, load));
         let Estimate { value, interval } = of(found?)?;
-        Some(Point { x: at as f64, y: value, interval: interval.map(|interval| (interval.low, interval.high)) })
+        Some(Point {
+            x: at as f64,
+            y: value,
+            interval: interval.map(|interval| (interval.low, interval.high)),
+        })
     });
-    Series { name: load.to_string(), role: role(load), mark: Drawn::Points, points: points.collect() }
+    Series {
+        name: load.to_string(),
+        role: role(load),
+        mark: Drawn::Points,
+        points: points.collect(),
+    }
 }
 
 fn by_component(report: &RunReport) -> Table {
-    let mut table = Table::new("Slowdown by component", &["", "beside", "network activity", "load"], 2);
+    let mut table =
+        Table::new("Slowdown by component", &["", "beside", "network activity", "load"], 2);
     for one in &report.verdict.penalties.by_component {
         let cells = [one.network.as_ref(), one.host.as_ref()].map(|side| Cell::estimate(side, 1.0));
         table.rows.push(row(&[one.component.name(), one.load.name()], cells));
@@ -147,6 +185,10 @@ impl Unit {
     fn of(table: &[Penalty]) -> Self {
         let sides = table.iter().flat_map(|penalty| [penalty.network, penalty.host]).flatten();
         let longest = sides.map(|side| side.clipped_seconds).fold(0.0, f64::max);
-        if longest < 1.0 { Self { name: "ms", per_second: 1e3 } } else { Self { name: "s", per_second: 1.0 } }
+        if longest < 1.0 {
+            Self { name: "ms", per_second: 1e3 }
+        } else {
+            Self { name: "s", per_second: 1.0 }
+        }
     }
 }

@@ -1,11 +1,14 @@
-//! Goodput over time, with the load drawn below: one cell of each component, from the receivers' stored progress.
+//! Goodput over time, with the load drawn below: one cell of each component, from the receivers'
+//! stored progress.
 
 use btu_suite::cell::{Component, Load, Row};
 use btu_suite::record::{CellRecord, Outcome, Report};
 use btu_units::Bytes;
 
 use super::{RunReport, components, loads, row};
-use crate::html::{Axis, Block, Cell, Drawn, Figure, Layout, Panel, Point, Role, Section, Series, Table};
+use crate::html::{
+    Axis, Block, Cell, Drawn, Figure, Layout, Panel, Point, Role, Section, Series, Table,
+};
 
 /// Points of a curve at most.
 const STEPS: u32 = 50;
@@ -25,10 +28,14 @@ fn figure(report: &RunReport, message: Bytes, load: Load) -> Option<Figure> {
     let cells: Vec<(usize, Component, &CellRecord)> = components(report)
         .into_iter()
         .enumerate()
-        .filter_map(|(place, component)| Some((place, component, find(report, component, message, load)?)))
+        .filter_map(|(place, component)| {
+            Some((place, component, find(report, component, message, load)?))
+        })
         .collect();
-    let curves: Vec<Series> =
-        cells.iter().filter_map(|(place, component, cell)| curve(*place, *component, cell)).collect();
+    let curves: Vec<Series> = cells
+        .iter()
+        .filter_map(|(place, component, cell)| curve(*place, *component, cell))
+        .collect();
     if curves.is_empty() {
         return None;
     }
@@ -39,7 +46,11 @@ fn figure(report: &RunReport, message: Bytes, load: Load) -> Option<Figure> {
         series: curves,
     };
     let below = (load != Load::Idle).then(|| bars(report, &cells, load));
-    let beside = if load == Load::Idle { "with nothing beside it".to_owned() } else { format!("beside {load}") };
+    let beside = if load == Load::Idle {
+        "with nothing beside it".to_owned()
+    } else {
+        format!("beside {load}")
+    };
     Some(Figure {
         name: format!("over-time-{load}"),
         title: format!("Goodput over time {beside}"),
@@ -49,7 +60,12 @@ fn figure(report: &RunReport, message: Bytes, load: Load) -> Option<Figure> {
     })
 }
 
-fn find<'a>(report: &RunReport<'a>, component: Component, message: Bytes, load: Load) -> Option<&'a CellRecord> {
+fn find<'a>(
+    report: &RunReport<'a>,
+    component: Component,
+    message: Bytes,
+    load: Load,
+) -> Option<&'a CellRecord> {
     let wanted = Row::Network { component, message, load };
     report.cells.iter().find(|cell| cell.row == wanted && cell.is_valid())
 }
@@ -64,7 +80,12 @@ fn curve(place: usize, component: Component, cell: &CellRecord) -> Option<Series
         .collect();
     let points = goodput(&flows);
     let role = Role::Member(1 + place);
-    (points.len() > 1).then(|| Series { name: component.to_string(), role, mark: Drawn::Line, points })
+    (points.len() > 1).then(|| Series {
+        name: component.to_string(),
+        role,
+        mark: Drawn::Line,
+        points,
+    })
 }
 
 /// (milliseconds, Mb/s) in the middle of each step.
@@ -90,7 +111,8 @@ fn bytes_at(flow: &[(u64, u64)], ns: f64) -> f64 {
     let after = flow.partition_point(|(at, _)| (*at as f64) < ns);
     let (from_ns, from_bytes) = if after == 0 { (0, 0) } else { flow[after - 1] };
     let Some(&(to_ns, to_bytes)) = flow.get(after) else { return from_bytes as f64 };
-    let share = if to_ns > from_ns { (ns - from_ns as f64) / (to_ns - from_ns) as f64 } else { 1.0 };
+    let share =
+        if to_ns > from_ns { (ns - from_ns as f64) / (to_ns - from_ns) as f64 } else { 1.0 };
     from_bytes as f64 + share * (to_bytes - from_bytes) as f64
 }
 
@@ -111,8 +133,9 @@ fn bars(report: &RunReport, cells: &[(usize, Component, &CellRecord)], load: Loa
     }
 }
 
-/// Milliseconds from the first receiver's start to the load's start and end. Both clocks are the same machine's: the load
-/// runs on test, and without a receiver there it is taken to start with the network activity.
+/// Milliseconds from the first receiver's start to the load's start and end. Both clocks are the
+/// same machine's: the load runs on test, and without a receiver there it is taken to start with
+/// the network activity.
 fn load_ran(cell: &CellRecord) -> Option<(f64, f64)> {
     let host = outcomes(cell).find(|(_, outcome)| matches!(outcome, Outcome::Host(_)))?.0;
     let receivers = outcomes(cell).filter(|(_, outcome)| matches!(outcome, Outcome::Received(_)));
@@ -124,7 +147,10 @@ fn load_ran(cell: &CellRecord) -> Option<(f64, f64)> {
 }
 
 fn outcomes(cell: &CellRecord) -> impl Iterator<Item = (&Report, &Outcome)> {
-    cell.reports.iter().filter_map(|placed| placed.result.as_ref().ok()).map(|report| (report, &report.outcome))
+    cell.reports
+        .iter()
+        .filter_map(|placed| placed.result.as_ref().ok())
+        .map(|report| (report, &report.outcome))
 }
 
 fn table(cells: &[(usize, Component, &CellRecord)], beside: &str) -> Table {

@@ -13,13 +13,20 @@ pub(super) fn section(report: &RunReport) -> Option<Section> {
     let again = if report.origin.plan_is_known {
         Block::Command(command(report.plan))
     } else {
-        Block::Text("The stored plan cannot be read by this version, so the command cannot be given.".to_owned())
+        Block::Text(
+            "The stored plan cannot be read by this version, so the command cannot be given."
+                .to_owned(),
+        )
     };
     let inventory = inventory(&report.plan.network).map(|text| {
-        [Block::Text(format!("with {INVENTORY}, which is an inventory of the hosts:")), Block::Command(text)]
+        [
+            Block::Text(format!("with {INVENTORY}, which is an inventory of the hosts:")),
+            Block::Command(text),
+        ]
     });
     let show = Block::Command(format!("btu show {0}\nbtu report {0}", report.run.id));
-    let measure = Block::Text("Measure the same in the same order, with the same payload:".to_owned());
+    let measure =
+        Block::Text("Measure the same in the same order, with the same payload:".to_owned());
     let mut blocks = vec![measure, again];
     blocks.extend(inventory.into_iter().flatten());
     blocks.extend([
@@ -35,27 +42,39 @@ const INVENTORY: &str = "hosts.toml";
 
 /// The options that make the same plan.
 fn command(plan: &Plan) -> String {
-    let mut words = vec![format!("btu rate --profile {} --seed {}", shell_word(&plan.profile.name), plan.seed)];
+    let mut words =
+        vec![format!("btu rate --profile {} --seed {}", shell_word(&plan.profile.name), plan.seed)];
     if let Network::Path(path) = &plan.network {
-        let [rate, delay] = [path.rate.to_string(), path.delay.to_string()].map(|text| shell_word(&text));
+        let [rate, delay] =
+            [path.rate.to_string(), path.delay.to_string()].map(|text| shell_word(&text));
         words.push(format!("--network {rate} --delay {delay}"));
-        for (option, share) in [("loss", path.loss), ("duplicate", path.duplicate), ("reorder", path.reorder)] {
+        for (option, share) in
+            [("loss", path.loss), ("duplicate", path.duplicate), ("reorder", path.reorder)]
+        {
             words.extend((share > 0.0).then(|| format!("--{option} {share}")));
         }
     }
     if let Network::Drawing(drawn) = &plan.network {
         words.push(format!("--network {}", shell_word(&drawn.name)));
-        words.extend(drawn.stations.roles().map(|(role, station)| format!("--{role} {}", shell_word(station))));
+        words.extend(
+            drawn
+                .stations
+                .roles()
+                .map(|(role, station)| format!("--{role} {}", shell_word(station))),
+        );
     }
     if let Network::Machines(machines) = &plan.network {
         words.extend(hosts(machines));
     }
     if !matches!(plan.network, Network::Machines(_)) {
-        let divided = plan.processors.as_ref().map_or_else(|| "shared".to_owned(), ToString::to_string);
+        let divided =
+            plan.processors.as_ref().map_or_else(|| "shared".to_owned(), ToString::to_string);
         words.push(format!("--processors {}", shell_word(&divided)));
         words.extend((!plan.kept_awake).then(|| "--idle-states".to_owned()));
         words.extend(
-            plan.congestion_control.as_ref().map(|name| format!("--congestion-control {}", shell_word(name.as_str()))),
+            plan.congestion_control
+                .as_ref()
+                .map(|name| format!("--congestion-control {}", shell_word(name.as_str()))),
         );
     }
     words.extend((plan.receiving == Receiving::Batched).then(|| "--receive batched".to_owned()));
@@ -73,14 +92,16 @@ fn command(plan: &Plan) -> String {
     words.join(" ")
 }
 
-/// The hosts by their addresses. The options know no host by ssh that is measured elsewhere, so such have an inventory.
+/// The hosts by their addresses. The options know no host by ssh that is measured elsewhere, so
+/// such have an inventory.
 fn hosts(machines: &Machines) -> Vec<String> {
     let mut words = if machines.hosts.iter().any(is_by_ssh) {
         vec![format!("--hosts {INVENTORY}")]
     } else {
         machines.hosts.iter().filter_map(option).collect()
     };
-    let paired = machines.hosts.iter().filter(|host| matches!(host.reached, Reached::Pairing { .. }));
+    let paired =
+        machines.hosts.iter().filter(|host| matches!(host.reached, Reached::Pairing { .. }));
     words.extend(paired.map(|host| format!("--pair {}", shell_word(&host.name))));
     words
 }
@@ -102,13 +123,19 @@ fn option(host: &Machine) -> Option<String> {
 /// The inventory that [`command`] names, if it does.
 fn inventory(network: &Network) -> Option<String> {
     let Network::Machines(machines) = network else { return None };
-    machines.hosts.iter().any(is_by_ssh).then(|| machines.hosts.iter().map(entry).collect::<Vec<_>>().join("\n\n"))
+    machines
+        .hosts
+        .iter()
+        .any(is_by_ssh)
+        .then(|| machines.hosts.iter().map(entry).collect::<Vec<_>>().join("\n\n"))
 }
 
 fn entry(host: &Machine) -> String {
     let Machine { station, name, reached, measured } = host;
     let way = match reached {
-        Reached::Tls { address } | Reached::Pairing { address } => format!("control = \"{address}\""),
+        Reached::Tls { address } | Reached::Pairing { address } => {
+            format!("control = \"{address}\"")
+        }
         Reached::Ssh { destination } => format!("ssh = \"{destination}\""),
         Reached::Here => "# this machine itself".to_owned(),
     };
@@ -153,7 +180,8 @@ mod tests {
     use super::*;
 
     fn machines(reached: [Reached; 3]) -> Network {
-        let hosts = HostRole::ALL.into_iter().zip(["alpha", "beta", "gamma"]).zip(reached).zip(10..);
+        let hosts =
+            HostRole::ALL.into_iter().zip(["alpha", "beta", "gamma"]).zip(reached).zip(10..);
         let hosts = hosts.map(|(((station, name), reached), last)| Machine {
             station: station.into(),
             name: name.to_owned(),
@@ -190,7 +218,8 @@ mod tests {
         let stations = Stations { test: "a;id".to_owned(), active: "b".to_owned(), passive: None };
         let drawn = Drawn { name: "`id`".to_owned(), text: String::new(), stations };
         let said = command(&Plan::whole(7, profile, Network::Drawing(drawn)));
-        let expected = "btu rate --profile 'quick$(id)' --seed 7 --network '`id`' --test 'a;id' --active b";
+        let expected =
+            "btu rate --profile 'quick$(id)' --seed 7 --network '`id`' --test 'a;id' --active b";
         assert!(said.starts_with(expected), "{said}");
     }
 
@@ -201,7 +230,8 @@ mod tests {
         let network = machines([ssh("alpha"), tls(11), ssh("gamma")]);
         let text = inventory(&network).unwrap();
         let read = Inventory::read(&text, INVENTORY).unwrap();
-        let roles: Vec<&str> = read.hosts.iter().filter_map(|host| Some(host.role?.name())).collect();
+        let roles: Vec<&str> =
+            read.hosts.iter().filter_map(|host| Some(host.role?.name())).collect();
         assert_eq!(roles, ["test", "active", "passive"]);
         assert_eq!(read.hosts[0].control, Control::Ssh("me@alpha".parse().unwrap()));
         assert_eq!(read.hosts[2].measured, Some(IpAddr::from([198, 51, 100, 12])));

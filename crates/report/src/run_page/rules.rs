@@ -1,4 +1,5 @@
-//! The run rules: what a result may be called, which marks it carries, and how it is quoted. See docs/run-rules.md.
+//! The run rules: what a result may be called, which marks it carries, and how it is quoted. See
+//! docs/run-rules.md.
 
 use btu_suite::plan::Plan;
 use btu_suite::verdict::{Obstacle, Title, Verdict};
@@ -37,8 +38,12 @@ impl RunMark {
     pub const fn meaning(self) -> &'static str {
         match self {
             Self::Denied(obstacle) => obstacle.meaning(),
-            Self::Changed => "A setting of the machine was not the same after the run as before it.",
-            Self::LowConfidence => "The rating or some of its rows are known less well than the profile asks for.",
+            Self::Changed => {
+                "A setting of the machine was not the same after the run as before it."
+            }
+            Self::LowConfidence => {
+                "The rating or some of its rows are known less well than the profile asks for."
+            }
             Self::Quick => "Activities of a tenth of a second, few repetitions: a first look.",
             Self::Fixed => {
                 "Volume or window were fixed, so it compares only with results of the same volume and window."
@@ -62,7 +67,8 @@ pub struct RuleFacts<'a> {
 pub fn run_marks(facts: &RuleFacts) -> Vec<RunMark> {
     let RuleFacts { verdict, plan, changed } = *facts;
     let rating = verdict.rating.as_ref();
-    let low = rating.is_some_and(|rating| rating.low_confidence) || verdict.low_confidence_rows() > 0;
+    let low =
+        rating.is_some_and(|rating| rating.low_confidence) || verdict.low_confidence_rows() > 0;
     let applies = [
         (RunMark::Changed, changed),
         (RunMark::LowConfidence, low),
@@ -70,11 +76,17 @@ pub fn run_marks(facts: &RuleFacts) -> Vec<RunMark> {
         (RunMark::Fixed, plan.volume.is_some() || plan.window.is_some()),
     ];
     let denied = verdict.obstacles.iter().copied().map(RunMark::Denied);
-    denied.chain(applies.into_iter().filter(|(_, applies)| *applies).map(|(mark, _)| mark)).collect()
+    denied
+        .chain(applies.into_iter().filter(|(_, applies)| *applies).map(|(mark, _)| mark))
+        .collect()
 }
 
 pub(super) fn marks(report: &RunReport) -> Vec<RunMark> {
-    run_marks(&RuleFacts { verdict: report.verdict, plan: report.plan, changed: !report.changes.is_empty() })
+    run_marks(&RuleFacts {
+        verdict: report.verdict,
+        plan: report.plan,
+        changed: !report.changes.is_empty(),
+    })
 }
 
 /// The last word: how to quote the result, and what holds for it.
@@ -97,8 +109,12 @@ fn quotation(report: &RunReport, marks: &[RunMark]) -> String {
     let words: Vec<&str> = marks.iter().map(|mark| mark.word()).collect();
     let words = if words.is_empty() { String::new() } else { format!(" [{}]", words.join(", ")) };
     let value = report.verdict.rating.as_ref().map_or_else(String::new, |rating| {
-        let interval = ends(&rating.btu_bits_per_second, MEGABIT).unwrap_or_else(|| "no interval".to_owned());
-        format!(" {} Mb/s (95 %: {interval})", three_digits(rating.btu_bits_per_second.value / MEGABIT))
+        let interval =
+            ends(&rating.btu_bits_per_second, MEGABIT).unwrap_or_else(|| "no interval".to_owned());
+        format!(
+            " {} Mb/s (95 %: {interval})",
+            three_digits(rating.btu_bits_per_second.value / MEGABIT)
+        )
     });
     format!(
         "{}{value}{words}; {} profile, network {}, {}; btu {}, plan {}, seed {}, {}",

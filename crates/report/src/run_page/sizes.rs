@@ -4,7 +4,9 @@ use btu_stats::Estimate;
 use btu_suite::verdict::{Rating, SizeRating};
 
 use super::{MEGABIT, RunReport};
-use crate::html::{Axis, Block, Cell, Drawn, Figure, Layout, Panel, Point, Role, Scale, Section, Series, Table};
+use crate::html::{
+    Axis, Block, Cell, Drawn, Figure, Layout, Panel, Point, Role, Scale, Section, Series, Table,
+};
 
 type Choice = fn(&SizeRating) -> Option<&Rating>;
 
@@ -13,7 +15,8 @@ pub(super) fn section(report: &RunReport) -> Option<Section> {
     if sizes.iter().all(|size| size.rating.is_none() && size.idle.is_none()) {
         return None;
     }
-    let note = "Geometric mean over the components, loaded also over the loads (Figure 3a of the paper).";
+    let note =
+        "Geometric mean over the components, loaded also over the loads (Figure 3a of the paper).";
     let figure = Figure {
         name: "btu-by-message-size".to_owned(),
         title: "BTU by message size".to_owned(),
@@ -25,13 +28,20 @@ pub(super) fn section(report: &RunReport) -> Option<Section> {
 }
 
 fn panel(report: &RunReport) -> Panel {
-    let ratings: [(&str, Role, Choice); 2] =
-        [("loaded", Role::Loaded, |size| size.rating.as_ref()), ("alone", Role::Idle, |size| size.idle.as_ref())];
+    let ratings: [(&str, Role, Choice); 2] = [
+        ("loaded", Role::Loaded, |size| size.rating.as_ref()),
+        ("alone", Role::Idle, |size| size.idle.as_ref()),
+    ];
     let own = ratings.into_iter().map(|(name, role, choice)| Series {
         name: name.to_owned(),
         role,
         mark: Drawn::LinePoints,
-        points: report.verdict.per_size.iter().filter_map(|size| point(size, choice(size)?)).collect(),
+        points: report
+            .verdict
+            .per_size
+            .iter()
+            .filter_map(|size| point(size, choice(size)?))
+            .collect(),
     });
     let series = own.chain(others(report)).filter(|series| !series.points.is_empty());
     let marks = report.plan.messages.iter().map(|size| size.count() as f64).collect();
@@ -57,15 +67,31 @@ fn others(report: &RunReport) -> Vec<Series> {
         let Some(x) = point.x else { continue };
         if series.last().is_none_or(|last| last.name != point.label) {
             let role = Role::Member(2 + series.len());
-            series.push(Series { name: point.label.to_owned(), role, mark: Drawn::LinePoints, points: Vec::new() });
+            series.push(Series {
+                name: point.label.to_owned(),
+                role,
+                mark: Drawn::LinePoints,
+                points: Vec::new(),
+            });
         }
-        series.last_mut().into_iter().for_each(|last| last.points.push(Point::new(x, point.y / MEGABIT)));
+        series
+            .last_mut()
+            .into_iter()
+            .for_each(|last| last.points.push(Point::new(x, point.y / MEGABIT)));
     }
     series
 }
 
 fn table(sizes: &[SizeRating]) -> Table {
-    let head = ["message size, B", "loaded", "loaded, AM", "loaded, HM", "alone", "alone, AM", "alone, HM"];
+    let head = [
+        "message size, B",
+        "loaded",
+        "loaded, AM",
+        "loaded, HM",
+        "alone",
+        "alone, AM",
+        "alone, HM",
+    ];
     let mut table = Table::new("BTU by message size, Mb/s (as Table A17)", &head, 1);
     for size in sizes {
         let cells = [size.rating.as_ref(), size.idle.as_ref()].into_iter().flat_map(three_means);

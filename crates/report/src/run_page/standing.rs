@@ -5,7 +5,9 @@ use btu_suite::history::Study;
 use btu_suite::history::btu95::corrected;
 
 use super::{MEGABIT, RunReport, row};
-use crate::html::{Axis, Block, Cell, Drawn, Figure, Layout, Panel, Point, Role, Section, Series, Table};
+use crate::html::{
+    Axis, Block, Cell, Drawn, Figure, Layout, Panel, Point, Role, Section, Series, Table,
+};
 
 /// Whose result it is.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -53,7 +55,9 @@ pub(super) fn section(report: &RunReport) -> Option<Section> {
         group: Group::ThisRun,
         megabits_per_second: scaled(&estimate),
     };
-    places.extend(report.verdict.idle.as_ref().map(|idle| here("this run, alone", idle.btu_bits_per_second)));
+    places.extend(
+        report.verdict.idle.as_ref().map(|idle| here("this run, alone", idle.btu_bits_per_second)),
+    );
     places.push(here("this run", rating.btu_bits_per_second));
     let figure = figure(&places, rating.btu_bits_per_second.value / MEGABIT);
     Section::of("Where it stands", &note(report.beside), vec![Block::Figure(figure)])
@@ -79,13 +83,17 @@ fn references(beside: &[Study]) -> Vec<Place> {
         group: Group::Machines1995,
         megabits_per_second: bare(machine.bits_per_second / MEGABIT),
     });
-    let others = beside.iter().filter(|study| **study != Study::Btu95).flat_map(|study| study.reference_points());
+    let others = beside
+        .iter()
+        .filter(|study| **study != Study::Btu95)
+        .flat_map(|study| study.reference_points());
     // What holds for a whole curve: its maximum.
-    let others = others.filter(|point| point.x.is_none() && point.unit == "bits/s").map(|point| Place {
-        name: point.label.to_owned(),
-        group: Group::OtherStudies,
-        megabits_per_second: bare(point.y / MEGABIT),
-    });
+    let others =
+        others.filter(|point| point.x.is_none() && point.unit == "bits/s").map(|point| Place {
+            name: point.label.to_owned(),
+            group: Group::OtherStudies,
+            megabits_per_second: bare(point.y / MEGABIT),
+        });
     let mut places: Vec<Place> = machines.chain(others).collect();
     places.sort_by(|a, b| a.megabits_per_second.value.total_cmp(&b.megabits_per_second.value));
     places
@@ -122,7 +130,11 @@ fn of_group(places: &[Place], group: Group) -> Vec<Point> {
     let of_it = places.iter().enumerate().filter(|(_, place)| place.group == group);
     let point = |(at, place): (usize, &Place)| {
         let Estimate { value, interval } = place.megabits_per_second;
-        Point { x: value, y: at as f64, interval: interval.map(|interval| (interval.low, interval.high)) }
+        Point {
+            x: value,
+            y: at as f64,
+            interval: interval.map(|interval| (interval.low, interval.high)),
+        }
     };
     of_it.map(point).collect()
 }

@@ -19,7 +19,9 @@ pub(crate) fn section(verdict: &Verdict, every_row: bool) -> Option<Section> {
     let variance = verdict.variance.as_ref()?;
     let mut blocks = vec![Block::Text(sentence(&variance.rating)), Block::Table(groups(variance))];
     if variance.causes.is_empty() {
-        blocks.push(Block::Text("Too few repetitions to tell what goes along with the spread.".to_owned()));
+        blocks.push(Block::Text(
+            "Too few repetitions to tell what goes along with the spread.".to_owned(),
+        ));
     } else {
         blocks.push(Block::Text(CAUSES.to_owned()));
         blocks.push(Block::Table(causes(&variance.causes)));
@@ -48,7 +50,12 @@ fn sentence(rating: &RatingSpread) -> String {
 const HEAD: [&str; 4] = ["all, %", "blocks, %", "repetitions, %", "within cells, %"];
 
 fn parts(parts: &Parts) -> [Cell; 4] {
-    let all = [Some(parts.total), parts.between_blocks, Some(parts.between_repetitions), parts.within_cells];
+    let all = [
+        Some(parts.total),
+        parts.between_blocks,
+        Some(parts.between_repetitions),
+        parts.within_cells,
+    ];
     all.map(|deviation| Cell::number(deviation.map(|deviation| deviation * 100.0)))
 }
 
@@ -68,7 +75,8 @@ fn groups(variance: &Variance) -> Table {
 }
 
 fn causes(causes: &[CauseShare]) -> Table {
-    let mut table = Table::new("What goes along with the spread", &["", "more of it", "share, %"], 2);
+    let mut table =
+        Table::new("What goes along with the spread", &["", "more of it", "share, %"], 2);
     for cause in causes {
         let direction = match (cause.is_told, cause.is_faster) {
             (false, _) => "-",

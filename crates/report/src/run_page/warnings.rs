@@ -7,7 +7,11 @@ use crate::stored_page::page_warning;
 pub(super) fn of(report: &RunReport) -> Vec<PageWarning> {
     let judged = report.verdict.warnings.iter().map(|warning| {
         // The verdict does not know what the run is called.
-        page_warning(warning.cause.title(), &warning.observed, &warning.advice.replace("RUN", &report.run.id))
+        page_warning(
+            warning.cause.title(),
+            &warning.observed,
+            &warning.advice.replace("RUN", &report.run.id),
+        )
     });
     report.stored().warnings().chain(judged).collect()
 }

@@ -15,7 +15,8 @@ const BUSY: f64 = 0.9;
 /// The answer of a simulation; `all` is the command that shows every table.
 pub fn sim_page(outcome: &Outcome, all: &str) -> Page {
     let how = super::how(&outcome.settings);
-    let covers = format!("intervals ({} %) are of chance in this network file", percent(outcome.confidence));
+    let covers =
+        format!("intervals ({} %) are of chance in this network file", percent(outcome.confidence));
     let next = vec![
         Next::new(all, "every table"),
         Next::new(
@@ -24,7 +25,9 @@ pub fn sim_page(outcome: &Outcome, all: &str) -> Page {
         ),
     ];
     let mut flows: Vec<&FlowOutcome> = outcome.flows.iter().collect();
-    flows.sort_by(|a, b| b.goodput_bits_per_second.value.total_cmp(&a.goodput_bits_per_second.value));
+    flows.sort_by(|a, b| {
+        b.goodput_bits_per_second.value.total_cmp(&a.goodput_bits_per_second.value)
+    });
     Page {
         title: format!("btu sim: {}", outcome.network),
         headline: headline(outcome, &flows),
@@ -42,9 +45,13 @@ pub fn sim_page(outcome: &Outcome, all: &str) -> Page {
 /// What arrives of what is offered, and the delay of the flow that waits longest.
 fn headline(outcome: &Outcome, flows: &[&FlowOutcome]) -> String {
     if flows.is_empty() {
-        return format!("{}: the network file draws no traffic, so there is nothing to see", outcome.network);
+        return format!(
+            "{}: the network file draws no traffic, so there is nothing to see",
+            outcome.network
+        );
     }
-    let sum = |of: fn(&FlowOutcome) -> f64| flows.iter().map(|flow| of(flow)).sum::<f64>() / MEGABIT;
+    let sum =
+        |of: fn(&FlowOutcome) -> f64| flows.iter().map(|flow| of(flow)).sum::<f64>() / MEGABIT;
     let arrives = three_digits(sum(|flow| flow.goodput_bits_per_second.value));
     let offered = three_digits(sum(|flow| flow.offered_bits_per_second.value));
     let delays = flows.iter().filter_map(|flow| Some((flow, flow.delay.as_ref()?.mean)));
@@ -59,12 +66,14 @@ fn headline(outcome: &Outcome, flows: &[&FlowOutcome]) -> String {
 /// `1.07 ms (1.05 .. 1.09)`.
 fn with_interval(seconds: &Estimate) -> String {
     let unit = crate::pipe::time_unit(seconds.value);
-    ends(seconds, unit.worth).map_or_else(|| time(seconds.value), |ends| format!("{} ({ends})", time(seconds.value)))
+    ends(seconds, unit.worth)
+        .map_or_else(|| time(seconds.value), |ends| format!("{} ({ends})", time(seconds.value)))
 }
 
 fn figure(flow: &FlowOutcome) -> KeyFigure {
     let delay = flow.delay.as_ref();
-    let delay = delay.map(|delay| format!("delay {}, p99 {}", time(delay.mean.value), time(delay.p99.value)));
+    let delay = delay
+        .map(|delay| format!("delay {}, p99 {}", time(delay.mean.value), time(delay.p99.value)));
     let lost = Some(lost(flow)).filter(|share| share != "0").map(|share| format!("{share} % lost"));
     KeyFigure {
         name: flow.name.clone(),

@@ -16,7 +16,8 @@ pub(super) fn flows(page: &Page) -> Vec<String> {
     if flows.is_empty() {
         return vec!["The network file draws no traffic, so there is nothing to see.".to_owned()];
     }
-    let mut sheet = sheet(&["flow", "senders", "offered/s", "delivered/s", "Mb/s", "", "lost %", "fairness"]);
+    let mut sheet =
+        sheet(&["flow", "senders", "offered/s", "delivered/s", "Mb/s", "", "lost %", "fairness"]);
     for flow in flows {
         sheet.row(vec![
             flow.name.clone(),
@@ -39,13 +40,21 @@ pub(super) fn delays(page: &Page) -> Vec<String> {
     for flow in &page.outcome.flows {
         sheet.row(std::iter::once(flow.name.clone()).chain(delay(flow.delay.as_ref())).collect());
     }
-    let note = format!("from send() to the last bit received; ± {} % intervals", percent(page.outcome.confidence));
-    if page.outcome.flows.is_empty() { Vec::new() } else { page.section("Delay", &note, sheet.lines()) }
+    let note = format!(
+        "from send() to the last bit received; ± {} % intervals",
+        percent(page.outcome.confidence)
+    );
+    if page.outcome.flows.is_empty() {
+        Vec::new()
+    } else {
+        page.section("Delay", &note, sheet.lines())
+    }
 }
 
 /// Exchanges of flows that have them.
 pub(super) fn exchanges(page: &Page) -> Vec<String> {
-    let mut sheet = sheet(&["flow", "per second", "mean", "", "sd", "p50", "", "p99", "", "longest"]);
+    let mut sheet =
+        sheet(&["flow", "per second", "mean", "", "sd", "p50", "", "p99", "", "longest"]);
     let mut any = false;
     for flow in &page.outcome.flows {
         let Some(exchanges) = &flow.exchanges else { continue };
@@ -53,13 +62,27 @@ pub(super) fn exchanges(page: &Page) -> Vec<String> {
         let first = [flow.name.clone(), three_digits(exchanges.per_second.value)];
         sheet.row(first.into_iter().chain(delay(exchanges.took.as_ref())).collect());
     }
-    if any { page.section("Exchanges", "from a request to its answer", sheet.lines()) } else { Vec::new() }
+    if any {
+        page.section("Exchanges", "from a request to its answer", sheet.lines())
+    } else {
+        Vec::new()
+    }
 }
 
 /// What segments and links were busy with.
 pub(super) fn media(page: &Page) -> Vec<String> {
     let collide = page.outcome.media.iter().any(|medium| medium.collisions_per_second.is_some());
-    let head = ["medium", "kind", "rate", "data %", "+ collisions %", "busy %", "Mb/s", "frames/s", "collisions/s"];
+    let head = [
+        "medium",
+        "kind",
+        "rate",
+        "data %",
+        "+ collisions %",
+        "busy %",
+        "Mb/s",
+        "frames/s",
+        "collisions/s",
+    ];
     // Where there is little room, the kind and the frames a second go first.
     let room = page.options.is_wide();
     let shown = |place: usize| match place {
@@ -68,10 +91,16 @@ pub(super) fn media(page: &Page) -> Vec<String> {
         _ => true,
     };
     let pick = |cells: Vec<String>| {
-        cells.into_iter().enumerate().filter(|&(place, _)| shown(place)).map(|(_, cell)| cell).collect::<Vec<_>>()
+        cells
+            .into_iter()
+            .enumerate()
+            .filter(|&(place, _)| shown(place))
+            .map(|(_, cell)| cell)
+            .collect::<Vec<_>>()
     };
     let mut sheet = Sheet::new(pick(head.map(str::to_owned).to_vec()), if room { 2 } else { 1 });
-    let used: Vec<_> = page.outcome.media.iter().filter(|medium| medium.frames_per_second.value > 0.0).collect();
+    let used: Vec<_> =
+        page.outcome.media.iter().filter(|medium| medium.frames_per_second.value > 0.0).collect();
     for medium in folded(&used) {
         sheet.row(pick(medium_cells(&medium)));
     }
@@ -87,7 +116,8 @@ pub(super) fn media(page: &Page) -> Vec<String> {
     )
 }
 
-/// More media than this whose names differ in their numbers alone are one line, with means: a campus has hundreds of floors.
+/// More media than this whose names differ in their numbers alone are one line, with means: a
+/// campus has hundreds of floors.
 const MOST_ALIKE: usize = 4;
 
 fn folded(used: &[&MediumOutcome]) -> Vec<MediumOutcome> {
@@ -103,7 +133,11 @@ fn folded(used: &[&MediumOutcome]) -> Vec<MediumOutcome> {
         }
     }
     let fold = |group: Vec<&MediumOutcome>| {
-        if group.len() <= MOST_ALIKE { group.into_iter().cloned().collect() } else { vec![mean(&group)] }
+        if group.len() <= MOST_ALIKE {
+            group.into_iter().cloned().collect()
+        } else {
+            vec![mean(&group)]
+        }
     };
     groups.into_iter().flat_map(fold).collect()
 }
@@ -133,7 +167,11 @@ fn medium_cells(medium: &MediumOutcome) -> Vec<String> {
     vec![
         medium.name.clone(),
         medium.medium.to_owned(),
-        if medium.lines > 1 { format!("{} x {}", medium.lines, medium.rate) } else { medium.rate.to_string() },
+        if medium.lines > 1 {
+            format!("{} x {}", medium.lines, medium.rate)
+        } else {
+            medium.rate.to_string()
+        },
         percent(medium.data.value),
         if medium.collisions_per_second.is_some() {
             percent(medium.data_and_collisions.value)
@@ -149,9 +187,12 @@ fn medium_cells(medium: &MediumOutcome) -> Vec<String> {
 
 /// What was lost, and why.
 pub(super) fn losses(page: &Page) -> Vec<String> {
-    let mut sheet = Sheet::new(["flow", "cause", "frames", "share %"].map(str::to_owned).to_vec(), 2);
+    let mut sheet =
+        Sheet::new(["flow", "cause", "frames", "share %"].map(str::to_owned).to_vec(), 2);
     let mut any = false;
-    for (flow, drop) in page.outcome.flows.iter().flat_map(|flow| flow.drops.iter().map(move |drop| (flow, drop))) {
+    for (flow, drop) in
+        page.outcome.flows.iter().flat_map(|flow| flow.drops.iter().map(move |drop| (flow, drop)))
+    {
         any = true;
         let share = three_digits(drop.share.value * 100.0);
         sheet.row(vec![flow.name.clone(), drop.cause.to_owned(), drop.frames.to_string(), share]);
@@ -161,7 +202,8 @@ pub(super) fn losses(page: &Page) -> Vec<String> {
 
 /// Every station.
 pub(super) fn stations(page: &Page) -> Vec<String> {
-    let mut sheet = sheet(&["station", "sent/s", "delivered/s", "Mb/s", "mean delay", "lost %", "received/s"]);
+    let mut sheet =
+        sheet(&["station", "sent/s", "delivered/s", "Mb/s", "mean delay", "lost %", "received/s"]);
     for station in &page.outcome.stations {
         sheet.row(vec![
             station.name.clone(),
@@ -173,8 +215,10 @@ pub(super) fn stations(page: &Page) -> Vec<String> {
             three_digits(station.received_frames_per_second),
         ]);
     }
-    let fairness =
-        page.outcome.fairness.map(|fairness| format!("fairness over all that send: {}", three_digits(fairness.value)));
+    let fairness = page
+        .outcome
+        .fairness
+        .map(|fairness| format!("fairness over all that send: {}", three_digits(fairness.value)));
     page.section("Stations", &fairness.unwrap_or_default(), sheet.lines())
 }
 
@@ -189,7 +233,16 @@ fn delay(delay: Option<&DelayOutcome>) -> Vec<String> {
     let [mean, mean_half] = with_interval(&delay.mean);
     let [p50, p50_half] = with_interval(&delay.p50);
     let [p99, p99_half] = with_interval(&delay.p99);
-    vec![mean, mean_half, time(delay.deviation.value), p50, p50_half, p99, p99_half, time(delay.longest)]
+    vec![
+        mean,
+        mean_half,
+        time(delay.deviation.value),
+        p50,
+        p50_half,
+        p99,
+        p99_half,
+        time(delay.longest),
+    ]
 }
 
 /// The share of frames that ended that were lost, in per cent.

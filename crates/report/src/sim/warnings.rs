@@ -15,7 +15,8 @@ pub(crate) fn paragraphs(causes: &[Cause], options: &TextOptions) -> Vec<String>
         let advice = if advice.is_empty() { String::new() } else { format!(" {advice}.") };
         format!("! {title}: {observed}.{advice}")
     };
-    let paragraphs = warnings(causes).into_iter().flat_map(|warning| wrap(&text(warning), options.columns(), 2));
+    let paragraphs =
+        warnings(causes).into_iter().flat_map(|warning| wrap(&text(warning), options.columns(), 2));
     paragraphs.map(|line: String| Paint(options.colour).warning(&line)).collect()
 }
 
@@ -63,7 +64,8 @@ fn of(cause: &Cause) -> PageWarning {
             "Try more --replications or a longer --duration",
         ),
         Cause::Disagreement { flow, replications } => {
-            let which: Vec<String> = replications.iter().map(|number| (number + 1).to_string()).collect();
+            let which: Vec<String> =
+                replications.iter().map(|number| (number + 1).to_string()).collect();
             page_warning(
                 "replications disagree",
                 &format!(

@@ -23,8 +23,11 @@ pub(super) fn lines(page: &Page) -> Vec<String> {
     for load in page.verdict.per_load.iter().map(|of| of.load) {
         let of_load: Vec<&CpuRow> = rows.iter().filter(|row| row.load == load).collect();
         let costs = sizes.iter().map(|&size| cost(&of_load, size));
-        let shares =
-            [|row: &CpuRow| row.machine_busy, |row: &CpuRow| row.machine_softirq, |row: &CpuRow| row.machine_steal];
+        let shares = [
+            |row: &CpuRow| row.machine_busy,
+            |row: &CpuRow| row.machine_softirq,
+            |row: &CpuRow| row.machine_steal,
+        ];
         let shares = shares.map(|share| mean(&of_load, share));
         sheet.row(std::iter::once(called(load)).chain(costs).chain(shares).collect());
     }
@@ -33,7 +36,9 @@ pub(super) fn lines(page: &Page) -> Vec<String> {
 }
 
 fn cost(rows: &[&CpuRow], message: Bytes) -> String {
-    or_dash(rows.iter().find(|row| row.message == message).and_then(|row| row.cpu_seconds_per_gigabyte))
+    or_dash(
+        rows.iter().find(|row| row.message == message).and_then(|row| row.cpu_seconds_per_gigabyte),
+    )
 }
 
 fn mean(rows: &[&CpuRow], share: fn(&CpuRow) -> f64) -> String {

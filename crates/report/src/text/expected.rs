@@ -1,4 +1,5 @@
-//! What the closed form and the simulator expect of the network file, beside what was measured on it.
+//! What the closed form and the simulator expect of the network file, beside what was measured on
+//! it.
 
 use btu_suite::verdict::ExpectedRow;
 
@@ -21,7 +22,10 @@ pub(super) fn lines(page: &Page) -> Vec<String> {
 fn cells(row: &ExpectedRow) -> Vec<String> {
     let megabits = |rate: Option<f64>| or_dash(rate.map(|rate| rate / MEGABIT));
     let off = |expected: Option<f64>| {
-        let ratio = row.measured_bits_per_second.zip(expected).map(|(measured, expected)| measured / expected - 1.0);
+        let ratio = row
+            .measured_bits_per_second
+            .zip(expected)
+            .map(|(measured, expected)| measured / expected - 1.0);
         ratio.map_or_else(|| NOTHING.to_owned(), |off| format!("{:+.1} %", off * 100.0))
     };
     vec![

@@ -12,7 +12,8 @@ use crate::sheet::Sheet;
 /// Request and response.
 pub(super) fn interactive(page: &Page) -> Vec<String> {
     let Some(first) = page.verdict.interactive.first() else { return Vec::new() };
-    let head = ["", "", "answers/s", "p50", "", "p90", "p99", "p99.9", "max", "times", "lost"].map(str::to_owned);
+    let head = ["", "", "answers/s", "p50", "", "p90", "p99", "p99.9", "max", "times", "lost"]
+        .map(str::to_owned);
     let mut sheet = Sheet::new(head.to_vec(), 2);
     let mut before = None;
     for row in &page.verdict.interactive {
@@ -55,12 +56,18 @@ pub(super) fn udp(page: &Page) -> Vec<String> {
         sheet.row(udp_row(row));
     }
     let title = format!("UDP, {} B datagrams, {} offered", first.message.count(), first.offered);
-    page.section(&title, "really sent, and received; drops: the socket buffer was full", sheet.lines())
+    page.section(
+        &title,
+        "really sent, and received; drops: the socket buffer was full",
+        sheet.lines(),
+    )
 }
 
 fn udp_row(row: &UdpRow) -> Vec<String> {
     let percent = |share: f64| format!("{:.2}", share * 100.0);
-    let interval = |lost: Proportion| format!("{} .. {}", percent(lost.interval.low), percent(lost.interval.high));
+    let interval = |lost: Proportion| {
+        format!("{} .. {}", percent(lost.interval.low), percent(lost.interval.high))
+    };
     vec![
         called(row.load),
         or_dash(row.sent_bits_per_second.map(|rate| rate.value / MEGABIT)),

@@ -18,7 +18,8 @@ pub(super) fn lines(page: &Page) -> Vec<String> {
     lines
 }
 
-/// `BTU rating  1234 Mb/s  (95 %: 1200 .. 1268)  quick profile, low confidence: 3 rows`, or what else it may be called.
+/// `BTU rating  1234 Mb/s  (95 %: 1200 .. 1268)  quick profile, low confidence: 3 rows`, or what
+/// else it may be called.
 fn first(page: &Page) -> Vec<String> {
     let words = page.verdict.title.words();
     let title = page.paint.title(words);
@@ -32,16 +33,31 @@ fn first(page: &Page) -> Vec<String> {
     };
     let profile = format!("{} profile", page.verdict.profile);
     let warnings = format!("{}{}", obstacles(page, rating), confidence(page, rating));
-    let plain = columns(words) + columns(&value) + columns(&interval) + columns(&profile) + columns(&warnings) + 6;
+    let plain = columns(words)
+        + columns(&value)
+        + columns(&interval)
+        + columns(&profile)
+        + columns(&warnings)
+        + 6;
     let number = format!("{title}  {}  {interval}", page.paint.strong(&value));
     let remark = format!("{profile}{}", page.paint.warning(&warnings));
-    if plain <= page.options.columns() { vec![format!("{number}  {remark}")] } else { vec![number, indented(&remark)] }
+    if plain <= page.options.columns() {
+        vec![format!("{number}  {remark}")]
+    } else {
+        vec![number, indented(&remark)]
+    }
 }
 
 /// Why it is only part of a rating, but for the rows that [`confidence`] counts.
 fn obstacles(page: &Page, rating: &Rating) -> String {
-    let uncounted = |obstacle: &&Obstacle| **obstacle != Obstacle::Incomplete || rating.missing.is_empty();
-    page.verdict.obstacles.iter().filter(uncounted).flat_map(|obstacle| [", ", obstacle.word()]).collect()
+    let uncounted =
+        |obstacle: &&Obstacle| **obstacle != Obstacle::Incomplete || rating.missing.is_empty();
+    page.verdict
+        .obstacles
+        .iter()
+        .filter(uncounted)
+        .flat_map(|obstacle| [", ", obstacle.word()])
+        .collect()
 }
 
 fn confidence(page: &Page, rating: &Rating) -> String {
@@ -58,12 +74,16 @@ fn per_load(page: &Page) -> Vec<String> {
         let value = rating.map(|rating| rating.btu_bits_per_second.value / MEGABIT);
         format!("{} {}", called(load), or_dash(value))
     };
-    let loads: Vec<String> = page.verdict.per_load.iter().map(|of| one(of.load, of.rating.as_ref())).collect();
+    let loads: Vec<String> =
+        page.verdict.per_load.iter().map(|of| one(of.load, of.rating.as_ref())).collect();
     if loads.len() < 2 || page.verdict.per_load.iter().all(|of| of.rating.is_none()) {
         return Vec::new();
     }
     let text = format!("{} Mb/s", loads.join(GAP));
-    wrap_at(&text, GAP, page.options.columns() - INDENT, 0).iter().map(|line| indented(line)).collect()
+    wrap_at(&text, GAP, page.options.columns() - INDENT, 0)
+        .iter()
+        .map(|line| indented(line))
+        .collect()
 }
 
 /// What the number is a mean of, and its two companions.
@@ -75,7 +95,8 @@ fn made_of(page: &Page) -> Vec<String> {
         None => "",
     };
     let repetitions = count(rating.repetitions_used, "repetition");
-    let geometric = format!("geometric mean of {}, {repetitions}{form}", count(rating.cells_used, "row"));
+    let geometric =
+        format!("geometric mean of {}, {repetitions}{form}", count(rating.cells_used, "row"));
     let others = format!(
         "arithmetic mean {}, harmonic mean {} Mb/s",
         three_digits(rating.arithmetic_mean_bits_per_second / MEGABIT),
@@ -88,8 +109,8 @@ fn made_of(page: &Page) -> Vec<String> {
 fn papers_rule(page: &Page) -> Vec<String> {
     let Some(btu) = &page.verdict.btu95 else { return Vec::new() };
     let means = |means: &Means| {
-        let [geometric, arithmetic, harmonic] =
-            [means.geometric, means.arithmetic, means.harmonic].map(|mean| three_digits(mean / MEGABIT));
+        let [geometric, arithmetic, harmonic] = [means.geometric, means.arithmetic, means.harmonic]
+            .map(|mean| three_digits(mean / MEGABIT));
         format!("{geometric} (AM {arithmetic}, HM {harmonic})")
     };
     let text = format!(
@@ -112,7 +133,8 @@ fn run(page: &Page) -> Vec<String> {
         format!("took {}", duration(run.duration)),
     ];
     let cost = run.own_cost.map(|cost| format!("overhead for each cell: {}", duration(cost)));
-    let lines = [what.join(GAP), run.machine.clone()].into_iter().chain(run.about_hosts()).chain(cost);
+    let lines =
+        [what.join(GAP), run.machine.clone()].into_iter().chain(run.about_hosts()).chain(cost);
     lines.flat_map(|line| quiet(page, &line)).collect()
 }
 

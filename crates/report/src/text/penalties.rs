@@ -22,10 +22,15 @@ pub(super) fn slowdowns(page: &Page) -> Vec<String> {
     }
     let network = loads.iter().map(|load| format!("network\n+ {load}"));
     let host = loads.iter().map(|load| format!("{load}\n+ network"));
-    let mut sheet = Sheet::new(std::iter::once(String::new()).chain(network).chain(host).collect(), 1);
+    let mut sheet =
+        Sheet::new(std::iter::once(String::new()).chain(network).chain(host).collect(), 1);
     for component in components(page) {
         let of = |load: &Load| {
-            page.verdict.penalties.by_component.iter().find(|one| (one.component, one.load) == (component, *load))
+            page.verdict
+                .penalties
+                .by_component
+                .iter()
+                .find(|one| (one.component, one.load) == (component, *load))
         };
         let network = loads.iter().map(|load| slowdown(page, of(load).and_then(|one| one.network)));
         let host = loads.iter().map(|load| slowdown(page, of(load).and_then(|one| one.host)));
@@ -37,7 +42,8 @@ pub(super) fn slowdowns(page: &Page) -> Vec<String> {
     sheet.row(std::iter::once(page.together().to_owned()).chain(network).chain(host).collect());
     if !page.options.is_wide() {
         let spread = |estimate: Option<Estimate>| plus_minus(estimate.as_ref());
-        let spreads = all.iter().map(|one| spread(one.network)).chain(all.iter().map(|one| spread(one.host)));
+        let spreads =
+            all.iter().map(|one| spread(one.network)).chain(all.iter().map(|one| spread(one.host)));
         sheet.row(std::iter::once(String::new()).chain(spreads).collect());
     }
     let note = "time together over time alone: 1.00 loses nothing, 2.00 takes twice as long";
@@ -45,7 +51,8 @@ pub(super) fn slowdowns(page: &Page) -> Vec<String> {
 }
 
 fn components(page: &Page) -> Vec<Component> {
-    let mut components: Vec<Component> = page.verdict.penalties.by_component.iter().map(|one| one.component).collect();
+    let mut components: Vec<Component> =
+        page.verdict.penalties.by_component.iter().map(|one| one.component).collect();
     components.dedup();
     components
 }
@@ -53,7 +60,11 @@ fn components(page: &Page) -> Vec<Component> {
 fn slowdown(page: &Page, estimate: Option<Estimate>) -> String {
     let Some(estimate) = estimate else { return NOTHING.to_owned() };
     let value = three_digits(estimate.value);
-    if page.options.is_wide() { format!("{value} {:>5}", plus_minus(Some(&estimate))) } else { value }
+    if page.options.is_wide() {
+        format!("{value} {:>5}", plus_minus(Some(&estimate)))
+    } else {
+        value
+    }
 }
 
 /// By message size: Table 2 of the paper.
@@ -64,14 +75,19 @@ pub(super) fn seconds(page: &Page) -> Vec<String> {
     }
     let unit = Unit::for_table(page);
     let sizes = page.messages();
-    let head = [String::new(), String::new()].into_iter().chain(sizes.iter().map(|&size| size_head(size)));
+    let head =
+        [String::new(), String::new()].into_iter().chain(sizes.iter().map(|&size| size_head(size)));
     let mut sheet = Sheet::new(head.collect(), 2);
     for load in loads(page) {
-        let cells = sizes.iter().map(|&size| cell(page, &unit, find(page, size, load).and_then(|one| one.network)));
+        let cells = sizes
+            .iter()
+            .map(|&size| cell(page, &unit, find(page, size, load).and_then(|one| one.network)));
         sheet.row(["network".to_owned(), format!("+ {load}")].into_iter().chain(cells).collect());
     }
     for load in loads(page) {
-        let cells = sizes.iter().map(|&size| cell(page, &unit, find(page, size, load).and_then(|one| one.host)));
+        let cells = sizes
+            .iter()
+            .map(|&size| cell(page, &unit, find(page, size, load).and_then(|one| one.host)));
         sheet.row([load.to_string(), "+ network".to_owned()].into_iter().chain(cells).collect());
     }
     totals(page, &unit, &mut sheet);
@@ -101,7 +117,11 @@ fn totals(page: &Page, unit: &Unit, sheet: &mut Sheet) {
 }
 
 fn find<'a>(page: &'a Page, message: Bytes, load: Load) -> Option<&'a Penalty> {
-    page.verdict.penalties.table.iter().find(|penalty| (penalty.message, penalty.load) == (message, load))
+    page.verdict
+        .penalties
+        .table
+        .iter()
+        .find(|penalty| (penalty.message, penalty.load) == (message, load))
 }
 
 fn cell(page: &Page, unit: &Unit, side: Option<Side>) -> String {
@@ -130,7 +150,11 @@ impl Unit {
         let table = &page.verdict.penalties.table;
         let sides = table.iter().flat_map(|penalty| [penalty.network, penalty.host]).flatten();
         let longest = sides.map(|side| side.loaded_seconds).fold(0.0, f64::max);
-        if longest < 1.0 { Self { name: "ms", per_second: 1e3 } } else { Self { name: "s", per_second: 1.0 } }
+        if longest < 1.0 {
+            Self { name: "ms", per_second: 1e3 }
+        } else {
+            Self { name: "s", per_second: 1.0 }
+        }
     }
 
     fn text(&self, seconds: Option<f64>) -> String {

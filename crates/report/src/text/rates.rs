@@ -42,13 +42,15 @@ fn legend(page: &Page) -> String {
     let spread = page.options.is_wide().then(|| "± half the 95 % interval".to_owned());
     let low = rates.iter().any(|rate| rate.low_confidence && rate.repetitions > 0);
     let low = low.then(|| format!("? not known to ±{} %", percent(page.verdict.wanted_half_width)));
-    let outliers = rates.iter().any(|rate| !rate.outliers.is_empty()).then(|| "* holds outliers".to_owned());
+    let outliers =
+        rates.iter().any(|rate| !rate.outliers.is_empty()).then(|| "* holds outliers".to_owned());
     [spread, low, outliers].into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
 /// Components and loads in the order of the table.
 fn lines_of(page: &Page) -> Vec<(Component, Load)> {
-    let mut lines: Vec<(Component, Load)> = page.verdict.rates.iter().map(|rate| (rate.component, rate.load)).collect();
+    let mut lines: Vec<(Component, Load)> =
+        page.verdict.rates.iter().map(|rate| (rate.component, rate.load)).collect();
     lines.sort_unstable();
     lines.dedup();
     lines
@@ -63,8 +65,16 @@ pub(crate) fn called(load: Load) -> String {
     if load == Load::Idle { "alone".to_owned() } else { format!("+ {load}") }
 }
 
-fn find<'a>(page: &'a Page, component: Component, message: Bytes, load: Load) -> Option<&'a RateRow> {
-    page.verdict.rates.iter().find(|rate| (rate.component, rate.message, rate.load) == (component, message, load))
+fn find<'a>(
+    page: &'a Page,
+    component: Component,
+    message: Bytes,
+    load: Load,
+) -> Option<&'a RateRow> {
+    page.verdict
+        .rates
+        .iter()
+        .find(|rate| (rate.component, rate.message, rate.load) == (component, message, load))
 }
 
 fn cell(page: &Page, rate: Option<&RateRow>) -> String {
@@ -93,7 +103,8 @@ fn rated(page: &Page, rating: Option<&Rating>) -> String {
     )
 }
 
-/// The value in Mb/s, its interval where there is room, and its marks; always as wide behind the value.
+/// The value in Mb/s, its interval where there is room, and its marks; always as wide behind the
+/// value.
 fn marked(page: &Page, estimate: Option<Estimate>, low: bool, outliers: bool) -> String {
     let value = or_dash(estimate.map(|estimate| estimate.value / MEGABIT));
     let (low, outliers) = (if low { '?' } else { ' ' }, if outliers { '*' } else { ' ' });

@@ -25,13 +25,15 @@ pub(super) fn lines(page: &Page) -> Vec<String> {
         return Vec::new();
     }
     let noted = page.run.notes.iter().flat_map(|note| {
-        let seen = wrap(note, page.options.columns() - 4, 0).into_iter().map(|line| format!("    {line}"));
+        let seen =
+            wrap(note, page.options.columns() - 4, 0).into_iter().map(|line| format!("    {line}"));
         std::iter::once(format!("  {}", page.paint.warning(NOTED))).chain(seen).collect::<Vec<_>>()
     });
     let each = warnings.iter().flat_map(|warning| {
         let width = page.options.columns();
         let title = page.paint.warning(warning.cause.title());
-        let seen = wrap(&warning.observed, width - 4, 0).into_iter().map(|line| format!("    {line}"));
+        let seen =
+            wrap(&warning.observed, width - 4, 0).into_iter().map(|line| format!("    {line}"));
         // The verdict does not know what the run is called.
         let advice = warning.advice.replace("RUN", &page.run.id);
         let advice = wrap(&format!("try: {advice}"), width - 4, 5);

@@ -23,8 +23,12 @@ pub(super) fn sheet(
     let mut page = Page::new(sheet, &format!("Shared Ethernet {}", segment.name), ABOUT)?;
     let name = |what: &str| cell_name(&["segment", &segment.name, what]);
     let rate = page.input("Rate, R", "bit/s", segment.rate_bits_per_second, &name("rate"))?;
-    let note = format!("s, end to end; drawn: {} at {} of the speed of light", cable.length, cable.velocity);
-    let tau = page.input("Propagation delay, tau", &note, segment.propagation_seconds, &name("tau"))?;
+    let note = format!(
+        "s, end to end; drawn: {} at {} of the speed of light",
+        cable.length, cable.velocity
+    );
+    let tau =
+        page.input("Propagation delay, tau", &note, segment.propagation_seconds, &name("tau"))?;
     let alike = page.input(
         "All packets of the mean size",
         "1: yes, as in CITI's study of 1989; 0: no, each has its own",
@@ -48,7 +52,13 @@ pub(super) fn sheet(
 }
 
 /// The lines of the formula; `beyond` is left to the caller.
-fn delay(page: &mut Page, load: &Load, rate: &Value, tau: &Value, alike: &Value) -> Result<Formula, XlsxError> {
+fn delay(
+    page: &mut Page,
+    load: &Load,
+    rate: &Value,
+    tau: &Value,
+    alike: &Value,
+) -> Result<Formula, XlsxError> {
     let (lambda, mean, e) = (&load.frames, &load.mean, Value::e());
     let square = alike.above(0.5, &(mean * mean), &load.mean_square);
     let square = page.computed("E[X^2] used", "s^2", &square)?;
@@ -57,13 +67,18 @@ fn delay(page: &mut Page, load: &Load, rate: &Value, tau: &Value, alike: &Value)
         + (4.0 * &e + 2.0) * tau * mean
         + (1.0 + 4.0 * &e) * tau * tau
         + 4.0 * &e * (2.0 * &e - 1.0) * tau * tau;
-    let s2 = page.computed("S2", "s^2; E[X^2] + (4e+2) tau E[X] + (1+4e) tau^2 + 4e (2e-1) tau^2", &s2)?;
+    let s2 =
+        page.computed("S2", "s^2; E[X^2] + (4e+2) tau E[X] + (1+4e) tau^2 + 4e (2e-1) tau^2", &s2)?;
     let used = page.computed("lambda S1", "stable below 1", &(lambda * &s1))?;
     let saved = saved(page, load, rate, tau, alike)?;
     let queueing = lambda * &s2 / (2.0 * (1.0 - &used));
     let delay = mean + tau + (2.0 * &e + 1.0) * tau + queueing - saved;
     let delay = delay.unless_saturated(&used, &Value::constant(1.0));
-    let delay = page.computed("D", "s; E[X] + tau + (2e+1) tau + lambda S2 / (2 (1 - lambda S1)) - saved", &delay)?;
+    let delay = page.computed(
+        "D",
+        "s; E[X] + tau + (2e+1) tau + lambda S2 / (2 (1 - lambda S1)) - saved",
+        &delay,
+    )?;
     let share = load.own_share(rate);
     let capacity = lambda.above(0.0, &(share * mean / &s1), &Value::constant(1.0));
     let none = Value::constant(0.0);
@@ -79,17 +94,27 @@ fn delay(page: &mut Page, load: &Load, rate: &Value, tau: &Value, alike: &Value)
 }
 
 /// What a frame saves that finds nobody contending.
-fn saved(page: &mut Page, load: &Load, rate: &Value, tau: &Value, alike: &Value) -> Result<Value, XlsxError> {
+fn saved(
+    page: &mut Page,
+    load: &Load,
+    rate: &Value,
+    tau: &Value,
+    alike: &Value,
+) -> Result<Value, XlsxError> {
     let lambda = &load.frames;
     let slot = page.computed("2 lambda tau", "", &(2.0 * lambda * tau))?;
-    // Subtracting from one loses the digits of a small argument; the series has them all below a thousandth.
-    let series = &slot * (1.0 - &slot / 2.0 * (1.0 - &slot / 3.0 * (1.0 - &slot / 4.0 * (1.0 - &slot / 5.0))));
+    // Subtracting from one loses the digits of a small argument; the series has them all below a
+    // thousandth.
+    let series = &slot
+        * (1.0 - &slot / 2.0 * (1.0 - &slot / 3.0 * (1.0 - &slot / 4.0 * (1.0 - &slot / 5.0))));
     let arrives = slot.above(0.001, &(1.0 - (0.0 - &slot).exp()), &series);
-    let arrives = page.computed("1 - EXP(-2 lambda tau)", "somebody arrives within a slot", &arrives)?;
+    let arrives =
+        page.computed("1 - EXP(-2 lambda tau)", "somebody arrives within a slot", &arrives)?;
     let laplace = laplace(page, load, rate, alike)?;
     let empty = 2.0 * tau;
     let span = lambda.above(0.0, &(&arrives / lambda), &empty);
-    let saved = (span - 2.0 * tau * &arrives) / (laplace * (0.0 - lambda * tau - 1.0).exp() - &arrives);
+    let saved =
+        (span - 2.0 * tau * &arrives) / (laplace * (0.0 - lambda * tau - 1.0).exp() - &arrives);
     page.computed(
         "Saved where nobody contends",
         "s; (1 - EXP(-2 lambda tau)) (1/lambda - 2 tau) / (F EXP(-lambda tau - 1) - 1 + EXP(-2 lambda tau))",
@@ -113,5 +138,9 @@ fn laplace(page: &mut Page, load: &Load, rate: &Value, alike: &Value) -> Result<
     }
     let mixed = lambda.above(0.0, &(sum / lambda), &Value::constant(1.0));
     let fixed = (0.0 - lambda * &load.mean).exp();
-    page.computed("F(lambda) = E[EXP(-lambda X)]", "Laplace transform of X", &alike.above(0.5, &fixed, &mixed))
+    page.computed(
+        "F(lambda) = E[EXP(-lambda X)]",
+        "Laplace transform of X",
+        &alike.above(0.5, &fixed, &mixed),
+    )
 }

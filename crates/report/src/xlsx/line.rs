@@ -21,7 +21,8 @@ pub(super) fn link(
 ) -> Result<(Page, Vec<Solved>), XlsxError> {
     let mut page = Page::new(sheet, &format!("Link {}", link.name), ABOUT)?;
     let ways = [&link.forth, &link.back];
-    let solved = directions.iter().zip(ways).map(|(line, way)| block(book, &mut page, line, way, None));
+    let solved =
+        directions.iter().zip(ways).map(|(line, way)| block(book, &mut page, line, way, None));
     let solved = solved.collect::<Result<_, _>>()?;
     Ok((page, solved))
 }
@@ -56,7 +57,11 @@ pub(super) struct Whole {
 }
 
 /// Every frame comes in by one line of a star and goes out by another.
-fn whole(page: &mut Page, segment: &SegmentPrediction, solved: &[Solved]) -> Result<Whole, XlsxError> {
+fn whole(
+    page: &mut Page,
+    segment: &SegmentPrediction,
+    solved: &[Solved],
+) -> Result<Whole, XlsxError> {
     let none = Value::constant(0.0);
     let entering = solved.iter().zip(&segment.lines).filter(|(_, line)| line.name.ends_with(" up"));
     let frames = entering.fold(none.clone(), |sum, (line, _)| sum + line.alike * &line.frames);
@@ -70,11 +75,19 @@ fn whole(page: &mut Page, segment: &SegmentPrediction, solved: &[Solved]) -> Res
     };
     page.heading("The whole star")?;
     let frames = page.computed("Packets", "1/s, each counted once", &frames)?;
-    let data = page.computed("Utilisation of the busiest line, data", "share of time", &largest(|line| &line.data))?;
-    let used =
-        page.computed("Utilisation of the busiest line", "share of time; stable below 1", &largest(|line| &line.used))?;
+    let data = page.computed(
+        "Utilisation of the busiest line, data",
+        "share of time",
+        &largest(|line| &line.data),
+    )?;
+    let used = page.computed(
+        "Utilisation of the busiest line",
+        "share of time; stable below 1",
+        &largest(|line| &line.used),
+    )?;
     let delay = frames.above(0.0, &(spent / &frames), &none);
-    let delay = page.computed("Delay of a packet", "s, mean; up one line and down another", &delay)?;
+    let delay =
+        page.computed("Delay of a packet", "s, mean; up one line and down another", &delay)?;
     Ok(Whole { frames, data, used, delay })
 }
 
@@ -92,7 +105,8 @@ fn block(
     }
     let name = |what: &str| cell_name(&["line", &line.name, what]);
     let rate = page.input("Rate, R", "bit/s", line.rate_bits_per_second, &name("rate"))?;
-    let propagation = page.input("Propagation delay", "s", line.propagation_seconds, &name("delay"))?;
+    let propagation =
+        page.input("Propagation delay", "s", line.propagation_seconds, &name("delay"))?;
     let occupation = Occupation::of_line(way.framing);
     let load = book.load(page, &line.kinds, occupation, &rate)?;
     page.heading("The formula")?;

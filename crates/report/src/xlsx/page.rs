@@ -53,7 +53,8 @@ impl Page {
         for column in 1..9 {
             sheet.set_column_width(column, 21)?;
         }
-        let mut page = Self { sheet, name: name.to_owned(), styles: Styles::new(), row: 0, names: Vec::new() };
+        let mut page =
+            Self { sheet, name: name.to_owned(), styles: Styles::new(), row: 0, names: Vec::new() };
         page.sheet.write_with_format(0, 0, title, &page.styles.title)?;
         page.sheet.write_with_format(1, 0, about, &page.styles.note)?;
         page.row = 3;
@@ -88,7 +89,13 @@ impl Page {
     }
 
     /// A number that may be changed.
-    pub(super) fn input(&mut self, label: &str, unit: &str, number: f64, name: &str) -> Result<Value, XlsxError> {
+    pub(super) fn input(
+        &mut self,
+        label: &str,
+        unit: &str,
+        number: f64,
+        name: &str,
+    ) -> Result<Value, XlsxError> {
         self.words(label, unit)?;
         let value = self.put(1, Cell::Input(number, name.to_owned()))?;
         self.row += 1;
@@ -96,7 +103,13 @@ impl Page {
     }
 
     /// A word that may be changed.
-    pub(super) fn input_word(&mut self, label: &str, note: &str, word: &str, name: &str) -> Result<String, XlsxError> {
+    pub(super) fn input_word(
+        &mut self,
+        label: &str,
+        note: &str,
+        word: &str,
+        name: &str,
+    ) -> Result<String, XlsxError> {
         self.words(label, note)?;
         self.sheet.write_with_format(self.row, 1, word, &self.styles.input)?;
         let reference = self.reference(self.row, 1);
@@ -106,7 +119,12 @@ impl Page {
     }
 
     /// A number that is as drawn and does not follow the inputs.
-    pub(super) fn drawn(&mut self, label: &str, unit: &str, number: f64) -> Result<Value, XlsxError> {
+    pub(super) fn drawn(
+        &mut self,
+        label: &str,
+        unit: &str,
+        number: f64,
+    ) -> Result<Value, XlsxError> {
         self.words(label, unit)?;
         let value = self.put(1, Cell::Drawn(number))?;
         self.row += 1;
@@ -114,7 +132,12 @@ impl Page {
     }
 
     /// A number that follows the inputs.
-    pub(super) fn computed(&mut self, label: &str, unit: &str, value: &Value) -> Result<Value, XlsxError> {
+    pub(super) fn computed(
+        &mut self,
+        label: &str,
+        unit: &str,
+        value: &Value,
+    ) -> Result<Value, XlsxError> {
         self.words(label, unit)?;
         let value = self.put(1, Cell::Formula(value.clone()))?;
         self.row += 1;
@@ -122,7 +145,12 @@ impl Page {
     }
 
     /// A word that follows the inputs.
-    pub(super) fn computed_word(&mut self, label: &str, formula: &str, word: &str) -> Result<(), XlsxError> {
+    pub(super) fn computed_word(
+        &mut self,
+        label: &str,
+        formula: &str,
+        word: &str,
+    ) -> Result<(), XlsxError> {
         self.words(label, "")?;
         let formula = Formula::new(format!("={formula}")).set_result(word);
         self.sheet.write_formula_with_format(self.row, 1, formula, &self.styles.result)?;
@@ -140,7 +168,11 @@ impl Page {
     }
 
     /// A row of a table; its values.
-    pub(super) fn row(&mut self, table: &mut Table, cells: Vec<Cell>) -> Result<Vec<Value>, XlsxError> {
+    pub(super) fn row(
+        &mut self,
+        table: &mut Table,
+        cells: Vec<Cell>,
+    ) -> Result<Vec<Value>, XlsxError> {
         let mut values = Vec::with_capacity(cells.len());
         for (column, cell) in cells.into_iter().enumerate() {
             let value = self.put(column as u16, cell)?;
@@ -198,7 +230,11 @@ impl Page {
                 Ok(Value::new(reference, number))
             }
             Cell::Formula(value) => {
-                let result = if value.number.is_nan() { "saturated".to_owned() } else { format!("{}", value.number) };
+                let result = if value.number.is_nan() {
+                    "saturated".to_owned()
+                } else {
+                    format!("{}", value.number)
+                };
                 let guarded = value.guarded();
                 let formula = Formula::new(format!("={guarded}")).set_result(result);
                 self.sheet.write_formula_with_format(row, column, formula, &self.styles.result)?;
@@ -219,7 +255,9 @@ impl Styles {
         Self {
             title: Format::new().set_bold().set_font_size(14),
             heading: Format::new().set_bold().set_border_bottom(FormatBorder::Thin),
-            input: Format::new().set_background_color(Color::RGB(0x00FF_F2CC)).set_border(FormatBorder::Thin),
+            input: Format::new()
+                .set_background_color(Color::RGB(0x00FF_F2CC))
+                .set_border(FormatBorder::Thin),
             note: Format::new().set_font_color(Color::RGB(0x0060_6060)),
             result: Format::new(),
         }

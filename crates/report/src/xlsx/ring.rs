@@ -42,11 +42,13 @@ pub(super) fn token_ring(
         let cable = ring.length.propagation(ring.velocity).seconds();
         let cable = page.input("Propagation once round", "s", cable, &name("propagation"))?;
         let bits = f64::from(ring.station_latency_bits);
-        let bits = page.input("Latency of each station", "bits", bits, &name("station_latency_bits"))?;
+        let bits =
+            page.input("Latency of each station", "bits", bits, &name("station_latency_bits"))?;
         cable + &stations * bits / &rate
     };
     let latency = latency.max(&(24.0 / &rate));
-    let latency = page.computed("Latency of the ring, R_L", "s; at least the token's 24 bits", &latency)?;
+    let latency =
+        page.computed("Latency of the ring, R_L", "s; at least the token's 24 bits", &latency)?;
     let early = page.input(
         "Early release of the token",
         "1: yes; 0: when the frame has come back, so a frame takes at least R_L",
@@ -63,7 +65,8 @@ pub(super) fn token_ring(
     Ok((page, solved))
 }
 
-/// Whether the holding time has no room for two full frames, or the ring has one frame a turn anyway.
+/// Whether the holding time has no room for two full frames, or the ring has one frame a turn
+/// anyway.
 fn one_frame(ring: &TokenRing) -> bool {
     let two_frames = 2.0 * 1529.0 * 8.0 / ring.rate.bits_per_second().max(1) as f64;
     match ring.service {
@@ -81,15 +84,19 @@ fn turn(page: &mut Page, one: bool, gated: bool, name: &str) -> Result<Turn, Xls
     } else {
         "exhaustive"
     };
-    let note =
-        "one (frame a turn), gated or exhaustive; a holding time of two full frames and more counts as exhaustive";
-    let word_cell = page.input_word("What a station sends when the token comes", note, word, name)?;
-    let sign = Value::new(format!("IF({word_cell}=\"exhaustive\",-1,1)"), if one || gated { 1.0 } else { -1.0 });
+    let note = "one (frame a turn), gated or exhaustive; a holding time of two full frames and more counts as exhaustive";
+    let word_cell =
+        page.input_word("What a station sends when the token comes", note, word, name)?;
+    let sign = Value::new(
+        format!("IF({word_cell}=\"exhaustive\",-1,1)"),
+        if one || gated { 1.0 } else { -1.0 },
+    );
     let one = Value::new(format!("IF({word_cell}=\"one\",1,0)"), f64::from(u8::from(one)));
     Ok(Turn { sign, one })
 }
 
-/// `W = (lambda E[X^2] + R_L (1 +- rho/N)) / (2 (1 - rho - lambda R_L/N))`, the last term with one frame a turn only.
+/// `W = (lambda E[X^2] + R_L (1 +- rho/N)) / (2 (1 - rho - lambda R_L/N))`, the last term with one
+/// frame a turn only.
 fn polling(
     page: &mut Page,
     load: &Load,
@@ -118,10 +125,19 @@ fn polling(
     let capacity = load.own_share(rate) * &load.mean / (&mean + &hop);
     let capacity = lambda.above(0.0, &capacity, &Value::constant(1.0));
     let pipelined = Value::constant(0.0);
-    Ok(Formula { name: String::new(), alike: 1.0, used, capacity, waiting, beyond: latency / 2.0, pipelined })
+    Ok(Formula {
+        name: String::new(),
+        alike: 1.0,
+        used,
+        capacity,
+        waiting,
+        beyond: latency / 2.0,
+        pipelined,
+    })
 }
 
-/// Mean and mean square of what a frame takes of the ring: its time, or the ring's latency where the token waits for it.
+/// Mean and mean square of what a frame takes of the ring: its time, or the ring's latency where
+/// the token waits for it.
 fn served(
     page: &mut Page,
     load: &Load,
@@ -133,8 +149,13 @@ fn served(
     let mut sums = [Value::constant(0.0), Value::constant(0.0)];
     for kind in &load.kinds {
         for (sum, power) in sums.iter_mut().zip([1, 2]) {
-            let own = kind.occupied.shares.times_at_least(&scale, &kind.occupied.bits, latency, power);
-            let own = page.computed(&format!("E[max(X, R_L)^{power}] of one kind, in the order above"), "", &own)?;
+            let own =
+                kind.occupied.shares.times_at_least(&scale, &kind.occupied.bits, latency, power);
+            let own = page.computed(
+                &format!("E[max(X, R_L)^{power}] of one kind, in the order above"),
+                "",
+                &own,
+            )?;
             *sum = &*sum + &kind.frames * own;
         }
     }
@@ -142,7 +163,11 @@ fn served(
     let none = Value::constant(0.0);
     let weighed = |sum: Value| load.frames.above(0.0, &(sum / &load.frames), &none);
     let mean = page.computed("E[X] used", "s", &early.above(0.5, &load.mean, &weighed(mean)))?;
-    let square = page.computed("E[X^2] used", "s^2", &early.above(0.5, &load.mean_square, &weighed(square)))?;
+    let square = page.computed(
+        "E[X^2] used",
+        "s^2",
+        &early.above(0.5, &load.mean_square, &weighed(square)),
+    )?;
     Ok((mean, square))
 }
 
@@ -160,16 +185,30 @@ pub(super) fn fddi(
     let stations = page.input("Stations, n", "", f64::from(segment.stations), &name("stations"))?;
     let fibre = ring.length.propagation(ring.velocity).seconds();
     let fibre = page.input("Propagation once round", "s", fibre, &name("propagation"))?;
-    let each = page.input("Latency of each station", "s", ring.station_latency.seconds(), &name("station_latency"))?;
-    let target =
-        page.input("Target rotation time, T", "s", ring.target_rotation.seconds(), &name("target_rotation"))?;
+    let each = page.input(
+        "Latency of each station",
+        "s",
+        ring.station_latency.seconds(),
+        &name("station_latency"),
+    )?;
+    let target = page.input(
+        "Target rotation time, T",
+        "s",
+        ring.target_rotation.seconds(),
+        &name("target_rotation"),
+    )?;
     let latency = (fibre + each * &stations).max(&(88.0 / &rate));
-    let latency = page.computed("Latency of the ring, D", "s; at least the token's 88 bits", &latency)?;
+    let latency =
+        page.computed("Latency of the ring, D", "s; at least the token's 88 bits", &latency)?;
     let efficiency = &stations * (&target - &latency) / (&stations * &target + &latency);
     let efficiency = (&target - &latency).above(0.0, &efficiency, &Value::constant(0.0));
-    let efficiency = page.computed("Efficiency, n (T - D) / (n T + D)", "share of the rate", &efficiency)?;
-    let access =
-        page.computed("Longest access time, (n - 1) T + 2 D", "s", &((&stations - 1.0) * &target + 2.0 * &latency))?;
+    let efficiency =
+        page.computed("Efficiency, n (T - D) / (n T + D)", "share of the rate", &efficiency)?;
+    let access = page.computed(
+        "Longest access time, (n - 1) T + 2 D",
+        "s",
+        &((&stations - 1.0) * &target + 2.0 * &latency),
+    )?;
     debug_assert!(access.number >= 0.0, "a ring has a station and a latency");
     let ring = Ring { stations, latency };
     let load = book.load(&mut page, &segment.kinds, Occupation::FDDI, &rate)?;

@@ -51,7 +51,8 @@ pub(super) struct Kind<'a> {
 pub(super) struct Solved {
     /// What it is called.
     pub(super) name: String,
-    /// Classes, how many of their frames pass for each that is sent, and the mean seconds that one occupies it.
+    /// Classes, how many of their frames pass for each that is sent, and the mean seconds that one
+    /// occupies it.
     pub(super) kinds: Vec<(usize, f64, Value)>,
     /// How many submodels are alike.
     pub(super) alike: f64,
@@ -82,7 +83,8 @@ impl<'a> Book<'a> {
         rate: &Value,
     ) -> Result<Load<'a>, XlsxError> {
         page.heading("What passes")?;
-        let head = ["flow", "passes per packet sent", "packets/s", "own bits", "E[X], s", "E[X^2], s^2"];
+        let head =
+            ["flow", "passes per packet sent", "packets/s", "own bits", "E[X], s", "E[X^2], s^2"];
         let mut table = page.table(&head)?;
         let mut rows = Vec::new();
         for (class, passes) in kinds.iter().filter_map(|kind| self.structure.passes(kind)) {
@@ -100,7 +102,13 @@ impl<'a> Book<'a> {
                     Cell::Formula(&occupied.second / (rate * rate)),
                 ],
             )?;
-            rows.push(Kind { class, passes, frames: values[2].clone(), mean: values[4].clone(), occupied });
+            rows.push(Kind {
+                class,
+                passes,
+                frames: values[2].clone(),
+                mean: values[4].clone(),
+                occupied,
+            });
         }
         if rows.is_empty() {
             let empty = ["nothing".to_owned()].map(Cell::Label).to_vec();
@@ -114,16 +122,23 @@ impl<'a> Book<'a> {
 fn sums<'a>(page: &mut Page, table: &Table, kinds: Vec<Kind<'a>>) -> Result<Load<'a>, XlsxError> {
     page.heading("Together")?;
     let column = |page: &Page, number| page.column(table, number);
-    let (rates, own, mean, second) = (column(page, 2), column(page, 3), column(page, 4), column(page, 5));
+    let (rates, own, mean, second) =
+        (column(page, 2), column(page, 3), column(page, 4), column(page, 5));
     let frames = page.computed("Packets, lambda", "1/s", &rates.sum())?;
     let own = page.computed("Data offered", "bit/s", &rates.times(&own))?;
-    let busy = page.computed("Seconds occupied in a second, lambda E[X]", "s/s", &rates.times(&mean))?;
+    let busy =
+        page.computed("Seconds occupied in a second, lambda E[X]", "s/s", &rates.times(&mean))?;
     let second = page.computed("lambda E[X^2]", "s", &rates.times(&second))?;
     let none = Value::constant(0.0);
     let size = frames.above(0.0, &(&own / &frames), &none);
     page.computed("Mean packet", "bits, from destination address to check sequence", &size)?;
-    let mean = page.computed("E[X]", "s that a packet occupies", &frames.above(0.0, &(&busy / &frames), &none))?;
-    let mean_square = page.computed("E[X^2]", "s^2", &frames.above(0.0, &(&second / &frames), &none))?;
+    let mean = page.computed(
+        "E[X]",
+        "s that a packet occupies",
+        &frames.above(0.0, &(&busy / &frames), &none),
+    )?;
+    let mean_square =
+        page.computed("E[X^2]", "s^2", &frames.above(0.0, &(&second / &frames), &none))?;
     Ok(Load { kinds, frames, own, busy, second, mean, mean_square })
 }
 
@@ -146,19 +161,40 @@ impl Load<'_> {
     }
 
     /// The results' lines, the same for every submodel.
-    pub(super) fn results(self, page: &mut Page, rate: &Value, formula: Formula) -> Result<Solved, XlsxError> {
+    pub(super) fn results(
+        self,
+        page: &mut Page,
+        rate: &Value,
+        formula: Formula,
+    ) -> Result<Solved, XlsxError> {
         page.heading("Results")?;
         let data = page.computed("Utilisation, data", "share of time", &(&self.own / rate))?;
-        let used = page.computed("Utilisation, data and collisions or overhead", "share of time", &formula.used)?;
-        let capacity = page.computed("Effective throughput, at most", "share of time in data", &formula.capacity)?;
+        let used = page.computed(
+            "Utilisation, data and collisions or overhead",
+            "share of time",
+            &formula.used,
+        )?;
+        let capacity = page.computed(
+            "Effective throughput, at most",
+            "share of time in data",
+            &formula.capacity,
+        )?;
         let none = Value::constant(0.0);
-        let waiting = page.computed("Mean wait", "s", &self.frames.above(0.0, &formula.waiting, &none))?;
+        let waiting =
+            page.computed("Mean wait", "s", &self.frames.above(0.0, &formula.waiting, &none))?;
         let delay = &waiting + &self.mean + &formula.beyond;
-        let delay =
-            page.computed("Delay of a packet", "s, mean; from ready to the last bit at the receiver", &delay)?;
+        let delay = page.computed(
+            "Delay of a packet",
+            "s, mean; from ready to the last bit at the receiver",
+            &delay,
+        )?;
         Ok(Solved {
             name: formula.name,
-            kinds: self.kinds.into_iter().map(|kind| (kind.class, kind.passes, kind.mean)).collect(),
+            kinds: self
+                .kinds
+                .into_iter()
+                .map(|kind| (kind.class, kind.passes, kind.mean))
+                .collect(),
             alike: formula.alike,
             frames: self.frames,
             data,

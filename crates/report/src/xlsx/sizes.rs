@@ -47,16 +47,26 @@ impl ClassCells {
 }
 
 /// The sheet, and each class's cells.
-pub(super) fn sheet(structure: &Structure, occupations: &[Occupation]) -> Result<(Page, Vec<ClassCells>), XlsxError> {
+pub(super) fn sheet(
+    structure: &Structure,
+    occupations: &[Occupation],
+) -> Result<(Page, Vec<ClassCells>), XlsxError> {
     let about = "Sizes in octets from destination address to check sequence, and the bits that frames occupy. Yellow \
                  cells may be changed.";
     let mut page = Page::new("Sizes", "Sizes of frames", about)?;
-    let classes =
-        structure.classes.iter().map(|class| block(&mut page, class, occupations)).collect::<Result<_, _>>()?;
+    let classes = structure
+        .classes
+        .iter()
+        .map(|class| block(&mut page, class, occupations))
+        .collect::<Result<_, _>>()?;
     Ok((page, classes))
 }
 
-fn block(page: &mut Page, class: &Class, occupations: &[Occupation]) -> Result<ClassCells, XlsxError> {
+fn block(
+    page: &mut Page,
+    class: &Class,
+    occupations: &[Occupation],
+) -> Result<ClassCells, XlsxError> {
     page.heading(&class.label)?;
     let shape = Shape::of(page, class)?;
     let own_bits = page.computed("Mean size", "bits", &(8.0 * shape.mean()))?;
@@ -82,7 +92,12 @@ fn block(page: &mut Page, class: &Class, occupations: &[Occupation]) -> Result<C
     Ok(cells)
 }
 
-fn moments(page: &mut Page, occupation: Occupation, bits: Column, cells: &ClassCells) -> Result<Occupied, XlsxError> {
+fn moments(
+    page: &mut Page,
+    occupation: Occupation,
+    bits: Column,
+    cells: &ClassCells,
+) -> Result<Occupied, XlsxError> {
     let exponential = cells.exponential && occupation == Occupation::OWN;
     let (mean, second) = if exponential {
         (cells.own_bits.clone(), 2.0 * &cells.own_bits * &cells.own_bits)
@@ -102,7 +117,10 @@ fn bits(occupation: Occupation, octets: &Value) -> Value {
         Occupation::Ethernet { shortest } => 8.0 * (octets.max(&constant(shortest)) + 20.0),
         Occupation::Octets { more, bits } => (octets + more).max(&constant(1.0)) * bits,
         Occupation::Cells => {
-            let up = |value: &Value| Value { text: format!("ROUNDUP({},0)", value.text), ..value.clone() };
+            let up = |value: &Value| Value {
+                text: format!("ROUNDUP({},0)", value.text),
+                ..value.clone()
+            };
             let packet = (octets - 18.0).max(&constant(0.0));
             let packet = Value { number: packet.number.ceil(), ..up(&packet) };
             let cells = (packet + 16.0) / 48.0;
@@ -122,7 +140,8 @@ fn octets_number(cell: &Cell) -> f64 {
 
 /// What a class's points are made from.
 enum Shape {
-    /// The table's own inputs; their mean and the sum of weights come from the table, which lies so many rows below.
+    /// The table's own inputs; their mean and the sum of weights come from the table, which lies so
+    /// many rows below.
     Listed { mean: Value, weights: Value },
     /// Between two.
     Even { least: Value, most: Value },
@@ -139,9 +158,9 @@ impl Shape {
                 least: page.input("Shortest", "octets", least.count() as f64, &name("shortest"))?,
                 most: page.input("Longest", "octets", most.count() as f64, &name("longest"))?,
             }),
-            Sizes::Exponential(mean) => {
-                Ok(Self::Exponential { mean: page.input("Mean", "octets", mean.count() as f64, &name("mean"))? })
-            }
+            Sizes::Exponential(mean) => Ok(Self::Exponential {
+                mean: page.input("Mean", "octets", mean.count() as f64, &name("mean"))?,
+            }),
         }
     }
 
@@ -173,9 +192,14 @@ impl Shape {
     fn points(&self, class: &Class) -> Vec<(Cell, Cell)> {
         match self {
             Self::Listed { .. } => {
-                let name = |what: &str, number: usize| cell_name(&[what, &class.label, &(number + 1).to_string()]);
+                let name = |what: &str, number: usize| {
+                    cell_name(&[what, &class.label, &(number + 1).to_string()])
+                };
                 let point = |(number, (weight, octets)): (usize, (f64, f64))| {
-                    (Cell::Input(weight, name("weight", number)), Cell::Input(octets, name("size", number)))
+                    (
+                        Cell::Input(weight, name("weight", number)),
+                        Cell::Input(octets, name("size", number)),
+                    )
                 };
                 parts(&class.sizes).into_iter().enumerate().map(point).collect()
             }
@@ -187,19 +211,24 @@ impl Shape {
 
 fn parts(sizes: &Sizes) -> Vec<(f64, f64)> {
     match sizes {
-        Sizes::Mix(parts) => parts.iter().map(|(size, weight)| (*weight, size.count() as f64)).collect(),
+        Sizes::Mix(parts) => {
+            parts.iter().map(|(size, weight)| (*weight, size.count() as f64)).collect()
+        }
         Sizes::Fixed(size) | Sizes::Exponential(size) => vec![(1.0, size.count() as f64)],
         Sizes::Uniform(least, _) => vec![(1.0, least.count() as f64)],
     }
 }
 
-/// As many points as there are sizes now, at most so many; if the bounds are changed they move apart or together.
+/// As many points as there are sizes now, at most so many; if the bounds are changed they move
+/// apart or together.
 fn evenly(least: &Value, most: &Value) -> Vec<(Cell, Cell)> {
     const MOST: f64 = 4096.0;
     let count = (most.number - least.number + 1.0).clamp(1.0, MOST);
     let width = (most - least + 1.0) / count;
     let octets = |number: f64| least - 0.5 + (number + 0.5) * &width;
-    (0..count as u32).map(|number| (Cell::Drawn(1.0 / count), Cell::Formula(octets(f64::from(number))))).collect()
+    (0..count as u32)
+        .map(|number| (Cell::Drawn(1.0 / count), Cell::Formula(octets(f64::from(number)))))
+        .collect()
 }
 
 /// Twentieths of the mean, each with the mean of what falls into it.

@@ -1,11 +1,13 @@
-//! What of a network does not change with its rates: kinds of frames, and how often each passes a submodel.
+//! What of a network does not change with its rates: kinds of frames, and how often each passes a
+//! submodel.
 
 use btu_model::predict::{FrameKind, Prediction, predict};
 use btu_network::{Arrivals, Contention, Drawing, Framing, SharedEthernet, Sizes};
 use btu_units::BitRate;
 
-/// How a medium turns a frame's octets into bits. Written anew from the standards (IEEE 802.3 clause 4, IEEE 802.5
-/// clause 3, ISO 9314-2, RFC 1662, RFC 2684), so that the tests compare it with the predictions' own.
+/// How a medium turns a frame's octets into bits. Written anew from the standards (IEEE 802.3
+/// clause 4, IEEE 802.5 clause 3, ISO 9314-2, RFC 1662, RFC 2684), so that the tests compare it
+/// with the predictions' own.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Occupation {
     /// Preamble, padding to so many octets, gap.
@@ -84,8 +86,8 @@ pub(super) struct Structure<'a> {
     pub(super) drawing: &'a Drawing,
     /// What the program predicts for the drawing.
     pub(super) prediction: &'a Prediction,
-    /// The same with a frame or so per second of every flow, whatever the drawing says: shares of frames can be read
-    /// from it even where a flow sends nothing.
+    /// The same with a frame or so per second of every flow, whatever the drawing says: shares of
+    /// frames can be read from it even where a flow sends nothing.
     pub(super) unit: Prediction,
     /// How many frames of a flow each bridge forwards for each that is sent: by bridge, then flow.
     pub(super) forwarded: Vec<Vec<f64>>,
@@ -103,22 +105,29 @@ impl<'a> Structure<'a> {
         }
     }
 
-    /// The class of a kind of frames, and how many frames pass for each that is sent. None for frames whose rate is
-    /// nowhere known.
+    /// The class of a kind of frames, and how many frames pass for each that is sent. None for
+    /// frames whose rate is nowhere known.
     pub(super) fn passes(&self, kind: &FrameKind) -> Option<(usize, f64)> {
         let flow = self.drawing.traffic.iter().position(|flow| flow.name == kind.flow)?;
-        let class = self.classes.iter().position(|class| class.flow == flow && class.reply == kind.reply)?;
+        let class = self
+            .classes
+            .iter()
+            .position(|class| class.flow == flow && class.reply == kind.reply)?;
         let flow = &self.unit.flows[flow];
-        let sent = flow.packets_per_second_each.value.filter(|each| *each > 0.0)? * f64::from(flow.senders.max(1));
+        let sent = flow.packets_per_second_each.value.filter(|each| *each > 0.0)?
+            * f64::from(flow.senders.max(1));
         Some((class, kind.packets_per_second / sent))
     }
 }
 
-/// Every flow that has a rate gets one near 1/s; all differ, so that lines are alike only if they are so with any rates.
+/// Every flow that has a rate gets one near 1/s; all differ, so that lines are alike only if they
+/// are so with any rates.
 fn with_unit_rates(drawing: &Drawing) -> Drawing {
     let mut drawing = drawing.clone();
     for (number, flow) in drawing.traffic.iter_mut().enumerate() {
-        if let Arrivals::Poisson { per_second } | Arrivals::Periodic { per_second } = &mut flow.arrivals {
+        if let Arrivals::Poisson { per_second } | Arrivals::Periodic { per_second } =
+            &mut flow.arrivals
+        {
             *per_second = 1.0 + 0.013 * number as f64;
         }
     }
@@ -145,7 +154,8 @@ fn forwarded(drawing: &Drawing) -> Vec<Vec<f64>> {
     }
     let mut alone = drawing.clone();
     for (number, flow) in drawing.traffic.iter().enumerate() {
-        let one = btu_network::Flow { arrivals: Arrivals::Poisson { per_second: 1.0 }, ..flow.clone() };
+        let one =
+            btu_network::Flow { arrivals: Arrivals::Poisson { per_second: 1.0 }, ..flow.clone() };
         alone.traffic = vec![one];
         for (row, bridge) in forwarded.iter_mut().zip(predict(&alone).bridges) {
             row[number] = bridge.forwarded_packets_per_second / flow.from.len().max(1) as f64;

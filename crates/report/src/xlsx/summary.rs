@@ -20,11 +20,16 @@ pub(super) struct Line {
 impl Line {
     pub(super) fn of(solved: &Solved, sheet: &str) -> Self {
         let values = [&solved.frames, &solved.data, &solved.used, &solved.capacity, &solved.delay];
-        Self { name: solved.name.clone(), sheet: sheet.to_owned(), values: values.map(|value| Some(value.clone())) }
+        Self {
+            name: solved.name.clone(),
+            sheet: sheet.to_owned(),
+            values: values.map(|value| Some(value.clone())),
+        }
     }
 
     pub(super) fn of_star(name: &str, sheet: &str, whole: Whole) -> Self {
-        let values = [Some(whole.frames), Some(whole.data), Some(whole.used), None, Some(whole.delay)];
+        let values =
+            [Some(whole.frames), Some(whole.data), Some(whole.used), None, Some(whole.delay)];
         Self { name: name.to_owned(), sheet: sheet.to_owned(), values }
     }
 
@@ -44,15 +49,22 @@ pub(super) fn sheet(
     let prediction = book.structure.prediction;
     let about = "Every number below follows the yellow cells of the other sheets at once. Times are seconds, sizes bits or \
                  octets as said.";
-    let mut page = Page::new("Summary", &format!("What closed forms expect of {}", prediction.network), about)?;
+    let mut page = Page::new(
+        "Summary",
+        &format!("What closed forms expect of {}", prediction.network),
+        about,
+    )?;
     warnings(&mut page, book)?;
     submodels(&mut page, lines)?;
     page.heading("Flows")?;
     let mut table = page.table(&["flow", "packets/s of each", "delay of a packet, s"])?;
     for (number, flow) in book.structure.drawing.traffic.iter().enumerate() {
         let each = book.flows[number].each.clone();
-        let cells =
-            vec![Cell::Label(flow.name.clone()), Cell::Formula(each), Cell::Formula(ways[number].delay.clone())];
+        let cells = vec![
+            Cell::Label(flow.name.clone()),
+            Cell::Formula(each),
+            Cell::Formula(ways[number].delay.clone()),
+        ];
         page.row(&mut table, cells)?;
     }
     if let Some(transfer) = transfer {
@@ -96,7 +108,9 @@ fn submodels(page: &mut Page, lines: &[Line]) -> Result<(), XlsxError> {
     ];
     let mut table = page.table(&head)?;
     for line in lines {
-        let value = |value: &Option<Value>| value.clone().map_or_else(|| Cell::Label(String::new()), Cell::Formula);
+        let value = |value: &Option<Value>| {
+            value.clone().map_or_else(|| Cell::Label(String::new()), Cell::Formula)
+        };
         let values = line.values.iter().map(value);
         let name = std::iter::once(Cell::Label(line.name.clone()));
         let cells = name.chain(values).chain([Cell::Label(line.sheet.clone())]).collect();

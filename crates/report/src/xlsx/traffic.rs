@@ -18,7 +18,10 @@ pub(super) struct FlowCells {
 }
 
 /// The sheet, and each flow's cells.
-pub(super) fn sheet(structure: &Structure, classes: &[ClassCells]) -> Result<(Page, Vec<FlowCells>), XlsxError> {
+pub(super) fn sheet(
+    structure: &Structure,
+    classes: &[ClassCells],
+) -> Result<(Page, Vec<FlowCells>), XlsxError> {
     let about = "Yellow cells may be changed. More senders count as more of the same, spread as the drawn ones are.";
     let mut page = Page::new("Traffic", "Traffic", about)?;
     let head = [
@@ -66,9 +69,9 @@ fn row(
         Arrivals::Poisson { per_second } | Arrivals::Periodic { per_second } => {
             Cell::Input(or_none(per_second), cell_name(&["traffic", &flow.name, "packets_per_s"]))
         }
-        Arrivals::Saturated | Arrivals::Closed { .. } => {
-            Cell::Drawn(structure.prediction.flows[number].packets_per_second_each.value.unwrap_or(0.0))
-        }
+        Arrivals::Saturated | Arrivals::Closed { .. } => Cell::Drawn(
+            structure.prediction.flows[number].packets_per_second_each.value.unwrap_or(0.0),
+        ),
     };
     let senders = flow.from.len() as f64;
     let rate = match &each {
@@ -111,7 +114,8 @@ fn pace(flow: &Flow) -> &'static str {
     }
 }
 
-/// Network files write no rate as the smallest that they can; a frame in ten days is none in a workbook.
+/// Network files write no rate as the smallest that they can; a frame in ten days is none in a
+/// workbook.
 fn or_none(per_second: f64) -> f64 {
     if per_second < 1e-6 { 0.0 } else { per_second }
 }

@@ -1,9 +1,10 @@
-//! Numbers with the formula that makes them: what a cell shows before any spreadsheet program has worked it out again is
-//! worked out here, by the same expression.
+//! Numbers with the formula that makes them: what a cell shows before any spreadsheet program has
+//! worked it out again is worked out here, by the same expression.
 
 use std::ops::{Add, Div, Mul, Sub};
 
-/// An expression for a cell, and its number; not a number where the cell says a word, such as `saturated`.
+/// An expression for a cell, and its number; not a number where the cell says a word, such as
+/// `saturated`.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Value {
     /// The expression, without the equals sign.
@@ -40,7 +41,11 @@ impl Value {
 
     /// A function of one argument.
     pub(super) fn apply(&self, function: &str, of: impl Fn(f64) -> f64) -> Self {
-        Self { text: format!("{function}({})", self.text), number: of(self.number), words: self.words.clone() }
+        Self {
+            text: format!("{function}({})", self.text),
+            number: of(self.number),
+            words: self.words.clone(),
+        }
     }
 
     /// The exponential function.
@@ -74,8 +79,14 @@ impl Value {
 
     /// This where all of `cells` hold numbers, else the word `saturated`.
     pub(super) fn if_numbers(&self, cells: &Column) -> Self {
-        let text = format!("IF(COUNT({})={},{},\"saturated\")", cells.text, cells.numbers.len(), self.text);
-        let number = if cells.numbers.iter().any(|number| number.is_nan()) { f64::NAN } else { self.number };
+        let text = format!(
+            "IF(COUNT({})={},{},\"saturated\")",
+            cells.text,
+            cells.numbers.len(),
+            self.text
+        );
+        let number =
+            if cells.numbers.iter().any(|number| number.is_nan()) { f64::NAN } else { self.number };
         Self { text, number, words: self.words.clone() }
     }
 
@@ -101,19 +112,22 @@ impl Column {
     /// The largest; for columns in which every cell is a number or a word that counts for nothing.
     pub(super) fn largest(&self) -> Value {
         let numbers = self.numbers.iter().copied();
-        let number = numbers.fold(f64::NEG_INFINITY, |left, right| if right > left { right } else { left });
+        let number =
+            numbers.fold(f64::NEG_INFINITY, |left, right| if right > left { right } else { left });
         Value::new(format!("MAX({})", self.text), number)
     }
 
     /// The sum of products with `other`.
     pub(super) fn times(&self, other: &Self) -> Value {
-        let number = self.numbers.iter().zip(&other.numbers).map(|(left, right)| left * right).sum();
+        let number =
+            self.numbers.iter().zip(&other.numbers).map(|(left, right)| left * right).sum();
         Value::new(format!("SUMPRODUCT({},{})", self.text, other.text), number)
     }
 
     /// The sum of products with the squares of `other`.
     pub(super) fn times_square(&self, other: &Self) -> Value {
-        let number = self.numbers.iter().zip(&other.numbers).map(|(left, right)| left * right * right).sum();
+        let number =
+            self.numbers.iter().zip(&other.numbers).map(|(left, right)| left * right * right).sum();
         Value::new(format!("SUMPRODUCT({0},{1},{1})", self.text, other.text), number)
     }
 
@@ -125,13 +139,22 @@ impl Column {
     }
 
     /// The sum of products with the larger of `scale * other` and `least`, to the power of `power`.
-    pub(super) fn times_at_least(&self, scale: &Value, other: &Self, least: &Value, power: i32) -> Value {
+    pub(super) fn times_at_least(
+        &self,
+        scale: &Value,
+        other: &Self,
+        least: &Value,
+        power: i32,
+    ) -> Value {
         let pairs = self.numbers.iter().zip(&other.numbers);
         let larger = |right: f64| (scale.number * right).max(least.number);
         let number = pairs.map(|(left, right)| left * larger(*right).powi(power)).sum();
         let (scaled, least) = (format!("{}*{}", scale.text, other.text), &least.text);
         // MAX would take the largest of the whole column.
-        let text = format!("SUMPRODUCT({},(({scaled}>{least})*({scaled}-{least})+{least})^{power})", self.text);
+        let text = format!(
+            "SUMPRODUCT({},(({scaled}>{least})*({scaled}-{least})+{least})^{power})",
+            self.text
+        );
         Value::new(text, number)
     }
 }

@@ -21,9 +21,14 @@ pub(super) struct BridgeCells {
 }
 
 /// The sheet of a bridge.
-pub(super) fn bridge(book: &Book, sheet: &str, place: usize) -> Result<(Page, BridgeCells), XlsxError> {
+pub(super) fn bridge(
+    book: &Book,
+    sheet: &str,
+    place: usize,
+) -> Result<(Page, BridgeCells), XlsxError> {
     let bridge = &book.structure.drawing.bridges[place];
-    let about = "Store and forward: the wait is the next medium's or line's. Yellow cells may be changed.";
+    let about =
+        "Store and forward: the wait is the next medium's or line's. Yellow cells may be changed.";
     let mut page = Page::new(sheet, &format!("Bridge {}", bridge.name), about)?;
     let name = cell_name(&["bridge", &bridge.name, "latency"]);
     let latency = page.input(
@@ -35,14 +40,22 @@ pub(super) fn bridge(book: &Book, sheet: &str, place: usize) -> Result<(Page, Br
     page.heading("What passes")?;
     let mut table = page.table(&["flow", "passes per packet sent", "packets/s"])?;
     for (number, flow) in book.structure.drawing.traffic.iter().enumerate() {
-        let replies = book.structure.classes.iter().filter(|class| class.flow == number).count() as f64;
+        let replies =
+            book.structure.classes.iter().filter(|class| class.flow == number).count() as f64;
         let passes = book.structure.forwarded[place][number] * replies;
         let frames = &book.flows[number].total * page.next_cell(1, passes);
-        page.row(&mut table, vec![Cell::Label(flow.name.clone()), Cell::Drawn(passes), Cell::Formula(frames)])?;
+        page.row(
+            &mut table,
+            vec![Cell::Label(flow.name.clone()), Cell::Drawn(passes), Cell::Formula(frames)],
+        )?;
     }
     let column = page.column(&table, 2);
     page.heading("Results")?;
-    let frames = page.computed("Forwarded", "packets/s, one to several ports counted for each", &column.sum())?;
+    let frames = page.computed(
+        "Forwarded",
+        "packets/s, one to several ports counted for each",
+        &column.sum(),
+    )?;
     page.computed("Delay of a packet", "s", &latency)?;
     Ok((page, BridgeCells { name: bridge.name.clone(), place, frames, latency }))
 }
@@ -61,10 +74,15 @@ pub(super) struct Way {
 }
 
 /// The sheet of flows: each one's way, and the sum of its delays.
-pub(super) fn flows(book: &Book, submodels: &[Solved], bridges: &[BridgeCells]) -> Result<(Page, Vec<Way>), XlsxError> {
+pub(super) fn flows(
+    book: &Book,
+    submodels: &[Solved],
+    bridges: &[BridgeCells],
+) -> Result<(Page, Vec<Way>), XlsxError> {
     let about = "Delay end to end: the sum over the way (Kleinrock's independence assumption, 1964; Jackson 1957).";
     let mut page = Page::new("Flows", "Flows from end to end", about)?;
-    let ways = (0..book.structure.drawing.traffic.len()).map(|flow| way(book, &mut page, flow, submodels, bridges));
+    let ways = (0..book.structure.drawing.traffic.len())
+        .map(|flow| way(book, &mut page, flow, submodels, bridges));
     let ways = ways.collect::<Result<_, _>>()?;
     Ok((page, ways))
 }
@@ -87,7 +105,8 @@ fn way(
         let delay = page.computed("Delay of a packet", "s", &delay)?;
         return Ok(Way { longest: delay.clone(), once: delay.clone(), delay, live: false });
     }
-    let class = book.structure.classes.iter().position(|class| class.flow == number && !class.reply);
+    let class =
+        book.structure.classes.iter().position(|class| class.flow == number && !class.reply);
     let head = [
         "submodel",
         "passes",
@@ -102,7 +121,13 @@ fn way(
         for (_, passes, mean) in submodel.kinds.iter().filter(|(kind, ..)| Some(*kind) == class) {
             let own = &submodel.waiting + mean + &submodel.beyond;
             let each = &submodel.delay - &submodel.pipelined;
-            hop(page, &mut table, &submodel.name, passes * submodel.alike, [&own, &submodel.delay, &each])?;
+            hop(
+                page,
+                &mut table,
+                &submodel.name,
+                passes * submodel.alike,
+                [&own, &submodel.delay, &each],
+            )?;
         }
     }
     for bridge in bridges {
@@ -116,10 +141,17 @@ fn way(
     let longest = page.column(&table, 6).largest();
     let (once, longest) = (all.sum().if_numbers(&all), longest.if_numbers(&all));
     let own = own.sum().if_numbers(&own);
-    let delay = page.computed("Delay of a packet", "s, mean, from ready to the last bit at the receiver", &own)?;
+    let delay = page.computed(
+        "Delay of a packet",
+        "s, mean, from ready to the last bit at the receiver",
+        &own,
+    )?;
     let once = page.computed("The same of each submodel's mean packet", "s", &once)?;
-    let longest =
-        page.computed("Longest delay of one submodel", "s; propagation and latency of lines not counted", &longest)?;
+    let longest = page.computed(
+        "Longest delay of one submodel",
+        "s; propagation and latency of lines not counted",
+        &longest,
+    )?;
     Ok(Way { delay, longest, once, live: true })
 }
 
@@ -158,14 +190,22 @@ pub(super) fn transfer(
     asked: &TransferPrediction,
 ) -> Result<Option<(Page, TransferCells)>, XlsxError> {
     let drawing = book.structure.drawing;
-    let Some(number) = drawing.traffic.iter().position(|flow| flow.name == asked.flow) else { return Ok(None) };
+    let Some(number) = drawing.traffic.iter().position(|flow| flow.name == asked.flow) else {
+        return Ok(None);
+    };
     let about = "Simple and aggregate delay, as in the Network Modeling Tool of CITI, University of Michigan. Yellow cells may be changed.";
     let mut page = Page::new("Transfer", &format!("Transfer of a file by {}", asked.flow), about)?;
     let size = page.input("Size", "octets", asked.size_bytes, "transfer_size")?;
-    let class = book.structure.classes.iter().position(|class| class.flow == number && !class.reply).unwrap_or(0);
+    let class = book
+        .structure
+        .classes
+        .iter()
+        .position(|class| class.flow == number && !class.reply)
+        .unwrap_or(0);
     let packets = 8.0 * &size / &book.classes[class].own_bits;
     let packets = page.computed("Packets", "", &packets)?;
-    let simple = match software(&drawing.traffic[number].arrivals, asked, &book.flows[number].each) {
+    let simple = match software(&drawing.traffic[number].arrivals, asked, &book.flows[number].each)
+    {
         Some(rate) => {
             let note = "s; packets over the rate at which the software makes them";
             Some(page.computed("Simple delay", note, &(&packets / &rate))?)
@@ -183,13 +223,19 @@ pub(super) fn transfer(
         limit(&mut page, simple, &aggregate, asked.limit)?;
     }
     if let Some(crossing) = &asked.overtaken {
-        page.heading("Where the network begins to limit, worked out by btu for the network as drawn")?;
+        page.heading(
+            "Where the network begins to limit, worked out by btu for the network as drawn",
+        )?;
         page.drawn(
             &format!("Rate of {} from which on", crossing.flow),
             "packets/s of each sender",
             crossing.packets_per_second,
         )?;
-        page.drawn("The first whole number", "packets/s of each sender", crossing.whole_packets_per_second)?;
+        page.drawn(
+            "The first whole number",
+            "packets/s of each sender",
+            crossing.whole_packets_per_second,
+        )?;
     }
     if !way.live {
         page.note("The flow goes to all stations: its delays do not follow the inputs.")?;
@@ -207,9 +253,16 @@ fn software(arrivals: &Arrivals, asked: &TransferPrediction, each: &Value) -> Op
     }
 }
 
-fn limit(page: &mut Page, simple: &Value, aggregate: &Value, limit: Limit) -> Result<(), XlsxError> {
+fn limit(
+    page: &mut Page,
+    simple: &Value,
+    aggregate: &Value,
+    limit: Limit,
+) -> Result<(), XlsxError> {
     let (simple, aggregate) = (&simple.text, &aggregate.text);
-    let formula = format!("IF(ISNUMBER({aggregate}),IF({aggregate}>{simple},\"network\",\"software\"),\"saturated\")");
+    let formula = format!(
+        "IF(ISNUMBER({aggregate}),IF({aggregate}>{simple},\"network\",\"software\"),\"saturated\")"
+    );
     let word = match limit {
         Limit::Software => "software",
         Limit::Network => "network",

@@ -1,5 +1,5 @@
-//! A headless Chromium and a few words of its `DevTools` protocol, spoken through a pair of pipes: no port is opened, and the
-//! browser ends with this process.
+//! A headless Chromium and a few words of its `DevTools` protocol, spoken through a pair of pipes:
+//! no port is opened, and the browser ends with this process.
 
 use std::cell::RefCell;
 use std::io::{BufRead, BufReader, Write};
@@ -28,23 +28,38 @@ pub(crate) struct Browser {
 impl Browser {
     /// Starts it; `None` where there is no Chromium.
     pub(crate) fn start() -> Option<Self> {
-        let program =
-            ["chromium", "chromium-browser", "google-chrome"].into_iter().find(|program| is_there(program))?;
+        let program = ["chromium", "chromium-browser", "google-chrome"]
+            .into_iter()
+            .find(|program| is_there(program))?;
         let home = tempfile::tempdir().expect("a temporary directory");
         // The browser reads commands from descriptor 3 and answers on 4.
-        let script =
-            format!("exec {program} {OPTIONS} --user-data-dir=\"$HOME/profile\" 3<&0 4>&1 </dev/null >/dev/null 2>&1");
+        let script = format!(
+            "exec {program} {OPTIONS} --user-data-dir=\"$HOME/profile\" 3<&0 4>&1 </dev/null >/dev/null 2>&1"
+        );
         let mut command = Command::new("sh");
-        command.args(["-c", &script]).env("HOME", home.path()).stdin(Stdio::piped()).stdout(Stdio::piped());
-        for name in ["XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME", "XDG_RUNTIME_DIR", "TMPDIR"] {
+        command
+            .args(["-c", &script])
+            .env("HOME", home.path())
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped());
+        for name in
+            ["XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME", "XDG_RUNTIME_DIR", "TMPDIR"]
+        {
             command.env(name, home.path());
         }
         let mut child = command.spawn().expect("a shell");
         let commands = RefCell::new(child.stdin.take().expect("asked for"));
         let answers = RefCell::new(BufReader::new(child.stdout.take().expect("asked for")));
         let events = RefCell::new(Vec::new());
-        let mut browser =
-            Self { child, commands, answers, next: RefCell::new(0), session: String::new(), events, _home: home };
+        let mut browser = Self {
+            child,
+            commands,
+            answers,
+            next: RefCell::new(0),
+            session: String::new(),
+            events,
+            _home: home,
+        };
         let target = browser.call("Target.createTarget", json!({ "url": "about:blank" }));
         let target = json!({ "targetId": target["targetId"], "flatten": true });
         browser.session = text(&browser.call("Target.attachToTarget", target)["sessionId"]);
@@ -64,7 +79,10 @@ impl Browser {
         }
         let mut bytes = message.to_string().into_bytes();
         bytes.push(0);
-        self.commands.borrow_mut().write_all(&bytes).unwrap_or_else(|error| panic!("{method}: {error}"));
+        self.commands
+            .borrow_mut()
+            .write_all(&bytes)
+            .unwrap_or_else(|error| panic!("{method}: {error}"));
         loop {
             let answer = self.read(method);
             if answer["id"] == json!(id) {
@@ -98,7 +116,8 @@ impl Browser {
         ));
     }
 
-    /// Opens a file, and waits until the browser has read it. Scripts may still be at work, or switched off.
+    /// Opens a file, and waits until the browser has read it. Scripts may still be at work, or
+    /// switched off.
     pub(crate) fn load(&self, file: &Path) {
         self.events.borrow_mut().clear();
         self.call("Page.navigate", json!({ "url": format!("file://{}", file.display()) }));
@@ -110,16 +129,25 @@ impl Browser {
 
     /// What an expression (or the promise that it is) comes to.
     pub(crate) fn value(&self, expression: &str) -> Value {
-        let parameters = json!({ "expression": expression, "awaitPromise": true, "returnByValue": true });
+        let parameters =
+            json!({ "expression": expression, "awaitPromise": true, "returnByValue": true });
         let answer = self.call("Runtime.evaluate", parameters);
-        assert!(answer["exceptionDetails"].is_null(), "{expression}: {}", answer["exceptionDetails"]);
+        assert!(
+            answer["exceptionDetails"].is_null(),
+            "{expression}: {}",
+            answer["exceptionDetails"]
+        );
         answer["result"]["value"].clone()
     }
 
     /// What came unasked under this name.
     pub(crate) fn events(&self, method: &str) -> Vec<Value> {
         let events = self.events.borrow();
-        events.iter().filter(|event| event["method"] == json!(method)).map(|event| event["params"].clone()).collect()
+        events
+            .iter()
+            .filter(|event| event["method"] == json!(method))
+            .map(|event| event["params"].clone())
+            .collect()
     }
 
     /// `light` or `dark`.
@@ -131,7 +159,8 @@ impl Browser {
 
 impl Drop for Browser {
     fn drop(&mut self) {
-        // The shell has become the browser's script, which may have children: asking the browser ends them all.
+        // The shell has become the browser's script, which may have children: asking the browser
+        // ends them all.
         let bye = json!({ "id": 0, "method": "Browser.close" }).to_string() + "\0";
         let asked = self.commands.borrow_mut().write_all(bye.as_bytes());
         if asked.is_err() {

@@ -1,4 +1,5 @@
-//! The first screens of `btu app`, `copy`, `lan` and `speed`, from accounts that are made up and judged as measured ones are.
+//! The first screens of `btu app`, `copy`, `lan` and `speed`, from accounts that are made up and
+//! judged as measured ones are.
 
 use std::collections::BTreeMap;
 
@@ -8,12 +9,13 @@ use btu_report::{Origin, Reported, StoredRun, TextOptions, page_text};
 use btu_stats::{Histogram, Welford};
 use btu_suite::app::{self, AppCell, AppPlan, Carrier, Displayed, Drawn, Protocol, Workload};
 use btu_suite::copy::{
-    Background, Cache, CopyCell, CopyPlan, Direction, FileCopied, FileEnd, Marks, Mode, Program, Storage,
+    Background, Cache, CopyCell, CopyPlan, Direction, FileCopied, FileEnd, Marks, Mode, Program,
+    Storage,
 };
 use btu_suite::experiment::{Experiment, Field, Frame, Observation, Raised, Slot};
 use btu_suite::lan::{
-    FileSizes, FilesServed, LanCell, LanPlan, Level, Pattern, SETUP_CLIENT, ServedClient, StationDone, StationProgram,
-    StationWork, Task, TaskDone,
+    FileSizes, FilesServed, LanCell, LanPlan, Level, Pattern, SETUP_CLIENT, ServedClient,
+    StationDone, StationProgram, StationWork, Task, TaskDone,
 };
 use btu_suite::network::HostName;
 use btu_suite::record::{CpuTime, Outcome, PlacedReport, Report};
@@ -44,7 +46,11 @@ fn frame(version: u32, network: &str, stations: &[&str]) -> Frame {
 }
 
 /// The page of a run all of whose cells were seen like this.
-fn page<E: Experiment + Reported>(plan: &E, network: &str, seen: impl Fn(&E::Cell, f64) -> Observation) -> Page {
+fn page<E: Experiment + Reported>(
+    plan: &E,
+    network: &str,
+    seen: impl Fn(&E::Cell, f64) -> Observation,
+) -> Page {
     let mut records = Vec::new();
     for block in 0..plan.frame().blocks {
         // One block is a little slower than the one before.
@@ -84,9 +90,16 @@ fn observation(outcomes: Vec<(&str, Outcome)>, lasted: Span) -> Observation {
 fn drawn(cell: &AppCell, factor: f64) -> Observation {
     let requests = if cell.protocol == Protocol::Bitmap { 100 } else { 630 };
     let waits = if cell.protocol == Protocol::StopAndWait { 630.0 } else { 1.0 };
-    let (picture, busy) = (Span::from_seconds_f64(0.011 * waits * factor), Span::from_microseconds(10) * requests);
-    let drawn =
-        Drawn { pictures: vec![picture], requests, bytes: Bytes::new(20 * requests), replies: 1, busy, repeated: 0 };
+    let (picture, busy) =
+        (Span::from_seconds_f64(0.011 * waits * factor), Span::from_microseconds(10) * requests);
+    let drawn = Drawn {
+        pictures: vec![picture],
+        requests,
+        bytes: Bytes::new(20 * requests),
+        replies: 1,
+        busy,
+        repeated: 0,
+    };
     let displayed = Displayed {
         pictures: 1,
         spans: vec![picture],
@@ -99,7 +112,10 @@ fn drawn(cell: &AppCell, factor: f64) -> Observation {
         file: Bytes::new(12_600),
         memory: Bytes::new(20_480),
     };
-    observation(vec![("test", Outcome::Displayed(displayed)), ("passive", Outcome::Drawn(drawn))], picture)
+    observation(
+        vec![("test", Outcome::Displayed(displayed)), ("passive", Outcome::Drawn(drawn))],
+        picture,
+    )
 }
 
 #[test]
@@ -122,9 +138,13 @@ fn of_an_application() {
     };
     let page = page(&plan, "10 Mb/s, delay 5 ms", drawn);
     insta::assert_snapshot!(both(&page));
-    let shaped = page.sections.iter().find(|section| section.title == "Side by side").unwrap().clone();
+    let shaped =
+        page.sections.iter().find(|section| section.title == "Side by side").unwrap().clone();
     let alone = Page { sections: vec![shaped], ..Page::default() };
-    insta::assert_snapshot!("in_the_shape_of_the_study", page_text(&alone, &TextOptions { colour: false, width: 100 }));
+    insta::assert_snapshot!(
+        "in_the_shape_of_the_study",
+        page_text(&alone, &TextOptions { colour: false, width: 100 })
+    );
 }
 
 /// Bare TCP needs little more than the line, rcp half as much again, and both share it with others.
@@ -159,7 +179,11 @@ fn copied(cell: &CopyCell, factor: f64) -> Observation {
 #[test]
 fn of_copies() {
     let plan = CopyPlan {
-        frame: frame(CopyPlan::VERSION, "citi-1989", &["sender", "receiver", "background-1", "sink-1"]),
+        frame: frame(
+            CopyPlan::VERSION,
+            "citi-1989",
+            &["sender", "receiver", "background-1", "sink-1"],
+        ),
         programs: vec![Program::Local, Program::Bare, Program::Rcp],
         sizes: [1, 2, 5].map(|megabytes| Bytes::new(megabytes * 1_000_000)).to_vec(),
         backgrounds: vec![Background::QUIET],
@@ -176,7 +200,8 @@ fn of_copies() {
     insta::assert_snapshot!(both(&page(&plan, "citi-1989", copied)));
 }
 
-/// A server of exactly 2 ms and nothing else: a task of 100 operations takes 0.2 s alone, and as much more for each station.
+/// A server of exactly 2 ms and nothing else: a task of 100 operations takes 0.2 s alone, and as
+/// much more for each station.
 fn served(cell: &LanCell, factor: f64) -> Observation {
     let count = if let Level::Stations(count) = cell.level { count } else { 0 };
     let operation = Span::from_seconds_f64(0.002 * factor) * u64::from(count + 1);
@@ -237,7 +262,11 @@ fn of_a_file_server() {
         frame,
         tasks: vec![Task::WpLoadProgram, Task::FmSort],
         levels: vec![0, 1, 3],
-        work: StationWork::Transactions { pattern: Pattern::Record, program: StationProgram::Constant, record },
+        work: StationWork::Transactions {
+            pattern: Pattern::Record,
+            program: StationProgram::Constant,
+            record,
+        },
         sizes: FileSizes::Scaled(1),
         at: None,
         service: Span::from_milliseconds(2),

@@ -83,7 +83,12 @@ impl SampleRun {
 #[allow(dead_code, reason = "not every test program has studies")]
 pub(crate) fn study_page(sections: Vec<Option<Section>>) -> Page {
     let run = SampleRun::new();
-    let stored = StoredRun { run: &head(), origin: &run.origin, settings: &run.settings, changes: &run.changes };
+    let stored = StoredRun {
+        run: &head(),
+        origin: &run.origin,
+        settings: &run.settings,
+        changes: &run.changes,
+    };
     stored.page("1.50 s by ftp".to_owned(), Vec::new(), sections)
 }
 
@@ -101,7 +106,9 @@ fn receive(cell: &mut CellRecord) {
                 samples_checked: 10,
                 samples_wrong: 0,
                 // A rate that swings by a tenth, four times.
-                progress: (1..=1000u64).map(|step| (last / 1000 * step, swung(bytes, step))).collect(),
+                progress: (1..=1000u64)
+                    .map(|step| (last / 1000 * step, swung(bytes, step)))
+                    .collect(),
                 tcp: TcpInfo::default(),
             });
         }

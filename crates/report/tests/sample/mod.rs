@@ -6,8 +6,8 @@ use btu_suite::cell::{Component, Load, Row};
 use btu_suite::network::{HostRole, Network};
 use btu_suite::plan::{Plan, Profile};
 use btu_suite::record::{
-    CellRecord, CpuTime, DatagramsReceived, DatagramsSent, HostResult, MachineCpu, NetworkResult, Outcome,
-    PlacedReport, Report, Requested, Sent, TcpInfo, WireAccount,
+    CellRecord, CpuTime, DatagramsReceived, DatagramsSent, HostResult, MachineCpu, NetworkResult,
+    Outcome, PlacedReport, Report, Requested, Sent, TcpInfo, WireAccount,
 };
 use btu_suite::verdict::Context;
 use btu_units::{Bytes, Span, Time};
@@ -80,7 +80,9 @@ fn cell(row: Row, block: u32) -> CellRecord {
     match row {
         Row::Host { load } => CellRecord { host: Some(host(load, 1.0, row, block)), ..empty },
         Row::Network {
-            component: component @ (Component::InteractiveTcp | Component::InteractiveUdp), load, ..
+            component: component @ (Component::InteractiveTcp | Component::InteractiveUdp),
+            load,
+            ..
         } => {
             let (network, reports) = interactive(component, load, row, block);
             CellRecord { network: Some(network), reports, ..empty }
@@ -89,13 +91,23 @@ fn cell(row: Row, block: u32) -> CellRecord {
             let (network, reports) = stream(load, row, block);
             CellRecord { network: Some(network), reports, ..empty }
         }
-        Row::Network { component, message, load } => bulk(component, message, load, row, block, empty),
+        Row::Network { component, message, load } => {
+            bulk(component, message, load, row, block, empty)
+        }
     }
 }
 
-fn placed(role: HostRole, activity: &str, seconds: f64, cpu_seconds: f64, outcome: Outcome) -> PlacedReport {
-    let cpu =
-        CpuTime { user: Span::from_seconds_f64(cpu_seconds * 0.1), system: Span::from_seconds_f64(cpu_seconds * 0.9) };
+fn placed(
+    role: HostRole,
+    activity: &str,
+    seconds: f64,
+    cpu_seconds: f64,
+    outcome: Outcome,
+) -> PlacedReport {
+    let cpu = CpuTime {
+        user: Span::from_seconds_f64(cpu_seconds * 0.1),
+        system: Span::from_seconds_f64(cpu_seconds * 0.9),
+    };
     let finished = Time::ZERO + Span::from_seconds_f64(seconds);
     let report = Report { started: Time::ZERO, finished, cpu, outcome };
     PlacedReport { station: role.into(), activity: activity.to_owned(), result: Ok(report) }
@@ -133,7 +145,14 @@ fn slowdowns(load: Load) -> (f64, f64) {
     }
 }
 
-fn bulk(component: Component, message: Bytes, load: Load, row: Row, block: u32, empty: CellRecord) -> CellRecord {
+fn bulk(
+    component: Component,
+    message: Bytes,
+    load: Load,
+    row: Row,
+    block: u32,
+    empty: CellRecord,
+) -> CellRecord {
     let alone = goodput_alone(component, message) * 1e6;
     let bytes = Bytes::new((alone / 8.0 * 0.1) as u64);
     let (network_slowdown, host_slowdown) = slowdowns(load);
@@ -152,14 +171,25 @@ fn bulk(component: Component, message: Bytes, load: Load, row: Row, block: u32, 
     if let Some(host) = &host {
         let account = btu_suite::record::Host { work: host.work, method: String::new() };
         reports.extend((0..2).map(|_| {
-            placed(HostRole::Test, load.name(), host.duration.seconds(), 0.1, Outcome::Host(account.clone()))
+            placed(
+                HostRole::Test,
+                load.name(),
+                host.duration.seconds(),
+                0.1,
+                Outcome::Host(account.clone()),
+            )
         }));
     }
     let network = NetworkResult { bytes, duration, goodput_bits_per_second: goodput, loss: 0.0 };
     CellRecord { network: Some(network), host, reports, ..empty }
 }
 
-fn interactive(component: Component, load: Load, row: Row, block: u32) -> (NetworkResult, Vec<PlacedReport>) {
+fn interactive(
+    component: Component,
+    load: Load,
+    row: Row,
+    block: u32,
+) -> (NetworkResult, Vec<PlacedReport>) {
     let base = if component == Component::InteractiveTcp { 21.0 } else { 17.0 };
     let base = base * slowdowns(load).0 * noise(row, block, 0.05);
     let mut round_trip = Histogram::new();
@@ -168,9 +198,11 @@ fn interactive(component: Component, load: Load, row: Row, block: u32) -> (Netwo
         round_trip.record((base * tail * 1000.0) as u64);
     }
     let lost = u64::from(component == Component::InteractiveUdp && load == Load::Cpu);
-    let requested = Requested { requests: 3000 + lost, answers: 3000, lost, late: 0, wrong: 0, round_trip };
+    let requested =
+        Requested { requests: 3000 + lost, answers: 3000, lost, late: 0, wrong: 0, round_trip };
     let duration = Span::from_milliseconds(100);
-    let network = NetworkResult { bytes: Bytes::ZERO, duration, goodput_bits_per_second: 0.0, loss: 0.0 };
+    let network =
+        NetworkResult { bytes: Bytes::ZERO, duration, goodput_bits_per_second: 0.0, loss: 0.0 };
     (network, vec![placed(HostRole::Test, "request", 0.1, 0.05, Outcome::Requested(requested))])
 }
 
@@ -207,7 +239,9 @@ fn stream(load: Load, row: Row, block: u32) -> (NetworkResult, Vec<PlacedReport>
         jitter: None,
         progress: Vec::new(),
     };
-    let goodput = offered.bits_per_second() as f64 * (arrived as f64 / datagrams as f64) * noise(row, block, 0.004);
+    let goodput = offered.bits_per_second() as f64
+        * (arrived as f64 / datagrams as f64)
+        * noise(row, block, 0.004);
     let network = NetworkResult {
         bytes: received.bytes,
         duration: received.span,

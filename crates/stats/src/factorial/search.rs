@@ -2,12 +2,13 @@
 
 use super::{Factorial, Set, factors_of};
 
-/// Most steps of the search for one number of runs; what needs more is left to the next larger fraction.
+/// Most steps of the search for one number of runs; what needs more is left to the next larger
+/// fraction.
 const MOST_STEPS: usize = 200_000;
 
 impl Factorial {
-    /// The smallest fraction of a design of so many two-level factors that has this resolution at least; all combinations
-    /// where no fraction has it. `None` above the bounds of [`Self::full`].
+    /// The smallest fraction of a design of so many two-level factors that has this resolution at
+    /// least; all combinations where no fraction has it. `None` above the bounds of [`Self::full`].
     pub fn of_resolution(factors: usize, resolution: u32) -> Option<Self> {
         let smaller = (2..factors).find_map(|base| generated(base, factors - base, resolution));
         smaller.or_else(|| Self::full(&vec![2; factors]))
@@ -19,7 +20,8 @@ fn generated(base: usize, generators: usize, resolution: u32) -> Option<Factoria
     if base + generators > Factorial::MOST_FACTORS || base > 20 {
         return None;
     }
-    let mut candidates: Vec<Set> = (1..1 << base).filter(|set: &Set| set.count_ones() + 1 >= resolution).collect();
+    let mut candidates: Vec<Set> =
+        (1..1 << base).filter(|set: &Set| set.count_ones() + 1 >= resolution).collect();
     candidates.sort_by_key(|set| (set.count_ones(), *set));
     let mut search = Search { base, resolution, candidates, steps: 0 };
     let chosen = search.choose(generators, 0, &[])?;
@@ -35,7 +37,8 @@ struct Search {
 }
 
 impl Search {
-    /// So many generators from the candidates at this place on, beside words that are there already.
+    /// So many generators from the candidates at this place on, beside words that are there
+    /// already.
     fn choose(&mut self, count: usize, from: usize, words: &[Set]) -> Option<Vec<Set>> {
         if count == 0 {
             return Some(Vec::new());
@@ -66,7 +69,8 @@ impl Search {
 mod tests {
     use super::*;
 
-    /// Box, Hunter and Hunter (2005), table 6.22: the fewest runs of two-level fractions by factors and resolution.
+    /// Box, Hunter and Hunter (2005), table 6.22: the fewest runs of two-level fractions by factors
+    /// and resolution.
     #[test]
     fn the_smallest_fractions_are_those_of_the_table() {
         for (factors, resolution, runs) in [

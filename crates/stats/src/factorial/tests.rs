@@ -25,7 +25,8 @@ fn a_full_design_has_every_combination_once() {
     assert_eq!(Factorial::full(&[300, 300]), None);
 }
 
-/// Box, Hunter and Hunter 2005, section 6.2: 2^(6-1) by F = ABCDE; each interaction of three is that of the other three.
+/// Box, Hunter and Hunter 2005, section 6.2: 2^(6-1) by F = ABCDE; each interaction of three is
+/// that of the other three.
 #[test]
 fn half_of_six_factors_has_resolution_six() {
     let design = Factorial::half(6).unwrap();
@@ -53,13 +54,15 @@ fn seven_factors_in_eight_runs_are_mixed_up_with_pairs() {
     }
 }
 
-/// Jain 1991, example 18.1 to 18.3: memory and cache, three repetitions: effects 41, 21.5, 9.5, 5; SSA 5547, SSB 1083,
-/// SSAB 300. Here the factors' parts are divided by what the runs' means differ by, 6930, without the errors' 102.
+/// Jain 1991, example 18.1 to 18.3: memory and cache, three repetitions: effects 41, 21.5, 9.5, 5;
+/// SSA 5547, SSB 1083, SSAB 300. Here the factors' parts are divided by what the runs' means differ
+/// by, 6930, without the errors' 102.
 #[test]
 fn effects_of_a_textbook() {
     let design = Factorial::full(&[2, 2]).unwrap();
     // Runs of ours: (cache, memory) = (low, low), (low, high), (high, low), (high, high).
-    let blocks = [[15.0, 45.0, 25.0, 75.0], [18.0, 48.0, 28.0, 75.0], [12.0, 51.0, 19.0, 81.0]].map(Vec::from);
+    let blocks = [[15.0, 45.0, 25.0, 75.0], [18.0, 48.0, 28.0, 75.0], [12.0, 51.0, 19.0, 81.0]]
+        .map(Vec::from);
     let effects = design.effects(&blocks, 2, &bootstrap()).unwrap();
     let share = |factors: &[usize]| effects.term(factors).unwrap().share.value;
     assert!(close(effects.mean.value, 41.0) && close(effects.variance, 6930.0 / 12.0));
@@ -68,9 +71,11 @@ fn effects_of_a_textbook() {
     let contrast = |factors: &[usize]| effects.term(factors).unwrap().contrast().unwrap();
     assert!(close(contrast(&[1]).value, 43.0) && close(contrast(&[0]).value, 19.0));
     assert!(close(contrast(&[0, 1]).value, 10.0));
-    // The memory's effect in each block: 43.5, 38.5, 50.5 less the cache's; Student's interval of their mean holds it.
+    // The memory's effect in each block: 43.5, 38.5, 50.5 less the cache's; Student's interval of
+    // their mean holds it.
     assert!(contrast(&[1]).interval.unwrap().contains(43.0));
-    // Errors squared: 102 in all, of which the blocks' means (40, 42.25, 40.75) take 4 (1 + 1.5625 + 0.0625).
+    // Errors squared: 102 in all, of which the blocks' means (40, 42.25, 40.75) take 4 (1 + 1.5625
+    // + 0.0625).
     assert!(close(effects.error_variance.unwrap(), (102.0 - 10.5) / 6.0), "{effects:?}");
 }
 
@@ -83,10 +88,14 @@ fn what_is_no_experiment_has_no_effects() {
     assert_eq!(effects(&[vec![1.0, 2.0, 3.0, f64::NAN]]), None);
     assert_eq!(effects(&[vec![1.0; 4]]), None);
     let once = effects(&[vec![1.0, 2.0, 3.0, 5.0]]).unwrap();
-    assert!(once.terms.iter().all(|term| term.share.interval.is_none()) && once.error_variance.is_none());
+    assert!(
+        once.terms.iter().all(|term| term.share.interval.is_none())
+            && once.error_variance.is_none()
+    );
 }
 
-/// Six factors of known effects (one of them none, and one interaction), three blocks that drift, errors of two kinds.
+/// Six factors of known effects (one of them none, and one interaction), three blocks that drift,
+/// errors of two kinds.
 fn experiment(random: &mut Pcg64, design: &Factorial, truth: [f64; 6], pair: f64) -> Vec<Vec<f64>> {
     let error = Normal::new(0.0, 0.05).unwrap();
     let of_block = |random: &mut Pcg64| {
@@ -94,7 +103,8 @@ fn experiment(random: &mut Pcg64, design: &Factorial, truth: [f64; 6], pair: f64
         let own = truth.map(|effect| effect + error.sample(random) / 4.0);
         let value = |run: &Vec<usize>| {
             let sign = |factor: usize| if run[factor] == 0 { -1.0 } else { 1.0 };
-            let main: f64 = own.iter().enumerate().map(|(factor, effect)| effect * sign(factor)).sum();
+            let main: f64 =
+                own.iter().enumerate().map(|(factor, effect)| effect * sign(factor)).sum();
             3.0 + drift + main + pair * sign(0) * sign(1) + error.sample(random)
         };
         design.runs().iter().map(value).collect()
@@ -122,7 +132,10 @@ fn shares_are_covered_at_least_as_stated() {
         found == [true; 6]
     });
     println!("{hits:?} of {trials}");
-    assert!(hits.into_iter().all(|hits| f64::from(hits) >= 0.93 * f64::from(trials)), "{hits:?} of {trials}");
+    assert!(
+        hits.into_iter().all(|hits| f64::from(hits) >= 0.93 * f64::from(trials)),
+        "{hits:?} of {trials}"
+    );
 }
 
 /// A wide scatter must be seen as such, and a large share must not be said to be certain.
@@ -131,7 +144,8 @@ fn factors_are_ranked_by_what_they_do() {
     let truth = [1.0, 0.5, 0.25, 0.1, 0.0, 0.0];
     let mut random: Pcg64 = rand::SeedableRng::seed_from_u64(11);
     let design = Factorial::half(6).unwrap();
-    let effects = design.effects(&experiment(&mut random, &design, truth, 0.0), 3, &bootstrap()).unwrap();
+    let effects =
+        design.effects(&experiment(&mut random, &design, truth, 0.0), 3, &bootstrap()).unwrap();
     let mut order: Vec<&Term> = effects.terms.iter().collect();
     order.sort_by(|a, b| b.share.value.total_cmp(&a.share.value));
     assert_eq!([0, 1, 2, 3].map(|place| order[place].factors.clone()), [[0], [1], [2], [3]]);
@@ -142,7 +156,8 @@ fn factors_are_ranked_by_what_they_do() {
 }
 
 proptest! {
-    /// Whatever the values, all shares and the rest are the whole; and a change of unit changes no share.
+    /// Whatever the values, all shares and the rest are the whole; and a change of unit changes no
+    /// share.
     #[test]
     fn shares_are_the_whole(values in prop::collection::vec(-9.0f64..9.0, 24..=24), scale in 0.1f64..10.0) {
         let design = Factorial::full(&[2, 3, 4]).unwrap();
@@ -160,7 +175,8 @@ proptest! {
         }
     }
 
-    /// What factors add up to is theirs: no interaction, and every level's effect is its distance from the mean level.
+    /// What factors add up to is theirs: no interaction, and every level's effect is its distance
+    /// from the mean level.
     #[test]
     fn effects_that_add_up_do_not_interact(
         rows in prop::collection::vec(-9.0f64..9.0, 2..6),

@@ -1,5 +1,6 @@
-//! The documents of an archive, read back as they will be before they are stored: one that could not be read would cost the
-//! run, and a line end within a name would begin a line of its own on somebody's terminal.
+//! The documents of an archive, read back as they will be before they are stored: one that could
+//! not be read would cost the run, and a line end within a name would begin a line of its own on
+//! somebody's terminal.
 
 use serde_json::Value;
 
@@ -9,7 +10,9 @@ const FILE: &str = "text";
 /// What is wrong with the `document` that is the run's `what`, if anything.
 pub(super) fn check(what: &str, document: &str) -> Result<(), String> {
     match serde_json::from_str(document) {
-        Ok(value) if has_line_ends(&value) => Err(format!("its {what} has a text of several lines")),
+        Ok(value) if has_line_ends(&value) => {
+            Err(format!("its {what} has a text of several lines"))
+        }
         Ok(_) => Ok(()),
         Err(error) => Err(format!("its {what} cannot be read ({error})")),
     }
@@ -20,9 +23,9 @@ fn has_line_ends(value: &Value) -> bool {
     match value {
         Value::String(text) => text.contains('\n'),
         Value::Array(list) => list.iter().any(has_line_ends),
-        Value::Object(fields) => {
-            fields.iter().any(|(name, value)| name.contains('\n') || name != FILE && has_line_ends(value))
-        }
+        Value::Object(fields) => fields
+            .iter()
+            .any(|(name, value)| name.contains('\n') || name != FILE && has_line_ends(value)),
         Value::Null | Value::Bool(_) | Value::Number(_) => false,
     }
 }
@@ -43,7 +46,9 @@ mod tests {
             let refused = check("environment", document).unwrap_err();
             assert!(refused.starts_with("its environment ") && refused.contains(word), "{refused}");
         }
-        for document in ["{}", r#"{"network":{"kind":"drawing","text":"[stations.a]\n"}}"#, r#"[1,"\t",null]"#] {
+        for document in
+            ["{}", r#"{"network":{"kind":"drawing","text":"[stations.a]\n"}}"#, r#"[1,"\t",null]"#]
+        {
             assert_eq!(check("plan", document), Ok(()));
         }
     }

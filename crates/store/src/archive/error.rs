@@ -13,7 +13,9 @@ pub enum ArchiveError {
     #[error("this is no archive of btu runs; `btu export` makes one")]
     NotAnArchive,
     /// A later version of the program wrote it.
-    #[error("this archive has version {found}, and this btu reads up to {known}: import it with a newer one")]
+    #[error(
+        "this archive has version {found}, and this btu reads up to {known}: import it with a newer one"
+    )]
     Newer {
         /// Its version.
         found: u32,

@@ -16,22 +16,26 @@ use crate::packed::Packed;
 use crate::run::{RunId, State};
 use crate::{Store, StoreError};
 
-const RUN: &str = "SELECT uuid, suite, profile, network, label, state, created, finished, seed, btu_version,
+const RUN: &str =
+    "SELECT uuid, suite, profile, network, label, state, created, finished, seed, btu_version,
     planned_cells, plan, plan_hash, calibration, spent_ns FROM runs WHERE id = ?1";
 const ENVIRONMENTS: &str = "SELECT moment, document FROM environments WHERE run = ?1 ORDER BY id";
 const EVENTS: &str = "SELECT at, level, text FROM events WHERE run = ?1 ORDER BY id";
-const CELLS: &str = "SELECT block, position, component, message_bytes, load, valid, goodput_bits_per_second,
+const CELLS: &str =
+    "SELECT block, position, component, message_bytes, load, valid, goodput_bits_per_second,
     duration_ns, host_duration_ns, coalesce(packed, record) FROM cells WHERE run = ?1 ORDER BY id";
 
 const OPERATION: &str = "export runs";
 
 impl Store {
-    /// Writes `runs` with everything that is stored of them to `file`, a cell at a time; gives the file back.
+    /// Writes `runs` with everything that is stored of them to `file`, a cell at a time; gives the
+    /// file back.
     pub fn export<W: Write>(&self, runs: &[RunId], file: W) -> Result<W, ArchiveError> {
         // One moment of the database, whatever others write meanwhile.
         let _moment = Transaction::new_unchecked(&self.connection, TransactionBehavior::Deferred)
             .map_err(self.explain(OPERATION))?;
-        let mut writer = Writer { hash: Sha256::new(), gzip: GzEncoder::new(file, Compression::default()) };
+        let mut writer =
+            Writer { hash: Sha256::new(), gzip: GzEncoder::new(file, Compression::default()) };
         writer.line(&Line::Archive(Head { version: ARCHIVE_VERSION, runs: runs.len() }))?;
         for &run in runs {
             self.export_run(run, &mut writer)?;
@@ -69,7 +73,9 @@ impl Store {
     ) -> Result<(), ArchiveError> {
         let explain = |error: rusqlite::Error| -> StoreError {
             match error {
-                rusqlite::Error::FromSqlConversionFailure(..) => self.damaged_run(run, error.to_string()),
+                rusqlite::Error::FromSqlConversionFailure(..) => {
+                    self.damaged_run(run, error.to_string())
+                }
                 other => self.explain(OPERATION)(other),
             }
         };
@@ -133,8 +139,9 @@ fn record(row: &Row<'_>, column: usize) -> rusqlite::Result<Box<RawValue>> {
 /// A column of JSON as it stands.
 fn raw(row: &Row<'_>, column: usize) -> rusqlite::Result<Box<RawValue>> {
     let text: String = row.get(column)?;
-    RawValue::from_string(text)
-        .map_err(|error| rusqlite::Error::FromSqlConversionFailure(column, rusqlite::types::Type::Text, error.into()))
+    RawValue::from_string(text).map_err(|error| {
+        rusqlite::Error::FromSqlConversionFailure(column, rusqlite::types::Type::Text, error.into())
+    })
 }
 
 /// Lines, compressed, with their hash.
@@ -162,11 +169,13 @@ impl<W: Write> Writer<W> {
     }
 }
 
-/// For fuzzers, which get neither compression nor checksum nor the name of a changed plan right: these lines as an archive of so
-/// many runs, every plan that can be read under the name that it has.
+/// For fuzzers, which get neither compression nor checksum nor the name of a changed plan right:
+/// these lines as an archive of so many runs, every plan that can be read under the name that it
+/// has.
 #[doc(hidden)]
 pub fn fuzz_sealed(lines: &str, runs: usize) -> io::Result<Vec<u8>> {
-    let mut writer = Writer { hash: Sha256::new(), gzip: GzEncoder::new(Vec::new(), Compression::fast()) };
+    let mut writer =
+        Writer { hash: Sha256::new(), gzip: GzEncoder::new(Vec::new(), Compression::fast()) };
     writer.line(&Line::Archive(Head { version: ARCHIVE_VERSION, runs }))?;
     for line in lines.lines() {
         let line = resealed(line).unwrap_or_else(|| line.to_owned());

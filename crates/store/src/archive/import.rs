@@ -36,8 +36,9 @@ pub struct Imported {
 }
 
 impl Store {
-    /// Stores the runs of the archive in `file`, all or none of them; those that are here already (by their uuid) stay as
-    /// they are. The file is read twice: once to check everything, so that a bad one costs nobody the database's lock.
+    /// Stores the runs of the archive in `file`, all or none of them; those that are here already
+    /// (by their uuid) stay as they are. The file is read twice: once to check everything, so that
+    /// a bad one costs nobody the database's lock.
     pub fn import(&mut self, mut file: impl Read + Seek) -> Result<Vec<Imported>, ArchiveError> {
         let mut check = Check::default();
         let head = read(&mut file, |number, text| check.line(number, text))?;
@@ -85,7 +86,8 @@ impl Check {
             Line::Run(run) => {
                 // It was read a moment ago, when the line was looked at by itself.
                 self.run = Some(
-                    Readable::of(&run.suite, run.plan.get(), &run.plan_hash).map_err(|what| damaged(number, &what))?,
+                    Readable::of(&run.suite, run.plan.get(), &run.plan_hash)
+                        .map_err(|what| damaged(number, &what))?,
                 );
                 if !self.uuids.insert(run.uuid) {
                     return Err(damaged(number, "the run is in it twice"));
@@ -108,7 +110,10 @@ impl Check {
         if self.bytes <= self.most_bytes {
             return Ok(());
         }
-        Err(ArchiveError::TooLarge { line: self.line, what: format!("more than {} bytes in a run", self.most_bytes) })
+        Err(ArchiveError::TooLarge {
+            line: self.line,
+            what: format!("more than {} bytes in a run", self.most_bytes),
+        })
     }
 
     fn all_there(&self, runs: usize) -> Result<(), ArchiveError> {
@@ -138,15 +143,15 @@ fn check_line(number: u64, text: &str) -> Result<Line, ArchiveError> {
             let known = Level::from_name(&event.level).is_some() && is_word(&event.at);
             (!known).then(|| "an event is not one".to_owned())
         }
-        Line::Cell(cell) => {
-            (!(is_word(&cell.load) && is_short(&cell.component))).then(|| "a cell has an impossible name".to_owned())
-        }
+        Line::Cell(cell) => (!(is_word(&cell.load) && is_short(&cell.component)))
+            .then(|| "a cell has an impossible name".to_owned()),
     };
     problem.map_or(Ok(line), |what| Err(ArchiveError::Damaged { line: number, what }))
 }
 
 fn run_problem(run: &RunLine) -> Option<String> {
-    let words = [&run.suite, &run.profile, &run.network, &run.created, &run.btu_version, &run.plan_hash];
+    let words =
+        [&run.suite, &run.profile, &run.network, &run.created, &run.btu_version, &run.plan_hash];
     let odd = words.into_iter().find(|word| !is_word(word));
     let further = run.label.iter().chain(&run.finished).find(|word| !is_short(word));
     if let Some(word) = odd.or(further) {
@@ -168,7 +173,8 @@ fn run_problem(run: &RunLine) -> Option<String> {
         return Some(format!("the seed is {:?} ({error})", run.seed));
     }
     let documents = [("plan", Some(&run.plan)), ("calibration", run.calibration.as_ref())];
-    let unread = documents.into_iter().find_map(|(what, one)| document::check(what, one?.get()).err());
+    let unread =
+        documents.into_iter().find_map(|(what, one)| document::check(what, one?.get()).err());
     unread.or_else(|| Readable::of(&run.suite, run.plan.get(), &run.plan_hash).err())
 }
 
@@ -183,7 +189,9 @@ fn is_short(text: &str) -> bool {
 /// RFC 9562, section 4, in lower case.
 fn is_uuid(text: &str) -> bool {
     let dash = |index| matches!(index, 8 | 13 | 18 | 23);
-    let fits = |(index, c): (usize, char)| if dash(index) { c == '-' } else { matches!(c, '0'..='9' | 'a'..='f') };
+    let fits = |(index, c): (usize, char)| {
+        if dash(index) { c == '-' } else { matches!(c, '0'..='9' | 'a'..='f') }
+    };
     text.len() == 36 && text.chars().enumerate().all(fits)
 }
 
@@ -243,7 +251,10 @@ impl Insert<'_> {
         )?;
         let run = RunId::new(self.transaction.last_insert_rowid());
         for tag in &line.tags {
-            self.transaction.execute("INSERT OR IGNORE INTO tags (run, tag) VALUES (?1, ?2)", params![run, tag])?;
+            self.transaction.execute(
+                "INSERT OR IGNORE INTO tags (run, tag) VALUES (?1, ?2)",
+                params![run, tag],
+            )?;
         }
         Ok(run)
     }
@@ -302,14 +313,18 @@ mod tests {
         let run = r#"{"run":{"uuid":"UUID","suite":"other","profile":"p","network":"n","label":null,"tags":[],
             "state":"complete","created":"now","finished":null,"seed":"7","btu_version":"1","planned_cells":1,"plan":{},
             "plan_hash":"h","calibration":null}}"#;
-        let event = format!(r#"{{"event":{{"at":"now","level":"info","text":"{}"}}}}"#, "a".repeat(300));
+        let event =
+            format!(r#"{{"event":{{"at":"now","level":"info","text":"{}"}}}}"#, "a".repeat(300));
         for (number, uuid) in (1..).step_by(10).zip(["0", "1"]) {
             let uuid = format!("00000000-0000-4000-8000-{uuid:0>12}");
             check.line(number, &run.replace("UUID", &uuid)).unwrap();
             check.line(number + 1, &event).unwrap();
         }
         let refused = check.line(13, &event).and_then(|()| check.line(14, &event)).unwrap_err();
-        assert!(refused.to_string().ends_with("line 14: more than 1000 bytes in a run"), "{refused}");
+        assert!(
+            refused.to_string().ends_with("line 14: more than 1000 bytes in a run"),
+            "{refused}"
+        );
     }
 
     proptest! {

@@ -1,4 +1,5 @@
-//! The runs of an archive that this program can read: their plans and cells are looked at before they are stored.
+//! The runs of an archive that this program can read: their plans and cells are looked at before
+//! they are stored.
 
 use btu_suite::experiment::{self, AnyExperiment};
 use btu_suite::hint::{self, HintRecord, HintRun};
@@ -31,34 +32,40 @@ pub(super) enum Readable {
 }
 
 impl Readable {
-    /// Reads the plan of a run of `suite`, which `hash` names. A plan that cannot be read would make every list of runs
-    /// fail; one under the name of another would be taken for that one.
+    /// Reads the plan of a run of `suite`, which `hash` names. A plan that cannot be read would
+    /// make every list of runs fail; one under the name of another would be taken for that one.
     pub(super) fn of(suite: &str, plan: &str, hash: &str) -> Result<Self, String> {
         let readable = Self::read(suite, plan)?;
         match readable.hash(plan)? {
-            Some(found) if found != hash => Err(format!("its plan is {found}, and is called {hash}")),
+            Some(found) if found != hash => {
+                Err(format!("its plan is {found}, and is called {hash}"))
+            }
             _ => Ok(readable),
         }
     }
 
-    /// The name that the plan of a run of `suite` has; none where it cannot be read, or its suite or version names no plans.
+    /// The name that the plan of a run of `suite` has; none where it cannot be read, or its suite
+    /// or version names no plans.
     pub(super) fn name_of(suite: &str, plan: &str) -> Option<String> {
         Self::read(suite, plan).ok()?.hash(plan).ok()?
     }
 
     /// The name of the plan; none where another version wrote it, whose form may have been another.
     fn hash(&self, plan: &str) -> Result<Option<String>, String> {
-        let is_ours = |plans: &[PipePlan]| plans.iter().all(|plan| plan.version == PipePlan::VERSION);
+        let is_ours =
+            |plans: &[PipePlan]| plans.iter().all(|plan| plan.version == PipePlan::VERSION);
         Ok(match self {
-            Self::Rating => {
-                Some(read_plan::<Plan>(plan)?).filter(|plan| plan.version == Plan::VERSION).map(|plan| plan.hash())
-            }
+            Self::Rating => Some(read_plan::<Plan>(plan)?)
+                .filter(|plan| plan.version == Plan::VERSION)
+                .map(|plan| plan.hash()),
             Self::Pipe(plan) => is_ours(std::slice::from_ref(plan)).then(|| plan.hash()),
             Self::Set(set) => is_ours(&set.series).then(|| set.hash()),
-            Self::Hint(run) => {
-                (run.version == HintRun::VERSION && is_ours(std::slice::from_ref(&run.pipe))).then(|| run.hash())
+            Self::Hint(run) => (run.version == HintRun::VERSION
+                && is_ours(std::slice::from_ref(&run.pipe)))
+            .then(|| run.hash()),
+            Self::Experiment(study, plan) => {
+                study.hash(plan).map_err(|error| unreadable_plan(&error))?
             }
-            Self::Experiment(study, plan) => study.hash(plan).map_err(|error| unreadable_plan(&error))?,
             Self::Roll | Self::Unknown => None,
         })
     }
@@ -84,20 +91,27 @@ impl Readable {
             Self::Roll => read_cell::<Roll>(line).map(|_| true)?,
             Self::Rating => {
                 let cell: CellRecord = read_cell(line)?;
-                (cell.block, cell.position) == (line.block, line.position) && agrees(&Columns::of(&cell), line)
+                (cell.block, cell.position) == (line.block, line.position)
+                    && agrees(&Columns::of(&cell), line)
             }
             Self::Pipe(plan) => agrees_with(&facts(plan, &read_cell::<Point>(line)?), line),
             Self::Set(plan) => {
                 let SetPoint { series, point } = read_cell(line)?;
-                let plan = plan.series.get(series).ok_or("its cell belongs to none of the run's signatures")?;
+                let plan = plan
+                    .series
+                    .get(series)
+                    .ok_or("its cell belongs to none of the run's signatures")?;
                 agrees_with(&facts(plan, &point), line)
             }
             Self::Experiment(study, plan) => {
-                let (block, position, facts) =
-                    study.facts(plan, line.record.get()).map_err(|error| unreadable_cell(&error))?;
+                let (block, position, facts) = study
+                    .facts(plan, line.record.get())
+                    .map_err(|error| unreadable_cell(&error))?;
                 (block, position) == (line.block, line.position) && agrees_with(&facts, line)
             }
-            Self::Hint(run) => agrees_with(&hint::facts(run, &read_cell::<HintRecord>(line)?), line),
+            Self::Hint(run) => {
+                agrees_with(&hint::facts(run, &read_cell::<HintRecord>(line)?), line)
+            }
         };
         if same { Ok(()) } else { Err("its cell and what is said of it differ".to_owned()) }
     }

@@ -16,13 +16,15 @@ const LONGEST_LINE: u64 = 8 << 20;
 /// The most that an archive may hold.
 const MOST: u64 = 8 << 30;
 
-/// An archive may be so many times as large as its file: ours are ten times, a bomb of zeros a thousand times.
+/// An archive may be so many times as large as its file: ours are ten times, a bomb of zeros a
+/// thousand times.
 const MOST_TIMES: u64 = 100;
 
 /// Below this, no archive is a bomb.
 const HARMLESS: u64 = 64 << 20;
 
-/// Reads an archive line by line and gives those between the first and the last to `take`, with their numbers.
+/// Reads an archive line by line and gives those between the first and the last to `take`, with
+/// their numbers.
 pub(super) fn read(
     file: impl Read,
     mut take: impl FnMut(u64, &str) -> Result<(), ArchiveError>,
@@ -31,7 +33,9 @@ pub(super) fn read(
     let head = head(&mut lines)?;
     loop {
         let before = hexadecimal(&lines.hash.clone().finalize());
-        let Some(text) = lines.next()? else { return Err(ArchiveError::CutShort { line: lines.number }) };
+        let Some(text) = lines.next()? else {
+            return Err(ArchiveError::CutShort { line: lines.number });
+        };
         if !text.starts_with(r#"{"end":"#) {
             take(lines.number, &text)?;
             continue;
@@ -47,7 +51,8 @@ pub(super) fn read(
 
 /// A line as what it says.
 pub(super) fn parse(number: u64, text: &str) -> Result<Line, ArchiveError> {
-    serde_json::from_str(text).map_err(|error| ArchiveError::Damaged { line: number, what: error.to_string() })
+    serde_json::from_str(text)
+        .map_err(|error| ArchiveError::Damaged { line: number, what: error.to_string() })
 }
 
 fn head<R: Read>(lines: &mut Lines<R>) -> Result<Head, ArchiveError> {
@@ -76,7 +81,12 @@ struct Lines<R: Read> {
 impl<R: Read> Lines<R> {
     fn new(file: R) -> Self {
         let file = BufReader::new(Counted { file, bytes: 0 });
-        Self { text: BufReader::new(GzDecoder::new(file)), hash: Sha256::new(), number: 0, bytes: 0 }
+        Self {
+            text: BufReader::new(GzDecoder::new(file)),
+            hash: Sha256::new(),
+            number: 0,
+            bytes: 0,
+        }
     }
 
     /// The next line without its `\n`; `None` at the end.
@@ -108,7 +118,10 @@ impl<R: Read> Lines<R> {
         } else if self.bytes > MOST {
             format!("more than {MOST} bytes in all")
         } else if self.bytes > HARMLESS && self.bytes / MOST_TIMES > file {
-            format!("{} bytes out of {file} in the file, as no runs would be compressed", self.bytes)
+            format!(
+                "{} bytes out of {file} in the file, as no runs would be compressed",
+                self.bytes
+            )
         } else {
             return Ok(());
         };
@@ -135,7 +148,9 @@ impl<R: Read> Lines<R> {
     fn explain(&self, error: io::Error) -> ArchiveError {
         match error.kind() {
             io::ErrorKind::UnexpectedEof => ArchiveError::CutShort { line: self.number },
-            io::ErrorKind::InvalidData | io::ErrorKind::InvalidInput => self.damaged(&error.to_string()),
+            io::ErrorKind::InvalidData | io::ErrorKind::InvalidInput => {
+                self.damaged(&error.to_string())
+            }
             _ => error.into(),
         }
     }
@@ -155,17 +170,25 @@ impl<R: Read> Read for Counted<R> {
     }
 }
 
-/// Whether a text of JSON has control characters, bare or as `\u` escapes, beyond the ends of lines and tabs: names and
-/// messages of runs are shown on terminals.
+/// Whether a text of JSON has control characters, bare or as `\u` escapes, beyond the ends of lines
+/// and tabs: names and messages of runs are shown on terminals.
 fn hides_control_characters(text: &str) -> bool {
     let mut rest = text;
     while let Some(place) = rest.find('\\') {
         let (before, escape) = rest.split_at(place);
-        let code = escape.strip_prefix("\\u").and_then(|code| u32::from_str_radix(code.get(..4)?, 16).ok());
+        let code = escape
+            .strip_prefix("\\u")
+            .and_then(|code| u32::from_str_radix(code.get(..4)?, 16).ok());
         let shows = code.and_then(char::from_u32).is_some_and(controls);
-        // Alone, the return of the carriage writes over the line; before the end of the line it is that.
+        // Alone, the return of the carriage writes over the line; before the end of the line it is
+        // that.
         let returns = escape.starts_with("\\r") && !escape.starts_with("\\r\\n");
-        if shows || returns || escape.starts_with("\\b") || escape.starts_with("\\f") || before.contains(controls) {
+        if shows
+            || returns
+            || escape.starts_with("\\b")
+            || escape.starts_with("\\f")
+            || before.contains(controls)
+        {
             return true;
         }
         // The character behind the backslash belongs to it, and may be a backslash.
@@ -195,7 +218,17 @@ mod tests {
         ] {
             assert!(hides_control_characters(text), "{text:?}");
         }
-        for text in ["", "plain", r"\n\t\r\n", r"\\u001b", r#"\"quoted\""#, r"\u00e9", r"\ud83d\ude00", "\\", r"\é"] {
+        for text in [
+            "",
+            "plain",
+            r"\n\t\r\n",
+            r"\\u001b",
+            r#"\"quoted\""#,
+            r"\u00e9",
+            r"\ud83d\ude00",
+            "\\",
+            r"\é",
+        ] {
             assert!(!hides_control_characters(text), "{text:?}");
         }
     }

@@ -4,7 +4,9 @@ use std::io::{Cursor, Read, Write};
 use std::path::Path;
 use std::time::Duration;
 
-use btu_store::{ARCHIVE_VERSION, ArchiveError, Level, Moment, NewRun, RunId, State, Store, StoreError};
+use btu_store::{
+    ARCHIVE_VERSION, ArchiveError, Level, Moment, NewRun, RunId, State, Store, StoreError,
+};
 use btu_suite::network::Network;
 use btu_suite::plan::{Plan, Profile};
 use flate2::Compression;
@@ -80,7 +82,9 @@ fn lines(archive: &[u8]) -> Vec<String> {
 fn sealed(lines: &[String]) -> Vec<u8> {
     use sha2::Digest;
     let body: String = lines.iter().flat_map(|line| [line, "\n"]).collect();
-    let hash = sha2::Sha256::digest(&body).iter().fold(String::new(), |text, byte| text + &format!("{byte:02x}"));
+    let hash = sha2::Sha256::digest(&body)
+        .iter()
+        .fold(String::new(), |text, byte| text + &format!("{byte:02x}"));
     packed(&format!("{body}{}\n", json!({"end": {"sha256": hash}})))
 }
 
@@ -98,7 +102,10 @@ fn what_was_exported_is_imported_whole() {
     create(&mut store);
     let imported = store.import(Cursor::new(&file)).unwrap();
     assert_eq!(imported.iter().map(|run| run.new).collect::<Vec<_>>(), [true, true]);
-    assert_eq!(store.runs().unwrap().iter().map(|run| run.imported).collect::<Vec<_>>(), [false, true, true]);
+    assert_eq!(
+        store.runs().unwrap().iter().map(|run| run.imported).collect::<Vec<_>>(),
+        [false, true, true]
+    );
     let found: Vec<String> = imported.iter().map(|run| everything(&store, run.run)).collect();
     assert_eq!(found, expected);
     // Exported again, it is the same to the last byte.
@@ -128,7 +135,10 @@ fn a_run_that_is_being_written_is_not_exported() {
     let (_directory, path) = temporary();
     let mut store = open(&path);
     let lock = create(&mut store);
-    assert!(matches!(store.export(&[lock.run()], Vec::new()), Err(ArchiveError::Unfinished { .. })));
+    assert!(matches!(
+        store.export(&[lock.run()], Vec::new()),
+        Err(ArchiveError::Unfinished { .. })
+    ));
     // What was interrupted is exported as that.
     let run = lock.run();
     drop(lock);
@@ -146,8 +156,15 @@ fn refusal(file: &[u8]) -> ArchiveError {
 
 #[test]
 fn garbage_is_told_from_archives() {
-    for file in [b"".as_slice(), b"hello", &[0x1f, 0x8b], &packed(""), &packed("hello\n"), &packed("{}\n"), &[0; 5000]]
-    {
+    for file in [
+        b"".as_slice(),
+        b"hello",
+        &[0x1f, 0x8b],
+        &packed(""),
+        &packed("hello\n"),
+        &packed("{}\n"),
+        &[0; 5000],
+    ] {
         let refused = refusal(file);
         assert!(matches!(refused, ArchiveError::NotAnArchive), "{refused}");
     }
@@ -160,7 +177,8 @@ fn what_contradicts_itself_is_refused_with_its_line() {
     let (file, _) = two_runs();
     let whole = lines(&file);
     let body = &whole[..whole.len() - 1];
-    // Compared unpacked: how a stream is cut into blocks depends on how it was written, and on the compressor.
+    // Compared unpacked: how a stream is cut into blocks depends on how it was written, and on the
+    // compressor.
     assert_eq!(lines(&sealed(body)), whole, "the test makes archives as the program does");
     let changed = |line: usize, from: &str, to: &str| {
         let mut lines = body.to_vec();
@@ -181,8 +199,14 @@ fn what_contradicts_itself_is_refused_with_its_line() {
         (changed(run, r#""seed":"18446744073709551615""#, r#""seed":"-1""#), "seed"),
         (changed(run, r#""uuid":""#, r#""uuid":"x"#), "no uuid"),
         (changed(run, r#""version":1"#, r#""version":"x""#), "plan cannot be read"),
-        (changed(run, r#""disk_file_bytes":67108864"#, r#""disk_file_bytes":67108865"#), "and is called "),
-        (changed(cell, r#""goodput_bits_per_second":9"#, r#""goodput_bits_per_second":8"#), "differ"),
+        (
+            changed(run, r#""disk_file_bytes":67108864"#, r#""disk_file_bytes":67108865"#),
+            "and is called ",
+        ),
+        (
+            changed(cell, r#""goodput_bits_per_second":9"#, r#""goodput_bits_per_second":8"#),
+            "differ",
+        ),
         (changed(cell, r#""valid":true"#, r#""valid":false"#), "differ"),
         (changed(cell, r#""kind":"network""#, r#""kind":"x""#), "cell cannot be read"),
         (changed(event, r#""level":"warning""#, r#""level":"x""#), "event"),
@@ -190,8 +214,14 @@ fn what_contradicts_itself_is_refused_with_its_line() {
         (changed(event, "first line\\n", "first line\\r"), "terminal"),
         (changed(run, r#""label":"first""#, "\"label\":\"\u{202e}tsrif\""), "terminal"),
         (changed(run, r#""label":"first""#, r#""label":"\u2067x""#), "terminal"),
-        (changed(run, r#""null_cell_ns":12"#, r#""null_cell_ns":1e999"#), "calibration cannot be read"),
-        (changed(environment, r#""release":"6.18""#, r#""release":1e999"#), "environment cannot be read"),
+        (
+            changed(run, r#""null_cell_ns":12"#, r#""null_cell_ns":1e999"#),
+            "calibration cannot be read",
+        ),
+        (
+            changed(environment, r#""release":"6.18""#, r#""release":1e999"#),
+            "environment cannot be read",
+        ),
         (changed(environment, r#""6.18""#, &deep), "environment cannot be read"),
         (changed(environment, "6.18", "6.18\\nroot:"), "several lines"),
         (changed(run, r#""message_bytes":["#, r#""message_bytes":[1,1,"#), "plan cannot be read"),
@@ -208,9 +238,13 @@ fn what_contradicts_itself_is_refused_with_its_line() {
     followed.push(b'x');
     assert!(refusal(&followed).to_string().contains("follows the archive"));
     let text = whole.join("\n") + "\n";
-    assert!(refusal(&packed(&format!("{text}{{}}\n"))).to_string().contains("follows the checksum"));
     assert!(
-        refusal(&packed(&text.replace(r#""label":"first""#, r#""label":"fifth""#))).to_string().contains("checksum")
+        refusal(&packed(&format!("{text}{{}}\n"))).to_string().contains("follows the checksum")
+    );
+    assert!(
+        refusal(&packed(&text.replace(r#""label":"first""#, r#""label":"fifth""#)))
+            .to_string()
+            .contains("checksum")
     );
 }
 
@@ -222,7 +256,9 @@ fn bombs_are_refused_early() {
     // Many lines that are each fine: 80 MB out of 300 kB.
     let (file, _) = two_runs();
     let run = lines(&file)[1].clone();
-    let event = json!({"event": {"at": CREATED, "level": "info", "text": " ".repeat(1 << 20)}}).to_string() + "\n";
+    let event = json!({"event": {"at": CREATED, "level": "info", "text": " ".repeat(1 << 20)}})
+        .to_string()
+        + "\n";
     let many = refusal(&packed(&format!("{head}{run}\n{}", event.repeat(80))));
     assert!(matches!(many, ArchiveError::TooLarge { .. }), "{many}");
 }
@@ -321,7 +357,14 @@ fn import_on_a_small_disk() {
     let mount_point = Path::new(&directory);
     let file = std::fs::read(mount_point.join("archive")).unwrap();
     let options = Some("size=300k");
-    nix::mount::mount(Some("tmpfs"), mount_point, Some("tmpfs"), nix::mount::MsFlags::empty(), options).unwrap();
+    nix::mount::mount(
+        Some("tmpfs"),
+        mount_point,
+        Some("tmpfs"),
+        nix::mount::MsFlags::empty(),
+        options,
+    )
+    .unwrap();
     let mut store = open(&mount_point.join("runs.sqlite"));
     let refused = store.import(Cursor::new(&file)).unwrap_err();
     assert!(matches!(refused, ArchiveError::Store(StoreError::Full { .. })), "{refused}");

@@ -1,7 +1,7 @@
 //! Bad days: a killed writer, a full disk, a run that somebody else is writing.
 //!
-//! A drill that needs another process starts this test program again with one of its ignored tests, which plays the
-//! other part when [`DATABASE`] is set and does nothing otherwise.
+//! A drill that needs another process starts this test program again with one of its ignored tests,
+//! which plays the other part when [`DATABASE`] is set and does nothing otherwise.
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -33,7 +33,9 @@ pub(crate) fn this_program() -> Command {
 fn writer_with_cells(database: &Path, count: u32) -> (Child, impl Iterator<Item = u32>) {
     let mut writer = other_part(&mut this_program(), "drills::writer", database);
     let output = BufReader::new(writer.stdout.take().unwrap());
-    let mut stored = output.lines().filter_map(|line| line.unwrap().strip_prefix("stored ")?.parse::<u32>().ok());
+    let mut stored = output
+        .lines()
+        .filter_map(|line| line.unwrap().strip_prefix("stored ")?.parse::<u32>().ok());
     stored.find(|&block| block + 1 >= count).expect("the writer ended early");
     (writer, stored)
 }
@@ -71,7 +73,8 @@ fn a_writer_may_be_killed_while_it_begins() {
         std::thread::sleep(Duration::from_millis(milliseconds));
         writer.kill().unwrap();
         let output = writer.wait_with_output().unwrap();
-        let acknowledged = String::from_utf8_lossy(&output.stdout).matches("stored ").count() as u32;
+        let acknowledged =
+            String::from_utf8_lossy(&output.stdout).matches("stored ").count() as u32;
         if open(&path).runs().unwrap().is_empty() {
             assert_eq!(acknowledged, 0);
         } else {
@@ -83,14 +86,19 @@ fn a_writer_may_be_killed_while_it_begins() {
 /// Everything acknowledged is there, one more cell at most, and the run can be taken up again.
 fn check_after_kill(path: &Path, acknowledged: u32) {
     let store = open(path);
-    let integrity: String =
-        Connection::open(path).unwrap().query_row("PRAGMA integrity_check", [], |row| row.get(0)).unwrap();
+    let integrity: String = Connection::open(path)
+        .unwrap()
+        .query_row("PRAGMA integrity_check", [], |row| row.get(0))
+        .unwrap();
     assert_eq!(integrity, "ok");
     let run = store.run("latest").unwrap().summary;
     assert_eq!(run.state, State::Interrupted);
     let blocks: Vec<u32> = store.cells(run.id).unwrap().iter().map(|cell| cell.block).collect();
     assert!(blocks.iter().copied().eq(0..blocks.len() as u32), "gaps in {blocks:?}");
-    assert!((acknowledged..=acknowledged + 1).contains(&(blocks.len() as u32)), "{acknowledged} {blocks:?}");
+    assert!(
+        (acknowledged..=acknowledged + 1).contains(&(blocks.len() as u32)),
+        "{acknowledged} {blocks:?}"
+    );
     let lock = store.lock(run.id).unwrap();
     store.reopen(&lock).unwrap();
     store.save_cell(&lock, &cell(u32::MAX, 0, row())).unwrap();
@@ -105,7 +113,10 @@ fn a_run_that_is_being_written_can_be_read_but_not_taken() {
     assert_eq!(run.state, State::Running);
     assert!(reader.cells(run.id).unwrap().len() >= 5);
     let refused = reader.lock(run.id).unwrap_err();
-    assert!(matches!(refused, StoreError::Locked { owner: Some(pid), .. } if pid == writer.id()), "{refused}");
+    assert!(
+        matches!(refused, StoreError::Locked { owner: Some(pid), .. } if pid == writer.id()),
+        "{refused}"
+    );
     writer.kill().unwrap();
     writer.wait().unwrap();
     reader.lock(run.id).unwrap();
@@ -131,7 +142,14 @@ fn on_a_small_disk() {
     let Some(directory) = std::env::var_os(DATABASE) else { return };
     let mount_point = Path::new(&directory);
     let options = Some("size=1m");
-    nix::mount::mount(Some("tmpfs"), mount_point, Some("tmpfs"), nix::mount::MsFlags::empty(), options).unwrap();
+    nix::mount::mount(
+        Some("tmpfs"),
+        mount_point,
+        Some("tmpfs"),
+        nix::mount::MsFlags::empty(),
+        options,
+    )
+    .unwrap();
     let path = mount_point.join("runs.sqlite");
     let mut store = open(&path);
     let lock = create(&mut store);
@@ -150,7 +168,9 @@ fn a_full_disk_keeps_what_it_has() {
     let Some(mut command) = with_mounts() else {
         return skip("no user and mount namespaces here, so no small disk to fill");
     };
-    let output = other_part(&mut command, "drills::on_a_small_disk", directory.path()).wait_with_output().unwrap();
+    let output = other_part(&mut command, "drills::on_a_small_disk", directory.path())
+        .wait_with_output()
+        .unwrap();
     let text = String::from_utf8_lossy(&output.stdout);
     assert!(output.status.success() && text.contains("small disk: stored"), "{text}");
 }
@@ -158,13 +178,19 @@ fn a_full_disk_keeps_what_it_has() {
 /// This program in a mount namespace of its own, where that can be had.
 pub(crate) fn with_mounts() -> Option<Command> {
     let mut command = Command::new("unshare");
-    command.args(["--user", "--map-root-user", "--mount", "--"]).arg(std::env::current_exe().unwrap());
-    let probe = Command::new("unshare").args(["--user", "--map-root-user", "--mount", "true"]).status();
+    command
+        .args(["--user", "--map-root-user", "--mount", "--"])
+        .arg(std::env::current_exe().unwrap());
+    let probe =
+        Command::new("unshare").args(["--user", "--map-root-user", "--mount", "true"]).status();
     probe.is_ok_and(|status| status.success()).then_some(command)
 }
 
 /// Says loudly that a drill could not be held; fails where it must be.
 pub(crate) fn skip(reason: &str) {
     eprintln!("LAB SKIPPED: {reason}");
-    assert!(std::env::var_os("BTU_LAB").is_none_or(|lab| lab != "required"), "BTU_LAB=required, but {reason}");
+    assert!(
+        std::env::var_os("BTU_LAB").is_none_or(|lab| lab != "required"),
+        "BTU_LAB=required, but {reason}"
+    );
 }

@@ -10,7 +10,8 @@ use rusqlite::Connection;
 
 use crate::sample::{self, cell, create, open, row, temporary};
 
-/// A database as version 0.1.0 wrote it. It stays as it is for ever: later schemas must be able to read it.
+/// A database as version 0.1.0 wrote it. It stays as it is for ever: later schemas must be able to
+/// read it.
 const SCHEMA_1: &str = include_str!("fixtures/schema-1.sql");
 
 /// The same of schema 2, with machines described.
@@ -26,7 +27,9 @@ fn old_at(path: &Path, schema: &str) {
 /// Every table and index as the database defines it.
 fn definitions(path: &Path) -> Vec<String> {
     let connection = Connection::open(path).unwrap();
-    let mut select = connection.prepare("SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY name").unwrap();
+    let mut select = connection
+        .prepare("SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY name")
+        .unwrap();
     select.query_map([], |row| row.get(0)).unwrap().collect::<Result<_, _>>().unwrap()
 }
 
@@ -43,7 +46,10 @@ fn a_database_of_schema_1_is_read() {
     assert_eq!(run.events[0].text, "no frequency governor to read");
     let cells = store.cells(run.summary.id).unwrap();
     assert_eq!(cells[0].row, row());
-    assert_eq!(cells[0].network.as_ref().unwrap().goodput_bits_per_second.to_string(), "941482753.1");
+    assert_eq!(
+        cells[0].network.as_ref().unwrap().goodput_bits_per_second.to_string(),
+        "941482753.1"
+    );
     assert_eq!(store.run("r2").unwrap().summary.state, State::Interrupted);
 }
 
@@ -53,15 +59,23 @@ fn a_database_of_schema_2_is_read() {
     old_at(&path, SCHEMA_2);
     let store = open(&path);
     let run = store.run("r1").unwrap();
-    assert_eq!((run.summary.tags.as_slice(), run.seed), (["fixture".to_owned()].as_slice(), u64::MAX));
+    assert_eq!(
+        (run.summary.tags.as_slice(), run.seed),
+        (["fixture".to_owned()].as_slice(), u64::MAX)
+    );
     assert_eq!(store.cells(run.summary.id).unwrap().len(), 1);
     let notes = store.machine_notes().unwrap();
     let said: Vec<_> = notes
         .iter()
-        .map(|note| (note.key.as_str(), note.name.as_deref(), note.price.as_ref().map(ToString::to_string)))
+        .map(|note| {
+            (note.key.as_str(), note.name.as_deref(), note.price.as_ref().map(ToString::to_string))
+        })
         .collect();
     assert_eq!((run.summary.imported, run.summary.spent), (false, None));
-    assert_eq!(said, [("m00000001", None, None), ("mf0ae38c7", Some("attic"), Some("1200.50 EUR".to_owned()))]);
+    assert_eq!(
+        said,
+        [("m00000001", None, None), ("mf0ae38c7", Some("attic"), Some("1200.50 EUR".to_owned()))]
+    );
 }
 
 #[test]
@@ -77,7 +91,9 @@ fn a_database_of_schema_3_is_read() {
 fn a_new_database_has_the_schema_of_an_upgraded_one() {
     let (_directory, path) = temporary();
     open(&path);
-    for (name, schema) in [("first.sqlite", SCHEMA_1), ("second.sqlite", SCHEMA_2), ("third.sqlite", SCHEMA_3)] {
+    for (name, schema) in
+        [("first.sqlite", SCHEMA_1), ("second.sqlite", SCHEMA_2), ("third.sqlite", SCHEMA_3)]
+    {
         let old = path.with_file_name(name);
         old_at(&old, schema);
         open(&old);
@@ -184,7 +200,9 @@ fn a_directory_in_the_files_place_is_named() {
 fn a_read_only_directory_or_file_is_named() {
     if nix::unistd::geteuid().is_root() {
         // Rights do not bind root; a read-only mount does, and looks the same to the program.
-        return assert!(refusal(Path::new("/sys/kernel/runs.sqlite")).contains("/sys/kernel/runs.sqlite"));
+        return assert!(
+            refusal(Path::new("/sys/kernel/runs.sqlite")).contains("/sys/kernel/runs.sqlite")
+        );
     }
     let (directory, path) = temporary();
     open(&path);
@@ -205,7 +223,8 @@ fn a_log_that_a_killed_writer_left_is_taken_in() {
     // What a killed process leaves: the file and its log, without the last connection's tidying up.
     let copy = path.with_file_name("copy.sqlite");
     fs::copy(&path, &copy).unwrap();
-    fs::copy(path.with_file_name("runs.sqlite-wal"), path.with_file_name("copy.sqlite-wal")).unwrap();
+    fs::copy(path.with_file_name("runs.sqlite-wal"), path.with_file_name("copy.sqlite-wal"))
+        .unwrap();
     let store = open(&copy);
     assert_eq!(store.cells(lock.run()).unwrap().len(), 1);
     assert_eq!(store.run("latest").unwrap().summary.created, sample::CREATED);

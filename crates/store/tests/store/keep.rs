@@ -77,11 +77,20 @@ fn readings_are_those_of_the_whole_cells() {
     let (_directory, path) = temporary();
     let mut store = open(&path);
     let lock = create(&mut store);
-    let interactive = Row::Network { component: Component::InteractiveTcp, message: Bytes::new(100), load: Load::Idle };
+    let interactive = Row::Network {
+        component: Component::InteractiveTcp,
+        message: Bytes::new(100),
+        load: Load::Idle,
+    };
     let rows = [row(), Row::Host { load: Load::Cpu }, interactive];
     for (position, row) in (0..).zip(rows) {
-        let of_block =
-            |block| if row == interactive { answered(cell(block, position, row)) } else { cell(block, position, row) };
+        let of_block = |block| {
+            if row == interactive {
+                answered(cell(block, position, row))
+            } else {
+                cell(block, position, row)
+            }
+        };
         store.save_cell(&lock, &of_block(0)).unwrap();
         let mut void = of_block(1);
         void.faults.push("hung".to_owned());

@@ -5,7 +5,11 @@ use btu_store::MachineNote;
 use crate::sample::{open, temporary};
 
 fn note(key: &str, name: Option<&str>, price: Option<&str>) -> MachineNote {
-    MachineNote { key: key.to_owned(), name: name.map(str::to_owned), price: price.map(|price| price.parse().unwrap()) }
+    MachineNote {
+        key: key.to_owned(),
+        name: name.map(str::to_owned),
+        price: price.map(|price| price.parse().unwrap()),
+    }
 }
 
 #[test]
@@ -14,7 +18,11 @@ fn the_last_word_counts() {
     let store = open(&path);
     assert_eq!(store.machine_notes().unwrap(), []);
     let other = note("m2", None, None);
-    for said in [note("m1", Some("attic"), Some("1200 EUR")), other.clone(), note("m1", Some("cellar"), None)] {
+    for said in [
+        note("m1", Some("attic"), Some("1200 EUR")),
+        other.clone(),
+        note("m1", Some("cellar"), None),
+    ] {
         store.save_machine_note(&said).unwrap();
     }
     assert_eq!(open(&path).machine_notes().unwrap(), [note("m1", Some("cellar"), None), other]);

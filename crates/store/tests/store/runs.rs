@@ -28,12 +28,21 @@ fn everything_comes_back_as_it_went_in() {
     assert_eq!(run.summary.tags, ["lab", "night"]);
     assert_eq!(run.summary.state, State::Complete);
     assert_eq!(run.summary.finished.as_deref(), Some("2026-11-21T04:34:00Z"));
-    assert_eq!((run.summary.planned_cells, run.summary.cells, run.summary.valid_cells), (240, 1, 1));
+    assert_eq!(
+        (run.summary.planned_cells, run.summary.cells, run.summary.valid_cells),
+        (240, 1, 1)
+    );
     assert_eq!(run.seed, u64::MAX);
     assert_eq!((run.plan, run.plan_hash.as_str()), (plan(), "0123456789abcdef"));
     assert_eq!(run.calibration, Some(json!({"SEND": 4_000_000})));
-    assert_eq!(run.environments.iter().map(|(moment, _)| *moment).collect::<Vec<_>>(), [Moment::Before, Moment::After]);
-    assert_eq!((run.events[0].level, run.events[0].text.as_str()), (Level::Warning, "steal time of 3 %"));
+    assert_eq!(
+        run.environments.iter().map(|(moment, _)| *moment).collect::<Vec<_>>(),
+        [Moment::Before, Moment::After]
+    );
+    assert_eq!(
+        (run.events[0].level, run.events[0].text.as_str()),
+        (Level::Warning, "steal time of 3 %")
+    );
     assert_eq!(store.runs().unwrap(), [run.summary]);
 }
 
@@ -72,7 +81,10 @@ fn a_host_activity_is_stored_once_per_block_too() {
     let host = Row::Host { load: Load::Transfer };
     store.save_cell(&lock, &cell(0, 0, host)).unwrap();
     store.save_cell(&lock, &cell(1, 0, host)).unwrap();
-    assert!(matches!(store.save_cell(&lock, &cell(0, 9, host)), Err(StoreError::CellExists { .. })));
+    assert!(matches!(
+        store.save_cell(&lock, &cell(0, 9, host)),
+        Err(StoreError::CellExists { .. })
+    ));
 }
 
 #[test]
@@ -101,7 +113,10 @@ fn columns_can_be_searched_with_plain_sql() {
             |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?, row.get(5)?)),
         )
         .unwrap();
-    assert_eq!(found, ("SEND_RECV".into(), 1250, "disk".into(), 941_482_753.1, 1_049_000_000, 998_000_000));
+    assert_eq!(
+        found,
+        ("SEND_RECV".into(), 1250, "disk".into(), 941_482_753.1, 1_049_000_000, 998_000_000)
+    );
 }
 
 #[test]
@@ -115,7 +130,9 @@ fn runs_are_found_by_number_uuid_and_latest() {
         assert_eq!(store.find(selector).unwrap(), ids[0], "{selector}");
     }
     assert_eq!(store.find("latest").unwrap(), ids[1]);
-    for selector in ["", "r", "r3", "-1", "last", &uuid[..3], "r1'; DROP TABLE runs", "99999999999999999999"] {
+    for selector in
+        ["", "r", "r3", "-1", "last", &uuid[..3], "r1'; DROP TABLE runs", "99999999999999999999"]
+    {
         let refused = store.find(selector).unwrap_err();
         assert!(matches!(refused, StoreError::UnknownRun { .. }), "{selector}: {refused}");
     }
@@ -128,10 +145,15 @@ fn a_prefix_that_fits_two_runs_is_refused_with_both() {
     for uuid in ["abcd1111-0000-4000-8000-000000000000", "abcd2222-0000-4000-8000-000000000000"] {
         let run = create(&mut store).run();
         let connection = Connection::open(&path).unwrap();
-        connection.execute("UPDATE runs SET uuid = ?1 WHERE id = ?2", (uuid, run.number())).unwrap();
+        connection
+            .execute("UPDATE runs SET uuid = ?1 WHERE id = ?2", (uuid, run.number()))
+            .unwrap();
     }
     let refused = store.find("abcd").unwrap_err();
-    assert!(matches!(&refused, StoreError::Ambiguous { candidates, .. } if candidates == "r1, r2"), "{refused}");
+    assert!(
+        matches!(&refused, StoreError::Ambiguous { candidates, .. } if candidates == "r1, r2"),
+        "{refused}"
+    );
     assert_eq!(store.find("abcd2").unwrap().to_string(), "r2");
 }
 
@@ -220,9 +242,15 @@ fn an_unreadable_cell_is_named() {
     let mut store = open(&path);
     let lock = create(&mut store);
     store.save_cell(&lock, &cell(0, 0, row())).unwrap();
-    Connection::open(&path).unwrap().execute("UPDATE cells SET packed = NULL, record = '{\"row\": 3}'", []).unwrap();
+    Connection::open(&path)
+        .unwrap()
+        .execute("UPDATE cells SET packed = NULL, record = '{\"row\": 3}'", [])
+        .unwrap();
     let refused = store.cells(lock.run()).unwrap_err();
-    assert!(matches!(&refused, StoreError::DamagedRun { run, .. } if *run == lock.run()), "{refused}");
+    assert!(
+        matches!(&refused, StoreError::DamagedRun { run, .. } if *run == lock.run()),
+        "{refused}"
+    );
     assert!(refused.to_string().contains("`btu rm r1 --yes` deletes this one"), "{refused}");
 }
 

@@ -7,8 +7,8 @@ use btu_store::{NewRun, RunLock, Store};
 use btu_suite::cell::{Component, Load, Row};
 use btu_suite::network::HostRole;
 use btu_suite::record::{
-    CellRecord, CpuTime, Failure, HostResult, MachineCpu, NetworkResult, Outcome, PlacedReport, Received, Report,
-    StationCpu, TcpInfo, WireAccount,
+    CellRecord, CpuTime, Failure, HostResult, MachineCpu, NetworkResult, Outcome, PlacedReport,
+    Received, Report, StationCpu, TcpInfo, WireAccount,
 };
 use btu_units::{Bytes, Span, Time};
 use serde_json::{Value, json};
@@ -69,10 +69,22 @@ pub(crate) fn cell(block: u32, position: u32, row: Row) -> CellRecord {
             goodput_bits_per_second: goodput,
             loss: 0.01,
         }),
-        host: Some(HostResult { work: 17, duration: Span::from_milliseconds(998), overlap: 0.1 + 0.2 }),
+        host: Some(HostResult {
+            work: 17,
+            duration: Span::from_milliseconds(998),
+            overlap: 0.1 + 0.2,
+        }),
         reports: vec![received(HostRole::Active), received(HostRole::Test), hung()],
-        stations: vec![StationCpu { station: HostRole::Test.into(), workers: cpu(), agent: CpuTime::default() }],
-        machine: MachineCpu { user_ns: 1_000_000_000, softirq_ns: 250_000_000, ..MachineCpu::default() },
+        stations: vec![StationCpu {
+            station: HostRole::Test.into(),
+            workers: cpu(),
+            agent: CpuTime::default(),
+        }],
+        machine: MachineCpu {
+            user_ns: 1_000_000_000,
+            softirq_ns: 250_000_000,
+            ..MachineCpu::default()
+        },
         wire: WireAccount { lateness: lateness(), ..WireAccount::default() },
         start_skew_ns: 12_345,
         overhead_ns: 21_000_000,
@@ -101,7 +113,11 @@ fn received(role: HostRole) -> PlacedReport {
 
 fn hung() -> PlacedReport {
     let failure = Failure::Deadline { deadline_ns: 9_000_000_000 };
-    PlacedReport { station: HostRole::Test.into(), activity: "disk".to_owned(), result: Err(failure) }
+    PlacedReport {
+        station: HostRole::Test.into(),
+        activity: "disk".to_owned(),
+        result: Err(failure),
+    }
 }
 
 fn cpu() -> CpuTime {

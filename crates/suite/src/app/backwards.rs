@@ -1,5 +1,6 @@
-//! Questions asked backwards of the closed forms: how few round trips until a picture is quick enough, how little bandwidth
-//! until items are shown fast enough. What both ends compute is as they were measured.
+//! Questions asked backwards of the closed forms: how few round trips until a picture is quick
+//! enough, how little bandwidth until items are shown fast enough. What both ends compute is as
+//! they were measured.
 
 use btu_units::Span;
 use serde::{Deserialize, Serialize};
@@ -20,7 +21,11 @@ pub struct Questions {
     #[serde(rename = "within_ns", default, skip_serializing_if = "Option::is_none")]
     pub within: Option<Span>,
     /// So many items a second have to be shown: how much bandwidth does it take?
-    #[serde(rename = "at_least_items_per_second", default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        rename = "at_least_items_per_second",
+        default,
+        skip_serializing_if = "Option::is_none"
+    )]
     pub at_least: Option<f64>,
 }
 
@@ -41,8 +46,8 @@ pub struct Trips {
     pub stop_and_wait: u64,
     /// Seconds of stop-and-wait, by the closed form.
     pub stop_and_wait_seconds: f64,
-    /// The most round trips with which a picture is quick enough, and the window that leaves so many. `None` when even
-    /// all requests at once are too slow.
+    /// The most round trips with which a picture is quick enough, and the window that leaves so
+    /// many. `None` when even all requests at once are too slow.
     pub most: Option<MostTrips>,
     /// Seconds with all requests on their way at once, which no window beats.
     pub least_seconds: f64,
@@ -67,14 +72,21 @@ pub struct Bandwidth {
     pub cell: AppCell,
     /// Bits per second of frames that the slowest part of the way carries now.
     pub line_bits_per_second: f64,
-    /// What it has to carry at least. `None` when no bandwidth is enough: delay and computing are too slow.
+    /// What it has to carry at least. `None` when no bandwidth is enough: delay and computing are
+    /// too slow.
     pub least_bits_per_second: Option<f64>,
     /// Items per second with endless bandwidth, by the closed form.
     pub most_items_per_second: f64,
 }
 
 /// The row's answer about round trips, where it was measured one request at a time.
-pub(super) fn trips(plan: &AppPlan, row: &AppRow, ways: &Ways, work: Work, within: Span) -> Option<Trips> {
+pub(super) fn trips(
+    plan: &AppPlan,
+    row: &AppRow,
+    ways: &Ways,
+    work: Work,
+    within: Span,
+) -> Option<Trips> {
     if row.cell.protocol != Protocol::StopAndWait {
         return None;
     }
@@ -83,7 +95,11 @@ pub(super) fn trips(plan: &AppPlan, row: &AppRow, ways: &Ways, work: Work, withi
     let quick = |window: &u64| seconds(*window).is_some_and(|seconds| seconds <= within.seconds());
     let widest = plan.mix(&row.cell).map_or(requests, |mix| mix.fan_out().into());
     let most = (1..=widest).find(quick).and_then(|window| {
-        Some(MostTrips { round_trips: plan.round_trips(&row.cell, window), window, seconds: seconds(window)? })
+        Some(MostTrips {
+            round_trips: plan.round_trips(&row.cell, window),
+            window,
+            seconds: seconds(window)?,
+        })
     });
     Some(Trips {
         cell: row.cell.clone(),
@@ -95,9 +111,17 @@ pub(super) fn trips(plan: &AppPlan, row: &AppRow, ways: &Ways, work: Work, withi
 }
 
 /// The row's answer about bandwidth.
-pub(super) fn bandwidth(plan: &AppPlan, row: &AppRow, ways: &Ways, work: Work, at_least: f64) -> Option<Bandwidth> {
+pub(super) fn bandwidth(
+    plan: &AppPlan,
+    row: &AppRow,
+    ways: &Ways,
+    work: Work,
+    at_least: f64,
+) -> Option<Bandwidth> {
     let (requests, shown) = (plan.requests(&row.cell), plan.shown(&row.cell) as f64);
-    let rate = |share: f64| Some(shown / ways.with_bandwidth(share).seconds(row.cell.protocol, requests, work)?);
+    let rate = |share: f64| {
+        Some(shown / ways.with_bandwidth(share).seconds(row.cell.protocol, requests, work)?)
+    };
     let (least, most) = (LEAST_SHARE.ln(), -LEAST_SHARE.ln());
     let most_items_per_second = rate(most.exp())?;
     let share = (most_items_per_second >= at_least).then(|| {

@@ -10,9 +10,10 @@ pub struct Display {
 }
 
 impl Display {
-    /// Does what is asked. An item that is added to the picture and shown is drawn at once; one that is added to another
-    /// symbol is drawn with the next [`Request::Show`] or with the next call of the symbol. For [`Request::Bits`] the
-    /// octets that follow are given to [`Self::set_bits`]; the request alone changes nothing.
+    /// Does what is asked. An item that is added to the picture and shown is drawn at once; one
+    /// that is added to another symbol is drawn with the next [`Request::Show`] or with the next
+    /// call of the symbol. For [`Request::Bits`] the octets that follow are given to
+    /// [`Self::set_bits`]; the request alone changes nothing.
     ///
     /// # Errors
     /// When an item cannot be added, or the picture has too many.
@@ -86,7 +87,12 @@ mod tests {
 
     #[test]
     fn what_is_added_waits_until_it_is_shown() {
-        let item = Item::Rectangle { corner: Point::new(0, 0), width: 2, height: 2, stipple: Stipple::Full };
+        let item = Item::Rectangle {
+            corner: Point::new(0, 0),
+            width: 2,
+            height: 2,
+            stipple: Stipple::Full,
+        };
         let mut display = taken(&[add(0, item)]);
         assert_eq!(display.picture().pixels_set(), 0);
         display.take(&Request::Show).unwrap();
@@ -99,26 +105,39 @@ mod tests {
         let mut display = Display::default();
         let refused = display.take(&add(3, call(3))).unwrap_err();
         assert_eq!(refused, DisplayError::Backwards { symbol: 3, called: 3 });
-        assert_eq!(display.take(&add(3, call(2))), Err(DisplayError::Backwards { symbol: 3, called: 2 }));
+        assert_eq!(
+            display.take(&add(3, call(2))),
+            Err(DisplayError::Backwards { symbol: 3, called: 2 })
+        );
         assert_eq!(display.take(&add(3, call(4))), Ok(()));
     }
 
     /// Thirty symbols that each call the next one four times name 4^30 items: refused, and soon.
     #[test]
     fn symbols_that_name_too_much_are_refused() {
-        let bomb: Vec<Request> = (0..30).flat_map(|symbol| [add(symbol, call(symbol + 1)); 4]).collect();
+        let bomb: Vec<Request> =
+            (0..30).flat_map(|symbol| [add(symbol, call(symbol + 1)); 4]).collect();
         assert_eq!(taken(&bomb).take(&Request::Show), Err(DisplayError::TooMuch));
-        let wall = Item::Rectangle { corner: Point::default(), width: 800, height: 800, stipple: Stipple::Full };
+        let wall = Item::Rectangle {
+            corner: Point::default(),
+            width: 800,
+            height: 800,
+            stipple: Stipple::Full,
+        };
         assert_eq!(taken(&[add(0, wall); 105]).take(&Request::Show), Err(DisplayError::TooMuch));
         // A chain as long as there are symbols is no burden.
-        let chain: Vec<Request> = (0..u16::MAX).map(|symbol| add(symbol, call(symbol + 1))).collect();
+        let chain: Vec<Request> =
+            (0..u16::MAX).map(|symbol| add(symbol, call(symbol + 1))).collect();
         assert_eq!(taken(&chain).take(&Request::Redraw), Ok(()));
     }
 
     #[test]
     fn bits_outside_the_bitmap_are_refused() {
         let mut display = Display::default();
-        assert_eq!(display.set_bits(79_999, &[1, 2]), Err(DisplayError::Bits { offset: 79_999, length: 2 }));
+        assert_eq!(
+            display.set_bits(79_999, &[1, 2]),
+            Err(DisplayError::Bits { offset: 79_999, length: 2 })
+        );
         assert!(display.take(&Request::Bits { offset: u32::MAX, length: u32::MAX }).is_err());
         assert_eq!(display.set_bits(79_999, &[1]), Ok(()));
         assert_eq!(display.picture().pixels_set(), 1);

@@ -7,7 +7,8 @@ use super::{HEIGHT, Item, Picture, Point, REQUEST_BYTES, Symbol, WIDTH};
 /// Items that one display keeps.
 const MOST_ITEMS: usize = 1_000_000;
 
-/// Pixels that one drawing may touch: a second or so. Symbols that call each other could name billions of items.
+/// Pixels that one drawing may touch: a second or so. Symbols that call each other could name
+/// billions of items.
 const MOST_PIXELS: u64 = 1 << 26;
 
 /// What an item costs beside its pixels, in pixels.
@@ -42,10 +43,14 @@ pub enum DisplayError {
         symbol: u16,
     },
     /// The picture has too much in it once all calls are followed.
-    #[error("drawing the picture: its items touch more than 67,000,000 pixels; draw fewer, or call fewer symbols")]
+    #[error(
+        "drawing the picture: its items touch more than 67,000,000 pixels; draw fewer, or call fewer symbols"
+    )]
     TooMuch,
     /// Pixels outside the bitmap.
-    #[error("taking {length} octets of bitmap at {offset}: the bitmap has 80000 octets; send its parts in order")]
+    #[error(
+        "taking {length} octets of bitmap at {offset}: the bitmap has 80000 octets; send its parts in order"
+    )]
     Bits {
         /// First octet.
         offset: u32,
@@ -84,7 +89,9 @@ impl DisplayFile {
 
     /// Octets of memory that the items and their symbols hold, as they are kept by this program.
     pub fn memory(&self) -> usize {
-        let kept = |items: &Vec<Item>| items.capacity() * size_of::<Item>() + size_of::<(Symbol, Vec<Item>)>();
+        let kept = |items: &Vec<Item>| {
+            items.capacity() * size_of::<Item>() + size_of::<(Symbol, Vec<Item>)>()
+        };
         self.symbols.values().map(kept).sum()
     }
 
@@ -93,9 +100,10 @@ impl DisplayFile {
         self.draw_item(&Item::Call { symbol: Symbol::PICTURE, at: Point::default() }, picture)
     }
 
-    /// Draws one item; of a call, all that the symbol has by now. What is left to draw waits on a list, not on the
-    /// stack, so that it does not matter how deep calls go. The list never holds more than the file: calls only go to later
-    /// symbols, so each symbol's items are on it once at most.
+    /// Draws one item; of a call, all that the symbol has by now. What is left to draw waits on a
+    /// list, not on the stack, so that it does not matter how deep calls go. The list never holds
+    /// more than the file: calls only go to later symbols, so each symbol's items are on it once at
+    /// most.
     pub(super) fn draw_item(&self, item: &Item, picture: &mut Picture) -> Result<(), DisplayError> {
         let mut left = MOST_PIXELS;
         let mut waiting = vec![(*item, Point::default())];
@@ -115,11 +123,16 @@ impl DisplayFile {
         Ok(())
     }
 
-    /// What drawing an item costs at most, in pixels; a call pays for putting its items on the list.
+    /// What drawing an item costs at most, in pixels; a call pays for putting its items on the
+    /// list.
     fn cost(&self, item: &Item) -> u64 {
         let pixels = match *item {
-            Item::Vector { from, to } => u64::from(from.x.abs_diff(to.x).max(from.y.abs_diff(to.y))),
-            Item::Rectangle { width, height, .. } => u64::from(width.min(WIDTH)) * u64::from(height.min(HEIGHT)),
+            Item::Vector { from, to } => {
+                u64::from(from.x.abs_diff(to.x).max(from.y.abs_diff(to.y)))
+            }
+            Item::Rectangle { width, height, .. } => {
+                u64::from(width.min(WIDTH)) * u64::from(height.min(HEIGHT))
+            }
             Item::Text { characters, .. } => 128 * characters.len() as u64,
             Item::Call { symbol, .. } => self.of(symbol).len() as u64,
         };

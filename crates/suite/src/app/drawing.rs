@@ -18,7 +18,8 @@ pub struct Drawing {
     /// What the display computes for each request, on top of drawing it.
     #[serde(rename = "display_ns")]
     pub display: Span,
-    /// How fast either end computes: what it does by itself, and what it is to compute on top of that.
+    /// How fast either end computes: what it does by itself, and what it is to compute on top of
+    /// that.
     #[serde(default, skip_serializing_if = "Speeds::are_full")]
     pub speeds: Speeds,
     /// How much either end gives way to other processes.
@@ -38,18 +39,23 @@ impl Drawing {
     /// The most pictures of any order.
     pub const MOST_PICTURES: u32 = 100_000;
 
-    /// What goes over the network before time is taken, for the display to have; nothing by most protocols.
+    /// What goes over the network before time is taken, for the display to have; nothing by most
+    /// protocols.
     pub fn before(&self) -> Vec<Request> {
         if self.protocol == Protocol::Redraw { self.workload.requests(true) } else { Vec::new() }
     }
 
-    /// What goes over the network while time is taken. Of [`Protocol::Bitmap`] each request has its pixels behind it, which the
-    /// application has drawn.
+    /// What goes over the network while time is taken. Of [`Protocol::Bitmap`] each request has its
+    /// pixels behind it, which the application has drawn.
     pub fn requests(&self) -> Vec<Request> {
         match self.protocol {
-            Protocol::StopAndWait | Protocol::Window(_) | Protocol::Pipelined => self.workload.requests(true),
+            Protocol::StopAndWait | Protocol::Window(_) | Protocol::Pipelined => {
+                self.workload.requests(true)
+            }
             Protocol::Construction => self.workload.requests(false),
-            Protocol::Batched => self.workload.requests(false).into_iter().chain([Request::Show]).collect(),
+            Protocol::Batched => {
+                self.workload.requests(false).into_iter().chain([Request::Show]).collect()
+            }
             Protocol::Redraw => vec![Request::Redraw],
             Protocol::Bitmap => pieces(),
         }
@@ -58,7 +64,8 @@ impl Drawing {
     /// The largest message of a mix; nothing of a picture.
     pub fn largest_message(&self) -> Bytes {
         let Some(mix) = self.mix else { return Bytes::ZERO };
-        let together = if mix.window(self.protocol).is_none() { u64::from(mix.fan_out()) } else { 1 };
+        let together =
+            if mix.window(self.protocol).is_none() { u64::from(mix.fan_out()) } else { 1 };
         Bytes::new(together * mix.request().max(mix.response()).count())
     }
 
@@ -87,7 +94,8 @@ pub struct Drawn {
     pub bytes: Bytes,
     /// Answers that came while time was taken.
     pub replies: u64,
-    /// What the application computed in all pictures: making requests, and what the plan has it compute.
+    /// What the application computed in all pictures: making requests, and what the plan has it
+    /// compute.
     #[serde(rename = "busy_ns")]
     pub busy: Span,
     /// Requests that had to be sent again, by transports that tell.
@@ -111,7 +119,8 @@ pub struct Displayed {
     /// What the display computed in all pictures: drawing, and what the plan has it compute.
     #[serde(rename = "busy_ns")]
     pub busy: Span,
-    /// Pictures that are not, to the bit, what the workload draws; of a mix, requests that were not those that were due.
+    /// Pictures that are not, to the bit, what the workload draws; of a mix, requests that were not
+    /// those that were due.
     pub wrong: u64,
     /// SHA-256 of the last picture, in hexadecimal digits.
     pub digest: String,

@@ -1,4 +1,5 @@
-//! What each factor of an experiment does to the rate, and how much of the rates' variance it makes.
+//! What each factor of an experiment does to the rate, and how much of the rates' variance it
+//! makes.
 
 use btu_stats::{Bootstrap, Effects, Estimate, Level, Method, Term, median};
 use serde::Serialize;
@@ -10,7 +11,8 @@ use crate::experiment::{Experiment, Measured};
 /// Draws of the bootstrap: the ends of an interval are good to a per cent of its coverage.
 const RESAMPLES: u32 = 2000;
 
-/// A factorial experiment, judged. Everything is about the natural logarithm of shown items per second.
+/// A factorial experiment, judged. Everything is about the natural logarithm of shown items per
+/// second.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct FactorShares {
     /// Blocks in which every run counts; only those are used.
@@ -23,7 +25,8 @@ pub struct FactorShares {
     pub pairs: Vec<PairRow>,
     /// Share of the variance that neither factors nor pairs make.
     pub rest: f64,
-    /// Share of the variance that the scatter of repetitions would make by itself; `None` for a single block.
+    /// Share of the variance that the scatter of repetitions would make by itself; `None` for a
+    /// single block.
     pub noise: Option<f64>,
 }
 
@@ -36,7 +39,8 @@ pub struct FactorRow {
     pub levels: [String; 2],
     /// The rate at the second level over that at the first.
     pub rate_ratio: Estimate,
-    /// The study's sensitivity: by how much the rate changes, over how much the factor does; for factors with a scale.
+    /// The study's sensitivity: by how much the rate changes, over how much the factor does; for
+    /// factors with a scale.
     pub sensitivity: Option<Estimate>,
     /// d ln(rate) / d ln(factor) between the levels, for factors with a scale.
     pub elasticity: Option<Estimate>,
@@ -53,26 +57,40 @@ pub struct PairRow {
     pub share: Estimate,
 }
 
-/// Of the blocks in which every run counts; nothing where there is none, or where no factor is asked for.
-pub(super) fn judge(plan: &AppPlan, factors: &Factors, cells: &[Measured<AppCell>]) -> Option<FactorShares> {
+/// Of the blocks in which every run counts; nothing where there is none, or where no factor is
+/// asked for.
+pub(super) fn judge(
+    plan: &AppPlan,
+    factors: &Factors,
+    cells: &[Measured<AppCell>],
+) -> Option<FactorShares> {
     let design = factors.design()?;
     let runs = plan.cells();
     let value = |block: u32, run: &AppCell| {
         let own = cells.iter().find(|measured| measured.block == block && measured.cell == *run)?;
         let (drawn, _) = accounts(&own.seen).filter(|_| own.is_valid())?;
-        let seconds = median(&drawn.pictures.iter().map(|span| span.seconds()).collect::<Vec<_>>())?;
+        let seconds =
+            median(&drawn.pictures.iter().map(|span| span.seconds()).collect::<Vec<_>>())?;
         Some((plan.shown(run) as f64 / seconds).ln())
     };
-    let blocks: Vec<Vec<f64>> =
-        (0..plan.frame().blocks).filter_map(|block| runs.iter().map(|run| value(block, run)).collect()).collect();
-    let bootstrap =
-        Bootstrap { method: Method::Percentile, level: Level::P95, resamples: RESAMPLES, seed: plan.frame().seed };
+    let blocks: Vec<Vec<f64>> = (0..plan.frame().blocks)
+        .filter_map(|block| runs.iter().map(|run| value(block, run)).collect())
+        .collect();
+    let bootstrap = Bootstrap {
+        method: Method::Percentile,
+        level: Level::P95,
+        resamples: RESAMPLES,
+        seed: plan.frame().seed,
+    };
     let effects = design.effects(&blocks, 2, &bootstrap)?;
-    let (own, pairs): (Vec<&Term>, Vec<&Term>) = effects.terms.iter().partition(|term| term.factors.len() == 1);
+    let (own, pairs): (Vec<&Term>, Vec<&Term>) =
+        effects.terms.iter().partition(|term| term.factors.len() == 1);
     Some(FactorShares {
         blocks: blocks.len(),
         runs: runs.len(),
-        factors: ranked(&own).filter_map(|term| row(factors.list().get(term.factors[0])?, term)).collect(),
+        factors: ranked(&own)
+            .filter_map(|term| row(factors.list().get(term.factors[0])?, term))
+            .collect(),
         pairs: ranked(&pairs).filter_map(|term| pair(factors.list(), term)).collect(),
         rest: effects.rest,
         noise: effects.noise(blocks.len()),
@@ -94,7 +112,8 @@ fn row(factor: &Factor, term: &Term) -> Option<FactorRow> {
         factor: factor.name(),
         levels: factor.levels(),
         rate_ratio,
-        sensitivity: changed.map(|changed| mapped(rate_ratio, |ratio| (ratio - 1.0) / (changed - 1.0))),
+        sensitivity: changed
+            .map(|changed| mapped(rate_ratio, |ratio| (ratio - 1.0) / (changed - 1.0))),
         elasticity: changed.map(|changed| mapped(contrast, |contrast| contrast / changed.ln())),
         share: term.share,
     })
@@ -109,7 +128,10 @@ fn mapped(estimate: Estimate, change: impl Fn(f64) -> f64) -> Estimate {
 
 fn pair(factors: &[Factor], term: &Term) -> Option<PairRow> {
     let [first, second] = term.factors[..] else { return None };
-    Some(PairRow { factors: [factors.get(first)?.name(), factors.get(second)?.name()], share: term.share })
+    Some(PairRow {
+        factors: [factors.get(first)?.name(), factors.get(second)?.name()],
+        share: term.share,
+    })
 }
 
 /// The shares of two factors whose levels were all crossed once; nothing where a value is missing.

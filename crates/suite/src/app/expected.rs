@@ -1,4 +1,5 @@
-//! What the closed forms expect of a way of drawing: from the network file, and from what both ends were seen to compute.
+//! What the closed forms expect of a way of drawing: from the network file, and from what both ends
+//! were seen to compute.
 
 use btu_model::{Passage, RemoteItems};
 use btu_network::{Drawing, StationId};
@@ -7,7 +8,8 @@ use serde::Serialize;
 use super::{BITMAP_PIECE, Carrier, Mix, Protocol, REPLY_BYTES, REQUEST_BYTES, TOGETHER};
 use crate::experiment::{AROUND_SEGMENT, passage};
 
-/// A TLS 1.3 record beside its content: header, content type, authentication tag (RFC 8446, section 5.2).
+/// A TLS 1.3 record beside its content: header, content type, authentication tag (RFC 8446, section
+/// 5.2).
 const AROUND_RECORD: usize = 5 + 1 + 16;
 
 /// Payload of a full TCP segment of Ethernet, with time stamps.
@@ -54,12 +56,17 @@ pub struct Work {
 }
 
 impl Ways {
-    /// Of a network file; nothing where nothing is emulated, where the closed forms have no answer, and for carriers whose
-    /// headers nobody can tell beforehand.
+    /// Of a network file; nothing where nothing is emulated, where the closed forms have no answer,
+    /// and for carriers whose headers nobody can tell beforehand.
     ///
-    /// The route begins with the application's station and ends with the display's; what is between passes on what it has got
-    /// as a whole, and is taken to compute nothing.
-    pub fn over(drawing: &Drawing, route: &[StationId], carrier: Carrier, mix: Option<Mix>) -> Option<Self> {
+    /// The route begins with the application's station and ends with the display's; what is between
+    /// passes on what it has got as a whole, and is taken to compute nothing.
+    pub fn over(
+        drawing: &Drawing,
+        route: &[StationId],
+        carrier: Carrier,
+        mix: Option<Mix>,
+    ) -> Option<Self> {
         let record = match carrier {
             Carrier::Tcp | Carrier::Relay => 0,
             Carrier::Tls => AROUND_RECORD,
@@ -78,7 +85,12 @@ impl Ways {
         let [request, reply, packed, piece] = match mix {
             None => {
                 let packed = Passage { occupied: full.occupied / TOGETHER as f64, ..full };
-                [there(REQUEST_BYTES)?, back(REPLY_BYTES)?, packed, there(REQUEST_BYTES + BITMAP_PIECE)?]
+                [
+                    there(REQUEST_BYTES)?,
+                    back(REPLY_BYTES)?,
+                    packed,
+                    there(REQUEST_BYTES + BITMAP_PIECE)?,
+                ]
             }
             Some(mix) => {
                 let (request, response) = (mix.request().count(), mix.response().count());
@@ -94,7 +106,8 @@ impl Ways {
             packed,
             piece,
             mix,
-            line_bits_per_second: 8.0 * (TOGETHER * REQUEST_BYTES + record + AROUND_SEGMENT) as f64 / full.occupied,
+            line_bits_per_second: 8.0 * (TOGETHER * REQUEST_BYTES + record + AROUND_SEGMENT) as f64
+                / full.occupied,
         })
     }
 
@@ -110,8 +123,8 @@ impl Ways {
         Self { line_bits_per_second: self.line_bits_per_second * times, ..faster }
     }
 
-    /// Seconds of a mix: of its calls with so many requests on their way at once, or all of a call in one message, and of
-    /// the pauses between them.
+    /// Seconds of a mix: of its calls with so many requests on their way at once, or all of a call
+    /// in one message, and of the pauses between them.
     fn mix_seconds(&self, mix: &Mix, window: Option<u64>, work: Work) -> Option<f64> {
         let all = u64::from(mix.fan_out());
         let call = if let Some(window) = window {
@@ -125,7 +138,8 @@ impl Ways {
         Some(f64::from(mix.calls()) * call + pauses)
     }
 
-    /// Seconds that a picture of so many requests takes with any window, one of a whole picture included.
+    /// Seconds that a picture of so many requests takes with any window, one of a whole picture
+    /// included.
     pub fn windowed_seconds(&self, window: u64, requests: u64, work: Work) -> Option<f64> {
         if let Some(mix) = &self.mix {
             return self.mix_seconds(mix, Some(window.min(mix.fan_out().into())), work);
@@ -163,8 +177,8 @@ impl Ways {
     }
 }
 
-/// What a picture's time is made of: by how many per cent it is longer when this takes one per cent longer. Every form here
-/// grows as all of its times together, so the four add up to one.
+/// What a picture's time is made of: by how many per cent it is longer when this takes one per cent
+/// longer. Every form here grows as all of its times together, so the four add up to one.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct TimeShares {
     /// The time for which packets occupy the slowest part of the way: its bandwidth.
@@ -196,7 +210,10 @@ impl Ways {
                 };
                 ways.seconds(protocol, requests, work)
             };
-            Some((seconds(1.0)?.ln() - seconds(-1.0)?.ln()) / ((1.0 + STEP).ln() - (1.0 - STEP).ln()))
+            Some(
+                (seconds(1.0)?.ln() - seconds(-1.0)?.ln())
+                    / ((1.0 + STEP).ln() - (1.0 - STEP).ln()),
+            )
         };
         Some(TimeShares {
             bandwidth: share(1.0, 0.0, 0.0, 0.0)?,
@@ -235,16 +252,20 @@ delay = \"10 ms\"
         Ways::over(&drawing, &[StationId(0), StationId(1)], carrier, None)
     }
 
-    /// By hand: 20 octets of request are 90 in their frame and 110 on the line, 8 of reply 78 and 98; of a frame that comes
-    /// alone nobody waits for the gap of 12 behind it.
+    /// By hand: 20 octets of request are 90 in their frame and 110 on the line, 8 of reply 78 and
+    /// 98; of a frame that comes alone nobody waits for the gap of 12 behind it.
     #[test]
     fn a_line_by_hand() {
         let ways = ways(Carrier::Tcp).unwrap();
-        let seconds = |protocol, requests| ways.seconds(protocol, requests, Work::default()).unwrap();
-        let near = |found: f64, expected: f64| assert!((found / expected - 1.0).abs() < 2e-3, "{found} {expected}");
+        let seconds =
+            |protocol, requests| ways.seconds(protocol, requests, Work::default()).unwrap();
+        let near = |found: f64, expected: f64| {
+            assert!((found / expected - 1.0).abs() < 2e-3, "{found} {expected}");
+        };
         let round = 8.0 * (98.0 + 86.0) / 1e6 + 0.020;
         near(seconds(Protocol::StopAndWait, 100), 100.0 * round);
-        // Twenty-five groups; the last item is three requests on the line behind the first of its group.
+        // Twenty-five groups; the last item is three requests on the line behind the first of its
+        // group.
         near(seconds(Protocol::Window(4), 100), 25.0 * round + 3.0 * 8.0 * 110.0 / 1e6);
         // 72 requests in 1440 octets are 1530 on the line.
         let item = 8.0 * 1530.0 / 72.0 / 1e6;
@@ -258,7 +279,8 @@ delay = \"10 ms\"
         let ways = ways(Carrier::Tcp).unwrap();
         let work = Work { application: 1e-5, display: 2e-5 };
         for protocol in Protocol::USUAL {
-            let TimeShares { bandwidth, delay, application, display } = ways.shares(protocol, 630, work).unwrap();
+            let TimeShares { bandwidth, delay, application, display } =
+                ways.shares(protocol, 630, work).unwrap();
             let sum = bandwidth + delay + application + display;
             assert!((sum - 1.0).abs() < 1e-3, "{protocol}: {sum}");
         }
@@ -269,13 +291,15 @@ delay = \"10 ms\"
         assert!(sending.bandwidth > 0.9, "{sending:?}");
     }
 
-    /// By hand: 20 calls of 4 requests of 200 octets (290 on the line with the gap), answered by 2000 octets in two segments
-    /// (1538 and 642), with 5 ms between.
+    /// By hand: 20 calls of 4 requests of 200 octets (290 on the line with the gap), answered by
+    /// 2000 octets in two segments (1538 and 642), with 5 ms between.
     #[test]
     fn a_mix_by_hand() {
         let drawing = Reader::new("line").read(LINE).unwrap();
-        let mix: Mix = "calls=20,fan-out=4,request=200 B,response=2000 B,think=5 ms".parse().unwrap();
-        let ways = Ways::over(&drawing, &[StationId(0), StationId(1)], Carrier::Tcp, Some(mix)).unwrap();
+        let mix: Mix =
+            "calls=20,fan-out=4,request=200 B,response=2000 B,think=5 ms".parse().unwrap();
+        let ways =
+            Ways::over(&drawing, &[StationId(0), StationId(1)], Carrier::Tcp, Some(mix)).unwrap();
         let near = |found: Option<f64>, expected: f64| {
             let found = found.unwrap();
             assert!((found / expected - 1.0).abs() < 5e-3, "{found} {expected}");

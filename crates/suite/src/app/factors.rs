@@ -1,8 +1,10 @@
-//! Factors of two levels each, tried together: which of them matters most to an application on another host?
+//! Factors of two levels each, tried together: which of them matters most to an application on
+//! another host?
 //!
-//! Lantz, Nowicki and Theimer (1985) changed one thing at a time, and compared sensitivities, which only factors with a
-//! scale have. A factorial design changes all of them together; the share of the variance of the logarithm of the rate that a
-//! factor makes over a stated range ranks every factor, and shows which of them need each other.
+//! Lantz, Nowicki and Theimer (1985) changed one thing at a time, and compared sensitivities, which
+//! only factors with a scale have. A factorial design changes all of them together; the share of
+//! the variance of the logarithm of the rate that a factor makes over a stated range ranks every
+//! factor, and shows which of them need each other.
 
 use std::fmt::Display;
 
@@ -81,7 +83,9 @@ pub enum Factor {
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum FactorError {
     /// There is no such factor.
-    #[error("there is no factor `{0}`; there are display, application, protocol, transport, rate, delay, picture")]
+    #[error(
+        "there is no factor `{0}`; there are display, application, protocol, transport, rate, delay, picture"
+    )]
     Unknown(String),
     /// The levels are not two, or one of them is not a level of this factor.
     #[error("factor {factor}: {problem}; write {factor}={example}")]
@@ -97,20 +101,37 @@ pub enum FactorError {
 
 impl Factor {
     /// The six of the study, with levels that lie a factor of two to ten apart.
-    pub const USUAL: [Self; 6] =
-        [Self::DISPLAY, Self::APPLICATION, Self::PROTOCOL, Self::TRANSPORT, Self::RATE, Self::DELAY];
+    pub const USUAL: [Self; 6] = [
+        Self::DISPLAY,
+        Self::APPLICATION,
+        Self::PROTOCOL,
+        Self::TRANSPORT,
+        Self::RATE,
+        Self::DELAY,
+    ];
 
     const DISPLAY: Self = Self::Display { low: Speed::HALF, high: Speed::FULL };
     const APPLICATION: Self = Self::Application { low: Speed::HALF, high: Speed::FULL };
     const PROTOCOL: Self = Self::Protocol { low: Protocol::StopAndWait, high: Protocol::Batched };
     const TRANSPORT: Self = Self::Transport { low: Carrier::Tcp, high: Carrier::Quic };
-    const RATE: Self =
-        Self::Rate { low: BitRate::from_megabits_per_second(1), high: BitRate::from_megabits_per_second(10) };
-    const DELAY: Self = Self::Delay { low: Span::from_milliseconds(5), high: Span::from_milliseconds(50) };
-    const PICTURE: Self = Self::Picture { low: Workload::Rectangles, high: Workload::StructuredRectangles };
+    const RATE: Self = Self::Rate {
+        low: BitRate::from_megabits_per_second(1),
+        high: BitRate::from_megabits_per_second(10),
+    };
+    const DELAY: Self =
+        Self::Delay { low: Span::from_milliseconds(5), high: Span::from_milliseconds(50) };
+    const PICTURE: Self =
+        Self::Picture { low: Workload::Rectangles, high: Workload::StructuredRectangles };
 
-    const ALL: [Self; 7] =
-        [Self::DISPLAY, Self::APPLICATION, Self::PROTOCOL, Self::TRANSPORT, Self::RATE, Self::DELAY, Self::PICTURE];
+    const ALL: [Self; 7] = [
+        Self::DISPLAY,
+        Self::APPLICATION,
+        Self::PROTOCOL,
+        Self::TRANSPORT,
+        Self::RATE,
+        Self::DELAY,
+        Self::PICTURE,
+    ];
 
     /// The name on command lines and in results.
     pub const fn name(&self) -> &'static str {
@@ -140,20 +161,26 @@ impl Factor {
     /// The second level over the first; nothing where levels have no scale, or the first is zero.
     pub fn ratio(&self) -> Option<f64> {
         let ratio = match *self {
-            Self::Display { low, high } | Self::Application { low, high } => high.share() / low.share(),
-            Self::Rate { low, high } => high.bits_per_second() as f64 / low.bits_per_second() as f64,
+            Self::Display { low, high } | Self::Application { low, high } => {
+                high.share() / low.share()
+            }
+            Self::Rate { low, high } => {
+                high.bits_per_second() as f64 / low.bits_per_second() as f64
+            }
             Self::Delay { low, high } => high.seconds() / low.seconds(),
             Self::Protocol { .. } | Self::Transport { .. } | Self::Picture { .. } => return None,
         };
         Some(ratio).filter(|ratio| ratio.is_finite() && *ratio > 0.0)
     }
 
-    /// The factor that a text names, with its usual levels or with those behind `=`: `delay`, `delay=5 ms..50 ms`.
+    /// The factor that a text names, with its usual levels or with those behind `=`: `delay`,
+    /// `delay=5 ms..50 ms`.
     ///
     /// # Errors
     /// Says what may be written.
     pub fn parse(text: &str) -> Result<Self, FactorError> {
-        let (name, levels) = text.split_once('=').map_or((text, None), |(name, levels)| (name, Some(levels)));
+        let (name, levels) =
+            text.split_once('=').map_or((text, None), |(name, levels)| (name, Some(levels)));
         let usual = Self::ALL.into_iter().find(|factor| factor.name() == name.trim());
         let usual = usual.ok_or_else(|| FactorError::Unknown(name.trim().to_owned()))?;
         levels.map_or(Ok(usual), |levels| usual.with_levels(levels))
@@ -164,16 +191,31 @@ impl Factor {
             let example = self.levels().join("..");
             FactorError::Levels { factor: self.name(), problem, example }
         };
-        let (low, high) = text.split_once("..").ok_or_else(|| error(format!("`{text}` has not two levels")))?;
+        let (low, high) =
+            text.split_once("..").ok_or_else(|| error(format!("`{text}` has not two levels")))?;
         let (low, high) = (low.trim(), high.trim());
         let found = match self {
-            Self::Display { .. } => both(low, high, str::parse).map(|(low, high)| Self::Display { low, high }),
-            Self::Application { .. } => both(low, high, str::parse).map(|(low, high)| Self::Application { low, high }),
-            Self::Protocol { .. } => both(low, high, str::parse).map(|(low, high)| Self::Protocol { low, high }),
-            Self::Transport { .. } => both(low, high, Carrier::named).map(|(low, high)| Self::Transport { low, high }),
-            Self::Rate { .. } => both(low, high, str::parse).map(|(low, high)| Self::Rate { low, high }),
-            Self::Delay { .. } => both(low, high, str::parse).map(|(low, high)| Self::Delay { low, high }),
-            Self::Picture { .. } => both(low, high, Workload::named).map(|(low, high)| Self::Picture { low, high }),
+            Self::Display { .. } => {
+                both(low, high, str::parse).map(|(low, high)| Self::Display { low, high })
+            }
+            Self::Application { .. } => {
+                both(low, high, str::parse).map(|(low, high)| Self::Application { low, high })
+            }
+            Self::Protocol { .. } => {
+                both(low, high, str::parse).map(|(low, high)| Self::Protocol { low, high })
+            }
+            Self::Transport { .. } => {
+                both(low, high, Carrier::named).map(|(low, high)| Self::Transport { low, high })
+            }
+            Self::Rate { .. } => {
+                both(low, high, str::parse).map(|(low, high)| Self::Rate { low, high })
+            }
+            Self::Delay { .. } => {
+                both(low, high, str::parse).map(|(low, high)| Self::Delay { low, high })
+            }
+            Self::Picture { .. } => {
+                both(low, high, Workload::named).map(|(low, high)| Self::Picture { low, high })
+            }
         };
         let found = found.map_err(error)?;
         let [low, high] = found.levels();
@@ -185,7 +227,11 @@ fn texts<T: Display>(low: T, high: T) -> [String; 2] {
     [low.to_string(), high.to_string()]
 }
 
-fn both<T, E: Display>(low: &str, high: &str, read: impl Fn(&str) -> Result<T, E>) -> Result<(T, T), String> {
+fn both<T, E: Display>(
+    low: &str,
+    high: &str,
+    read: impl Fn(&str) -> Result<T, E>,
+) -> Result<(T, T), String> {
     let read = |text| read(text).map_err(|error| error.to_string());
     Ok((read(low)?, read(high)?))
 }
@@ -221,7 +267,9 @@ impl TryFrom<Vec<Factor>> for Factors {
         if factors.len() < 2 {
             return Err(FactorsError::Few);
         }
-        let again = |(place, factor): (usize, &Factor)| factors[..place].iter().any(|one| one.name() == factor.name());
+        let again = |(place, factor): (usize, &Factor)| {
+            factors[..place].iter().any(|one| one.name() == factor.name())
+        };
         match factors.iter().enumerate().find(|one| again(*one)) {
             Some((_, factor)) => Err(FactorsError::Twice(factor.name())),
             None => Ok(Self(factors)),
@@ -235,7 +283,8 @@ impl From<Factors> for Vec<Factor> {
     }
 }
 
-/// From so many factors on half of all combinations is tried: only interactions of many factors are mixed up by that.
+/// From so many factors on half of all combinations is tried: only interactions of many factors are
+/// mixed up by that.
 const HALF_FROM: usize = 5;
 
 impl Factors {
@@ -273,14 +322,16 @@ impl Factors {
 
     /// The display behind the line of a run.
     fn line(&self, run: &[usize]) -> Option<HostName> {
-        let level = |wanted: fn(&Factor) -> bool| self.0.iter().zip(run).find(|(factor, _)| wanted(factor));
+        let level =
+            |wanted: fn(&Factor) -> bool| self.0.iter().zip(run).find(|(factor, _)| wanted(factor));
         let rate = level(|factor| matches!(factor, Factor::Rate { .. })).map(|(_, &level)| level);
         let delay = level(|factor| matches!(factor, Factor::Delay { .. })).map(|(_, &level)| level);
         line_name(rate, delay)
     }
 
-    /// Displays behind lines with every combination of the factors' rates and delays, and the network file that has them;
-    /// nothing where neither is a factor. A line has `rate` and `delay` where they are none.
+    /// Displays behind lines with every combination of the factors' rates and delays, and the
+    /// network file that has them; nothing where neither is a factor. A line has `rate` and `delay`
+    /// where they are none.
     pub fn lines(&self, rate: BitRate, delay: Span) -> Option<Lines> {
         let rates = self.0.iter().find_map(|factor| match *factor {
             Factor::Rate { low, high } => Some(vec![(Some(0), low), (Some(1), high)]),
@@ -293,7 +344,8 @@ impl Factors {
         if rates.is_none() && delays.is_none() {
             return None;
         }
-        let (rates, delays) = (rates.unwrap_or(vec![(None, rate)]), delays.unwrap_or(vec![(None, delay)]));
+        let (rates, delays) =
+            (rates.unwrap_or(vec![(None, rate)]), delays.unwrap_or(vec![(None, delay)]));
         let pairs = rates.iter().flat_map(|rate| delays.iter().map(move |delay| (rate, delay)));
         let lines = pairs.filter_map(|(rate, delay)| {
             Some(Line { display: line_name(rate.0, delay.0)?, rate: rate.1, delay: delay.1 })
@@ -307,7 +359,9 @@ impl Factors {
     /// Names the first pair that cannot be.
     pub fn check(&self, base: &AppCell) -> Result<(), FactorsError> {
         match self.cells(base).into_iter().find(|cell| !cell.carrier.carries(cell.protocol)) {
-            Some(AppCell { carrier, protocol, .. }) => Err(FactorsError::NotCarried { carrier, protocol }),
+            Some(AppCell { carrier, protocol, .. }) => {
+                Err(FactorsError::NotCarried { carrier, protocol })
+            }
             None => Ok(()),
         }
     }
@@ -333,8 +387,10 @@ fn chosen<T>(level: usize, low: T, high: T) -> T {
 
 /// What the display behind a line is called.
 fn line_name(rate: Option<usize>, delay: Option<usize>) -> Option<HostName> {
-    let words =
-        [rate.map(|level| ["rate-low", "rate-high"][level]), delay.map(|level| ["delay-low", "delay-high"][level])];
+    let words = [
+        rate.map(|level| ["rate-low", "rate-high"][level]),
+        delay.map(|level| ["delay-low", "delay-high"][level]),
+    ];
     let name = words.into_iter().flatten().collect::<Vec<_>>().join("-");
     HostName::try_from(name.as_str()).ok()
 }
@@ -363,7 +419,8 @@ impl Lines {
         self.0.iter().map(|line| line.display.clone()).collect()
     }
 
-    /// As a network file: the application at a switch, and from there a line to each display, as in the library's `path`.
+    /// As a network file: the application at a switch, and from there a line to each display, as in
+    /// the library's `path`.
     pub fn text(&self) -> String {
         let head = format!(
             "name = \"lines\"\nabout = \"An application, and lines to {} displays\"\n\n[stations.{application}]\n\
@@ -396,7 +453,8 @@ mod tests {
     fn six_factors_are_tried_in_half_of_their_combinations() {
         let factors = Factors::usual();
         let cells = factors.cells(&base());
-        let names: std::collections::BTreeSet<String> = cells.iter().map(ToString::to_string).collect();
+        let names: std::collections::BTreeSet<String> =
+            cells.iter().map(ToString::to_string).collect();
         assert_eq!((cells.len(), names.len()), (32, 32));
         assert!(
             names.contains("structured-rectangles stop-and-wait tcp at rate-low-delay-low application 50% display 50%")
@@ -405,7 +463,11 @@ mod tests {
         let text = factors.lines(BitRate::from_megabits_per_second(1), Span::ZERO).unwrap().text();
         let drawing = Reader::new("lines").read(&text).unwrap();
         assert_eq!(drawing.stations.len(), 5, "{text}");
-        assert!(cells.iter().all(|cell| drawing.station_called(cell.display.as_ref().unwrap().as_str()).is_some()));
+        assert!(
+            cells.iter().all(|cell| drawing
+                .station_called(cell.display.as_ref().unwrap().as_str())
+                .is_some())
+        );
     }
 
     #[test]
@@ -436,7 +498,10 @@ mod tests {
             Factors::try_from(list).map(|factors| factors.check(&base()))
         };
         assert_eq!(factors(&["rate"]), Err(FactorsError::Few));
-        assert_eq!(factors(&["rate", "delay", "rate=1 kb/s..2 kb/s"]), Err(FactorsError::Twice("rate")));
+        assert_eq!(
+            factors(&["rate", "delay", "rate=1 kb/s..2 kb/s"]),
+            Err(FactorsError::Twice("rate"))
+        );
         let udp = factors(&["protocol", "transport=tcp..udp"]).unwrap().unwrap_err().to_string();
         assert_eq!(udp, "udp does not carry batched; choose levels that all go together");
     }
@@ -444,7 +509,10 @@ mod tests {
     #[test]
     fn stored_factors_are_those_that_were_asked_for() {
         let text = serde_json::to_string(&Factors::usual()).unwrap();
-        assert!(text.contains(r#"{"factor":"delay","low_ns":5000000,"high_ns":50000000}"#), "{text}");
+        assert!(
+            text.contains(r#"{"factor":"delay","low_ns":5000000,"high_ns":50000000}"#),
+            "{text}"
+        );
         assert_eq!(serde_json::from_str::<Factors>(&text).unwrap(), Factors::usual());
         assert!(serde_json::from_str::<Factors>("[]").is_err());
     }

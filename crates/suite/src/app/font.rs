@@ -1,7 +1,7 @@
 //! A font of 8 x 16 pixels: 5 x 7 dots, as character displays have them, each dot two rows high.
 
-/// The printable characters of ASCII from the blank on: five columns of seven dots from left to right, an octet each, the
-/// top dot in its lowest bit; the first column in the highest octet.
+/// The printable characters of ASCII from the blank on: five columns of seven dots from left to
+/// right, an octet each, the top dot in its lowest bit; the first column in the highest octet.
 #[rustfmt::skip]
 const DOTS: [u64; 95] = [
     0x00_0000_0000, 0x00_005f_0000, 0x00_0700_0700, 0x14_7f14_7f14,
@@ -30,7 +30,8 @@ const DOTS: [u64; 95] = [
     0x00_007f_0000, 0x00_4136_0800, 0x10_0808_1008,
 ];
 
-/// The 16 rows of a character from the top, the left pixel in the highest bit; what is not printable is empty.
+/// The 16 rows of a character from the top, the left pixel in the highest bit; what is not
+/// printable is empty.
 pub(super) fn rows(character: u8) -> [u8; 16] {
     let place = usize::from(character).checked_sub(usize::from(b' '));
     let dots = place.and_then(|place| DOTS.get(place)).copied().unwrap_or(0);

@@ -1,7 +1,8 @@
 //! The picture of a circuit: five by six NMOS inverters of 26 rectangles in four stipples.
 //!
-//! The study gives the counts (30 inverters, 26 rectangles, 23 primitive items, about 400 pixels on a side), not the
-//! places; these are ours. An inverter has 20 rectangles of its own and two contact cuts of three.
+//! The study gives the counts (30 inverters, 26 rectangles, 23 primitive items, about 400 pixels on
+//! a side), not the places; these are ours. An inverter has 20 rectangles of its own and two
+//! contact cuts of three.
 
 use super::{Item, Point, Stipple, Symbol};
 
@@ -63,8 +64,9 @@ const OWN: [Box; 20] = [
 /// All 780 rectangles.
 pub(super) fn unstructured() -> Vec<Item> {
     let inverter = |at: Point| {
-        let contacts =
-            CONTACTS.into_iter().flat_map(move |contact| CONTACT_CUT.map(|one| item(one, contact.moved(at))));
+        let contacts = CONTACTS
+            .into_iter()
+            .flat_map(move |contact| CONTACT_CUT.map(|one| item(one, contact.moved(at))));
         OWN.into_iter().map(move |one| item(one, at)).chain(contacts)
     };
     places().flat_map(inverter).collect()

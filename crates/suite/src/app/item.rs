@@ -22,8 +22,8 @@ impl Point {
     }
 }
 
-/// A named part of a picture. The picture itself is symbol 0; a symbol may call only those with higher numbers, so none
-/// contains itself.
+/// A named part of a picture. The picture itself is symbol 0; a symbol may call only those with
+/// higher numbers, so none contains itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Symbol(pub u16);
 
@@ -49,8 +49,8 @@ impl Stipple {
     /// All four patterns, in the order of their declaration.
     pub const ALL: [Self; 4] = [Self::Full, Self::Grey, Self::Falling, Self::RaisingNetwork];
 
-    /// Whether the pattern covers a pixel. It belongs to the picture, not to the rectangle, so that rectangles that
-    /// touch show no seam.
+    /// Whether the pattern covers a pixel. It belongs to the picture, not to the rectangle, so that
+    /// rectangles that touch show no seam.
     pub(super) const fn covers(self, x: i32, y: i32) -> bool {
         match self {
             Self::Full => true,
@@ -60,7 +60,8 @@ impl Stipple {
         }
     }
 
-    /// Eight pixels of row `y` from a multiple of eight on, the left one in the highest bit; all octets of a row are alike.
+    /// Eight pixels of row `y` from a multiple of eight on, the left one in the highest bit; all
+    /// octets of a row are alike.
     pub(super) fn octet(self, y: usize) -> u8 {
         let row = i32::from((y % 4) as u8);
         (0..8).filter(|x| self.covers(*x, row)).fold(0, |octet, x| octet | 0x80 >> x)

@@ -1,5 +1,5 @@
-//! A mix of requests that is no picture: so many calls of so many octets, some of them at once, with pauses between. What a
-//! client of an interface over HTTP or of a database does.
+//! A mix of requests that is no picture: so many calls of so many octets, some of them at once,
+//! with pauses between. What a client of an interface over HTTP or of a database does.
 
 use std::fmt;
 use std::str::FromStr;
@@ -16,7 +16,8 @@ const MOST_CALLS: u32 = 10_000;
 /// Requests of one call.
 const MOST_FAN_OUT: u32 = 1024;
 
-/// Octets of the requests of one call: what sockets hold without anybody reading, or both ends would wait for each other.
+/// Octets of the requests of one call: what sockets hold without anybody reading, or both ends
+/// would wait for each other.
 const MOST_AT_ONCE: u64 = 64 << 10;
 
 /// Octets of the responses of one call.
@@ -25,8 +26,8 @@ const MOST_BACK: u64 = 16 << 20;
 /// The longest pause.
 const LONGEST_THINK: Span = Span::from_seconds(10);
 
-/// Requests by number and size. A call is `fan_out` requests that do not need each other's answers; the next call needs them
-/// all, and begins after a pause.
+/// Requests by number and size. A call is `fan_out` requests that do not need each other's answers;
+/// the next call needs them all, and begins after a pause.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "Parts", into = "Parts")]
 pub struct Mix(Parts);
@@ -45,7 +46,9 @@ struct Parts {
 
 /// Why something is no mix.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("{0}; write calls=20,fan-out=4,request='200 B',response='2 kB',think='5 ms', each of which may be left out")]
+#[error(
+    "{0}; write calls=20,fan-out=4,request='200 B',response='2 kB',think='5 ms', each of which may be left out"
+)]
 pub struct MixError(String);
 
 impl Default for Mix {
@@ -89,10 +92,14 @@ impl Mix {
 
     /// Whether a protocol means anything to it: those of pictures do not.
     pub const fn takes(protocol: Protocol) -> bool {
-        matches!(protocol, Protocol::StopAndWait | Protocol::Window(_) | Protocol::Pipelined | Protocol::Batched)
+        matches!(
+            protocol,
+            Protocol::StopAndWait | Protocol::Window(_) | Protocol::Pipelined | Protocol::Batched
+        )
     }
 
-    /// Requests of a call that may be on their way at once, each in a message of its own; nothing where they all go in one.
+    /// Requests of a call that may be on their way at once, each in a message of its own; nothing
+    /// where they all go in one.
     pub fn window(&self, protocol: Protocol) -> Option<u64> {
         let all = u64::from(self.0.fan_out);
         match protocol {
@@ -107,10 +114,14 @@ impl TryFrom<Parts> for Mix {
 
     fn try_from(parts: Parts) -> Result<Self, MixError> {
         let Parts { calls, fan_out, request, response, think } = parts;
-        let (there, back) = (u64::from(fan_out) * request.count(), u64::from(fan_out) * response.count());
+        let (there, back) =
+            (u64::from(fan_out) * request.count(), u64::from(fan_out) * response.count());
         let problem = [
             (calls == 0 || calls > MOST_CALLS, format!("{calls} calls are not 1 to {MOST_CALLS}")),
-            (fan_out == 0 || fan_out > MOST_FAN_OUT, format!("a fan-out of {fan_out} is not 1 to {MOST_FAN_OUT}")),
+            (
+                fan_out == 0 || fan_out > MOST_FAN_OUT,
+                format!("a fan-out of {fan_out} is not 1 to {MOST_FAN_OUT}"),
+            ),
             (
                 request.count() < REQUEST_BYTES as u64 || there > MOST_AT_ONCE,
                 format!(
@@ -119,7 +130,9 @@ impl TryFrom<Parts> for Mix {
             ),
             (
                 response.count() < REPLY_BYTES as u64 || back > MOST_BACK,
-                format!("a response has {REPLY_BYTES} B at least, and those of a call {MOST_BACK} B together at most"),
+                format!(
+                    "a response has {REPLY_BYTES} B at least, and those of a call {MOST_BACK} B together at most"
+                ),
             ),
             (think > LONGEST_THINK, format!("think {think} is longer than {LONGEST_THINK}")),
         ];
@@ -142,7 +155,8 @@ impl FromStr for Mix {
     fn from_str(text: &str) -> Result<Self, MixError> {
         let Self(mut parts) = Self::default();
         for part in text.split(',').map(str::trim).filter(|part| !part.is_empty()) {
-            let (name, value) = part.split_once('=').ok_or_else(|| MixError(format!("`{part}` has no `=`")))?;
+            let (name, value) =
+                part.split_once('=').ok_or_else(|| MixError(format!("`{part}` has no `=`")))?;
             set(&mut parts, name.trim(), value.trim())?;
         }
         Self::try_from(parts)
@@ -189,7 +203,10 @@ mod tests {
         assert_eq!((mix.calls(), mix.fan_out(), mix.requests()), (7, 3, 21));
         assert_eq!((mix.request(), mix.response()), (Bytes::new(100), Bytes::new(1000)));
         assert_eq!("".parse(), Ok(Mix::default()));
-        assert_eq!(serde_json::from_str::<Mix>(&serde_json::to_string(&mix).unwrap()).unwrap(), mix);
+        assert_eq!(
+            serde_json::from_str::<Mix>(&serde_json::to_string(&mix).unwrap()).unwrap(),
+            mix
+        );
         for (text, reason) in [
             ("calls", "has no `=`"),
             ("calls=0", "not 1 to 10000"),
@@ -208,8 +225,12 @@ mod tests {
     #[test]
     fn protocols_say_how_many_requests_are_on_their_way() {
         let mix: Mix = "fan-out=6".parse().unwrap();
-        let windows = [Protocol::StopAndWait, Protocol::Window(4), Protocol::Window(64), Protocol::Pipelined];
-        assert_eq!(windows.map(|protocol| mix.window(protocol)), [Some(1), Some(4), Some(6), Some(6)]);
+        let windows =
+            [Protocol::StopAndWait, Protocol::Window(4), Protocol::Window(64), Protocol::Pipelined];
+        assert_eq!(
+            windows.map(|protocol| mix.window(protocol)),
+            [Some(1), Some(4), Some(6), Some(6)]
+        );
         assert_eq!(mix.window(Protocol::Batched), None);
         assert!(!Mix::takes(Protocol::Bitmap) && Mix::takes(Protocol::Batched));
     }

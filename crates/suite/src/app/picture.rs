@@ -1,7 +1,7 @@
 //! A bitmap of 800 x 800 pixels, drawn in whole numbers.
 //!
-//! Drawing only sets pixels. So the order of items, and whether one is drawn twice, cannot be seen in the picture: every
-//! protocol that delivers the same items leaves the same bits.
+//! Drawing only sets pixels. So the order of items, and whether one is drawn twice, cannot be seen
+//! in the picture: every protocol that delivers the same items leaves the same bits.
 
 use btu_units::hexadecimal;
 use sha2::{Digest, Sha256};
@@ -91,7 +91,8 @@ impl Picture {
         }
     }
 
-    /// Sets the pixels of `pattern`, which repeats with every octet, from `left` up to but not including `right`.
+    /// Sets the pixels of `pattern`, which repeats with every octet, from `left` up to but not
+    /// including `right`.
     fn fill_row(&mut self, y: usize, left: usize, right: usize, pattern: u8) {
         let row = &mut self.bits[y * ROW_BYTES..][..ROW_BYTES];
         for (place, octet) in row.iter_mut().enumerate().take(right.div_ceil(8)).skip(left / 8) {
@@ -134,7 +135,9 @@ mod tests {
 
     fn rows(picture: &Picture, width: usize, height: usize) -> Vec<String> {
         let set = |x: usize, y: usize| picture.bits[y * ROW_BYTES + x / 8] & (0x80 >> (x % 8)) != 0;
-        (0..height).map(|y| (0..width).map(|x| if set(x, y) { '#' } else { '.' }).collect()).collect()
+        (0..height)
+            .map(|y| (0..width).map(|x| if set(x, y) { '#' } else { '.' }).collect())
+            .collect()
     }
 
     #[test]

@@ -7,7 +7,10 @@ use btu_units::{Bytes, Span, hexadecimal};
 use serde::{Deserialize, Serialize};
 
 use super::verdict::{AppVerdict, judge};
-use super::{AppCell, Carrier, Drawing, Factors, Mix, Niceness, Protocol, Questions, REPLY_BYTES, Speeds, Workload};
+use super::{
+    AppCell, Carrier, Drawing, Factors, Mix, Niceness, Protocol, Questions, REPLY_BYTES, Speeds,
+    Workload,
+};
 use crate::activity::{Activity, DrawEnd, Order, PipeMeeting, Relay, Rendezvous};
 use crate::border;
 use crate::experiment::{CellSetting, Experiment, Facts, Frame, Measured, Observation};
@@ -16,13 +19,15 @@ use crate::pipe::{End, PipePlan, Place, SocketOptions};
 use crate::record::Outcome;
 use crate::script::{Role, Script, Step};
 
-/// A picture of any workload takes no longer, one request at a time over the slowest line of the study; nor does a cell.
+/// A picture of any workload takes no longer, one request at a time over the slowest line of the
+/// study; nor does a cell.
 pub const DEADLINE: Span = Span::from_seconds(3600);
 
 /// Everything that decides a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct AppPlan {
-    /// What every plan says; of the two stations the first is the application's, the second the display's.
+    /// What every plan says; of the two stations the first is the application's, the second the
+    /// display's.
     #[serde(flatten)]
     pub frame: Frame,
     /// The pictures that are drawn, each listed once.
@@ -34,10 +39,12 @@ pub struct AppPlan {
     /// What carries them. Cells that a carrier cannot carry are left out.
     #[serde(deserialize_with = "border::once")]
     pub carriers: Vec<Carrier>,
-    /// The displays, where cells are drawn on several; they are hosts of the frame, as the application is.
+    /// The displays, where cells are drawn on several; they are hosts of the frame, as the
+    /// application is.
     #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "border::once")]
     pub displays: Vec<HostName>,
-    /// How fast the processors are made to be, one after the other; at full speed where there is none.
+    /// How fast the processors are made to be, one after the other; at full speed where there is
+    /// none.
     #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "border::once")]
     pub speeds: Vec<Speeds>,
     /// How much both ends give way to other processes of their hosts.
@@ -49,8 +56,8 @@ pub struct AppPlan {
     /// The host on which a relay runs, for [`Carrier::Relay`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub relay: Option<HostName>,
-    /// Factors that are tried together; what they do not say is the first of every list above. Without them every level of
-    /// these lists is tried with every other.
+    /// Factors that are tried together; what they do not say is the first of every list above.
+    /// Without them every level of these lists is tried with every other.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub factors: Option<Factors>,
     /// What is asked of the closed forms.
@@ -70,7 +77,8 @@ pub struct AppPlan {
 impl AppPlan {
     /// Requests of one picture.
     pub(super) fn requests(&self, cell: &AppCell) -> u64 {
-        self.mix(cell).map_or_else(|| self.drawing(cell).requests().len() as u64, |mix| mix.requests())
+        self.mix(cell)
+            .map_or_else(|| self.drawing(cell).requests().len() as u64, |mix| mix.requests())
     }
 
     /// Round trips of one picture with so many requests on their way at once.
@@ -114,17 +122,25 @@ impl AppPlan {
 
     /// Every level of every list with every other, as far as transports carry them.
     fn crossed(&self) -> Vec<AppCell> {
-        let displays: Vec<Option<HostName>> = several(&self.displays, |display| Some(display.clone()));
+        let displays: Vec<Option<HostName>> =
+            several(&self.displays, |display| Some(display.clone()));
         let speeds = several(&self.speeds, |speeds| *speeds);
         let mut cells = Vec::new();
         for (&workload, &protocol) in crossed(&self.workloads, &self.protocols) {
-            let carriers: Vec<Carrier> =
-                self.carriers.iter().copied().filter(|carrier| can_be(workload, protocol, *carrier)).collect();
-            for (&carrier, (display, &speeds)) in carriers
+            let carriers: Vec<Carrier> = self
+                .carriers
                 .iter()
-                .flat_map(|carrier| crossed(&displays, &speeds).map(move |rest| (carrier, rest)).collect::<Vec<_>>())
-            {
-                cells.push(AppCell { display: display.clone(), speeds, ..AppCell::new(workload, protocol, carrier) });
+                .copied()
+                .filter(|carrier| can_be(workload, protocol, *carrier))
+                .collect();
+            for (&carrier, (display, &speeds)) in carriers.iter().flat_map(|carrier| {
+                crossed(&displays, &speeds).map(move |rest| (carrier, rest)).collect::<Vec<_>>()
+            }) {
+                cells.push(AppCell {
+                    display: display.clone(),
+                    speeds,
+                    ..AppCell::new(workload, protocol, carrier)
+                });
             }
         }
         cells
@@ -132,7 +148,8 @@ impl AppPlan {
 
     /// The cell that has the first level of everything.
     fn base(&self) -> Option<AppCell> {
-        let (workload, protocol, carrier) = (self.workloads.first()?, self.protocols.first()?, self.carriers.first()?);
+        let (workload, protocol, carrier) =
+            (self.workloads.first()?, self.protocols.first()?, self.carriers.first()?);
         let speeds = self.speeds.first().copied().unwrap_or_default();
         Some(AppCell {
             display: self.displays.first().cloned(),
@@ -154,7 +171,8 @@ fn crossed<'a, A, B>(first: &'a [A], second: &'a [B]) -> impl Iterator<Item = (&
 
 /// What a relay passed on, there and back; nothing of other carriers.
 fn relayed(seen: &Observation, cell: &AppCell) -> Option<(Bytes, Bytes)> {
-    let outcomes = seen.reports.iter().filter_map(|placed| Some(&placed.result.as_ref().ok()?.outcome));
+    let outcomes =
+        seen.reports.iter().filter_map(|placed| Some(&placed.result.as_ref().ok()?.outcome));
     let passed = outcomes.into_iter().find_map(|outcome| match outcome {
         Outcome::Relayed(relayed) => Some((relayed.there, relayed.back)),
         _ => None,
@@ -178,13 +196,17 @@ fn meeting_path(setting: &CellSetting) -> PathBuf {
 
 /// Whether a workload can be carried like that.
 fn can_be(workload: Workload, protocol: Protocol, carrier: Carrier) -> bool {
-    let is_meant = workload != Workload::Mix || (Mix::takes(protocol) && carrier != Carrier::InProcess);
+    let is_meant =
+        workload != Workload::Mix || (Mix::takes(protocol) && carrier != Carrier::InProcess);
     is_meant && carrier.carries(protocol)
 }
 
 /// How a carrier's sockets are set up.
 fn socket(carrier: Carrier) -> SocketOptions {
-    SocketOptions { no_delay: (carrier == Carrier::TcpNagle).then_some(false), ..SocketOptions::default() }
+    SocketOptions {
+        no_delay: (carrier == Carrier::TcpNagle).then_some(false),
+        ..SocketOptions::default()
+    }
 }
 
 impl Experiment for AppPlan {
@@ -220,21 +242,31 @@ impl Experiment for AppPlan {
         };
         let end = |end: End, meeting: PipeMeeting| {
             let kind = cell.carrier.kind();
-            let pipe = PipePlan { socket: socket(cell.carrier), ..PipePlan::new(setting.seed, kind, Place::Here) };
+            let pipe = PipePlan {
+                socket: socket(cell.carrier),
+                ..PipePlan::new(setting.seed, kind, Place::Here)
+            };
             let (token, drawing) = (setting.token, self.drawing(cell));
             Activity::Draw(Box::new(DrawEnd { end, meeting, token, drawing, pipe }))
         };
         let listen = || end(End::Far, PipeMeeting::Network(Rendezvous::Listen(unset)));
-        let connect = || end(End::Near, PipeMeeting::Network(Rendezvous::Connect(SocketAddr::new(unset, 0))));
+        let connect =
+            || end(End::Near, PipeMeeting::Network(Rendezvous::Connect(SocketAddr::new(unset, 0))));
         let steps = match cell.carrier {
-            Carrier::InProcess => vec![step(display, None, Activity::DrawInside(Box::new(self.drawing(cell))))],
+            Carrier::InProcess => {
+                vec![step(display, None, Activity::DrawInside(Box::new(self.drawing(cell))))]
+            }
             Carrier::Unix => {
                 let path = meeting_path(setting);
                 let listen = end(End::Far, PipeMeeting::ListenAt(path.clone()));
-                vec![step(display, None, listen), step(display, Some(0), end(End::Near, PipeMeeting::ConnectAt(path)))]
+                vec![
+                    step(display, None, listen),
+                    step(display, Some(0), end(End::Near, PipeMeeting::ConnectAt(path))),
+                ]
             }
             Carrier::Relay => {
-                let relay = Relay { on: unset, to: SocketAddr::new(unset, 0), token: setting.token };
+                let relay =
+                    Relay { on: unset, to: SocketAddr::new(unset, 0), token: setting.token };
                 let relay = step(self.relay.as_ref(), Some(0), Activity::Relay(relay));
                 vec![step(display, None, listen()), relay, step(application, Some(1), connect())]
             }
@@ -258,8 +290,12 @@ impl Experiment for AppPlan {
         let apart = apart.map(|(what, application, display)| {
             format!("{what}: {application} at the application, {display} at the display")
         });
-        let wrong = (displayed.wrong > 0)
-            .then(|| format!("{} of {pictures} pictures are not, to the bit, what the items draw", displayed.wrong));
+        let wrong = (displayed.wrong > 0).then(|| {
+            format!(
+                "{} of {pictures} pictures are not, to the bit, what the items draw",
+                displayed.wrong
+            )
+        });
         let relayed = relayed(seen, cell).map(|(there, back)| {
             let (sent, answered) = (drawn.bytes.count(), replies_bytes(self, cell, displayed));
             let short = there.count() < sent || back.count() < answered;
@@ -283,7 +319,8 @@ impl Experiment for AppPlan {
 
 /// What the two ends account for.
 pub(super) fn accounts(seen: &Observation) -> Option<(&super::Drawn, &super::Displayed)> {
-    let outcomes = || seen.reports.iter().filter_map(|placed| Some(&placed.result.as_ref().ok()?.outcome));
+    let outcomes =
+        || seen.reports.iter().filter_map(|placed| Some(&placed.result.as_ref().ok()?.outcome));
     let drawn = outcomes().find_map(|outcome| match outcome {
         Outcome::Drawn(drawn) | Outcome::DrawnInside { drawn, .. } => Some(drawn),
         _ => None,
@@ -370,7 +407,8 @@ mod tests {
                 outcome,
             }),
         };
-        let reports = vec![placed("a", Outcome::Displayed(displayed)), placed("b", Outcome::Drawn(drawn))];
+        let reports =
+            vec![placed("a", Outcome::Displayed(displayed)), placed("b", Outcome::Drawn(drawn))];
         Observation { reports, ..Observation::default() }
     }
 
@@ -381,7 +419,8 @@ mod tests {
     #[test]
     fn what_a_carrier_cannot_carry_is_left_out() {
         let cells: Vec<String> = plan().cells().iter().map(ToString::to_string).collect();
-        let expected = ["vectors stop-and-wait tcp", "vectors stop-and-wait udp", "vectors batched tcp"];
+        let expected =
+            ["vectors stop-and-wait tcp", "vectors stop-and-wait udp", "vectors batched tcp"];
         assert_eq!((cells.len(), &cells[..3]), (6, &expected.map(str::to_owned)[..]));
     }
 
@@ -392,12 +431,17 @@ mod tests {
         let script = |carrier| {
             let (seed, token, scratch) = (1, [9; 16], "/s".into());
             let cell = AppCell { carrier, ..cell() };
-            let script = plan.script(&cell, &CellSetting { seed, token, deadline: DEADLINE, scratch });
-            let steps = script.steps.iter().map(|step| (step.host.to_string(), step.peer, step.order.activity.kind()));
+            let script =
+                plan.script(&cell, &CellSetting { seed, token, deadline: DEADLINE, scratch });
+            let steps = script
+                .steps
+                .iter()
+                .map(|step| (step.host.to_string(), step.peer, step.order.activity.kind()));
             steps.collect::<Vec<_>>()
         };
         let step = |host: &str, peer, kind| (host.to_owned(), peer, kind);
-        let relayed = [step("a", None, "draw"), step("r", Some(0), "relay"), step("b", Some(1), "draw")];
+        let relayed =
+            [step("a", None, "draw"), step("r", Some(0), "relay"), step("b", Some(1), "draw")];
         assert_eq!(script(Carrier::Relay), relayed);
         assert_eq!(script(Carrier::Unix), [step("a", None, "draw"), step("a", Some(0), "draw")]);
         assert_eq!(script(Carrier::InProcess), [step("a", None, "draw-inside")]);
@@ -406,12 +450,16 @@ mod tests {
     /// Every display and speed with everything else, or the runs of an experiment.
     #[test]
     fn cells_are_crossed_or_designed() {
-        let half: Speeds = serde_json::from_str(r#"{"application_percent":50,"display_percent":100}"#).unwrap();
+        let half: Speeds =
+            serde_json::from_str(r#"{"application_percent":50,"display_percent":100}"#).unwrap();
         let displays = ["a", "c"].map(|name| HostName::try_from(name).unwrap()).to_vec();
         let many = AppPlan { displays, speeds: vec![Speeds::default(), half], ..plan() };
         let cells: Vec<String> = many.cells().iter().map(ToString::to_string).collect();
         assert_eq!(cells.len(), 6 * 4);
-        assert!(cells.contains(&"text batched tcp at c application 50% display 100%".to_owned()), "{cells:?}");
+        assert!(
+            cells.contains(&"text batched tcp at c application 50% display 100%".to_owned()),
+            "{cells:?}"
+        );
         let designed = AppPlan { factors: Some(Factors::usual()), ..plan() };
         assert_eq!(designed.cells().len(), 32);
         assert_ne!(designed.hash(), plan().hash());
@@ -420,7 +468,8 @@ mod tests {
     #[test]
     fn the_display_listens_and_the_application_calls_it() {
         let (seed, token, scratch) = (1, [9; 16], "/".into());
-        let script = plan().script(&cell(), &CellSetting { seed, token, deadline: DEADLINE, scratch });
+        let script =
+            plan().script(&cell(), &CellSetting { seed, token, deadline: DEADLINE, scratch });
         let steps: Vec<(&str, Option<usize>)> =
             script.steps.iter().map(|step| (step.host.as_str(), step.peer)).collect();
         assert_eq!(steps, [("a", None), ("b", Some(0))]);
@@ -428,7 +477,8 @@ mod tests {
 
     #[test]
     fn accounts_that_do_not_agree_void_a_cell() {
-        let faults = |change: fn(&mut Drawn, &mut Displayed)| plan().faults(&cell(), &observed(change));
+        let faults =
+            |change: fn(&mut Drawn, &mut Displayed)| plan().faults(&cell(), &observed(change));
         assert!(faults(|_, _| {}).is_empty());
         assert_eq!(
             faults(|_, displayed| displayed.requests -= 1),
@@ -464,7 +514,9 @@ mod tests {
         // What is measured already is not measured again.
         let left = plan.missing(0, &records);
         assert_eq!(left.len(), plan.cells().len() - 1);
-        assert!(left.iter().all(|slot| slot.cell != cell()) && plan.missing(2, &records).is_empty());
+        assert!(
+            left.iter().all(|slot| slot.cell != cell()) && plan.missing(2, &records).is_empty()
+        );
     }
 
     #[test]
@@ -474,6 +526,9 @@ mod tests {
         assert_eq!(plan().hash(), other.hash());
         other.frame.blocks = 3;
         assert_ne!(plan().hash(), other.hash());
-        assert_eq!(serde_json::from_value::<AppPlan>(serde_json::to_value(&other).unwrap()).unwrap(), other);
+        assert_eq!(
+            serde_json::from_value::<AppPlan>(serde_json::to_value(&other).unwrap()).unwrap(),
+            other
+        );
     }
 }

@@ -9,7 +9,8 @@ use thiserror::Error;
 use crate::pipe::Kind;
 use crate::text::{named, stored_as_text};
 
-/// Requests that one send takes where nobody waits for each: as many as fit a full TCP segment of Ethernet.
+/// Requests that one send takes where nobody waits for each: as many as fit a full TCP segment of
+/// Ethernet.
 pub const TOGETHER: usize = 72;
 
 /// Octets of every reply: the request's number and what came of it.
@@ -25,7 +26,8 @@ const WIDEST: u16 = 1024;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum Protocol {
-    /// Each item is shown and answered before the next one leaves: a remote procedure call for each.
+    /// Each item is shown and answered before the next one leaves: a remote procedure call for
+    /// each.
     StopAndWait,
     /// Each item is shown and answered; so many may wait for their answer.
     Window(u16),
@@ -51,15 +53,23 @@ pub struct ProtocolError(String);
 
 impl Protocol {
     /// Those of a first table.
-    pub const USUAL: [Self; 6] =
-        [Self::StopAndWait, Self::Window(8), Self::Pipelined, Self::Batched, Self::Redraw, Self::Bitmap];
+    pub const USUAL: [Self; 6] = [
+        Self::StopAndWait,
+        Self::Window(8),
+        Self::Pipelined,
+        Self::Batched,
+        Self::Redraw,
+        Self::Bitmap,
+    ];
 
     /// How many requests may wait for their answers; nothing where only the last one is answered.
     pub const fn window(self) -> Option<usize> {
         match self {
             Self::StopAndWait => Some(1),
             Self::Window(window) => Some(window as usize),
-            Self::Pipelined | Self::Construction | Self::Batched | Self::Redraw | Self::Bitmap => None,
+            Self::Pipelined | Self::Construction | Self::Batched | Self::Redraw | Self::Bitmap => {
+                None
+            }
         }
     }
 
@@ -97,7 +107,9 @@ impl FromStr for Protocol {
             "bitmap" => Self::Bitmap,
             _ => {
                 let window = text.strip_prefix("window-").and_then(|number| number.parse().ok());
-                Self::Window(window.filter(|window| (2..=WIDEST).contains(window)).ok_or_else(error)?)
+                Self::Window(
+                    window.filter(|window| (2..=WIDEST).contains(window)).ok_or_else(error)?,
+                )
             }
         })
     }
@@ -111,7 +123,8 @@ stored_as_text!(Protocol);
 pub enum Carrier {
     /// TCP; every send leaves at once (`TCP_NODELAY`).
     Tcp,
-    /// TCP with Nagle's algorithm, the system's own choice: small sends wait for the answer to those before them.
+    /// TCP with Nagle's algorithm, the system's own choice: small sends wait for the answer to
+    /// those before them.
     TcpNagle,
     /// TLS 1.3 over TCP.
     Tls,
@@ -183,10 +196,17 @@ impl Carrier {
         matches!(self, Self::Unix | Self::InProcess)
     }
 
-    /// Whether it carries this protocol: those of requests and answers carry only what is answered one by one.
+    /// Whether it carries this protocol: those of requests and answers carry only what is answered
+    /// one by one.
     pub fn carries(self, protocol: Protocol) -> bool {
         match self {
-            Self::Tcp | Self::TcpNagle | Self::Tls | Self::Quic | Self::Relay | Self::Unix | Self::InProcess => true,
+            Self::Tcp
+            | Self::TcpNagle
+            | Self::Tls
+            | Self::Quic
+            | Self::Relay
+            | Self::Unix
+            | Self::InProcess => true,
             Self::Udp | Self::Http2 => matches!(protocol, Protocol::StopAndWait | Protocol::Redraw),
         }
     }
@@ -204,17 +224,23 @@ mod tests {
 
     #[test]
     fn names_are_read_as_they_are_written() {
-        for protocol in
-            Protocol::USUAL.into_iter().chain([Protocol::Window(2), Protocol::Window(1024), Protocol::Construction])
-        {
+        for protocol in Protocol::USUAL.into_iter().chain([
+            Protocol::Window(2),
+            Protocol::Window(1024),
+            Protocol::Construction,
+        ]) {
             assert_eq!(protocol.to_string().parse(), Ok(protocol));
         }
         for text in ["", "window", "window-1", "window-1025", "window--3", "rpc"] {
-            assert!(text.parse::<Protocol>().unwrap_err().to_string().contains("window-N"), "{text}");
+            assert!(
+                text.parse::<Protocol>().unwrap_err().to_string().contains("window-N"),
+                "{text}"
+            );
         }
     }
 
-    /// 72 requests fill a segment of 1448 octets, the payload of Ethernet's frame under TCP with time stamps.
+    /// 72 requests fill a segment of 1448 octets, the payload of Ethernet's frame under TCP with
+    /// time stamps.
     #[test]
     fn requests_go_together_as_a_segment_holds_them() {
         let segment = 1448;

@@ -1,11 +1,13 @@
-//! What an application asks of a display, in 20 octets: the study's size of one item on the network.
+//! What an application asks of a display, in 20 octets: the study's size of one item on the
+//! network.
 
 use super::{Item, Point, Stipple, Symbol};
 
 /// Octets of every request.
 pub const REQUEST_BYTES: usize = 20;
 
-/// Coordinates reach from minus this to this: far outside any picture, and short enough that a line is drawn at once.
+/// Coordinates reach from minus this to this: far outside any picture, and short enough that a line
+/// is drawn at once.
 const FARTHEST: i32 = 0x7fff;
 
 const VECTOR: u8 = 1;
@@ -48,10 +50,14 @@ pub enum Request {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum RequestError {
     /// An unknown first octet.
-    #[error("reading a request: no request begins with octet {0}; do both ends have the same version?")]
+    #[error(
+        "reading a request: no request begins with octet {0}; do both ends have the same version?"
+    )]
     Kind(u8),
     /// An attribute that the kind does not have.
-    #[error("reading a request of kind {kind}: it has no attribute {attribute}; do both ends have the same version?")]
+    #[error(
+        "reading a request of kind {kind}: it has no attribute {attribute}; do both ends have the same version?"
+    )]
     Attribute {
         /// First octet.
         kind: u8,
@@ -59,7 +65,9 @@ pub enum RequestError {
         attribute: u8,
     },
     /// A number outside its range.
-    #[error("reading a request of kind {kind}: {value} is outside its range; coordinates go from -32767 to 32767")]
+    #[error(
+        "reading a request of kind {kind}: {value} is outside its range; coordinates go from -32767 to 32767"
+    )]
     Range {
         /// First octet.
         kind: u8,
@@ -69,13 +77,18 @@ pub enum RequestError {
 }
 
 impl Request {
-    /// As it goes over the network: kind, attribute, symbol, four numbers of 32 bits, the high octet first.
+    /// As it goes over the network: kind, attribute, symbol, four numbers of 32 bits, the high
+    /// octet first.
     pub fn encode(&self) -> [u8; REQUEST_BYTES] {
         match *self {
-            Self::Add { symbol, item, shown } => encode_item(symbol, &item, if shown { SHOWN } else { 0 }),
+            Self::Add { symbol, item, shown } => {
+                encode_item(symbol, &item, if shown { SHOWN } else { 0 })
+            }
             Self::Show => write(SHOW, 0, Symbol::PICTURE, [0; 4]),
             Self::Redraw => write(REDRAW, 0, Symbol::PICTURE, [0; 4]),
-            Self::Bits { offset, length } => write(BITS, 0, Symbol::PICTURE, [offset, length, 0, 0]),
+            Self::Bits { offset, length } => {
+                write(BITS, 0, Symbol::PICTURE, [offset, length, 0, 0])
+            }
         }
     }
 
@@ -88,7 +101,12 @@ impl Request {
         let symbol = Symbol(u16::from_be_bytes([symbol_high, symbol_low]));
         let words = std::array::from_fn(|index| {
             let start = 4 + 4 * index;
-            u32::from_be_bytes([octets[start], octets[start + 1], octets[start + 2], octets[start + 3]])
+            u32::from_be_bytes([
+                octets[start],
+                octets[start + 1],
+                octets[start + 2],
+                octets[start + 3],
+            ])
         });
         match kind {
             SHOW => plain(kind, attribute, Self::Show),
@@ -115,7 +133,12 @@ fn encode_item(symbol: Symbol, item: &Item, shown: u8) -> [u8; REQUEST_BYTES] {
         }
         Item::Rectangle { corner, width, height, stipple } => {
             let [a, b] = pair(corner);
-            write(RECTANGLE, shown | stipple as u8, symbol, [a, b, u32::from(width), u32::from(height)])
+            write(
+                RECTANGLE,
+                shown | stipple as u8,
+                symbol,
+                [a, b, u32::from(width), u32::from(height)],
+            )
         }
         Item::Text { at, characters } => {
             let [x, y] = pair(at);
@@ -149,7 +172,9 @@ fn decode_item(kind: u8, attribute: u8, [a, b, c, d]: [u32; 4]) -> Result<Item, 
     };
     let refused = RequestError::Attribute { kind, attribute };
     let point = |x: u32, y: u32| Ok(Point { x: coordinate(kind, x)?, y: coordinate(kind, y)? });
-    let size = |value: u32| u16::try_from(value).map_err(|_| RequestError::Range { kind, value: value.into() });
+    let size = |value: u32| {
+        u16::try_from(value).map_err(|_| RequestError::Range { kind, value: value.into() })
+    };
     match kind {
         VECTOR => Ok(Item::Vector { from: point(a, b)?, to: point(c, d)? }),
         RECTANGLE => {
@@ -181,7 +206,12 @@ mod tests {
 
     #[test]
     fn octets_of_a_rectangle() {
-        let item = Item::Rectangle { corner: Point::new(-2, 3), width: 4, height: 5, stipple: Stipple::RaisingNetwork };
+        let item = Item::Rectangle {
+            corner: Point::new(-2, 3),
+            width: 4,
+            height: 5,
+            stipple: Stipple::RaisingNetwork,
+        };
         let octets = Request::Add { symbol: Symbol(258), item, shown: true }.encode();
         assert_eq!(octets, [2, 0x83, 1, 2, 255, 255, 255, 254, 0, 0, 0, 3, 0, 0, 0, 4, 0, 0, 0, 5]);
     }
@@ -195,8 +225,14 @@ mod tests {
             Request::decode(&octets).unwrap_err()
         };
         assert_eq!(with(|octets| octets[0] = 0), RequestError::Kind(0));
-        assert_eq!(with(|octets| octets[1] = 1), RequestError::Attribute { kind: VECTOR, attribute: 1 });
-        assert_eq!(with(|octets| octets[5] = 1), RequestError::Range { kind: VECTOR, value: 65_537 });
+        assert_eq!(
+            with(|octets| octets[1] = 1),
+            RequestError::Attribute { kind: VECTOR, attribute: 1 }
+        );
+        assert_eq!(
+            with(|octets| octets[5] = 1),
+            RequestError::Range { kind: VECTOR, value: 65_537 }
+        );
         assert!(!with(|octets| octets[0] = 99).to_string().contains('\n'));
     }
 
@@ -207,11 +243,14 @@ mod tests {
     fn items() -> impl Strategy<Value = Item> {
         prop_oneof![
             (points(), points()).prop_map(|(from, to)| Item::Vector { from, to }),
-            (points(), any::<u16>(), any::<u16>(), 0..4usize).prop_map(|(corner, width, height, stipple)| {
-                Item::Rectangle { corner, width, height, stipple: Stipple::ALL[stipple] }
-            }),
+            (points(), any::<u16>(), any::<u16>(), 0..4usize).prop_map(
+                |(corner, width, height, stipple)| {
+                    Item::Rectangle { corner, width, height, stipple: Stipple::ALL[stipple] }
+                }
+            ),
             (points(), any::<[u8; 8]>()).prop_map(|(at, characters)| Item::Text { at, characters }),
-            (any::<u16>(), points()).prop_map(|(symbol, at)| Item::Call { symbol: Symbol(symbol), at }),
+            (any::<u16>(), points())
+                .prop_map(|(symbol, at)| Item::Call { symbol: Symbol(symbol), at }),
         ]
     }
 

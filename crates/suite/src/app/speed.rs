@@ -7,8 +7,9 @@ use btu_units::Span;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-/// A share of an end's own processor speed, in whole per cent from 1 to 100. An end that is slowed down spins after each
-/// piece of its own work until that has taken 100/share times as long (dilation). It slows the program, not the kernel.
+/// A share of an end's own processor speed, in whole per cent from 1 to 100. An end that is slowed
+/// down spins after each piece of its own work until that has taken 100/share times as long
+/// (dilation). It slows the program, not the kernel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "u8", into = "u8")]
 pub struct Speed(u8);
@@ -51,7 +52,11 @@ impl TryFrom<u8> for Speed {
     type Error = SpeedError;
 
     fn try_from(percent: u8) -> Result<Self, SpeedError> {
-        if (1..=100).contains(&percent) { Ok(Self(percent)) } else { Err(SpeedError(percent.to_string())) }
+        if (1..=100).contains(&percent) {
+            Ok(Self(percent))
+        } else {
+            Err(SpeedError(percent.to_string()))
+        }
     }
 }
 
@@ -66,7 +71,9 @@ impl FromStr for Speed {
 
     fn from_str(text: &str) -> Result<Self, SpeedError> {
         let number = text.strip_suffix('%').and_then(|number| number.trim().parse::<u8>().ok());
-        number.and_then(|percent| Self::try_from(percent).ok()).ok_or_else(|| SpeedError(text.to_owned()))
+        number
+            .and_then(|percent| Self::try_from(percent).ok())
+            .ok_or_else(|| SpeedError(text.to_owned()))
     }
 }
 
@@ -77,7 +84,9 @@ impl fmt::Display for Speed {
 }
 
 /// The speeds of both ends.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
+)]
 pub struct Speeds {
     /// The processor speed of the application, in per cent of full speed.
     #[serde(rename = "application_percent")]
@@ -119,7 +128,10 @@ mod tests {
         let half: Speed = "50%".parse().unwrap();
         assert_eq!((half.to_string().as_str(), half.percent()), ("50%", 50));
         for text in ["", "50", "0%", "101%", "-1%", "half"] {
-            assert!(text.parse::<Speed>().unwrap_err().to_string().contains("such as 50%"), "{text}");
+            assert!(
+                text.parse::<Speed>().unwrap_err().to_string().contains("such as 50%"),
+                "{text}"
+            );
         }
         assert!(serde_json::from_str::<Speed>("0").is_err());
     }
@@ -129,6 +141,9 @@ mod tests {
         let speed = |percent| Speed::try_from(percent).unwrap();
         assert_eq!(speed(50).dilated(Span::from_microseconds(3)), Span::from_microseconds(6));
         assert_eq!(Speed::FULL.dilated(Span::from_microseconds(3)), Span::from_microseconds(3));
-        assert_eq!(speed(1).dilated(Span::from_nanoseconds(u64::MAX)), Span::from_nanoseconds(u64::MAX));
+        assert_eq!(
+            speed(1).dilated(Span::from_nanoseconds(u64::MAX)),
+            Span::from_nanoseconds(u64::MAX)
+        );
     }
 }

@@ -10,8 +10,8 @@ use serde::Serialize;
 use super::effects::two_way;
 use super::plan::accounts;
 use super::{
-    AppCell, AppPlan, Bandwidth, Carrier, Displayed, Drawn, FactorShares, PICTURE_BYTES, Protocol, TimeShares, Trips,
-    Ways, Work, Workload, backwards, effects,
+    AppCell, AppPlan, Bandwidth, Carrier, Displayed, Drawn, FactorShares, PICTURE_BYTES, Protocol,
+    TimeShares, Trips, Ways, Work, Workload, backwards, effects,
 };
 use crate::experiment::{Experiment, Measured, Warning, warnings};
 use crate::network::HostName;
@@ -23,7 +23,8 @@ pub struct AppVerdict {
     pub rows: Vec<AppRow>,
     /// Octets of the display file against those of the bitmap, as in Table 5-2.
     pub memory: Vec<Memory>,
-    /// How much of what rates differ by is the protocol's, over TCP or whatever comes first in the plan.
+    /// How much of what rates differ by is the protocol's, over TCP or whatever comes first in the
+    /// plan.
     pub shares: Option<ProtocolShares>,
     /// What each factor does, where several are tried together.
     pub factors: Option<FactorShares>,
@@ -118,7 +119,9 @@ pub(super) fn judge(plan: &AppPlan, cells: &[Measured<AppCell>]) -> AppVerdict {
             let route = route(plan, cell, drawing.as_ref()?)?;
             Ways::over(drawing.as_ref()?, &route, cell.carrier, plan.mix(cell))
         };
-        *known.entry((cell.carrier, cell.display.clone(), plan.mix(cell).is_some())).or_insert_with(over)
+        *known
+            .entry((cell.carrier, cell.display.clone(), plan.mix(cell).is_some()))
+            .or_insert_with(over)
     };
     let rows: Vec<(AppRow, Option<Ways>)> = plan
         .cells()
@@ -147,10 +150,14 @@ fn answers(plan: &AppPlan, rows: &[(AppRow, Option<Ways>)]) -> (Vec<Trips>, Vec<
     let known = || rows.iter().filter_map(|(row, ways)| Some((row, ways.as_ref()?, row.work()?)));
     let questions = plan.questions;
     let trips = questions.within.map(|within| {
-        known().filter_map(|(row, ways, work)| backwards::trips(plan, row, ways, work, within)).collect()
+        known()
+            .filter_map(|(row, ways, work)| backwards::trips(plan, row, ways, work, within))
+            .collect()
     });
     let bandwidth = questions.at_least.map(|at_least| {
-        known().filter_map(|(row, ways, work)| backwards::bandwidth(plan, row, ways, work, at_least)).collect()
+        known()
+            .filter_map(|(row, ways, work)| backwards::bandwidth(plan, row, ways, work, at_least))
+            .collect()
     });
     (trips.unwrap_or_default(), bandwidth.unwrap_or_default())
 }
@@ -176,9 +183,13 @@ impl AppRow {
 }
 
 fn row(plan: &AppPlan, cell: AppCell, cells: &[Measured<AppCell>], ways: Option<Ways>) -> AppRow {
-    let own: Vec<&Measured<AppCell>> = cells.iter().filter(|measured| measured.cell == cell).collect();
-    let valid: Vec<(&Drawn, &Displayed)> =
-        own.iter().filter(|measured| measured.is_valid()).filter_map(|measured| accounts(&measured.seen)).collect();
+    let own: Vec<&Measured<AppCell>> =
+        cells.iter().filter(|measured| measured.cell == cell).collect();
+    let valid: Vec<(&Drawn, &Displayed)> = own
+        .iter()
+        .filter(|measured| measured.is_valid())
+        .filter_map(|measured| accounts(&measured.seen))
+        .collect();
     let typical = |(drawn, _): &(&Drawn, &Displayed)| {
         median(&drawn.pictures.iter().map(|span| span.seconds()).collect::<Vec<_>>())
     };
@@ -188,7 +199,8 @@ fn row(plan: &AppPlan, cell: AppCell, cells: &[Measured<AppCell>], ways: Option<
     let seconds = geometric_interval(&times, Level::P95);
     let requests = plan.requests(&cell);
     let busy = |which: fn(&Drawn, &Displayed) -> Span| {
-        let all: f64 = valid.iter().map(|(drawn, displayed)| which(drawn, displayed).seconds()).sum();
+        let all: f64 =
+            valid.iter().map(|(drawn, displayed)| which(drawn, displayed).seconds()).sum();
         let of: u64 = valid.iter().map(|(drawn, _)| drawn.requests).sum();
         (of > 0).then(|| all / of as f64)
     };
@@ -196,9 +208,11 @@ fn row(plan: &AppPlan, cell: AppCell, cells: &[Measured<AppCell>], ways: Option<
     let display_seconds = busy(|_, displayed| displayed.busy);
     let work = application_seconds.zip(display_seconds);
     let work = work.map(|(application, display)| Work { application, display });
-    let expected_seconds = ways.zip(work).and_then(|(ways, work)| ways.seconds(cell.protocol, requests, work));
+    let expected_seconds =
+        ways.zip(work).and_then(|(ways, work)| ways.seconds(cell.protocol, requests, work));
     let shares = ways.zip(work).and_then(|(ways, work)| ways.shares(cell.protocol, requests, work));
-    let error = seconds.zip(expected_seconds).map(|(seconds, expected)| seconds.value / expected - 1.0);
+    let error =
+        seconds.zip(expected_seconds).map(|(seconds, expected)| seconds.value / expected - 1.0);
     AppRow {
         cell,
         seconds,
@@ -218,7 +232,9 @@ fn row(plan: &AppPlan, cell: AppCell, cells: &[Measured<AppCell>], ways: Option<
 fn memory(plan: &AppPlan, cells: &[Measured<AppCell>]) -> Vec<Memory> {
     let bitmap = Bytes::new(PICTURE_BYTES as u64);
     let of = |workload: Workload| {
-        let own = cells.iter().filter(|measured| measured.cell.workload == workload && measured.is_valid());
+        let own = cells
+            .iter()
+            .filter(|measured| measured.cell.workload == workload && measured.is_valid());
         let mut items = own.filter(|measured| measured.cell.protocol != Protocol::Bitmap);
         let kept = items.find_map(|measured| Some(accounts(&measured.seen)?.1))?;
         Some(Memory { workload, file: kept.file, memory: kept.memory, bitmap })
@@ -230,24 +246,30 @@ fn memory(plan: &AppPlan, cells: &[Measured<AppCell>]) -> Vec<Memory> {
 /// Of what comes first of everything else: protocols that send every item against workloads.
 fn shares(plan: &AppPlan, rows: &[AppRow]) -> Option<ProtocolShares> {
     let carrier = *plan.carriers.first()?;
-    let sends_items = |protocol: &&Protocol| carrier.carries(**protocol) && **protocol != Protocol::Redraw;
+    let sends_items =
+        |protocol: &&Protocol| carrier.carries(**protocol) && **protocol != Protocol::Redraw;
     let protocols: Vec<Protocol> = plan.protocols.iter().filter(sends_items).copied().collect();
     let rate = |protocol: Protocol, workload: Workload| {
-        let same =
-            |row: &&AppRow| (row.cell.workload, row.cell.protocol, row.cell.carrier) == (workload, protocol, carrier);
+        let same = |row: &&AppRow| {
+            (row.cell.workload, row.cell.protocol, row.cell.carrier)
+                == (workload, protocol, carrier)
+        };
         Some(rows.iter().find(same)?.items_per_second?.value.ln())
     };
-    let values =
-        protocols.iter().flat_map(|&protocol| plan.workloads.iter().map(move |&workload| rate(protocol, workload)));
+    let values = protocols
+        .iter()
+        .flat_map(|&protocol| plan.workloads.iter().map(move |&workload| rate(protocol, workload)));
     let values: Option<Vec<f64>> = values.collect();
-    let [protocol, workload, interaction] = two_way(protocols.len(), plan.workloads.len(), &values?)?;
+    let [protocol, workload, interaction] =
+        two_way(protocols.len(), plan.workloads.len(), &values?)?;
     Some(ProtocolShares { carrier, protocol, workload, interaction })
 }
 
 fn picture(workload: Workload, cells: &[Measured<AppCell>]) -> PictureDigest {
     let digest = workload.picture().digest();
     let left = cells.iter().filter(|measured| measured.cell.workload == workload);
-    let left: Vec<&str> = left.filter_map(|measured| Some(accounts(&measured.seen)?.1.digest.as_str())).collect();
+    let left: Vec<&str> =
+        left.filter_map(|measured| Some(accounts(&measured.seen)?.1.digest.as_str())).collect();
     let same = left.iter().filter(|found| **found == digest).count();
     PictureDigest { workload, cells: same, others: left.len() - same, digest }
 }

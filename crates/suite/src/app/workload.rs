@@ -26,7 +26,8 @@ pub enum Workload {
     Vectors,
     /// Five by six inverters of 26 rectangles: 780 items.
     Rectangles,
-    /// The same picture by symbols: 23 rectangles, 2 calls of a contact cut in the inverter, 30 calls of the inverter.
+    /// The same picture by symbols: 23 rectangles, 2 calls of a contact cut in the inverter, 30
+    /// calls of the inverter.
     StructuredRectangles,
     /// 5000 characters of 8 x 16 pixels, eight to the item.
     Text,
@@ -36,7 +37,8 @@ pub enum Workload {
 
 impl Workload {
     /// All workloads that are pictures; [`Self::Mix`] is not among them.
-    pub const ALL: [Self; 4] = [Self::Vectors, Self::Rectangles, Self::StructuredRectangles, Self::Text];
+    pub const ALL: [Self; 4] =
+        [Self::Vectors, Self::Rectangles, Self::StructuredRectangles, Self::Text];
 
     /// The name on command lines and in stored runs.
     pub const fn name(self) -> &'static str {
@@ -57,8 +59,9 @@ impl Workload {
         named(text, "picture", &Self::ALL, Self::name)
     }
 
-    /// Vectors, rectangles or groups of eight characters that are seen once the picture is there: what a rate counts. Of a
-    /// picture by symbols as many as of the same one without, as in Table 5-1.
+    /// Vectors, rectangles or groups of eight characters that are seen once the picture is there:
+    /// what a rate counts. Of a picture by symbols as many as of the same one without, as in Table
+    /// 5-1.
     pub fn shown(self) -> u64 {
         match self {
             Self::StructuredRectangles => Self::Rectangles.shown(),
@@ -66,9 +69,11 @@ impl Workload {
         }
     }
 
-    /// The items with the symbols they belong to, in the order in which they are sent: symbols before their calls.
+    /// The items with the symbols they belong to, in the order in which they are sent: symbols
+    /// before their calls.
     pub fn items(self) -> Vec<(Symbol, Item)> {
-        let picture = |items: Vec<Item>| items.into_iter().map(|item| (Symbol::PICTURE, item)).collect();
+        let picture =
+            |items: Vec<Item>| items.into_iter().map(|item| (Symbol::PICTURE, item)).collect();
         match self {
             Self::Vectors => picture(polygon()),
             Self::Rectangles => picture(inverter::unstructured()),
@@ -80,7 +85,10 @@ impl Workload {
 
     /// One request for each item, shown at once or not.
     pub fn requests(self, shown: bool) -> Vec<Request> {
-        self.items().into_iter().map(|(symbol, item)| Request::Add { symbol, item, shown }).collect()
+        self.items()
+            .into_iter()
+            .map(|(symbol, item)| Request::Add { symbol, item, shown })
+            .collect()
     }
 
     /// The picture that every configuration must leave.
@@ -104,25 +112,34 @@ impl fmt::Display for Workload {
 /// The sum of all vectors' lengths, each cut to whole pixels: the study's "288,364 pixels".
 pub(crate) fn vector_pixels() -> u64 {
     let length = |item: Item| match item {
-        Item::Vector { from, to } => f64::from(to.x - from.x).hypot(f64::from(to.y - from.y)) as u64,
+        Item::Vector { from, to } => {
+            f64::from(to.x - from.x).hypot(f64::from(to.y - from.y)) as u64
+        }
         _ => 0,
     };
     polygon().into_iter().map(length).sum()
 }
 
-/// Every corner joined to every later one. No coordinate lies within 0.01 of a half, so all machines round alike.
+/// Every corner joined to every later one. No coordinate lies within 0.01 of a half, so all
+/// machines round alike.
 fn polygon() -> Vec<Item> {
     let corner = |index: u32| {
         let angle = TAU * f64::from(index) / f64::from(CORNERS);
-        CENTRE.moved(Point::new((RADIUS * angle.cos()).round() as i32, (RADIUS * angle.sin()).round() as i32))
+        CENTRE.moved(Point::new(
+            (RADIUS * angle.cos()).round() as i32,
+            (RADIUS * angle.sin()).round() as i32,
+        ))
     };
     let corners: Vec<Point> = (0..CORNERS).map(corner).collect();
-    let pairs =
-        corners.iter().enumerate().flat_map(|(index, &from)| corners[index + 1..].iter().map(move |&to| (from, to)));
+    let pairs = corners
+        .iter()
+        .enumerate()
+        .flat_map(|(index, &from)| corners[index + 1..].iter().map(move |&to| (from, to)));
     pairs.map(|(from, to)| Item::Vector { from, to }).collect()
 }
 
-/// The printable characters of ASCII over and over, each row beginning with the next one, so that no two rows are alike.
+/// The printable characters of ASCII over and over, each row beginning with the next one, so that
+/// no two rows are alike.
 fn text() -> Vec<Item> {
     let item = |row: i32, first: i32| Item::Text {
         at: Point::new(8 * first, 16 * row),
@@ -140,7 +157,8 @@ mod tests {
     use super::*;
     use crate::app::PICTURE_BYTES;
 
-    /// The study's numbers: 630 vectors, floor of lengths 288,364; by Bresenham 260,342 pixels with both ends.
+    /// The study's numbers: 630 vectors, floor of lengths 288,364; by Bresenham 260,342 pixels with
+    /// both ends.
     #[test]
     fn the_polygon_is_the_study_s() {
         let items = polygon();
@@ -169,8 +187,10 @@ mod tests {
         assert_eq!(count(Workload::Rectangles), 780);
         assert_eq!(count(Workload::Text), 50 * 13);
         let structured = Workload::StructuredRectangles.items();
-        let primitives = structured.iter().filter(|(_, item)| matches!(item, Item::Rectangle { .. })).count();
-        let calls_of_inverters = structured.iter().filter(|(symbol, _)| *symbol == Symbol::PICTURE).count();
+        let primitives =
+            structured.iter().filter(|(_, item)| matches!(item, Item::Rectangle { .. })).count();
+        let calls_of_inverters =
+            structured.iter().filter(|(symbol, _)| *symbol == Symbol::PICTURE).count();
         assert_eq!((primitives, calls_of_inverters, structured.len()), (23, 30, 55));
         assert_eq!(Workload::ALL.map(Workload::shown), [630, 780, 780, 650]);
     }
@@ -178,12 +198,14 @@ mod tests {
     /// Worked out once; they must be the same on every machine and in every version.
     #[test]
     fn digests() {
-        let found =
-            Workload::ALL.map(|workload| (workload, workload.picture().pixels_set(), workload.picture().digest()));
+        let found = Workload::ALL.map(|workload| {
+            (workload, workload.picture().pixels_set(), workload.picture().digest())
+        });
         insta::assert_debug_snapshot!(found);
     }
 
-    /// One digest, however the picture came: shown item by item, at the end, drawn again, by symbols, as pixels.
+    /// One digest, however the picture came: shown item by item, at the end, drawn again, by
+    /// symbols, as pixels.
     #[test]
     fn every_protocol_leaves_the_same_picture() {
         for workload in Workload::ALL {
@@ -205,7 +227,8 @@ mod tests {
         assert_eq!(Workload::Rectangles.picture(), Workload::StructuredRectangles.picture());
     }
 
-    /// Table 5-2: 12,600 octets against 80,000 for vectors, 15,600 for rectangles; symbols take a fraction of it.
+    /// Table 5-2: 12,600 octets against 80,000 for vectors, 15,600 for rectangles; symbols take a
+    /// fraction of it.
     #[test]
     fn memory_as_in_table_5_2() {
         let bytes = |workload: Workload| {
@@ -216,6 +239,9 @@ mod tests {
             display.file().bytes()
         };
         assert_eq!((bytes(Workload::Vectors), PICTURE_BYTES), (12_600, 80_000));
-        assert_eq!((bytes(Workload::Rectangles), bytes(Workload::StructuredRectangles)), (15_600, 1_100));
+        assert_eq!(
+            (bytes(Workload::Rectangles), bytes(Workload::StructuredRectangles)),
+            (15_600, 1_100)
+        );
     }
 }

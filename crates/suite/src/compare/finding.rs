@@ -49,8 +49,8 @@ impl fmt::Display for Finding {
     }
 }
 
-/// The smallest effect that matters, as a share: 0.01 means that ratios from 1/1.01 to 1.01 are as good as 1. In
-/// logarithms it is the same both ways, so that a comparison can be turned round.
+/// The smallest effect that matters, as a share: 0.01 means that ratios from 1/1.01 to 1.01 are as
+/// good as 1. In logarithms it is the same both ways, so that a comparison can be turned round.
 #[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Serialize, Deserialize)]
 #[serde(try_from = "f64", into = "f64")]
 pub struct Matter(f64);
@@ -86,7 +86,8 @@ impl Matter {
 impl TryFrom<f64> for Matter {
     type Error = String;
     fn try_from(share: f64) -> Result<Self, String> {
-        Self::new(share).ok_or_else(|| format!("{share} is not an effect: give a share from 0 to below 1"))
+        Self::new(share)
+            .ok_or_else(|| format!("{share} is not an effect: give a share from 0 to below 1"))
     }
 }
 
@@ -103,7 +104,9 @@ pub(crate) fn find(ratio: &Estimate, p: Option<f64>, level: Level, matter: Matte
         return if ratio.value > 1.0 { Finding::Faster } else { Finding::Slower };
     }
     match ratio.interval {
-        Some(ends) if ends.low >= matter.low() && ends.high <= matter.high() => Finding::NoDifferenceSeen,
+        Some(ends) if ends.low >= matter.low() && ends.high <= matter.high() => {
+            Finding::NoDifferenceSeen
+        }
         _ => Finding::CannotTell,
     }
 }

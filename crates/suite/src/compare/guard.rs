@@ -97,14 +97,18 @@ pub fn plan_differences(base: &Plan, other: &Plan) -> Vec<PlanDifference> {
         let [exactly_base, exactly_other] = [base, other].map(|plan| exactly(plan, aspect));
         let [base, other] = [base, other].map(|plan| in_words(plan, aspect));
         // Words are rounded; where they hide the difference, the figures themselves are shown.
-        let (base, other) = if base == other { (exactly_base.clone(), exactly_other.clone()) } else { (base, other) };
+        let (base, other) = if base == other {
+            (exactly_base.clone(), exactly_other.clone())
+        } else {
+            (base, other)
+        };
         (exactly_base != exactly_other).then_some(PlanDifference { aspect, base, other })
     };
     Aspect::ALL.into_iter().filter_map(differs).collect()
 }
 
-/// Whether `row` asks the same of both plans: the paced stream does not where the plans offer different loads or
-/// last differently long, as they do on networks of different rates.
+/// Whether `row` asks the same of both plans: the paced stream does not where the plans offer
+/// different loads or last differently long, as they do on networks of different rates.
 pub fn asks_the_same(base: &Plan, other: &Plan, row: Row) -> bool {
     let paced = matches!(row, Row::Network { component: Component::Udp, .. });
     !paced || (base.udp_offered == other.udp_offered && base.stream_time() == other.stream_time())
@@ -143,7 +147,11 @@ fn in_words(plan: &Plan, aspect: Aspect) -> String {
         Aspect::Window => size(plan.window, "the system's choice"),
         Aspect::Profile => plan.profile.name.clone(),
         Aspect::Files => {
-            format!("{} on disk, {}", plan.disk_file, plan.ftp_server.as_deref().unwrap_or("embedded FTP server"))
+            format!(
+                "{} on disk, {}",
+                plan.disk_file,
+                plan.ftp_server.as_deref().unwrap_or("embedded FTP server")
+            )
         }
     }
 }

@@ -19,7 +19,9 @@ impl<R: ComparedRow> Logs<R> {
     fn of(run: &Run<R>) -> Self {
         let mut rows: BTreeMap<R, BTreeMap<u32, f64>> = BTreeMap::new();
         for reading in run.readings.iter().filter(|reading| reading.counts()) {
-            rows.entry(reading.row.clone()).or_default().insert(reading.block, reading.per_second.ln());
+            rows.entry(reading.row.clone())
+                .or_default()
+                .insert(reading.block, reading.per_second.ln());
         }
         Self { rows }
     }
@@ -31,16 +33,21 @@ impl<R: ComparedRow> Logs<R> {
 
     /// The mean over `rows` of each row's mean over its blocks; `None` unless every row is there.
     pub(super) fn mean(&self, rows: &[R]) -> Option<f64> {
-        let means: Option<Vec<f64>> = rows.iter().map(|row| mean(self.rows.get(row)?.values().copied())).collect();
+        let means: Option<Vec<f64>> =
+            rows.iter().map(|row| mean(self.rows.get(row)?.values().copied())).collect();
         mean(means?.into_iter())
     }
 
     /// The mean over `rows` within each block that holds all of them.
     pub(super) fn blocks(&self, rows: &[R]) -> Vec<f64> {
-        let blocks: BTreeSet<u32> =
-            rows.iter().filter_map(|row| self.rows.get(row)).flat_map(|blocks| blocks.keys().copied()).collect();
+        let blocks: BTreeSet<u32> = rows
+            .iter()
+            .filter_map(|row| self.rows.get(row))
+            .flat_map(|blocks| blocks.keys().copied())
+            .collect();
         let block = |block: u32| {
-            let all: Option<Vec<f64>> = rows.iter().map(|row| self.rows.get(row)?.get(&block).copied()).collect();
+            let all: Option<Vec<f64>> =
+                rows.iter().map(|row| self.rows.get(row)?.get(&block).copied()).collect();
             mean(all?.into_iter())
         };
         blocks.into_iter().filter_map(block).collect()

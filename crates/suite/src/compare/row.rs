@@ -29,12 +29,17 @@ pub trait ComparedRow: Ord + Clone + fmt::Display {
 const ROWS_OF_A_RATING: usize = Component::RATED.len() * MESSAGE_SIZES.len() * Load::HOST.len();
 
 impl ComparedRow for Row {
-    const FURTHER: [&'static str; 2] =
-        ["Requests and host activities", "Requests per second, and work per second of host activities"];
+    const FURTHER: [&'static str; 2] = [
+        "Requests and host activities",
+        "Requests per second, and work per second of host activities",
+    ];
 
     fn unit(&self) -> Unit {
         match self {
-            Self::Network { component: Component::InteractiveTcp | Component::InteractiveUdp, .. } => Unit::Requests,
+            Self::Network {
+                component: Component::InteractiveTcp | Component::InteractiveUdp,
+                ..
+            } => Unit::Requests,
             Self::Network { .. } => Unit::Bits,
             Self::Host { .. } => Unit::Work,
         }
@@ -62,7 +67,8 @@ impl ComparedRow for Row {
         };
         let loaded = rated(true);
         let over = if loaded.len() == ROWS_OF_A_RATING { Over::Rating } else { Over::Part };
-        let choices = [(over, loaded), (Over::Idle, rated(false)), (Over::Further, common.to_vec())];
+        let choices =
+            [(over, loaded), (Over::Idle, rated(false)), (Over::Further, common.to_vec())];
         choices.into_iter().find(|(_, rows)| !rows.is_empty())
     }
 }

@@ -62,7 +62,8 @@ impl<R> Group<R> {
 impl Reading {
     /// The speed of a cell; `None` where it is void or has none above zero.
     ///
-    /// The amount of work of a host activity is calibrated anew in every run, so its speed is work over time.
+    /// The amount of work of a host activity is calibrated anew in every run, so its speed is work
+    /// over time.
     pub fn of(record: &CellRecord) -> Option<Self> {
         let per_second = match record.row.unit() {
             Unit::Bits | Unit::Times => record.network.as_ref()?.goodput_bits_per_second,

@@ -6,8 +6,8 @@ use super::Basis;
 use super::logs::Logs;
 use super::row::ComparedRow;
 
-/// Below this many degrees of freedom a spread is no spread: with one, the interval is nearly thirteen times as wide
-/// as the deviation it comes from.
+/// Below this many degrees of freedom a spread is no spread: with one, the interval is nearly
+/// thirteen times as wide as the deviation it comes from.
 const FEWEST_DEGREES: f64 = 2.0;
 
 /// Squared deviations from their group's mean.
@@ -63,7 +63,8 @@ impl Measured {
     }
 }
 
-/// How groups of earlier runs scatter, each around its own mean. Runs without one of the rows do not count.
+/// How groups of earlier runs scatter, each around its own mean. Runs without one of the rows do
+/// not count.
 pub(super) fn between_runs<R: ComparedRow>(history: &[Vec<Logs<R>>], rows: &[R]) -> Scatter {
     Scatter::sum(history.iter().map(|group| {
         let means: Vec<f64> = group.iter().filter_map(|run| run.mean(rows)).collect();
@@ -97,21 +98,36 @@ impl Error {
     /// Half an interval.
     fn half_width(self, level: Level) -> f64 {
         // Rounding may leave a hair less than 1, where Student's t ends.
-        student_quantile(level, self.degrees.max(1.0)).unwrap_or(f64::INFINITY) * self.variance.sqrt()
+        student_quantile(level, self.degrees.max(1.0)).unwrap_or(f64::INFINITY)
+            * self.variance.sqrt()
     }
 }
 
-/// How far `other` lies from `base`, with the interval by the highest level that was repeated often enough.
-pub(super) fn difference(base: &Measured, other: &Measured, history: &Scatter, level: Level) -> Option<Difference> {
+/// How far `other` lies from `base`, with the interval by the highest level that was repeated often
+/// enough.
+pub(super) fn difference(
+    base: &Measured,
+    other: &Measured,
+    history: &Scatter,
+    level: Level,
+) -> Option<Difference> {
     let (error, basis) = error(base, other, history, level);
     let distance = other.mean - base.mean;
     let ends = error.map(|error| Interval::around(distance, error.half_width(level)).map(f64::exp));
     // From nothing to infinity is no interval, and JSON has no word for it.
     let interval = ends.filter(|ends| ends.low > 0.0 && ends.high.is_finite());
     let ratio = Estimate { value: distance.exp(), interval };
-    let p = error.and_then(|error| student_p(students_t(distance, error.variance), error.degrees.max(1.0)));
+    let p = error
+        .and_then(|error| student_p(students_t(distance, error.variance), error.degrees.max(1.0)));
     let degrees = error.map(|error| error.degrees);
-    ratio.value.is_finite().then_some(Difference { base: base.mean, other: other.mean, ratio, p, basis, degrees })
+    ratio.value.is_finite().then_some(Difference {
+        base: base.mean,
+        other: other.mean,
+        ratio,
+        p,
+        basis,
+        degrees,
+    })
 }
 
 /// Distance over error; no distance is none, however small the error.
@@ -119,13 +135,21 @@ fn students_t(distance: f64, variance: f64) -> f64 {
     if distance == 0.0 { 0.0 } else { distance / variance.sqrt() }
 }
 
-/// The error and the level it comes from. The choice of the level depends on how often was measured, never on what was
-/// found, so that it cannot favour a result.
-fn error(base: &Measured, other: &Measured, history: &Scatter, level: Level) -> (Option<Error>, Basis) {
+/// The error and the level it comes from. The choice of the level depends on how often was
+/// measured, never on what was found, so that it cannot favour a result.
+fn error(
+    base: &Measured,
+    other: &Measured,
+    history: &Scatter,
+    level: Level,
+) -> (Option<Error>, Basis) {
     let sides = [base, other];
     let between_runs = Scatter::sum(sides.iter().map(|side| side.between_runs));
     if between_runs.degrees >= FEWEST_DEGREES {
-        return (separate(sides.map(|side| (side.between_runs, 1.0 / side.runs)), level), Basis::Runs);
+        return (
+            separate(sides.map(|side| (side.between_runs, 1.0 / side.runs)), level),
+            Basis::Runs,
+        );
     }
     let learned = between_runs.and(*history);
     if learned.degrees >= FEWEST_DEGREES {
@@ -136,17 +160,20 @@ fn error(base: &Measured, other: &Measured, history: &Scatter, level: Level) -> 
         let wider = own.filter(|own| own.variance > learned.variance).unwrap_or(learned);
         return (Some(wider), Basis::EarlierRuns);
     }
-    let drifting = separate(sides.map(|side| (side.between_blocks, 1.0 / side.runs + 1.0 / side.blocks)), level);
+    let drifting = separate(
+        sides.map(|side| (side.between_blocks, 1.0 / side.runs + 1.0 / side.blocks)),
+        level,
+    );
     drifting.map_or((None, Basis::Nothing), |error| (Some(error), Basis::Blocks))
 }
 
-/// The error of a difference, each side with its scatter and its share of the variance. `None` where both together
-/// were not repeated often enough.
+/// The error of a difference, each side with its scatter and its share of the variance. `None`
+/// where both together were not repeated often enough.
 ///
-/// Two forms, of which the wider is taken: Student's, as if both sides scattered alike, and Welch's (1947; degrees of
-/// freedom by Satterthwaite 1946), each in its own way. The first is too narrow when the side with fewer repetitions
-/// scatters more; the second when it has very few and scatters little by chance. A side that was not repeated borrows
-/// the other's spread.
+/// Two forms, of which the wider is taken: Student's, as if both sides scattered alike, and Welch's
+/// (1947; degrees of freedom by Satterthwaite 1946), each in its own way. The first is too narrow
+/// when the side with fewer repetitions scatters more; the second when it has very few and scatters
+/// little by chance. A side that was not repeated borrows the other's spread.
 fn separate(sides: [(Scatter, f64); 2], level: Level) -> Option<Error> {
     let pool = Scatter::sum(sides.iter().map(|(scatter, _)| *scatter));
     if pool.degrees < FEWEST_DEGREES {

@@ -10,7 +10,8 @@ use crate::experiment::{Experiment, Measured};
 /// What plans say of how often and how long.
 const PROFILE: [&str; 4] = ["profile", "blocks", "budget_ns", "deadline_ns"];
 
-/// The speeds of a cell: its goodput, and one over the time that it took. Nothing of one that does not count.
+/// The speeds of a cell: its goodput, and one over the time that it took. Nothing of one that does
+/// not count.
 pub fn study_readings<E: Experiment>(plan: &E, cell: &Measured<E::Cell>) -> Vec<Reading<StudyRow>> {
     let facts = plan.facts(&cell.cell, &cell.seen);
     let time = facts.duration.map(|duration| 1.0 / duration.seconds());
@@ -41,7 +42,9 @@ pub fn study_differences<E: Experiment>(base: &E, other: &E) -> Vec<PlanDifferen
             PlanDifference { aspect, base, other }
         })
         .collect();
-    differences.sort_by_key(|difference| Aspect::ALL.iter().position(|aspect| *aspect == difference.aspect));
+    differences.sort_by_key(|difference| {
+        Aspect::ALL.iter().position(|aspect| *aspect == difference.aspect)
+    });
     differences
 }
 
@@ -86,7 +89,13 @@ mod tests {
                 blocks: 1,
                 budget: Span::from_seconds(9),
                 deadline: Span::from_seconds(9),
-                network: Field::Drawing(Raised { name, text, stations, congestion_control: None, ipv6: false }),
+                network: Field::Drawing(Raised {
+                    name,
+                    text,
+                    stations,
+                    congestion_control: None,
+                    ipv6: false,
+                }),
             },
             phases: vec![Phase::Idle, Phase::Up],
             time: Span::from_seconds(3),
@@ -106,7 +115,8 @@ mod tests {
         (other.streams, other.frame.blocks) = (4, 5);
         let Field::Drawing(raised) = &mut other.frame.network else { panic!("raised") };
         raised.name = "another".to_owned();
-        let said: Vec<String> = study_differences(&base, &other).iter().map(ToString::to_string).collect();
+        let said: Vec<String> =
+            study_differences(&base, &other).iter().map(ToString::to_string).collect();
         assert_eq!(
             said,
             [

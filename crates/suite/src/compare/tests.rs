@@ -14,7 +14,11 @@ use crate::cell::{Component, Load, MESSAGE_SIZES};
 /// Rated rows under cpu load, so many.
 fn rows(count: usize) -> Vec<Row> {
     let all = Component::RATED.iter().flat_map(|&component| {
-        MESSAGE_SIZES.iter().map(move |&message| Row::Network { component, message, load: Load::Cpu })
+        MESSAGE_SIZES.iter().map(move |&message| Row::Network {
+            component,
+            message,
+            load: Load::Cpu,
+        })
     });
     all.take(count).collect()
 }

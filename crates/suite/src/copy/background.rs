@@ -1,4 +1,5 @@
-//! The traffic that a copy competes with: how much is asked for, and how much there was before and during the copy.
+//! The traffic that a copy competes with: how much is asked for, and how much there was before and
+//! during the copy.
 
 use std::fmt;
 use std::str::FromStr;
@@ -11,10 +12,12 @@ use super::{Displacement, Mode};
 use crate::experiment::Observation;
 use crate::record::{DatagramsReceived, DatagramsSent, Outcome, Report};
 
-/// Payload of one datagram: its frame has 1046 octets, as those of the report's background, whose mean was 1047.
+/// Payload of one datagram: its frame has 1046 octets, as those of the report's background, whose
+/// mean was 1047.
 pub const DATAGRAM: Bytes = Bytes::new(1000);
 
-/// Offered load: a share of the time of the slowest part of the network, preambles and gaps included, in thousandths.
+/// Offered load: a share of the time of the slowest part of the network, preambles and gaps
+/// included, in thousandths.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "u16")]
 pub struct Background(u16);
@@ -46,7 +49,8 @@ impl Background {
         self.0 == 0
     }
 
-    /// What each of `pairs` stations offers, counted over the payload, where all of the network's time is `full`.
+    /// What each of `pairs` stations offers, counted over the payload, where all of the network's
+    /// time is `full`.
     pub(super) fn offered(self, full: BitRate, pairs: usize) -> BitRate {
         let all = u128::from(full.bits_per_second()) * u128::from(self.0) / 1000;
         BitRate::from_bits_per_second(u64::try_from(all / pairs.max(1) as u128).unwrap_or(u64::MAX))
@@ -57,7 +61,11 @@ impl TryFrom<u16> for Background {
     type Error = BackgroundError;
 
     fn try_from(thousandths: u16) -> Result<Self, BackgroundError> {
-        if thousandths <= 1000 { Ok(Self(thousandths)) } else { Err(BackgroundError(thousandths.to_string())) }
+        if thousandths <= 1000 {
+            Ok(Self(thousandths))
+        } else {
+            Err(BackgroundError(thousandths.to_string()))
+        }
     }
 }
 
@@ -74,9 +82,11 @@ impl FromStr for Background {
     fn from_str(text: &str) -> Result<Self, BackgroundError> {
         let error = || BackgroundError(text.to_owned());
         let number = text.trim();
-        let percent: f64 = number.strip_suffix('%').unwrap_or(number).trim().parse().map_err(|_| error())?;
+        let percent: f64 =
+            number.strip_suffix('%').unwrap_or(number).trim().parse().map_err(|_| error())?;
         let thousandths = (percent * 10.0).round();
-        let is_step = (percent * 10.0 - thousandths).abs() < 1e-6 && (0.0..=1000.0).contains(&thousandths);
+        let is_step =
+            (percent * 10.0 - thousandths).abs() < 1e-6 && (0.0..=1000.0).contains(&thousandths);
         if is_step { Ok(Self(thousandths as u16)) } else { Err(error()) }
     }
 }
@@ -93,10 +103,12 @@ pub struct BackgroundUse {
     pub lost: f64,
 }
 
-/// Of the time before the copy, a fifth at its start is left out: queues fill, and senders start one after the other.
+/// Of the time before the copy, a fifth at its start is left out: queues fill, and senders start
+/// one after the other.
 const RAMP: u64 = 5;
 
-/// Bytes that had arrived at `at`, where the course of a stream gives its points; between two of them it is straight.
+/// Bytes that had arrived at `at`, where the course of a stream gives its points; between two of
+/// them it is straight.
 fn arrived(report: &Report, received: &DatagramsReceived, at: Time) -> f64 {
     let begin = report.started + received.first;
     let (mut before, at) = ((0.0, 0.0), at.since(begin).nanoseconds() as f64);
@@ -112,9 +124,14 @@ fn arrived(report: &Report, received: &DatagramsReceived, at: Time) -> f64 {
     before.1
 }
 
-/// What became of the background; `full` is the payload's rate that takes all of the network's time. The receivers' clocks
-/// are the sender's own: all are stations of one machine. Nothing where there was none.
-pub(super) fn background_use(seen: &Observation, copy: (Time, Time), full: BitRate) -> Option<BackgroundUse> {
+/// What became of the background; `full` is the payload's rate that takes all of the network's
+/// time. The receivers' clocks are the sender's own: all are stations of one machine. Nothing where
+/// there was none.
+pub(super) fn background_use(
+    seen: &Observation,
+    copy: (Time, Time),
+    full: BitRate,
+) -> Option<BackgroundUse> {
     let reports = || seen.reports.iter().filter_map(|placed| placed.result.as_ref().ok());
     let sinks: Vec<(&Report, &DatagramsReceived)> = reports()
         .filter_map(|report| match &report.outcome {
@@ -128,7 +145,8 @@ pub(super) fn background_use(seen: &Observation, copy: (Time, Time), full: BitRa
     let ramp = first + Span::from_nanoseconds(start.since(first).nanoseconds() / RAMP);
     let full = full.bits_per_second() as f64;
     let share = |from: Time, to: Time| {
-        let bytes = |at| sinks.iter().map(|(report, received)| arrived(report, received, at)).sum::<f64>();
+        let bytes =
+            |at| sinks.iter().map(|(report, received)| arrived(report, received, at)).sum::<f64>();
         let seconds = to.since(from).seconds();
         (seconds > 0.0 && full > 0.0).then(|| (bytes(to) - bytes(from)) * 8.0 / seconds / full)
     };
@@ -158,8 +176,13 @@ pub(super) fn unsettled(seen: &Observation, copy: Time) -> Vec<String> {
         if held.settled.is_some_and(|settled| report.started + settled <= copy) {
             return None;
         }
-        let nearest = held.nearest.map_or(String::new(), |share| format!("; the nearest was {:.1} %", share * 100.0));
-        Some(format!("background at {} did not hold its level before the copy began{nearest}", placed.station))
+        let nearest = held
+            .nearest
+            .map_or(String::new(), |share| format!("; the nearest was {:.1} %", share * 100.0));
+        Some(format!(
+            "background at {} did not hold its level before the copy began{nearest}",
+            placed.station
+        ))
     });
     told.collect()
 }
@@ -167,8 +190,8 @@ pub(super) fn unsettled(seen: &Observation, copy: Time) -> Vec<String> {
 /// A sender that kept its schedule sent what was offered, to this share.
 const PACE: f64 = 0.01;
 
-/// Why the background's accounts do not agree: more came than was sent, what came is not what was sent, or it was sent at
-/// another rate.
+/// Why the background's accounts do not agree: more came than was sent, what came is not what was
+/// sent, or it was sent at another rate.
 pub(super) fn background_faults(seen: &Observation, mode: Mode) -> Vec<String> {
     let mut faults = Vec::new();
     let mut all = [0u128; 2];
@@ -183,13 +206,18 @@ pub(super) fn background_faults(seen: &Observation, mode: Mode) -> Vec<String> {
                 // Who sends as much as goes is held up by the network.
                 if mode != Mode::Saturated && (rate / offered - 1.0).abs() > PACE {
                     let [rate, offered] = [rate, offered].map(|rate| rate / 1e6);
-                    faults.push(format!("background at {station}: {rate:.3} Mb/s were sent, {offered:.3} asked for"));
+                    faults.push(format!(
+                        "background at {station}: {rate:.3} Mb/s were sent, {offered:.3} asked for"
+                    ));
                 }
             }
             Outcome::DatagramsReceived(received) => {
                 all[1] += u128::from(received.datagrams);
                 if received.wrong > 0 {
-                    faults.push(format!("background at {station}: {} datagrams with wrong content", received.wrong));
+                    faults.push(format!(
+                        "background at {station}: {} datagrams with wrong content",
+                        received.wrong
+                    ));
                 }
             }
             _ => {}
@@ -210,7 +238,13 @@ mod tests {
 
     #[test]
     fn loads_are_read_as_they_are_written() {
-        for (text, shown) in [("0", "0 %"), ("60 %", "60 %"), ("60%", "60 %"), (" 0.5 ", "0.5 %"), ("100 %", "100 %")] {
+        for (text, shown) in [
+            ("0", "0 %"),
+            ("60 %", "60 %"),
+            ("60%", "60 %"),
+            (" 0.5 ", "0.5 %"),
+            ("100 %", "100 %"),
+        ] {
             assert_eq!(text.parse::<Background>().unwrap().to_string(), shown);
         }
         for text in ["", "%", "-1", "100.1 %", "1e9", "NaN", "0.05", "half"] {
@@ -221,13 +255,19 @@ mod tests {
         assert_eq!(serde_json::from_str::<Background>("600").unwrap().to_string(), "60 %");
     }
 
-    /// Two pairs of 3 Mb/s of payload each, where 10 Mb/s fill the network; from 2 s on, during the copy, half arrives.
+    /// Two pairs of 3 Mb/s of payload each, where 10 Mb/s fill the network; from 2 s on, during the
+    /// copy, half arrives.
     fn reports() -> Vec<PlacedReport> {
         let started = Time::from_nanoseconds(5_000_000_000);
         let placed = |outcome| PlacedReport {
             station: HostName::try_from("s").unwrap(),
             activity: String::new(),
-            result: Ok(Report { started, finished: started + Span::from_seconds(6), cpu: CpuTime::default(), outcome }),
+            result: Ok(Report {
+                started,
+                finished: started + Span::from_seconds(6),
+                cpu: CpuTime::default(),
+                outcome,
+            }),
         };
         let offered = BitRate::from_megabits_per_second(3);
         let sent = DatagramsSent {
@@ -252,8 +292,12 @@ mod tests {
             jitter: None,
             progress: vec![(1, 1000), (2_000_000_000, 750_000), (6_000_000_000, 1_500_000)],
         };
-        let pair =
-            || [placed(Outcome::DatagramsReceived(received.clone())), placed(Outcome::DatagramsSent(sent.clone()))];
+        let pair = || {
+            [
+                placed(Outcome::DatagramsReceived(received.clone())),
+                placed(Outcome::DatagramsSent(sent.clone())),
+            ]
+        };
         pair().into_iter().chain(pair()).collect()
     }
 
@@ -268,7 +312,10 @@ mod tests {
         near(used.arrived.during, 0.3);
         near(used.lost, 1.0 / 3.0);
         assert!(background_faults(&seen, Mode::Offered).is_empty());
-        assert_eq!(background_use(&Observation::default(), copy, BitRate::from_megabits_per_second(10)), None);
+        assert_eq!(
+            background_use(&Observation::default(), copy, BitRate::from_megabits_per_second(10)),
+            None
+        );
     }
 
     #[test]

@@ -1,7 +1,8 @@
 //! Where a copy's time goes: hardware, software, contention.
 //!
-//! The three factors multiply to the whole exactly, because each divides by what the one before it reached:
-//! T / raw = (reach / raw) (quiet / reach) (T / quiet), with reach the longer of a local copy and the line alone.
+//! The three factors multiply to the whole exactly, because each divides by what the one before it
+//! reached: T / raw = (reach / raw) (quiet / reach) (T / quiet), with reach the longer of a local
+//! copy and the line alone.
 
 use btu_model::{Ethernet, ModelError, Transport};
 use btu_units::{BitRate, Bytes};
@@ -31,11 +32,13 @@ pub struct Link {
     pub seconds: f64,
     /// Seconds that it adds; negative where it makes the copy faster.
     pub added_seconds: f64,
-    /// ln of the ratio over ln of the whole; the shares add up to 1. `None` where the whole is as fast as the raw time.
+    /// ln of the ratio over ln of the whole; the shares add up to 1. `None` where the whole is as
+    /// fast as the raw time.
     pub share: Option<f64>,
 }
 
-/// The raw time and the time of the line alone, with headers of TCP/IP in full packets on Ethernet, in seconds.
+/// The raw time and the time of the line alone, with headers of TCP/IP in full packets on Ethernet,
+/// in seconds.
 ///
 /// # Errors
 /// When headers leave no room, which an Ethernet's never do.
@@ -45,11 +48,15 @@ pub fn wire_seconds(size: Bytes, rate: BitRate) -> Result<(f64, f64), ModelError
 }
 
 impl Chain {
-    /// The chain of a copy that took `contended` seconds under load and `quiet` without; a `local` copy of the same file
-    /// took that long; `raw` and `line` are those of [`wire_seconds`]. `None` unless all are positive and finite.
+    /// The chain of a copy that took `contended` seconds under load and `quiet` without; a `local`
+    /// copy of the same file took that long; `raw` and `line` are those of [`wire_seconds`]. `None`
+    /// unless all are positive and finite.
     pub fn of(raw: f64, line: f64, local: f64, quiet: f64, contended: f64) -> Option<Self> {
         let reach = local.max(line);
-        if ![raw, line, local, quiet, contended].iter().all(|seconds| seconds.is_finite() && *seconds > 0.0) {
+        if ![raw, line, local, quiet, contended]
+            .iter()
+            .all(|seconds| seconds.is_finite() && *seconds > 0.0)
+        {
             return None;
         }
         let whole = (contended / raw).ln();
@@ -84,7 +91,8 @@ pub struct Displacement {
 }
 
 impl Displacement {
-    /// What the copy displaced: on a shared cable the background gives way, on a line of its own direction it does not.
+    /// What the copy displaced: on a shared cable the background gives way, on a line of its own
+    /// direction it does not.
     pub fn displaced(&self) -> f64 {
         self.alone - self.during
     }
@@ -102,12 +110,14 @@ mod tests {
     /// 100 MB at 10 Mb/s: 80 s raw, 84.97 s on the line.
     #[test]
     fn the_line_alone() {
-        let (raw, line) = wire_seconds(Bytes::new(100_000_000), BitRate::from_megabits_per_second(10)).unwrap();
+        let (raw, line) =
+            wire_seconds(Bytes::new(100_000_000), BitRate::from_megabits_per_second(10)).unwrap();
         near(raw, 80.0, 1e-9);
         near(line, 84.97, 0.005);
     }
 
-    /// The report's NFS: 80 s raw, a local copy of 640 s, 1500 s quiet, 5040 s at 98 %: 8, 2.34 and 3.36 make 63.
+    /// The report's NFS: 80 s raw, a local copy of 640 s, 1500 s quiet, 5040 s at 98 %: 8, 2.34 and
+    /// 3.36 make 63.
     #[test]
     fn the_report_s_slowest_copy() {
         let chain = Chain::of(80.0, 84.97, 640.0, 1500.0, 5040.0).unwrap();
@@ -119,7 +129,8 @@ mod tests {
         near(chain.contention.added_seconds, 3540.0, 1e-9);
     }
 
-    /// Disks that are faster than the line: the line is what hardware allows, and the program starts from there.
+    /// Disks that are faster than the line: the line is what hardware allows, and the program
+    /// starts from there.
     #[test]
     fn a_fast_disk_leaves_the_line() {
         let chain = Chain::of(80.0, 85.0, 2.0, 86.0, 86.0).unwrap();

@@ -1,4 +1,5 @@
-//! What the times of copies are made of: a fixed part and a rate, a chain of three factors, storage against program.
+//! What the times of copies are made of: a fixed part and a rate, a chain of three factors, storage
+//! against program.
 
 use btu_stats::{Estimate, Level, Line, LogSample, mean_ratio};
 use btu_units::Bytes;
@@ -11,7 +12,8 @@ use crate::experiment::{Experiment, Measured};
 /// The size that the report extrapolated to.
 const LARGE: Bytes = Bytes::new(100_000_000);
 
-/// T = fixed + S / rate for one program, storage and background, by least squares of relative errors.
+/// T = fixed + S / rate for one program, storage and background, by least squares of relative
+/// errors.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Fit {
     /// The program that copies the files.
@@ -27,8 +29,8 @@ pub struct Fit {
     pub fixed_seconds: Estimate,
     /// What a file gets once it is on its way.
     pub bits_per_second: f64,
-    /// Octets on their way at a time by that rate, where there is a round trip: what the rate lets through in one. A program that waits for
-    /// answers, or whose peer does, has its window there.
+    /// Octets on their way at a time by that rate, where there is a round trip: what the rate lets
+    /// through in one. A program that waits for answers, or whose peer does, has its window there.
     pub window_bytes: Option<f64>,
     /// The furthest that a copy is from the line, as a share of its time.
     pub worst: f64,
@@ -42,14 +44,18 @@ pub struct Fit {
 pub(super) fn fits(plan: &CopyPlan, cells: &[Measured<CopyCell>], round_trip: f64) -> Vec<Fit> {
     let mut fits = Vec::new();
     let Some(&largest) = plan.sizes.iter().max() else { return fits };
-    // What differs in its size alone belongs together; there are several sizes of what is usual only.
+    // What differs in its size alone belongs together; there are several sizes of what is usual
+    // only.
     for cell in plan.cells().into_iter().filter(|cell| cell.size == largest) {
-        let own = cells.iter().filter(|measured| CopyCell { size: largest, ..measured.cell } == cell);
+        let own =
+            cells.iter().filter(|measured| CopyCell { size: largest, ..measured.cell } == cell);
         let point = |measured| Some((measured_size(measured), seconds(measured)?));
         let points: Vec<(f64, f64)> = own.filter_map(point).collect();
         let CopyCell { program, direction, storage, background, .. } = cell;
-        let window =
-            |fit: &Fit| (round_trip > 0.0 && !program.is_on_one_host()).then(|| fit.bits_per_second / 8.0 * round_trip);
+        let window = |fit: &Fit| {
+            (round_trip > 0.0 && !program.is_on_one_host())
+                .then(|| fit.bits_per_second / 8.0 * round_trip)
+        };
         fits.extend(fit(&points).map(|fit| Fit {
             program,
             direction,
@@ -66,7 +72,8 @@ fn measured_size(measured: &Measured<CopyCell>) -> f64 {
     measured.cell.size.count() as f64
 }
 
-/// Of points (bytes, seconds); nothing below three sizes, through which alone a line can be seen to be one.
+/// Of points (bytes, seconds); nothing below three sizes, through which alone a line can be seen to
+/// be one.
 fn fit(points: &[(f64, f64)]) -> Option<Fit> {
     let mut sizes: Vec<f64> = points.iter().map(|point| point.0).collect();
     sizes.sort_by(f64::total_cmp);
@@ -87,7 +94,8 @@ fn fit(points: &[(f64, f64)]) -> Option<Fit> {
     })
 }
 
-/// The chain of one cell; each factor divides by what the one before it reached, so that their product is exact.
+/// The chain of one cell; each factor divides by what the one before it reached, so that their
+/// product is exact.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct CopyChain {
     /// Program, size, storage and background.
@@ -96,7 +104,8 @@ pub struct CopyChain {
     /// The factors of the chain.
     #[serde(flatten)]
     pub chain: Chain,
-    /// Contention once more, as a ratio of geometric means with its interval (95 %): the chain is of medians.
+    /// Contention once more, as a ratio of geometric means with its interval (95 %): the chain is
+    /// of medians.
     pub contention_mean: Option<Estimate>,
 }
 
@@ -109,7 +118,8 @@ pub(super) fn chains(rows: &[CopyRow], cells: &[Measured<CopyCell>], wire: Wire)
             let cell = row.cell;
             let quiet = CopyCell { background: Background::QUIET, ..cell };
             let (raw, line) = wire.seconds(cell.size)?;
-            let local = median(CopyCell { program: Program::Local, direction: Direction::Put, ..quiet })?;
+            let local =
+                median(CopyCell { program: Program::Local, direction: Direction::Put, ..quiet })?;
             let chain = Chain::of(raw, line, local, median(quiet)?, row.median()?)?;
             Some(CopyChain { cell, chain, contention_mean: contention(cells, cell, quiet) })
         })
@@ -119,7 +129,8 @@ pub(super) fn chains(rows: &[CopyRow], cells: &[Measured<CopyCell>], wire: Wire)
 /// The times of a cell over those of its quiet one.
 fn contention(cells: &[Measured<CopyCell>], cell: CopyCell, quiet: CopyCell) -> Option<Estimate> {
     let of = |cell: CopyCell| {
-        let own: Vec<f64> = cells.iter().filter(|one| one.cell == cell).filter_map(seconds).collect();
+        let own: Vec<f64> =
+            cells.iter().filter(|one| one.cell == cell).filter_map(seconds).collect();
         LogSample::of(&own)
     };
     if cell == quiet { None } else { mean_ratio(&[(of(cell)?, of(quiet)?)], Level::P95) }
@@ -138,7 +149,8 @@ pub struct StorageEffect {
     /// The four times that are compared.
     #[serde(flatten)]
     pub times: TwoByTwo,
-    /// What disks cost without a program, what the program costs without disks, what the product misses of both: ratios.
+    /// What disks cost without a program, what the program costs without disks, what the product
+    /// misses of both: ratios.
     pub disk_effect: f64,
     /// The cost of the program without disks, as a ratio of times.
     pub program_effect: f64,
@@ -148,17 +160,23 @@ pub struct StorageEffect {
     pub stages_interact: bool,
 }
 
-/// Of every program that was measured as the bare connection was, on disk and in memory, on the quiet network.
+/// Of every program that was measured as the bare connection was, on disk and in memory, on the
+/// quiet network.
 pub(super) fn storage_effects(plan: &CopyPlan, rows: &[CopyRow]) -> Vec<StorageEffect> {
     let Some(&size) = plan.sizes.iter().max() else { return Vec::new() };
     let Some(&cache) = plan.caches.first() else { return Vec::new() };
     let median = |program, direction, storage| {
         let cache = if storage == Storage::Disk { cache } else { Cache::Cold };
-        let cell = CopyCell { program, size, direction, storage, cache, background: Background::QUIET };
+        let cell =
+            CopyCell { program, size, direction, storage, cache, background: Background::QUIET };
         rows.iter().find(|row| row.cell == cell)?.median()
     };
-    let remote = plan.programs.iter().filter(|program| !program.is_on_one_host() && **program != Program::Bare);
-    let both = remote.flat_map(|&program| plan.directions.iter().map(move |&direction| (program, direction)));
+    let remote = plan
+        .programs
+        .iter()
+        .filter(|program| !program.is_on_one_host() && **program != Program::Bare);
+    let both = remote
+        .flat_map(|&program| plan.directions.iter().map(move |&direction| (program, direction)));
     both.filter_map(|(program, direction)| {
         let times = TwoByTwo {
             bare_memory: median(Program::Bare, direction, Storage::Memory)?,
@@ -192,6 +210,10 @@ mod tests {
         assert!((found.bits_per_second / 1e7 - 1.0).abs() < 1e-9, "{found:?}");
         assert!((found.large_seconds - 80.05).abs() < 1e-6 && found.is_extrapolated, "{found:?}");
         assert!(!fit(&[point(1.0), point(10.0), point(100.0)]).unwrap().is_extrapolated);
-        assert_eq!(fit(&[point(1.0), point(1.0), point(2.0), point(2.0)]), None, "any two points have a line");
+        assert_eq!(
+            fit(&[point(1.0), point(1.0), point(2.0), point(2.0)]),
+            None,
+            "any two points have a line"
+        );
     }
 }

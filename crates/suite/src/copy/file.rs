@@ -17,11 +17,13 @@ use crate::text::stored_as_text;
 pub enum Program {
     /// No network: a copy on one host.
     Local,
-    /// A share that is mounted already, by whatever client the kernel has for it: a copy into it, or out of it.
+    /// A share that is mounted already, by whatever client the kernel has for it: a copy into it,
+    /// or out of it.
     Mount,
     /// One TCP connection with the file in it, and an octet back when it is durable.
     Bare,
-    /// The protocol of rcp (1982), without rsh in front of it: a record with mode, size and name, each step answered.
+    /// The protocol of rcp (1982), without rsh in front of it: a record with mode, size and name,
+    /// each step answered.
     Rcp,
     /// FTP: login, passive data connection, STOR (RFC 959).
     Ftp,
@@ -37,23 +39,34 @@ pub enum Program {
 
 impl Program {
     /// What is measured where none is named.
-    pub const USUAL: [Self; 5] = [Self::Local, Self::Bare, Self::Rcp, Self::Ftp, Self::Nfs(NfsWrites::USUAL)];
+    pub const USUAL: [Self; 5] =
+        [Self::Local, Self::Bare, Self::Rcp, Self::Ftp, Self::Nfs(NfsWrites::USUAL)];
 
-    /// What the report of 1989 measured. Its NFS was version 2, which has each block durable before it is answered.
-    pub const OF_THE_PAPER: [Self; 4] = [Self::Local, Self::Rcp, Self::Ftp, Self::Nfs(NfsWrites::SYNC)];
+    /// What the report of 1989 measured. Its NFS was version 2, which has each block durable before
+    /// it is answered.
+    pub const OF_THE_PAPER: [Self; 4] =
+        [Self::Local, Self::Rcp, Self::Ftp, Self::Nfs(NfsWrites::SYNC)];
 
     /// How all are written.
-    const KNOWN: &'static str =
-        "local, bare, rcp, ftp, http, mount, scp, sftp, and nfs with -WINDOW, -BLOCKk and -sync, such as nfs-16-64k";
+    const KNOWN: &'static str = "local, bare, rcp, ftp, http, mount, scp, sftp, and nfs with -WINDOW, -BLOCKk and -sync, such as nfs-16-64k";
 
     /// Those that have no options.
-    const PLAIN: [Self; 8] =
-        [Self::Local, Self::Mount, Self::Bare, Self::Rcp, Self::Ftp, Self::Http, Self::Scp, Self::Sftp];
+    const PLAIN: [Self; 8] = [
+        Self::Local,
+        Self::Mount,
+        Self::Bare,
+        Self::Rcp,
+        Self::Ftp,
+        Self::Http,
+        Self::Scp,
+        Self::Sftp,
+    ];
 
     /// What is measured where a share is named.
     pub const AT_A_SHARE: [Self; 2] = [Self::Local, Self::Mount];
 
-    /// Whether one process has source and copy: what network there is, is not one that this run knows.
+    /// Whether one process has source and copy: what network there is, is not one that this run
+    /// knows.
     pub const fn is_on_one_host(self) -> bool {
         matches!(self, Self::Local | Self::Mount)
     }
@@ -85,7 +98,11 @@ impl FromStr for Program {
 
     fn from_str(text: &str) -> Result<Self, ProgramError> {
         let plain = Self::PLAIN.into_iter().find(|one| one.to_string() == text);
-        let known = || ProgramError { what: "program", name: text.to_owned(), known: Self::KNOWN.to_owned() };
+        let known = || ProgramError {
+            what: "program",
+            name: text.to_owned(),
+            known: Self::KNOWN.to_owned(),
+        };
         plain.or_else(|| text.parse().ok().map(Self::Nfs)).ok_or_else(known)
     }
 }
@@ -120,7 +137,8 @@ named! {
 
 named! {
     "cache": {
-        /// Whether the source is in the page cache when the clock starts. Memory has no other place for it.
+        /// Whether the source is in the page cache when the clock starts. Memory has no other place
+        /// for it.
         #[derive(Default)]
         Cache {
             /// It is on the device alone.
@@ -147,8 +165,9 @@ pub struct FilePlace {
     pub directory: PathBuf,
 }
 
-/// How far a copy had come when, in nanoseconds from its start; each is no earlier than the one before it. A sender's start
-/// is the start of the command, a receiver's is when it let the sender in.
+/// How far a copy had come when, in nanoseconds from its start; each is no earlier than the one
+/// before it. A sender's start is the start of the command, a receiver's is when it let the sender
+/// in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Marks {
     /// Connected, and known to the other end.
@@ -179,14 +198,16 @@ pub struct FileEnd {
     pub bytes: Bytes,
     /// When each step was done, since this end began.
     pub marks: Marks,
-    /// SHA-256 of what was read, or of what is stored, in hexadecimal digits; computed when the clock has stopped.
+    /// SHA-256 of what was read, or of what is stored, in hexadecimal digits; computed when the
+    /// clock has stopped.
     pub digest: String,
     /// How it was done: the program, the calls, the file system.
     pub method: String,
     /// The connection that carried the file, when all was over; of programs that let it be seen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tcp: Option<TcpInfo>,
-    /// What the station's interfaces had sent and received at each second, and at the end; of the end that keeps the time.
+    /// What the station's interfaces had sent and received at each second, and at the end; of the
+    /// end that keeps the time.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub packets: Vec<PacketCount>,
 }
@@ -222,13 +243,17 @@ mod tests {
         let error = "lukewarm".parse::<Cache>().unwrap_err().to_string();
         assert_eq!(error, "there is no cache `lukewarm`; there are cold, warm");
         let error = "cp".parse::<Program>().unwrap_err().to_string();
-        assert!(error.starts_with("there is no program `cp`; there are local, bare, rcp, ftp"), "{error}");
+        assert!(
+            error.starts_with("there is no program `cp`; there are local, bare, rcp, ftp"),
+            "{error}"
+        );
     }
 
     #[test]
     fn marks_go_up() {
         let span = Span::from_microseconds;
-        let marks = Marks { connected: span(1), first_byte: span(2), last_byte: span(2), durable: span(5) };
+        let marks =
+            Marks { connected: span(1), first_byte: span(2), last_byte: span(2), durable: span(5) };
         assert!(marks.ascend() && Marks::default().ascend());
         assert!(!Marks { connected: span(3), ..marks }.ascend());
     }

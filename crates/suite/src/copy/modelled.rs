@@ -1,5 +1,6 @@
-//! What the report's model says of a copy on a shared Ethernet, at the packet rates that were measured (section 3.4, figures 9 to 11):
-//! the packets of the file wait one after the other, each for the mean delay of Lam's cable under all that is on it.
+//! What the report's model says of a copy on a shared Ethernet, at the packet rates that were
+//! measured (section 3.4, figures 9 to 11): the packets of the file wait one after the other, each
+//! for the mean delay of Lam's cable under all that is on it.
 
 use btu_model::{FrameTimes, SharedCable};
 use btu_network::{Drawing, Medium};
@@ -46,9 +47,15 @@ impl Cable {
         }
     }
 
-    /// At the rates of a copy whose interface counted so, whose file went with what it sent or received, beside so many bits of the
-    /// background's payload a second. Nothing above the model's range.
-    pub(super) fn modelled(&self, counts: &[PacketCount], is_sent: bool, background: f64) -> Option<Modelled> {
+    /// At the rates of a copy whose interface counted so, whose file went with what it sent or
+    /// received, beside so many bits of the background's payload a second. Nothing above the
+    /// model's range.
+    pub(super) fn modelled(
+        &self,
+        counts: &[PacketCount],
+        is_sent: bool,
+        background: f64,
+    ) -> Option<Modelled> {
         let all = counts.last().filter(|all| all.at.seconds() > 0.0)?;
         let measured = all.at.seconds();
         let kind = |packets: f64, octets: f64| {
@@ -63,7 +70,11 @@ impl Cable {
         ];
         let kinds: Vec<(f64, FrameTimes)> = kinds.into_iter().flatten().collect();
         let rate = kinds.iter().map(|(rate, _)| rate).sum();
-        let cable = SharedCable { rate, times: FrameTimes::mix(kinds), propagation: self.propagation_seconds };
+        let cable = SharedCable {
+            rate,
+            times: FrameTimes::mix(kinds),
+            propagation: self.propagation_seconds,
+        };
         let delay_seconds = cable.delay().value?;
         let packets = if is_sent { all.sent } else { all.received } as f64;
         let seconds = packets * delay_seconds;
@@ -78,12 +89,14 @@ mod tests {
     use super::*;
 
     fn cable() -> Cable {
-        let drawing = btu_network::library_text("citi-1989").map(|text| Drawing::read(text, "citi-1989"));
+        let drawing =
+            btu_network::library_text("citi-1989").map(|text| Drawing::read(text, "citi-1989"));
         Cable::of(&drawing.unwrap().unwrap()).unwrap()
     }
 
-    /// 60 packets of 1436 octets and 10 answers a second for ten seconds: by hand 600 times the delay of 60 and 10 packets a second that
-    /// take 1.168 and 0.072 ms; beside 60 % it is longer, and beyond the cable's time there is none.
+    /// 60 packets of 1436 octets and 10 answers a second for ten seconds: by hand 600 times the
+    /// delay of 60 and 10 packets a second that take 1.168 and 0.072 ms; beside 60 % it is longer,
+    /// and beyond the cable's time there is none.
     #[test]
     fn packets_wait_one_after_the_other() {
         let all = PacketCount {
@@ -93,12 +106,17 @@ mod tests {
             received: 100,
             received_octets: 100 * 66,
         };
-        let times = FrameTimes::mix([(60.0, FrameTimes::fixed(1.168e-3)), (10.0, FrameTimes::fixed(0.072e-3))]);
-        let by_hand = SharedCable { rate: 70.0, times, propagation: 5.12e-6 }.delay().value.unwrap();
+        let times = FrameTimes::mix([
+            (60.0, FrameTimes::fixed(1.168e-3)),
+            (10.0, FrameTimes::fixed(0.072e-3)),
+        ]);
+        let by_hand =
+            SharedCable { rate: 70.0, times, propagation: 5.12e-6 }.delay().value.unwrap();
         let light = cable().modelled(&[all], true, 0.0).unwrap();
         assert!((light.delay_seconds / by_hand - 1.0).abs() < 1e-3, "{light:?}, by hand {by_hand}");
         assert!(
-            (light.seconds / (600.0 * by_hand) - 1.0).abs() < 1e-3 && (light.error + 0.93).abs() < 0.01,
+            (light.seconds / (600.0 * by_hand) - 1.0).abs() < 1e-3
+                && (light.error + 0.93).abs() < 0.01,
             "{light:?}"
         );
         let heavy = cable().modelled(&[all], true, 5.6e6).unwrap();

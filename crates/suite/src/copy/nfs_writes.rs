@@ -5,15 +5,17 @@ use std::str::FromStr;
 
 use btu_units::Bytes;
 
-/// WRITEs of so many octets, so many of them without an answer at a time, each durable when it is answered or all with a
-/// COMMIT at the end. Written `nfs`, then what is not usual: `nfs-16`, `nfs-64k`, `nfs-16-64k-sync`.
+/// WRITEs of so many octets, so many of them without an answer at a time, each durable when it is
+/// answered or all with a COMMIT at the end. Written `nfs`, then what is not usual: `nfs-16`,
+/// `nfs-64k`, `nfs-16-64k-sync`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct NfsWrites {
     /// WRITEs on their way, 1 to 256.
     window: u16,
     /// Octets of one, in KiB: 1 to 1024.
     block_kibibytes: u16,
-    /// Whether each is durable when it is answered (`FILE_SYNC`), as of version 2; else a COMMIT follows the last.
+    /// Whether each is durable when it is answered (`FILE_SYNC`), as of version 2; else a COMMIT
+    /// follows the last.
     is_sync: bool,
 }
 
@@ -72,8 +74,8 @@ impl FromStr for NfsWrites {
                 (window, None) => writes.window = window.parse().map_err(drop)?,
             }
         }
-        let is_possible =
-            (1..=MOST_WINDOW).contains(&writes.window) && (1..=MOST_BLOCK).contains(&writes.block_kibibytes);
+        let is_possible = (1..=MOST_WINDOW).contains(&writes.window)
+            && (1..=MOST_BLOCK).contains(&writes.block_kibibytes);
         // One way of writing for each: a name is a cell's in the store.
         if is_possible && writes.to_string() == text { Ok(writes) } else { Err(()) }
     }
@@ -89,9 +91,22 @@ mod tests {
         let read = |text: &str| text.parse::<NfsWrites>();
         assert_eq!(read("nfs"), Ok(NfsWrites::USUAL));
         let large = read("nfs-16-64k-sync").unwrap();
-        assert_eq!((large.window(), large.block(), large.is_sync()), (16, Bytes::new(65_536), true));
-        for text in ["", "nfs-", "nfs-1", "nfs-0", "nfs-257", "nfs-8k", "nfs-1025k", "nfs-sync-16", "nfs-k", "nfs-016"]
-        {
+        assert_eq!(
+            (large.window(), large.block(), large.is_sync()),
+            (16, Bytes::new(65_536), true)
+        );
+        for text in [
+            "",
+            "nfs-",
+            "nfs-1",
+            "nfs-0",
+            "nfs-257",
+            "nfs-8k",
+            "nfs-1025k",
+            "nfs-sync-16",
+            "nfs-k",
+            "nfs-016",
+        ] {
             assert_eq!(read(text), Err(()), "{text}");
         }
     }

@@ -1,8 +1,9 @@
 //! The order of trials: a split plot.
 //!
-//! Raising a background takes long, so each block takes the levels in random order (whole plots) and, while a level lasts,
-//! all cells in random order (subplots). Contention is judged by how block and level differ, programs by what differs
-//! inside plots. The idle level is one of the levels, so every block has its own baseline.
+//! Raising a background takes long, so each block takes the levels in random order (whole plots)
+//! and, while a level lasts, all cells in random order (subplots). Contention is judged by how
+//! block and level differ, programs by what differs inside plots. The idle level is one of the
+//! levels, so every block has its own baseline.
 
 use rand::seq::SliceRandom;
 
@@ -23,8 +24,8 @@ pub struct Plot {
 const LEVELS: u64 = 1 << 41;
 const CELLS: u64 = 1 << 42;
 
-/// The plots of one block in their order, drawn from the seed and the block's number alone, so that a run that was
-/// stopped goes on in the same order.
+/// The plots of one block in their order, drawn from the seed and the block's number alone, so that
+/// a run that was stopped goes on in the same order.
 pub fn plots(seed: u64, block: u32, levels: usize, cells: usize) -> Vec<Plot> {
     let plot = |level: usize| Plot {
         block,
@@ -67,7 +68,8 @@ mod tests {
         assert_ne!(first.cells, second.cells);
     }
 
-    /// Each of four levels comes first equally often: 4000 blocks, 1000 each, standard deviation 27; five of them.
+    /// Each of four levels comes first equally often: 4000 blocks, 1000 each, standard deviation
+    /// 27; five of them.
     #[test]
     fn no_level_has_a_favourite_place() {
         let mut first: BTreeMap<usize, u32> = BTreeMap::new();

@@ -15,7 +15,8 @@ pub struct PacketCount {
     pub sent_octets: u64,
     /// The same of what was received.
     pub received: u64,
-    /// The octets of the packets received, with their Ethernet headers and nothing else of Ethernet.
+    /// The octets of the packets received, with their Ethernet headers and nothing else of
+    /// Ethernet.
     pub received_octets: u64,
 }
 
@@ -63,7 +64,8 @@ const ALIKE: f64 = 0.1;
 impl Packets {
     /// Of counts in the order of time; nothing of fewer than two.
     pub fn of(counts: &[PacketCount]) -> Option<Self> {
-        let seconds: Vec<PacketSecond> = counts.windows(2).filter_map(|pair| second(&pair[0], &pair[1])).collect();
+        let seconds: Vec<PacketSecond> =
+            counts.windows(2).filter_map(|pair| second(&pair[0], &pair[1])).collect();
         if seconds.is_empty() {
             return None;
         }

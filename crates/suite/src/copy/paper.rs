@@ -27,20 +27,27 @@ const LOADED: std::ops::RangeInclusive<f64> = 0.6..=0.65;
 
 /// What is printed in sections 3.1 to 3.3.
 const PRINTED: [(&str, &str, (f64, f64), Ratio); 6] = [
-    ("hardware: local copy over raw Ethernet", "section 3.3", (4.0, 8.0), |one| Some(one.chain.local_over_raw)),
+    ("hardware: local copy over raw Ethernet", "section 3.3", (4.0, 8.0), |one| {
+        Some(one.chain.local_over_raw)
+    }),
     ("software: program over what hardware allows, quiet", "section 3.3", (1.0, 2.5), |one| {
         quiet(one).then_some(one.chain.software.ratio)
     }),
-    ("all, quiet: program over raw Ethernet", "figure 2", (7.5, 18.75), |one| quiet(one).then(|| one.chain.ratio())),
+    ("all, quiet: program over raw Ethernet", "figure 2", (7.5, 18.75), |one| {
+        quiet(one).then(|| one.chain.ratio())
+    }),
     ("contention at 60 to 65 %", "section 3.2", (1.0, 1.0), |one| {
         LOADED.contains(&one.cell.background.share()).then_some(one.chain.contention.ratio)
     }),
     ("contention at 98 %", "section 3.3 and figure 4", (3.4, 4.5), |one| {
         saturated(one).then_some(one.chain.contention.ratio)
     }),
-    ("all, at 98 %: program over raw Ethernet", "figure 4, extrapolated to 100 MB there", (34.0, 63.0), |one| {
-        saturated(one).then(|| one.chain.ratio())
-    }),
+    (
+        "all, at 98 %: program over raw Ethernet",
+        "figure 4, extrapolated to 100 MB there",
+        (34.0, 63.0),
+        |one| saturated(one).then(|| one.chain.ratio()),
+    ),
 ];
 
 fn quiet(one: &CopyChain) -> bool {
@@ -65,7 +72,8 @@ pub struct PaperTime {
     pub source: &'static str,
 }
 
-/// All of 100 MB, as read off the figures: raw Ethernet takes 80 s, and ratios are multiples of that.
+/// All of 100 MB, as read off the figures: raw Ethernet takes 80 s, and ratios are multiples of
+/// that.
 pub(super) const TIMES: [PaperTime; 5] = [
     time("1989: raw Ethernet", (80.0, 80.0), "figure 2"),
     time("1989: local copies", (320.0, 640.0), "section 3.3 and figure 2"),
@@ -80,11 +88,17 @@ const fn time(what: &'static str, seconds: (f64, f64), source: &'static str) -> 
 
 /// Every range of the report beside the same here.
 pub(super) fn beside_the_paper(chains: &[CopyChain]) -> Vec<PaperRow> {
-    let row = |&(what, source, printed, ratio): &(&'static str, &'static str, (f64, f64), Ratio)| {
-        let found = chains.iter().filter_map(ratio).fold(None, |range: Option<(f64, f64)>, value| {
-            Some(range.map_or((value, value), |(low, high)| (low.min(value), high.max(value))))
-        });
-        PaperRow { what, source, printed, found }
-    };
+    let row =
+        |&(what, source, printed, ratio): &(&'static str, &'static str, (f64, f64), Ratio)| {
+            let found =
+                chains.iter().filter_map(ratio).fold(None, |range: Option<(f64, f64)>, value| {
+                    Some(
+                        range.map_or((value, value), |(low, high)| {
+                            (low.min(value), high.max(value))
+                        }),
+                    )
+                });
+            PaperRow { what, source, printed, found }
+        };
     PRINTED.iter().map(row).collect()
 }

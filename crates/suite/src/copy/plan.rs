@@ -9,10 +9,12 @@ use serde::{Deserialize, Serialize};
 use super::background::{background_faults, background_use, unsettled};
 use super::verdict::{CopyVerdict, judge};
 use super::{
-    Background, BackgroundUse, Cache, CopyCell, DATAGRAM, Direction, FileEnd, FilePlace, Hold, MOST_OFFERED, Marks,
-    Mode, Program, Servo, Storage, plots,
+    Background, BackgroundUse, Cache, CopyCell, DATAGRAM, Direction, FileEnd, FilePlace, Hold,
+    MOST_OFFERED, Marks, Mode, Program, Servo, Storage, plots,
 };
-use crate::activity::{Activity, FileClient, FileCopy, FileServer, Order, Rendezvous, UdpReceive, UdpSend};
+use crate::activity::{
+    Activity, FileClient, FileCopy, FileServer, Order, Rendezvous, UdpReceive, UdpSend,
+};
 use crate::border;
 use crate::experiment::{CellSetting, Experiment, Facts, Frame, Measured, Observation};
 use crate::network::{HostName, Impairments};
@@ -34,21 +36,22 @@ pub struct CopyPlan {
     /// What else is on the network.
     #[serde(rename = "background_thousandths", deserialize_with = "border::levels")]
     pub backgrounds: Vec<Background>,
-    /// What the files stand on. The first one everywhere; the others for the largest file on the quiet network, which is
-    /// enough to tell the share of storage from that of the program.
+    /// What the files stand on. The first one everywhere; the others for the largest file on the
+    /// quiet network, which is enough to tell the share of storage from that of the program.
     #[serde(deserialize_with = "border::levels")]
     pub storages: Vec<Storage>,
     /// Which end connects: everywhere.
     #[serde(default = "usual", deserialize_with = "border::levels")]
     pub directions: Vec<Direction>,
-    /// Whether the source is in the page cache. The first one everywhere; the others for the largest file on the quiet
-    /// network, on disk.
+    /// Whether the source is in the page cache. The first one everywhere; the others for the
+    /// largest file on the quiet network, on disk.
     #[serde(default = "usual", deserialize_with = "border::levels")]
     pub caches: Vec<Cache>,
     /// How the background is kept at its level.
     #[serde(default)]
     pub mode: Mode,
-    /// The directory of a share that the sender has mounted, where the program `mount` has copy or source.
+    /// The directory of a share that the sender has mounted, where the program `mount` has copy or
+    /// source.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at: Option<PathBuf>,
     /// Whether times of the report of 1989 stand in the picture.
@@ -57,8 +60,8 @@ pub struct CopyPlan {
     /// Who makes the background, and who gets it.
     #[serde(deserialize_with = "border::levels")]
     pub pairs: Vec<[HostName; 2]>,
-    /// The rate of datagrams of [`DATAGRAM`], counted over the payload, that takes all of the network's time; zero where
-    /// that is not known, and then there is no background.
+    /// The rate of datagrams of [`DATAGRAM`], counted over the payload, that takes all of the
+    /// network's time; zero where that is not known, and then there is no background.
     #[serde(rename = "full_bits_per_second")]
     pub full: BitRate,
     /// How long the background is alone before the copy starts.
@@ -128,12 +131,21 @@ impl CopyPlan {
         let mut cells = Vec::new();
         for &program in &self.programs {
             // A local copy has one direction.
-            let directions = if program == Program::Local { &[Direction::Put][..] } else { &self.directions };
+            let directions =
+                if program == Program::Local { &[Direction::Put][..] } else { &self.directions };
             for &direction in directions {
                 for (place, (storage, cache)) in self.places().into_iter().enumerate() {
-                    let sizes = self.sizes.iter().filter(|size| place == 0 || Some(*size) == largest);
+                    let sizes =
+                        self.sizes.iter().filter(|size| place == 0 || Some(*size) == largest);
                     let background = Background::QUIET;
-                    cells.extend(sizes.map(|&size| CopyCell { program, size, direction, storage, cache, background }));
+                    cells.extend(sizes.map(|&size| CopyCell {
+                        program,
+                        size,
+                        direction,
+                        storage,
+                        cache,
+                        background,
+                    }));
                 }
             }
         }
@@ -151,7 +163,8 @@ impl CopyPlan {
         places
     }
 
-    /// Whether a cell is measured: what is copied on one host is not on the network, and storage is compared on the quiet one.
+    /// Whether a cell is measured: what is copied on one host is not on the network, and storage is
+    /// compared on the quiet one.
     fn is_measured(&self, cell: &CopyCell) -> bool {
         let is_usual = self.places().first() == Some(&(cell.storage, cell.cache));
         cell.background.is_quiet() || (!cell.program.is_on_one_host() && is_usual)
@@ -162,8 +175,19 @@ impl CopyPlan {
         Some(CopyCell { background, ..quiet }).filter(|cell| self.is_measured(cell))
     }
 
-    fn step(host: &HostName, role: Role, peer: Option<usize>, activity: Activity, setting: &CellSetting) -> Step {
-        Step { host: host.clone(), role, peer, order: Order::new(setting.seed, setting.deadline, activity) }
+    fn step(
+        host: &HostName,
+        role: Role,
+        peer: Option<usize>,
+        activity: Activity,
+        setting: &CellSetting,
+    ) -> Step {
+        Step {
+            host: host.clone(),
+            role,
+            peer,
+            order: Order::new(setting.seed, setting.deadline, activity),
+        }
     }
 
     /// Sinks and sources of the background; they are stopped when the copy is over.
@@ -197,7 +221,8 @@ impl CopyPlan {
                 tells: hold.is_some(),
             });
             let meeting = Rendezvous::Connect(UNSET_PEER);
-            let send = Activity::UdpSend(UdpSend { meeting, token, message, offered, duration, hold });
+            let send =
+                Activity::UdpSend(UdpSend { meeting, token, message, offered, duration, hold });
             let peer = Some(first + 2 * number);
             [
                 Self::step(sink, Role::Support, None, receive, setting),
@@ -209,7 +234,8 @@ impl CopyPlan {
 
     /// Why a level that was to be held was not: before the copy, or during it where it was pressed.
     fn level_faults(&self, cell: &CopyCell, seen: &Observation) -> Vec<String> {
-        let (Some(Ends { command, .. }), Some(used)) = (ends(cell.direction, seen), self.background_use(cell, seen))
+        let (Some(Ends { command, .. }), Some(used)) =
+            (ends(cell.direction, seen), self.background_use(cell, seen))
         else {
             return vec!["nothing of the background arrived before the copy".to_owned()];
         };
@@ -219,7 +245,8 @@ impl CopyPlan {
             Mode::Pressed => (used.arrived.during, "during"),
             _ => (used.arrived.alone, "before"),
         };
-        if Servo::new(self.mode, asked.share(), self.full).is_some_and(|servo| servo.is_void(share)) {
+        if Servo::new(self.mode, asked.share(), self.full).is_some_and(|servo| servo.is_void(share))
+        {
             let percent = share * 100.0;
             faults.push(format!(
                 "{when} the copy the background took {percent:.1} % of the time, and {asked} were to be held"
@@ -229,10 +256,18 @@ impl CopyPlan {
     }
 
     /// What became of the background of a cell.
-    pub(super) fn background_use(&self, cell: &CopyCell, seen: &Observation) -> Option<BackgroundUse> {
+    pub(super) fn background_use(
+        &self,
+        cell: &CopyCell,
+        seen: &Observation,
+    ) -> Option<BackgroundUse> {
         let Ends { command, marks, .. } = ends(cell.direction, seen)?;
         let over = command.started + marks.durable;
-        if cell.background.is_quiet() { None } else { background_use(seen, (command.started, over), self.full) }
+        if cell.background.is_quiet() {
+            None
+        } else {
+            background_use(seen, (command.started, over), self.full)
+        }
     }
 }
 
@@ -270,8 +305,11 @@ impl Experiment for CopyPlan {
         levels.sort_unstable();
         quiet.sort_unstable();
         let plots = plots(self.frame.seed, block, levels.len(), quiet.len());
-        let cells = plots.iter().flat_map(|plot| plot.cells.iter().map(move |&index| (plot.level, index)));
-        cells.filter_map(|(level, index)| self.beside(*levels.get(level)?, *quiet.get(index)?)).collect()
+        let cells =
+            plots.iter().flat_map(|plot| plot.cells.iter().map(move |&index| (plot.level, index)));
+        cells
+            .filter_map(|(level, index)| self.beside(*levels.get(level)?, *quiet.get(index)?))
+            .collect()
     }
 
     fn script(&self, cell: &CopyCell, setting: &CellSetting) -> Script {
@@ -280,9 +318,11 @@ impl Experiment for CopyPlan {
         let [Some(sender), Some(receiver)] = self.hosts() else {
             return Script { impairments: Impairments::new(), steps: Vec::new() };
         };
-        let network = |host, peer, activity| Self::step(host, Role::Network, peer, activity, setting);
+        let network =
+            |host, peer, activity| Self::step(host, Role::Network, peer, activity, setting);
         // A file server does not know which call is the last.
-        let serving = if matches!(program, Program::Nfs(_)) { Role::Support } else { Role::Network };
+        let serving =
+            if matches!(program, Program::Nfs(_)) { Role::Support } else { Role::Network };
         let mut steps = if program.is_on_one_host() {
             let share = if program == Program::Mount { self.at.clone() } else { None };
             vec![network(sender, None, Activity::FileCopy(FileCopy { file, share, direction }))]
@@ -292,10 +332,18 @@ impl Experiment for CopyPlan {
             let server = FileServer { program, on: UNSET, token, file: file.clone() };
             let client = FileClient { program, to: UNSET_PEER, token, file, wait };
             let ((server_host, server), (client_host, client)) = match direction {
-                Direction::Put => ((receiver, Activity::FileReceive(server)), (sender, Activity::FileSend(client))),
-                Direction::Get => ((sender, Activity::FileOffer(server)), (receiver, Activity::FileFetch(client))),
+                Direction::Put => (
+                    (receiver, Activity::FileReceive(server)),
+                    (sender, Activity::FileSend(client)),
+                ),
+                Direction::Get => {
+                    ((sender, Activity::FileOffer(server)), (receiver, Activity::FileFetch(client)))
+                }
             };
-            vec![Self::step(server_host, serving, None, server, setting), network(client_host, Some(0), client)]
+            vec![
+                Self::step(server_host, serving, None, server, setting),
+                network(client_host, Some(0), client),
+            ]
         };
         steps.extend(self.background(cell, setting, steps.len()));
         Script { impairments: Impairments::new(), steps }
@@ -312,13 +360,18 @@ impl Experiment for CopyPlan {
         let sizes = [sent.bytes, received.bytes];
         if sizes != [cell.size; 2] {
             let [sent, received] = sizes.map(Bytes::count);
-            faults.push(format!("of {} bytes {sent} were sent, and {received} are stored", cell.size.count()));
+            faults.push(format!(
+                "of {} bytes {sent} were sent, and {received} are stored",
+                cell.size.count()
+            ));
         }
         if received.digest != source_digest {
             faults.push("what is stored is not what was sent: another SHA-256".to_owned());
         }
         if !(sent.marks.ascend() && received.marks.ascend()) {
-            faults.push("a copy was connected, begun, complete and durable in another order".to_owned());
+            faults.push(
+                "a copy was connected, begun, complete and durable in another order".to_owned(),
+            );
         }
         faults
     }

@@ -1,9 +1,10 @@
 //! Background held at an asked level: what is offered is turned until the meter shows it.
 //!
-//! On a line what is offered is what the meter shows, so the first offer is right and the servo only checks. On a shared
-//! cable above half load, and on unknown networks, it searches: an integrating controller in velocity form,
-//! x += K (asked - y) R every 100 ms, with K = 0.3 and y the mean of the last 5 readings. That mean is 2 intervals old and
-//! the next offer takes effect one later, so the loop has a phase margin of about 45 degrees on a line.
+//! On a line what is offered is what the meter shows, so the first offer is right and the servo
+//! only checks. On a shared cable above half load, and on unknown networks, it searches: an
+//! integrating controller in velocity form, x += K (asked - y) R every 100 ms, with K = 0.3 and y
+//! the mean of the last 5 readings. That mean is 2 intervals old and the next offer takes effect
+//! one later, so the loop has a phase margin of about 45 degrees on a line.
 
 use std::collections::VecDeque;
 
@@ -44,7 +45,8 @@ named! {
             Offered = "offered",
             /// What is sent is raised until the meter shows the level without the copy, then fixed.
             Held = "held",
-            /// What is sent is turned during the copy too, so that load which the copy displaced comes back.
+            /// What is sent is turned during the copy too, so that load which the copy displaced
+            /// comes back.
             Pressed = "pressed",
             /// As much as goes: the report's own background.
             Saturated = "saturated",
@@ -78,7 +80,8 @@ pub struct Held {
     /// What was offered last, over the payload.
     #[serde(rename = "offered_bits_per_second")]
     pub offered: BitRate,
-    /// When a second's mean was right for the first time, since the sender's start; never where it is absent.
+    /// When a second's mean was right for the first time, since the sender's start; never where it
+    /// is absent.
     #[serde(rename = "settled_ns", default, skip_serializing_if = "Option::is_none")]
     pub settled: Option<Span>,
     /// The nearest mean of a second, as a share of time, where the level was given up.
@@ -117,7 +120,8 @@ pub struct Servo {
 }
 
 impl Servo {
-    /// A servo that is to reach `asked`, a share of time between 0 and 1, on a network of `rate`. `None` for other shares.
+    /// A servo that is to reach `asked`, a share of time between 0 and 1, on a network of `rate`.
+    /// `None` for other shares.
     pub fn new(mode: Mode, asked: f64, rate: BitRate) -> Option<Self> {
         if !(0.0..=1.0).contains(&asked) {
             return None;
@@ -133,7 +137,9 @@ impl Servo {
 
     /// What is to be offered now.
     pub fn offered(&self) -> BitRate {
-        BitRate::from_bits_per_second((self.offered * self.rate.bits_per_second() as f64).round() as u64)
+        BitRate::from_bits_per_second(
+            (self.offered * self.rate.bits_per_second() as f64).round() as u64
+        )
     }
 
     /// The state of the servo: still settling, settled, or given up after 10 s.
@@ -141,8 +147,9 @@ impl Servo {
         self.state
     }
 
-    /// Takes one reading, a share of time; one that is not finite is left out. A servo that has settled goes on only when
-    /// it is pressed; one that gave up stays at the offer that came nearest.
+    /// Takes one reading, a share of time; one that is not finite is left out. A servo that has
+    /// settled goes on only when it is pressed; one that gave up stays at the offer that came
+    /// nearest.
     pub fn reading(&mut self, utilisation: f64) {
         let turns = match self.mode {
             Mode::Offered | Mode::Saturated => false,
@@ -158,14 +165,17 @@ impl Servo {
         self.readings.push_back(utilisation);
         self.taken = self.taken.saturating_add(1);
         self.judge();
-        if self.state == State::Settling || (self.mode == Mode::Pressed && self.state == State::Settled) {
+        if self.state == State::Settling
+            || (self.mode == Mode::Pressed && self.state == State::Settled)
+        {
             let correction = GAIN * (self.asked - self.mean(SMOOTHED));
             self.offered = (self.offered + correction).clamp(0.0, MOST_OFFERED);
         }
     }
 
-    /// Whether a cell during which the background's mean was `utilisation` is void: more than two points off. Offered and
-    /// saturated load has no level to keep, so there displacement is reported instead.
+    /// Whether a cell during which the background's mean was `utilisation` is void: more than two
+    /// points off. Offered and saturated load has no level to keep, so there displacement is
+    /// reported instead.
     pub fn is_void(&self, utilisation: f64) -> bool {
         let keeps = matches!(self.mode, Mode::Held | Mode::Pressed);
         let distance = (utilisation - self.asked).abs();
@@ -206,7 +216,8 @@ mod tests {
 
     const RATE: BitRate = BitRate::from_megabits_per_second(10);
 
-    /// What a network shows when so much is offered, as shares; an offer takes effect one reading later.
+    /// What a network shows when so much is offered, as shares; an offer takes effect one reading
+    /// later.
     fn run(servo: &mut Servo, readings: u32, plant: impl Fn(f64) -> f64) -> f64 {
         let (mut effective, mut last) = (offered(servo), 0.0);
         for _ in 0..readings {
@@ -225,17 +236,21 @@ mod tests {
         Servo::new(mode, asked, RATE).unwrap()
     }
 
-    /// A line: up to its rate, what is offered. The first offer is right, and a second later it is settled.
+    /// A line: up to its rate, what is offered. The first offer is right, and a second later it is
+    /// settled.
     #[test]
     fn on_a_line_the_first_offer_is_right() {
         let mut servo = servo(Mode::Held, 0.6);
         let reached = run(&mut servo, 10, |offered| offered.min(1.0));
-        assert_eq!((servo.state(), servo.offered()), (State::Settled, BitRate::from_megabits_per_second(6)));
+        assert_eq!(
+            (servo.state(), servo.offered()),
+            (State::Settled, BitRate::from_megabits_per_second(6))
+        );
         assert!((reached - 0.6).abs() < 0.005, "{reached}");
     }
 
-    /// A cable that loses a growing part of what is offered: the offer that gives 70 % is 0.892857 of the rate
-    /// (u = x (1.1 - 0.35 x)), found within the point that counts as settled.
+    /// A cable that loses a growing part of what is offered: the offer that gives 70 % is 0.892857
+    /// of the rate (u = x (1.1 - 0.35 x)), found within the point that counts as settled.
     #[test]
     fn on_a_shared_cable_the_offer_is_searched() {
         let cable = |offered: f64| offered * (1.1 - 0.35 * offered);
@@ -244,10 +259,15 @@ mod tests {
         assert_eq!(servo.state(), State::Settled);
         assert!((reached - 0.7).abs() < 0.01, "{reached}");
         let exact = (1.1 - (1.21f64 - 4.0 * 0.35 * 0.7).sqrt()) / 0.7;
-        assert!((offered(&servo) / exact - 1.0).abs() < 0.03, "{} instead of {exact}", offered(&servo));
+        assert!(
+            (offered(&servo) / exact - 1.0).abs() < 0.03,
+            "{} instead of {exact}",
+            offered(&servo)
+        );
     }
 
-    /// Readings that scatter by 3 points still settle within a point, and what is held then no longer moves.
+    /// Readings that scatter by 3 points still settle within a point, and what is held then no
+    /// longer moves.
     #[test]
     fn noise_does_not_keep_it_from_settling() {
         for seed in 0..50 {
@@ -266,7 +286,8 @@ mod tests {
         }
     }
 
-    /// A network that carries 80 %: 98 % is never reached; it says so after 10 s, names 80 %, and offers what came nearest.
+    /// A network that carries 80 %: 98 % is never reached; it says so after 10 s, names 80 %, and
+    /// offers what came nearest.
     #[test]
     fn what_cannot_be_reached_is_given_up() {
         let mut servo = servo(Mode::Held, 0.98);
@@ -303,7 +324,8 @@ mod tests {
         }
     }
 
-    /// Steps of the level, from any first offer: the loop is damped, so the offer never leaves its bounds and ends still.
+    /// Steps of the level, from any first offer: the loop is damped, so the offer never leaves its
+    /// bounds and ends still.
     #[test]
     fn the_loop_is_stable() {
         let mut servo = servo(Mode::Pressed, 0.9);

@@ -2,7 +2,8 @@
 
 use serde::Serialize;
 
-/// The four times in seconds: the bare connection and a program, in memory and on disk at both ends.
+/// The four times in seconds: the bare connection and a program, in memory and on disk at both
+/// ends.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct TwoByTwo {
     /// The bare connection, memory to memory.
@@ -15,7 +16,8 @@ pub struct TwoByTwo {
     pub program_disk: f64,
 }
 
-/// An interaction further from 1 than this, in ln, says that stages overlap or get into each other's way.
+/// An interaction further from 1 than this, in ln, says that stages overlap or get into each
+/// other's way.
 const SIGNIFICANT: f64 = 0.1;
 
 impl TwoByTwo {
@@ -29,8 +31,8 @@ impl TwoByTwo {
         self.program_memory / self.bare_memory
     }
 
-    /// What the product of both effects misses of program and disk together: below 1, stages overlap; above, they
-    /// hinder each other.
+    /// What the product of both effects misses of program and disk together: below 1, stages
+    /// overlap; above, they hinder each other.
     pub fn interaction(&self) -> f64 {
         self.program_disk / self.bare_memory / (self.disk_effect() * self.program_effect())
     }
@@ -41,12 +43,14 @@ impl TwoByTwo {
     }
 }
 
-/// How far stages that take `stages` seconds each, alone, overlap when all together take `whole` seconds: 1 when they are
-/// fully pipelined (as long as the longest), 0 when one comes after the other. Outside 0 to 1 they gain or lose otherwise.
-/// `None` where a single stage, or one beside which others take no time, leaves nothing to overlap.
+/// How far stages that take `stages` seconds each, alone, overlap when all together take `whole`
+/// seconds: 1 when they are fully pipelined (as long as the longest), 0 when one comes after the
+/// other. Outside 0 to 1 they gain or lose otherwise. `None` where a single stage, or one beside
+/// which others take no time, leaves nothing to overlap.
 pub fn overlap(stages: &[f64], whole: f64) -> Option<f64> {
     let (sum, longest) = (stages.iter().sum::<f64>(), stages.iter().copied().fold(0.0, f64::max));
-    let possible = stages.iter().chain([&whole]).all(|seconds| seconds.is_finite() && *seconds >= 0.0);
+    let possible =
+        stages.iter().chain([&whole]).all(|seconds| seconds.is_finite() && *seconds >= 0.0);
     (possible && sum > longest).then(|| (sum - whole) / (sum - longest))
 }
 
@@ -60,17 +64,28 @@ mod tests {
 
     #[test]
     fn effects_that_multiply_do_not_interact() {
-        let times = TwoByTwo { bare_memory: 10.0, bare_disk: 40.0, program_memory: 20.0, program_disk: 80.0 };
+        let times = TwoByTwo {
+            bare_memory: 10.0,
+            bare_disk: 40.0,
+            program_memory: 20.0,
+            program_disk: 80.0,
+        };
         near(times.disk_effect(), 4.0);
         near(times.program_effect(), 2.0);
         near(times.interaction(), 1.0);
         assert!(!times.stages_interact());
     }
 
-    /// Disk and program in turn, each waiting for the slower one: the product says 80 s, the pipeline takes 40.
+    /// Disk and program in turn, each waiting for the slower one: the product says 80 s, the
+    /// pipeline takes 40.
     #[test]
     fn a_pipeline_shows_as_interaction() {
-        let times = TwoByTwo { bare_memory: 10.0, bare_disk: 40.0, program_memory: 20.0, program_disk: 40.0 };
+        let times = TwoByTwo {
+            bare_memory: 10.0,
+            bare_disk: 40.0,
+            program_memory: 20.0,
+            program_disk: 40.0,
+        };
         near(times.interaction(), 0.5);
         assert!(times.stages_interact());
     }

@@ -3,7 +3,8 @@
 use btu_stats::{Estimate, Level, geometric_interval, quantile, relative_range, trimmed_mean};
 use serde::Serialize;
 
-/// (Longest - shortest) / mean above which times are flagged: the report saw no more near saturation.
+/// (Longest - shortest) / mean above which times are flagged: the report saw no more near
+/// saturation.
 pub const SCATTERED: f64 = 0.2;
 
 /// Fewest times for a trimmed mean.

@@ -1,4 +1,5 @@
-//! What a run of `btu copy` amounts to: the times of every cell. What they are made of is in [`super::effects`].
+//! What a run of `btu copy` amounts to: the times of every cell. What they are made of is in
+//! [`super::effects`].
 
 use btu_model::BlockTransfer;
 use btu_network::{Direction as Line, Discipline, Drawing, Medium, Rate, StationId};
@@ -12,8 +13,8 @@ use super::paper::{PaperRow, PaperTime, TIMES, beside_the_paper};
 use super::plan::{Ends, ends};
 use super::warning::copy_warnings;
 use super::{
-    BackgroundUse, CopyCell, CopyPlan, DATAGRAM, Direction, Displacement, FileEnd, Marks, Modelled, Packets, Program,
-    Summary, wire_seconds,
+    BackgroundUse, CopyCell, CopyPlan, DATAGRAM, Direction, Displacement, FileEnd, Marks, Modelled,
+    Packets, Program, Summary, wire_seconds,
 };
 use crate::experiment::{AROUND_DATAGRAM, AROUND_SEGMENT, Experiment, Measured, Warning, passage};
 use crate::network::HostName;
@@ -21,7 +22,8 @@ use crate::network::HostName;
 /// The verdict over a run.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct CopyVerdict {
-    /// The network's rate: that of an Ethernet whose full frames take as long as here; none where nothing is emulated.
+    /// The network's rate: that of an Ethernet whose full frames take as long as here; none where
+    /// nothing is emulated.
     #[serde(rename = "rate_bits_per_second")]
     pub rate: Option<BitRate>,
     /// One for each cell of the plan, in the plan's order.
@@ -49,20 +51,25 @@ pub struct CopyRow {
     pub cell: CopyCell,
     /// From the start of the command until the receiver has the file durable.
     pub seconds: Option<Summary>,
-    /// The sender's marks, as medians: from the command's start where it put the file, else from when it let the receiver in.
+    /// The sender's marks, as medians: from the command's start where it put the file, else from
+    /// when it let the receiver in.
     pub sender: Option<Marks>,
-    /// The receiver's: from when it let the sender in, or from the command's start where it got the file.
+    /// The receiver's: from when it let the sender in, or from the command's start where it got the
+    /// file.
     pub receiver: Option<Marks>,
     /// The line alone: the file's bits at the rate of full packets of TCP/IP.
     pub line_seconds: Option<f64>,
-    /// What the closed form expects: the program's round trips, and the line, or NFS's blocks one window after the other; beside a background that does not
-    /// give way, that in the share of time that is left, or in an equal share where queues are fair; none beside one that does, on a shared medium.
+    /// What the closed form expects: the program's round trips, and the line, or NFS's blocks one
+    /// window after the other; beside a background that does not give way, that in the share of
+    /// time that is left, or in an equal share where queues are fair; none beside one that does, on
+    /// a shared medium.
     pub expected_seconds: Option<f64>,
     /// The median against that: a share.
     pub error: Option<f64>,
     /// What became of the background.
     pub background_use: Option<BackgroundUse>,
-    /// Packets by the second at the end that keeps the time, of the valid copy whose time is nearest to the median.
+    /// Packets by the second at the end that keeps the time, of the valid copy whose time is
+    /// nearest to the median.
     pub packets: Option<Packets>,
     /// What the report's model says of that copy, on a shared Ethernet.
     pub modelled: Option<Modelled>,
@@ -86,17 +93,18 @@ pub struct Wire {
     pub rate: BitRate,
     /// Datagrams of [`DATAGRAM`], counted over the payload, that take all of its time.
     pub full: BitRate,
-    /// Whether stations take turns on one medium: then other traffic gives way to a copy, and no form here knows how far.
+    /// Whether stations take turns on one medium: then other traffic gives way to a copy, and no
+    /// form here knows how far.
     pub is_shared: bool,
-    /// Whether the slowest links have a queue for each flow (RFC 8290): then a copy gets its equal share of them, however much is
-    /// offered beside it.
+    /// Whether the slowest links have a queue for each flow (RFC 8290): then a copy gets its equal
+    /// share of them, however much is offered beside it.
     pub is_fair: bool,
     /// There and back, beside what frames take on the slowest part of the way, in seconds.
     pub round_trip: f64,
 }
 
-/// What a WRITE of NFS version 3 has beside its data, and its reply: record mark, call, credential with the token, handle,
-/// attributes.
+/// What a WRITE of NFS version 3 has beside its data, and its reply: record mark, call, credential
+/// with the token, handle, attributes.
 const WRITE_BYTES: f64 = 144.0;
 const WRITTEN_BYTES: f64 = 140.0;
 
@@ -104,20 +112,25 @@ const WRITTEN_BYTES: f64 = 140.0;
 const READ_BYTES: f64 = 136.0;
 const PIECE_BYTES: f64 = 132.0;
 
-/// Payload of a full packet of TCP/IP with time stamps, and what its frame occupies on an Ethernet, in octets.
+/// Payload of a full packet of TCP/IP with time stamps, and what its frame occupies on an Ethernet,
+/// in octets.
 const SEGMENT: usize = 1448;
 const FULL_FRAME: f64 = 1538.0;
 
 impl Wire {
-    /// Of the way from one station to another; nothing where nothing is emulated or the closed forms have no answer.
+    /// Of the way from one station to another; nothing where nothing is emulated or the closed
+    /// forms have no answer.
     pub fn between(drawing: &Drawing, from: StationId, to: StationId) -> Option<Self> {
         if drawing.bare {
             return None;
         }
-        let rate = |bits: f64, seconds: f64| BitRate::from_bits_per_second((bits / seconds).round() as u64);
+        let rate = |bits: f64, seconds: f64| {
+            BitRate::from_bits_per_second((bits / seconds).round() as u64)
+        };
         let segment = passage(drawing, from, to, SEGMENT + AROUND_SEGMENT)?;
         let reply = passage(drawing, to, from, WRITTEN_BYTES as usize + AROUND_SEGMENT)?;
-        let datagram = passage(drawing, from, to, DATAGRAM.count() as usize + AROUND_DATAGRAM)?.occupied;
+        let datagram =
+            passage(drawing, from, to, DATAGRAM.count() as usize + AROUND_DATAGRAM)?.occupied;
         let slowest = rate(8.0 * FULL_FRAME, segment.occupied);
         Some(Self {
             rate: slowest,
@@ -135,12 +148,14 @@ impl Wire {
         Self::between(&drawing, station(from)?, station(to)?)
     }
 
-    /// What the closed form expects of a copy that has this share of the time, in seconds: the file, and what waits for an answer.
+    /// What the closed form expects of a copy that has this share of the time, in seconds: the
+    /// file, and what waits for an answer.
     fn expected(&self, cell: CopyCell, left: f64) -> Option<f64> {
         let waiting = f64::from(round_trips(cell.program, cell.direction)?) * self.round_trip;
         let line = self.seconds(cell.size)?.1 / left;
         let Program::Nfs(writes) = cell.program else { return Some(line + waiting) };
-        // The form has the block in the request; it is the same with the block in the reply, but for what stands beside it.
+        // The form has the block in the request; it is the same with the block in the reply, but
+        // for what stands beside it.
         let (beside, answer) = match cell.direction {
             Direction::Put => (WRITE_BYTES, WRITTEN_BYTES),
             Direction::Get => (PIECE_BYTES, READ_BYTES),
@@ -154,7 +169,8 @@ impl Wire {
             round_trip: self.round_trip,
             server: 0.0,
         };
-        // A block enters the queue at once: datagrams of the background wait behind it rather than between its frames.
+        // A block enters the queue at once: datagrams of the background wait behind it rather than
+        // between its frames.
         Some(blocks.windowed(writes.window() as f64).value?.max(line) + waiting)
     }
 
@@ -164,13 +180,14 @@ impl Wire {
     }
 }
 
-/// How often a program waits for an answer, beside NFS's for its blocks: TCP's handshake is one, and the end of a file that is put,
-/// since nobody but the receiver knows when it is durable. None of ssh, whose versions differ, and of a share, whose client
-/// decides it.
+/// How often a program waits for an answer, beside NFS's for its blocks: TCP's handshake is one,
+/// and the end of a file that is put, since nobody but the receiver knows when it is durable. None
+/// of ssh, whose versions differ, and of a share, whose client decides it.
 const fn round_trips(program: Program, direction: Direction) -> Option<u8> {
     let trips = match (program, direction) {
         (Program::Local, _) => 0,
-        // HTTP's request. Bare's token; who gets the file has its first octets with the answer to it.
+        // HTTP's request. Bare's token; who gets the file has its first octets with the answer to
+        // it.
         (Program::Http, _) | (Program::Bare, Direction::Get) => 2,
         // Bare's token. NFS's token with the first call, LOOKUP.
         (Program::Bare, Direction::Put) | (Program::Nfs(_), Direction::Get) => 3,
@@ -178,7 +195,8 @@ const fn round_trips(program: Program, direction: Direction) -> Option<u8> {
         (Program::Rcp, _) => 4,
         // The token with the first call, CREATE, and COMMIT, which is the end.
         (Program::Nfs(writes), Direction::Put) => 4 - writes.is_sync() as u8,
-        // The greeting, user, password, binary, the data connection's port, its handshake, RETR, whose answer the file comes with.
+        // The greeting, user, password, binary, the data connection's port, its handshake, RETR,
+        // whose answer the file comes with.
         (Program::Ftp, Direction::Get) => 8,
         // The same with STOR, and the end.
         (Program::Ftp, Direction::Put) => 9,
@@ -207,7 +225,8 @@ fn is_shared(medium: &Medium) -> bool {
 pub(super) fn judge(plan: &CopyPlan, cells: &[Measured<CopyCell>]) -> CopyVerdict {
     let wire = Wire::of(plan);
     let cable = plan.frame().network.drawing().and_then(|drawing| Cable::of(&drawing));
-    let rows: Vec<CopyRow> = plan.cells().into_iter().map(|cell| row(plan, cell, cells, (wire, cable))).collect();
+    let rows: Vec<CopyRow> =
+        plan.cells().into_iter().map(|cell| row(plan, cell, cells, (wire, cable))).collect();
     let chains = wire.map(|wire| chains(&rows, cells, wire)).unwrap_or_default();
     CopyVerdict {
         rate: wire.map(|wire| wire.rate),
@@ -223,7 +242,10 @@ pub(super) fn judge(plan: &CopyPlan, cells: &[Measured<CopyCell>]) -> CopyVerdic
 
 /// Seconds of a valid cell's copy.
 pub(super) fn seconds(measured: &Measured<CopyCell>) -> Option<f64> {
-    let durable = ends(measured.cell.direction, &measured.seen).filter(|_| measured.is_valid())?.marks.durable;
+    let durable = ends(measured.cell.direction, &measured.seen)
+        .filter(|_| measured.is_valid())?
+        .marks
+        .durable;
     (durable > Span::ZERO).then(|| durable.seconds())
 }
 
@@ -233,17 +255,22 @@ fn row(
     cells: &[Measured<CopyCell>],
     (wire, cable): (Option<Wire>, Option<Cable>),
 ) -> CopyRow {
-    let own: Vec<&Measured<CopyCell>> = cells.iter().filter(|measured| measured.cell == cell).collect();
+    let own: Vec<&Measured<CopyCell>> =
+        cells.iter().filter(|measured| measured.cell == cell).collect();
     let valid = || own.iter().filter(|measured| measured.is_valid());
-    let both: Vec<Ends<'_>> = valid().filter_map(|measured| ends(cell.direction, &measured.seen)).collect();
+    let both: Vec<Ends<'_>> =
+        valid().filter_map(|measured| ends(cell.direction, &measured.seen)).collect();
     let times: Vec<f64> = own.iter().filter_map(|measured| seconds(measured)).collect();
     let summary = Summary::of(&times);
     let is_remote = !cell.program.is_on_one_host();
     let line_seconds = wire.filter(|_| is_remote).and_then(|wire| Some(wire.seconds(cell.size)?.1));
-    let background_use = typical_use(valid().filter_map(|measured| plan.background_use(&cell, &measured.seen)));
+    let background_use =
+        typical_use(valid().filter_map(|measured| plan.background_use(&cell, &measured.seen)));
     let rest = 1.0 - background_use.map_or(0.0, |used| used.arrived.alone);
-    let left = if wire.is_some_and(|wire| wire.is_fair) { rest.max(equal_share(plan)) } else { rest };
-    let is_known = |wire: &Wire| is_remote && left > 0.0 && (cell.background.is_quiet() || !wire.is_shared);
+    let left =
+        if wire.is_some_and(|wire| wire.is_fair) { rest.max(equal_share(plan)) } else { rest };
+    let is_known =
+        |wire: &Wire| is_remote && left > 0.0 && (cell.background.is_quiet() || !wire.is_shared);
     let expected_seconds = wire.filter(is_known).and_then(|wire| wire.expected(cell, left));
     let typical = typical(&both, summary);
     let retransmits: Vec<f64> =
@@ -255,13 +282,19 @@ fn row(
         receiver: typical_marks(both.iter().map(|ends| ends.received.marks)),
         line_seconds,
         expected_seconds,
-        error: summary.zip(expected_seconds).map(|(summary, expected)| summary.median.value / expected - 1.0),
+        error: summary
+            .zip(expected_seconds)
+            .map(|(summary, expected)| summary.median.value / expected - 1.0),
         background_use,
         packets: typical.and_then(|command| Packets::of(&command.packets)),
         modelled: typical.zip(cable).and_then(|(command, cable)| {
             let background = background_use.map_or(0.0, |used| used.arrived.during);
             let is_sent = cell.direction == Direction::Put;
-            cable.modelled(&command.packets, is_sent, background * plan.full.bits_per_second() as f64)
+            cable.modelled(
+                &command.packets,
+                is_sent,
+                background * plan.full.bits_per_second() as f64,
+            )
         }),
         retransmits: median(&retransmits),
         invalid: own.iter().filter(|measured| !measured.is_valid()).count(),
@@ -285,7 +318,8 @@ fn typical<'a>(both: &[Ends<'a>], summary: Option<Summary>) -> Option<&'a FileEn
 fn typical_marks(marks: impl Iterator<Item = Marks>) -> Option<Marks> {
     let marks: Vec<Marks> = marks.collect();
     let typical = |of: fn(&Marks) -> Span| {
-        median(&marks.iter().map(|marks| of(marks).seconds()).collect::<Vec<_>>()).map(Span::from_seconds_f64)
+        median(&marks.iter().map(|marks| of(marks).seconds()).collect::<Vec<_>>())
+            .map(Span::from_seconds_f64)
     };
     Some(Marks {
         connected: typical(|marks| marks.connected)?,
@@ -299,7 +333,13 @@ fn typical_marks(marks: impl Iterator<Item = Marks>) -> Option<Marks> {
 fn typical_use(used: impl Iterator<Item = BackgroundUse>) -> Option<BackgroundUse> {
     let used: Vec<BackgroundUse> = used.collect();
     let typical = |of: fn(&BackgroundUse) -> f64| median(&used.iter().map(of).collect::<Vec<_>>());
-    let arrived =
-        Displacement { alone: typical(|used| used.arrived.alone)?, during: typical(|used| used.arrived.during)? };
-    Some(BackgroundUse { offered: typical(|used| used.offered)?, arrived, lost: typical(|used| used.lost)? })
+    let arrived = Displacement {
+        alone: typical(|used| used.arrived.alone)?,
+        during: typical(|used| used.arrived.during)?,
+    };
+    Some(BackgroundUse {
+        offered: typical(|used| used.offered)?,
+        arrived,
+        lost: typical(|used| used.lost)?,
+    })
 }

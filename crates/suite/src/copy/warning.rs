@@ -6,7 +6,11 @@ use crate::experiment::{Measured, Warning, warnings};
 /// Alone, the background may be so far from what was asked, as a share of time.
 const OFF: f64 = 0.02;
 
-pub(super) fn copy_warnings(rows: &[CopyRow], cells: &[Measured<CopyCell>], mode: Mode) -> Vec<Warning> {
+pub(super) fn copy_warnings(
+    rows: &[CopyRow],
+    cells: &[Measured<CopyCell>],
+    mode: Mode,
+) -> Vec<Warning> {
     // Who saturates asks for no level, and what was to be held and is not does not count.
     let off = if mode == Mode::Offered { off(rows) } else { None };
     warnings(cells).into_iter().chain(scattered(rows)).chain(off).collect()
@@ -14,7 +18,8 @@ pub(super) fn copy_warnings(rows: &[CopyRow], cells: &[Measured<CopyCell>], mode
 
 /// The report saw times within a fifth of their mean, near saturation too.
 fn scattered(rows: &[CopyRow]) -> Option<Warning> {
-    let mut far = rows.iter().filter_map(|row| Some((row, row.seconds.filter(|summary| summary.scattered)?)));
+    let mut far =
+        rows.iter().filter_map(|row| Some((row, row.seconds.filter(|summary| summary.scattered)?)));
     let (first, summary) = far.next()?;
     let range = summary.relative_range * 100.0;
     Some(Warning {

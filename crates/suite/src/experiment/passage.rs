@@ -1,12 +1,13 @@
-//! How frames pass from one station of a network file to another with nobody else on it, for the closed forms of studies.
+//! How frames pass from one station of a network file to another with nobody else on it, for the
+//! closed forms of studies.
 
 use btu_model::Passage;
 use btu_model::predict::alone;
 use btu_network::{Arrivals, Drawing, StationId};
 use btu_units::Bytes;
 
-/// Octets of a frame beside TCP's payload: Ethernet's header and check sequence, the headers of IPv4 and of TCP with time
-/// stamps.
+/// Octets of a frame beside TCP's payload: Ethernet's header and check sequence, the headers of
+/// IPv4 and of TCP with time stamps.
 pub(crate) const AROUND_SEGMENT: usize = 14 + 4 + 20 + 32;
 
 /// Octets of a frame beside UDP's payload.
@@ -16,7 +17,12 @@ pub(crate) const AROUND_DATAGRAM: usize = 14 + 4 + 20 + 8;
 const SHORTEST_FRAME: usize = 64;
 
 /// How frames of so many octets pass; nothing where the closed forms have no answer.
-pub(crate) fn passage(drawing: &Drawing, from: StationId, to: StationId, octets: usize) -> Option<Passage> {
+pub(crate) fn passage(
+    drawing: &Drawing,
+    from: StationId,
+    to: StationId,
+    octets: usize,
+) -> Option<Passage> {
     let frame = Bytes::new(octets.max(SHORTEST_FRAME) as u64);
     let rarely = Arrivals::Periodic { per_second: 1e-3 };
     let flow = |arrivals| alone(drawing, from, to, frame, arrivals).flows.into_iter().next();

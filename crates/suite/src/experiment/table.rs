@@ -1,4 +1,5 @@
-//! Every study of scripted cells, for those who read stored runs without caring which study they are of.
+//! Every study of scripted cells, for those who read stored runs without caring which study they
+//! are of.
 
 use std::marker::PhantomData;
 
@@ -76,7 +77,8 @@ impl<E: Experiment> AnyExperiment for Of<E> {
     }
 
     fn facts(&self, plan: &str, record: &str) -> serde_json::Result<(u32, u32, Facts)> {
-        let (plan, record): (E, Measured<E::Cell>) = (serde_json::from_str(plan)?, serde_json::from_str(record)?);
+        let (plan, record): (E, Measured<E::Cell>) =
+            (serde_json::from_str(plan)?, serde_json::from_str(record)?);
         Ok((record.block, record.position, facts(&plan, &record)))
     }
 

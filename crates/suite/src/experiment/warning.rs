@@ -19,8 +19,8 @@ pub struct Warning {
     pub advice: &'static str,
 }
 
-/// Cells that do not count, processor time that went elsewhere, frames that left the emulator late, wall clocks that were
-/// set: whatever is measured, these speak against it.
+/// Cells that do not count, processor time that went elsewhere, frames that left the emulator late,
+/// wall clocks that were set: whatever is measured, these speak against it.
 pub fn warnings<C: std::fmt::Display>(cells: &[Measured<C>]) -> Vec<Warning> {
     [invalid(cells), steal(cells), late(cells), stepped(cells)].into_iter().flatten().collect()
 }
@@ -31,7 +31,12 @@ fn invalid<C: std::fmt::Display>(cells: &[Measured<C>]) -> Option<Warning> {
     let why = first.faults.first().cloned().unwrap_or_default();
     Some(Warning {
         cause: "cells that do not count",
-        observed: format!("{} of {}; the first, {}: {why}", invalid.count(), cells.len(), first.cell),
+        observed: format!(
+            "{} of {}; the first, {}: {why}",
+            invalid.count(),
+            cells.len(),
+            first.cell
+        ),
         advice: "`btu show RUN --cells` names the faults of every cell",
     })
 }
@@ -40,7 +45,10 @@ fn steal<C>(cells: &[Measured<C>]) -> Option<Warning> {
     let share = Shares::of(valid(cells).map(|cell| &cell.seen.machine))?.steal;
     (share > MOST_STEAL).then(|| Warning {
         cause: "stolen processor time",
-        observed: format!("the hypervisor took {:.1} % of the processors' time for others", share * 100.0),
+        observed: format!(
+            "the hypervisor took {:.1} % of the processors' time for others",
+            share * 100.0
+        ),
         advice: "measure on a machine of your own, or when its neighbours are quiet",
     })
 }
@@ -64,7 +72,8 @@ fn late<C>(cells: &[Measured<C>]) -> Option<Warning> {
 
 fn stepped<C>(cells: &[Measured<C>]) -> Option<Warning> {
     let steps = ClockSteps::of(valid(cells).map(|cell| &cell.seen.machine))?;
-    let (of, worst) = (count(valid(cells).count() as u64, "cell"), Span::from_nanoseconds(steps.worst_ns));
+    let (of, worst) =
+        (count(valid(cells).count() as u64, "cell"), Span::from_nanoseconds(steps.worst_ns));
     Some(Warning {
         cause: "stepped clock",
         observed: format!("a wall clock was stepped in {} of {of}, by up to {worst}", steps.cells),
@@ -102,8 +111,13 @@ mod tests {
 
     #[test]
     fn each_reason_is_told() {
-        assert_eq!(causes(&[cell(|cell| cell.seen.machine.steal_ns = 20_000_000)]), ["stolen processor time"]);
-        let late = |cell: &mut Measured<u32>| (0..20).for_each(|_| cell.seen.wire.lateness.record(200_000));
+        assert_eq!(
+            causes(&[cell(|cell| cell.seen.machine.steal_ns = 20_000_000)]),
+            ["stolen processor time"]
+        );
+        let late = |cell: &mut Measured<u32>| {
+            (0..20).for_each(|_| cell.seen.wire.lateness.record(200_000));
+        };
         assert_eq!(causes(&[cell(late)]), ["late frames"]);
         let stepped = cell(|cell| cell.seen.machine.stepped_ns = 60_000_000_000);
         let [found] = &warnings(&[cell(|_| {}), stepped])[..] else { panic!("one reason") };

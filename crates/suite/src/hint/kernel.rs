@@ -3,8 +3,8 @@
 /// The exact area: 2 ln 2 - 1.
 pub const AREA: f64 = 0.386_294_361_119_890_6;
 
-/// The grid of whole numbers over the unit square: both sides are powers of two, and together they have as many bits as
-/// the arithmetic is exact in.
+/// The grid of whole numbers over the unit square: both sides are powers of two, and together they
+/// have as many bits as the arithmetic is exact in.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Grid {
     /// Columns, along x.
@@ -36,8 +36,9 @@ impl Grid {
 
     /// The function at column edge `x`, rounded down and up to whole rows.
     ///
-    /// With at most 2^27 rows and a divisor of at most 2^27, a quotient that is not whole lies further from a whole number
-    /// than double precision rounds, so neither bound is ever on the wrong side.
+    /// With at most 2^27 rows and a divisor of at most 2^27, a quotient that is not whole lies
+    /// further from a whole number than double precision rounds, so neither bound is ever on the
+    /// wrong side.
     #[inline]
     fn function(self, x: f64) -> (f64, f64) {
         let exact = self.rows * (self.columns - x) / (self.columns + x);
@@ -46,8 +47,8 @@ impl Grid {
     }
 }
 
-/// The chunks of the unit interval that one process works on: every `processes`-th of `chunks` times as many, beginning
-/// with its own number (scatter decomposition).
+/// The chunks of the unit interval that one process works on: every `processes`-th of `chunks`
+/// times as many, beginning with its own number (scatter decomposition).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Share {
     /// The process's number, from 0.
@@ -95,7 +96,8 @@ impl Bounds {
     }
 }
 
-/// An interval with what is known of it, nine numbers as in HINT: how much memory a step touches is part of the measure.
+/// An interval with what is known of it, nine numbers as in HINT: how much memory a step touches is
+/// part of the measure.
 #[derive(Debug, Clone, Copy)]
 struct Rectangle {
     /// Squares below the upper bound.
@@ -115,7 +117,8 @@ struct Rectangle {
 }
 
 impl Rectangle {
-    /// The interval between two edges; the function falls, so the left edge bounds from above and the right from below.
+    /// The interval between two edges; the function falls, so the left edge bounds from above and
+    /// the right from below.
     #[inline]
     fn new(from: f64, to: f64, left: (f64, f64), right: (f64, f64)) -> Self {
         let width = to - from;
@@ -145,25 +148,29 @@ impl Kernel {
     /// # Panics
     /// When the grid has fewer columns than the share has chunks: our own bug.
     pub fn new(grid: Grid, share: Share, most: u64) -> Self {
-        assert!(share.processes * share.chunks <= grid.columns(), "{share:?} does not fit {grid:?}");
+        assert!(
+            share.processes * share.chunks <= grid.columns(),
+            "{share:?} does not fit {grid:?}"
+        );
         let most = most.clamp(share.chunks, grid.columns() / share.processes) as usize;
         Self { grid, share, rectangles: Vec::with_capacity(2 * most) }
     }
 
-    /// Bounds of the share from `intervals` intervals (at least one for each chunk, at most as many as there is room and
-    /// grid for), worked out from the beginning. Does not allocate.
+    /// Bounds of the share from `intervals` intervals (at least one for each chunk, at most as many
+    /// as there is room and grid for), worked out from the beginning. Does not allocate.
     pub fn run(&mut self, intervals: u64) -> Bounds {
         let (mut high, mut low) = self.begin();
         let room = (self.rectangles.capacity() / 2) as u64;
         let splits = intervals.min(room).saturating_sub(self.share.chunks) as usize;
-        // The head of the queue is split, not the largest error of all: children come in order, and the order is nearly
-        // that of the errors.
+        // The head of the queue is split, not the largest error of all: children come in order, and
+        // the order is nearly that of the errors.
         for head in 0..splits {
             let parent = self.rectangles[head];
             let (first, second) = halves(self.grid, &parent);
             high += first.area_high + second.area_high - parent.area_high;
             low += first.area_low + second.area_low - parent.area_low;
-            let (larger, smaller) = if second.error() > first.error() { (second, first) } else { (first, second) };
+            let (larger, smaller) =
+                if second.error() > first.error() { (second, first) } else { (first, second) };
             self.rectangles.push(larger);
             self.rectangles.push(smaller);
         }
@@ -235,7 +242,9 @@ mod tests {
 
     #[test]
     fn the_bounds_of_doubles() {
-        for (intervals, lower, upper) in [(4, 0.269_047_6, 0.519_047_6), (16, 0.355_532_4, 0.418_032_4)] {
+        for (intervals, lower, upper) in
+            [(4, 0.269_047_6, 0.519_047_6), (16, 0.355_532_4, 0.418_032_4)]
+        {
             let bounds = serial(Grid::DOUBLE, intervals);
             near(bounds.lower, lower, 1e-7);
             near(bounds.upper, upper, 1e-7);
@@ -282,21 +291,25 @@ mod tests {
     }
 
     fn two(intervals: u64) -> Bounds {
-        let [first, second] =
-            [0, 1].map(|rank| Kernel::new(Grid::DOUBLE, Share::of_two(rank), intervals).run(intervals));
+        let [first, second] = [0, 1]
+            .map(|rank| Kernel::new(Grid::DOUBLE, Share::of_two(rank), intervals).run(intervals));
         first.and(second)
     }
 
-    /// 1996, figure 6: qualities 7, 9, 11, 13, 15, 19, 23, 29, ... with n = 4, 5, 6, 7, 8, 10, 12, 15, ...: Q = P n - 1.
+    /// 1996, figure 6: qualities 7, 9, 11, 13, 15, 19, 23, 29, ... with n = 4, 5, 6, 7, 8, 10, 12,
+    /// 15, ...: Q = P n - 1.
     ///
-    /// Where two processes have split whole pairs of neighbours the rule is exact; in between it is off by up to 0.7 %, and
-    /// so are the figure's own points (28.93 at n = 15, 34.80 at 18, 198.6 at 100).
+    /// Where two processes have split whole pairs of neighbours the rule is exact; in between it is
+    /// off by up to 0.7 %, and so are the figure's own points (28.93 at n = 15, 34.80 at 18, 198.6
+    /// at 100).
     #[test]
     fn two_processes_have_the_quality_of_the_figure() {
         for intervals in [4, 5, 6, 7, 8, 10, 12, 64, 80] {
             near(two(intervals).quality(), 2.0 * intervals as f64 - 1.0, 1e-3);
         }
-        for (intervals, figure) in [(15, 28.93), (18, 34.80), (22, 42.76), (33, 64.78), (51, 100.73), (100, 198.56)] {
+        for (intervals, figure) in
+            [(15, 28.93), (18, 34.80), (22, 42.76), (33, 64.78), (51, 100.73), (100, 198.56)]
+        {
             // A figure's point can be read to about 0.2 %.
             near(two(intervals).quality() / figure, 1.0, 0.002);
         }

@@ -15,7 +15,8 @@ pub struct HintPlan {
     /// What a trial should last (HINT: 1 s).
     #[serde(rename = "target_ns")]
     pub target: Span,
-    /// Each number of intervals is this much larger than the one before, and at least by one: a decibel.
+    /// Each number of intervals is this much larger than the one before, and at least by one: a
+    /// decibel.
     pub advance: f64,
     /// Stop when quality per second falls below this share of the highest.
     pub stop_share: f64,
@@ -51,7 +52,8 @@ impl HintPlan {
         }
     }
 
-    /// Intervals of each process to begin with: one per chunk, and two where there is but one, which bounds nothing.
+    /// Intervals of each process to begin with: one per chunk, and two where there is but one,
+    /// which bounds nothing.
     const fn first(&self) -> u64 {
         let chunks = self.share(0).chunks;
         if chunks > 2 { chunks } else { 2 }
@@ -175,7 +177,8 @@ pub(super) mod tests {
     use super::*;
     use crate::hint::Kernel;
 
-    /// A run on a path where an exchange takes `exchange` seconds and an interval `each`, until `most` intervals.
+    /// A run on a path where an exchange takes `exchange` seconds and an interval `each`, until
+    /// `most` intervals.
     pub(crate) fn run(plan: &HintPlan, exchange: f64, each: f64) -> (Vec<HintPoint>, Reached) {
         let mut points: Vec<HintPoint> = Vec::new();
         loop {
@@ -183,7 +186,8 @@ pub(super) mod tests {
                 HintNext::Done(reached) => return (points, reached),
                 HintNext::Measure { intervals, laps } => {
                     let shares = (0..plan.processes).map(|rank| plan.share(rank));
-                    let bounds = shares.map(|share| Kernel::new(Grid::DOUBLE, share, intervals).run(intervals));
+                    let bounds = shares
+                        .map(|share| Kernel::new(Grid::DOUBLE, share, intervals).run(intervals));
                     let bounds = bounds.reduce(Bounds::and).unwrap();
                     let alone = each * intervals as f64;
                     let times = |lap: f64| vec![Span::from_seconds_f64(lap * laps as f64); 15];
@@ -200,14 +204,15 @@ pub(super) mod tests {
         }
     }
 
-    /// 1996, figure 6: 4, 5, 6, 7, 8, 10, 12, 15, 18, 22, 27, 33, 41, 51, 64, 80, 100, 125, 157, 197 intervals in each of
-    /// two processes.
+    /// 1996, figure 6: 4, 5, 6, 7, 8, 10, 12, 15, 18, 22, 27, 33, 41, 51, 64, 80, 100, 125, 157,
+    /// 197 intervals in each of two processes.
     #[test]
     fn the_intervals_of_1996() {
         let plan = HintPlan { most_points: 20, ..HintPlan::standard(2) };
         let (points, reached) = run(&plan, 1.5e-3, 1e-8);
         let intervals: Vec<u64> = points.iter().map(|point| point.intervals).collect();
-        let expected = [4, 5, 6, 7, 8, 10, 12, 15, 18, 22, 27, 33, 41, 51, 64, 80, 100, 125, 157, 197];
+        let expected =
+            [4, 5, 6, 7, 8, 10, 12, 15, 18, 22, 27, 33, 41, 51, 64, 80, 100, 125, 157, 197];
         assert_eq!((intervals.as_slice(), reached), (expected.as_slice(), Reached::Points));
         for point in points {
             let lasts = point.trials[0].seconds();
@@ -219,8 +224,12 @@ pub(super) mod tests {
     fn a_run_ends_for_one_of_four_reasons() {
         let plan = HintPlan { most_intervals: 1000, ..HintPlan::standard(1) };
         let (points, reached) = run(&plan, 0.0, 1e-8);
-        assert_eq!((points[0].intervals, points.last().unwrap().intervals, reached), (2, 1000, Reached::Intervals));
-        let (_, reached) = run(&HintPlan { limit: Span::from_microseconds(1), ..plan.clone() }, 0.0, 1e-8);
+        assert_eq!(
+            (points[0].intervals, points.last().unwrap().intervals, reached),
+            (2, 1000, Reached::Intervals)
+        );
+        let (_, reached) =
+            run(&HintPlan { limit: Span::from_microseconds(1), ..plan.clone() }, 0.0, 1e-8);
         assert_eq!(reached, Reached::Limit);
         let mut slow = run(&HintPlan { most_points: 3, ..plan.clone() }, 0.0, 1e-8).0;
         slow[2].trials = vec![Span::from_seconds(1000)];

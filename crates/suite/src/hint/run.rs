@@ -1,7 +1,7 @@
 //! A run of HINT over a pipe: the plan, what is stored of it, and what it amounts to.
 //!
-//! Four parts: messages of 16 bytes over the pipe, HINT by two processes, HINT by one, and the messages again. Those at
-//! the end show whether the pipe was still what it was at the beginning.
+//! Four parts: messages of 16 bytes over the pipe, HINT by two processes, HINT by one, and the
+//! messages again. Those at the end show whether the pipe was still what it was at the beginning.
 
 use btu_stats::{Estimate, quantile};
 use btu_units::Bytes;
@@ -48,8 +48,8 @@ pub struct HintResult {
     pub one: Option<HintVerdict>,
     /// One-way times of 16-byte messages in seconds: before HINT, and after.
     pub message_seconds: Vec<Estimate>,
-    /// Intervals in all from which on two processes are faster than one. Absent where they never are, or one was not
-    /// measured.
+    /// Intervals in all from which on two processes are faster than one. Absent where they never
+    /// are, or one was not measured.
     pub pays_from_intervals: Option<u64>,
 }
 
@@ -65,8 +65,11 @@ impl HintRun {
 
 /// What the records of a run amount to so far.
 pub fn judge_run(run: &HintRun, records: &[HintRecord]) -> HintResult {
-    let messages: Vec<Estimate> = records.iter().filter_map(|record| message(run, record)).collect();
-    let typical = btu_stats::arithmetic_mean(&messages.iter().map(|message| message.value).collect::<Vec<_>>());
+    let messages: Vec<Estimate> =
+        records.iter().filter_map(|record| message(run, record)).collect();
+    let typical = btu_stats::arithmetic_mean(
+        &messages.iter().map(|message| message.value).collect::<Vec<_>>(),
+    );
     let steps = |wanted: fn(&HintRecord) -> Option<&HintPoint>| -> Vec<HintPoint> {
         records.iter().filter_map(wanted).cloned().collect()
     };
@@ -74,11 +77,13 @@ pub fn judge_run(run: &HintRun, records: &[HintRecord]) -> HintResult {
     let one = steps(|record| if let HintRecord::One(point) = record { Some(point) } else { None });
     let two = judge(&run.two, &two, typical);
     let one = run.one.as_ref().and_then(|plan| judge(plan, &one, None));
-    let pays_from_intervals = two.as_ref().zip(one.as_ref()).and_then(|(two, one)| pays_from(two, one));
+    let pays_from_intervals =
+        two.as_ref().zip(one.as_ref()).and_then(|(two, one)| pays_from(two, one));
     HintResult { version: 1, two, one, message_seconds: messages, pays_from_intervals }
 }
 
-/// What a record is known by: a message's are those of its point, a step's size is its number of intervals.
+/// What a record is known by: a message's are those of its point, a step's size is its number of
+/// intervals.
 pub fn facts(run: &HintRun, record: &HintRecord) -> Facts {
     let (component, point) = match record {
         HintRecord::Message(point) => return pipe::facts(&run.pipe, point),
@@ -101,17 +106,20 @@ fn message(run: &HintRun, record: &HintRecord) -> Option<Estimate> {
     quantile(&point.one_way_seconds(run.pipe.pattern), 0.5, LEVEL)
 }
 
-/// The smallest number of intervals, of both together, beyond which two processes always take less time than one.
+/// The smallest number of intervals, of both together, beyond which two processes always take less
+/// time than one.
 fn pays_from(two: &HintVerdict, one: &HintVerdict) -> Option<u64> {
     let alone = |intervals: f64| {
         let beyond = one.steps.iter().position(|step| step.intervals as f64 >= intervals)?;
         let (upper, lower) = (&one.steps[beyond], &one.steps[beyond.checked_sub(1)?]);
-        let share = (intervals - lower.intervals as f64) / (upper.intervals - lower.intervals) as f64;
+        let share =
+            (intervals - lower.intervals as f64) / (upper.intervals - lower.intervals) as f64;
         Some(lower.least_seconds + share * (upper.least_seconds - lower.least_seconds))
     };
     let together = two.steps.iter().rev().map(|step| (2 * step.intervals, step.least_seconds));
     // Where one process was not measured with so many, nothing is known.
-    let known = together.filter_map(|(intervals, seconds)| Some((intervals, seconds, alone(intervals as f64)?)));
+    let known = together
+        .filter_map(|(intervals, seconds)| Some((intervals, seconds, alone(intervals as f64)?)));
     known.take_while(|(_, seconds, alone)| seconds < alone).last().map(|(intervals, ..)| intervals)
 }
 
@@ -126,7 +134,10 @@ mod tests {
     const MESSAGE: f64 = 746.1e-6;
 
     fn plan() -> HintRun {
-        let pipe = PipePlan { sizes: Sizes::one(Bytes::new(16)), ..PipePlan::new(1, Kind::Tcp, Place::Here) };
+        let pipe = PipePlan {
+            sizes: Sizes::one(Bytes::new(16)),
+            ..PipePlan::new(1, Kind::Tcp, Place::Here)
+        };
         let hint = |processes| HintPlan { most_points: 50, ..HintPlan::standard(processes) };
         HintRun { version: HintRun::VERSION, pipe, two: hint(2), one: Some(hint(1)) }
     }
@@ -144,15 +155,20 @@ mod tests {
         }))
     }
 
-    /// 1996: an exchange over the Ethernet is two messages of 746.1 us, and 25 us an interval is what its figure 6 leaves for
-    /// the work. Two processes win where n intervals alone take longer than half of them and the exchange: from 120 on.
+    /// 1996: an exchange over the Ethernet is two messages of 746.1 us, and 25 us an interval is
+    /// what its figure 6 leaves for the work. Two processes win where n intervals alone take longer
+    /// than half of them and the exchange: from 120 on.
     #[test]
     fn two_processes_pay_from_where_the_work_outweighs_the_exchange() {
         let (plan, each) = (plan(), 25e-6);
         let two = points(&plan.two, 2.0 * MESSAGE, each).0.into_iter().map(HintRecord::Two);
         let one = points(plan.one.as_ref().unwrap(), 0.0, each).0.into_iter().map(HintRecord::One);
-        let records: Vec<HintRecord> =
-            [message(MESSAGE)].into_iter().chain(two).chain(one).chain([message(MESSAGE)]).collect();
+        let records: Vec<HintRecord> = [message(MESSAGE)]
+            .into_iter()
+            .chain(two)
+            .chain(one)
+            .chain([message(MESSAGE)])
+            .collect();
         let result = judge_run(&plan, &records);
         assert_eq!(result.message_seconds.len(), 2);
         assert_eq!(result.two.as_ref().unwrap().exchange_is_the_network, Some(true));

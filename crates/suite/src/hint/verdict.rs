@@ -11,8 +11,8 @@ pub(super) const LEVEL: Level = Level::P95;
 /// Up to here Q = P n - 1 is checked; beyond, the grid is seen.
 const LAW_UP_TO: u64 = 256;
 
-/// How far a quality may be from P n - 1: where neighbours are not split in both processes alike, the rule itself is off
-/// by up to 0.7 %.
+/// How far a quality may be from P n - 1: where neighbours are not split in both processes alike,
+/// the rule itself is off by up to 0.7 %.
 const LAW: f64 = 0.007;
 
 /// An exchange should take what two messages of 16 bytes do, within this share.
@@ -35,11 +35,12 @@ pub struct HintVerdict {
     pub outside: usize,
     /// Steps up to 256 intervals whose quality is not that of P n - 1 within 0.7 %: must be none.
     pub off_law: usize,
-    /// The time of a 16-byte message one way over the same transport, in seconds, where it is known.
+    /// The time of a 16-byte message one way over the same transport, in seconds, where it is
+    /// known.
     pub message_seconds: Option<f64>,
-    /// What an exchange takes in seconds: the lap less the work, the median over the steps whose laps are mostly exchange (over
-    /// all where there are none). Where laps are mostly work, what is left of them is what the two processes wait for each
-    /// other.
+    /// What an exchange takes in seconds: the lap less the work, the median over the steps whose
+    /// laps are mostly exchange (over all where there are none). Where laps are mostly work, what
+    /// is left of them is what the two processes wait for each other.
     pub exchange_seconds: Option<Estimate>,
     /// That over two messages: 1 where the exchange is just the network.
     pub exchange_ratio: Option<f64>,
@@ -60,19 +61,26 @@ pub struct HintStep {
     pub median_seconds: Estimate,
     /// Quality over the least time.
     pub quips: f64,
-    /// The share of the median lap that is not the exchange; absent where the work alone was not measured.
+    /// The share of the median lap that is not the exchange; absent where the work alone was not
+    /// measured.
     pub work_share: Option<f64>,
 }
 
-/// The verdict; `message_seconds` is the one-way time of 16 bytes over the same transport, if somebody measured it. `None`
-/// without a point that took any time.
-pub fn judge(plan: &HintPlan, points: &[HintPoint], message_seconds: Option<f64>) -> Option<HintVerdict> {
-    let points: Vec<&HintPoint> = points.iter().filter(|point| point.least_seconds() > 0.0).collect();
+/// The verdict; `message_seconds` is the one-way time of 16 bytes over the same transport, if
+/// somebody measured it. `None` without a point that took any time.
+pub fn judge(
+    plan: &HintPlan,
+    points: &[HintPoint],
+    message_seconds: Option<f64>,
+) -> Option<HintVerdict> {
+    let points: Vec<&HintPoint> =
+        points.iter().filter(|point| point.least_seconds() > 0.0).collect();
     let steps: Vec<HintStep> = points.iter().filter_map(|point| step(point)).collect();
     let exchanges = exchanges(&points);
     let exchange_seconds = quantile(&exchanges, 0.5, LEVEL);
-    let exchange_ratio =
-        exchange_seconds.zip(message_seconds).map(|(exchange, message)| exchange.value / (2.0 * message));
+    let exchange_ratio = exchange_seconds
+        .zip(message_seconds)
+        .map(|(exchange, message)| exchange.value / (2.0 * message));
     let off_law = |point: &&&HintPoint| {
         let law = (plan.processes * point.intervals) as f64 - 1.0;
         point.intervals <= LAW_UP_TO && (point.bounds().quality() / law - 1.0).abs() > LAW
@@ -108,20 +116,27 @@ fn step(point: &HintPoint) -> Option<HintStep> {
 /// The laps less the work of the steps that count.
 fn exchanges(points: &[&HintPoint]) -> Vec<f64> {
     let all: Vec<(f64, f64)> = points.iter().filter_map(|point| exchange(point)).collect();
-    let mostly: Vec<f64> =
-        all.iter().filter(|(exchange, work)| exchange > work).map(|(exchange, _)| *exchange).collect();
+    let mostly: Vec<f64> = all
+        .iter()
+        .filter(|(exchange, work)| exchange > work)
+        .map(|(exchange, _)| *exchange)
+        .collect();
     if mostly.is_empty() { all.into_iter().map(|(exchange, _)| exchange).collect() } else { mostly }
 }
 
-/// The lap less the work, and the work, by the least times: what is left is the network, and noise adds to neither.
+/// The lap less the work, and the work, by the least times: what is left is the network, and noise
+/// adds to neither.
 fn exchange(point: &HintPoint) -> Option<(f64, f64)> {
     let alone = point.alone_seconds().into_iter().fold(f64::INFINITY, f64::min);
     alone.is_finite().then(|| (point.least_seconds() - alone, alone))
 }
 
-/// The last QUIPS and, for each step before, its QUIPS times 1 less its time over the next one's (HINT's hint.c).
+/// The last QUIPS and, for each step before, its QUIPS times 1 less its time over the next one's
+/// (HINT's hint.c).
 fn net_quips(steps: &[HintStep]) -> Option<f64> {
-    let before = steps.windows(2).map(|pair| pair[0].quips * (1.0 - pair[0].least_seconds / pair[1].least_seconds));
+    let before = steps
+        .windows(2)
+        .map(|pair| pair[0].quips * (1.0 - pair[0].least_seconds / pair[1].least_seconds));
     Some(steps.last()?.quips + before.sum::<f64>())
 }
 
@@ -148,8 +163,8 @@ mod tests {
         assert!((found / expected - 1.0).abs() <= tolerance, "{found}, not {expected}");
     }
 
-    /// 1996's model of its figure 6: a lap is one exchange, two 16-byte messages of 746.1 us over Ethernet, and the work.
-    /// The first point is 4414 QUIPS at 1.5915 ms.
+    /// 1996's model of its figure 6: a lap is one exchange, two 16-byte messages of 746.1 us over
+    /// Ethernet, and the work. The first point is 4414 QUIPS at 1.5915 ms.
     #[test]
     fn two_processes_over_the_ethernet_of_1996() {
         let plan = HintPlan { most_points: 20, ..HintPlan::standard(2) };
@@ -169,8 +184,12 @@ mod tests {
         let plan = HintPlan { most_points: 40, ..HintPlan::standard(2) };
         let (message, each) = (746.1e-6, 25e-6);
         let (mut points, _) = run(&plan, 2.0 * message, each);
-        for point in points.iter_mut().filter(|point| each * point.intervals as f64 > 2.0 * message) {
-            point.trials.iter_mut().for_each(|trial| *trial = Span::from_seconds_f64(trial.seconds() * 1.5));
+        for point in points.iter_mut().filter(|point| each * point.intervals as f64 > 2.0 * message)
+        {
+            point
+                .trials
+                .iter_mut()
+                .for_each(|trial| *trial = Span::from_seconds_f64(trial.seconds() * 1.5));
         }
         near(judge(&plan, &points, Some(message)).unwrap().exchange_ratio.unwrap(), 1.0, 1e-3);
     }
@@ -186,7 +205,11 @@ mod tests {
             work_share: None,
         };
         // 100 (1 - 1/2) + 300 (1 - 2/4) + 200.
-        near(net_quips(&[step(1.0, 100.0), step(2.0, 300.0), step(4.0, 200.0)]).unwrap(), 400.0, 1e-12);
+        near(
+            net_quips(&[step(1.0, 100.0), step(2.0, 300.0), step(4.0, 200.0)]).unwrap(),
+            400.0,
+            1e-12,
+        );
         assert_eq!(net_quips(&[]), None);
     }
 

@@ -1,8 +1,10 @@
-//! The 1995 BTU paper: every mean, rating and penalty recomputed from its raw rows, printed beside recomputed.
+//! The 1995 BTU paper: every mean, rating and penalty recomputed from its raw rows, printed beside
+//! recomputed.
 //!
-//! What the paper computed follows from its own tables: for a message size and a load the *duration* is the geometric
-//! mean over the six components; for a size it is a mean over the three loads (geometric for some machines, arithmetic
-//! for others); BTU is 32 Mb (4 MB) over it, rounded to two decimals; and the rating is a mean of BTU over the five sizes.
+//! What the paper computed follows from its own tables: for a message size and a load the
+//! *duration* is the geometric mean over the six components; for a size it is a mean over the three
+//! loads (geometric for some machines, arithmetic for others); BTU is 32 Mb (4 MB) over it, rounded
+//! to two decimals; and the rating is a mean of BTU over the five sizes.
 
 mod corrected;
 mod means;
@@ -84,7 +86,9 @@ pub fn history() -> History {
     let mut machines: Vec<MachineHistory> =
         Machine::ALL.into_iter().map(|machine| of_machine(&rows, machine)).collect();
     machines.sort_by(|a, b| {
-        b.published_megabits_per_second.geometric.total_cmp(&a.published_megabits_per_second.geometric)
+        b.published_megabits_per_second
+            .geometric
+            .total_cmp(&a.published_megabits_per_second.geometric)
     });
     let rankings = rankings(&machines);
     History { machines, rankings }
@@ -106,7 +110,8 @@ fn of_machine(rows: &Rows, machine: Machine) -> MachineHistory {
 /// By the published numbers, then by each rule with each mean over the sizes.
 fn rankings(machines: &[MachineHistory]) -> Vec<Ranking> {
     let order = |rating: &dyn Fn(&MachineHistory) -> f64| {
-        let mut order: Vec<_> = machines.iter().map(|machine| (machine.machine, rating(machine))).collect();
+        let mut order: Vec<_> =
+            machines.iter().map(|machine| (machine.machine, rating(machine))).collect();
         order.sort_by(|a, b| b.1.total_cmp(&a.1));
         order
     };

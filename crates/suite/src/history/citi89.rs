@@ -1,9 +1,11 @@
-//! CITI report 89-4 (1989): copying large files over one Ethernet; the network model of Figures 9 to 11, rebuilt.
+//! CITI report 89-4 (1989): copying large files over one Ethernet; the network model of Figures 9
+//! to 11, rebuilt.
 //!
-//! The scan that is left of the report is damaged: where digits are unreadable the table holds those that fit all others.
-//! Every number of its model follows from `btu_model`'s shared cable with one size for all packets, the weighted mean,
-//! and a propagation delay of 5.12 us. A transfer takes its packets' delays one after the other (aggregate) or its
-//! packets at 60 a second (simple), whichever is longer; the two are not added.
+//! The scan that is left of the report is damaged: where digits are unreadable the table holds
+//! those that fit all others. Every number of its model follows from `btu_model`'s shared cable
+//! with one size for all packets, the weighted mean, and a propagation delay of 5.12 us. A transfer
+//! takes its packets' delays one after the other (aggregate) or its packets at 60 a second
+//! (simple), whichever is longer; the two are not added.
 
 mod claims;
 #[cfg(test)]
@@ -30,7 +32,8 @@ pub struct History {
     pub cases: Vec<Case>,
     /// Figure 11: a file of 20 megabytes.
     pub transfers: Vec<Transfer>,
-    /// The least background, in packets per second, at which the network, not the sender, limits a transfer.
+    /// The least background, in packets per second, at which the network, not the sender, limits a
+    /// transfer.
     pub crossing_packets_per_second: u32,
     /// What the report says, compared with its model.
     pub claims: Vec<Claim>,
@@ -98,11 +101,29 @@ struct Printed {
 
 impl Printed {
     fn read() -> Vec<Self> {
-        let flow = |packets: &str, bits: &str| Flow { packets_per_second: number(packets), bits: number(bits) };
+        let flow = |packets: &str, bits: &str| Flow {
+            packets_per_second: number(packets),
+            bits: number(bits),
+        };
         let read = |fields: [&'static str; 10]| {
-            let [case, sender, sender_bits, receiver, receiver_bits, others, other_bits, rate, delay, used] = fields;
+            let [
+                case,
+                sender,
+                sender_bits,
+                receiver,
+                receiver_bits,
+                others,
+                other_bits,
+                rate,
+                delay,
+                used,
+            ] = fields;
             Self {
-                name: if case == "contention_free" { "contention-free" } else { "heavy contention" },
+                name: if case == "contention_free" {
+                    "contention-free"
+                } else {
+                    "heavy contention"
+                },
                 sender: flow(sender, sender_bits),
                 receiver: flow(receiver, receiver_bits),
                 background: flow(others, other_bits),
@@ -116,10 +137,18 @@ impl Printed {
 
     /// The same network with other background traffic.
     fn cable(&self, background: f64) -> SharedCable {
-        let flows = [self.sender, self.receiver, Flow { packets_per_second: background, ..self.background }];
+        let flows = [
+            self.sender,
+            self.receiver,
+            Flow { packets_per_second: background, ..self.background },
+        ];
         let packets: f64 = flows.iter().map(|flow| flow.packets_per_second).sum();
         let bits: f64 = flows.iter().map(|flow| flow.packets_per_second * flow.bits).sum();
-        SharedCable { rate: packets, times: FrameTimes::fixed(bits / packets / self.rate), propagation: PROPAGATION }
+        SharedCable {
+            rate: packets,
+            times: FrameTimes::fixed(bits / packets / self.rate),
+            propagation: PROPAGATION,
+        }
     }
 
     fn delay(&self, background: f64) -> f64 {
@@ -149,7 +178,9 @@ impl Printed {
             printed_delay_seconds: self.delay,
             delay_seconds: self.delay(background),
             fixed_queue_seconds: queue(single_queue::waiting_of_fixed(cable.rate, time)),
-            exponential_queue_seconds: queue(single_queue::waiting_of_exponential(cable.rate, time)),
+            exponential_queue_seconds: queue(single_queue::waiting_of_exponential(
+                cable.rate, time,
+            )),
             traffic_bits_per_second: cable.data() * self.rate,
             mean_packet_bits: time * self.rate,
             printed_utilization: self.utilization,
@@ -161,7 +192,8 @@ impl Printed {
     }
 
     fn crossing(&self) -> u32 {
-        let limited = |background: &u32| self.aggregate(100.0, f64::from(*background)) > self.simple(100.0);
+        let limited =
+            |background: &u32| self.aggregate(100.0, f64::from(*background)) > self.simple(100.0);
         (0..2000).find(limited).unwrap_or(2000)
     }
 }
@@ -177,7 +209,12 @@ pub fn history() -> History {
         simple_seconds: printed[1].simple(20.0),
     };
     let claims = claims::all(&printed[1], &cases, crossing);
-    History { transfers: FIGURE_11.map(transfer).to_vec(), crossing_packets_per_second: crossing, claims, cases }
+    History {
+        transfers: FIGURE_11.map(transfer).to_vec(),
+        crossing_packets_per_second: crossing,
+        claims,
+        cases,
+    }
 }
 
 /// Figure 11's two curves, and the two printed delays.
@@ -191,14 +228,25 @@ pub(super) fn reference_points() -> Vec<ReferencePoint> {
         unit: "seconds",
         source,
     };
-    let [aggregate, simple]: [fn(&Transfer) -> f64; 2] = [|one| one.aggregate_seconds, |one| one.simple_seconds];
+    let [aggregate, simple]: [fn(&Transfer) -> f64; 2] =
+        [|one| one.aggregate_seconds, |one| one.simple_seconds];
     let curve = |label, of: fn(&Transfer) -> f64| {
         history.transfers.iter().map(move |one| {
-            point(label, one.background_packets_per_second, of(one), "figure 11, recomputed by its model")
+            point(
+                label,
+                one.background_packets_per_second,
+                of(one),
+                "figure 11, recomputed by its model",
+            )
         })
     };
     let delays = history.cases.iter().map(|case| {
-        point("delay per packet", case.background_packets_per_second, case.printed_delay_seconds, "figures 9 and 10")
+        point(
+            "delay per packet",
+            case.background_packets_per_second,
+            case.printed_delay_seconds,
+            "figures 9 and 10",
+        )
     });
     delays
         .chain(curve("20 MB, as fast as the network takes it", aggregate))

@@ -16,7 +16,12 @@ pub struct Claim {
 }
 
 impl Claim {
-    pub(super) fn new(place: &'static str, said: &'static str, found: impl Into<String>, holds: bool) -> Self {
+    pub(super) fn new(
+        place: &'static str,
+        said: &'static str,
+        found: impl Into<String>,
+        holds: bool,
+    ) -> Self {
         Self { place, said, found: found.into(), holds }
     }
 }

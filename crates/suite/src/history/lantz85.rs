@@ -1,7 +1,8 @@
 //! Lantz, Nowicki and Theimer (1985): what limits a distributed application, from their own tables.
 //!
-//! The authors round to two significant digits and ask for their numbers to be taken as orders of magnitude; tables were
-//! measured with different versions of the software. What is recomputed here therefore keeps to ratios within one table.
+//! The authors round to two significant digits and ask for their numbers to be taken as orders of
+//! magnitude; tables were measured with different versions of the software. What is recomputed here
+//! therefore keeps to ratios within one table.
 
 mod bandwidth;
 mod claims;
@@ -91,6 +92,8 @@ pub(super) fn reference_points() -> Vec<ReferencePoint> {
         unit: "items/s",
         source: "table 8-2",
     };
-    let of = |(label, row)| bandwidth::line(&tables, row).into_iter().map(move |pair| point(label, pair));
+    let of = |(label, row)| {
+        bandwidth::line(&tables, row).into_iter().map(move |pair| point(label, pair))
+    };
     curves.into_iter().flat_map(of).collect()
 }

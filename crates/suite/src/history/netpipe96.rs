@@ -1,8 +1,8 @@
 //! `NetPIPE` (1996): message size against time for TCP and MPI over Ethernet, ATM and FDDI.
 //!
-//! The paper prints no tables. A few points of each curve were read off the vector graphics of its figures: the first
-//! (latency), the maximum, the last, and a handful between. Its "Mbps" are of 2^20 bits, which its own last Ethernet point
-//! shows; everything here is in bits per second.
+//! The paper prints no tables. A few points of each curve were read off the vector graphics of its
+//! figures: the first (latency), the maximum, the last, and a handful between. Its "Mbps" are of
+//! 2^20 bits, which its own last Ethernet point shows; everything here is in bits per second.
 
 use serde::Serialize;
 
@@ -44,8 +44,8 @@ pub struct Curve {
     pub latency_seconds: Option<f64>,
     /// The rate of the highest point, in bits per second.
     pub maximum_bits_per_second: f64,
-    /// Recomputed: the size at which half the last point's rate is reached, latency times rate (Hockney's n 1/2): the
-    /// saturation point that the paper draws by hand.
+    /// Recomputed: the size at which half the last point's rate is reached, latency times rate
+    /// (Hockney's n 1/2): the saturation point that the paper draws by hand.
     pub half_rate_bits: Option<f64>,
 }
 
@@ -62,7 +62,8 @@ pub struct Point {
     pub seconds: Option<f64>,
     /// The rate as the figure has it.
     pub printed_bits_per_second: Option<f64>,
-    /// The rate recomputed as size over time, in bits per second; absent where one of them is unknown.
+    /// The rate recomputed as size over time, in bits per second; absent where one of them is
+    /// unknown.
     pub bits_per_second: Option<f64>,
 }
 
@@ -103,12 +104,14 @@ pub(super) fn reference_points() -> Vec<ReferencePoint> {
 }
 
 fn times(curve: &Curve) -> Vec<ReferencePoint> {
-    let point = |point: &Point| Some(reference(curve, Some(point.bytes?), point.seconds?, "seconds"));
+    let point =
+        |point: &Point| Some(reference(curve, Some(point.bytes?), point.seconds?, "seconds"));
     curve.points.iter().filter_map(point).collect()
 }
 
 fn rates(curve: &Curve) -> Vec<ReferencePoint> {
-    let (sized, level): (Vec<&Point>, Vec<&Point>) = curve.points.iter().partition(|point| point.bytes.is_some());
+    let (sized, level): (Vec<&Point>, Vec<&Point>) =
+        curve.points.iter().partition(|point| point.bytes.is_some());
     let level = level.into_iter().filter(|point| point.kind == "maximum");
     sized
         .into_iter()
@@ -170,11 +173,16 @@ fn latency(curve: &Curve) -> f64 {
 }
 
 fn claims(curves: &[Curve]) -> Vec<Claim> {
-    let [ethernet, atm, fddi] = ["TCP over Ethernet", "TCP over ATM", "TCP over FDDI"].map(|name| curve(curves, name));
+    let [ethernet, atm, fddi] =
+        ["TCP over Ethernet", "TCP over ATM", "TCP over FDDI"].map(|name| curve(curves, name));
     let latencies = [ethernet, atm, fddi].map(latency);
     let maxima = [ethernet, atm, fddi].map(|curve| curve.maximum_bits_per_second / 1e6);
     let kilobyte = [ethernet, atm, fddi].map(kilobyte_microseconds);
-    let last = ethernet.points.iter().find(|point| point.kind == "last").and_then(|point| point.bits_per_second);
+    let last = ethernet
+        .points
+        .iter()
+        .find(|point| point.kind == "last")
+        .and_then(|point| point.bits_per_second);
     let last = last.unwrap_or_default();
     vec![
         Claim::new(
@@ -219,19 +227,28 @@ fn claims(curves: &[Curve]) -> Vec<Claim> {
                 latencies[1] * 1e6,
                 latencies[0] * 1e6
             ),
-            maxima[2] > maxima[1] && maxima[1] > maxima[0] && latencies[0] < latencies[1].min(latencies[2]),
+            maxima[2] > maxima[1]
+                && maxima[1] > maxima[0]
+                && latencies[0] < latencies[1].min(latencies[2]),
         ),
         Claim::new(
             "figure 3",
             "Ethernet's saturation point, drawn by hand at 4.5 to 5 kbit",
-            format!("half the last rate is reached at {:.2} kbit", ethernet.half_rate_bits.unwrap_or_default() / 1e3),
+            format!(
+                "half the last rate is reached at {:.2} kbit",
+                ethernet.half_rate_bits.unwrap_or_default() / 1e3
+            ),
             true,
         ),
     ]
 }
 
 fn kilobyte_microseconds(curve: &Curve) -> f64 {
-    let found = curve.points.iter().find(|point| point.bytes == Some(1000.0)).and_then(|point| point.seconds);
+    let found = curve
+        .points
+        .iter()
+        .find(|point| point.bytes == Some(1000.0))
+        .and_then(|point| point.seconds);
     found.unwrap_or_else(|| panic!("{} has no point at 8000 bits", curve.name)) * 1e6
 }
 
@@ -251,13 +268,15 @@ mod tests {
         assert_eq!(curves.iter().map(|curve| curve.points.len()).sum::<usize>(), 36);
     }
 
-    /// Where a point has size, time and rate, they belong together: within the last digit, read off a figure.
+    /// Where a point has size, time and rate, they belong together: within the last digit, read off
+    /// a figure.
     #[test]
     fn sizes_times_and_rates_belong_together() {
         let curves = history().curves;
         let points = curves.iter().flat_map(|curve| &curve.points);
-        let pairs: Vec<_> =
-            points.filter_map(|point| point.printed_bits_per_second.zip(point.bits_per_second)).collect();
+        let pairs: Vec<_> = points
+            .filter_map(|point| point.printed_bits_per_second.zip(point.bits_per_second))
+            .collect();
         assert_eq!(pairs.len(), 3);
         for (printed, recomputed) in pairs {
             near(recomputed / printed, 1.0, 2e-3);
@@ -281,7 +300,10 @@ mod tests {
     #[test]
     fn rates_are_of_decimal_megabits() {
         let points = reference_points();
-        let maximum = points.iter().find(|point| point.label == "TCP over FDDI" && point.x.is_none()).unwrap();
+        let maximum = points
+            .iter()
+            .find(|point| point.label == "TCP over FDDI" && point.x.is_none())
+            .unwrap();
         assert_eq!(maximum.unit, "bits/s");
         near(maximum.y, 72.6e6, 0.05e6);
     }
@@ -289,7 +311,10 @@ mod tests {
     #[test]
     fn the_text_is_contradicted_by_the_figures() {
         let claims = history().claims;
-        assert!(!claims[0].holds && claims[0].found.contains("1.3") && claims[0].found.contains("2.2"), "{claims:?}");
+        assert!(
+            !claims[0].holds && claims[0].found.contains("1.3") && claims[0].found.contains("2.2"),
+            "{claims:?}"
+        );
         assert_eq!(claims.iter().filter(|claim| !claim.holds).count(), 3);
     }
 }

@@ -1,4 +1,5 @@
-//! Press (1988): tasks on a workstation while others load the file server; Figure 3 and the two load programs.
+//! Press (1988): tasks on a workstation while others load the file server; Figure 3 and the two
+//! load programs.
 
 mod prediction;
 
@@ -56,7 +57,8 @@ pub struct Task {
 pub struct Time {
     /// Stations that made load.
     pub background_stations: u64,
-    /// Elapsed time over that of the same task on a stand-alone PC-XT with its own disk; below one is faster than that.
+    /// Elapsed time over that of the same task on a stand-alone PC-XT with its own disk; below one
+    /// is faster than that.
     pub normalized_time: f64,
     /// Recomputed: what the load alone does, the time over that without background stations.
     pub slowdown_by_load: f64,
@@ -64,7 +66,8 @@ pub struct Time {
     pub slowdown_bounds: Interval,
 }
 
-/// NORM.BAS waits a normally distributed time, but never a negative one: its mean is not the one asked for.
+/// NORM.BAS waits a normally distributed time, but never a negative one: its mean is not the one
+/// asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Pause {
     /// The mean asked for, in seconds.
@@ -80,7 +83,8 @@ pub struct Pause {
 /// Recomputes all numbers of the 1988 paper: Figure 3, and the pauses of NORM.BAS.
 pub fn history() -> History {
     let tasks = tasks();
-    let pauses = [(1.0, 0.25), (1.0, 0.5), (1.0, 1.0), (2.0, 3.0)].map(|(mean, deviation)| pause(mean, deviation));
+    let pauses = [(1.0, 0.25), (1.0, 0.5), (1.0, 1.0), (2.0, 3.0)]
+        .map(|(mean, deviation)| pause(mean, deviation));
     let claims = claims(&tasks);
     History { predictions: prediction::all(&tasks), tasks, pauses: pauses.to_vec(), claims }
 }
@@ -110,7 +114,10 @@ fn times(key: &str) -> Vec<Time> {
         .map(|[_, stations, time]| (whole(stations), number(time)))
         .collect();
     let alone = printed.first().unwrap_or_else(|| panic!("figure 3 has no task `{key}`")).1;
-    printed.iter().map(|&(background_stations, time)| of(background_stations, time, alone)).collect()
+    printed
+        .iter()
+        .map(|&(background_stations, time)| of(background_stations, time, alone))
+        .collect()
 }
 
 fn of(background_stations: u64, normalized_time: f64, alone: f64) -> Time {
@@ -135,13 +142,19 @@ fn pause(mean: f64, deviation: f64) -> Pause {
 
 fn claims(tasks: &[Task]) -> Vec<Claim> {
     let at = |name: &str, stations: u64| {
-        let task = tasks.iter().find(|task| task.name == name).unwrap_or_else(|| panic!("no task `{name}`"));
+        let task = tasks
+            .iter()
+            .find(|task| task.name == name)
+            .unwrap_or_else(|| panic!("no task `{name}`"));
         let found = task.times.iter().find(|time| time.background_stations == stations);
         found.unwrap_or_else(|| panic!("{name}: no {stations} stations")).normalized_time
     };
     let [program, loaded] = [0, 1].map(|stations| at("word processing, load program", stations));
-    let fast: BTreeSet<&str> =
-        tasks.iter().filter(|task| task.times[0].normalized_time < 1.0).map(|task| task.name).collect();
+    let fast: BTreeSet<&str> = tasks
+        .iter()
+        .filter(|task| task.times[0].normalized_time < 1.0)
+        .map(|task| task.name)
+        .collect();
     let variance = sample_variance(&[1.0, 2.0, 4.0, 8.0]).unwrap_or_default();
     vec![
         Claim::new(
@@ -200,17 +213,21 @@ mod tests {
         let tasks = history().tasks;
         assert_eq!(tasks.len(), 7);
         for task in &tasks {
-            let stations: Vec<u64> = task.times.iter().map(|time| time.background_stations).collect();
+            let stations: Vec<u64> =
+                task.times.iter().map(|time| time.background_stations).collect();
             assert_eq!(stations, [0, 1, 3, 5, 10], "{}", task.name);
         }
     }
 
-    /// The worst: loading the file manager beside ten stations, 9.6 times stand-alone, 8.7 times unloaded.
+    /// The worst: loading the file manager beside ten stations, 9.6 times stand-alone, 8.7 times
+    /// unloaded.
     #[test]
     fn the_worst_slowdown() {
         let tasks = history().tasks;
-        let worst =
-            tasks.iter().flat_map(|task| &task.times).max_by(|a, b| a.slowdown_by_load.total_cmp(&b.slowdown_by_load));
+        let worst = tasks
+            .iter()
+            .flat_map(|task| &task.times)
+            .max_by(|a, b| a.slowdown_by_load.total_cmp(&b.slowdown_by_load));
         let worst = worst.unwrap();
         assert_eq!((worst.background_stations, worst.normalized_time), (10, 9.6));
         assert!((worst.slowdown_by_load - 8.727).abs() < 1e-3, "{worst:?}");

@@ -1,4 +1,5 @@
-//! One face for all studies: who they are, and their numbers as points that can be drawn beside new runs.
+//! One face for all studies: who they are, and their numbers as points that can be drawn beside new
+//! runs.
 
 use std::fmt;
 use std::str::FromStr;
@@ -26,16 +27,18 @@ pub enum Study {
 /// One number of a study, as it can be drawn beside new ones.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ReferencePoint {
-    /// The curve that it belongs to; all points of a curve have the same, and stand in the order of `x`.
+    /// The curve that it belongs to; all points of a curve have the same, and stand in the order of
+    /// `x`.
     pub label: &'static str,
-    /// Where on the horizontal axis; `None` for what holds for the whole curve, such as its maximum where the paper does
-    /// not say at which size it was reached: draw it as a level.
+    /// Where on the horizontal axis; `None` for what holds for the whole curve, such as its maximum
+    /// where the paper does not say at which size it was reached: draw it as a level.
     pub x: Option<f64>,
     /// What `x` counts: `bytes`, `bits/s`, `background stations`.
     pub x_unit: &'static str,
     /// The value, in `unit`.
     pub y: f64,
-    /// The unit of `y`: `seconds`, `bits/s` (of 10^6 to the megabit, whatever the paper used), `items/s`.
+    /// The unit of `y`: `seconds`, `bits/s` (of 10^6 to the megabit, whatever the paper used),
+    /// `items/s`.
     pub unit: &'static str,
     /// Table or figure of the paper, with what was done to it.
     pub source: &'static str,
@@ -43,7 +46,8 @@ pub struct ReferencePoint {
 
 impl Study {
     /// All of them, oldest first.
-    pub const ALL: [Self; 5] = [Self::Lantz85, Self::Press88, Self::Citi89, Self::Btu95, Self::Netpipe96];
+    pub const ALL: [Self; 5] =
+        [Self::Lantz85, Self::Press88, Self::Citi89, Self::Btu95, Self::Netpipe96];
 
     /// As it is written on the command line.
     pub const fn name(self) -> &'static str {
@@ -85,9 +89,13 @@ impl Study {
     pub const fn about(self) -> &'static str {
         match self {
             Self::Lantz85 => "distributed graphics: processors matter more than networks",
-            Self::Press88 => "PC tasks on a file server while up to ten stations make background load",
+            Self::Press88 => {
+                "PC tasks on a file server while up to ten stations make background load"
+            }
             Self::Citi89 => "copying large files over a loaded Ethernet, with a network model",
-            Self::Btu95 => "bits to the user while the machine also works: ratings, penalties, slips",
+            Self::Btu95 => {
+                "bits to the user while the machine also works: ratings, penalties, slips"
+            }
             Self::Netpipe96 => "message size against time: TCP and MPI over Ethernet, ATM and FDDI",
         }
     }
@@ -119,7 +127,8 @@ impl FromStr for Study {
     type Err = UnknownStudy;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let found = Self::ALL.into_iter().find(|study| study.name().eq_ignore_ascii_case(text.trim()));
+        let found =
+            Self::ALL.into_iter().find(|study| study.name().eq_ignore_ascii_case(text.trim()));
         found.ok_or_else(|| UnknownStudy(text.to_owned()))
     }
 }
@@ -154,7 +163,8 @@ mod tests {
         for study in Study::ALL {
             let points = study.reference_points();
             let same_curve = |pair: &&[ReferencePoint]| {
-                (pair[0].label, pair[0].unit) == (pair[1].label, pair[1].unit) && pair[1].x.is_some()
+                (pair[0].label, pair[0].unit) == (pair[1].label, pair[1].unit)
+                    && pair[1].x.is_some()
             };
             for pair in points.windows(2).filter(same_curve) {
                 assert!(pair[0].x < pair[1].x, "{study}: {pair:?}");

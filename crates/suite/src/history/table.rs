@@ -2,12 +2,16 @@
 
 /// The fields of each line below the head.
 ///
-/// The tables are part of this program, so one that does not fit is our own bug and panics; every table is read by a
-/// test.
-pub(super) fn lines<const FIELDS: usize>(table: &'static str) -> impl Iterator<Item = [&'static str; FIELDS]> {
+/// The tables are part of this program, so one that does not fit is our own bug and panics; every
+/// table is read by a test.
+pub(super) fn lines<const FIELDS: usize>(
+    table: &'static str,
+) -> impl Iterator<Item = [&'static str; FIELDS]> {
     table.lines().skip(1).map(|line| {
         let mut fields = line.splitn(FIELDS, ',');
-        std::array::from_fn(|_| fields.next().unwrap_or_else(|| panic!("`{line}` has fewer than {FIELDS} fields")))
+        std::array::from_fn(|_| {
+            fields.next().unwrap_or_else(|| panic!("`{line}` has fewer than {FIELDS} fields"))
+        })
     })
 }
 

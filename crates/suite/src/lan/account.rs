@@ -4,8 +4,8 @@ use btu_stats::Histogram;
 use btu_units::{Bytes, Span};
 use serde::{Deserialize, Serialize};
 
-/// Who makes the foreground task's files ready and looks at them afterwards, to the server's account; the task itself is client 0,
-/// and the background stations are 1, 2 and so on.
+/// Who makes the foreground task's files ready and looks at them afterwards, to the server's
+/// account; the task itself is client 0, and the background stations are 1, 2 and so on.
 pub const SETUP_CLIENT: u32 = 1_000_000;
 
 /// What a file server did for its clients.
@@ -81,7 +81,8 @@ pub struct Share {
     pub filesystem: String,
     /// How it is mounted: what the kernel says of its options.
     pub options: String,
-    /// Whether reads and writes go past the client's cache (`O_DIRECT`); else what was read or written before may come from there.
+    /// Whether reads and writes go past the client's cache (`O_DIRECT`); else what was read or
+    /// written before may come from there.
     pub is_direct: bool,
 }
 
@@ -101,7 +102,8 @@ pub struct StationDone {
     pub mean_seconds: Option<f64>,
     /// Their standard deviation, in seconds.
     pub deviation_seconds: Option<f64>,
-    /// Mean time from the end of one transaction to the end of the next, pauses included, in seconds.
+    /// Mean time from the end of one transaction to the end of the next, pauses included, in
+    /// seconds.
     pub cycle_seconds: Option<f64>,
     /// Of the times of transactions, some that are evenly spread over the run: 512 at most.
     pub samples_ns: Vec<u64>,

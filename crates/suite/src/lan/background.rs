@@ -23,7 +23,8 @@ pub enum Background {
 pub enum Schedule {
     /// The end of the last transaction, as in NORM.BAS: a slow server thins its own load.
     Closed,
-    /// The time at which the last transaction was due: the load stays what was asked for, however slow the server is.
+    /// The time at which the last transaction was due: the load stays what was asked for, however
+    /// slow the server is.
     Open {
         /// When the last transaction was due; at first, when the station started.
         due: Time,
@@ -31,8 +32,9 @@ pub enum Schedule {
 }
 
 impl Background {
-    /// When the next transaction is due, the last one having ended at `ended` (at first: when the station started). In an
-    /// open schedule that may be in the past: the station is late, and begins at once.
+    /// When the next transaction is due, the last one having ended at `ended` (at first: when the
+    /// station started). In an open schedule that may be in the past: the station is late, and
+    /// begins at once.
     pub fn next(&mut self, ended: Time) -> Time {
         match self {
             Self::Constant => ended,

@@ -1,8 +1,10 @@
-//! The file manager's tables: dBASE III files (.dbf), a header that describes fields and then records of equal length.
+//! The file manager's tables: dBASE III files (.dbf), a header that describes fields and then
+//! records of equal length.
 //!
-//! Source: the file structure that Ashton-Tate published with dBASE III PLUS ("Using dBASE III PLUS", 1985, appendix): version
-//! octet 3, date, number of records, length of header and record, a descriptor of 32 octets for each field, a carriage return;
-//! every record begins with a blank, or with an asterisk when it is deleted; the file ends with 1A hexadecimal.
+//! Source: the file structure that Ashton-Tate published with dBASE III PLUS ("Using dBASE III
+//! PLUS", 1985, appendix): version octet 3, date, number of records, length of header and record, a
+//! descriptor of 32 octets for each field, a carriage return; every record begins with a blank, or
+//! with an asterisk when it is deleted; the file ends with 1A hexadecimal.
 
 /// Octets of a record, its mark among them.
 pub const RECORD: usize = 128;
@@ -14,8 +16,12 @@ pub const KEY: usize = 16;
 pub const HEADER: usize = 32 + 32 * FIELDS.len() + 1;
 
 /// Name, kind (C for characters, N for a number), octets, and decimals.
-const FIELDS: [(&str, u8, u8, u8); 4] =
-    [("KEY", b'C', KEY as u8, 0), ("NAME", b'C', 40, 0), ("AMOUNT", b'N', 12, 2), ("NOTE", b'C', 59, 0)];
+const FIELDS: [(&str, u8, u8, u8); 4] = [
+    ("KEY", b'C', KEY as u8, 0),
+    ("NAME", b'C', 40, 0),
+    ("AMOUNT", b'N', 12, 2),
+    ("NOTE", b'C', 59, 0),
+];
 
 const VERSION: u8 = 3;
 const TERMINATOR: u8 = 13;
@@ -25,7 +31,8 @@ const KEPT: u8 = b' ';
 /// Last changed in August 1988, when the study was published.
 const DATE: [u8; 3] = [88, 8, 1];
 
-/// A table of as many records as `random` has whole ones of [`RECORD`] octets; what they hold follows from these.
+/// A table of as many records as `random` has whole ones of [`RECORD`] octets; what they hold
+/// follows from these.
 pub fn table(random: &[u8]) -> Vec<u8> {
     let records = random.as_chunks::<RECORD>().0;
     let mut table = Vec::with_capacity(HEADER + records.len() * RECORD + 1);
@@ -52,7 +59,8 @@ pub fn sorted(table: &[u8]) -> Vec<u8> {
 
 /// Their keys in order, each with the number of its record, from 1 as dBASE counts, in four octets.
 pub fn index(table: &[u8]) -> Vec<u8> {
-    let mut keys: Vec<(&[u8], u32)> = records(table).iter().map(|record| key(record)).zip(1..).collect();
+    let mut keys: Vec<(&[u8], u32)> =
+        records(table).iter().map(|record| key(record)).zip(1..).collect();
     keys.sort_unstable();
     keys.iter().flat_map(|(key, number)| key.iter().copied().chain(number.to_be_bytes())).collect()
 }
@@ -64,11 +72,14 @@ pub fn records(table: &[u8]) -> &[[u8; RECORD]] {
     &records[..count.min(records.len())]
 }
 
-/// How many records a table says that it has; none where its header is not that of a table of this kind.
+/// How many records a table says that it has; none where its header is not that of a table of this
+/// kind.
 pub fn record_count(table: &[u8]) -> Option<usize> {
     let header = table.get(..HEADER)?;
     let number = |at: usize| u16::from_le_bytes([header[at], header[at + 1]]);
-    let is_known = header[0] == VERSION && usize::from(number(8)) == HEADER && usize::from(number(10)) == RECORD;
+    let is_known = header[0] == VERSION
+        && usize::from(number(8)) == HEADER
+        && usize::from(number(10)) == RECORD;
     is_known.then(|| u32::from_le_bytes([header[4], header[5], header[6], header[7]]) as usize)
 }
 
@@ -96,7 +107,8 @@ fn push(random: &[u8; RECORD], table: &mut Vec<u8>) {
     table.push(KEPT);
     let mut at = 1;
     for (_, kind, length, decimals) in FIELDS {
-        let (octets, point) = (&random[at..at + usize::from(length)], usize::from(length - decimals) - 1);
+        let (octets, point) =
+            (&random[at..at + usize::from(length)], usize::from(length - decimals) - 1);
         let octet = |(place, octet): (usize, &u8)| match kind {
             b'N' if place == point => b'.',
             b'N' => b'0' + octet % 10,
@@ -122,11 +134,17 @@ mod tests {
         assert_eq!(table.len(), 161 + 500 * 128 + 1);
         assert_eq!(table[..12], [3, 88, 8, 1, 0xf4, 1, 0, 0, 161, 0, 128, 0]);
         assert_eq!((&table[32..36], table[43], table[48]), (&b"KEY\0"[..], b'C', 16));
-        assert_eq!((&table[96..102], table[107], table[112], table[113]), (&b"AMOUNT"[..], b'N', 12, 2));
+        assert_eq!(
+            (&table[96..102], table[107], table[112], table[113]),
+            (&b"AMOUNT"[..], b'N', 12, 2)
+        );
         assert_eq!((table[160], table.last()), (13, Some(&0x1a)));
         let record = &records(&table)[0];
         assert_eq!((record[0], record[57 + 9]), (b' ', b'.'));
-        assert!(key(record).iter().all(u8::is_ascii_uppercase) && record[57..66].iter().all(u8::is_ascii_digit));
+        assert!(
+            key(record).iter().all(u8::is_ascii_uppercase)
+                && record[57..66].iter().all(u8::is_ascii_digit)
+        );
     }
 
     #[test]
@@ -137,7 +155,10 @@ mod tests {
         assert!(records(&sorted).windows(2).all(|pair| key(&pair[0]) <= key(&pair[1])));
         for (entry, record) in index.as_chunks::<{ KEY + 4 }>().0.iter().zip(records(&sorted)) {
             let number = u32::from_be_bytes(entry[KEY..].try_into().unwrap()) as usize;
-            assert_eq!((&entry[..KEY], key(&records(&table)[number - 1])), (key(record), key(record)));
+            assert_eq!(
+                (&entry[..KEY], key(&records(&table)[number - 1])),
+                (key(record), key(record))
+            );
         }
     }
 

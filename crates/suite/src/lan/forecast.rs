@@ -1,8 +1,9 @@
 //! What the closed form expects of more stations, from what one was seen to do alone.
 //!
-//! A closed network (`btu_model::closed_network`): the background stations are its users; each pauses, and then visits the server and
-//! the medium before it. A foreground operation finds there what so many users hold (Reiser and Lavenberg's arrival theorem),
-//! and is slower by that. Everything comes from the cells without background, and from the network file.
+//! A closed network (`btu_model::closed_network`): the background stations are its users; each
+//! pauses, and then visits the server and the medium before it. A foreground operation finds there
+//! what so many users hold (Reiser and Lavenberg's arrival theorem), and is slower by that.
+//! Everything comes from the cells without background, and from the network file.
 
 use btu_model::closed_network;
 use btu_network::{Attachment, Drawing, Medium, StationId};
@@ -11,12 +12,13 @@ use serde::Serialize;
 use super::StationWork;
 use crate::experiment::{AROUND_SEGMENT, passage};
 
-/// Octets of a call and of its answer beside what they carry of a file (RFC 1813, RFC 5531): those of WRITE, the most frequent
-/// with READ, whose call is 12 octets shorter.
+/// Octets of a call and of its answer beside what they carry of a file (RFC 1813, RFC 5531): those
+/// of WRITE, the most frequent with READ, whose call is 12 octets shorter.
 pub(super) const CALL: f64 = 144.0;
 pub(super) const ANSWER: f64 = 140.0;
 
-/// Octets of TCP's payload in a full frame: Ethernet's 1500 less the headers of IPv4 and of TCP with time stamps.
+/// Octets of TCP's payload in a full frame: Ethernet's 1500 less the headers of IPv4 and of TCP
+/// with time stamps.
 const SEGMENT: usize = 1448;
 
 /// What a task was seen to do with no background.
@@ -49,8 +51,8 @@ pub(super) struct Wire {
 pub struct Demands {
     /// Seconds of an operation at the server.
     pub server_seconds: f64,
-    /// Seconds for which an operation of a background station occupies the medium: both ways together where they share it, else
-    /// each way, up and down.
+    /// Seconds for which an operation of a background station occupies the medium: both ways
+    /// together where they share it, else each way, up and down.
     pub medium_seconds: Vec<f64>,
     /// Seconds of a station's own between two operations, pauses not counted.
     pub own_seconds: f64,
@@ -67,7 +69,8 @@ impl Wire {
             return None;
         }
         let way = |from, to| {
-            let occupied = |payload| Some(passage(drawing, from, to, AROUND_SEGMENT + payload)?.occupied);
+            let occupied =
+                |payload| Some(passage(drawing, from, to, AROUND_SEGMENT + payload)?.occupied);
             let (least, most) = (occupied(100)?, occupied(SEGMENT)?);
             let octet = (most - least) / (SEGMENT - 100) as f64;
             Some([least - 100.0 * octet, octet])
@@ -83,8 +86,9 @@ impl Wire {
 
     /// Seconds of an operation that reads and writes so many octets: both ways together, or each.
     fn busy(&self, read: f64, written: f64) -> Vec<f64> {
-        let way =
-            |[frame, octet]: [f64; 2], payload: f64| (payload / SEGMENT as f64).max(1.0) * frame + payload * octet;
+        let way = |[frame, octet]: [f64; 2], payload: f64| {
+            (payload / SEGMENT as f64).max(1.0) * frame + payload * octet
+        };
         let (up, down) = (way(self.up, CALL + written), way(self.down, ANSWER + read));
         if self.is_shared { vec![up + down] } else { vec![up, down] }
     }
@@ -100,8 +104,8 @@ impl Alone {
 }
 
 impl Demands {
-    /// Of stations that do this work; none of work that has no closed form. What is a station's own is least seen in the task that
-    /// does least beside its operations.
+    /// Of stations that do this work; none of work that has no closed form. What is a station's own
+    /// is least seen in the task that does least beside its operations.
     pub(super) fn of(tasks: &[Alone], wire: Option<&Wire>, work: &StationWork) -> Option<Self> {
         let program = work.closed_program()?;
         let own = tasks.iter().map(|task| task.own(wire)).min_by(f64::total_cmp)?;
@@ -111,7 +115,13 @@ impl Demands {
         let [read, written] = work.octets().map(|octets| octets / operations);
         let medium_seconds = wire.map_or_else(Vec::new, |wire| wire.busy(read, written));
         let think_seconds = own * operations + program.pause_seconds();
-        Some(Self { server_seconds: stayed / all, medium_seconds, own_seconds: own, think_seconds, operations })
+        Some(Self {
+            server_seconds: stayed / all,
+            medium_seconds,
+            own_seconds: own,
+            think_seconds,
+            operations,
+        })
     }
 
     /// Seconds of an operation at each place where stations meet.
@@ -121,7 +131,8 @@ impl Demands {
 
     /// Of so many background stations, how many are at each place.
     fn queues(&self, stations: u32) -> Option<Vec<f64>> {
-        let demands: Vec<f64> = self.places().iter().map(|seconds| seconds * self.operations).collect();
+        let demands: Vec<f64> =
+            self.places().iter().map(|seconds| seconds * self.operations).collect();
         Some(closed_network(stations, self.think_seconds, &demands)?.users)
     }
 
@@ -133,23 +144,27 @@ impl Demands {
     /// How many times as long a task takes with so many stations as with none.
     pub(super) fn slowdown(&self, task: &Alone, stations: u32) -> Option<f64> {
         let queues = self.queues(stations)?;
-        let waited: f64 = queues.iter().zip(self.places()).map(|(queue, seconds)| queue * seconds).sum();
+        let waited: f64 =
+            queues.iter().zip(self.places()).map(|(queue, seconds)| queue * seconds).sum();
         (task.seconds > 0.0).then(|| 1.0 + task.operations * waited / task.seconds)
     }
 
-    /// What regular times make of a server that takes `service` seconds for each operation: stations that need no longer for
-    /// themselves than the others need at the server come back before it is their turn, so everybody waits for everybody, and an
-    /// operation of the task takes one more of each. The second number is for how many of theirs it waits. None where somebody
-    /// takes longer, or pauses.
+    /// What regular times make of a server that takes `service` seconds for each operation:
+    /// stations that need no longer for themselves than the others need at the server come back
+    /// before it is their turn, so everybody waits for everybody, and an operation of the task
+    /// takes one more of each. The second number is for how many of theirs it waits. None where
+    /// somebody takes longer, or pauses.
     pub(super) fn regular(&self, task: &Alone, stations: u32, service: f64) -> Option<[f64; 2]> {
         let alone = task.seconds / task.operations;
         let others = f64::from(stations) * service;
         let theirs = self.think_seconds / self.operations + self.medium_seconds.iter().sum::<f64>();
-        let is_full = stations > 0 && service > 0.0 && theirs <= others && alone - service <= others;
+        let is_full =
+            stations > 0 && service > 0.0 && theirs <= others && alone - service <= others;
         is_full.then(|| [(others + service) / alone, (others + service - alone) / service])
     }
 
-    /// The number of stations beyond which each further one adds all of its demand: where the busiest place is never idle.
+    /// The number of stations beyond which each further one adds all of its demand: where the
+    /// busiest place is never idle.
     pub fn knee(&self) -> Option<f64> {
         let places = self.places();
         let most = places.iter().copied().fold(0.0, f64::max) * self.operations;
@@ -189,8 +204,8 @@ mod tests {
         assert!((demands.knee().unwrap() - 1.0).abs() < 1e-9);
     }
 
-    /// By hand, D = 2 ms and Z = 2 ms: Q(1) = 1/2, Q(2) = 2 x 1.5/2.5 = 1.2; a task that is as long at the server as outside is slower
-    /// by half of Q.
+    /// By hand, D = 2 ms and Z = 2 ms: Q(1) = 1/2, Q(2) = 2 x 1.5/2.5 = 1.2; a task that is as long
+    /// at the server as outside is slower by half of Q.
     #[test]
     fn the_arrival_theorem_by_hand() {
         let task = alone(0.002, 0.002);
@@ -201,12 +216,15 @@ mod tests {
         assert!((demands.knee().unwrap() - 2.0).abs() < 1e-12);
     }
 
-    /// By hand: 2 ms of service, 0.5 ms of their own: at one station an operation takes 4 ms instead of 2.5, and waits for 1.5.
+    /// By hand: 2 ms of service, 0.5 ms of their own: at one station an operation takes 4 ms
+    /// instead of 2.5, and waits for 1.5.
     #[test]
     fn regular_times_by_hand() {
         let task = alone(0.002, 0.0005);
         let demands = Demands::of(&[task], None, &records()).unwrap();
-        let near = |found: f64, expected: f64| assert!((found - expected).abs() < 1e-9, "{found}, not {expected}");
+        let near = |found: f64, expected: f64| {
+            assert!((found - expected).abs() < 1e-9, "{found}, not {expected}");
+        };
         let [slowdown, queue] = demands.regular(&task, 1, 0.002).unwrap();
         near(slowdown, 1.6);
         near(queue, 0.75);
@@ -223,8 +241,9 @@ mod tests {
         assert_eq!(Demands::of(&[], None, &records()), None);
     }
 
-    /// 10 Mb/s, by hand: a call of 144 octets has 14 + 20 + 32 + 4 around it, 8 of preamble and 12 of gap: 234 octets; an answer
-    /// of 140 is 230. A record of 512 adds itself once in two operations each way.
+    /// 10 Mb/s, by hand: a call of 144 octets has 14 + 20 + 32 + 4 around it, 8 of preamble and 12
+    /// of gap: 234 octets; an answer of 140 is 230. A record of 512 adds itself once in two
+    /// operations each way.
     #[test]
     fn a_shared_cable_by_hand() {
         let text = btu_network_text();

@@ -26,7 +26,9 @@ pub struct LevelMachine {
 impl LevelMachine {
     /// Of the cells of a level that count; none where there is none.
     pub(super) fn of(count: u32, cells: &[Measured<LanCell>]) -> Option<Self> {
-        let own = || cells.iter().filter(|cell| cell.cell.level == Level::Stations(count) && cell.is_valid());
+        let own = || {
+            cells.iter().filter(|cell| cell.cell.level == Level::Stations(count) && cell.is_valid())
+        };
         own().next()?;
         let mut lateness = Histogram::new();
         own().for_each(|cell| lateness.merge(&cell.seen.wire.lateness));
@@ -81,13 +83,22 @@ mod tests {
 
     #[test]
     fn busy_processors_and_late_frames_are_the_machine_s_limit() {
-        let cells = [cell(1, 500_000_000, 10_000), cell(10, 10_000_000, 10_000), cell(50, 500_000_000, 40_000_000)];
+        let cells = [
+            cell(1, 500_000_000, 10_000),
+            cell(10, 10_000_000, 10_000),
+            cell(50, 500_000_000, 40_000_000),
+        ];
         let levels: Vec<LevelMachine> =
             [1, 3, 10, 50].iter().filter_map(|&count| LevelMachine::of(count, &cells)).collect();
-        let limits: Vec<(u32, bool)> = levels.iter().map(|level| (level.count, level.is_limit())).collect();
+        let limits: Vec<(u32, bool)> =
+            levels.iter().map(|level| (level.count, level.is_limit())).collect();
         assert_eq!(limits, [(1, false), (10, true), (50, true)]);
         let found = warning(&levels).unwrap();
-        assert!(found.observed.starts_with("with 10, 50 stations (marked *); with 50 "), "{}", found.observed);
+        assert!(
+            found.observed.starts_with("with 10, 50 stations (marked *); with 50 "),
+            "{}",
+            found.observed
+        );
         assert_eq!(warning(&levels[..1]), None);
     }
 }

@@ -4,8 +4,9 @@ use btu_medium::Stream;
 use btu_stats::{normal_density, normal_probability};
 use btu_units::Span;
 
-/// Pauses of NORM.BAS: max(0, M + SD Z), with Z standard normal by the polar method (Figure 2 of the paper, lines 310 to
-/// 400). The program does not reject a pair at the very origin, where its logarithm has no value; this one does.
+/// Pauses of NORM.BAS: max(0, M + SD Z), with Z standard normal by the polar method (Figure 2 of
+/// the paper, lines 310 to 400). The program does not reject a pair at the very origin, where its
+/// logarithm has no value; this one does.
 #[derive(Debug, Clone)]
 pub struct NormalPauses {
     mean: Span,
@@ -16,7 +17,8 @@ pub struct NormalPauses {
 }
 
 impl NormalPauses {
-    /// Pauses with this mean and deviation before they are cut at zero, from a random stream of their own.
+    /// Pauses with this mean and deviation before they are cut at zero, from a random stream of
+    /// their own.
     pub const fn new(mean: Span, deviation: Span, random: Stream) -> Self {
         Self { mean, deviation, random, spare: None }
     }
@@ -42,8 +44,9 @@ impl NormalPauses {
     }
 }
 
-/// Two standard normal numbers from a point drawn evenly from the square between -1 and 1; `None` where the point is
-/// outside the unit circle or at its centre, and another must be drawn. On the average 4/pi = 1.2732 points are needed.
+/// Two standard normal numbers from a point drawn evenly from the square between -1 and 1; `None`
+/// where the point is outside the unit circle or at its centre, and another must be drawn. On the
+/// average 4/pi = 1.2732 points are needed.
 ///
 /// Source: Marsaglia's polar method, as in NORM.BAS.
 pub fn polar(first: f64, second: f64) -> Option<(f64, f64)> {
@@ -55,7 +58,8 @@ pub fn polar(first: f64, second: f64) -> Option<(f64, f64)> {
     Some((factor * first, factor * second))
 }
 
-/// The mean of max(0, normal), M Phi(M/SD) + SD phi(M/SD), in seconds: what NORM.BAS waits for when `mean` is asked for.
+/// The mean of max(0, normal), M Phi(M/SD) + SD phi(M/SD), in seconds: what NORM.BAS waits for when
+/// `mean` is asked for.
 pub fn mean_pause_seconds(mean: f64, deviation: f64) -> f64 {
     if deviation <= 0.0 {
         return mean.max(0.0);
@@ -86,11 +90,13 @@ mod tests {
         assert_eq!(polar(0.8, 0.8), None);
     }
 
-    /// 1 / (4/pi) of the points are taken: of 100,000 points 78,540, within 5 standard deviations (650).
+    /// 1 / (4/pi) of the points are taken: of 100,000 points 78,540, within 5 standard deviations
+    /// (650).
     #[test]
     fn the_share_of_points_taken() {
         let mut random = Stream::new(11, "points");
-        let taken = (0..100_000).filter(|_| polar(2.0 * random.share() - 1.0, 2.0 * random.share() - 1.0).is_some());
+        let taken = (0..100_000)
+            .filter(|_| polar(2.0 * random.share() - 1.0, 2.0 * random.share() - 1.0).is_some());
         let taken = taken.count() as f64;
         assert!((taken - 78_539.8).abs() < 650.0, "{taken}");
     }
@@ -111,8 +117,8 @@ mod tests {
         }
     }
 
-    /// Drawn pauses have the mean of the closed form. A cut pause has a deviation below SD, so the mean of 40,000 has
-    /// one below SD / 200; five of them are SD / 40.
+    /// Drawn pauses have the mean of the closed form. A cut pause has a deviation below SD, so the
+    /// mean of 40,000 has one below SD / 200; five of them are SD / 40.
     #[test]
     fn drawn_pauses_have_the_mean_of_the_closed_form() {
         for (mean, deviation) in [(1_000u64, 500u64), (1_000, 1_000), (2_000, 3_000)] {
@@ -120,8 +126,12 @@ mod tests {
             let mut pauses = NormalPauses::new(mean, deviation, Stream::new(5, "pauses"));
             let mut drawn = Welford::default();
             (0..40_000).for_each(|_| drawn.push(pauses.draw().seconds()));
-            let (found, expected) = (drawn.mean().unwrap(), mean_pause_seconds(mean.seconds(), deviation.seconds()));
-            assert!((found - expected).abs() < deviation.seconds() / 40.0, "{found}, not {expected}");
+            let (found, expected) =
+                (drawn.mean().unwrap(), mean_pause_seconds(mean.seconds(), deviation.seconds()));
+            assert!(
+                (found - expected).abs() < deviation.seconds() / 40.0,
+                "{found}, not {expected}"
+            );
             assert_eq!(drawn.extremes().map(|(least, _)| least), Some(0.0));
         }
     }
@@ -129,8 +139,11 @@ mod tests {
     #[test]
     fn one_seed_gives_the_same_pauses() {
         let draw = |seed| {
-            let mut pauses =
-                NormalPauses::new(Span::from_seconds(1), Span::from_milliseconds(250), Stream::new(seed, "station-1"));
+            let mut pauses = NormalPauses::new(
+                Span::from_seconds(1),
+                Span::from_milliseconds(250),
+                Stream::new(seed, "station-1"),
+            );
             (0..8).map(|_| pauses.draw()).collect::<Vec<_>>()
         };
         assert_eq!(draw(7), draw(7));

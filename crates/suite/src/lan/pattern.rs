@@ -11,11 +11,13 @@ use serde::{Deserialize, Serialize};
 pub enum Pattern {
     /// Writes a record and reads it back, as CONST.BAS and NORM.BAS do.
     Record,
-    /// Reads or writes one record of a larger file at random: seven of ten read, as in office and database loads.
+    /// Reads or writes one record of a larger file at random: seven of ten read, as in office and
+    /// database loads.
     Mixed,
     /// Makes a file, looks at it, gives it another name, looks again, removes it: no data at all.
     Metadata,
-    /// Makes a small file with a record in it, flushes it, looks at it, opens it, reads it, removes it.
+    /// Makes a small file with a record in it, flushes it, looks at it, opens it, reads it, removes
+    /// it.
     SmallFiles,
 }
 
@@ -42,7 +44,8 @@ impl Pattern {
         }
     }
 
-    /// Operations of one transaction. A program that pauses opens the file of its record before each, as NORM.BAS does.
+    /// Operations of one transaction. A program that pauses opens the file of its record before
+    /// each, as NORM.BAS does.
     pub const fn operations(self, opens: bool) -> u64 {
         match self {
             Self::Record if opens => 3,
@@ -100,7 +103,10 @@ mod tests {
     fn no_file_is_larger_than_a_call_makes() {
         for record in [1, 8, 512, 4096, 65_536] {
             let room = Pattern::Mixed.room(Bytes::new(record));
-            assert!(room <= Bytes::new(Pattern::LARGEST) && room.count() >= record, "{record}: {room}");
+            assert!(
+                room <= Bytes::new(Pattern::LARGEST) && room.count() >= record,
+                "{record}: {room}"
+            );
         }
         assert_eq!(Pattern::Mixed.records(Bytes::new(512)), 256);
         assert_eq!(Pattern::Mixed.records(Bytes::new(65_536)), 16);

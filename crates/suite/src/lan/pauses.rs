@@ -58,15 +58,21 @@ impl Pauses {
     /// Their mean in seconds, as it is drawn.
     pub fn mean_seconds(self) -> f64 {
         match self {
-            Self::Normal { mean, deviation } => mean_pause_seconds(mean.seconds(), deviation.seconds()),
-            Self::Exponential { mean } | Self::Uniform { mean } | Self::Fixed { mean } => mean.seconds(),
+            Self::Normal { mean, deviation } => {
+                mean_pause_seconds(mean.seconds(), deviation.seconds())
+            }
+            Self::Exponential { mean } | Self::Uniform { mean } | Self::Fixed { mean } => {
+                mean.seconds()
+            }
         }
     }
 
     /// Pauses of this distribution, from a random stream of their own.
     pub fn stream(self, random: Stream) -> PauseStream {
         match self {
-            Self::Normal { mean, deviation } => PauseStream::Normal(NormalPauses::new(mean, deviation, random)),
+            Self::Normal { mean, deviation } => {
+                PauseStream::Normal(NormalPauses::new(mean, deviation, random))
+            }
             Self::Exponential { mean } => PauseStream::Exponential(mean, random),
             Self::Uniform { mean } => PauseStream::Uniform(mean, random),
             Self::Fixed { mean } => PauseStream::Fixed(mean),
@@ -80,8 +86,12 @@ impl PauseStream {
         match self {
             Self::Normal(pauses) => pauses.draw(),
             // 1 - share is never zero.
-            Self::Exponential(mean, random) => Span::from_seconds_f64(-mean.seconds() * (1.0 - random.share()).ln()),
-            Self::Uniform(mean, random) => Span::from_seconds_f64(2.0 * mean.seconds() * random.share()),
+            Self::Exponential(mean, random) => {
+                Span::from_seconds_f64(-mean.seconds() * (1.0 - random.share()).ln())
+            }
+            Self::Uniform(mean, random) => {
+                Span::from_seconds_f64(2.0 * mean.seconds() * random.share())
+            }
             Self::Fixed(mean) => *mean,
         }
     }
@@ -104,9 +114,10 @@ mod tests {
 
     use super::*;
 
-    /// The mean of 40,000 has a standard deviation of a 200th of theirs; five of them are allowed. Deviations are known:
-    /// exponential 1, uniform 1/sqrt(3), fixed 0 of the mean; that of a sample of so many is within 5 % of it (for the
-    /// exponential sqrt(8/n)/2 = 0.7 % is one standard deviation).
+    /// The mean of 40,000 has a standard deviation of a 200th of theirs; five of them are allowed.
+    /// Deviations are known: exponential 1, uniform 1/sqrt(3), fixed 0 of the mean; that of a
+    /// sample of so many is within 5 % of it (for the exponential sqrt(8/n)/2 = 0.7 % is one
+    /// standard deviation).
     #[test]
     fn drawn_pauses_have_the_mean_and_the_deviation_of_their_distribution() {
         let mean = Span::from_milliseconds(10);
@@ -119,7 +130,10 @@ mod tests {
             let mut stream = pauses.stream(Stream::new(3, "pauses"));
             (0..40_000).for_each(|_| drawn.push(stream.draw().seconds()));
             let found = (drawn.mean().unwrap(), drawn.deviation().unwrap());
-            assert!((found.0 - pauses.mean_seconds()).abs() <= deviation / 40.0 + 1e-9, "{pauses}: {found:?}");
+            assert!(
+                (found.0 - pauses.mean_seconds()).abs() <= deviation / 40.0 + 1e-9,
+                "{pauses}: {found:?}"
+            );
             assert!((found.1 - deviation).abs() <= deviation * 0.05 + 1e-9, "{pauses}: {found:?}");
         }
     }

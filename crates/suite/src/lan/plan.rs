@@ -27,14 +27,16 @@ pub const MOST_STATIONS: u32 = 100;
 /// Largest record of a background station.
 pub const LARGEST_RECORD: Bytes = Bytes::new(64 << 10);
 
-/// Most files that all stations of a plan have at a server at a time: it has room for some more than those and the task's.
+/// Most files that all stations of a plan have at a server at a time: it has room for some more
+/// than those and the task's.
 pub const MOST_FILES: usize = 500;
 
 /// Everything that decides a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LanPlan {
-    /// What every plan says; the first of the stations is the server, the second the one that is measured, the others are the
-    /// background, several on a host where there are fewer hosts. On a share there is no server among them.
+    /// What every plan says; the first of the stations is the server, the second the one that is
+    /// measured, the others are the background, several on a host where there are fewer hosts. On a
+    /// share there is no server among them.
     #[serde(flatten)]
     pub frame: Frame,
     /// The tasks that are measured, each listed once.
@@ -50,7 +52,8 @@ pub struct LanPlan {
     /// The directory of a share that every host has mounted, instead of a server of ours.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at: Option<PathBuf>,
-    /// What each operation takes at least, at the server and on the station's own disk, one after the other.
+    /// What each operation takes at least, at the server and on the station's own disk, one after
+    /// the other.
     #[serde(rename = "service_ns")]
     pub service: Span,
     /// The background is at work so long before a task begins.
@@ -71,7 +74,8 @@ impl LanPlan {
         if self.at.is_some() { [None, first] } else { [first, second] }
     }
 
-    /// The host of background station `number`, from 1: one after the other, and from the first again.
+    /// The host of background station `number`, from 1: one after the other, and from the first
+    /// again.
     fn host_of(&self, number: u32) -> Option<&HostName> {
         let hosts = self.frame.network.hosts();
         let others = hosts.get(if self.at.is_some() { 1 } else { 2 }..)?;
@@ -87,7 +91,9 @@ impl LanPlan {
     }
 
     fn levels(&self) -> Vec<Level> {
-        std::iter::once(Level::StandAlone).chain(self.levels.iter().map(|&count| Level::Stations(count))).collect()
+        std::iter::once(Level::StandAlone)
+            .chain(self.levels.iter().map(|&count| Level::Stations(count)))
+            .collect()
     }
 
     /// The task on the station's own disk.
@@ -106,7 +112,9 @@ impl LanPlan {
     /// Where tasks and stations have their files while stations are at work.
     fn place(&self) -> FilesPlace {
         match &self.at {
-            Some(directory) => FilesPlace::Share { directory: directory.clone(), run: self.frame.seed },
+            Some(directory) => {
+                FilesPlace::Share { directory: directory.clone(), run: self.frame.seed }
+            }
             None => FilesPlace::Server(UNSET),
         }
     }
@@ -132,7 +140,9 @@ fn levels<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<u32>, D::Error> {
     let levels: Vec<u32> = border::once(from)?;
     match levels.iter().find(|count| **count > MOST_STATIONS) {
         None => Ok(levels),
-        Some(many) => Err(D::Error::custom(format!("{many} stations are more than {MOST_STATIONS}"))),
+        Some(many) => {
+            Err(D::Error::custom(format!("{many} stations are more than {MOST_STATIONS}")))
+        }
     }
 }
 
@@ -179,8 +189,8 @@ impl Experiment for LanPlan {
         cells
     }
 
-    /// The server listens, everybody calls it; the task ends the cell, and the others are told to stop then. At a share there is
-    /// nobody to be called.
+    /// The server listens, everybody calls it; the task ends the cell, and the others are told to
+    /// stop then. At a share there is nobody to be called.
     fn script(&self, cell: &LanCell, setting: &CellSetting) -> Script {
         let [server, bench] = self.server_and_bench();
         let step = |host: Option<&HostName>, role, peer, activity| {
@@ -188,13 +198,18 @@ impl Experiment for LanPlan {
             Some(Step { host: host?.clone(), role, peer, order })
         };
         let steps: Vec<Option<Step>> = match cell.level {
-            Level::StandAlone => vec![step(bench, Role::Network, None, self.alone(cell.task, setting))],
+            Level::StandAlone => {
+                vec![step(bench, Role::Network, None, self.alone(cell.task, setting))]
+            }
             Level::Stations(count) => {
                 let peer = server.map(|_| 0);
-                let listening = server.map(|server| step(Some(server), Role::Support, None, self.serve(setting)));
+                let listening = server
+                    .map(|server| step(Some(server), Role::Support, None, self.serve(setting)));
                 let task = self.task(cell.task, self.place(), self.lead, setting);
                 let task = step(bench, Role::Network, peer, task);
-                let station = |number| step(self.host_of(number), Role::Support, peer, self.station(number, setting));
+                let station = |number| {
+                    step(self.host_of(number), Role::Support, peer, self.station(number, setting))
+                };
                 listening.into_iter().chain([task]).chain((1..=count).map(station)).collect()
             }
         };
@@ -209,7 +224,11 @@ impl Experiment for LanPlan {
         let Some(done) = task_done(seen) else { return Facts::default() };
         let all: Span = done.times.iter().copied().sum();
         let goodput = (all > Span::ZERO).then(|| (done.read + done.written).bits() / all.seconds());
-        Facts { message: self.work.record().unwrap_or_default(), goodput_bits_per_second: goodput, duration: Some(all) }
+        Facts {
+            message: self.work.record().unwrap_or_default(),
+            goodput_bits_per_second: goodput,
+            duration: Some(all),
+        }
     }
 
     fn judge(&self, cells: &[Measured<LanCell>]) -> LanVerdict {

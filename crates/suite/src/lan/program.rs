@@ -18,7 +18,8 @@ pub enum StationProgram {
     Paced {
         /// The pauses.
         pauses: Pauses,
-        /// Whether pauses follow the time at which the last transaction was due, not the one at which it ended.
+        /// Whether pauses follow the time at which the last transaction was due, not the one at
+        /// which it ended.
         open_loop: bool,
     },
 }
@@ -76,7 +77,8 @@ impl StationProgram {
 }
 
 impl StationWork {
-    /// Operations of one transaction, each of which has its own time in a station's account; of a trace each operation has.
+    /// Operations of one transaction, each of which has its own time in a station's account; of a
+    /// trace each operation has.
     pub const fn operations(&self) -> u64 {
         match self {
             Self::Transactions { pattern, program, .. } => pattern.operations(program.opens()),
@@ -139,7 +141,9 @@ impl fmt::Display for StationProgram {
 impl fmt::Display for StationWork {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Transactions { pattern, program, record } => write!(f, "{pattern} of {record}, {program}"),
+            Self::Transactions { pattern, program, record } => {
+                write!(f, "{pattern} of {record}, {program}")
+            }
             Self::Replay { trace } => trace.fmt(f),
         }
     }

@@ -1,4 +1,5 @@
-//! The accounts of a cell: what clients counted, the server counted too, or the cell does not count.
+//! The accounts of a cell: what clients counted, the server counted too, or the cell does not
+//! count.
 
 use super::{FilesServed, Level, SETUP_CLIENT, StationDone, TaskDone};
 use crate::experiment::Observation;
@@ -6,7 +7,9 @@ use crate::network::HostName;
 use crate::record::Outcome;
 
 fn outcomes(seen: &Observation) -> impl Iterator<Item = (&HostName, &Outcome)> {
-    seen.reports.iter().filter_map(|placed| Some((&placed.station, &placed.result.as_ref().ok()?.outcome)))
+    seen.reports
+        .iter()
+        .filter_map(|placed| Some((&placed.station, &placed.result.as_ref().ok()?.outcome)))
 }
 
 /// The foreground task's account.
@@ -33,13 +36,17 @@ pub(super) fn stations(seen: &Observation) -> impl Iterator<Item = (&HostName, &
     })
 }
 
-/// Why the accounts of a cell at this level do not agree, a sentence each. A share `has_server` of ours not: what it did is known by
-/// its clients alone.
+/// Why the accounts of a cell at this level do not agree, a sentence each. A share `has_server` of
+/// ours not: what it did is known by its clients alone.
 pub(super) fn faults(level: Level, has_server: bool, seen: &Observation) -> Vec<String> {
     let Some(done) = task_done(seen) else { return vec!["the task has no account".to_owned()] };
     let mut faults = Vec::new();
     if done.wrong > 0 {
-        faults.push(format!("what the task read or left was wrong: {} of {} times", done.wrong, done.times.len()));
+        faults.push(format!(
+            "what the task read or left was wrong: {} of {} times",
+            done.wrong,
+            done.times.len()
+        ));
     }
     if done.times.is_empty() {
         faults.push("the task was not done".to_owned());
@@ -58,7 +65,8 @@ fn at_server(done: &TaskDone, seen: &Observation) -> Vec<String> {
     let mut faults = Vec::new();
     faults.extend(apart(served, 0, "the task", done.operations));
     faults.extend(apart(served, SETUP_CLIENT, "who made the task's files", done.setup_operations));
-    let octets = served.client(0).map_or((0, 0), |client| (client.read.count(), client.written.count()));
+    let octets =
+        served.client(0).map_or((0, 0), |client| (client.read.count(), client.written.count()));
     if octets != (done.read.count(), done.written.count()) {
         let (read, written) = octets;
         faults.push(format!(
@@ -94,6 +102,7 @@ fn of_stations(count: u32, seen: &Observation) -> Vec<String> {
 /// Why a client's operations are not those that the server counted for it.
 fn apart(served: &FilesServed, client: u32, who: &str, operations: u64) -> Option<String> {
     let counted = served.client(client).map_or(0, |client| client.operations);
-    (counted != operations)
-        .then(|| format!("{who} counted {operations} operations, and the server counted {counted} for it"))
+    (counted != operations).then(|| {
+        format!("{who} counted {operations} operations, and the server counted {counted} for it")
+    })
 }

@@ -1,5 +1,6 @@
-//! What the simulator makes of more stations: the network file's own media, collisions among them, and a server that takes the same
-//! time for each operation, one after the other. Next to the closed form, which takes times for irregular and knows no collisions.
+//! What the simulator makes of more stations: the network file's own media, collisions among them,
+//! and a server that takes the same time for each operation, one after the other. Next to the
+//! closed form, which takes times for irregular and knows no collisions.
 
 use btu_medium::sim::{Settings, simulate};
 use btu_network::{Arrivals, Drawing, Flow, Sizes, StationId, Target};
@@ -8,8 +9,8 @@ use btu_units::{Bytes, Span};
 use super::forecast::{ANSWER, Alone, CALL, Demands};
 use crate::experiment::AROUND_SEGMENT;
 
-/// Operations that a level is simulated for, about: their mean has settled to some per cent, and a level takes some ten
-/// milliseconds.
+/// Operations that a level is simulated for, about: their mean has settled to some per cent, and a
+/// level takes some ten milliseconds.
 const OPERATIONS: f64 = 4000.0;
 
 /// Longest virtual time of a level, in seconds.
@@ -25,7 +26,8 @@ const MOST_STATIONS: usize = 1000;
 const SHORTEST_FRAME: usize = 64;
 const LONGEST_FRAME: usize = 1518;
 
-/// What an operation of a task takes at the server and on the way there and back, by the number of stations.
+/// What an operation of a task takes at the server and on the way there and back, by the number of
+/// stations.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Simulated {
     alone: f64,
@@ -52,7 +54,8 @@ impl Simulated {
     ) -> Option<Self> {
         let task = mean_of(tasks).filter(|_| office.drawing.stations.len() <= MOST_STATIONS)?;
         let took = |count: u32| office.took(count, &task, demands, octets);
-        let levels = levels.iter().filter(|count| **count > 0).map(|&count| Some((count, took(count)?)));
+        let levels =
+            levels.iter().filter(|count| **count > 0).map(|&count| Some((count, took(count)?)));
         Some(Self { alone: took(0)?, levels: levels.collect::<Option<_>>()? })
     }
 
@@ -113,20 +116,26 @@ impl Office<'_> {
     }
 }
 
-/// Virtual time for about so many operations of the task and the stations together: the server does no more than it can, and stations
-/// ask no more than they do. None for times that nobody has measured.
+/// Virtual time for about so many operations of the task and the stations together: the server does
+/// no more than it can, and stations ask no more than they do. None for times that nobody has
+/// measured.
 fn duration(count: u32, task: &Mean, demands: &Demands) -> Option<Span> {
     let cycle = demands.server_seconds + demands.medium_seconds.iter().sum::<f64>();
-    let asked = 1.0 / (task.own + cycle) + f64::from(count) / (demands.think_seconds / demands.operations + cycle);
-    let most = demands.medium_seconds.iter().copied().fold(demands.server_seconds, f64::max).recip();
+    let asked = 1.0 / (task.own + cycle)
+        + f64::from(count) / (demands.think_seconds / demands.operations + cycle);
+    let most =
+        demands.medium_seconds.iter().copied().fold(demands.server_seconds, f64::max).recip();
     let per_second = asked.min(most);
     let is_possible = per_second.is_finite() && (0.0..MOST_PER_SECOND).contains(&per_second);
     is_possible.then(|| Span::from_seconds_f64((OPERATIONS / per_second).min(LONGEST)))
 }
 
-/// A call or an answer as one frame: what it carries beyond a full one waits no further time in the simulator.
+/// A call or an answer as one frame: what it carries beyond a full one waits no further time in the
+/// simulator.
 fn frame(payload: f64) -> Bytes {
-    Bytes::new((AROUND_SEGMENT + payload.round() as usize).clamp(SHORTEST_FRAME, LONGEST_FRAME) as u64)
+    Bytes::new(
+        (AROUND_SEGMENT + payload.round() as usize).clamp(SHORTEST_FRAME, LONGEST_FRAME) as u64
+    )
 }
 
 #[cfg(test)]
@@ -150,23 +159,35 @@ segment = \"switch\"
 count = 10
 ";
 
-    /// At a server of 2 ms stations that hardly pause wait for each other: (k + 1) times 2 ms, less what an operation takes elsewhere,
-    /// as the form for regular times has it. The simulator's pauses are exponential ones of 0.1 ms, which leaves it within 2 %.
+    /// At a server of 2 ms stations that hardly pause wait for each other: (k + 1) times 2 ms, less
+    /// what an operation takes elsewhere, as the form for regular times has it. The simulator's
+    /// pauses are exponential ones of 0.1 ms, which leaves it within 2 %.
     #[test]
     fn a_server_of_two_milliseconds_is_simulated_as_its_closed_form_has_it() {
         let drawing = Reader::new("office").read(OFFICE).unwrap();
         let found = |name: &str| drawing.station_called(name).unwrap();
         let stations = (1..=10).map(|number| found(&format!("station-{number}"))).collect();
-        let office = Office { drawing: &drawing, server: found("server"), bench: found("bench"), stations, seed: 3 };
-        let task = Alone { seconds: 0.21, operations: 100.0, read: 400_000.0, written: 0.0, stay: 0.002 };
+        let office = Office {
+            drawing: &drawing,
+            server: found("server"),
+            bench: found("bench"),
+            stations,
+            seed: 3,
+        };
+        let task =
+            Alone { seconds: 0.21, operations: 100.0, read: 400_000.0, written: 0.0, stay: 0.002 };
         let (pattern, program) = (Pattern::Record, StationProgram::Constant);
         let work = StationWork::Transactions { pattern, program, record: Bytes::new(512) };
         let demands = Demands::of(&[task], None, &work).unwrap();
-        let simulated = Simulated::of(&office, &[0, 1, 3, 10], &[task], (&demands, [256.0, 256.0])).unwrap();
+        let simulated =
+            Simulated::of(&office, &[0, 1, 3, 10], &[task], (&demands, [256.0, 256.0])).unwrap();
         for count in [1, 3, 10] {
             let [expected, _] = demands.regular(&task, count, 0.002).unwrap();
             let slowdown = simulated.slowdown(&task, count).unwrap();
-            assert!((slowdown / expected - 1.0).abs() < 0.02, "{count}: {slowdown}, not {expected}");
+            assert!(
+                (slowdown / expected - 1.0).abs() < 0.02,
+                "{count}: {slowdown}, not {expected}"
+            );
         }
         assert_eq!(simulated.slowdown(&task, 2), None);
     }

@@ -6,8 +6,8 @@ use serde::Serialize;
 /// Probability below which stations are said to differ.
 const SIGNIFICANT: f64 = 0.01;
 
-/// A mean this much longer than the shortest is a difference that somebody may feel: with thousands of transactions the test finds
-/// those of a few microseconds, too.
+/// A mean this much longer than the shortest is a difference that somebody may feel: with thousands
+/// of transactions the test finds those of a few microseconds, too.
 const FELT: f64 = 1.05;
 
 /// How the stations' times of a transaction compare.
@@ -22,12 +22,13 @@ pub struct Spread {
 }
 
 impl Spread {
-    /// Compares stations by the times of their transactions, in seconds. `None` for fewer than two stations, one without
-    /// a transaction, and means that are not positive.
+    /// Compares stations by the times of their transactions, in seconds. `None` for fewer than two
+    /// stations, one without a transaction, and means that are not positive.
     pub fn of(stations: &[Vec<f64>]) -> Option<Self> {
         let means: Option<Vec<f64>> = stations.iter().map(|times| arithmetic_mean(times)).collect();
-        let means =
-            means.filter(|means| means.len() > 1 && means.iter().all(|mean| mean.is_finite() && *mean > 0.0))?;
+        let means = means.filter(|means| {
+            means.len() > 1 && means.iter().all(|mean| mean.is_finite() && *mean > 0.0)
+        })?;
         let shortest = means.iter().copied().fold(f64::INFINITY, f64::min);
         let longest = means.iter().copied().fold(0.0, f64::max);
         let rates: Vec<f64> = means.iter().map(|mean| shortest / mean).collect();
@@ -38,9 +39,11 @@ impl Spread {
         })
     }
 
-    /// Whether the test tells the stations apart at 1 %, and the slowest takes more than 5 % longer than the fastest.
+    /// Whether the test tells the stations apart at 1 %, and the slowest takes more than 5 % longer
+    /// than the fastest.
     pub fn stations_differ(&self) -> bool {
-        self.longest_over_shortest > FELT && self.equality.is_some_and(|equality| equality.p_value < SIGNIFICANT)
+        self.longest_over_shortest > FELT
+            && self.equality.is_some_and(|equality| equality.p_value < SIGNIFICANT)
     }
 }
 
@@ -52,7 +55,8 @@ mod tests {
     /// Ten stations with 200 exponential times each; one of them is `slower` times as slow.
     fn stations(seed: u64, slower: f64) -> Vec<Vec<f64>> {
         let mut random = Stream::new(seed, "stations");
-        let mut times = |scale: f64| (0..200).map(|_| -scale * (1.0 - random.share()).ln()).collect();
+        let mut times =
+            |scale: f64| (0..200).map(|_| -scale * (1.0 - random.share()).ln()).collect();
         (0..10).map(|station| times(if station == 3 { slower } else { 1.0 })).collect()
     }
 
@@ -66,10 +70,12 @@ mod tests {
         assert!(throttled.longest_over_shortest > 2.5, "{throttled:?}");
     }
 
-    /// Times that differ by a thousandth and hardly scatter: the test is sure of it, and nobody feels it.
+    /// Times that differ by a thousandth and hardly scatter: the test is sure of it, and nobody
+    /// feels it.
     #[test]
     fn what_nobody_feels_is_no_difference() {
-        let station = |mean: f64| (0..200).map(|place| mean + f64::from(place) * 1e-6).collect::<Vec<_>>();
+        let station =
+            |mean: f64| (0..200).map(|place| mean + f64::from(place) * 1e-6).collect::<Vec<_>>();
         let spread = Spread::of(&[station(1.0), station(1.001)]).unwrap();
         assert!(spread.equality.unwrap().p_value < 1e-6 && !spread.stations_differ(), "{spread:?}");
     }

@@ -95,7 +95,8 @@ impl Pooled {
     }
 
     fn row(&self, number: u32, station: &HostName) -> StationRow {
-        let quantile = |share| self.times.quantile(share).map(|nanoseconds| nanoseconds as f64 * NANO);
+        let quantile =
+            |share| self.times.quantile(share).map(|nanoseconds| nanoseconds as f64 * NANO);
         StationRow {
             number,
             station: station.clone(),
@@ -109,7 +110,10 @@ impl Pooled {
 }
 
 /// The stations at a level; none where no cell of it counts, or it has none.
-pub(super) fn of_level<'a>(count: u32, cells: impl Iterator<Item = &'a Measured<LanCell>>) -> Option<LevelStations> {
+pub(super) fn of_level<'a>(
+    count: u32,
+    cells: impl Iterator<Item = &'a Measured<LanCell>>,
+) -> Option<LevelStations> {
     let own = cells.filter(|cell| cell.cell.level == Level::Stations(count) && cell.is_valid());
     // Several stations may be on one host: they are told apart by their numbers.
     let mut pooled: BTreeMap<u32, (&HostName, Pooled)> = BTreeMap::new();
@@ -124,11 +128,16 @@ pub(super) fn of_level<'a>(count: u32, cells: impl Iterator<Item = &'a Measured<
         sum += station.count() * station.mean().unwrap_or(0.0);
         transactions += station.count();
     }
-    let samples: Vec<Vec<f64>> = pooled.values().map(|(_, station)| station.samples.clone()).collect();
-    let rate = |(_, station): &(_, Pooled)| (station.busy > 0.0).then(|| station.cycles / station.busy);
+    let samples: Vec<Vec<f64>> =
+        pooled.values().map(|(_, station)| station.samples.clone()).collect();
+    let rate =
+        |(_, station): &(_, Pooled)| (station.busy > 0.0).then(|| station.cycles / station.busy);
     (!pooled.is_empty()).then(|| LevelStations {
         count,
-        stations: pooled.iter().map(|(&number, (host, station))| station.row(number, host)).collect(),
+        stations: pooled
+            .iter()
+            .map(|(&number, (host, station))| station.row(number, host))
+            .collect(),
         spread: Spread::of(&samples),
         mean_seconds: (transactions > 0.0).then(|| sum / transactions),
         p95_seconds: all.quantile(0.95).map(|nanoseconds| nanoseconds as f64 * NANO),

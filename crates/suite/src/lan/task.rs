@@ -1,6 +1,7 @@
 //! What the foreground station does: the seven tasks of Figure 3, and what servers are asked today.
 //!
-//! The study says how large its document and its table were, and not how large its programs; those are ours.
+//! The study says how large its document and its table were, and not how large its programs; those
+//! are ours.
 
 use std::fmt;
 
@@ -55,13 +56,15 @@ pub enum Task {
     FmSerialSearch,
     /// Reads 1024 records, sorts them by their keys, writes them to another file and flushes it.
     FmSort,
-    /// Reads 1024 records, and writes their keys in order, each with its record's number, to an index, and flushes it.
+    /// Reads 1024 records, and writes their keys in order, each with its record's number, to an
+    /// index, and flushes it.
     FmIndex,
     /// Reads or writes a block of a file of 1 MiB at random, 200 times: seven of ten read.
     Mixed,
     /// Makes a file, looks at it, gives it another name, looks again, removes it, 20 times.
     Metadata,
-    /// Makes a file of one block, flushes it, looks at it, opens it, reads it, removes it, 20 times.
+    /// Makes a file of one block, flushes it, looks at it, opens it, reads it, removes it, 20
+    /// times.
     SmallFiles,
 }
 
@@ -148,14 +151,18 @@ impl Task {
         }
     }
 
-    /// The sizes of the files that are there before, in octets and in the order in which they are used.
+    /// The sizes of the files that are there before, in octets and in the order in which they are
+    /// used.
     pub fn files(self, sizes: FileSizes) -> Vec<usize> {
         let scale = sizes.scale();
         let table = |records: usize| vec![dbf::HEADER + sizes.records(records) * dbf::RECORD + 1];
         match self {
-            // 5 and 7 have no factor in common with the number of sizes: each comes as often, and neighbours differ.
+            // 5 and 7 have no factor in common with the number of sizes: each comes as often, and
+            // neighbours differ.
             Self::WpLoadProgram => (0..24).map(|file| scale * BLOCK * (1 + 5 * file % 8)).collect(),
-            Self::FmLoadProgram => (0..12).map(|file| scale * BLOCK * (1 + 7 * file % 16)).collect(),
+            Self::FmLoadProgram => {
+                (0..12).map(|file| scale * BLOCK * (1 + 7 * file % 16)).collect()
+            }
             Self::WpLoadDocument | Self::WpSaveDocument => vec![sizes.document()],
             Self::FmSerialSearch => table(SEARCHED),
             Self::FmSort | Self::FmIndex => table(SORTED),
@@ -216,7 +223,8 @@ mod tests {
     fn files_have_the_sizes_that_are_documented() {
         let spread = |task: Task, sizes| {
             let files = task.files(sizes);
-            let (least, most) = (files.iter().min().copied().unwrap(), files.iter().max().copied().unwrap());
+            let (least, most) =
+                (files.iter().min().copied().unwrap(), files.iter().max().copied().unwrap());
             (files.len(), least / 1024, most / 1024, files.iter().sum::<usize>() / 1024)
         };
         let today = FileSizes::Scaled(1);

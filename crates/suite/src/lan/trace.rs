@@ -12,8 +12,9 @@
 //! 2.000      remove     notes.txt
 //! ```
 //!
-//! Files that are used before they are made are there from the beginning, as large as the trace reads and writes them.
-//! Everything is checked when it is read: a trace that a file system could not carry out is refused with its line.
+//! Files that are used before they are made are there from the beginning, as large as the trace
+//! reads and writes them. Everything is checked when it is read: a trace that a file system could
+//! not carry out is refused with its line.
 
 mod line;
 mod state;
@@ -130,7 +131,10 @@ impl OperationTrace {
     /// The first line that is wrong, and how it would be right.
     pub fn read(text: &str) -> Result<Self, TraceError> {
         if text.len() > LONGEST_TEXT {
-            return Err(TraceError::at(1, format!("the trace has {} octets; {LONGEST_TEXT} at most", text.len())));
+            return Err(TraceError::at(
+                1,
+                format!("the trace has {} octets; {LONGEST_TEXT} at most", text.len()),
+            ));
         }
         let mut names = Vec::new();
         let mut lines = Vec::new();
@@ -140,7 +144,10 @@ impl OperationTrace {
                 lines.push(line);
             }
             if lines.len() > MOST_OPERATIONS {
-                return Err(TraceError::at(number, format!("more operations than {MOST_OPERATIONS}")));
+                return Err(TraceError::at(
+                    number,
+                    format!("more operations than {MOST_OPERATIONS}"),
+                ));
             }
         }
         if lines.is_empty() {
@@ -181,17 +188,20 @@ impl OperationTrace {
         &self.files
     }
 
-    /// Files that are there at the end and were not at first: they are removed before the trace is replayed again.
+    /// Files that are there at the end and were not at first: they are removed before the trace is
+    /// replayed again.
     pub fn left(&self) -> &[usize] {
         &self.left
     }
 
-    /// Files that were there at first and are gone, replaced or of another size at the end: they are made again before.
+    /// Files that were there at first and are gone, replaced or of another size at the end: they
+    /// are made again before.
     pub fn restored(&self) -> &[usize] {
         &self.restored
     }
 
-    /// From its beginning to its end: one mean gap after the last operation, where the next replay begins.
+    /// From its beginning to its end: one mean gap after the last operation, where the next replay
+    /// begins.
     pub fn period(&self) -> Span {
         let last = self.operations.last().map_or(Span::ZERO, |operation| operation.at);
         let gaps = (self.operations.len() as u64).saturating_sub(1).max(1);
@@ -242,7 +252,8 @@ impl fmt::Display for OperationTrace {
     }
 }
 
-/// For fuzzers: any octets as a trace; what is read is carried out by a file system of names and sizes.
+/// For fuzzers: any octets as a trace; what is read is carried out by a file system of names and
+/// sizes.
 #[doc(hidden)]
 pub fn fuzz_operation_trace(octets: &[u8]) {
     if let Ok(trace) = OperationTrace::read(&String::from_utf8_lossy(octets)) {

@@ -5,9 +5,10 @@ use btu_units::Time;
 
 /// Times from the end of one transaction to the end of the next.
 ///
-/// CONST.BAS counts the time since it was initialised as the first of them and divides 0 by 0 for its variance; here the
-/// first transaction only starts the clock, and there is no variance below two times. The program calls its variance a
-/// standard deviation in the text; this has both. Sums of squares cancel in its single precision; these do not.
+/// CONST.BAS counts the time since it was initialised as the first of them and divides 0 by 0 for
+/// its variance; here the first transaction only starts the clock, and there is no variance below
+/// two times. The program calls its variance a standard deviation in the text; this has both. Sums
+/// of squares cancel in its single precision; these do not.
 #[derive(Debug, Clone, Default)]
 pub struct Transactions {
     last: Option<Time>,
@@ -37,7 +38,8 @@ impl Transactions {
 mod tests {
     use super::*;
 
-    /// Times of 1, 2, 4 and 8 s: mean 3.75, variance 9.583333, whatever passed before the first transaction.
+    /// Times of 1, 2, 4 and 8 s: mean 3.75, variance 9.583333, whatever passed before the first
+    /// transaction.
     #[test]
     fn the_vector_of_const_bas() {
         for start in [0, 86_399] {

@@ -1,8 +1,10 @@
-//! How many users are served in time: from the levels that were measured, and between and beyond them from a curve through these.
+//! How many users are served in time: from the levels that were measured, and between and beyond
+//! them from a curve through these.
 //!
-//! The curve is a closed network of one server and a delay: R(k) = d + D (1 + Q(k - 1)), where the k stations pause for as long as
-//! they were seen to. D and d are those that miss the measured mean times of a transaction least, by the squares of logarithms; what
-//! 95 of 100 take over the mean is taken from the measured levels, and drawn straight between them.
+//! The curve is a closed network of one server and a delay: R(k) = d + D (1 + Q(k - 1)), where the
+//! k stations pause for as long as they were seen to. D and d are those that miss the measured mean
+//! times of a transaction least, by the squares of logarithms; what 95 of 100 take over the mean is
+//! taken from the measured levels, and drawn straight between them.
 
 use btu_model::closed_network;
 use btu_stats::{Estimate, geometric_interval};
@@ -26,19 +28,21 @@ pub struct Users {
     /// What 95 of 100 transactions may take at most.
     #[serde(rename = "limit_ns")]
     pub limit: Span,
-    /// The most of the measured levels that were served in time; none where not even the fewest were.
+    /// The most of the measured levels that were served in time; none where not even the fewest
+    /// were.
     pub most: Option<u32>,
     /// The fewest that were not; none where all were.
     pub too_many: Option<u32>,
-    /// The same between and beyond the levels; none in an open loop, and with fewer than two levels.
+    /// The same between and beyond the levels; none in an open loop, and with fewer than two
+    /// levels.
     pub fit: Option<UsersFit>,
 }
 
 /// What the curve through the measured levels says.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct UsersFit {
-    /// So many stations until 5 of 100 transactions take longer; geometric mean of the blocks (95 %). None where the curve does not
-    /// cross the limit within [`Self::looked_up_to`].
+    /// So many stations until 5 of 100 transactions take longer; geometric mean of the blocks (95
+    /// %). None where the curve does not cross the limit within [`Self::looked_up_to`].
     pub stations: Option<Estimate>,
     /// Whether that is more than the highest level that was measured.
     pub is_beyond: bool,
@@ -72,18 +76,23 @@ struct Curve {
     missed: f64,
 }
 
-/// Judges the levels: all blocks together, and each block alone for the interval. In an open loop there is no curve.
+/// Judges the levels: all blocks together, and each block alone for the interval. In an open loop
+/// there is no curve.
 pub(super) fn users(
     limit: Span,
     all: &[LevelStations],
     blocks: &[Vec<LevelStations>],
     is_closed: bool,
 ) -> Option<Users> {
-    let mut levels: Vec<(u32, f64)> = all.iter().filter_map(|level| Some((level.count, level.p95_seconds?))).collect();
+    let mut levels: Vec<(u32, f64)> =
+        all.iter().filter_map(|level| Some((level.count, level.p95_seconds?))).collect();
     levels.sort_by_key(|(count, _)| *count);
     let too_many = levels.iter().find(|(_, p95)| *p95 > limit.seconds()).map(|(count, _)| *count);
-    let most =
-        levels.iter().map(|(count, _)| *count).take_while(|count| too_many.is_none_or(|few| *count < few)).last();
+    let most = levels
+        .iter()
+        .map(|(count, _)| *count)
+        .take_while(|count| too_many.is_none_or(|few| *count < few))
+        .last();
     let fit = if is_closed { fit(limit, all, blocks) } else { None };
     (!levels.is_empty()).then_some(Users { limit, most, too_many, fit })
 }
@@ -98,7 +107,8 @@ fn fit(limit: Span, all: &[LevelStations], blocks: &[Vec<LevelStations>]) -> Opt
         Curve::through(&points)?.crossing(&points, limit.seconds(), looked_up_to)
     };
     let crossings: Option<Vec<f64>> = blocks.iter().map(crossing).collect();
-    let stations = crossings.and_then(|crossings| geometric_interval(&crossings, btu_stats::Level::P95));
+    let stations =
+        crossings.and_then(|crossings| geometric_interval(&crossings, btu_stats::Level::P95));
     Some(UsersFit {
         is_beyond: stations.is_none_or(|stations| stations.value > f64::from(highest)),
         stations,
@@ -150,16 +160,24 @@ impl Curve {
         missed.is_finite().then_some(Self { server, delay, pause, missed })
     }
 
-    /// Where what 95 of 100 take crosses the limit, straight between two numbers of stations; none up to `most`.
+    /// Where what 95 of 100 take crosses the limit, straight between two numbers of stations; none
+    /// up to `most`.
     fn crossing(&self, points: &[Point], limit: f64, most: u32) -> Option<f64> {
-        let p95 =
-            |stations: u32| Some(mean_at(stations, self.server, self.delay, self.pause)? * spread_at(points, stations));
+        let p95 = |stations: u32| {
+            Some(
+                mean_at(stations, self.server, self.delay, self.pause)?
+                    * spread_at(points, stations),
+            )
+        };
         let mut before = 0.0;
         for stations in 1..=most {
             let here = p95(stations)?;
             if here > limit {
                 // No station takes no time.
-                return Some(f64::from(stations - 1) + ((limit - before) / (here - before)).clamp(f64::EPSILON, 1.0));
+                return Some(
+                    f64::from(stations - 1)
+                        + ((limit - before) / (here - before)).clamp(f64::EPSILON, 1.0),
+                );
             }
             before = here;
         }
@@ -172,7 +190,8 @@ fn mean_at(stations: u32, server: f64, delay: f64, pause: f64) -> Option<f64> {
     Some(delay + closed_network(stations, pause + delay, &[server])?.response)
 }
 
-/// What 95 of 100 take over the mean: straight between the points, and as at the nearest beyond them.
+/// What 95 of 100 take over the mean: straight between the points, and as at the nearest beyond
+/// them.
 fn spread_at(points: &[Point], stations: u32) -> f64 {
     let after = points.iter().position(|point| point.stations >= stations);
     match after {
@@ -180,7 +199,8 @@ fn spread_at(points: &[Point], stations: u32) -> f64 {
         Some(0) => points[0].spread,
         Some(place) => {
             let (low, high) = (points[place - 1], points[place]);
-            let share = f64::from(stations - low.stations) / f64::from(high.stations - low.stations);
+            let share =
+                f64::from(stations - low.stations) / f64::from(high.stations - low.stations);
             low.spread + share * (high.spread - low.spread)
         }
     }
@@ -217,8 +237,8 @@ mod tests {
         counts.iter().map(|&count| level(count, 0.004, 0.001, 0.020)).collect()
     }
 
-    /// The curve is found that the levels were made of, and the limit between two levels: by the same closed network 95 of 100
-    /// take 35.5 ms at 9 stations and 41.9 ms at 10.
+    /// The curve is found that the levels were made of, and the limit between two levels: by the
+    /// same closed network 95 of 100 take 35.5 ms at 9 stations and 41.9 ms at 10.
     #[test]
     fn users_between_the_levels_come_from_the_curve() {
         let all = levels(&[1, 3, 5, 10]);
@@ -226,9 +246,14 @@ mod tests {
         let users = users(Span::from_milliseconds(38), &all, &blocks, true).unwrap();
         assert_eq!((users.most, users.too_many), (Some(5), Some(10)));
         let fit = users.fit.unwrap();
-        assert!((fit.server_seconds - 0.004).abs() < 1e-5 && (fit.delay_seconds - 0.001).abs() < 2e-5, "{fit:?}");
+        assert!(
+            (fit.server_seconds - 0.004).abs() < 1e-5 && (fit.delay_seconds - 0.001).abs() < 2e-5,
+            "{fit:?}"
+        );
         assert!(fit.missed < 1e-3 && !fit.is_beyond, "{fit:?}");
-        let exact = (1..=10).find(|&count| level(count, 0.004, 0.001, 0.020).p95_seconds.unwrap() > 0.038).unwrap();
+        let exact = (1..=10)
+            .find(|&count| level(count, 0.004, 0.001, 0.020).p95_seconds.unwrap() > 0.038)
+            .unwrap();
         let found = fit.stations.unwrap().value;
         assert!((f64::from(exact - 1)..=f64::from(exact)).contains(&found), "{found}, {exact}");
     }
@@ -236,20 +261,30 @@ mod tests {
     #[test]
     fn users_beyond_the_levels_are_said_to_be_so() {
         let all = levels(&[1, 3, 5]);
-        let found = users(Span::from_milliseconds(60), &all, std::slice::from_ref(&all), true).unwrap();
+        let found =
+            users(Span::from_milliseconds(60), &all, std::slice::from_ref(&all), true).unwrap();
         assert_eq!((found.most, found.too_many), (Some(5), None));
         let fit = found.fit.unwrap();
         assert!(fit.is_beyond && fit.stations.unwrap().value > 5.0, "{fit:?}");
-        let never = users(Span::from_seconds(10), &all, std::slice::from_ref(&all), true).unwrap().fit.unwrap();
+        let never = users(Span::from_seconds(10), &all, std::slice::from_ref(&all), true)
+            .unwrap()
+            .fit
+            .unwrap();
         assert_eq!((never.stations, never.looked_up_to), (None, 20));
     }
 
     #[test]
     fn without_levels_or_in_an_open_loop_there_is_no_curve() {
         let one = levels(&[3]);
-        assert_eq!(users(Span::from_milliseconds(1), &one, std::slice::from_ref(&one), true).unwrap().fit, None);
+        assert_eq!(
+            users(Span::from_milliseconds(1), &one, std::slice::from_ref(&one), true).unwrap().fit,
+            None
+        );
         let all = levels(&[1, 3]);
-        assert_eq!(users(Span::from_milliseconds(1), &all, std::slice::from_ref(&all), false).unwrap().fit, None);
+        assert_eq!(
+            users(Span::from_milliseconds(1), &all, std::slice::from_ref(&all), false).unwrap().fit,
+            None
+        );
         assert_eq!(users(Span::from_milliseconds(1), &[], &[], true), None);
     }
 }

@@ -19,11 +19,13 @@ use crate::history::press88;
 pub struct LanVerdict {
     /// One for each cell of the plan, in the plan's order.
     pub rows: Vec<LanRow>,
-    /// What a background station asks of the server and of the medium, as the cells without background say.
+    /// What a background station asks of the server and of the medium, as the cells without
+    /// background say.
     pub demands: Option<Demands>,
     /// From how many stations on each further one costs its whole demand, by the closed form.
     pub knee: Option<f64>,
-    /// The same as it was seen, task by task: where the line through the two highest levels comes down to no slowdown.
+    /// The same as it was seen, task by task: where the line through the two highest levels comes
+    /// down to no slowdown.
     pub knees: Vec<SeenKnee>,
     /// The background stations, level by level.
     pub stations: Vec<LevelStations>,
@@ -31,7 +33,8 @@ pub struct LanVerdict {
     pub machine: Vec<LevelMachine>,
     /// What the share is that the files were on; none at a server of ours.
     pub share: Option<Share>,
-    /// How many background stations there may be before 5 of 100 of their transactions take longer than the plan's limit.
+    /// How many background stations there may be before 5 of 100 of their transactions take longer
+    /// than the plan's limit.
     pub users: Option<Users>,
     /// The warnings about the result.
     pub warnings: Vec<Warning>,
@@ -51,12 +54,13 @@ pub struct LanRow {
     pub slowdown: Option<Estimate>,
     /// The same by the closed form, which takes service times for irregular.
     pub expected: Option<f64>,
-    /// The same by the simulator, on the network file's media, with a server that takes the same time for each operation.
+    /// The same by the simulator, on the network file's media, with a server that takes the same
+    /// time for each operation.
     pub simulated: Option<f64>,
     /// The same if all times were regular, at a server that takes a fixed time.
     pub regular: Option<f64>,
-    /// For how many operations of others an operation of the task waited at a server that takes a fixed time: what it stayed there
-    /// longer than with no background, over that time.
+    /// For how many operations of others an operation of the task waited at a server that takes a
+    /// fixed time: what it stayed there longer than with no background, over that time.
     pub queue: Option<f64>,
     /// The same by the closed form: the background stations that are at the server.
     pub expected_queue: Option<f64>,
@@ -64,7 +68,8 @@ pub struct LanRow {
     pub regular_queue: Option<f64>,
     /// Operations of the task.
     pub operations: Option<f64>,
-    /// The study's slowdown of this task with so many stations, by Figure 3; none where it has no such number.
+    /// The study's slowdown of this task with so many stations, by Figure 3; none where it has no
+    /// such number.
     pub study_slowdown: Option<f64>,
     /// Cells that do not count.
     pub invalid: usize,
@@ -82,7 +87,8 @@ pub struct SeenKnee {
 /// Judges a run by all that is stored of it.
 pub(super) fn judge(plan: &LanPlan, cells: &[Measured<LanCell>]) -> LanVerdict {
     let field = Observed { cells, service: plan.service.seconds() };
-    let alone: Vec<(Task, Alone)> = plan.tasks.iter().filter_map(|&task| Some((task, field.alone(task)?))).collect();
+    let alone: Vec<(Task, Alone)> =
+        plan.tasks.iter().filter_map(|&task| Some((task, field.alone(task)?))).collect();
     let tasks: Vec<Alone> = alone.iter().map(|(_, alone)| *alone).collect();
     let demands = Demands::of(&tasks, wire(plan).as_ref(), &plan.work);
     let mut rows: Vec<LanRow> =
@@ -90,23 +96,31 @@ pub(super) fn judge(plan: &LanPlan, cells: &[Measured<LanCell>]) -> LanVerdict {
     let stations = levels(plan, &cells.iter().collect::<Vec<_>>());
     let blocks: Vec<Vec<LevelStations>> = blocks(cells)
         .into_iter()
-        .map(|block| levels(plan, &cells.iter().filter(|cell| cell.block == block).collect::<Vec<_>>()))
+        .map(|block| {
+            levels(plan, &cells.iter().filter(|cell| cell.block == block).collect::<Vec<_>>())
+        })
         .filter(|levels| !levels.is_empty())
         .collect();
-    let machine: Vec<LevelMachine> = plan.levels.iter().filter_map(|&count| LevelMachine::of(count, cells)).collect();
+    let machine: Vec<LevelMachine> =
+        plan.levels.iter().filter_map(|&count| LevelMachine::of(count, cells)).collect();
     let is_closed = plan.work.closed_program().is_some();
     let study = press88::tasks();
     let simulated = demands.as_ref().and_then(|demands| simulated(plan, &tasks, demands));
     for row in &mut rows {
         if let (Level::Stations(count @ 1..), Some(simulated)) = (row.cell.level, &simulated) {
-            let alone = alone.iter().find(|(task, _)| *task == row.cell.task).map(|(_, alone)| alone);
+            let alone =
+                alone.iter().find(|(task, _)| *task == row.cell.task).map(|(_, alone)| alone);
             row.simulated = alone.and_then(|alone| simulated.slowdown(alone, count));
         }
         row.study_slowdown = study_slowdown(&study, row.cell);
     }
     LanVerdict {
         knee: demands.as_ref().and_then(Demands::knee),
-        knees: plan.tasks.iter().map(|&task| SeenKnee { task, stations: seen_knee(task, &rows) }).collect(),
+        knees: plan
+            .tasks
+            .iter()
+            .map(|&task| SeenKnee { task, stations: seen_knee(task, &rows) })
+            .collect(),
         share: cells.iter().find_map(|measured| task_done(&measured.seen)?.share.clone()),
         users: users(plan.limit, &stations, &blocks, is_closed),
         rows,
@@ -133,7 +147,8 @@ fn simulated(plan: &LanPlan, tasks: &[Alone], demands: &Demands) -> Option<Simul
 fn study_slowdown(study: &[press88::Task], cell: LanCell) -> Option<f64> {
     let Level::Stations(count @ 1..) = cell.level else { return None };
     let place = Task::STUDY.iter().position(|task| *task == cell.task)?;
-    let time = study.get(place)?.times.iter().find(|time| time.background_stations == u64::from(count))?;
+    let time =
+        study.get(place)?.times.iter().find(|time| time.background_stations == u64::from(count))?;
     Some(time.slowdown_by_load)
 }
 
@@ -149,7 +164,8 @@ fn blocks(cells: &[Measured<LanCell>]) -> BTreeSet<u32> {
 
 fn wire(plan: &LanPlan) -> Option<Wire> {
     let drawing = plan.frame().network.drawing()?;
-    let [server, bench] = plan.server_and_bench().map(|host| drawing.station_called(host?.as_str()));
+    let [server, bench] =
+        plan.server_and_bench().map(|host| drawing.station_called(host?.as_str()));
     Wire::between(&drawing, bench?, server?)
 }
 
@@ -168,7 +184,8 @@ impl Observed<'_> {
     /// Seconds of a task in a block.
     fn seconds(&self, cell: LanCell) -> Vec<(u32, f64)> {
         let typical = |measured: &Measured<LanCell>| {
-            let times: Vec<f64> = task_done(&measured.seen)?.times.iter().map(|time| time.seconds()).collect();
+            let times: Vec<f64> =
+                task_done(&measured.seen)?.times.iter().map(|time| time.seconds()).collect();
             Some((measured.block, median(&times)?))
         };
         self.valid(cell).filter_map(typical).collect()
@@ -177,14 +194,19 @@ impl Observed<'_> {
     /// Times as long as in the same block at another level.
     fn ratio(&self, cell: LanCell, base: Level) -> Option<Estimate> {
         let bases = self.seconds(LanCell { level: base, ..cell });
-        let of = |block| bases.iter().find(|(other, _)| *other == block).map(|(_, seconds)| *seconds);
-        let ratios: Vec<f64> =
-            self.seconds(cell).into_iter().filter_map(|(block, seconds)| Some(seconds / of(block)?)).collect();
+        let of =
+            |block| bases.iter().find(|(other, _)| *other == block).map(|(_, seconds)| *seconds);
+        let ratios: Vec<f64> = self
+            .seconds(cell)
+            .into_iter()
+            .filter_map(|(block, seconds)| Some(seconds / of(block)?))
+            .collect();
         geometric_interval(&ratios, btu_stats::Level::P95)
     }
 
     fn estimate(&self, cell: LanCell) -> Option<Estimate> {
-        let seconds: Vec<f64> = self.seconds(cell).into_iter().map(|(_, seconds)| seconds).collect();
+        let seconds: Vec<f64> =
+            self.seconds(cell).into_iter().map(|(_, seconds)| seconds).collect();
         geometric_interval(&seconds, btu_stats::Level::P95)
     }
 
@@ -200,7 +222,13 @@ impl Observed<'_> {
             written += done.written.count() as f64;
         }
         let [operations, read, written] = [operations, read, written].map(|all| all / times);
-        (operations > 0.0).then_some(Alone { seconds, operations, read, written, stay: self.stay(cell)? })
+        (operations > 0.0).then_some(Alone {
+            seconds,
+            operations,
+            read,
+            written,
+            stay: self.stay(cell)?,
+        })
     }
 
     /// Seconds from the task's calls to their answers at the server.
@@ -215,19 +243,30 @@ impl Observed<'_> {
     fn row(&self, cell: LanCell, alone: &[(Task, Alone)], demands: Option<&Demands>) -> LanRow {
         let alone = alone.iter().find(|(task, _)| *task == cell.task).map(|(_, alone)| alone);
         let Level::Stations(count) = cell.level else {
-            return LanRow { seconds: self.estimate(cell), invalid: self.invalid(cell), ..LanRow::empty(cell) };
+            return LanRow {
+                seconds: self.estimate(cell),
+                invalid: self.invalid(cell),
+                ..LanRow::empty(cell)
+            };
         };
         let is_fixed = self.service > 0.0;
-        let queue = self.stay(cell).zip(alone).map(|(stay, alone)| (stay - alone.stay) / self.service);
-        let regular = demands.zip(alone).and_then(|(demands, alone)| demands.regular(alone, count, self.service));
+        let queue =
+            self.stay(cell).zip(alone).map(|(stay, alone)| (stay - alone.stay) / self.service);
+        let regular = demands
+            .zip(alone)
+            .and_then(|(demands, alone)| demands.regular(alone, count, self.service));
         LanRow {
             seconds: self.estimate(cell),
             normalised: self.ratio(cell, Level::StandAlone),
             slowdown: self.ratio(cell, Level::Stations(0)).filter(|_| count > 0),
-            expected: demands.zip(alone).and_then(|(demands, alone)| demands.slowdown(alone, count)),
+            expected: demands
+                .zip(alone)
+                .and_then(|(demands, alone)| demands.slowdown(alone, count)),
             regular: regular.map(|[slowdown, _]| slowdown),
             queue: queue.filter(|_| is_fixed),
-            expected_queue: demands.filter(|_| is_fixed).and_then(|demands| demands.at_server(count)),
+            expected_queue: demands
+                .filter(|_| is_fixed)
+                .and_then(|demands| demands.at_server(count)),
             regular_queue: regular.map(|[_, queue]| queue),
             operations: alone.map(|alone| alone.operations),
             invalid: self.invalid(cell),
@@ -285,7 +324,9 @@ mod tests {
     fn the_study_s_numbers_stand_with_their_tasks() {
         let study = press88::tasks();
         let at = |task, level| study_slowdown(&study, LanCell { level, task });
-        let near = |found: Option<f64>, expected: f64| assert!((found.unwrap() - expected).abs() < 1e-9, "{found:?}");
+        let near = |found: Option<f64>, expected: f64| {
+            assert!((found.unwrap() - expected).abs() < 1e-9, "{found:?}");
+        };
         near(at(Task::FmLoadProgram, Level::Stations(10)), 9.6 / 1.1);
         near(at(Task::FmIndex, Level::Stations(10)), 3.3 / 0.9);
         near(at(Task::WpLoadProgram, Level::Stations(3)), 1.5);

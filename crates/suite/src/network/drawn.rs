@@ -43,14 +43,17 @@ impl Stations {
     /// Roles and stations, in the order of [`HostRole::ALL`].
     pub fn roles(&self) -> impl Iterator<Item = (HostRole, &str)> {
         let passive = self.passive.iter().map(|name| (HostRole::Passive, name.as_str()));
-        [(HostRole::Test, self.test.as_str()), (HostRole::Active, &self.active)].into_iter().chain(passive)
+        [(HostRole::Test, self.test.as_str()), (HostRole::Active, &self.active)]
+            .into_iter()
+            .chain(passive)
     }
 }
 
 /// The network's name, and who plays which role.
 impl fmt::Display for Drawn {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let roles: Vec<String> = self.stations.roles().map(|(role, station)| format!("{role} {station}")).collect();
+        let roles: Vec<String> =
+            self.stations.roles().map(|(role, station)| format!("{role} {station}")).collect();
         write!(f, "{} ({})", self.name, roles.join(", "))
     }
 }
@@ -58,7 +61,8 @@ impl fmt::Display for Drawn {
 impl Topology {
     /// Stations of `drawing`; nothing where it has no station of such a name.
     pub fn of(drawing: Drawing, stations: &Stations) -> Option<Self> {
-        let roles = stations.roles().map(|(role, name)| Some((role, drawing.station_called(name)?)));
+        let roles =
+            stations.roles().map(|(role, name)| Some((role, drawing.station_called(name)?)));
         let roles = roles.collect::<Option<_>>()?;
         Some(Self { drawing, roles })
     }
@@ -88,7 +92,8 @@ impl Path {
 
 /// A network of the library whose stations are called after the roles.
 fn laboratory(name: &str, settings: &[(&str, String)]) -> Result<Topology, ReadError> {
-    let reader = settings.iter().fold(Reader::new(name), |reader, (key, value)| reader.set(key, value));
+    let reader =
+        settings.iter().fold(Reader::new(name), |reader, (key, value)| reader.set(key, value));
     let drawing = reader.read(library_text(name).unwrap_or_default())?;
     let roles = HostRole::ALL.into_iter().zip(0..).map(|(role, number)| (role, StationId(number)));
     Ok(Topology { drawing, roles: roles.collect() })
@@ -96,12 +101,14 @@ fn laboratory(name: &str, settings: &[(&str, String)]) -> Result<Topology, ReadE
 
 /// A network file as a plan holds it, with its settings. Traces that it names are the library's.
 pub(crate) fn read_stored(name: &str, text: &str) -> Result<Drawing, ReadError> {
-    settings_of(text).fold(Reader::new(name), |reader, (key, value)| reader.set(key, value)).read(text)
+    settings_of(text)
+        .fold(Reader::new(name), |reader, (key, value)| reader.set(key, value))
+        .read(text)
 }
 
 impl Network {
-    /// What is raised for it; nothing on real hosts, and where a file has no station of such a name. Traces that a file names are
-    /// the library's.
+    /// What is raised for it; nothing on real hosts, and where a file has no station of such a
+    /// name. Traces that a file names are the library's.
     ///
     /// # Errors
     /// A file that cannot be read, or values that no network file can have.
@@ -109,7 +116,9 @@ impl Network {
         match self {
             Self::Veth => laboratory("veth", &[]).map(Some),
             Self::Path(path) => path.topology().map(Some),
-            Self::Drawing(Drawn { name, text, stations }) => Ok(Topology::of(read_stored(name, text)?, stations)),
+            Self::Drawing(Drawn { name, text, stations }) => {
+                Ok(Topology::of(read_stored(name, text)?, stations))
+            }
             Self::Machines(_) => Ok(None),
         }
     }
@@ -133,8 +142,15 @@ mod tests {
     #[test]
     fn the_laboratories_of_the_library_have_the_roles_in_their_order() {
         let rate = BitRate::from_megabits_per_second(100);
-        let path = Path { rate, delay: Span::from_milliseconds(5), loss: 0.015, duplicate: 0.0, reorder: 0.001 };
-        let [veth, path] = [Network::Veth, Network::Path(path)].map(|network| network.topology().unwrap().unwrap());
+        let path = Path {
+            rate,
+            delay: Span::from_milliseconds(5),
+            loss: 0.015,
+            duplicate: 0.0,
+            reorder: 0.001,
+        };
+        let [veth, path] = [Network::Veth, Network::Path(path)]
+            .map(|network| network.topology().unwrap().unwrap());
         for topology in [&veth, &path] {
             for (role, station) in &topology.roles {
                 assert_eq!(topology.drawing.station(*station).name, role.name());
@@ -144,26 +160,35 @@ mod tests {
         assert!(veth.drawing.bare && !path.drawing.bare);
         let line = &path.drawing.links[0];
         for direction in [&line.forth, &line.back] {
-            assert_eq!((&direction.rate, direction.delay), (&Rate::Fixed(rate), Span::from_milliseconds(5)));
+            assert_eq!(
+                (&direction.rate, direction.delay),
+                (&Rate::Fixed(rate), Span::from_milliseconds(5))
+            );
             let share = |share: f64| Probability::new(share).unwrap();
             assert_eq!(direction.loss, Loss::Random(share(0.015)));
-            assert_eq!((direction.reorder.share, direction.duplicate), (share(0.001), Probability::NEVER));
+            assert_eq!(
+                (direction.reorder.share, direction.duplicate),
+                (share(0.001), Probability::NEVER)
+            );
         }
     }
 
     #[test]
     fn two_stations_are_two_roles() {
-        let stations = Stations { test: "ship".to_owned(), active: "server".to_owned(), passive: None };
+        let stations =
+            Stations { test: "ship".to_owned(), active: "server".to_owned(), passive: None };
         let drawing = Drawing::read(library_text("satellite").unwrap(), "satellite").unwrap();
         assert_eq!(Topology::of(drawing.clone(), &stations).unwrap().black_boxes().count(), 1);
         let nobody = Stations { active: "nobody".to_owned(), ..stations.clone() };
         assert!(Topology::of(drawing, &nobody).is_none());
-        let network = Network::Drawing(Drawn { name: "satellite".to_owned(), text: String::new(), stations });
+        let network =
+            Network::Drawing(Drawn { name: "satellite".to_owned(), text: String::new(), stations });
         assert_eq!(network.to_string(), "satellite (test ship, active server)");
         assert_eq!(network.roles(), [HostRole::Test, HostRole::Active]);
         let text = serde_json::to_string(&network).unwrap();
         assert!(
-            text.starts_with(r#"{"kind":"drawing","name":"satellite","text":"#) && !text.contains("passive"),
+            text.starts_with(r#"{"kind":"drawing","name":"satellite","text":"#)
+                && !text.contains("passive"),
             "{text}"
         );
         assert_eq!(serde_json::from_str::<Network>(&text).unwrap(), network);

@@ -19,7 +19,8 @@ pub struct Machines {
 /// A real host that takes part.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Machine {
-    /// What scripts and accounts call it: the role that it plays in a rating, its own name in a study.
+    /// What scripts and accounts call it: the role that it plays in a rating, its own name in a
+    /// study.
     pub station: HostName,
     /// What the user calls it.
     #[serde(deserialize_with = "border::host_name")]
@@ -132,16 +133,19 @@ mod tests {
     fn a_host_that_plays_no_role_is_told_by_its_name_alone() {
         let mut beta = machines().hosts[1].clone();
         beta.station = HostName::try_from("beta").unwrap();
-        assert_eq!(beta.to_string(), "beta, measured at 198.51.100.11, controlled by TLS to 192.0.2.11:7417");
+        assert_eq!(
+            beta.to_string(),
+            "beta, measured at 198.51.100.11, controlled by TLS to 192.0.2.11:7417"
+        );
     }
 
     #[test]
     fn hosts_survive_storage() {
         let network = Network::Machines(machines());
         let text = serde_json::to_string(&network).unwrap();
-        assert!(
-            text.starts_with(r#"{"kind":"machines","hosts":[{"station":"test","name":"alpha","reached":{"by":"ssh""#)
-        );
+        assert!(text.starts_with(
+            r#"{"kind":"machines","hosts":[{"station":"test","name":"alpha","reached":{"by":"ssh""#
+        ));
         assert_eq!(serde_json::from_str::<Network>(&text).unwrap(), network);
     }
 }

@@ -15,13 +15,17 @@ pub struct Beside {
     pub latency_more_seconds: Option<Estimate>,
     /// The latency over that of the base.
     pub latency_ratio: Option<Estimate>,
-    /// The signature's own highest throughput, in bits per second; absent when nothing was measured.
+    /// The signature's own highest throughput, in bits per second; absent when nothing was
+    /// measured.
     pub maximum_bits_per_second: Option<Estimate>,
-    /// The highest throughput over that of the base, both among the sizes that both have: 0.79 takes 21 %.
+    /// The highest throughput over that of the base, both among the sizes that both have: 0.79
+    /// takes 21 %.
     pub maximum_ratio: Option<Estimate>,
-    /// What every large message costs more, in seconds: the difference of t0, by the larger half of the common sizes.
+    /// What every large message costs more, in seconds: the difference of t0, by the larger half of
+    /// the common sizes.
     pub per_message_seconds: Option<Estimate>,
-    /// What every byte of a large message costs more, in seconds: the difference of 1/r, by the same.
+    /// What every byte of a large message costs more, in seconds: the difference of 1/r, by the
+    /// same.
     pub per_byte_seconds: Option<Estimate>,
     /// The throughputs of common sizes over those of the base.
     pub sizes: Vec<SizeRatio>,
@@ -39,33 +43,50 @@ pub struct SizeRatio {
 
 /// Holds `one` against `base`.
 pub fn beside(one: &PipeVerdict, base: &PipeVerdict) -> Beside {
-    let latency = |verdict: &PipeVerdict| verdict.latency.as_ref().map(|latency| latency.median_seconds);
+    let latency =
+        |verdict: &PipeVerdict| verdict.latency.as_ref().map(|latency| latency.median_seconds);
     let latencies = latency(one).zip(latency(base));
     let (of_one, of_base) = (common(one, base), common(base, one));
     let lines = line(&of_one).zip(line(&of_base));
-    let (per_message, per_byte) = lines.map(|((_, one), (_, base))| one.more_than(&base, LEVEL)).unzip();
+    let (per_message, per_byte) =
+        lines.map(|((_, one), (_, base))| one.more_than(&base, LEVEL)).unzip();
     Beside {
         latency_seconds: latency(one),
         latency_more_seconds: latencies.map(|(one, base)| difference(&one, &base)),
         latency_ratio: latencies.and_then(|(one, base)| ratio(&one, &base)),
         maximum_bits_per_second: one.maximum.as_ref().map(|peak| peak.bits_per_second),
-        maximum_ratio: highest(&of_one).zip(highest(&of_base)).and_then(|(one, base)| ratio(&one, &base)),
+        maximum_ratio: highest(&of_one)
+            .zip(highest(&of_base))
+            .and_then(|(one, base)| ratio(&one, &base)),
         per_message_seconds: per_message,
         per_byte_seconds: per_byte,
-        sizes: of_one.iter().zip(&of_base).filter_map(|(one, base)| size_ratio(one, base)).collect(),
+        sizes: of_one
+            .iter()
+            .zip(&of_base)
+            .filter_map(|(one, base)| size_ratio(one, base))
+            .collect(),
     }
 }
 
-/// The sizes of `one` that `other` has, too. Both are in rising order, and so are what comes of both.
+/// The sizes of `one` that `other` has, too. Both are in rising order, and so are what comes of
+/// both.
 fn common(one: &PipeVerdict, other: &PipeVerdict) -> Vec<SizeVerdict> {
-    one.sizes.iter().filter(|size| other.sizes.iter().any(|also| also.size == size.size)).cloned().collect()
+    one.sizes
+        .iter()
+        .filter(|size| other.sizes.iter().any(|also| also.size == size.size))
+        .cloned()
+        .collect()
 }
 
 fn highest(sizes: &[SizeVerdict]) -> Option<Estimate> {
-    sizes.iter().map(|size| size.throughput_bits_per_second).max_by(|a, b| a.value.total_cmp(&b.value))
+    sizes
+        .iter()
+        .map(|size| size.throughput_bits_per_second)
+        .max_by(|a, b| a.value.total_cmp(&b.value))
 }
 
 fn size_ratio(one: &SizeVerdict, base: &SizeVerdict) -> Option<SizeRatio> {
-    let throughput_ratio = ratio(&one.throughput_bits_per_second, &base.throughput_bits_per_second)?;
+    let throughput_ratio =
+        ratio(&one.throughput_bits_per_second, &base.throughput_bits_per_second)?;
     Some(SizeRatio { size: one.size, throughput_ratio })
 }

@@ -8,7 +8,8 @@ use crate::record::{MachineCpu, WireAccount};
 /// What the machine and the network did while a size was measured, warm-up and all trials together.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Conditions {
-    /// CPU time of the near end's machine, all its processors together, and what became of its clocks.
+    /// CPU time of the near end's machine, all its processors together, and what became of its
+    /// clocks.
     pub machine: MachineCpu,
     /// CPU time of the near end's worker; absent where it could not be read.
     #[serde(rename = "near_cpu_ns", default, skip_serializing_if = "Option::is_none")]

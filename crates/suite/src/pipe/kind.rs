@@ -90,9 +90,11 @@ impl Kind {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Pattern {
-    /// A message there and a message of the same size back; half the round trip counts (1996: block transfer).
+    /// A message there and a message of the same size back; half the round trip counts (1996: block
+    /// transfer).
     PingPong,
-    /// Messages in one direction without an answer; the receiver's time counts, and latency cannot be told.
+    /// Messages in one direction without an answer; the receiver's time counts, and latency cannot
+    /// be told.
     Streaming,
     /// Both ends send a message, then both receive one; the bits of both count.
     Bidirectional,
@@ -119,7 +121,8 @@ impl Pattern {
         }
     }
 
-    /// What the time of a repetition is divided by: a round trip is two one-way times, everything else one.
+    /// What the time of a repetition is divided by: a round trip is two one-way times, everything
+    /// else one.
     pub(crate) const fn one_way_parts(self) -> f64 {
         match self {
             Self::PingPong => 2.0,
@@ -147,7 +150,12 @@ pub struct UnknownName {
 }
 
 /// The one of `all` that is called `text`.
-fn named<T: Copy>(text: &str, what: &'static str, all: &[T], name: fn(T) -> &'static str) -> Result<T, UnknownName> {
+fn named<T: Copy>(
+    text: &str,
+    what: &'static str,
+    all: &[T],
+    name: fn(T) -> &'static str,
+) -> Result<T, UnknownName> {
     all.iter().copied().find(|candidate| name(*candidate) == text).ok_or_else(|| UnknownName {
         text: text.to_owned(),
         what,
@@ -200,6 +208,9 @@ mod tests {
     #[test]
     fn an_unknown_name_says_what_there_is() {
         let error = "block".parse::<Pattern>().unwrap_err().to_string();
-        assert_eq!(error, "`block` is not a pattern: give one of ping-pong, streaming, bidirectional");
+        assert_eq!(
+            error,
+            "`block` is not a pattern: give one of ping-pong, streaming, bidirectional"
+        );
     }
 }

@@ -1,6 +1,8 @@
-//! What each layer costs: signatures of a stack over the same path, compared with the lowest of them.
+//! What each layer costs: signatures of a stack over the same path, compared with the lowest of
+//! them.
 //!
-//! The 1996 paper does this once (figure 8, MPI on top of TCP over ATM): 661 us more latency and 21 % less throughput.
+//! The 1996 paper does this once (figure 8, MPI on top of TCP over ATM): 661 us more latency and 21
+//! % less throughput.
 
 use serde::{Deserialize, Serialize};
 
@@ -23,7 +25,10 @@ pub struct LayerCost {
 /// The costs of every layer but the first, which is what the others are compared with.
 pub fn layer_costs(stack: &[PipeVerdict]) -> Vec<LayerCost> {
     let Some((base, layers)) = stack.split_first() else { return Vec::new() };
-    layers.iter().map(|layer| LayerCost { kind: layer.kind, base: base.kind, cost: beside(layer, base) }).collect()
+    layers
+        .iter()
+        .map(|layer| LayerCost { kind: layer.kind, base: base.kind, cost: beside(layer, base) })
+        .collect()
 }
 
 #[cfg(test)]
@@ -45,8 +50,8 @@ mod tests {
         assert!(found.interval.unwrap().contains(expected), "{found:?} around {expected}");
     }
 
-    /// 1996, figure 8: TCP over ATM 840.6 us and 50.28 Mb/s of 2^20, MPI on top of it 1501.3 us and 39.71: 660.7 us more,
-    /// 1.79 times as much, and 21 % less.
+    /// 1996, figure 8: TCP over ATM 840.6 us and 50.28 Mb/s of 2^20, MPI on top of it 1501.3 us and
+    /// 39.71: 660.7 us more, 1.79 times as much, and 21 % less.
     #[test]
     fn mpi_over_atm_in_1996() {
         let mebibit = 1_048_576.0;
@@ -60,14 +65,21 @@ mod tests {
         near(cost.cost.latency_ratio, 1.786, 2e-3);
         near(cost.cost.maximum_ratio, 0.79, 1e-3);
         near(cost.cost.per_message_seconds, 660.7e-6 * 1.003, 1e-7);
-        near(cost.cost.per_byte_seconds, 8.0 / mebibit * (1.0 / 39.71 - 1.0 / 50.28) * 1.003, 1e-12);
+        near(
+            cost.cost.per_byte_seconds,
+            8.0 / mebibit * (1.0 / 39.71 - 1.0 / 50.28) * 1.003,
+            1e-12,
+        );
         assert_eq!(cost.cost.sizes.len(), 124);
     }
 
     /// A layer that moves no large messages is compared with what the others do with small ones.
     #[test]
     fn a_layer_with_fewer_sizes_is_compared_by_those() {
-        let stack = [signature(Kind::Udp, "1..64KB", 1e-5, 1e9), signature(Kind::Tcp, "1..10MB", 1e-5, 1e9)];
+        let stack = [
+            signature(Kind::Udp, "1..64KB", 1e-5, 1e9),
+            signature(Kind::Tcp, "1..10MB", 1e-5, 1e9),
+        ];
         let costs = layer_costs(&stack);
         let Beside { maximum_ratio, per_message_seconds, per_byte_seconds, .. } = costs[0].cost;
         near(maximum_ratio, 1.0, 1e-6);
@@ -79,7 +91,10 @@ mod tests {
     fn only_common_sizes_are_compared_and_a_lonely_layer_costs_nothing() {
         let few = signature(Kind::Tls, "1,5,1000", 1e-5, 1e9);
         let costs = layer_costs(&[signature(Kind::Tcp, "1,4,1000", 1e-5, 1e9), few.clone()]);
-        assert_eq!(costs[0].cost.sizes.iter().map(|size| size.size.count()).collect::<Vec<_>>(), [1, 1000]);
+        assert_eq!(
+            costs[0].cost.sizes.iter().map(|size| size.size.count()).collect::<Vec<_>>(),
+            [1, 1000]
+        );
         assert_eq!(layer_costs(&[few]), []);
         assert_eq!(layer_costs(&[]), []);
     }

@@ -31,17 +31,20 @@ impl Processors {
 impl fmt::Display for Processors {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self { near, far } if near == far => write!(f, "both ends are held on processor {near}"),
+            Self { near, far } if near == far => {
+                write!(f, "both ends are held on processor {near}")
+            }
             Self { near, far } => write!(f, "the ends are held on processors {near} and {far}"),
         }
     }
 }
 
-/// Where the ends are to be held. Left alone, the scheduler puts them on one processor or on two anew for each connection, and
-/// small messages take many times as long in one way as in the other.
+/// Where the ends are to be held. Left alone, the scheduler puts them on one processor or on two
+/// anew for each connection, and small messages take many times as long in one way as in the other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pin {
-    /// Both on the first processor: nothing is ever woken from idleness, so that only the work itself is left.
+    /// Both on the first processor: nothing is ever woken from idleness, so that only the work
+    /// itself is left.
     Together,
     /// The near one on the first, the far one on the second.
     Apart,
@@ -55,7 +58,9 @@ pub enum Pin {
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum PinError {
     /// Neither a word nor two numbers.
-    #[error("`{0}` is no way to hold two ends: give apart, together, free, or two processors such as 0,1")]
+    #[error(
+        "`{0}` is no way to hold two ends: give apart, together, free, or two processors such as 0,1"
+    )]
     Unknown(String),
     /// There is one processor only.
     #[error("`apart` needs two processors, and there is one: give together")]
@@ -71,21 +76,22 @@ pub enum PinError {
 }
 
 impl Pin {
-    /// The usual way where both ends may use these cores: apart, where one pair leaves a processor to the emulator, if there is
-    /// one.
+    /// The usual way where both ends may use these cores: apart, where one pair leaves a processor
+    /// to the emulator, if there is one.
     pub fn usual(cores: &[ProcessorList], pairs: u32, is_emulated: bool) -> Self {
         let threads: usize = cores.iter().map(|core| core.numbers().len()).sum();
         if pairs == 1 && threads >= 2 + usize::from(is_emulated) { Self::Apart } else { Self::Free }
     }
 
-    /// The processors that are meant, where both ends may use those of these cores: `apart` takes two cores where there are
-    /// two. Nothing where they are free.
+    /// The processors that are meant, where both ends may use those of these cores: `apart` takes
+    /// two cores where there are two. Nothing where they are free.
     ///
     /// # Errors
     /// [`PinError`] when there are too few, or one that is named is none of them.
     pub fn processors(self, cores: &[ProcessorList]) -> Result<Option<Processors>, PinError> {
         let allowed: Vec<u32> = cores.iter().flat_map(|core| core.numbers().to_vec()).collect();
-        let firsts: Vec<u32> = cores.iter().filter_map(|core| core.numbers().first().copied()).collect();
+        let firsts: Vec<u32> =
+            cores.iter().filter_map(|core| core.numbers().first().copied()).collect();
         let apart = if firsts.len() > 1 { &firsts } else { &allowed };
         let list = || allowed.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
         let may = |processor: u32| {
@@ -96,7 +102,9 @@ impl Pin {
         };
         Ok(Some(match (self, apart.as_slice()) {
             (Self::Free, _) => return Ok(None),
-            (Self::On(Processors { near, far }), _) => Processors { near: may(near)?, far: may(far)? },
+            (Self::On(Processors { near, far }), _) => {
+                Processors { near: may(near)?, far: may(far)? }
+            }
             (Self::Together, [one, ..]) => Processors { near: *one, far: *one },
             (Self::Apart, [near, far, ..]) => Processors { near: *near, far: *far },
             (Self::Together | Self::Apart, _) => return Err(PinError::One),
@@ -110,7 +118,10 @@ impl FromStr for Pin {
     fn from_str(text: &str) -> Result<Self, PinError> {
         let numbers = || {
             let (near, far) = text.split_once(',')?;
-            Some(Self::On(Processors { near: near.trim().parse().ok()?, far: far.trim().parse().ok()? }))
+            Some(Self::On(Processors {
+                near: near.trim().parse().ok()?,
+                far: far.trim().parse().ok()?,
+            }))
         };
         match text {
             "together" => Ok(Self::Together),
@@ -130,7 +141,10 @@ mod tests {
     }
 
     fn pin(text: &str, list: &[&str]) -> Result<Option<(u32, u32)>, PinError> {
-        Ok(text.parse::<Pin>()?.processors(&cores(list))?.map(|Processors { near, far }| (near, far)))
+        Ok(text
+            .parse::<Pin>()?
+            .processors(&cores(list))?
+            .map(|Processors { near, far }| (near, far)))
     }
 
     #[test]
@@ -140,7 +154,10 @@ mod tests {
         assert_eq!(pin("6,3", &["3", "5", "6"]), Ok(Some((6, 3))));
         assert_eq!(pin("apart", &["3"]), Err(PinError::One));
         assert_eq!(pin("free", &["3"]), Ok(None));
-        assert_eq!(pin("0,3", &["3", "5"]), Err(PinError::NotAllowed { processor: 0, allowed: "3, 5".to_owned() }));
+        assert_eq!(
+            pin("0,3", &["3", "5"]),
+            Err(PinError::NotAllowed { processor: 0, allowed: "3, 5".to_owned() })
+        );
         for text in ["", "0", "0,", "0,1,2", "-1,0", "Apart", "0;1"] {
             assert_eq!(pin(text, &["0", "1"]), Err(PinError::Unknown(text.to_owned())));
         }
@@ -150,10 +167,17 @@ mod tests {
     fn ends_apart_are_on_two_cores_where_there_are_two() {
         assert_eq!(pin("apart", &["0-1", "2-3"]), Ok(Some((0, 2))));
         assert_eq!(pin("apart", &["0,4"]), Ok(Some((0, 4))));
-        let usual = |list: &[&str], pairs, is_emulated| Pin::usual(&cores(list), pairs, is_emulated);
-        assert_eq!((usual(&["0", "1"], 1, false), usual(&["0-1"], 1, false)), (Pin::Apart, Pin::Apart));
+        let usual =
+            |list: &[&str], pairs, is_emulated| Pin::usual(&cores(list), pairs, is_emulated);
+        assert_eq!(
+            (usual(&["0", "1"], 1, false), usual(&["0-1"], 1, false)),
+            (Pin::Apart, Pin::Apart)
+        );
         assert_eq!((usual(&["0", "1"], 4, false), usual(&["0"], 1, false)), (Pin::Free, Pin::Free));
-        assert_eq!((usual(&["0", "1"], 1, true), usual(&["0", "1", "2"], 1, true)), (Pin::Free, Pin::Apart));
+        assert_eq!(
+            (usual(&["0", "1"], 1, true), usual(&["0", "1", "2"], 1, true)),
+            (Pin::Free, Pin::Apart)
+        );
     }
 
     #[test]

@@ -11,7 +11,8 @@ use crate::plan::name_of;
 /// Everything that decides a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PipePlan {
-    /// Version of the plan's meaning; a newer program that would measure differently has a higher one.
+    /// Version of the plan's meaning; a newer program that would measure differently has a higher
+    /// one.
     pub version: u32,
     /// Seeds the payload, and the network's loss and jitter.
     pub seed: u64,
@@ -58,11 +59,12 @@ pub struct Precision {
     pub least_repetitions: u64,
     /// Repetitions of a trial, at most.
     pub most_repetitions: u64,
-    /// Once a message takes this long one way, larger sizes are left out (1996 and version 3: 1 s, version 5: 10 s).
+    /// Once a message takes this long one way, larger sizes are left out (1996 and version 3: 1 s,
+    /// version 5: 10 s).
     #[serde(rename = "limit_ns")]
     pub limit: Span,
-    /// Whether every exchange is timed, not only every trial: gives quantiles of single messages and costs two readings
-    /// of the clock per exchange.
+    /// Whether every exchange is timed, not only every trial: gives quantiles of single messages
+    /// and costs two readings of the clock per exchange.
     pub each: bool,
 }
 
@@ -87,7 +89,11 @@ impl Precision {
 
     /// To publish: `NetPIPE` 5's seven trials of 0.25 s each.
     pub const fn full() -> Self {
-        Self { target: Span::from_milliseconds(250), limit: Span::from_seconds(10), ..Self::standard() }
+        Self {
+            target: Span::from_milliseconds(250),
+            limit: Span::from_seconds(10),
+            ..Self::standard()
+        }
     }
 }
 
@@ -114,7 +120,8 @@ impl Buffers {
 pub enum Cache {
     /// The same buffer for all messages of a size.
     Warm,
-    /// Each message lies behind the one before in a pool too large for any cache (`NetPIPE` 5: 200 MB).
+    /// Each message lies behind the one before in a pool too large for any cache (`NetPIPE` 5: 200
+    /// MB).
     Cold {
         /// Size of the pool.
         #[serde(rename = "pool_bytes")]
@@ -164,8 +171,8 @@ pub enum Engine {
 }
 
 impl PipePlan {
-    /// The plan's version that this program writes: in the first one a warm ping-pong wrote from one buffer and read into
-    /// another, which needs twice the cache.
+    /// The plan's version that this program writes: in the first one a warm ping-pong wrote from
+    /// one buffer and read into another, which needs twice the cache.
     pub const VERSION: u32 = 2;
 
     /// One pair, ping-pong, warm and aligned, on an idle machine, at `NetPIPE`'s sizes up to 10 MB.
@@ -188,8 +195,8 @@ impl PipePlan {
         }
     }
 
-    /// The plan's name: the first 16 hexadecimal digits of the SHA-256 of its canonical JSON, the seed left out, so
-    /// that runs of one plan can be told from runs of different ones.
+    /// The plan's name: the first 16 hexadecimal digits of the SHA-256 of its canonical JSON, the
+    /// seed left out, so that runs of one plan can be told from runs of different ones.
     pub fn hash(&self) -> String {
         name_of(&Self { seed: 0, ..self.clone() })
     }
@@ -220,7 +227,8 @@ mod tests {
 
     #[test]
     fn a_plan_survives_storage() {
-        let cold = Buffers { cache: Cache::Cold { pool: Bytes::new(200_000_000) }, ..Buffers::PLAIN };
+        let cold =
+            Buffers { cache: Cache::Cold { pool: Bytes::new(200_000_000) }, ..Buffers::PLAIN };
         for plan in [plan(), held(), PipePlan { buffers: cold, sizes: Sizes::RootTwo, ..plan() }] {
             let text = serde_json::to_string(&plan).unwrap();
             assert_eq!(serde_json::from_str::<PipePlan>(&text).unwrap(), plan);

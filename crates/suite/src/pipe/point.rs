@@ -27,10 +27,12 @@ pub struct Point {
     /// What became of its messages.
     #[serde(alias = "books")] // retired word: runs stored before
     pub accounts: Accounts,
-    /// Times of single exchanges in nanoseconds (ping-pong: round trips), where the plan asks for them.
+    /// Times of single exchanges in nanoseconds (ping-pong: round trips), where the plan asks for
+    /// them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub each: Option<Histogram>,
-    /// What the machine and the network did meanwhile; absent in runs of versions that did not look.
+    /// What the machine and the network did meanwhile; absent in runs of versions that did not
+    /// look.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub conditions: Option<Conditions>,
 }
@@ -52,15 +54,16 @@ pub struct Trial {
 }
 
 impl Trial {
-    /// The time of one message one way, in seconds: half a repetition for ping-pong, else all of it.
+    /// The time of one message one way, in seconds: half a repetition for ping-pong, else all of
+    /// it.
     pub fn one_way_seconds(&self, pattern: Pattern) -> f64 {
         self.elapsed.seconds() / self.repetitions.max(1) as f64 / pattern.one_way_parts()
     }
 }
 
 impl Point {
-    /// Frames that the emulator lost on its own account; 0 without one. The network that was asked for loses none of them,
-    /// so times of a size with such a frame say nothing of it.
+    /// Frames that the emulator lost on its own account; 0 without one. The network that was asked
+    /// for loses none of them, so times of a size with such a frame say nothing of it.
     pub fn lost_by_emulator(&self) -> u64 {
         let network = self.conditions.as_ref().and_then(|conditions| conditions.network.as_deref());
         network.map_or(0, |network| network.port_drops + network.faults().count() as u64)
@@ -71,7 +74,8 @@ impl Point {
         self.conditions.as_ref()?.machine.slept()
     }
 
-    /// Whether its times are the network's: the emulator carried every frame, and the machine was awake.
+    /// Whether its times are the network's: the emulator carried every frame, and the machine was
+    /// awake.
     pub fn is_undisturbed(&self) -> bool {
         self.lost_by_emulator() == 0 && self.slept().is_none()
     }
@@ -87,7 +91,8 @@ impl Point {
     }
 }
 
-/// What became of the messages of a size, warm-up and all trials, both directions and all pairs together.
+/// What became of the messages of a size, warm-up and all trials, both directions and all pairs
+/// together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Accounts {
     /// Messages handed to the transport, repeated ones counted each time.
@@ -103,7 +108,8 @@ pub struct Accounts {
 }
 
 impl Accounts {
-    /// Messages that did not arrive; `None` where more arrived than were sent, which no transport should manage.
+    /// Messages that did not arrive; `None` where more arrived than were sent, which no transport
+    /// should manage.
     pub fn lost(&self) -> Option<u64> {
         self.sent.checked_sub(self.received)?.checked_sub(self.duplicates)
     }
@@ -127,8 +133,13 @@ mod tests {
 
     #[test]
     fn a_round_trip_is_two_one_way_times_and_a_bidirectional_one_moves_twice_the_bits() {
-        let trial =
-            Trial { repetitions: 1000, elapsed: Span::from_milliseconds(20), clock: End::Near, lost: 0, repeated: 0 };
+        let trial = Trial {
+            repetitions: 1000,
+            elapsed: Span::from_milliseconds(20),
+            clock: End::Near,
+            lost: 0,
+            repeated: 0,
+        };
         let point = Point {
             size: Bytes::new(1000),
             trials: vec![trial],
@@ -136,8 +147,11 @@ mod tests {
             each: None,
             conditions: None,
         };
-        let table =
-            [(Pattern::PingPong, 10e-6, 8e3), (Pattern::Streaming, 20e-6, 8e3), (Pattern::Bidirectional, 20e-6, 16e3)];
+        let table = [
+            (Pattern::PingPong, 10e-6, 8e3),
+            (Pattern::Streaming, 20e-6, 8e3),
+            (Pattern::Bidirectional, 20e-6, 16e3),
+        ];
         for (pattern, seconds, bits) in table {
             assert!((point.one_way_seconds(pattern)[0] - seconds).abs() < 1e-15, "{pattern}");
             assert!((pattern.bits_at_once(point.size, 1) - bits).abs() < 1e-9, "{pattern}");

@@ -1,4 +1,5 @@
-//! Which size comes next and how often it is exchanged: decided by the plan and by what is measured, by nothing else.
+//! Which size comes next and how often it is exchanged: decided by the plan and by what is
+//! measured, by nothing else.
 
 use btu_stats::median;
 use btu_units::Bytes;
@@ -26,7 +27,8 @@ pub enum Next {
         /// Repetitions of each of its trials.
         repetitions: u64,
     },
-    /// Nothing: all is measured, except for so many sizes beyond the one that took as long as the plan's limit.
+    /// Nothing: all is measured, except for so many sizes beyond the one that took as long as the
+    /// plan's limit.
     Done {
         /// Sizes that were left out.
         left_out: usize,
@@ -44,16 +46,19 @@ impl Schedule {
         &self.sizes
     }
 
-    /// What follows on `points`. `pilot_seconds` is the one-way time that a few exchanges of the first size showed before
-    /// anything was measured (`NetPIPE` 3: a hundred).
+    /// What follows on `points`. `pilot_seconds` is the one-way time that a few exchanges of the
+    /// first size showed before anything was measured (`NetPIPE` 3: a hundred).
     pub fn next(&self, points: &[Point], pilot_seconds: f64) -> Next {
         match self.missing(points, false).next() {
-            Some(size) => Next::Measure { size, repetitions: self.repetitions(size, points, pilot_seconds) },
+            Some(size) => {
+                Next::Measure { size, repetitions: self.repetitions(size, points, pilot_seconds) }
+            }
             None => Next::Done { left_out: self.left_out(points) },
         }
     }
 
-    /// The sizes that follow on `points`, as far as is known now: what a run that broke off has left to do.
+    /// The sizes that follow on `points`, as far as is known now: what a run that broke off has
+    /// left to do.
     pub fn open(&self, points: &[Point]) -> Vec<Bytes> {
         self.missing(points, false).collect()
     }
@@ -66,35 +71,47 @@ impl Schedule {
     /// Sizes without a point: those that are too slow, or those that are not.
     fn missing(&self, points: &[Point], slow: bool) -> impl Iterator<Item = Bytes> {
         let limit = self.too_slow(points);
-        let missing = self.sizes.iter().copied().filter(|size| points.iter().all(|point| point.size != *size));
+        let missing = self
+            .sizes
+            .iter()
+            .copied()
+            .filter(|size| points.iter().all(|point| point.size != *size));
         missing.filter(move |size| limit.is_some_and(|limit| *size >= limit) == slow)
     }
 
     /// The smallest size that reached the plan's limit.
     fn too_slow(&self, points: &[Point]) -> Option<Bytes> {
         let limit = self.precision.limit.seconds();
-        let slow = points.iter().filter(|point| self.typical(point).is_some_and(|seconds| seconds >= limit));
+        let slow = points
+            .iter()
+            .filter(|point| self.typical(point).is_some_and(|seconds| seconds >= limit));
         slow.map(|point| point.size).min()
     }
 
     /// Repetitions that last the target, as far as the points before tell.
     ///
-    /// `NetPIPE` 5 divides the target by the last time, as if the next size took as long; 1996's took it to grow as the size
-    /// does. The truth lies between, and two sizes before tell where.
+    /// `NetPIPE` 5 divides the target by the last time, as if the next size took as long; 1996's
+    /// took it to grow as the size does. The truth lies between, and two sizes before tell where.
     fn repetitions(&self, size: Bytes, points: &[Point], pilot_seconds: f64) -> u64 {
         let one_way = self.expected(size, points).unwrap_or(pilot_seconds).max(1e-9);
         let wanted = self.precision.target.seconds() / (one_way * self.pattern.one_way_parts());
         let least = self.precision.least_repetitions.max(1);
-        // A float that is too large, or none at all, becomes the nearest whole number that there is.
+        // A float that is too large, or none at all, becomes the nearest whole number that there
+        // is.
         (wanted as u64).clamp(least, self.precision.most_repetitions.max(least))
     }
 
     /// The one-way time of a message in seconds to be expected.
     fn expected(&self, size: Bytes, points: &[Point]) -> Option<f64> {
-        let mut known = points.iter().rev().filter_map(|point| Some((point.size.count() as f64, self.typical(point)?)));
+        let mut known = points
+            .iter()
+            .rev()
+            .filter_map(|point| Some((point.size.count() as f64, self.typical(point)?)));
         let (last_size, last) = known.next()?;
         let apart = |other: f64| other * FAR_ENOUGH <= last_size || other >= last_size * FAR_ENOUGH;
-        let slope = known.find(|(other, _)| apart(*other)).map(|(other, time)| (last - time) / (last_size - other));
+        let slope = known
+            .find(|(other, _)| apart(*other))
+            .map(|(other, time)| (last - time) / (last_size - other));
         let growth = slope.unwrap_or(0.0) * (size.count() as f64 - last_size);
         let in_proportion = last * size.count() as f64 / last_size;
         Some((last + growth).clamp(last.min(in_proportion), last.max(in_proportion)))
@@ -115,7 +132,11 @@ mod tests {
     use crate::pipe::{Accounts, End, Kind, Place, Sizes, Trial};
 
     fn schedule(sizes: &str, pattern: Pattern) -> Schedule {
-        let plan = PipePlan { pattern, sizes: sizes.parse().unwrap(), ..PipePlan::new(1, Kind::Tcp, Place::Here) };
+        let plan = PipePlan {
+            pattern,
+            sizes: sizes.parse().unwrap(),
+            ..PipePlan::new(1, Kind::Tcp, Place::Here)
+        };
         Schedule::of(&plan)
     }
 
@@ -154,9 +175,13 @@ mod tests {
         assert_eq!((steps.len(), left_out), (124, 0));
         for (size, repetitions) in steps {
             let lasts = repetitions as f64 * 2.0 * (latency + size as f64 * per_byte);
-            // Below the fourth size nothing is known of what a byte costs; a whole repetition may be missing.
+            // Below the fourth size nothing is known of what a byte costs; a whole repetition may
+            // be missing.
             let whole = 2.0 * (latency + size as f64 * per_byte);
-            assert!((lasts - 0.050).abs() <= whole + 0.0005, "{size} B: {repetitions} repetitions last {lasts} s");
+            assert!(
+                (lasts - 0.050).abs() <= whole + 0.0005,
+                "{size} B: {repetitions} repetitions last {lasts} s"
+            );
         }
     }
 
@@ -174,7 +199,9 @@ mod tests {
     fn a_list_that_falls_is_measured_beyond_a_slow_size() {
         let schedule = schedule("4MB,2MB,1000", Pattern::Streaming);
         let slow = [point(4_000_000, 2.0, Pattern::Streaming)];
-        assert!(matches!(schedule.next(&slow, 1e-6), Next::Measure { size, .. } if size.count() == 2_000_000));
+        assert!(
+            matches!(schedule.next(&slow, 1e-6), Next::Measure { size, .. } if size.count() == 2_000_000)
+        );
     }
 
     #[test]

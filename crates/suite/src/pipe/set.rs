@@ -122,7 +122,8 @@ pub fn judge_set(plan: &SetPlan, points: &[SetPoint]) -> SetVerdict {
         Purpose::Load => (Vec::new(), beside_first().filter_map(load).collect()),
     };
     let signatures = plan.series.iter().zip(verdicts);
-    let signatures = signatures.map(|(one, verdict)| LoadedVerdict { load: one.load, verdict }).collect();
+    let signatures =
+        signatures.map(|(one, verdict)| LoadedVerdict { load: one.load, verdict }).collect();
     SetVerdict { version: 1, purpose: plan.purpose, signatures, layers, loads }
 }
 
@@ -145,7 +146,9 @@ mod tests {
 
     fn measured(plan: &SetPlan, times: &[fn(f64) -> f64]) -> Vec<SetPoint> {
         let one = |(series, time): (usize, &fn(f64) -> f64)| {
-            points(&plan.series[series], time).into_iter().map(move |point| SetPoint { series, point })
+            points(&plan.series[series], time)
+                .into_iter()
+                .map(move |point| SetPoint { series, point })
         };
         times.iter().enumerate().flat_map(one).collect()
     }
@@ -153,9 +156,13 @@ mod tests {
     #[test]
     fn a_busy_machine_keeps_its_share() {
         let plan = idle_and_busy();
-        let points = measured(&plan, &[|bytes| 1e-5 + bytes * 1e-9, |bytes| 4e-5 + bytes * 1.25e-9]);
+        let points =
+            measured(&plan, &[|bytes| 1e-5 + bytes * 1e-9, |bytes| 4e-5 + bytes * 1.25e-9]);
         let verdict = judge_set(&plan, &points);
-        assert_eq!((verdict.signatures.len(), verdict.layers.len(), verdict.loads.len()), (2, 0, 1));
+        assert_eq!(
+            (verdict.signatures.len(), verdict.layers.len(), verdict.loads.len()),
+            (2, 0, 1)
+        );
         let LoadCost { load, cost } = &verdict.loads[0];
         assert_eq!(*load, Load::Cpu);
         for (found, expected) in [(cost.latency_ratio, 4.0), (cost.maximum_ratio, 0.8)] {
@@ -186,7 +193,8 @@ mod tests {
         assert_ne!(reseeded.hash(), plan.hash());
         let points = measured(&plan, &[|_| 1e-5, |_| 2e-5]);
         let verdict = judge_set(&plan, &points);
-        let read: SetVerdict = serde_json::from_str(&serde_json::to_string(&verdict).unwrap()).unwrap();
+        let read: SetVerdict =
+            serde_json::from_str(&serde_json::to_string(&verdict).unwrap()).unwrap();
         assert_eq!(read.signatures[1].load, Load::Cpu);
         assert_eq!(of(&points, 1).len(), plan.series[1].sizes.list().len());
     }

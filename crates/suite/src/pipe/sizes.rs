@@ -14,11 +14,13 @@ pub const LARGEST: Bytes = Bytes::new(1 << 30);
 /// More sizes than anybody waits for.
 const MOST_SIZES: usize = 10_000;
 
-/// The sizes of 1996's Ethernet curves (figures 1 to 3): powers of the root of two from 1 B to 1 MiB, as they can be read
-/// off the figures; some of the small ones fell one short of a power of two.
+/// The sizes of 1996's Ethernet curves (figures 1 to 3): powers of the root of two from 1 B to 1
+/// MiB, as they can be read off the figures; some of the small ones fell one short of a power of
+/// two.
 const ROOT_TWO: [u64; 37] = [
-    1, 2, 4, 8, 16, 22, 31, 45, 63, 90, 127, 181, 255, 362, 511, 724, 1024, 1448, 2048, 2896, 4096, 5792, 8192, 11_585,
-    16_384, 23_170, 32_768, 46_340, 65_536, 92_681, 131_072, 185_363, 262_144, 370_727, 524_288, 741_455, 1_048_576,
+    1, 2, 4, 8, 16, 22, 31, 45, 63, 90, 127, 181, 255, 362, 511, 724, 1024, 1448, 2048, 2896, 4096,
+    5792, 8192, 11_585, 16_384, 23_170, 32_768, 46_340, 65_536, 92_681, 131_072, 185_363, 262_144,
+    370_727, 524_288, 741_455, 1_048_576,
 ];
 
 /// Message sizes in the order in which they are measured, each once.
@@ -46,7 +48,8 @@ pub struct Sequence {
     /// The largest size.
     #[serde(rename = "last_bytes")]
     last: Bytes,
-    /// Each size is measured this much smaller and larger too, where sizes lie far enough apart; 0 for none.
+    /// Each size is measured this much smaller and larger too, where sizes lie far enough apart; 0
+    /// for none.
     #[serde(rename = "perturbation_bytes")]
     perturbation: Bytes,
 }
@@ -101,11 +104,13 @@ impl Sequence {
         Ok(Self { first, last, perturbation })
     }
 
-    /// The sizes. `NetPIPE`'s rule (netpipe.c, versions 3 and 5): steps are the same twice and then doubled, which makes
-    /// two sizes per octave; where a step is wider than the perturbation and one, both neighbours are measured too.
-    /// Unlike there, no neighbour lies outside the asked range, and sizes whose neighbours meet stand there once.
+    /// The sizes. `NetPIPE`'s rule (netpipe.c, versions 3 and 5): steps are the same twice and then
+    /// doubled, which makes two sizes per octave; where a step is wider than the perturbation and
+    /// one, both neighbours are measured too. Unlike there, no neighbour lies outside the asked
+    /// range, and sizes whose neighbours meet stand there once.
     fn list(&self) -> Vec<Bytes> {
-        let (first, last, aside) = (self.first.count(), self.last.count(), self.perturbation.count());
+        let (first, last, aside) =
+            (self.first.count(), self.last.count(), self.perturbation.count());
         let (mut size, mut step, mut number) = (first, (first / 2).max(1), u64::from(first > 1));
         let mut sizes = Vec::new();
         while size <= last {
@@ -117,7 +122,9 @@ impl Sequence {
             } else {
                 vec![size]
             };
-            sizes.extend(neighbours.into_iter().filter(|size| (first..=last).contains(size)).map(Bytes::new));
+            sizes.extend(
+                neighbours.into_iter().filter(|size| (first..=last).contains(size)).map(Bytes::new),
+            );
             size += step;
             number += 1;
         }
@@ -130,7 +137,11 @@ impl Sequence {
 impl Default for Sizes {
     /// `NetPIPE`'s: 124 sizes from 1 B to 8 MiB and 3 B, with 3 B of perturbation.
     fn default() -> Self {
-        Self::Netpipe(Sequence { first: Bytes::new(1), last: Bytes::new(10_000_000), perturbation: Bytes::new(3) })
+        Self::Netpipe(Sequence {
+            first: Bytes::new(1),
+            last: Bytes::new(10_000_000),
+            perturbation: Bytes::new(3),
+        })
     }
 }
 
@@ -174,7 +185,9 @@ impl Sizes {
     /// The same with another perturbation, where there is one at all.
     pub fn perturbed(self, perturbation: Bytes) -> Result<Self, SizesError> {
         match self {
-            Self::Netpipe(Sequence { first, last, .. }) => Sequence::new(first, last, perturbation).map(Self::Netpipe),
+            Self::Netpipe(Sequence { first, last, .. }) => {
+                Sequence::new(first, last, perturbation).map(Self::Netpipe)
+            }
             fixed => Ok(fixed),
         }
     }
@@ -182,20 +195,26 @@ impl Sizes {
 
 /// A size that can be measured.
 fn checked(size: Bytes) -> Result<Bytes, SizesError> {
-    if size == Bytes::ZERO || size > LARGEST { Err(SizesError::OutOfRange(size.count())) } else { Ok(size) }
+    if size == Bytes::ZERO || size > LARGEST {
+        Err(SizesError::OutOfRange(size.count()))
+    } else {
+        Ok(size)
+    }
 }
 
 impl FromStr for Sizes {
     type Err = SizesError;
 
-    /// Reads `1..10MB` (`NetPIPE`'s sequence), `1,64,4KiB` (a list) and `1996` (the older sizes); a bare number is a number
-    /// of bytes.
+    /// Reads `1..10MB` (`NetPIPE`'s sequence), `1,64,4KiB` (a list) and `1996` (the older sizes); a
+    /// bare number is a number of bytes.
     fn from_str(text: &str) -> Result<Self, SizesError> {
         if text.trim() == "1996" {
             return Ok(Self::RootTwo);
         }
         match text.split_once("..") {
-            Some((first, last)) => Sequence::new(size(first)?, size(last)?, Bytes::new(3)).map(Self::Netpipe),
+            Some((first, last)) => {
+                Sequence::new(size(first)?, size(last)?, Bytes::new(3)).map(Self::Netpipe)
+            }
             None => Self::of(text.split(',').map(size).collect::<Result<_, _>>()?),
         }
     }
@@ -207,16 +226,23 @@ fn size(text: &str) -> Result<Bytes, SizesError> {
     if let Ok(count) = text.parse() {
         return Ok(Bytes::new(count));
     }
-    text.parse::<Bytes>().map_err(|error| SizesError::Unreadable { text: text.to_owned(), problem: error.to_string() })
+    text.parse::<Bytes>().map_err(|error| SizesError::Unreadable {
+        text: text.to_owned(),
+        problem: error.to_string(),
+    })
 }
 
 impl fmt::Display for Sizes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Netpipe(Sequence { first, last, perturbation }) if *perturbation == Bytes::ZERO => {
+            Self::Netpipe(Sequence { first, last, perturbation })
+                if *perturbation == Bytes::ZERO =>
+            {
                 write!(f, "{first} to {last}")
             }
-            Self::Netpipe(Sequence { first, last, perturbation }) => write!(f, "{first} to {last} ± {perturbation}"),
+            Self::Netpipe(Sequence { first, last, perturbation }) => {
+                write!(f, "{first} to {last} ± {perturbation}")
+            }
             Self::RootTwo => f.write_str("the 37 sizes of 1996"),
             Self::List { sizes } if sizes.len() <= 4 => {
                 f.write_str(&sizes.iter().map(Bytes::to_string).collect::<Vec<_>>().join(", "))
@@ -263,8 +289,8 @@ mod tests {
     fn netpipes_own_sequence() {
         let list = counts(&Sizes::default());
         let first = [
-            1, 2, 3, 4, 6, 8, 12, 13, 16, 19, 21, 24, 27, 29, 32, 35, 45, 48, 51, 61, 64, 67, 93, 96, 99, 125, 128,
-            131, 189, 192, 195, 253, 256, 259, 381,
+            1, 2, 3, 4, 6, 8, 12, 13, 16, 19, 21, 24, 27, 29, 32, 35, 45, 48, 51, 61, 64, 67, 93,
+            96, 99, 125, 128, 131, 189, 192, 195, 253, 256, 259, 381,
         ];
         assert_eq!(list[..35], first);
         assert_eq!(list.len(), 124);
@@ -304,7 +330,10 @@ mod tests {
     #[test]
     fn what_cannot_be_measured_is_refused() {
         let table = [
-            ("0..10", "a message of 0 bytes cannot be measured: sizes reach from 1 to 1073741824 bytes (1 GiB)"),
+            (
+                "0..10",
+                "a message of 0 bytes cannot be measured: sizes reach from 1 to 1073741824 bytes (1 GiB)",
+            ),
             (
                 "1..2GiB",
                 "a message of 2147483648 bytes cannot be measured: sizes reach from 1 to 1073741824 bytes (1 GiB)",

@@ -1,8 +1,9 @@
 //! Who is next, where several signatures are measured in one run.
 //!
-//! They go forward together, size by size: whatever drifts on the machine meanwhile, another process, heat, a fuller page
-//! cache, meets all of them alike, which it would not if one were measured after the other. Within a size they go in their
-//! order and, at the next size, in the opposite one, so that what grows steadily is in balance after every two sizes.
+//! They go forward together, size by size: whatever drifts on the machine meanwhile, another
+//! process, heat, a fuller page cache, meets all of them alike, which it would not if one were
+//! measured after the other. Within a size they go in their order and, at the next size, in the
+//! opposite one, so that what grows steadily is in balance after every two sizes.
 
 /// Signatures that take turns.
 #[derive(Debug, Clone)]

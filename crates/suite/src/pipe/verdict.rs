@@ -1,8 +1,9 @@
 //! What the points of a signature amount to.
 //!
-//! [`judge`] is a pure function of the plan and the points, so a verdict can be made again at any time from what is
-//! stored. Its serialised form is what `--json` prints: every field name carries its unit, `null` means "cannot be told
-//! from these points". Rates are plain bits per second. Intervals are at 95 %.
+//! [`judge`] is a pure function of the plan and the points, so a verdict can be made again at any
+//! time from what is stored. Its serialised form is what `--json` prints: every field name carries
+//! its unit, `null` means "cannot be told from these points". Rates are plain bits per second.
+//! Intervals are at 95 %.
 
 mod emulator;
 mod fit;
@@ -47,10 +48,11 @@ pub struct PipeVerdict {
     pub latency: Option<Latencies>,
     /// The highest throughput of all sizes; absent when nothing was measured.
     pub maximum: Option<Peak>,
-    /// A fixed time and a rate that explain the large sizes, and where the one gives way to the other.
+    /// A fixed time and a rate that explain the large sizes, and where the one gives way to the
+    /// other.
     pub fit: Option<Fit>,
-    /// Where a larger message took less time than a smaller one. The signature is then no function of time; 1996's
-    /// were not either, and it is repeatable.
+    /// Where a larger message took less time than a smaller one. The signature is then no function
+    /// of time; 1996's were not either, and it is repeatable.
     pub turns: Vec<Turn>,
     /// Where throughput fell and came back.
     pub dips: Vec<Dip>,
@@ -62,9 +64,12 @@ pub struct PipeVerdict {
 
 /// The verdict over what was measured so far.
 pub fn judge(plan: &PipePlan, points: &[Point]) -> PipeVerdict {
-    // What the emulator lost on its own account, or the machine slept through, is no property of the network.
-    let undisturbed: Vec<Point> = points.iter().filter(|point| point.is_undisturbed()).cloned().collect();
-    let mut sizes: Vec<SizeVerdict> = undisturbed.iter().filter_map(|point| size::of(plan, point)).collect();
+    // What the emulator lost on its own account, or the machine slept through, is no property of
+    // the network.
+    let undisturbed: Vec<Point> =
+        points.iter().filter(|point| point.is_undisturbed()).cloned().collect();
+    let mut sizes: Vec<SizeVerdict> =
+        undisturbed.iter().filter_map(|point| size::of(plan, point)).collect();
     sizes.sort_by_key(|size| size.size);
     let accounts = points.iter().fold(Accounts::default(), |all, point| all.and(point.accounts));
     let (turns, dips) = (shape::turns(&sizes), shape::dips(&sizes));

@@ -23,9 +23,10 @@ impl ProgramReport {
             (Ending::Killed(signal), _) => {
                 Some(format!("{who} was killed by signal {signal}{said}{}", self.ended.hint()))
             }
-            (Ending::Exited(code), Part::Service | Part::Load) => {
-                Some(format!("{who} ended with exit code {code} while it was needed{said}{}", self.ended.hint()))
-            }
+            (Ending::Exited(code), Part::Service | Part::Load) => Some(format!(
+                "{who} ended with exit code {code} while it was needed{said}{}",
+                self.ended.hint()
+            )),
         }
     }
 }
@@ -43,8 +44,13 @@ impl Ended {
             return "; its directory was full: give it more with `room`";
         }
         let said = self.last_words().to_lowercase();
-        let speaks_of_one = ["terminal", "tty", "ioctl for device"].iter().any(|word| said.contains(word));
-        if speaks_of_one { "; programs have no terminal here: run it in its batch mode" } else { "" }
+        let speaks_of_one =
+            ["terminal", "tty", "ioctl for device"].iter().any(|word| said.contains(word));
+        if speaks_of_one {
+            "; programs have no terminal here: run it in its batch mode"
+        } else {
+            ""
+        }
     }
 }
 
@@ -92,7 +98,9 @@ mod tests {
 
     #[test]
     fn what_went_well_is_no_fault() {
-        for (part, ending) in [(Part::Measured, Ending::Exited(0)), (Part::Service, Ending::Stopped)] {
+        for (part, ending) in
+            [(Part::Measured, Ending::Exited(0)), (Part::Service, Ending::Stopped)]
+        {
             assert_eq!(report(part, ending, "").fault(), None);
         }
     }
@@ -100,7 +108,10 @@ mod tests {
     #[test]
     fn each_fault_is_one_sentence_with_the_last_words() {
         let failed = fault(Part::Measured, Ending::Exited(7), "a\ncurl: (7) Failed to connect\n\n");
-        assert_eq!(failed, "get on laptop ended with exit code 7; it said last: curl: (7) Failed to connect");
+        assert_eq!(
+            failed,
+            "get on laptop ended with exit code 7; it said last: curl: (7) Failed to connect"
+        );
         let deadline = fault(Part::Measured, Ending::Deadline, "");
         assert_eq!(
             deadline,
@@ -109,7 +120,10 @@ mod tests {
         let early = fault(Part::Service, Ending::Exited(0), "");
         assert_eq!(early, "get on laptop ended with exit code 0 while it was needed");
         let terminal = fault(Part::Measured, Ending::Exited(1), "the input device is not a TTY");
-        assert!(terminal.ends_with("programs have no terminal here: run it in its batch mode"), "{terminal}");
+        assert!(
+            terminal.ends_with("programs have no terminal here: run it in its batch mode"),
+            "{terminal}"
+        );
         let ready = fault(Part::Service, Ending::NotReady(Ready::Port(80).to_string()), "");
         assert_eq!(ready, "get on laptop was not ready: it does not listen on port 80");
         assert_eq!(Ready::Output("up".to_owned()).to_string(), "it has not printed `up`");

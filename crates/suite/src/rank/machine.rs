@@ -7,9 +7,10 @@ use sha2::{Digest, Sha256};
 
 /// What tells machines apart, from a run's stored environment.
 ///
-/// Two runs are of one machine when all of it is the same: processor, its number, memory, whether a hypervisor runs it,
-/// the firmware's product name, and the host's own identity where it was recorded. A machine that gets another processor
-/// or more memory is another machine; a new kernel is not. Names of hosts do not count: containers get a new one each time.
+/// Two runs are of one machine when all of it is the same: processor, its number, memory, whether a
+/// hypervisor runs it, the firmware's product name, and the host's own identity where it was
+/// recorded. A machine that gets another processor or more memory is another machine; a new kernel
+/// is not. Names of hosts do not count: containers get a new one each time.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Traits {
     /// The model name of the processor; absent when it is not known.
@@ -26,7 +27,8 @@ pub struct Traits {
     pub host: Option<String>,
 }
 
-/// What the kernel keeps for itself differs between versions by some megabytes; memory is compared in these steps.
+/// What the kernel keeps for itself differs between versions by some megabytes; memory is compared
+/// in these steps.
 const MEMORY_STEP_BYTES: u64 = 512 << 20;
 
 /// A machine's name for programs: `m` and eight hexadecimal digits.
@@ -50,7 +52,8 @@ impl fmt::Display for MachineKey {
 impl Traits {
     /// The machine's key: the same for the same traits, today and later.
     pub fn key(&self) -> MachineKey {
-        let steps = self.memory_bytes.map(|bytes| (bytes + MEMORY_STEP_BYTES / 2) / MEMORY_STEP_BYTES);
+        let steps =
+            self.memory_bytes.map(|bytes| (bytes + MEMORY_STEP_BYTES / 2) / MEMORY_STEP_BYTES);
         let text = [
             self.processor.clone(),
             Some(self.cpus.to_string()),
@@ -60,14 +63,16 @@ impl Traits {
             self.host.clone(),
         ];
         // A field that is not known differs from an empty one, and no field runs into the next.
-        let text: Vec<String> =
-            text.into_iter().map(|field| field.map_or_else(|| "-".to_owned(), |field| format!("={field}"))).collect();
+        let text: Vec<String> = text
+            .into_iter()
+            .map(|field| field.map_or_else(|| "-".to_owned(), |field| format!("={field}")))
+            .collect();
         MachineKey(format!("m{:08x}", digest(&text.join("\n")) >> 32))
     }
 }
 
-/// A host's identity from its `/etc/machine-id`, which is not to be shown bare (machine-id(5)): 16 hexadecimal digits of a
-/// SHA-256 with a prefix of this program's own.
+/// A host's identity from its `/etc/machine-id`, which is not to be shown bare (machine-id(5)): 16
+/// hexadecimal digits of a SHA-256 with a prefix of this program's own.
 pub fn host_digest(machine_id: &str) -> String {
     format!("{:016x}", digest(&format!("btu host {}", machine_id.trim())))
 }
@@ -114,7 +119,8 @@ mod tests {
             Traits { product: Some(String::new()), ..traits() },
             Traits { host: Some(host_digest("0123456789abcdef0123456789abcdef")), ..traits() },
         ];
-        let keys: std::collections::BTreeSet<MachineKey> = others.iter().chain([&traits()]).map(Traits::key).collect();
+        let keys: std::collections::BTreeSet<MachineKey> =
+            others.iter().chain([&traits()]).map(Traits::key).collect();
         assert_eq!(keys.len(), 7);
     }
 

@@ -43,7 +43,9 @@ impl fmt::Display for Price {
 
 /// Why a text is no price.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is not a price: write an amount above zero and a currency, such as '1200 EUR' or '899.50 USD'")]
+#[error(
+    "`{0}` is not a price: write an amount above zero and a currency, such as '1200 EUR' or '899.50 USD'"
+)]
 pub struct PriceError(String);
 
 impl FromStr for Price {
@@ -59,7 +61,8 @@ fn read(text: &str) -> Option<Price> {
     let currency = currency.trim();
     let is_code = currency.len() == 3 && currency.bytes().all(|byte| byte.is_ascii_alphabetic());
     let (units, rest) = amount.split_once('.').unwrap_or((amount, "0"));
-    let only_digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let only_digits =
+        |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     if !is_code || !only_digits(units) || !only_digits(rest) || rest.len() > 2 {
         return None;
     }
@@ -77,8 +80,11 @@ mod tests {
 
     #[test]
     fn prices_are_read() {
-        let cases =
-            [("1200 EUR", 120_000, "1200 EUR"), (" 899.5  usd", 89_950, "899.50 USD"), ("0.01 JPY", 1, "0.01 JPY")];
+        let cases = [
+            ("1200 EUR", 120_000, "1200 EUR"),
+            (" 899.5  usd", 89_950, "899.50 USD"),
+            ("0.01 JPY", 1, "0.01 JPY"),
+        ];
         for (text, hundredths, shown) in cases {
             let price: Price = text.parse().unwrap();
             assert_eq!((price.hundredths, price.to_string().as_str()), (hundredths, shown));

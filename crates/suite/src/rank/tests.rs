@@ -29,7 +29,10 @@ fn run(name: &str, on: &str, megabits: f64, half: Option<f64>) -> Candidate {
     let plan = plan();
     let value = megabits * 1e6;
     let rating = Some(Rating {
-        btu_bits_per_second: Estimate { value, interval: half.map(|half| Interval::around(value, half * value)) },
+        btu_bits_per_second: Estimate {
+            value,
+            interval: half.map(|half| Interval::around(value, half * value)),
+        },
         interval_form: None,
         arithmetic_mean_bits_per_second: value,
         harmonic_mean_bits_per_second: value,
@@ -41,7 +44,14 @@ fn run(name: &str, on: &str, megabits: f64, half: Option<f64>) -> Candidate {
         low_confidence: half.is_none(),
     });
     let cpu_rounds_per_second = Some(megabits * 10.0);
-    Candidate { run: name.to_owned(), machine: machine(on), obstacles: Vec::new(), plan, rating, cpu_rounds_per_second }
+    Candidate {
+        run: name.to_owned(),
+        machine: machine(on),
+        obstacles: Vec::new(),
+        plan,
+        rating,
+        cpu_rounds_per_second,
+    }
 }
 
 fn ranks(ranking: &Ranking) -> Vec<(usize, bool)> {
@@ -55,12 +65,14 @@ fn clear_differences_give_clear_ranks() {
         run("r2", "fast", 30.0, Some(0.01)),
         run("r3", "mid", 20.0, Some(0.01)),
     ]);
-    let order: Vec<&MachineKey> = ranking.lists[0].places.iter().map(|place| &place.machine).collect();
+    let order: Vec<&MachineKey> =
+        ranking.lists[0].places.iter().map(|place| &place.machine).collect();
     assert_eq!(order, [&machine("fast"), &machine("mid"), &machine("slow")]);
     assert_eq!(ranks(&ranking), [(1, false), (2, false), (3, false)]);
 }
 
-/// 100 +- 5 and 96 +- 5 overlap, 88 +- 3 overlaps the second and not the first: the tie is with its first.
+/// 100 +- 5 and 96 +- 5 overlap, 88 +- 3 overlaps the second and not the first: the tie is with its
+/// first.
 #[test]
 fn a_tie_is_with_its_first_machine() {
     let ranking = rank(&[
@@ -119,8 +131,10 @@ fn unlike_plans_are_never_ranked_together() {
         Plan { loads: vec![Load::Idle, Load::Cpu], ..plan() },
         Plan::whole(7, Profile::standard(), Network::Path(path)),
     ];
-    let mut all: Vec<Candidate> =
-        others.into_iter().map(|plan| Candidate { plan, run: "r2".to_owned(), ..base.clone() }).collect();
+    let mut all: Vec<Candidate> = others
+        .into_iter()
+        .map(|plan| Candidate { plan, run: "r2".to_owned(), ..base.clone() })
+        .collect();
     all.push(Candidate { plan: Plan { seed: 8, ..plan() }, machine: machine("b"), ..base.clone() });
     all.push(base);
     let ranking = rank(&all);
@@ -141,8 +155,13 @@ fn what_is_no_whole_run_is_left_out_and_named() {
     let mut partial = Candidate { run: "r3".to_owned(), ..whole.clone() };
     partial.rating.as_mut().unwrap().missing = plan().rows()[..3].to_vec();
     partial.obstacles = vec![Obstacle::Incomplete];
-    let stopped = Candidate { run: "r4".to_owned(), obstacles: vec![Obstacle::Incomplete], ..whole.clone() };
-    let moved = Candidate { run: "r5".to_owned(), obstacles: vec![Obstacle::ResumedElsewhere], ..whole.clone() };
+    let stopped =
+        Candidate { run: "r4".to_owned(), obstacles: vec![Obstacle::Incomplete], ..whole.clone() };
+    let moved = Candidate {
+        run: "r5".to_owned(),
+        obstacles: vec![Obstacle::ResumedElsewhere],
+        ..whole.clone()
+    };
     let ranking = rank(&[whole, without, partial, stopped, moved]);
     assert_eq!(ranking.lists[0].places[0].runs, ["r1"]);
     let named: Vec<&str> = ranking.left_out.iter().map(|one| one.run.as_str()).collect();
@@ -150,7 +169,8 @@ fn what_is_no_whole_run_is_left_out_and_named() {
     assert!(ranking.left_out[1].reason.contains("3 of 90"), "{:?}", ranking.left_out);
 }
 
-/// A part of the suite has a list that says so, behind those of the whole, however many machines it has.
+/// A part of the suite has a list that says so, behind those of the whole, however many machines it
+/// has.
 #[test]
 fn parts_of_the_suite_stand_apart_and_behind() {
     let part = |name: &str, on: &str| {

@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use super::wire::is_default;
 
-/// CPU time of the whole machine over a cell (`/proc/stat`), all processors together, and whether it slept or its wall clock
-/// was stepped meanwhile.
+/// CPU time of the whole machine over a cell (`/proc/stat`), all processors together, and whether
+/// it slept or its wall clock was stepped meanwhile.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct MachineCpu {
     /// In user mode, nice included.
@@ -23,24 +23,26 @@ pub struct MachineCpu {
     pub steal_ns: u64,
     /// Doing nothing, waiting for disks included.
     pub idle_ns: u64,
-    /// Suspended: what `CLOCK_BOOTTIME` went on by more than `CLOCK_MONOTONIC`. Of several machines, the longest. Absent
-    /// where it is zero, in absolute readings, and in records of versions that did not look.
+    /// Suspended: what `CLOCK_BOOTTIME` went on by more than `CLOCK_MONOTONIC`. Of several
+    /// machines, the longest. Absent where it is zero, in absolute readings, and in records of
+    /// versions that did not look.
     #[serde(default, skip_serializing_if = "is_default")]
     pub slept_ns: u64,
-    /// How far the wall clock was set, forward or back: what `CLOCK_REALTIME` moved by against `CLOCK_BOOTTIME`. Of several
-    /// machines, the farthest. Absent as `slept_ns` is.
+    /// How far the wall clock was set, forward or back: what `CLOCK_REALTIME` moved by against
+    /// `CLOCK_BOOTTIME`. Of several machines, the farthest. Absent as `slept_ns` is.
     #[serde(default, skip_serializing_if = "is_default")]
     pub stepped_ns: u64,
 }
 
-/// Two clocks cannot be read at once. A process that loses its processor between them sees them apart by a time slice of a
-/// few milliseconds; three attempts make that unlikely, not impossible. NTP's slewing of up to 500 parts per million needs no
-/// allowance: the kernel slews the three clocks alike. Whoever sleeps or sets a clock by less changes no result.
+/// Two clocks cannot be read at once. A process that loses its processor between them sees them
+/// apart by a time slice of a few milliseconds; three attempts make that unlikely, not impossible.
+/// NTP's slewing of up to 500 parts per million needs no allowance: the kernel slews the three
+/// clocks alike. Whoever sleeps or sets a clock by less changes no result.
 const LEAST_DISTURBANCE: Span = Span::from_milliseconds(5);
 
 impl MachineCpu {
-    /// The share of all processors' time that was used, that of the hypervisor's others included: 0 to 1; `None` where no time was
-    /// counted.
+    /// The share of all processors' time that was used, that of the hypervisor's others included: 0
+    /// to 1; `None` where no time was counted.
     pub fn busy_share(&self) -> Option<f64> {
         let used = self.user_ns + self.system_ns + self.irq_ns + self.softirq_ns + self.steal_ns;
         let whole = used + self.idle_ns;
@@ -52,13 +54,14 @@ impl MachineCpu {
         told(self.slept_ns)
     }
 
-    /// How far the wall clock was stepped; nothing where the readings may differ by as much of themselves.
+    /// How far the wall clock was stepped; nothing where the readings may differ by as much of
+    /// themselves.
     pub fn stepped(&self) -> Option<Span> {
         told(self.stepped_ns)
     }
 
-    /// Why nothing counts that was measured meanwhile, in a sentence: workers slept with the machine, their clocks stood
-    /// still, and what others sent went nowhere.
+    /// Why nothing counts that was measured meanwhile, in a sentence: workers slept with the
+    /// machine, their clocks stood still, and what others sent went nowhere.
     pub fn fault(&self) -> Option<String> {
         self.slept().map(|slept| format!("the machine slept {slept} meanwhile"))
     }
@@ -71,7 +74,16 @@ fn told(nanoseconds: u64) -> Option<Span> {
 impl AddAssign for MachineCpu {
     /// Two machines together. A host says what it likes, so a sum ends at the largest number.
     fn add_assign(&mut self, other: Self) {
-        let Self { user_ns, system_ns, irq_ns, softirq_ns, steal_ns, idle_ns, slept_ns, stepped_ns } = other;
+        let Self {
+            user_ns,
+            system_ns,
+            irq_ns,
+            softirq_ns,
+            steal_ns,
+            idle_ns,
+            slept_ns,
+            stepped_ns,
+        } = other;
         self.user_ns = self.user_ns.saturating_add(user_ns);
         self.system_ns = self.system_ns.saturating_add(system_ns);
         self.irq_ns = self.irq_ns.saturating_add(irq_ns);
@@ -97,7 +109,10 @@ impl ClockSteps {
     pub fn of<'a>(machines: impl Iterator<Item = &'a MachineCpu>) -> Option<Self> {
         machines.filter_map(MachineCpu::stepped).fold(None, |steps: Option<Self>, step| {
             let before = steps.unwrap_or(Self { cells: 0, worst_ns: 0 });
-            Some(Self { cells: before.cells + 1, worst_ns: before.worst_ns.max(step.nanoseconds()) })
+            Some(Self {
+                cells: before.cells + 1,
+                worst_ns: before.worst_ns.max(step.nanoseconds()),
+            })
         })
     }
 
@@ -125,7 +140,8 @@ mod tests {
 
     #[test]
     fn steps_are_counted_and_the_farthest_is_told() {
-        let steps = ClockSteps::of([machine(0, 7_000_000), machine(0, 0), machine(0, 9_000_000)].iter());
+        let steps =
+            ClockSteps::of([machine(0, 7_000_000), machine(0, 0), machine(0, 9_000_000)].iter());
         assert_eq!(steps, Some(ClockSteps { cells: 2, worst_ns: 9_000_000 }));
         assert_eq!(ClockSteps::of([machine(9_000_000_000, 0)].iter()), None);
     }
@@ -140,12 +156,14 @@ mod tests {
 
     #[test]
     fn records_of_versions_that_did_not_look_are_read() {
-        let text = r#"{"user_ns":1,"system_ns":2,"irq_ns":3,"softirq_ns":4,"steal_ns":5,"idle_ns":6}"#;
+        let text =
+            r#"{"user_ns":1,"system_ns":2,"irq_ns":3,"softirq_ns":4,"steal_ns":5,"idle_ns":6}"#;
         let read: MachineCpu = serde_json::from_str(text).unwrap();
         assert_eq!((read.slept(), read.stepped()), (None, None));
         assert_eq!(serde_json::to_string(&read).unwrap(), text);
         let disturbed = machine(3_000_000_000, 8_000_000);
-        let again: MachineCpu = serde_json::from_str(&serde_json::to_string(&disturbed).unwrap()).unwrap();
+        let again: MachineCpu =
+            serde_json::from_str(&serde_json::to_string(&disturbed).unwrap()).unwrap();
         assert_eq!(again, disturbed);
     }
 }

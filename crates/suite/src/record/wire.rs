@@ -1,4 +1,5 @@
-//! What the wire did: its accounts, lateness, what its segments were busy with, and what its capture wrote.
+//! What the wire did: its accounts, lateness, what its segments were busy with, and what its
+//! capture wrote.
 
 use btu_stats::Histogram;
 use btu_units::Span;
@@ -32,11 +33,12 @@ pub struct WireAccount {
 }
 
 impl WireAccount {
-    /// The share of late frames beyond which what ran over the wire is unreliable: with the bound at `d`, 99 of 100 frames
-    /// left within `d` of their time in every run that is not marked.
+    /// The share of late frames beyond which what ran over the wire is unreliable: with the bound
+    /// at `d`, 99 of 100 frames left within `d` of their time in every run that is not marked.
     pub const MOST_LATE: f64 = 0.01;
 
-    /// Elements whose account does not balance, a sentence each; none where every frame is accounted for.
+    /// Elements whose account does not balance, a sentence each; none where every frame is
+    /// accounted for.
     pub fn faults(&self) -> impl Iterator<Item = String> {
         self.elements.iter().filter_map(ElementAccount::fault)
     }
@@ -79,7 +81,8 @@ pub struct SegmentUse {
 }
 
 impl SegmentUse {
-    /// The share of its time (of the mean line's, where there are several) that it carried frames' own octets.
+    /// The share of its time (of the mean line's, where there are several) that it carried frames'
+    /// own octets.
     pub fn utilisation(&self) -> f64 {
         self.share(self.data)
     }
@@ -135,7 +138,10 @@ impl ElementAccount {
         let dropped: u64 = self.dropped.iter().map(|(_, count)| count).sum();
         let left = self.delivered + dropped + self.held;
         (entered != left).then(|| {
-            format!("the accounts of wire element {} do not balance: {entered} in, {left} out or held", self.name)
+            format!(
+                "the accounts of wire element {} do not balance: {entered} in, {left} out or held",
+                self.name
+            )
         })
     }
 }

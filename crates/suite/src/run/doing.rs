@@ -6,8 +6,8 @@ use btu_units::{BitRate, Bytes, Span, hexadecimal};
 use serde::{Deserialize, Serialize};
 
 use crate::activity::{
-    Activity, Cpu, Disk, FtpFetch, FtpServe, Order, Receiving, Rendezvous, Request, Respond, Rounds, TcpReceive,
-    TcpSend, Transport, UdpReceive, UdpSend, Work,
+    Activity, Cpu, Disk, FtpFetch, FtpServe, Order, Receiving, Rendezvous, Request, Respond,
+    Rounds, TcpReceive, TcpSend, Token, Transport, UdpReceive, UdpSend, Work,
 };
 use crate::experiment::CellSetting;
 use crate::network::HostName;
@@ -34,7 +34,8 @@ pub struct ActivityStep {
     pub doing: Doing,
 }
 
-/// What an activity does. A load goes on until what is measured has ended, whatever amount is named.
+/// What an activity does. A load goes on until what is measured has ended, whatever amount is
+/// named.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "activity", rename_all = "kebab-case")]
 pub enum Doing {
@@ -112,13 +113,17 @@ impl Doing {
         match self {
             Self::Disk { file, .. } => *file * 2,
             Self::Transfer { .. } => crate::needs::FETCH_ROOM,
-            Self::Cpu { .. } | Self::TcpStream { .. } | Self::UdpStream { .. } | Self::Requests { .. } => Bytes::ZERO,
+            Self::Cpu { .. }
+            | Self::TcpStream { .. }
+            | Self::UdpStream { .. }
+            | Self::Requests { .. } => Bytes::ZERO,
         }
     }
 }
 
 impl ActivityStep {
-    /// Its steps, of which the first has this place in the script: the other end first, where there is one.
+    /// Its steps, of which the first has this place in the script: the other end first, where there
+    /// is one.
     pub fn steps(&self, first: usize, setting: &CellSetting) -> Vec<Step> {
         let order = |activity| Order::new(setting.seed, setting.deadline, activity);
         let is_load = self.part == Part::Load;
@@ -128,8 +133,16 @@ impl ActivityStep {
         let serving = matches!(there, Some(Activity::FtpServe(_)));
         let there_role = if serving { Role::Support } else { role };
         let there = there.zip(self.to.clone());
-        let there = there.map(|(activity, host)| Step { host, role: there_role, peer: None, order: order(activity) });
-        there.into_iter().chain([Step { host: self.on.clone(), role, peer, order: order(here) }]).collect()
+        let there = there.map(|(activity, host)| Step {
+            host,
+            role: there_role,
+            peer: None,
+            order: order(activity),
+        });
+        there
+            .into_iter()
+            .chain([Step { host: self.on.clone(), role, peer, order: order(here) }])
+            .collect()
     }
 
     /// What the other end does, and this one.
@@ -140,7 +153,8 @@ impl ActivityStep {
         let token = setting.token;
         match &self.doing {
             Doing::Cpu { rounds } => {
-                let rounds = if is_load { Rounds::For(setting.deadline) } else { Rounds::Count(*rounds) };
+                let rounds =
+                    if is_load { Rounds::For(setting.deadline) } else { Rounds::Count(*rounds) };
                 (None, Activity::Cpu(Cpu { rounds }))
             }
             Doing::Disk { file, amount } => {
@@ -157,34 +171,67 @@ impl ActivityStep {
                     directory: setting.scratch.clone(),
                     work: lasting(Work::Bytes(*amount)),
                 };
-                (Some(Activity::FtpServe(FtpServe { address: UNSET, password })), Activity::FtpFetch(fetch))
+                (
+                    Some(Activity::FtpServe(FtpServe { address: UNSET, password })),
+                    Activity::FtpFetch(fetch),
+                )
             }
             Doing::TcpStream { message, amount, window } => {
-                let (message, window, work) = (*message, *window, lasting(*amount));
-                let (listen, call) = (Rendezvous::Listen(UNSET), Rendezvous::Connect(UNSET_PEER));
-                let receive =
-                    TcpReceive { meeting: listen, token, message, window, volume: None, receiving: Receiving::Batched };
-                let send = TcpSend { meeting: call, token, message, work, window };
-                (Some(Activity::TcpReceive(receive)), Activity::TcpSend(send))
+                tcp_stream(token, *message, lasting(*amount), *window)
             }
             Doing::UdpStream { message, rate, time } => {
-                let (message, offered, duration) = (*message, *rate, long(*time));
-                let expected = offered.bits_per_second() as f64 * duration.seconds() / message.bits();
-                // A margin for rounding; more than this is not sent.
-                let expected_datagrams = (expected as u64).saturating_add(16);
-                let meeting = Rendezvous::Listen(UNSET);
-                let offered = Some(offered);
-                let receive = UdpReceive { meeting, token, message, expected_datagrams, offered, tells: false };
-                let meeting = Rendezvous::Connect(UNSET_PEER);
-                let send = UdpSend { meeting, token, message, offered: *rate, duration, hold: None };
-                (Some(Activity::UdpReceive(receive)), Activity::UdpSend(send))
+                udp_stream(token, *message, *rate, long(*time))
             }
             Doing::Requests { transport, message, time, every } => {
-                let (transport, message, duration, every) = (*transport, *message, long(*time), *every);
+                let (transport, message, duration, every) =
+                    (*transport, *message, long(*time), *every);
                 let respond = Respond { on: UNSET, transport, token, message };
-                let request = Request { to: UNSET_PEER, transport, token, message, duration, every };
+                let request =
+                    Request { to: UNSET_PEER, transport, token, message, duration, every };
                 (Some(Activity::Respond(respond)), Activity::Request(request))
             }
         }
     }
+}
+
+/// The receiver of a stream, and its sender.
+fn tcp_stream(
+    token: Token,
+    message: Bytes,
+    work: Work,
+    window: Option<Bytes>,
+) -> (Option<Activity>, Activity) {
+    let receive = TcpReceive {
+        meeting: Rendezvous::Listen(UNSET),
+        token,
+        message,
+        window,
+        volume: None,
+        receiving: Receiving::Batched,
+    };
+    let meeting = Rendezvous::Connect(UNSET_PEER);
+    let send = TcpSend { meeting, token, message, work, window };
+    (Some(Activity::TcpReceive(receive)), Activity::TcpSend(send))
+}
+
+/// The receiver of paced datagrams, and their sender.
+fn udp_stream(
+    token: Token,
+    message: Bytes,
+    offered: BitRate,
+    duration: Span,
+) -> (Option<Activity>, Activity) {
+    let expected = offered.bits_per_second() as f64 * duration.seconds() / message.bits();
+    let receive = UdpReceive {
+        meeting: Rendezvous::Listen(UNSET),
+        token,
+        message,
+        // A margin for rounding; more than this is not sent.
+        expected_datagrams: (expected as u64).saturating_add(16),
+        offered: Some(offered),
+        tells: false,
+    };
+    let meeting = Rendezvous::Connect(UNSET_PEER);
+    let send = UdpSend { meeting, token, message, offered, duration, hold: None };
+    (Some(Activity::UdpReceive(receive)), Activity::UdpSend(send))
 }

@@ -21,7 +21,8 @@ pub struct FactorEffects {
     pub effects: Effects,
     /// How many blocks were complete, and are in it.
     pub blocks: usize,
-    /// For each factor the geometric mean over all rows that have one of its levels, with its interval (95 %).
+    /// For each factor the geometric mean over all rows that have one of its levels, with its
+    /// interval (95 %).
     pub levels: Vec<Vec<Option<Estimate>>>,
     /// The two factors with the largest interaction.
     pub pair: Option<Pair>,
@@ -42,7 +43,8 @@ impl RunPlan {
         let counts: Vec<usize> = self.factors.iter().map(|factor| factor.levels.len()).collect();
         let design = design(&counts, self.resolution)?;
         let runs = folded(&design);
-        let is_so = runs.len() == self.rows.len() && runs.iter().zip(&self.rows).all(|(run, row)| *run == row.levels);
+        let is_so = runs.len() == self.rows.len()
+            && runs.iter().zip(&self.rows).all(|(run, row)| *run == row.levels);
         is_so.then_some(design)
     }
 }
@@ -58,23 +60,33 @@ pub(super) fn design(counts: &[usize], resolution: Option<u32>) -> Option<Factor
     }
 }
 
-/// The runs of a design, the baseline first: where a fraction leaves it out, low and high of some factors change places, which
-/// changes no share.
+/// The runs of a design, the baseline first: where a fraction leaves it out, low and high of some
+/// factors change places, which changes no share.
 pub(super) fn folded(design: &Factorial) -> Vec<Vec<usize>> {
     let first = design.runs().first().cloned().unwrap_or_default();
     let fold = |run: &Vec<usize>| {
-        run.iter().zip(&first).map(|(level, first)| if *first == 0 { *level } else { 1 - *level }).collect()
+        run.iter()
+            .zip(&first)
+            .map(|(level, first)| if *first == 0 { *level } else { 1 - *level })
+            .collect()
     };
     design.runs().iter().map(fold).collect()
 }
 
 /// What the factors do to a value; nothing where no block is complete, or a value is not positive.
-pub(super) fn effects(plan: &RunPlan, value: &Value, cells: &[Measured<RunCell>]) -> Option<FactorEffects> {
+pub(super) fn effects(
+    plan: &RunPlan,
+    value: &Value,
+    cells: &[Measured<RunCell>],
+) -> Option<FactorEffects> {
     let design = plan.design()?;
-    let rows: Vec<Vec<(u32, f64)>> = plan.rows.iter().map(|row| blocks_of(value, row, cells)).collect();
+    let rows: Vec<Vec<(u32, f64)>> =
+        plan.rows.iter().map(|row| blocks_of(value, row, cells)).collect();
     let complete = |block: u32| -> Option<Vec<f64>> {
         let of_row = |row: &Vec<(u32, f64)>| {
-            row.iter().find(|(own, value)| *own == block && *value > 0.0).map(|(_, value)| value.ln())
+            row.iter()
+                .find(|(own, value)| *own == block && *value > 0.0)
+                .map(|(_, value)| value.ln())
         };
         rows.iter().map(of_row).collect()
     };
@@ -89,9 +101,13 @@ pub(super) fn effects(plan: &RunPlan, value: &Value, cells: &[Measured<RunCell>]
     let levels = (0..plan.factors.len()).map(of_factor).collect();
     let pair = largest_pair(&effects).map(|[one, other]| {
         let of_cell = |first: usize, second: usize| {
-            mean(&|levels: &[usize]| levels.get(one) == Some(&first) && levels.get(other) == Some(&second))
+            mean(&|levels: &[usize]| {
+                levels.get(one) == Some(&first) && levels.get(other) == Some(&second)
+            })
         };
-        let line = |first| (0..plan.factors[other].levels.len()).map(|second| of_cell(first, second)).collect();
+        let line = |first| {
+            (0..plan.factors[other].levels.len()).map(|second| of_cell(first, second)).collect()
+        };
         let means = (0..plan.factors[one].levels.len()).map(line).collect();
         Pair { factors: [one, other], means }
     });
@@ -106,10 +122,19 @@ fn largest_pair(effects: &Effects) -> Option<[usize; 2]> {
 }
 
 /// The geometric mean over the rows whose levels are so, with its interval over the blocks.
-fn mean_of(plan: &RunPlan, blocks: &[Vec<f64>], has: &dyn Fn(&[usize]) -> bool) -> Option<Estimate> {
+fn mean_of(
+    plan: &RunPlan,
+    blocks: &[Vec<f64>],
+    has: &dyn Fn(&[usize]) -> bool,
+) -> Option<Estimate> {
     let of_block = |block: &Vec<f64>| {
-        let own: Vec<f64> =
-            plan.rows.iter().zip(block).filter(|(row, _)| has(&row.levels)).map(|(_, value)| *value).collect();
+        let own: Vec<f64> = plan
+            .rows
+            .iter()
+            .zip(block)
+            .filter(|(row, _)| has(&row.levels))
+            .map(|(_, value)| *value)
+            .collect();
         btu_stats::arithmetic_mean(&own)
     };
     let means: Vec<f64> = blocks.iter().filter_map(of_block).collect();

@@ -1,8 +1,10 @@
-//! The experiment file: from a text to everything that a run of `btu run` measures, or to everything that is wrong with the text.
+//! The experiment file: from a text to everything that a run of `btu run` measures, or to
+//! everything that is wrong with the text.
 //!
-//! A factor is a setting: each of its levels puts a value in the place of another, in this file or in the network's. So the file
-//! is read once as it stands, for its own mistakes; once for each level, for mistakes of that level; and once for each
-//! combination that is measured, which gives its row.
+//! A factor is a setting: each of its levels puts a value in the place of another, in this file or
+//! in the network's. So the file is read once as it stands, for its own mistakes; once for each
+//! level, for mistakes of that level; and once for each combination that is measured, which gives
+//! its row.
 
 mod activity;
 mod factor;
@@ -32,8 +34,10 @@ pub use text::inline_network;
 const KIND: &str = "an experiment file";
 
 /// The keys that a file has of its own; every other key belongs to the network's file.
-const OWN: [&str; 10] =
-    ["name", "about", "network", "hosts", "service", "measure", "load", "factors", "variant", "order"];
+const OWN: [&str; 10] = [
+    "name", "about", "network", "hosts", "service", "measure", "load", "factors", "variant",
+    "order",
+];
 
 /// A network that an experiment is to be measured on.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -93,7 +97,8 @@ pub struct ExperimentFile {
     pub resolution: Option<u32>,
 }
 
-/// The inventory of real hosts that an experiment names (`hosts = "FILE"`): it decides what the file is read for.
+/// The inventory of real hosts that an experiment names (`hosts = "FILE"`): it decides what the
+/// file is read for.
 pub fn inventory_of(text: &str) -> Option<String> {
     let document = Document::parse(text, "the experiment", KIND, &[]);
     document.fields().and_then(|fields| fields.get("hosts")?.text().map(str::to_owned))
@@ -153,7 +158,8 @@ fn refused(document: Document<'_>) -> ReadError {
 }
 
 fn name_of(fields: &Fields<'_>, source_name: &str) -> String {
-    let stem = source_name.rsplit('/').next().unwrap_or_default().split('.').next().unwrap_or_default();
+    let stem =
+        source_name.rsplit('/').next().unwrap_or_default().split('.').next().unwrap_or_default();
     let named = fields.get("name").and_then(|item| item.text().map(str::to_owned));
     named.unwrap_or_else(|| if stem.is_empty() { "experiment".to_owned() } else { stem.to_owned() })
 }
@@ -165,7 +171,9 @@ fn prose(fields: &Fields<'_>, key: &'static str) -> String {
 /// The settings that belong to the network's file.
 fn of_network(settings: &[(String, String)]) -> Vec<(String, String)> {
     let settings = settings.iter().filter(|(key, _)| !is_own(key));
-    settings.map(|(key, value)| (key.strip_prefix("network.").unwrap_or(key).to_owned(), value.clone())).collect()
+    settings
+        .map(|(key, value)| (key.strip_prefix("network.").unwrap_or(key).to_owned(), value.clone()))
+        .collect()
 }
 
 /// Whether a key is one of the experiment's file.
@@ -179,7 +187,8 @@ fn hosts_of(rows: &[RunRow]) -> Vec<HostName> {
     let mut hosts: Vec<HostName> = Vec::new();
     for row in rows {
         let programs = row.programs.iter().map(|step| &step.host);
-        let activities = row.activities.iter().flat_map(|step| [Some(&step.on), step.to.as_ref()]).flatten();
+        let activities =
+            row.activities.iter().flat_map(|step| [Some(&step.on), step.to.as_ref()]).flatten();
         for host in programs.chain(activities) {
             if !hosts.contains(host) {
                 hosts.push(host.clone());
@@ -220,7 +229,8 @@ struct Reader<'a> {
 impl Reader<'_> {
     /// The file with the settings that are its own.
     fn document(&self, settings: &[(String, String)]) -> Document<'_> {
-        let own: Vec<(String, String)> = settings.iter().filter(|(key, _)| is_own(key)).cloned().collect();
+        let own: Vec<(String, String)> =
+            settings.iter().filter(|(key, _)| is_own(key)).cloned().collect();
         Document::parse(self.text, self.source_name, KIND, &own)
     }
 
@@ -240,8 +250,12 @@ impl Reader<'_> {
                 .entry(host.to_string())
                 .or_insert_with(|| address.map_or_else(|| host.to_string(), |one| one.to_string()));
         }
-        let context =
-            Context { hosts: &hosts, words: &words, with_programs: asked.is_some(), loads: factors.loads(levels) };
+        let context = Context {
+            hosts: &hosts,
+            words: &words,
+            with_programs: asked.is_some(),
+            loads: factors.loads(levels),
+        };
         let mut setup = Setup::read(fields, document, &context)?;
         setup.network = asked.zip(found);
         Some(setup)
@@ -262,7 +276,9 @@ impl Reader<'_> {
         match self.ground {
             Ground::Hosts(hosts) => {
                 if let Some(item) = item {
-                    item.problem("real hosts were named to measure on: leave the network out, or the hosts");
+                    item.problem(
+                        "real hosts were named to measure on: leave the network out, or the hosts",
+                    );
                 }
                 Some((hosts.iter().map(|host| (host.clone(), None)).collect(), None, None))
             }
@@ -283,8 +299,9 @@ impl Reader<'_> {
                 match find(&asked) {
                     Ok(found) => {
                         let stations = found.drawing.stations.iter();
-                        let hosts =
-                            stations.map(|one| (HostName::from(one), Some(IpAddr::from(one.address)))).collect();
+                        let hosts = stations
+                            .map(|one| (HostName::from(one), Some(IpAddr::from(one.address))))
+                            .collect();
                         Some((hosts, Some(asked), Some(found)))
                     }
                     Err(why) => {
@@ -301,7 +318,12 @@ impl Reader<'_> {
     }
 
     /// Complains about levels that cannot be put where they belong, each where it stands.
-    fn check_levels(&self, document: &Document<'_>, settings: &[(String, String)], factors: &Factors) {
+    fn check_levels(
+        &self,
+        document: &Document<'_>,
+        settings: &[(String, String)],
+        factors: &Factors,
+    ) {
         let is_right = document.is_right();
         for (factor, level) in factors.each() {
             let levels = factors.only(factor, level);
@@ -313,7 +335,8 @@ impl Reader<'_> {
             let problems = other.problems_of_settings();
             let first = problems.into_iter().next().map(|(_, message)| message);
             // What is wrong with the file itself was told already.
-            let other_problem = (is_right && !other.is_right()).then(|| other.verdict().err()).flatten();
+            let other_problem =
+                (is_right && !other.is_right()).then(|| other.verdict().err()).flatten();
             let network = other_problem.map(|error| error.problems()[0].message.clone());
             if let Some(message) = first.or(network) {
                 document.problem_at(factors.spot(factor, level), message);
@@ -336,8 +359,13 @@ impl Reader<'_> {
         let setup = self.setup(&other, &fields, factors, levels, of_network(&with));
         drop(fields);
         let Some(setup) = setup.filter(|_| other.is_right()) else {
-            let why = other.verdict().err().map(|error| error.problems()[0].message.clone()).unwrap_or_default();
-            document.problem_at(factors.place(), format!("with {}: {why}", factors.in_words(levels)));
+            let why = other
+                .verdict()
+                .err()
+                .map(|error| error.problems()[0].message.clone())
+                .unwrap_or_default();
+            document
+                .problem_at(factors.place(), format!("with {}: {why}", factors.in_words(levels)));
             return None;
         };
         let network = match setup.network {

@@ -8,7 +8,9 @@ use serde::{Deserialize, Serialize};
 use super::row::RunRow;
 use super::value::{Value, What};
 use super::verdict::{RunVerdict, judge, values_of};
-use crate::experiment::{CellSetting, Experiment, Facts, Frame, Measured, Observation, Raised, Slot, left};
+use crate::experiment::{
+    CellSetting, Experiment, Facts, Frame, Measured, Observation, Raised, Slot, left,
+};
 use crate::program::Programs;
 use crate::script::Script;
 use btu_stats::{Level, student_half_width};
@@ -44,8 +46,8 @@ pub struct RunPlan {
     pub rows: Vec<RunRow>,
     /// So many blocks at least; more until every value is known well enough.
     pub least_blocks: u32,
-    /// The half width of an interval over its value with which a value is known well enough; nothing asks for less than all
-    /// blocks.
+    /// The half width of an interval over its value with which a value is known well enough;
+    /// nothing asks for less than all blocks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until: Option<f64>,
     /// The resolution of the fraction that the rows are; absent where they are every combination.
@@ -68,8 +70,14 @@ fn rows<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<RunRow>, D::Error> {
     if rows.len() > MOST_ROWS {
         return Err(D::Error::custom(format!("{} rows are more than {MOST_ROWS}", rows.len())));
     }
-    let is_new = |(place, row): (usize, &RunRow)| rows[..place].iter().all(|other| other.levels != row.levels);
-    if rows.iter().enumerate().all(is_new) { Ok(rows) } else { Err(D::Error::custom("a row stands there twice")) }
+    let is_new = |(place, row): (usize, &RunRow)| {
+        rows[..place].iter().all(|other| other.levels != row.levels)
+    };
+    if rows.iter().enumerate().all(is_new) {
+        Ok(rows)
+    } else {
+        Err(D::Error::custom("a row stands there twice"))
+    }
 }
 
 /// What tells one cell from another: the combination of levels.
@@ -101,7 +109,8 @@ impl RunPlan {
 
     /// Most that files of its activities hold at a time.
     pub fn scratch(&self) -> Bytes {
-        let of_row = |row: &RunRow| row.activities.iter().map(|step| step.doing.scratch()).sum::<Bytes>();
+        let of_row =
+            |row: &RunRow| row.activities.iter().map(|step| step.doing.scratch()).sum::<Bytes>();
         self.rows.iter().map(of_row).max().unwrap_or(Bytes::ZERO)
     }
 
@@ -123,7 +132,11 @@ impl RunPlan {
 impl Factor {
     /// Its name without what leads to it, where that is long.
     pub fn short_name(&self) -> &str {
-        if self.name.len() <= 24 { &self.name } else { self.name.rsplit('.').next().unwrap_or(&self.name) }
+        if self.name.len() <= 24 {
+            &self.name
+        } else {
+            self.name.rsplit('.').next().unwrap_or(&self.name)
+        }
     }
 }
 
@@ -185,9 +198,11 @@ impl Experiment for RunPlan {
             let value = self.values.iter().find(|value| wanted(&value.what))?;
             value.found(self.row(cell)?, seen).ok()
         };
-        let of_programs = seen.programs.iter().filter(|report| report.part == crate::program::Part::Measured);
+        let of_programs =
+            seen.programs.iter().filter(|report| report.part == crate::program::Part::Measured);
         let program = of_programs.map(|report| report.ended.elapsed()).max();
-        let duration = found(|what| matches!(what, What::Elapsed)).map(Span::from_seconds_f64).or(program);
+        let duration =
+            found(|what| matches!(what, What::Elapsed)).map(Span::from_seconds_f64).or(program);
         let goodput_bits_per_second = found(|what| matches!(what, What::Goodput));
         Facts { goodput_bits_per_second, duration, ..Facts::default() }
     }
@@ -196,7 +211,8 @@ impl Experiment for RunPlan {
         judge(self, cells)
     }
 
-    /// As of every study; beyond the least blocks only while something is not known well enough by the blocks before.
+    /// As of every study; beyond the least blocks only while something is not known well enough by
+    /// the blocks before.
     fn missing(&self, block: u32, done: &[Measured<RunCell>]) -> Vec<Slot<RunCell>> {
         if block >= self.frame.blocks {
             return Vec::new();

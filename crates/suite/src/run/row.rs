@@ -65,14 +65,18 @@ impl RunRow {
         self.places(name).and_then(|places| seen.reports.get(places)).unwrap_or_default()
     }
 
-    /// What of accounts does not agree. A load is stopped at any moment: of it, no more can arrive than was sent.
+    /// What of accounts does not agree. A load is stopped at any moment: of it, no more can arrive
+    /// than was sent.
     pub(super) fn faults(&self, seen: &Observation) -> Vec<String> {
         let mut first = 0;
         let mut faults = Vec::new();
         for activity in &self.activities {
             let count = 1 + usize::from(activity.doing.has_peer());
             let reports = seen.reports.get(first..first + count).unwrap_or_default();
-            faults.extend(disagreement(reports, activity.part).map(|fault| format!("{}: {fault}", activity.name)));
+            faults.extend(
+                disagreement(reports, activity.part)
+                    .map(|fault| format!("{}: {fault}", activity.name)),
+            );
             first += count;
         }
         faults
@@ -86,7 +90,8 @@ pub(super) fn program<'a>(name: &str, seen: &'a Observation) -> Option<&'a Progr
 
 /// Why two ends do not agree, if so.
 fn disagreement(reports: &[PlacedReport], part: Part) -> Option<String> {
-    let outcomes: Vec<&Outcome> = reports.iter().filter_map(|one| Some(&one.result.as_ref().ok()?.outcome)).collect();
+    let outcomes: Vec<&Outcome> =
+        reports.iter().filter_map(|one| Some(&one.result.as_ref().ok()?.outcome)).collect();
     match outcomes.as_slice() {
         [Outcome::Received(received), Outcome::Sent(sent)] => {
             let (came, went) = (received.bytes.count(), sent.bytes.count());

@@ -32,9 +32,13 @@ fn plan() -> RunPlan {
         let text = btu_network::library_text(&name).ok_or("there is no such network")?.to_owned();
         let drawing = Drawing::read(&text, &name).map_err(|error| error.to_string())?;
         let stations = vec!["test".try_into().expect("a name")];
-        Ok(Found { raised: Raised { name, text, stations, congestion_control: None, ipv6: false }, drawing })
+        Ok(Found {
+            raised: Raised { name, text, stations, congestion_control: None, ipv6: false },
+            drawing,
+        })
     };
-    let file = read(FILE, "product.toml", &[], Ground::Networks { find: &find, instead: None }).expect("a file");
+    let file = read(FILE, "product.toml", &[], Ground::Networks { find: &find, instead: None })
+        .expect("a file");
     RunPlan {
         frame: Frame {
             version: RunPlan::VERSION,
@@ -82,7 +86,8 @@ fn seen(milliseconds: f64, code: i32) -> Observation {
     }
 }
 
-/// Every cell of a plan: `10 ms * a * b`, with one per cent from block to block and a tenth of that from cell to cell.
+/// Every cell of a plan: `10 ms * a * b`, with one per cent from block to block and a tenth of that
+/// from cell to cell.
 fn records(plan: &RunPlan) -> Vec<Measured<RunCell>> {
     let mut all = Vec::new();
     for block in 0..plan.frame.blocks {
@@ -113,7 +118,10 @@ fn a_product_has_two_effects_and_no_interaction() {
         }
         for none in [&[2][..], &[0, 1], &[0, 2], &[1, 2]] {
             let share = share(none);
-            assert!(share.value < 1e-3 && share.interval.expect("an interval").low < 1e-12, "{none:?}: {share:?}");
+            assert!(
+                share.value < 1e-3 && share.interval.expect("an interval").low < 1e-12,
+                "{none:?}: {share:?}"
+            );
         }
         assert_eq!((found.blocks, found.pair.is_some()), (4, true));
     }
@@ -124,13 +132,19 @@ fn slowdowns_are_found_within_blocks_whichever_way_is_better() {
     let plan = plan();
     let verdict = plan.judge(&records(&plan));
     for value in &verdict.values {
-        let rows: BTreeMap<&[usize], &RowVerdict> = value.rows.iter().map(|row| (&*row.cell.levels, row)).collect();
+        let rows: BTreeMap<&[usize], &RowVerdict> =
+            value.rows.iter().map(|row| (&*row.cell.levels, row)).collect();
         let slowdown = |levels: &[usize]| rows[levels].slowdown.expect("a slowdown");
         assert!((slowdown(&[1, 1, 0]).value - 6.0).abs() < 0.05, "{:?}", slowdown(&[1, 1, 0]));
         assert!(slowdown(&[1, 1, 0]).interval.expect("an interval").contains(6.0));
         assert_eq!(rows[&[1, 1, 1][..]].finding, Some(Finding::Slower), "{}", value.name);
         assert_eq!(rows[&[0, 0, 0][..]].finding, None);
-        assert_eq!(rows[&[0, 0, 1][..]].finding, Some(Finding::NoDifferenceSeen), "{:?}", rows[&[0, 0, 1][..]]);
+        assert_eq!(
+            rows[&[0, 0, 1][..]].finding,
+            Some(Finding::NoDifferenceSeen),
+            "{:?}",
+            rows[&[0, 0, 1][..]]
+        );
     }
 }
 
@@ -139,11 +153,17 @@ fn a_cell_without_a_value_says_why_it_does_not_count() {
     let plan = plan();
     let slot = plan.missing(0, &[]).remove(0);
     let failed = plan.record(slot.clone(), seen(1.0, 3));
-    assert_eq!(failed.faults, ["work on test ended with exit code 3; it said last: score 1000.000000"]);
+    assert_eq!(
+        failed.faults,
+        ["work on test ended with exit code 3; it said last: score 1000.000000"]
+    );
     let mut silent = seen(1.0, 0);
     silent.programs[0].ended.output = Printed::default();
     let missing = plan.record(slot, silent);
-    assert_eq!(missing.faults, ["work.score: `score ([0-9.]+)` matches nothing that was printed; it printed nothing"]);
+    assert_eq!(
+        missing.faults,
+        ["work.score: `score ([0-9.]+)` matches nothing that was printed; it printed nothing"]
+    );
     let verdict = plan.judge(&[failed]);
     assert_eq!(verdict.uses.iter().map(|row| row.invalid).sum::<usize>(), 1);
 }
@@ -157,7 +177,10 @@ fn an_interrupted_plan_goes_on_as_it_would_have() {
         let mut resumed = all[..cut].to_vec();
         for block in 0..plan.frame.blocks {
             for slot in plan.missing(block, &resumed) {
-                let whole = all.iter().find(|one| one.block == block && one.position == slot.position).expect("a cell");
+                let whole = all
+                    .iter()
+                    .find(|one| one.block == block && one.position == slot.position)
+                    .expect("a cell");
                 assert_eq!(whole.cell, slot.cell);
                 resumed.push(plan.record(slot, whole.seen.clone()));
             }

@@ -1,4 +1,5 @@
-//! What is measured: how long something took, what a host or the network gave, or a number that a program printed.
+//! What is measured: how long something took, what a host or the network gave, or a number that a
+//! program printed.
 
 use regex::{Regex, RegexBuilder};
 use serde::{Deserialize, Serialize};
@@ -66,7 +67,8 @@ pub enum What {
     RoundTripP99,
     /// Share of requests or datagrams that were lost.
     Loss,
-    /// The first group of a regular expression, or all of its match where it has no group; of several matches the last.
+    /// The first group of a regular expression, or all of its match where it has no group; of
+    /// several matches the last.
     Pattern {
         /// The expression.
         pattern: String,
@@ -95,7 +97,9 @@ impl What {
     /// Its unit and which way is better, where that need not be said.
     pub fn usual(&self) -> Option<(&'static str, Better)> {
         match self {
-            Self::Elapsed | Self::Cpu | Self::RoundTrip | Self::RoundTripP99 => Some(("s", Better::Lower)),
+            Self::Elapsed | Self::Cpu | Self::RoundTrip | Self::RoundTripP99 => {
+                Some(("s", Better::Lower))
+            }
             Self::Memory => Some(("B", Better::Lower)),
             Self::Switches => Some(("switches", Better::Lower)),
             Self::Goodput => Some(("b/s", Better::Higher)),
@@ -111,7 +115,15 @@ impl What {
 
     /// Whether btu's activities have it.
     pub const fn is_of_activities(&self) -> bool {
-        matches!(self, Self::Elapsed | Self::Cpu | Self::Goodput | Self::RoundTrip | Self::RoundTripP99 | Self::Loss)
+        matches!(
+            self,
+            Self::Elapsed
+                | Self::Cpu
+                | Self::Goodput
+                | Self::RoundTrip
+                | Self::RoundTripP99
+                | Self::Loss
+        )
     }
 }
 
@@ -141,7 +153,11 @@ impl Value {
             None => self.of_activity(row, seen),
         };
         let number = number.map_err(|why| format!("{}: {why}", self.name))?;
-        if number.is_finite() { Ok(number) } else { Err(format!("{}: {number} is no number to work with", self.name)) }
+        if number.is_finite() {
+            Ok(number)
+        } else {
+            Err(format!("{}: {number} is no number to work with", self.name))
+        }
     }
 
     fn of_program(&self, program: &ProgramReport) -> Result<f64, String> {
@@ -157,7 +173,9 @@ impl Value {
             What::Switches => Ok((ended.voluntary_switches + ended.involuntary_switches) as f64),
             What::Pattern { pattern, stream } => by_pattern(pattern, printed(stream)),
             What::Pointer { pointer, stream } => by_pointer(pointer, printed(stream)),
-            What::Column { column, row, stream } => by_column(column, row.as_deref(), printed(stream)),
+            What::Column { column, row, stream } => {
+                by_column(column, row.as_deref(), printed(stream))
+            }
             What::Goodput | What::RoundTrip | What::RoundTripP99 | What::Loss => {
                 Err(format!("{} is a program, which has no such value", program.name))
             }
@@ -166,11 +184,14 @@ impl Value {
 
     fn of_activity(&self, row: &RunRow, seen: &Observation) -> Result<f64, String> {
         let reports = row.reports(&self.of, seen).iter();
-        let reports: Vec<&Report> = reports.filter_map(|placed| placed.result.as_ref().ok()).collect();
+        let reports: Vec<&Report> =
+            reports.filter_map(|placed| placed.result.as_ref().ok()).collect();
         let here = reports.last().ok_or_else(|| format!("there is no account of {}", self.of))?;
         let there = reports.first().filter(|_| reports.len() > 1);
         let found = match (&self.what, &here.outcome, there.map(|report| &report.outcome)) {
-            (What::Elapsed, Outcome::Sent(_), Some(Outcome::Received(received))) => Some(received.last_byte.seconds()),
+            (What::Elapsed, Outcome::Sent(_), Some(Outcome::Received(received))) => {
+                Some(received.last_byte.seconds())
+            }
             (What::Elapsed, _, _) => Some(here.duration().seconds()),
             (What::Cpu, _, _) => Some((here.cpu.user + here.cpu.system).seconds()),
             (What::Goodput, _, Some(Outcome::Received(received))) => {
@@ -179,13 +200,23 @@ impl Value {
             (What::Goodput, _, Some(Outcome::DatagramsReceived(received))) => {
                 Some(received.bytes.bits() / received.span.seconds())
             }
-            (What::Goodput, Outcome::Host(host), _) => Some(host.work as f64 * 8.0 / here.duration().seconds()),
-            (What::RoundTrip, Outcome::Requested(requested), _) => quantile(&requested.round_trip, 0.5),
-            (What::RoundTripP99, Outcome::Requested(requested), _) => quantile(&requested.round_trip, 0.99),
-            (What::Loss, Outcome::Requested(requested), _) => Some(requested.lost as f64 / requested.requests as f64),
-            (What::Loss, Outcome::DatagramsSent(sent), Some(Outcome::DatagramsReceived(received))) => {
-                Some(1.0 - received.datagrams as f64 / sent.datagrams as f64)
+            (What::Goodput, Outcome::Host(host), _) => {
+                Some(host.work as f64 * 8.0 / here.duration().seconds())
             }
+            (What::RoundTrip, Outcome::Requested(requested), _) => {
+                quantile(&requested.round_trip, 0.5)
+            }
+            (What::RoundTripP99, Outcome::Requested(requested), _) => {
+                quantile(&requested.round_trip, 0.99)
+            }
+            (What::Loss, Outcome::Requested(requested), _) => {
+                Some(requested.lost as f64 / requested.requests as f64)
+            }
+            (
+                What::Loss,
+                Outcome::DatagramsSent(sent),
+                Some(Outcome::DatagramsReceived(received)),
+            ) => Some(1.0 - received.datagrams as f64 / sent.datagrams as f64),
             _ => None,
         };
         found.ok_or_else(|| format!("{} has no such value", self.of))
@@ -198,7 +229,8 @@ fn quantile(histogram: &btu_stats::Histogram, share: f64) -> Option<f64> {
 
 fn by_pattern(text: &str, printed: &Printed) -> Result<f64, String> {
     let found = pattern(text)?.captures_iter(&printed.text).last();
-    let found = found.ok_or_else(|| format!("`{text}` matches nothing that was printed{}", said(printed)))?;
+    let found = found
+        .ok_or_else(|| format!("`{text}` matches nothing that was printed{}", said(printed)))?;
     let part = found.get(1).or_else(|| found.get(0)).map_or("", |part| part.as_str());
     number(part)
 }
@@ -206,30 +238,37 @@ fn by_pattern(text: &str, printed: &Printed) -> Result<f64, String> {
 fn by_pointer(pointer: &str, printed: &Printed) -> Result<f64, String> {
     if !printed.is_whole() {
         let (all, kept) = (printed.all, crate::program::KEPT);
-        return Err(format!("it printed {all} B, of which {kept} B are kept: too much for a JSON pointer"));
+        return Err(format!(
+            "it printed {all} B, of which {kept} B are kept: too much for a JSON pointer"
+        ));
     }
     let document: serde_json::Value = serde_json::from_str(&printed.text)
         .map_err(|error| format!("it printed no JSON ({error}){}", said(printed)))?;
     match document.pointer(pointer) {
         None => Err(format!("there is nothing at `{pointer}` of what it printed")),
         Some(serde_json::Value::String(text)) => number(text),
-        Some(value) => value.as_f64().ok_or_else(|| format!("there is no number at `{pointer}` of what it printed")),
+        Some(value) => value
+            .as_f64()
+            .ok_or_else(|| format!("there is no number at `{pointer}` of what it printed")),
     }
 }
 
 fn by_column(column: &str, row: Option<&str>, printed: &Printed) -> Result<f64, String> {
-    let lines: Vec<Vec<String>> = printed.text.lines().filter(|line| !line.trim().is_empty()).map(fields).collect();
+    let lines: Vec<Vec<String>> =
+        printed.text.lines().filter(|line| !line.trim().is_empty()).map(fields).collect();
     let missing = || format!("there is no column `{column}` in what it printed{}", said(printed));
     let head = lines.first().ok_or_else(missing)?;
     let by_name = head.iter().position(|name| name == column);
-    let place = by_name.or_else(|| column.parse::<usize>().ok()?.checked_sub(1)).ok_or_else(missing)?;
+    let place =
+        by_name.or_else(|| column.parse::<usize>().ok()?.checked_sub(1)).ok_or_else(missing)?;
     let mut body = lines.iter().skip(usize::from(by_name.is_some()));
     let line = match row {
         None => body.next_back(),
         Some(row) => body.rfind(|line| line.first().is_some_and(|first| first == row)),
     };
-    let line =
-        line.ok_or_else(|| format!("there is no line `{}` in what it printed", row.unwrap_or("with numbers")))?;
+    let line = line.ok_or_else(|| {
+        format!("there is no line `{}` in what it printed", row.unwrap_or("with numbers"))
+    })?;
     number(line.get(place).ok_or_else(missing)?)
 }
 
@@ -254,7 +293,9 @@ fn fields(line: &str) -> Vec<String> {
 
 fn number(text: &str) -> Result<f64, String> {
     let plain = text.trim().trim_end_matches('%').replace([',', '_'], "");
-    plain.parse().map_err(|_| format!("`{}` is no number", text.chars().take(60).collect::<String>()))
+    plain
+        .parse()
+        .map_err(|_| format!("`{}` is no number", text.chars().take(60).collect::<String>()))
 }
 
 fn said(printed: &Printed) -> String {
@@ -280,7 +321,10 @@ mod tests {
         assert_eq!(by_pattern("^([0-9.]+) MB/s$", &text), Ok(99.25));
         assert_eq!(by_pattern("[0-9]+", &printed("a 7 b")), Ok(7.0));
         let missing = by_pattern("x([0-9]+)", &text).unwrap_err();
-        assert_eq!(missing, "`x([0-9]+)` matches nothing that was printed; its last line: 99.25 MB/s");
+        assert_eq!(
+            missing,
+            "`x([0-9]+)` matches nothing that was printed; its last line: 99.25 MB/s"
+        );
         assert!(pattern("(").unwrap_err().starts_with("`(` is no regular expression: "));
         assert!(pattern("(a{1000}){1000}").unwrap_err().contains("too large"));
     }
@@ -300,7 +344,9 @@ mod tests {
 
     #[test]
     fn a_column_is_found_by_name_or_number() {
-        let table = printed("\"test\",\"rps\",\"avg, ms\"\n\"SET\",\"100.5\",\"1\"\n\"GET\",\"200.5\",\"2\"\n");
+        let table = printed(
+            "\"test\",\"rps\",\"avg, ms\"\n\"SET\",\"100.5\",\"1\"\n\"GET\",\"200.5\",\"2\"\n",
+        );
         assert_eq!(by_column("rps", Some("SET"), &table), Ok(100.5));
         assert_eq!(by_column("rps", None, &table), Ok(200.5));
         assert_eq!(by_column("3", Some("GET"), &table), Ok(2.0));

@@ -1,7 +1,8 @@
 //! What a run of `btu run` amounts to.
 
 use btu_stats::{
-    Estimate, Interval, Level, arithmetic_mean, geometric_interval, holm, mean_interval, sample_deviation, student_p,
+    Estimate, Interval, Level, arithmetic_mean, geometric_interval, holm, mean_interval,
+    sample_deviation, student_p,
 };
 use serde::Serialize;
 
@@ -48,7 +49,8 @@ pub struct RowVerdict {
     pub value: Option<Estimate>,
     /// How many values there are.
     pub count: usize,
-    /// How many times worse than the baseline, from pairs of cells of one block, with its interval (95 %).
+    /// How many times worse than the baseline, from pairs of cells of one block, with its interval
+    /// (95 %).
     pub slowdown: Option<Estimate>,
     /// The probability of such a difference by chance, adjusted for the number of rows (Holm).
     pub adjusted_p: Option<f64>,
@@ -60,7 +62,8 @@ impl RowVerdict {
     /// How fast it is by the baseline: more than 1 is better, as `btu compare` has it.
     pub fn speed(&self) -> Option<Estimate> {
         let slowdown = self.slowdown?;
-        let interval = slowdown.interval.map(|ends| Interval { low: 1.0 / ends.high, high: 1.0 / ends.low });
+        let interval =
+            slowdown.interval.map(|ends| Interval { low: 1.0 / ends.high, high: 1.0 / ends.low });
         Some(Estimate { value: 1.0 / slowdown.value, interval })
     }
 }
@@ -89,7 +92,8 @@ pub struct ProgramUse {
     pub user_seconds: f64,
     /// Processor time in the kernel, in seconds.
     pub system_seconds: f64,
-    /// Most memory that one of its processes had, in bytes: at least what a new process counts of its maker.
+    /// Most memory that one of its processes had, in bytes: at least what a new process counts of
+    /// its maker.
     pub peak_memory_bytes: f64,
     /// Context switches because it had to wait.
     pub voluntary_switches: f64,
@@ -110,7 +114,11 @@ pub(super) fn judge(plan: &RunPlan, cells: &[Measured<RunCell>]) -> RunVerdict {
 }
 
 /// The valid values of a row, with their blocks.
-pub(super) fn blocks_of(value: &Value, row: &RunRow, cells: &[Measured<RunCell>]) -> Vec<(u32, f64)> {
+pub(super) fn blocks_of(
+    value: &Value,
+    row: &RunRow,
+    cells: &[Measured<RunCell>],
+) -> Vec<(u32, f64)> {
     let own = cells.iter().filter(|cell| cell.cell.levels == row.levels && cell.is_valid());
     own.filter_map(|cell| Some((cell.block, value.found(row, &cell.seen).ok()?))).collect()
 }
@@ -154,7 +162,8 @@ fn mean(values: &[f64]) -> Option<Estimate> {
     geometric_interval(values, Level::P95).or_else(|| mean_interval(values, Level::P95))
 }
 
-/// How many times worse each value is than the base's of the same block: what drifts from block to block cancels.
+/// How many times worse each value is than the base's of the same block: what drifts from block to
+/// block cancels.
 fn worsening(own: &[(u32, f64)], base: &[(u32, f64)], better: Better) -> Vec<f64> {
     let pairs = own.iter().filter_map(|(block, value)| {
         let (_, base) = base.iter().find(|(other, _)| other == block)?;
@@ -185,13 +194,18 @@ fn conclude(rows: &mut [RowVerdict]) {
         row.adjusted_p = Some(p);
     }
     for row in rows {
-        row.finding = row.speed().map(|speed| find(&speed, row.adjusted_p, Level::P95, Matter::DEFAULT));
+        row.finding =
+            row.speed().map(|speed| find(&speed, row.adjusted_p, Level::P95, Matter::DEFAULT));
     }
 }
 
 fn used(plan: &RunPlan, row: &RunRow, cells: &[Measured<RunCell>]) -> RowUse {
     let own: Vec<_> = cells.iter().filter(|cell| cell.cell.levels == row.levels).collect();
-    let names = row.programs.iter().filter(|step| step.part == Part::Measured).map(|step| step.name.as_str());
+    let names = row
+        .programs
+        .iter()
+        .filter(|step| step.part == Part::Measured)
+        .map(|step| step.name.as_str());
     let programs = names.filter_map(|name| {
         let valid = own.iter().filter(|cell| cell.is_valid());
         let reports: Vec<_> = valid.filter_map(|cell| program(name, &cell.seen)).collect();
@@ -206,8 +220,9 @@ fn used(plan: &RunPlan, row: &RunRow, cells: &[Measured<RunCell>]) -> RowUse {
 }
 
 fn taken(name: &str, reports: &[&ProgramReport]) -> ProgramUse {
-    let mean =
-        |of: fn(&ProgramReport) -> f64| reports.iter().map(|report| of(report)).sum::<f64>() / reports.len() as f64;
+    let mean = |of: fn(&ProgramReport) -> f64| {
+        reports.iter().map(|report| of(report)).sum::<f64>() / reports.len() as f64
+    };
     ProgramUse {
         name: name.to_owned(),
         elapsed_seconds: mean(|report| report.ended.elapsed().seconds()),
@@ -222,8 +237,9 @@ fn taken(name: &str, reports: &[&ProgramReport]) -> ProgramUse {
 /// Programs that went on in the background: their time is not in what was measured.
 fn left_running(cells: &[Measured<RunCell>]) -> Option<Warning> {
     let reports = cells.iter().flat_map(|cell| &cell.seen.programs);
-    let left: Vec<&ProgramReport> =
-        reports.filter(|report| report.part == Part::Measured && report.ended.left_running > 0).collect();
+    let left: Vec<&ProgramReport> = reports
+        .filter(|report| report.part == Part::Measured && report.ended.left_running > 0)
+        .collect();
     let first = left.first()?;
     let (name, station, count) = (&first.name, &first.station, first.ended.left_running);
     Some(Warning {
@@ -240,10 +256,9 @@ fn left_running(cells: &[Measured<RunCell>]) -> Option<Warning> {
 
 /// Without repetition there is no interval.
 fn too_few(plan: &RunPlan, cells: &[Measured<RunCell>]) -> Option<Warning> {
-    let least = plan
-        .rows
-        .iter()
-        .map(|row| cells.iter().filter(|cell| cell.cell.levels == row.levels && cell.is_valid()).count());
+    let least = plan.rows.iter().map(|row| {
+        cells.iter().filter(|cell| cell.cell.levels == row.levels && cell.is_valid()).count()
+    });
     let least = least.min()?;
     (least < 3).then(|| Warning {
         cause: "few repetitions",

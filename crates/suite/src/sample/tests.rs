@@ -6,7 +6,8 @@ use btu_units::BitRate;
 
 use super::*;
 use crate::activity::{
-    Order, Receiving, Rendezvous, Request, Respond, TcpReceive, TcpSend, Transport, UdpReceive, UdpSend, Work,
+    Order, Receiving, Rendezvous, Request, Respond, TcpReceive, TcpSend, Transport, UdpReceive,
+    UdpSend, Work,
 };
 use crate::network::Impairments;
 use crate::script::{Role, Step};
@@ -21,17 +22,41 @@ fn step(host: &str, peer: Option<usize>, activity: Activity) -> Step {
 
 /// Requests from `near`, two connections to `far`, and a stream of datagrams back.
 fn script() -> Script {
-    let (token, message, window, duration) = ([7; 16], Bytes::new(100), None, Span::from_seconds(3));
-    let (listen, call) = (Rendezvous::Listen(UNSET), Rendezvous::Connect(SocketAddr::new(UNSET, 0)));
+    let (token, message, window, duration) =
+        ([7; 16], Bytes::new(100), None, Span::from_seconds(3));
+    let (listen, call) =
+        (Rendezvous::Listen(UNSET), Rendezvous::Connect(SocketAddr::new(UNSET, 0)));
     let respond = Respond { on: UNSET, transport: Transport::Tcp, token, message };
-    let request =
-        Request { to: SocketAddr::new(UNSET, 0), transport: Transport::Tcp, token, message, duration, every: None };
-    let receive = |meeting| {
-        Activity::TcpReceive(TcpReceive { meeting, token, message, window, volume: None, receiving: Receiving::Plain })
+    let request = Request {
+        to: SocketAddr::new(UNSET, 0),
+        transport: Transport::Tcp,
+        token,
+        message,
+        duration,
+        every: None,
     };
-    let send = |meeting| Activity::TcpSend(TcpSend { meeting, token, message, work: Work::For(duration), window });
+    let receive = |meeting| {
+        Activity::TcpReceive(TcpReceive {
+            meeting,
+            token,
+            message,
+            window,
+            volume: None,
+            receiving: Receiving::Plain,
+        })
+    };
+    let send = |meeting| {
+        Activity::TcpSend(TcpSend { meeting, token, message, work: Work::For(duration), window })
+    };
     let offered = BitRate::from_megabits_per_second(1);
-    let datagrams = Activity::UdpSend(UdpSend { meeting: listen, token, message, offered, duration, hold: None });
+    let datagrams = Activity::UdpSend(UdpSend {
+        meeting: listen,
+        token,
+        message,
+        offered,
+        duration,
+        hold: None,
+    });
     let counted = Activity::UdpReceive(UdpReceive {
         meeting: call,
         token,
@@ -54,16 +79,33 @@ fn script() -> Script {
 }
 
 fn sample(milliseconds: u64, bytes: u64) -> Sample {
-    Sample { at: Span::from_milliseconds(milliseconds), bytes: Bytes::new(bytes), missing: None, tcp: None }
+    Sample {
+        at: Span::from_milliseconds(milliseconds),
+        bytes: Bytes::new(bytes),
+        missing: None,
+        tcp: None,
+    }
 }
 
 fn sent(milliseconds: u64, total_retransmits: u32, rtt_us: u32) -> Sample {
-    let tcp = TcpInfo { total_retransmits, rtt_us, cwnd_segments: 10, send_mss_bytes: 1448, ..TcpInfo::default() };
+    let tcp = TcpInfo {
+        total_retransmits,
+        rtt_us,
+        cwnd_segments: 10,
+        send_mss_bytes: 1448,
+        ..TcpInfo::default()
+    };
     Sample { tcp: Some(tcp), ..sample(milliseconds, 0) }
 }
 
 /// What everybody tells at one moment.
-fn all_tell(intervals: &mut Intervals, milliseconds: u64, bytes: u64, sent_again: u32, missing: u64) {
+fn all_tell(
+    intervals: &mut Intervals,
+    milliseconds: u64,
+    bytes: u64,
+    sent_again: u32,
+    missing: u64,
+) {
     for (step, sample) in [
         (1, sent(milliseconds, 0, 900)),
         (2, sample(milliseconds, bytes)),
@@ -83,16 +125,28 @@ fn connections_of_one_direction_are_one_flow() {
     assert_eq!(intervals.steps().collect::<Vec<_>>(), [1, 2, 3, 4, 5, 7]);
     all_tell(&mut intervals, 1000, 125_000, 2, 3);
     let first = intervals.ready().expect("all have told");
-    assert_eq!((first.from_seconds, first.to_seconds, first.request_seconds), (0.0, 1.0, Some(0.0009)));
+    assert_eq!(
+        (first.from_seconds, first.to_seconds, first.request_seconds),
+        (0.0, 1.0, Some(0.0009))
+    );
     let [up, down] = &first.flows[..] else { panic!("two directions: {first:?}") };
     assert_eq!((up.from.as_str(), up.to.as_str(), down.from.as_str()), ("near", "far", "far"));
-    assert_eq!((up.goodput_bits_per_second, up.segments_sent_again, up.missed), (2e6, Some(2), None));
+    assert_eq!(
+        (up.goodput_bits_per_second, up.segments_sent_again, up.missed),
+        (2e6, Some(2), None)
+    );
     assert_eq!((up.congestion_window_bytes, up.round_trip_seconds), (Some(28_960), Some(0.05)));
-    assert_eq!((down.goodput_bits_per_second, down.missed, down.segments_sent_again), (0.5e6, Some(3), None));
+    assert_eq!(
+        (down.goodput_bits_per_second, down.missed, down.segments_sent_again),
+        (0.5e6, Some(3), None)
+    );
     // The next one a little late: rates are those of the time between.
     all_tell(&mut intervals, 2250, 375_000, 5, 1);
     let second = intervals.ready().expect("all have told");
-    assert_eq!((second.flows[0].goodput_bits_per_second, second.flows[0].segments_sent_again), (3.2e6, Some(3)));
+    assert_eq!(
+        (second.flows[0].goodput_bits_per_second, second.flows[0].segments_sent_again),
+        (3.2e6, Some(3))
+    );
     assert_eq!(second.flows[1].missed, Some(-2), "late ones filled gaps");
 }
 
@@ -108,14 +162,21 @@ fn nobody_waits_for_who_has_ended() {
     intervals.add(2, sample(3000, 3000));
     assert!(intervals.ready().is_some_and(|first| first.flows.len() == 1));
     let second = intervals.ready().expect("the third second was told");
-    assert_eq!([second.from_seconds, second.to_seconds].map(f64::to_bits), [1.0, 3.0].map(f64::to_bits));
+    assert_eq!(
+        [second.from_seconds, second.to_seconds].map(f64::to_bits),
+        [1.0, 3.0].map(f64::to_bits)
+    );
     // 2000 bytes in 1.999 s.
-    assert!((second.flows[0].goodput_bits_per_second - 16_000.0 / 1.999).abs() < 1e-6, "{second:?}");
+    assert!(
+        (second.flows[0].goodput_bits_per_second - 16_000.0 / 1.999).abs() < 1e-6,
+        "{second:?}"
+    );
     assert_eq!(intervals.ready(), None);
     intervals.add(99, sample(4000, 1));
 }
 
-/// A host whose clock or word is wild costs an interval for each of its samples, not one for each second that it claims.
+/// A host whose clock or word is wild costs an interval for each of its samples, not one for each
+/// second that it claims.
 #[test]
 fn a_sample_from_far_ahead_is_one_interval() {
     let mut intervals = Intervals::of(&script(), EVERY);

@@ -9,7 +9,8 @@ use super::verdict::{SpeedVerdict, judge, received, requested};
 use super::{Phase, SpeedCell};
 use crate::accounting::flow_faults;
 use crate::activity::{
-    Activity, Order, Receiving, Rendezvous, Request, Respond, TcpReceive, TcpSend, Transport, UdpReceive, UdpSend, Work,
+    Activity, Order, Receiving, Rendezvous, Request, Respond, TcpReceive, TcpSend, Transport,
+    UdpReceive, UdpSend, Work,
 };
 use crate::border;
 use crate::dscp::Dscp;
@@ -26,7 +27,8 @@ pub(super) const ASKED: Bytes = Bytes::new(16);
 /// From one request to the next: on a line of 10 Mb/s requests take 0.4 % of its time.
 const ASKED_EVERY: Span = Span::from_milliseconds(20);
 
-/// Payload of a datagram: with its headers it fits into every Ethernet frame, and into those of most tunnels.
+/// Payload of a datagram: with its headers it fits into every Ethernet frame, and into those of
+/// most tunnels.
 const DATAGRAM: Bytes = Bytes::new(1400);
 
 /// Bytes of one system call of a stream: 128 KiB, as of most benchmarks.
@@ -71,7 +73,8 @@ fn streams<'de, D: Deserializer<'de>>(from: D) -> Result<u32, D::Error> {
 const UNSET: IpAddr = IpAddr::V4(Ipv4Addr::UNSPECIFIED);
 const UNSET_PEER: SocketAddr = SocketAddr::new(UNSET, 0);
 
-/// Steps in pairs: the far host listens, the near one calls, whichever way data flows, since only one of them may be reachable.
+/// Steps in pairs: the far host listens, the near one calls, whichever way data flows, since only
+/// one of them may be reachable.
 struct Pairs<'a> {
     dscp: Option<Dscp>,
     near: &'a HostName,
@@ -87,9 +90,14 @@ impl Pairs<'_> {
             Order { dscp: self.dscp, ..order }
         };
         let peer = Some(self.steps.len());
-        let [there, here] = [(self.far, None, listening), (self.near, peer, calling)].map(|(host, peer, activity)| {
-            Step { host: host.clone(), role: Role::Network, peer, order: order(activity) }
-        });
+        let [there, here] = [(self.far, None, listening), (self.near, peer, calling)].map(
+            |(host, peer, activity)| Step {
+                host: host.clone(),
+                role: Role::Network,
+                peer,
+                order: order(activity),
+            },
+        );
         self.steps.extend([there, here]);
     }
 
@@ -98,7 +106,14 @@ impl Pairs<'_> {
         let every = Some(ASKED_EVERY);
         self.add(
             Activity::Respond(Respond { on: UNSET, transport, token, message }),
-            Activity::Request(Request { to: UNSET_PEER, transport, token, message, duration, every }),
+            Activity::Request(Request {
+                to: UNSET_PEER,
+                transport,
+                token,
+                message,
+                duration,
+                every,
+            }),
         );
     }
 }
@@ -110,7 +125,8 @@ impl SpeedPlan {
     }
 
     fn stream(&self, pairs: &mut Pairs<'_>, is_up: bool) {
-        let (token, message, window, work) = (pairs.setting.token, MESSAGE, None, Work::For(self.time));
+        let (token, message, window, work) =
+            (pairs.setting.token, MESSAGE, None, Work::For(self.time));
         let send = |meeting| Activity::TcpSend(TcpSend { meeting, token, message, work, window });
         let receive = |meeting| {
             Activity::TcpReceive(TcpReceive {
@@ -124,7 +140,11 @@ impl SpeedPlan {
         };
         let (listen, call) = (Rendezvous::Listen(UNSET), Rendezvous::Connect(UNSET_PEER));
         for _ in 0..self.streams {
-            if is_up { pairs.add(receive(listen), send(call)) } else { pairs.add(send(listen), receive(call)) }
+            if is_up {
+                pairs.add(receive(listen), send(call));
+            } else {
+                pairs.add(send(listen), receive(call));
+            }
         }
     }
 
@@ -134,13 +154,26 @@ impl SpeedPlan {
         let expected = offered.bits_per_second() as f64 * duration.seconds() / message.bits();
         // A margin for rounding; more than this is not sent.
         let expected_datagrams = (expected as u64).saturating_add(16);
-        let send = |meeting| Activity::UdpSend(UdpSend { meeting, token, message, offered, duration, hold: None });
+        let send = |meeting| {
+            Activity::UdpSend(UdpSend { meeting, token, message, offered, duration, hold: None })
+        };
         let receive = |meeting| {
             let offered = Some(offered);
-            Activity::UdpReceive(UdpReceive { meeting, token, message, expected_datagrams, offered, tells: false })
+            Activity::UdpReceive(UdpReceive {
+                meeting,
+                token,
+                message,
+                expected_datagrams,
+                offered,
+                tells: false,
+            })
         };
         let (listen, call) = (Rendezvous::Listen(UNSET), Rendezvous::Connect(UNSET_PEER));
-        if is_up { pairs.add(receive(listen), send(call)) } else { pairs.add(send(listen), receive(call)) }
+        if is_up {
+            pairs.add(receive(listen), send(call));
+        } else {
+            pairs.add(send(listen), receive(call));
+        }
     }
 }
 
@@ -171,15 +204,28 @@ impl Experiment for SpeedPlan {
 
     fn script(&self, cell: &SpeedCell, setting: &CellSetting) -> Script {
         let impairments = Impairments::new();
-        let [Some(near), Some(far)] = self.hosts() else { return Script { impairments, steps: Vec::new() } };
+        let [Some(near), Some(far)] = self.hosts() else {
+            return Script { impairments, steps: Vec::new() };
+        };
         let mut pairs = Pairs { dscp: self.dscp, near, far, setting, steps: Vec::new() };
         let time = if cell.phase == Phase::Idle { self.idle } else { self.time };
         pairs.ask(time);
         for is_up in [true, false] {
             match (cell.phase, is_up) {
-                (Phase::Up | Phase::Both, true) | (Phase::Down | Phase::Both, false) => self.stream(&mut pairs, is_up),
-                (Phase::DatagramsUp, true) | (Phase::DatagramsDown, false) => self.datagrams(&mut pairs, is_up),
-                (Phase::Idle | Phase::Up | Phase::Down | Phase::DatagramsUp | Phase::DatagramsDown, true | false) => {}
+                (Phase::Up | Phase::Both, true) | (Phase::Down | Phase::Both, false) => {
+                    self.stream(&mut pairs, is_up);
+                }
+                (Phase::DatagramsUp, true) | (Phase::DatagramsDown, false) => {
+                    self.datagrams(&mut pairs, is_up);
+                }
+                (
+                    Phase::Idle
+                    | Phase::Up
+                    | Phase::Down
+                    | Phase::DatagramsUp
+                    | Phase::DatagramsDown,
+                    true | false,
+                ) => {}
             }
         }
         Script { impairments, steps: pairs.steps }

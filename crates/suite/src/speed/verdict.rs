@@ -7,14 +7,16 @@ use serde::Serialize;
 
 use super::plan::ASKED;
 use super::{Phase, SpeedCell, SpeedPlan};
-use crate::experiment::{AROUND_SEGMENT, Experiment, Measured, Observation, Warning, passage, warnings};
+use crate::experiment::{
+    AROUND_SEGMENT, Experiment, Measured, Observation, Warning, passage, warnings,
+};
 use crate::record::{CpuTime, Outcome, Report, Requested, TcpInfo};
 
 /// In how many parts the course of a flow is told.
 const PARTS: usize = 20;
 
-/// Octets of an IP packet over Ethernet beside its headers and those of TCP with time stamps: payload of a full segment, over
-/// IPv4; over IPv6 headers are longer by [`LONGER_HEADER`].
+/// Octets of an IP packet over Ethernet beside its headers and those of TCP with time stamps:
+/// payload of a full segment, over IPv4; over IPv6 headers are longer by [`LONGER_HEADER`].
 const SEGMENT: usize = 1448;
 
 /// The header of IPv6 is 40 octets long, that of IPv4 20.
@@ -25,7 +27,8 @@ const LONGER_HEADER: usize = 20;
 pub struct SpeedVerdict {
     /// One for each phase of the plan, in its order.
     pub rows: Vec<SpeedRow>,
-    /// What the network file's closed form expects of a request while nothing else is sent, in seconds.
+    /// What the network file's closed form expects of a request while nothing else is sent, in
+    /// seconds.
     pub expected_round_trip_seconds: Option<f64>,
     /// The warnings about the result.
     pub warnings: Vec<Warning>,
@@ -41,7 +44,8 @@ pub struct SpeedRow {
     pub round_trip: Option<RoundTrip>,
     /// The median less that of the idle network, in seconds: what waits in queues, most of all.
     pub queue_seconds: Option<f64>,
-    /// The mean over the shortest idle round trip, less one: the buffer delay of RFC 6349, section 4.3, as a share.
+    /// The mean over the shortest idle round trip, less one: the buffer delay of RFC 6349, section
+    /// 4.3, as a share.
     pub buffer_delay: Option<f64>,
     /// What went over the network.
     pub flows: Vec<FlowSpeed>,
@@ -83,18 +87,21 @@ pub enum Direction {
 pub struct FlowSpeed {
     /// The direction in which the data went.
     pub direction: Direction,
-    /// Payload that arrived over the time until the last of it had come, in bits per second: the geometric mean of the
-    /// blocks (95 %).
+    /// Payload that arrived over the time until the last of it had come, in bits per second: the
+    /// geometric mean of the blocks (95 %).
     pub goodput: Option<Estimate>,
     /// That time, in seconds, the mean of the blocks: longer than the phase where queues drain.
     pub seconds: f64,
-    /// The same rate in each twentieth of that time, the mean of the blocks: its course, and how much it varies.
+    /// The same rate in each twentieth of that time, the mean of the blocks: its course, and how
+    /// much it varies.
     pub course_bits_per_second: Vec<f64>,
     /// What the network file's closed form expects of TCP.
     pub expected_bits_per_second: Option<f64>,
-    /// How much longer a transfer takes than it should: the transfer time ratio of RFC 6349, section 4.1.
+    /// How much longer a transfer takes than it should: the transfer time ratio of RFC 6349,
+    /// section 4.1.
     pub transfer_time_ratio: Option<f64>,
-    /// Octets that TCP sent again, as a share of all it sent; one less this is the efficiency of RFC 6349, section 4.2.
+    /// Octets that TCP sent again, as a share of all it sent; one less this is the efficiency of
+    /// RFC 6349, section 4.2.
     pub sent_again: Option<f64>,
     /// What was really sent of datagrams, in bits per second of payload.
     pub sent_bits_per_second: Option<f64>,
@@ -102,7 +109,8 @@ pub struct FlowSpeed {
     pub lost: Option<f64>,
     /// Datagrams that came after one that was sent later.
     pub overtaken: Option<u64>,
-    /// How unsteadily datagrams come, in seconds: the mean of |D| of RFC 3550, section 6.4.1, against the sender's schedule.
+    /// How unsteadily datagrams come, in seconds: the mean of |D| of RFC 3550, section 6.4.1,
+    /// against the sender's schedule.
     pub jitter_seconds: Option<f64>,
 }
 
@@ -169,7 +177,8 @@ fn arrived(direction: Direction, from: &Outcome, to: &Outcome) -> Option<Arrived
         }),
         (Outcome::DatagramsSent(sent), Outcome::DatagramsReceived(received)) => {
             let sent_bits_per_second = rate(sent.bytes, sent.span)?;
-            // Over the longer of two times: a stream that comes late did not come faster than it was sent.
+            // Over the longer of two times: a stream that comes late did not come faster than it
+            // was sent.
             let time = received.span.max(sent.span);
             Some(Arrived {
                 direction,
@@ -194,14 +203,17 @@ fn rate(bytes: Bytes, time: Span) -> Option<f64> {
     (time > Span::ZERO).then(|| bytes.bits() / time.seconds())
 }
 
-/// The rate in each part of `time`, by how many bytes had come when: (nanoseconds, bytes so far), ascending.
+/// The rate in each part of `time`, by how many bytes had come when: (nanoseconds, bytes so far),
+/// ascending.
 fn course(progress: &[(u64, u64)], time: Span) -> Vec<f64> {
     let part = time.seconds() / PARTS as f64;
     if part <= 0.0 || progress.is_empty() {
         return Vec::new();
     }
     let at = |moment: f64| come(progress, moment * 1e9);
-    (0..PARTS).map(|number| (at(part * (number + 1) as f64) - at(part * number as f64)) * 8.0 / part).collect()
+    (0..PARTS)
+        .map(|number| (at(part * (number + 1) as f64) - at(part * number as f64)) * 8.0 / part)
+        .collect()
 }
 
 /// Bytes that had come by then; between two notes as many as a straight line has.
@@ -225,7 +237,8 @@ fn together(seen: &Observation, direction: Direction) -> Option<Arrived> {
         all.course.iter_mut().zip(&one.course).for_each(|(sum, rate)| *sum += rate);
         if let (Some(sum), Some(tcp)) = (&mut all.tcp, &one.tcp) {
             sum.bytes_sent = sum.bytes_sent.saturating_add(tcp.bytes_sent);
-            sum.bytes_retransmitted = sum.bytes_retransmitted.saturating_add(tcp.bytes_retransmitted);
+            sum.bytes_retransmitted =
+                sum.bytes_retransmitted.saturating_add(tcp.bytes_retransmitted);
         }
         all
     })
@@ -235,12 +248,14 @@ fn together(seen: &Observation, direction: Direction) -> Option<Arrived> {
 pub(super) fn judge(plan: &SpeedPlan, cells: &[Measured<SpeedCell>]) -> SpeedVerdict {
     let drawing = plan.frame().network.drawing().filter(|drawing| !drawing.bare);
     let way = drawing.as_ref().and_then(|drawing| Way::of(plan, drawing));
-    let mut rows: Vec<SpeedRow> = plan.cells().into_iter().map(|cell| row(cell, cells, way.as_ref())).collect();
+    let mut rows: Vec<SpeedRow> =
+        plan.cells().into_iter().map(|cell| row(cell, cells, way.as_ref())).collect();
     let idle = rows.iter().find(|row| row.cell.phase == Phase::Idle).and_then(|row| row.round_trip);
     for row in rows.iter_mut().filter(|row| row.cell.phase != Phase::Idle) {
         let both = row.round_trip.zip(idle);
         row.queue_seconds = both.map(|(loaded, idle)| loaded.median.value - idle.median.value);
-        row.buffer_delay = both.map(|(loaded, idle)| loaded.mean_seconds / idle.least_seconds - 1.0);
+        row.buffer_delay =
+            both.map(|(loaded, idle)| loaded.mean_seconds / idle.least_seconds - 1.0);
     }
     let expected = way.as_ref().and_then(Way::round_trip);
     SpeedVerdict { rows, expected_round_trip_seconds: expected, warnings: warnings(cells) }
@@ -266,13 +281,16 @@ impl<'a> Way<'a> {
     /// What a request and its answer take, in seconds.
     fn round_trip(&self) -> Option<f64> {
         let octets = ASKED.count() as usize + AROUND_SEGMENT + self.longer_header;
-        let one = |from, to| passage(self.drawing, from, to, octets).map(|way| way.occupied + way.beyond);
+        let one =
+            |from, to| passage(self.drawing, from, to, octets).map(|way| way.occupied + way.beyond);
         Some(one(self.near, self.far)? + one(self.far, self.near)?)
     }
 
-    /// Payload of TCP, in bits per second. A full frame is as long over IPv6: its payload is what is less.
+    /// Payload of TCP, in bits per second. A full frame is as long over IPv6: its payload is what
+    /// is less.
     fn bits_per_second(&self, direction: Direction) -> Option<f64> {
-        let (from, to) = if direction == Direction::Up { (self.near, self.far) } else { (self.far, self.near) };
+        let (from, to) =
+            if direction == Direction::Up { (self.near, self.far) } else { (self.far, self.near) };
         let occupied = passage(self.drawing, from, to, SEGMENT + AROUND_SEGMENT)?.occupied;
         Some((SEGMENT - self.longer_header) as f64 * 8.0 / occupied)
     }
@@ -322,10 +340,14 @@ fn flow(valid: &[&Observation], direction: Direction, way: Option<&Way<'_>>) -> 
     let first = flows.first()?;
     let mut course = vec![0.0; first.course.len()];
     for flow in &flows {
-        course.iter_mut().zip(&flow.course).for_each(|(sum, rate)| *sum += rate / flows.len() as f64);
+        course
+            .iter_mut()
+            .zip(&flow.course)
+            .for_each(|(sum, rate)| *sum += rate / flows.len() as f64);
     }
     let goodput = geometric_interval(&rates, Level::P95);
-    let expected = way.filter(|_| first.tcp.is_some()).and_then(|way| way.bits_per_second(direction));
+    let expected =
+        way.filter(|_| first.tcp.is_some()).and_then(|way| way.bits_per_second(direction));
     let share = |part: u64, all: u64| (all > 0).then(|| part as f64 / all as f64);
     let tcp: Vec<TcpInfo> = flows.iter().filter_map(|flow| flow.tcp).collect();
     let datagrams: Vec<Datagrams> = flows.iter().filter_map(|flow| flow.datagrams).collect();
@@ -337,13 +359,18 @@ fn flow(valid: &[&Observation], direction: Direction, way: Option<&Way<'_>>) -> 
         seconds: flows.iter().map(|flow| flow.time).sum::<f64>() / flows.len() as f64,
         course_bits_per_second: course,
         expected_bits_per_second: expected,
-        transfer_time_ratio: expected.zip(goodput).map(|(expected, goodput)| expected / goodput.value),
+        transfer_time_ratio: expected
+            .zip(goodput)
+            .map(|(expected, goodput)| expected / goodput.value),
         sent_again: share(
             tcp.iter().map(|one| one.bytes_retransmitted).fold(0, u64::saturating_add),
             tcp.iter().map(|one| one.bytes_sent).fold(0, u64::saturating_add),
         ),
         sent_bits_per_second: geometric_interval(&sent, Level::P95).map(|estimate| estimate.value),
-        lost: share(sum(|one| one.sent).saturating_sub(sum(|one| one.arrived)), sum(|one| one.sent)),
+        lost: share(
+            sum(|one| one.sent).saturating_sub(sum(|one| one.arrived)),
+            sum(|one| one.sent),
+        ),
         overtaken: (!datagrams.is_empty()).then(|| sum(|one| one.overtaken)),
         jitter_seconds: mean(datagrams.iter().filter_map(|one| Some(one.jitter?.seconds()))),
     })

@@ -1,9 +1,11 @@
-//! The rating by the rule of the 1995 paper (sections 5, Table 5 and A17, as recomputed from its raw rows).
+//! The rating by the rule of the 1995 paper (sections 5, Table 5 and A17, as recomputed from its
+//! raw rows).
 //!
-//! For a message size s and a load l, d(l, s) is the geometric mean over the components of their seconds.
-//! Duration(s) is the mean of d over the loads, BTU(s) the volume over it, and the rating a mean of BTU(s) over the
-//! sizes. The paper's own machines followed two different means over the loads (geometric for the SPARC 10 and the
-//! PC, arithmetic for the DEC and the SGI), and the rank of the first two depends on it; both are shown.
+//! For a message size s and a load l, d(l, s) is the geometric mean over the components of their
+//! seconds. Duration(s) is the mean of d over the loads, BTU(s) the volume over it, and the rating
+//! a mean of BTU(s) over the sizes. The paper's own machines followed two different means over the
+//! loads (geometric for the SPARC 10 and the PC, arithmetic for the DEC and the SGI), and the rank
+//! of the first two depends on it; both are shown.
 
 use btu_stats::{Means, arithmetic_mean, geometric_mean};
 use btu_units::Bytes;
@@ -46,9 +48,12 @@ pub struct Btu95Size {
 /// Applies the rule; `None` when the volume was not fixed or a cell is missing.
 pub(super) fn btu95(cells: &Cells, context: &Context) -> Option<Btu95> {
     let volume = context.plan.volume?;
-    let per_size: Vec<Btu95Size> =
-        context.messages().map(|message| size(cells, context, message, volume)).collect::<Option<_>>()?;
-    let means = |btu: fn(&Btu95Size) -> f64| Means::of(&per_size.iter().map(btu).collect::<Vec<_>>());
+    let per_size: Vec<Btu95Size> = context
+        .messages()
+        .map(|message| size(cells, context, message, volume))
+        .collect::<Option<_>>()?;
+    let means =
+        |btu: fn(&Btu95Size) -> f64| Means::of(&per_size.iter().map(btu).collect::<Vec<_>>());
     Some(Btu95 {
         volume,
         geometric_over_loads_bits_per_second: means(|size| size.geometric_btu_bits_per_second)?,
@@ -58,8 +63,10 @@ pub(super) fn btu95(cells: &Cells, context: &Context) -> Option<Btu95> {
 }
 
 fn size(cells: &Cells, context: &Context, message: Bytes, volume: Bytes) -> Option<Btu95Size> {
-    let durations: Vec<f64> =
-        context.host_loads().map(|load| duration(cells, context, message, load)).collect::<Option<_>>()?;
+    let durations: Vec<f64> = context
+        .host_loads()
+        .map(|load| duration(cells, context, message, load))
+        .collect::<Option<_>>()?;
     let (geometric, arithmetic) = (geometric_mean(&durations)?, arithmetic_mean(&durations)?);
     Some(Btu95Size {
         message,

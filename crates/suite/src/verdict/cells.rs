@@ -69,7 +69,13 @@ impl<'a> Cells<'a> {
 
     /// Goodput of each repetition in b/s, with its block.
     pub(super) fn goodputs(&self, row: Row) -> Vec<(u32, f64)> {
-        let goodput = |record: &&CellRecord| Some((record.block, record.network.as_ref()?.goodput_bits_per_second));
-        self.of(row).iter().filter_map(goodput).filter(|(_, rate)| *rate > 0.0 && rate.is_finite()).collect()
+        let goodput = |record: &&CellRecord| {
+            Some((record.block, record.network.as_ref()?.goodput_bits_per_second))
+        };
+        self.of(row)
+            .iter()
+            .filter_map(goodput)
+            .filter(|(_, rate)| *rate > 0.0 && rate.is_finite())
+            .collect()
     }
 }

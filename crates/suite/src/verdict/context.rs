@@ -19,9 +19,11 @@ pub struct Context {
     pub resumed_elsewhere: bool,
     /// Processors that the stations shared.
     pub cpus: usize,
-    /// The share of the processors' time that others used just before the run, where it was watched: 0 to 1.
+    /// The share of the processors' time that others used just before the run, where it was
+    /// watched: 0 to 1.
     pub busy_before: Option<f64>,
-    /// The machine's load average over one minute before the run, where it is known; it also counts what btu did in that minute.
+    /// The machine's load average over one minute before the run, where it is known; it also counts
+    /// what btu did in that minute.
     pub load_before: Option<f64>,
     /// Where the hosts' clocks stood; nothing where all stations share one.
     pub clocks: Vec<HostClocks>,
@@ -39,7 +41,8 @@ pub struct HostClocks {
 }
 
 impl Context {
-    /// A run of `plan` that ended by itself on one machine of which nothing else is known than its processors.
+    /// A run of `plan` that ended by itself on one machine of which nothing else is known than its
+    /// processors.
     pub fn complete(plan: Plan, cpus: usize) -> Self {
         Self {
             plan,
@@ -77,9 +80,9 @@ impl Context {
     pub(super) fn rows_of(&self, component: Component) -> impl Iterator<Item = Row> + '_ {
         let planned = self.plan.components.contains(&component);
         let messages = if planned { self.plan.messages_of(component) } else { &[] };
-        messages
-            .iter()
-            .flat_map(move |&message| self.loads().map(move |load| Row::Network { component, message, load }))
+        messages.iter().flat_map(move |&message| {
+            self.loads().map(move |load| Row::Network { component, message, load })
+        })
     }
 
     /// Every rated row whose message size and load are `wanted`.

@@ -18,8 +18,9 @@ pub struct CpuRow {
     /// The message size of this row.
     #[serde(rename = "message_bytes")]
     pub message: Bytes,
-    /// CPU time of the test station's network workers per 10^9 bytes of payload: arithmetic mean over components of
-    /// all time over all bytes. What the kernel does in interrupts on their behalf is in the machine's shares only.
+    /// CPU time of the test station's network workers per 10^9 bytes of payload: arithmetic mean
+    /// over components of all time over all bytes. What the kernel does in interrupts on their
+    /// behalf is in the machine's shares only.
     pub cpu_seconds_per_gigabyte: Option<f64>,
     /// Busy share of all processors, by all stations and activities: 0 to 1.
     pub machine_busy: f64,
@@ -31,13 +32,15 @@ pub struct CpuRow {
 
 /// One row per load and message size that was measured.
 pub(super) fn cpu(cells: &Cells, context: &Context) -> Vec<CpuRow> {
-    let combinations = context.loads().flat_map(|load| context.messages().map(move |message| (load, message)));
+    let combinations =
+        context.loads().flat_map(|load| context.messages().map(move |message| (load, message)));
     combinations.filter_map(|(load, message)| row(cells, context, load, message)).collect()
 }
 
 fn row(cells: &Cells, context: &Context, load: Load, message: Bytes) -> Option<CpuRow> {
     let of = |component| cells.of(Row::Network { component, message, load });
-    let costs: Vec<f64> = context.rated().filter_map(|component| cpu_seconds_per_gigabyte(of(component))).collect();
+    let costs: Vec<f64> =
+        context.rated().filter_map(|component| cpu_seconds_per_gigabyte(of(component))).collect();
     let shares = Shares::of(context.rated().flat_map(of).map(|record| &record.machine))?;
     Some(CpuRow {
         load,
@@ -49,12 +52,18 @@ fn row(cells: &Cells, context: &Context, load: Load, message: Bytes) -> Option<C
     })
 }
 
-/// CPU seconds of the test station's network workers over all of `repetitions`, per 10^9 bytes of payload.
+/// CPU seconds of the test station's network workers over all of `repetitions`, per 10^9 bytes of
+/// payload.
 pub(super) fn cpu_seconds_per_gigabyte(repetitions: &[&CellRecord]) -> Option<f64> {
-    let bytes: Bytes =
-        repetitions.iter().filter_map(|record| record.network.as_ref()).map(|network| network.bytes).sum();
-    let workers: Vec<&Report> = repetitions.iter().flat_map(|record| test_network_workers(record)).collect();
-    let seconds: f64 = workers.iter().map(|report| (report.cpu.user + report.cpu.system).seconds()).sum();
+    let bytes: Bytes = repetitions
+        .iter()
+        .filter_map(|record| record.network.as_ref())
+        .map(|network| network.bytes)
+        .sum();
+    let workers: Vec<&Report> =
+        repetitions.iter().flat_map(|record| test_network_workers(record)).collect();
+    let seconds: f64 =
+        workers.iter().map(|report| (report.cpu.user + report.cpu.system).seconds()).sum();
     (bytes > Bytes::ZERO && !workers.is_empty()).then(|| seconds / (bytes.count() as f64 / 1e9))
 }
 
@@ -83,6 +92,10 @@ impl Shares {
         let busy = sum.user_ns + sum.system_ns + sum.irq_ns + sum.softirq_ns;
         let whole = (busy + sum.steal_ns + sum.idle_ns) as f64;
         let share = |part: u64| part as f64 / whole;
-        (whole > 0.0).then(|| Self { busy: share(busy), softirq: share(sum.softirq_ns), steal: share(sum.steal_ns) })
+        (whole > 0.0).then(|| Self {
+            busy: share(busy),
+            softirq: share(sum.softirq_ns),
+            steal: share(sum.steal_ns),
+        })
     }
 }

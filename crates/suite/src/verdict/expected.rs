@@ -1,9 +1,12 @@
-//! What the closed form and the simulator expect of the network that a run was measured on, beside what was measured.
+//! What the closed form and the simulator expect of the network that a run was measured on, beside
+//! what was measured.
 
 use btu_medium::sim::{Settings, simulate};
 use btu_model::Transport;
 use btu_model::predict::predict;
-use btu_network::{Arrivals, Atm, Attachment, Direction, Drawing, Flow, Medium, Sizes, StationId, Target};
+use btu_network::{
+    Arrivals, Atm, Attachment, Direction, Drawing, Flow, Medium, Sizes, StationId, Target,
+};
 use btu_units::{Bytes, Probability, Span};
 use serde::{Deserialize, Serialize};
 
@@ -12,16 +15,17 @@ use super::goodputs::Goodputs;
 use crate::cell::{Component, Load, Row};
 use crate::network::{HostRole, Impairment, Topology};
 
-/// The longest frame of Ethernet from destination address to check sequence, and what of it is payload of TCP with time stamps.
+/// The longest frame of Ethernet from destination address to check sequence, and what of it is
+/// payload of TCP with time stamps.
 const FULL_FRAME: Bytes = Bytes::new(1518);
 const AROUND_PACKET: Bytes = Bytes::new(18);
 
-/// An acknowledgement's frame: TCP's headers with time stamps, in Ethernet; a receiver sends one for two segments (RFC 9293,
-/// section 3.8.6.3).
+/// An acknowledgement's frame: TCP's headers with time stamps, in Ethernet; a receiver sends one
+/// for two segments (RFC 9293, section 3.8.6.3).
 const SEGMENTS_FOR_ONE: f64 = 2.0;
 
-/// How often acknowledgements and data are brought into step: each round divides what is left by more than the ratio of
-/// their sizes, which is 20.
+/// How often acknowledgements and data are brought into step: each round divides what is left by
+/// more than the ratio of their sizes, which is 20.
 const ROUNDS: usize = 3;
 
 /// Frames of a simulation: 2 s of the slowest, and no longer than somebody waits for a result.
@@ -44,13 +48,17 @@ pub struct ExpectedRow {
     pub simulated_bits_per_second: Option<f64>,
 }
 
-/// The components that a plan has, as its network file has them; none where nothing is emulated, and where frames are lost,
-/// overtaken or cut shorter than Ethernet's: TCP does then what neither the closed form nor the simulator knows.
+/// The components that a plan has, as its network file has them; none where nothing is emulated,
+/// and where frames are lost, overtaken or cut shorter than Ethernet's: TCP does then what neither
+/// the closed form nor the simulator knows.
 pub(super) fn expected(goodputs: &Goodputs, context: &Context) -> Vec<ExpectedRow> {
     let plan = &context.plan;
     let Ok(Some(topology)) = plan.network.topology() else { return Vec::new() };
-    let Some(&message) = plan.messages.iter().max().filter(|_| is_plain(&topology.drawing)) else { return Vec::new() };
-    let bulk = |component: &&Component| component.is_rated() && component.impairment() == Impairment::NONE;
+    let Some(&message) = plan.messages.iter().max().filter(|_| is_plain(&topology.drawing)) else {
+        return Vec::new();
+    };
+    let bulk =
+        |component: &&Component| component.is_rated() && component.impairment() == Impairment::NONE;
     let rows = plan.components.iter().filter(bulk).map(|&component| {
         let row = Row::Network { component, message, load: Load::Idle };
         let steps = brought_into_step(&topology, component);
@@ -59,7 +67,9 @@ pub(super) fn expected(goodputs: &Goodputs, context: &Context) -> Vec<ExpectedRo
             message,
             measured_bits_per_second: goodputs.sample(row).map(|sample| sample.geometric_mean()),
             closed_form_bits_per_second: steps.as_ref().and_then(closed_form),
-            simulated_bits_per_second: steps.as_ref().and_then(|drawing| simulated(drawing, plan.seed)),
+            simulated_bits_per_second: steps
+                .as_ref()
+                .and_then(|drawing| simulated(drawing, plan.seed)),
         }
     });
     rows.collect()
@@ -93,17 +103,20 @@ fn is_on_shared_medium(drawing: &Drawing, station: StationId) -> bool {
     }
 }
 
-/// The network with the component's data, and acknowledgements as often as the closed form expects data to come.
+/// The network with the component's data, and acknowledgements as often as the closed form expects
+/// data to come.
 fn brought_into_step(topology: &Topology, component: Component) -> Option<Drawing> {
-    let station =
-        |wanted: HostRole| topology.roles.iter().find(|(role, _)| *role == wanted).map(|&(_, station)| station);
+    let station = |wanted: HostRole| {
+        topology.roles.iter().find(|(role, _)| *role == wanted).map(|&(_, station)| station)
+    };
     let flows: Option<Vec<[StationId; 2]>> =
         component.flows().iter().map(|&(from, to)| Some([station(from)?, station(to)?])).collect();
     let flows = flows?;
     let mut drawing = Drawing { traffic: Vec::new(), ..topology.drawing.clone() };
     let mut per_second = vec![0.0; flows.len()];
     for _ in 0..ROUNDS {
-        drawing.traffic = flows.iter().zip(&per_second).flat_map(|(ends, rate)| traffic(*ends, *rate)).collect();
+        drawing.traffic =
+            flows.iter().zip(&per_second).flat_map(|(ends, rate)| traffic(*ends, *rate)).collect();
         let prediction = predict(&drawing);
         for (rate, flow) in per_second.iter_mut().zip(data(&prediction.flows)) {
             *rate = flow.packets_per_second_each.value? / SEGMENTS_FOR_ONE;
@@ -141,12 +154,14 @@ fn payload_share() -> f64 {
 
 fn closed_form(drawing: &Drawing) -> Option<f64> {
     let prediction = predict(drawing);
-    let carried: Option<f64> = data(&prediction.flows).map(|flow| flow.carried_bits_per_second.value).sum();
+    let carried: Option<f64> =
+        data(&prediction.flows).map(|flow| flow.carried_bits_per_second.value).sum();
     carried.map(|carried| carried * payload_share())
 }
 
-/// A sender on a shared medium always has one more frame and contends for it; on a line of its own, which may be quicker than the
-/// way behind it, it sends at the rate of the closed form, as TCP does that has found its rate.
+/// A sender on a shared medium always has one more frame and contends for it; on a line of its own,
+/// which may be quicker than the way behind it, it sends at the rate of the closed form, as TCP
+/// does that has found its rate.
 fn simulated(drawing: &Drawing, seed: u64) -> Option<f64> {
     let prediction = predict(drawing);
     let mut drawing = drawing.clone();
@@ -156,9 +171,11 @@ fn simulated(drawing: &Drawing, seed: u64) -> Option<f64> {
             drawing.traffic[number].arrivals = Arrivals::Periodic { per_second };
         }
     }
-    let frames: f64 = prediction.flows.iter().filter_map(|flow| flow.packets_per_second_each.value).sum();
-    let time =
-        Span::from_seconds_f64(SIMULATED.seconds().max(100.0 / frames.max(1e-3)).min(MOST_FRAMES / frames.max(1.0)));
+    let frames: f64 =
+        prediction.flows.iter().filter_map(|flow| flow.packets_per_second_each.value).sum();
+    let time = Span::from_seconds_f64(
+        SIMULATED.seconds().max(100.0 / frames.max(1e-3)).min(MOST_FRAMES / frames.max(1.0)),
+    );
     let outcome = simulate(&drawing, &Settings { seed, ..Settings::lasting(time) }).ok()?;
     let carried: f64 = data(&outcome.flows).map(|flow| flow.goodput_bits_per_second.value).sum();
     (carried > 0.0).then(|| carried * payload_share())
@@ -180,7 +197,13 @@ mod tests {
 
     fn path(loss: f64) -> Network {
         let rate = BitRate::from_megabits_per_second(10);
-        Network::Path(Path { rate, delay: Span::from_milliseconds(5), loss, duplicate: 0.0, reorder: 0.0 })
+        Network::Path(Path {
+            rate,
+            delay: Span::from_milliseconds(5),
+            loss,
+            duplicate: 0.0,
+            reorder: 0.0,
+        })
     }
 
     /// 1448 of 1538 octets, with the way back to itself.
@@ -191,11 +214,17 @@ mod tests {
         assert_eq!(components, [Component::Send, Component::Recv, Component::SendRecv]);
         let line = 10e6 * 1448.0 / 1538.0;
         for (row, wanted) in rows.iter().zip([line, line, 2.0 * line]) {
-            // Where data goes both ways, acknowledgements of 70 octets take 90 of the line for two frames of 1538.
-            let least = if row.component == Component::SendRecv { wanted * 0.96 } else { wanted * 0.999 };
+            // Where data goes both ways, acknowledgements of 70 octets take 90 of the line for two
+            // frames of 1538.
+            let least =
+                if row.component == Component::SendRecv { wanted * 0.96 } else { wanted * 0.999 };
             for value in [row.closed_form_bits_per_second, row.simulated_bits_per_second] {
                 let value = value.unwrap();
-                assert!((least..wanted * 1.002).contains(&value), "{}: {value} of {wanted}", row.component);
+                assert!(
+                    (least..wanted * 1.002).contains(&value),
+                    "{}: {value} of {wanted}",
+                    row.component
+                );
             }
         }
     }
@@ -208,7 +237,8 @@ mod tests {
 
     #[test]
     fn on_a_shared_cable_acknowledgements_take_their_part() {
-        let stations = Stations { test: "host-1".to_owned(), active: "host-2".to_owned(), passive: None };
+        let stations =
+            Stations { test: "host-1".to_owned(), active: "host-2".to_owned(), passive: None };
         let text = btu_network::library_text("ethernet-shared-10").unwrap().to_owned();
         let rows = rows(Network::Drawing(Drawn { name: "shared".to_owned(), text, stations }));
         let send = rows.iter().find(|row| row.component == Component::Send).unwrap();

@@ -55,7 +55,9 @@ impl Quantiles {
     /// Of `histogram`; `None` when it is empty.
     fn of(histogram: &Histogram) -> Option<Self> {
         // A quantile that fewer times tell is the longest of them under another name.
-        let of = |quantile: f64, least: u64| histogram.quantile(quantile).filter(|_| histogram.count() >= least);
+        let of = |quantile: f64, least: u64| {
+            histogram.quantile(quantile).filter(|_| histogram.count() >= least)
+        };
         Some(Self {
             count: histogram.count(),
             p50_ns: histogram.quantile(0.5)?,
@@ -80,12 +82,15 @@ pub struct UdpRow {
     /// What was asked for, over the payload.
     #[serde(rename = "offered_bits_per_second")]
     pub offered: BitRate,
-    /// What the sender really sent, by its own clock: geometric mean over repetitions. Absent in older runs.
+    /// What the sender really sent, by its own clock: geometric mean over repetitions. Absent in
+    /// older runs.
     #[serde(default)]
     pub sent_bits_per_second: Option<Estimate>,
-    /// What arrived, each datagram once: geometric mean over repetitions. Never above what was sent.
+    /// What arrived, each datagram once: geometric mean over repetitions. Never above what was
+    /// sent.
     pub goodput_bits_per_second: Option<Estimate>,
-    /// Datagrams that were sent and did not arrive. The interval takes losses to be independent; bursts spread wider.
+    /// Datagrams that were sent and did not arrive. The interval takes losses to be independent;
+    /// bursts spread wider.
     pub lost: Option<Proportion>,
     /// Further copies of datagrams already counted.
     pub duplicates: u64,
@@ -114,9 +119,13 @@ fn interactive_row(cells: &Cells, row: Row) -> Option<InteractiveRow> {
     for (_, requested) in &repetitions {
         all.merge(&requested.round_trip);
     }
-    let medians: Vec<f64> =
-        repetitions.iter().filter_map(|(_, one)| one.round_trip.quantile(0.5)).map(|ns| ns as f64).collect();
-    let rates: Vec<f64> = repetitions.iter().filter_map(|(record, one)| answers_per_second(record, one)).collect();
+    let medians: Vec<f64> = repetitions
+        .iter()
+        .filter_map(|(_, one)| one.round_trip.quantile(0.5))
+        .map(|ns| ns as f64)
+        .collect();
+    let rates: Vec<f64> =
+        repetitions.iter().filter_map(|(record, one)| answers_per_second(record, one)).collect();
     let requests = repetitions.iter().map(|(_, one)| one.requests).sum();
     let lost = repetitions.iter().map(|(_, one)| one.lost).sum();
     (!repetitions.is_empty()).then(|| InteractiveRow {
@@ -198,7 +207,11 @@ fn datagrams_received(record: &CellRecord) -> Option<&DatagramsReceived> {
 
 /// What the workers of a cell did, those that finished.
 pub(super) fn outcomes(record: &CellRecord) -> impl Iterator<Item = &Outcome> {
-    record.reports.iter().filter_map(|placed| placed.result.as_ref().ok()).map(|report| &report.outcome)
+    record
+        .reports
+        .iter()
+        .filter_map(|placed| placed.result.as_ref().ok())
+        .map(|report| &report.outcome)
 }
 
 #[cfg(test)]

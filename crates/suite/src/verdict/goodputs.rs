@@ -40,10 +40,12 @@ impl Goodputs {
 
     /// The geometric mean over `rows` within each block that holds all of them.
     pub(super) fn block_ratings(&self, rows: &[Row]) -> Vec<f64> {
-        let by_row: Vec<BTreeMap<u32, f64>> = rows.iter().map(|&row| self.of(row).iter().copied().collect()).collect();
+        let by_row: Vec<BTreeMap<u32, f64>> =
+            rows.iter().map(|&row| self.of(row).iter().copied().collect()).collect();
         let blocks: BTreeSet<u32> = by_row.iter().flat_map(|row| row.keys().copied()).collect();
         let rating = |block: u32| {
-            let rates: Option<Vec<f64>> = by_row.iter().map(|row| row.get(&block).copied()).collect();
+            let rates: Option<Vec<f64>> =
+                by_row.iter().map(|row| row.get(&block).copied()).collect();
             geometric_mean(&rates?)
         };
         blocks.into_iter().filter_map(rating).collect()

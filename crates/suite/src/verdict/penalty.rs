@@ -1,9 +1,9 @@
 //! What each activity loses because the others run (Table 2 of the paper).
 //!
-//! `COMM_load` is what the network activity loses beside a host load, `LOAD_comm` what the host activity loses beside the
-//! network. The paper gives one mean over the components in seconds, each difference clipped at zero; here the signed
-//! mean stands beside it, and the slowdown as a ratio with its interval: seconds depend on how much work was chosen,
-//! the slowdown does not.
+//! `COMM_load` is what the network activity loses beside a host load, `LOAD_comm` what the host
+//! activity loses beside the network. The paper gives one mean over the components in seconds, each
+//! difference clipped at zero; here the signed mean stands beside it, and the slowdown as a ratio
+//! with its interval: seconds depend on how much work was chosen, the slowdown does not.
 
 mod pairs;
 
@@ -45,7 +45,8 @@ pub struct Penalty {
     pub components: Vec<ComponentPenalty>,
 }
 
-/// Seconds and slowdown of one side, over components. Seconds are for the work that the baseline did.
+/// Seconds and slowdown of one side, over components. Seconds are for the work that the baseline
+/// did.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Side {
     /// Components that have both a baseline and a loaded time.
@@ -133,7 +134,12 @@ pub(super) fn penalties(cells: &Cells, context: &Context) -> Penalties {
     let by_component = rated.iter().flat_map(|&component| {
         context.host_loads().map(move |load| {
             let pairs = pairs(&[component], load);
-            ComponentSlowdown { component, load, network: slowdown(&pairs.network), host: slowdown(&pairs.host) }
+            ComponentSlowdown {
+                component,
+                load,
+                network: slowdown(&pairs.network),
+                host: slowdown(&pairs.host),
+            }
         })
     });
     let by_load = context.host_loads().map(|load| {
@@ -161,7 +167,8 @@ fn penalty(cells: &Cells, context: &Context, message: Bytes, load: Load) -> Pena
 
 fn total(table: &[Penalty], message: Bytes) -> Option<TotalPenalty> {
     let of_size = table.iter().filter(|penalty| penalty.message == message);
-    let sides: Option<Vec<Side>> = of_size.flat_map(|penalty| [penalty.network, penalty.host]).collect();
+    let sides: Option<Vec<Side>> =
+        of_size.flat_map(|penalty| [penalty.network, penalty.host]).collect();
     let sides = sides.filter(|sides| !sides.is_empty())?;
     Some(TotalPenalty {
         message,
@@ -171,7 +178,8 @@ fn total(table: &[Penalty], message: Bytes) -> Option<TotalPenalty> {
 }
 
 fn side(pairs: &[Pair]) -> Option<Side> {
-    let mean = |of: &dyn Fn(&Pair) -> f64| arithmetic_mean(&pairs.iter().map(of).collect::<Vec<_>>());
+    let mean =
+        |of: &dyn Fn(&Pair) -> f64| arithmetic_mean(&pairs.iter().map(of).collect::<Vec<_>>());
     let difference = |pair: &Pair| pair.loaded_seconds() - pair.base_seconds();
     Some(Side {
         components: pairs.len(),
@@ -185,5 +193,9 @@ fn side(pairs: &[Pair]) -> Option<Side> {
 
 fn times(pairs: &[Pair]) -> Option<Times> {
     let pair = pairs.first()?;
-    Some(Times { base_seconds: pair.base_seconds(), loaded_seconds: pair.loaded_seconds(), slowdown: slowdown(pairs)? })
+    Some(Times {
+        base_seconds: pair.base_seconds(),
+        loaded_seconds: pair.loaded_seconds(),
+        slowdown: slowdown(pairs)?,
+    })
 }

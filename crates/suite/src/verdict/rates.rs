@@ -51,7 +51,11 @@ pub struct Outlier {
 
 /// The rates of all rated rows that were planned, by component, message size and load.
 pub(super) fn rates(cells: &Cells, context: &Context) -> Vec<RateRow> {
-    context.rated_rows(|_, _| true).into_iter().filter_map(|row| rate(cells, context, row)).collect()
+    context
+        .rated_rows(|_, _| true)
+        .into_iter()
+        .filter_map(|row| rate(cells, context, row))
+        .collect()
 }
 
 fn rate(cells: &Cells, context: &Context, row: Row) -> Option<RateRow> {

@@ -14,7 +14,8 @@ use crate::cell::{Load, Row};
 pub struct Rating {
     /// Geometric mean over the cells' goodputs, with its interval.
     pub btu_bits_per_second: Estimate,
-    /// Whether the interval comes from the spread within cells or between whole blocks: the wider is taken.
+    /// Whether the interval comes from the spread within cells or between whole blocks: the wider
+    /// is taken.
     pub interval_form: Option<Form>,
     /// Arithmetic mean over the same cells.
     pub arithmetic_mean_bits_per_second: f64,
@@ -28,7 +29,8 @@ pub struct Rating {
     pub repetitions_used: usize,
     /// Blocks in which every used row was measured.
     pub complete_blocks: usize,
-    /// Planned rows without a single valid repetition; the rating cannot be compared with a complete one.
+    /// Planned rows without a single valid repetition; the rating cannot be compared with a
+    /// complete one.
     pub missing: Vec<Row>,
     /// The interval is wider than wanted, there is none, or rows are missing.
     pub low_confidence: bool,
@@ -72,17 +74,20 @@ pub(super) fn per_load(goodputs: &Goodputs, context: &Context) -> Vec<LoadRating
 
 pub(super) fn per_size(goodputs: &Goodputs, context: &Context) -> Vec<SizeRating> {
     let of = |message, loaded: bool| {
-        let rows = context.rated_rows(|size, load| size == message && (load != Load::Idle) == loaded);
+        let rows =
+            context.rated_rows(|size, load| size == message && (load != Load::Idle) == loaded);
         rating(goodputs, context, rows)
     };
-    let size = |message| SizeRating { message, rating: of(message, true), idle: of(message, false) };
+    let size =
+        |message| SizeRating { message, rating: of(message, true), idle: of(message, false) };
     context.messages().map(size).collect()
 }
 
 /// The rating over `planned` rows; `None` when none of them was measured.
 fn rating(goodputs: &Goodputs, context: &Context, planned: Vec<Row>) -> Option<Rating> {
     let cells_planned = planned.len();
-    let (used, missing): (Vec<Row>, Vec<Row>) = planned.into_iter().partition(|&row| goodputs.sample(row).is_some());
+    let (used, missing): (Vec<Row>, Vec<Row>) =
+        planned.into_iter().partition(|&row| goodputs.sample(row).is_some());
     let samples: Vec<LogSample> = used.iter().filter_map(|&row| goodputs.sample(row)).collect();
     let means_of_cells: Vec<f64> = samples.iter().map(LogSample::geometric_mean).collect();
     let means = Means::of(&means_of_cells)?;

@@ -12,20 +12,26 @@ use crate::record::CellRecord;
 /// Bits per second in a megabit per second.
 const MEGABIT: f64 = 1e6;
 
-/// Goodput without load over the rows that were measured, and how much longer they take under each load: each compared with the
-/// same rows only, because the order is random. Empty until a rated row was measured.
+/// Goodput without load over the rows that were measured, and how much longer they take under each
+/// load: each compared with the same rows only, because the order is random. Empty until a rated
+/// row was measured.
 pub fn so_far(records: &[CellRecord]) -> String {
     let mut rates: BTreeMap<(Load, Component, Bytes), Vec<f64>> = BTreeMap::new();
     for record in records.iter().filter(|record| record.is_valid()) {
-        if let (Row::Network { component, message, load }, Some(network)) = (record.row, &record.network)
+        if let (Row::Network { component, message, load }, Some(network)) =
+            (record.row, &record.network)
             && component.is_rated()
         {
-            rates.entry((load, component, message)).or_default().push(network.goodput_bits_per_second);
+            rates
+                .entry((load, component, message))
+                .or_default()
+                .push(network.goodput_bits_per_second);
         }
     }
     let means: BTreeMap<(Load, Component, Bytes), f64> =
         rates.into_iter().filter_map(|(row, rates)| Some((row, geometric_mean(&rates)?))).collect();
-    let alone: Vec<f64> = means.iter().filter(|((load, ..), _)| *load == Load::Idle).map(|(_, mean)| *mean).collect();
+    let alone: Vec<f64> =
+        means.iter().filter(|((load, ..), _)| *load == Load::Idle).map(|(_, mean)| *mean).collect();
     let Some(mean) = geometric_mean(&alone) else { return String::new() };
     let under = |load: Load| {
         let pairs = means.iter().filter(|((of, ..), _)| *of == load);
@@ -37,7 +43,8 @@ pub fn so_far(records: &[CellRecord]) -> String {
         Some(format!("+ {load} {:.2} times as long ({})", geometric_mean(&ratios)?, ratios.len()))
     };
     let loads = Load::HOST.into_iter().filter_map(under);
-    let first = format!("so far: alone {:.0} Mb/s ({})", mean / MEGABIT, count(alone.len() as u64, "row"));
+    let first =
+        format!("so far: alone {:.0} Mb/s ({})", mean / MEGABIT, count(alone.len() as u64, "row"));
     std::iter::once(first).chain(loads).collect::<Vec<_>>().join("; ")
 }
 

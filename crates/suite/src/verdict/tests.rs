@@ -13,8 +13,8 @@ use crate::cell::{Component, Load, Row};
 use crate::network::{HostRole, Network};
 use crate::plan::{Plan, Profile};
 use crate::record::{
-    CellRecord, CpuTime, Host, HostResult, MachineCpu, NetworkResult, Outcome, PlacedReport, Received, Report, Sent,
-    TcpInfo, WireAccount,
+    CellRecord, CpuTime, Host, HostResult, MachineCpu, NetworkResult, Outcome, PlacedReport,
+    Received, Report, Sent, TcpInfo, WireAccount,
 };
 
 /// What a synthetic network activity moves.
@@ -22,7 +22,10 @@ const VOLUME: Bytes = Bytes::new(1_000_000);
 
 /// The whole suite without the further rows, on four processors.
 fn context() -> Context {
-    let plan = Plan { components: Component::RATED.to_vec(), ..Plan::whole(7, Profile::quick(), Network::Veth) };
+    let plan = Plan {
+        components: Component::RATED.to_vec(),
+        ..Plan::whole(7, Profile::quick(), Network::Veth)
+    };
     Context { load_before: Some(0.1), ..Context::complete(plan, 4) }
 }
 
@@ -37,15 +40,28 @@ fn cell(row: Row, block: u32) -> CellRecord {
         host: None,
         reports: Vec::new(),
         stations: Vec::new(),
-        machine: MachineCpu { user_ns: 300, system_ns: 100, softirq_ns: 100, idle_ns: 500, ..MachineCpu::default() },
+        machine: MachineCpu {
+            user_ns: 300,
+            system_ns: 100,
+            softirq_ns: 100,
+            idle_ns: 500,
+            ..MachineCpu::default()
+        },
         wire: WireAccount::default(),
         start_skew_ns: 0,
         overhead_ns: 0,
     }
 }
 
-/// A network activity that moved `volume` in `seconds`, beside a host activity of `host_seconds` where there is one.
-pub(crate) fn network_cell(row: Row, block: u32, volume: Bytes, seconds: f64, host_seconds: Option<f64>) -> CellRecord {
+/// A network activity that moved `volume` in `seconds`, beside a host activity of `host_seconds`
+/// where there is one.
+pub(crate) fn network_cell(
+    row: Row,
+    block: u32,
+    volume: Bytes,
+    seconds: f64,
+    host_seconds: Option<f64>,
+) -> CellRecord {
     let duration = Span::from_seconds_f64(seconds);
     let network = NetworkResult {
         bytes: volume,
@@ -59,7 +75,9 @@ pub(crate) fn network_cell(row: Row, block: u32, volume: Bytes, seconds: f64, ho
         overlap: (seconds / host).min(1.0),
     });
     let mut reports = vec![sent(volume, seconds), received(volume, seconds)];
-    reports.extend(host_seconds.map(|host| report(HostRole::Test, "cpu", host, Outcome::Host(rounds(100)))));
+    reports.extend(
+        host_seconds.map(|host| report(HostRole::Test, "cpu", host, Outcome::Host(rounds(100)))),
+    );
     CellRecord { network: Some(network), host, reports, ..cell(row, block) }
 }
 
@@ -99,9 +117,14 @@ fn received(bytes: Bytes, seconds: f64) -> PlacedReport {
     report(HostRole::Active, "tcp-receive", seconds, outcome)
 }
 
-/// Every row of `context` in each of `blocks`: network activities take `seconds(row, block)` for [`VOLUME`], host
-/// activities one second alone and `host_seconds` beside the network.
-fn run(context: &Context, blocks: u32, seconds: impl Fn(Row, u32) -> f64, host_seconds: f64) -> Vec<CellRecord> {
+/// Every row of `context` in each of `blocks`: network activities take `seconds(row, block)` for
+/// [`VOLUME`], host activities one second alone and `host_seconds` beside the network.
+fn run(
+    context: &Context,
+    blocks: u32,
+    seconds: impl Fn(Row, u32) -> f64,
+    host_seconds: f64,
+) -> Vec<CellRecord> {
     let one = |row, block| match row {
         Row::Host { load } => host_cell(load, block, 1.0),
         Row::Network { load, .. } => {

@@ -68,13 +68,21 @@ impl Obstacle {
     /// What it means, in one sentence.
     pub const fn meaning(self) -> &'static str {
         match self {
-            Self::NoRating => "No network activity was measured beside a host activity, so there is nothing to rate.",
-            Self::UnknownPlan => "The stored plan cannot be read by this version; what is missing cannot be told.",
-            Self::Incomplete => "Planned rows have no valid cell; the number is not comparable with a complete one.",
+            Self::NoRating => {
+                "No network activity was measured beside a host activity, so there is nothing to rate."
+            }
+            Self::UnknownPlan => {
+                "The stored plan cannot be read by this version; what is missing cannot be told."
+            }
+            Self::Incomplete => {
+                "Planned rows have no valid cell; the number is not comparable with a complete one."
+            }
             Self::ResumedElsewhere => {
                 "The run was resumed on another machine, kernel or version of btu; its cells are of both."
             }
-            Self::Partial => "Components, message sizes or loads of the suite were left out on purpose.",
+            Self::Partial => {
+                "Components, message sizes or loads of the suite were left out on purpose."
+            }
         }
     }
 }
@@ -100,7 +108,12 @@ mod tests {
     fn the_title_follows_from_the_obstacles() {
         assert_eq!(Title::of(&[]), Title::BtuRating);
         assert_eq!(Title::of(&[Obstacle::NoRating, Obstacle::Partial]), Title::None);
-        for obstacle in [Obstacle::UnknownPlan, Obstacle::Incomplete, Obstacle::ResumedElsewhere, Obstacle::Partial] {
+        for obstacle in [
+            Obstacle::UnknownPlan,
+            Obstacle::Incomplete,
+            Obstacle::ResumedElsewhere,
+            Obstacle::Partial,
+        ] {
             assert_eq!(Title::of(&[obstacle]), Title::Part, "{obstacle:?}");
         }
     }
@@ -109,6 +122,9 @@ mod tests {
     fn the_words_of_the_json_form() {
         let words = serde_json::to_string(&[Title::BtuRating, Title::Part, Title::None]).unwrap();
         assert_eq!(words, r#"["btu-rating","part","none"]"#);
-        assert_eq!(serde_json::to_string(&Obstacle::ResumedElsewhere).unwrap(), "\"resumed-elsewhere\"");
+        assert_eq!(
+            serde_json::to_string(&Obstacle::ResumedElsewhere).unwrap(),
+            "\"resumed-elsewhere\""
+        );
     }
 }

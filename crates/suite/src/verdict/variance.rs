@@ -1,9 +1,11 @@
 //! Where the spread of a run's rows comes from.
 //!
-//! The logarithm of a cell's goodput is its row's mean, what its whole block has in common, what is its own from beginning
-//! to end, and what its goodput did meanwhile. Variances of these four add up. The part of blocks comes from all rows together
-//! (a row is measured once in a block, so alone it cannot tell blocks from repetitions), the part within a cell from the
-//! course of the cell, and what is left lies between repetitions. Everything is a standard deviation as a share of the goodput.
+//! The logarithm of a cell's goodput is its row's mean, what its whole block has in common, what is
+//! its own from beginning to end, and what its goodput did meanwhile. Variances of these four add
+//! up. The part of blocks comes from all rows together (a row is measured once in a block, so alone
+//! it cannot tell blocks from repetitions), the part within a cell from the course of the cell, and
+//! what is left lies between repetitions. Everything is a standard deviation as a share of the
+//! goodput.
 
 mod causes;
 mod course;
@@ -107,7 +109,11 @@ impl Repeated {
     fn of(cells: &Cells, row: Row) -> Option<Self> {
         let logarithms: BTreeMap<u32, f64> =
             cells.goodputs(row).into_iter().map(|(block, goodput)| (block, goodput.ln())).collect();
-        (logarithms.len() > 1).then(|| Self { row, logarithms, within: course::variance_of_mean(cells.of(row)) })
+        (logarithms.len() > 1).then(|| Self {
+            row,
+            logarithms,
+            within: course::variance_of_mean(cells.of(row)),
+        })
     }
 
     fn total(&self) -> f64 {
@@ -123,7 +129,8 @@ impl Repeated {
 /// Explains the spread of the rated rows; nothing where none was repeated.
 pub(super) fn variance(cells: &Cells, context: &Context) -> Option<Variance> {
     let planned = context.rated_rows(|_, _| true);
-    let rows: Vec<Repeated> = planned.into_iter().filter_map(|row| Repeated::of(cells, row)).collect();
+    let rows: Vec<Repeated> =
+        planned.into_iter().filter_map(|row| Repeated::of(cells, row)).collect();
     let every: Vec<&Repeated> = rows.iter().collect();
     let all = parts(&every)?;
     let blocks = all.between_blocks.map_or(0.0, |deviation| deviation * deviation);
@@ -147,7 +154,8 @@ fn of_row(one: &Repeated, between_blocks: Option<f64>) -> RowVariance {
     RowVariance { row: one.row, repetitions: one.logarithms.len(), parts }
 }
 
-/// Of several rows together: the means of their variances. Of a mean the rest is not biased by rows where it came out below zero.
+/// Of several rows together: the means of their variances. Of a mean the rest is not biased by rows
+/// where it came out below zero.
 fn parts(rows: &[&Repeated]) -> Option<Parts> {
     let total = mean(rows, Repeated::total)?;
     let blocks = TwoWay::of(&table(rows)).map(|found| found.between_blocks);
@@ -168,15 +176,20 @@ fn mean(rows: &[&Repeated], of: impl Fn(&Repeated) -> f64) -> Option<f64> {
 
 /// A line for each row that was measured in every block in which most rows were.
 fn table(rows: &[&Repeated]) -> Vec<Vec<f64>> {
-    let blocks: BTreeSet<u32> = rows.iter().flat_map(|one| one.logarithms.keys().copied()).collect();
-    let holds = |block: &u32| rows.iter().filter(|one| one.logarithms.contains_key(block)).count() * 2 > rows.len();
+    let blocks: BTreeSet<u32> =
+        rows.iter().flat_map(|one| one.logarithms.keys().copied()).collect();
+    let holds = |block: &u32| {
+        rows.iter().filter(|one| one.logarithms.contains_key(block)).count() * 2 > rows.len()
+    };
     let blocks: Vec<u32> = blocks.into_iter().filter(holds).collect();
-    let line =
-        |one: &Repeated| blocks.iter().map(|block| one.logarithms.get(block).copied()).collect::<Option<Vec<f64>>>();
+    let line = |one: &Repeated| {
+        blocks.iter().map(|block| one.logarithms.get(block).copied()).collect::<Option<Vec<f64>>>()
+    };
     rows.iter().filter_map(|one| line(one)).collect()
 }
 
-/// The rating is a mean of logarithms over rows: what blocks have in common does not become smaller by more rows.
+/// The rating is a mean of logarithms over rows: what blocks have in common does not become smaller
+/// by more rows.
 fn rating(rows: &[Repeated], blocks: f64) -> RatingSpread {
     let count = rows.len() as f64;
     let most = rows.iter().map(|one| one.logarithms.len()).max().unwrap_or(1) as f64;
@@ -196,7 +209,9 @@ fn rating(rows: &[Repeated], blocks: f64) -> RatingSpread {
 
 fn groups(rows: &[Repeated], context: &Context) -> Vec<GroupVariance> {
     let components = context.rated().map(Group::Component);
-    let groups = components.chain(context.messages().map(Group::Message)).chain(context.loads().map(Group::Load));
+    let groups = components
+        .chain(context.messages().map(Group::Message))
+        .chain(context.loads().map(Group::Load));
     let of = |group: Group| {
         let rows: Vec<&Repeated> = rows.iter().filter(|one| is_in(one.row, group)).collect();
         Some(GroupVariance { group, parts: parts(&rows)? })

@@ -1,7 +1,7 @@
 //! Warnings about a result: each with what was seen and what to try.
 //!
-//! Every reason is a type of its own that holds the numbers, knows its threshold and finds its words. It appears only
-//! when it can be told from the cells.
+//! Every reason is a type of its own that holds the numbers, knows its threshold and finds its
+//! words. It appears only when it can be told from the cells.
 
 mod cells;
 mod clocks;
@@ -126,12 +126,22 @@ impl Cause {
     }
 
     fn into_warning(self, plan: &Plan) -> Warning {
-        Warning { observed: self.explanation().observed(), advice: self.explanation().advice(plan), cause: self }
+        Warning {
+            observed: self.explanation().observed(),
+            advice: self.explanation().advice(plan),
+            cause: self,
+        }
     }
 }
 
-/// Everything that speaks against this run: first what voids it, then the machine, then single rows.
-pub(super) fn warnings(cells: &Cells, context: &Context, rates: &[RateRow], udp: &[UdpRow]) -> Vec<Warning> {
+/// Everything that speaks against this run: first what voids it, then the machine, then single
+/// rows.
+pub(super) fn warnings(
+    cells: &Cells,
+    context: &Context,
+    rates: &[RateRow],
+    udp: &[UdpRow],
+) -> Vec<Warning> {
     let causes = [
         InvalidCells::check(cells, context).map(Cause::InvalidCells),
         NotMeasured::check(cells, context).map(Cause::NotMeasured),
@@ -159,7 +169,11 @@ pub(super) fn warnings(cells: &Cells, context: &Context, rates: &[RateRow], udp:
 /// A share as people read it: `7.5 %`, `30 %`.
 fn percent(share: f64) -> String {
     let value = share * 100.0;
-    if value >= 10.0 { format!("{value:.0} %") } else { format!("{} %", (value * 10.0).round() / 10.0) }
+    if value >= 10.0 {
+        format!("{value:.0} %")
+    } else {
+        format!("{} %", (value * 10.0).round() / 10.0)
+    }
 }
 
 /// Nanoseconds with the unit that suits them.

@@ -1,5 +1,5 @@
-//! For the tests of the testbed only: plays every process of it, with agents that do what they are told by lines of text,
-//! and with another such agent beside the wire.
+//! For the tests of the testbed only: plays every process of it, with agents that do what they are
+//! told by lines of text, and with another such agent beside the wire.
 
 use std::error::Error;
 use std::io::{self, BufRead, BufReader, Read, Write};
@@ -15,12 +15,14 @@ use btu_network::{Drawing, StationId, library_text};
 use btu_testbed::testbed::{self, NetworkRequest, RaisingNetwork};
 use nix::ifaddrs::getifaddrs;
 use nix::sys::socket::{
-    AddressFamily, LinkAddr, SockFlag, SockProtocol, SockType, bind, recvfrom, setsockopt, socket, sockopt,
+    AddressFamily, LinkAddr, SockFlag, SockProtocol, SockType, bind, recvfrom, setsockopt, socket,
+    sockopt,
 };
 
 type Outcome<T> = Result<T, Box<dyn Error>>;
 
-/// Set to `wire`, the wire exits at once, and to the name of a station, its agent; to `deaf`, the wire carries nothing.
+/// Set to `wire`, the wire exits at once, and to the name of a station, its agent; to `deaf`, the
+/// wire carries nothing.
 const MISCHIEF: &str = "BTU_DRILL_MISCHIEF";
 
 fn main() -> ExitCode {
@@ -29,7 +31,9 @@ fn main() -> ExitCode {
     let done = match words[..] {
         ["internal", "testbed"] => return testbed::outer(),
         ["internal", "init"] => return testbed::init(),
-        ["internal", "agent", "--station", station, ..] if mischief() == station => return ExitCode::from(7),
+        ["internal", "agent", "--station", station, ..] if mischief() == station => {
+            return ExitCode::from(7);
+        }
         ["internal", "wire", ..] if mischief() == "wire" => return ExitCode::from(7),
         ["internal", "agent", "--station", _, "--socket", socket] => serve(Path::new(socket)),
         ["internal", "wire", "--socket", socket] => return wire(Path::new(socket)),
@@ -120,7 +124,9 @@ fn answer(connection: &UnixStream) -> Outcome<()> {
         ["send", to, bytes] => send_bytes(to, bytes.parse()?)?,
         ["connect", to] => connect(to)?,
         ["send-train", to, bytes, segment] => send_train(to, bytes.parse()?, segment.parse()?)?,
-        ["capture", interface, milliseconds] => capture(interface, Duration::from_millis(milliseconds.parse()?))?,
+        ["capture", interface, milliseconds] => {
+            capture(interface, Duration::from_millis(milliseconds.parse()?))?
+        }
         _ => "what?".to_owned(),
     };
     Ok(writeln!(&*connection, "{answer}")?)
@@ -133,7 +139,8 @@ fn interfaces() -> Outcome<String> {
     Ok(names.join(" "))
 }
 
-/// Listens for one TCP connection on every address, and answers it with the number of bytes it brought.
+/// Listens for one TCP connection on every address, and answers it with the number of bytes it
+/// brought.
 fn listen() -> Outcome<String> {
     let listener = TcpListener::bind("0.0.0.0:0")?;
     let port = listener.local_addr()?.port();
@@ -201,14 +208,20 @@ struct Port(OwnedFd);
 
 impl Port {
     fn open(interface: &str) -> Outcome<Self> {
-        let port = socket(AddressFamily::Packet, SockType::Raw, SockFlag::SOCK_CLOEXEC, SockProtocol::EthAll)?;
+        let port = socket(
+            AddressFamily::Packet,
+            SockType::Raw,
+            SockFlag::SOCK_CLOEXEC,
+            SockProtocol::EthAll,
+        )?;
         let mut addresses = getifaddrs()?.filter(|entry| entry.interface_name == interface);
         let address = addresses.find_map(|entry| entry.address?.as_link_addr().copied());
         bind(port.as_raw_fd(), &address.ok_or_else(|| format!("no interface {interface}"))?)?;
         Ok(Self(port))
     }
 
-    /// The length of a frame that came in from the other end of the cable; what was sent from here comes by too.
+    /// The length of a frame that came in from the other end of the cable; what was sent from here
+    /// comes by too.
     fn receive(&self, buffer: &mut [u8]) -> Option<usize> {
         let (length, from) = recvfrom::<LinkAddr>(self.0.as_raw_fd(), buffer).ok()?;
         let outgoing = from.is_some_and(|address| address.pkttype() == nix::libc::PACKET_OUTGOING);

@@ -1,7 +1,8 @@
 //! The pcapng blocks that a capture consists of, written.
 //!
-//! Source: draft-ietf-opsawg-pcapng, sections 4.1 (Section Header), 4.2 (Interface Description), 4.3 (Enhanced Packet),
-//! 4.6 (Interface Statistics) and 3.5 (options). Everything is little-endian; one interface to a section, number 0.
+//! Source: draft-ietf-opsawg-pcapng, sections 4.1 (Section Header), 4.2 (Interface Description),
+//! 4.3 (Enhanced Packet), 4.6 (Interface Statistics) and 3.5 (options). Everything is
+//! little-endian; one interface to a section, number 0.
 
 use btu_units::Time;
 
@@ -15,7 +16,8 @@ pub(super) const ENHANCED_PACKET: u32 = 6;
 pub(super) const BYTE_ORDER_MAGIC: u32 = 0x1a2b_3c4d;
 /// Octets of a packet block before the frame's own.
 pub(super) const PACKET_HEAD: usize = 28;
-/// Octets of a packet block beyond the frame's own, its padding not counted: head, flags, end of options, length.
+/// Octets of a packet block beyond the frame's own, its padding not counted: head, flags, end of
+/// options, length.
 pub(super) const PACKET_OVERHEAD: usize = PACKET_HEAD + 8 + 4 + 4;
 
 const LINKTYPE_ETHERNET: u16 = 1;

@@ -5,8 +5,8 @@ use thiserror::Error;
 
 use super::Direction;
 use super::format::{
-    BYTE_ORDER_MAGIC, ENHANCED_PACKET, INTERFACE_DESCRIPTION, INTERFACE_STATISTICS, PACKET_HEAD, RESOLUTION,
-    SECTION_HEADER, Statistics, option,
+    BYTE_ORDER_MAGIC, ENHANCED_PACKET, INTERFACE_DESCRIPTION, INTERFACE_STATISTICS, PACKET_HEAD,
+    RESOLUTION, SECTION_HEADER, Statistics, option,
 };
 
 /// A block of a capture.
@@ -45,10 +45,12 @@ pub struct NotACapture {
     what: &'static str,
 }
 
-/// The whole blocks of a file, and how many octets of an unfinished one stand after them (none in a file that was closed).
+/// The whole blocks of a file, and how many octets of an unfinished one stand after them (none in a
+/// file that was closed).
 ///
 /// # Errors
-/// It is no capture of ours: little-endian, one Ethernet interface to a section, stamps in nanoseconds.
+/// It is no capture of ours: little-endian, one Ethernet interface to a section, stamps in
+/// nanoseconds.
 pub fn read(octets: &[u8]) -> Result<(Vec<Block>, usize), NotACapture> {
     let mut blocks = Vec::new();
     let mut at = 0;
@@ -87,8 +89,13 @@ fn parse(kind: u32, content: &[u8]) -> Option<Block> {
             const HEAD: usize = PACKET_HEAD - 8;
             let length = word(content, 12)? as usize;
             let frame = content.get(HEAD..HEAD.checked_add(length)?)?.to_vec();
-            let flags = value(content.get(HEAD + length.next_multiple_of(4)..)?, option::EPB_FLAGS)?;
-            Block::Packet { at: time(content)?, direction: Direction::from_flags(word(flags, 0)?)?, frame }
+            let flags =
+                value(content.get(HEAD + length.next_multiple_of(4)..)?, option::EPB_FLAGS)?;
+            Block::Packet {
+                at: time(content)?,
+                direction: Direction::from_flags(word(flags, 0)?)?,
+                frame,
+            }
         }
         INTERFACE_STATISTICS => {
             let options = content.get(12..)?;
@@ -190,7 +197,12 @@ mod tests {
     #[test]
     fn a_packet_block_is_as_the_draft_has_it() {
         let mut octets = Vec::new();
-        packet(&mut octets, Time::from_nanoseconds(0x0102_0304_0506_0708), Direction::Outbound, &[9; 5]);
+        packet(
+            &mut octets,
+            Time::from_nanoseconds(0x0102_0304_0506_0708),
+            Direction::Outbound,
+            &[9; 5],
+        );
         let expected: Vec<u8> = [
             [6, 0, 0, 0].as_slice(),
             &[52, 0, 0, 0],

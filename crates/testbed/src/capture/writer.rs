@@ -33,11 +33,12 @@ impl Chunk {
         self.blocks.push((port, (self.octets.len() - before) as u32));
     }
 
-    /// Whether the longest frame of an Ethernet might not fit without growing, nor one more block's entry. A superframe
-    /// may make it grow once.
+    /// Whether the longest frame of an Ethernet might not fit without growing, nor one more block's
+    /// entry. A superframe may make it grow once.
     pub(super) fn is_full(&self) -> bool {
         let longest = PACKET_OVERHEAD + 1536;
-        self.octets.len() + longest > self.octets.capacity() || self.blocks.len() == self.blocks.capacity()
+        self.octets.len() + longest > self.octets.capacity()
+            || self.blocks.len() == self.blocks.capacity()
     }
 
     fn clear(&mut self) {
@@ -75,7 +76,8 @@ impl Writer {
             path: directory.to_owned(),
             source,
         })?;
-        let files = ports.iter().map(|port| PortFile::create(directory, port)).collect::<Result<_, _>>()?;
+        let files =
+            ports.iter().map(|port| PortFile::create(directory, port)).collect::<Result<_, _>>()?;
         Ok(Self { files, give_back, failure })
     }
 
@@ -133,7 +135,8 @@ pub(super) struct PortFile {
 impl PortFile {
     fn create(directory: &Path, port: &Tapped) -> Result<Self, CaptureError> {
         let path = directory.join(format!("{}.pcapng", port.file));
-        let failed = |source| CaptureError { operation: "making the file", path: path.clone(), source };
+        let failed =
+            |source| CaptureError { operation: "making the file", path: path.clone(), source };
         let mut file = File::create(&path).map_err(failed)?;
         let mut head = Vec::new();
         format::head(&mut head, &port.interface, &port.file);
@@ -150,7 +153,8 @@ impl PortFile {
         self.unwritten.extend_from_slice(blocks);
     }
 
-    /// Writes whole blocks. The first failure of all files is kept; after it a file may end in the middle of a block.
+    /// Writes whole blocks. The first failure of all files is kept; after it a file may end in the
+    /// middle of a block.
     pub(super) fn flush(&mut self, failure: &OnceLock<String>) {
         if self.unwritten.is_empty() {
             return;

@@ -1,6 +1,7 @@
 //! What the kernel counted, read back.
 //!
-//! Source: `linux/gen_stats.h`. A parent counts its child's drops as its own, so what each did itself is the difference.
+//! Source: `linux/gen_stats.h`. A parent counts its child's drops as its own, so what each did
+//! itself is the difference.
 
 use super::attributes::{attributes, find, u32_at, u64_at};
 use super::kernel::{Listed, handle, is_ingress};
@@ -22,19 +23,28 @@ pub struct Accounts {
 }
 
 impl Accounts {
-    /// Frames made by duplication; the kernel does not count them, so they are what is left. Negative when frames are
-    /// missing.
+    /// Frames made by duplication; the kernel does not count them, so they are what is left.
+    /// Negative when frames are missing.
     pub fn duplicated(&self) -> i64 {
-        (self.delivered + self.lost + self.refused + self.held).cast_signed() - self.received.cast_signed()
+        (self.delivered + self.lost + self.refused + self.held).cast_signed()
+            - self.received.cast_signed()
     }
 
     pub(super) fn read(interface: &[Listed], device: &[Listed], base: u16, tree: &Tree) -> Self {
-        let count = |place: u16| device.iter().find(|listed| listed.handle == handle(base, place)).map(counters);
-        let chain: Vec<_> = (0u16..).zip(&tree.chain).map(|(place, _)| count(place).unwrap_or_default()).collect();
+        let count = |place: u16| {
+            device.iter().find(|listed| listed.handle == handle(base, place)).map(counters)
+        };
+        let chain: Vec<_> =
+            (0u16..).zip(&tree.chain).map(|(place, _)| count(place).unwrap_or_default()).collect();
         let first = chain.first().copied().unwrap_or_default();
-        let received = interface.iter().find(|listed| is_ingress(listed)).map(counters).unwrap_or_default();
-        let mut accounts =
-            Self { received: received.packets, delivered: first.packets, held: first.held, ..Self::default() };
+        let received =
+            interface.iter().find(|listed| is_ingress(listed)).map(counters).unwrap_or_default();
+        let mut accounts = Self {
+            received: received.packets,
+            delivered: first.packets,
+            held: first.held,
+            ..Self::default()
+        };
         for (place, ((role, _), own)) in tree.chain.iter().zip(&chain).enumerate() {
             let below = chain.get(place + 1).copied().unwrap_or_default();
             let drops = own.drops.saturating_sub(below.drops);
@@ -62,7 +72,8 @@ fn counters(listed: &Listed) -> Counters {
     let mut counters = Counters::default();
     for (kind, value) in attributes(find(&listed.attributes, TCA_STATS2).unwrap_or_default()) {
         match kind {
-            // struct gnet_stats_basic: bytes, packets. The wide count of packets follows where the narrow one overflows.
+            // struct gnet_stats_basic: bytes, packets. The wide count of packets follows where the
+            // narrow one overflows.
             BASIC => counters.packets = counters.packets.max(u32_at(value, 8).unwrap_or(0).into()),
             PACKETS_64 => counters.packets = u64_at(value, 0).unwrap_or(0),
             // struct gnet_stats_queue: qlen, backlog, drops, requeues, overlimits.
@@ -96,9 +107,16 @@ mod tests {
         let loss = Loss::Random(Probability::new(0.1).unwrap());
         let line = Direction::new(BitRate::from_megabits_per_second(10), Span::ZERO);
         let tree = Tree::of(&Direction { loss, ..line }, 1).unwrap();
-        let device = [listed(0x10_0000, 80, 3, 17), listed(0x11_0000, 80, 3, 17), listed(0x12_0000, 80, 0, 10)];
+        let device = [
+            listed(0x10_0000, 80, 3, 17),
+            listed(0x11_0000, 80, 3, 17),
+            listed(0x12_0000, 80, 0, 10),
+        ];
         let accounts = Accounts::read(&[listed(0xffff_0000, 100, 0, 0)], &device, 0x10, &tree);
-        assert_eq!(accounts, Accounts { received: 100, delivered: 80, lost: 10, refused: 7, held: 3 });
+        assert_eq!(
+            accounts,
+            Accounts { received: 100, delivered: 80, lost: 10, refused: 7, held: 3 }
+        );
         assert_eq!(accounts.duplicated(), 0);
     }
 }

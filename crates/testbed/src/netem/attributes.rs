@@ -1,7 +1,7 @@
 //! Attributes of netlink messages, put together and taken apart by hand.
 //!
-//! Source: `linux/netlink.h`. An attribute is a length (with these four octets of head, without padding), a kind, and its
-//! value, padded to four octets. Numbers are in the machine's own order.
+//! Source: `linux/netlink.h`. An attribute is a length (with these four octets of head, without
+//! padding), a kind, and its value, padded to four octets. Numbers are in the machine's own order.
 
 /// A list of attributes, after a fixed structure where the message has one.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -27,7 +27,8 @@ impl Attributes {
     /// # Panics
     /// When the value is longer than an attribute can be: nothing here makes one.
     pub(super) fn with(mut self, kind: u16, value: &[u8]) -> Self {
-        let length = u16::try_from(HEAD + value.len()).expect("an attribute is shorter than 64 KiB");
+        let length =
+            u16::try_from(HEAD + value.len()).expect("an attribute is shorter than 64 KiB");
         self.0.extend(length.to_ne_bytes());
         self.0.extend(kind.to_ne_bytes());
         self.0.extend(value);

@@ -1,9 +1,10 @@
 //! Random delays as netem draws them: one entry of a table, each as likely as the other.
 //!
-//! Source: `tabledist` in `net/sched/sch_netem.c`: delay = fixed delay + unit * entry / 8192, entries are 16 bits with sign,
-//! at most 16,384 of them. The tables that iproute2 brings are not used: these are made for the shapes of the network file,
-//! each entry the mean of its part of the distribution, so the mean is exact. The standard deviation is exact for the
-//! uniform shape, 0.01 % low for the normal one, and 2 % low for Pareto, whose tail no finite table holds.
+//! Source: `tabledist` in `net/sched/sch_netem.c`: delay = fixed delay + unit * entry / 8192,
+//! entries are 16 bits with sign, at most 16,384 of them. The tables that iproute2 brings are not
+//! used: these are made for the shapes of the network file, each entry the mean of its part of the
+//! distribution, so the mean is exact. The standard deviation is exact for the uniform shape, 0.01
+//! % low for the normal one, and 2 % low for Pareto, whose tail no finite table holds.
 
 use btu_network::{Jitter, Reordering, Shape};
 use btu_units::Span;
@@ -23,8 +24,8 @@ pub(super) struct DelayTable {
 }
 
 impl DelayTable {
-    /// The deviations of `jitter`, and `hold` more for the share of frames that are to be overtaken. `None` when the
-    /// kernel cannot count that far (8.5 s).
+    /// The deviations of `jitter`, and `hold` more for the share of frames that are to be
+    /// overtaken. `None` when the kernel cannot count that far (8.5 s).
     pub(super) fn new(jitter: Option<Jitter>, held: Option<(Reordering, Span)>) -> Option<Self> {
         let mut delays = jitter.map_or_else(|| vec![0.0; ENTRIES], deviations);
         if let Some((reordering, hold)) = held {
@@ -73,18 +74,23 @@ fn deviations(jitter: Jitter) -> Vec<f64> {
     let part = |n: usize| match jitter.shape {
         Shape::Uniform => at(n) + at(n + 1) - 1.0,
         Shape::Normal => ENTRIES as f64 * (density_at(at(n)) - density_at(at(n + 1))),
-        Shape::Pareto => (ENTRIES as f64 * (pareto_above(at(n)) - pareto_above(at(n + 1))) - 1.5) / 0.75f64.sqrt(),
+        Shape::Pareto => {
+            (ENTRIES as f64 * (pareto_above(at(n)) - pareto_above(at(n + 1))) - 1.5)
+                / 0.75f64.sqrt()
+        }
     };
     (0..ENTRIES).map(|n| spread * part(n)).collect()
 }
 
-/// The normal density at a quantile; the mean between two quantiles is the difference of the densities there.
+/// The normal density at a quantile; the mean between two quantiles is the difference of the
+/// densities there.
 fn density_at(share: f64) -> f64 {
     let normal = Normal::standard();
     if share <= 0.0 || share >= 1.0 { 0.0 } else { normal.pdf(normal.inverse_cdf(share)) }
 }
 
-/// The part of a Pareto variable's mean (shape 3, smallest value 1: mean 1.5, variance 0.75) above a quantile.
+/// The part of a Pareto variable's mean (shape 3, smallest value 1: mean 1.5, variance 0.75) above
+/// a quantile.
 fn pareto_above(share: f64) -> f64 {
     1.5 * (1.0 - share).powf(2.0 / 3.0)
 }
@@ -96,25 +102,37 @@ mod tests {
     use super::*;
 
     fn jitter(shape: Shape) -> Jitter {
-        Jitter { spread: Span::from_milliseconds(1), shape, correlation: Probability::NEVER, keep_order: false }
+        Jitter {
+            spread: Span::from_milliseconds(1),
+            shape,
+            correlation: Probability::NEVER,
+            keep_order: false,
+        }
     }
 
     fn mean_and_deviation(delays: &[f64]) -> (f64, f64) {
         let mean = delays.iter().sum::<f64>() / delays.len() as f64;
-        let square = delays.iter().map(|delay| (delay - mean).powi(2)).sum::<f64>() / delays.len() as f64;
+        let square =
+            delays.iter().map(|delay| (delay - mean).powi(2)).sum::<f64>() / delays.len() as f64;
         (mean, square.sqrt())
     }
 
     #[test]
     fn shapes_have_their_mean_and_spread() {
         // Half the width of a uniform distribution is the square root of 3 standard deviations.
-        let cases =
-            [(Shape::Uniform, 1e6 / 3f64.sqrt(), 1e-4), (Shape::Normal, 1e6, 5e-4), (Shape::Pareto, 0.98 * 1e6, 3e-3)];
+        let cases = [
+            (Shape::Uniform, 1e6 / 3f64.sqrt(), 1e-4),
+            (Shape::Normal, 1e6, 5e-4),
+            (Shape::Pareto, 0.98 * 1e6, 3e-3),
+        ];
         for (shape, expected, tolerance) in cases {
             let table = DelayTable::new(Some(jitter(shape)), None).unwrap();
             let (mean, deviation) = mean_and_deviation(&table.delays());
             assert!(mean.abs() < 100.0, "{shape:?}: mean {mean} ns");
-            assert!((deviation / expected - 1.0).abs() < tolerance, "{shape:?}: deviation {deviation} ns");
+            assert!(
+                (deviation / expected - 1.0).abs() < tolerance,
+                "{shape:?}: deviation {deviation} ns"
+            );
         }
     }
 
@@ -126,14 +144,17 @@ mod tests {
         let held = plain.delays().iter().filter(|&&delay| delay > 0.0).count();
         assert_eq!(held, 819, "5 % of 16,384");
         assert!(plain.delays().iter().all(|delay| delay.abs() < 1e4 || (delay - 1e8).abs() < 1e4));
-        let both = DelayTable::new(Some(jitter(Shape::Normal)), Some((reordering, hold_back))).unwrap();
+        let both =
+            DelayTable::new(Some(jitter(Shape::Normal)), Some((reordering, hold_back))).unwrap();
         let (mean, _) = mean_and_deviation(&both.delays());
         assert!((mean / (1e8 * 819.0 / 16_384.0) - 1.0).abs() < 1e-3, "{mean}");
     }
 
     #[test]
     fn what_cannot_be_counted_is_refused() {
-        let hold = |seconds| Some((Reordering { share: Probability::ALWAYS, depth: 3 }, Span::from_seconds(seconds)));
+        let hold = |seconds| {
+            Some((Reordering { share: Probability::ALWAYS, depth: 3 }, Span::from_seconds(seconds)))
+        };
         assert!(DelayTable::new(None, hold(8)).is_some());
         assert!(DelayTable::new(None, hold(9)).is_none());
     }

@@ -50,7 +50,9 @@ pub enum NetemError {
         remedy: String,
     },
     /// The kernel refused.
-    #[error("cannot {operation}: {source}; it takes CAP_NET_ADMIN over the network namespace (root has it)")]
+    #[error(
+        "cannot {operation}: {source}; it takes CAP_NET_ADMIN over the network namespace (root has it)"
+    )]
     Refused {
         /// What was tried, and on what.
         operation: String,
@@ -83,8 +85,11 @@ impl NetemError {
     /// An error of something that needs `part`.
     pub(super) fn with(part: Part, operation: impl Into<String>, source: io::Error) -> Self {
         match error_number(&source) {
-            // "Unknown device type" is EOPNOTSUPP, an unknown discipline, classifier or action ENOENT.
-            Some(libc::ENOENT | libc::EOPNOTSUPP) => Self::Missing { part: part.name, module: part.module, source },
+            // "Unknown device type" is EOPNOTSUPP, an unknown discipline, classifier or action
+            // ENOENT.
+            Some(libc::ENOENT | libc::EOPNOTSUPP) => {
+                Self::Missing { part: part.name, module: part.module, source }
+            }
             _ => Self::of(operation, source),
         }
     }
@@ -107,7 +112,8 @@ mod tests {
 
     #[test]
     fn a_missing_module_is_named() {
-        let error = NetemError::with(NETEM, "add netem", io::Error::from_raw_os_error(libc::ENOENT));
+        let error =
+            NetemError::with(NETEM, "add netem", io::Error::from_raw_os_error(libc::ENOENT));
         assert!(error.to_string().contains("modprobe sch_netem"), "{error}");
     }
 

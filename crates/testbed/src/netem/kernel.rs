@@ -1,14 +1,17 @@
 //! Requests to the kernel: devices, queueing disciplines, the filter that redirects.
 //!
-//! Source: `linux/rtnetlink.h` (`struct ifinfomsg`, `struct tcmsg`), `linux/if_link.h`, `linux/pkt_cls.h`,
-//! `linux/tc_act/tc_mirred.h`.
+//! Source: `linux/rtnetlink.h` (`struct ifinfomsg`, `struct tcmsg`), `linux/if_link.h`,
+//! `linux/pkt_cls.h`, `linux/tc_act/tc_mirred.h`.
 
 use std::io;
 
 use super::attributes::{Attributes, u32_at};
 use super::error::{NetemError, Part};
 use super::qdisc::Qdisc;
-use super::talk::{CREATE, DEL_LINK, DEL_QDISC, EXCLUSIVE, GET_QDISC, NEW_FILTER, NEW_LINK, NEW_QDISC, REPLACE, Talk};
+use super::talk::{
+    CREATE, DEL_LINK, DEL_QDISC, EXCLUSIVE, GET_QDISC, NEW_FILTER, NEW_LINK, NEW_QDISC, REPLACE,
+    Talk,
+};
 use super::tree::Tree;
 
 const TCA_KIND: u16 = 1;
@@ -24,12 +27,15 @@ const INGRESS_HANDLE: u32 = 0xffff_0000;
 const IFB: Part = Part { name: "intermediate functional block device", module: "ifb" };
 const INGRESS_QDISC: Part = Part { name: "ingress queueing discipline", module: "sch_ingress" };
 /// The kernel says the same of both, unless it gives its reason in words.
-const REDIRECT: Part = Part { name: "classifier matchall with action mirred", module: "cls_matchall act_mirred" };
+const REDIRECT: Part =
+    Part { name: "classifier matchall with action mirred", module: "cls_matchall act_mirred" };
 
 /// `struct ifinfomsg`.
 fn link_message(index: u32, flags: u32) -> Attributes {
     const UP: u32 = 1;
-    Attributes::after(&[[0; 4], index.to_ne_bytes(), flags.to_ne_bytes(), (flags & UP).to_ne_bytes()].concat())
+    Attributes::after(
+        &[[0; 4], index.to_ne_bytes(), flags.to_ne_bytes(), (flags & UP).to_ne_bytes()].concat(),
+    )
 }
 
 /// `struct tcmsg`.
@@ -51,7 +57,8 @@ pub(super) fn ifb_error(name: &str, source: io::Error) -> NetemError {
     NetemError::with(IFB, format!("make the device {name}"), source)
 }
 
-/// Sets an interface up, without any IPv6 address: it would send packets that nobody asked for through its queue.
+/// Sets an interface up, without any IPv6 address: it would send packets that nobody asked for
+/// through its queue.
 pub(super) fn up(talk: &mut Talk, index: u32) -> io::Result<()> {
     const FAMILIES: u16 = 26;
     const INET6: u16 = 10;
@@ -68,15 +75,19 @@ pub(super) fn delete_link(talk: &mut Talk, index: u32) -> io::Result<()> {
     talk.tell(DEL_LINK, 0, link_message(index, 0).bytes())
 }
 
-/// Puts a chain of disciplines on a device, or changes the options of one of the same shape and handles. Handles are
-/// `base` and the numbers after it.
+/// Puts a chain of disciplines on a device, or changes the options of one of the same shape and
+/// handles. Handles are `base` and the numbers after it.
 pub(super) fn put(talk: &mut Talk, device: u32, base: u16, tree: &Tree) -> Result<(), NetemError> {
     let mut parent = ROOT;
     for (place, (_, qdisc)) in (0u16..).zip(&tree.chain) {
         let handle = handle(base, place);
         let sizes = tree.sizes.as_ref().filter(|_| place == 0);
         put_one(talk, device, handle, parent, qdisc, sizes).map_err(|error| {
-            NetemError::with(qdisc.part(), format!("add queueing discipline {}", qdisc.kind()), error)
+            NetemError::with(
+                qdisc.part(),
+                format!("add queueing discipline {}", qdisc.kind()),
+                error,
+            )
         })?;
         // The first and only class.
         parent = handle + 1;
@@ -106,9 +117,11 @@ fn put_one(
     talk.tell(NEW_QDISC, CREATE | REPLACE, body.bytes())
 }
 
-/// The place where what comes in at an interface can be redirected; an error `EEXIST` when somebody uses it.
+/// The place where what comes in at an interface can be redirected; an error `EEXIST` when somebody
+/// uses it.
 pub(super) fn add_ingress(talk: &mut Talk, interface: u32) -> io::Result<()> {
-    let body = traffic_message(interface, INGRESS_HANDLE, INGRESS, 0).with_text(TCA_KIND, "ingress");
+    let body =
+        traffic_message(interface, INGRESS_HANDLE, INGRESS, 0).with_text(TCA_KIND, "ingress");
     talk.tell(NEW_QDISC, CREATE | EXCLUSIVE, body.bytes())
 }
 
@@ -139,7 +152,8 @@ fn redirection(interface: u32, device: u32) -> Attributes {
     // struct tc_mirred: index, capab, action, refcnt, bindcnt, eaction, ifindex.
     let parms = [0, 0, STOLEN, 0, 0, REDIRECT_TO_EGRESS, device].map(u32::to_ne_bytes).concat();
     let mirred = Attributes::new().with(MIRRED_PARMS, &parms);
-    let action = Attributes::new().with_text(ACTION_KIND, "mirred").with_nested(ACTION_OPTIONS, &mirred);
+    let action =
+        Attributes::new().with_text(ACTION_KIND, "mirred").with_nested(ACTION_OPTIONS, &mirred);
     let actions = Attributes::new().with_nested(1, &action);
     let options = Attributes::new().with_nested(MATCHALL_ACTIONS, &actions);
     let info = FIRST_PRIORITY | u32::from(EVERY_PROTOCOL.to_be());
@@ -160,7 +174,9 @@ pub(super) fn disciplines(talk: &mut Talk, interface: u32) -> io::Result<Vec<Lis
     let answers = talk.list(GET_QDISC, traffic_message(interface, 0, 0, 0).bytes())?;
     let ours = answers.iter().filter(|body| u32_at(body, 4) == Some(interface));
     Ok(ours
-        .filter_map(|body| Some(Listed { handle: u32_at(body, 8)?, attributes: body.get(MESSAGE..)?.to_vec() }))
+        .filter_map(|body| {
+            Some(Listed { handle: u32_at(body, 8)?, attributes: body.get(MESSAGE..)?.to_vec() })
+        })
         .collect())
 }
 

@@ -56,8 +56,8 @@ impl Line {
         u32::try_from(frames).unwrap_or(u32::MAX)
     }
 
-    /// So many octets as the line carries them: the kernel counts what the size table says, so each full frame's octets
-    /// take their framing along.
+    /// So many octets as the line carries them: the kernel counts what the size table says, so each
+    /// full frame's octets take their framing along.
     fn octets(&self, limit: QueueLimit) -> u32 {
         let octets = match limit {
             QueueLimit::Bytes(bytes) => self.framed(bytes),
@@ -78,7 +78,9 @@ impl Line {
             limit: self.frames(codel.limit),
         };
         match discipline {
-            Discipline::TailDrop { limit: limit @ QueueLimit::Bytes(_) } => Qdisc::Octets(self.octets(limit)),
+            Discipline::TailDrop { limit: limit @ QueueLimit::Bytes(_) } => {
+                Qdisc::Octets(self.octets(limit))
+            }
             Discipline::TailDrop { limit } => Qdisc::Frames(self.frames(limit)),
             Discipline::Codel(asked) => Qdisc::Codel(codel(asked)),
             Discipline::FqCodel(asked) => Qdisc::FqCodel(FqCodel {

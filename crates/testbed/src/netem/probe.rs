@@ -27,11 +27,12 @@ pub struct Support {
     pub fq_codel: bool,
 }
 
-/// Tries, in a network namespace made for it, what [`apply`] needs; the kernel loads modules by itself where it may.
+/// Tries, in a network namespace made for it, what [`apply`] needs; the kernel loads modules by
+/// itself where it may.
 ///
 /// # Errors
-/// A part that nothing works without is missing: the error names its module. Or the caller may not make a network
-/// namespace.
+/// A part that nothing works without is missing: the error names its module. Or the caller may not
+/// make a network namespace.
 pub fn probe() -> Result<Support, NetemError> {
     let tried = thread::spawn(|| {
         let apart = unshare(CloneFlags::CLONE_NEWNET).map_err(io::Error::from);
@@ -48,7 +49,8 @@ fn try_all() -> Result<Support, NetemError> {
     let seeded = is_seeded(&mut guard);
     let mut can = |queue| guard.change(&Direction { queue, ..line.clone() }).is_ok();
     let limit = QueueLimit::Frames(100);
-    let codel = Codel { limit, target: Span::from_milliseconds(5), interval: Span::from_milliseconds(100) };
+    let codel =
+        Codel { limit, target: Span::from_milliseconds(5), interval: Span::from_milliseconds(100) };
     let (minimum, maximum) = (Bytes::new(5000), Bytes::new(15_000));
     let red = Red { limit, minimum, maximum, probability: Probability::ALWAYS, weight: 0.002 };
     Ok(Support {
@@ -56,7 +58,11 @@ fn try_all() -> Result<Support, NetemError> {
         token_bucket: can(Discipline::TailDrop { limit: QueueLimit::Bytes(Bytes::new(10_000)) }),
         red: can(Discipline::Red(red)),
         codel: can(Discipline::Codel(codel)),
-        fq_codel: can(Discipline::FqCodel(FairCodel { codel, queues: 16, quantum: Bytes::new(1514) })),
+        fq_codel: can(Discipline::FqCodel(FairCodel {
+            codel,
+            queues: 16,
+            quantum: Bytes::new(1514),
+        })),
     })
 }
 
@@ -65,5 +71,7 @@ fn is_seeded(guard: &mut Guard) -> bool {
     const QOPT: usize = 24;
     const PRNG_SEED: u16 = 14;
     let options = guard.options().unwrap_or_default();
-    options.iter().any(|options| options.get(QOPT..).is_some_and(|list| find(list, PRNG_SEED).is_some()))
+    options
+        .iter()
+        .any(|options| options.get(QOPT..).is_some_and(|list| find(list, PRNG_SEED).is_some()))
 }

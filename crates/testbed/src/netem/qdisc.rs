@@ -1,8 +1,9 @@
 //! The queueing disciplines used here, in the kernel's own form.
 //!
-//! Source: `include/uapi/linux/pkt_sched.h`, and `net/sched/sch_netem.c`, `sch_tbf.c`, `sch_fifo.c`, `sch_red.c`, `sch_codel.c`,
-//! `sch_fq_codel.c` for what the numbers mean. Options that are not sent keep their old value when a discipline is changed,
-//! so every option is always sent.
+//! Source: `include/uapi/linux/pkt_sched.h`, and `net/sched/sch_netem.c`, `sch_tbf.c`,
+//! `sch_fifo.c`, `sch_red.c`, `sch_codel.c`, `sch_fq_codel.c` for what the numbers mean. Options
+//! that are not sent keep their old value when a discipline is changed, so every option is always
+//! sent.
 
 use btu_units::{Probability, Span};
 
@@ -75,7 +76,8 @@ pub(super) enum Losses {
     GilbertElliott { p: Probability, r: Probability, bad: Probability, good: Probability },
 }
 
-/// netem. What it does to a frame, in its own order: duplicate, lose, corrupt, drop when full, delay, transmit.
+/// netem. What it does to a frame, in its own order: duplicate, lose, corrupt, drop when full,
+/// delay, transmit.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Netem {
     /// Most frames held, those under way included.
@@ -93,7 +95,8 @@ pub(super) struct Netem {
 }
 
 impl Netem {
-    /// A rate that takes no time and keeps frames in order: 2^64 octets per second round to 0 ns for any frame.
+    /// A rate that takes no time and keeps frames in order: 2^64 octets per second round to 0 ns
+    /// for any frame.
     pub(super) const ORDERLY: u64 = u64::MAX;
 
     /// One that does nothing.
@@ -123,9 +126,11 @@ impl Netem {
         const PRNG_SEED: u16 = 14;
         let spread = self.table.as_ref().map_or(0, |table| i64::from(table.unit));
         let (loss, model) = self.loss();
-        // struct tc_netem_qopt: latency, limit, loss, gap, duplicate, jitter; times come below, in nanoseconds.
+        // struct tc_netem_qopt: latency, limit, loss, gap, duplicate, jitter; times come below, in
+        // nanoseconds.
         let head = [0, self.limit, loss, 0, odds(self.duplicate), 0].map(u32::to_ne_bytes).concat();
-        // struct tc_netem_rate: rate, packet overhead, cell size, cell overhead; sizes come from the size table.
+        // struct tc_netem_rate: rate, packet overhead, cell size, cell overhead; sizes come from
+        // the size table.
         let rate = u32::try_from(self.octets_per_second).unwrap_or(u32::MAX);
         let mut list = Attributes::after(&head)
             .with(REORDER, &[0; 8])
@@ -152,16 +157,23 @@ impl Netem {
         match self.losses {
             Losses::Random(share) => (odds(share), None),
             Losses::GilbertElliott { p, r, bad, good } => {
-                // struct tc_netem_gemodel: p, r, h, k1. The kernel loses in the bad state what is drawn above h.
+                // struct tc_netem_gemodel: p, r, h, k1. The kernel loses in the bad state what is
+                // drawn above h.
                 let model = [fraction(p), fraction(r), u32::MAX - fraction(bad), fraction(good)];
-                (0, Some(Attributes::new().with(GILBERT_ELLIOTT, &model.map(u32::to_ne_bytes).concat())))
+                (
+                    0,
+                    Some(
+                        Attributes::new()
+                            .with(GILBERT_ELLIOTT, &model.map(u32::to_ne_bytes).concat()),
+                    ),
+                )
             }
         }
     }
 }
 
-/// A share as netem compares it: the event happens when a number of 32 random bits is not above it, and never when it
-/// is 0. So one less than the share of 2^32, and at least 1 where it may happen.
+/// A share as netem compares it: the event happens when a number of 32 random bits is not above it,
+/// and never when it is 0. So one less than the share of 2^32, and at least 1 where it may happen.
 fn odds(share: Probability) -> u32 {
     let scaled = share.share() * 2f64.powi(32);
     if scaled == 0.0 { 0 } else { (scaled.round() - 1.0).max(1.0) as u32 }
@@ -190,8 +202,14 @@ impl Tbf {
         // struct tc_ratespec: cell_log, linklayer, overhead, cell_align, mpu, rate.
         let spec = [&[0, LINKLAYER_ETHERNET, 0, 0, 0, 0, 0, 0][..], &rate.to_ne_bytes()].concat();
         // struct tc_tbf_qopt: rate, peak rate, limit, buffer, mtu. The limit is the child's.
-        let list = Attributes::after(&[]).with(PARMS, &[&spec[..], &[0; 12 + 12]].concat()).with_u32(BURST, self.burst);
-        if rate == u32::MAX { list.with(RATE64, &self.octets_per_second.to_ne_bytes()) } else { list }
+        let list = Attributes::after(&[])
+            .with(PARMS, &[&spec[..], &[0; 12 + 12]].concat())
+            .with_u32(BURST, self.burst);
+        if rate == u32::MAX {
+            list.with(RATE64, &self.octets_per_second.to_ne_bytes())
+        } else {
+            list
+        }
     }
 }
 
@@ -205,12 +223,17 @@ pub(super) struct Codel {
 }
 
 impl Codel {
-    /// `TCA_CODEL_*` and `TCA_FQ_CODEL_*` begin alike: target and interval in microseconds, limit in frames.
+    /// `TCA_CODEL_*` and `TCA_FQ_CODEL_*` begin alike: target and interval in microseconds, limit
+    /// in frames.
     fn options(self) -> Attributes {
-        let [target, interval] =
-            [self.target, self.interval].map(|time| u32::try_from(time.nanoseconds() / 1000).unwrap_or(u32::MAX));
+        let [target, interval] = [self.target, self.interval]
+            .map(|time| u32::try_from(time.nanoseconds() / 1000).unwrap_or(u32::MAX));
         let (target, interval) = (target.max(1), interval.max(1));
-        Attributes::new().with_u32(1, target).with_u32(2, self.limit).with_u32(3, interval).with_u32(4, 0)
+        Attributes::new()
+            .with_u32(1, target)
+            .with_u32(2, self.limit)
+            .with_u32(3, interval)
+            .with_u32(4, 0)
     }
 }
 
@@ -270,7 +293,12 @@ mod tests {
 
     #[test]
     fn gilbert_elliott_inverts_only_the_bad_state() {
-        let losses = Losses::GilbertElliott { p: share(0.25), r: share(0.5), bad: share(1.0), good: share(0.0) };
+        let losses = Losses::GilbertElliott {
+            p: share(0.25),
+            r: share(0.5),
+            bad: share(1.0),
+            good: share(0.0),
+        };
         let options = Netem { losses, ..Netem::idle(1, 0) }.options();
         let model = find(find(&options.bytes()[24..], 5).unwrap(), 2).unwrap();
         assert_eq!(model, [1u32 << 30, 1 << 31, 0, 0].map(u32::to_ne_bytes).concat());
@@ -278,7 +306,10 @@ mod tests {
 
     #[test]
     fn shares_are_those_of_32_random_bits() {
-        assert_eq!([0.0, 1e-12, 0.25, 1.0].map(|of| odds(share(of))), [0, 1, (1 << 30) - 1, u32::MAX]);
+        assert_eq!(
+            [0.0, 1e-12, 0.25, 1.0].map(|of| odds(share(of))),
+            [0, 1, (1 << 30) - 1, u32::MAX]
+        );
         assert_eq!([0.0, 0.25, 1.0].map(|of| fraction(share(of))), [0, 1 << 30, u32::MAX]);
     }
 

@@ -1,8 +1,9 @@
 //! Random early detection in the kernel's form.
 //!
-//! Source: `include/net/red.h` for what the kernel does with the numbers, and `tc/tc_red.c` of iproute2 (GPL; not copied) for
-//! what user space is expected to compute: weights are powers of 1/2, and a table says by how many powers of 2 the mean
-//! decays while the queue is idle. Octets count as the line carries them.
+//! Source: `include/net/red.h` for what the kernel does with the numbers, and `tc/tc_red.c` of
+//! iproute2 (GPL; not copied) for what user space is expected to compute: weights are powers of
+//! 1/2, and a table says by how many powers of 2 the mean decays while the queue is idle. Octets
+//! count as the line carries them.
 
 use super::attributes::Attributes;
 
@@ -17,7 +18,8 @@ pub(super) struct Red {
     pub(super) probability: f64,
     /// Weight of the newest sample.
     pub(super) weight: f64,
-    /// How long a full frame takes, in microseconds: the mean decays once in so long while nothing comes.
+    /// How long a full frame takes, in microseconds: the mean decays once in so long while nothing
+    /// comes.
     pub(super) frame_us: f64,
 }
 
@@ -33,8 +35,11 @@ impl Red {
         const MAX_P: u16 = 3;
         let weight = self.weight_log();
         let (scale, table) = self.idle(weight);
-        let numbers = [self.limit, self.minimum, self.maximum.max(self.minimum + 1)].map(u32::to_ne_bytes).concat();
-        // struct tc_red_qopt: limit, minimum, maximum, Wlog, Plog, Scell_log, flags; MAX_P comes instead of Plog.
+        let numbers = [self.limit, self.minimum, self.maximum.max(self.minimum + 1)]
+            .map(u32::to_ne_bytes)
+            .concat();
+        // struct tc_red_qopt: limit, minimum, maximum, Wlog, Plog, Scell_log, flags; MAX_P comes
+        // instead of Plog.
         let parms = [&numbers[..], &[weight, 0, scale, 0]].concat();
         let most = (self.probability * 2f64.powi(32)) as u32;
         Attributes::new().with(PARMS, &parms).with(STAB, &table).with_u32(MAX_P, most.max(1))
@@ -46,13 +51,17 @@ impl Red {
         (-self.weight.log2()).round().clamp(1.0, f64::from(room.max(1))) as u8
     }
 
-    /// How long the table's places are (as a power of 2, in microseconds), and by what power of 1/2 the mean decays in each:
-    /// a frame's time multiplies it by 1 - weight.
+    /// How long the table's places are (as a power of 2, in microseconds), and by what power of 1/2
+    /// the mean decays in each: a frame's time multiplies it by 1 - weight.
     fn idle(self, weight: u8) -> (u8, [u8; PLACES]) {
         let shifts_per_us = -(1.0 - 0.5f64.powi(i32::from(weight))).log2() / self.frame_us;
         let longest = MOST / shifts_per_us;
-        let scale = (0..31u8).find(|&log| longest / 2f64.powi(i32::from(log)) < PLACES as f64 - 1.0).unwrap_or(31);
-        let shift = |place: usize| (place as f64 * 2f64.powi(i32::from(scale)) * shifts_per_us).min(MOST) as u8;
+        let scale = (0..31u8)
+            .find(|&log| longest / 2f64.powi(i32::from(log)) < PLACES as f64 - 1.0)
+            .unwrap_or(31);
+        let shift = |place: usize| {
+            (place as f64 * 2f64.powi(i32::from(scale)) * shifts_per_us).min(MOST) as u8
+        };
         (scale, std::array::from_fn(shift))
     }
 }
@@ -61,13 +70,23 @@ impl Red {
 mod tests {
     use super::*;
 
-    const RED: Red =
-        Red { limit: 100_000, minimum: 5000, maximum: 15_000, probability: 0.1, weight: 0.002, frame_us: 1230.0 };
+    const RED: Red = Red {
+        limit: 100_000,
+        minimum: 5000,
+        maximum: 15_000,
+        probability: 0.1,
+        weight: 0.002,
+        frame_us: 1230.0,
+    };
 
     #[test]
     fn weights_are_powers_of_a_half() {
         assert_eq!(RED.weight_log(), 9);
-        assert_eq!(Red { weight: 1e-9, ..RED }.weight_log(), 17, "15,000 times 2^17 fits into 31 bits");
+        assert_eq!(
+            Red { weight: 1e-9, ..RED }.weight_log(),
+            17,
+            "15,000 times 2^17 fits into 31 bits"
+        );
     }
 
     #[test]

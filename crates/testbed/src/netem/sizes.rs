@@ -1,9 +1,10 @@
 //! What a frame occupies on the line, as a table for the kernel (`TCA_STAB`).
 //!
-//! Source: `__qdisc_calculate_pkt_len` in `net/sched/sch_api.c`: the size of a frame, counted as a driver sees it, is replaced
-//! by its entry. netem's own overhead and cell size could do Ethernet's 24 octets and AAL5's cells, but not the padding of
-//! short frames, which virtual interfaces do not do either; a table says it all. Frames beyond the table are counted as if
-//! the table went on in the same way, which is exact but for padding and the last cell.
+//! Source: `__qdisc_calculate_pkt_len` in `net/sched/sch_api.c`: the size of a frame, counted as a
+//! driver sees it, is replaced by its entry. netem's own overhead and cell size could do Ethernet's
+//! 24 octets and AAL5's cells, but not the padding of short frames, which virtual interfaces do not
+//! do either; a table says it all. Frames beyond the table are counted as if the table went on in
+//! the same way, which is exact but for padding and the last cell.
 
 use btu_medium::occupied_bits;
 use btu_network::{Direction, Framing};
@@ -20,8 +21,8 @@ const LONGEST: u64 = 16_383;
 
 const ETHERNET_GAP: u64 = 12;
 
-/// Octets that a frame of `length`, as a driver sees it, occupies with this framing. For [`Framing::Serial`] these are
-/// octets of 8 or 10 bits.
+/// Octets that a frame of `length`, as a driver sees it, occupies with this framing. For
+/// [`Framing::Serial`] these are octets of 8 or 10 bits.
 pub(super) fn occupied(framing: Framing, length: u64) -> u64 {
     occupied_bits(framing, Bytes::new(length)) / bits_of_an_octet(framing)
 }
@@ -33,7 +34,8 @@ fn bits_of_an_octet(framing: Framing) -> u64 {
     }
 }
 
-/// Octets per second of a line of `bits_per_second`, rounded to the nearest: at most 4 (or 5) bits per second off.
+/// Octets per second of a line of `bits_per_second`, rounded to the nearest: at most 4 (or 5) bits
+/// per second off.
 pub(super) fn octets_per_second(framing: Framing, bits_per_second: u64) -> u64 {
     let octet = bits_of_an_octet(framing);
     (bits_per_second.saturating_add(octet / 2) / octet).max(1)
@@ -42,7 +44,9 @@ pub(super) fn octets_per_second(framing: Framing, bits_per_second: u64) -> u64 {
 /// The end of a frame's time on the line in which it has already arrived.
 pub(super) fn gap(framing: Framing, octets_per_second: u64) -> Span {
     match framing {
-        Framing::Ethernet => Span::from_nanoseconds(ETHERNET_GAP * 1_000_000_000 / octets_per_second.max(1)),
+        Framing::Ethernet => {
+            Span::from_nanoseconds(ETHERNET_GAP * 1_000_000_000 / octets_per_second.max(1))
+        }
         Framing::Serial { .. } | Framing::Aal5 | Framing::Bare => Span::ZERO,
     }
 }
@@ -63,8 +67,9 @@ pub(super) fn table(direction: &Direction) -> Option<Attributes> {
     let entry = |length| u16::try_from(occupied(direction.framing, length)).unwrap_or(u16::MAX);
     let data: Vec<u8> = lengths.clone().flat_map(|length| entry(length).to_ne_bytes()).collect();
     let count = u32::try_from(lengths.count()).unwrap_or(u32::MAX);
-    // struct tc_sizespec: cell_log, size_log, cell_align, overhead, linklayer, mpu, mtu, tsize. The kernel uses the logs,
-    // the alignment, the overhead (all 0: one entry for each length) and the number of entries.
+    // struct tc_sizespec: cell_log, size_log, cell_align, overhead, linklayer, mpu, mtu, tsize. The
+    // kernel uses the logs, the alignment, the overhead (all 0: one entry for each length) and the
+    // number of entries.
     let base = [0, 0, 0, 0, 0, count].map(u32::to_ne_bytes).concat();
     Some(Attributes::new().with(BASE, &base).with(DATA, &data))
 }
@@ -79,12 +84,14 @@ mod tests {
     /// 84 octets for the shortest frame, 1538 for a full one (IEEE 802.3, with preamble and gap).
     #[test]
     fn ethernet_pads_and_leaves_gaps() {
-        for (length, octets) in [(14, 84), (42, 84), (60, 84), (61, 85), (1514, 1538), (1518, 1542)] {
+        for (length, octets) in [(14, 84), (42, 84), (60, 84), (61, 85), (1514, 1538), (1518, 1542)]
+        {
             assert_eq!(occupied(Framing::Ethernet, length), octets, "{length} octets");
         }
     }
 
-    /// Cells of a packet: 40, 576, 1500 and 9180 octets take 2, 13, 32 and 192 (RFC 2684, LLC/SNAP).
+    /// Cells of a packet: 40, 576, 1500 and 9180 octets take 2, 13, 32 and 192 (RFC 2684,
+    /// LLC/SNAP).
     #[test]
     fn aal5_takes_whole_cells() {
         for (packet, cells) in [(40, 2), (576, 13), (1500, 32), (9180, 192)] {

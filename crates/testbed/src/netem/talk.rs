@@ -1,7 +1,8 @@
-//! Questions to the kernel by netlink, one after the other, without async: a guard may be dropped anywhere.
+//! Questions to the kernel by netlink, one after the other, without async: a guard may be dropped
+//! anywhere.
 //!
-//! Source: `linux/netlink.h`, `linux/rtnetlink.h`. The socket belongs to the network namespace of the thread that opened it,
-//! for ever, wherever it is used.
+//! Source: `linux/netlink.h`, `linux/rtnetlink.h`. The socket belongs to the network namespace of
+//! the thread that opened it, for ever, wherever it is used.
 
 use std::io;
 
@@ -48,7 +49,8 @@ impl Talk {
         let mut socket = Socket::new(NETLINK_ROUTE)?;
         socket.bind_auto()?;
         socket.connect(&SocketAddr::new(0, 0))?;
-        // With reasons, and without our own question quoted; an old kernel that does not know how still answers.
+        // With reasons, and without our own question quoted; an old kernel that does not know how
+        // still answers.
         let _ = socket.set_ext_ack(true);
         let _ = socket.set_cap_ack(true);
         Ok(Self { socket, number: 0 })
@@ -84,7 +86,13 @@ impl Talk {
 
 fn message(kind: u16, flags: u16, number: u32, body: &[u8]) -> Vec<u8> {
     let length = u32::try_from(HEADER + body.len()).expect("a message is shorter than 4 GiB");
-    let head = [&length.to_ne_bytes()[..], &kind.to_ne_bytes(), &flags.to_ne_bytes(), &number.to_ne_bytes(), &[0; 4]];
+    let head = [
+        &length.to_ne_bytes()[..],
+        &kind.to_ne_bytes(),
+        &flags.to_ne_bytes(),
+        &number.to_ne_bytes(),
+        &[0; 4],
+    ];
     [&head.concat(), body].concat()
 }
 
@@ -99,7 +107,8 @@ fn messages(datagram: &[u8]) -> impl Iterator<Item = (u16, u32, &[u8])> {
     })
 }
 
-/// What an error message says: code 0 is success. The kernel's own words are added where it gives some.
+/// What an error message says: code 0 is success. The kernel's own words are added where it gives
+/// some.
 fn verdict(body: &[u8]) -> io::Result<()> {
     let code = u32_at(body, 0).ok_or(io::ErrorKind::InvalidData)?.cast_signed();
     if code == 0 {
@@ -109,7 +118,10 @@ fn verdict(body: &[u8]) -> io::Result<()> {
     let words = body.get(AFTER_ERROR..).and_then(|list| find(list, ERROR_TEXT));
     match words {
         None => Err(error),
-        Some(words) => Err(io::Error::new(error.kind(), Explained { code: code.saturating_neg(), text: text(words) })),
+        Some(words) => Err(io::Error::new(
+            error.kind(),
+            Explained { code: code.saturating_neg(), text: text(words) },
+        )),
     }
 }
 

@@ -1,17 +1,20 @@
 //! From a direction of a line to a chain of queueing disciplines.
 //!
-//! A [`Direction`] is: queue and transmitter, then propagation with jitter, loss, corruption, reordering. Two chains come
-//! near it.
+//! A [`Direction`] is: queue and transmitter, then propagation with jitter, loss, corruption,
+//! reordering. Two chains come near it.
 //!
-//! * **Tail drop in frames**: three netems, each the child of the one before. The first only delays; the second is
-//!   nothing but queue and transmitter; the third adds jitter, losses and damage. A fourth holds frames back where jitter
-//!   must keep the order all the same. A constant delay before a queue gives every frame the same times as one behind it,
-//!   and it must stand before: in newer kernels (seen in 6.12.117) netem's limit counts what its children hold too.
-//!   For the same reason the limit is raised by what jitter and reordering hold on a busy line of full frames.
-//! * **Everything else** (octets, RED, `CoDel`, `FQ-CoDel`, and duplicates, which newer kernels refuse beside a second netem):
-//!   one netem for propagation and impairments first, and as its child a token bucket before the queue. Deviations: lost
-//!   frames take no time on the line and duplicates take twice theirs; jitter comes before the queue; a frame after a pause
-//!   leaves up to one full frame's time early, because a bucket fills while nothing is sent.
+//! * **Tail drop in frames**: three netems, each the child of the one before. The first only
+//!   delays; the second is nothing but queue and transmitter; the third adds jitter, losses and
+//!   damage. A fourth holds frames back where jitter must keep the order all the same. A constant
+//!   delay before a queue gives every frame the same times as one behind it, and it must stand
+//!   before: in newer kernels (seen in 6.12.117) netem's limit counts what its children hold too.
+//!   For the same reason the limit is raised by what jitter and reordering hold on a busy line of
+//!   full frames.
+//! * **Everything else** (octets, RED, `CoDel`, `FQ-CoDel`, and duplicates, which newer kernels
+//!   refuse beside a second netem): one netem for propagation and impairments first, and as its
+//!   child a token bucket before the queue. Deviations: lost frames take no time on the line and
+//!   duplicates take twice theirs; jitter comes before the queue; a frame after a pause leaves up
+//!   to one full frame's time early, because a bucket fills while nothing is sent.
 
 use btu_network::{Direction, Discipline, Loss, QueueLimit, Reordering};
 use btu_units::{Probability, Span};
@@ -23,7 +26,8 @@ use super::line::Line;
 use super::qdisc::{Losses, Netem, Qdisc, Tbf};
 use super::sizes;
 
-/// More than any delay here holds: the limit of a netem that is no queue, where what comes in is not bounded by a rate.
+/// More than any delay here holds: the limit of a netem that is no queue, where what comes in is
+/// not bounded by a rate.
 const NO_QUEUE: u32 = 1_000_000;
 
 /// What a discipline of a chain is for.
@@ -47,8 +51,10 @@ impl Tree {
     pub(super) fn of(direction: &Direction, seed: u64) -> Result<Self, NetemError> {
         let line = Line::of(direction)?;
         let way = Propagation::of(direction, &line)?;
-        let in_order =
-            matches!(direction.queue, Discipline::TailDrop { limit: QueueLimit::Suited | QueueLimit::Frames(_) });
+        let in_order = matches!(
+            direction.queue,
+            Discipline::TailDrop { limit: QueueLimit::Suited | QueueLimit::Frames(_) }
+        );
         let chain = if in_order && direction.duplicate == Probability::NEVER {
             behind_a_delay(direction, &line, way, seed)
         } else {
@@ -59,7 +65,9 @@ impl Tree {
 
     /// Whether the one can become the other by changing options.
     pub(super) fn has_shape_of(&self, other: &Self) -> bool {
-        let shape = |tree: &Self| tree.chain.iter().map(|(role, qdisc)| (*role, qdisc.kind())).collect::<Vec<_>>();
+        let shape = |tree: &Self| {
+            tree.chain.iter().map(|(role, qdisc)| (*role, qdisc.kind())).collect::<Vec<_>>()
+        };
         shape(self) == shape(other) && self.sizes.is_some() == other.sizes.is_some()
     }
 }
@@ -73,14 +81,26 @@ fn limit_of(discipline: Discipline) -> QueueLimit {
     }
 }
 
-/// Delay, queue and transmitter, impairments; all three always, so that each can be changed under way.
-fn behind_a_delay(direction: &Direction, line: &Line, way: Propagation, seed: u64) -> Vec<(Role, Qdisc)> {
+/// Delay, queue and transmitter, impairments; all three always, so that each can be changed under
+/// way.
+fn behind_a_delay(
+    direction: &Direction,
+    line: &Line,
+    way: Propagation,
+    seed: u64,
+) -> Vec<(Role, Qdisc)> {
     let early = way.earliest.min(direction.delay);
     let wait = direction.delay.saturating_sub(line.gap).saturating_sub(early);
     let delay = Netem { delay: wait, ..Netem::idle(NO_QUEUE, other_seed(seed, 1)) };
     // The frame in transmission is in netem, but not in the queue.
-    let limit = line.frames(limit_of(direction.queue)).saturating_add(1).saturating_add(way.held_frames(line, early));
-    let queue = Netem { octets_per_second: line.octets_per_second, ..Netem::idle(limit, other_seed(seed, 2)) };
+    let limit = line
+        .frames(limit_of(direction.queue))
+        .saturating_add(1)
+        .saturating_add(way.held_frames(line, early));
+    let queue = Netem {
+        octets_per_second: line.octets_per_second,
+        ..Netem::idle(limit, other_seed(seed, 2))
+    };
     let before = [(Role::Propagation, Qdisc::Netem(delay)), (Role::Queue, Qdisc::Netem(queue))];
     before.into_iter().chain(way.stages(early, direction, seed)).collect()
 }
@@ -121,7 +141,8 @@ impl Propagation {
     fn of(direction: &Direction, line: &Line) -> Result<Self, NetemError> {
         let jitter = direction.jitter.filter(|jitter| jitter.spread > Span::ZERO);
         if jitter.is_some_and(|jitter| jitter.correlation > Probability::NEVER) {
-            // get_crandom correlates 32-bit numbers, but tabledist takes them modulo the table's size: nothing is left.
+            // get_crandom correlates 32-bit numbers, but tabledist takes them modulo the table's
+            // size: nothing is left.
             return Err(NetemError::unsupported(
                 "correlated jitter",
                 "set the correlation to 0, or let btu's own wire carry the frames",
@@ -131,8 +152,8 @@ impl Propagation {
         let reordering = direction.reorder;
         let frames = f64::from(reordering.depth) + 0.5;
         // As long as that many full frames take: on a busy line so many overtake.
-        let held =
-            (reordering.share > Probability::NEVER).then(|| (reordering, Span::from_seconds_f64(line.time_of(frames))));
+        let held = (reordering.share > Probability::NEVER)
+            .then(|| (reordering, Span::from_seconds_f64(line.time_of(frames))));
         let jittered = delays(jitter, None)?;
         Ok(Self {
             earliest: jittered.as_ref().map_or(Span::ZERO, DelayTable::earliest),
@@ -148,8 +169,14 @@ impl Propagation {
         (early.seconds() / line.time_of(1.0) + self.overtaken).ceil() as u32
     }
 
-    /// Everything but the held-back frames, after `delay`; and those, where they need a discipline of their own.
-    fn stages(self, delay: Span, direction: &Direction, seed: u64) -> impl Iterator<Item = (Role, Qdisc)> {
+    /// Everything but the held-back frames, after `delay`; and those, where they need a discipline
+    /// of their own.
+    fn stages(
+        self,
+        delay: Span,
+        direction: &Direction,
+        seed: u64,
+    ) -> impl Iterator<Item = (Role, Qdisc)> {
         let impairments = Netem {
             delay,
             table: self.first,
@@ -159,7 +186,8 @@ impl Propagation {
             octets_per_second: if self.keep_order { Netem::ORDERLY } else { 0 },
             ..Netem::idle(NO_QUEUE, other_seed(seed, 3))
         };
-        let hold = |table| Netem { table: Some(table), ..Netem::idle(NO_QUEUE, other_seed(seed, 4)) };
+        let hold =
+            |table| Netem { table: Some(table), ..Netem::idle(NO_QUEUE, other_seed(seed, 4)) };
         let stages = std::iter::once(impairments).chain(self.second.map(hold));
         stages.map(|netem| (Role::Propagation, Qdisc::Netem(netem)))
     }
@@ -223,10 +251,15 @@ mod tests {
     #[test]
     fn a_constant_delay_stands_before_the_queue() {
         let tree = Tree::of(&line(), 1).unwrap();
-        let [(Role::Propagation, Qdisc::Netem(way)), (Role::Queue, Qdisc::Netem(queue)), _] = &tree.chain[..] else {
+        let [(Role::Propagation, Qdisc::Netem(way)), (Role::Queue, Qdisc::Netem(queue)), _] =
+            &tree.chain[..]
+        else {
             panic!("{tree:?}");
         };
-        assert_eq!((queue.octets_per_second, queue.limit, queue.delay), (1_250_000, 101, Span::ZERO));
+        assert_eq!(
+            (queue.octets_per_second, queue.limit, queue.delay),
+            (1_250_000, 101, Span::ZERO)
+        );
         // A frame has arrived before its gap is over, and netem counts the gap.
         assert_eq!(way.delay, Span::from_nanoseconds(1_000_000 - 9600));
         assert!(way.octets_per_second == 0 && way.limit >= NO_QUEUE && way.seed != queue.seed);
@@ -234,12 +267,21 @@ mod tests {
 
     #[test]
     fn losses_and_jitter_stand_behind_the_queue() {
-        let lossy = Direction { loss: Loss::Random(share(0.1)), jitter: Some(jitter(0.0, false)), ..line() };
+        let lossy = Direction {
+            loss: Loss::Random(share(0.1)),
+            jitter: Some(jitter(0.0, false)),
+            ..line()
+        };
         let tree = Tree::of(&lossy, 1).unwrap();
-        let [_, (_, Qdisc::Netem(queue)), (Role::Propagation, Qdisc::Netem(way))] = &tree.chain[..] else {
+        let [_, (_, Qdisc::Netem(queue)), (Role::Propagation, Qdisc::Netem(way))] = &tree.chain[..]
+        else {
             panic!("{tree:?}");
         };
-        assert_eq!(way.delay, Span::from_milliseconds(1), "all of the delay is needed for frames that come early");
+        assert_eq!(
+            way.delay,
+            Span::from_milliseconds(1),
+            "all of the delay is needed for frames that come early"
+        );
         assert_eq!(queue.limit, 102, "and one full frame is then under way");
     }
 
@@ -248,15 +290,30 @@ mod tests {
         let bytes = Discipline::TailDrop { limit: QueueLimit::Bytes(Bytes::new(151_400)) };
         assert_eq!(kinds(&Direction { queue: bytes, ..line() }), ["netem", "tbf", "bfifo"]);
         let tree = Tree::of(&Direction { queue: bytes, ..line() }, 1).unwrap();
-        assert_eq!(tree.chain[2].1, Qdisc::Octets(153_800), "a hundred full frames with their framing");
-        assert_eq!(kinds(&Direction { duplicate: share(0.1), ..line() }), ["netem", "tbf", "pfifo"]);
+        assert_eq!(
+            tree.chain[2].1,
+            Qdisc::Octets(153_800),
+            "a hundred full frames with their framing"
+        );
+        assert_eq!(
+            kinds(&Direction { duplicate: share(0.1), ..line() }),
+            ["netem", "tbf", "pfifo"]
+        );
     }
 
     #[test]
     fn overtaking_behind_ordered_jitter_needs_a_third() {
         let reorder = Reordering { share: share(0.1), depth: 3 };
-        assert_eq!(kinds(&Direction { reorder, jitter: Some(jitter(0.0, false)), ..line() }), ["netem"; 3]);
-        let both = Direction { reorder, jitter: Some(jitter(0.0, true)), delay: Span::from_milliseconds(20), ..line() };
+        assert_eq!(
+            kinds(&Direction { reorder, jitter: Some(jitter(0.0, false)), ..line() }),
+            ["netem"; 3]
+        );
+        let both = Direction {
+            reorder,
+            jitter: Some(jitter(0.0, true)),
+            delay: Span::from_milliseconds(20),
+            ..line()
+        };
         assert_eq!(kinds(&both), ["netem"; 4]);
         assert!(Tree::of(&Direction { duplicate: share(0.1), ..both }, 1).is_err());
     }
@@ -276,7 +333,8 @@ mod tests {
     #[test]
     fn a_change_of_numbers_keeps_the_shape() {
         let shape = |direction: &Direction| Tree::of(direction, 1).unwrap();
-        let slower = Direction { rate: Rate::Fixed(BitRate::from_megabits_per_second(1)), ..line() };
+        let slower =
+            Direction { rate: Rate::Fixed(BitRate::from_megabits_per_second(1)), ..line() };
         assert!(shape(&line()).has_shape_of(&shape(&slower)));
         let lossy = Direction { delay: Span::ZERO, loss: Loss::Random(share(0.1)), ..line() };
         assert!(shape(&line()).has_shape_of(&shape(&lossy)));

@@ -15,7 +15,8 @@ type Control = [u64; 8];
 /// An Ethernet header.
 const SHORTEST: usize = 14;
 
-/// Message headers that are used again and again, and the buffers that wait to be filled. One serves any number of ports.
+/// Message headers that are used again and again, and the buffers that wait to be filled. One
+/// serves any number of ports.
 ///
 /// All pointers in here are written anew before each system call, from borrows that last across it.
 pub struct Batch {
@@ -56,16 +57,23 @@ impl Batch {
         &self.received
     }
 
-    /// Fills as many buffers as there are frames, without waiting. Frames begin after `header` octets of the kernel's.
-    pub(super) fn receive(&mut self, socket: BorrowedFd<'_>, header: usize, buffers: &mut Buffers) -> io::Result<Took> {
+    /// Fills as many buffers as there are frames, without waiting. Frames begin after `header`
+    /// octets of the kernel's.
+    pub(super) fn receive(
+        &mut self,
+        socket: BorrowedFd<'_>,
+        header: usize,
+        buffers: &mut Buffers,
+    ) -> io::Result<Took> {
         self.received.clear();
         self.prepare_receive(buffers);
         let room = self.waiting.len();
         if room == 0 {
             return Ok(Took { more: true, misfits: 0 });
         }
-        // SAFETY: `prepare_receive` pointed the first `room` headers to vectors, controls and distinct buffers that
-        // are borrowed mutably until this function ends; the kernel writes within the lengths given there.
+        // SAFETY: `prepare_receive` pointed the first `room` headers to vectors, controls and
+        // distinct buffers that are borrowed mutably until this function ends; the kernel writes
+        // within the lengths given there.
         let count = unsafe {
             libc::recvmmsg(
                 socket.as_raw_fd(),
@@ -76,8 +84,12 @@ impl Batch {
             )
         };
         match usize::try_from(count) {
-            Ok(count) => Ok(Took { more: count == room, misfits: self.collect(count, header, buffers) }),
-            Err(_) => nothing_yet(io::Error::last_os_error()).map(|()| Took { more: false, misfits: 0 }),
+            Ok(count) => {
+                Ok(Took { more: count == room, misfits: self.collect(count, header, buffers) })
+            }
+            Err(_) => {
+                nothing_yet(io::Error::last_os_error()).map(|()| Took { more: false, misfits: 0 })
+            }
         }
     }
 
@@ -90,7 +102,8 @@ impl Batch {
         }
         for (place, &buffer) in self.waiting.iter().enumerate() {
             let space = buffers.space(buffer);
-            self.vectors[place] = libc::iovec { iov_base: space.as_mut_ptr().cast(), iov_len: space.len() };
+            self.vectors[place] =
+                libc::iovec { iov_base: space.as_mut_ptr().cast(), iov_len: space.len() };
             let header = &mut self.headers[place].msg_hdr;
             header.msg_name = std::ptr::null_mut();
             header.msg_namelen = 0;
@@ -108,7 +121,8 @@ impl Batch {
         let mut misfits = 0;
         for (place, buffer) in self.waiting.drain(..count).enumerate() {
             let message = &self.headers[place];
-            let (bytes, truncated) = (message.msg_len as usize, message.msg_hdr.msg_flags & libc::MSG_TRUNC != 0);
+            let (bytes, truncated) =
+                (message.msg_len as usize, message.msg_hdr.msg_flags & libc::MSG_TRUNC != 0);
             if truncated || bytes < header + SHORTEST {
                 misfits += 1;
                 buffers.release(buffer);
@@ -122,7 +136,12 @@ impl Batch {
     }
 
     /// Sends the content of `frames`, in order; returns how many were taken, the others are lost.
-    pub(super) fn send(&mut self, socket: BorrowedFd<'_>, buffers: &Buffers, frames: &[u32]) -> io::Result<usize> {
+    pub(super) fn send(
+        &mut self,
+        socket: BorrowedFd<'_>,
+        buffers: &Buffers,
+        frames: &[u32],
+    ) -> io::Result<usize> {
         let mut taken = 0;
         for part in frames.chunks(BATCH) {
             taken += self.send_part(socket, buffers, part)?;
@@ -130,11 +149,20 @@ impl Batch {
         Ok(taken)
     }
 
-    fn send_part(&mut self, socket: BorrowedFd<'_>, buffers: &Buffers, frames: &[u32]) -> io::Result<usize> {
+    fn send_part(
+        &mut self,
+        socket: BorrowedFd<'_>,
+        buffers: &Buffers,
+        frames: &[u32],
+    ) -> io::Result<usize> {
         for (place, &buffer) in frames.iter().enumerate() {
             let content = buffers.content(buffer);
-            // The kernel only reads what is sent; the pointer is mutable because `iovec` serves both directions.
-            self.vectors[place] = libc::iovec { iov_base: content.as_ptr().cast_mut().cast(), iov_len: content.len() };
+            // The kernel only reads what is sent; the pointer is mutable because `iovec` serves
+            // both directions.
+            self.vectors[place] = libc::iovec {
+                iov_base: content.as_ptr().cast_mut().cast(),
+                iov_len: content.len(),
+            };
             let header = &mut self.headers[place].msg_hdr;
             header.msg_iov = &raw mut self.vectors[place];
             header.msg_iovlen = 1;
@@ -144,8 +172,11 @@ impl Batch {
         let (mut next, mut taken) = (0, 0);
         while next < frames.len() {
             let rest = &mut self.headers[next..frames.len()];
-            // SAFETY: the headers from `next` on were pointed above to vectors and to buffers that stay borrowed.
-            let count = unsafe { libc::sendmmsg(socket.as_raw_fd(), rest.as_mut_ptr(), rest.len() as libc::c_uint, 0) };
+            // SAFETY: the headers from `next` on were pointed above to vectors and to buffers that
+            // stay borrowed.
+            let count = unsafe {
+                libc::sendmmsg(socket.as_raw_fd(), rest.as_mut_ptr(), rest.len() as libc::c_uint, 0)
+            };
             match usize::try_from(count) {
                 Ok(count) => (next, taken) = (next + count, taken + count),
                 // The frame in front was refused: it is lost, the others may do better.
@@ -156,8 +187,9 @@ impl Batch {
     }
 }
 
-/// Passes on an error of receiving unless it only says that there is nothing to receive. An interface that is set down or
-/// removed says so once (`ENETDOWN`); removal after that would go unnoticed, so both end the port.
+/// Passes on an error of receiving unless it only says that there is nothing to receive. An
+/// interface that is set down or removed says so once (`ENETDOWN`); removal after that would go
+/// unnoticed, so both end the port.
 fn nothing_yet(error: io::Error) -> io::Result<()> {
     match error.raw_os_error() {
         Some(libc::EAGAIN | libc::EINTR) => Ok(()),
@@ -165,7 +197,8 @@ fn nothing_yet(error: io::Error) -> io::Result<()> {
     }
 }
 
-/// How many frames to skip after an error of sending: one that was refused, none when the call was interrupted.
+/// How many frames to skip after an error of sending: one that was refused, none when the call was
+/// interrupted.
 fn refused(error: io::Error) -> io::Result<usize> {
     match error.raw_os_error() {
         Some(libc::EINTR) => Ok(0),
@@ -182,8 +215,10 @@ fn stamp(header: &libc::msghdr) -> Option<Time> {
     while let Some(found) = unsafe { message.as_ref() } {
         if found.cmsg_level == libc::SOL_SOCKET && found.cmsg_type == libc::SCM_TIMESTAMPNS {
             // SAFETY: a message of this type carries a `timespec`, perhaps unaligned.
-            let time: libc::timespec = unsafe { libc::CMSG_DATA(message).cast::<libc::timespec>().read_unaligned() };
-            let nanoseconds = time.tv_sec.unsigned_abs() * 1_000_000_000 + time.tv_nsec.unsigned_abs();
+            let time: libc::timespec =
+                unsafe { libc::CMSG_DATA(message).cast::<libc::timespec>().read_unaligned() };
+            let nanoseconds =
+                time.tv_sec.unsigned_abs() * 1_000_000_000 + time.tv_nsec.unsigned_abs();
             return Some(Time::from_nanoseconds(nanoseconds));
         }
         // SAFETY: as above.

@@ -7,7 +7,8 @@ use super::Carriage;
 /// Memory is taken in pieces of this size, so that growing is rare and never moves a buffer.
 const PIECE_BYTES: usize = 1 << 20;
 
-/// Memory for all frames together; when it is used up, ports take no more frames until some have left.
+/// Memory for all frames together; when it is used up, ports take no more frames until some have
+/// left.
 const MOST_BYTES: usize = 256 << 20;
 
 /// Equal buffers, each with the number of its holders; free at zero.
@@ -34,7 +35,13 @@ impl Buffers {
     pub fn new(buffer_bytes: usize) -> Self {
         let buffer_bytes = buffer_bytes.max(1);
         let per_piece = (PIECE_BYTES / buffer_bytes).max(super::BATCH);
-        let mut buffers = Self { buffer_bytes, per_piece, pieces: Vec::new(), free: Vec::new(), slots: Vec::new() };
+        let mut buffers = Self {
+            buffer_bytes,
+            per_piece,
+            pieces: Vec::new(),
+            free: Vec::new(),
+            slots: Vec::new(),
+        };
         buffers.grow();
         buffers
     }
@@ -72,10 +79,12 @@ impl Buffers {
     /// One holder less; the buffer is free when it was the last.
     ///
     /// # Panics
-    /// When the buffer is free already: the accounts of the network are wrong, which is our own bug.
+    /// When the buffer is free already: the accounts of the network are wrong, which is our own
+    /// bug.
     pub fn release(&mut self, buffer: u32) {
         let slot = &mut self.slots[buffer as usize];
-        slot.holders = slot.holders.checked_sub(1).expect("a buffer has a holder until it is released");
+        slot.holders =
+            slot.holders.checked_sub(1).expect("a buffer has a holder until it is released");
         if slot.holders == 0 {
             self.free.push(buffer);
         }

@@ -3,7 +3,8 @@
 use btu_units::{Span, Time};
 use nix::time::{ClockId, clock_gettime};
 
-/// The monotonic clock, nanoseconds since an arbitrary origin that all processes of this machine share.
+/// The monotonic clock, nanoseconds since an arbitrary origin that all processes of this machine
+/// share.
 ///
 /// # Panics
 /// Never on Linux, where this clock always exists.
@@ -13,7 +14,9 @@ pub fn now() -> Time {
 
 fn read(clock: ClockId) -> Time {
     let time = clock_gettime(clock).expect("Linux has this clock");
-    Time::from_nanoseconds(time.tv_sec().unsigned_abs() * 1_000_000_000 + time.tv_nsec().unsigned_abs())
+    Time::from_nanoseconds(
+        time.tv_sec().unsigned_abs() * 1_000_000_000 + time.tv_nsec().unsigned_abs(),
+    )
 }
 
 /// The same moment by the monotonic and by the wall clock.
@@ -31,7 +34,8 @@ impl Instants {
         Self { wall: read(ClockId::CLOCK_REALTIME), monotonic: now() }
     }
 
-    /// A recent wall-clock stamp by the monotonic clock; a stamp from the future (the clock was set) counts as now.
+    /// A recent wall-clock stamp by the monotonic clock; a stamp from the future (the clock was
+    /// set) counts as now.
     pub fn at(&self, stamp: Time) -> Time {
         let age = self.wall.since(stamp);
         let before: Span = self.monotonic.since(Time::ZERO).saturating_sub(age);
@@ -51,14 +55,20 @@ mod tests {
 
     #[test]
     fn the_wall_clock_goes_beside_the_other() {
-        let both = Instants { monotonic: Time::from_nanoseconds(1000), wall: Time::from_nanoseconds(5000) };
+        let both = Instants {
+            monotonic: Time::from_nanoseconds(1000),
+            wall: Time::from_nanoseconds(5000),
+        };
         assert_eq!(both.wall(Time::from_nanoseconds(900)), Time::from_nanoseconds(4900));
         assert_eq!(both.wall(Time::from_nanoseconds(1200)), Time::from_nanoseconds(5200));
     }
 
     #[test]
     fn a_stamp_keeps_its_age_and_the_future_is_now() {
-        let both = Instants { monotonic: Time::from_nanoseconds(1000), wall: Time::from_nanoseconds(5000) };
+        let both = Instants {
+            monotonic: Time::from_nanoseconds(1000),
+            wall: Time::from_nanoseconds(5000),
+        };
         assert_eq!(both.at(Time::from_nanoseconds(4900)), Time::from_nanoseconds(900));
         assert_eq!(both.at(Time::from_nanoseconds(9000)), Time::from_nanoseconds(1000));
         assert_eq!(both.at(Time::ZERO), Time::ZERO);

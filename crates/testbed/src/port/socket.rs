@@ -14,19 +14,29 @@ const BUFFER_BYTES: libc::c_int = 32 << 20;
 /// Opens a raw socket on an interface, and reads the interface's MTU.
 pub(super) fn open(interface: &str, carriage: Carriage) -> Result<(OwnedFd, usize), PortError> {
     let failed = |operation, remedy| {
-        move |source: io::Error| PortError { operation, interface: interface.to_owned(), remedy, source }
+        move |source: io::Error| PortError {
+            operation,
+            interface: interface.to_owned(),
+            remedy,
+            source,
+        }
     };
-    let index = if_nametoindex(interface)
-        .map_err(io::Error::from)
-        .map_err(failed("finding", "it must exist in the network namespace the wire is started in"))?;
+    let index = if_nametoindex(interface).map_err(io::Error::from).map_err(failed(
+        "finding",
+        "it must exist in the network namespace the wire is started in",
+    ))?;
     let index = libc::c_int::try_from(index)
         .map_err(io::Error::other)
         .map_err(failed("finding", "its index is out of the range packet sockets take"))?;
-    let socket =
-        raw_socket().map_err(failed("opening a packet socket", "CAP_NET_RAW is needed over this network namespace"))?;
-    configure(&socket, index, carriage).map_err(failed("configuring a packet socket", "the kernel may be too old"))?;
+    let socket = raw_socket().map_err(failed(
+        "opening a packet socket",
+        "CAP_NET_RAW is needed over this network namespace",
+    ))?;
+    configure(&socket, index, carriage)
+        .map_err(failed("configuring a packet socket", "the kernel may be too old"))?;
     bind(&socket, index).map_err(failed("binding a packet socket", "the interface may be down"))?;
-    let mtu = mtu(&socket, interface).map_err(failed("reading the MTU", "it may just have been removed"))?;
+    let mtu = mtu(&socket, interface)
+        .map_err(failed("reading the MTU", "it may just have been removed"))?;
     Ok((socket, mtu))
 }
 
@@ -45,10 +55,13 @@ fn raw_socket() -> io::Result<OwnedFd> {
 fn configure(socket: &OwnedFd, index: libc::c_int, carriage: Carriage) -> io::Result<()> {
     let on: libc::c_int = 1;
     set(socket, libc::SOL_PACKET, libc::PACKET_IGNORE_OUTGOING, &on)?;
-    // Frames have waited in the medium's queues; another one before the interface would only blur their times.
+    // Frames have waited in the medium's queues; another one before the interface would only blur
+    // their times.
     set(socket, libc::SOL_PACKET, libc::PACKET_QDISC_BYPASS, &on)?;
     set(socket, libc::SOL_SOCKET, libc::SO_TIMESTAMPNS, &on)?;
-    for (force, polite) in [(libc::SO_RCVBUFFORCE, libc::SO_RCVBUF), (libc::SO_SNDBUFFORCE, libc::SO_SNDBUF)] {
+    for (force, polite) in
+        [(libc::SO_RCVBUFFORCE, libc::SO_RCVBUF), (libc::SO_SNDBUFFORCE, libc::SO_SNDBUF)]
+    {
         set(socket, libc::SOL_SOCKET, force, &BUFFER_BYTES)
             .or_else(|_| set(socket, libc::SOL_SOCKET, polite, &BUFFER_BYTES))?;
     }
@@ -78,7 +91,15 @@ fn bind(socket: &OwnedFd, index: libc::c_int) -> io::Result<()> {
 fn set<T>(socket: &OwnedFd, level: libc::c_int, option: libc::c_int, value: &T) -> io::Result<()> {
     let length = size_of::<T>() as libc::socklen_t;
     // SAFETY: `value` is `length` bytes of plain C data that the kernel only reads.
-    check(unsafe { libc::setsockopt(socket.as_raw_fd(), level, option, std::ptr::from_ref(value).cast(), length) })
+    check(unsafe {
+        libc::setsockopt(
+            socket.as_raw_fd(),
+            level,
+            option,
+            std::ptr::from_ref(value).cast(),
+            length,
+        )
+    })
 }
 
 /// `SIOCGIFMTU` (netdevice(7)).
@@ -100,7 +121,8 @@ fn mtu(socket: &OwnedFd, interface: &str) -> io::Result<usize> {
 pub(super) fn drops(socket: BorrowedFd<'_>) -> io::Result<u32> {
     let mut statistics = libc::tpacket_stats { tp_packets: 0, tp_drops: 0 };
     let mut length = size_of::<libc::tpacket_stats>() as libc::socklen_t;
-    // SAFETY: the kernel writes at most `length` bytes into `statistics`, which lives across the call.
+    // SAFETY: the kernel writes at most `length` bytes into `statistics`, which lives across the
+    // call.
     check(unsafe {
         libc::getsockopt(
             socket.as_raw_fd(),

@@ -35,11 +35,14 @@ impl Sets {
     pub(super) fn here() -> io::Result<Self> {
         let mut header = Header { version: VERSION, pid: 0 };
         let mut halves = [Half::default(); 2];
-        // SAFETY: both point to what capget(2) reads and writes for this version: a header and two halves.
+        // SAFETY: both point to what capget(2) reads and writes for this version: a header and two
+        // halves.
         if unsafe { libc::syscall(libc::SYS_capget, &raw mut header, halves.as_mut_ptr()) } != 0 {
             return Err(io::Error::last_os_error());
         }
-        let whole = |part: fn(&Half) -> u32| u64::from(part(&halves[0])) | u64::from(part(&halves[1])) << 32;
+        let whole = |part: fn(&Half) -> u32| {
+            u64::from(part(&halves[0])) | u64::from(part(&halves[1])) << 32
+        };
         Ok(Self {
             effective: whole(|half| half.effective),
             permitted: whole(|half| half.permitted),
@@ -68,7 +71,9 @@ pub(super) fn bound(kept: u64) -> io::Result<()> {
     const UNUSED: libc::c_ulong = 0;
     for number in (0..u64::from(u64::BITS)).filter(|number| kept >> number & 1 == 0) {
         // SAFETY: prctl(2) reads these numbers and touches no memory.
-        let dropped = unsafe { libc::prctl(libc::PR_CAPBSET_DROP, number as libc::c_ulong, UNUSED, UNUSED, UNUSED) };
+        let dropped = unsafe {
+            libc::prctl(libc::PR_CAPBSET_DROP, number as libc::c_ulong, UNUSED, UNUSED, UNUSED)
+        };
         // Beyond the last that this kernel knows.
         if dropped != 0 && io::Error::last_os_error().kind() != io::ErrorKind::InvalidInput {
             return Err(io::Error::last_os_error());
@@ -79,8 +84,11 @@ pub(super) fn bound(kept: u64) -> io::Result<()> {
 
 /// Whether a program's file gives capabilities to whoever starts it.
 pub(super) fn has_file_capabilities(path: &CStr) -> bool {
-    // SAFETY: both are strings that end with a zero; with a size of zero, getxattr(2) only tells how long the value is.
-    unsafe { libc::getxattr(path.as_ptr(), c"security.capability".as_ptr(), ptr::null_mut(), 0) > 0 }
+    // SAFETY: both are strings that end with a zero; with a size of zero, getxattr(2) only tells
+    // how long the value is.
+    unsafe {
+        libc::getxattr(path.as_ptr(), c"security.capability".as_ptr(), ptr::null_mut(), 0) > 0
+    }
 }
 
 /// Those of these that the calling thread hands on to every program it starts.
@@ -93,5 +101,9 @@ pub(super) fn ambient(of: u64) -> u64 {
         // SAFETY: prctl(2) reads these numbers and touches no memory.
         unsafe { libc::prctl(libc::PR_CAP_AMBIENT, ASK, number, UNUSED, UNUSED) == 1 }
     };
-    (0..u64::BITS).filter(|number| of >> number & 1 == 1).filter(is_set).map(|number| 1 << number).sum()
+    (0..u64::BITS)
+        .filter(|number| of >> number & 1 == 1)
+        .filter(is_set)
+        .map(|number| 1 << number)
+        .sum()
 }

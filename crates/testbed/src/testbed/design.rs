@@ -12,7 +12,8 @@ use serde::{Deserialize, Serialize};
 use super::error::{Cause, TestbedError};
 use super::{layout, probe_timeout};
 
-/// More stations than this are refused: each costs a namespace, two interfaces and a port of the wire.
+/// More stations than this are refused: each costs a namespace, two interfaces and a port of the
+/// wire.
 pub const MOST_STATIONS: usize = 1_000;
 
 /// The shortest packet that every IPv4 host must take (RFC 791, section 3.2).
@@ -21,7 +22,8 @@ const SMALLEST_MTU_BYTES: u32 = 68;
 /// The same of IPv6 (RFC 8200, section 5).
 const SMALLEST_MTU_OF_IPV6_BYTES: u32 = 1280;
 
-/// Open files of a testbed beside one for each station: pipes, sockets, netlink, with room to spare.
+/// Open files of a testbed beside one for each station: pipes, sockets, netlink, with room to
+/// spare.
 const FURTHER_FILES: u64 = 64;
 
 /// From the order until packets pass in a testbed of few stations and quick lines.
@@ -51,7 +53,8 @@ pub(super) struct Design {
 }
 
 impl Design {
-    /// Whether a wire carries frames: where the network is bare, only those whose packets can be impaired.
+    /// Whether a wire carries frames: where the network is bare, only those whose packets can be
+    /// impaired.
     pub(super) fn has_wire(&self) -> bool {
         !self.drawing.bare || !self.inputs.is_empty()
     }
@@ -66,7 +69,8 @@ impl Design {
 /// Whether `drawing` can be raised at all on this machine; nothing is started for it.
 ///
 /// # Errors
-/// Too many stations, a medium that exists on paper only, packets too short for IPv4, or a limit on open files.
+/// Too many stations, a medium that exists on paper only, packets too short for IPv4, or a limit on
+/// open files.
 pub fn check(drawing: &Drawing) -> Result<(), TestbedError> {
     let stations = drawing.stations.len();
     if stations == 0 {
@@ -77,8 +81,15 @@ pub fn check(drawing: &Drawing) -> Result<(), TestbedError> {
         return Err(refuse(drawing, reason, "simulate it with `btu sim`, or draw fewer stations"));
     }
     if let Some(segment) = drawing.segments.iter().find(|segment| is_ideal(&segment.medium)) {
-        let reason = format!("segment {} has idealised contention, which no real station obeys", segment.name);
-        return Err(refuse(drawing, reason, "simulate it with `btu sim`, or write contention = \"802.3\""));
+        let reason = format!(
+            "segment {} has idealised contention, which no real station obeys",
+            segment.name
+        );
+        return Err(refuse(
+            drawing,
+            reason,
+            "simulate it with `btu sim`, or write contention = \"802.3\"",
+        ));
     }
     if let Some(mtu) = layout::smallest_mtu(drawing).filter(|&mtu| mtu < SMALLEST_MTU_BYTES) {
         let reason = format!("an MTU of {mtu} bytes is too small for IPv4");
@@ -98,13 +109,15 @@ pub(super) fn check_ipv6(drawing: &Drawing) -> Result<(), TestbedError> {
         None => Ok(()),
         Some(mtu) => {
             let reason = format!("an MTU of {mtu} bytes is too small for IPv6");
-            let remedy = format!("raise it to {SMALLEST_MTU_OF_IPV6_BYTES} B or more, or measure over IPv4");
+            let remedy =
+                format!("raise it to {SMALLEST_MTU_OF_IPV6_BYTES} B or more, or measure over IPv4");
             Err(refuse(drawing, reason, remedy))
         }
     }
 }
 
-/// The longest frame, from destination address to check sequence, that a station of the raised network sends.
+/// The longest frame, from destination address to check sequence, that a station of the raised
+/// network sends.
 pub fn longest_frame(drawing: &Drawing) -> Bytes {
     const AROUND_PACKET: u64 = 14 + 4;
     const USUAL_MTU: u64 = 1500;
@@ -128,14 +141,19 @@ fn files(drawing: &Drawing) -> u64 {
 }
 
 fn file_limits(drawing: &Drawing) -> Result<(u64, u64), TestbedError> {
-    getrlimit(Resource::RLIMIT_NOFILE).map_err(|error| refuse(drawing, error, "see whether `ulimit -n` says more"))
+    getrlimit(Resource::RLIMIT_NOFILE)
+        .map_err(|error| refuse(drawing, error, "see whether `ulimit -n` says more"))
 }
 
 fn is_ideal(medium: &Medium) -> bool {
     matches!(medium, Medium::SharedEthernet(ethernet) if ethernet.contention == Contention::Ideal)
 }
 
-fn refuse(drawing: &Drawing, reason: impl std::fmt::Display, remedy: impl Into<String>) -> TestbedError {
+fn refuse(
+    drawing: &Drawing,
+    reason: impl std::fmt::Display,
+    remedy: impl Into<String>,
+) -> TestbedError {
     TestbedError::new(Cause::Network, format!("raise network {}", drawing.name), reason, remedy)
 }
 
@@ -156,7 +174,10 @@ mod tests {
     fn too_many_stations_are_sent_to_the_simulator() {
         let error = check(&samples::star(10_000)).unwrap_err();
         assert_eq!(error.cause, Cause::Network);
-        assert!(error.to_string().contains("10000 stations") && error.remedy.contains("btu sim"), "{error}");
+        assert!(
+            error.to_string().contains("10000 stations") && error.remedy.contains("btu sim"),
+            "{error}"
+        );
     }
 
     #[test]
@@ -169,7 +190,9 @@ mod tests {
             contention: Contention::Ideal,
             queue: btu_network::Discipline::default(),
         });
-        assert!(check(&drawing).unwrap_err().reason.contains("segment lan has idealised contention"));
+        assert!(
+            check(&drawing).unwrap_err().reason.contains("segment lan has idealised contention")
+        );
         assert!(check(&Drawing::default()).unwrap_err().reason.contains("no stations"));
     }
 
@@ -187,7 +210,10 @@ mod tests {
         let timeout = |drawing| Design { drawing, ..Design::default() }.timeout();
         let quick = timeout(samples::line(BitRate::from_megabits_per_second(10), 0));
         let slow = timeout(samples::line(BitRate::from_bits_per_second(1_200), 0));
-        assert!(quick < Duration::from_secs(16) && slow > Duration::from_secs(20), "{quick:?} {slow:?}");
+        assert!(
+            quick < Duration::from_secs(16) && slow > Duration::from_secs(20),
+            "{quick:?} {slow:?}"
+        );
         assert!(timeout(samples::star(300)) > quick + Duration::from_secs(10));
     }
 }

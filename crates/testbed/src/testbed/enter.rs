@@ -18,15 +18,17 @@ use super::error::{Cause, TestbedError};
 use super::foreground::Signals;
 use super::messages::Ending;
 
-/// Runs `command` in `station` of the testbed with this runtime directory, with this process's terminal, directory and
-/// environment, and stands for it until it ends ([`Signals`]). If this process is killed, the command is, too.
+/// Runs `command` in `station` of the testbed with this runtime directory, with this process's
+/// terminal, directory and environment, and stands for it until it ends ([`Signals`]). If this
+/// process is killed, the command is, too.
 ///
-/// The command sees the station's interfaces, name and /sys, the testbed's processes, and everything else as it is here.
-/// The calling process must have a single thread, and is spent afterwards: it stands between here and there.
+/// The command sees the station's interfaces, name and /sys, the testbed's processes, and
+/// everything else as it is here. The calling process must have a single thread, and is spent
+/// afterwards: it stands between here and there.
 ///
 /// # Errors
-/// There is no such station, the testbed does not open, or the command cannot be started ([`Cause::NotFound`],
-/// [`Cause::NotStarted`]).
+/// There is no such station, the testbed does not open, or the command cannot be started
+/// ([`Cause::NotFound`], [`Cause::NotStarted`]).
 pub fn enter(
     runtime_directory: &Path,
     station: &str,
@@ -35,7 +37,12 @@ pub fn enter(
 ) -> Result<Ending, TestbedError> {
     let Some(keys) = entry_server::request_namespaces(runtime_directory, station)? else {
         let remedy = "see `btu net status` for the stations that are there";
-        return Err(TestbedError::new(Cause::Name, format!("enter {station}"), "there is no such station", remedy));
+        return Err(TestbedError::new(
+            Cause::Name,
+            format!("enter {station}"),
+            "there is no such station",
+            remedy,
+        ));
     };
     let here = env::current_dir();
     spawn(&keys).map_err(|error| refused(station, &error))?;
@@ -65,15 +72,17 @@ fn is_here(namespace: &OwnedFd, kind: &str) -> io::Result<bool> {
     Ok(identity(there) == identity(here))
 }
 
-/// The station's name for the machine, and its interfaces in /sys, where this system allows it; nothing else depends on it.
+/// The station's name for the machine, and its interfaces in /sys, where this system allows it;
+/// nothing else depends on it.
 fn mount_for(station: &str) {
     if unshare(CloneFlags::CLONE_NEWUTS).is_ok() {
         sethostname(station).ok();
     }
     let nothing = None::<&str>;
     let flags = MsFlags::MS_NOSUID | MsFlags::MS_NODEV | MsFlags::MS_NOEXEC;
-    let private = unshare(CloneFlags::CLONE_NEWNS)
-        .and_then(|()| mount(nothing, "/", nothing, MsFlags::MS_REC | MsFlags::MS_PRIVATE, nothing));
+    let private = unshare(CloneFlags::CLONE_NEWNS).and_then(|()| {
+        mount(nothing, "/", nothing, MsFlags::MS_REC | MsFlags::MS_PRIVATE, nothing)
+    });
     if private.is_ok() {
         mount(Some("sysfs"), "/sys", Some("sysfs"), flags, nothing).ok();
     }
@@ -90,13 +99,21 @@ fn start(command: &[OsString], signals: &Signals) -> io::Result<Child> {
 
 fn refused(station: &str, error: &io::Error) -> TestbedError {
     let remedy = "enter as the user who raised the network, and not from inside another container";
-    TestbedError::new(Cause::Namespaces, format!("enter the namespaces of {station}"), error, remedy)
+    TestbedError::new(
+        Cause::Namespaces,
+        format!("enter the namespaces of {station}"),
+        error,
+        remedy,
+    )
 }
 
 fn not_started(station: &str, command: &[OsString], error: &io::Error) -> TestbedError {
-    let program = command.first().map(|program| program.to_string_lossy().into_owned()).unwrap_or_default();
+    let program =
+        command.first().map(|program| program.to_string_lossy().into_owned()).unwrap_or_default();
     let (cause, remedy) = match error.kind() {
-        io::ErrorKind::NotFound => (Cause::NotFound, "stations have this machine's programs: check its name and $PATH"),
+        io::ErrorKind::NotFound => {
+            (Cause::NotFound, "stations have this machine's programs: check its name and $PATH")
+        }
         _ => (Cause::NotStarted, "check that it may be executed"),
     };
     TestbedError::new(cause, format!("start `{program}` on {station}"), error, remedy)

@@ -1,7 +1,9 @@
-//! The entry server of a drawn testbed: whoever may open its socket gets a station's namespaces, and may ask who is in.
+//! The entry server of a drawn testbed: whoever may open its socket gets a station's namespaces,
+//! and may ask who is in.
 //!
-//! One request per connection, one line of JSON each way; the namespaces come along with the response as open files
-//! (`SCM_RIGHTS`, unix(7)). Process 1 answers, because it is the one who has them.
+//! One request per connection, one line of JSON each way; the namespaces come along with the
+//! response as open files (`SCM_RIGHTS`, unix(7)). Process 1 answers, because it is the one who has
+//! them.
 
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, IoSlice, IoSliceMut, Read};
@@ -70,7 +72,11 @@ pub(super) struct StationNamespaces {
 }
 
 /// Opens the entry server, for as long as the testbed stands.
-pub(super) fn open(namespaces: Namespaces, stations: Vec<String>, runtime: &Path) -> Result<(), TestbedError> {
+pub(super) fn open(
+    namespaces: Namespaces,
+    stations: Vec<String>,
+    runtime: &Path,
+) -> Result<(), TestbedError> {
     let failed = |error: io::Error| TestbedError::process("open the testbed's door", &error);
     let listener = UnixListener::bind(RuntimeDirectory::socket(runtime, "door")).map_err(failed)?;
     let server = EntryServer::new(namespaces, stations).map_err(failed)?;
@@ -84,7 +90,10 @@ pub(super) fn open(namespaces: Namespaces, stations: Vec<String>, runtime: &Path
 }
 
 /// Asks for the namespaces of `station`; nothing where the testbed has no such station.
-pub(super) fn request_namespaces(runtime: &Path, station: &str) -> Result<Option<StationNamespaces>, TestbedError> {
+pub(super) fn request_namespaces(
+    runtime: &Path,
+    station: &str,
+) -> Result<Option<StationNamespaces>, TestbedError> {
     let (response, namespaces) = ask(runtime, &Request::Enter(station.to_owned()))?;
     let namespaces: Result<[OwnedFd; 4], _> = namespaces.try_into();
     match (response, namespaces) {
@@ -108,7 +117,12 @@ fn ask(runtime: &Path, request: &Request) -> Result<(Response, Vec<OwnedFd>), Te
     let path = RuntimeDirectory::socket(runtime, "door");
     exchange(&path, request).map_err(|error| {
         let operation = format!("knock at the network's door {}", path.display());
-        TestbedError::new(Cause::Protocol, operation, error, "see `btu net status`: it may be going down or stopped")
+        TestbedError::new(
+            Cause::Protocol,
+            operation,
+            error,
+            "see `btu net status`: it may be going down or stopped",
+        )
     })
 }
 
@@ -152,7 +166,13 @@ struct EntryServer {
 impl EntryServer {
     fn new(namespaces: Namespaces, stations: Vec<String>) -> io::Result<Self> {
         let own = |kind: &str| File::open(format!("/proc/self/ns/{kind}"));
-        Ok(Self { namespaces, stations, user: own("user")?, mounts: own("mnt")?, processes: own("pid")? })
+        Ok(Self {
+            namespaces,
+            stations,
+            user: own("user")?,
+            mounts: own("mnt")?,
+            processes: own("pid")?,
+        })
     }
 
     fn serve(&self, visitor: &UnixStream) -> io::Result<()> {
@@ -161,7 +181,8 @@ impl EntryServer {
         let mut line = String::new();
         BufReader::new(visitor.take(LONGEST_REQUEST_BYTES)).read_line(&mut line)?;
         match serde_json::from_str(&line)? {
-            Request::Enter(station) => match self.stations.iter().position(|name| *name == station) {
+            Request::Enter(station) => match self.stations.iter().position(|name| *name == station)
+            {
                 Some(number) => self.welcome(visitor, number),
                 None => send(visitor, &Response::Unknown),
             },
@@ -173,9 +194,16 @@ impl EntryServer {
         let mut line = Vec::new();
         send(&mut line, &Response::Welcome)?;
         let network = self.namespaces.at(Place::Station(number)).file();
-        let namespaces = [&self.user, &self.mounts, &self.processes, network].map(AsRawFd::as_raw_fd);
+        let namespaces =
+            [&self.user, &self.mounts, &self.processes, network].map(AsRawFd::as_raw_fd);
         let rights = [ControlMessage::ScmRights(&namespaces)];
-        sendmsg::<()>(visitor.as_raw_fd(), &[IoSlice::new(&line)], &rights, MsgFlags::MSG_NOSIGNAL, None)?;
+        sendmsg::<()>(
+            visitor.as_raw_fd(),
+            &[IoSlice::new(&line)],
+            &rights,
+            MsgFlags::MSG_NOSIGNAL,
+            None,
+        )?;
         Ok(())
     }
 
@@ -192,7 +220,9 @@ impl EntryServer {
             // Processes come and go meanwhile, and others are nobody's business.
             let Some(number) = number else { continue };
             let Ok(status) = fs::metadata(entry.path().join("ns/net")) else { continue };
-            if let Some(room) = namespaces.iter().position(|room| *room == (status.st_dev(), status.st_ino())) {
+            if let Some(room) =
+                namespaces.iter().position(|room| *room == (status.st_dev(), status.st_ino()))
+            {
                 let command = command_line(&entry.path());
                 processes.push(Process { station: self.stations[room].clone(), number, command });
             }

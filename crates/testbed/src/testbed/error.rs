@@ -57,7 +57,12 @@ impl TestbedError {
         reason: impl fmt::Display,
         remedy: impl Into<String>,
     ) -> Self {
-        Self { cause, operation: operation.into(), reason: reason.to_string(), remedy: remedy.into() }
+        Self {
+            cause,
+            operation: operation.into(),
+            reason: reason.to_string(),
+            remedy: remedy.into(),
+        }
     }
 
     /// A process or thread that could not be started; names the limits when one of them was met.
@@ -67,15 +72,24 @@ impl TestbedError {
 
     /// The testbed's processes lost their thread: a defect, or somebody killed one of them.
     pub(super) fn protocol(operation: impl Into<String>, reason: impl fmt::Display) -> Self {
-        Self::new(Cause::Protocol, operation, reason, "run it again; if it happens again, report it as a defect")
+        Self::new(
+            Cause::Protocol,
+            operation,
+            reason,
+            "run it again; if it happens again, report it as a defect",
+        )
     }
 }
 
 fn process_remedy(error: &io::Error) -> &'static str {
     match error.raw_os_error() {
-        Some(libc::EAGAIN) => "raise the limit of processes (`ulimit -u`, or pids.max of the control group)",
+        Some(libc::EAGAIN) => {
+            "raise the limit of processes (`ulimit -u`, or pids.max of the control group)"
+        }
         Some(libc::ENOMEM) => "free some memory",
-        Some(libc::ENOENT | libc::EACCES | libc::ENOEXEC) => "check that the program is there and may be executed",
+        Some(libc::ENOENT | libc::EACCES | libc::ENOEXEC) => {
+            "check that the program is there and may be executed"
+        }
         _ => "see whether the system is short of processes, memory or open files",
     }
 }
@@ -86,15 +100,20 @@ mod tests {
 
     #[test]
     fn an_error_is_one_line_with_a_remedy() {
-        let error = TestbedError::process("start an agent", &io::Error::from_raw_os_error(libc::EAGAIN));
+        let error =
+            TestbedError::process("start an agent", &io::Error::from_raw_os_error(libc::EAGAIN));
         let line = error.to_string();
-        assert!(line.starts_with("cannot start an agent: ") && line.contains("ulimit -u"), "{line}");
+        assert!(
+            line.starts_with("cannot start an agent: ") && line.contains("ulimit -u"),
+            "{line}"
+        );
         assert!(!line.contains('\n'));
     }
 
     #[test]
     fn an_error_survives_the_way_through_a_pipe() {
-        let error = TestbedError::new(Cause::Links, "make a bridge", "not supported", "load the module");
+        let error =
+            TestbedError::new(Cause::Links, "make a bridge", "not supported", "load the module");
         let line = serde_json::to_string(&error).unwrap();
         assert_eq!(serde_json::from_str::<TestbedError>(&line).unwrap(), error);
     }

@@ -1,8 +1,9 @@
-//! Standing for a command: whoever signals, stops or continues this process means the command; it ends as the command does.
+//! Standing for a command: whoever signals, stops or continues this process means the command; it
+//! ends as the command does.
 //!
-//! The command shares this process's terminal, session and process group, so the terminal's own signals (Ctrl-C, Ctrl-\,
-//! Ctrl-Z) reach it without help. Passed on is what another *process* sends; and when the command stops, so does this
-//! process, so that a shell's `fg` and `bg` work.
+//! The command shares this process's terminal, session and process group, so the terminal's own
+//! signals (Ctrl-C, Ctrl-\, Ctrl-Z) reach it without help. Passed on is what another *process*
+//! sends; and when the command stops, so does this process, so that a shell's `fg` and `bg` work.
 
 use std::io::{self, stdin};
 use std::os::fd::AsFd;
@@ -20,11 +21,17 @@ use super::messages::Ending;
 use super::sys::tie;
 
 /// What a process may send to mean the command.
-const PASSED_ON: [Signal; 6] =
-    [Signal::SIGHUP, Signal::SIGINT, Signal::SIGQUIT, Signal::SIGUSR1, Signal::SIGUSR2, Signal::SIGTERM];
+const PASSED_ON: [Signal; 6] = [
+    Signal::SIGHUP,
+    Signal::SIGINT,
+    Signal::SIGQUIT,
+    Signal::SIGUSR1,
+    Signal::SIGUSR2,
+    Signal::SIGTERM,
+];
 
-/// What else must not take this process by surprise: the command's end, and the terminal's wishes, which the command
-/// follows first.
+/// What else must not take this process by surprise: the command's end, and the terminal's wishes,
+/// which the command follows first.
 const HELD: [Signal; 3] = [Signal::SIGCHLD, Signal::SIGTSTP, Signal::SIGTTOU];
 
 /// What asks a process to end.
@@ -45,8 +52,9 @@ pub struct Signals {
 }
 
 impl Signals {
-    /// Takes them over. To be called before the process has any thread but the first: threads inherit it, and one that
-    /// did not would let a signal end the process. Commands are to be started by [`Self::start`].
+    /// Takes them over. To be called before the process has any thread but the first: threads
+    /// inherit it, and one that did not would let a signal end the process. Commands are to be
+    /// started by [`Self::start`].
     ///
     /// # Errors
     /// The kernel has no room for another open file.
@@ -78,7 +86,10 @@ impl Signals {
     pub fn await_request_while(&self, lasts: impl Fn() -> bool) -> io::Result<Option<Signal>> {
         while lasts() {
             let mut watched = [PollFd::new(self.queue.as_fd(), PollFlags::POLLIN)];
-            match poll(&mut watched, PollTimeout::try_from(POLL_INTERVAL).unwrap_or(PollTimeout::ZERO)) {
+            match poll(
+                &mut watched,
+                PollTimeout::try_from(POLL_INTERVAL).unwrap_or(PollTimeout::ZERO),
+            ) {
                 Ok(0) | Err(nix::Error::EINTR) => continue,
                 other => other?,
             };
@@ -90,7 +101,8 @@ impl Signals {
         Ok(None)
     }
 
-    /// Starts a command that has its signals to itself, and is killed when the thread that starts it ends.
+    /// Starts a command that has its signals to itself, and is killed when the thread that starts
+    /// it ends.
     ///
     /// # Errors
     /// As [`Command::spawn`].
@@ -108,7 +120,9 @@ impl Signals {
         loop {
             match waitpid(pid, Some(WaitPidFlag::WNOHANG | WaitPidFlag::WUNTRACED)) {
                 Ok(WaitStatus::Exited(_, code)) => return Ok(self.end(Ending::Exited(code))),
-                Ok(WaitStatus::Signaled(_, signal, _)) => return Ok(self.end(Ending::Killed(signal as i32))),
+                Ok(WaitStatus::Signaled(_, signal, _)) => {
+                    return Ok(self.end(Ending::Killed(signal as i32)));
+                }
                 Ok(WaitStatus::Stopped(..)) => {
                     raise(Signal::SIGSTOP)?;
                     // Here again: somebody wants this process, and so the command, to go on.
@@ -129,7 +143,12 @@ impl Signals {
     fn next(&self) -> io::Result<(Signal, bool)> {
         loop {
             match self.queue.read_signal() {
-                Ok(Some(info)) => return Ok((Signal::try_from(info.ssi_signo.cast_signed())?, is_from_process(&info))),
+                Ok(Some(info)) => {
+                    return Ok((
+                        Signal::try_from(info.ssi_signo.cast_signed())?,
+                        is_from_process(&info),
+                    ));
+                }
                 Ok(None) | Err(nix::Error::EINTR) => (),
                 Err(error) => return Err(error.into()),
             }
@@ -139,20 +158,22 @@ impl Signals {
     /// A command that had the terminal to itself (a shell) may have left it without an owner.
     fn end(&self, how: Ending) -> Ending {
         if self.foreground {
-            // SIGTTOU is held back, so this does not stop a process in the background; without a terminal nothing is lost.
+            // SIGTTOU is held back, so this does not stop a process in the background; without a
+            // terminal nothing is lost.
             tcsetpgrp(stdin().as_fd(), getpgrp()).ok();
         }
         how
     }
 
-    /// Gives the signals back: from now on they act by themselves again, the ones that are waiting at once.
+    /// Gives the signals back: from now on they act by themselves again, the ones that are waiting
+    /// at once.
     pub fn release(self) {
         // Masks that this thread had before cannot be refused.
         self.before.thread_set_mask().ok();
     }
 
-    /// Ends this process as the command ended: with its status, or by its signal, so that a script or shell that waits
-    /// sees what it would have seen of the command.
+    /// Ends this process as the command ended: with its status, or by its signal, so that a script
+    /// or shell that waits sees what it would have seen of the command.
     pub fn end_like(self, how: Ending) -> ExitCode {
         match how {
             Ending::Exited(code) => ExitCode::from(code as u8),

@@ -1,4 +1,5 @@
-//! The coordinator's side of a testbed: a thread that starts the outer process, listens to it, and outlives it.
+//! The coordinator's side of a testbed: a thread that starts the outer process, listens to it, and
+//! outlives it.
 
 use std::io::{self, BufRead, BufReader};
 use std::path::Path;
@@ -17,14 +18,16 @@ use super::messages::{Ending, Message, Order, Privilege, ProcessExit, TestbedPro
 /// How long a testbed may take to go before its outer process is killed, and then again to be gone.
 const TEAR_DOWN_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// The end of the pipe that keeps a testbed up. Clones share it: whoever cuts it, the testbed goes down.
+/// The end of the pipe that keeps a testbed up. Clones share it: whoever cuts it, the testbed goes
+/// down.
 ///
 /// Cutting is one `close(2)` under a lock, so a thread that waits for signals may do it at once.
 #[derive(Debug, Clone)]
 pub struct KeepAlive(Arc<Mutex<Option<ChildStdin>>>);
 
 impl KeepAlive {
-    /// Lets the testbed go down. It takes a moment (at most about a second); [`super::RaisedNetwork::lower`] waits for it.
+    /// Lets the testbed go down. It takes a moment (at most about a second);
+    /// [`super::RaisedNetwork::lower`] waits for it.
     pub fn cut(&self) {
         drop(locked(&self.0).take());
     }
@@ -50,7 +53,10 @@ impl TestbedHandle {
     /// Starts `executable internal testbed` with `order`.
     pub(super) fn start(executable: &Path, order: &Order) -> Result<Self, TestbedError> {
         let failed = |error: io::Error| {
-            TestbedError::process(format!("start the testbed's process {}", executable.display()), &error)
+            TestbedError::process(
+                format!("start the testbed's process {}", executable.display()),
+                &error,
+            )
         };
         let (started_to, started) = channel();
         let (settled_to, settled) = channel();
@@ -58,7 +64,8 @@ impl TestbedHandle {
         let (gone_to, gone) = channel();
         let mut command = Command::new(executable);
         command.args(["internal", "testbed"]).stdin(Stdio::piped()).stdout(Stdio::piped());
-        // The outer process dies with the thread that starts it, so that thread stays until it is gone.
+        // The outer process dies with the thread that starts it, so that thread stays until it is
+        // gone.
         let keep = move || {
             let _hangs_up_at_the_end: Sender<()> = gone_to;
             match spawn(&mut command) {
@@ -74,8 +81,13 @@ impl TestbedHandle {
         thread::Builder::new().name("testbed".to_owned()).spawn(keep).map_err(failed)?;
         let lost = |_| TestbedError::protocol("start the testbed's process", "its thread ended");
         let (outer, keep_alive) = started.recv().map_err(lost)?.map_err(failed)?;
-        let handle =
-            Self { keep_alive: KeepAlive(Arc::new(Mutex::new(Some(keep_alive)))), outer, settled, events, gone };
+        let handle = Self {
+            keep_alive: KeepAlive(Arc::new(Mutex::new(Some(keep_alive)))),
+            outer,
+            settled,
+            events,
+            gone,
+        };
         handle.order(order)?;
         Ok(handle)
     }
@@ -90,7 +102,8 @@ impl TestbedHandle {
         Err(TestbedError::protocol("raise the testbed", reason))
     }
 
-    /// What ended since the testbed stood, for a thread of its own; afterwards there is nothing to receive here.
+    /// What ended since the testbed stood, for a thread of its own; afterwards there is nothing to
+    /// receive here.
     pub(super) fn take_events(&mut self) -> Receiver<ProcessExit> {
         std::mem::replace(&mut self.events, channel().1)
     }
@@ -106,7 +119,8 @@ impl TestbedHandle {
         &self.keep_alive
     }
 
-    /// Cuts the keep-alive pipe and waits until nothing of the testbed is left; kills what takes too long.
+    /// Cuts the keep-alive pipe and waits until nothing of the testbed is left; kills what takes
+    /// too long.
     pub(super) fn lower(&self) -> Result<(), TestbedError> {
         self.keep_alive.cut();
         if self.is_gone_within(TEAR_DOWN_TIMEOUT) {
@@ -117,13 +131,18 @@ impl TestbedHandle {
         if self.is_gone_within(TEAR_DOWN_TIMEOUT) {
             return Ok(());
         }
-        Err(TestbedError::protocol("lower the testbed", "its process did not end though it was killed"))
+        Err(TestbedError::protocol(
+            "lower the testbed",
+            "its process did not end though it was killed",
+        ))
     }
 
     fn order(&self, order: &Order) -> Result<(), TestbedError> {
         let mut keep_alive = locked(&self.keep_alive.0);
         let sent = keep_alive.as_mut().map_or(Ok(()), |pipe| send(pipe, order));
-        sent.map_err(|error| TestbedError::protocol("give the order to the testbed's process", error))
+        sent.map_err(|error| {
+            TestbedError::protocol("give the order to the testbed's process", error)
+        })
     }
 
     fn is_gone_within(&self, timeout: Duration) -> bool {
@@ -149,7 +168,11 @@ fn spawn(command: &mut Command) -> io::Result<Pipes> {
 }
 
 /// Sorts what the testbed says until it falls silent.
-fn listen(messages: ChildStdout, settled: &Sender<Result<Privilege, TestbedError>>, events: &Sender<ProcessExit>) {
+fn listen(
+    messages: ChildStdout,
+    settled: &Sender<Result<Privilege, TestbedError>>,
+    events: &Sender<ProcessExit>,
+) {
     let mut granted = None;
     for line in BufReader::new(messages).lines().map_while(Result::ok) {
         let answer = match (serde_json::from_str(&line), granted) {
@@ -164,8 +187,12 @@ fn listen(messages: ChildStdout, settled: &Sender<Result<Privilege, TestbedError
             }
             (Ok(Message::Ready), Some(privilege)) => Ok(privilege),
             (Ok(Message::Refused { error }), _) => Err(error),
-            (Ok(Message::Ready), None) => Err(TestbedError::protocol("raise the testbed", "it was ready too early")),
-            (Err(error), _) => Err(TestbedError::protocol("understand the testbed's process", error)),
+            (Ok(Message::Ready), None) => {
+                Err(TestbedError::protocol("raise the testbed", "it was ready too early"))
+            }
+            (Err(error), _) => {
+                Err(TestbedError::protocol("understand the testbed's process", error))
+            }
         };
         // Only the first answer is waited for.
         settled.send(answer).ok();
@@ -173,10 +200,17 @@ fn listen(messages: ChildStdout, settled: &Sender<Result<Privilege, TestbedError
 }
 
 /// Waits for the end of the outer process, and tells of it.
-fn await_end(outer: &Mutex<Child>, settled: &Sender<Result<Privilege, TestbedError>>, events: &Sender<ProcessExit>) {
+fn await_end(
+    outer: &Mutex<Child>,
+    settled: &Sender<Result<Privilege, TestbedError>>,
+    events: &Sender<ProcessExit>,
+) {
     let pid = Pid::from_raw(locked(outer).id().cast_signed());
-    // Without reaping and without the lock, so that `lower` may kill it meanwhile without hitting a stranger.
-    while waitid(Id::Pid(pid), WaitPidFlag::WEXITED | WaitPidFlag::WNOWAIT) == Err(nix::Error::EINTR) {}
+    // Without reaping and without the lock, so that `lower` may kill it meanwhile without hitting a
+    // stranger.
+    while waitid(Id::Pid(pid), WaitPidFlag::WEXITED | WaitPidFlag::WNOWAIT)
+        == Err(nix::Error::EINTR)
+    {}
     if let Ok(status) = locked(outer).wait() {
         let event = ProcessExit { who: TestbedProcess::Outer, how: Ending::from(status) };
         // Both are for whoever still listens.

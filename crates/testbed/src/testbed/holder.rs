@@ -32,8 +32,9 @@ pub(super) enum KeepAnswer {
     Refused(TestbedError),
 }
 
-/// What `btu internal keep` does. Takes no arguments: its order is the first line of standard input, its answer one line on
-/// standard output. Then it stays until somebody takes the network down (`btu net down`, or SIGTERM), or it falls.
+/// What `btu internal keep` does. Takes no arguments: its order is the first line of standard
+/// input, its answer one line on standard output. Then it stays until somebody takes the network
+/// down (`btu net down`, or SIGTERM), or it falls.
 ///
 /// Must be called before the process has any thread but the first.
 pub fn keep() -> ExitCode {
@@ -54,8 +55,8 @@ fn live() -> Result<(), TestbedError> {
     chdir("/").ok();
     let failed = |error: io::Error| TestbedError::process("keep the network", &error);
     let signals = Signals::take().map_err(failed)?;
-    let KeepOrder { request, log }: KeepOrder =
-        receive(io::stdin().lock()).map_err(|error| TestbedError::protocol("read the order", error))?;
+    let KeepOrder { request, log }: KeepOrder = receive(io::stdin().lock())
+        .map_err(|error| TestbedError::protocol("read the order", error))?;
     let raising = RaisingNetwork::begin(request)?;
     let keep_alive = raising.keep_alive();
     let obey = move || signals.await_request().map(|_| keep_alive.cut());
@@ -74,6 +75,7 @@ fn live() -> Result<(), TestbedError> {
 /// Whoever asked must not wait for the end of standard output, which may be a pipe of theirs.
 fn answer() -> Result<(), TestbedError> {
     let sent = send(io::stdout(), &KeepAnswer::Up);
-    let let_go = sent.and_then(|()| Ok(dup2_stdout(File::options().write(true).open("/dev/null")?)?));
+    let let_go =
+        sent.and_then(|()| Ok(dup2_stdout(File::options().write(true).open("/dev/null")?)?));
     let_go.map_err(|error| TestbedError::protocol("answer", error))
 }

@@ -38,6 +38,9 @@ mod tests {
 
     #[test]
     fn every_station_has_its_line() {
-        assert_eq!(text(&samples::star(2)), "127.0.0.1 localhost\n198.18.0.1 host-1\n198.18.0.2 host-2\n");
+        assert_eq!(
+            text(&samples::star(2)),
+            "127.0.0.1 localhost\n198.18.0.1 host-1\n198.18.0.2 host-2\n"
+        );
     }
 }

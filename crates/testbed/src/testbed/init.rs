@@ -1,4 +1,5 @@
-//! Process 1 of a testbed (`btu internal init`): raises it, reaps what ends in it, and takes it along when it goes.
+//! Process 1 of a testbed (`btu internal init`): raises it, reaps what ends in it, and takes it
+//! along when it goes.
 
 use std::io::{self, Read};
 use std::process::{ExitCode, exit};
@@ -22,10 +23,12 @@ use super::{design, entry_server, hosts, probe};
 /// How long processes may take to go after SIGTERM. Whoever takes longer goes with process 1.
 const GRACE_PERIOD: Duration = Duration::from_millis(700);
 
-/// What `btu internal init` does. Takes no arguments: its order is the first line of standard input, which is the outer
-/// process's keep-alive pipe afterwards; its messages go to standard output.
+/// What `btu internal init` does. Takes no arguments: its order is the first line of standard
+/// input, which is the outer process's keep-alive pipe afterwards; its messages go to standard
+/// output.
 ///
-/// It refuses to run as anything but process 1 of a process namespace, because it ends by ending everybody.
+/// It refuses to run as anything but process 1 of a process namespace, because it ends by ending
+/// everybody.
 pub fn init() -> ExitCode {
     match live() {
         Ok(()) => ExitCode::SUCCESS,
@@ -39,10 +42,14 @@ pub fn init() -> ExitCode {
 
 fn live() -> Result<(), TestbedError> {
     if getpid() != Pid::from_raw(1) {
-        return Err(TestbedError::protocol("start the testbed's first process", "it is not process 1"));
+        return Err(TestbedError::protocol(
+            "start the testbed's first process",
+            "it is not process 1",
+        ));
     }
     die_with_parent()?;
-    let order = receive(io::stdin().lock()).map_err(|error| TestbedError::protocol("read the order", error))?;
+    let order = receive(io::stdin().lock())
+        .map_err(|error| TestbedError::protocol("read the order", error))?;
     let watch = thread::Builder::new().spawn(watch_keep_alive);
     watch.map_err(|error| TestbedError::process("watch the keep-alive pipe", &error))?;
     match order {
@@ -95,12 +102,14 @@ fn keep(processes: &TestbedProcesses) -> Result<(), TestbedError> {
 }
 
 fn answer(message: &Message) -> Result<(), TestbedError> {
-    send(io::stdout(), message).map_err(|error| TestbedError::protocol("answer the outer process", error))
+    send(io::stdout(), message)
+        .map_err(|error| TestbedError::protocol("answer the outer process", error))
 }
 
-/// Shows the processes their own processes. Where the system refuses (a container with a masked /proc), they see the
-/// host's list, and everything the testbed itself needs still works. Nothing is mounted unless the mounts were made
-/// private first: a mount must not reach the host. Says whether they were.
+/// Shows the processes their own processes. Where the system refuses (a container with a masked
+/// /proc), they see the host's list, and everything the testbed itself needs still works. Nothing
+/// is mounted unless the mounts were made private first: a mount must not reach the host. Says
+/// whether they were.
 pub(super) fn mount_own_proc() -> bool {
     let nothing = None::<&str>;
     let flags = MsFlags::MS_NOSUID | MsFlags::MS_NODEV | MsFlags::MS_NOEXEC;
@@ -117,7 +126,8 @@ fn watch_keep_alive() {
     loop {
         match keep_alive.read(&mut [0; 64]) {
             Err(error) if error.kind() == io::ErrorKind::Interrupted => (),
-            // Nothing more is said through a keep-alive pipe, so anything but its end is read and forgotten.
+            // Nothing more is said through a keep-alive pipe, so anything but its end is read and
+            // forgotten.
             Ok(1..) => (),
             Ok(0) | Err(_) => shut_down(),
         }
@@ -131,7 +141,8 @@ fn shut_down() -> ! {
     kill(Pid::from_raw(-1), Signal::SIGTERM).ok();
     // Whoever was stopped cannot hear it.
     kill(Pid::from_raw(-1), Signal::SIGCONT).ok();
-    // Commands that came in by the door are not process 1's children, so it is not enough to have none left.
+    // Commands that came in by the door are not process 1's children, so it is not enough to have
+    // none left.
     while kill(Pid::from_raw(-1), None).is_ok() && Instant::now() < deadline {
         waitpid(None::<Pid>, Some(WaitPidFlag::WNOHANG)).ok();
         thread::sleep(Duration::from_millis(2));

@@ -1,4 +1,5 @@
-//! Which interfaces a testbed has, where they stand and what they are called: data, decided before anything is made.
+//! Which interfaces a testbed has, where they stand and what they are called: data, decided before
+//! anything is made.
 
 mod bare;
 mod drawn;
@@ -15,9 +16,9 @@ use super::design::Design;
 /// Name of the bridge between the stations.
 pub(super) const LAN: &str = "lan";
 
-/// Up to so many stations know each other's Ethernet addresses from the start, so that no frame has to ask for them.
-/// Each knows all others, and the kernel keeps one table for all namespaces; beyond this, stations ask as hosts do
-/// (RFC 826), when they have something to say.
+/// Up to so many stations know each other's Ethernet addresses from the start, so that no frame has
+/// to ask for them. Each knows all others, and the kernel keeps one table for all namespaces;
+/// beyond this, stations ask as hosts do (RFC 826), when they have something to say.
 const MOST_ACQUAINTED: usize = 64;
 
 /// The longest name that an interface may have (`IFNAMSIZ` less its closing zero).
@@ -29,7 +30,8 @@ const PREFIX: u8 = 15;
 /// The same of IPv6: `2001:2::/48` (RFC 5180, section 8).
 const PREFIX_IPV6: u8 = 48;
 
-/// The IPv6 address of who has this one of IPv4, with the length of the network's part: the last 32 bits are the same.
+/// The IPv6 address of who has this one of IPv4, with the length of the network's part: the last 32
+/// bits are the same.
 pub(super) fn ipv6_beside(address: Ipv4Addr) -> (Ipv6Addr, u8) {
     let [high, low] = [u32::from(address) >> 16, u32::from(address) & 0xffff];
     (Ipv6Addr::new(0x2001, 2, 0, 0, 0, 0, high as u16, low as u16), PREFIX_IPV6)
@@ -85,13 +87,15 @@ pub(super) struct Layout {
 impl Layout {
     /// The layout for `design`.
     pub(super) fn of(design: &Design) -> Self {
-        let layout = if design.drawing.bare { bare::layout(design) } else { drawn::layout(&design.drawing) };
+        let layout =
+            if design.drawing.bare { bare::layout(design) } else { drawn::layout(&design.drawing) };
         Self { ipv6: design.ipv6, ..layout }
     }
 
     /// Without any cables.
     fn of_stations(drawing: &Drawing) -> Self {
-        let stations: Vec<String> = drawing.stations.iter().map(|station| station.name.clone()).collect();
+        let stations: Vec<String> =
+            drawing.stations.iter().map(|station| station.name.clone()).collect();
         let acquainted = stations.len() <= MOST_ACQUAINTED;
         Self { lan: false, cables: Vec::new(), acquainted, stations, ipv6: false }
     }
@@ -114,8 +118,8 @@ impl Layout {
         self.ends().filter(move |end| end.place == place)
     }
 
-    /// Where other places than `place` are found: every address outside it, with its Ethernet address; nothing where
-    /// stations have to ask.
+    /// Where other places than `place` are found: every address outside it, with its Ethernet
+    /// address; nothing where stations have to ask.
     pub(super) fn neighbours_of(&self, place: Place) -> impl Iterator<Item = (IpAddr, Mac)> {
         let others = self.ends().filter(move |end| self.acquainted && end.place != place);
         others.flat_map(|end| self.addresses(end).map(|(address, _)| (address, end.mac)))
@@ -133,7 +137,8 @@ impl Layout {
     }
 }
 
-/// The name of an interface: `prefix` and the station's name, or its number (from 1) where that would be too long.
+/// The name of an interface: `prefix` and the station's name, or its number (from 1) where that
+/// would be too long.
 fn named(drawing: &Drawing, prefix: &str, number: usize) -> String {
     let name = format!("{prefix}-{}", drawing.stations[number].name);
     if name.len() <= LONGEST_INTERFACE_NAME { name } else { format!("{prefix}{}", number + 1) }

@@ -1,4 +1,5 @@
-//! What the processes of a testbed say to each other: one order down, messages up, each one line of JSON.
+//! What the processes of a testbed say to each other: one order down, messages up, each one line of
+//! JSON.
 
 use std::fmt;
 use std::io::{self, BufRead, Write};
@@ -10,8 +11,8 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use super::design::Design;
 use super::error::TestbedError;
 
-/// Longest line that is read: an order with a drawn network of 1000 stations on links of their own has about 1 MB, a
-/// recorded link of an hour 10 MB.
+/// Longest line that is read: an order with a drawn network of 1000 stations on links of their own
+/// has about 1 MB, a recorded link of an hour 10 MB.
 const LONGEST_LINE_BYTES: u64 = 32 << 20;
 
 /// What is asked of a testbed's processes.
@@ -106,7 +107,9 @@ impl fmt::Display for Ending {
 impl From<std::process::ExitStatus> for Ending {
     fn from(status: std::process::ExitStatus) -> Self {
         use std::os::unix::process::ExitStatusExt;
-        status.code().map_or_else(|| Self::Killed(status.signal().unwrap_or_default()), Self::Exited)
+        status
+            .code()
+            .map_or_else(|| Self::Killed(status.signal().unwrap_or_default()), Self::Exited)
     }
 }
 
@@ -133,7 +136,8 @@ pub(super) fn send(mut to: impl Write, value: &impl Serialize) -> io::Result<()>
     to.flush()
 }
 
-/// Reads one line. Of standard input: its buffer belongs to the process, so what follows the line is not lost.
+/// Reads one line. Of standard input: its buffer belongs to the process, so what follows the line
+/// is not lost.
 pub(super) fn receive<T: DeserializeOwned>(from: impl BufRead) -> io::Result<T> {
     let mut line = Vec::new();
     from.take(LONGEST_LINE_BYTES).read_until(b'\n', &mut line)?;
@@ -164,8 +168,11 @@ mod tests {
 
     #[test]
     fn what_is_told_is_heard() {
-        let messages =
-            [Message::Granted { privilege: Privilege::Root }, Message::Ready, Message::Ended { event: event() }];
+        let messages = [
+            Message::Granted { privilege: Privilege::Root },
+            Message::Ready,
+            Message::Ended { event: event() },
+        ];
         let mut pipe = Vec::new();
         for message in &messages {
             send(&mut pipe, message).unwrap();

@@ -1,6 +1,8 @@
-//! A network namespace without a name: it lives as long as this handle or a process in it, and no longer.
+//! A network namespace without a name: it lives as long as this handle or a process in it, and no
+//! longer.
 //!
-//! A thread that has changed its namespace is spent: everything here happens on threads made for it.
+//! A thread that has changed its namespace is spent: everything here happens on threads made for
+//! it.
 
 use std::fs::File;
 use std::io;
@@ -35,7 +37,8 @@ impl Namespace {
         })?
     }
 
-    /// Does `work` on a thread inside the namespace. Sockets made and processes started there belong to it.
+    /// Does `work` on a thread inside the namespace. Sockets made and processes started there
+    /// belong to it.
     pub(super) fn enter<T: Send>(&self, work: impl FnOnce() -> T + Send) -> io::Result<T> {
         on_a_thread(|| {
             setns(&self.0, CloneFlags::CLONE_NEWNET)?;

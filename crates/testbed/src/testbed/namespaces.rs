@@ -29,7 +29,8 @@ pub(super) struct Namespaces {
 impl Namespaces {
     /// New, empty namespaces for all stations, and the calling thread's own for the wire.
     pub(super) fn open(layout: &Layout) -> Result<Self, TestbedError> {
-        let refused = |error: io::Error| super::refusal::refusal("make a network namespace", &error);
+        let refused =
+            |error: io::Error| super::refusal::refusal("make a network namespace", &error);
         let wire = Namespace::here().map_err(refused)?;
         let stations = layout.stations.iter().map(|_| Namespace::new()).collect::<io::Result<_>>();
         Ok(Self { wire, stations: stations.map_err(refused)? })
@@ -49,7 +50,9 @@ impl Namespaces {
         place: &Named,
         work: impl FnOnce() -> Result<T, TestbedError> + Send,
     ) -> Result<T, TestbedError> {
-        self.at(place.place).enter(work).map_err(|error| links(format!("enter {}", place.name), &error))?
+        self.at(place.place)
+            .enter(work)
+            .map_err(|error| links(format!("enter {}", place.name), &error))?
     }
 
     /// Puts in everything the layout draws, and waits until every cable has its carrier.
@@ -58,7 +61,8 @@ impl Namespaces {
         layout: &Layout,
         congestion_control: Option<&CongestionControl>,
     ) -> Result<(), TestbedError> {
-        let places: Vec<Named> = layout.places().map(|place| Named { place, name: layout.name(place) }).collect();
+        let places: Vec<Named> =
+            layout.places().map(|place| Named { place, name: layout.name(place) }).collect();
         let everywhere = |work: &(dyn Fn(&Named) -> Result<(), TestbedError> + Sync)| {
             places.iter().try_for_each(|place| self.inside(place, || work(place)))
         };
@@ -77,11 +81,15 @@ impl Namespaces {
     fn lay_cables(&self, layout: &Layout) -> Result<(), TestbedError> {
         let netlink = begin_talk()?;
         if layout.lan {
-            netlink.add_bridge(LAN).map_err(|error| links(format!("make the bridge {LAN}"), &error))?;
+            netlink
+                .add_bridge(LAN)
+                .map_err(|error| links(format!("make the bridge {LAN}"), &error))?;
         }
         layout.cables.iter().try_for_each(|Cable(one, other)| {
             let made = netlink.add_cable(&self.new_end(one), &self.new_end(other));
-            made.map_err(|error| links(format!("make the veth pair {} to {}", one.name, other.name), &error))
+            made.map_err(|error| {
+                links(format!("make the veth pair {} to {}", one.name, other.name), &error)
+            })
         })
     }
 
@@ -96,13 +104,16 @@ struct Named {
     name: String,
 }
 
-/// Sees whether this system has what a testbed needs: a bridge and a veth pair, in the calling thread's namespace.
+/// Sees whether this system has what a testbed needs: a bridge and a veth pair, in the calling
+/// thread's namespace.
 pub(super) fn rehearse() -> Result<(), TestbedError> {
-    let here = Namespace::here().map_err(|error| links("open the own network namespace", &error))?;
+    let here =
+        Namespace::here().map_err(|error| links("open the own network namespace", &error))?;
     let netlink = begin_talk()?;
     netlink.add_bridge(LAN).map_err(|error| links("make a bridge", &error))?;
     let end = |name, mac| NewEnd { namespace: &here, name, mac: Mac(mac), mtu: None };
-    let made = netlink.add_cable(&end("try0", [2, 0, 0, 0, 0, 1]), &end("try1", [2, 0, 0, 0, 0, 2]));
+    let made =
+        netlink.add_cable(&end("try0", [2, 0, 0, 0, 0, 1]), &end("try1", [2, 0, 0, 0, 0, 2]));
     made.map_err(|error| links("make a veth pair", &error))?;
     wait_ready(&Named { place: Place::Wire, name: "the wire's namespace".to_owned() })
 }
@@ -112,7 +123,8 @@ fn begin_talk() -> Result<Netlink, TestbedError> {
 }
 
 fn wait_ready(place: &Named) -> Result<(), TestbedError> {
-    sysctl::settle_namespace().map_err(|error| links(format!("set the kernel's settings of {}", place.name), &error))
+    sysctl::settle_namespace()
+        .map_err(|error| links(format!("set the kernel's settings of {}", place.name), &error))
 }
 
 fn allow_ipv6(place: &Named) -> Result<(), TestbedError> {
@@ -127,7 +139,8 @@ fn allow_ipv6(place: &Named) -> Result<(), TestbedError> {
 fn choose(algorithm: &CongestionControl, place: &Named) -> Result<(), TestbedError> {
     sysctl::choose_congestion_control(algorithm).map_err(|error| {
         let operation = format!("let the TCP of {} use {algorithm}", place.name);
-        // ENOENT where there is none of that name, EPERM where only the host's superuser may use it.
+        // ENOENT where there is none of that name, EPERM where only the host's superuser may use
+        // it.
         let remedy = "choose one of `sysctl net.ipv4.tcp_allowed_congestion_control`, or have root add to those";
         TestbedError::new(Cause::Links, operation, error, remedy)
     })
@@ -150,7 +163,9 @@ fn connect_end(netlink: &Netlink, layout: &Layout, end: &End) -> io::Result<()> 
     if !end.offloads {
         set_offloads(&end.name, false)?;
     }
-    layout.addresses(end).try_for_each(|(address, prefix)| netlink.add_address(index, address, prefix))?;
+    layout
+        .addresses(end)
+        .try_for_each(|(address, prefix)| netlink.add_address(index, address, prefix))?;
     netlink.up(index)?;
     match end.lan_port_of {
         Some(beyond) => netlink.plug(index, index_of(LAN)?, beyond),
@@ -158,15 +173,16 @@ fn connect_end(netlink: &Netlink, layout: &Layout, end: &End) -> io::Result<()> 
     }
 }
 
-/// Tells a station who answers to the others' addresses, so that no frame of a measurement asks for it: a request
-/// lost on a lossy line would cost whoever waits for the answer a second.
+/// Tells a station who answers to the others' addresses, so that no frame of a measurement asks for
+/// it: a request lost on a lossy line would cost whoever waits for the answer a second.
 fn introduce(netlink: &Netlink, layout: &Layout, place: Place) -> io::Result<()> {
     if place == Place::Wire {
         return Ok(());
     }
     let door = index_of("eth0")?;
     let mut neighbours = layout.neighbours_of(place);
-    neighbours.try_for_each(|(address, mac): (IpAddr, Mac)| netlink.add_neighbour(door, address, mac))
+    neighbours
+        .try_for_each(|(address, mac): (IpAddr, Mac)| netlink.add_neighbour(door, address, mac))
 }
 
 fn await_carrier(layout: &Layout, &Named { place, ref name }: &Named) -> Result<(), TestbedError> {
@@ -174,9 +190,14 @@ fn await_carrier(layout: &Layout, &Named { place, ref name }: &Named) -> Result<
     let failed = |error: io::Error| links(format!("see the interfaces of {name}"), &error);
     loop {
         let running = running_interfaces().map_err(failed)?;
-        let Some(dark) = layout.ends_in(place).find(|end| !running.contains(&end.name)) else { return Ok(()) };
+        let Some(dark) = layout.ends_in(place).find(|end| !running.contains(&end.name)) else {
+            return Ok(());
+        };
         if Instant::now() > deadline {
-            return Err(links(format!("wait for the carrier of {} of {name}", dark.name), "none came"));
+            return Err(links(
+                format!("wait for the carrier of {} of {name}", dark.name),
+                "none came",
+            ));
         }
         thread::sleep(Duration::from_millis(2));
     }
@@ -217,6 +238,9 @@ impl From<&io::Error> for Reason {
 
 impl From<&'static str> for Reason {
     fn from(text: &'static str) -> Self {
-        Self { text: text.to_owned(), remedy: "run it again; if it happens again, report it as a defect" }
+        Self {
+            text: text.to_owned(),
+            remedy: "run it again; if it happens again, report it as a defect",
+        }
     }
 }

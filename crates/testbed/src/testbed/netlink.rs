@@ -1,4 +1,5 @@
-//! Interfaces, addresses and neighbours of the calling thread's network namespace, by netlink, without async at the face.
+//! Interfaces, addresses and neighbours of the calling thread's network namespace, by netlink,
+//! without async at the face.
 
 use std::io;
 use std::net::IpAddr;
@@ -26,7 +27,8 @@ pub(super) struct Netlink {
 }
 
 impl Netlink {
-    /// Begins the talk. The runtime is single-threaded: all of it stays on this thread, and so in this namespace.
+    /// Begins the talk. The runtime is single-threaded: all of it stays on this thread, and so in
+    /// this namespace.
     pub(super) fn here() -> io::Result<Self> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build()?;
         let inside = runtime.enter();
@@ -36,7 +38,8 @@ impl Netlink {
         Ok(Self { runtime, handle })
     }
 
-    /// Makes a bridge that forwards at once (no spanning tree) and asks nobody about multicast, and sets it up.
+    /// Makes a bridge that forwards at once (no spanning tree) and asks nobody about multicast, and
+    /// sets it up.
     pub(super) fn add_bridge(&self, name: &str) -> io::Result<()> {
         let message = LinkBridge::new(name).mcast_snooping(false).build();
         self.ask(self.handle.link().add(message).execute())
@@ -44,7 +47,8 @@ impl Netlink {
 
     /// Makes a veth pair, each end where it belongs.
     pub(super) fn add_cable(&self, one: &NewEnd<'_>, other: &NewEnd<'_>) -> io::Result<()> {
-        let peer = describe(LinkMessageBuilder::<LinkUnspec>::default().name(other.name), other).build();
+        let peer =
+            describe(LinkMessageBuilder::<LinkUnspec>::default().name(other.name), other).build();
         let pair = describe(LinkVeth::new(one.name, other.name), one);
         let message = pair.set_info_data(InfoData::Veth(InfoVeth::Peer(peer))).build();
         self.ask(self.handle.link().add(message).execute())
@@ -58,13 +62,15 @@ impl Netlink {
 
     /// Makes an interface a port of a bridge that leads to `beyond`, now and for ever.
     ///
-    /// The entry is fixed because a learned one expires (after 300 s) where a station hears on one interface and
-    /// answers through another, and the bridge would then send everything for it to everybody.
+    /// The entry is fixed because a learned one expires (after 300 s) where a station hears on one
+    /// interface and answers through another, and the bridge would then send everything for it to
+    /// everybody.
     pub(super) fn plug(&self, port: u32, bridge: u32, beyond: Mac) -> io::Result<()> {
         let message = LinkUnspec::new_with_index(port).controller(bridge).build();
         self.ask(self.handle.link().set(message).execute())?;
         // To a bridge, "no ARP" is a fixed entry, and "permanent" an address of the bridge itself.
-        let entry = self.handle.neighbours().add_bridge(port, &beyond.0).state(NeighbourState::Noarp);
+        let entry =
+            self.handle.neighbours().add_bridge(port, &beyond.0).state(NeighbourState::Noarp);
         self.ask(entry.flags(NeighbourFlags::Controller).execute())
     }
 

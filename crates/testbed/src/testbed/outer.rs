@@ -1,7 +1,9 @@
-//! The outer process (`btu internal testbed`): makes the namespaces, starts process 1 in them, and stands in between.
+//! The outer process (`btu internal testbed`): makes the namespaces, starts process 1 in them, and
+//! stands in between.
 //!
-//! It must be single-threaded when it makes them (a user namespace is refused to a process with threads), and stays so
-//! (a process that has asked for a process namespace may start processes, but no more threads).
+//! It must be single-threaded when it makes them (a user namespace is refused to a process with
+//! threads), and stays so (a process that has asked for a process namespace may start processes,
+//! but no more threads).
 
 use std::fs;
 use std::io::{self, Read, Write};
@@ -16,7 +18,9 @@ use nix::sys::signal::{SigSet, Signal};
 use nix::unistd::{getegid, geteuid, setsid};
 
 use super::error::TestbedError;
-use super::messages::{Ending, Message, Order, Privilege, ProcessExit, TestbedProcess, receive, send};
+use super::messages::{
+    Ending, Message, Order, Privilege, ProcessExit, TestbedProcess, receive, send,
+};
 use super::process::own;
 use super::refusal::refusal;
 
@@ -24,15 +28,18 @@ use super::refusal::refusal;
 const GRACE_PERIOD: Duration = Duration::from_millis(1_200);
 
 /// The namespaces of a testbed, apart from the user namespace.
-const NAMESPACES: CloneFlags = CloneFlags::CLONE_NEWNET.union(CloneFlags::CLONE_NEWNS).union(CloneFlags::CLONE_NEWPID);
+const NAMESPACES: CloneFlags =
+    CloneFlags::CLONE_NEWNET.union(CloneFlags::CLONE_NEWNS).union(CloneFlags::CLONE_NEWPID);
 
-/// What `btu internal testbed` does. Takes no arguments: its order is the first line of standard input, which is the
-/// coordinator's keep-alive pipe afterwards; its messages go to standard output.
+/// What `btu internal testbed` does. Takes no arguments: its order is the first line of standard
+/// input, which is the coordinator's keep-alive pipe afterwards; its messages go to standard
+/// output.
 ///
 /// Must be called before the process has any thread but the first.
 pub fn outer() -> ExitCode {
-    let status =
-        start().and_then(|init| relay(init).map_err(|error| TestbedError::protocol("keep the testbed", error)));
+    let status = start().and_then(|init| {
+        relay(init).map_err(|error| TestbedError::protocol("keep the testbed", error))
+    });
     match status {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
@@ -46,7 +53,8 @@ pub fn outer() -> ExitCode {
 fn start() -> Result<Child, TestbedError> {
     unblock_signals()?;
     leave_the_terminal()?;
-    let order: Order = receive(io::stdin().lock()).map_err(|error| TestbedError::protocol("read the order", error))?;
+    let order: Order = receive(io::stdin().lock())
+        .map_err(|error| TestbedError::protocol("read the order", error))?;
     let privilege = make_namespaces()?;
     die_with_parent()?;
     let sent = send(io::stdout(), &Message::Granted { privilege });
@@ -54,24 +62,28 @@ fn start() -> Result<Child, TestbedError> {
     start_init(&order)
 }
 
-/// A coordinator may hold its signals back; the testbed's processes, which inherit that, are to hear theirs.
+/// A coordinator may hold its signals back; the testbed's processes, which inherit that, are to
+/// hear theirs.
 fn unblock_signals() -> Result<(), TestbedError> {
     let heard = SigSet::empty().thread_set_mask();
     heard.map_err(|error| TestbedError::process("hear signals", &error.into()))
 }
 
-/// A session of its own: Ctrl-C and hang-up are for the coordinator, which lowers the testbed in good order; and nobody in
-/// the testbed is stopped for writing to a terminal that has `tostop` set.
+/// A session of its own: Ctrl-C and hang-up are for the coordinator, which lowers the testbed in
+/// good order; and nobody in the testbed is stopped for writing to a terminal that has `tostop`
+/// set.
 fn leave_the_terminal() -> Result<(), TestbedError> {
     match setsid() {
-        // Already the leader of its session or group: started by hand, and nobody's terminal to leave.
+        // Already the leader of its session or group: started by hand, and nobody's terminal to
+        // leave.
         Ok(_) | Err(nix::Error::EPERM) => Ok(()),
         Err(error) => Err(TestbedError::process("leave the terminal", &error.into())),
     }
 }
 
-/// Lets the kernel kill this process when the *thread* that started it ends, so whoever starts it must do so from a
-/// thread that lives as long as the testbed. Set after the namespaces are made: changed credentials clear it.
+/// Lets the kernel kill this process when the *thread* that started it ends, so whoever starts it
+/// must do so from a thread that lives as long as the testbed. Set after the namespaces are made:
+/// changed credentials clear it.
 pub(super) fn die_with_parent() -> Result<(), TestbedError> {
     let set = set_pdeathsig(Signal::SIGKILL);
     set.map_err(|error| TestbedError::process("tie this process to its parent", &error.into()))
@@ -81,14 +93,16 @@ fn make_namespaces() -> Result<Privilege, TestbedError> {
     if geteuid().is_root() {
         match unshare(NAMESPACES) {
             Ok(()) => return Ok(Privilege::Root),
-            // A superuser without its capabilities, as in a container: it may still do as ordinary users do.
+            // A superuser without its capabilities, as in a container: it may still do as ordinary
+            // users do.
             Err(nix::Error::EPERM) => (),
             Err(error) => return Err(refusal("make the namespaces of the testbed", &error.into())),
         }
     }
     let (user, group) = (geteuid(), getegid());
-    unshare(NAMESPACES | CloneFlags::CLONE_NEWUSER)
-        .map_err(|error| refusal("make a user namespace and the testbed's namespaces in it", &error.into()))?;
+    unshare(NAMESPACES | CloneFlags::CLONE_NEWUSER).map_err(|error| {
+        refusal("make a user namespace and the testbed's namespaces in it", &error.into())
+    })?;
     become_root_of_it(user.as_raw(), group.as_raw())
         .map_err(|error| refusal("become root of the new user namespace", &error))?;
     Ok(Privilege::UserNamespace)
@@ -109,7 +123,9 @@ fn start_init(order: &Order) -> Result<Child, TestbedError> {
         .spawn()
         .map_err(|error| TestbedError::process("start the testbed's first process", &error))?;
     let sent = send(init.stdin.as_mut().expect("standard input was piped"), order);
-    sent.map_err(|error| TestbedError::protocol("give the order to the testbed's first process", error))?;
+    sent.map_err(|error| {
+        TestbedError::protocol("give the order to the testbed's first process", error)
+    })?;
     Ok(init)
 }
 
@@ -151,7 +167,8 @@ fn wait_for(messages: &ChildStdout, going: Option<Instant>) -> io::Result<Ready>
         other => other?,
     };
     let is_ready = |fd: &PollFd<'_>| fd.any().unwrap_or(true);
-    let (messages, keep_alive_ready) = (is_ready(&watched[0]), watched.get(1).is_some_and(is_ready));
+    let (messages, keep_alive_ready) =
+        (is_ready(&watched[0]), watched.get(1).is_some_and(is_ready));
     Ok(Ready { is_closed: keep_alive_ready && is_cut(keep_alive.lock()), messages })
 }
 
@@ -172,7 +189,8 @@ fn pass_on(messages: &mut ChildStdout) -> io::Result<usize> {
     let mut buffer = [0; 4096];
     let count = messages.read(&mut buffer)?;
     let mut out = io::stdout();
-    // A coordinator that no longer listens has cut, or is about to cut, the keep-alive pipe: that ends the testbed.
+    // A coordinator that no longer listens has cut, or is about to cut, the keep-alive pipe: that
+    // ends the testbed.
     drop(out.write_all(&buffer[..count]).and_then(|()| out.flush()));
     Ok(count)
 }

@@ -1,7 +1,9 @@
-//! The directories that are btu's own on this machine: private to their user, apart from everything a stranger may write.
+//! The directories that are btu's own on this machine: private to their user, apart from everything
+//! a stranger may write.
 //!
-//! What others may put into a directory can neither be believed nor removed safely. So nothing of a testbed is kept in
-//! /tmp itself: sockets and records are below one directory of mode 0700 that belongs to this user.
+//! What others may put into a directory can neither be believed nor removed safely. So nothing of a
+//! testbed is kept in /tmp itself: sockets and records are below one directory of mode 0700 that
+//! belongs to this user.
 
 use std::env;
 use std::fs::{self, DirBuilder};
@@ -14,12 +16,14 @@ use nix::unistd::{Uid, geteuid};
 use super::error::{Cause, TestbedError};
 use super::runtime::{LONGEST_NAME_BYTES, LONGEST_RUNTIME_PATH_BYTES};
 
-/// The longest `$XDG_RUNTIME_DIR` below which every name of a network leaves room for the path of a socket.
-const LONGEST_XDG_BYTES: usize = LONGEST_RUNTIME_PATH_BYTES - LONGEST_NAME_BYTES - "/btu/net/".len();
+/// The longest `$XDG_RUNTIME_DIR` below which every name of a network leaves room for the path of a
+/// socket.
+const LONGEST_XDG_BYTES: usize =
+    LONGEST_RUNTIME_PATH_BYTES - LONGEST_NAME_BYTES - "/btu/net/".len();
 
-/// The private directory of this user for `part` of btu (`net`, `run`), made where it is not there: below
-/// `$XDG_RUNTIME_DIR/btu` where that variable names a short private directory of this user, else below `/run/btu` for the
-/// superuser, else below `/tmp/btu-UID`.
+/// The private directory of this user for `part` of btu (`net`, `run`), made where it is not there:
+/// below `$XDG_RUNTIME_DIR/btu` where that variable names a short private directory of this user,
+/// else below `/run/btu` for the superuser, else below `/tmp/btu-UID`.
 ///
 /// # Errors
 /// The directory cannot be made, is somebody else's, or others may enter it.
@@ -27,13 +31,16 @@ pub fn private_directory(part: &str) -> Result<PathBuf, TestbedError> {
     let xdg = env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from);
     let user = geteuid();
     let preferred = preferred(xdg.as_deref(), user, Path::new("/run"));
-    let last = format!("/tmp/btu-{}", outer_id(user, &fs::read_to_string("/proc/self/uid_map").unwrap_or_default()));
+    let last = format!(
+        "/tmp/btu-{}",
+        outer_id(user, &fs::read_to_string("/proc/self/uid_map").unwrap_or_default())
+    );
     first(&preferred, &PathBuf::from(last), part)
 }
 
-/// The number that this user has outside the user namespace: within, everybody may be the superuser, and one such must not
-/// take the directory of another. `map` has lines of first number within, first number outside, and count
-/// (`user_namespaces(7)`).
+/// The number that this user has outside the user namespace: within, everybody may be the
+/// superuser, and one such must not take the directory of another. `map` has lines of first number
+/// within, first number outside, and count (`user_namespaces(7)`).
 fn outer_id(user: Uid, map: &str) -> u32 {
     let inner = user.as_raw();
     let mut ranges = map.lines().filter_map(|line| {
@@ -49,8 +56,9 @@ fn outer_id(user: Uid, map: &str) -> u32 {
 
 /// The directories that nobody else can take first.
 fn preferred(xdg: Option<&Path>, user: Uid, system: &Path) -> Vec<PathBuf> {
-    let is_usable =
-        |path: &&Path| path.is_absolute() && path.as_os_str().len() <= LONGEST_XDG_BYTES && is_private(path);
+    let is_usable = |path: &&Path| {
+        path.is_absolute() && path.as_os_str().len() <= LONGEST_XDG_BYTES && is_private(path)
+    };
     let system = user.is_root().then_some(system);
     xdg.filter(is_usable).into_iter().chain(system).map(|parent| parent.join("btu")).collect()
 }
@@ -60,7 +68,12 @@ fn first(preferred: &[PathBuf], last: &Path, part: &str) -> Result<PathBuf, Test
     let found = preferred.iter().find_map(|parent| make(parent, part).ok());
     found.map_or_else(|| make(last, part), Ok).map_err(|(path, error)| {
         let remedy = "set XDG_RUNTIME_DIR to a short path of a directory of yours with mode 0700";
-        TestbedError::new(Cause::RuntimeDirectory, format!("use the directory {}", path.display()), error, remedy)
+        TestbedError::new(
+            Cause::RuntimeDirectory,
+            format!("use the directory {}", path.display()),
+            error,
+            remedy,
+        )
     })
 }
 
@@ -75,7 +88,9 @@ fn make(parent: &Path, part: &str) -> Result<PathBuf, (PathBuf, io::Error)> {
 fn make_private(path: &Path) -> io::Result<()> {
     match DirBuilder::new().mode(0o700).create(path) {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
-        _ if !is_private(path) => Err(io::Error::other("it is not a directory of this user alone, with mode 0700")),
+        _ if !is_private(path) => {
+            Err(io::Error::other("it is not a directory of this user alone, with mode 0700"))
+        }
         _ => Ok(()),
     }
 }
@@ -83,7 +98,8 @@ fn make_private(path: &Path) -> io::Result<()> {
 /// Whether `path` is a directory, and not a link to one, that belongs to this user alone.
 fn is_private(path: &Path) -> bool {
     let me = geteuid().as_raw();
-    fs::symlink_metadata(path).is_ok_and(|it| it.is_dir() && it.uid() == me && it.mode() & 0o777 == 0o700)
+    fs::symlink_metadata(path)
+        .is_ok_and(|it| it.is_dir() && it.uid() == me && it.mode() & 0o777 == 0o700)
 }
 
 #[cfg(test)]
@@ -101,7 +117,10 @@ mod tests {
         assert_eq!(outer_id(ROOT, "         0       1000          1\n"), 1000);
         assert_eq!(outer_id(USER, "0 1000 1\n1 100000 65536\n"), 100_999);
         assert_eq!(outer_id(USER, "         0          0 4294967295\n"), 1000);
-        assert_eq!([outer_id(USER, ""), outer_id(USER, "0 1000 1\n"), outer_id(ROOT, "x y z\n4\n")], [1000, 1000, 0]);
+        assert_eq!(
+            [outer_id(USER, ""), outer_id(USER, "0 1000 1\n"), outer_id(ROOT, "x y z\n4\n")],
+            [1000, 1000, 0]
+        );
     }
 
     #[test]
@@ -117,7 +136,10 @@ mod tests {
 
     #[test]
     fn only_a_short_private_directory_of_this_user_counts_as_the_runtime_directory() {
-        let home = tempfile::Builder::new().permissions(Permissions::from_mode(0o700)).tempdir_in("/tmp").unwrap();
+        let home = tempfile::Builder::new()
+            .permissions(Permissions::from_mode(0o700))
+            .tempdir_in("/tmp")
+            .unwrap();
         let system = Path::new("/run");
         assert_eq!(preferred(Some(home.path()), USER, system), [home.path().join("btu")]);
         let both = [home.path().join("btu"), PathBuf::from("/run/btu")];
@@ -144,9 +166,13 @@ mod tests {
         fs::create_dir(&system).unwrap();
         fs::create_dir(&last).unwrap();
         fs::set_permissions(&last, Permissions::from_mode(0o777)).unwrap();
-        // Only the superuser can make another's directory; an ordinary user's is as open as a stranger's.
+        // Only the superuser can make another's directory; an ordinary user's is as open as a
+        // stranger's.
         chown(&last, Some(65_534), Some(65_534)).ok();
-        assert_eq!(first(&preferred(None, ROOT, &system), &last, "net").unwrap(), system.join("btu/net"));
+        assert_eq!(
+            first(&preferred(None, ROOT, &system), &last, "net").unwrap(),
+            system.join("btu/net")
+        );
         let refused = first(&preferred(None, USER, &system), &last, "net").unwrap_err();
         assert_eq!(refused.cause, Cause::RuntimeDirectory);
         assert!(refused.to_string().contains("XDG_RUNTIME_DIR"), "{refused}");

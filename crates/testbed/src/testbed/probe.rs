@@ -14,8 +14,8 @@ use super::layout::{self, Layout, Place};
 use super::namespaces::Namespaces;
 use super::probe_timeout;
 
-/// So many stations of a drawn network are called, evenly chosen: enough to find a wire that is deaf, and nothing that a
-/// slow line would be busy with for long.
+/// So many stations of a drawn network are called, evenly chosen: enough to find a wire that is
+/// deaf, and nothing that a slow line would be busy with for long.
 pub(super) const MOST_TARGETS: usize = 16;
 
 /// The longest wait between two looks at the deadline and at the processes.
@@ -29,22 +29,35 @@ pub(super) struct Calls {
 }
 
 impl Calls {
-    /// Some of the stations, and every input by its own address; none where nothing can be expected to come through.
+    /// Some of the stations, and every input by its own address; none where nothing can be expected
+    /// to come through.
     pub(super) fn of(design: &Design) -> Self {
         let drawing = &design.drawing;
-        let others = if probe_timeout::is_hopeful(drawing) { drawing.stations.len().saturating_sub(1) } else { 0 };
+        let others = if probe_timeout::is_hopeful(drawing) {
+            drawing.stations.len().saturating_sub(1)
+        } else {
+            0
+        };
         let count = others.min(MOST_TARGETS);
-        let stations = (1..=count).map(|n| n * others / count).map(|number| (number, drawing.stations[number].address));
+        let stations = (1..=count)
+            .map(|n| n * others / count)
+            .map(|number| (number, drawing.stations[number].address));
         let inputs = design.inputs.iter().filter(|input| drawing.bare && input.0 > 0);
         let inputs = inputs.map(|&input| (input.0 as usize, layout::input_address(drawing, input)));
-        let from = drawing.stations.first().map_or(Ipv4Addr::UNSPECIFIED, |station| station.address);
-        Self { from, targets: stations.chain(inputs).collect(), try_every: probe_timeout::try_every(drawing, count) }
+        let from =
+            drawing.stations.first().map_or(Ipv4Addr::UNSPECIFIED, |station| station.address);
+        Self {
+            from,
+            targets: stations.chain(inputs).collect(),
+            try_every: probe_timeout::try_every(drawing, count),
+        }
     }
 }
 
 /// Sees a packet pass from the first station to every target, and back.
 ///
-/// `alive` is asked again and again: a wire that ended is the reason to name, not the packet that did not come.
+/// `alive` is asked again and again: a wire that ended is the reason to name, not the packet that
+/// did not come.
 pub(super) fn prove(
     namespaces: &Namespaces,
     layout: &Layout,
@@ -81,13 +94,18 @@ impl Probe {
     fn open(namespaces: &Namespaces, layout: &Layout, calls: &Calls) -> Result<Self, TestbedError> {
         let open = |number: usize, address| Party::open(namespaces, layout, number, address);
         let caller = open(0, calls.from)?;
-        let waiting = calls.targets.iter().map(|&(number, address)| open(number, address)).collect::<Result<_, _>>()?;
+        let waiting = calls
+            .targets
+            .iter()
+            .map(|&(number, address)| open(number, address))
+            .collect::<Result<_, _>>()?;
         Ok(Self { caller, waiting, called: None })
     }
 
     /// Calls whoever is waited for when it is time, then listens for a moment.
     ///
-    /// An earlier try's packet counts as well, so that a way that is longer than thought is waited for, too.
+    /// An earlier try's packet counts as well, so that a way that is longer than thought is waited
+    /// for, too.
     fn turn(&mut self, try_every: Duration) -> Result<(), TestbedError> {
         if self.called.is_none_or(|called| called.elapsed() >= try_every) {
             self.called = Some(Instant::now());
@@ -107,7 +125,8 @@ impl Probe {
 
     fn await_packets(&self) -> io::Result<()> {
         let parties = std::iter::once(&self.caller).chain(&self.waiting);
-        let mut watched: Vec<_> = parties.map(|party| PollFd::new(party.socket.as_fd(), PollFlags::POLLIN)).collect();
+        let mut watched: Vec<_> =
+            parties.map(|party| PollFd::new(party.socket.as_fd(), PollFlags::POLLIN)).collect();
         let wait = PollTimeout::try_from(POLL_INTERVAL).unwrap_or(PollTimeout::ZERO);
         match poll(&mut watched, wait) {
             Ok(_) | Err(nix::Error::EINTR) => Ok(()),
@@ -118,10 +137,17 @@ impl Probe {
 
 impl Party {
     /// A socket made inside a station's namespace keeps belonging to it, whichever thread uses it.
-    fn open(namespaces: &Namespaces, layout: &Layout, number: usize, address: Ipv4Addr) -> Result<Self, TestbedError> {
+    fn open(
+        namespaces: &Namespaces,
+        layout: &Layout,
+        number: usize,
+        address: Ipv4Addr,
+    ) -> Result<Self, TestbedError> {
         let name = layout.stations[number].clone();
-        let socket =
-            namespaces.at(Place::Station(number)).enter(|| UdpSocket::bind((address, 0))).and_then(|socket| socket);
+        let socket = namespaces
+            .at(Place::Station(number))
+            .enter(|| UdpSocket::bind((address, 0)))
+            .and_then(|socket| socket);
         let socket = socket.and_then(|socket| socket.set_nonblocking(true).map(|()| socket));
         match socket {
             Ok(socket) => Ok(Self { name, address, socket }),
@@ -146,7 +172,10 @@ impl Party {
         match self.socket.recv_from(&mut [0; 16]) {
             Ok((_, from)) => Ok(Some(from)),
             Err(error) if is_passing(&error) => Ok(None),
-            Err(error) => Err(trouble(format!("receive a packet on {} at {}", self.name, self.address), &error)),
+            Err(error) => Err(trouble(
+                format!("receive a packet on {} at {}", self.name, self.address),
+                &error,
+            )),
         }
     }
 }
@@ -163,7 +192,10 @@ fn is_passing(error: &io::Error) -> bool {
 }
 
 fn failure(caller: &Party, target: &Party, reason: &dyn fmt::Display) -> TestbedError {
-    trouble(format!("pass a packet between {} and {} at {}", caller.name, target.name, target.address), reason)
+    trouble(
+        format!("pass a packet between {} and {} at {}", caller.name, target.name, target.address),
+        reason,
+    )
 }
 
 fn trouble(operation: String, reason: &dyn fmt::Display) -> TestbedError {
@@ -186,14 +218,18 @@ mod tests {
     fn every_input_is_called_by_its_address() {
         let drawing = Drawing { bare: true, ..samples::star(3) };
         let targets = calls(drawing, vec![StationId(1), StationId(2)]).targets;
-        let addresses: Vec<String> = targets.into_iter().map(|(_, address)| address.to_string()).collect();
+        let addresses: Vec<String> =
+            targets.into_iter().map(|(_, address)| address.to_string()).collect();
         assert_eq!(addresses, ["198.18.0.2", "198.18.0.3", "198.19.0.2", "198.19.0.3"]);
     }
 
     #[test]
     fn of_many_stations_some_are_called_and_the_last_is_among_them() {
-        let targets: Vec<usize> =
-            calls(samples::star(300), Vec::new()).targets.iter().map(|(number, _)| *number).collect();
+        let targets: Vec<usize> = calls(samples::star(300), Vec::new())
+            .targets
+            .iter()
+            .map(|(number, _)| *number)
+            .collect();
         assert_eq!(targets.len(), MOST_TARGETS);
         assert_eq!((targets[0], targets[MOST_TARGETS - 1]), (18, 299));
         assert!(targets.windows(2).all(|pair| pair[0] < pair[1]));

@@ -1,4 +1,5 @@
-//! How long a short packet takes through a drawn network, at most, and what that means for whoever waits for one.
+//! How long a short packet takes through a drawn network, at most, and what that means for whoever
+//! waits for one.
 
 use std::time::Duration;
 
@@ -8,7 +9,8 @@ use btu_units::{BitRate, Span};
 /// What a probe's packet occupies on an Ethernet: 64 octets, preamble and gap.
 const ETHERNET_BITS: u64 = (64 + 8 + 12) * 8;
 
-/// What a probe's packet has at most without an Ethernet header: 28 octets of headers and 5 of payload.
+/// What a probe's packet has at most without an Ethernet header: 28 octets of headers and 5 of
+/// payload.
 const PACKET_OCTETS: u64 = 36;
 
 /// Two cells carry it (RFC 2684: 8 octets before it, 8 behind it, 48 in a cell of 53).
@@ -20,7 +22,8 @@ const SPREADS: u32 = 4;
 /// What a token or a collision or two may cost.
 const CONTENTION: Duration = Duration::from_millis(20);
 
-/// Tries to plan for: where a quarter of them come through and back, all of so many fail once in 5600 times.
+/// Tries to plan for: where a quarter of them come through and back, all of so many fail once in
+/// 5600 times.
 const TRIES: u32 = 30;
 
 /// Beyond this nobody waits, whatever was drawn.
@@ -29,13 +32,18 @@ const LONGEST_TIMEOUT: Duration = Duration::from_mins(5);
 /// Where this share of packets or more is lost on one line, waiting for one proves nothing.
 const HOPELESS_LOSS: f64 = 0.5;
 
-/// From one try until the next: longer than `packets` short packets at once take there and back on the longest way.
+/// From one try until the next: longer than `packets` short packets at once take there and back on
+/// the longest way.
 pub(super) fn try_every(drawing: &Drawing, packets: usize) -> Duration {
     const SHORTEST: Duration = Duration::from_millis(50);
-    // A network is a tree: a way passes each bridge once at most, and so one medium more than there are bridges.
+    // A network is a tree: a way passes each bridge once at most, and so one medium more than there
+    // are bridges.
     let mut hops = hops(drawing, packets as u64);
     hops.sort_unstable_by(|one, other| other.cmp(one));
-    let way = hops.into_iter().take(drawing.bridges.len() + 1).fold(Duration::ZERO, Duration::saturating_add);
+    let way = hops
+        .into_iter()
+        .take(drawing.bridges.len() + 1)
+        .fold(Duration::ZERO, Duration::saturating_add);
     // There and back, and half as much again.
     SHORTEST.max(way.saturating_mul(3)).min(LONGEST_TIMEOUT)
 }
@@ -49,7 +57,10 @@ pub(super) fn of(drawing: &Drawing) -> Duration {
 pub(super) fn is_hopeful(drawing: &Drawing) -> bool {
     let stars = drawing.segments.iter().filter_map(|segment| star(&segment.medium));
     let links = drawing.links.iter().flat_map(|link| [&link.forth, &link.back]);
-    stars.flat_map(|star| [&star.up, &star.down]).chain(links).all(|line| line.loss.share() < HOPELESS_LOSS)
+    stars
+        .flat_map(|star| [&star.up, &star.down])
+        .chain(links)
+        .all(|line| line.loss.share() < HOPELESS_LOSS)
 }
 
 fn star(medium: &Medium) -> Option<&Star> {
@@ -63,8 +74,12 @@ fn star(medium: &Medium) -> Option<&Star> {
 /// What each medium takes, in the slower direction.
 fn hops(drawing: &Drawing, packets: u64) -> Vec<Duration> {
     let segments = drawing.segments.iter().map(|segment| across(&segment.medium, packets));
-    let links = drawing.links.iter().map(|link| along(&link.forth, packets).max(along(&link.back, packets)));
-    let longest_stay = drawing.bridges.iter().map(|bridge| time(bridge.latency)).max().unwrap_or_default();
+    let links = drawing
+        .links
+        .iter()
+        .map(|link| along(&link.forth, packets).max(along(&link.back, packets)));
+    let longest_stay =
+        drawing.bridges.iter().map(|bridge| time(bridge.latency)).max().unwrap_or_default();
     segments.chain(links).map(|hop| hop.saturating_add(longest_stay)).collect()
 }
 
@@ -72,11 +87,13 @@ fn across(medium: &Medium, packets: u64) -> Duration {
     let shared = |rate: BitRate| CONTENTION + sending(rate, packets * ETHERNET_BITS);
     match medium {
         Medium::SharedEthernet(ethernet) => shared(ethernet.rate),
-        Medium::TokenRing(ring) => shared(ring.rate).saturating_add(ring.ring_latency.map(time).unwrap_or_default()),
-        Medium::Fddi(ring) => shared(ring.rate).saturating_add(time(ring.target_rotation)),
-        Medium::SwitchedEthernet(star) | Medium::Atm(Atm { star }) => {
-            along(&star.up, packets).saturating_add(time(star.latency)).saturating_add(along(&star.down, packets))
+        Medium::TokenRing(ring) => {
+            shared(ring.rate).saturating_add(ring.ring_latency.map(time).unwrap_or_default())
         }
+        Medium::Fddi(ring) => shared(ring.rate).saturating_add(time(ring.target_rotation)),
+        Medium::SwitchedEthernet(star) | Medium::Atm(Atm { star }) => along(&star.up, packets)
+            .saturating_add(time(star.latency))
+            .saturating_add(along(&star.down, packets)),
     }
 }
 
@@ -84,9 +101,12 @@ fn along(line: &Direction, packets: u64) -> Duration {
     let transmission = match &line.rate {
         Rate::Fixed(rate) => sending(*rate, packets * bits(line.framing)),
         // A whole round of the trace has its longest silence in it.
-        Rate::Trace(trace) => Duration::from_millis(trace.opportunities_ms.last().copied().unwrap_or(1).into()),
+        Rate::Trace(trace) => {
+            Duration::from_millis(trace.opportunities_ms.last().copied().unwrap_or(1).into())
+        }
     };
-    let jitter = line.jitter.map(|jitter| time(jitter.spread).saturating_mul(SPREADS)).unwrap_or_default();
+    let jitter =
+        line.jitter.map(|jitter| time(jitter.spread).saturating_mul(SPREADS)).unwrap_or_default();
     transmission.saturating_add(time(line.delay)).saturating_add(jitter)
 }
 
@@ -126,12 +146,16 @@ mod tests {
         // 270 ms each way and no time to speak of for sending: 540 ms, and half as much again.
         let line = samples::line(BitRate::from_megabits_per_second(10), 270);
         let every = try_every(&line, 1);
-        assert!((Duration::from_millis(810)..Duration::from_millis(811)).contains(&every), "{every:?}");
+        assert!(
+            (Duration::from_millis(810)..Duration::from_millis(811)).contains(&every),
+            "{every:?}"
+        );
     }
 
     #[test]
     fn a_slow_line_is_given_the_time_that_all_packets_take() {
-        // 672 bits at 1200 b/s are 0.56 s: three of them there and three back, and half as much again.
+        // 672 bits at 1200 b/s are 0.56 s: three of them there and three back, and half as much
+        // again.
         let line = samples::line(BitRate::from_bits_per_second(1_200), 0);
         assert_eq!(try_every(&line, 3).as_millis(), 5_040);
         assert!(of(&line) <= LONGEST_TIMEOUT);
@@ -149,7 +173,8 @@ mod tests {
     fn where_half_is_lost_nothing_is_expected() {
         let mut drawing = samples::line(BitRate::from_megabits_per_second(10), 0);
         assert!(is_hopeful(&drawing));
-        drawing.links[0].back.loss = btu_network::Loss::Random(btu_units::Probability::new(0.5).unwrap());
+        drawing.links[0].back.loss =
+            btu_network::Loss::Random(btu_units::Probability::new(0.5).unwrap());
         assert!(!is_hopeful(&drawing));
     }
 }

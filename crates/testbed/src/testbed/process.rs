@@ -7,7 +7,8 @@ use std::process::Command;
 /// The program that runs, even where its file was replaced or removed since it started.
 const SELF: &str = "/proc/self/exe";
 
-/// The command that starts this program again as `internal <role...>`, under the name it was started by.
+/// The command that starts this program again as `internal <role...>`, under the name it was
+/// started by.
 pub(super) fn own(role: &[&str]) -> Command {
     let name = std::env::args_os().next().unwrap_or_else(|| OsString::from("btu"));
     let mut command = Command::new(SELF);

@@ -48,7 +48,11 @@ impl TestbedProcesses {
         Ok(processes)
     }
 
-    fn start_wire(&mut self, namespaces: &Namespaces, spec: &TestbedSpec) -> Result<(), TestbedError> {
+    fn start_wire(
+        &mut self,
+        namespaces: &Namespaces,
+        spec: &TestbedSpec,
+    ) -> Result<(), TestbedError> {
         let plan = wiring::write_plan(spec)?;
         let socket = RuntimeDirectory::socket(&spec.runtime_directory, "wire");
         let mut wire = own(&["wire"]);
@@ -56,7 +60,11 @@ impl TestbedProcesses {
         self.start(namespaces, Place::Wire, TestbedProcess::Wire, socket, wire)
     }
 
-    fn start_agents(&mut self, namespaces: &Namespaces, spec: &TestbedSpec) -> Result<(), TestbedError> {
+    fn start_agents(
+        &mut self,
+        namespaces: &Namespaces,
+        spec: &TestbedSpec,
+    ) -> Result<(), TestbedError> {
         for &station in &spec.design.agents {
             let name = spec.design.drawing.station(station).name.clone();
             let socket = agent_socket(&spec.runtime_directory, &name);
@@ -65,9 +73,18 @@ impl TestbedProcesses {
             let own = spec.design.processors.iter().find(|(of, _)| *of == station);
             let held = own.map(|(_, processors)| Held::on(processors)).transpose();
             let _held = held.map_err(|error| {
-                TestbedError::process(format!("hold the agent on {name} on processors of its own"), &error)
+                TestbedError::process(
+                    format!("hold the agent on {name} on processors of its own"),
+                    &error,
+                )
             })?;
-            self.start(namespaces, Place::Station(station.0 as usize), TestbedProcess::Agent(name), socket, agent)?;
+            self.start(
+                namespaces,
+                Place::Station(station.0 as usize),
+                TestbedProcess::Agent(name),
+                socket,
+                agent,
+            )?;
         }
         Ok(())
     }
@@ -86,7 +103,8 @@ impl TestbedProcesses {
             command.stdout(errors);
             namespaces.at(place).enter(|| command.spawn())?
         });
-        let child = spawned.map_err(|error| TestbedError::process(format!("start {who}"), &error))?;
+        let child =
+            spawned.map_err(|error| TestbedError::process(format!("start {who}"), &error))?;
         // Process 1 reaps every process by itself, so the handle is not kept.
         self.0.push(Entry { pid: Pid::from_raw(child.id().cast_signed()), who, socket });
         Ok(())
@@ -108,14 +126,21 @@ impl TestbedProcesses {
 
     /// An error if anybody has ended.
     pub(super) fn check_alive(&self) -> Result<(), TestbedError> {
-        match waitpid(None::<Pid>, Some(WaitPidFlag::WNOHANG)).ok().and_then(|status| self.recognise(status)) {
+        match waitpid(None::<Pid>, Some(WaitPidFlag::WNOHANG))
+            .ok()
+            .and_then(|status| self.recognise(status))
+        {
             Some(event) => Err(process_error(&event.who, &event.how)),
             None => Ok(()),
         }
     }
 
-    /// Reaps whatever ends, until nobody is left; tells of processes. A testbed that has none stands as long as it is kept.
-    pub(super) fn reap(&self, mut send: impl FnMut(ProcessExit) -> io::Result<()>) -> io::Result<()> {
+    /// Reaps whatever ends, until nobody is left; tells of processes. A testbed that has none
+    /// stands as long as it is kept.
+    pub(super) fn reap(
+        &self,
+        mut send: impl FnMut(ProcessExit) -> io::Result<()>,
+    ) -> io::Result<()> {
         loop {
             match waitpid(None::<Pid>, None) {
                 Ok(status) => self.recognise(status).map_or(Ok(()), &mut send)?,
@@ -127,14 +152,18 @@ impl TestbedProcesses {
         }
     }
 
-    /// The event of a process's end; the ends of orphans that process 1 inherits are nobody's business.
+    /// The event of a process's end; the ends of orphans that process 1 inherits are nobody's
+    /// business.
     fn recognise(&self, status: WaitStatus) -> Option<ProcessExit> {
         let (pid, how) = match status {
             WaitStatus::Exited(pid, code) => (pid, Ending::Exited(code)),
             WaitStatus::Signaled(pid, signal, _) => (pid, Ending::Killed(signal as i32)),
             _ => return None,
         };
-        self.0.iter().find(|entry| entry.pid == pid).map(|entry| ProcessExit { who: entry.who.clone(), how })
+        self.0
+            .iter()
+            .find(|entry| entry.pid == pid)
+            .map(|entry| ProcessExit { who: entry.who.clone(), how })
     }
 }
 

@@ -8,9 +8,10 @@
 //!         program        and whatever it forks: none can leave the process namespace
 //! ```
 //!
-//! Tasks come on standard input and messages go to standard output ([`btu_suite::program`]). When standard input ends, because the
-//! coordinator did, the supervisor ends; as it is process 1, the kernel then ends every process in its namespace, whatever
-//! session, parent or signal handlers that has given itself.
+//! Tasks come on standard input and messages go to standard output ([`btu_suite::program`]). When
+//! standard input ends, because the coordinator did, the supervisor ends; as it is process 1, the
+//! kernel then ends every process in its namespace, whatever session, parent or signal handlers
+//! that has given itself.
 
 mod child;
 mod listening;
@@ -30,8 +31,8 @@ use super::process::own;
 
 pub use supervisor::supervisor;
 
-/// What `btu internal programs` does: makes the namespaces, and waits for the supervisor in them. `directory` exists, and is
-/// hidden by the programs' own directories.
+/// What `btu internal programs` does: makes the namespaces, and waits for the supervisor in them.
+/// `directory` exists, and is hidden by the programs' own directories.
 pub fn programs(directory: &Path) -> ExitCode {
     match in_namespaces(directory) {
         Ok(true) => ExitCode::SUCCESS,

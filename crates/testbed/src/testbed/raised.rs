@@ -39,8 +39,9 @@ pub struct NetworkRequest {
     pub name: String,
     /// The network. Its traffic is left out: stations send what the programs in them send.
     pub drawing: Drawing,
-    /// Where sockets go: a short absolute path. It is made, private to this user, and removed when the network is taken down;
-    /// where it exists it must be empty, or left behind by a run that died.
+    /// Where sockets go: a short absolute path. It is made, private to this user, and removed when
+    /// the network is taken down; where it exists it must be empty, or left behind by a run that
+    /// died.
     pub runtime_directory: PathBuf,
     /// Seed of everything random on the wire.
     pub seed: u64,
@@ -55,18 +56,19 @@ pub struct NetworkRequest {
     /// The stations that have an agent, through which workers are started there.
     #[serde(default)]
     pub agents: Vec<StationId>,
-    /// The stations to which incoming packets can be delayed and dropped ([`crate::wire::WireClient::set`]).
+    /// The stations to which incoming packets can be delayed and dropped
+    /// ([`crate::wire::WireClient::set`]).
     #[serde(default)]
     pub inputs: Vec<StationId>,
-    /// The stations whose agents, and what these start, are held on processors of their own. All other processes of the network
-    /// are held where the process is that asks for it.
+    /// The stations whose agents, and what these start, are held on processors of their own. All
+    /// other processes of the network are held where the process is that asks for it.
     #[serde(default)]
     pub processors: Vec<(StationId, Vec<u32>)>,
     /// The congestion control that its stations' TCP uses; the host's own choice when absent.
     #[serde(default)]
     pub congestion_control: Option<CongestionControl>,
-    /// Whether its stations speak IPv6, too: each has the address in `2001:2::/48` whose last 32 bits are its address of IPv4,
-    /// and agents use that.
+    /// Whether its stations speak IPv6, too: each has the address in `2001:2::/48` whose last 32
+    /// bits are its address of IPv4, and agents use that.
     #[serde(default)]
     pub ipv6: bool,
 }
@@ -78,8 +80,8 @@ pub struct StationPlace {
     pub station: HostName,
     /// The address that leads to it untouched.
     pub plain: IpAddr,
-    /// The address that leads to it through what is done to incoming packets, where that can be asked for; the same as `plain`
-    /// where the wire carries every packet.
+    /// The address that leads to it through what is done to incoming packets, where that can be
+    /// asked for; the same as `plain` where the wire carries every packet.
     pub impaired: Option<IpAddr>,
     /// Where its agent listens.
     pub agent_socket: PathBuf,
@@ -92,10 +94,15 @@ impl NetworkRequest {
 
     fn place(&self, id: StationId) -> StationPlace {
         let station = self.drawing.station(id);
-        let address = if self.drawing.bare { input_address(&self.drawing, id) } else { station.address };
+        let address =
+            if self.drawing.bare { input_address(&self.drawing, id) } else { station.address };
         StationPlace {
             station: HostName::from(station),
-            plain: if self.ipv6 { ipv6_beside(station.address).0.into() } else { station.address.into() },
+            plain: if self.ipv6 {
+                ipv6_beside(station.address).0.into()
+            } else {
+                station.address.into()
+            },
             impaired: self.inputs.contains(&id).then_some(address.into()),
             agent_socket: agent_socket(&self.runtime_directory, &station.name),
         }
@@ -146,7 +153,9 @@ impl Record {
             privilege,
             holder: std::process::id(),
             capture: request.capture.clone(),
-            stations: stations.map(|one| StationRecord { name: one.name.clone(), address: one.address }).collect(),
+            stations: stations
+                .map(|one| StationRecord { name: one.name.clone(), address: one.address })
+                .collect(),
         }
     }
 
@@ -158,10 +167,17 @@ impl Record {
     /// Never half a record: it is there or it is not.
     fn write(&self, runtime: &Path) -> Result<(), TestbedError> {
         let unfinished = runtime.join("network.json.new");
-        let written = serde_json::to_vec(self).map_err(Into::into).and_then(|text| fs::write(&unfinished, text));
+        let written = serde_json::to_vec(self)
+            .map_err(Into::into)
+            .and_then(|text| fs::write(&unfinished, text));
         written.and_then(|()| fs::rename(&unfinished, runtime.join(RECORD))).map_err(|error| {
             let operation = format!("write {}", runtime.join(RECORD).display());
-            TestbedError::new(Cause::RuntimeDirectory, operation, error, "make room on that file system")
+            TestbedError::new(
+                Cause::RuntimeDirectory,
+                operation,
+                error,
+                "make room on that file system",
+            )
         })
     }
 }
@@ -180,7 +196,8 @@ impl RaisingNetwork {
     /// Begins to raise a network.
     ///
     /// # Errors
-    /// What [`check`] finds; a runtime directory that cannot be used; a program that cannot be started.
+    /// What [`check`] finds; a runtime directory that cannot be used; a program that cannot be
+    /// started.
     pub fn begin(mut request: NetworkRequest) -> Result<Self, TestbedError> {
         check(&request.drawing)?;
         if request.ipv6 {
@@ -189,9 +206,18 @@ impl RaisingNetwork {
         request.drawing.traffic.clear();
         let runtime_directory = request.runtime_directory.clone();
         let runtime = RuntimeDirectory::claim(&runtime_directory)?;
-        let NetworkRequest { drawing, capture, agents, inputs, processors, congestion_control, ipv6, .. } =
-            request.clone();
-        let design = Design { drawing, capture, agents, inputs, processors, congestion_control, ipv6 };
+        let NetworkRequest {
+            drawing,
+            capture,
+            agents,
+            inputs,
+            processors,
+            congestion_control,
+            ipv6,
+            ..
+        } = request.clone();
+        let design =
+            Design { drawing, capture, agents, inputs, processors, congestion_control, ipv6 };
         let timeout = design.timeout() + EXTRA_TIMEOUT;
         let has_wire = design.has_wire();
         let spec = TestbedSpec { design, runtime_directory, seed: request.seed };
@@ -251,7 +277,8 @@ impl RaisedNetwork {
         &self.stations
     }
 
-    /// Where its wire listens; a bare network has none, unless the packets of a station can be impaired.
+    /// Where its wire listens; a bare network has none, unless the packets of a station can be
+    /// impaired.
     pub fn wire_socket(&self) -> Option<PathBuf> {
         self.has_wire.then(|| RuntimeDirectory::socket(self.directory(), "wire"))
     }
@@ -273,8 +300,9 @@ impl RaisedNetwork {
         self.fallen.get().cloned()
     }
 
-    /// The same of something that has failed just now: when that is because a process of the network ended, the news of it may
-    /// be a moment behind. It passes two processes, which wait for a processor on a busy machine.
+    /// The same of something that has failed just now: when that is because a process of the
+    /// network ended, the news of it may be a moment behind. It passes two processes, which wait
+    /// for a processor on a busy machine.
     pub fn fallen_soon(&self) -> Option<ProcessExit> {
         let deadline = Instant::now() + NEWS_DELAY;
         while self.fallen().is_none() && Instant::now() < deadline {
@@ -293,9 +321,13 @@ impl RaisedNetwork {
 }
 
 /// A network without its wire is none: when one of its processes ends of itself, everything goes.
-fn watch(handle: &mut TestbedHandle, fallen: &Arc<OnceLock<ProcessExit>>) -> Result<Receiver<()>, TestbedError> {
+fn watch(
+    handle: &mut TestbedHandle,
+    fallen: &Arc<OnceLock<ProcessExit>>,
+) -> Result<Receiver<()>, TestbedError> {
     let (watched_to, watched) = channel();
-    let (events, keep_alive, fallen) = (handle.take_events(), handle.keep_alive().clone(), Arc::clone(fallen));
+    let (events, keep_alive, fallen) =
+        (handle.take_events(), handle.keep_alive().clone(), Arc::clone(fallen));
     let watch = move || {
         let _hangs_up_at_the_end: Sender<()> = watched_to;
         for event in events {
@@ -305,11 +337,15 @@ fn watch(handle: &mut TestbedHandle, fallen: &Arc<OnceLock<ProcessExit>>) -> Res
             }
         }
     };
-    thread::Builder::new().name("watch".to_owned()).spawn(watch).map_err(|error| no_thread(&error))?;
+    thread::Builder::new()
+        .name("watch".to_owned())
+        .spawn(watch)
+        .map_err(|error| no_thread(&error))?;
     Ok(watched)
 }
 
-/// Whoever says a message at this socket takes the network down, and hears the end of it when it is.
+/// Whoever says a message at this socket takes the network down, and hears the end of it when it
+/// is.
 fn listen(runtime: &Path, keep_alive: KeepAlive) -> Result<(), TestbedError> {
     let listener = UnixListener::bind(holder_socket(runtime)).map_err(|error| no_thread(&error))?;
     let listen = move || {
@@ -321,7 +357,11 @@ fn listen(runtime: &Path, keep_alive: KeepAlive) -> Result<(), TestbedError> {
             }
         }
     };
-    thread::Builder::new().name("holder".to_owned()).spawn(listen).map(drop).map_err(|error| no_thread(&error))
+    thread::Builder::new()
+        .name("holder".to_owned())
+        .spawn(listen)
+        .map(drop)
+        .map_err(|error| no_thread(&error))
 }
 
 pub(super) fn holder_socket(runtime: &Path) -> PathBuf {

@@ -10,14 +10,22 @@ type Lock = (&'static str, &'static str, &'static str);
 
 const LOCKS: [Lock; 6] = [
     // Debian's and Arch's kernels.
-    ("kernel/unprivileged_userns_clone", "0", "run as root, or allow it: sysctl kernel.unprivileged_userns_clone=1"),
+    (
+        "kernel/unprivileged_userns_clone",
+        "0",
+        "run as root, or allow it: sysctl kernel.unprivileged_userns_clone=1",
+    ),
     // Ubuntu 23.10 and later.
     (
         "kernel/apparmor_restrict_unprivileged_userns",
         "1",
         "run as root, or allow it: sysctl kernel.apparmor_restrict_unprivileged_userns=0",
     ),
-    ("user/max_user_namespaces", "0", "run as root, or allow them: sysctl user.max_user_namespaces=1000"),
+    (
+        "user/max_user_namespaces",
+        "0",
+        "run as root, or allow them: sysctl user.max_user_namespaces=1000",
+    ),
     ("user/max_net_namespaces", "0", "allow them: sysctl user.max_net_namespaces=1000"),
     ("user/max_pid_namespaces", "0", "allow them: sysctl user.max_pid_namespaces=1000"),
     ("user/max_mnt_namespaces", "0", "allow them: sysctl user.max_mnt_namespaces=1000"),
@@ -39,8 +47,12 @@ fn by_number(error: &io::Error) -> &'static str {
         Some(libc::EPERM | libc::EACCES | libc::EROFS) => {
             "run as root; in a container start it with --privileged, or allow user namespaces in its seccomp profile"
         }
-        Some(libc::ENOSPC | libc::EUSERS) => "raise the limits user.max_*_namespaces, or end what uses so many of them",
-        Some(libc::EINVAL | libc::ENOSYS) => "use a kernel with user, network, mount and process namespaces",
+        Some(libc::ENOSPC | libc::EUSERS) => {
+            "raise the limits user.max_*_namespaces, or end what uses so many of them"
+        }
+        Some(libc::EINVAL | libc::ENOSYS) => {
+            "use a kernel with user, network, mount and process namespaces"
+        }
         Some(libc::EAGAIN | libc::ENOMEM) => "free some memory, or raise the limit of processes",
         _ => "run as root",
     }
@@ -63,6 +75,9 @@ mod tests {
     fn the_refusal_names_operation_and_answer() {
         let error = refusal("make a user namespace", &io::Error::from_raw_os_error(libc::EPERM));
         assert_eq!(error.cause, Cause::Namespaces);
-        assert!(error.to_string().contains("make a user namespace: Operation not permitted"), "{error}");
+        assert!(
+            error.to_string().contains("make a user namespace: Operation not permitted"),
+            "{error}"
+        );
     }
 }

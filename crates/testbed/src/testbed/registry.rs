@@ -1,4 +1,5 @@
-//! The networks of this user that stand: where they are noted, how they are found, entered, looked at and taken down.
+//! The networks of this user that stand: where they are noted, how they are found, entered, looked
+//! at and taken down.
 
 use std::fs::{self, File};
 use std::io::{self, BufReader, Read, Write};
@@ -19,7 +20,9 @@ use super::holder::{KeepAnswer, KeepOrder};
 use super::messages::{receive, send};
 use super::private::private_directory;
 use super::raised::{NetworkRequest, Record, holder_socket};
-use super::runtime::{LONGEST_NAME_BYTES, RuntimeDirectory, is_left_behind, is_name, remove_dead, sweep};
+use super::runtime::{
+    LONGEST_NAME_BYTES, RuntimeDirectory, is_left_behind, is_name, remove_dead, sweep,
+};
 use crate::wire::WireClient;
 
 /// How long a holder may take to take its network down, and then again to be gone when killed.
@@ -32,7 +35,8 @@ pub struct Registry {
 }
 
 impl Registry {
-    /// In the [`private_directory`] `net` of this user; what networks that died left there is removed.
+    /// In the [`private_directory`] `net` of this user; what networks that died left there is
+    /// removed.
     ///
     /// # Errors
     /// As [`private_directory`].
@@ -55,11 +59,16 @@ impl Registry {
             Err(TestbedError::new(Cause::Name, format!("call a network `{name}`"), reason, remedy))
         };
         if !is_name(name) {
-            return refused("that is no name", format!("write up to {LONGEST_NAME_BYTES} letters, digits and `-`"));
+            return refused(
+                "that is no name",
+                format!("write up to {LONGEST_NAME_BYTES} letters, digits and `-`"),
+            );
         }
         let place = self.directory.join(name);
         if place.exists() && !is_left_behind(&place) {
-            let remedy = format!("take that one down (btu net down --name {name}), or name another (--name)");
+            let remedy = format!(
+                "take that one down (btu net down --name {name}), or name another (--name)"
+            );
             return refused("a network of that name is up", remedy);
         }
         Ok(place)
@@ -80,7 +89,9 @@ impl Registry {
             KeepAnswer::Refused(error) => Err(error),
             KeepAnswer::Up => match Record::read(&directory) {
                 Some(record) => Ok(Raised { directory, record }),
-                None => Err(TestbedError::protocol("raise the network", "it stopped again at once")),
+                None => {
+                    Err(TestbedError::protocol("raise the network", "it stopped again at once"))
+                }
             },
         }
     }
@@ -103,7 +114,11 @@ impl Registry {
     /// There is none, or there are several to choose from.
     pub fn find(&self, name: Option<&str>) -> Result<Raised, TestbedError> {
         let mut networks = self.networks()?;
-        let names = networks.iter().map(|network| network.record.name.clone()).collect::<Vec<_>>().join(", ");
+        let names = networks
+            .iter()
+            .map(|network| network.record.name.clone())
+            .collect::<Vec<_>>()
+            .join(", ");
         let found = match name {
             Some(name) => networks.iter().position(|network| network.record.name == name),
             None => (networks.len() == 1).then_some(0),
@@ -111,22 +126,27 @@ impl Registry {
         if let Some(place) = found {
             return Ok(networks.swap_remove(place));
         }
-        let operation = name.map_or_else(|| "choose a network".to_owned(), |name| format!("find network {name}"));
+        let operation = name
+            .map_or_else(|| "choose a network".to_owned(), |name| format!("find network {name}"));
         let (reason, remedy) = match (names.is_empty(), name) {
             (true, _) => ("none is up".to_owned(), "raise one: btu net up FILE"),
             (false, None) => (format!("several are up: {names}"), "name one: --name NAME"),
-            (false, Some(_)) => (format!("up are {names}"), "name one of these, or raise it: btu net up FILE"),
+            (false, Some(_)) => {
+                (format!("up are {names}"), "name one of these, or raise it: btu net up FILE")
+            }
         };
         Err(TestbedError::new(Cause::Name, operation, reason, remedy))
     }
 
-    /// The last messages of networks that fell, with their names; nothing of those that were taken down.
+    /// The last messages of networks that fell, with their names; nothing of those that were taken
+    /// down.
     ///
     /// # Errors
     /// The directory cannot be read.
     pub fn fallen(&self) -> Result<Vec<(String, String)>, TestbedError> {
         let entries = fs::read_dir(&self.directory).map_err(|error| self.unreadable(&error))?;
-        let logs = entries.flatten().map(|entry| entry.path()).filter(|path| path.extension().is_some());
+        let logs =
+            entries.flatten().map(|entry| entry.path()).filter(|path| path.extension().is_some());
         let fallen = logs.filter_map(|log| {
             let name = log.file_stem()?.to_str()?.to_owned();
             let messages = fs::read_to_string(&log).ok()?;
@@ -151,7 +171,12 @@ impl Registry {
 
     fn unreadable(&self, error: &io::Error) -> TestbedError {
         let operation = format!("read the directory {}", self.directory.display());
-        TestbedError::new(Cause::RuntimeDirectory, operation, error, "see whether it is there and yours")
+        TestbedError::new(
+            Cause::RuntimeDirectory,
+            operation,
+            error,
+            "see whether it is there and yours",
+        )
     }
 }
 
@@ -203,7 +228,8 @@ impl Raised {
         account(&self.directory)
     }
 
-    /// Takes it down, with everything that runs in it; returns when it is gone. A holder that does not answer is killed.
+    /// Takes it down, with everything that runs in it; returns when it is gone. A holder that does
+    /// not answer is killed.
     ///
     /// # Errors
     /// It does not go.
@@ -239,7 +265,8 @@ impl Raised {
     }
 }
 
-/// The accounts of the wire of the network with this runtime directory; empty ones where it has no wire.
+/// The accounts of the wire of the network with this runtime directory; empty ones where it has no
+/// wire.
 ///
 /// # Errors
 /// The wire does not answer.
@@ -305,11 +332,17 @@ mod tests {
     fn words_of_a_network_that_fell_are_kept_until_they_are_forgotten() {
         let (_home, registry) = registry();
         fs::write(registry.log("lab"), "btu: the wire was killed\n").unwrap();
-        assert_eq!(registry.fallen().unwrap(), [("lab".to_owned(), "btu: the wire was killed".to_owned())]);
+        assert_eq!(
+            registry.fallen().unwrap(),
+            [("lab".to_owned(), "btu: the wire was killed".to_owned())]
+        );
         registry.forget("lab");
         assert!(registry.fallen().unwrap().is_empty());
         fs::write(registry.log("silent"), "").unwrap();
         assert_eq!(registry.fallen().unwrap()[0].0, "silent");
-        assert!(registry.fallen().unwrap()[0].1.contains("kill -9"), "nothing stands behind the colon otherwise");
+        assert!(
+            registry.fallen().unwrap()[0].1.contains("kill -9"),
+            "nothing stands behind the colon otherwise"
+        );
     }
 }

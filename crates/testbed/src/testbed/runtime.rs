@@ -1,11 +1,14 @@
-//! The directory of a testbed's sockets: private, locked by its owner for life, swept up after owners that died.
+//! The directory of a testbed's sockets: private, locked by its owner for life, swept up after
+//! owners that died.
 //!
-//! The lock is the kernel's (`flock`), held through an open file: it ends with the owner's process in whatever way
-//! that ends, and says the truth across process namespaces and reboots, where a noted process number would not.
+//! The lock is the kernel's (`flock`), held through an open file: it ends with the owner's process
+//! in whatever way that ends, and says the truth across process namespaces and reboots, where a
+//! noted process number would not.
 //!
-//! Nothing of a stranger's is opened, waited for or removed. A sweep looks only into a directory that this user alone may
-//! write, there only at names that btu makes, and believes only a real directory of this user with mode 0700 and in it a
-//! regular file of this user. All of that is looked at, and removed, through the directory's open file.
+//! Nothing of a stranger's is opened, waited for or removed. A sweep looks only into a directory
+//! that this user alone may write, there only at names that btu makes, and believes only a real
+//! directory of this user with mode 0700 and in it a regular file of this user. All of that is
+//! looked at, and removed, through the directory's open file.
 
 use std::ffi::OsStr;
 use std::fs::{self, DirBuilder, File, OpenOptions};
@@ -26,12 +29,13 @@ const LONGEST_SOCKET_PATH_BYTES: usize = 107;
 /// The longest name of a socket in the directory, with its slash.
 const LONGEST_SOCKET_NAME_BYTES: usize = "/passive.sock".len();
 /// The longest path of a runtime directory.
-pub(super) const LONGEST_RUNTIME_PATH_BYTES: usize = LONGEST_SOCKET_PATH_BYTES - LONGEST_SOCKET_NAME_BYTES;
+pub(super) const LONGEST_RUNTIME_PATH_BYTES: usize =
+    LONGEST_SOCKET_PATH_BYTES - LONGEST_SOCKET_NAME_BYTES;
 /// The longest name of a runtime directory, which is also the longest name of a network.
 pub(super) const LONGEST_NAME_BYTES: usize = 40;
 
-/// How often a claim is tried when a sweep comes between, and the time between two tries. A sweep looks at a directory for
-/// microseconds.
+/// How often a claim is tried when a sweep comes between, and the time between two tries. A sweep
+/// looks at a directory for microseconds.
 const TRIES: u32 = 100;
 const RETRY_INTERVAL: Duration = Duration::from_millis(1);
 
@@ -45,15 +49,18 @@ pub struct RuntimeDirectory {
 }
 
 impl RuntimeDirectory {
-    /// Makes `path`, private to this user, or takes it where it is empty or was left behind by an owner that died; before
-    /// that removes what other owners that died left beside it.
+    /// Makes `path`, private to this user, or takes it where it is empty or was left behind by an
+    /// owner that died; before that removes what other owners that died left beside it.
     ///
     /// # Errors
     /// A path that is too long, not absolute, somebody else's, open to others, or not empty.
     pub fn claim(path: &Path) -> Result<Self, TestbedError> {
         let bytes = path.as_os_str().len();
         if bytes > LONGEST_RUNTIME_PATH_BYTES {
-            return Err(refuse(path, format!("its path has {bytes} bytes, too many for Unix sockets in it")));
+            return Err(refuse(
+                path,
+                format!("its path has {bytes} bytes, too many for Unix sockets in it"),
+            ));
         }
         if !path.is_absolute() {
             return Err(refuse(path, "its path must begin at the root"));
@@ -111,7 +118,8 @@ pub(super) fn is_left_behind(path: &Path) -> bool {
     open_private(path).is_ok_and(|directory| dead_owner(&directory).is_some())
 }
 
-/// Removes `path` if it was left behind by an owner that died, or was killed before it was one; says whether it did.
+/// Removes `path` if it was left behind by an owner that died, or was killed before it was one;
+/// says whether it did.
 pub(super) fn remove_dead(path: &Path) -> bool {
     let Ok(directory) = open_private(path) else { return false };
     match dead_owner(&directory) {
@@ -126,7 +134,9 @@ fn lock(path: &Path) -> io::Result<RuntimeDirectory> {
     loop {
         remove_dead(path);
         match take(path) {
-            Err(error) if is_passing(&error) && tries.next().is_some() => thread::sleep(RETRY_INTERVAL),
+            Err(error) if is_passing(&error) && tries.next().is_some() => {
+                thread::sleep(RETRY_INTERVAL);
+            }
             taken => return taken,
         }
     }
@@ -144,7 +154,10 @@ fn take(path: &Path) -> io::Result<RuntimeDirectory> {
     }
     let directory = open_private(path)?;
     if fs::read_dir(inside(&directory, ""))?.next().is_some() {
-        return Err(io::Error::new(io::ErrorKind::DirectoryNotEmpty, "it is not empty, or a living run has it"));
+        return Err(io::Error::new(
+            io::ErrorKind::DirectoryNotEmpty,
+            "it is not empty, or a living run has it",
+        ));
     }
     let owner = File::create_new(inside(&directory, OWNER))?;
     owner.try_lock()?;
@@ -154,11 +167,13 @@ fn take(path: &Path) -> io::Result<RuntimeDirectory> {
     Ok(RuntimeDirectory { path: path.to_owned(), directory, _owner: owner })
 }
 
-/// The lock file of an owner that died, locked: two sweepers at once both have it, an owner has it alone.
+/// The lock file of an owner that died, locked: two sweepers at once both have it, an owner has it
+/// alone.
 fn dead_owner(directory: &File) -> Option<File> {
     // Neither a link is followed nor a partner of a pipe waited for.
     let flags = libc::O_NOFOLLOW | libc::O_NONBLOCK;
-    let owner = OpenOptions::new().read(true).custom_flags(flags).open(inside(directory, OWNER)).ok()?;
+    let owner =
+        OpenOptions::new().read(true).custom_flags(flags).open(inside(directory, OWNER)).ok()?;
     let about = owner.metadata().ok()?;
     if !about.is_file() || !is_mine(&about) || owner.try_lock_shared().is_err() {
         return None;
@@ -167,7 +182,8 @@ fn dead_owner(directory: &File) -> Option<File> {
     (owner.metadata().ok()?.nlink() > 0).then_some(owner)
 }
 
-/// Removes an open directory with everything in it, the lock last: what is removed by halves stays one that was left behind.
+/// Removes an open directory with everything in it, the lock last: what is removed by halves stays
+/// one that was left behind.
 fn remove(directory: &File, path: &Path) -> io::Result<()> {
     for entry in fs::read_dir(inside(directory, ""))? {
         let entry = entry?;
@@ -185,13 +201,16 @@ fn remove(directory: &File, path: &Path) -> io::Result<()> {
 fn open_private(path: &Path) -> io::Result<File> {
     let directory = open_directory(path)?;
     let is_private = directory.metadata()?.mode() & 0o777 == 0o700;
-    is_private.then_some(directory).ok_or_else(|| io::Error::other("others may enter it: its mode is not 0700"))
+    is_private
+        .then_some(directory)
+        .ok_or_else(|| io::Error::other("others may enter it: its mode is not 0700"))
 }
 
 /// Opens `path` if it is a directory of this user, and not a link to one.
 fn open_directory(path: &Path) -> io::Result<File> {
     let strange = || io::Error::other("it is not a directory of this user");
-    let directory = OpenOptions::new().read(true).custom_flags(libc::O_DIRECTORY | libc::O_NOFOLLOW).open(path);
+    let directory =
+        OpenOptions::new().read(true).custom_flags(libc::O_DIRECTORY | libc::O_NOFOLLOW).open(path);
     let directory = directory.map_err(|error| match error.raw_os_error() {
         Some(libc::ENOTDIR | libc::ELOOP | libc::EACCES) => strange(),
         _ => error,
@@ -203,14 +222,20 @@ fn is_mine(about: &fs::Metadata) -> bool {
     about.uid() == nix::unistd::geteuid().as_raw()
 }
 
-/// The path of `name` in an open directory, whatever has become of the directory's own path (`proc_pid_fd`(5)).
+/// The path of `name` in an open directory, whatever has become of the directory's own path
+/// (`proc_pid_fd`(5)).
 fn inside(directory: &File, name: impl AsRef<OsStr>) -> PathBuf {
     PathBuf::from(format!("/proc/self/fd/{}", directory.as_raw_fd())).join(name.as_ref())
 }
 
 fn refuse(path: &Path, reason: impl std::fmt::Display) -> TestbedError {
     let remedy = "name a short path that you may write and that nobody else uses";
-    TestbedError::new(Cause::RuntimeDirectory, format!("use the runtime directory {}", path.display()), reason, remedy)
+    TestbedError::new(
+        Cause::RuntimeDirectory,
+        format!("use the runtime directory {}", path.display()),
+        reason,
+        remedy,
+    )
 }
 
 #[cfg(test)]

@@ -3,7 +3,8 @@
 use std::net::Ipv4Addr;
 
 use btu_network::{
-    Attachment, Direction, Drawing, End, Link, LinkId, Medium, Segment, SegmentId, Star, Station, StationId,
+    Attachment, Direction, Drawing, End, Link, LinkId, Medium, Segment, SegmentId, Star, Station,
+    StationId,
 };
 use btu_units::{BitRate, Length, Span};
 
@@ -13,7 +14,8 @@ pub(super) fn star(count: usize) -> Drawing {
     let medium = Medium::SwitchedEthernet(Star { up: line(), down: line(), latency: Span::ZERO });
     let segment = Segment { name: "lan".to_owned(), group: "lan".to_owned(), medium };
     let plug = Attachment::Segment(SegmentId(0), Length::ZERO);
-    let stations = (1..=count).map(|number| station(&format!("host-{number}"), number, plug)).collect();
+    let stations =
+        (1..=count).map(|number| station(&format!("host-{number}"), number, plug)).collect();
     Drawing { name: "sample".to_owned(), segments: vec![segment], stations, ..Drawing::default() }
 }
 
@@ -36,5 +38,11 @@ pub(super) fn line(rate: BitRate, delay_ms: u64) -> Drawing {
 fn station(name: &str, number: usize, attachment: Attachment) -> Station {
     let [high, low] = (number as u16).to_be_bytes();
     let address = Ipv4Addr::new(198, 18, high, low);
-    Station { name: name.to_owned(), group: name.to_owned(), attachment, address, one_at_a_time: false }
+    Station {
+        name: name.to_owned(),
+        group: name.to_owned(),
+        attachment,
+        address,
+        one_at_a_time: false,
+    }
 }

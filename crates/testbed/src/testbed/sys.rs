@@ -17,12 +17,13 @@ use nix::unistd::Pid;
 
 /// Takes a file that the kernel just gave to this process, as `SCM_RIGHTS` does.
 pub(super) fn own(file: RawFd) -> OwnedFd {
-    // SAFETY: the only caller passes files that came with a message a moment ago: they are open and nobody else's.
+    // SAFETY: the only caller passes files that came with a message a moment ago: they are open and
+    // nobody else's.
     unsafe { OwnedFd::from_raw_fd(file) }
 }
 
-/// Lets the kernel kill the command when the thread that starts it ends, and lets it start with these signals blocked: it
-/// would have those of its starter otherwise.
+/// Lets the kernel kill the command when the thread that starts it ends, and lets it start with
+/// these signals blocked: it would have those of its starter otherwise.
 pub(super) fn tie(command: &mut Command, blocked: SigSet) {
     let prepare = move || {
         set_pdeathsig(Signal::SIGKILL)?;
@@ -59,7 +60,9 @@ impl Usage {
     }
 
     fn of(usage: &libc::rusage) -> Self {
-        let span = |time: libc::timeval| Span::from_microseconds(time.tv_sec as u64 * 1_000_000 + time.tv_usec as u64);
+        let span = |time: libc::timeval| {
+            Span::from_microseconds(time.tv_sec as u64 * 1_000_000 + time.tv_usec as u64)
+        };
         Self {
             cpu: CpuTime { user: span(usage.ru_utime), system: span(usage.ru_stime) },
             // In KiB on Linux.
@@ -73,17 +76,23 @@ impl Usage {
 /// Which child, with its exit code or the signal that killed it, and what it used.
 pub(super) type Reaped = (Pid, Result<i32, i32>, Usage);
 
-/// A child that has ended: which, with its exit code or the signal that killed it, and what it and those used that it waited
-/// for; nothing where none has ended by now.
+/// A child that has ended: which, with its exit code or the signal that killed it, and what it and
+/// those used that it waited for; nothing where none has ended by now.
 pub(super) fn reap() -> nix::Result<Option<Reaped>> {
     let (mut status, mut usage) = (0, MaybeUninit::<libc::rusage>::zeroed());
     // SAFETY: both pointers are to places of the right size that live until the call returns.
-    let process = Errno::result(unsafe { libc::wait4(-1, &raw mut status, libc::WNOHANG, usage.as_mut_ptr()) })?;
+    let process = Errno::result(unsafe {
+        libc::wait4(-1, &raw mut status, libc::WNOHANG, usage.as_mut_ptr())
+    })?;
     if process == 0 {
         return Ok(None);
     }
     // SAFETY: a structure of numbers, all of them zero or written by the kernel.
     let usage = unsafe { usage.assume_init() };
-    let how = if libc::WIFSIGNALED(status) { Err(libc::WTERMSIG(status)) } else { Ok(libc::WEXITSTATUS(status)) };
+    let how = if libc::WIFSIGNALED(status) {
+        Err(libc::WTERMSIG(status))
+    } else {
+        Ok(libc::WEXITSTATUS(status))
+    };
     Ok(Some((Pid::from_raw(process), how, Usage::of(&usage))))
 }

@@ -1,4 +1,5 @@
-//! Kernel settings of the calling thread's network namespace (Documentation/networking/ip-sysctl.rst).
+//! Kernel settings of the calling thread's network namespace
+//! (Documentation/networking/ip-sysctl.rst).
 
 use std::fs;
 use std::io;
@@ -16,10 +17,11 @@ const NAMESPACE: [(&str, &str); 11] = [
     ("ipv4/conf/default/arp_ignore", "1"),
     ("ipv4/conf/all/arp_announce", "2"),
     ("ipv4/conf/default/arp_announce", "2"),
-    // What one connection learned of a path (round trip, threshold) would otherwise start the next one: cells are
-    // to be independent of each other.
+    // What one connection learned of a path (round trip, threshold) would otherwise start the next
+    // one: cells are to be independent of each other.
     ("ipv4/tcp_no_metrics_save", "1"),
-    // Stations speak IPv4 only, unless IPv6 was asked for; the kernel's own IPv6 talk would be frames that nobody asked for.
+    // Stations speak IPv4 only, unless IPv6 was asked for; the kernel's own IPv6 talk would be
+    // frames that nobody asked for.
     ("ipv6/conf/all/disable_ipv6", "1"),
     ("ipv6/conf/default/disable_ipv6", "1"),
     // Where the module is loaded, bridged packets would take the way through the packet filter.
@@ -29,7 +31,8 @@ const NAMESPACE: [(&str, &str); 11] = [
 
 /// Settings of a namespace whose interfaces get IPv6 addresses, before they are made.
 const WITH_IPV6: [(&str, &str); 6] = [
-    // No address but the one that is given, nobody is asked whether somebody else has it, and no router.
+    // No address but the one that is given, nobody is asked whether somebody else has it, and no
+    // router.
     ("ipv6/conf/default/addr_gen_mode", "1"),
     ("ipv6/conf/default/accept_dad", "0"),
     ("ipv6/conf/default/dad_transmits", "0"),

@@ -1,4 +1,5 @@
-//! The wire of a testbed: its plan, handed over on standard input, and the process that carries it out.
+//! The wire of a testbed: its plan, handed over on standard input, and the process that carries it
+//! out.
 
 use std::fs::{self, File};
 use std::io;
@@ -26,18 +27,25 @@ pub(super) fn write_plan(spec: &TestbedSpec) -> Result<File, TestbedError> {
         .and_then(|()| File::open(&path));
     written.map_err(|error| {
         let operation = format!("write the wire's plan {}", path.display());
-        TestbedError::new(Cause::RuntimeDirectory, operation, error, "make room on that file system")
+        TestbedError::new(
+            Cause::RuntimeDirectory,
+            operation,
+            error,
+            "make room on that file system",
+        )
     })
 }
 
-/// The number of the process namespace that the machine started with (`PROC_PID_INIT_INO` of the kernel's
-/// `linux/proc_ns.h`).
+/// The number of the process namespace that the machine started with (`PROC_PID_INIT_INO` of the
+/// kernel's `linux/proc_ns.h`).
 const FIRST_PROCESS_NAMESPACE: u64 = 0xefff_fffc;
 
-/// What `btu internal wire --socket SOCKET` does: reads its plan, one line on standard input, and carries frames until it
-/// is told to stop. It needs no keep-alive pipe: it ends with the testbed's process namespace.
+/// What `btu internal wire --socket SOCKET` does: reads its plan, one line on standard input, and
+/// carries frames until it is told to stop. It needs no keep-alive pipe: it ends with the testbed's
+/// process namespace.
 ///
-/// It refuses to run anywhere else. Whoever makes such namespaces by hand has every right in them that the wire has.
+/// It refuses to run anywhere else. Whoever makes such namespaces by hand has every right in them
+/// that the wire has.
 pub fn wire(socket: &Path) -> ExitCode {
     match check_inside().and_then(|()| carry(socket)) {
         Ok(()) => ExitCode::SUCCESS,
@@ -51,7 +59,9 @@ pub fn wire(socket: &Path) -> ExitCode {
 /// Whether process 1 of another process namespace than the machine's own started this one.
 fn check_inside() -> Result<(), WireError> {
     let namespace = fs::metadata("/proc/self/ns/pid");
-    let namespace = namespace.map_err(|source| WireError::System { operation: "looking where it is", source })?.ino();
+    let namespace = namespace
+        .map_err(|source| WireError::System { operation: "looking where it is", source })?
+        .ino();
     let is_inside = getppid() == Pid::from_raw(1) && namespace != FIRST_PROCESS_NAMESPACE;
     if is_inside { Ok(()) } else { Err(WireError::Outside) }
 }
@@ -66,7 +76,9 @@ fn carry(socket: &Path) -> Result<(), WireError> {
 fn plan(design: &Design, seed: u64) -> WirePlan {
     let Design { drawing, capture, inputs, .. } = design;
     let plan = if drawing.bare {
-        let interfaces = inputs.iter().flat_map(|&input| [wire_inner(drawing, input), wire_outer(drawing, input)]);
+        let interfaces = inputs
+            .iter()
+            .flat_map(|&input| [wire_inner(drawing, input), wire_outer(drawing, input)]);
         let outer = (0..inputs.len() as u32).map(|number| StationId(2 * number + 1));
         WirePlan {
             inputs: outer.collect(),
@@ -74,7 +86,10 @@ fn plan(design: &Design, seed: u64) -> WirePlan {
         }
     } else {
         let interfaces = (0..drawing.stations.len()).map(|number| port_of(drawing, number));
-        WirePlan { inputs: inputs.clone(), ..WirePlan::new(seed, drawing.clone(), interfaces.collect()) }
+        WirePlan {
+            inputs: inputs.clone(),
+            ..WirePlan::new(seed, drawing.clone(), interfaces.collect())
+        }
     };
     WirePlan { capture: capture.clone(), ..plan }
 }
@@ -82,8 +97,8 @@ fn plan(design: &Design, seed: u64) -> WirePlan {
 /// The fastest line that a network file can have: it takes 12 ns for a full frame.
 const FASTEST: BitRate = BitRate::from_bits_per_second(1_000_000_000_000);
 
-/// What a wire carries that is before the inputs of a bare network's stations and nowhere else: for each input a link from
-/// the bridge to the station, which is called as it is in the network.
+/// What a wire carries that is before the inputs of a bare network's stations and nowhere else: for
+/// each input a link from the bridge to the station, which is called as it is in the network.
 fn before_inputs(drawing: &Drawing, inputs: &[StationId]) -> Drawing {
     let mut carried = Drawing { name: drawing.name.clone(), ..Drawing::default() };
     for (number, input) in (0..).zip(inputs) {
@@ -120,13 +135,17 @@ mod tests {
     fn every_interface_of_a_plan_is_in_the_layout() {
         let emulated = Design { drawing: samples::star(5), ..Design::default() };
         let bare = Drawing { bare: true, ..samples::star(3) };
-        let bare = Design { drawing: bare, inputs: vec![StationId(1), StationId(2)], ..Design::default() };
+        let bare =
+            Design { drawing: bare, inputs: vec![StationId(1), StationId(2)], ..Design::default() };
         for (design, count) in [(emulated, 5), (bare, 4)] {
             let layout = Layout::of(&design);
             let plan = plan(&design, 1);
             assert_eq!((plan.interfaces.len(), plan.drawing.stations.len()), (count, count));
             for name in plan.interfaces {
-                assert!(layout.ends_in(Place::Wire).any(|end| end.name == name && !end.offloads), "{name}");
+                assert!(
+                    layout.ends_in(Place::Wire).any(|end| end.name == name && !end.offloads),
+                    "{name}"
+                );
             }
         }
     }
@@ -136,7 +155,10 @@ mod tests {
         let drawing = Drawing { bare: true, ..samples::star(3) };
         let plan = plan(&Design { drawing, inputs: vec![StationId(2)], ..Design::default() }, 1);
         assert_eq!(
-            plan.inputs.iter().map(|&input| plan.drawing.station(input).name.as_str()).collect::<Vec<_>>(),
+            plan.inputs
+                .iter()
+                .map(|&input| plan.drawing.station(input).name.as_str())
+                .collect::<Vec<_>>(),
             ["host-3"]
         );
         assert_eq!(plan.interfaces, ["in-host-3", "out-host-3"]);

@@ -34,9 +34,12 @@ impl Lateness {
         Self { histogram: Histogram::new(), bound, late: 0 }
     }
 
-    /// Enters frames that were due at these times, in the order in which they left, evenly between `begin` and `end`.
+    /// Enters frames that were due at these times, in the order in which they left, evenly between
+    /// `begin` and `end`.
     pub(super) fn record(&mut self, dues: &[Time], begin: Time, end: Time) {
-        let Some(each) = end.since(begin).nanoseconds().checked_div(dues.len() as u64) else { return };
+        let Some(each) = end.since(begin).nanoseconds().checked_div(dues.len() as u64) else {
+            return;
+        };
         for (place, due) in (1..).zip(dues) {
             let late = begin.since(*due) + Span::from_nanoseconds(each * place);
             self.histogram.record(late.nanoseconds());
@@ -68,7 +71,10 @@ pub(super) fn account(
     let elements = inside.accounts().map(|(name, account)| element(name, &account));
     WireAccount {
         elements: elements.chain(ports.iter().flat_map(PortView::elements)).collect(),
-        port_drops: ports.iter().map(|port| port.kernel_drops - port.accounts.kernel_drops_before).sum(),
+        port_drops: ports
+            .iter()
+            .map(|port| port.kernel_drops - port.accounts.kernel_drops_before)
+            .sum(),
         lateness: lateness.histogram.clone(),
         late_after: lateness.bound,
         late: lateness.late,

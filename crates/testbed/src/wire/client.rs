@@ -11,7 +11,8 @@ use btu_suite::record::WireAccount;
 use super::WireError;
 use super::protocol::{LONGEST_LINE, Reply, Request, VERSION};
 
-/// A wire answers between turns, in well under a millisecond; this long means that it is gone or stopped.
+/// A wire answers between turns, in well under a millisecond; this long means that it is gone or
+/// stopped.
 const TIMEOUT: Duration = Duration::from_secs(5);
 
 /// How often a wire that is just being started is asked for.
@@ -31,21 +32,27 @@ impl WireClient {
     /// # Errors
     /// Nothing listens there.
     pub fn connect(path: &Path) -> Result<Self, WireError> {
-        let failed =
-            |source| WireError::Control { operation: "connecting to", path: path.display().to_string(), source };
+        let failed = |source| WireError::Control {
+            operation: "connecting to",
+            path: path.display().to_string(),
+            source,
+        };
         let stream = connect(path).map_err(failed)?;
-        let timed = stream.set_read_timeout(Some(TIMEOUT)).and_then(|()| stream.set_write_timeout(Some(TIMEOUT)));
+        let timed = stream
+            .set_read_timeout(Some(TIMEOUT))
+            .and_then(|()| stream.set_write_timeout(Some(TIMEOUT)));
         timed.map_err(failed)?;
         let mut client = Self { stream: BufReader::new(stream), path: path.display().to_string() };
         client.order(&Request::Hello(VERSION))?;
         Ok(client)
     }
 
-    /// Sets what happens to packets that come in to these hosts from now on; others stay as they are. When this
-    /// returns it is so.
+    /// Sets what happens to packets that come in to these hosts from now on; others stay as they
+    /// are. When this returns it is so.
     ///
     /// # Errors
-    /// The wire has no input to such a host, a share is not between 0 and 1 (then nothing is changed), or it is gone.
+    /// The wire has no input to such a host, a share is not between 0 and 1 (then nothing is
+    /// changed), or it is gone.
     pub fn set(&mut self, impairments: &Impairments) -> Result<(), WireError> {
         self.order(&Request::Set(impairments.clone()))
     }
@@ -86,7 +93,11 @@ impl WireClient {
 
     fn ask(&mut self, request: &Request) -> Result<Reply, WireError> {
         let answer = self.exchange(request);
-        answer.map_err(|source| WireError::Control { operation: "asking", path: self.path.clone(), source })
+        answer.map_err(|source| WireError::Control {
+            operation: "asking",
+            path: self.path.clone(),
+            source,
+        })
     }
 
     fn exchange(&mut self, request: &Request) -> io::Result<Reply> {
@@ -120,6 +131,8 @@ fn is_early(error: &io::Error) -> bool {
 fn unexpected(reply: Reply) -> WireError {
     match reply {
         Reply::Refused(why) => WireError::Refused(why),
-        Reply::Done | Reply::Account(_) => WireError::Refused("it answered another question".to_owned()),
+        Reply::Done | Reply::Account(_) => {
+            WireError::Refused("it answered another question".to_owned())
+        }
     }
 }

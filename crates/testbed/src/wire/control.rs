@@ -21,9 +21,11 @@ impl Control {
         Ok(Self { listener, clients: Vec::new() })
     }
 
-    /// What to watch: the listening socket, then each client, with whether it waits for room to write.
+    /// What to watch: the listening socket, then each client, with whether it waits for room to
+    /// write.
     pub(super) fn watched(&self) -> impl Iterator<Item = (BorrowedFd<'_>, bool)> {
-        let clients = self.clients.iter().map(|client| (client.stream.as_fd(), !client.outbox.is_empty()));
+        let clients =
+            self.clients.iter().map(|client| (client.stream.as_fd(), !client.outbox.is_empty()));
         std::iter::once((self.listener.as_fd(), false)).chain(clients)
     }
 
@@ -60,7 +62,8 @@ struct Client {
 }
 
 impl Client {
-    /// Reads, answers and writes as far as it goes; an error means that the client is gone or makes no sense.
+    /// Reads, answers and writes as far as it goes; an error means that the client is gone or makes
+    /// no sense.
     fn serve(&mut self, answer: &mut impl FnMut(Request) -> Reply) -> io::Result<()> {
         let open = self.read()?;
         while let Some(end) = self.inbox.iter().position(|&byte| byte == b'\n') {
@@ -157,7 +160,9 @@ mod tests {
         while sent <= 2 * LONGEST_LINE {
             match client.write(&flood) {
                 Ok(count) => sent += count,
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => drop(control.serve(|_| Reply::Done)),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    control.serve(|_| Reply::Done);
+                }
                 Err(_) => break,
             }
         }
@@ -168,7 +173,8 @@ mod tests {
     #[test]
     fn clients_beyond_the_limit_are_turned_away() {
         let (directory, mut control, _client) = control();
-        let more: Vec<_> = (0..20).map(|_| UnixStream::connect(directory.path().join("wire")).unwrap()).collect();
+        let more: Vec<_> =
+            (0..20).map(|_| UnixStream::connect(directory.path().join("wire")).unwrap()).collect();
         control.serve(|_| Reply::Done);
         assert_eq!(control.clients.len(), MOST_CLIENTS);
         drop(more);

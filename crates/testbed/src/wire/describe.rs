@@ -3,7 +3,8 @@
 use btu_medium::{Address, Frame, Kind};
 use btu_units::Bytes;
 
-/// Offsets in a frame (RFC 791, section 3.1; RFC 8200, section 3; RFC 9293 and RFC 768 begin with both ports).
+/// Offsets in a frame (RFC 791, section 3.1; RFC 8200, section 3; RFC 9293 and RFC 768 begin with
+/// both ports).
 const TYPE: usize = 12;
 const IPV4: usize = 14;
 const IPV4_FRAGMENT: usize = IPV4 + 6;
@@ -16,7 +17,8 @@ const IPV6_PAYLOAD: usize = 14 + 40;
 /// Protocols whose ports tell flows apart: TCP and UDP.
 const WITH_PORTS: [u8; 2] = [6, 17];
 
-/// A frame's description; `bytes` holds at least an Ethernet header (a port passes nothing shorter).
+/// A frame's description; `bytes` holds at least an Ethernet header (a port passes nothing
+/// shorter).
 pub(super) fn describe(buffer: u32, bytes: &[u8]) -> Frame {
     let address = |from: usize| Address::from_octets(std::array::from_fn(|n| bytes[from + n]));
     let (kind, flow) = match [bytes[TYPE], bytes[TYPE + 1]] {
@@ -32,7 +34,9 @@ pub(super) fn describe(buffer: u32, bytes: &[u8]) -> Frame {
 fn flow_of_ipv4(bytes: &[u8]) -> Option<u32> {
     const FRAGMENTED: u16 = 0x3fff;
     let protocol = *bytes.get(IPV4_PROTOCOL)?;
-    let whole = u16::from_be_bytes([*bytes.get(IPV4_FRAGMENT)?, *bytes.get(IPV4_FRAGMENT + 1)?]) & FRAGMENTED == 0;
+    let whole = u16::from_be_bytes([*bytes.get(IPV4_FRAGMENT)?, *bytes.get(IPV4_FRAGMENT + 1)?])
+        & FRAGMENTED
+        == 0;
     let header = usize::from(bytes[IPV4] & 0x0f) * 4;
     let ports = if whole { ports(bytes, IPV4 + header, protocol) } else { 0 };
     Some(number(bytes.get(IPV4_ADDRESSES)?, protocol, ports))
@@ -51,7 +55,8 @@ fn ports(bytes: &[u8], at: usize, protocol: u8) -> u32 {
     }
 }
 
-/// One number for a flow, never 0: multiplied and folded (Steele, Lea, Flood 2014, the finaliser's first half), word by word.
+/// One number for a flow, never 0: multiplied and folded (Steele, Lea, Flood 2014, the finaliser's
+/// first half), word by word.
 fn number(addresses: &[u8], protocol: u8, ports: u32) -> u32 {
     let (words, _) = addresses.as_chunks::<4>();
     let start = u64::from(ports) << 8 | u64::from(protocol);
@@ -99,10 +104,16 @@ mod tests {
         let base = flow(&ipv4(17, 0, [1, 2]));
         assert_ne!(base, 0);
         assert_eq!(base, flow(&ipv4(17, 0, [1, 2])));
-        for other in [ipv4(17, 0, [1, 3]), ipv4(17, 0, [2, 1]), ipv4(6, 0, [1, 2]), ipv4(17, 0x2000, [1, 2])] {
+        for other in
+            [ipv4(17, 0, [1, 3]), ipv4(17, 0, [2, 1]), ipv4(6, 0, [1, 2]), ipv4(17, 0x2000, [1, 2])]
+        {
             assert_ne!(base, flow(&other));
         }
-        assert_eq!(flow(&ipv4(17, 0x2000, [1, 2])), flow(&ipv4(17, 0x00b9, [7, 8])), "first and later fragment");
+        assert_eq!(
+            flow(&ipv4(17, 0x2000, [1, 2])),
+            flow(&ipv4(17, 0x00b9, [7, 8])),
+            "first and later fragment"
+        );
         assert_eq!(flow(&ipv4(1, 0, [1, 2])), flow(&ipv4(1, 0, [3, 4])), "no ports in ICMP");
     }
 

@@ -5,7 +5,8 @@ use btu_units::{Probability, Span, Time};
 
 use crate::port::now;
 
-/// A network whose own time begins with the wire, as a simulation's does: changes under way count from there.
+/// A network whose own time begins with the wire, as a simulation's does: changes under way count
+/// from there.
 #[derive(Debug)]
 pub(super) struct EmulatedNetwork {
     fabric: Box<Fabric>,

@@ -1,7 +1,8 @@
-//! Watching many ports: the kernel names those that have become ready, instead of being asked about every one.
+//! Watching many ports: the kernel names those that have become ready, instead of being asked about
+//! every one.
 //!
-//! Edge-triggered (epoll(7)): a port is named once when frames come to it, and again only after it was emptied and more
-//! came. So whoever is told has to go on asking the port until it has no more.
+//! Edge-triggered (epoll(7)): a port is named once when frames come to it, and again only after it
+//! was emptied and more came. So whoever is told has to go on asking the port until it has no more.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};

@@ -14,7 +14,9 @@ pub enum WireError {
     #[error("the wire's plan cannot be carried out: {0}")]
     Plan(String),
     /// It was not started by the first process of a testbed: interfaces elsewhere are not for it.
-    #[error("a wire carries frames in a testbed only, started by its first process; `btu net up FILE` raises one")]
+    #[error(
+        "a wire carries frames in a testbed only, started by its first process; `btu net up FILE` raises one"
+    )]
     Outside,
     /// A port could not be opened, or is gone.
     #[error(transparent)]
@@ -31,7 +33,9 @@ pub enum WireError {
         source: io::Error,
     },
     /// The other end of the control socket did not answer.
-    #[error("{operation} the wire at {path}: {source}; it may have ended, its error output says why")]
+    #[error(
+        "{operation} the wire at {path}: {source}; it may have ended, its error output says why"
+    )]
     Control {
         /// What was tried.
         operation: &'static str,

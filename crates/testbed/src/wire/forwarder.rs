@@ -19,7 +19,8 @@ use super::protocol::{Reply, Request, VERSION};
 use crate::capture::{Capture, Direction};
 use crate::port::{Batch, Buffers, Carriage, Port, now};
 
-/// So many ports are asked one by one, which is quicker while they are busy; more are watched by epoll.
+/// So many ports are asked one by one, which is quicker while they are busy; more are watched by
+/// epoll.
 const FEW: usize = 6;
 
 /// The network with its ports and the frames inside.
@@ -73,12 +74,17 @@ impl Forwarder {
             batch: Batch::new(),
             buffers: Buffers::new(plan.carriage.buffer_bytes(mtu)),
             lateness: Lateness::new(plan.mark_late_after),
-            capture: plan.capture.as_ref().map(|place| Capture::start(place, &plan.tapped())).transpose()?,
+            capture: plan
+                .capture
+                .as_ref()
+                .map(|place| Capture::start(place, &plan.tapped()))
+                .transpose()?,
         };
         let epoll = (port_queues.len() > FEW)
             .then(|| EpollSet::new(port_queues.iter().map(|port_queue| port_queue.port.as_fd())))
             .transpose();
-        let epoll = epoll.map_err(|source| WireError::System { operation: "watching the ports", source })?;
+        let epoll = epoll
+            .map_err(|source| WireError::System { operation: "watching the ports", source })?;
         Ok(Self {
             inside,
             shared,
@@ -97,17 +103,28 @@ impl Forwarder {
 
     /// What becomes readable when frames come.
     pub(super) fn watched(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
-        let ports = self.port_queues.iter().filter(|_| self.epoll.is_none()).map(|port_queue| port_queue.port.as_fd());
+        let ports = self
+            .port_queues
+            .iter()
+            .filter(|_| self.epoll.is_none())
+            .map(|port_queue| port_queue.port.as_fd());
         self.epoll.iter().map(AsFd::as_fd).chain(ports)
     }
 
     /// Notes where frames are; `is_readable` tells of each place in [`Self::watched`].
-    pub(super) fn note_ready(&mut self, is_readable: impl Fn(usize) -> bool) -> Result<(), WireError> {
+    pub(super) fn note_ready(
+        &mut self,
+        is_readable: impl Fn(usize) -> bool,
+    ) -> Result<(), WireError> {
         if self.epoll.is_some() {
             return if is_readable(0) { self.ask_epoll() } else { Ok(()) };
         }
         self.ready.clear();
-        self.ready.extend((0..self.port_queues.len()).filter(|&place| is_readable(place)).map(|place| place as u32));
+        self.ready.extend(
+            (0..self.port_queues.len())
+                .filter(|&place| is_readable(place))
+                .map(|place| place as u32),
+        );
         Ok(())
     }
 
@@ -157,7 +174,8 @@ impl Forwarder {
         named.map_err(|source| WireError::System { operation: "watching the ports", source })
     }
 
-    /// Takes what the ready port queues have and hands it to the network, in the order of time over all of them.
+    /// Takes what the ready port queues have and hands it to the network, in the order of time over
+    /// all of them.
     fn take_in(&mut self) -> Result<bool, WireError> {
         for place in 0..self.ready.len() {
             self.take_from(self.ready[place])?;
@@ -167,12 +185,18 @@ impl Forwarder {
         self.ready.retain(|&port_queue| port_queues[port_queue as usize].is_listed);
         let is_sorted = self.arrivals.is_sorted_by_key(|arrival| arrival.at);
         if !is_sorted {
-            self.arrivals.sort_unstable_by_key(|arrival| (arrival.at, arrival.port_queue, arrival.buffer));
+            self.arrivals
+                .sort_unstable_by_key(|arrival| (arrival.at, arrival.port_queue, arrival.buffer));
         }
         for Arrival { at, port_queue, buffer } in self.arrivals.iter().copied() {
             let frame = describe(buffer, self.shared.buffers.frame(buffer));
             if let Some(capture) = &mut self.shared.capture {
-                capture.frame(port_queue, Direction::Inbound, at, self.shared.buffers.frame(buffer));
+                capture.frame(
+                    port_queue,
+                    Direction::Inbound,
+                    at,
+                    self.shared.buffers.frame(buffer),
+                );
             }
             self.inside.accept(Place(port_queue), frame, at);
         }
@@ -187,7 +211,11 @@ impl Forwarder {
         for received in self.shared.batch.received() {
             // Stamps of two processors may be out of order by a little.
             port_queue.latest = port_queue.latest.max(received.at).max(self.asked);
-            self.arrivals.push(Arrival { at: port_queue.latest, port_queue: place, buffer: received.buffer });
+            self.arrivals.push(Arrival {
+                at: port_queue.latest,
+                port_queue: place,
+                buffer: received.buffer,
+            });
         }
         Ok(())
     }
@@ -222,7 +250,9 @@ impl Forwarder {
         let done = match request {
             Request::Hello(VERSION) => Ok(()),
             Request::Hello(theirs) => {
-                let why = format!("it speaks version {VERSION}, you speak {theirs}: use the same program for both");
+                let why = format!(
+                    "it speaks version {VERSION}, you speak {theirs}: use the same program for both"
+                );
                 Err(WireError::Refused(why))
             }
             Request::Set(impairments) => self.set(&impairments),
@@ -249,12 +279,17 @@ impl Forwarder {
         Ok(())
     }
 
-    fn check(&self, who: &HostName, impairment: &Impairment) -> Result<(Place, Probability, Impairment), WireError> {
+    fn check(
+        &self,
+        who: &HostName,
+        impairment: &Impairment,
+    ) -> Result<(Place, Probability, Impairment), WireError> {
         let place = self.inputs.iter().find(|(host, _)| host == who).map(|&(_, place)| place);
-        let place =
-            place.ok_or_else(|| WireError::Refused(format!("nothing can be done here to what comes in to {who}")))?;
-        let loss =
-            Probability::new(impairment.loss).map_err(|error| WireError::Refused(format!("loss at {who}: {error}")))?;
+        let place = place.ok_or_else(|| {
+            WireError::Refused(format!("nothing can be done here to what comes in to {who}"))
+        })?;
+        let loss = Probability::new(impairment.loss)
+            .map_err(|error| WireError::Refused(format!("loss at {who}: {error}")))?;
         Ok((place, loss, *impairment))
     }
 
@@ -267,8 +302,17 @@ impl Forwarder {
     }
 
     fn account(&mut self) -> Result<Box<WireAccount>, WireError> {
-        let views = self.port_queues.iter_mut().map(PortQueue::view).collect::<Result<Vec<PortView<'_>>, _>>()?;
-        let account = accounts::account(&self.inside, &views, &self.shared.lateness, now().since(self.opened));
+        let views = self
+            .port_queues
+            .iter_mut()
+            .map(PortQueue::view)
+            .collect::<Result<Vec<PortView<'_>>, _>>()?;
+        let account = accounts::account(
+            &self.inside,
+            &views,
+            &self.shared.lateness,
+            now().since(self.opened),
+        );
         let superframes = self.carriage == Carriage::Superframes;
         let capture = self.shared.capture.as_ref().map(Capture::account);
         Ok(Box::new(WireAccount { superframes, capture, ..account }))
@@ -278,14 +322,17 @@ impl Forwarder {
     pub(super) fn close_capture(&mut self) {
         let Some(capture) = &mut self.shared.capture else { return };
         // A port that is gone can no longer tell.
-        let dropped: Vec<u64> =
-            self.port_queues.iter_mut().map(|port_queue| port_queue.port.kernel_drops().unwrap_or(0)).collect();
+        let dropped: Vec<u64> = self
+            .port_queues
+            .iter_mut()
+            .map(|port_queue| port_queue.port.kernel_drops().unwrap_or(0))
+            .collect();
         capture.close(&dropped);
     }
 }
 
-/// Raises the number of files this process may have open as far as it may, where the ports need it: each is a file, with a
-/// capture two. A refusal shows when a port cannot be opened.
+/// Raises the number of files this process may have open as far as it may, where the ports need it:
+/// each is a file, with a capture two. A refusal shows when a port cannot be opened.
 fn make_room_for(ports: usize) {
     const OTHERS: u64 = 64;
     let wanted = 2 * ports as u64 + OTHERS;

@@ -12,7 +12,8 @@ use super::emulated::EmulatedNetwork;
 use crate::capture::Tapped;
 use crate::port::Carriage;
 
-/// Everything a wire has to know; interfaces are named as in the network namespace it is started in.
+/// Everything a wire has to know; interfaces are named as in the network namespace it is started
+/// in.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct WirePlan {
     /// Seeds the random streams of all elements.
@@ -30,7 +31,8 @@ pub struct WirePlan {
     /// A frame that leaves more than this after its due time counts as late.
     #[serde(rename = "mark_late_after_ns", default = "WirePlan::usual_bound")]
     pub mark_late_after: Span,
-    /// Where each port's frames are written, one pcapng file for each; the directory is made when it is not there.
+    /// Where each port's frames are written, one pcapng file for each; the directory is made when
+    /// it is not there.
     #[serde(default)]
     pub capture: Option<PathBuf>,
 }
@@ -42,14 +44,23 @@ pub(super) struct Layout {
 }
 
 impl WirePlan {
-    /// Frames later than this are marked unless the plan says otherwise: five times what delays may be off (0.2 ms), and
-    /// about what a wire that shares two processors with full stations keeps for 99 of 100 frames.
+    /// Frames later than this are marked unless the plan says otherwise: five times what delays may
+    /// be off (0.2 ms), and about what a wire that shares two processors with full stations keeps
+    /// for 99 of 100 frames.
     pub const USUAL_BOUND: Span = Span::from_milliseconds(1);
 
     /// A plan with the usual bound, of frames as they are on a wire, without inputs and capture.
     pub fn new(seed: u64, drawing: Drawing, interfaces: Vec<String>) -> Self {
         let (carriage, mark_late_after) = (Carriage::Frames, Self::USUAL_BOUND);
-        Self { seed, drawing, interfaces, inputs: Vec::new(), carriage, mark_late_after, capture: None }
+        Self {
+            seed,
+            drawing,
+            interfaces,
+            inputs: Vec::new(),
+            carriage,
+            mark_late_after,
+            capture: None,
+        }
     }
 
     fn usual_bound() -> Span {
@@ -71,11 +82,12 @@ impl WirePlan {
         let Self { drawing, interfaces, inputs, .. } = self;
         let (stations, named) = (drawing.stations.len(), interfaces.len());
         if stations != named {
-            return Err(WireError::Plan(format!("it names {named} interfaces for {stations} stations")));
+            return Err(WireError::Plan(format!(
+                "it names {named} interfaces for {stations} stations"
+            )));
         }
         if let Some(segment) = drawing.segments.iter().find(|segment| is_ideal(&segment.medium)) {
-            let why =
-                "idealised contention knows what no real station can; use `btu sim`, or the standard's contention";
+            let why = "idealised contention knows what no real station can; use `btu sim`, or the standard's contention";
             return Err(WireError::Plan(format!("segment {}: {why}", segment.name)));
         }
         if let Some(input) = inputs.iter().find(|input| input.0 as usize >= stations) {
@@ -84,8 +96,10 @@ impl WirePlan {
         check_names(interfaces)?;
         let ports: Vec<Port> = inputs.iter().map(|input| Port(input.0)).collect();
         let fabric = Fabric::with_inputs(drawing, self.seed, &ports);
-        let inside = EmulatedNetwork::new(fabric.map_err(|error| WireError::Plan(error.to_string()))?);
-        let inputs = inputs.iter().map(|&input| (HostName::from(drawing.station(input)), Port(input.0)));
+        let inside =
+            EmulatedNetwork::new(fabric.map_err(|error| WireError::Plan(error.to_string()))?);
+        let inputs =
+            inputs.iter().map(|&input| (HostName::from(drawing.station(input)), Port(input.0)));
         Ok(Layout { inside, inputs: inputs.collect() })
     }
 }
@@ -139,7 +153,8 @@ mod tests {
 
     #[test]
     fn idealised_contention_is_for_the_simulator() {
-        let ideal = CABLE.replace("\"shared-ethernet\"", "\"shared-ethernet\"\ncontention = \"ideal\"");
+        let ideal =
+            CABLE.replace("\"shared-ethernet\"", "\"shared-ethernet\"\ncontention = \"ideal\"");
         let Err(WireError::Plan(why)) = drawn(&ideal, 3).layout() else { panic!("it was carried") };
         assert!(why.contains("lab") && why.contains("btu sim"), "{why}");
     }
@@ -147,9 +162,14 @@ mod tests {
     #[test]
     fn impossible_plans_are_refused() {
         let plan = drawn(CABLE, 3);
-        let twice = WirePlan { interfaces: vec!["x".to_owned(), "x".to_owned(), "y".to_owned()], ..plan.clone() };
+        let twice = WirePlan {
+            interfaces: vec!["x".to_owned(), "x".to_owned(), "y".to_owned()],
+            ..plan.clone()
+        };
         let nowhere = WirePlan { inputs: vec![StationId(3)], ..plan };
-        for plan in [drawn(CABLE, 2), twice, nowhere, WirePlan::new(1, Drawing::default(), Vec::new())] {
+        for plan in
+            [drawn(CABLE, 2), twice, nowhere, WirePlan::new(1, Drawing::default(), Vec::new())]
+        {
             assert!(matches!(plan.layout(), Err(WireError::Plan(_))), "{plan:?}");
         }
     }

@@ -61,7 +61,8 @@ impl PortQueue {
         self.outgoing.len() == BATCH
     }
 
-    /// Sends what is in line, and notes how late each frame was: they leave evenly over the time the sending took.
+    /// Sends what is in line, and notes how late each frame was: they leave evenly over the time
+    /// the sending took.
     pub(super) fn send(&mut self, shared: &mut Shared) -> Result<(), WireError> {
         if self.outgoing.is_empty() {
             return Ok(());
@@ -82,8 +83,8 @@ impl PortQueue {
         Ok(())
     }
 
-    /// Sends a frame with one bit inverted, after those in line. Its buffer may be shared with other copies, so the bit is
-    /// inverted only for as long as the kernel takes to copy it.
+    /// Sends a frame with one bit inverted, after those in line. Its buffer may be shared with
+    /// other copies, so the bit is inverted only for as long as the kernel takes to copy it.
     pub(super) fn send_damaged(
         &mut self,
         buffer: u32,
@@ -103,8 +104,10 @@ impl PortQueue {
 
     /// Resets the accounts.
     pub(super) fn reset(&mut self) -> Result<(), PortError> {
-        let (kernel_drops_before, misfits_before) = (self.port.kernel_drops()?, self.port.misfits());
-        self.accounts = PortAccounts { kernel_drops_before, misfits_before, ..PortAccounts::default() };
+        let (kernel_drops_before, misfits_before) =
+            (self.port.kernel_drops()?, self.port.misfits());
+        self.accounts =
+            PortAccounts { kernel_drops_before, misfits_before, ..PortAccounts::default() };
         Ok(())
     }
 
@@ -112,6 +115,11 @@ impl PortQueue {
     pub(super) fn view(&mut self) -> Result<PortView<'_>, PortError> {
         let kernel_drops = self.port.kernel_drops()?;
         let misfits = self.port.misfits();
-        Ok(PortView { interface: self.port.interface(), accounts: self.accounts, kernel_drops, misfits })
+        Ok(PortView {
+            interface: self.port.interface(),
+            accounts: self.accounts,
+            kernel_drops,
+            misfits,
+        })
     }
 }

@@ -1,4 +1,5 @@
-//! What is said over the control socket: one JSON value per line, each request answered by one reply.
+//! What is said over the control socket: one JSON value per line, each request answered by one
+//! reply.
 
 use btu_suite::network::Impairments;
 use btu_suite::record::WireAccount;
@@ -35,5 +36,6 @@ pub(super) enum Reply {
 /// Counts incompatible changes of what is said here.
 pub(super) const VERSION: u32 = 2;
 
-/// Longest line either side accepts: a request is far shorter, an account of a thousand stations a fraction of it.
+/// Longest line either side accepts: a request is far shorter, an account of a thousand stations a
+/// fraction of it.
 pub(super) const LONGEST_LINE: usize = 4 << 20;

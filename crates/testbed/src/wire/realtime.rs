@@ -1,4 +1,5 @@
-//! What a process can ask the system for, to be woken in time. Every refusal is accepted: lateness is measured anyway.
+//! What a process can ask the system for, to be woken in time. Every refusal is accepted: lateness
+//! is measured anyway.
 #![allow(unsafe_code)]
 
 use std::fs::{File, OpenOptions};
@@ -6,18 +7,21 @@ use std::io::Write;
 
 use nix::sys::mman::{MlockAllFlags, mlockall};
 
-/// Keeps processors from sleeping deeply while it lives (`/dev/cpu_dma_latency`, kernel document "PM Quality Of Service
-/// Interface").
+/// Keeps processors from sleeping deeply while it lives (`/dev/cpu_dma_latency`, kernel document
+/// "PM Quality Of Service Interface").
 #[derive(Debug)]
 pub struct Wakefulness {
     _latency: Option<File>,
 }
 
-/// Asks, for the calling thread, for exact timers, memory that stays, precedence over programs that compute, and processors that wake up quickly.
+/// Asks, for the calling thread, for exact timers, memory that stays, precedence over programs that
+/// compute, and processors that wake up quickly.
 pub fn prepare() -> Wakefulness {
-    // The default slack of 50 us is added to every wait (prctl(2), PR_SET_TIMERSLACK). A refusal shows as lateness.
+    // The default slack of 50 us is added to every wait (prctl(2), PR_SET_TIMERSLACK). A refusal
+    // shows as lateness.
     let _ = nix::sys::prctl::set_timerslack(1);
-    // Only what is there now: a limit on locked memory must never make a later allocation fail. A refusal is usual.
+    // Only what is there now: a limit on locked memory must never make a later allocation fail. A
+    // refusal is usual.
     let _ = mlockall(MlockAllFlags::MCL_CURRENT);
     if !take_precedence() {
         ask_for_short_slices();
@@ -25,11 +29,16 @@ pub fn prepare() -> Wakefulness {
     Wakefulness { _latency: hold_latency().ok() }
 }
 
-/// The lowest real-time priority (sched(7)): before every ordinary program, after everything more urgent.
+/// The lowest real-time priority (sched(7)): before every ordinary program, after everything more
+/// urgent.
 fn take_precedence() -> bool {
     let lowest = libc::sched_param { sched_priority: 1 };
-    // SAFETY: a system call that reads one `sched_param`, which lives across it; 0 is the calling thread.
-    unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO | libc::SCHED_RESET_ON_FORK, &raw const lowest) == 0 }
+    // SAFETY: a system call that reads one `sched_param`, which lives across it; 0 is the calling
+    // thread.
+    unsafe {
+        libc::sched_setscheduler(0, libc::SCHED_FIFO | libc::SCHED_RESET_ON_FORK, &raw const lowest)
+            == 0
+    }
 }
 
 /// `struct sched_attr` of `sched_setattr(2)`, first version.
@@ -46,13 +55,16 @@ struct Attributes {
     period: u64,
 }
 
-/// What everybody may ask since Linux 6.12: slices of 0.1 ms, the shortest, so that a wake-up comes sooner to its turn among
-/// others (earliest eligible virtual deadline first). Older kernels ignore it.
+/// What everybody may ask since Linux 6.12: slices of 0.1 ms, the shortest, so that a wake-up comes
+/// sooner to its turn among others (earliest eligible virtual deadline first). Older kernels ignore
+/// it.
 fn ask_for_short_slices() {
     const SHORTEST_SLICE_NANOSECONDS: u64 = 100_000;
     let size = size_of::<Attributes>() as u32;
-    let attributes = Attributes { size, runtime: SHORTEST_SLICE_NANOSECONDS, ..Attributes::default() };
-    // SAFETY: a system call that reads `size` bytes of `attributes`, which lives across it. A refusal shows as lateness.
+    let attributes =
+        Attributes { size, runtime: SHORTEST_SLICE_NANOSECONDS, ..Attributes::default() };
+    // SAFETY: a system call that reads `size` bytes of `attributes`, which lives across it. A
+    // refusal shows as lateness.
     unsafe { libc::syscall(libc::SYS_sched_setattr, 0, &raw const attributes, 0) };
 }
 

@@ -1,9 +1,11 @@
-//! Waiting for frames, orders, and the next due time, exactly enough and without burning a processor.
+//! Waiting for frames, orders, and the next due time, exactly enough and without burning a
+//! processor.
 //!
-//! A timer wakes a sleeper late, by tens of microseconds on an idle machine. So the wait ends a guard before the due
-//! time and the rest is spent asking again and again. The guard follows the lateness that is seen (its 98th percentile).
-//! Asking has a budget, a sixteenth of the time, because stations want the processor too; when it is used up, frames are
-//! due so often that the wire naps for a moment instead and then moves several of them at once.
+//! A timer wakes a sleeper late, by tens of microseconds on an idle machine. So the wait ends a
+//! guard before the due time and the rest is spent asking again and again. The guard follows the
+//! lateness that is seen (its 98th percentile). Asking has a budget, a sixteenth of the time,
+//! because stations want the processor too; when it is used up, frames are due so often that the
+//! wire naps for a moment instead and then moves several of them at once.
 #![allow(unsafe_code)]
 
 use std::io;
@@ -15,10 +17,12 @@ use crate::port::now;
 
 const SHORTEST_GUARD: Span = Span::from_microseconds(5);
 const LONGEST_GUARD: Span = Span::from_microseconds(120);
-/// Up by this when a wake-up was later than the guard, down by the other when not: in balance at 2 per cent.
+/// Up by this when a wake-up was later than the guard, down by the other when not: in balance at 2
+/// per cent.
 const GUARD_UP: Span = Span::from_nanoseconds(4_900);
 const GUARD_DOWN: Span = Span::from_nanoseconds(100);
-/// Long enough to be worth it, short enough to leave the median within a tenth of what delays may be off (0.2 ms).
+/// Long enough to be worth it, short enough to leave the median within a tenth of what delays may
+/// be off (0.2 ms).
 const SHORT_SLEEP: Span = Span::from_microseconds(20);
 /// Asking may take one part in so many of the time.
 const BUDGET_SHARE: u64 = 16;
@@ -35,7 +39,12 @@ pub(super) struct Waiter {
 
 impl Waiter {
     pub(super) fn new() -> Self {
-        Self { watched: Vec::new(), guard: Span::from_microseconds(60), budget: MOST_BUDGET, budget_from: now() }
+        Self {
+            watched: Vec::new(),
+            guard: Span::from_microseconds(60),
+            budget: MOST_BUDGET,
+            budget_from: now(),
+        }
     }
 
     /// Forgets what was watched.
@@ -43,7 +52,8 @@ impl Waiter {
         self.watched.clear();
     }
 
-    /// Watches a descriptor for input, and for room for output where wanted. It has to stay open until it is cleared.
+    /// Watches a descriptor for input, and for room for output where wanted. It has to stay open
+    /// until it is cleared.
     pub(super) fn watch(&mut self, fd: BorrowedFd<'_>, output: bool) {
         let events = if output { libc::POLLIN | libc::POLLOUT } else { libc::POLLIN };
         self.watched.push(libc::pollfd { fd: fd.as_raw_fd(), events, revents: 0 });
@@ -83,7 +93,8 @@ impl Waiter {
         let ready = self.poll(Some(span))?;
         if !ready {
             let late = now().since(start).saturating_sub(span);
-            let moved = if late > self.guard { self.guard + GUARD_UP } else { self.guard - GUARD_DOWN };
+            let moved =
+                if late > self.guard { self.guard + GUARD_UP } else { self.guard - GUARD_DOWN };
             self.guard = moved.clamp(SHORTEST_GUARD, LONGEST_GUARD);
         }
         Ok(ready)
@@ -97,7 +108,8 @@ impl Waiter {
     }
 
     fn earn(&mut self, at: Time) {
-        let earned = Span::from_nanoseconds(at.since(self.budget_from).nanoseconds() / BUDGET_SHARE);
+        let earned =
+            Span::from_nanoseconds(at.since(self.budget_from).nanoseconds() / BUDGET_SHARE);
         self.budget = (self.budget + earned).min(MOST_BUDGET);
         self.budget_from = at;
     }
@@ -110,10 +122,15 @@ impl Waiter {
             tv_nsec: (span.nanoseconds() % SECOND).cast_signed(),
         });
         let timeout = timeout.as_ref().map_or(std::ptr::null(), std::ptr::from_ref);
-        // SAFETY: `watched` is as long as said and lives across the call; `timeout` is null or points to a value that
-        // does; no signal mask is given.
+        // SAFETY: `watched` is as long as said and lives across the call; `timeout` is null or
+        // points to a value that does; no signal mask is given.
         let ready = unsafe {
-            libc::ppoll(self.watched.as_mut_ptr(), self.watched.len() as libc::nfds_t, timeout, std::ptr::null())
+            libc::ppoll(
+                self.watched.as_mut_ptr(),
+                self.watched.len() as libc::nfds_t,
+                timeout,
+                std::ptr::null(),
+            )
         };
         if ready >= 0 {
             return Ok(ready > 0);

@@ -16,14 +16,16 @@ const TIMEOUT: Duration = Duration::from_millis(500);
 
 /// Kernel netem as a bench. Every run has its own namespace, and ends with a check of the accounts.
 ///
-/// What the way from one packet socket to the other takes without netem is measured first, and not counted.
+/// What the way from one packet socket to the other takes without netem is measured first, and not
+/// counted.
 pub(crate) struct NetemBench {
     bare: Span,
 }
 
 impl NetemBench {
     pub(crate) fn new() -> Self {
-        let script: Vec<_> = (0..200).map(|n| (Span::from_microseconds(500) * n, SHORTEST_FRAME)).collect();
+        let script: Vec<_> =
+            (0..200).map(|n| (Span::from_microseconds(500) * n, SHORTEST_FRAME)).collect();
         let arrivals = in_fresh_namespace(|| Pair::new().run(&script, TIMEOUT));
         assert_eq!(arrivals.len(), script.len());
         let bare = median(arrivals.iter().map(delay));
@@ -32,7 +34,11 @@ impl NetemBench {
     }
 
     /// As [`Bench::run`], with what the kernel counted.
-    pub(crate) fn ride(&self, direction: &Direction, script: &[(Span, Bytes)]) -> (Vec<Arrival>, Accounts) {
+    pub(crate) fn ride(
+        &self,
+        direction: &Direction,
+        script: &[(Span, Bytes)],
+    ) -> (Vec<Arrival>, Accounts) {
         let (mut arrivals, accounts) = in_fresh_namespace(|| {
             let pair = Pair::new();
             let mut guard = apply(FAR, direction, SEED).unwrap();
@@ -41,10 +47,17 @@ impl NetemBench {
         });
         println!("  {accounts:?}");
         assert_eq!(accounts.received, script.len() as u64, "every frame came to the impairment");
-        assert_eq!(accounts.delivered, arrivals.len() as u64, "and what left it is in the accounts");
+        assert_eq!(
+            accounts.delivered,
+            arrivals.len() as u64,
+            "and what left it is in the accounts"
+        );
         assert_eq!(accounts.held, 0);
         let duplicates = accounts.duplicated();
-        assert!(duplicates == 0 || duplicates > 0 && direction.duplicate > Probability::NEVER, "{duplicates} too many");
+        assert!(
+            duplicates == 0 || duplicates > 0 && direction.duplicate > Probability::NEVER,
+            "{duplicates} too many"
+        );
         for arrival in &mut arrivals {
             arrival.sent += self.bare;
         }
@@ -57,8 +70,9 @@ impl Bench for NetemBench {
         self.ride(direction, script).0
     }
 
-    /// On a clock that counts instructions nothing but the kernel's own work is in the way: its timer, two soft
-    /// interrupts, about 10,000 instructions. On the wall it is what is called good for the wire: 0.2 ms.
+    /// On a clock that counts instructions nothing but the kernel's own work is in the way: its
+    /// timer, two soft interrupts, about 10,000 instructions. On the wall it is what is called good
+    /// for the wire: 0.2 ms.
     fn tolerance(&self) -> Span {
         Span::from_microseconds(if is_set("--exact-clock") { 20 } else { 200 })
     }
@@ -66,7 +80,9 @@ impl Bench for NetemBench {
 
 fn timeout(direction: &Direction) -> Duration {
     let full_frame = match direction.rate {
-        Rate::Fixed(rate) => Duration::from_secs_f64(8.0 * 1600.0 * 1.25 / rate.bits_per_second() as f64),
+        Rate::Fixed(rate) => {
+            Duration::from_secs_f64(8.0 * 1600.0 * 1.25 / rate.bits_per_second() as f64)
+        }
         Rate::Trace(_) => Duration::ZERO,
     };
     TIMEOUT + Duration::from(direction.delay) * 2 + full_frame * 10
@@ -124,6 +140,10 @@ pub(crate) fn steady(frames: u64, apart: Span, length: Bytes) -> Vec<(Span, Byte
 }
 
 /// The arrivals of what was sent after a time from the start.
-pub(crate) fn sent_after(arrivals: &[Arrival], start: Time, after: Span) -> impl Iterator<Item = &Arrival> {
+pub(crate) fn sent_after(
+    arrivals: &[Arrival],
+    start: Time,
+    after: Span,
+) -> impl Iterator<Item = &Arrival> {
     arrivals.iter().filter(move |arrival| arrival.sent >= start + after)
 }

@@ -30,7 +30,11 @@ fn delayed(milliseconds: u64) -> Direction {
 }
 
 fn names() -> Vec<String> {
-    if_nameindex().unwrap().iter().map(|interface| interface.name().to_string_lossy().into_owned()).collect()
+    if_nameindex()
+        .unwrap()
+        .iter()
+        .map(|interface| interface.name().to_string_lossy().into_owned())
+        .collect()
 }
 
 /// The median delay of 50 frames, in milliseconds.
@@ -47,7 +51,10 @@ fn near(seen: f64, expected: f64) {
 /// A kernel of a distribution has all of it.
 fn everything_is_there() {
     let support = probe().unwrap();
-    assert!(support.token_bucket && support.red && support.codel && support.fq_codel, "{support:?}");
+    assert!(
+        support.token_bucket && support.red && support.codel && support.fq_codel,
+        "{support:?}"
+    );
 }
 
 fn nothing_is_left_behind() {
@@ -73,7 +80,10 @@ fn a_taken_interface_is_named() {
         let pair = Pair::new();
         let guard = apply(FAR, &delayed(20), SEED).unwrap();
         let error = apply(FAR, &delayed(1), SEED).unwrap_err();
-        assert!(matches!(&error, NetemError::Taken { interface, .. } if interface == FAR), "{error}");
+        assert!(
+            matches!(&error, NetemError::Taken { interface, .. } if interface == FAR),
+            "{error}"
+        );
         near(milliseconds(&pair), 20.0);
         // As after a kill: nobody takes it back.
         std::mem::forget(guard);
@@ -111,7 +121,10 @@ fn changes_take_effect() {
         guard.change(&Direction { loss: Loss::Random(Probability::ALWAYS), ..delayed(5) }).unwrap();
         assert_eq!(pair.run(&[(Span::ZERO, FULL_FRAME); 50], SILENCE).len(), 0);
         let accounts = guard.accounts().unwrap();
-        assert_eq!((accounts.received, accounts.delivered, accounts.lost, accounts.held), (201, 151, 50, 0));
+        assert_eq!(
+            (accounts.received, accounts.delivered, accounts.lost, accounts.held),
+            (201, 151, 50, 0)
+        );
         guard.change(&delayed(5)).unwrap();
         near(milliseconds(&pair), 5.0);
     });
@@ -151,7 +164,8 @@ fn the_same_seed_loses_the_same_frames() {
         in_fresh_namespace(|| {
             let pair = Pair::new();
             let _guard: Guard = apply(FAR, &lossy, seed).unwrap();
-            let arrivals = pair.run(&steady(500, Span::from_microseconds(50), SHORTEST_FRAME), SILENCE);
+            let arrivals =
+                pair.run(&steady(500, Span::from_microseconds(50), SHORTEST_FRAME), SILENCE);
             arrivals.iter().map(|arrival| arrival.number).collect::<Vec<_>>()
         })
     };

@@ -1,4 +1,5 @@
-//! Rate, delay, loss, duplicates, order, damage: the conformance bodies, and what they do not cover yet.
+//! Rate, delay, loss, duplicates, order, damage: the conformance bodies, and what they do not cover
+//! yet.
 
 use btu_medium::conformance::{self, FULL_FRAME, SHORTEST_FRAME};
 use btu_network::{Direction, Framing, Jitter, Loss, Rate, Reordering, Shape};
@@ -15,14 +16,21 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
     ("line_loss_1", || losses(0.01)),
     ("line_loss_5", || losses(0.05)),
     ("line_loss_20", || losses(0.2)),
-    ("line_duplicates", || conformance::duplicates_come_in_pairs(&mut NetemBench::new(), share(0.05))),
-    ("line_reordering", || conformance::reordered_frames_are_overtaken(&mut NetemBench::new(), share(0.05))),
+    ("line_duplicates", || {
+        conformance::duplicates_come_in_pairs(&mut NetemBench::new(), share(0.05));
+    }),
+    ("line_reordering", || {
+        conformance::reordered_frames_are_overtaken(&mut NetemBench::new(), share(0.05));
+    }),
     ("line_bursts_of_loss", || conformance::losses_come_in_bursts(&mut NetemBench::new())),
     ("line_damage", || conformance::damage_is_binomial(&mut NetemBench::new(), share(0.05))),
     ("line_jitter_normal", || jitter(Shape::Normal, 1.0)),
     ("line_jitter_uniform", || jitter(Shape::Uniform, 1.0 / 3f64.sqrt())),
     ("line_jitter_quantiles", jitter_quantiles),
-    ("line_jitter_in_order", || conformance::jitter_keeps_order_where_asked(&mut NetemBench::new())),
+    (
+        "line_jitter_in_order",
+        || conformance::jitter_keeps_order_where_asked(&mut NetemBench::new()),
+    ),
     ("line_jitter_and_reordering", overtaking_behind_ordered_jitter),
     ("line_framing", framings_take_their_time),
     ("line_everything", everything_at_once),
@@ -35,7 +43,12 @@ fn rate(megabits: u64, length: Bytes) {
 
 fn delays() {
     let mut bench = NetemBench::new();
-    for delay in [Span::ZERO, Span::from_milliseconds(1), Span::from_milliseconds(20), Span::from_milliseconds(250)] {
+    for delay in [
+        Span::ZERO,
+        Span::from_milliseconds(1),
+        Span::from_milliseconds(20),
+        Span::from_milliseconds(250),
+    ] {
         conformance::an_idle_link_delays_as_asked(&mut bench, delay);
     }
 }
@@ -54,13 +67,18 @@ fn jitter_quantiles() {
 }
 
 fn jittery(shape: Shape) -> Direction {
-    let jitter =
-        Jitter { spread: Span::from_milliseconds(1), shape, correlation: Probability::NEVER, keep_order: false };
+    let jitter = Jitter {
+        spread: Span::from_milliseconds(1),
+        shape,
+        correlation: Probability::NEVER,
+        keep_order: false,
+    };
     Direction { delay: Span::from_milliseconds(20), jitter: Some(jitter), ..line(100) }
 }
 
 /// Mean and standard deviation of the delays, and frames overtake. `deviation` is in milliseconds.
-/// Not for Pareto: its fourth moment is infinite, so a sample does not tell how far its deviation may be off.
+/// Not for Pareto: its fourth moment is infinite, so a sample does not tell how far its deviation
+/// may be off.
 fn jitter(shape: Shape, deviation: f64) {
     let script = steady(8000, APART, SHORTEST_FRAME);
     let (arrivals, _) = NetemBench::new().ride(&jittery(shape), &script);
@@ -73,13 +91,15 @@ fn jitter(shape: Shape, deviation: f64) {
     let variance = squares.sum::<f64>() / count;
     // 10 us for the kernel's own work, one standard error, and 5.76 us that a frame takes.
     within("mean delay, ms", mean, 20.005_76, deviation / count.sqrt() + 0.01);
-    // The standard error of a variance, from the sample's fourth moment; half of it, relatively, for its root.
+    // The standard error of a variance, from the sample's fourth moment; half of it, relatively,
+    // for its root.
     let error = ((fourth - variance * variance) / count).sqrt() / (2.0 * variance.sqrt());
     within("its standard deviation, ms", variance.sqrt(), deviation, error);
     assert!(overtaken(&arrivals) > 100);
 }
 
-/// Frames of full size on a busy line: exactly three overtake each, unless one of them is held back too.
+/// Frames of full size on a busy line: exactly three overtake each, unless one of them is held back
+/// too.
 fn overtaking_behind_ordered_jitter() {
     let reorder = Reordering { share: share(0.05), depth: 3 };
     let jitter = Jitter {
@@ -95,16 +115,21 @@ fn overtaking_behind_ordered_jitter() {
         let (arrivals, _) = bench.ride(&direction, &script);
         assert_eq!(arrivals.len(), script.len());
         within("overtaken", overtaken(&arrivals) as f64, 100.0, 95f64.sqrt());
-        let most = arrivals.windows(5).filter(|few| few[4].number < few[3].number && few[3].number > few[4].number + 2);
+        let most = arrivals
+            .windows(5)
+            .filter(|few| few[4].number < few[3].number && few[3].number > few[4].number + 2);
         assert!(most.count() > 60, "three frames come before most that are held back");
     }
 }
 
-/// Fifty packets of 500 octets, each 60 octets shorter than the last by turns, take what cells and characters take.
+/// Fifty packets of 500 octets, each 60 octets shorter than the last by turns, take what cells and
+/// characters take.
 fn framings_take_their_time() {
     let bench = NetemBench::new();
-    let script: Vec<_> = (0..50).map(|n| (Span::ZERO, Bytes::new(14 + 500 - 60 * (n % 2)))).collect();
-    // Between the first arrival and the last lie all frames but the first: 25 short ones and 24 long ones.
+    let script: Vec<_> =
+        (0..50).map(|n| (Span::ZERO, Bytes::new(14 + 500 - 60 * (n % 2)))).collect();
+    // Between the first arrival and the last lie all frames but the first: 25 short ones and 24
+    // long ones.
     let cases = [
         // 500 + 16 octets are 11 cells, 440 + 16 are 10.
         (Framing::Aal5, (25.0 * 10.0 + 24.0 * 11.0) * 53.0 * 8.0),

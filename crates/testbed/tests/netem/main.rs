@@ -1,8 +1,9 @@
 //! Kernel netem on real interfaces: what it is asked for must be seen at the far end.
 //!
-//! Where the kernel has no netem this says so and ends; `scripts/kernel-lab netem` runs it in a virtual machine that has. An
-//! argument that is no option selects scenarios by a part of their name. `--required` makes it a failure when there is no
-//! netem; `--exact-clock` says that time passes by instructions, not on the wall.
+//! Where the kernel has no netem this says so and ends; `scripts/kernel-lab netem` runs it in a
+//! virtual machine that has. An argument that is no option selects scenarios by a part of their
+//! name. `--required` makes it a failure when there is no netem; `--exact-clock` says that time
+//! passes by instructions, not on the wall.
 
 mod bench;
 mod life;
@@ -33,9 +34,14 @@ fn main() -> ExitCode {
 fn without_netem(error: &NetemError) -> ExitCode {
     println!("  {error}");
     assert!(!is_set("--required"), "netem is required");
-    assert!(matches!(error, NetemError::Missing { .. }), "a kernel without netem names what it lacks");
+    assert!(
+        matches!(error, NetemError::Missing { .. }),
+        "a kernel without netem names what it lacks"
+    );
     assert!(error.to_string().contains("modprobe"));
-    println!("this kernel's netem cannot be tested here; scripts/kernel-lab netem tests one in a virtual machine");
+    println!(
+        "this kernel's netem cannot be tested here; scripts/kernel-lab netem tests one in a virtual machine"
+    );
     ExitCode::SUCCESS
 }
 

@@ -1,7 +1,8 @@
-//! Two ends of a veth pair in one namespace: raw frames go in at `near`, and come out at `far` behind its impairments.
+//! Two ends of a veth pair in one namespace: raw frames go in at `near`, and come out at `far`
+//! behind its impairments.
 //!
-//! The receiver takes frames of one Ethernet type only. That matters: a packet socket for all types sees a frame when it
-//! comes in first, before netem, and not again afterwards.
+//! The receiver takes frames of one Ethernet type only. That matters: a packet socket for all types
+//! sees a frame when it comes in first, before netem, and not again afterwards.
 
 use std::io::IoSliceMut;
 use std::mem::MaybeUninit;
@@ -38,11 +39,14 @@ pub(crate) fn in_fresh_namespace<T: Send>(work: impl FnOnce() -> T + Send) -> T 
         unshare(CloneFlags::CLONE_NEWNET).expect("a network namespace");
         work()
     };
-    thread::scope(|scope| scope.spawn(inside).join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+    thread::scope(|scope| {
+        scope.spawn(inside).join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    })
 }
 
 impl Pair {
-    /// In the calling thread's namespace, quiet: without IPv6 nothing is sent that a test did not send.
+    /// In the calling thread's namespace, quiet: without IPv6 nothing is sent that a test did not
+    /// send.
     pub(crate) fn new() -> Self {
         for which in ["all", "default"] {
             // A kernel without IPv6 is quiet already.
@@ -51,7 +55,9 @@ impl Pair {
         talk(async |handle| handle.link().add(LinkVeth::new(NEAR, FAR).build()).execute().await);
         for name in [NEAR, FAR] {
             let index = if_nametoindex(name).unwrap();
-            talk(async |handle| handle.link().set(LinkUnspec::new_with_index(index).up().build()).execute().await);
+            talk(async |handle| {
+                handle.link().set(LinkUnspec::new_with_index(index).up().build()).execute().await
+            });
         }
         let receiver = packet_socket(ETHER_TYPE);
         receiver.bind(&link_address(FAR)).unwrap();
@@ -67,8 +73,9 @@ impl Pair {
     pub(crate) fn send(&self, script: &[(Span, Bytes)]) -> Vec<Time> {
         let each = (0u32..).zip(script);
         // Made beforehand, so that a burst is one.
-        let frames: Vec<_> =
-            each.map(|(number, &(after, length))| (after, frame(number, length.count() as usize))).collect();
+        let frames: Vec<_> = each
+            .map(|(number, &(after, length))| (after, frame(number, length.count() as usize)))
+            .collect();
         let start = now();
         let each = frames.iter().map(|(after, frame)| {
             await_time(start + *after);
@@ -99,8 +106,12 @@ impl Pair {
         let mut octets = [0; 2048];
         let mut control = nix::cmsg_space!(nix::sys::time::TimeSpec);
         let mut parts = [IoSliceMut::new(&mut octets)];
-        let message = match recvmsg::<()>(self.receiver.as_raw_fd(), &mut parts, Some(&mut control), MsgFlags::empty())
-        {
+        let message = match recvmsg::<()>(
+            self.receiver.as_raw_fd(),
+            &mut parts,
+            Some(&mut control),
+            MsgFlags::empty(),
+        ) {
             Err(Errno::EAGAIN) => return None,
             message => message.unwrap(),
         };

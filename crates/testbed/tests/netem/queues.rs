@@ -12,17 +12,22 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
     ("queue_in_octets", || a_burst_fills(QueueLimit::Bytes(Bytes::new(50 * 1514)))),
     ("queue_tail", || conformance::a_queue_of_frames_drops_at_its_tail(&mut NetemBench::new())),
     ("queue_tail_in_octets", || conformance::a_queue_of_bytes_counts_bytes(&mut NetemBench::new())),
-    ("queue_controlled_delay", || conformance::controlled_delay_keeps_no_standing_queue(&mut NetemBench::new())),
+    ("queue_controlled_delay", || {
+        conformance::controlled_delay_keeps_no_standing_queue(&mut NetemBench::new());
+    }),
     ("queue_behind_the_delay", propagation_is_no_queue),
     ("queue_codel", || codel(Discipline::Codel)),
     ("queue_fq_codel", || {
-        codel(|codel| Discipline::FqCodel(FairCodel { codel, queues: 1024, quantum: Bytes::new(1514) }));
+        codel(|codel| {
+            Discipline::FqCodel(FairCodel { codel, queues: 1024, quantum: Bytes::new(1514) })
+        });
     }),
     ("queue_red", red),
     ("queue_token_bucket_rate", a_token_bucket_keeps_its_rate),
 ];
 
-/// Of 200 frames at once the first goes, 50 wait, and the others are dropped: a frame takes 12.3 ms.
+/// Of 200 frames at once the first goes, 50 wait, and the others are dropped: a frame takes 12.3
+/// ms.
 fn a_burst_fills(limit: QueueLimit) {
     let direction = Direction { queue: Discipline::TailDrop { limit }, ..line(1) };
     let (arrivals, accounts) = NetemBench::new().ride(&direction, &[(Span::ZERO, FULL_FRAME); 200]);
@@ -40,7 +45,8 @@ fn propagation_is_no_queue() {
     assert_eq!((arrivals.len(), accounts.refused), (3000, 0));
 }
 
-/// What a queue discipline makes of a line offered 5 per cent too much for 5 s: the arrivals of the last second.
+/// What a queue discipline makes of a line offered 5 per cent too much for 5 s: the arrivals of the
+/// last second.
 fn overload(queue: Discipline) -> Vec<Arrival> {
     // 1538 octets at 10 Mb/s take 1230.4 us.
     let script = steady(4267, Span::from_nanoseconds(1_230_400 * 100 / 105), FULL_FRAME);
@@ -52,8 +58,8 @@ fn overload(queue: Discipline) -> Vec<Arrival> {
     last
 }
 
-/// `CoDel`'s dropping rate has grown to what is needed, 41 in a second, after about 17 drops: less than a second. From then
-/// on the delay is near the target; without, it would be 250 ms.
+/// `CoDel`'s dropping rate has grown to what is needed, 41 in a second, after about 17 drops: less
+/// than a second. From then on the delay is near the target; without, it would be 250 ms.
 fn codel(discipline: fn(Codel) -> Discipline) {
     let limit = QueueLimit::Frames(1000);
     let last = overload(discipline(Codel {
@@ -65,26 +71,40 @@ fn codel(discipline: fn(Codel) -> Discipline) {
     assert!(delay < Span::from_milliseconds(40), "median delay {delay}");
 }
 
-/// RED drops 5 per cent where the mean queue is about half way between its bounds (its probability at the upper is 10).
+/// RED drops 5 per cent where the mean queue is about half way between its bounds (its probability
+/// at the upper is 10).
 fn red() {
     let (minimum, maximum) = (Bytes::new(15_140), Bytes::new(45_420));
     let limit = QueueLimit::Frames(100);
-    let last = overload(Discipline::Red(Red { limit, minimum, maximum, probability: share(0.1), weight: 1.0 / 512.0 }));
+    let last = overload(Discipline::Red(Red {
+        limit,
+        minimum,
+        maximum,
+        probability: share(0.1),
+        weight: 1.0 / 512.0,
+    }));
     let delay = median(last.iter().map(delay));
     // 10 and 30 full frames of 1.23 ms.
-    assert!((Span::from_milliseconds(12)..Span::from_milliseconds(37)).contains(&delay), "median delay {delay}");
+    assert!(
+        (Span::from_milliseconds(12)..Span::from_milliseconds(37)).contains(&delay),
+        "median delay {delay}"
+    );
 }
 
 fn a_token_bucket_keeps_its_rate() {
     let queue = Discipline::TailDrop { limit: QueueLimit::Bytes(Bytes::new(1_000_000)) };
     let bench = NetemBench::new();
     for length in [FULL_FRAME, Bytes::new(200)] {
-        let (arrivals, _) = bench.ride(&Direction { queue, ..line(10) }, &[(Span::ZERO, length); 600]);
+        let (arrivals, _) =
+            bench.ride(&Direction { queue, ..line(10) }, &[(Span::ZERO, length); 600]);
         assert_eq!(arrivals.len(), 600);
         // A full bucket lets the first few of the short ones go at once: they are left out.
         let steady = &arrivals[20..];
         let expected = (steady.len() - 1) as f64 * (length.count() + 24) as f64 * 8.0 / 1e7;
         let seconds = duration(steady).seconds();
-        assert!((seconds / expected - 1.0).abs() < 0.01, "{length}: {seconds} s instead of {expected} s");
+        assert!(
+            (seconds / expected - 1.0).abs() < 0.01,
+            "{length}: {seconds} s instead of {expected} s"
+        );
     }
 }

@@ -1,6 +1,6 @@
-//! How a laboratory runs its scenarios: a plain program, because a process can only enter a user namespace before it has
-//! threads, and one scenario after the other, because they measure time. An argument that is no option selects scenarios
-//! by a part of their name.
+//! How a laboratory runs its scenarios: a plain program, because a process can only enter a user
+//! namespace before it has threads, and one scenario after the other, because they measure time. An
+//! argument that is no option selects scenarios by a part of their name.
 
 use std::process::ExitCode;
 use std::time::Instant;
@@ -12,7 +12,10 @@ use nix::unistd::{getegid, geteuid};
 pub(crate) type Scenario = (&'static str, fn());
 
 /// The scenarios that `arguments` select.
-pub(crate) fn chosen<'a>(all: impl Iterator<Item = &'a Scenario>, arguments: &[String]) -> Vec<Scenario> {
+pub(crate) fn chosen<'a>(
+    all: impl Iterator<Item = &'a Scenario>,
+    arguments: &[String],
+) -> Vec<Scenario> {
     all.copied().filter(|(name, _)| is_chosen(name, arguments)).collect()
 }
 
@@ -21,7 +24,8 @@ fn is_chosen(name: &str, arguments: &[String]) -> bool {
     parts.peek().is_none() || parts.any(|part| name.contains(part.as_str()))
 }
 
-/// Answers `--list`, and goes into namespaces of this program's own; the exit code when there is nothing to run.
+/// Answers `--list`, and goes into namespaces of this program's own; the exit code when there is
+/// nothing to run.
 pub(crate) fn prepare(chosen: &[Scenario], arguments: &[String]) -> Result<(), ExitCode> {
     if arguments.iter().any(|argument| argument == "--list") {
         for (name, _) in chosen {
@@ -31,7 +35,10 @@ pub(crate) fn prepare(chosen: &[Scenario], arguments: &[String]) -> Result<(), E
     }
     own_namespaces().map_err(|why| {
         println!("LAB SKIPPED: no network namespace of our own: {why}");
-        assert!(std::env::var("BTU_LAB").as_deref() != Ok("required"), "BTU_LAB=required, and there is no lab");
+        assert!(
+            std::env::var("BTU_LAB").as_deref() != Ok("required"),
+            "BTU_LAB=required, and there is no lab"
+        );
         ExitCode::SUCCESS
     })
 }
@@ -46,7 +53,11 @@ pub(crate) fn run(chosen: &[Scenario]) -> ExitCode {
 fn passes((name, scenario): &Scenario) -> bool {
     let start = Instant::now();
     let passed = std::panic::catch_unwind(scenario).is_ok();
-    println!("test {name} ... {} ({:.1} s)", if passed { "ok" } else { "FAILED" }, start.elapsed().as_secs_f64());
+    println!(
+        "test {name} ... {} ({:.1} s)",
+        if passed { "ok" } else { "FAILED" },
+        start.elapsed().as_secs_f64()
+    );
     passed
 }
 

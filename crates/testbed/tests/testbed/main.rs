@@ -1,4 +1,5 @@
-//! Networks raised, taken down, refused and killed, as the superuser and as an ordinary user, with the drill's processes.
+//! Networks raised, taken down, refused and killed, as the superuser and as an ordinary user, with
+//! the drill's processes.
 
 mod killing;
 mod raising;

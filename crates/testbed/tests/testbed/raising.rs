@@ -18,18 +18,27 @@ fn a_testbed_stands_with_its_interfaces_and_leaves_nothing_behind() {
     for &user in users() {
         let Some(lab) = Lab::open(user) else { return };
         for (network, black_box) in [("veth", "eth0 eth1 lo"), ("path", "eth0 lo")] {
-            let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap().lines().filter(is_proc).count();
+            let mounts =
+                fs::read_to_string("/proc/self/mountinfo").unwrap().lines().filter(is_proc).count();
             let mut testbed = lab.raise(network, "run");
-            assert_eq!(fs::metadata(&testbed.directory).unwrap().permissions().mode() & 0o777, 0o700);
+            assert_eq!(
+                fs::metadata(&testbed.directory).unwrap().permissions().mode() & 0o777,
+                0o700
+            );
             assert_eq!(testbed.ask("test", "interfaces"), "eth0 lo");
             assert_eq!(testbed.ask("active", "interfaces"), black_box);
             assert_eq!(testbed.ask("passive", "interfaces"), black_box);
-            assert_eq!(testbed.processes().len(), 7, "coordinator, outer, init, wire, three agents");
+            assert_eq!(
+                testbed.processes().len(),
+                7,
+                "coordinator, outer, init, wire, three agents"
+            );
             let took = testbed.lower();
             println!("{network} as {user:?}: down after {took:?}");
             assert_eq!(testbed.word(), "down");
             assert!(!testbed.directory.exists());
-            let after = fs::read_to_string("/proc/self/mountinfo").unwrap().lines().filter(is_proc).count();
+            let after =
+                fs::read_to_string("/proc/self/mountinfo").unwrap().lines().filter(is_proc).count();
             assert_eq!(mounts, after, "a mount reached the host");
             assert_eq!(interfaces_of_a_testbed_here(), Vec::<String>::new());
         }
@@ -40,13 +49,19 @@ fn a_testbed_stands_with_its_interfaces_and_leaves_nothing_behind() {
 fn bytes_pass_by_every_address() {
     for &user in users() {
         let Some(lab) = Lab::open(user) else { return };
-        for (network, last_octets) in
-            [("veth", ["18.0.2", "19.0.2", "18.0.3", "19.0.3"]), ("path", ["18.0.2", "18.0.2", "18.0.3", "18.0.3"])]
-        {
+        for (network, last_octets) in [
+            ("veth", ["18.0.2", "19.0.2", "18.0.3", "19.0.3"]),
+            ("path", ["18.0.2", "18.0.2", "18.0.3", "18.0.3"]),
+        ] {
             let mut testbed = lab.raise(network, "run");
-            for (station, octets) in ["active", "active", "passive", "passive"].into_iter().zip(last_octets) {
+            for (station, octets) in
+                ["active", "active", "passive", "passive"].into_iter().zip(last_octets)
+            {
                 let port = testbed.ask(station, "listen");
-                assert_eq!(testbed.ask("test", &format!("send 198.{octets}:{port} 100000")), "100000");
+                assert_eq!(
+                    testbed.ask("test", &format!("send 198.{octets}:{port} 100000")),
+                    "100000"
+                );
             }
             testbed.lower();
         }
@@ -63,9 +78,11 @@ fn the_impaired_way_has_frames_and_the_plain_way_superframes() {
         let bytes = 4_000_000;
         let (_, longest) = testbed.watch_transfer("active", "198.19.0.2", bytes, "in-active");
         assert_eq!(longest, LONGEST_FRAME_BYTES, "the bridge's port must cut superframes");
-        // Counted by the wire itself, which says what it missed; the watcher may miss frames on a busy machine.
+        // Counted by the wire itself, which says what it missed; the watcher may miss frames on a
+        // busy machine.
         let accounts = wire.account().unwrap();
-        let input = accounts.elements.iter().find(|element| element.name == "active/input/loss").unwrap();
+        let input =
+            accounts.elements.iter().find(|element| element.name == "active/input/loss").unwrap();
         let frames = input.received + accounts.port_drops;
         println!("impaired: {frames} frames, the longest {longest} bytes");
         assert!(frames >= (bytes / LONGEST_FRAME_BYTES) as u64);
@@ -79,9 +96,12 @@ fn the_impaired_way_has_frames_and_the_plain_way_superframes() {
 #[test]
 fn a_train_of_datagrams_is_cut_before_the_wire() {
     let Some(lab) = Lab::open(users()[0]) else { return };
-    for (network, address, interface) in [("veth", "198.19.0.2", "in-active"), ("path", "198.18.0.2", "p-test")] {
+    for (network, address, interface) in
+        [("veth", "198.19.0.2", "in-active"), ("path", "198.18.0.2", "p-test")]
+    {
         let mut testbed = lab.raise(network, "run");
-        // 20 datagrams of 1000 bytes, each in a frame with 42 bytes of headers (UDP 8, IPv4 20, Ethernet 14).
+        // 20 datagrams of 1000 bytes, each in a frame with 42 bytes of headers (UDP 8, IPv4 20,
+        // Ethernet 14).
         let seen = testbed.watch(interface, || {
             assert_eq!(testbed.ask("test", &format!("send-train {address}:9 20000 1000")), "20000");
         });
@@ -110,15 +130,19 @@ fn an_impairment_acts_on_what_comes_in_to_its_black_box_and_on_nothing_else() {
         let mut testbed = lab.raise("veth", "run");
         let delay = Span::from_milliseconds(100);
         let mut wire = WireClient::connect(&testbed.directory.join("wire.sock")).unwrap();
-        wire.set(&Impairments::from([(HostRole::Active.into(), Impairment { delay, loss: 0.0 })])).unwrap();
+        wire.set(&Impairments::from([(HostRole::Active.into(), Impairment { delay, loss: 0.0 })]))
+            .unwrap();
         let connect = |station: &str, address: &str| {
             let port = testbed.ask(station, "listen");
             testbed.ask("test", &format!("connect {address}:{port}")).parse::<u64>().unwrap()
         };
-        // A connection is there after one packet each way; only the one that comes in to the black box is delayed.
+        // A connection is there after one packet each way; only the one that comes in to the black
+        // box is delayed.
         let impaired = connect("active", "198.19.0.2");
         assert!((100_000..200_000).contains(&impaired), "{impaired} us");
-        for (station, address) in [("active", "198.18.0.2"), ("passive", "198.18.0.3"), ("passive", "198.19.0.3")] {
+        for (station, address) in
+            [("active", "198.18.0.2"), ("passive", "198.18.0.3"), ("passive", "198.19.0.3")]
+        {
             let other = connect(station, address);
             assert!(other < 100_000, "{address}: {other} us");
         }
@@ -150,7 +174,8 @@ fn is_proc(line: &&str) -> bool {
 }
 
 fn interfaces_of_a_testbed_here() -> Vec<String> {
-    let testbeds =
-        |name: &String| name == "lan" || ["s-", "l-", "p-", "in-", "out-"].iter().any(|p| name.starts_with(p));
+    let testbeds = |name: &String| {
+        name == "lan" || ["s-", "l-", "p-", "in-", "out-"].iter().any(|p| name.starts_with(p))
+    };
     getifaddrs().unwrap().map(|entry| entry.interface_name).filter(testbeds).collect()
 }

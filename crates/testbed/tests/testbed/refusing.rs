@@ -33,11 +33,17 @@ fn preflight_with(lab: &Lab, setting: &str, bare: bool) -> Option<String> {
 fn a_system_without_namespaces_is_told_which_setting_to_change() {
     for &user in users() {
         let Some(lab) = Lab::open(user) else { return };
-        for (setting, bare) in
-            [("max_user_namespaces", true), ("max_net_namespaces", false), ("max_pid_namespaces", false)]
-        {
+        for (setting, bare) in [
+            ("max_user_namespaces", true),
+            ("max_net_namespaces", false),
+            ("max_pid_namespaces", false),
+        ] {
             let Some(said) = preflight_with(&lab, setting, bare) else { return };
-            assert!(said.starts_with("refused cannot make ") && said.contains(&format!("user.{setting}=")), "{said}");
+            assert!(
+                said.starts_with("refused cannot make ")
+                    && said.contains(&format!("user.{setting}=")),
+                "{said}"
+            );
             assert_eq!(said.trim().lines().count(), 1, "{said}");
         }
     }
@@ -45,7 +51,10 @@ fn a_system_without_namespaces_is_told_which_setting_to_change() {
 
 #[test]
 fn a_met_process_limit_is_named() {
-    let Some(&user) = users().iter().find(|&&user| user == User::Nobody || users().len() == 1) else { return };
+    let Some(&user) = users().iter().find(|&&user| user == User::Nobody || users().len() == 1)
+    else {
+        return;
+    };
     let Some(lab) = Lab::open(user) else { return };
     let mut command = Command::new("prlimit");
     command.arg("--nproc=1:1").arg(lab.home().join("drill")).arg("preflight");
@@ -59,12 +68,15 @@ fn a_met_process_limit_is_named() {
 #[test]
 fn an_agent_or_wire_that_ends_at_once_is_the_error() {
     let Some(lab) = Lab::open(users()[0]) else { return };
-    let residents = [("test", "the agent on test"), ("passive", "the agent on passive"), ("wire", "the wire")];
+    let residents =
+        [("test", "the agent on test"), ("passive", "the agent on passive"), ("wire", "the wire")];
     for (culprit, told) in residents {
         let mut command = lab.drill(&["coordinate", "veth"]);
-        let output = command.arg(lab.directory("run")).env("BTU_DRILL_MISCHIEF", culprit).output().unwrap();
+        let output =
+            command.arg(lab.directory("run")).env("BTU_DRILL_MISCHIEF", culprit).output().unwrap();
         assert!(
-            text(&output).starts_with(&format!("refused cannot wait for {told}: exited with status 7")),
+            text(&output)
+                .starts_with(&format!("refused cannot wait for {told}: exited with status 7")),
             "{output:?}"
         );
         assert!(!lab.directory("run").exists());
@@ -76,16 +88,23 @@ fn a_wire_that_carries_nothing_is_found_out_before_the_run() {
     let Some(lab) = Lab::open(users()[0]) else { return };
     let start = Instant::now();
     let mut command = lab.drill(&["coordinate", "veth"]);
-    let output = command.arg(lab.directory("run")).env("BTU_DRILL_MISCHIEF", "deaf").output().unwrap();
+    let output =
+        command.arg(lab.directory("run")).env("BTU_DRILL_MISCHIEF", "deaf").output().unwrap();
     assert!(text(&output).contains("between test and active at 198.19.0.2"), "{output:?}");
     assert!(start.elapsed() < Duration::from_secs(15));
 }
 
 #[test]
 fn a_directory_that_may_not_be_written_is_refused() {
-    let Some(lab) = users().contains(&User::Nobody).then(|| Lab::open(User::Nobody)).flatten() else { return };
+    let Some(lab) = users().contains(&User::Nobody).then(|| Lab::open(User::Nobody)).flatten()
+    else {
+        return;
+    };
     let output = lab.drill(&["coordinate", "veth"]).arg(lab.home().join("mine")).output().unwrap();
-    assert!(text(&output).contains("runtime directory") && text(&output).contains("Permission denied"), "{output:?}");
+    assert!(
+        text(&output).contains("runtime directory") && text(&output).contains("Permission denied"),
+        "{output:?}"
+    );
 }
 
 fn raise(directory: PathBuf, executable: &str) -> TestbedError {

@@ -46,7 +46,8 @@ pub(crate) struct Lab {
 }
 
 impl Lab {
-    /// Nothing where this system allows no testbed: said loudly, and a failure where a lab is required.
+    /// Nothing where this system allows no testbed: said loudly, and a failure where a lab is
+    /// required.
     pub(crate) fn open(user: User) -> Option<Self> {
         let lab = Self::unchecked(user);
         let output = lab.drill(&["preflight"]).output().expect("the drill starts");
@@ -98,7 +99,8 @@ impl Lab {
     /// Starts a coordinator, which begins to raise a testbed.
     pub(crate) fn begin(&self, network: &str, name: &str) -> Testbed {
         static COUNT: AtomicU32 = AtomicU32::new(0);
-        let mark = format!("{MARK}={}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
+        let mark =
+            format!("{MARK}={}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
         let directory = self.directory(name);
         let mut command = self.drill(&["coordinate", network]);
         command.arg(&directory).env(MARK, &mark[MARK.len() + 1..]);
@@ -116,8 +118,9 @@ impl Lab {
     }
 }
 
-/// Copies in a process of its own: a file that is open for writing here, while another test starts a process, is for a
-/// moment open for writing there too, and cannot be executed ("text file busy").
+/// Copies in a process of its own: a file that is open for writing here, while another test starts
+/// a process, is for a moment open for writing there too, and cannot be executed ("text file
+/// busy").
 fn copy(from: &str, to: &Path) {
     assert!(Command::new("cp").arg(from).arg(to).status().expect("cp starts").success());
 }
@@ -125,12 +128,17 @@ fn copy(from: &str, to: &Path) {
 /// Says why a test cannot be made here; fails where it must be.
 pub(crate) fn skip(why: &str) {
     eprintln!("LAB SKIPPED: {}", why.trim());
-    assert!(std::env::var_os("BTU_LAB").is_none_or(|lab| lab != "required"), "a lab is required: {why}");
+    assert!(
+        std::env::var_os("BTU_LAB").is_none_or(|lab| lab != "required"),
+        "a lab is required: {why}"
+    );
 }
 
 fn listen(from: impl std::io::Read + Send + 'static) -> Receiver<String> {
     let (to, words) = channel();
-    thread::spawn(move || BufReader::new(from).lines().map_while(Result::ok).try_for_each(|line| to.send(line)));
+    thread::spawn(move || {
+        BufReader::new(from).lines().map_while(Result::ok).try_for_each(|line| to.send(line))
+    });
     words
 }
 
@@ -152,7 +160,9 @@ impl Testbed {
     pub(crate) fn processes(&self) -> Vec<(Pid, String)> {
         let numbers = fs::read_dir("/proc").unwrap().flatten();
         let numbers = numbers.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
-        numbers.filter_map(|number| Some((Pid::from_raw(number), self.command_line(number)?))).collect()
+        numbers
+            .filter_map(|number| Some((Pid::from_raw(number), self.command_line(number)?)))
+            .collect()
     }
 
     fn command_line(&self, number: i32) -> Option<String> {
@@ -199,12 +209,22 @@ impl Testbed {
         ask(&self.directory, &format!("agent-{who}"), command)
     }
 
-    /// Sends `bytes` from the test station to `address` of `station` by TCP, while `interface` of the wire's namespace
-    /// is watched: returns how many frames came in there and how long the longest was.
-    pub(crate) fn watch_transfer(&self, station: &str, address: &str, bytes: usize, interface: &str) -> (u64, usize) {
+    /// Sends `bytes` from the test station to `address` of `station` by TCP, while `interface` of
+    /// the wire's namespace is watched: returns how many frames came in there and how long the
+    /// longest was.
+    pub(crate) fn watch_transfer(
+        &self,
+        station: &str,
+        address: &str,
+        bytes: usize,
+        interface: &str,
+    ) -> (u64, usize) {
         let port = self.ask(station, "listen");
         self.watch(interface, || {
-            assert_eq!(self.ask("test", &format!("send {address}:{port} {bytes}")), bytes.to_string());
+            assert_eq!(
+                self.ask("test", &format!("send {address}:{port} {bytes}")),
+                bytes.to_string()
+            );
         })
     }
 
@@ -212,7 +232,8 @@ impl Testbed {
     pub(crate) fn watch(&self, interface: &str, work: impl FnOnce()) -> (u64, usize) {
         let directory = &self.directory;
         let seen = thread::scope(|scope| {
-            let watch = scope.spawn(|| ask(directory, "beside-wire", &format!("capture {interface} 1000")));
+            let watch =
+                scope.spawn(|| ask(directory, "beside-wire", &format!("capture {interface} 1000")));
             thread::sleep(Duration::from_millis(200));
             work();
             watch.join().unwrap()

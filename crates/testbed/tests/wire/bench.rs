@@ -56,22 +56,30 @@ impl PathLab {
     }
 
     fn rooms(&self) -> [(&'static str, &Room, Place); 3] {
-        [("p-test", &self.test, TEST), ("p-active", &self.active, ACTIVE), ("p-passive", &self.passive, PASSIVE)]
+        [
+            ("p-test", &self.test, TEST),
+            ("p-active", &self.active, ACTIVE),
+            ("p-passive", &self.passive, PASSIVE),
+        ]
     }
 }
 
-/// The plan of a wire between the rooms of a [`PathLab`]: the library's path, whose line does what `direction` says, both
-/// ways.
+/// The plan of a wire between the rooms of a [`PathLab`]: the library's path, whose line does what
+/// `direction` says, both ways.
 pub(crate) fn path_plan(direction: &Direction) -> WirePlan {
-    let mut drawing = Drawing::read(library_text("path").expect("it is in the library"), "path").unwrap();
+    let mut drawing =
+        Drawing::read(library_text("path").expect("it is in the library"), "path").unwrap();
     drawing.links[0].forth = direction.clone();
     drawing.links[0].back = direction.clone();
     let interfaces = ["p-test", "p-active", "p-passive"].map(str::to_owned).to_vec();
-    WirePlan { inputs: vec![StationId(1), StationId(2)], ..WirePlan::new(SEED, drawing, interfaces) }
+    WirePlan {
+        inputs: vec![StationId(1), StationId(2)],
+        ..WirePlan::new(SEED, drawing, interfaces)
+    }
 }
 
-/// The plan of a piece of wire before active, between the interfaces `in-active` and `out-active`: a line that is faster than
-/// anything here.
+/// The plan of a piece of wire before active, between the interfaces `in-active` and `out-active`:
+/// a line that is faster than anything here.
 pub(crate) fn input_plan(seed: u64) -> WirePlan {
     const LINK: &str = "[stations.to-active]\n[stations.active]\n\
                         [links.input]\nbetween = [\"to-active\", \"active\"]\nrate = \"1000 Gb/s\"\nmtu = \"65535 B\"\n";
@@ -80,7 +88,8 @@ pub(crate) fn input_plan(seed: u64) -> WirePlan {
     WirePlan { inputs: vec![StationId(1)], ..WirePlan::new(seed, drawing, interfaces) }
 }
 
-/// The wire as a bench. Every run has its own rooms, its own wire, and ends with a check of the accounts.
+/// The wire as a bench. Every run has its own rooms, its own wire, and ends with a check of the
+/// accounts.
 pub(crate) struct RealTimeBench;
 
 impl Bench for RealTimeBench {
@@ -118,7 +127,12 @@ pub(crate) fn in_fresh_namespace<T: Send>(work: impl FnOnce() -> T + Send) -> T 
 }
 
 /// Sends a script as datagrams from one room to another.
-pub(crate) fn run_script(from: &Room, to: &Room, place: Place, script: &[(Span, Bytes)]) -> Vec<Arrival> {
+pub(crate) fn run_script(
+    from: &Room,
+    to: &Room,
+    place: Place,
+    script: &[(Span, Bytes)],
+) -> Vec<Arrival> {
     let (tell, told) = mpsc::channel();
     thread::scope(|scope| {
         let receiver = scope.spawn(|| to.inside(move || receive(place, &tell)));
@@ -133,7 +147,8 @@ pub(crate) fn run_script(from: &Room, to: &Room, place: Place, script: &[(Span, 
     })
 }
 
-/// Sends each datagram at its time, or as soon after as the machine lets it; returns when each was really sent.
+/// Sends each datagram at its time, or as soon after as the machine lets it; returns when each was
+/// really sent.
 fn send(to: Place, script: &[(Span, Bytes)]) -> Vec<Time> {
     let socket = UdpSocket::bind("0.0.0.0:0").unwrap();
     socket.connect((to.address(), UDP_PORT)).unwrap();
@@ -186,7 +201,8 @@ fn receive_one(socket: &UdpSocket) -> nix::Result<Arrival> {
     let mut payload = [0; 2048];
     let mut control = nix::cmsg_space!(nix::sys::time::TimeSpec);
     let mut parts = [IoSliceMut::new(&mut payload)];
-    let message = recvmsg::<()>(socket.as_raw_fd(), &mut parts, Some(&mut control), MsgFlags::empty())?;
+    let message =
+        recvmsg::<()>(socket.as_raw_fd(), &mut parts, Some(&mut control), MsgFlags::empty())?;
     let stamp = message.cmsgs()?.find_map(|message| match message {
         ControlMessageOwned::ScmTimestampns(time) => Some(time),
         _ => None,
@@ -199,8 +215,15 @@ fn receive_one(socket: &UdpSocket) -> nix::Result<Arrival> {
 }
 
 /// One element of an account.
-pub(crate) fn element<'a>(account: &'a WireAccount, name: &str) -> &'a btu_suite::record::ElementAccount {
-    account.elements.iter().find(|element| element.name == name).unwrap_or_else(|| panic!("no element {name}"))
+pub(crate) fn element<'a>(
+    account: &'a WireAccount,
+    name: &str,
+) -> &'a btu_suite::record::ElementAccount {
+    account
+        .elements
+        .iter()
+        .find(|element| element.name == name)
+        .unwrap_or_else(|| panic!("no element {name}"))
 }
 
 /// Received + duplicated = delivered + dropped + held, everywhere, and the kernel dropped nothing.

@@ -35,8 +35,9 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
 /// Longest frame without check sequence, and its payload's room in a shortest one.
 const FULL: usize = 1514;
 const SHORT: usize = 60;
-/// Milliseconds under way beyond delay and lateness: a line of 100 Mb/s takes 0.5 ms for 50 frames of 124 bytes, preamble
-/// and gap included, and frames that leave by one call have one stamp; the rest is for the call.
+/// Milliseconds under way beyond delay and lateness: a line of 100 Mb/s takes 0.5 ms for 50 frames
+/// of 124 bytes, preamble and gap included, and frames that leave by one call have one stamp; the
+/// rest is for the call.
 const MOST_IN_LINE: f64 = 2.0;
 
 fn read(text: &str) -> Drawing {
@@ -44,7 +45,9 @@ fn read(text: &str) -> Drawing {
 }
 
 fn link(properties: &str) -> Drawing {
-    read(&format!("name = \"pair\"\n[stations.a]\n[stations.b]\n[links.ab]\nbetween = [\"a\", \"b\"]\n{properties}"))
+    read(&format!(
+        "name = \"pair\"\n[stations.a]\n[stations.b]\n[links.ab]\nbetween = [\"a\", \"b\"]\n{properties}"
+    ))
 }
 
 fn plan(drawing: Drawing) -> WirePlan {
@@ -69,12 +72,17 @@ fn tcp_over_a_link(megabits: u64) {
         let (from, to) = (Room::new(), Room::new());
         cable("p0", &from, TEST);
         cable("p1", &to, ACTIVE);
-        let mut wire = Wire::start(&plan(link(&format!("rate = \"{megabits} Mb/s\"\ndelay = \"1 ms\""))));
+        let mut wire =
+            Wire::start(&plan(link(&format!("rate = \"{megabits} Mb/s\"\ndelay = \"1 ms\""))));
         check_bulk(&from, &to, ACTIVE, Bytes::new(megabits * 240_000), expected);
         let account = wire.client.account().unwrap();
         check_accounts(&account);
         say_lateness(&account);
-        assert!(account.segments.iter().any(|line| line.utilisation() > 0.5), "{:?}", account.segments);
+        assert!(
+            account.segments.iter().any(|line| line.utilisation() > 0.5),
+            "{:?}",
+            account.segments
+        );
     });
 }
 
@@ -91,11 +99,11 @@ fn gap_of(senders: u32) -> Span {
     Span::from_nanoseconds((FULL as u64 + 24) * 800 * u64::from(senders) * 10 / 13)
 }
 
-/// All stations but the last send to it, always more than the cable carries. Queues are full and capture effects settled
-/// after the first half second, which does not count; two seconds do.
+/// All stations but the last send to it, always more than the cable carries. Queues are full and
+/// capture effects settled after the first half second, which does not count; two seconds do.
 ///
-/// Tolerance: 5 per cent, as asked. Two seconds are about 1600 frames; the collisions' share of the time, 2 to 5 per cent,
-/// varies by a few tenths of a per cent from run to run.
+/// Tolerance: 5 per cent, as asked. Two seconds are about 1600 frames; the collisions' share of the
+/// time, 2 to 5 per cent, varies by a few tenths of a per cent from run to run.
 fn shared_ethernet_agrees_with_the_simulator(senders: u32) {
     let (skipped, counted) = (Span::from_milliseconds(500), Span::from_seconds(2));
     let simulated = simulate(senders, skipped, counted);
@@ -112,7 +120,11 @@ fn shared_ethernet_agrees_with_the_simulator(senders: u32) {
         });
         let arrived = frames.iter().filter(|(at, _)| (begin..end).contains(at)).count();
         let measured = arrived as f64 * (FULL as f64 + 4.0) * 8.0 / counted.seconds();
-        println!("  {senders} senders: {:.3} Mb/s, simulated {:.3} Mb/s", measured / 1e6, simulated / 1e6);
+        println!(
+            "  {senders} senders: {:.3} Mb/s, simulated {:.3} Mb/s",
+            measured / 1e6,
+            simulated / 1e6
+        );
         assert!((measured / simulated - 1.0).abs() < 0.05);
         let account = wire.client.account().unwrap();
         check_accounts(&account);
@@ -164,7 +176,8 @@ fn damage_is_one_bit() {
     let drawing = link("rate = \"100 Mb/s\"\n[links.ab.forth]\ncorrupt = \"100 %\"");
     in_fresh_namespace(|| {
         let (room, mut wire) = raise(&plan(drawing));
-        let sent: Vec<_> = (0..100).map(|number| frame(0, Address::of_station(1), number, 200)).collect();
+        let sent: Vec<_> =
+            (0..100).map(|number| frame(0, Address::of_station(1), number, 200)).collect();
         let mut places = HashSet::new();
         for (from, to, inverted) in [("e0", "e1", 1), ("e1", "e0", 0)] {
             let received = room.inside(|| {
@@ -196,12 +209,16 @@ fn three_hundred_stations() {
         let (room, mut wire) = raise(&plan(drawing));
         println!("  300 cables and a wire: {}", now().since(start));
         room.inside(|| {
-            let mut stations: Vec<_> = (0..STATIONS).map(|number| Raw::open(&format!("e{number}"))).collect();
+            let mut stations: Vec<_> =
+                (0..STATIONS).map(|number| Raw::open(&format!("e{number}"))).collect();
             stations[0].send(&[frame(0, Address::BROADCAST, 0, SHORT)]);
             let soon = |milliseconds| now() + Span::from_milliseconds(milliseconds);
             thread::sleep(Span::from_milliseconds(100).into());
             let mut heard = |station: &mut Raw| station.receive_until(soon(1)).len();
-            assert_eq!(stations.iter_mut().skip(1).map(&mut heard).sum::<usize>(), STATIONS as usize - 1);
+            assert_eq!(
+                stations.iter_mut().skip(1).map(&mut heard).sum::<usize>(),
+                STATIONS as usize - 1
+            );
             // Everybody makes itself known first, so that nothing is flooded.
             for (number, station) in (0..).zip(&mut stations) {
                 station.send(&[frame(number, Address::of_station(0), 0, SHORT)]);
@@ -212,7 +229,9 @@ fn three_hundred_stations() {
             }
             for (number, station) in (0..).zip(&mut stations) {
                 let opposite = Address::of_station((number + STATIONS / 2) % STATIONS);
-                station.send(&(0..10).map(|count| frame(number, opposite, count, FULL)).collect::<Vec<_>>());
+                station.send(
+                    &(0..10).map(|count| frame(number, opposite, count, FULL)).collect::<Vec<_>>(),
+                );
             }
             thread::sleep(Span::from_milliseconds(100).into());
             for station in &mut stations {
@@ -225,19 +244,27 @@ fn three_hundred_stations() {
         let begin = wire.cpu_time();
         thread::sleep(Span::from_milliseconds(500).into());
         let idle = wire.cpu_time() - begin;
-        assert!(idle < Span::from_milliseconds(25), "an idle wire of 300 ports used {idle} of 500 ms");
+        assert!(
+            idle < Span::from_milliseconds(25),
+            "an idle wire of 300 ports used {idle} of 500 ms"
+        );
     });
 }
 
-/// 50 frames each way; the capture has each twice, at the port it came in and at the one it left by, with the time that
-/// the line asks for and no more than what the wire says of its own lateness on a busy machine.
+/// 50 frames each way; the capture has each twice, at the port it came in and at the one it left
+/// by, with the time that the line asks for and no more than what the wire says of its own lateness
+/// on a busy machine.
 fn a_capture_has_every_frame() {
     let directory = tempfile::tempdir().unwrap();
     in_fresh_namespace(|| {
         let place = directory.path().join("frames");
-        let plan = WirePlan { capture: Some(place.clone()), ..plan(link("rate = \"100 Mb/s\"\ndelay = \"5 ms\"")) };
+        let plan = WirePlan {
+            capture: Some(place.clone()),
+            ..plan(link("rate = \"100 Mb/s\"\ndelay = \"5 ms\""))
+        };
         let (room, mut wire) = raise(&plan);
-        let sent: Vec<_> = (0..50).map(|number| frame(0, Address::of_station(1), number, 100)).collect();
+        let sent: Vec<_> =
+            (0..50).map(|number| frame(0, Address::of_station(1), number, 100)).collect();
         room.inside(|| {
             let (mut near, mut far) = (Raw::open("e0"), Raw::open("e1"));
             near.send(&sent);
@@ -264,7 +291,8 @@ fn a_capture_has_every_frame() {
     });
 }
 
-/// The frames of one file: those that came in, those that went out. It must be whole, and its counts right.
+/// The frames of one file: those that came in, those that went out. It must be whole, and its
+/// counts right.
 fn captured(directory: &Path, station: &str) -> [Vec<(Time, Vec<u8>)>; 2] {
     let octets = std::fs::read(directory.join(format!("{station}.pcapng"))).unwrap();
     let (blocks, rest) = capture::read(&octets).unwrap();
@@ -277,7 +305,10 @@ fn captured(directory: &Path, station: &str) -> [Vec<(Time, Vec<u8>)>; 2] {
                 frames[usize::from(direction == Direction::Outbound)].push((at, frame));
             }
             Block::Statistics(counts) => {
-                assert_eq!((counts.seen, counts.written, counts.missed, counts.dropped), (100, 100, 0, 0));
+                assert_eq!(
+                    (counts.seen, counts.written, counts.missed, counts.dropped),
+                    (100, 100, 0, 0)
+                );
             }
             Block::Section | Block::Other(_) => {}
         }
@@ -292,7 +323,8 @@ fn wireshark_reads(file: &Path, frames: usize) {
     let Ok(output) = Command::new("tshark").arg("-r").arg(file).args(fields).output() else {
         return println!("  no tshark here: the capture was read by our own reader only");
     };
-    let (text, complaints) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    let (text, complaints) =
+        (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     assert!(output.status.success(), "{complaints}");
     assert_eq!(text.lines().count(), frames, "{complaints}");
     assert!(text.lines().all(|line| line.starts_with("p0\t")), "{text}");
@@ -318,5 +350,10 @@ fn a_killed_wire_leaves_a_readable_capture() {
 
 fn say_lateness(account: &WireAccount) {
     let quantile = |share| account.lateness.quantile(share).unwrap_or(0) as f64 / 1e3;
-    println!("  wire lateness: p50 {:.1} us, p99 {:.1} us; late {}", quantile(0.5), quantile(0.99), account.late);
+    println!(
+        "  wire lateness: p50 {:.1} us, p99 {:.1} us; late {}",
+        quantile(0.5),
+        quantile(0.99),
+        account.late
+    );
 }

@@ -1,4 +1,5 @@
-//! Rooms (network namespaces), cables (veth pairs) between a room and the wire, and a wire of its own process.
+//! Rooms (network namespaces), cables (veth pairs) between a room and the wire, and a wire of its
+//! own process.
 
 use std::fs::File;
 use std::io::Write;
@@ -67,10 +68,13 @@ impl Place {
     }
 }
 
-/// A cable from the calling thread's namespace, where its end is called `here`, to `eth0` of a room.
+/// A cable from the calling thread's namespace, where its end is called `here`, to `eth0` of a
+/// room.
 pub(crate) fn cable(here: &str, room: &Room, place: Place) {
     talk(async |handle| {
-        let peer = LinkMessageBuilder::<LinkUnspec>::default().name("eth0".to_owned()).address(place.mac().to_vec());
+        let peer = LinkMessageBuilder::<LinkUnspec>::default()
+            .name("eth0".to_owned())
+            .address(place.mac().to_vec());
         let peer = peer.setns_by_fd(room.0.as_raw_fd()).build();
         let pair = LinkVeth::new(here, "eth0").set_info_data(InfoData::Veth(InfoVeth::Peer(peer)));
         handle.link().add(pair.build()).execute().await
@@ -79,11 +83,14 @@ pub(crate) fn cable(here: &str, room: &Room, place: Place) {
     room.inside(|| {
         ready("eth0");
         let index = if_nametoindex("eth0").unwrap();
-        talk(async |handle| handle.address().add(index, place.address().into(), 15).execute().await);
+        talk(async |handle| {
+            handle.address().add(index, place.address().into(), 15).execute().await
+        });
     });
 }
 
-/// A cable from `here` in the calling thread's namespace to `there` in a room, for raw frames: no addresses.
+/// A cable from `here` in the calling thread's namespace to `there` in a room, for raw frames: no
+/// addresses.
 pub(crate) fn bare_cable(here: &str, room: &Room, there: &str) {
     talk(async |handle| {
         let peer = LinkMessageBuilder::<LinkUnspec>::default().name(there.to_owned());
@@ -110,7 +117,9 @@ pub(crate) fn introduce(room: &Room, neighbour: Place) {
 fn ready(interface: &str) {
     set_offloads(interface, false).expect("offloads can be switched off");
     let index = if_nametoindex(interface).unwrap();
-    talk(async |handle| handle.link().set(LinkUnspec::new_with_index(index).up().build()).execute().await);
+    talk(async |handle| {
+        handle.link().set(LinkUnspec::new_with_index(index).up().build()).execute().await
+    });
 }
 
 /// Removes an interface of the calling thread's namespace.
@@ -144,7 +153,8 @@ impl Wire {
         let socket = directory.path().join("wire");
         let program = std::env::current_exe().unwrap();
         let mut command = Command::new(program);
-        let mut process = command.arg(crate::WIRE).arg(&socket).stdin(Stdio::piped()).spawn().unwrap();
+        let mut process =
+            command.arg(crate::WIRE).arg(&socket).stdin(Stdio::piped()).spawn().unwrap();
         // Taken from the child, which would close it before waiting.
         let mut keep_alive = process.stdin.take().unwrap();
         serde_json::to_writer(&mut keep_alive, plan).unwrap();
@@ -162,7 +172,8 @@ impl Wire {
     /// The processor time it has used (proc(5), `schedstat`).
     #[allow(dead_code)] // the tests' lab is also the lab of an example, which asks
     pub(crate) fn cpu_time(&self) -> Span {
-        let text = std::fs::read_to_string(format!("/proc/{}/schedstat", self.process.id())).unwrap();
+        let text =
+            std::fs::read_to_string(format!("/proc/{}/schedstat", self.process.id())).unwrap();
         Span::from_nanoseconds(text.split(' ').next().unwrap().parse().unwrap())
     }
 
@@ -192,8 +203,8 @@ impl Drop for Wire {
     }
 }
 
-/// What `WIRE` as the first argument makes of this program: its plan is the first line of standard input, which is then
-/// its keep-alive pipe.
+/// What `WIRE` as the first argument makes of this program: its plan is the first line of standard
+/// input, which is then its keep-alive pipe.
 pub(crate) fn be_the_wire(socket: &str) -> ExitCode {
     let mut line = String::new();
     std::io::stdin().read_line(&mut line).unwrap();

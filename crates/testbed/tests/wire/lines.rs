@@ -1,4 +1,5 @@
-//! Lines as a network file draws them, in real time: the medium's conformance tests beyond what a path can be asked for.
+//! Lines as a network file draws them, in real time: the medium's conformance tests beyond what a
+//! path can be asked for.
 
 use btu_medium::conformance::{self, Arrival, Bench};
 use btu_network::{Direction, Drawing, Shape};
@@ -10,13 +11,19 @@ use crate::bench::{ACTIVE, SEED, TEST, check_accounts, in_fresh_namespace, run_s
 use crate::lab::{Room, Wire, cable, introduce};
 
 pub(crate) const SCENARIOS: &[Scenario] = &[
-    ("line_jitter_normal", || conformance::jitter_is_distributed_as_asked(&mut LineBench, Shape::Normal)),
-    ("line_jitter_pareto", || conformance::jitter_is_distributed_as_asked(&mut LineBench, Shape::Pareto)),
+    ("line_jitter_normal", || {
+        conformance::jitter_is_distributed_as_asked(&mut LineBench, Shape::Normal);
+    }),
+    ("line_jitter_pareto", || {
+        conformance::jitter_is_distributed_as_asked(&mut LineBench, Shape::Pareto);
+    }),
     ("line_jitter_order", || conformance::jitter_keeps_order_where_asked(&mut LineBench)),
     ("line_bursts_of_loss", || conformance::losses_come_in_bursts(&mut LineBench)),
     ("line_queue_of_frames", || conformance::a_queue_of_frames_drops_at_its_tail(&mut LineBench)),
     ("line_queue_of_bytes", || conformance::a_queue_of_bytes_counts_bytes(&mut LineBench)),
-    ("line_controlled_delay", || conformance::controlled_delay_keeps_no_standing_queue(&mut LineBench)),
+    ("line_controlled_delay", || {
+        conformance::controlled_delay_keeps_no_standing_queue(&mut LineBench);
+    }),
     ("line_recorded", || conformance::a_recorded_line_keeps_its_opportunities(&mut LineBench)),
 ];
 
@@ -47,8 +54,7 @@ impl Bench for LineBench {
 }
 
 fn drawing(direction: &Direction) -> Drawing {
-    const PAIR: &str =
-        "name = \"pair\"\n[stations.a]\n[stations.b]\n[links.ab]\nbetween = [\"a\", \"b\"]\nrate = \"100 Mb/s\"\n";
+    const PAIR: &str = "name = \"pair\"\n[stations.a]\n[stations.b]\n[links.ab]\nbetween = [\"a\", \"b\"]\nrate = \"100 Mb/s\"\n";
     let mut drawing = Drawing::read(PAIR, "test").unwrap_or_else(|error| panic!("{error}"));
     drawing.links[0].forth = direction.clone();
     drawing

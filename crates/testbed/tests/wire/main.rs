@@ -1,5 +1,5 @@
-//! The wire on real interfaces: what it is asked for must be seen at the far end. An argument that is no option selects
-//! scenarios by a part of their name.
+//! The wire on real interfaces: what it is asked for must be seen at the far end. An argument that
+//! is no option selects scenarios by a part of their name.
 
 mod bench;
 mod drawn;
@@ -37,9 +37,11 @@ fn all() -> impl Iterator<Item = &'static Scenario> {
     paths::SCENARIOS.iter().chain(veths::SCENARIOS).chain(drawn::SCENARIOS).chain(lines::SCENARIOS)
 }
 
-/// Scenarios measure time: where it may, this program and the threads it will start go before others.
+/// Scenarios measure time: where it may, this program and the threads it will start go before
+/// others.
 #[allow(unsafe_code)]
 fn take_precedence() {
-    // SAFETY: a system call without pointers. A refusal is usual, and only makes failures on a busy machine likelier.
+    // SAFETY: a system call without pointers. A refusal is usual, and only makes failures on a busy
+    // machine likelier.
     unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, -20) };
 }

@@ -16,7 +16,8 @@ use btu_units::{BitRate, Bytes, Span};
 
 use crate::Scenario;
 use crate::bench::{
-    ACTIVE, PASSIVE, PathLab, RealTimeBench, TEST, check_accounts, element, in_fresh_namespace, path_plan, run_script,
+    ACTIVE, PASSIVE, PathLab, RealTimeBench, TEST, check_accounts, element, in_fresh_namespace,
+    path_plan, run_script,
 };
 use crate::lab::{Place, Room, Wire, remove};
 
@@ -32,7 +33,9 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
     ("path_loss_5", || losses(0.05)),
     ("path_loss_20", || losses(0.2)),
     ("path_duplicates", || conformance::duplicates_come_in_pairs(&mut RealTimeBench, share(0.05))),
-    ("path_reordering", || conformance::reordered_frames_are_overtaken(&mut RealTimeBench, share(0.05))),
+    ("path_reordering", || {
+        conformance::reordered_frames_are_overtaken(&mut RealTimeBench, share(0.05));
+    }),
     ("path_tcp_10", || tcp_gets_the_closed_form(TEN, Bytes::new(3_600_000))),
     ("path_tcp_100", || tcp_gets_the_closed_form(HUNDRED, Bytes::new(36_000_000))),
     ("path_black_box_input", only_what_comes_in_is_impaired),
@@ -65,16 +68,18 @@ fn tcp_gets_the_closed_form(rate: BitRate, volume: Bytes) {
     in_fresh_namespace(|| {
         let lab = PathLab::new();
         let mut wire = Wire::start(&path_plan(&Direction::new(rate, Span::from_milliseconds(1))));
-        for (from, to, place) in [(&lab.test, &lab.active, ACTIVE), (&lab.passive, &lab.test, TEST)] {
+        for (from, to, place) in [(&lab.test, &lab.active, ACTIVE), (&lab.passive, &lab.test, TEST)]
+        {
             check_bulk(from, to, place, volume, expected);
         }
         check_accounts(&wire.client.account().unwrap());
     });
 }
 
-/// A bulk transfer within 2 per cent of the closed form, `expected` bits per second: a volume over the time from its first
-/// to its last byte at the receiver, two to three seconds. Two per cent are 40 ms, for which a busy machine may well stand
-/// still; so the best of three counts: nothing makes a transfer quicker than its line.
+/// A bulk transfer within 2 per cent of the closed form, `expected` bits per second: a volume over
+/// the time from its first to its last byte at the receiver, two to three seconds. Two per cent are
+/// 40 ms, for which a busy machine may well stand still; so the best of three counts: nothing makes
+/// a transfer quicker than its line.
 pub(crate) fn check_bulk(from: &Room, to: &Room, place: Place, volume: Bytes, expected: f64) {
     let is_as_expected = (0..3).any(|_| {
         let goodput = bulk(from, to, place, volume);
@@ -89,7 +94,9 @@ pub(crate) fn check_bulk(from: &Room, to: &Room, place: Place, volume: Bytes, ex
 fn bulk(from: &Room, to: &Room, place: Place, volume: Bytes) -> f64 {
     let (tell, told) = mpsc::channel();
     thread::scope(|scope| {
-        let receiver = scope.spawn(|| to.inside(|| drain(&TcpListener::bind((place.address(), 5001)).unwrap(), &tell)));
+        let receiver = scope.spawn(|| {
+            to.inside(|| drain(&TcpListener::bind((place.address(), 5001)).unwrap(), &tell))
+        });
         told.recv().unwrap();
         from.inside(|| {
             let mut stream = TcpStream::connect((place.address(), 5001)).unwrap();
@@ -123,7 +130,8 @@ fn only_what_comes_in_is_impaired() {
     in_fresh_namespace(|| {
         let lab = PathLab::introduced();
         let mut wire = Wire::start(&path_plan(&Direction::new(HUNDRED, Span::ZERO)));
-        let script: Vec<_> = (0..50).map(|n| (Span::from_microseconds(200) * n, SHORTEST_FRAME)).collect();
+        let script: Vec<_> =
+            (0..50).map(|n| (Span::from_microseconds(200) * n, SHORTEST_FRAME)).collect();
         let deaf = Impairment { delay: Span::ZERO, loss: 1.0 };
         wire.client.set(&Impairments::from([(HostRole::Active.into(), deaf)])).unwrap();
         assert_eq!(run_script(&lab.test, &lab.active, ACTIVE, &script).len(), 0);
@@ -151,7 +159,10 @@ fn the_switch_knows_its_stations() {
         assert_eq!(run_script(&lab.active, &lab.passive, PASSIVE, &script).len(), 20);
         let account = wire.client.account().unwrap();
         let flooded = element(&account, "path/back/line").received;
-        assert!((1..5).contains(&flooded), "{flooded} frames between the black boxes reached the test station's line");
+        assert!(
+            (1..5).contains(&flooded),
+            "{flooded} frames between the black boxes reached the test station's line"
+        );
         assert_eq!(element(&account, "path/forth/line").received, 0);
         assert_eq!(run_script(&lab.test, &lab.passive, PASSIVE, &script).len(), 20);
         let account = wire.client.account().unwrap();
@@ -166,7 +177,8 @@ fn bad_orders_are_refused() {
         let _lab = PathLab::new();
         let mut wire = Wire::start(&path_plan(&Direction::new(TEN, Span::ZERO)));
         let impossible = Impairment { delay: Span::ZERO, loss: 1.5 };
-        for (role, impairment) in [(HostRole::Test, Impairment::DR), (HostRole::Active, impossible)] {
+        for (role, impairment) in [(HostRole::Test, Impairment::DR), (HostRole::Active, impossible)]
+        {
             let orders = [(HostRole::Passive.into(), Impairment::DL), (role.into(), impairment)];
             let refused = wire.client.set(&Impairments::from(orders));
             assert!(matches!(refused, Err(WireError::Refused(_))), "{refused:?}");

@@ -26,9 +26,14 @@ impl Raw {
     /// Sends frames at once.
     pub(crate) fn send(&mut self, frames: &[Vec<u8>]) {
         for part in frames.chunks(BATCH) {
-            let buffers: Vec<u32> =
-                part.iter().map(|frame| self.buffers.put(Carriage::Frames, frame).unwrap()).collect();
-            assert_eq!(self.port.send(&mut self.batch, &self.buffers, &buffers).unwrap(), part.len());
+            let buffers: Vec<u32> = part
+                .iter()
+                .map(|frame| self.buffers.put(Carriage::Frames, frame).unwrap())
+                .collect();
+            assert_eq!(
+                self.port.send(&mut self.batch, &self.buffers, &buffers).unwrap(),
+                part.len()
+            );
             for buffer in buffers {
                 self.buffers.release(buffer);
             }
@@ -52,7 +57,8 @@ impl Raw {
     }
 }
 
-/// A frame of `length` octets from one station of a drawing to another, with a number to know it by.
+/// A frame of `length` octets from one station of a drawing to another, with a number to know it
+/// by.
 pub(crate) fn frame(from: u32, to: Address, number: u32, length: usize) -> Vec<u8> {
     let mut frame = [to.octets(), Address::of_station(from).octets()].concat();
     frame.extend(EXPERIMENT);

@@ -5,7 +5,9 @@ use btu_suite::network::{HostRole, Impairment, Impairments};
 use btu_units::Span;
 
 use crate::Scenario;
-use crate::bench::{ACTIVE, SEED, TEST, check_accounts, element, in_fresh_namespace, input_plan, run_script};
+use crate::bench::{
+    ACTIVE, SEED, TEST, check_accounts, element, in_fresh_namespace, input_plan, run_script,
+};
 use crate::lab::{Room, Wire, cable};
 
 pub(crate) const SCENARIOS: &[Scenario] =
@@ -23,13 +25,16 @@ fn rooms() -> (Room, Room, Wire) {
 fn delay_is_added_and_taken_away() {
     in_fresh_namespace(|| {
         let (test, active, mut wire) = rooms();
-        let script: Vec<_> = (0..200).map(|n| (Span::from_microseconds(500) * n, SHORTEST_FRAME)).collect();
+        let script: Vec<_> =
+            (0..200).map(|n| (Span::from_microseconds(500) * n, SHORTEST_FRAME)).collect();
         let mut median = |impairment: Impairment, inward: bool| {
             wire.client.set(&Impairments::from([(HostRole::Active.into(), impairment)])).unwrap();
-            let (from, to, place) = if inward { (&test, &active, ACTIVE) } else { (&active, &test, TEST) };
+            let (from, to, place) =
+                if inward { (&test, &active, ACTIVE) } else { (&active, &test, TEST) };
             let arrivals = run_script(from, to, place, &script);
             assert_eq!(arrivals.len(), script.len());
-            let mut delays: Vec<_> = arrivals.iter().map(|arrival| arrival.arrived.since(arrival.sent)).collect();
+            let mut delays: Vec<_> =
+                arrivals.iter().map(|arrival| arrival.arrived.since(arrival.sent)).collect();
             delays.sort_unstable();
             delays[delays.len() / 2]
         };
@@ -37,7 +42,9 @@ fn delay_is_added_and_taken_away() {
         let delayed = median(Impairment::DL, true);
         let outward = median(Impairment::DL, false);
         let again = median(Impairment::NONE, true);
-        println!("  median one way: plain {plain}, with DL {delayed}, outward {outward}, plain again {again}");
+        println!(
+            "  median one way: plain {plain}, with DL {delayed}, outward {outward}, plain again {again}"
+        );
         let added = (delayed - plain).milliseconds();
         assert!((added - 1.0).abs() < 0.2, "DL of 1 ms added {added} ms");
         assert!(outward < Span::from_microseconds(500) && again < Span::from_microseconds(500));
@@ -50,7 +57,10 @@ fn loss_spares_address_resolution() {
     in_fresh_namespace(|| {
         let (test, active, mut wire) = rooms();
         wire.client
-            .set(&Impairments::from([(HostRole::Active.into(), Impairment { delay: Span::ZERO, loss: 1.0 })]))
+            .set(&Impairments::from([(
+                HostRole::Active.into(),
+                Impairment { delay: Span::ZERO, loss: 1.0 },
+            )]))
             .unwrap();
         let script = [(Span::ZERO, SHORTEST_FRAME); 3];
         assert_eq!(run_script(&test, &active, ACTIVE, &script).len(), 0);

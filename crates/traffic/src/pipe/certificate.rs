@@ -1,7 +1,9 @@
-//! Certificates for one run: the listening end makes one for itself, and nobody looks at whose it is.
+//! Certificates for one run: the listening end makes one for itself, and nobody looks at whose it
+//! is.
 //!
-//! Who is at the other end is told by the token, said inside. That keeps strangers out; it is no defence against someone who
-//! sits on the path that is measured, and does not have to be one: nothing but filling goes over it.
+//! Who is at the other end is told by the token, said inside. That keeps strangers out; it is no
+//! defence against someone who sits on the path that is measured, and does not have to be one:
+//! nothing but filling goes over it.
 
 use std::io;
 use std::sync::Arc;
@@ -21,7 +23,8 @@ pub(super) fn server() -> io::Result<ServerConfig> {
     let key = PrivatePkcs8KeyDer::from(made.signing_key.serialize_der());
     let builder = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()));
     let builder = builder.with_protocol_versions(&[&TLS13]).map_err(io::Error::other)?;
-    let config = builder.with_no_client_auth().with_single_cert(vec![made.cert.der().clone()], key.into());
+    let config =
+        builder.with_no_client_auth().with_single_cert(vec![made.cert.der().clone()], key.into());
     let mut config = config.map_err(io::Error::other)?;
     config.send_tls13_tickets = 0;
     Ok(config)
@@ -32,7 +35,10 @@ pub(super) fn client() -> io::Result<ClientConfig> {
     let provider = Arc::new(ring::default_provider());
     let builder = ClientConfig::builder_with_provider(Arc::clone(&provider));
     let builder = builder.with_protocol_versions(&[&TLS13]).map_err(io::Error::other)?;
-    Ok(builder.dangerous().with_custom_certificate_verifier(Arc::new(Anyone(provider))).with_no_client_auth())
+    Ok(builder
+        .dangerous()
+        .with_custom_certificate_verifier(Arc::new(Anyone(provider)))
+        .with_no_client_auth())
 }
 
 /// Takes every certificate; the handshake's signature must still be its key's.
@@ -66,7 +72,12 @@ impl ServerCertVerifier for Anyone {
         certificate: &CertificateDer<'_>,
         signature: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, Error> {
-        verify_tls13_signature(message, certificate, signature, &self.0.signature_verification_algorithms)
+        verify_tls13_signature(
+            message,
+            certificate,
+            signature,
+            &self.0.signature_verification_algorithms,
+        )
     }
 
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {

@@ -9,8 +9,8 @@ use crate::error::TrafficError;
 
 const ACTIVITY: &str = "pipe";
 
-/// The largest packet of a Unix socket: the send buffer that Linux gives unasked (`net.core.wmem_default`, 212,992 bytes)
-/// must hold it together with the kernel's own notes.
+/// The largest packet of a Unix socket: the send buffer that Linux gives unasked
+/// (`net.core.wmem_default`, 212,992 bytes) must hold it together with the kernel's own notes.
 const LARGEST_PACKET: Bytes = Bytes::new(200_000);
 
 /// Most pairs together: as many threads at each end.
@@ -78,7 +78,9 @@ fn unknown(plan: &PipePlan) -> [(bool, &'static str); 11] {
 pub(super) fn network(meeting: &PipeMeeting) -> Result<&Rendezvous, TrafficError> {
     match meeting {
         PipeMeeting::Network(meeting) => Ok(meeting),
-        _ => Err(refuse("this transport goes over a network: its ends meet at an address".to_owned())),
+        _ => Err(refuse(
+            "this transport goes over a network: its ends meet at an address".to_owned(),
+        )),
     }
 }
 

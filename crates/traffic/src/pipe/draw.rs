@@ -1,14 +1,17 @@
-//! An application that draws on a display, over a pipe: every protocol of the study of 1985, by the same two loops.
+//! An application that draws on a display, over a pipe: every protocol of the study of 1985, by the
+//! same two loops.
 //!
-//! The application orders each picture (20 octets: how many times it has been ordered; an order of none ends the run), and
-//! the display answers when it has an empty screen, with whatever it is to have before. Then time is taken: requests go as the
-//! protocol has it, alone or together, and answers come for each or for the last. What is computed on either side is real: items
-//! are encoded here, decoded, kept and drawn there.
+//! The application orders each picture (20 octets: how many times it has been ordered; an order of
+//! none ends the run), and the display answers when it has an empty screen, with whatever it is to
+//! have before. Then time is taken: requests go as the protocol has it, alone or together, and
+//! answers come for each or for the last. What is computed on either side is real: items are
+//! encoded here, decoded, kept and drawn there.
 
 use std::io;
 
 use btu_suite::app::{
-    Display, Displayed, Drawing, Drawn, Mix, Protocol, REPLY_BYTES, REQUEST_BYTES, Request, Speed, TOGETHER,
+    Display, Displayed, Drawing, Drawn, Mix, Protocol, REPLY_BYTES, REQUEST_BYTES, Request, Speed,
+    TOGETHER,
 };
 use btu_units::{Bytes, Span, Time};
 
@@ -24,11 +27,21 @@ const ORDER: [u8; 4] = *b"draw";
 const SHORTEST_WORK: Span = Span::from_nanoseconds(200);
 
 /// Draws pictures until the order's time has passed; the application's end.
-pub(super) fn draw<P: Pipe>(pipe: &mut P, drawing: &Drawing, limit: &Limit<'_>) -> io::Result<Drawn> {
+pub(super) fn draw<P: Pipe>(
+    pipe: &mut P,
+    drawing: &Drawing,
+    limit: &Limit<'_>,
+) -> io::Result<Drawn> {
     give_way(drawing.nice.application)?;
     let mut application = Application::new(drawing);
-    let mut drawn =
-        Drawn { pictures: Vec::new(), requests: 0, bytes: Bytes::ZERO, replies: 0, busy: Span::ZERO, repeated: 0 };
+    let mut drawn = Drawn {
+        pictures: Vec::new(),
+        requests: 0,
+        bytes: Bytes::ZERO,
+        replies: 0,
+        busy: Span::ZERO,
+        repeated: 0,
+    };
     let begun = now();
     let before = pipe.repeats();
     let most = drawing.most_pictures.min(Drawing::MOST_PICTURES) as usize;
@@ -36,7 +49,8 @@ pub(super) fn draw<P: Pipe>(pipe: &mut P, drawing: &Drawing, limit: &Limit<'_>) 
         || (now().since(begun) < drawing.target && drawn.pictures.len() < most && !limit.stopped())
     {
         let took = order(pipe, drawn.pictures.len() as u32 + 1)?;
-        // The answer's own acknowledgement is not to be on a slow line in front of the first request.
+        // The answer's own acknowledgement is not to be on a slow line in front of the first
+        // request.
         std::thread::sleep(took.into());
         let took = application.picture(pipe, &mut drawn)?;
         drawn.pictures.push(took);
@@ -81,7 +95,14 @@ impl<'a> Application<'a> {
             _ => Vec::new(),
         };
         let message = Vec::with_capacity(TOGETHER * REQUEST_BYTES);
-        Self { drawing, requests: drawing.requests(), bits, message, reply: [0; REPLY_BYTES], room: Vec::new() }
+        Self {
+            drawing,
+            requests: drawing.requests(),
+            bits,
+            message,
+            reply: [0; REPLY_BYTES],
+            room: Vec::new(),
+        }
     }
 
     /// Draws a picture; how long that took.
@@ -115,7 +136,13 @@ impl<'a> Application<'a> {
     }
 
     /// One call, whose first message has this number.
-    fn call<P: Pipe>(&mut self, pipe: &mut P, shape: &Shape, first: u64, drawn: &mut Drawn) -> io::Result<()> {
+    fn call<P: Pipe>(
+        &mut self,
+        pipe: &mut P,
+        shape: &Shape,
+        first: u64,
+        drawn: &mut Drawn,
+    ) -> io::Result<()> {
         let mut answered = 0;
         for sent in 0..shape.messages {
             if sent - answered == shape.window {
@@ -148,7 +175,12 @@ impl<'a> Application<'a> {
     }
 
     /// Each request alone and answered, so many on their way.
-    fn answered<P: Pipe>(&mut self, pipe: &mut P, window: usize, drawn: &mut Drawn) -> io::Result<()> {
+    fn answered<P: Pipe>(
+        &mut self,
+        pipe: &mut P,
+        window: usize,
+        drawn: &mut Drawn,
+    ) -> io::Result<()> {
         let all = self.requests.len();
         let mut answered = 0;
         for index in 0..all {
@@ -167,7 +199,8 @@ impl<'a> Application<'a> {
         Ok(())
     }
 
-    /// Requests together as a segment holds them, pixels each with its own; the last one is answered.
+    /// Requests together as a segment holds them, pixels each with its own; the last one is
+    /// answered.
     fn unanswered<P: Pipe>(&mut self, pipe: &mut P, drawn: &mut Drawn) -> io::Result<()> {
         let all = self.requests.len();
         let together = together(self.drawing.protocol);
@@ -314,10 +347,11 @@ impl<'a> Screen<'a> {
         self.account(span)
     }
 
-    /// A message that was handed over in a call; its answer, where it has one. What comes of a picture is looked at by
-    /// [`Self::settle`], when nobody waits.
+    /// A message that was handed over in a call; its answer, where it has one. What comes of a
+    /// picture is looked at by [`Self::settle`], when nobody waits.
     pub(super) fn called(&mut self, message: &[u8]) -> io::Result<Option<[u8; REPLY_BYTES]>> {
-        let room = self.room.get_mut(..message.len()).ok_or_else(|| nonsense("a message is too long"))?;
+        let room =
+            self.room.get_mut(..message.len()).ok_or_else(|| nonsense("a message is too long"))?;
         room.copy_from_slice(message);
         let answer = self.message(message.len())?;
         if self.taken == self.requests.len() {
@@ -336,7 +370,8 @@ impl<'a> Screen<'a> {
         self.begun.get_or_insert_with(now);
         self.shown.bytes += Bytes::new(octets as u64);
         self.take(octets)?;
-        let is_answered = self.drawing.protocol.window().is_some() || self.taken == self.requests.len();
+        let is_answered =
+            self.drawing.protocol.window().is_some() || self.taken == self.requests.len();
         self.shown.replies += u64::from(is_answered);
         Ok(is_answered.then(|| reply(self.taken - 1)))
     }
@@ -360,7 +395,11 @@ impl<'a> Screen<'a> {
             self.shown.requests += shape.together;
             self.shown.bytes += Bytes::new(self.room.len() as u64);
             shape.write_responses(first, &mut answer);
-            self.shown.busy += compute(times(self.drawing.display, shape.together), self.drawing.speeds.display, begun);
+            self.shown.busy += compute(
+                times(self.drawing.display, shape.together),
+                self.drawing.speeds.display,
+                begun,
+            );
             pipe.send(&answer)?;
             self.shown.replies += 1;
         }
@@ -421,7 +460,9 @@ fn drawn_by(request: &Request, display: &Display) -> u64 {
 /// Requests in one message.
 fn together(protocol: Protocol) -> usize {
     match protocol {
-        Protocol::Pipelined | Protocol::Construction | Protocol::Batched | Protocol::Redraw => TOGETHER,
+        Protocol::Pipelined | Protocol::Construction | Protocol::Batched | Protocol::Redraw => {
+            TOGETHER
+        }
         Protocol::StopAndWait | Protocol::Window(_) | Protocol::Bitmap => 1,
     }
 }
@@ -440,7 +481,8 @@ fn reply(index: usize) -> [u8; REPLY_BYTES] {
     (index as u64).to_be_bytes()
 }
 
-/// Computes for `work` on top of what this end has done since `begun`, all at this speed, and says how long that took.
+/// Computes for `work` on top of what this end has done since `begun`, all at this speed, and says
+/// how long that took.
 fn compute(work: Span, speed: Speed, begun: Time) -> Span {
     let mut gone = now().since(begun);
     let until = speed.dilated(gone + work);

@@ -26,7 +26,8 @@ pub(super) struct Shape {
 impl Shape {
     pub(super) fn of(mix: &Mix, protocol: Protocol) -> Self {
         let all = u64::from(mix.fan_out());
-        let (messages, window, together) = mix.window(protocol).map_or((1, 1, all), |window| (all, window, 1));
+        let (messages, window, together) =
+            mix.window(protocol).map_or((1, 1, all), |window| (all, window, 1));
         let (request, response) = (mix.request().count() as usize, mix.response().count() as usize);
         Self { messages, window, together, request, response }
     }
@@ -57,7 +58,12 @@ impl Shape {
     }
 
     /// Takes the responses that are due.
-    pub(super) fn hear<P: Pipe>(&self, pipe: &mut P, first: u64, room: &mut [u8]) -> io::Result<()> {
+    pub(super) fn hear<P: Pipe>(
+        &self,
+        pipe: &mut P,
+        first: u64,
+        room: &mut [u8],
+    ) -> io::Result<()> {
         pipe.receive(room)?;
         if are_due(first, self.response, room) {
             Ok(())

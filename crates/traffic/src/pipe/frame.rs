@@ -1,4 +1,5 @@
-//! What the two ends say to each other between trials, over the pipe itself: one frame of 72 bytes at a time.
+//! What the two ends say to each other between trials, over the pipe itself: one frame of 72 bytes
+//! at a time.
 //!
 //! | bytes | content |
 //! |---|---|
@@ -15,10 +16,10 @@
 //! | 56..64 | in an account: messages sent again, so far |
 //! | 64..72 | in an account: messages that had come before, so far |
 //!
-//! Numbers have their most significant byte first. The near end asks and the far end answers, always in turn: the near
-//! end says `Round`, the far one `Ready`; then messages flow; the near end says `Tell`, the far one `Account`. At the end
-//! both say `Farewell`. Where several pairs are measured together, both first say `Further` over the first, once for each
-//! other.
+//! Numbers have their most significant byte first. The near end asks and the far end answers,
+//! always in turn: the near end says `Round`, the far one `Ready`; then messages flow; the near end
+//! says `Tell`, the far one `Account`. At the end both say `Farewell`. Where several pairs are
+//! measured together, both first say `Further` over the first, once for each other.
 
 use btu_suite::pipe::Pattern;
 
@@ -46,7 +47,8 @@ pub(super) enum Kind {
 }
 
 impl Kind {
-    const ALL: [Self; 6] = [Self::Round, Self::Ready, Self::Tell, Self::Account, Self::Farewell, Self::Further];
+    const ALL: [Self; 6] =
+        [Self::Round, Self::Ready, Self::Tell, Self::Account, Self::Farewell, Self::Further];
 }
 
 /// One of them, with its numbers.
@@ -87,7 +89,8 @@ impl Frame {
         bytes[..4].copy_from_slice(&MAGIC);
         bytes[4] = self.kind as u8;
         bytes[5] = self.pattern as u8;
-        let Self { size, count, sent, received, wrong, elapsed_ns, repeated, duplicates, .. } = *self;
+        let Self { size, count, sent, received, wrong, elapsed_ns, repeated, duplicates, .. } =
+            *self;
         let numbers = [size, count, sent, received, wrong, elapsed_ns, repeated, duplicates];
         for (room, number) in bytes[8..].chunks_exact_mut(8).zip(numbers) {
             room.copy_from_slice(&number.to_be_bytes());
@@ -100,7 +103,9 @@ impl Frame {
         if bytes[..4] != MAGIC || bytes[6..8] != [0; 2] {
             return None;
         }
-        let mut numbers = bytes[8..].chunks_exact(8).map(|number| number.try_into().map_or(0, u64::from_be_bytes));
+        let mut numbers = bytes[8..]
+            .chunks_exact(8)
+            .map(|number| number.try_into().map_or(0, u64::from_be_bytes));
         let mut next = || numbers.next().unwrap_or(0);
         Some(Self {
             kind: Kind::ALL.into_iter().find(|kind| *kind as u8 == bytes[4])?,

@@ -1,8 +1,8 @@
 //! HTTP/2 in the clear: one connection, a POST for each message with an answer of the same size.
 //!
-//! Both ends speak HTTP/2 from the first byte behind the token (prior knowledge, RFC 9113, section 3.3). The connection is
-//! driven by a task on a runtime of this thread, which runs while a call waits. Windows are large enough for every message;
-//! frames have the 16 KiB that peers must take.
+//! Both ends speak HTTP/2 from the first byte behind the token (prior knowledge, RFC 9113, section
+//! 3.3). The connection is driven by a task on a runtime of this thread, which runs while a call
+//! waits. Windows are large enough for every message; frames have the 16 KiB that peers must take.
 
 use std::future::poll_fn;
 use std::io::{self, ErrorKind};
@@ -27,7 +27,8 @@ use super::{Pipe, Setup, Terms};
 use crate::clock::Limit;
 use crate::error::TrafficError;
 
-/// Flow-control windows of a stream and of the connection (RFC 9113, section 5.2): more than the largest message.
+/// Flow-control windows of a stream and of the connection (RFC 9113, section 5.2): more than the
+/// largest message.
 const WINDOW: u32 = 16 << 20;
 
 /// What was handed to the connection's task leaves within this; the task runs while somebody waits.
@@ -56,7 +57,8 @@ impl Setup for Http2 {
         let serves = self.tcp.endpoint().is_some();
         let line = self.tcp.line(limit)?;
         let peer = line.peer();
-        open(line.into_stream(), serves).map_err(TrafficError::socket("open an HTTP/2 connection", peer))
+        open(line.into_stream(), serves)
+            .map_err(TrafficError::socket("open an HTTP/2 connection", peer))
     }
 }
 
@@ -86,7 +88,10 @@ async fn ask(stream: TcpStream) -> io::Result<(Role, JoinHandle<()>)> {
 
 async fn serve(stream: TcpStream) -> io::Result<(Role, JoinHandle<()>)> {
     let mut builder = server::Builder::new();
-    builder.initial_window_size(WINDOW).initial_connection_window_size(WINDOW).max_concurrent_streams(1);
+    builder
+        .initial_window_size(WINDOW)
+        .initial_connection_window_size(WINDOW)
+        .max_concurrent_streams(1);
     let mut connection = builder.handshake(stream).await.map_err(plain)?;
     let (to, questions) = channel(1);
     let driver = tokio::spawn(async move {
@@ -109,8 +114,15 @@ pub(super) struct Http2Pipe {
 }
 
 enum Role {
-    Asks { requests: SendRequest<Bytes>, head: Box<Request<()>>, answer: Option<ResponseFuture> },
-    Serves { questions: Receiver<(RecvStream, SendResponse<Bytes>)>, respond: Option<SendResponse<Bytes>> },
+    Asks {
+        requests: SendRequest<Bytes>,
+        head: Box<Request<()>>,
+        answer: Option<ResponseFuture>,
+    },
+    Serves {
+        questions: Receiver<(RecvStream, SendResponse<Bytes>)>,
+        respond: Option<SendResponse<Bytes>>,
+    },
 }
 
 impl Pipe for Http2Pipe {
@@ -120,12 +132,14 @@ impl Pipe for Http2Pipe {
         match role {
             Role::Asks { requests, head, answer } => runtime.block_on(async {
                 poll_fn(|context| requests.poll_ready(context)).await.map_err(plain)?;
-                let (response, mut body) = requests.send_request(Request::clone(head), false).map_err(plain)?;
+                let (response, mut body) =
+                    requests.send_request(Request::clone(head), false).map_err(plain)?;
                 *answer = Some(response);
                 body.send_data(message, true).map_err(plain)
             }),
             Role::Serves { respond, .. } => {
-                let mut respond = respond.take().ok_or_else(|| nonsense("there is no request to answer"))?;
+                let mut respond =
+                    respond.take().ok_or_else(|| nonsense("there is no request to answer"))?;
                 let mut body = respond.send_response(Response::new(()), false).map_err(plain)?;
                 body.send_data(message, true).map_err(plain)
             }
@@ -137,7 +151,9 @@ impl Pipe for Http2Pipe {
         runtime.block_on(async {
             match role {
                 Role::Asks { answer, .. } => {
-                    let answer = answer.take().ok_or_else(|| nonsense("there is no request to be answered"))?;
+                    let answer = answer
+                        .take()
+                        .ok_or_else(|| nonsense("there is no request to be answered"))?;
                     let response = answer.await.map_err(plain)?;
                     if response.status() != StatusCode::OK {
                         return Err(nonsense("the answer is an error"));

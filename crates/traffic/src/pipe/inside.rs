@@ -31,8 +31,11 @@ impl Inside {
         let (started, before) = (now(), process_cpu());
         let limit = Limit::new(started, self.deadline, stop);
         let mut call = Call { screen: Screen::new(&self.drawing), answers: VecDeque::new() };
-        let failed =
-            |source| TrafficError::Pipe { operation: "measure", object: "within one process".to_owned(), source };
+        let failed = |source| TrafficError::Pipe {
+            operation: "measure",
+            object: "within one process".to_owned(),
+            source,
+        };
         let drawn = draw(&mut call, &self.drawing, &limit).map_err(failed)?;
         let displayed: Displayed = call.screen.into_account();
         let outcome = Outcome::DrawnInside { drawn, displayed };
@@ -50,7 +53,8 @@ impl Performance for Inside {
     }
 }
 
-/// What stands for a transport: what is sent has been taken when that returns, and its answer waits.
+/// What stands for a transport: what is sent has been taken when that returns, and its answer
+/// waits.
 struct Call<'a> {
     screen: Screen<'a>,
     answers: VecDeque<u8>,

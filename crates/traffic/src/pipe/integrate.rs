@@ -15,7 +15,12 @@ use crate::clock::{cpu, cpu_since, now};
 use crate::hint;
 
 /// Takes one end's part in HINT; the near end tells every point when it is finished.
-pub(super) fn integrate<P: Pipe>(pipe: &mut P, end: End, plan: &HintPlan, tell: Tell<'_>) -> io::Result<()> {
+pub(super) fn integrate<P: Pipe>(
+    pipe: &mut P,
+    end: End,
+    plan: &HintPlan,
+    tell: Tell<'_>,
+) -> io::Result<()> {
     let mut stream = AsStream(pipe);
     if end == End::Far {
         return hint::far(&mut stream, plan).map_err(io::Error::other);

@@ -11,7 +11,8 @@ use super::pairs::{self, Played};
 use super::talk::{Round, Talk};
 use super::{Pipe, Repeats};
 
-/// Exchanges of the first size before anything is measured, to know about how long one takes (`NetPIPE` 3: a hundred).
+/// Exchanges of the first size before anything is measured, to know about how long one takes
+/// (`NetPIPE` 3: a hundred).
 const PILOT: u64 = 20;
 
 /// A near end at work.
@@ -30,9 +31,14 @@ impl<'a, P: Pipe> Lead<'a, P> {
         Self { talks, plan, repeats: [Repeats::default(); 2], points: Vec::new() }
     }
 
-    /// Measures every size up to `largest` that the plan wants, and tells each point when it is finished. How many sizes
-    /// were left out, because they take too long or the transport does not move so much at once.
-    pub(super) fn measure(mut self, largest: Bytes, tell: &mut dyn FnMut(&Point) -> io::Result<()>) -> io::Result<u64> {
+    /// Measures every size up to `largest` that the plan wants, and tells each point when it is
+    /// finished. How many sizes were left out, because they take too long or the transport does not
+    /// move so much at once.
+    pub(super) fn measure(
+        mut self,
+        largest: Bytes,
+        tell: &mut dyn FnMut(&Point) -> io::Result<()>,
+    ) -> io::Result<u64> {
         let mut plan = self.plan.clone();
         let wanted = plan.sizes.list();
         let fitting: Vec<Bytes> = wanted.iter().copied().filter(|size| *size <= largest).collect();
@@ -91,7 +97,12 @@ impl<'a, P: Pipe> Lead<'a, P> {
     }
 
     /// One round, of which only its own repeats are told.
-    fn play(&mut self, size: Bytes, repetitions: u64, each: Option<&mut Histogram>) -> io::Result<Played> {
+    fn play(
+        &mut self,
+        size: Bytes,
+        repetitions: u64,
+        each: Option<&mut Histogram>,
+    ) -> io::Result<Played> {
         let round = Round { pattern: self.plan.pattern, size: size.count() as usize, repetitions };
         let played = pairs::play(self.talks, round, each)?;
         let before = std::mem::replace(&mut self.repeats, played.repeats);
@@ -99,7 +110,8 @@ impl<'a, P: Pipe> Lead<'a, P> {
         Ok(Played { repeats: own, ..played })
     }
 
-    /// The repetitions of a trial are those of one pair: so many took that long, and all pairs did as many at once.
+    /// The repetitions of a trial are those of one pair: so many took that long, and all pairs did
+    /// as many at once.
     fn trial(&self, played: &Played) -> Trial {
         let pattern = self.plan.pattern;
         let (elapsed, clock) = match pattern {
@@ -119,7 +131,10 @@ impl<'a, P: Pipe> Lead<'a, P> {
             talk.say(&Frame::plain(Kind::Farewell))?;
             match talk.hear_kind(Kind::Farewell) {
                 Err(error)
-                    if !matches!(error.kind(), BrokenPipe | ConnectionRefused | ConnectionReset | UnexpectedEof) =>
+                    if !matches!(
+                        error.kind(),
+                        BrokenPipe | ConnectionRefused | ConnectionReset | UnexpectedEof
+                    ) =>
                 {
                     return Err(error);
                 }

@@ -29,13 +29,18 @@ pub(super) struct UnixRendezvous {
 
 impl UnixRendezvous {
     /// Listens, or connects and presents the token.
-    pub(super) fn take(meeting: &PipeMeeting, kind: Type, terms: &Terms) -> Result<Self, TrafficError> {
+    pub(super) fn take(
+        meeting: &PipeMeeting,
+        kind: Type,
+        terms: &Terms,
+    ) -> Result<Self, TrafficError> {
         let (token, options) = (terms.token, &terms.plan.socket);
         let (path, listens) = match meeting {
             PipeMeeting::ListenAt(path) => (path, true),
             PipeMeeting::ConnectAt(path) => (path, false),
             PipeMeeting::Network(_) => {
-                let what = "this transport stays on one machine: its ends meet at a path".to_owned();
+                let what =
+                    "this transport stays on one machine: its ends meet at a path".to_owned();
                 return Err(TrafficError::Order { activity: "pipe", what });
             }
         };
@@ -65,7 +70,9 @@ impl UnixRendezvous {
                 let gone = io::Error::new(ErrorKind::TimedOut, "nobody came in time");
                 return Err(trouble("wait for the other end", &self.path, gone));
             }
-            if let Some(caller) = self.admit().map_err(|source| trouble("accept", &self.path, source))? {
+            if let Some(caller) =
+                self.admit().map_err(|source| trouble("accept", &self.path, source))?
+            {
                 // The place is needed no more; that it is gone already is as good.
                 std::fs::remove_file(&self.path).ok();
                 return Ok(caller.into());
@@ -73,8 +80,8 @@ impl UnixRendezvous {
         }
     }
 
-    /// Shares files that `make` makes: the listener keeps the first and hands over the second. The socket over which that is
-    /// done is returned with them.
+    /// Shares files that `make` makes: the listener keeps the first and hands over the second. The
+    /// socket over which that is done is returned with them.
     pub(super) fn share<const N: usize>(
         self,
         limit: &Limit<'_>,
@@ -87,7 +94,9 @@ impl UnixRendezvous {
         } else {
             rights::take(line.as_fd())
         };
-        shared.map(|files| (files, line)).map_err(|source| trouble("share open files", &path, source))
+        shared
+            .map(|files| (files, line))
+            .map_err(|source| trouble("share open files", &path, source))
     }
 
     /// A caller that has said the token within a tick or so.
@@ -110,7 +119,13 @@ impl UnixRendezvous {
     }
 }
 
-fn open(path: &Path, kind: Type, options: &SocketOptions, listens: bool, token: &Token) -> io::Result<Socket> {
+fn open(
+    path: &Path,
+    kind: Type,
+    options: &SocketOptions,
+    listens: bool,
+    token: &Token,
+) -> io::Result<Socket> {
     let socket = Socket::new(Domain::UNIX, kind, None)?;
     if let Some(bytes) = options.send_buffer {
         socket.set_send_buffer_size(bytes.count() as usize)?;

@@ -16,8 +16,9 @@ use crate::sys::memory::{Rings, create};
 /// What a ring holds where nobody asks for something else: it fits in a processor's second cache.
 const CAPACITY: Bytes = Bytes::new(256 * 1024);
 
-/// How often a waiting end looks before it sleeps: some microseconds, what it takes to be woken. Looking longer would keep a
-/// busy machine's processor from the other end; with only one processor it always would.
+/// How often a waiting end looks before it sleeps: some microseconds, what it takes to be woken.
+/// Looking longer would keep a busy machine's processor from the other end; with only one processor
+/// it always would.
 const LOOKS: u32 = 200;
 
 /// Two rings that are yet to be made, by the end that listens.
@@ -34,7 +35,11 @@ impl Setup for Memory {
     fn prepare(meeting: &PipeMeeting, terms: &Terms) -> Result<Self, TrafficError> {
         let rendezvous = UnixRendezvous::take(meeting, Type::STREAM, terms)?;
         let capacity = terms.plan.socket.send_buffer.unwrap_or(CAPACITY).count() as usize;
-        Ok(Self { is_maker: rendezvous.listens(), rendezvous, capacity: capacity.next_multiple_of(4096) })
+        Ok(Self {
+            is_maker: rendezvous.listens(),
+            rendezvous,
+            capacity: capacity.next_multiple_of(4096),
+        })
     }
 
     fn meet(self, limit: &Limit<'_>) -> Result<Rings, TrafficError> {
@@ -43,11 +48,13 @@ impl Setup for Memory {
             let file = create(self.capacity)?;
             Ok(([file.try_clone()?], [file]))
         })?;
-        let looks = if available_parallelism().is_ok_and(|processors| processors.get() > 1) { LOOKS } else { 0 };
-        Rings::map(&file, self.capacity, self.is_maker, looks, keep_alive).map_err(|source| TrafficError::Pipe {
-            operation: "map the shared memory",
-            object: place,
-            source,
+        let looks = if available_parallelism().is_ok_and(|processors| processors.get() > 1) {
+            LOOKS
+        } else {
+            0
+        };
+        Rings::map(&file, self.capacity, self.is_maker, looks, keep_alive).map_err(|source| {
+            TrafficError::Pipe { operation: "map the shared memory", object: place, source }
         })
     }
 }

@@ -1,7 +1,8 @@
 //! What messages lie in, what is in them, and how one sees that they are right.
 //!
-//! In warm ping-pong, answers come into the memory from which questions go, as in `NetPIPE` 3: a processor's cache then has
-//! to hold one message, not two, which decides what a message half as large as the cache takes.
+//! In warm ping-pong, answers come into the memory from which questions go, as in `NetPIPE` 3: a
+//! processor's cache then has to hold one message, not two, which decides what a message half as
+//! large as the cache takes.
 
 use btu_suite::pipe::{Buffers, Cache, Check, End, Pattern};
 
@@ -32,7 +33,8 @@ impl Pool {
             Cache::Cold { pool } => (largest.max(pool.count() as usize), true),
         };
         let offset = buffers.offset.count() as usize % PAGE;
-        // A value other than zero, or the kernel would give one and the same page of zeros for all of it.
+        // A value other than zero, or the kernel would give one and the same page of zeros for all
+        // of it.
         let bytes = vec![0x5a; room + 2 * PAGE];
         let begin = bytes.as_ptr().align_offset(PAGE) + offset;
         Self { bytes, begin, room, at: 0, is_cold }
@@ -61,8 +63,9 @@ pub(super) struct Messages {
     last: usize,
 }
 
-/// Number `n` of a round, as the first and last byte say it of the message that `end` sends. The ends have different
-/// tags, so that a message which never came cannot be taken for one by what was sent from the same memory.
+/// Number `n` of a round, as the first and last byte say it of the message that `end` sends. The
+/// ends have different tags, so that a message which never came cannot be taken for one by what was
+/// sent from the same memory.
 #[inline]
 fn tag(n: u64, end: End) -> u8 {
     let first = if matches!(end, End::Near) { 1 } else { 1 + TAGS as u8 };
@@ -75,15 +78,24 @@ fn offset(n: u64) -> u64 {
 }
 
 impl Messages {
-    /// Room for messages of up to `largest` bytes each way at this `end`. Both ends must have the same seed.
-    pub(super) fn new(buffers: &Buffers, pattern: Pattern, largest: usize, seed: u64, end: End) -> Self {
+    /// Room for messages of up to `largest` bytes each way at this `end`. Both ends must have the
+    /// same seed.
+    pub(super) fn new(
+        buffers: &Buffers,
+        pattern: Pattern,
+        largest: usize,
+        seed: u64,
+        end: End,
+    ) -> Self {
         let whole = (buffers.check == Check::Whole).then(|| Payload::new(seed, largest));
-        let is_shared = pattern == Pattern::PingPong && buffers.cache == Cache::Warm && whole.is_none();
+        let is_shared =
+            pattern == Pattern::PingPong && buffers.cache == Cache::Warm && whole.is_none();
         let incoming = (!is_shared).then(|| Pool::new(buffers, largest));
         Self { outgoing: Pool::new(buffers, largest), incoming, end, whole, last: 0 }
     }
 
-    /// Message number `n`, and room for its counterpart; there is none in warm ping-pong, where nobody asks for both.
+    /// Message number `n`, and room for its counterpart; there is none in warm ping-pong, where
+    /// nobody asks for both.
     #[inline]
     pub(super) fn both(&mut self, n: u64, length: usize) -> (&[u8], &mut [u8]) {
         let tag = tag(n, self.end);
@@ -114,7 +126,8 @@ impl Messages {
     /// Whether what came into the last room is message number `n`.
     #[inline]
     pub(super) fn is_right(&self, n: u64, length: usize) -> bool {
-        let message = &self.incoming.as_ref().unwrap_or(&self.outgoing).bytes[self.last..self.last + length];
+        let message =
+            &self.incoming.as_ref().unwrap_or(&self.outgoing).bytes[self.last..self.last + length];
         let tag = tag(n, if matches!(self.end, End::Near) { End::Far } else { End::Near });
         match &self.whole {
             Some(payload) => message == payload.at(offset(n), length),
@@ -124,7 +137,13 @@ impl Messages {
 }
 
 #[inline]
-fn fill<'a>(pool: &'a mut Pool, whole: Option<&'a Payload>, n: u64, tag: u8, length: usize) -> &'a [u8] {
+fn fill<'a>(
+    pool: &'a mut Pool,
+    whole: Option<&'a Payload>,
+    n: u64,
+    tag: u8,
+    length: usize,
+) -> &'a [u8] {
     let start = pool.advance(length);
     let message = &mut pool.bytes[start..start + length];
     if let Some(payload) = whole {
@@ -153,7 +172,8 @@ mod tests {
         let mut warm = messages(Cache::Warm, 3, Check::Ends, End::Near);
         let first = warm.message(0, 100).as_ptr();
         assert_eq!((first.addr() % PAGE, warm.message(1, 100).as_ptr()), (3, first));
-        let mut cold = messages(Cache::Cold { pool: Bytes::new(20_000) }, 0, Check::Ends, End::Near);
+        let mut cold =
+            messages(Cache::Cold { pool: Bytes::new(20_000) }, 0, Check::Ends, End::Near);
         let places: Vec<_> = (0..300).map(|n| cold.message(n, 100).as_ptr().addr()).collect();
         assert!(places.iter().all(|place| place % LINE == 0));
         assert_eq!(places[1] - places[0], 128);

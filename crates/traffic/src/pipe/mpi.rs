@@ -1,8 +1,9 @@
 //! MPI: messages of the system's own library between two processes that no mpirun has started.
 //!
-//! The two meet over TCP as the ends of a TCP pipe do, and become one MPI world over that connection. Measured messages go through MPI; what
-//! the ends say between trials goes over the TCP connection. So an end that waits for its turn sleeps, which MPI's own
-//! waiting does not, and the end of that connection tells of a peer that was killed, which MPI does not either.
+//! The two meet over TCP as the ends of a TCP pipe do, and become one MPI world over that
+//! connection. Measured messages go through MPI; what the ends say between trials goes over the TCP
+//! connection. So an end that waits for its turn sleeps, which MPI's own waiting does not, and the
+//! end of that connection tells of a peer that was killed, which MPI does not either.
 
 use std::io::{self, ErrorKind};
 use std::net::SocketAddr;
@@ -59,11 +60,19 @@ impl Setup for Mpi {
         let line = StreamPipe::new(self.tcp.line(limit)?);
         // Further pairs of the same processes are in the same world.
         if !has_begun() {
-            begin(self.party, &mut line.socket().stream()).map_err(|error| trouble("begin", error))?;
+            begin(self.party, &mut line.socket().stream())
+                .map_err(|error| trouble("begin", error))?;
         }
         let world = Link::open().map_err(|error| trouble("open a link", error))?;
         let threads = self.party.threads;
-        Ok(MpiPipe { line, world, is_warm: false, sent: 0, sent_by_interfaces: interfaces(), threads })
+        Ok(MpiPipe {
+            line,
+            world,
+            is_warm: false,
+            sent: 0,
+            sent_by_interfaces: interfaces(),
+            threads,
+        })
     }
 }
 
@@ -80,7 +89,8 @@ fn trouble(operation: &'static str, error: MpiError) -> TrafficError {
 pub(super) struct MpiPipe {
     line: StreamPipe<Line>,
     world: Link,
-    /// Whether messages were moved since the last word: MPI may still have some under way, which move while it is called.
+    /// Whether messages were moved since the last word: MPI may still have some under way, which
+    /// move while it is called.
     is_warm: bool,
     /// Bytes of messages that were sent.
     sent: u64,
@@ -121,13 +131,16 @@ impl Pipe for MpiPipe {
 
     fn close(&mut self) {
         // Neither leaves before the other has all; one that is gone already has it.
-        if self.line.send(&[0]).is_ok() && self.attend(Some(FAREWELL)).is_ok_and(|is_there| is_there) {
+        if self.line.send(&[0]).is_ok()
+            && self.attend(Some(FAREWELL)).is_ok_and(|is_there| is_there)
+        {
             self.line.receive(&mut [0]).ok();
         }
     }
 
     fn notes(&self) -> Vec<String> {
-        let locks = if self.threads == Threads::Several { ", begun for several threads" } else { "" };
+        let locks =
+            if self.threads == Threads::Several { ", begun for several threads" } else { "" };
         let way = match (self.sent_by_interfaces, interfaces()) {
             (Some(before), Some(after)) if after.saturating_sub(before) < self.sent => {
                 "its messages did not go through a network interface: it found the other process on the same machine"
@@ -135,12 +148,16 @@ impl Pipe for MpiPipe {
             (Some(_), Some(_)) => "its messages went through a network interface",
             _ => "which way its messages took is not known",
         };
-        vec![format!("MPI by {}{locks}: {way}; an end that waits for a message keeps its processor busy", version())]
+        vec![format!(
+            "MPI by {}{locks}: {way}; an end that waits for a message keeps its processor busy",
+            version()
+        )]
     }
 }
 
 impl MpiPipe {
-    /// Waits for a word, and lets MPI move what it still has to send; whether there is one within `limit`.
+    /// Waits for a word, and lets MPI move what it still has to send; whether there is one within
+    /// `limit`.
     fn attend(&mut self, limit: Option<Duration>) -> io::Result<bool> {
         let begun = now();
         let timeout = PollTimeout::from(if self.is_warm { 0 } else { LOOK_EVERY_MS });
@@ -176,7 +193,8 @@ fn plain(error: MpiError) -> io::Error {
     }
 }
 
-/// Bytes that all interfaces of this station have sent so far; `None` where the kernel does not tell.
+/// Bytes that all interfaces of this station have sent so far; `None` where the kernel does not
+/// tell.
 fn interfaces() -> Option<u64> {
     let table = std::fs::read_to_string("/proc/thread-self/net/dev").ok()?;
     Some(sent_bytes(&table))

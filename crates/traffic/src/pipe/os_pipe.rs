@@ -21,7 +21,8 @@ pub(super) struct OsPipe {
     rendezvous: UnixRendezvous,
     /// What each pipe shall hold in bytes (`F_SETPIPE_SZ`); the system's own choice when absent.
     room: Option<i32>,
-    /// Whether messages go both ways at once: then no call may wait, and this process waits for both pipes.
+    /// Whether messages go both ways at once: then no call may wait, and this process waits for
+    /// both pipes.
     both_ways: bool,
 }
 
@@ -29,9 +30,17 @@ impl Setup for OsPipe {
     type Pipe = TubePipe;
 
     fn prepare(meeting: &PipeMeeting, terms: &Terms) -> Result<Self, TrafficError> {
-        let room = terms.plan.socket.send_buffer.map(|room| i32::try_from(room.count()).unwrap_or(i32::MAX));
+        let room = terms
+            .plan
+            .socket
+            .send_buffer
+            .map(|room| i32::try_from(room.count()).unwrap_or(i32::MAX));
         let both_ways = terms.plan.pattern == Pattern::Bidirectional;
-        Ok(Self { rendezvous: UnixRendezvous::take(meeting, Type::STREAM, terms)?, room, both_ways })
+        Ok(Self {
+            rendezvous: UnixRendezvous::take(meeting, Type::STREAM, terms)?,
+            room,
+            both_ways,
+        })
     }
 
     fn meet(self, limit: &Limit<'_>) -> Result<TubePipe, TrafficError> {
@@ -46,7 +55,8 @@ impl Setup for OsPipe {
 }
 
 fn pipe(room: Option<i32>, both_ways: bool) -> io::Result<(OwnedFd, OwnedFd)> {
-    let (reads, writes) = pipe2(if both_ways { OFlag::O_CLOEXEC | OFlag::O_NONBLOCK } else { OFlag::O_CLOEXEC })?;
+    let (reads, writes) =
+        pipe2(if both_ways { OFlag::O_CLOEXEC | OFlag::O_NONBLOCK } else { OFlag::O_CLOEXEC })?;
     if let Some(bytes) = room {
         fcntl(&writes, FcntlArg::F_SETPIPE_SZ(bytes))?;
     }

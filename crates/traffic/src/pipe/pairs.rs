@@ -1,4 +1,5 @@
-//! Several pairs that are measured together: how the others find each other over the first, and how all do one round.
+//! Several pairs that are measured together: how the others find each other over the first, and how
+//! all do one round.
 
 use std::net::SocketAddr;
 use std::sync::Barrier;
@@ -16,7 +17,8 @@ use super::{Pipe, Repeats, Setup, Terms};
 use crate::clock::Limit;
 use crate::error::TrafficError;
 
-/// Lets the other pairs meet: each at a place of its own, which the far end tells over the first pair.
+/// Lets the other pairs meet: each at a place of its own, which the far end tells over the first
+/// pair.
 pub(super) fn gather<S: Setup>(
     first: &mut Talk<S::Pipe>,
     meeting: &PipeMeeting,
@@ -33,8 +35,11 @@ pub(super) fn gather<S: Setup>(
     for number in 1..terms.plan.pairs {
         let setup: S = match terms.end {
             End::Near => {
-                let told = first.say(&Frame::plain(Kind::Further)).and_then(|()| first.hear_kind(Kind::Further));
-                let place = told.and_then(|told| further(meeting, number, told.size)).map_err(trouble)?;
+                let told = first
+                    .say(&Frame::plain(Kind::Further))
+                    .and_then(|()| first.hear_kind(Kind::Further));
+                let place =
+                    told.and_then(|told| further(meeting, number, told.size)).map_err(trouble)?;
                 S::prepare(&place, terms)?
             }
             End::Far => {
@@ -58,7 +63,9 @@ pub(super) fn gather<S: Setup>(
 fn further(meeting: &PipeMeeting, number: u32, port: u64) -> io::Result<PipeMeeting> {
     let beside = |path: &std::path::Path| path.with_extension(number.to_string());
     Ok(match meeting {
-        PipeMeeting::Network(Rendezvous::Listen(address)) => PipeMeeting::Network(Rendezvous::Listen(*address)),
+        PipeMeeting::Network(Rendezvous::Listen(address)) => {
+            PipeMeeting::Network(Rendezvous::Listen(*address))
+        }
         PipeMeeting::Network(Rendezvous::Connect(peer)) => {
             let port = u16::try_from(port).map_err(|_| nonsense("no port of a further pair"))?;
             PipeMeeting::Network(Rendezvous::Connect(SocketAddr::new(peer.ip(), port)))
@@ -78,7 +85,11 @@ pub(super) struct Played {
 }
 
 /// All pairs do this round, beginning together; the account of them all.
-pub(super) fn play<P: Pipe>(talks: &mut [Talk<P>], round: Round, each: Option<&mut Histogram>) -> io::Result<Played> {
+pub(super) fn play<P: Pipe>(
+    talks: &mut [Talk<P>],
+    round: Round,
+    each: Option<&mut Histogram>,
+) -> io::Result<Played> {
     if let [only] = talks {
         return play_one(only, round, each, None);
     }
@@ -98,8 +109,9 @@ pub(super) fn play<P: Pipe>(talks: &mut [Talk<P>], round: Round, each: Option<&m
                 })
             })
             .collect();
-        let results =
-            pairs.into_iter().map(|pair| pair.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+        let results = pairs
+            .into_iter()
+            .map(|pair| pair.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
         // All of them, so that none is left alone, and only then the first that failed.
         results.collect::<Vec<_>>().into_iter().collect::<io::Result<Vec<_>>>()
     })?;
@@ -110,7 +122,8 @@ pub(super) fn play<P: Pipe>(talks: &mut [Talk<P>], round: Round, each: Option<&m
     accounts.reduce(Played::and).ok_or_else(|| nonsense("there is no pair"))
 }
 
-/// One round of one pair: announced, begun together with the others, played, accounted for by both ends.
+/// One round of one pair: announced, begun together with the others, played, accounted for by both
+/// ends.
 fn play_one<P: Pipe>(
     talk: &mut Talk<P>,
     round: Round,
@@ -118,7 +131,8 @@ fn play_one<P: Pipe>(
     start: Option<&Barrier>,
 ) -> io::Result<Played> {
     let Round { pattern, size, repetitions } = round;
-    let announcement = Frame { pattern, size: size as u64, count: repetitions, ..Frame::plain(Kind::Round) };
+    let announcement =
+        Frame { pattern, size: size as u64, count: repetitions, ..Frame::plain(Kind::Round) };
     let announced = talk.say(&announcement).and_then(|()| talk.hear_kind(Kind::Ready));
     // Also after a failure: the others wait here.
     start.map(Barrier::wait);
@@ -134,7 +148,8 @@ fn play_one<P: Pipe>(
         received: account.received,
         wrong: account.wrong,
     };
-    let repeats = [own_repeats, Repeats { repeated: account.repeated, duplicates: account.duplicates }];
+    let repeats =
+        [own_repeats, Repeats { repeated: account.repeated, duplicates: account.duplicates }];
     Ok(Played { near, far, repeats })
 }
 
@@ -155,7 +170,8 @@ impl Played {
 
     /// Repetitions that were completed: messages of a stream that arrived, at least one.
     pub(super) fn completed(&self, pattern: Pattern) -> u64 {
-        let completed = if pattern == Pattern::Streaming { self.far.received } else { self.near.received };
+        let completed =
+            if pattern == Pattern::Streaming { self.far.received } else { self.near.received };
         completed.max(1)
     }
 }

@@ -42,11 +42,17 @@ use crate::error::TrafficError;
 ///
 /// # Errors
 /// The transport does not know something that the plan asks for, or cannot be set up.
-pub(crate) fn prepare(order: &Order, part: &PipeEnd, callers: &Callers) -> Result<Box<dyn Performance>, TrafficError> {
+pub(crate) fn prepare(
+    order: &Order,
+    part: &PipeEnd,
+    callers: &Callers,
+) -> Result<Box<dyn Performance>, TrafficError> {
     check(&part.plan)?;
     let options = &part.plan.socket;
     match part.plan.kind {
-        Kind::Tcp if options.engine == Engine::IoUring => Doing::<RingTcp>::boxed(order, part, callers),
+        Kind::Tcp if options.engine == Engine::IoUring => {
+            Doing::<RingTcp>::boxed(order, part, callers)
+        }
         Kind::Tcp if options.zero_copy => Doing::<ZeroCopyTcp>::boxed(order, part, callers),
         Kind::Tcp => Doing::<Tcp>::boxed(order, part, callers),
         Kind::Udp => Doing::<Udp>::boxed(order, part, callers),
@@ -97,10 +103,20 @@ impl Content {
 }
 
 impl<S: Setup + 'static> Doing<S> {
-    fn boxed(order: &Order, part: &PipeEnd, callers: &Callers) -> Result<Box<dyn Performance>, TrafficError> {
+    fn boxed(
+        order: &Order,
+        part: &PipeEnd,
+        callers: &Callers,
+    ) -> Result<Box<dyn Performance>, TrafficError> {
         let PipeEnd { end, meeting, token, plan, turns } = part.clone();
         let most = largest(plan.kind);
-        let largest = plan.sizes.list().into_iter().filter(|size| *size <= most).max().unwrap_or(Bytes::new(1));
+        let largest = plan
+            .sizes
+            .list()
+            .into_iter()
+            .filter(|size| *size <= most)
+            .max()
+            .unwrap_or(Bytes::new(1));
         let content = Content::of(&order.activity);
         let terms = Terms {
             end,
@@ -122,18 +138,26 @@ impl<S: Setup + 'static> Doing<S> {
         let Self { setup, meeting, terms, seed, messages: own, largest, content } = self;
         let limit = Limit::new(started, terms.deadline, stop);
         let mut first = Talk { pipe: setup.meet(&limit)?, messages: own };
-        let others = pairs::gather::<S>(&mut first, &meeting, &terms, &limit, || messages(&terms, largest, seed))?;
+        let others = pairs::gather::<S>(&mut first, &meeting, &terms, &limit, || {
+            messages(&terms, largest, seed)
+        })?;
         let mut talks: Vec<_> = std::iter::once(first).chain(others).collect();
         let done = match (terms.end, &content) {
             (end, Content::Hint(hint)) => integrate(&mut talks[0].pipe, end, hint, tell)
                 .inspect(|()| talks[0].pipe.close())
                 .map(|()| piped(0, &talks)),
-            (End::Near, Content::Drawing(drawing)) => draw(&mut talks[0].pipe, drawing, &limit).map(Outcome::Drawn),
-            (End::Far, Content::Drawing(drawing)) => show(&mut talks[0].pipe, drawing).map(Outcome::Displayed),
+            (End::Near, Content::Drawing(drawing)) => {
+                draw(&mut talks[0].pipe, drawing, &limit).map(Outcome::Drawn)
+            }
+            (End::Far, Content::Drawing(drawing)) => {
+                show(&mut talks[0].pipe, drawing).map(Outcome::Displayed)
+            }
             (End::Near, Content::Sizes) => {
                 lead(&mut talks, &terms.plan, largest, tell).map(|left_out| piped(left_out, &talks))
             }
-            (End::Far, Content::Sizes) => follow_all(&mut talks, largest).map(|()| piped(0, &talks)),
+            (End::Far, Content::Sizes) => {
+                follow_all(&mut talks, largest).map(|()| piped(0, &talks))
+            }
         };
         let outcome = done.map_err(|source| TrafficError::Pipe {
             operation: match terms.end {
@@ -158,7 +182,12 @@ fn messages(terms: &Terms, largest: Bytes, seed: u64) -> Messages {
     Messages::new(&plan.buffers, plan.pattern, largest.count() as usize, seed, *end)
 }
 
-fn lead<P: Pipe>(talks: &mut [Talk<P>], plan: &PipePlan, largest: Bytes, tell: Tell<'_>) -> io::Result<u64> {
+fn lead<P: Pipe>(
+    talks: &mut [Talk<P>],
+    plan: &PipePlan,
+    largest: Bytes,
+    tell: Tell<'_>,
+) -> io::Result<u64> {
     Lead::new(talks, plan).measure(largest, &mut |point| tell(Word::Point(Box::new(point.clone()))))
 }
 
@@ -170,8 +199,9 @@ fn follow_all<P: Pipe>(talks: &mut [Talk<P>], largest: Bytes) -> io::Result<()> 
     }
     thread::scope(|scope| {
         let pairs: Vec<_> = talks.iter_mut().map(|talk| scope.spawn(|| serve(talk))).collect();
-        let results =
-            pairs.into_iter().map(|pair| pair.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+        let results = pairs
+            .into_iter()
+            .map(|pair| pair.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
         results.collect::<Vec<_>>().into_iter().collect()
     })
 }

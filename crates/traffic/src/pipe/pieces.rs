@@ -38,8 +38,8 @@ pub(super) fn receive_all(
     Ok(())
 }
 
-/// Sends all of `message` and fills `room`, by calls that do not wait; `wait` until one of both is possible, to send or to
-/// receive.
+/// Sends all of `message` and fills `room`, by calls that do not wait; `wait` until one of both is
+/// possible, to send or to receive.
 #[inline]
 pub(super) fn exchange(
     message: &[u8],

@@ -1,9 +1,10 @@
 //! QUIC: a bidirectional stream of one connection, by quinn on a runtime of this thread.
 //!
-//! The connection is driven while a call waits, and by a thread of its own while its owner does something else. The near end
-//! opens the stream and says the token first. A peer that falls silent is found out by the idle time-out (RFC 9000, section
-//! 10.1), since nothing else tells: keep-alives hold it off. Only ends that work between messages cannot show that they are
-//! there; then nothing times out, and who started both sees to it.
+//! The connection is driven while a call waits, and by a thread of its own while its owner does
+//! something else. The near end opens the stream and says the token first. A peer that falls silent
+//! is found out by the idle time-out (RFC 9000, section 10.1), since nothing else tells:
+//! keep-alives hold it off. Only ends that work between messages cannot show that they are there;
+//! then nothing times out, and who started both sees to it.
 
 use std::io::{self, ErrorKind};
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
@@ -15,8 +16,8 @@ use btu_suite::activity::{PipeMeeting, Rendezvous, Token};
 use btu_suite::peers::{Callers, Refused};
 use quinn::crypto::rustls::{QuicClientConfig, QuicServerConfig};
 use quinn::{
-    ClientConfig, Connection, Endpoint, EndpointConfig, Incoming, RecvStream, SendStream, ServerConfig, TokioRuntime,
-    TransportConfig, VarInt,
+    ClientConfig, Connection, Endpoint, EndpointConfig, Incoming, RecvStream, SendStream,
+    ServerConfig, TokioRuntime, TransportConfig, VarInt,
 };
 use tokio::runtime::Runtime;
 use tokio::sync::oneshot;
@@ -31,11 +32,12 @@ use crate::clock::{Limit, TICK, now};
 use crate::error::TrafficError;
 use crate::token;
 
-/// Silence that means that nobody is there any more: shorter than the two seconds after which an end must know.
+/// Silence that means that nobody is there any more: shorter than the two seconds after which an
+/// end must know.
 const SILENCE_MS: u32 = 1500;
 
-/// The same where ends take turns or there are several pairs: there, who started them sees at once when one is killed, and a
-/// machine that stands still for a while should not end a run.
+/// The same where ends take turns or there are several pairs: there, who started them sees at once
+/// when one is killed, and a machine that stands still for a while should not end a run.
 const LONG_SILENCE_MS: u32 = 5000;
 
 /// So often an end that has nothing to say shows that it is there.
@@ -71,8 +73,12 @@ impl Setup for Quic {
     fn prepare(meeting: &PipeMeeting, terms: &Terms) -> Result<Self, TrafficError> {
         let (address, callee) = match *network(meeting)? {
             Rendezvous::Listen(address) => (SocketAddr::new(address, 0), None),
-            Rendezvous::Connect(peer @ SocketAddr::V4(_)) => ((Ipv4Addr::UNSPECIFIED, 0).into(), Some(peer)),
-            Rendezvous::Connect(peer @ SocketAddr::V6(_)) => ((Ipv6Addr::UNSPECIFIED, 0).into(), Some(peer)),
+            Rendezvous::Connect(peer @ SocketAddr::V4(_)) => {
+                ((Ipv4Addr::UNSPECIFIED, 0).into(), Some(peer))
+            }
+            Rendezvous::Connect(peer @ SocketAddr::V6(_)) => {
+                ((Ipv6Addr::UNSPECIFIED, 0).into(), Some(peer))
+            }
         };
         let bind = || {
             let socket = UdpSocket::bind(address)?;
@@ -81,7 +87,8 @@ impl Setup for Quic {
         };
         let (socket, local) = bind().map_err(|source| TrafficError::Listen { address, source })?;
         let is_long = terms.turns || terms.plan.pairs > 1;
-        let silence_ms = (!terms.works).then_some(if is_long { LONG_SILENCE_MS } else { SILENCE_MS });
+        let silence_ms =
+            (!terms.works).then_some(if is_long { LONG_SILENCE_MS } else { SILENCE_MS });
         let callers = terms.callers.clone();
         Ok(Self { socket, local, callee, token: terms.token, callers, silence_ms })
     }
@@ -92,10 +99,12 @@ impl Setup for Quic {
 
     fn meet(self, limit: &Limit<'_>) -> Result<QuicPipe, TrafficError> {
         let object = self.callee.unwrap_or(self.local);
-        let failed = |source| TrafficError::Socket { operation: "open a QUIC connection", object, source };
+        let failed =
+            |source| TrafficError::Socket { operation: "open a QUIC connection", object, source };
         let runtime = runtime().map_err(failed)?;
-        let (endpoint, segments) =
-            runtime.block_on(async { open(self.socket, self.callee, self.silence_ms) }).map_err(failed)?;
+        let (endpoint, segments) = runtime
+            .block_on(async { open(self.socket, self.callee, self.silence_ms) })
+            .map_err(failed)?;
         let mut meeting = Box::pin(async {
             match self.callee {
                 Some(peer) => call(&endpoint, peer, &self.token).await,
@@ -109,15 +118,28 @@ impl Setup for Quic {
             }
         };
         drop(meeting);
-        Ok(QuicPipe { runtime: Arc::new(runtime), driver: None, endpoint, connection, sends, receives, segments })
+        Ok(QuicPipe {
+            runtime: Arc::new(runtime),
+            driver: None,
+            endpoint,
+            connection,
+            sends,
+            receives,
+            segments,
+        })
     }
 }
 
 /// The endpoint, and how many datagrams its socket hands to the kernel at once.
-fn open(socket: UdpSocket, callee: Option<SocketAddr>, silence_ms: Option<u32>) -> io::Result<(Endpoint, usize)> {
+fn open(
+    socket: UdpSocket,
+    callee: Option<SocketAddr>,
+    silence_ms: Option<u32>,
+) -> io::Result<(Endpoint, usize)> {
     let transport = Arc::new(transport(silence_ms));
     let serve = || {
-        let crypto = QuicServerConfig::try_from(certificate::server()?).map_err(io::Error::other)?;
+        let crypto =
+            QuicServerConfig::try_from(certificate::server()?).map_err(io::Error::other)?;
         let mut config = ServerConfig::with_crypto(Arc::new(crypto));
         config.transport_config(Arc::clone(&transport));
         io::Result::Ok(config)
@@ -126,7 +148,8 @@ fn open(socket: UdpSocket, callee: Option<SocketAddr>, silence_ms: Option<u32>) 
     let socket = quinn::Runtime::wrap_udp_socket(&TokioRuntime, socket)?;
     let segments = socket.max_transmit_segments();
     let runtime = Arc::new(TokioRuntime);
-    let mut endpoint = Endpoint::new_with_abstract_socket(EndpointConfig::default(), server, socket, runtime)?;
+    let mut endpoint =
+        Endpoint::new_with_abstract_socket(EndpointConfig::default(), server, socket, runtime)?;
     let crypto = QuicClientConfig::try_from(certificate::client()?).map_err(io::Error::other)?;
     let mut config = ClientConfig::new(Arc::new(crypto));
     config.transport_config(transport);
@@ -161,8 +184,9 @@ async fn call(endpoint: &Endpoint, peer: SocketAddr, token: &Token) -> io::Resul
     Ok((connection, sends, receives))
 }
 
-/// Lets in who may call and presents the token; all others are sent away and hold nobody up. Who has not proved the address
-/// that it calls from is only asked to (RFC 9000, section 8.1.2), in fewer octets than it sent.
+/// Lets in who may call and presents the token; all others are sent away and hold nobody up. Who
+/// has not proved the address that it calls from is only asked to (RFC 9000, section 8.1.2), in
+/// fewer octets than it sent.
 async fn admit(endpoint: &Endpoint, token: &Token, allowed: &Callers) -> io::Result<Stream> {
     let mut callers = JoinSet::new();
     loop {
@@ -261,7 +285,8 @@ impl Pipe for QuicPipe {
         self.take_over();
         let Self { runtime, sends, receives, .. } = self;
         runtime.block_on(async {
-            let (sent, received) = tokio::join!(sends.write_all(message), receives.read_exact(room));
+            let (sent, received) =
+                tokio::join!(sends.write_all(message), receives.read_exact(room));
             sent?;
             received.map_err(gone)
         })
@@ -277,7 +302,8 @@ impl Pipe for QuicPipe {
     fn close(&mut self) {
         self.take_over();
         let Self { runtime, connection, sends, .. } = self;
-        // Either all is acknowledged, or the other end has closed, which it does when it has heard everything.
+        // Either all is acknowledged, or the other end has closed, which it does when it has heard
+        // everything.
         if sends.finish().is_ok() {
             runtime.block_on(async { drop(timeout(FAREWELL, sends.stopped()).await) });
         }
@@ -289,7 +315,9 @@ impl Pipe for QuicPipe {
         let stats = self.connection.stats();
         let offload = match self.segments {
             0 | 1 => "without segmentation offload (GSO)".to_owned(),
-            segments => format!("with segmentation offload (GSO), up to {segments} datagrams in a call"),
+            segments => {
+                format!("with segmentation offload (GSO), up to {segments} datagrams in a call")
+            }
         };
         let (udp, path) = (stats.udp_tx, stats.path);
         vec![format!(

@@ -39,7 +39,9 @@ impl Setup for RingTcp {
 fn explain(why: &io::Error) -> String {
     let setting = std::fs::read_to_string("/proc/sys/kernel/io_uring_disabled").unwrap_or_default();
     let who = match (setting.trim(), why.raw_os_error()) {
-        ("1" | "2", _) => format!("; the kernel's setting kernel.io_uring_disabled is {}", setting.trim()),
+        ("1" | "2", _) => {
+            format!("; the kernel's setting kernel.io_uring_disabled is {}", setting.trim())
+        }
         (_, Some(libc::EPERM | libc::EACCES)) => "; a sandbox (seccomp) forbids it".to_owned(),
         (_, Some(libc::ENOSYS)) => "; this kernel has none".to_owned(),
         _ => String::new(),

@@ -30,11 +30,13 @@ impl<S: AsFd> StreamPipe<S> {
         Self { socket, look: Span::ZERO, note: None }
     }
 
-    /// A receiver looks for `span` whether something has come before it sleeps (`SO_BUSY_POLL` and, since that is a matter of
-    /// drivers and privileges, calls that do not wait). `refusal` is why the kernel does not.
+    /// A receiver looks for `span` whether something has come before it sleeps (`SO_BUSY_POLL` and,
+    /// since that is a matter of drivers and privileges, calls that do not wait). `refusal` is why
+    /// the kernel does not.
     pub(super) fn looking(self, span: Span, refusal: Option<io::Error>) -> Self {
-        let note =
-            refusal.map(|why| format!("SO_BUSY_POLL is refused ({why}): receivers looked from the program alone"));
+        let note = refusal.map(|why| {
+            format!("SO_BUSY_POLL is refused ({why}): receivers looked from the program alone")
+        });
         Self { look: span, note, ..self }
     }
 
@@ -87,13 +89,18 @@ impl<S: AsFd + Send> Pipe for StreamPipe<S> {
     #[inline]
     fn send(&mut self, message: &[u8]) -> io::Result<()> {
         let fd = self.fd();
-        pieces::send_all(message, |piece| stream::send(fd, piece, 0), || self.wait(PollFlags::POLLOUT))
+        pieces::send_all(
+            message,
+            |piece| stream::send(fd, piece, 0),
+            || self.wait(PollFlags::POLLOUT),
+        )
     }
 
     #[inline]
     fn receive(&mut self, room: &mut [u8]) -> io::Result<()> {
         let filled = if self.look == Span::ZERO { 0 } else { self.look(room)? };
-        // Not MSG_WAITALL, which keeps the socket while all of a long message is copied: what comes meanwhile has to wait.
+        // Not MSG_WAITALL, which keeps the socket while all of a long message is copied: what comes
+        // meanwhile has to wait.
         let receive = |piece: &mut [u8]| stream::receive(self.fd(), piece, 0);
         pieces::receive_all(&mut room[filled..], receive, || self.wait(PollFlags::POLLIN))
     }
@@ -101,7 +108,9 @@ impl<S: AsFd + Send> Pipe for StreamPipe<S> {
     fn exchange(&mut self, message: &[u8], room: &mut [u8]) -> io::Result<()> {
         let send = |piece: &[u8]| stream::send(self.fd(), piece, libc::MSG_DONTWAIT);
         let receive = |piece: &mut [u8]| stream::receive(self.fd(), piece, libc::MSG_DONTWAIT);
-        pieces::exchange(message, room, send, receive, |sends, receives| self.wait(wanted(sends, receives)))
+        pieces::exchange(message, room, send, receive, |sends, receives| {
+            self.wait(wanted(sends, receives))
+        })
     }
 
     fn notes(&self) -> Vec<String> {

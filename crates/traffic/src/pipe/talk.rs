@@ -1,6 +1,7 @@
 //! An end in conversation: frames said and heard, and the loops that move messages.
 //!
-//! The loops are what is measured. Each is the transport's calls, a tag written, a tag compared, and a counter.
+//! The loops are what is measured. Each is the transport's calls, a tag written, a tag compared,
+//! and a counter.
 
 use std::io::{self, ErrorKind};
 
@@ -115,7 +116,8 @@ impl<P: Pipe> Talk<P> {
     fn answer(&mut self, Round { size, repetitions, .. }: Round) -> io::Result<u64> {
         let mut wrong = 0;
         for n in 0..repetitions {
-            // Answers come into the memory that questions go from, so that must be free already now.
+            // Answers come into the memory that questions go from, so that must be free already
+            // now.
             self.pipe.reclaim()?;
             self.pipe.receive(self.messages.room(size))?;
             wrong += u64::from(!self.messages.is_right(n, size));
@@ -132,8 +134,8 @@ impl<P: Pipe> Talk<P> {
         Ok(0)
     }
 
-    /// A stream whose messages can get lost. It lasts until the last one that came, which nobody knows to be the last
-    /// before the end is heard; so each is timed.
+    /// A stream whose messages can get lost. It lasts until the last one that came, which nobody
+    /// knows to be the last before the end is heard; so each is timed.
     fn catch(&mut self, Round { size, .. }: Round, begun: Time) -> io::Result<Seen> {
         let mut seen = Seen { begun, ..Seen::default() };
         while let Some(n) = self.pipe.catch(self.messages.room(size))? {

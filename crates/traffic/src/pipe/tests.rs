@@ -13,7 +13,9 @@ use std::thread;
 
 use btu_suite::activity::{Activity, Order, Performance, PipeEnd, PipeMeeting, Rendezvous, Word};
 use btu_suite::peers::Callers;
-use btu_suite::pipe::{End, Engine, Kind, Pattern, PipePlan, Place, Point, Precision, SocketOptions};
+use btu_suite::pipe::{
+    End, Engine, Kind, Pattern, PipePlan, Place, Point, Precision, SocketOptions,
+};
 use btu_suite::record::{Outcome, Report};
 use btu_units::Span;
 use tempfile::TempDir;
@@ -22,18 +24,27 @@ const HERE: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 static NEVER: AtomicBool = AtomicBool::new(false);
 
 fn plan(kind: Kind, pattern: Pattern, sizes: &str) -> PipePlan {
-    let precision =
-        Precision { trials: 3, target: Span::from_milliseconds(2), most_repetitions: 200, ..Precision::standard() };
+    let precision = Precision {
+        trials: 3,
+        target: Span::from_milliseconds(2),
+        most_repetitions: 200,
+        ..Precision::standard()
+    };
     let sizes = sizes.parse().expect("sizes");
     PipePlan { pattern, sizes, precision, ..PipePlan::new(3, kind, Place::Here) }
 }
 
 fn order(end: End, meeting: PipeMeeting, plan: &PipePlan) -> Order {
-    let part = PipeEnd { end, meeting, token: *b"sixteen byte key", plan: plan.clone(), turns: false };
+    let part =
+        PipeEnd { end, meeting, token: *b"sixteen byte key", plan: plan.clone(), turns: false };
     Order::new(9, Span::from_seconds(20), Activity::Pipe(Box::new(part)))
 }
 
-fn prepare(end: End, meeting: PipeMeeting, plan: &PipePlan) -> Result<Box<dyn Performance>, String> {
+fn prepare(
+    end: End,
+    meeting: PipeMeeting,
+    plan: &PipePlan,
+) -> Result<Box<dyn Performance>, String> {
     let prepared = crate::prepare(&order(end, meeting, plan), &Callers::any());
     prepared.map(|doing| doing.expect("is traffic")).map_err(|error| error.to_string())
 }
@@ -65,7 +76,9 @@ fn every_way(pattern: Pattern, sizes: &str) -> Vec<PipePlan> {
     ] {
         plans.push(PipePlan { socket: options, ..plan(Kind::Tcp, pattern, sizes) });
     }
-    if let (true, Err(why)) = (cfg!(feature = "mpi"), super::check(&plan(Kind::Mpi, pattern, sizes))) {
+    if let (true, Err(why)) =
+        (cfg!(feature = "mpi"), super::check(&plan(Kind::Mpi, pattern, sizes)))
+    {
         println!("LAB SKIPPED: {why}");
     }
     plans.retain(|plan| super::check(plan).is_ok());
@@ -93,14 +106,19 @@ fn measure_noting(plan: &PipePlan) -> (Vec<Point>, u64, Vec<String>) {
     if plan.kind == Kind::Mpi {
         return processes::measure(plan);
     }
-    let (near, far, _directory) = pair(plan).unwrap_or_else(|error| panic!("{}: {error}", describe(plan)));
+    let (near, far, _directory) =
+        pair(plan).unwrap_or_else(|error| panic!("{}: {error}", describe(plan)));
     let (points, report) = perform(plan, near, far);
     let Outcome::Piped { left_out, notes } = report.outcome else { panic!("not a pipe") };
     (points, left_out, notes)
 }
 
 /// Both ends to their end: the points as they came, and what the near end says at last.
-fn perform(plan: &PipePlan, near: Box<dyn Performance>, far: Box<dyn Performance>) -> (Vec<Point>, Report) {
+fn perform(
+    plan: &PipePlan,
+    near: Box<dyn Performance>,
+    far: Box<dyn Performance>,
+) -> (Vec<Point>, Report) {
     let far = thread::spawn(move || far.perform(&NEVER).map_err(|error| error.to_string()));
     let mut points = Vec::new();
     let report = near.perform_telling(&NEVER, &mut |word| {
@@ -118,7 +136,8 @@ fn perform(plan: &PipePlan, near: Box<dyn Performance>, far: Box<dyn Performance
 fn assert_sound(plan: &PipePlan, points: &[Point]) {
     for point in points {
         let accounts = &point.accounts;
-        let rounds: u64 = point.trials.iter().map(|trial| trial.repetitions).sum::<u64>() + plan.precision.warm_up;
+        let rounds: u64 = point.trials.iter().map(|trial| trial.repetitions).sum::<u64>()
+            + plan.precision.warm_up;
         assert_eq!(point.trials.len(), 3);
         let received = rounds * plan.pattern.messages_per_repetition() * u64::from(plan.pairs);
         assert_eq!(accounts.received, received, "{} {point:?}", plan.kind);

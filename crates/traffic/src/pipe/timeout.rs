@@ -1,4 +1,5 @@
-//! How long an end of a UDP pipe waits: before it repeats, before it looks after the other one, before it gives up.
+//! How long an end of a UDP pipe waits: before it repeats, before it looks after the other one,
+//! before it gives up.
 
 use std::time::Duration;
 
@@ -6,8 +7,8 @@ use btu_units::Time;
 
 use crate::clock::now;
 
-/// How long the near end waits before it repeats, at first: what Linux's TCP waits at least. An answer that comes after
-/// the repetition doubles it.
+/// How long the near end waits before it repeats, at first: what Linux's TCP waits at least. An
+/// answer that comes after the repetition doubles it.
 pub(super) const FIRST_WAIT: Duration = Duration::from_millis(200);
 
 /// How long an end waits before it looks whether the other one is still there.
@@ -19,8 +20,8 @@ pub(super) const LONGEST_WAIT: Duration = Duration::from_secs(5);
 /// Silence that means that nobody is there any more, where nobody knows how long an answer takes.
 pub(super) const TIMEOUT: Duration = Duration::from_secs(20);
 
-/// The same where messages as long have been answered: this, and so many times the longest wait for an answer; but never less
-/// than so many repetitions take, since each of them may get lost.
+/// The same where messages as long have been answered: this, and so many times the longest wait for
+/// an answer; but never less than so many repetitions take, since each of them may get lost.
 const LEAST_TIMEOUT: Duration = Duration::from_millis(2500);
 const WAITS: u32 = 4;
 const REPETITIONS: u32 = 8;
@@ -46,8 +47,8 @@ impl Answers {
         }
     }
 
-    /// How long to wait for a message of this length: what a network holds before it, and what it takes itself, are in the
-    /// waits so far. `wait` is the time between two repetitions.
+    /// How long to wait for a message of this length: what a network holds before it, and what it
+    /// takes itself, are in the waits so far. `wait` is the time between two repetitions.
     pub(super) fn timeout(&self, length: usize, wait: Duration) -> Duration {
         if length > self.longest || self.behind_stream {
             return TIMEOUT;
@@ -75,12 +76,18 @@ mod tests {
         answers.learn(1000, &Silence::default());
         assert_eq!(timeout(&answers, 1000), LEAST_TIMEOUT);
         assert_eq!(timeout(&answers, 1001), TIMEOUT, "nobody knows how long this one takes");
-        assert_eq!(answers.timeout(1000, Duration::from_secs(1)), REPETITIONS * Duration::from_secs(1));
+        assert_eq!(
+            answers.timeout(1000, Duration::from_secs(1)),
+            REPETITIONS * Duration::from_secs(1)
+        );
         assert_eq!(answers.timeout(1000, LONGEST_WAIT), TIMEOUT);
         let since = Time::from_nanoseconds(now().nanoseconds() - 1_000_000_000);
         answers.learn(2000, &Silence { since: Some(since), repeated: None });
         let long = timeout(&answers, 2000);
-        assert!(long >= LEAST_TIMEOUT + WAITS * Duration::from_secs(1) && long < TIMEOUT, "{long:?}");
+        assert!(
+            long >= LEAST_TIMEOUT + WAITS * Duration::from_secs(1) && long < TIMEOUT,
+            "{long:?}"
+        );
         answers.behind_stream = true;
         assert_eq!(timeout(&answers, 1), TIMEOUT, "a stream may fill queues");
         answers.learn(1, &Silence { since: Some(Time::ZERO), repeated: None });

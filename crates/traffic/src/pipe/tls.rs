@@ -1,7 +1,8 @@
 //! TLS 1.3 over TCP, by blocking calls.
 //!
-//! A message is handed to rustls in pieces of up to 64 KiB, which it makes records of up to 16 KiB of; each piece leaves with one
-//! system call. What comes is read in pieces as large and taken apart from there.
+//! A message is handed to rustls in pieces of up to 64 KiB, which it makes records of up to 16 KiB
+//! of; each piece leaves with one system call. What comes is read in pieces as large and taken
+//! apart from there.
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::SocketAddr;
@@ -32,7 +33,8 @@ pub(super) struct Tls {
     token: Token,
 }
 
-/// What opens the TCP connection, said in the clear: half of the token. The other half is only said inside.
+/// What opens the TCP connection, said in the clear: half of the token. The other half is only said
+/// inside.
 fn knock(token: &Token) -> Token {
     let mut knock = *b"--------btu--tls";
     knock[..8].copy_from_slice(&token[..8]);
@@ -44,8 +46,13 @@ impl Setup for Tls {
 
     fn prepare(meeting: &PipeMeeting, terms: &Terms) -> Result<Self, TrafficError> {
         let config = SocketConfig::pipe(&terms.plan.socket)?;
-        let endpoint =
-            Endpoint::take(network(meeting)?, &knock(&terms.token), &config, terms.deadline, &terms.callers)?;
+        let endpoint = Endpoint::take(
+            network(meeting)?,
+            &knock(&terms.token),
+            &config,
+            terms.deadline,
+            &terms.callers,
+        )?;
         Ok(Self { endpoint, token: terms.token })
     }
 
@@ -74,11 +81,14 @@ impl Setup for Tls {
 
 fn session(serves: bool) -> io::Result<Connection> {
     if serves {
-        let session = ServerConnection::new(Arc::new(certificate::server()?)).map_err(io::Error::other)?;
+        let session =
+            ServerConnection::new(Arc::new(certificate::server()?)).map_err(io::Error::other)?;
         return Ok(session.into());
     }
     let name = ServerName::try_from(certificate::NAME).map_err(io::Error::other)?;
-    Ok(ClientConnection::new(Arc::new(certificate::client()?), name).map_err(io::Error::other)?.into())
+    Ok(ClientConnection::new(Arc::new(certificate::client()?), name)
+        .map_err(io::Error::other)?
+        .into())
 }
 
 /// Encrypted bytes that were taken from the socket and not yet looked at.
@@ -156,7 +166,10 @@ impl TlsPipe {
             Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(false),
             Err(error) => return retry_or_fail(error).map(|()| true),
         }
-        session.process_new_packets().map(|_| true).map_err(|error| io::Error::new(ErrorKind::InvalidData, error))
+        session
+            .process_new_packets()
+            .map(|_| true)
+            .map_err(|error| io::Error::new(ErrorKind::InvalidData, error))
     }
 
     /// What is there of the peer's message: perhaps nothing.
@@ -178,11 +191,17 @@ impl TlsPipe {
         Ok(())
     }
 
-    fn hear_token(&mut self, token: &Token, peer: SocketAddr, limit: &Limit<'_>) -> Result<(), TrafficError> {
+    fn hear_token(
+        &mut self,
+        token: &Token,
+        peer: SocketAddr,
+        limit: &Limit<'_>,
+    ) -> Result<(), TrafficError> {
         let (mut said, mut length, doing) = (Token::default(), 0, "hear the token");
         while length < said.len() {
             limit.check(now(), doing, peer)?;
-            let heard = self.take(&mut said[length..]).map_err(TrafficError::socket(doing, peer))?;
+            let heard =
+                self.take(&mut said[length..]).map_err(TrafficError::socket(doing, peer))?;
             if heard == 0 {
                 self.pull(0).map_err(TrafficError::socket(doing, peer))?;
             }
@@ -229,7 +248,8 @@ impl Pipe for TlsPipe {
             if !sends && !receives && handed == message.len() {
                 return Ok(());
             }
-            let moved = (sends && self.push(libc::MSG_DONTWAIT)?) | (receives && self.pull(libc::MSG_DONTWAIT)?);
+            let moved = (sends && self.push(libc::MSG_DONTWAIT)?)
+                | (receives && self.pull(libc::MSG_DONTWAIT)?);
             if !moved && (sends || receives) {
                 self.line.wait(wanted(sends, receives))?;
             }

@@ -1,14 +1,16 @@
 //! UDP: a datagram for each message; what gets lost is repaired by the pattern, or counted.
 //!
-//! Every datagram begins with eight bytes, its number in its direction, and goes on with the message. In ping-pong the two
-//! ends speak in turn, so whoever hears a new message knows that its own last one has arrived. The near end repeats
-//! its last datagram when nothing has come for a while; the far end answers a datagram that it has seen before by its own
-//! last one. Where messages go both ways at once, an end can be one message ahead of the other: then the last two are
-//! repeated, and the one that came early is kept. Messages of a stream are never repeated, only counted where they arrive;
-//! what follows them, the near end's question how many came, ends the stream. Every repetition and every duplicate is counted.
+//! Every datagram begins with eight bytes, its number in its direction, and goes on with the
+//! message. In ping-pong the two ends speak in turn, so whoever hears a new message knows that its
+//! own last one has arrived. The near end repeats its last datagram when nothing has come for a
+//! while; the far end answers a datagram that it has seen before by its own last one. Where
+//! messages go both ways at once, an end can be one message ahead of the other: then the last two
+//! are repeated, and the one that came early is kept. Messages of a stream are never repeated, only
+//! counted where they arrive; what follows them, the near end's question how many came, ends the
+//! stream. Every repetition and every duplicate is counted.
 //!
-//! An end that was killed is found out because its machine says that nobody listens there any more: to make it, both ends
-//! greet when nothing has come for a while.
+//! An end that was killed is found out because its machine says that nobody listens there any more:
+//! to make it, both ends greet when nothing has come for a while.
 
 mod hear;
 mod repair;
@@ -97,7 +99,8 @@ pub(super) struct UdpPipe {
     /// Whether the other end may be kept waiting: then silence means nothing.
     turns: bool,
     wait: Duration,
-    /// The last datagram sent and the one before, kept to be repeated: the memory they came from may hold an answer by then.
+    /// The last datagram sent and the one before, kept to be repeated: the memory they came from
+    /// may hold an answer by then.
     last: [Vec<u8>; 2],
     /// What came a message before it was due.
     early: Option<Vec<u8>>,
@@ -136,7 +139,11 @@ impl Pipe for UdpPipe {
                 Verdict::New => {
                     self.heard += 1;
                     self.answers.learn(room.len(), &silence);
-                    return if self.both_ways && self.repeats { self.look_back(&silence) } else { Ok(()) };
+                    return if self.both_ways && self.repeats {
+                        self.look_back(&silence)
+                    } else {
+                        Ok(())
+                    };
                 }
                 // Where messages go both ways, every repair brings some that had come before.
                 Verdict::Again if self.repeats && self.both_ways => {}
@@ -159,7 +166,11 @@ impl Pipe for UdpPipe {
         let number = self.sent.to_be_bytes();
         self.sent += 1;
         self.answers.behind_stream = true;
-        post(stream::send_parts(self.exchange.socket(), &[IoSlice::new(&number), IoSlice::new(message)], 0))
+        post(stream::send_parts(
+            self.exchange.socket(),
+            &[IoSlice::new(&number), IoSlice::new(message)],
+            0,
+        ))
     }
 
     fn catch(&mut self, room: &mut [u8]) -> io::Result<Option<u64>> {
@@ -201,7 +212,9 @@ impl Pipe for UdpPipe {
 /// That there is no room for a datagram anywhere is a loss like any other.
 fn post(sent: io::Result<usize>) -> io::Result<()> {
     match sent {
-        Err(error) if !is_pause(&error) && error.raw_os_error() != Some(libc::ENOBUFS) => Err(error),
+        Err(error) if !is_pause(&error) && error.raw_os_error() != Some(libc::ENOBUFS) => {
+            Err(error)
+        }
         _ => Ok(()),
     }
 }

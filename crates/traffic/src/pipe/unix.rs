@@ -82,7 +82,8 @@ impl Pipe for PacketPipe {
         while sends || receives {
             let before = (sends, receives);
             if sends {
-                sends = now_or_nothing(stream::send(self.0.fd(), message, libc::MSG_DONTWAIT))? == 0;
+                sends =
+                    now_or_nothing(stream::send(self.0.fd(), message, libc::MSG_DONTWAIT))? == 0;
             }
             if receives {
                 match stream::receive(self.0.fd(), room, libc::MSG_DONTWAIT | libc::MSG_TRUNC) {

@@ -1,7 +1,8 @@
 //! TCP that sends from the program's own memory (`MSG_ZEROCOPY`).
 //!
-//! The kernel lends the message's memory and says in the socket's error queue when it no longer needs it. The memory is not
-//! written again before that, and waiting for it is part of the time, as it would be in any program with one buffer.
+//! The kernel lends the message's memory and says in the socket's error queue when it no longer
+//! needs it. The memory is not written again before that, and waiting for it is part of the time,
+//! as it would be in any program with one buffer.
 
 use std::io::{self, ErrorKind};
 use std::net::SocketAddr;
@@ -34,7 +35,8 @@ impl Setup for ZeroCopyTcp {
 
     fn meet(self, limit: &Limit<'_>) -> Result<ZeroCopyPipe, TrafficError> {
         let pipe = self.0.meet(limit)?;
-        option::zero_copy(pipe.socket()).map_err(TrafficError::socket("set SO_ZEROCOPY", pipe.socket().peer()))?;
+        option::zero_copy(pipe.socket())
+            .map_err(TrafficError::socket("set SO_ZEROCOPY", pipe.socket().peer()))?;
         Ok(ZeroCopyPipe { pipe, asked: 0, done: 0, copied: 0 })
     }
 }
@@ -42,7 +44,8 @@ impl Setup for ZeroCopyTcp {
 /// A connection whose messages are lent to the kernel.
 pub(super) struct ZeroCopyPipe {
     pipe: StreamPipe<Line>,
-    /// Calls that have lent something, those that are done with it, and those of them that copied after all.
+    /// Calls that have lent something, those that are done with it, and those of them that copied
+    /// after all.
     asked: u64,
     done: u64,
     copied: u64,
@@ -68,7 +71,9 @@ impl Pipe for ZeroCopyPipe {
                     message = &message[sent..];
                 }
                 // Too much is lent already (net.core.optmem_max).
-                Err(error) if error.raw_os_error() == Some(libc::ENOBUFS) && self.asked > self.done => {
+                Err(error)
+                    if error.raw_os_error() == Some(libc::ENOBUFS) && self.asked > self.done =>
+                {
                     self.reclaim()?;
                 }
                 Err(error) => retry_or_fail(error)?,
@@ -88,7 +93,8 @@ impl Pipe for ZeroCopyPipe {
     fn reclaim(&mut self) -> io::Result<()> {
         self.reap()?;
         while self.done < self.asked {
-            // Errors are always waited for; a peer that is gone ends the wait, and the next call says so.
+            // Errors are always waited for; a peer that is gone ends the wait, and the next call
+            // says so.
             self.pipe.wait(PollFlags::empty())?;
             let before = self.done;
             self.reap()?;

@@ -18,13 +18,15 @@ use crate::clock::now;
 use crate::error::TrafficError;
 use crate::sys::option;
 
-/// Packets are taken together this often: the kernel keeps and stamps them, and whoever sends has the processor meanwhile.
+/// Packets are taken together this often: the kernel keeps and stamps them, and whoever sends has
+/// the processor meanwhile.
 const EVERY: Duration = Duration::from_millis(1);
 
 /// Sockets named by one system call.
 const AT_ONCE: usize = 64;
 
-/// When nothing has come for this many times the longest delay so far, and for the shortest silence, nothing more will.
+/// When nothing has come for this many times the longest delay so far, and for the shortest
+/// silence, nothing more will.
 const SILENCE_DELAYS: u64 = 2;
 const SHORTEST_SILENCE: Span = Span::from_milliseconds(200);
 
@@ -100,13 +102,15 @@ impl<'a> Inbox<'a> {
         Ok(())
     }
 
-    /// Whether nothing more is to be expected. A way on which nothing has come through yet gets all the timeout there is.
+    /// Whether nothing more is to be expected. A way on which nothing has come through yet gets all
+    /// the timeout there is.
     fn is_over(&self, sent: Time, now: Time, timeout: Span) -> bool {
         if now.since(sent) > timeout {
             return true;
         }
         let Some(last) = self.last else { return false };
-        let silence = Span::from_nanoseconds(self.longest.nanoseconds().saturating_mul(SILENCE_DELAYS));
+        let silence =
+            Span::from_nanoseconds(self.longest.nanoseconds().saturating_mul(SILENCE_DELAYS));
         now.since(last.max(sent)) > silence.max(SHORTEST_SILENCE)
     }
 
@@ -115,7 +119,10 @@ impl<'a> Inbox<'a> {
         loop {
             let count = match self.epoll.wait(&mut events, EpollTimeout::ZERO) {
                 Err(nix::Error::EINTR) => continue,
-                result => result.map_err(TrafficError::socket("wait for packets", SocketAddr::from(([0; 4], 0))))?,
+                result => result.map_err(TrafficError::socket(
+                    "wait for packets",
+                    SocketAddr::from(([0; 4], 0)),
+                ))?,
             };
             for event in &events[..count] {
                 self.empty(event.data() as usize)?;
@@ -130,11 +137,14 @@ impl<'a> Inbox<'a> {
     fn empty(&mut self, place: usize) -> Result<(), TrafficError> {
         loop {
             match self.take_one(place) {
-                // An earlier packet of this station found nobody: it is missed where it should have arrived.
-                Ok(()) | Err(nix::Error::EINTR | nix::Error::ECONNREFUSED | nix::Error::EHOSTUNREACH) => {}
+                // An earlier packet of this station found nobody: it is missed where it should have
+                // arrived.
+                Ok(())
+                | Err(nix::Error::EINTR | nix::Error::ECONNREFUSED | nix::Error::EHOSTUNREACH) => {}
                 Err(nix::Error::EAGAIN) => return Ok(()),
                 Err(error) => {
-                    let own = self.sockets[place].local_addr().unwrap_or(SocketAddr::from(([0; 4], 0)));
+                    let own =
+                        self.sockets[place].local_addr().unwrap_or(SocketAddr::from(([0; 4], 0)));
                     return Err(TrafficError::socket("receive a packet", own)(error));
                 }
             }
@@ -145,11 +155,14 @@ impl<'a> Inbox<'a> {
         let mut bytes = [0; 8];
         let mut parts = [IoSliceMut::new(&mut bytes)];
         let socket = self.sockets[place].as_raw_fd();
-        let message = recvmsg::<()>(socket, &mut parts, Some(&mut self.control), MsgFlags::MSG_DONTWAIT)?;
+        let message =
+            recvmsg::<()>(socket, &mut parts, Some(&mut self.control), MsgFlags::MSG_DONTWAIT)?;
         let (length, mut stamp) = (message.bytes, None);
         for part in message.cmsgs()? {
             if let ControlMessageOwned::ScmTimestampns(time) = part {
-                stamp = Some(Time::from_nanoseconds(time.tv_sec() as u64 * 1_000_000_000 + time.tv_nsec() as u64));
+                stamp = Some(Time::from_nanoseconds(
+                    time.tv_sec() as u64 * 1_000_000_000 + time.tv_nsec() as u64,
+                ));
             }
         }
         if length == bytes.len() {

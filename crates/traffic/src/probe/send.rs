@@ -32,7 +32,8 @@ impl<'a> Outbox<'a> {
     ) -> Result<Self, TrafficError> {
         let nowhere = SocketAddr::from(([0; 4], 0));
         let addresses = sockets.iter().map(UdpSocket::local_addr).collect::<Result<_, _>>();
-        let longest = schedule.iter().map(|scheduled| scheduled.payload).max().unwrap_or(LEAST_PAYLOAD);
+        let longest =
+            schedule.iter().map(|scheduled| scheduled.payload).max().unwrap_or(LEAST_PAYLOAD);
         let mut packet = vec![0; longest.count() as usize];
         packet[..4].copy_from_slice(&number.to_be_bytes());
         Ok(Self {

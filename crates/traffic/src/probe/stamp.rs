@@ -1,11 +1,13 @@
-//! Two clocks read together: the kernel stamps packets by the wall clock, everything else goes by the monotonic one.
+//! Two clocks read together: the kernel stamps packets by the wall clock, everything else goes by
+//! the monotonic one.
 
 use btu_units::{Span, Time};
 use nix::time::{ClockId, clock_gettime};
 
 use crate::clock::now;
 
-/// Two readings of the monotonic clock around one of the wall clock are this close, or are tried again.
+/// Two readings of the monotonic clock around one of the wall clock are this close, or are tried
+/// again.
 const CLOSE: Span = Span::from_nanoseconds(500);
 
 /// Tries before the closest pair so far has to do.
@@ -40,7 +42,8 @@ impl Moment {
         (apart, Self { monotonic: before + Span::from_nanoseconds(apart.nanoseconds() / 2), wall })
     }
 
-    /// A recent stamp by the monotonic clock; one from the future (the clock was set) counts as now.
+    /// A recent stamp by the monotonic clock; one from the future (the clock was set) counts as
+    /// now.
     pub(super) fn at(&self, stamp: Time) -> Time {
         let age = self.wall.since(stamp);
         Time::ZERO + self.monotonic.since(Time::ZERO).saturating_sub(age)
@@ -49,7 +52,8 @@ impl Moment {
 
 fn wall() -> Time {
     // Linux cannot refuse CLOCK_REALTIME.
-    let time = clock_gettime(ClockId::CLOCK_REALTIME).expect("every Linux kernel has CLOCK_REALTIME");
+    let time =
+        clock_gettime(ClockId::CLOCK_REALTIME).expect("every Linux kernel has CLOCK_REALTIME");
     Time::from_nanoseconds(time.tv_sec() as u64 * 1_000_000_000 + time.tv_nsec() as u64)
 }
 
@@ -59,7 +63,8 @@ mod tests {
 
     #[test]
     fn a_stamp_keeps_its_age_and_the_future_is_now() {
-        let moment = Moment { monotonic: Time::from_nanoseconds(1000), wall: Time::from_nanoseconds(5000) };
+        let moment =
+            Moment { monotonic: Time::from_nanoseconds(1000), wall: Time::from_nanoseconds(5000) };
         assert_eq!(moment.at(Time::from_nanoseconds(4900)), Time::from_nanoseconds(900));
         assert_eq!(moment.at(Time::from_nanoseconds(9000)), Time::from_nanoseconds(1000));
         assert_eq!(moment.at(Time::ZERO), Time::ZERO);

@@ -1,8 +1,10 @@
-//! Offers over loopback. How prompt they are is tested where there is a known network; here it is what is counted.
+//! Offers over loopback. How prompt they are is tested where there is a known network; here it is
+//! what is counted.
 
 use super::*;
 
-const PATIENT: Timeouts = Timeouts { lateness: Span::from_seconds(10), arrival: Span::from_seconds(2) };
+const PATIENT: Timeouts =
+    Timeouts { lateness: Span::from_seconds(10), arrival: Span::from_seconds(2) };
 
 fn sockets(count: u8) -> Vec<UdpSocket> {
     (1..=count).map(|number| socket(Ipv4Addr::new(127, 0, 0, number)).unwrap()).collect()
@@ -57,7 +59,8 @@ fn what_is_not_of_the_offer_does_not_count() {
 
 #[test]
 fn a_sender_that_cannot_follow_gives_up_and_says_what_it_did_not_send() {
-    let schedule = vec![ScheduledPacket { due: Span::ZERO, from: 0, to: 0, payload: LEAST_PAYLOAD }; 5000];
+    let schedule =
+        vec![ScheduledPacket { due: Span::ZERO, from: 0, to: 0, payload: LEAST_PAYLOAD }; 5000];
     let hasty = Timeouts { lateness: Span::ZERO, arrival: Span::from_milliseconds(300) };
     let log = offer(&sockets(1), &schedule, hasty).unwrap();
     assert!(log.outcomes.iter().filter(|outcome| outcome.sent.is_none()).count() > 4000);
@@ -68,20 +71,28 @@ fn packets_that_do_not_come_are_waited_for_a_while_and_missing() {
     let sockets = sockets(2);
     // Connected to somebody else, the receiver's kernel turns these packets away.
     sockets[1].connect("127.0.0.9:9").unwrap();
-    let schedule = [0, 1].map(|to| ScheduledPacket { due: Span::ZERO, from: 0, to, payload: LEAST_PAYLOAD });
+    let schedule =
+        [0, 1].map(|to| ScheduledPacket { due: Span::ZERO, from: 0, to, payload: LEAST_PAYLOAD });
     let log = offer(&sockets, &schedule, PATIENT).unwrap();
-    assert_eq!(log.outcomes.iter().map(|outcome| outcome.arrived.is_some()).collect::<Vec<_>>(), [true, false]);
+    assert_eq!(
+        log.outcomes.iter().map(|outcome| outcome.arrived.is_some()).collect::<Vec<_>>(),
+        [true, false]
+    );
     assert!(log.outcomes[1].sent.is_some());
 }
 
 #[test]
 fn nonsense_is_refused() {
-    let good = ScheduledPacket { due: Span::from_seconds(1), from: 0, to: 0, payload: LEAST_PAYLOAD };
+    let good =
+        ScheduledPacket { due: Span::from_seconds(1), from: 0, to: 0, payload: LEAST_PAYLOAD };
     let nobody = ScheduledPacket { to: 1, ..good };
     let small = ScheduledPacket { payload: Bytes::new(7), ..good };
     let early = ScheduledPacket { due: Span::ZERO, ..good };
     for schedule in [vec![nobody], vec![small], vec![good, early]] {
-        assert!(matches!(offer(&sockets(1), &schedule, PATIENT), Err(TrafficError::Order { .. })), "{schedule:?}");
+        assert!(
+            matches!(offer(&sockets(1), &schedule, PATIENT), Err(TrafficError::Order { .. })),
+            "{schedule:?}"
+        );
     }
     assert_eq!(offer(&sockets(1), &[], PATIENT).unwrap(), Log::default());
 }

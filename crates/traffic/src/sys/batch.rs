@@ -11,7 +11,8 @@ pub(crate) const BATCH: usize = 32;
 
 /// A zeroed message header. All-zero is how an empty header is written in C.
 fn empty_header() -> libc::mmsghdr {
-    // SAFETY: `mmsghdr` is made of integers and raw pointers, for all of which zero bytes are a valid value.
+    // SAFETY: `mmsghdr` is made of integers and raw pointers, for all of which zero bytes are a
+    // valid value.
     unsafe { std::mem::zeroed() }
 }
 
@@ -40,7 +41,8 @@ impl<'a> Outgoing<'a> {
         self.filled += 1;
     }
 
-    /// Hands the batch to the kernel without waiting; returns how many datagrams, from the first on, it took.
+    /// Hands the batch to the kernel without waiting; returns how many datagrams, from the first
+    /// on, it took.
     pub(crate) fn send(&mut self, socket: BorrowedFd<'_>) -> io::Result<usize> {
         let mut headers = [empty_header(); BATCH];
         for (header, vectors) in headers.iter_mut().zip(&mut self.vectors[..self.filled]) {
@@ -48,10 +50,12 @@ impl<'a> Outgoing<'a> {
             header.msg_hdr.msg_iovlen = vectors.len() as _;
         }
         let flags = libc::MSG_DONTWAIT | libc::MSG_NOSIGNAL;
-        // SAFETY: the first `filled` headers point to vectors in `self`, and these to slices that the lifetime 'a keeps
-        // alive; no name and no control data are set; the descriptor is borrowed and therefore open.
-        let result =
-            unsafe { libc::sendmmsg(socket.as_raw_fd(), headers.as_mut_ptr(), self.filled as u32, flags as _) };
+        // SAFETY: the first `filled` headers point to vectors in `self`, and these to slices that
+        // the lifetime 'a keeps alive; no name and no control data are set; the descriptor is
+        // borrowed and therefore open.
+        let result = unsafe {
+            libc::sendmmsg(socket.as_raw_fd(), headers.as_mut_ptr(), self.filled as u32, flags as _)
+        };
         if result < 0 { Err(io::Error::last_os_error()) } else { Ok(result as usize) }
     }
 }
@@ -64,7 +68,8 @@ pub(crate) struct Incoming {
 }
 
 impl Incoming {
-    /// Room for [`BATCH`] datagrams of at most `largest` bytes; longer ones are told apart by one byte more.
+    /// Room for [`BATCH`] datagrams of at most `largest` bytes; longer ones are told apart by one
+    /// byte more.
     pub(crate) fn new(largest: usize) -> Self {
         let slot = largest + 1;
         Self { bytes: vec![0; slot * BATCH], slot, lengths: [0; BATCH] }
@@ -74,14 +79,16 @@ impl Incoming {
     pub(crate) fn receive(&mut self, socket: BorrowedFd<'_>) -> io::Result<usize> {
         let mut vectors = [libc::iovec { iov_base: ptr::null_mut(), iov_len: 0 }; BATCH];
         let mut headers = [empty_header(); BATCH];
-        for ((header, vector), slot) in headers.iter_mut().zip(&mut vectors).zip(self.bytes.chunks_exact_mut(self.slot))
+        for ((header, vector), slot) in
+            headers.iter_mut().zip(&mut vectors).zip(self.bytes.chunks_exact_mut(self.slot))
         {
             *vector = libc::iovec { iov_base: slot.as_mut_ptr().cast(), iov_len: slot.len() };
             header.msg_hdr.msg_iov = vector;
             header.msg_hdr.msg_iovlen = 1;
         }
-        // SAFETY: every header points to a vector on this stack, and that to its own slot of `self.bytes`; both outlive
-        // the call; the time-out is null, which the call allows; the descriptor is borrowed and therefore open.
+        // SAFETY: every header points to a vector on this stack, and that to its own slot of
+        // `self.bytes`; both outlive the call; the time-out is null, which the call allows; the
+        // descriptor is borrowed and therefore open.
         let result = unsafe {
             libc::recvmmsg(
                 socket.as_raw_fd(),

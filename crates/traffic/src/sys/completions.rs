@@ -1,5 +1,5 @@
-//! What the kernel says of memory it was lent by `MSG_ZEROCOPY` (Linux's `networking/msg_zerocopy`): notes in a socket's
-//! error queue, each for a range of calls.
+//! What the kernel says of memory it was lent by `MSG_ZEROCOPY` (Linux's
+//! `networking/msg_zerocopy`): notes in a socket's error queue, each for a range of calls.
 
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};
@@ -23,13 +23,16 @@ pub(crate) struct Completed {
 pub(crate) fn next(socket: BorrowedFd<'_>) -> io::Result<Option<Completed>> {
     let mut control = nix::cmsg_space!([u8; 128]);
     let flags = MsgFlags::MSG_ERRQUEUE | MsgFlags::MSG_DONTWAIT;
-    let message = match recvmsg::<SockaddrStorage>(socket.as_raw_fd(), &mut [], Some(&mut control), flags) {
-        Ok(message) => message,
-        Err(nix::Error::EAGAIN | nix::Error::EINTR) => return Ok(None),
-        Err(error) => return Err(error.into()),
-    };
+    let message =
+        match recvmsg::<SockaddrStorage>(socket.as_raw_fd(), &mut [], Some(&mut control), flags) {
+            Ok(message) => message,
+            Err(nix::Error::EAGAIN | nix::Error::EINTR) => return Ok(None),
+            Err(error) => return Err(error.into()),
+        };
     for part in message.cmsgs()? {
-        if let ControlMessageOwned::Ipv4RecvErr(error, _) | ControlMessageOwned::Ipv6RecvErr(error, _) = part {
+        if let ControlMessageOwned::Ipv4RecvErr(error, _)
+        | ControlMessageOwned::Ipv6RecvErr(error, _) = part
+        {
             return read(&error).map(Some);
         }
     }
@@ -38,7 +41,9 @@ pub(crate) fn next(socket: BorrowedFd<'_>) -> io::Result<Option<Completed>> {
 
 fn read(error: &libc::sock_extended_err) -> io::Result<Completed> {
     if error.ee_errno != 0 || error.ee_origin != ORIGIN_ZEROCOPY {
-        return Err(io::Error::from_raw_os_error(i32::try_from(error.ee_errno).unwrap_or(libc::EIO)));
+        return Err(io::Error::from_raw_os_error(
+            i32::try_from(error.ee_errno).unwrap_or(libc::EIO),
+        ));
     }
     let calls = error.ee_data.wrapping_sub(error.ee_info).wrapping_add(1);
     let copied = error.ee_code & CODE_COPIED != 0;

@@ -1,8 +1,9 @@
 //! Rings of bytes in memory that two processes map.
 //!
-//! One process writes a ring and the other reads it. Both count bytes for ever; what the other one counts is checked before
-//! it is used, so that a peer gone mad can be wrong but never make this process touch what is not the ring's. A process
-//! that waits looks for a while (waking somebody who sleeps takes longer than most messages), then sleeps in futex(2).
+//! One process writes a ring and the other reads it. Both count bytes for ever; what the other one
+//! counts is checked before it is used, so that a peer gone mad can be wrong but never make this
+//! process touch what is not the ring's. A process that waits looks for a while (waking somebody
+//! who sleeps takes longer than most messages), then sleeps in futex(2).
 #![allow(unsafe_code)]
 
 use std::ffi::c_void;
@@ -39,7 +40,8 @@ struct Head {
 #[repr(C, align(128))]
 struct Apart<T>(T);
 
-/// Memory for two rings, one each way, of `capacity` bytes each; sealed, so that nobody can take it away from under the other.
+/// Memory for two rings, one each way, of `capacity` bytes each; sealed, so that nobody can take it
+/// away from under the other.
 pub(crate) fn create(capacity: usize) -> io::Result<OwnedFd> {
     let file = memfd_create(c"btu-pipe", MFdFlags::MFD_CLOEXEC | MFdFlags::MFD_ALLOW_SEALING)?;
     ftruncate(&file, libc::off_t::try_from(length(capacity)).map_err(io::Error::other)?)?;
@@ -66,13 +68,15 @@ pub(crate) struct Rings {
     keep_alive: OwnedFd,
 }
 
-// SAFETY: the mapping belongs to this value alone within the process; what is shared with the other process is only
-// touched through atomics, and through copies of bytes that the counters have given to this side.
+// SAFETY: the mapping belongs to this value alone within the process; what is shared with the other
+// process is only touched through atomics, and through copies of bytes that the counters have given
+// to this side.
 unsafe impl Send for Rings {}
 
 impl Rings {
-    /// Maps what [`create`] made. The maker and the other process write different rings. `looks` is how often a waiting
-    /// process looks before it sleeps, and `keep_alive` a socket to the other process.
+    /// Maps what [`create`] made. The maker and the other process write different rings. `looks` is
+    /// how often a waiting process looks before it sleeps, and `keep_alive` a socket to the other
+    /// process.
     pub(crate) fn map(
         file: &OwnedFd,
         capacity: usize,
@@ -82,21 +86,25 @@ impl Rings {
     ) -> io::Result<Self> {
         let sealed = SealFlag::from_bits_truncate(fcntl(file, FcntlArg::F_GET_SEALS)?);
         if !sealed.contains(seals()) || fstat(file)?.st_size as usize != length(capacity) {
-            return Err(io::Error::new(ErrorKind::InvalidData, "the shared memory is not as agreed"));
+            return Err(io::Error::new(
+                ErrorKind::InvalidData,
+                "the shared memory is not as agreed",
+            ));
         }
         let whole = NonZeroUsize::new(length(capacity)).ok_or(ErrorKind::InvalidInput)?;
         let access = ProtFlags::PROT_READ | ProtFlags::PROT_WRITE;
         let flags = MapFlags::MAP_SHARED | MapFlags::MAP_POPULATE;
-        // SAFETY: a new mapping at an address of the kernel's choice replaces nothing; the file is sealed, so that pages of it
-        // cannot vanish.
+        // SAFETY: a new mapping at an address of the kernel's choice replaces nothing; the file is
+        // sealed, so that pages of it cannot vanish.
         let base = unsafe { mmap(None, whole, access, flags, file.as_fd(), 0) }?;
         Ok(Self { base, capacity, own: usize::from(!is_maker), looks, keep_alive })
     }
 
     fn ring(&self, which: usize) -> (&Head, NonNull<u8>) {
-        // SAFETY: `which` is 0 or 1, and the mapping holds two rings, each with `HEAD` bytes (room for the structure, page
-        // aligned) and `capacity` bytes of data; all-zero bytes and anything else are valid values of its atomics, which
-        // are all that is ever made of it; it lives as long as `self`.
+        // SAFETY: `which` is 0 or 1, and the mapping holds two rings, each with `HEAD` bytes (room
+        // for the structure, page aligned) and `capacity` bytes of data; all-zero bytes and
+        // anything else are valid values of its atomics, which are all that is ever made of it; it
+        // lives as long as `self`.
         unsafe {
             let begin = self.base.cast::<u8>().add(which * (HEAD + self.capacity));
             (begin.cast::<Head>().as_ref(), begin.add(HEAD))
@@ -151,8 +159,8 @@ impl Rings {
         let place = (written % self.capacity as u64) as usize;
         let length = message.len().min(space).min(self.capacity - place);
         if length > 0 {
-            // SAFETY: `place + length` is within the ring, and the counters say that these bytes are the writer's; `message`
-            // is this process's own memory.
+            // SAFETY: `place + length` is within the ring, and the counters say that these bytes
+            // are the writer's; `message` is this process's own memory.
             unsafe { ptr::copy_nonoverlapping(message.as_ptr(), data.add(place).as_ptr(), length) };
             head.written.0.store(written + length as u64, Ordering::Release);
             wake(&head.reader_sleeps.0);
@@ -169,9 +177,11 @@ impl Rings {
         let place = (read % self.capacity as u64) as usize;
         let length = room.len().min(there).min(self.capacity - place);
         if length > 0 {
-            // SAFETY: `place + length` is within the ring, and the counters say that these bytes are the reader's; `room` is
-            // this process's own memory.
-            unsafe { ptr::copy_nonoverlapping(data.add(place).as_ptr(), room.as_mut_ptr(), length) };
+            // SAFETY: `place + length` is within the ring, and the counters say that these bytes
+            // are the reader's; `room` is this process's own memory.
+            unsafe {
+                ptr::copy_nonoverlapping(data.add(place).as_ptr(), room.as_mut_ptr(), length);
+            };
             head.read.0.store(read + length as u64, Ordering::Release);
             wake(&head.writer_sleeps.0);
         }
@@ -214,7 +224,8 @@ impl Rings {
         }
         // Who changes a counter looks at `sleeps` afterwards: one of the two sees the other.
         fence(Ordering::SeqCst);
-        let is_over = !changes.iter().any(Change::has_come) && (self.is_left() || sleep(changes) && self.is_cut());
+        let is_over = !changes.iter().any(Change::has_come)
+            && (self.is_left() || sleep(changes) && self.is_cut());
         for change in changes {
             change.sleeps.store(0, Ordering::Relaxed);
         }
@@ -246,7 +257,8 @@ impl Drop for Rings {
         let (mine, theirs) = (self.ring(self.own).0, self.ring(1 - self.own).0);
         mine.gone.0.store(1, Ordering::SeqCst);
         [&mine.reader_sleeps.0, &theirs.writer_sleeps.0].into_iter().for_each(wake);
-        // SAFETY: the mapping is this value's own, of this length, and nothing refers to it any more.
+        // SAFETY: the mapping is this value's own, of this length, and nothing refers to it any
+        // more.
         unsafe { munmap(self.base, length(self.capacity)) }.ok();
     }
 }
@@ -274,20 +286,25 @@ impl Change<'_> {
     }
 }
 
-/// Sleeps while every one of these is 1, for a tenth of a second at most; whether it is time to look for the other end.
+/// Sleeps while every one of these is 1, for a tenth of a second at most; whether it is time to
+/// look for the other end.
 fn sleep(changes: &[Change<'_>]) -> bool {
     let slept = match changes {
         [change] => {
             let word = change.sleeps.as_ptr();
-            // SAFETY: as in `wake`; the time-out outlives the call. Whatever it returns, the caller looks again.
-            unsafe { libc::syscall(libc::SYS_futex, word, libc::FUTEX_WAIT, 1, &raw const LONGEST_SLEEP) }
+            // SAFETY: as in `wake`; the time-out outlives the call. Whatever it returns, the caller
+            // looks again.
+            unsafe {
+                libc::syscall(libc::SYS_futex, word, libc::FUTEX_WAIT, 1, &raw const LONGEST_SLEEP)
+            }
         }
         _ => sleep_on_several(changes),
     };
     match (slept, io::Error::last_os_error().raw_os_error()) {
         (0.., _) | (_, Some(libc::EAGAIN | libc::EINTR)) => false,
         (_, Some(libc::ETIMEDOUT)) => true,
-        // The call is missing (before Linux 5.16 that for several words) or forbidden: then everything is looked at each time.
+        // The call is missing (before Linux 5.16 that for several words) or forbidden: then
+        // everything is looked at each time.
         _ => {
             std::thread::yield_now();
             true
@@ -322,9 +339,18 @@ fn sleep_on_several(changes: &[Change<'_>]) -> libc::c_long {
         (until.tv_sec, until.tv_nsec) = (until.tv_sec + 1, until.tv_nsec - 1_000_000_000);
     }
     let count = changes.len().min(waiters.len());
-    // SAFETY: the first `count` waiters are filled in and point to live, aligned words as in `wake`; they and the time
-    // outlive the call, which keeps none of them.
-    unsafe { libc::syscall(libc::SYS_futex_waitv, waiters.as_ptr(), count, 0, &raw const until, libc::CLOCK_MONOTONIC) }
+    // SAFETY: the first `count` waiters are filled in and point to live, aligned words as in
+    // `wake`; they and the time outlive the call, which keeps none of them.
+    unsafe {
+        libc::syscall(
+            libc::SYS_futex_waitv,
+            waiters.as_ptr(),
+            count,
+            0,
+            &raw const until,
+            libc::CLOCK_MONOTONIC,
+        )
+    }
 }
 
 #[cfg(test)]
@@ -337,8 +363,9 @@ mod tests {
     fn pair(capacity: usize, looks: u32) -> (Rings, Rings) {
         let file = create(capacity).unwrap();
         let (one, other) = UnixStream::pair().unwrap();
-        let map =
-            |is_maker, keep_alive: UnixStream| Rings::map(&file, capacity, is_maker, looks, keep_alive.into()).unwrap();
+        let map = |is_maker, keep_alive: UnixStream| {
+            Rings::map(&file, capacity, is_maker, looks, keep_alive.into()).unwrap()
+        };
         (map(true, one), map(false, other))
     }
 
@@ -369,7 +396,10 @@ mod tests {
         let gone = UnixStream::pair().unwrap().0;
         drop(std::mem::replace(&mut other.keep_alive, gone.into()));
         assert_eq!(one.read(&mut [0; 1]).unwrap_err().kind(), ErrorKind::UnexpectedEof);
-        assert_eq!(one.exchange(&[0; 5000], &mut [0; 1]).unwrap_err().kind(), ErrorKind::UnexpectedEof);
+        assert_eq!(
+            one.exchange(&[0; 5000], &mut [0; 1]).unwrap_err().kind(),
+            ErrorKind::UnexpectedEof
+        );
         assert!(begun.elapsed() < std::time::Duration::from_secs(2));
     }
 

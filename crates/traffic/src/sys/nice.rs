@@ -3,9 +3,11 @@
 
 use std::io;
 
-/// Has the calling thread give way as `nice` says, 0 to 19; never less than it does already, which takes a privilege.
+/// Has the calling thread give way as `nice` says, 0 to 19; never less than it does already, which
+/// takes a privilege.
 pub(crate) fn give_way(nice: u8) -> io::Result<()> {
-    // SAFETY: both calls take numbers only; 0 is the calling thread (setpriority(2), "C library/kernel differences").
+    // SAFETY: both calls take numbers only; 0 is the calling thread (setpriority(2), "C
+    // library/kernel differences").
     let own = unsafe { libc::getpriority(libc::PRIO_PROCESS, 0) };
     if i32::from(nice) <= own {
         return Ok(());

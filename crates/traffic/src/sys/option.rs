@@ -6,16 +6,29 @@ use std::os::fd::{AsFd, AsRawFd};
 
 use btu_units::Span;
 
-/// Index of the drop counter in the answer of `SO_MEMINFO` (`linux/sock_diag.h`, `SK_MEMINFO_DROPS`).
+/// Index of the drop counter in the answer of `SO_MEMINFO` (`linux/sock_diag.h`,
+/// `SK_MEMINFO_DROPS`).
 const MEMINFO_DROPS: usize = 8;
 
-/// Reads an option into `buffer` and returns the part the kernel filled, which is shorter on older kernels.
-fn read<'a>(socket: &impl AsFd, level: i32, name: i32, buffer: &'a mut [u8]) -> io::Result<&'a [u8]> {
+/// Reads an option into `buffer` and returns the part the kernel filled, which is shorter on older
+/// kernels.
+fn read<'a>(
+    socket: &impl AsFd,
+    level: i32,
+    name: i32,
+    buffer: &'a mut [u8],
+) -> io::Result<&'a [u8]> {
     let mut length = libc::socklen_t::try_from(buffer.len()).map_err(io::Error::other)?;
-    // SAFETY: the pointer and the length describe `buffer`, which lives and is writable through the whole call; the
-    // descriptor is borrowed and therefore open.
+    // SAFETY: the pointer and the length describe `buffer`, which lives and is writable through the
+    // whole call; the descriptor is borrowed and therefore open.
     let result = unsafe {
-        libc::getsockopt(socket.as_fd().as_raw_fd(), level, name, buffer.as_mut_ptr().cast(), &raw mut length)
+        libc::getsockopt(
+            socket.as_fd().as_raw_fd(),
+            level,
+            name,
+            buffer.as_mut_ptr().cast(),
+            &raw mut length,
+        )
     };
     if result < 0 {
         return Err(io::Error::last_os_error());
@@ -32,8 +45,12 @@ pub(crate) fn tcp_info<'a>(socket: &impl AsFd, buffer: &'a mut [u8]) -> io::Resu
 pub(crate) fn drops(socket: &impl AsFd) -> io::Result<u32> {
     let mut buffer = [0; 4 * (MEMINFO_DROPS + 1)];
     let info = read(socket, libc::SOL_SOCKET, libc::SO_MEMINFO, &mut buffer)?;
-    let field = info.get(4 * MEMINFO_DROPS..4 * (MEMINFO_DROPS + 1)).and_then(|bytes| bytes.try_into().ok());
-    field.map(u32::from_ne_bytes).ok_or_else(|| io::Error::other("the kernel does not tell SK_MEMINFO_DROPS"))
+    let field = info
+        .get(4 * MEMINFO_DROPS..4 * (MEMINFO_DROPS + 1))
+        .and_then(|bytes| bytes.try_into().ok());
+    field
+        .map(u32::from_ne_bytes)
+        .ok_or_else(|| io::Error::other("the kernel does not tell SK_MEMINFO_DROPS"))
 }
 
 /// Sets the largest window this end will offer (`TCP_WINDOW_CLAMP`).
@@ -41,8 +58,8 @@ pub(crate) fn clamp_window(socket: &impl AsFd, bytes: i32) -> io::Result<()> {
     write(socket, libc::IPPROTO_TCP, libc::TCP_WINDOW_CLAMP, bytes)
 }
 
-/// Lets a receiver look into the driver's queue for about `span` before it sleeps (`SO_BUSY_POLL`, socket(7)); more than
-/// the system's own value needs `CAP_NET_ADMIN`.
+/// Lets a receiver look into the driver's queue for about `span` before it sleeps (`SO_BUSY_POLL`,
+/// socket(7)); more than the system's own value needs `CAP_NET_ADMIN`.
 pub(crate) fn busy_poll(socket: &impl AsFd, span: Span) -> io::Result<()> {
     let microseconds = i32::try_from(span.nanoseconds().div_ceil(1000)).unwrap_or(i32::MAX);
     write(socket, libc::SOL_SOCKET, libc::SO_BUSY_POLL, microseconds)
@@ -54,7 +71,8 @@ pub(crate) fn zero_copy(socket: &impl AsFd) -> io::Result<()> {
 }
 
 fn write(socket: &impl AsFd, level: i32, name: i32, value: i32) -> io::Result<()> {
-    // SAFETY: the pointer is to a live i32 and the length is its size; the descriptor is borrowed and therefore open.
+    // SAFETY: the pointer is to a live i32 and the length is its size; the descriptor is borrowed
+    // and therefore open.
     let result = unsafe {
         libc::setsockopt(
             socket.as_fd().as_raw_fd(),

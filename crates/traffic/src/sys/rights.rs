@@ -13,7 +13,13 @@ const COMPANY: [u8; 1] = *b"f";
 pub(crate) fn give<const N: usize>(socket: BorrowedFd<'_>, files: &[OwnedFd; N]) -> io::Result<()> {
     let raw = files.each_ref().map(AsRawFd::as_raw_fd);
     let rights = [ControlMessage::ScmRights(&raw)];
-    sendmsg::<()>(socket.as_raw_fd(), &[IoSlice::new(&COMPANY)], &rights, MsgFlags::MSG_NOSIGNAL, None)?;
+    sendmsg::<()>(
+        socket.as_raw_fd(),
+        &[IoSlice::new(&COMPANY)],
+        &rights,
+        MsgFlags::MSG_NOSIGNAL,
+        None,
+    )?;
     Ok(())
 }
 
@@ -27,11 +33,14 @@ pub(crate) fn take<const N: usize>(socket: BorrowedFd<'_>) -> io::Result<[OwnedF
     let mut files = Vec::new();
     for part in message.cmsgs()? {
         if let ControlMessageOwned::ScmRights(raw) = part {
-            // SAFETY: the kernel has just opened these descriptors for this process, and nobody else knows them.
+            // SAFETY: the kernel has just opened these descriptors for this process, and nobody
+            // else knows them.
             files.extend(raw.into_iter().map(|file| unsafe { OwnedFd::from_raw_fd(file) }));
         }
     }
     let count = files.len();
-    let wrong = move |_| io::Error::new(ErrorKind::InvalidData, format!("{count} open files came instead of {N}"));
+    let wrong = move |_| {
+        io::Error::new(ErrorKind::InvalidData, format!("{count} open files came instead of {N}"))
+    };
     files.try_into().map_err(wrong)
 }

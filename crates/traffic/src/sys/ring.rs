@@ -1,4 +1,5 @@
-//! Sending and receiving through `io_uring(7)`: requests and completions in rings that the kernel reads and writes.
+//! Sending and receiving through `io_uring(7)`: requests and completions in rings that the kernel
+//! reads and writes.
 #![allow(unsafe_code)]
 
 use std::io::{self, ErrorKind};
@@ -49,20 +50,29 @@ impl Ring {
 
     /// Sends all of `message` and fills `room`, both at the same time; either may be empty.
     #[inline]
-    pub(crate) fn exchange(&mut self, socket: BorrowedFd<'_>, message: &[u8], room: &mut [u8]) -> io::Result<()> {
+    pub(crate) fn exchange(
+        &mut self,
+        socket: BorrowedFd<'_>,
+        message: &[u8],
+        room: &mut [u8],
+    ) -> io::Result<()> {
         let file = types::Fd(socket.as_raw_fd());
-        let (mut out, mut back, mut failure) = (Way::new(message.len()), Way::new(room.len()), None);
+        let (mut out, mut back, mut failure) =
+            (Way::new(message.len()), Way::new(room.len()), None);
         loop {
             if failure.is_none() && out.is_due() {
                 let rest = &message[out.done..];
                 let flags = libc::MSG_NOSIGNAL | libc::MSG_WAITALL;
-                let request = opcode::Send::new(file, rest.as_ptr(), length(rest)).flags(flags).build();
+                let request =
+                    opcode::Send::new(file, rest.as_ptr(), length(rest)).flags(flags).build();
                 self.submit(&request.user_data(SEND))?;
                 out.asked = true;
             }
             if failure.is_none() && back.is_due() {
                 let rest = &mut room[back.done..];
-                let request = opcode::Recv::new(file, rest.as_mut_ptr(), length(rest)).flags(libc::MSG_WAITALL).build();
+                let request = opcode::Recv::new(file, rest.as_mut_ptr(), length(rest))
+                    .flags(libc::MSG_WAITALL)
+                    .build();
                 self.submit(&request.user_data(RECEIVE))?;
                 back.asked = true;
             }
@@ -86,8 +96,8 @@ impl Ring {
     }
 
     fn submit(&mut self, request: &squeue::Entry) -> io::Result<()> {
-        // SAFETY: the request points into `message` or `room` of `exchange`, which does not return before the kernel has said
-        // that it is done with both.
+        // SAFETY: the request points into `message` or `room` of `exchange`, which does not return
+        // before the kernel has said that it is done with both.
         unsafe { self.ring.submission().push(request) }.map_err(io::Error::other)
     }
 
@@ -96,7 +106,11 @@ impl Ring {
         loop {
             match self.ring.submit_and_wait(1) {
                 Ok(_) => return,
-                Err(error) if matches!(error.raw_os_error(), Some(libc::EINTR | libc::EAGAIN | libc::EBUSY)) => {}
+                Err(error)
+                    if matches!(
+                        error.raw_os_error(),
+                        Some(libc::EINTR | libc::EAGAIN | libc::EBUSY)
+                    ) => {}
                 // To return would give back memory that the kernel may still write.
                 Err(_) => std::process::abort(),
             }
@@ -111,7 +125,9 @@ fn length(part: &[u8]) -> u32 {
 /// What a completion says: bytes, or an error as a negative number. Nothing received is the end.
 fn outcome(result: i32, what: u64) -> io::Result<usize> {
     match usize::try_from(result) {
-        Ok(0) if what == RECEIVE => Err(io::Error::new(ErrorKind::UnexpectedEof, "the other end is gone")),
+        Ok(0) if what == RECEIVE => {
+            Err(io::Error::new(ErrorKind::UnexpectedEof, "the other end is gone"))
+        }
         Ok(moved) => Ok(moved),
         Err(_) if matches!(-result, libc::EINTR | libc::EAGAIN) => Ok(0),
         Err(_) => Err(io::Error::from_raw_os_error(-result)),

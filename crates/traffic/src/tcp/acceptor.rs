@@ -1,4 +1,5 @@
-//! Where a connection begins: a listening socket that hears only who may call, and lets in only who presents the token.
+//! Where a connection begins: a listening socket that hears only who may call, and lets in only who
+//! presents the token.
 
 use std::io::{self, ErrorKind};
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
@@ -18,7 +19,8 @@ use crate::token;
 /// How long a caller may take to present the token.
 const HESITATION: Span = Span::from_seconds(1);
 
-/// Most callers heard at the same time; when one more comes, the one that has waited longest is sent away.
+/// Most callers heard at the same time; when one more comes, the one that has waited longest is
+/// sent away.
 const CALLERS: usize = 32;
 
 /// Callers the kernel keeps while nobody listens to them: the flow's peer and some strangers.
@@ -42,8 +44,12 @@ impl Endpoint {
         callers: &Callers,
     ) -> Result<Self, TrafficError> {
         match *meeting {
-            Rendezvous::Listen(address) => Acceptor::open(address, config, callers).map(Self::Listening),
-            Rendezvous::Connect(peer) => Line::connect(peer, token, config, deadline).map(Self::Connected),
+            Rendezvous::Listen(address) => {
+                Acceptor::open(address, config, callers).map(Self::Listening)
+            }
+            Rendezvous::Connect(peer) => {
+                Line::connect(peer, token, config, deadline).map(Self::Connected)
+            }
         }
     }
 
@@ -90,7 +96,11 @@ enum Verdict {
 
 impl Acceptor {
     /// Listens on any free port of `address`.
-    pub(crate) fn open(address: IpAddr, config: &SocketConfig, callers: &Callers) -> Result<Self, TrafficError> {
+    pub(crate) fn open(
+        address: IpAddr,
+        config: &SocketConfig,
+        callers: &Callers,
+    ) -> Result<Self, TrafficError> {
         let address = SocketAddr::new(address, 0);
         let failed = |source| TrafficError::Listen { address, source };
         let socket = config.socket(address).map_err(failed)?;
@@ -125,7 +135,8 @@ impl Acceptor {
     pub(crate) fn accept(&self, limit: &Limit<'_>) -> Result<Line, TrafficError> {
         loop {
             if let Some((stream, peer)) = self.next()? {
-                return Line::new(stream, peer).map_err(TrafficError::socket("set time-outs", peer));
+                return Line::new(stream, peer)
+                    .map_err(TrafficError::socket("set time-outs", peer));
             }
             limit.check(now(), "wait for the peer to connect", self.address)?;
             self.wait(&[])?;
@@ -137,14 +148,21 @@ impl Acceptor {
         self.callers.refuse(peer.ip(), Refused::WrongToken);
     }
 
-    /// Accepts who is there; at most so many that a flood of callers cannot keep the others from being heard.
+    /// Accepts who is there; at most so many that a flood of callers cannot keep the others from
+    /// being heard.
     fn let_in(&self, callers: &mut Vec<Caller>) -> Result<(), TrafficError> {
         for _ in 0..CALLERS {
             let Some((stream, peer)) = self.next()? else { break };
             if callers.len() == CALLERS {
                 callers.remove(0);
             }
-            callers.push(Caller { stream, peer, said: [0; 16], length: 0, until: now() + HESITATION });
+            callers.push(Caller {
+                stream,
+                peer,
+                said: [0; 16],
+                length: 0,
+                until: now() + HESITATION,
+            });
         }
         Ok(())
     }
@@ -157,7 +175,11 @@ impl Acceptor {
                 Ok(caller) => return Ok(Some(caller)),
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(None),
                 // The caller changed its mind between the handshake and now (accept(2)).
-                Err(error) if matches!(error.kind(), ErrorKind::ConnectionAborted | ErrorKind::Interrupted) => {}
+                Err(error)
+                    if matches!(
+                        error.kind(),
+                        ErrorKind::ConnectionAborted | ErrorKind::Interrupted
+                    ) => {}
                 Err(error) => return Err(TrafficError::socket("accept", self.address)(error)),
             }
         }
@@ -165,8 +187,10 @@ impl Acceptor {
 
     /// Sleeps until someone connects or speaks, a tick at most.
     fn wait(&self, callers: &[Caller]) -> Result<(), TrafficError> {
-        let sockets = std::iter::once(self.listener.as_fd()).chain(callers.iter().map(|caller| caller.stream.as_fd()));
-        let mut polled: Vec<_> = sockets.map(|socket| PollFd::new(socket, PollFlags::POLLIN)).collect();
+        let sockets = std::iter::once(self.listener.as_fd())
+            .chain(callers.iter().map(|caller| caller.stream.as_fd()));
+        let mut polled: Vec<_> =
+            sockets.map(|socket| PollFd::new(socket, PollFlags::POLLIN)).collect();
         match poll(&mut polled, PollTimeout::from(TICK.as_millis() as u16)) {
             Ok(_) | Err(nix::errno::Errno::EINTR) => Ok(()),
             Err(error) => Err(TrafficError::socket("poll", self.address)(io::Error::from(error))),
@@ -174,7 +198,8 @@ impl Acceptor {
     }
 }
 
-/// Listens to every caller once; returns the one that has said the token and forgets those who never will.
+/// Listens to every caller once; returns the one that has said the token and forgets those who
+/// never will.
 fn hear(callers: &mut Vec<Caller>, token: &Token, allowed: &Callers) -> Option<Caller> {
     let mut index = 0;
     while index < callers.len() {
@@ -195,20 +220,26 @@ fn hear(callers: &mut Vec<Caller>, token: &Token, allowed: &Callers) -> Option<C
 
 impl Caller {
     fn listen(&mut self, token: &Token) -> Verdict {
-        match stream::receive(self.stream.as_fd(), &mut self.said[self.length..], libc::MSG_DONTWAIT) {
+        match stream::receive(
+            self.stream.as_fd(),
+            &mut self.said[self.length..],
+            libc::MSG_DONTWAIT,
+        ) {
             Ok(0) => Verdict::Refuse,
             Ok(read) => {
                 self.length += read;
                 judge(&self.said[..self.length], token)
             }
-            Err(error) if error.kind() == ErrorKind::WouldBlock && now() < self.until => Verdict::Wait,
+            Err(error) if error.kind() == ErrorKind::WouldBlock && now() < self.until => {
+                Verdict::Wait
+            }
             Err(_) => Verdict::Refuse,
         }
     }
 }
 
-/// What the first bytes of a caller are worth. Nothing is told, by a word or by the time it takes, before all are there: who
-/// guesses learns no part of the token.
+/// What the first bytes of a caller are worth. Nothing is told, by a word or by the time it takes,
+/// before all are there: who guesses learns no part of the token.
 fn judge(said: &[u8], token: &Token) -> Verdict {
     match Token::try_from(said) {
         Err(_) => Verdict::Wait,

@@ -32,7 +32,8 @@ pub(crate) fn path(socket: &impl AsFd) -> io::Result<Path> {
     Ok(Path { window_bytes: half(raw, 232).into(), round_trip })
 }
 
-/// Fields by their offsets; a field that the kernel did not write is zero. The layout only ever grows at its end.
+/// Fields by their offsets; a field that the kernel did not write is zero. The layout only ever
+/// grows at its end.
 fn parse(raw: &[u8]) -> TcpInfo {
     TcpInfo {
         rto_us: half(raw, 8),
@@ -57,11 +58,15 @@ fn parse(raw: &[u8]) -> TcpInfo {
 }
 
 fn half(raw: &[u8], offset: usize) -> u32 {
-    raw.get(offset..offset + 4).and_then(|bytes| bytes.try_into().ok()).map_or(0, u32::from_ne_bytes)
+    raw.get(offset..offset + 4)
+        .and_then(|bytes| bytes.try_into().ok())
+        .map_or(0, u32::from_ne_bytes)
 }
 
 fn whole(raw: &[u8], offset: usize) -> u64 {
-    raw.get(offset..offset + 8).and_then(|bytes| bytes.try_into().ok()).map_or(0, u64::from_ne_bytes)
+    raw.get(offset..offset + 8)
+        .and_then(|bytes| bytes.try_into().ok())
+        .map_or(0, u64::from_ne_bytes)
 }
 
 #[cfg(test)]

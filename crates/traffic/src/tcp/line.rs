@@ -23,8 +23,8 @@ use crate::sampling::Seen;
 use crate::sys::{option, stream};
 use crate::token;
 
-/// Longest wait for a connection to be made. A lost SYN is repeated after 1, 3 and 7 s (RFC 6298 with an
-/// initial time-out of 1 s), so three losses in a row are borne.
+/// Longest wait for a connection to be made. A lost SYN is repeated after 1, 3 and 7 s (RFC 6298
+/// with an initial time-out of 1 s), so three losses in a row are borne.
 const TIMEOUT: Span = Span::from_seconds(10);
 
 /// `POLLRDHUP`, which poll(2) has and the wrapper does not name.
@@ -46,12 +46,18 @@ impl SocketConfig {
     }
 
     /// A sender with this send buffer, or the system's own.
-    pub(crate) fn sender(activity: &'static str, window: Option<Bytes>) -> Result<Self, TrafficError> {
+    pub(crate) fn sender(
+        activity: &'static str,
+        window: Option<Bytes>,
+    ) -> Result<Self, TrafficError> {
         Ok(Self { send_buffer: checked(activity, window)?, ..Self::default() })
     }
 
     /// A receiver that never offers a larger window than this, or the system's own.
-    pub(crate) fn receiver(activity: &'static str, window: Option<Bytes>) -> Result<Self, TrafficError> {
+    pub(crate) fn receiver(
+        activity: &'static str,
+        window: Option<Bytes>,
+    ) -> Result<Self, TrafficError> {
         Ok(Self { receive_buffer: checked(activity, window)?, ..Self::default() })
     }
 
@@ -86,7 +92,8 @@ impl SocketConfig {
     }
 }
 
-/// Has the packets of a socket carry a code point; connections that a listener takes have it from there.
+/// Has the packets of a socket carry a code point; connections that a listener takes have it from
+/// there.
 pub(crate) fn mark(socket: &Socket, address: SocketAddr, dscp: Option<Dscp>) -> io::Result<()> {
     match (dscp.map(Dscp::octet), address) {
         (None, _) => Ok(()),
@@ -100,7 +107,10 @@ fn checked(activity: &'static str, window: Option<Bytes>) -> Result<Option<i32>,
     let Some(window) = window else { return Ok(None) };
     match i32::try_from(window.count()) {
         Ok(bytes @ 1..=0x3fff_ffff) => Ok(Some(bytes)),
-        _ => Err(TrafficError::Order { activity, what: format!("a window of {window} is not from 1 B to 1 GiB") }),
+        _ => Err(TrafficError::Order {
+            activity,
+            what: format!("a window of {window} is not from 1 B to 1 GiB"),
+        }),
     }
 }
 
@@ -131,7 +141,10 @@ impl Line {
         let mut pause = Duration::from_micros(50);
         while !info::is_acknowledged(&line.stream).map_err(failed)? {
             if now() >= until {
-                return Err(failed(io::Error::new(ErrorKind::TimedOut, "the token was not acknowledged in time")));
+                return Err(failed(io::Error::new(
+                    ErrorKind::TimedOut,
+                    "the token was not acknowledged in time",
+                )));
             }
             sleep(pause);
             pause = (pause * 2).min(Duration::from_millis(5));
@@ -140,7 +153,11 @@ impl Line {
     }
 
     /// Connects and says nothing.
-    pub(crate) fn open(peer: SocketAddr, config: &SocketConfig, deadline: Span) -> Result<Self, TrafficError> {
+    pub(crate) fn open(
+        peer: SocketAddr,
+        config: &SocketConfig,
+        deadline: Span,
+    ) -> Result<Self, TrafficError> {
         let failed = |source| TrafficError::Connect { peer, source };
         let socket = config.socket(peer).map_err(failed)?;
         socket.connect_timeout(&peer.into(), TIMEOUT.min(deadline).into()).map_err(failed)?;
@@ -175,15 +192,19 @@ impl Line {
         self.stream.as_fd()
     }
 
-    /// Lets a blocking `send` wait for `longest` instead of a tick, so that no message is cut in two.
+    /// Lets a blocking `send` wait for `longest` instead of a tick, so that no message is cut in
+    /// two.
     pub(crate) fn send_waits(&self, longest: Duration) -> Result<(), TrafficError> {
         let longest = longest.max(Duration::from_millis(1));
-        self.stream.set_write_timeout(Some(longest)).map_err(TrafficError::socket("set SO_SNDTIMEO", self.peer))
+        self.stream
+            .set_write_timeout(Some(longest))
+            .map_err(TrafficError::socket("set SO_SNDTIMEO", self.peer))
     }
 
     /// Takes the time-outs away; someone else must then bound what is done.
     pub(crate) fn wait_as_long_as_it_takes(&self) -> Result<(), TrafficError> {
-        let set = self.stream.set_read_timeout(None).and_then(|()| self.stream.set_write_timeout(None));
+        let set =
+            self.stream.set_read_timeout(None).and_then(|()| self.stream.set_write_timeout(None));
         set.map_err(TrafficError::socket("take the time-outs away", self.peer))
     }
 
@@ -193,7 +214,8 @@ impl Line {
         self.stream.shutdown(std::net::Shutdown::Both).ok();
     }
 
-    /// Ends the connection when it is dropped, at once: what is not sent is given up, and the peer sees a reset.
+    /// Ends the connection when it is dropped, at once: what is not sent is given up, and the peer
+    /// sees a reset.
     pub(crate) fn break_off(&self) -> Result<(), TrafficError> {
         let set = socket2::SockRef::from(&self.stream).set_linger(Some(Duration::ZERO));
         set.map_err(TrafficError::socket("set SO_LINGER", self.peer))
@@ -210,7 +232,9 @@ impl Line {
 
     /// Ends the outgoing half.
     pub(crate) fn finish_sending(&self) -> Result<(), TrafficError> {
-        self.stream.shutdown(std::net::Shutdown::Write).map_err(TrafficError::socket("shut down sending", self.peer))
+        self.stream
+            .shutdown(std::net::Shutdown::Write)
+            .map_err(TrafficError::socket("shut down sending", self.peer))
     }
 
     /// What the kernel knows of the connection.
@@ -238,11 +262,20 @@ impl Line {
         if !self.read_exactly(&mut heard, limit, doing)? {
             return Err(TrafficError::Closed { peer: self.peer, when: "before the flow started" });
         }
-        if token::is_same(&heard, token) { Ok(()) } else { Err(TrafficError::Token { peer: self.peer }) }
+        if token::is_same(&heard, token) {
+            Ok(())
+        } else {
+            Err(TrafficError::Token { peer: self.peer })
+        }
     }
 
     /// Writes all of `message`, usually with one system call.
-    pub(crate) fn write(&self, mut message: &[u8], limit: &Limit<'_>, doing: &'static str) -> Result<(), TrafficError> {
+    pub(crate) fn write(
+        &self,
+        mut message: &[u8],
+        limit: &Limit<'_>,
+        doing: &'static str,
+    ) -> Result<(), TrafficError> {
         while !message.is_empty() {
             match stream::send(self.socket(), message, 0) {
                 Ok(sent) => message = &message[sent..],
@@ -252,7 +285,8 @@ impl Line {
         Ok(())
     }
 
-    /// Fills `buffer`, usually with one system call; false when the peer closed before its first byte.
+    /// Fills `buffer`, usually with one system call; false when the peer closed before its first
+    /// byte.
     #[inline]
     pub(crate) fn read_exactly(
         &self,
@@ -264,7 +298,12 @@ impl Line {
         while filled < buffer.len() {
             match stream::receive(self.socket(), &mut buffer[filled..], 0) {
                 Ok(0) if filled == 0 => return Ok(false),
-                Ok(0) => return Err(TrafficError::Closed { peer: self.peer, when: "in the middle of a message" }),
+                Ok(0) => {
+                    return Err(TrafficError::Closed {
+                        peer: self.peer,
+                        when: "in the middle of a message",
+                    });
+                }
                 Ok(read) => {
                     filled += read;
                     if filled < buffer.len() {
@@ -277,8 +316,8 @@ impl Line {
         Ok(true)
     }
 
-    /// A call that failed because its time-out or a signal came is to be repeated while the limit allows it; every
-    /// other failure is final.
+    /// A call that failed because its time-out or a signal came is to be repeated while the limit
+    /// allows it; every other failure is final.
     pub(crate) fn retry_or_fail(
         &self,
         error: io::Error,

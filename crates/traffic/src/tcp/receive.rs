@@ -1,13 +1,15 @@
 //! The receiving half of a bulk TCP stream: its clock makes the rate.
 //!
-//! One `recv` per message, which waits for it. The clock is read and a sample of the payload compared when the first bytes
-//! come, then once per 16 KiB; the clock also at the call that brings the last byte, so that its time is exact although most
-//! calls are not timed. Which call that is follows from the volume; where it is not known every call is timed.
+//! One `recv` per message, which waits for it. The clock is read and a sample of the payload
+//! compared when the first bytes come, then once per 16 KiB; the clock also at the call that brings
+//! the last byte, so that its time is exact although most calls are not timed. Which call that is
+//! follows from the volume; where it is not known every call is timed.
 //!
-//! A receiver that is to read in batches reads, when it has waited for a message, all others that are there, by calls that do
-//! not wait; the clock is read whenever the socket has run empty. Then it rests for a while ([`Rest`] says how long and why)
-//! unless the stream ends meanwhile, and only then waits for more. With a window that was asked for it does not rest, so that
-//! the window opens as soon as it can.
+//! A receiver that is to read in batches reads, when it has waited for a message, all others that
+//! are there, by calls that do not wait; the clock is read whenever the socket has run empty. Then
+//! it rests for a while ([`Rest`] says how long and why) unless the stream ends meanwhile, and only
+//! then waits for more. With a window that was asked for it does not rest, so that the window opens
+//! as soon as it can.
 
 use std::io::ErrorKind;
 use std::net::SocketAddr;
@@ -60,7 +62,11 @@ pub(crate) struct Receiver {
 
 impl Receiver {
     /// Connects or listens.
-    pub(crate) fn prepare(order: &Order, part: &TcpReceive, callers: &Callers) -> Result<Self, TrafficError> {
+    pub(crate) fn prepare(
+        order: &Order,
+        part: &TcpReceive,
+        callers: &Callers,
+    ) -> Result<Self, TrafficError> {
         let message = size::tcp(KIND, part.message)?;
         let config = SocketConfig::receiver(KIND, part.window)?.marked(order.dscp);
         Ok(Self {
@@ -96,7 +102,8 @@ impl Telling for Receiver {
         match sampling.during(look, || flow.run(&mut self.buffer, self.ways, &limit)) {
             Err(TrafficError::Stopped { .. }) => {}
             Err(broken @ TrafficError::Socket { .. }) => {
-                // A sender that was told to stop gives up what is on its way; then this end is told the same.
+                // A sender that was told to stop gives up what is on its way; then this end is told
+                // the same.
                 limit.sleep_until(now() + TOLD_WITHIN);
                 if !limit.stopped() {
                     return Err(broken);
@@ -105,7 +112,12 @@ impl Telling for Receiver {
             other => other?,
         }
         let received = flow.account(line.info()?);
-        Ok(Report { started, finished: now(), cpu: cpu_since(before), outcome: Outcome::Received(received) })
+        Ok(Report {
+            started,
+            finished: now(),
+            cpu: cpu_since(before),
+            outcome: Outcome::Received(received),
+        })
     }
 }
 
@@ -129,7 +141,13 @@ struct Inflow<'a> {
 }
 
 impl<'a> Inflow<'a> {
-    fn new(line: &'a Line, payload: &'a Payload, progress: Progress, started: Time, arrived: &'a Arrived) -> Self {
+    fn new(
+        line: &'a Line,
+        payload: &'a Payload,
+        progress: Progress,
+        started: Time,
+        arrived: &'a Arrived,
+    ) -> Self {
         Self {
             line,
             payload,
@@ -148,7 +166,12 @@ impl<'a> Inflow<'a> {
     }
 
     /// Reads until the sender closes.
-    fn run(&mut self, buffer: &mut [u8], ways: Ways, limit: &Limit<'_>) -> Result<(), TrafficError> {
+    fn run(
+        &mut self,
+        buffer: &mut [u8],
+        ways: Ways,
+        limit: &Limit<'_>,
+    ) -> Result<(), TrafficError> {
         let _timers = PreciseTimers::hold();
         match ways {
             Ways::Plain { volume } => {
@@ -166,8 +189,8 @@ impl<'a> Inflow<'a> {
                 }
             }
         }
-        // Of a plain receiver that got less than the volume, the last call may not have been timed; such a cell does not count.
-        // Of batches, no wait lies between the last call and the end.
+        // Of a plain receiver that got less than the volume, the last call may not have been timed;
+        // such a cell does not count. Of batches, no wait lies between the last call and the end.
         self.look(limit)
     }
 
@@ -177,7 +200,9 @@ impl<'a> Inflow<'a> {
             match stream::receive(self.line.socket(), buffer, libc::MSG_DONTWAIT) {
                 Ok(0) => return Ok(false),
                 Ok(read) => self.take(&buffer[..read], limit)?,
-                Err(error) if error.kind() == ErrorKind::WouldBlock => return self.look(limit).map(|()| true),
+                Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                    return self.look(limit).map(|()| true);
+                }
                 Err(error) => self.line.retry_or_fail(error, limit, DOING)?,
             }
         }

@@ -23,7 +23,8 @@ const WAIT: &str = "wait for the answer";
 /// A requester that is connected.
 pub(crate) struct Requester {
     line: Line,
-    /// The request: its number in the first eight bytes (as many of the low ones as fit), then payload.
+    /// The request: its number in the first eight bytes (as many of the low ones as fit), then
+    /// payload.
     request: Vec<u8>,
     answer: Vec<u8>,
     round_trip: Histogram,
@@ -38,7 +39,12 @@ impl Requester {
     pub(crate) fn prepare(order: &Order, part: &Request) -> Result<Self, TrafficError> {
         let message = size::tcp(KIND, part.message)?;
         Ok(Self {
-            line: Line::connect(part.to, &part.token, &SocketConfig::prompt().marked(order.dscp), order.deadline)?,
+            line: Line::connect(
+                part.to,
+                &part.token,
+                &SocketConfig::prompt().marked(order.dscp),
+                order.deadline,
+            )?,
             request: Payload::new(order.seed, message).at(0, message).to_vec(),
             answer: vec![0; message],
             round_trip: Histogram::new(),
@@ -82,12 +88,16 @@ impl User<'_> {
         stamp(&mut self.request, number);
         self.line.write(&self.request, limit, ASK)?;
         if !self.line.read_exactly(&mut self.answer, limit, WAIT)? {
-            return Err(TrafficError::Closed { peer: self.line.peer(), when: "instead of answering" });
+            return Err(TrafficError::Closed {
+                peer: self.line.peer(),
+                when: "instead of answering",
+            });
         }
         let round_trip = now().since(asked);
         let is_right = self.answer == self.request;
         if is_right {
-            self.round_trip.record_times(round_trip.nanoseconds(), stands_for(round_trip, self.every));
+            self.round_trip
+                .record_times(round_trip.nanoseconds(), stands_for(round_trip, self.every));
         }
         Ok(is_right)
     }
@@ -117,10 +127,17 @@ impl Telling for Requester {
         };
         let sampling = Sampling { every: self.sample_every, started, tell };
         let ask = || watched(&self.line, &limit, ASK, || user.ask_until(end, &limit));
-        let (requests, wrong) = sampling.during(|| Ok(Seen { bytes: 0, ..self.line.seen()? }), ask)?;
+        let (requests, wrong) =
+            sampling.during(|| Ok(Seen { bytes: 0, ..self.line.seen()? }), ask)?;
         let answers = requests - wrong;
-        let requested = Requested { requests, answers, lost: 0, late: 0, wrong, round_trip: user.round_trip };
-        Ok(Report { started, finished: now(), cpu: cpu_since(before), outcome: Outcome::Requested(requested) })
+        let requested =
+            Requested { requests, answers, lost: 0, late: 0, wrong, round_trip: user.round_trip };
+        Ok(Report {
+            started,
+            finished: now(),
+            cpu: cpu_since(before),
+            outcome: Outcome::Requested(requested),
+        })
     }
 }
 

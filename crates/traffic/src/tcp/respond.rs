@@ -29,9 +29,14 @@ pub(crate) struct Responder {
 
 impl Responder {
     /// Listens.
-    pub(crate) fn prepare(order: &Order, part: &Respond, callers: &Callers) -> Result<Self, TrafficError> {
+    pub(crate) fn prepare(
+        order: &Order,
+        part: &Respond,
+        callers: &Callers,
+    ) -> Result<Self, TrafficError> {
         let message = vec![0; size::tcp(KIND, part.message)?];
-        let acceptor = Acceptor::open(part.on, &SocketConfig::prompt().marked(order.dscp), callers)?;
+        let acceptor =
+            Acceptor::open(part.on, &SocketConfig::prompt().marked(order.dscp), callers)?;
         Ok(Self { acceptor, token: part.token, message, deadline: order.deadline })
     }
 
@@ -40,18 +45,30 @@ impl Responder {
         let limit = Limit::new(started, self.deadline, stop);
         let mut answers = 0;
         let served = self.acceptor.admit(&self.token, &limit).and_then(|line| {
-            watched(&line, &limit, DOING, || answer_all(&line, &mut self.message, &mut answers, &limit))
+            watched(&line, &limit, DOING, || {
+                answer_all(&line, &mut self.message, &mut answers, &limit)
+            })
         });
         match served {
             // To be stopped is how a server ends in order.
             Ok(()) | Err(TrafficError::Stopped { .. }) => {}
             Err(error) => return Err(error),
         }
-        Ok(Report { started, finished: now(), cpu: cpu_since(before), outcome: Outcome::Responded { answers } })
+        Ok(Report {
+            started,
+            finished: now(),
+            cpu: cpu_since(before),
+            outcome: Outcome::Responded { answers },
+        })
     }
 }
 
-fn answer_all(line: &Line, message: &mut [u8], answers: &mut u64, limit: &Limit<'_>) -> Result<(), TrafficError> {
+fn answer_all(
+    line: &Line,
+    message: &mut [u8],
+    answers: &mut u64,
+    limit: &Limit<'_>,
+) -> Result<(), TrafficError> {
     while line.read_exactly(message, limit, DOING)? {
         line.write(message, limit, DOING)?;
         *answers += 1;

@@ -1,10 +1,11 @@
 //! How long a receiver rests between two batches.
 //!
-//! A receiver that is woken for every segment makes both ends slow: the sender's processor has to wake it each time, and
-//! the acknowledgements it causes keep segments small and the sender's timers busy. So it reads in batches, as programs do
-//! that have other work too. A batch is so large that it and what is under way meanwhile take three quarters of the
-//! offered window at most: nobody ever waits for the window because of a rest. And it is at most 512 KiB, so that
-//! it is still in the processor's cache when it is read.
+//! A receiver that is woken for every segment makes both ends slow: the sender's processor has to
+//! wake it each time, and the acknowledgements it causes keep segments small and the sender's
+//! timers busy. So it reads in batches, as programs do that have other work too. A batch is so
+//! large that it and what is under way meanwhile take three quarters of the offered window at most:
+//! nobody ever waits for the window because of a rest. And it is at most 512 KiB, so that it is
+//! still in the processor's cache when it is read.
 
 use btu_units::Span;
 
@@ -37,13 +38,14 @@ impl Rest {
         Self { length: SHORTEST, bytes: 0 }
     }
 
-    /// The rest to be taken now, when `bytes` of the stream have come in all: twice the last one where twice as much
-    /// would still be a batch, half of it where the batch was too large.
+    /// The rest to be taken now, when `bytes` of the stream have come in all: twice the last one
+    /// where twice as much would still be a batch, half of it where the batch was too large.
     pub(crate) fn next(&mut self, bytes: u64, path: Path) -> Span {
         let batch = bytes - self.bytes;
         self.bytes = bytes;
         let longer = (self.length * 2).min(LONGEST);
-        let larger = u128::from(batch) * u128::from(longer.nanoseconds()) / u128::from(self.length.nanoseconds());
+        let larger = u128::from(batch) * u128::from(longer.nanoseconds())
+            / u128::from(self.length.nanoseconds());
         if batch > largest_batch(self.length, path) {
             self.length = Span::from_nanoseconds(self.length.nanoseconds() / 2).max(SHORTEST);
         } else if larger <= u128::from(largest_batch(longer, path)) {
@@ -53,10 +55,12 @@ impl Rest {
     }
 }
 
-/// The most that may come during a rest: at a steady rate, `batch * round_trip / rest` more is under way.
+/// The most that may come during a rest: at a steady rate, `batch * round_trip / rest` more is
+/// under way.
 fn largest_batch(rest: Span, path: Path) -> u64 {
     let (rest, round_trip) = (rest.nanoseconds(), path.round_trip.nanoseconds());
-    let share = u128::from(path.window_bytes) * 3 / 4 * u128::from(rest) / u128::from(rest.saturating_add(round_trip));
+    let share = u128::from(path.window_bytes) * 3 / 4 * u128::from(rest)
+        / u128::from(rest.saturating_add(round_trip));
     u64::try_from(share).map_or(LARGEST_BATCH_BYTES, |share| share.min(LARGEST_BATCH_BYTES))
 }
 
@@ -87,7 +91,8 @@ mod tests {
 
     #[test]
     fn a_window_that_the_path_needs_is_left_to_it() {
-        // 64 KiB in 1.2 ms are 55 MB/s: the path has use for the whole window, and no rest can be afforded.
+        // 64 KiB in 1.2 ms are 55 MB/s: the path has use for the whole window, and no rest can be
+        // afforded.
         assert_eq!(settled(54_000_000, path(65_536, 1200)), SHORTEST);
     }
 

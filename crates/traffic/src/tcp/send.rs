@@ -1,4 +1,5 @@
-//! The sending half of a bulk TCP stream: one `send` per message, nothing else in the loop but counting.
+//! The sending half of a bulk TCP stream: one `send` per message, nothing else in the loop but
+//! counting.
 
 use std::net::SocketAddr;
 use std::sync::atomic::AtomicBool;
@@ -21,7 +22,8 @@ use crate::sys::stream;
 const KIND: &str = "tcp-send";
 const DOING: &str = "send the stream";
 
-/// The clock is read once per so many bytes: at 100-byte messages once in 164 calls, at 64 KiB in each.
+/// The clock is read once per so many bytes: at 100-byte messages once in 164 calls, at 64 KiB in
+/// each.
 const LOOK: u64 = 16 * 1024;
 
 /// How long one `send` of a stream that has no volume may wait.
@@ -40,7 +42,11 @@ pub(crate) struct Sender {
 
 impl Sender {
     /// Connects or listens.
-    pub(crate) fn prepare(order: &Order, part: &TcpSend, callers: &Callers) -> Result<Self, TrafficError> {
+    pub(crate) fn prepare(
+        order: &Order,
+        part: &TcpSend,
+        callers: &Callers,
+    ) -> Result<Self, TrafficError> {
         let message = size::tcp(KIND, part.message)?;
         let config = SocketConfig::sender(KIND, part.window)?.marked(order.dscp);
         Ok(Self {
@@ -68,24 +74,38 @@ impl Telling for Sender {
         let longest = limit.left(now());
         line.send_waits(match self.work {
             Work::Bytes(_) => longest,
-            // It may be told to stop, and a large buffer has room again only when a third of it was sent.
+            // It may be told to stop, and a large buffer has room again only when a third of it was
+            // sent.
             Work::For(_) => longest.min(LONGEST_SEND),
         })?;
-        let mut flow = Outflow { line: &line, payload: &self.payload, message: self.message, bytes: 0, messages: 0 };
+        let mut flow = Outflow {
+            line: &line,
+            payload: &self.payload,
+            message: self.message,
+            bytes: 0,
+            messages: 0,
+        };
         let sampling = Sampling { every: self.sample_every, started, tell };
         sampling.during(
             || line.seen(),
             || {
                 if flow.run(self.work, &limit)? {
-                    // It was stopped, and what is on its way would be in that of whatever is measured next.
+                    // It was stopped, and what is on its way would be in that of whatever is
+                    // measured next.
                     return line.break_off();
                 }
                 line.finish_sending()?;
                 wait_for_close(&line, &limit)
             },
         )?;
-        let sent = Sent { bytes: Bytes::new(flow.bytes), messages: flow.messages, tcp: line.info()? };
-        Ok(Report { started, finished: now(), cpu: cpu_since(before), outcome: Outcome::Sent(sent) })
+        let sent =
+            Sent { bytes: Bytes::new(flow.bytes), messages: flow.messages, tcp: line.info()? };
+        Ok(Report {
+            started,
+            finished: now(),
+            cpu: cpu_since(before),
+            outcome: Outcome::Sent(sent),
+        })
     }
 }
 
@@ -99,8 +119,8 @@ struct Outflow<'a> {
 }
 
 impl Outflow<'_> {
-    /// Sends all of the work; the time of a [`Work::For`] starts here, where the receiver has said go. Whether it was told to
-    /// stop before that was over.
+    /// Sends all of the work; the time of a [`Work::For`] starts here, where the receiver has said
+    /// go. Whether it was told to stop before that was over.
     fn run(&mut self, work: Work, limit: &Limit<'_>) -> Result<bool, TrafficError> {
         let (total, end) = match work {
             Work::Bytes(total) => (total.count(), None),
@@ -123,7 +143,8 @@ impl Outflow<'_> {
         Ok(false)
     }
 
-    /// Sends messages until at least `target` bytes of the stream are out; only the last of `total` may be short.
+    /// Sends messages until at least `target` bytes of the stream are out; only the last of `total`
+    /// may be short.
     fn burst(&mut self, target: u64, total: u64, limit: &Limit<'_>) -> Result<(), TrafficError> {
         let socket = self.line.socket();
         while self.bytes < target {
@@ -144,7 +165,10 @@ impl Outflow<'_> {
 fn wait_for_close(line: &Line, limit: &Limit<'_>) -> Result<(), TrafficError> {
     let mut nothing = [0; 1];
     if line.read_exactly(&mut nothing, limit, "wait for the receiver to close")? {
-        return Err(TrafficError::Protocol { peer: line.peer(), what: "the receiver of a one-way stream sent data" });
+        return Err(TrafficError::Protocol {
+            peer: line.peer(),
+            what: "the receiver of a one-way stream sent data",
+        });
     }
     Ok(())
 }

@@ -1,5 +1,6 @@
-//! Bounds an exchange in time without a time-out on each call: arming and cancelling a timer twice per round trip is
-//! what the exchange itself would be seen to cost. A thread that looks at the clock now and then ends the connection.
+//! Bounds an exchange in time without a time-out on each call: arming and cancelling a timer twice
+//! per round trip is what the exchange itself would be seen to cost. A thread that looks at the
+//! clock now and then ends the connection.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -8,8 +9,8 @@ use super::line::Line;
 use crate::clock::{Limit, TICK, now};
 use crate::error::TrafficError;
 
-/// Does `work`, whose calls on `line` wait as long as it takes, and ends the connection under it once the limit is
-/// reached; then the limit's error is the result.
+/// Does `work`, whose calls on `line` wait as long as it takes, and ends the connection under it
+/// once the limit is reached; then the limit's error is the result.
 pub(crate) fn watched<T>(
     line: &Line,
     limit: &Limit<'_>,
@@ -30,7 +31,12 @@ pub(crate) fn watched<T>(
 }
 
 /// Looks at the limit once per tick until the work is done.
-fn watch(line: &Line, limit: &Limit<'_>, doing: &'static str, is_done: &AtomicBool) -> Result<(), TrafficError> {
+fn watch(
+    line: &Line,
+    limit: &Limit<'_>,
+    doing: &'static str,
+    is_done: &AtomicBool,
+) -> Result<(), TrafficError> {
     while !is_done.load(Ordering::Relaxed) {
         if let Err(error) = limit.check(now(), doing, line.peer()) {
             line.end();

@@ -1,4 +1,5 @@
-//! What a stranger can make a listening activity send: nothing, so that nobody can use it to flood a third party.
+//! What a stranger can make a listening activity send: nothing, so that nobody can use it to flood
+//! a third party.
 
 use std::io::{Read, Write};
 use std::net::{IpAddr, TcpStream, UdpSocket};
@@ -8,7 +9,8 @@ use std::thread;
 use std::time::Duration;
 
 use btu_suite::activity::{
-    Activity, Receiving, Rendezvous, Respond, TcpReceive, TcpSend, Token, Transport, UdpReceive, UdpSend, Work,
+    Activity, Receiving, Rendezvous, Respond, TcpReceive, TcpSend, Token, Transport, UdpReceive,
+    UdpSend, Work,
 };
 use btu_suite::peers::{Callers, Peers, Refused};
 use btu_units::{BitRate, Bytes, Span};
@@ -71,7 +73,8 @@ fn a_datagram_with_another_token_is_not_answered() {
     }
 }
 
-/// The one who has the token gets as many octets as it sent, and only then, and where it really is, what it asked for.
+/// The one who has the token gets as many octets as it sent, and only then, and where it really is,
+/// what it asked for.
 #[test]
 fn a_greeting_is_answered_with_no_more_than_it_has() {
     for activity in listeners_of_datagrams() {
@@ -86,7 +89,9 @@ fn a_greeting_is_answered_with_no_more_than_it_has() {
             peer.send(&farewell).ok();
             if let Ok(length) = peer.recv(&mut room) {
                 let goodbye = Header { kind: Kind::Goodbye, token: TOKEN, number: 0 }.encode();
-                if Header::decode(&room[..length]).is_some_and(|(header, _)| header.kind == Kind::Farewell) {
+                if Header::decode(&room[..length])
+                    .is_some_and(|(header, _)| header.kind == Kind::Farewell)
+                {
                     peer.send(&goodbye).ok();
                 }
             }
@@ -95,8 +100,9 @@ fn a_greeting_is_answered_with_no_more_than_it_has() {
     }
 }
 
-/// Whoever knows the token and forges a sender's address: what goes there is no more than what came, and no stream, whether
-/// the number that the listener wants to hear again is guessed or was given to another address.
+/// Whoever knows the token and forges a sender's address: what goes there is no more than what
+/// came, and no stream, whether the number that the listener wants to hear again is guessed or was
+/// given to another address.
 #[test]
 fn a_forged_address_gets_no_stream() {
     for activity in listeners_of_datagrams() {
@@ -105,7 +111,9 @@ fn a_forged_address_gets_no_stream() {
         let forged = UdpSocket::bind(("127.0.0.7", 0)).unwrap();
         let guesser = UdpSocket::bind((HERE, 0)).unwrap();
         let hello = |number| Header { kind: Kind::Hello, token: TOKEN, number }.encode();
-        let thread = thread::spawn(move || listener.perform(&NEVER).expect_err("nobody proved an address").to_string());
+        let thread = thread::spawn(move || {
+            listener.perform(&NEVER).expect_err("nobody proved an address").to_string()
+        });
         guesser.send_to(&hello(0), endpoint).unwrap();
         guesser.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
         let mut room = [0; 2000];
@@ -149,7 +157,9 @@ fn every_port_asks_who_calls() {
         stranger.write_all(&TOKEN).unwrap();
         listener.perform(&NEVER).expect_err("nobody who may call came");
         let mut heard = Vec::new();
-        assert!(stranger.read_to_end(&mut heard).map_or(true, |length| length == 0) && heard.is_empty());
+        assert!(
+            stranger.read_to_end(&mut heard).map_or(true, |length| length == 0) && heard.is_empty()
+        );
     }
     for activity in listeners_of_datagrams() {
         let listener = crate::prepare(&order(activity), &only("127.0.0.0/8")).unwrap().unwrap();

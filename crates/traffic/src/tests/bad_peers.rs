@@ -6,7 +6,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use btu_suite::activity::{
-    Activity, Receiving, Rendezvous, Request, Respond, TcpReceive, TcpSend, Transport, UdpReceive, UdpSend, Work,
+    Activity, Receiving, Rendezvous, Request, Respond, TcpReceive, TcpSend, Transport, UdpReceive,
+    UdpSend, Work,
 };
 use btu_suite::peers::Callers;
 use btu_suite::record::Outcome;
@@ -19,7 +20,13 @@ use crate::udp::{Header, Kind};
 
 fn sends(meeting: Rendezvous, bytes: u64) -> Activity {
     let work = Work::Bytes(Bytes::new(bytes));
-    Activity::TcpSend(TcpSend { meeting, token: TOKEN, message: Bytes::new(1000), work, window: None })
+    Activity::TcpSend(TcpSend {
+        meeting,
+        token: TOKEN,
+        message: Bytes::new(1000),
+        work,
+        window: None,
+    })
 }
 
 fn receives(meeting: Rendezvous) -> Activity {
@@ -62,7 +69,10 @@ pub(super) fn udp_caller(endpoint: SocketAddr) -> UdpSocket {
 }
 
 /// Performs `activity` against a bare TCP peer that accepts and then does what `peer` says.
-fn against(activity: impl Fn(Rendezvous) -> Activity, peer: impl FnOnce(TcpStream) + Send + 'static) -> String {
+fn against(
+    activity: impl Fn(Rendezvous) -> Activity,
+    peer: impl FnOnce(TcpStream) + Send + 'static,
+) -> String {
     let listener = TcpListener::bind((HERE, 0)).unwrap();
     let meeting = Rendezvous::Connect(listener.local_addr().unwrap());
     let performance = prepare(&hasty(activity(meeting)));
@@ -95,14 +105,19 @@ fn strangers_are_sent_away_and_hold_nobody_up() {
     assert!(began.elapsed() < Duration::from_millis(900));
     assert_eq!(outcome!(thread.join().unwrap(), Received).bytes.count(), 10_000);
     let mut heard = Vec::new();
-    // The stranger hears nothing, whether it is closed in order or reset because it had said too much.
+    // The stranger hears nothing, whether it is closed in order or reset because it had said too
+    // much.
     assert!(wrong.read_to_end(&mut heard).map_or(true, |length| length == 0));
     drop(silent);
 }
 
 #[test]
 fn a_listener_nobody_calls_gives_up_with_its_address() {
-    for activity in [receives(Rendezvous::Listen(HERE)), sends(Rendezvous::Listen(HERE), 1), responds(Transport::Tcp)] {
+    for activity in [
+        receives(Rendezvous::Listen(HERE)),
+        sends(Rendezvous::Listen(HERE), 1),
+        responds(Transport::Tcp),
+    ] {
         let performance = prepare(&hasty(activity));
         let endpoint = performance.endpoint().unwrap();
         let error = performance.perform(&NEVER).expect_err("nobody comes").to_string();
@@ -113,19 +128,28 @@ fn a_listener_nobody_calls_gives_up_with_its_address() {
 #[test]
 fn a_caller_without_a_listener_names_it() {
     let endpoint = TcpListener::bind((HERE, 0)).unwrap().local_addr().unwrap();
-    for activity in [receives(Rendezvous::Connect(endpoint)), sends(Rendezvous::Connect(endpoint), 1)] {
-        let error = crate::prepare(&order(activity), &Callers::any()).err().expect("nobody listens").to_string();
+    for activity in
+        [receives(Rendezvous::Connect(endpoint)), sends(Rendezvous::Connect(endpoint), 1)]
+    {
+        let error = crate::prepare(&order(activity), &Callers::any())
+            .err()
+            .expect("nobody listens")
+            .to_string();
         assert!(error.contains(&endpoint.to_string()), "{error}");
     }
 }
 
 #[test]
 fn a_sender_starts_for_the_token_only() {
-    let error = against(|meeting| sends(meeting, 1000), |mut stream| stream.write_all(&[1; 16]).unwrap());
+    let error =
+        against(|meeting| sends(meeting, 1000), |mut stream| stream.write_all(&[1; 16]).unwrap());
     assert!(error.contains("token"), "{error}");
     let error = against(|meeting| sends(meeting, 1000), drop);
     assert!(error.contains("before the flow started"), "{error}");
-    let error = against(|meeting| sends(meeting, 1000), |_stream| thread::sleep(Duration::from_millis(600)));
+    let error = against(
+        |meeting| sends(meeting, 1000),
+        |_stream| thread::sleep(Duration::from_millis(600)),
+    );
     assert!(error.contains("deadline"), "{error}");
 }
 
@@ -188,7 +212,8 @@ fn a_responder_bears_half_a_request() {
     let mut stream = TcpStream::connect(responder.endpoint().unwrap()).unwrap();
     stream.write_all(&TOKEN).unwrap();
     stream.write_all(&[0; 150]).unwrap();
-    let thread = thread::spawn(move || responder.perform(&NEVER).map_err(|error| error.to_string()));
+    let thread =
+        thread::spawn(move || responder.perform(&NEVER).map_err(|error| error.to_string()));
     stream.read_exact(&mut [0; 100]).unwrap();
     drop(stream);
     assert!(thread.join().unwrap().expect_err("half a request").contains("middle of a message"));
@@ -199,7 +224,14 @@ fn an_exchange_that_stalls_ends_at_its_deadline_on_both_sides() {
     let to_address = |meeting| match meeting {
         Rendezvous::Connect(to) => {
             let (message, duration) = (Bytes::new(100), Span::from_seconds(9));
-            Activity::Request(Request { to, transport: Transport::Tcp, token: TOKEN, message, duration, every: None })
+            Activity::Request(Request {
+                to,
+                transport: Transport::Tcp,
+                token: TOKEN,
+                message,
+                duration,
+                every: None,
+            })
         }
         Rendezvous::Listen(_) => panic!("requesters connect"),
     };
@@ -217,7 +249,14 @@ fn a_requester_counts_wrong_answers_and_names_who_hung_up() {
     let requests = |to| {
         let duration = Span::from_milliseconds(50);
         let message = Bytes::new(100);
-        Activity::Request(Request { to, transport: Transport::Tcp, token: TOKEN, message, duration, every: None })
+        Activity::Request(Request {
+            to,
+            transport: Transport::Tcp,
+            token: TOKEN,
+            message,
+            duration,
+            every: None,
+        })
     };
     let listener = TcpListener::bind((HERE, 0)).unwrap();
     let asking = prepare(&order(requests(listener.local_addr().unwrap())));
@@ -249,7 +288,8 @@ fn a_udp_requester_loses_late_and_wrong_answers_apart() {
     responder.set_read_timeout(Some(Duration::from_secs(2))).unwrap();
     let to = responder.local_addr().unwrap();
     let (message, duration) = (Bytes::new(100), Span::from_milliseconds(250));
-    let part = Request { to, transport: Transport::Udp, token: TOKEN, message, duration, every: None };
+    let part =
+        Request { to, transport: Transport::Udp, token: TOKEN, message, duration, every: None };
     let asking = prepare(&order(Activity::Request(part)));
     let thread = thread::spawn(move || {
         let mut room = [0; 200];
@@ -260,7 +300,8 @@ fn a_udp_requester_loses_late_and_wrong_answers_apart() {
             answer[4] = Kind::Answer as u8;
             match (header.kind, header.number) {
                 (Kind::Hello, _) => drop(responder.send_to(&word(Kind::Welcome, 0), peer).unwrap()),
-                // The first is answered only after the second was asked; the second gets nonsense, then the truth.
+                // The first is answered only after the second was asked; the second gets nonsense,
+                // then the truth.
                 (Kind::Request, 0) => kept = Some(answer),
                 (Kind::Request, 1) => {
                     responder.send_to(&kept.take().unwrap(), peer).unwrap();
@@ -290,7 +331,14 @@ fn datagram_ends_without_a_peer_give_up() {
     let (message, duration) = (Bytes::new(100), Span::from_milliseconds(100));
     let offered = BitRate::from_megabits_per_second(1);
     let silent = [
-        Activity::Request(Request { to, transport: Transport::Udp, token: TOKEN, message, duration, every: None }),
+        Activity::Request(Request {
+            to,
+            transport: Transport::Udp,
+            token: TOKEN,
+            message,
+            duration,
+            every: None,
+        }),
         Activity::UdpSend(UdpSend {
             meeting: Rendezvous::Connect(to),
             token: TOKEN,
@@ -310,19 +358,23 @@ fn datagram_ends_without_a_peer_give_up() {
         responds(Transport::Udp),
     ];
     for activity in silent {
-        let error = prepare(&hasty(activity)).perform(&NEVER).expect_err("nobody is there").to_string();
+        let error =
+            prepare(&hasty(activity)).perform(&NEVER).expect_err("nobody is there").to_string();
         assert!(error.contains("deadline"), "{error}");
     }
 }
 
 /// Everything that can be said to a receiver of datagrams, sensible and not.
 fn sayings() -> impl Strategy<Value = Vec<u8>> {
-    let head = (1u8..=8, prop_oneof![Just(TOKEN), any::<[u8; 16]>()], prop_oneof![0u64..20, any::<u64>()]);
-    let worded = (head, prop::collection::vec(any::<u8>(), 0..80)).prop_map(|((kind, token, number), payload)| {
-        let mut bytes = Header { kind: Kind::Data, token, number }.encode();
-        bytes[4] = kind;
-        [&bytes[..], &payload].concat()
-    });
+    let head =
+        (1u8..=8, prop_oneof![Just(TOKEN), any::<[u8; 16]>()], prop_oneof![0u64..20, any::<u64>()]);
+    let worded = (head, prop::collection::vec(any::<u8>(), 0..80)).prop_map(
+        |((kind, token, number), payload)| {
+            let mut bytes = Header { kind: Kind::Data, token, number }.encode();
+            bytes[4] = kind;
+            [&bytes[..], &payload].concat()
+        },
+    );
     prop_oneof![worded, prop::collection::vec(any::<u8>(), 0..120)]
 }
 

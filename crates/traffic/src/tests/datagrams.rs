@@ -46,8 +46,10 @@ fn assert_complete(sent: &DatagramsSent, received: &DatagramsReceived, message: 
 #[test]
 fn a_stream_has_the_rate_that_was_asked_for() {
     // 10 Mb/s in datagrams of 1250 bytes: one each millisecond.
-    let (sent, received) =
-        perform(|meeting| sender(meeting, 1250, 10, 300), |peer| receiver(Rendezvous::Connect(peer), 1250, 300));
+    let (sent, received) = perform(
+        |meeting| sender(meeting, 1250, 10, 300),
+        |peer| receiver(Rendezvous::Connect(peer), 1250, 300),
+    );
     let (sent, received) = (outcome!(sent, DatagramsSent), outcome!(received, DatagramsReceived));
     assert_complete(&sent, &received, 1250);
     assert_eq!(sent.datagrams + sent.refused, 300);
@@ -59,14 +61,16 @@ fn a_stream_has_the_rate_that_was_asked_for() {
     assert!(received.progress.len() > 100);
 }
 
-/// Background is offered for as long as something else takes: both ends are told to stop, and account for all there was.
+/// Background is offered for as long as something else takes: both ends are told to stop, and
+/// account for all there was.
 #[test]
 fn a_stream_that_is_stopped_ends_in_order_at_both_ends() {
     static STOP: AtomicBool = AtomicBool::new(false);
     let listener = prepare(&order(receiver(Rendezvous::Listen(HERE), 1250, 10_000)));
     let endpoint = listener.endpoint().expect("a listener tells where");
     let caller = prepare(&order(sender(Rendezvous::Connect(endpoint), 1250, 10, 10_000)));
-    let [receiving, sending] = [listener, caller].map(|end| thread::spawn(move || end.perform(&STOP)));
+    let [receiving, sending] =
+        [listener, caller].map(|end| thread::spawn(move || end.perform(&STOP)));
     thread::sleep(std::time::Duration::from_millis(200));
     STOP.store(true, Ordering::Relaxed);
     let sent = outcome!(sending.join().expect("no panic"), DatagramsSent);
@@ -79,8 +83,10 @@ fn a_stream_that_is_stopped_ends_in_order_at_both_ends() {
 
 #[test]
 fn a_fast_stream_of_small_datagrams_is_complete() {
-    let (received, sent) =
-        perform(|meeting| receiver(meeting, 40, 12_500), |peer| sender(Rendezvous::Connect(peer), 40, 40, 100));
+    let (received, sent) = perform(
+        |meeting| receiver(meeting, 40, 12_500),
+        |peer| sender(Rendezvous::Connect(peer), 40, 40, 100),
+    );
     let (sent, received) = (outcome!(sent, DatagramsSent), outcome!(received, DatagramsReceived));
     assert_complete(&sent, &received, 40);
     assert_eq!(sent.datagrams + sent.refused, 12_500);
@@ -88,8 +94,10 @@ fn a_fast_stream_of_small_datagrams_is_complete() {
 
 #[test]
 fn numbers_beyond_the_expected_are_wrong_and_not_counted() {
-    let (sent, received) =
-        perform(|meeting| sender(meeting, 1250, 10, 100), |peer| receiver(Rendezvous::Connect(peer), 1250, 60));
+    let (sent, received) = perform(
+        |meeting| sender(meeting, 1250, 10, 100),
+        |peer| receiver(Rendezvous::Connect(peer), 1250, 60),
+    );
     let (sent, received) = (outcome!(sent, DatagramsSent), outcome!(received, DatagramsReceived));
     assert_eq!(received.datagrams + received.wrong + received.buffer_drops, sent.datagrams);
     assert_eq!(received.wrong, 40);
@@ -105,13 +113,15 @@ fn what_cannot_be_is_refused_before_anything_starts() {
         (receiver(listen, 39, 10), "from 40 B"),
         (receiver(listen, 100, u64::MAX), "expected datagrams"),
     ] {
-        let error = crate::prepare(&order(activity), &Callers::any()).err().expect("refused").to_string();
+        let error =
+            crate::prepare(&order(activity), &Callers::any()).err().expect("refused").to_string();
         assert!(error.contains(word), "{error}");
     }
 }
 
-/// Farewells are repeated until one is answered; those that waited in a queue come when the sender is gone. They are many
-/// here, so that the receiver, who answers each, is still at it when the sender has closed its socket.
+/// Farewells are repeated until one is answered; those that waited in a queue come when the sender
+/// is gone. They are many here, so that the receiver, who answers each, is still at it when the
+/// sender has closed its socket.
 #[test]
 fn a_farewell_that_comes_late_spoils_nothing() {
     let listener = prepare(&order(receiver(Rendezvous::Listen(HERE), 100, 10)));

@@ -16,10 +16,19 @@ fn exchange(transport: Transport, message: u64) -> (u64, Requested) {
         |_| Activity::Respond(Respond { on: HERE, transport, token: TOKEN, message }),
         |to| {
             let duration = Span::from_milliseconds(100);
-            Activity::Request(Request { to, transport, token: TOKEN, message, duration, every: None })
+            Activity::Request(Request {
+                to,
+                transport,
+                token: TOKEN,
+                message,
+                duration,
+                every: None,
+            })
         },
     );
-    let Outcome::Responded { answers } = responded.expect("performed").outcome else { panic!("not a responder") };
+    let Outcome::Responded { answers } = responded.expect("performed").outcome else {
+        panic!("not a responder")
+    };
     (answers, outcome!(requested, Requested))
 }
 
@@ -36,8 +45,15 @@ fn every_request_is_answered_once_on_both_transports() {
         let (answers, requested) = exchange(transport, message);
         assert!(requested.requests > 10, "{transport:?} {message}: {requested:?}");
         assert_eq!(requested.requests, requested.answers + requested.lost + requested.wrong);
-        assert_eq!((requested.wrong, requested.lost, requested.late), (0, 0, 0), "{transport:?} {message}");
-        assert_eq!((answers, requested.round_trip.count()), (requested.requests, requested.answers));
+        assert_eq!(
+            (requested.wrong, requested.lost, requested.late),
+            (0, 0, 0),
+            "{transport:?} {message}"
+        );
+        assert_eq!(
+            (answers, requested.round_trip.count()),
+            (requested.requests, requested.answers)
+        );
         assert!(requested.round_trip.quantile(0.5).unwrap() > 1000);
     }
 }
@@ -50,7 +66,8 @@ fn requests_keep_their_distance() {
         let (_, requested) = perform(
             |_| Activity::Respond(Respond { on: HERE, transport, token: TOKEN, message }),
             |to| {
-                let (duration, every) = (Span::from_milliseconds(200), Some(Span::from_milliseconds(20)));
+                let (duration, every) =
+                    (Span::from_milliseconds(200), Some(Span::from_milliseconds(20)));
                 Activity::Request(Request { to, transport, token: TOKEN, message, duration, every })
             },
         );
@@ -61,8 +78,12 @@ fn requests_keep_their_distance() {
 
 #[test]
 fn a_udp_request_without_room_for_its_header_is_refused() {
-    let part = Respond { on: HERE, transport: Transport::Udp, token: TOKEN, message: Bytes::new(31) };
-    let error = crate::prepare(&order(Activity::Respond(part)), &Callers::any()).err().expect("refused").to_string();
+    let part =
+        Respond { on: HERE, transport: Transport::Udp, token: TOKEN, message: Bytes::new(31) };
+    let error = crate::prepare(&order(Activity::Respond(part)), &Callers::any())
+        .err()
+        .expect("refused")
+        .to_string();
     assert!(error.contains("from 32 B"), "{error}");
 }
 

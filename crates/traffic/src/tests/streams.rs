@@ -25,7 +25,14 @@ fn reads(
     window: Option<Bytes>,
     (volume, receiving): (Option<Bytes>, Receiving),
 ) -> Activity {
-    Activity::TcpReceive(TcpReceive { meeting, token: TOKEN, message: Bytes::new(message), window, volume, receiving })
+    Activity::TcpReceive(TcpReceive {
+        meeting,
+        token: TOKEN,
+        message: Bytes::new(message),
+        window,
+        volume,
+        receiving,
+    })
 }
 
 fn stream(message: u64, work: Work, window: Option<Bytes>) -> (Sent, Received) {
@@ -42,7 +49,11 @@ fn the_accounts_balance_at_every_message_size() {
         let total = 1_234_567.min(message * 20_001 / 2);
         let (sent, received) = stream(message, Work::Bytes(Bytes::new(total)), None);
         assert_eq!((sent.bytes.count(), received.bytes.count()), (total, total), "{message}");
-        assert_eq!(sent.messages, total.div_ceil(message), "one system call per message of {message}");
+        assert_eq!(
+            sent.messages,
+            total.div_ceil(message),
+            "one system call per message of {message}"
+        );
         assert!(received.messages >= total.div_ceil(message));
         assert!(received.samples_checked >= 1);
         assert_eq!(received.samples_wrong, 0);
@@ -54,11 +65,14 @@ fn the_accounts_balance_at_every_message_size() {
     }
 }
 
-/// A plain receiver asks once for each message, and once more for the end; one that reads in batches asks no less often.
+/// A plain receiver asks once for each message, and once more for the end; one that reads in
+/// batches asks no less often.
 #[test]
 fn both_ways_of_reading_get_the_same() {
     let total = Bytes::new(1_000_000);
-    for how in [(Some(total), Receiving::Plain), (None, Receiving::Plain), (None, Receiving::Batched)] {
+    for how in
+        [(Some(total), Receiving::Plain), (None, Receiving::Plain), (None, Receiving::Batched)]
+    {
         let (received, sent) = perform(
             |meeting| reads(meeting, 100, None, how),
             |peer| sender(Rendezvous::Connect(peer), 100, Work::Bytes(total), None),
@@ -66,17 +80,23 @@ fn both_ways_of_reading_get_the_same() {
         let (sent, received) = (outcome!(sent, Sent), outcome!(received, Received));
         assert_eq!((sent.bytes, received.bytes), (total, total), "{how:?}");
         assert!(received.messages >= 10_000, "{how:?}: {}", received.messages);
-        assert_eq!(received.progress.last(), Some(&(received.last_byte.nanoseconds(), total.count())), "{how:?}");
+        assert_eq!(
+            received.progress.last(),
+            Some(&(received.last_byte.nanoseconds(), total.count())),
+            "{how:?}"
+        );
         assert!(received.samples_checked >= 1, "{how:?}");
     }
 }
 
-/// The sender of ten messages closes half a second after the last one. All of them are there at once, so a time below a quarter of a
-/// second can only be that of the last byte.
+/// The sender of ten messages closes half a second after the last one. All of them are there at
+/// once, so a time below a quarter of a second can only be that of the last byte.
 #[test]
 fn the_time_of_the_last_byte_is_not_that_of_the_end() {
     let total = Bytes::new(10_000);
-    for how in [(Some(total), Receiving::Plain), (None, Receiving::Plain), (None, Receiving::Batched)] {
+    for how in
+        [(Some(total), Receiving::Plain), (None, Receiving::Plain), (None, Receiving::Batched)]
+    {
         let listener = TcpListener::bind((super::HERE, 0)).unwrap();
         let meeting = Rendezvous::Connect(listener.local_addr().unwrap());
         let performance = prepare(&order(reads(meeting, 1000, None, how)));
@@ -90,15 +110,21 @@ fn the_time_of_the_last_byte_is_not_that_of_the_end() {
         let received = outcome!(performance.perform(&super::NEVER), Received);
         peer.join().unwrap();
         assert_eq!(received.bytes, total);
-        assert!(received.last_byte < Span::from_milliseconds(250), "{how:?}: {}", received.last_byte);
+        assert!(
+            received.last_byte < Span::from_milliseconds(250),
+            "{how:?}: {}",
+            received.last_byte
+        );
     }
 }
 
 #[test]
 fn data_flows_to_the_caller_too() {
     let work = Work::Bytes(Bytes::new(1_000_001));
-    let (sent, received) =
-        perform(|meeting| sender(meeting, 100, work, None), |peer| receiver(Rendezvous::Connect(peer), 100, None));
+    let (sent, received) = perform(
+        |meeting| sender(meeting, 100, work, None),
+        |peer| receiver(Rendezvous::Connect(peer), 100, None),
+    );
     assert_eq!(outcome!(sent, Sent).messages, 10_001);
     assert_eq!(outcome!(received, Received).bytes.count(), 1_000_001);
 }
@@ -115,8 +141,13 @@ fn work_by_time_ends_with_its_time() {
     for message in [100, 65_536] {
         let (sent, received) = stream(message, Work::For(span), None);
         assert_eq!(sent.bytes, received.bytes);
-        assert_eq!(sent.bytes.count() % message, 0, "only a fixed volume ends with a short message");
-        // From the receiver's start to its last byte: a little before the sender's start, a little after its end.
+        assert_eq!(
+            sent.bytes.count() % message,
+            0,
+            "only a fixed volume ends with a short message"
+        );
+        // From the receiver's start to its last byte: a little before the sender's start, a little
+        // after its end.
         assert!(received.last_byte >= Span::from_milliseconds(250), "{}", received.last_byte);
         assert!(received.last_byte <= Span::from_milliseconds(1300), "{}", received.last_byte);
         assert!(received.progress.len() > 10);
@@ -137,7 +168,8 @@ fn a_window_is_never_exceeded() {
 fn another_seed_is_seen_in_the_samples() {
     let listener = prepare(&order(receiver(Rendezvous::Listen(super::HERE), 4096, None)));
     let peer = listener.endpoint().unwrap();
-    let mut other = order(sender(Rendezvous::Connect(peer), 4096, Work::Bytes(Bytes::new(1 << 20)), None));
+    let mut other =
+        order(sender(Rendezvous::Connect(peer), 4096, Work::Bytes(Bytes::new(1 << 20)), None));
     other.seed += 1;
     let caller = prepare(&other);
     let thread = std::thread::spawn(move || listener.perform(&super::NEVER));
@@ -151,7 +183,9 @@ fn another_seed_is_seen_in_the_samples() {
 fn cpu_time_is_the_performers_own() {
     let (received, sent) = perform(
         |meeting| receiver(meeting, 100, None),
-        |peer| sender(Rendezvous::Connect(peer), 100, Work::For(Span::from_milliseconds(300)), None),
+        |peer| {
+            sender(Rendezvous::Connect(peer), 100, Work::For(Span::from_milliseconds(300)), None)
+        },
     );
     let (received, sent) = (received.unwrap(), sent.unwrap());
     let total = |report: &btu_suite::record::Report| report.cpu.user + report.cpu.system;
@@ -164,18 +198,28 @@ fn cpu_time_is_the_performers_own() {
 fn sizes_that_cannot_be_are_refused_before_anything_starts() {
     for message in [0, 1 << 40] {
         let activity = receiver(Rendezvous::Listen(super::HERE), message, None);
-        let error = crate::prepare(&order(activity), &Callers::any()).err().expect("refused").to_string();
+        let error =
+            crate::prepare(&order(activity), &Callers::any()).err().expect("refused").to_string();
         assert!(error.contains("choose a size"), "{error}");
     }
     let activity = receiver(Rendezvous::Listen(super::HERE), 100, Some(Bytes::new(1 << 40)));
-    assert!(crate::prepare(&order(activity), &Callers::any()).err().expect("refused").to_string().contains("window"));
+    assert!(
+        crate::prepare(&order(activity), &Callers::any())
+            .err()
+            .expect("refused")
+            .to_string()
+            .contains("window")
+    );
     assert!(crate::prepare(&order(Activity::Null), &Callers::any()).unwrap().is_none());
 }
 
 #[test]
 fn the_end_of_a_stream_ends_the_rest() {
-    // Ten streams of one small message each: a receiver that slept on would need 4 ms more than the data's way.
-    let best =
-        (0..10).map(|_| stream(100, Work::Bytes(Bytes::new(100)), None).1).map(|received| received.last_byte).min();
+    // Ten streams of one small message each: a receiver that slept on would need 4 ms more than the
+    // data's way.
+    let best = (0..10)
+        .map(|_| stream(100, Work::Bytes(Bytes::new(100)), None).1)
+        .map(|received| received.last_byte)
+        .min();
     assert!(best < Some(Span::from_milliseconds(3)), "{best:?}");
 }

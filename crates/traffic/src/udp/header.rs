@@ -8,7 +8,8 @@
 //! | 8..24 | the flow's token |
 //! | 24..32 | a number, most significant byte first |
 //!
-//! Greeting, challenge, welcome, farewell and goodbye end here; a count goes on with eight bytes, the others with payload.
+//! Greeting, challenge, welcome, farewell and goodbye end here; a count goes on with eight bytes,
+//! the others with payload.
 
 use btu_suite::activity::Token;
 
@@ -21,7 +22,8 @@ const MAGIC: [u8; 4] = *b"btu1";
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum Kind {
-    /// The caller calls, again and again until it is heard; the number is that of the listener's challenge, 0 before it.
+    /// The caller calls, again and again until it is heard; the number is that of the listener's
+    /// challenge, 0 before it.
     Hello = 1,
     /// The listener has taken the caller.
     Welcome = 2,
@@ -31,13 +33,15 @@ pub(crate) enum Kind {
     Request = 4,
     /// The answer to the request of that number.
     Answer = 5,
-    /// The caller of a request, or the sender of a stream, is done; the number is how many datagrams went out.
+    /// The caller of a request, or the sender of a stream, is done; the number is how many
+    /// datagrams went out.
     Farewell = 6,
     /// The farewell was heard.
     Goodbye = 7,
     /// The listener wants to hear this number again, from the address to which it is sent.
     Challenge = 8,
-    /// The receiver of a stream has so many datagrams; behind the header stands for how long it has received, in nanoseconds.
+    /// The receiver of a stream has so many datagrams; behind the header stands for how long it has
+    /// received, in nanoseconds.
     Count = 9,
 }
 

@@ -25,9 +25,12 @@ pub(super) struct Holder {
 impl Holder {
     /// For datagrams of `message` bytes; `first` is offered first.
     pub(super) fn new(hold: Hold, first: BitRate, message: usize) -> Result<Self, TrafficError> {
-        let servo = Servo::new(hold.mode, hold.asked, hold.full).filter(|_| hold.full.bits_per_second() > 0);
-        let wrong =
-            || TrafficError::Order { activity: KIND, what: format!("{} of {} is no level", hold.asked, hold.full) };
+        let servo = Servo::new(hold.mode, hold.asked, hold.full)
+            .filter(|_| hold.full.bits_per_second() > 0);
+        let wrong = || TrafficError::Order {
+            activity: KIND,
+            what: format!("{} of {} is no level", hold.asked, hold.full),
+        };
         Ok(Self {
             servo: servo.ok_or_else(wrong)?,
             full: hold.full,
@@ -40,14 +43,16 @@ impl Holder {
         })
     }
 
-    /// Takes what the receiver has told meanwhile; what is to be offered from now on, where that changes.
+    /// Takes what the receiver has told meanwhile; what is to be offered from now on, where that
+    /// changes.
     pub(super) fn listen(&mut self, exchange: &Exchange, now: Time) -> Option<BitRate> {
         self.since.get_or_insert(now);
         let mut room = [0; HEADER + 8];
         let mut changed = false;
         while let Ok(length) = exchange.receive_now(&mut room) {
             let Some((header, body)) = exchange.header(&room[..length]) else { continue };
-            let count = body.try_into().map(u64::from_be_bytes).map(|elapsed| (header.number, elapsed));
+            let count =
+                body.try_into().map(u64::from_be_bytes).map(|elapsed| (header.number, elapsed));
             if let (Kind::Count, Ok(count)) = (header.kind, count) {
                 changed |= self.take(count, now);
             }
@@ -63,7 +68,8 @@ impl Holder {
 
     /// Takes a count that is later than the last one.
     fn take(&mut self, count: (u64, u64), now: Time) -> bool {
-        let (datagrams, elapsed) = (count.0.checked_sub(self.last.0), count.1.checked_sub(self.last.1));
+        let (datagrams, elapsed) =
+            (count.0.checked_sub(self.last.0), count.1.checked_sub(self.last.1));
         let (Some(datagrams), Some(elapsed @ 1..)) = (datagrams, elapsed) else { return false };
         self.last = count;
         let arrived = datagrams as f64 * self.message_bits / (elapsed as f64 * 1e-9);
@@ -84,15 +90,23 @@ impl Holder {
         self.before_bits + seconds * self.offered.bits_per_second() as f64
     }
 
-    /// The mean of what was offered between `begun` and `ended`, and what became of the level; `start` is the report's.
+    /// The mean of what was offered between `begun` and `ended`, and what became of the level;
+    /// `start` is the report's.
     pub(super) fn account(&self, begun: Time, ended: Time, start: Time) -> (BitRate, Option<Held>) {
         let seconds = ended.since(begun).seconds();
-        let mean = if seconds > 0.0 { self.bits_until(ended) / seconds } else { self.offered.bits_per_second() as f64 };
+        let mean = if seconds > 0.0 {
+            self.bits_until(ended) / seconds
+        } else {
+            self.offered.bits_per_second() as f64
+        };
         let nearest = match self.servo.state() {
             State::GaveUp { nearest } => Some(nearest),
             State::Settling | State::Settled => None,
         };
         let settled: Option<Span> = self.settled.map(|settled| settled.since(start));
-        (BitRate::from_bits_per_second(mean.round() as u64), Some(Held { offered: self.offered, settled, nearest }))
+        (
+            BitRate::from_bits_per_second(mean.round() as u64),
+            Some(Held { offered: self.offered, settled, nearest }),
+        )
     }
 }

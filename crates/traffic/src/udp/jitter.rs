@@ -1,9 +1,9 @@
-//! How unsteadily datagrams come, by RFC 3550, section 6.4.1: the spacing of two that come one after the other, compared
-//! with the spacing in the sender's schedule. The time stamp of RTP is that of the schedule, too, so that a sender which is
-//! late counts as jitter as well.
+//! How unsteadily datagrams come, by RFC 3550, section 6.4.1: the spacing of two that come one
+//! after the other, compared with the spacing in the sender's schedule. The time stamp of RTP is
+//! that of the schedule, too, so that a sender which is late counts as jitter as well.
 //!
-//! RTP smooths |D| over about sixteen packets, because its reports are sent while the stream goes on; here the mean over the
-//! whole stream is told, which estimates the same and scatters less.
+//! RTP smooths |D| over about sixteen packets, because its reports are sent while the stream goes
+//! on; here the mean over the whole stream is told, which estimates the same and scatters less.
 
 use btu_units::{BitRate, Bytes, Span, Time};
 
@@ -37,7 +37,8 @@ impl Jitter {
 
     /// The mean of |D|; nothing of fewer than two datagrams.
     pub(crate) fn mean(&self) -> Option<Span> {
-        (self.count > 0).then(|| Span::from_nanoseconds((self.sum_ns / self.count as f64).round() as u64))
+        (self.count > 0)
+            .then(|| Span::from_nanoseconds((self.sum_ns / self.count as f64).round() as u64))
     }
 }
 
@@ -47,7 +48,8 @@ mod tests {
 
     /// Ten datagrams of 125 bytes at 1 Mb/s: one is due every millisecond.
     fn jitter(arrivals_us: &[(u64, u64)]) -> Option<Span> {
-        let mut jitter = Jitter::of(Some(BitRate::from_bits_per_second(1_000_000)), Bytes::new(125)).unwrap();
+        let mut jitter =
+            Jitter::of(Some(BitRate::from_bits_per_second(1_000_000)), Bytes::new(125)).unwrap();
         for &(number, at_us) in arrivals_us {
             jitter.take(number, Time::ZERO + Span::from_microseconds(at_us));
         }
@@ -65,8 +67,12 @@ mod tests {
     /// Every second one is late by 200 us: each spacing is off by as much.
     #[test]
     fn spacings_that_are_off_count_in_both_directions() {
-        assert_eq!(jitter(&[(0, 0), (1, 1200), (2, 2000), (3, 3200)]), Some(Span::from_microseconds(200)));
-        // The second comes 0.1 ms after the third, and was due 1 ms before it: |D| is 1.1 ms, after one of zero.
+        assert_eq!(
+            jitter(&[(0, 0), (1, 1200), (2, 2000), (3, 3200)]),
+            Some(Span::from_microseconds(200))
+        );
+        // The second comes 0.1 ms after the third, and was due 1 ms before it: |D| is 1.1 ms, after
+        // one of zero.
         assert_eq!(jitter(&[(0, 0), (2, 2000), (1, 2100)]), Some(Span::from_microseconds(550)));
     }
 }

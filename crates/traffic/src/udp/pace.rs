@@ -5,11 +5,13 @@ use nix::time::{ClockId, ClockNanosleepFlags, clock_nanosleep};
 
 use crate::clock::now;
 
-/// How long before its point the sleep ends: the median lateness of a sleep with a timer slack of 1 ns on an idle
-/// virtual machine. What is left is spun away, so a pace slower than this costs little CPU time.
+/// How long before its point the sleep ends: the median lateness of a sleep with a timer slack of 1
+/// ns on an idle virtual machine. What is left is spun away, so a pace slower than this costs
+/// little CPU time.
 const SPIN: Span = Span::from_microseconds(50);
 
-/// The points in time at which datagrams are due: `start + k * size / rate`, exact to the nanosecond for every k.
+/// The points in time at which datagrams are due: `start + k * size / rate`, exact to the
+/// nanosecond for every k.
 pub(crate) struct Schedule {
     line: Serializer,
     size: Bytes,
@@ -60,8 +62,10 @@ pub(crate) fn wait_until(due: Time) -> Time {
 
 fn sleep_until(time: Time) {
     let duration = std::time::Duration::from_nanos(time.nanoseconds());
-    // The only error there can be is that a signal came: the caller looks at the clock and sleeps again.
-    clock_nanosleep(ClockId::CLOCK_MONOTONIC, ClockNanosleepFlags::TIMER_ABSTIME, &duration.into()).ok();
+    // The only error there can be is that a signal came: the caller looks at the clock and sleeps
+    // again.
+    clock_nanosleep(ClockId::CLOCK_MONOTONIC, ClockNanosleepFlags::TIMER_ABSTIME, &duration.into())
+        .ok();
 }
 
 #[cfg(test)]
@@ -95,7 +99,10 @@ mod tests {
             let due = now() + Span::from_microseconds(wait);
             let woken = wait_until(due);
             assert!(woken >= due);
-            assert!(woken.since(due) < Span::from_milliseconds(100), "a machine this busy cannot pace");
+            assert!(
+                woken.since(due) < Span::from_milliseconds(100),
+                "a machine this busy cannot pace"
+            );
         }
     }
 }

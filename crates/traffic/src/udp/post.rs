@@ -5,12 +5,13 @@
 //! listener            ---> Challenge(n) --->            ---> Welcome --->
 //! ```
 //!
-//! The caller says `Hello` every 20 ms until it hears anything of its flow. The listener, which cannot know the caller's
-//! port before, answers each `Hello` with the right token by as many octets: a `Challenge`, whose number only the one who
-//! gets what is sent to that address can say again. Who does is taken: the listener connects its socket to that address
-//! (from then on the kernel drops what others send) and says `Welcome`. So a forged address gets no stream, even of who
-//! knows the token. Who is done says `Farewell`, up to 25 times 20 ms apart, until it hears `Goodbye` or that nobody
-//! listens any more.
+//! The caller says `Hello` every 20 ms until it hears anything of its flow. The listener, which
+//! cannot know the caller's port before, answers each `Hello` with the right token by as many
+//! octets: a `Challenge`, whose number only the one who gets what is sent to that address can say
+//! again. Who does is taken: the listener connects its socket to that address (from then on the
+//! kernel drops what others send) and says `Welcome`. So a forged address gets no stream, even of
+//! who knows the token. Who is done says `Farewell`, up to 25 times 20 ms apart, until it hears
+//! `Goodbye` or that nobody listens any more.
 
 use std::io::{self, ErrorKind};
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
@@ -34,11 +35,12 @@ use crate::token;
 /// Between two greetings, and two farewells.
 const AGAIN: Duration = Duration::from_millis(20);
 
-/// Most farewells: 25 lost in a row happen once in 10^17 times even where every fifth datagram is lost.
+/// Most farewells: 25 lost in a row happen once in 10^17 times even where every fifth datagram is
+/// lost.
 const FAREWELLS: u32 = 25;
 
-/// Receive buffer asked for, so that a receiver which is not scheduled for a while loses nothing; the kernel gives
-/// at most `net.core.rmem_max`.
+/// Receive buffer asked for, so that a receiver which is not scheduled for a while loses nothing;
+/// the kernel gives at most `net.core.rmem_max`.
 const ROOM: usize = 4 << 20;
 
 /// A socket that knows where it is, and, when it is the caller's, whom it will call.
@@ -51,7 +53,8 @@ pub(crate) struct Post {
 }
 
 impl Post {
-    /// Binds, and for a caller fixes the peer; nothing is sent yet. What is sent carries this code point.
+    /// Binds, and for a caller fixes the peer; nothing is sent yet. What is sent carries this code
+    /// point.
     pub(crate) fn prepare(
         meeting: &Rendezvous,
         token: Token,
@@ -60,15 +63,21 @@ impl Post {
     ) -> Result<Self, TrafficError> {
         let (address, callee) = match *meeting {
             Rendezvous::Listen(address) => (SocketAddr::new(address, 0), None),
-            Rendezvous::Connect(peer @ SocketAddr::V4(_)) => ((Ipv4Addr::UNSPECIFIED, 0).into(), Some(peer)),
-            Rendezvous::Connect(peer @ SocketAddr::V6(_)) => ((Ipv6Addr::UNSPECIFIED, 0).into(), Some(peer)),
+            Rendezvous::Connect(peer @ SocketAddr::V4(_)) => {
+                ((Ipv4Addr::UNSPECIFIED, 0).into(), Some(peer))
+            }
+            Rendezvous::Connect(peer @ SocketAddr::V6(_)) => {
+                ((Ipv6Addr::UNSPECIFIED, 0).into(), Some(peer))
+            }
         };
         let socket = bind(address).map_err(|source| TrafficError::Listen { address, source })?;
-        mark(&SockRef::from(&socket), address, dscp).map_err(TrafficError::socket("mark packets", address))?;
+        mark(&SockRef::from(&socket), address, dscp)
+            .map_err(TrafficError::socket("mark packets", address))?;
         if let Some(peer) = callee {
             socket.connect(peer).map_err(|source| TrafficError::Connect { peer, source })?;
         }
-        let local = socket.local_addr().map_err(TrafficError::socket("read the own address", address))?;
+        let local =
+            socket.local_addr().map_err(TrafficError::socket("read the own address", address))?;
         Ok(Self { socket, token, callee, local, callers: callers.clone() })
     }
 
@@ -90,7 +99,8 @@ impl Post {
     }
 
     fn listen(self, limit: &Limit<'_>) -> Result<Exchange, TrafficError> {
-        let challenges = Challenges::new().map_err(TrafficError::socket("make a challenge", self.local))?;
+        let challenges =
+            Challenges::new().map_err(TrafficError::socket("make a challenge", self.local))?;
         let mut room = [0; HEADER + 1];
         loop {
             limit.check(now(), "wait for the peer's greeting", self.local)?;
@@ -102,7 +112,11 @@ impl Post {
                     None => {}
                 },
                 Err(error) if is_pause(&error) => {}
-                Err(error) => return Err(TrafficError::socket("wait for the peer's greeting", self.local)(error)),
+                Err(error) => {
+                    return Err(TrafficError::socket("wait for the peer's greeting", self.local)(
+                        error,
+                    ));
+                }
             }
         }
     }
@@ -116,7 +130,8 @@ impl Post {
 
     fn challenge(&self, caller: SocketAddr, number: u64) {
         let challenge = Header { kind: Kind::Challenge, token: self.token, number }.encode();
-        // Anybody may have written that address: that nothing can be sent there is nobody else's trouble.
+        // Anybody may have written that address: that nothing can be sent there is nobody else's
+        // trouble.
         self.socket.send_to(&challenge, caller).ok();
     }
 }
@@ -131,7 +146,9 @@ fn bind(address: SocketAddr) -> io::Result<UdpSocket> {
 /// The number that a greeting with the token says.
 fn greeting(datagram: &[u8], token: &Token) -> Option<u64> {
     match Header::decode(datagram)? {
-        (Header { kind: Kind::Hello, token: said, number }, []) if token::is_same(&said, token) => Some(number),
+        (Header { kind: Kind::Hello, token: said, number }, []) if token::is_same(&said, token) => {
+            Some(number)
+        }
         _ => None,
     }
 }
@@ -176,8 +193,8 @@ impl Exchange {
         Ok(self)
     }
 
-    /// Waits until something of this flow is there, another challenge than `answered` for one; a welcome is taken, the
-    /// flow's data is left for its reader.
+    /// Waits until something of this flow is there, another challenge than `answered` for one; a
+    /// welcome is taken, the flow's data is left for its reader.
     fn hear(&self, answered: u64) -> Result<Heard, TrafficError> {
         let until = now() + AGAIN.into();
         let mut room = [0; HEADER];
@@ -188,10 +205,14 @@ impl Exchange {
                     if header.is_some_and(|header| header.kind == Kind::Data) {
                         return Ok(Heard::Flow);
                     }
-                    self.socket.recv(&mut room).map_err(TrafficError::socket("read a datagram", self.peer))?;
+                    self.socket
+                        .recv(&mut room)
+                        .map_err(TrafficError::socket("read a datagram", self.peer))?;
                     match header {
                         Some(Header { kind: Kind::Welcome, .. }) => return Ok(Heard::Flow),
-                        Some(Header { kind: Kind::Challenge, number, .. }) if number != answered => {
+                        Some(Header { kind: Kind::Challenge, number, .. })
+                            if number != answered =>
+                        {
                             return Ok(Heard::Challenge(number));
                         }
                         _ => {}
@@ -204,7 +225,8 @@ impl Exchange {
         Ok(Heard::Nothing)
     }
 
-    /// How long the peer took to answer a caller's last greeting: a round trip, or more where one of the two was lost.
+    /// How long the peer took to answer a caller's last greeting: a round trip, or more where one
+    /// of the two was lost.
     pub(crate) fn round_trip(&self) -> Span {
         self.round_trip
     }
@@ -239,7 +261,8 @@ impl Exchange {
         stream::receive(self.socket(), room, libc::MSG_DONTWAIT)
     }
 
-    /// Tells a sender how many datagrams came in so long. That it is gone or the path full is no error here: it is told again.
+    /// Tells a sender how many datagrams came in so long. That it is gone or the path full is no
+    /// error here: it is told again.
     pub(crate) fn tell(&self, datagrams: u64, since: Span) {
         let head = Header { kind: Kind::Count, token: self.token, number: datagrams }.encode();
         let mut told = [0; HEADER + 8];
@@ -255,7 +278,9 @@ impl Exchange {
 
     /// Sets how long a receiving call waits.
     pub(crate) fn wait_at_most(&self, longest: Duration) -> Result<(), TrafficError> {
-        self.socket.set_read_timeout(Some(longest)).map_err(TrafficError::socket("set SO_RCVTIMEO", self.peer))
+        self.socket
+            .set_read_timeout(Some(longest))
+            .map_err(TrafficError::socket("set SO_RCVTIMEO", self.peer))
     }
 
     /// Datagrams the kernel dropped because this socket's buffer was full.
@@ -263,7 +288,8 @@ impl Exchange {
         option::drops(&self.socket).map_err(TrafficError::socket("read SO_MEMINFO", self.peer))
     }
 
-    /// Says a word without payload. That the peer is gone or the path full is no error here: words are repeated.
+    /// Says a word without payload. That the peer is gone or the path full is no error here: words
+    /// are repeated.
     pub(crate) fn say(&self, kind: Kind, number: u64) -> Result<(), TrafficError> {
         match self.socket.send(&Header { kind, token: self.token, number }.encode()) {
             Ok(_) => Ok(()),
@@ -279,7 +305,11 @@ impl Exchange {
             match self.say(Kind::Farewell, datagrams).and_then(|()| self.hears_goodbye()) {
                 Ok(false) => {}
                 Ok(true) => break,
-                Err(TrafficError::Socket { source, .. }) if source.kind() == ErrorKind::ConnectionRefused => break,
+                Err(TrafficError::Socket { source, .. })
+                    if source.kind() == ErrorKind::ConnectionRefused =>
+                {
+                    break;
+                }
                 Err(error) => return Err(error),
             }
         }
@@ -292,12 +322,17 @@ impl Exchange {
         while now() < until {
             match self.socket.recv(&mut room) {
                 Ok(length) => {
-                    if self.header(&room[..length]).is_some_and(|(header, _)| header.kind == Kind::Goodbye) {
+                    if self
+                        .header(&room[..length])
+                        .is_some_and(|(header, _)| header.kind == Kind::Goodbye)
+                    {
                         return Ok(true);
                     }
                 }
                 Err(error) if is_pause(&error) => break,
-                Err(error) => return Err(TrafficError::socket("wait for goodbye", self.peer)(error)),
+                Err(error) => {
+                    return Err(TrafficError::socket("wait for goodbye", self.peer)(error));
+                }
             }
         }
         Ok(false)

@@ -1,6 +1,7 @@
 //! The receiving half of a paced stream: every datagram is checked, numbered off, and counted once.
 //!
-//! Times are those at which the application had the datagram in hand; datagrams read together share one.
+//! Times are those at which the application had the datagram in hand; datagrams read together share
+//! one.
 
 use std::net::SocketAddr;
 use std::sync::atomic::AtomicBool;
@@ -33,7 +34,8 @@ const MOST: u64 = 1 << 31;
 /// The stream is over when nothing of it has come for so long.
 const SILENCE: Span = Span::from_milliseconds(500);
 
-/// After the farewell: how long nothing may come before no straggler is expected any more, and the longest wait in all.
+/// After the farewell: how long nothing may come before no straggler is expected any more, and the
+/// longest wait in all.
 const QUIET: Span = Span::from_milliseconds(30);
 const DRAIN: Span = Span::from_milliseconds(200);
 
@@ -53,11 +55,17 @@ pub(crate) struct Receiver {
 
 impl Receiver {
     /// Binds; the greeting follows on `go`.
-    pub(crate) fn prepare(order: &Order, part: &UdpReceive, callers: &Callers) -> Result<Self, TrafficError> {
+    pub(crate) fn prepare(
+        order: &Order,
+        part: &UdpReceive,
+        callers: &Callers,
+    ) -> Result<Self, TrafficError> {
         let message = size::udp(KIND, part.message, LEAST)?;
         if part.expected_datagrams > MOST {
-            let what =
-                format!("{} expected datagrams are more than the {MOST} that can be recorded", part.expected_datagrams);
+            let what = format!(
+                "{} expected datagrams are more than the {MOST} that can be recorded",
+                part.expected_datagrams
+            );
             return Err(TrafficError::Order { activity: KIND, what });
         }
         Ok(Self {
@@ -105,7 +113,13 @@ impl Telling for Receiver {
             tells: self.tells,
         };
         let sampling = Sampling { every: self.sample_every, started, tell };
-        let look = || Ok(sampling::Seen { bytes: arrived.bytes(), missing: Some(arrived.missing()), tcp: None });
+        let look = || {
+            Ok(sampling::Seen {
+                bytes: arrived.bytes(),
+                missing: Some(arrived.missing()),
+                tcp: None,
+            })
+        };
         let mut received = sampling.during(look, || stream.run(&mut self.room, &limit))?;
         received.buffer_drops = u64::from(exchange.drops()?.wrapping_sub(drops_before));
         let outcome = Outcome::DatagramsReceived(received);
@@ -156,7 +170,11 @@ struct Inflow<'a> {
 
 impl Inflow<'_> {
     /// Receives until the stream is over.
-    fn run(mut self, room: &mut Incoming, limit: &Limit<'_>) -> Result<DatagramsReceived, TrafficError> {
+    fn run(
+        mut self,
+        room: &mut Incoming,
+        limit: &Limit<'_>,
+    ) -> Result<DatagramsReceived, TrafficError> {
         loop {
             match room.receive(self.exchange.socket()) {
                 Ok(count) => {
@@ -168,9 +186,11 @@ impl Inflow<'_> {
                         self.progress.note(now.since(first), self.bytes());
                     }
                     self.arrived.note_bytes(self.bytes());
-                    self.arrived.note_missing(self.seen.begun().saturating_sub(self.counts.datagrams));
+                    self.arrived
+                        .note_missing(self.seen.begun().saturating_sub(self.counts.datagrams));
                 }
-                // The sender is gone and our goodbye to it came back: what it sent before may still come.
+                // The sender is gone and our goodbye to it came back: what it sent before may still
+                // come.
                 Err(error) if is_pause(&error) || is_gone(&error) => {}
                 Err(error) => return Err(TrafficError::socket(DOING, self.exchange.peer())(error)),
             }
@@ -205,13 +225,16 @@ impl Inflow<'_> {
             Some((Header { kind: Kind::Farewell, number, .. }, [])) => {
                 self.farewell.get_or_insert(Farewell { at: now, sent: number });
                 return match self.exchange.say(Kind::Goodbye, 0) {
-                    // It has heard an earlier goodbye: this is a farewell that waited in a queue meanwhile.
+                    // It has heard an earlier goodbye: this is a farewell that waited in a queue
+                    // meanwhile.
                     Err(TrafficError::Socket { source, .. }) if is_gone(&source) => Ok(()),
                     said => said,
                 };
             }
             // Our welcome was lost, or the caller's greeting came twice.
-            Some((Header { kind: Kind::Hello, .. }, [])) => return self.exchange.say(Kind::Welcome, 0),
+            Some((Header { kind: Kind::Hello, .. }, [])) => {
+                return self.exchange.say(Kind::Welcome, 0);
+            }
             Some((Header { kind: Kind::Challenge | Kind::Welcome, .. }, [])) => {}
             _ => self.counts.wrong += 1,
         }
@@ -247,7 +270,8 @@ impl Inflow<'_> {
             && self.payload.sample_is_right(number * body.len() as u64, body)
     }
 
-    /// Whether it was told to stop, and the sender, who is told so at about the same time, has had its time for a farewell.
+    /// Whether it was told to stop, and the sender, who is told so at about the same time, has had
+    /// its time for a farewell.
     fn has_waited_enough(&mut self, now: Time, limit: &Limit<'_>) -> bool {
         if !limit.stopped() {
             return false;
@@ -263,7 +287,9 @@ impl Inflow<'_> {
             None => quiet >= SILENCE,
             Some(farewell) => {
                 let waited = now.since(farewell.at);
-                self.counts.datagrams >= farewell.sent || waited >= DRAIN || (waited >= QUIET && quiet >= QUIET)
+                self.counts.datagrams >= farewell.sent
+                    || waited >= DRAIN
+                    || (waited >= QUIET && quiet >= QUIET)
             }
         }
     }

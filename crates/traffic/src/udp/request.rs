@@ -21,8 +21,9 @@ const KIND: &str = "request over UDP";
 const ASK: &str = "send a request";
 const WAIT: &str = "wait for the answer";
 
-/// A request is given up after 100 ms or four times the longest round trip so far, whichever is longer, and after two
-/// seconds in any case. What else arrives meanwhile can prolong one wait by as much again, never further.
+/// A request is given up after 100 ms or four times the longest round trip so far, whichever is
+/// longer, and after two seconds in any case. What else arrives meanwhile can prolong one wait by
+/// as much again, never further.
 const LEAST_WAIT: Span = Span::from_milliseconds(100);
 const LONGEST_WAIT: Span = Span::from_seconds(2);
 
@@ -41,7 +42,12 @@ impl Requester {
     pub(crate) fn prepare(order: &Order, part: &Request) -> Result<Self, TrafficError> {
         let message = size::udp(KIND, part.message, HEADER)?;
         Ok(Self {
-            post: Post::prepare(&Rendezvous::Connect(part.to), part.token, order.dscp, &Callers::any())?,
+            post: Post::prepare(
+                &Rendezvous::Connect(part.to),
+                part.token,
+                order.dscp,
+                &Callers::any(),
+            )?,
             request: Payload::new(order.seed, message).at(0, message).to_vec(),
             room: vec![0; message + 1],
             duration: part.duration,
@@ -54,8 +60,12 @@ impl Requester {
         let (started, before) = (now(), cpu());
         let limit = Limit::new(started, self.deadline, stop);
         let exchange = self.post.meet(&limit)?;
-        let mut user =
-            User { exchange: &exchange, request: &mut self.request, room: &mut self.room, timeout: Span::ZERO };
+        let mut user = User {
+            exchange: &exchange,
+            request: &mut self.request,
+            room: &mut self.room,
+            timeout: Span::ZERO,
+        };
         user.bear(exchange.round_trip())?;
         let end = now() + self.duration;
         loop {
@@ -119,23 +129,30 @@ impl User<'_> {
         self.wait(accounts, number, asked)
     }
 
-    fn wait(&mut self, accounts: &mut Accounts, number: u64, asked: Time) -> Result<(), TrafficError> {
+    fn wait(
+        &mut self,
+        accounts: &mut Accounts,
+        number: u64,
+        asked: Time,
+    ) -> Result<(), TrafficError> {
         loop {
             let heard = self.exchange.receive(self.room);
             let waited = now().since(asked);
             match heard {
-                Ok(length) => match judge(self.exchange, self.request, &self.room[..length], number) {
-                    Judgement::Right => {
-                        accounts.answered(waited);
-                        return self.bear(waited);
+                Ok(length) => {
+                    match judge(self.exchange, self.request, &self.room[..length], number) {
+                        Judgement::Right => {
+                            accounts.answered(waited);
+                            return self.bear(waited);
+                        }
+                        Judgement::Wrong => {
+                            accounts.account.wrong += 1;
+                            return Ok(());
+                        }
+                        Judgement::Old(old) => accounts.came_late(old),
+                        Judgement::Aside => {}
                     }
-                    Judgement::Wrong => {
-                        accounts.account.wrong += 1;
-                        return Ok(());
-                    }
-                    Judgement::Old(old) => accounts.came_late(old),
-                    Judgement::Aside => {}
-                },
+                }
                 Err(error) if is_pause(&error) => {}
                 Err(error) => return Err(TrafficError::socket(WAIT, self.exchange.peer())(error)),
             }
@@ -184,13 +201,22 @@ struct Accounts {
 
 impl Accounts {
     fn new(every: Option<Span>) -> Self {
-        let account = Requested { requests: 0, answers: 0, lost: 0, late: 0, wrong: 0, round_trip: Histogram::new() };
+        let account = Requested {
+            requests: 0,
+            answers: 0,
+            lost: 0,
+            late: 0,
+            wrong: 0,
+            round_trip: Histogram::new(),
+        };
         Self { account, given_up: GivenUp::default(), every }
     }
 
     fn answered(&mut self, round_trip: Span) {
         self.account.answers += 1;
-        self.account.round_trip.record_times(round_trip.nanoseconds(), stands_for(round_trip, self.every));
+        self.account
+            .round_trip
+            .record_times(round_trip.nanoseconds(), stands_for(round_trip, self.every));
     }
 
     fn gave_up(&mut self, number: u64) {
@@ -198,7 +224,8 @@ impl Accounts {
         self.given_up.add(number);
     }
 
-    /// An old answer is late when its request had been given up; else it is a copy made on the way, and nothing.
+    /// An old answer is late when its request had been given up; else it is a copy made on the way,
+    /// and nothing.
     fn came_late(&mut self, number: u64) {
         self.account.late += u64::from(self.given_up.take(number));
     }
@@ -224,7 +251,9 @@ impl GivenUp {
 
     /// Whether `number` was given up and its answer has not come yet.
     fn take(&mut self, number: u64) -> bool {
-        self.numbers.iter_mut().any(|given_up| given_up.take_if(|given_up| *given_up == number).is_some())
+        self.numbers
+            .iter_mut()
+            .any(|given_up| given_up.take_if(|given_up| *given_up == number).is_some())
     }
 }
 

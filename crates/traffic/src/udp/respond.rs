@@ -28,7 +28,11 @@ pub(crate) struct Responder {
 
 impl Responder {
     /// Binds.
-    pub(crate) fn prepare(order: &Order, part: &Respond, callers: &Callers) -> Result<Self, TrafficError> {
+    pub(crate) fn prepare(
+        order: &Order,
+        part: &Respond,
+        callers: &Callers,
+    ) -> Result<Self, TrafficError> {
         let message = size::udp(KIND, part.message, HEADER)?;
         let post = Post::prepare(&Rendezvous::Listen(part.on), part.token, order.dscp, callers)?;
         Ok(Self { post, room: vec![0; message + 1], deadline: order.deadline })
@@ -38,14 +42,21 @@ impl Responder {
         let (started, before) = (now(), cpu());
         let limit = Limit::new(started, self.deadline, stop);
         let mut answers = 0;
-        let served =
-            self.post.meet(&limit).and_then(|exchange| answer_all(&exchange, &mut self.room, &mut answers, &limit));
+        let served = self
+            .post
+            .meet(&limit)
+            .and_then(|exchange| answer_all(&exchange, &mut self.room, &mut answers, &limit));
         match served {
             // To be stopped is how a server ends in order.
             Ok(()) | Err(TrafficError::Stopped { .. }) => {}
             Err(error) => return Err(error),
         }
-        Ok(Report { started, finished: now(), cpu: cpu_since(before), outcome: Outcome::Responded { answers } })
+        Ok(Report {
+            started,
+            finished: now(),
+            cpu: cpu_since(before),
+            outcome: Outcome::Responded { answers },
+        })
     }
 }
 
@@ -60,7 +71,12 @@ impl Performance for Responder {
 }
 
 /// Answers until the farewell, or until nobody listens any more.
-fn answer_all(exchange: &Exchange, room: &mut [u8], answers: &mut u64, limit: &Limit<'_>) -> Result<(), TrafficError> {
+fn answer_all(
+    exchange: &Exchange,
+    room: &mut [u8],
+    answers: &mut u64,
+    limit: &Limit<'_>,
+) -> Result<(), TrafficError> {
     let message = room.len() - 1;
     let mut heard: u64 = 0;
     loop {
@@ -77,7 +93,8 @@ fn answer_all(exchange: &Exchange, room: &mut [u8], answers: &mut u64, limit: &L
                 }
             }
             Err(error) if is_pause(&error) => limit.check(now(), DOING, exchange.peer())?,
-            // The requester is gone without a farewell that reached us: there is nobody left to answer.
+            // The requester is gone without a farewell that reached us: there is nobody left to
+            // answer.
             Err(error) if error.kind() == ErrorKind::ConnectionRefused => return Ok(()),
             Err(error) => return Err(TrafficError::socket(DOING, exchange.peer())(error)),
         }
@@ -94,7 +111,8 @@ enum Reply {
     End,
 }
 
-/// Turns a request into its answer; greetings and farewells are answered here and now, all else is passed over.
+/// Turns a request into its answer; greetings and farewells are answered here and now, all else is
+/// passed over.
 fn reply(exchange: &Exchange, datagram: &mut [u8], message: usize) -> Result<Reply, TrafficError> {
     let Some((header, payload)) = exchange.header(datagram) else { return Ok(Reply::Nothing) };
     match (header.kind, payload.len()) {

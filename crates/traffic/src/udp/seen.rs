@@ -5,7 +5,8 @@
 pub(crate) enum Arrival {
     /// It had not come before, and none with a higher number had.
     InOrder,
-    /// It had not come before, but one with a higher number had: type-P-reordered (RFC 4737, section 3.3).
+    /// It had not come before, but one with a higher number had: type-P-reordered (RFC 4737,
+    /// section 3.3).
     Reordered,
     /// It had come before.
     Duplicate,
@@ -67,7 +68,8 @@ mod tests {
         // Section 9: packets 1 2 3 7 8 9 10 4 5 6 11; the late 4, 5 and 6 are reordered.
         let mut seen = Seen::new(12);
         let arrivals = [1, 2, 3, 7, 8, 9, 10, 4, 5, 6, 11].map(|number| seen.note(number));
-        let reordered: Vec<_> = (0..11).filter(|&index| arrivals[index] == Arrival::Reordered).collect();
+        let reordered: Vec<_> =
+            (0..11).filter(|&index| arrivals[index] == Arrival::Reordered).collect();
         assert_eq!(reordered, [7, 8, 9]);
         assert_eq!(seen.note(4), Arrival::Duplicate);
         assert_eq!(seen.note(12), Arrival::Impossible);

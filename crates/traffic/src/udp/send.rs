@@ -1,4 +1,5 @@
-//! The sending half of a paced stream: an absolute schedule, late datagrams caught up in batches, lateness recorded.
+//! The sending half of a paced stream: an absolute schedule, late datagrams caught up in batches,
+//! lateness recorded.
 
 use std::error::Error;
 use std::io::ErrorKind;
@@ -27,7 +28,8 @@ const DOING: &str = "send the datagrams";
 /// Header and eight bytes of payload.
 pub(crate) const LEAST: usize = HEADER + 8;
 
-/// Widest gap between two datagrams: half of the silence after which the receiver thinks the stream over.
+/// Widest gap between two datagrams: half of the silence after which the receiver thinks the stream
+/// over.
 pub(super) const WIDEST_GAP: Span = Span::from_milliseconds(250);
 
 /// A sender that knows its peer, or waits to be called.
@@ -44,7 +46,11 @@ pub(crate) struct Sender {
 
 impl Sender {
     /// Binds; the greeting follows on `go`.
-    pub(crate) fn prepare(order: &Order, part: &UdpSend, callers: &Callers) -> Result<Self, TrafficError> {
+    pub(crate) fn prepare(
+        order: &Order,
+        part: &UdpSend,
+        callers: &Callers,
+    ) -> Result<Self, TrafficError> {
         let message = size::udp(KIND, part.message, LEAST)?;
         let gap = Serializer::new(part.offered).transmit(part.message);
         if gap > WIDEST_GAP && (gap < part.duration || part.offered.bits_per_second() == 0) {
@@ -98,7 +104,12 @@ impl Sender {
             lateness: stream.lateness,
             held,
         };
-        Ok(Report { started, finished: now(), cpu: cpu_since(before), outcome: Outcome::DatagramsSent(sent) })
+        Ok(Report {
+            started,
+            finished: now(),
+            cpu: cpu_since(before),
+            outcome: Outcome::DatagramsSent(sent),
+        })
     }
 }
 
@@ -118,7 +129,8 @@ struct Outflow<'a> {
     payload: &'a Payload,
     body: usize,
     heads: [[u8; HEADER]; BATCH],
-    /// The next datagram's place in the schedule; a refused datagram keeps its number, which then never arrives.
+    /// The next datagram's place in the schedule; a refused datagram keeps its number, which then
+    /// never arrives.
     number: u64,
     accepted: u64,
     refused: u64,
@@ -127,7 +139,8 @@ struct Outflow<'a> {
 }
 
 impl Outflow<'_> {
-    /// Sends everything, or until it is told to stop; returns when the schedule, or the last datagram, was over.
+    /// Sends everything, or until it is told to stop; returns when the schedule, or the last
+    /// datagram, was over.
     fn run(&mut self, mut schedule: Schedule, limit: &Limit<'_>) -> Result<Time, TrafficError> {
         let _timers = PreciseTimers::hold();
         while let Some(due) = schedule.next() {
@@ -136,7 +149,9 @@ impl Outflow<'_> {
                 return Ok(now);
             }
             limit.check_time(now, DOING, self.exchange.peer())?;
-            if let Some(offered) = self.holder.as_mut().and_then(|holder| holder.listen(self.exchange, now)) {
+            if let Some(offered) =
+                self.holder.as_mut().and_then(|holder| holder.listen(self.exchange, now))
+            {
                 schedule.change(offered);
             }
             let count = self.gather(&mut schedule, now);
@@ -145,7 +160,8 @@ impl Outflow<'_> {
         Ok(schedule.reached().max(now()))
     }
 
-    /// Writes the headers of all that is due by `now`, as many as a batch holds, and records their lateness.
+    /// Writes the headers of all that is due by `now`, as many as a batch holds, and records their
+    /// lateness.
     fn gather(&mut self, schedule: &mut Schedule, now: Time) -> usize {
         let token = self.exchange.token();
         let mut count = 0;
@@ -159,7 +175,8 @@ impl Outflow<'_> {
         count
     }
 
-    /// Sends the first `count` of the headers with their payload; each is accepted or refused, none is tried twice.
+    /// Sends the first `count` of the headers with their payload; each is accepted or refused, none
+    /// is tried twice.
     fn send(&mut self, count: usize) -> Result<(), TrafficError> {
         let mut done = 0;
         while done < count {

@@ -10,8 +10,8 @@ use crate::model::answer;
 /// The range is searched to this share: a closed form has no noise.
 const SHARE: f64 = 1e-6;
 
-/// The greatest value at which the formula holds and the bound is kept. Where the formula stops to hold first, the answer
-/// ends there, and what it says beyond is told apart.
+/// The greatest value at which the formula holds and the bound is kept. Where the formula stops to
+/// hold first, the answer ends there, and what it says beyond is told apart.
 pub(super) fn found(search: &Search<'_>) -> anyhow::Result<MostFound> {
     let bound = search.bound();
     let is_within = |figure: &Figure| figure.answer.value.is_some_and(|seconds| seconds <= bound);
@@ -24,18 +24,22 @@ pub(super) fn found(search: &Search<'_>) -> anyhow::Result<MostFound> {
         let answered = Answered::Formula { beyond: None, warnings: end.warnings };
         return Ok(search.answer(tried, Some(found), end.answer.value, answered));
     };
-    let holds = |value| figure(search, value).map(|figure| is_within(&figure) && figure.answer.warning.is_none());
+    let holds = |value| {
+        figure(search, value).map(|figure| is_within(&figure) && figure.answer.warning.is_none())
+    };
     let inside = [tried[0], Search::at(tried, found)];
     let holding = match last_that_holds(inside, search.turned.resolution(SHARE), holds)? {
         Found::Never => None,
         holding => Some(holding),
     };
     let seconds = holding.map(|holding| figure(search, Search::at(inside, holding))).transpose()?;
-    let answered = Answered::Formula { beyond: Some(Beyond { warning, found }), warnings: end.warnings };
+    let answered =
+        Answered::Formula { beyond: Some(Beyond { warning, found }), warnings: end.warnings };
     Ok(search.answer(tried, holding, seconds.and_then(|figure| figure.answer.value), answered))
 }
 
-/// Whether a warning speaks against what was found: that something is saturated, or too long even by a lower bound, is true.
+/// Whether a warning speaks against what was found: that something is saturated, or too long even
+/// by a lower bound, is true.
 fn is_unreliable(warning: Warning, found: Found) -> bool {
     match warning {
         Warning::Saturated => false,
@@ -46,7 +50,8 @@ fn is_unreliable(warning: Warning, found: Found) -> bool {
 
 /// What is bounded, at one value.
 struct Figure {
-    /// In seconds; with a warning if any flow that is asked about has one, since that might be the slowest.
+    /// In seconds; with a warning if any flow that is asked about has one, since that might be the
+    /// slowest.
     answer: Answer,
     warnings: Vec<PredictionWarning>,
 }
@@ -60,13 +65,18 @@ fn figure(search: &Search<'_>, value: f64) -> anyhow::Result<Figure> {
     Ok(Figure { answer, warnings: prediction.warnings })
 }
 
-/// The longest mean delay of all flows, or that of one; the response time of those that wait for replies.
+/// The longest mean delay of all flows, or that of one; the response time of those that wait for
+/// replies.
 fn longest_delay(prediction: &Prediction, flow: Option<&str>) -> Answer {
     let asked = prediction.flows.iter().filter(|known| flow.is_none_or(|name| known.name == name));
     let delays = asked.map(|flow| flow.response_seconds.unwrap_or(flow.delay_seconds));
     delays.fold(Answer::of(0.0), |longest, delay| Answer {
         value: longest.value.zip(delay.value).map(|(one, other)| one.max(other)),
-        warning: if longest.is_saturated() { longest.warning } else { delay.warning.or(longest.warning) },
+        warning: if longest.is_saturated() {
+            longest.warning
+        } else {
+            delay.warning.or(longest.warning)
+        },
     })
 }
 
@@ -78,6 +88,9 @@ mod tests {
     fn only_what_the_formula_cannot_know_is_unreliable() {
         assert!(!is_unreliable(Warning::Saturated, Found::UpTo(1.0)));
         assert!(!is_unreliable(Warning::Optimistic, Found::Never));
-        assert!(is_unreliable(Warning::Optimistic, Found::Always) && is_unreliable(Warning::OutOfRange, Found::Never));
+        assert!(
+            is_unreliable(Warning::Optimistic, Found::Always)
+                && is_unreliable(Warning::OutOfRange, Found::Never)
+        );
     }
 }

@@ -10,17 +10,20 @@ use crate::exit::Refusal;
 use crate::model_check::simulated;
 use crate::progress::SimulationBar;
 
-/// The range is searched to this share: ten simulations and its ends, about as fine as five replications can tell.
+/// The range is searched to this share: ten simulations and its ends, about as fine as five
+/// replications can tell.
 const SHARE: f64 = 1e-3;
 
-/// Simulations of a usual search: the two ends, ten halvings, and as many again for the ends of the interval, of which most
-/// are the same.
+/// Simulations of a usual search: the two ends, ten halvings, and as many again for the ends of the
+/// interval, of which most are the same.
 const USUAL: f64 = 18.0;
 
-/// The greatest value at which the simulated mean is within the bound, between those at which the ends of its interval are.
+/// The greatest value at which the simulated mean is within the bound, between those at which the
+/// ends of its interval are.
 pub(super) fn found(search: &Search<'_>) -> anyhow::Result<MostFound> {
     if search.model.transfer_time.is_some() {
-        let problem = "--by sim needs --mean-delay: a simulation has no transfer that could be bounded";
+        let problem =
+            "--by sim needs --mean-delay: a simulation has no transfer that could be bounded";
         return Err(Refusal::Usage(problem.to_owned()).into());
     }
     let bar = SimulationBar::new(search.model.check.quiet);
@@ -54,12 +57,16 @@ impl Simulator<'_> {
         let search = self.search;
         let tried = search.ends(|value| self.is_within(bound, value, least))?;
         let mut up_to = |end: &dyn Fn(&Estimate) -> f64| {
-            last_that_holds(tried, search.turned.resolution(SHARE), |value| self.is_within(bound, value, end))
+            last_that_holds(tried, search.turned.resolution(SHARE), |value| {
+                self.is_within(bound, value, end)
+            })
         };
-        let (found, surely, perhaps) = (up_to(&|delay| delay.value)?, up_to(&most)?, up_to(&least)?);
+        let (found, surely, perhaps) =
+            (up_to(&|delay| delay.value)?, up_to(&most)?, up_to(&least)?);
         let Simulated { delay, warnings, .. } = self.at(Search::at(tried, found))?.clone();
         let options = &self.search.model.check;
-        let interval = (options.replications > 1).then(|| [surely, perhaps].map(|found| Search::at(tried, found)));
+        let interval = (options.replications > 1)
+            .then(|| [surely, perhaps].map(|found| Search::at(tried, found)));
         let answered = Answered::Sim {
             confidence: btu_stats::Level::P95.share(),
             interval,
@@ -72,7 +79,12 @@ impl Simulator<'_> {
     }
 
     /// Whether this end of the delay's interval is within `bound`.
-    fn is_within(&mut self, bound: f64, value: f64, end: impl Fn(&Estimate) -> f64) -> anyhow::Result<bool> {
+    fn is_within(
+        &mut self,
+        bound: f64,
+        value: f64,
+        end: impl Fn(&Estimate) -> f64,
+    ) -> anyhow::Result<bool> {
         Ok(self.at(value)?.delay.as_ref().is_some_and(|delay| end(delay) <= bound))
     }
 
@@ -91,22 +103,30 @@ impl Simulator<'_> {
         let progress = |share: f64| self.bar.show((done + share) / USUAL.max(done + 1.0));
         let model = self.search.model;
         let outcome = simulated(&self.search.drawing(value)?, &model.check, progress)?;
-        Ok(Simulated { value, delay: longest_delay(&outcome, model.flow.as_deref()), warnings: outcome.warnings })
+        Ok(Simulated {
+            value,
+            delay: longest_delay(&outcome, model.flow.as_deref()),
+            warnings: outcome.warnings,
+        })
     }
 }
 
-/// The longest mean delay of all flows of which anything arrived, or that of one; the time of an exchange where there are
-/// some. None where a flow is overloaded, so that its delay depends on how long one looks.
+/// The longest mean delay of all flows of which anything arrived, or that of one; the time of an
+/// exchange where there are some. None where a flow is overloaded, so that its delay depends on how
+/// long one looks.
 fn longest_delay(outcome: &Outcome, flow: Option<&str>) -> Option<Estimate> {
     let is_asked = |name: &str| flow.is_none_or(|flow| flow == name);
-    let overloaded =
-        |warning: &SimulationWarning| matches!(warning, SimulationWarning::Saturated { flow, .. } if is_asked(flow));
+    let overloaded = |warning: &SimulationWarning| matches!(warning, SimulationWarning::Saturated { flow, .. } if is_asked(flow));
     if outcome.warnings.iter().any(overloaded) {
         return None;
     }
     let asked = outcome.flows.iter().filter(|flow| is_asked(&flow.name));
     let nothing = Estimate { value: 0.0, interval: None };
-    Some(asked.filter_map(mean).fold(nothing, |longest, mean| if mean.value > longest.value { mean } else { longest }))
+    Some(
+        asked
+            .filter_map(mean)
+            .fold(nothing, |longest, mean| if mean.value > longest.value { mean } else { longest }),
+    )
 }
 
 fn mean(flow: &FlowOutcome) -> Option<Estimate> {

@@ -22,15 +22,23 @@ impl Turned {
 
     /// Stations of the largest group, a key with a range, or a key whose values are plain numbers.
     pub(super) fn of(model: &Model, source: &Source, most: &str) -> anyhow::Result<Self> {
-        let plain = |key: String, from| Range { key, from, to: Self::GREATEST, step: 1.0, unit: String::new() };
+        let plain = |key: String, from| Range {
+            key,
+            from,
+            to: Self::GREATEST,
+            step: 1.0,
+            unit: String::new(),
+        };
         if most == "stations" {
-            let drawing = source.read(&model.settings).map_err(|error| Refusal::Usage(error.to_string()))?;
+            let drawing =
+                source.read(&model.settings).map_err(|error| Refusal::Usage(error.to_string()))?;
             let key = format!("stations.{}.count", largest_group(&drawing)?);
             return Ok(Self { range: plain(key, 1.0), whole: true, open: true });
         }
         let whole = |key: &str| key.rsplit('.').next() == Some("count");
         if most.contains('=') {
-            let range: Range = most.parse().map_err(|error: RangeError| Refusal::Usage(error.to_string()))?;
+            let range: Range =
+                most.parse().map_err(|error: RangeError| Refusal::Usage(error.to_string()))?;
             return Ok(Self { whole: whole(&range.key), range, open: false });
         }
         let from = if whole(most) { 1.0 } else { 0.0 };

@@ -22,7 +22,9 @@ impl State {
                 }
             }
             // What is asked for next will be refused too, or not.
-            Told::Answer(number, Err(problem)) if number == self.asked && !self.is_stale => self.refused(&problem),
+            Told::Answer(number, Err(problem)) if number == self.asked && !self.is_stale => {
+                self.refused(&problem);
+            }
             Told::Curve(number, curve) if number == self.asked => self.curve = Some(curve),
             Told::Answer(..) | Told::Curve(..) => {}
         }
@@ -61,7 +63,9 @@ impl State {
         // They were meant for after it.
         self.held.clear();
         match &mut self.mode {
-            Mode::Value { problem: shown, is_checked, .. } => (*shown, *is_checked) = (Some(problem.to_owned()), false),
+            Mode::Value { problem: shown, is_checked, .. } => {
+                (*shown, *is_checked) = (Some(problem.to_owned()), false);
+            }
             _ => self.note = Some(Note { text: problem.to_owned(), is_problem: true }),
         }
     }

@@ -28,7 +28,8 @@ impl State {
 
     pub(crate) fn turn(&mut self, turn: Turn) {
         let Some(parameter) = self.chosen_parameter() else { return };
-        let (key, quantity, text) = (parameter.key.clone(), parameter.quantity, self.text(parameter).to_owned());
+        let (key, quantity, text) =
+            (parameter.key.clone(), parameter.quantity, self.text(parameter).to_owned());
         let next = if key == TRANSFER && text == NO_TRANSFER {
             turn.up.then(|| FIRST_TRANSFER.to_owned())
         } else {
@@ -36,7 +37,9 @@ impl State {
         };
         match next {
             Some(next) => self.set(&key, next),
-            None if quantity == Quantity::Words => self.say("this is no single quantity: type it with e"),
+            None if quantity == Quantity::Words => {
+                self.say("this is no single quantity: type it with e");
+            }
             None => self.say("no further step that way: type a value with e"),
         }
     }
@@ -94,7 +97,9 @@ impl State {
         self.figure = match self.figure {
             Figure::All if flows > 1 => Figure::Flow(0),
             Figure::Flow(place) if place + 1 < flows => Figure::Flow(place + 1),
-            Figure::All | Figure::Flow(_) if self.answer.prediction.transfer.is_some() => Figure::Transfer,
+            Figure::All | Figure::Flow(_) if self.answer.prediction.transfer.is_some() => {
+                Figure::Transfer
+            }
             _ => Figure::All,
         };
     }

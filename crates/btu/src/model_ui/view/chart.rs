@@ -29,7 +29,10 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, state: &State, palette: Pa
     let drawn = drawn(curve, state.figure);
     match emptiness(curve, &drawn) {
         Some(reason) => {
-            frame.render_widget(Paragraph::new(reason).style(palette.quiet()).wrap(Wrap { trim: true }), rest);
+            frame.render_widget(
+                Paragraph::new(reason).style(palette.quiet()).wrap(Wrap { trim: true }),
+                rest,
+            );
         }
         None => plot(frame, rest, curve, &drawn, palette),
     }
@@ -47,8 +50,9 @@ fn title(state: &State, width: usize, palette: Palette) -> Text<'static> {
         Figure::All => vec![Span::styled("Mean delay of all frames", TITLE)],
         Figure::Flow(place) => {
             let flow = state.answer.prediction.flows.get(place);
-            let what =
-                flow.map_or("", |flow| if flow.response_seconds.is_some() { "Response time" } else { "Mean delay" });
+            let what = flow.map_or("", |flow| {
+                if flow.response_seconds.is_some() { "Response time" } else { "Mean delay" }
+            });
             let name = flow.map(|flow| flow.name.as_str()).unwrap_or_default();
             vec![Span::styled(format!("{what} of {name}"), TITLE)]
         }
@@ -89,7 +93,9 @@ fn drawn(curve: &Curve, figure: Figure) -> Vec<Line> {
     match figure {
         Figure::All => vec![line(&|point| point.all.value)],
         Figure::Flow(place) => vec![line(&|point| point.flows.get(place)?.value)],
-        Figure::Transfer => vec![line(&|point| point.simple), line(&|point| point.aggregate?.value)],
+        Figure::Transfer => {
+            vec![line(&|point| point.simple), line(&|point| point.aggregate?.value)]
+        }
     }
 }
 
@@ -104,12 +110,22 @@ fn plot(frame: &mut Frame<'_>, area: Rect, curve: &Curve, drawn: &[Line], palett
         .collect();
     let mut sets = vec![Dataset::default().data(&here).marker(Marker::Dot).style(palette.quiet())];
     for (points, style) in drawn.iter().zip(styles(palette)) {
-        sets.push(Dataset::default().data(points).marker(Marker::Braille).graph_type(GraphType::Line).style(style));
+        sets.push(
+            Dataset::default()
+                .data(points)
+                .marker(Marker::Braille)
+                .graph_type(GraphType::Line)
+                .style(style),
+        );
     }
     let middle = f64::midpoint(from, to);
     let along = [from, middle, to].map(|value| shortened(&curve.axis, value, 3));
     let x = ChartAxis::default().bounds([from, to]).labels(along.to_vec()).style(Style::new());
-    let y = ChartAxis::default().bounds([0.0, top]).labels(vec!["0".to_owned(), seconds(top / 2.0), seconds(top)]);
+    let y = ChartAxis::default().bounds([0.0, top]).labels(vec![
+        "0".to_owned(),
+        seconds(top / 2.0),
+        seconds(top),
+    ]);
     frame.render_widget(Chart::new(sets).x_axis(x).y_axis(y), area);
     saturation(frame, area, curve, drawn, palette);
 }
@@ -120,7 +136,9 @@ fn saturation(frame: &mut Frame<'_>, area: Rect, curve: &Curve, drawn: &[Line], 
     let (Some(first), Some(last)) = (curve.points.first(), curve.points.last()) else { return };
     // The same numbers, not worked out again: they are equal or they are others.
     let is_drawn = |point: &Point| line.iter().any(|(at, _)| at.total_cmp(&point.at).is_eq());
-    let side = |place: Option<&(f64, f64)>| place.map(|(at, _)| shortened(&curve.axis, *at, 4)).unwrap_or_default();
+    let side = |place: Option<&(f64, f64)>| {
+        place.map(|(at, _)| shortened(&curve.axis, *at, 4)).unwrap_or_default()
+    };
     let text = match (is_drawn(first), is_drawn(last)) {
         (_, false) => format!("saturated above {}", side(line.last())),
         (false, true) => format!("saturated below {}", side(line.first())),
@@ -144,15 +162,19 @@ fn shortened(axis: &Axis, value: f64, digits: i32) -> String {
     axis.written((value * scale).round() / scale)
 }
 
-/// The top of the picture: the greatest value, but not so great that all others lie flat at the bottom, as the last
-/// points before saturation would have it.
+/// The top of the picture: the greatest value, but not so great that all others lie flat at the
+/// bottom, as the last points before saturation would have it.
 fn top(drawn: &[Line]) -> f64 {
-    let mut values: Vec<f64> = drawn.iter().flat_map(|line| line.iter().map(|(_, value)| *value)).collect();
+    let mut values: Vec<f64> =
+        drawn.iter().flat_map(|line| line.iter().map(|(_, value)| *value)).collect();
     values.sort_by(f64::total_cmp);
-    let (Some(middle), Some(most)) = (values.get(values.len() / 2), values.last()) else { return 1.0 };
+    let (Some(middle), Some(most)) = (values.get(values.len() / 2), values.last()) else {
+        return 1.0;
+    };
     let high = most.min(middle * 8.0).max(1e-9);
     let power = 10f64.powi(high.log10().floor() as i32);
-    let step =
-        [1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0].into_iter().find(|step| step * power >= high * (1.0 - 1e-9));
+    let step = [1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0]
+        .into_iter()
+        .find(|step| step * power >= high * (1.0 - 1e-9));
     step.unwrap_or(10.0) * power
 }

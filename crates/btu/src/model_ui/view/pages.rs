@@ -27,7 +27,13 @@ pub(super) fn help(frame: &mut Frame<'_>, area: Rect, place: u16, palette: Palet
 }
 
 /// Every warning with what was seen and what it means.
-pub(super) fn warnings(frame: &mut Frame<'_>, area: Rect, state: &State, place: u16, palette: Palette) {
+pub(super) fn warnings(
+    frame: &mut Frame<'_>,
+    area: Rect,
+    state: &State,
+    place: u16,
+    palette: Palette,
+) {
     let warnings = &state.answer.prediction.warnings;
     let mut lines: Vec<Text<'_>> = Vec::new();
     for warning in warnings {
@@ -36,7 +42,9 @@ pub(super) fn warnings(frame: &mut Frame<'_>, area: Rect, state: &State, place: 
         lines.push(Text::default());
     }
     if warnings.is_empty() {
-        lines.push(Text::raw("Nothing speaks against these numbers beyond what the closed forms take for granted:"));
+        lines.push(Text::raw(
+            "Nothing speaks against these numbers beyond what the closed forms take for granted:",
+        ));
         lines.push(Text::default());
     }
     for formula in &state.answer.prediction.formulas {
@@ -51,10 +59,14 @@ pub(super) fn warnings(frame: &mut Frame<'_>, area: Rect, state: &State, place: 
 fn page(frame: &mut Frame<'_>, area: Rect, title: &'static str, lines: Vec<Text<'_>>, place: u16) {
     let width = area.width.min(100);
     let middle = Rect { x: area.x + (area.width - width) / 2, width, ..area };
-    let frame_of_page = Block::new().borders(Borders::ALL).title(title).padding(Padding::horizontal(1));
+    let frame_of_page =
+        Block::new().borders(Borders::ALL).title(title).padding(Padding::horizontal(1));
     // Scrolling past the end would leave an empty page.
     let most = lines.len().saturating_sub(1) as u16;
-    let text = Paragraph::new(lines).wrap(Wrap { trim: true }).scroll((place.min(most), 0)).block(frame_of_page);
+    let text = Paragraph::new(lines)
+        .wrap(Wrap { trim: true })
+        .scroll((place.min(most), 0))
+        .block(frame_of_page);
     frame.render_widget(Clear, middle);
     frame.render_widget(text, middle);
 }

@@ -34,18 +34,24 @@ pub(super) fn lines(
     width: usize,
     palette: Palette,
 ) -> Vec<Text<'static>> {
-    let longest = names.iter().map(|name| width_of(name)).chain([width_of(title)]).max().unwrap_or(0);
+    let longest =
+        names.iter().map(|name| width_of(name)).chain([width_of(title)]).max().unwrap_or(0);
     let kept = kept(columns, width.saturating_sub(NAME.min(longest)));
     let numbers: usize = kept.iter().map(|column| column.width + 2).sum();
     let name = longest.min(width.saturating_sub(numbers));
-    let heads = kept.iter().map(|column| format!("  {:>width$}", column.head, width = column.width));
-    let head: String = std::iter::once(format!("{:name$}", clipped(title, name))).chain(heads).collect();
+    let heads =
+        kept.iter().map(|column| format!("  {:>width$}", column.head, width = column.width));
+    let head: String =
+        std::iter::once(format!("{:name$}", clipped(title, name))).chain(heads).collect();
     let mut lines = vec![Text::styled(head, TITLE)];
     for (place, text) in names.iter().enumerate() {
         let mut spans = vec![Span::raw(format!("{:name$}", clipped(text, name)))];
         for column in &kept {
             let cell = column.cells.get(place).map_or("", String::as_str);
-            spans.push(Span::styled(format!("  {cell:>width$}", width = column.width), style(cell, palette)));
+            spans.push(Span::styled(
+                format!("  {cell:>width$}", width = column.width),
+                style(cell, palette),
+            ));
         }
         lines.push(Text::from(spans));
     }

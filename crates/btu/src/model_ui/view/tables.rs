@@ -1,4 +1,5 @@
-//! The right side's upper part: what speaks against the numbers, segments and links, flows, and the transfer.
+//! The right side's upper part: what speaks against the numbers, segments and links, flows, and the
+//! transfer.
 
 use btu_model::predict::{Limit, LinePrediction, Prediction, TransferPrediction};
 use btu_model::{Answer, Warning};
@@ -21,7 +22,8 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, state: &State, palette: Pa
     let prediction = &state.answer.prediction;
     let width = usize::from(area.width);
     let mut lines = warnings(prediction, width, palette);
-    let transfer = prediction.transfer.as_ref().map(|at| transfer(at, width, palette)).unwrap_or_default();
+    let transfer =
+        prediction.transfer.as_ref().map(|at| transfer(at, width, palette)).unwrap_or_default();
     let media = media(prediction);
     // Two heads, and an empty line before the curve.
     let room = usize::from(area.height).saturating_sub(CURVE + lines.len() + transfer.len() + 3);
@@ -52,8 +54,11 @@ fn warnings(prediction: &Prediction, width: usize, palette: Palette) -> Vec<Text
         Warning::Optimistic => "a lower bound",
         Warning::OutOfRange => "out of range",
     };
-    let mut told: Vec<String> =
-        prediction.warnings.iter().map(|warning| format!("{} {}", warning.place, word(warning.warning))).collect();
+    let mut told: Vec<String> = prediction
+        .warnings
+        .iter()
+        .map(|warning| format!("{} {}", warning.place, word(warning.warning)))
+        .collect();
     told.dedup();
     let is_grave = prediction.warnings.iter().any(|warning| warning.warning == Warning::Saturated);
     let text = clipped(&format!("! {}", told.join(", ")), width.saturating_sub(8)) + " (w why)";
@@ -71,24 +76,37 @@ struct Medium {
 
 /// Segments, those alike once, and each direction of a link that carries something.
 fn media(prediction: &Prediction) -> Vec<Medium> {
-    let segments = alike_segments(&prediction.segments).into_iter().map(|(segment, alike)| Medium {
-        name: if alike > 1 { format!("{} (x {alike})", segment.name) } else { segment.name.clone() },
-        packets: segment.offered_packets_per_second,
-        cells: cells(
-            [segment.utilisation_data, segment.utilisation_data_and_collisions],
-            [segment.waiting_seconds, segment.delay_seconds],
-        ),
-        busy: segment.utilisation_data.value.unwrap_or(0.0),
-    });
-    let links = prediction.links.iter().filter(|link| link.offered_packets_per_second > 0.0).map(of_link);
+    let segments =
+        alike_segments(&prediction.segments).into_iter().map(|(segment, alike)| Medium {
+            name: if alike > 1 {
+                format!("{} (x {alike})", segment.name)
+            } else {
+                segment.name.clone()
+            },
+            packets: segment.offered_packets_per_second,
+            cells: cells(
+                [segment.utilisation_data, segment.utilisation_data_and_collisions],
+                [segment.waiting_seconds, segment.delay_seconds],
+            ),
+            busy: segment.utilisation_data.value.unwrap_or(0.0),
+        });
+    let links =
+        prediction.links.iter().filter(|link| link.offered_packets_per_second > 0.0).map(of_link);
     segments.chain(links).collect()
 }
 
 fn of_link(link: &LinePrediction) -> Medium {
     Medium {
-        name: if link.alike > 1 { format!("{} (x {})", link.name, link.alike) } else { link.name.clone() },
+        name: if link.alike > 1 {
+            format!("{} (x {})", link.name, link.alike)
+        } else {
+            link.name.clone()
+        },
         packets: link.offered_packets_per_second,
-        cells: cells([link.utilisation_data, link.utilisation], [link.waiting_seconds, link.delay_seconds]),
+        cells: cells(
+            [link.utilisation_data, link.utilisation],
+            [link.waiting_seconds, link.delay_seconds],
+        ),
         busy: link.utilisation_data.value.unwrap_or(0.0),
     }
 }
@@ -99,7 +117,12 @@ fn cells(shares: [Answer; 2], times: [Answer; 2]) -> [String; 4] {
     [short(data, percent), short(used, percent), short(wait, time), short(delay, time)]
 }
 
-fn media_table(media: &[Medium], most: usize, width: usize, palette: Palette) -> Vec<Text<'static>> {
+fn media_table(
+    media: &[Medium],
+    most: usize,
+    width: usize,
+    palette: Palette,
+) -> Vec<Text<'static>> {
     let mut shown: Vec<&Medium> = media.iter().collect();
     let is_cut = shown.len() > most;
     if is_cut {
@@ -124,30 +147,59 @@ fn media_table(media: &[Medium], most: usize, width: usize, palette: Palette) ->
     lines
 }
 
-fn flow_table(prediction: &Prediction, most: usize, width: usize, palette: Palette) -> Vec<Text<'static>> {
+fn flow_table(
+    prediction: &Prediction,
+    most: usize,
+    width: usize,
+    palette: Palette,
+) -> Vec<Text<'static>> {
     let flows = &prediction.flows;
     if flows.is_empty() {
-        return vec![Text::styled("The file draws no traffic: nothing to predict.", palette.warning())];
+        return vec![Text::styled(
+            "The file draws no traffic: nothing to predict.",
+            palette.warning(),
+        )];
     }
     let shown = &flows[..if flows.len() > most { most.saturating_sub(1) } else { flows.len() }];
     let names: Vec<String> = shown.iter().map(|flow| flow.name.clone()).collect();
     let mut columns = vec![
         Column::new("senders", 4, shown.iter().map(|flow| flow.senders.to_string()).collect()),
-        Column::new("each /s", 2, shown.iter().map(|flow| short(flow.packets_per_second_each, rate)).collect()),
-        Column::new("bits", 6, shown.iter().map(|flow| whole_or(flow.mean_packet_bits, 6)).collect()),
-        Column::new("Mb/s", 3, shown.iter().map(|flow| short(flow.carried_bits_per_second, megabits)).collect()),
+        Column::new(
+            "each /s",
+            2,
+            shown.iter().map(|flow| short(flow.packets_per_second_each, rate)).collect(),
+        ),
+        Column::new(
+            "bits",
+            6,
+            shown.iter().map(|flow| whole_or(flow.mean_packet_bits, 6)).collect(),
+        ),
+        Column::new(
+            "Mb/s",
+            3,
+            shown.iter().map(|flow| short(flow.carried_bits_per_second, megabits)).collect(),
+        ),
         Column::new("delay", 0, shown.iter().map(|flow| short(flow.delay_seconds, time)).collect()),
     ];
     if flows.iter().any(|flow| flow.response_seconds.is_some()) {
-        let response = shown.iter().map(|flow| flow.response_seconds.map_or_else(String::new, |at| short(at, time)));
+        let response = shown
+            .iter()
+            .map(|flow| flow.response_seconds.map_or_else(String::new, |at| short(at, time)));
         columns.push(Column::new("response", 1, response.collect()));
     }
     if flows.iter().any(|flow| flow.arriving_share < 1.0) {
-        columns.push(Column::new("arrives", 5, shown.iter().map(|flow| percent(flow.arriving_share)).collect()));
+        columns.push(Column::new(
+            "arrives",
+            5,
+            shown.iter().map(|flow| percent(flow.arriving_share)).collect(),
+        ));
     }
     let mut lines = table::lines("Flows", &names, &columns, width, palette);
     if shown.len() < flows.len() {
-        lines.push(Text::styled(format!("... and {} more", flows.len() - shown.len()), palette.quiet()));
+        lines.push(Text::styled(
+            format!("... and {} more", flows.len() - shown.len()),
+            palette.quiet(),
+        ));
     }
     lines
 }
@@ -166,8 +218,14 @@ fn transfer(transfer: &TransferPrediction, width: usize, palette: Palette) -> Ve
     };
     let size = btu_units::Bytes::new(transfer.size_bytes as u64);
     let mut lines = vec![
-        Text::styled(clipped(&format!("Transfer of {size} by {}: {limit}", transfer.flow), width), style),
-        Text::raw(format!("simple {simple}   aggregate {}", answer(transfer.aggregate_seconds, time))),
+        Text::styled(
+            clipped(&format!("Transfer of {size} by {}: {limit}", transfer.flow), width),
+            style,
+        ),
+        Text::raw(format!(
+            "simple {simple}   aggregate {}",
+            answer(transfer.aggregate_seconds, time)
+        )),
     ];
     if let Some(at) = &transfer.overtaken {
         let text = format!(

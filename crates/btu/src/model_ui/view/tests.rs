@@ -25,7 +25,9 @@ impl Bench {
     /// `btu model WORDS --ui`.
     pub(crate) fn open(words: &[&str]) -> Self {
         let line = ["btu", "model"].iter().chain(words).chain(&["--ui"]);
-        let Command::Model(model) = Arguments::parse_from(line).command else { panic!("another command") };
+        let Command::Model(model) = Arguments::parse_from(line).command else {
+            panic!("another command")
+        };
         Self::of(&model, files::source(&model.network).unwrap())
     }
 
@@ -85,7 +87,11 @@ fn the_light_case_at_the_least_size() {
 #[test]
 fn a_typed_value_moves_everything() {
     let mut bench = Bench::open(&["citi-1989-light", "--transfer", "100 MB"]);
-    bench.keys("/back pack\n").keys("e").state.press(KeyEvent::new(KeyCode::Char('u'), KeyModifiers::CONTROL));
+    bench
+        .keys("/back pack\n")
+        .keys("e")
+        .state
+        .press(KeyEvent::new(KeyCode::Char('u'), KeyModifiers::CONTROL));
     bench.keys("1034\n").settle();
     bench.key(KeyCode::Tab);
     let screen = bench.screen(80, 24);
@@ -132,15 +138,18 @@ fn a_small_terminal_is_told_so() {
     }
 }
 
-/// Every network of the library, at several sizes and with every kind of curve: nothing panics, nothing is negative.
+/// Every network of the library, at several sizes and with every kind of curve: nothing panics,
+/// nothing is negative.
 #[test]
 fn every_network_can_be_looked_at() {
     for (name, _) in btu_network::library().iter().filter(|(name, _)| *name != "campus") {
         let mut bench = Bench::open(&[name]);
         for (width, height) in [(80, 24), (120, 40), (300, 30)] {
-            let screen = bench.key(KeyCode::Tab).keys("f").key(KeyCode::Right).screen(width, height);
+            let screen =
+                bench.key(KeyCode::Tab).keys("f").key(KeyCode::Right).screen(width, height);
             assert!(screen.contains(name) && screen.contains("Flows"), "{screen}");
-            let negative = screen.split_whitespace().find(|word| word.starts_with('-') && word.len() > 1);
+            let negative =
+                screen.split_whitespace().find(|word| word.starts_with('-') && word.len() > 1);
             assert_eq!(negative, None, "{screen}");
         }
         assert_eq!(bench.state.wish, None::<Wish>);

@@ -26,7 +26,10 @@ fn lines(state: &State, width: u16, palette: Palette) -> (Vec<Text<'static>>, us
     let (mut lines, mut chosen, mut group) = (Vec::new(), 0, String::new());
     let filter = state.filter.text().trim();
     if !filter.is_empty() {
-        lines.push(Text::styled(clipped(&format!("with `{filter}` (esc: all)"), width.into()), palette.warning()));
+        lines.push(Text::styled(
+            clipped(&format!("with `{filter}` (esc: all)"), width.into()),
+            palette.warning(),
+        ));
     }
     let visible = state.visible();
     if visible.is_empty() {
@@ -53,9 +56,16 @@ fn parted(key: &str) -> (&str, &str) {
     second.or(first).map_or(("", key), |place| (&key[..place], &key[place + 1..]))
 }
 
-fn line(state: &State, parameter: &Parameter, leaf: &str, width: usize, palette: Palette) -> Text<'static> {
+fn line(
+    state: &State,
+    parameter: &Parameter,
+    leaf: &str,
+    width: usize,
+    palette: Palette,
+) -> Text<'static> {
     let (is_chosen, is_changed) = (parameter.key == state.chosen, state.is_changed(&parameter.key));
-    let mark = format!("{}{}", if is_chosen { '>' } else { ' ' }, if is_changed { '*' } else { ' ' });
+    let mark =
+        format!("{}{}", if is_chosen { '>' } else { ' ' }, if is_changed { '*' } else { ' ' });
     let leaf = clipped(leaf, width.saturating_sub(12));
     let room = width.saturating_sub(3 + width_of(&leaf));
     let value = clipped(&shown(state.text(parameter)), room);

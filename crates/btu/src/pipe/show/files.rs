@@ -2,8 +2,8 @@
 
 use btu_chart::Picture;
 use btu_report::{
-    NamedSignature, hint_csv, hint_picture, named_signatures, np_out, pipe_csv, pipe_picture, set_csv, set_title,
-    signature_names,
+    NamedSignature, hint_csv, hint_picture, named_signatures, np_out, pipe_csv, pipe_picture,
+    set_csv, set_title, signature_names,
 };
 use btu_suite::pipe::{LoadedVerdict, PipeVerdict};
 
@@ -12,7 +12,8 @@ use crate::cli::{Pictures, Wanted};
 use crate::suites::Document;
 use crate::{files, pictures};
 
-/// Writes what is wanted of these runs; files for one run are refused for several before anything is measured.
+/// Writes what is wanted of these runs; files for one run are refused for several before anything
+/// is measured.
 pub(super) fn write(documents: &[Document<'_, Outcome>], wanted: &Wanted) -> anyhow::Result<()> {
     if let [one] = documents {
         if let (Some(path), Outcome::One(verdict)) = (&wanted.np_out, &one.result) {
@@ -42,10 +43,17 @@ fn picture(documents: &[Document<'_, Outcome>], references: bool) -> Picture {
     };
     let notes = || documents.iter().map(note).collect();
     match documents {
-        [Document { result: Outcome::Hint(result), .. }] => hint_picture("HINT between two processes", notes(), result),
+        [Document { result: Outcome::Hint(result), .. }] => {
+            hint_picture("HINT between two processes", notes(), result)
+        }
         [Document { result: Outcome::Set(verdict), .. }] => {
             let names = signature_names(verdict);
-            pipe_picture(set_title(verdict.purpose), notes(), &named_signatures(verdict, &names), references)
+            pipe_picture(
+                set_title(verdict.purpose),
+                notes(),
+                &named_signatures(verdict, &names),
+                references,
+            )
         }
         _ => several(documents, notes(), references),
     }
@@ -58,12 +66,14 @@ fn several(documents: &[Document<'_, Outcome>], notes: Vec<String>, references: 
         match &document.result {
             Outcome::One(verdict) => named.push((verdict.kind.label().to_owned(), verdict)),
             Outcome::Set(set) => {
-                let label = |one: &LoadedVerdict| format!("{}, {}", one.verdict.kind.label(), one.load);
+                let label =
+                    |one: &LoadedVerdict| format!("{}, {}", one.verdict.kind.label(), one.load);
                 named.extend(set.signatures.iter().map(|one| (label(one), &one.verdict)));
             }
             Outcome::Hint(_) => {}
         }
     }
-    let runs: Vec<NamedSignature> = named.iter().map(|(name, verdict)| NamedSignature { name, verdict }).collect();
+    let runs: Vec<NamedSignature> =
+        named.iter().map(|(name, verdict)| NamedSignature { name, verdict }).collect();
     pipe_picture("Signatures", notes, &runs, references)
 }

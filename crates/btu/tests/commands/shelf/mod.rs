@@ -42,7 +42,8 @@ impl Shelf {
             .stdin(Stdio::null())
             .output()
             .expect("btu runs");
-        let [out, err] = [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+        let [out, err] = [output.stdout, output.stderr]
+            .map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
         (output.status.code(), out, err)
     }
 
@@ -53,13 +54,20 @@ impl Shelf {
         serde_json::from_str(&out).expect("--json prints JSON")
     }
 
-    /// A complete run of [`plan`] in which a block's goodput is that of `megabits`, with 0.1 % between the cells.
+    /// A complete run of [`plan`] in which a block's goodput is that of `megabits`, with 0.1 %
+    /// between the cells.
     pub(crate) fn run(&mut self, plan: &Plan, megabits: &[f64]) -> RunId {
         self.ended(plan, megabits, State::Complete, &[environment::collect()])
     }
 
     /// The same in `state`, with sessions on these machines.
-    pub(crate) fn ended(&mut self, plan: &Plan, megabits: &[f64], state: State, machines: &[Environment]) -> RunId {
+    pub(crate) fn ended(
+        &mut self,
+        plan: &Plan,
+        megabits: &[f64],
+        state: State,
+        machines: &[Environment],
+    ) -> RunId {
         let document = serde_json::to_value(plan).expect("a plan has a JSON form");
         let network = plan.network.to_string();
         let lock = self.begun(("btu", &network), &document, &plan.hash(), machines);
@@ -135,7 +143,12 @@ fn cell(row: Row, block: u32, position: u32, megabits: f64) -> CellRecord {
         block,
         position,
         faults: Vec::new(),
-        network: Some(NetworkResult { bytes, duration, goodput_bits_per_second: goodput, loss: 0.0 }),
+        network: Some(NetworkResult {
+            bytes,
+            duration,
+            goodput_bits_per_second: goodput,
+            loss: 0.0,
+        }),
         host: None,
         reports: Vec::new(),
         stations: Vec::new(),

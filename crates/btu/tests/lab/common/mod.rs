@@ -29,32 +29,55 @@ pub(crate) struct Laboratory {
 }
 
 impl Laboratory {
-    /// `None`, with a loud word, where namespaces cannot be had; a failure where `BTU_LAB=required` says they must.
+    /// `None`, with a loud word, where namespaces cannot be had; a failure where `BTU_LAB=required`
+    /// says they must.
     pub(crate) fn open() -> Option<Self> {
         Self::open_with(Share::one())
     }
 
-    /// The same for a long test that being root makes no difference to: `None` where scripts/test says that it was held
-    /// as an ordinary user already.
+    /// The same for a long test that being root makes no difference to: `None` where scripts/test
+    /// says that it was held as an ordinary user already.
     pub(crate) fn open_once() -> Option<Self> {
         if once::tested_already() { None } else { Self::open() }
     }
 
-    /// The same for a test that holds measured numbers against bounds: nothing else of this program runs meanwhile.
+    /// The same for a test that holds measured numbers against bounds: nothing else of this program
+    /// runs meanwhile.
     pub(crate) fn open_alone() -> Option<Self> {
-        if once::tested_already() || once::is_unchanged() { None } else { Self::open_with(Share::all()) }
+        if once::tested_already() || once::is_unchanged() {
+            None
+        } else {
+            Self::open_with(Share::all())
+        }
     }
 
     fn open_with(share: Share) -> Option<Self> {
         let directory = tempfile::tempdir().expect("a temporary directory");
         let mark = format!("{MARK}={}-{}", std::process::id(), directory.path().display());
         let laboratory = Self { directory, mark, before: Traces::here(), _share: share };
-        let probe = laboratory.rate(&["--component", "SEND", "--message", "1024", "--load", "idle", "--network", "?"]);
-        assert_eq!(probe.status.code(), Some(2), "an unknown network is refused: {}", text(&probe.stderr));
+        let probe = laboratory.rate(&[
+            "--component",
+            "SEND",
+            "--message",
+            "1024",
+            "--load",
+            "idle",
+            "--network",
+            "?",
+        ]);
+        assert_eq!(
+            probe.status.code(),
+            Some(2),
+            "an unknown network is refused: {}",
+            text(&probe.stderr)
+        );
         match unusable() {
             None => Some(laboratory),
             Some(reason) => {
-                assert!(std::env::var("BTU_LAB").as_deref() != Ok("required"), "LAB REQUIRED but unusable: {reason}");
+                assert!(
+                    std::env::var("BTU_LAB").as_deref() != Ok("required"),
+                    "LAB REQUIRED but unusable: {reason}"
+                );
                 eprintln!("LAB SKIPPED: {reason}");
                 None
             }
@@ -95,7 +118,10 @@ impl Laboratory {
         let deadline = Instant::now() + Duration::from_secs(90);
         while self.stored_cells() < cells {
             if let Some(status) = child.try_wait().expect("a child can be asked") {
-                panic!("btu ended before {cells} cells were stored: {status}: {}", text(&finish(child).stderr));
+                panic!(
+                    "btu ended before {cells} cells were stored: {status}: {}",
+                    text(&finish(child).stderr)
+                );
             }
             assert!(Instant::now() < deadline, "no {cells} cells after 90 s");
             std::thread::sleep(Duration::from_millis(50));
@@ -115,9 +141,13 @@ impl Laboratory {
 
     /// Processes of this test that live, with their command lines.
     pub(crate) fn processes(&self) -> Vec<(i32, String)> {
-        let numbers =
-            fs::read_dir("/proc").expect("/proc").filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
-        numbers.filter(|number| self.is_ours(*number)).map(|number| (number, command_line(number))).collect()
+        let numbers = fs::read_dir("/proc")
+            .expect("/proc")
+            .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
+        numbers
+            .filter(|number| self.is_ours(*number))
+            .map(|number| (number, command_line(number)))
+            .collect()
     }
 
     fn is_ours(&self, process: i32) -> bool {
@@ -125,11 +155,14 @@ impl Laboratory {
         environment.split(|byte| *byte == 0).any(|entry| entry == self.mark.as_bytes())
     }
 
-    /// The process whose command line holds `part`; waits for it a while, since workers come and go.
+    /// The process whose command line holds `part`; waits for it a while, since workers come and
+    /// go.
     pub(crate) fn process(&self, part: &str) -> i32 {
         let deadline = Instant::now() + Duration::from_secs(20);
         loop {
-            if let Some((process, _)) = self.processes().into_iter().find(|(_, line)| line.contains(part)) {
+            if let Some((process, _)) =
+                self.processes().into_iter().find(|(_, line)| line.contains(part))
+            {
                 return process;
             }
             assert!(Instant::now() < deadline, "no process `{part}` among {:?}", self.processes());
@@ -145,15 +178,20 @@ impl Laboratory {
             if processes.is_empty() && traces.is_empty() {
                 return;
             }
-            assert!(Instant::now() < deadline, "left behind after {DOWN_WITHIN:?}: {processes:?} {traces:?}");
+            assert!(
+                Instant::now() < deadline,
+                "left behind after {DOWN_WITHIN:?}: {processes:?} {traces:?}"
+            );
             std::thread::sleep(Duration::from_millis(20));
         }
     }
 
-    /// Nothing in the scratch directory and no directory of sockets but a dead one that the next start sweeps.
+    /// Nothing in the scratch directory and no directory of sockets but a dead one that the next
+    /// start sweeps.
     pub(crate) fn assert_swept(&self) {
         let scratch = self.directory.path().join("scratch");
-        let left: Vec<_> = fs::read_dir(scratch).map(|entries| entries.flatten().collect()).unwrap_or_default();
+        let left: Vec<_> =
+            fs::read_dir(scratch).map(|entries| entries.flatten().collect()).unwrap_or_default();
         assert!(left.is_empty(), "scratch files are left: {left:?}");
     }
 }
@@ -175,11 +213,16 @@ struct Traces(BTreeSet<String>);
 impl Traces {
     fn here() -> Self {
         let names = |directory: &str| {
-            let entries = fs::read_dir(directory).map_or_else(|_| Vec::new(), |entries| entries.flatten().collect());
-            entries.into_iter().map(|entry: fs::DirEntry| entry.path().display().to_string()).collect::<Vec<_>>()
+            let entries = fs::read_dir(directory)
+                .map_or_else(|_| Vec::new(), |entries| entries.flatten().collect());
+            entries
+                .into_iter()
+                .map(|entry: fs::DirEntry| entry.path().display().to_string())
+                .collect::<Vec<_>>()
         };
         let mounts = fs::read_to_string("/proc/self/mounts").unwrap_or_default();
-        let mounts = mounts.lines().filter_map(|line| Some(format!("mount {}", line.split(' ').nth(1)?)));
+        let mounts =
+            mounts.lines().filter_map(|line| Some(format!("mount {}", line.split(' ').nth(1)?)));
         Self(names("/sys/class/net").into_iter().chain(names("/run/netns")).chain(mounts).collect())
     }
 
@@ -192,7 +235,17 @@ impl Traces {
 fn unusable() -> Option<String> {
     let directory = tempfile::tempdir().expect("a temporary directory");
     let output = Command::new(env!("CARGO_BIN_EXE_btu"))
-        .args(["rate", "--component", "SEND", "--message", "65536", "--load", "idle", "--quiet", "--json"])
+        .args([
+            "rate",
+            "--component",
+            "SEND",
+            "--message",
+            "65536",
+            "--load",
+            "idle",
+            "--quiet",
+            "--json",
+        ])
         .env("BTU_DATA", directory.path())
         .output()
         .expect("btu runs");

@@ -6,7 +6,8 @@ pub(crate) fn tested_already() -> bool {
     user.inspect(|user| eprintln!("tested as {user} already")).is_some()
 }
 
-/// Whether scripts/test says that what this test's module measures has not changed: the first part of a test's name is its module.
+/// Whether scripts/test says that what this test's module measures has not changed: the first part
+/// of a test's name is its module.
 pub(crate) fn is_unchanged() -> bool {
     let unchanged = std::env::var("BTU_UNCHANGED").unwrap_or_default();
     let thread = std::thread::current();

@@ -39,7 +39,8 @@ pub(crate) struct Lab {
 }
 
 impl Lab {
-    /// Nothing where this system allows no network: said loudly, and a failure where a lab is required.
+    /// Nothing where this system allows no network: said loudly, and a failure where a lab is
+    /// required.
     pub(crate) fn open() -> Option<Self> {
         Self::open_with(Share::one())
     }
@@ -49,9 +50,14 @@ impl Lab {
         if once::tested_already() { None } else { Self::open() }
     }
 
-    /// The same for a test that holds measured numbers against bounds: nothing else of this program runs meanwhile.
+    /// The same for a test that holds measured numbers against bounds: nothing else of this program
+    /// runs meanwhile.
     pub(crate) fn open_alone() -> Option<Self> {
-        if once::tested_already() || once::is_unchanged() { None } else { Self::open_with(Share::all()) }
+        if once::tested_already() || once::is_unchanged() {
+            None
+        } else {
+            Self::open_with(Share::all())
+        }
     }
 
     fn open_with(share: Share) -> Option<Self> {
@@ -70,7 +76,10 @@ impl Lab {
 
     pub(crate) fn btu(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_btu"));
-        command.args(arguments).env(MARK, self.home.path()).env("XDG_RUNTIME_DIR", self.home.path());
+        command
+            .args(arguments)
+            .env(MARK, self.home.path())
+            .env("XDG_RUNTIME_DIR", self.home.path());
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         command
     }
@@ -110,12 +119,17 @@ impl Lab {
     /// This test's processes, with their command lines.
     pub(crate) fn processes(&self) -> Vec<(i32, String)> {
         let mark = format!("{MARK}={}", self.home.path().display());
-        let numbers = fs::read_dir("/proc").unwrap().filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
+        let numbers = fs::read_dir("/proc")
+            .unwrap()
+            .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
         let is_ours = |number: &i32| {
             let environment = fs::read(format!("/proc/{number}/environ")).unwrap_or_default();
             environment.split(|byte| *byte == 0).any(|entry| entry == mark.as_bytes())
         };
-        let line = |number| text(&fs::read(format!("/proc/{number}/cmdline")).unwrap_or_default()).replace('\0', " ");
+        let line = |number| {
+            text(&fs::read(format!("/proc/{number}/cmdline")).unwrap_or_default())
+                .replace('\0', " ")
+        };
         numbers.filter(is_ours).map(|number| (number, line(number))).collect()
     }
 
@@ -155,7 +169,8 @@ impl Lab {
     }
 
     pub(crate) fn assert_no_files(&self) {
-        let left: Vec<_> = fs::read_dir(self.home.path().join("btu/net")).unwrap().flatten().collect();
+        let left: Vec<_> =
+            fs::read_dir(self.home.path().join("btu/net")).unwrap().flatten().collect();
         assert!(left.is_empty(), "files are left: {left:?}");
     }
 }
@@ -176,7 +191,8 @@ fn traces() -> BTreeSet<String> {
         entries.map(|entry| entry.path().display().to_string()).collect::<Vec<_>>()
     };
     let mounts = fs::read_to_string("/proc/self/mounts").unwrap_or_default();
-    // Other tests of this machine make interfaces of their own; those of a network would be called so.
+    // Other tests of this machine make interfaces of their own; those of a network would be called
+    // so.
     let interfaces = names("/sys/class/net").into_iter().filter(|path| path.contains("/p-"));
     let mounts = mounts.lines().filter(|line| line.contains("/etc/hosts")).map(str::to_owned);
     interfaces.chain(names("/run/netns")).chain(mounts).collect()

@@ -1,4 +1,5 @@
-//! The strangers: plain threads that connect, say what strangers of their kind say, and wait until they are shown out.
+//! The strangers: plain threads that connect, say what strangers of their kind say, and wait until
+//! they are shown out.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
@@ -70,7 +71,10 @@ pub(super) fn push() {
         }
     });
     println!("crowd: came {}", came.into_inner());
-    println!("crowd: kinds {}", kinds.iter().filter(|kind| kind.load(Ordering::Relaxed) > 0).count());
+    println!(
+        "crowd: kinds {}",
+        kinds.iter().filter(|kind| kind.load(Ordering::Relaxed) > 0).count()
+    );
     println!("crowd: welcomed {}", welcomed.into_inner());
     println!("crowd: longest-ms {}", longest.into_inner());
     println!("crowd: lasted-ms {}", begin.elapsed().as_millis());
@@ -81,11 +85,14 @@ impl Knowledge {
         let agent = agent.parse().expect("an address");
         let identity = Identity::load(&keys.join("me.pem")).expect("a controller's identity");
         let good = client_config(&identity, None).expect("a configuration");
-        let mut greeting = ClientConnection::new(Arc::clone(&good), server_name()).expect("a connection");
+        let mut greeting =
+            ClientConnection::new(Arc::clone(&good), server_name()).expect("a connection");
         let mut hello = Vec::new();
         greeting.write_tls(&mut hello).expect("a greeting");
         let anonymous = |version| {
-            let builder = ClientConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()));
+            let builder = ClientConfig::builder_with_provider(Arc::new(
+                rustls::crypto::ring::default_provider(),
+            ));
             let builder = builder.with_protocol_versions(&[version]).expect("a version");
             builder.with_root_certificates(roots(keys))
         };
@@ -98,7 +105,9 @@ impl Knowledge {
             said: recorded(agent, good),
             without_certificate: Arc::new(anonymous(&rustls::version::TLS13).with_no_client_auth()),
             of_another_authority: Arc::new(
-                anonymous(&rustls::version::TLS13).with_client_auth_cert(chain, key).expect("a pair"),
+                anonymous(&rustls::version::TLS13)
+                    .with_client_auth_cert(chain, key)
+                    .expect("a pair"),
             ),
             of_another_time: Arc::new(anonymous(&rustls::version::TLS12).with_no_client_auth()),
         }
@@ -123,7 +132,8 @@ impl Knowledge {
         }
     }
 
-    /// What a stranger of this kind does until it is shown out; whether it heard a word of the service.
+    /// What a stranger of this kind does until it is shown out; whether it heard a word of the
+    /// service.
     fn visit(&self, kind: u64, stream: &mut TcpStream) -> bool {
         let half = &self.hello[..self.hello.len() / 2];
         match kind {
@@ -149,7 +159,8 @@ fn server_name() -> ServerName<'static> {
 /// The authority of the agent, which everybody may know.
 fn roots(keys: &Path) -> RootCertStore {
     let mut roots = RootCertStore::empty();
-    let authority = CertificateDer::from_pem_file(keys.join("keys/authority.pem")).expect("the authority");
+    let authority =
+        CertificateDer::from_pem_file(keys.join("keys/authority.pem")).expect("the authority");
     roots.add(authority).expect("a root");
     roots
 }
@@ -212,7 +223,8 @@ fn dribbled(stream: &mut TcpStream, say: &[u8]) {
 
 /// Speaks TLS, and calls; whether the service said a word.
 fn spoken(stream: &mut TcpStream, config: &Arc<ClientConfig>) -> bool {
-    let mut connection = ClientConnection::new(Arc::clone(config), server_name()).expect("a connection");
+    let mut connection =
+        ClientConnection::new(Arc::clone(config), server_name()).expect("a connection");
     let mut tls = Stream::new(&mut connection, stream);
     tls.write_all(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0").ok();
     matches!(tls.read(&mut [0; 64]), Ok(1..))

@@ -1,7 +1,9 @@
-//! Hosts as stations of a raised network: real agents with real certificates, control and measured networks apart.
+//! Hosts as stations of a raised network: real agents with real certificates, control and measured
+//! networks apart.
 //!
-//! The control network is the drawn one, through the wire. The measured network is a bridge of its own, in the
-//! controller's station, with a second interface in each host; only the hosts have addresses on it.
+//! The control network is the drawn one, through the wire. The measured network is a bridge of its
+//! own, in the controller's station, with a second interface in each host; only the hosts have
+//! addresses on it.
 
 mod trio;
 
@@ -37,12 +39,14 @@ pub(crate) struct Hosts {
 }
 
 impl Hosts {
-    /// Raises `count` hosts beside the controller's desk; the first three are on the measured network, too.
+    /// Raises `count` hosts beside the controller's desk; the first three are on the measured
+    /// network, too.
     pub(crate) fn raise(count: usize) -> Option<Self> {
         Self::raise_in(Lab::open(), count, RATED.len())
     }
 
-    /// Raises so many trios, all on the measured network, for a long test that being root makes no difference to.
+    /// Raises so many trios, all on the measured network, for a long test that being root makes no
+    /// difference to.
     pub(crate) fn raise_trios(trios: usize) -> Option<Self> {
         let count = trios * RATED.len();
         Self::raise_in(Lab::open_once(), count, count)
@@ -51,7 +55,8 @@ impl Hosts {
     fn raise_in(lab: Option<Lab>, count: usize, measured: usize) -> Option<Self> {
         let lab = lab.filter(|_| is_there("ip") && is_there("nft"))?;
         let more = (RATED.len()..count).map(|number| format!("host-{number}"));
-        let names: Vec<String> = RATED.iter().map(ToString::to_string).chain(more).take(count).collect();
+        let names: Vec<String> =
+            RATED.iter().map(ToString::to_string).chain(more).take(count).collect();
         lab.up(&drawing(&names));
         let hosts = Self { lab, names, agents: Mutex::default() };
         hosts.measured_network(measured);
@@ -68,7 +73,8 @@ impl Hosts {
     fn measured_network(&self, count: usize) {
         self.shell("desk", "ip link add measured type bridge && ip link set measured up");
         for (name, address) in self.names.iter().take(count).zip(10..) {
-            let mut held = self.lab.exec(name, &["sh", "-c", "echo $$; exec sleep 60"]).spawn().unwrap();
+            let mut held =
+                self.lab.exec(name, &["sh", "-c", "echo $$; exec sleep 60"]).spawn().unwrap();
             let mut number = String::new();
             BufReader::new(held.stdout.take().unwrap()).read_line(&mut number).unwrap();
             let number = number.trim();
@@ -76,30 +82,41 @@ impl Hosts {
                 "desk",
                 &format!("ip link add m-{name} type veth peer name m0 netns {number} && ip link set m-{name} master measured up"),
             );
-            self.shell(name, &format!("ip address add 10.99.0.{address}/24 dev m0 && ip link set m0 up"));
+            self.shell(
+                name,
+                &format!("ip address add 10.99.0.{address}/24 dev m0 && ip link set m0 up"),
+            );
             held.kill().unwrap();
             held.wait().unwrap();
         }
     }
 
-    /// Gives this place on the measured network an IPv6 address as well, which stations do not have by themselves; false, told
-    /// loudly, where the kernel has no IPv6.
+    /// Gives this place on the measured network an IPv6 address as well, which stations do not have
+    /// by themselves; false, told loudly, where the kernel has no IPv6.
     pub(crate) fn speak_ipv6(&self, station: &str, interface: &str, address: &str) -> bool {
         let has_it = self.shell(station, "test -e /proc/net/if_inet6 && echo yes || true");
         if has_it.is_empty() {
             eprintln!("LAB SKIPPED: this kernel has no IPv6");
-            assert!(std::env::var_os("BTU_LAB").is_none_or(|lab| lab != "required"), "IPv6 must exist here");
+            assert!(
+                std::env::var_os("BTU_LAB").is_none_or(|lab| lab != "required"),
+                "IPv6 must exist here"
+            );
             return false;
         }
         let switch = format!("/proc/sys/net/ipv6/conf/{interface}/disable_ipv6");
-        self.shell(station, &format!("echo 0 > {switch} && ip -6 address add {address}/64 dev {interface} nodad"));
+        self.shell(
+            station,
+            &format!("echo 0 > {switch} && ip -6 address add {address}/64 dev {interface} nodad"),
+        );
         true
     }
 
     /// An authority, an identity for each host and one for the controller.
     fn keys(&self) {
         self.authority("keys");
-        self.names.iter().for_each(|name| self.issue("keys", name, "agent", &format!("{name}.pem")));
+        self.names
+            .iter()
+            .for_each(|name| self.issue("keys", name, "agent", &format!("{name}.pem")));
         self.issue("keys", "me", "controller", "me.pem");
     }
 
@@ -115,7 +132,8 @@ impl Hosts {
 
     pub(crate) fn keys_command(&self, authority: &str, arguments: &[&str]) {
         let directory = self.path(authority);
-        let output = self.lab.btu(&[&["keys", "--keys", &directory], arguments].concat()).output().unwrap();
+        let output =
+            self.lab.btu(&[&["keys", "--keys", &directory], arguments].concat()).output().unwrap();
         assert!(output.status.success(), "{}", text(&output.stderr));
     }
 
@@ -155,7 +173,11 @@ impl Hosts {
         fs::write(&policy, format!("[scratch]\ndirectory = \"{scratch}\"\n")).unwrap();
         let agent = [env!("CARGO_BIN_EXE_btu"), "agent", "--listen", &listen, "--policy", &policy];
         let mut command = self.lab.exec(name, &[before, &agent, trust].concat());
-        let log = fs::OpenOptions::new().create(true).append(true).open(self.path(&format!("{name}.log"))).unwrap();
+        let log = fs::OpenOptions::new()
+            .create(true)
+            .append(true)
+            .open(self.path(&format!("{name}.log")))
+            .unwrap();
         let child = command.stderr(log).spawn().unwrap();
         self.agents().insert(name.to_owned(), child);
     }
@@ -180,7 +202,11 @@ impl Hosts {
 
     /// The first line that an agent printed.
     pub(crate) fn said(&self, name: &str) -> String {
-        let output = self.agents().get_mut(name).and_then(|agent| agent.stdout.take()).expect("it was started");
+        let output = self
+            .agents()
+            .get_mut(name)
+            .and_then(|agent| agent.stdout.take())
+            .expect("it was started");
         let mut line = String::new();
         BufReader::new(output).read_line(&mut line).unwrap();
         line
@@ -190,7 +216,9 @@ impl Hosts {
     pub(crate) fn lower(self) {
         let output = self.lab.output(&["net", "down"]);
         assert!(output.status.success(), "{}", text(&output.stderr));
-        for mut agent in self.agents.into_inner().unwrap_or_else(PoisonError::into_inner).into_values() {
+        for mut agent in
+            self.agents.into_inner().unwrap_or_else(PoisonError::into_inner).into_values()
+        {
             // It stopped with its agent, and nobody else tells it to go on.
             kill(Pid::from_raw(agent.id().cast_signed()), Signal::SIGCONT).unwrap();
             agent.wait().unwrap();
@@ -206,15 +234,18 @@ impl Hosts {
     pub(crate) fn agent(&self, name: &str) -> i32 {
         let listen = format!(" agent --listen {}:7417 ", self.control(name));
         let others = [" exec ", " enter ", "unshare "];
-        self.lab.process(name, |line| line.contains(&listen) && !others.iter().any(|other| line.contains(other)))
+        self.lab.process(name, |line| {
+            line.contains(&listen) && !others.iter().any(|other| line.contains(other))
+        })
     }
 
     pub(crate) fn signal_agent(&self, name: &str, signal: Signal) {
         kill(Pid::from_raw(self.agent(name)), signal).unwrap();
     }
 
-    /// Has every agent of these read its policy, identity and revocations again, and waits until each has done so: a
-    /// signal is only a request, and until an agent has read the new list the old one counts.
+    /// Has every agent of these read its policy, identity and revocations again, and waits until
+    /// each has done so: a signal is only a request, and until an agent has read the new list the
+    /// old one counts.
     pub(crate) fn reload_agents(&self, names: &[String]) {
         const DONE: &str = "agent: read the identity and the revocations again";
         let count = |name: &String| self.log(name).matches(DONE).count();
@@ -225,7 +256,11 @@ impl Hosts {
         let deadline = Instant::now() + TIMEOUT;
         for (name, before) in names.iter().zip(before) {
             while count(name) == before {
-                assert!(Instant::now() < deadline, "{name} did not read its files again: {}", self.log(name));
+                assert!(
+                    Instant::now() < deadline,
+                    "{name} did not read its files again: {}",
+                    self.log(name)
+                );
                 thread::sleep(Duration::from_millis(5));
             }
         }
@@ -246,7 +281,8 @@ impl Hosts {
     /// The workers of a host's agent.
     pub(crate) fn workers(&self, name: &str) -> Vec<i32> {
         let agent = self.agent(name);
-        let children = fs::read_to_string(format!("/proc/{agent}/task/{agent}/children")).unwrap_or_default();
+        let children =
+            fs::read_to_string(format!("/proc/{agent}/task/{agent}/children")).unwrap_or_default();
         children.split_whitespace().filter_map(|number| number.parse().ok()).collect()
     }
 
@@ -255,10 +291,17 @@ impl Hosts {
         self.write_inventory("hosts.toml", 0..self.names.len(), change)
     }
 
-    fn write_inventory(&self, file: &str, which: Range<usize>, change: impl FnOnce(String) -> String) -> String {
+    fn write_inventory(
+        &self,
+        file: &str,
+        which: Range<usize>,
+        change: impl FnOnce(String) -> String,
+    ) -> String {
         let roles = ["test", "active", "passive"];
         let mut written = String::new();
-        for (number, (name, measured)) in self.names.iter().zip(10..).enumerate().skip(which.start).take(which.len()) {
+        for (number, (name, measured)) in
+            self.names.iter().zip(10..).enumerate().skip(which.start).take(which.len())
+        {
             writeln!(written, "[hosts.{name}]\ncontrol = \"{}\"", self.control(name)).unwrap();
             if let Some(role) = roles.get(number - which.start) {
                 writeln!(written, "role = \"{role}\"\nmeasured = \"10.99.0.{measured}\"").unwrap();
@@ -341,7 +384,12 @@ fn drawing(names: &[String]) -> String {
                      [stations.desk]\nsegment = \"control\"\naddress = \"198.18.0.1\"\n"
         .to_owned();
     for (number, name) in names.iter().enumerate() {
-        writeln!(drawn, "[stations.{name}]\nsegment = \"control\"\naddress = \"198.18.1.{}\"", number + 1).unwrap();
+        writeln!(
+            drawn,
+            "[stations.{name}]\nsegment = \"control\"\naddress = \"198.18.1.{}\"",
+            number + 1
+        )
+        .unwrap();
     }
     drawn
 }

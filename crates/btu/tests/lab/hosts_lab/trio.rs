@@ -1,4 +1,5 @@
-//! Three hosts that are rated together, from a desk with a database of their own: trios do not disturb each other.
+//! Three hosts that are rated together, from a desk with a database of their own: trios do not
+//! disturb each other.
 
 use std::path::PathBuf;
 use std::process::{Child, Command};
@@ -30,7 +31,11 @@ impl Trio<'_> {
 
     pub(crate) fn inventory(&self) -> String {
         let first = self.number * RATED.len();
-        self.hosts.write_inventory(&format!("trio-{}.toml", self.number), first..first + RATED.len(), |text| text)
+        self.hosts.write_inventory(
+            &format!("trio-{}.toml", self.number),
+            first..first + RATED.len(),
+            |text| text,
+        )
     }
 
     fn data(&self) -> PathBuf {
@@ -93,6 +98,9 @@ impl Trio<'_> {
         if self.runs() >= wanted {
             return child;
         }
-        panic!("it ended before {cells} cells were stored: {}", text(&child.wait_with_output().unwrap().stderr))
+        panic!(
+            "it ended before {cells} cells were stored: {}",
+            text(&child.wait_with_output().unwrap().stderr)
+        )
     }
 }

@@ -8,12 +8,13 @@ use super::sizes;
 use crate::common::{Laboratory, finish};
 use crate::support::{send, text};
 
-/// Killing anything ends every worker within this; to take the network down and to store that the run was interrupted may take as
-/// much again on a machine with other work.
+/// Killing anything ends every worker within this; to take the network down and to store that the
+/// run was interrupted may take as much again on a machine with other work.
 const ENDS_WITHIN: Duration = Duration::from_secs(2);
 const BUSY: Duration = Duration::from_secs(2);
 
-/// Begins a long run on this network, does something bad to it after two sizes, and sees it end in order.
+/// Begins a long run on this network, does something bad to it after two sizes, and sees it end in
+/// order.
 pub(crate) fn drill(
     laboratory: &Laboratory,
     [transport, network]: [&str; 2],
@@ -23,7 +24,8 @@ pub(crate) fn drill(
 ) {
     let count = || laboratory.json(&["runs"]).as_array().map_or(0, Vec::len);
     let (runs, deadline) = (count(), Instant::now() + Duration::from_mins(1));
-    let long = ["pipe", "--precision", "full", "--sizes", "1..64KiB", "--quiet", "--transport", transport];
+    let long =
+        ["pipe", "--precision", "full", "--sizes", "1..64KiB", "--quiet", "--transport", transport];
     let place = if network == "local" { vec!["--local"] } else { vec!["--network", network] };
     let long = [&long[..], &place].concat();
     let child = laboratory.command(&long).spawn().expect("btu starts");
@@ -53,7 +55,8 @@ pub(crate) fn drill(
 pub(crate) fn worker(laboratory: &Laboratory, end: &str) -> i32 {
     let parent = format!("PPid:\t{}\n", laboratory.process(&agent(end)));
     let is_child = |process: i32| {
-        std::fs::read_to_string(format!("/proc/{process}/status")).is_ok_and(|status| status.contains(&parent))
+        std::fs::read_to_string(format!("/proc/{process}/status"))
+            .is_ok_and(|status| status.contains(&parent))
     };
     let found = laboratory.processes().into_iter().find(|(process, _)| is_child(*process));
     found.expect("the station's agent has a worker").0
@@ -75,19 +78,39 @@ fn whoever_dies_the_run_ends_and_what_was_finished_is_kept() {
     let (veth, ethernet, local) = (["tcp", "veth"], ["tcp", "10 Mb/s"], ["tcp", "local"]);
     drill(&laboratory, veth, |_| kill("near"), Some(1), KILLED);
     drill(&laboratory, veth, |_| kill("far"), Some(1), KILLED);
-    drill(&laboratory, veth, |_| part(&agent("far")), Some(1), "the agent on far was killed by SIGKILL");
+    drill(
+        &laboratory,
+        veth,
+        |_| part(&agent("far")),
+        Some(1),
+        "the agent on far was killed by SIGKILL",
+    );
     drill(&laboratory, ethernet, |_| part("internal wire"), Some(1), "wire was killed by SIGKILL");
     drill(&laboratory, ethernet, |_| part("internal init"), Some(1), "while it was measured on");
     drill(&laboratory, local, |_| part(&agent("here")), Some(1), "station here");
-    drill(&laboratory, veth, |coordinator| send(coordinator, Signal::SIGINT), Some(130), "was stopped");
-    drill(&laboratory, veth, |coordinator| send(coordinator, Signal::SIGTERM), Some(143), "was stopped");
+    drill(
+        &laboratory,
+        veth,
+        |coordinator| send(coordinator, Signal::SIGINT),
+        Some(130),
+        "was stopped",
+    );
+    drill(
+        &laboratory,
+        veth,
+        |coordinator| send(coordinator, Signal::SIGTERM),
+        Some(143),
+        "was stopped",
+    );
     drill(&laboratory, veth, |coordinator| send(coordinator, Signal::SIGKILL), None, "");
     drill(&laboratory, local, |coordinator| send(coordinator, Signal::SIGKILL), None, "");
 }
 
-/// Begins a signature over an emulated line, stops the emulator again and again while it is measured, and gives the result.
+/// Begins a signature over an emulated line, stops the emulator again and again while it is
+/// measured, and gives the result.
 fn with_an_emulator_that_stops(laboratory: &Laboratory, stop: Duration) -> serde_json::Value {
-    let arguments = ["pipe", "--precision", "full", "--trials", "5", "--network", "10 Mb/s", "--quiet"];
+    let arguments =
+        ["pipe", "--precision", "full", "--trials", "5", "--network", "10 Mb/s", "--quiet"];
     let arguments = [&arguments[..], &["--sizes", "512,1024,2048"]].concat();
     let child = laboratory.command(&arguments).spawn().expect("btu starts");
     let wire = laboratory.process("internal wire");
@@ -110,8 +133,9 @@ fn kinds(result: &serde_json::Value) -> Vec<&str> {
     warnings.iter().filter_map(|warning| warning["kind"].as_str()).collect()
 }
 
-/// Times of a size are the network's only as far as the emulator carried frames when they were due: where it did not, that
-/// is told. Whatever the result, every size has what the machine, both ends and the network did meanwhile.
+/// Times of a size are the network's only as far as the emulator carried frames when they were due:
+/// where it did not, that is told. Whatever the result, every size has what the machine, both ends
+/// and the network did meanwhile.
 #[test]
 fn an_emulator_that_stands_still_is_told() {
     let Some(laboratory) = Laboratory::open_once() else { return };
@@ -123,6 +147,9 @@ fn an_emulator_that_stands_still_is_told() {
             assert!(conditions[used].as_u64().is_some_and(|used| used > 0), "{used}: {conditions}");
         }
         assert!(conditions["machine"]["idle_ns"].as_u64().is_some(), "{conditions}");
-        assert!(conditions["network"]["elements"].as_array().is_some_and(|all| !all.is_empty()), "{conditions}");
+        assert!(
+            conditions["network"]["elements"].as_array().is_some_and(|all| !all.is_empty()),
+            "{conditions}"
+        );
     }
 }

@@ -1,4 +1,5 @@
-//! Signatures by the real program: stored and shown, true on an emulated Ethernet, and cut short by bad days.
+//! Signatures by the real program: stored and shown, true on an emulated Ethernet, and cut short by
+//! bad days.
 
 mod drills;
 #[cfg(feature = "mpi")]
@@ -42,20 +43,36 @@ fn transports_of_one_machine_need_no_laboratory() {
     let directory = tempfile::tempdir().expect("a temporary directory");
     let btu = |arguments: &[&str]| printed(directory.path(), arguments);
     let transports = "tcp,udp,tls,quic,http2,unix-stream,unix-seqpacket,pipe,shared-memory";
-    let quick = ["pipe", "--local", "--sizes", "1,1000,70000", "--target-time", "2 ms", "--trials", "2", "--transport"];
-    let results: Value = serde_json::from_str(&btu(&[&quick[..], &[transports, "--json"]].concat())).expect("JSON");
+    let quick = [
+        "pipe",
+        "--local",
+        "--sizes",
+        "1,1000,70000",
+        "--target-time",
+        "2 ms",
+        "--trials",
+        "2",
+        "--transport",
+    ];
+    let results: Value =
+        serde_json::from_str(&btu(&[&quick[..], &[transports, "--json"]].concat())).expect("JSON");
     let results = results.as_array().expect("a result for each transport");
     assert_eq!(results.len(), 9);
     for result in results {
         let is_udp = result["result"]["kind"] == "udp";
         assert_eq!(sizes(result), if is_udp { vec![1, 1000] } else { vec![1, 1000, 70_000] });
         let accounts = &result["result"]["accounts"];
-        assert_eq!((&accounts["wrong"], &accounts["sent"]), (&0.into(), &accounts["received"]), "{accounts}");
+        assert_eq!(
+            (&accounts["wrong"], &accounts["sent"]),
+            (&0.into(), &accounts["received"]),
+            "{accounts}"
+        );
         assert_eq!(result["run"]["state"], "complete");
     }
     assert!(btu(&["runs"]).contains("shared memory, local"));
     assert!(btu(&["show", "r1"]).contains("Signature of TCP, ping-pong"));
-    let cells: Value = serde_json::from_str(&btu(&["show", "r1", "--cells", "--json"])).expect("JSON");
+    let cells: Value =
+        serde_json::from_str(&btu(&["show", "r1", "--cells", "--json"])).expect("JSON");
     assert_eq!(cells[2]["trials"].as_array().map(Vec::len), Some(2), "every trial is stored");
     for (format, beginning) in [
         ("html", "<!DOCTYPE html>"),
@@ -100,19 +117,26 @@ fn what_makes_no_sense_is_refused_before_anything_starts() {
         (&["--transport", "mpi", "--send-buffer", "1MB"], "MPI"),
         (&["--load", "idle"], "there are cpu, disk, transfer"),
         (&["--resume", "latest", "--sizes", "1"], "cannot be used with"),
-        (&["--transport", "http2", "--pattern", "streaming"], "HTTP/2 does not know any pattern but ping-pong"),
+        (
+            &["--transport", "http2", "--pattern", "streaming"],
+            "HTTP/2 does not know any pattern but ping-pong",
+        ),
         (&["--transport", "pipe", "--nodelay", "off"], "pipe does not know Nagle's algorithm"),
         (&["--transport", "udp", "--sizes", "1MB"], "give smaller sizes"),
         (
             &["--pin", "left,right"],
             "is no way to hold two ends: give apart, together, free, or two processors such as 0,1",
         ),
-        (&["--layers", "--pin", "0,70000"], "--pin: processor 70000 is not among those that may be used"),
+        (
+            &["--layers", "--pin", "0,70000"],
+            "--pin: processor 70000 is not among those that may be used",
+        ),
         (&["--network", "nowhere"], "there is no file and no library network `nowhere`"),
         (&["--network", "satellite", "--to", "moon"], "there is no station `moon`"),
     ];
     for (arguments, word) in table {
-        let output = command(directory.path(), &[&["pipe"], arguments].concat()).output().expect("btu runs");
+        let output =
+            command(directory.path(), &[&["pipe"], arguments].concat()).output().expect("btu runs");
         let error = text(&output.stderr);
         assert_eq!(output.status.code(), Some(2), "{arguments:?}: {error}");
         assert!(error.contains(word), "`{word}` is not in: {error}");

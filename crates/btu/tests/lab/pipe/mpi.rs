@@ -1,4 +1,5 @@
-//! MPI between stations: over their network and not around it, among the layers, and when an end is killed.
+//! MPI between stations: over their network and not around it, among the layers, and when an end is
+//! killed.
 
 use btu_suite::pipe::Point;
 use nix::sys::signal::Signal;
@@ -10,7 +11,8 @@ use crate::support::{send, text};
 /// A laboratory, where the MPI library that this btu was built with can be used.
 fn laboratory() -> Option<Laboratory> {
     let laboratory = Laboratory::open_once()?;
-    let quick = ["pipe", "--transport", "mpi", "--local", "--sizes", "1", "--trials", "1", "--quiet"];
+    let quick =
+        ["pipe", "--transport", "mpi", "--local", "--sizes", "1", "--trials", "1", "--quiet"];
     let output = laboratory.command(&quick).output().expect("btu runs");
     let error = text(&output.stderr);
     if error.contains("its own mpirun") {
@@ -21,19 +23,27 @@ fn laboratory() -> Option<Laboratory> {
     Some(laboratory)
 }
 
-/// 65,536 bytes at 10 Mb/s take 52.4 ms without any header, and with those of TCP and Ethernet 55.7 ms; a library that finds
-/// out that both stations are on one machine takes microseconds.
+/// 65,536 bytes at 10 Mb/s take 52.4 ms without any header, and with those of TCP and Ethernet 55.7
+/// ms; a library that finds out that both stations are on one machine takes microseconds.
 #[test]
 fn messages_between_stations_go_over_their_network() {
     let Some(laboratory) = laboratory() else { return };
     let quick = ["pipe", "--precision", "quick", "--quiet"];
     let asked = ["--transport", "mpi", "--network", "10 Mb/s", "--sizes", "1,65536"];
     let result = laboratory.json(&[&quick[..], &asked].concat());
-    assert!(result["run"]["events"].to_string().contains("went through a network interface"), "{result}");
-    let points: Vec<Point> = serde_json::from_value(laboratory.json(&["show", "--cells"])).expect("points");
-    let quickest = points[1].one_way_seconds(btu_suite::pipe::Pattern::PingPong).into_iter().fold(f64::MAX, f64::min);
+    assert!(
+        result["run"]["events"].to_string().contains("went through a network interface"),
+        "{result}"
+    );
+    let points: Vec<Point> =
+        serde_json::from_value(laboratory.json(&["show", "--cells"])).expect("points");
+    let quickest = points[1]
+        .one_way_seconds(btu_suite::pipe::Pattern::PingPong)
+        .into_iter()
+        .fold(f64::MAX, f64::min);
     assert!((52.4e-3..0.2).contains(&quickest), "{quickest} s");
-    let layers = laboratory.json(&[&quick[..], &["--layers", "--sizes", "1,100", "--target-time", "5 ms"]].concat());
+    let layers = laboratory
+        .json(&[&quick[..], &["--layers", "--sizes", "1,100", "--target-time", "5 ms"]].concat());
     assert!(layers["result"].to_string().contains("\"mpi\""), "{layers}");
     laboratory.assert_down();
 }
@@ -42,6 +52,12 @@ fn messages_between_stations_go_over_their_network() {
 fn a_killed_end_ends_the_run() {
     let Some(laboratory) = laboratory() else { return };
     for end in ["near", "far"] {
-        drill(&laboratory, ["mpi", "veth"], |_| send(worker(&laboratory, end), Signal::SIGKILL), Some(1), KILLED);
+        drill(
+            &laboratory,
+            ["mpi", "veth"],
+            |_| send(worker(&laboratory, end), Signal::SIGKILL),
+            Some(1),
+            KILLED,
+        );
     }
 }

@@ -24,20 +24,40 @@ fn layers_are_measured_in_turns() {
     let (csv, archive) = (here.join("layers.csv"), here.join("layers.btu"));
     let [csv, archive] = [&csv, &archive].map(|path| path.to_str().expect("a path"));
     let transports = "unix-stream,udp,tcp";
-    let asked = ["2 ms", "--local", "--layers", "--transport", transports, "--sizes", "1,64,70000", "--csv", csv];
+    let asked = [
+        "2 ms",
+        "--local",
+        "--layers",
+        "--transport",
+        transports,
+        "--sizes",
+        "1,64,70000",
+        "--csv",
+        csv,
+    ];
     let result = json(here, &[&QUICK[..], &asked].concat());
-    assert_eq!((&result["run"]["suite"], &result["run"]["state"]), (&"pipe-layers".into(), &"complete".into()));
+    assert_eq!(
+        (&result["run"]["suite"], &result["run"]["state"]),
+        (&"pipe-layers".into(), &"complete".into())
+    );
     let layers = result["result"]["layers"].as_array().expect("a list");
     assert_eq!(layers.iter().map(|layer| &layer["kind"]).collect::<Vec<_>>(), ["udp", "tcp"]);
     for layer in layers {
         let ratio = &layer["sizes"][1]["throughput_ratio"];
-        assert!(ratio["value"].as_f64() > Some(0.0) && ratio["interval"]["low"].is_number(), "{layer}");
+        assert!(
+            ratio["value"].as_f64() > Some(0.0) && ratio["interval"]["low"].is_number(),
+            "{layer}"
+        );
     }
     // Two sizes of UDP, three of the others, each with its share of the first.
     assert_eq!(std::fs::read_to_string(csv).expect("a file").lines().count(), 9);
     let points = json(here, &["show", "--cells"]);
-    let order: Vec<u64> =
-        points.as_array().expect("points").iter().filter_map(|point| point["series"].as_u64()).collect();
+    let order: Vec<u64> = points
+        .as_array()
+        .expect("points")
+        .iter()
+        .filter_map(|point| point["series"].as_u64())
+        .collect();
     assert_eq!(order, [0, 1, 2, 2, 1, 0, 0, 2], "every second size goes the other way round");
     assert!(printed(here, &["show", "--all"]).contains("The cost of each layer above Unix stream"));
     printed(here, &["export", "r1", "--output", archive]);
@@ -52,8 +72,12 @@ fn a_busy_machine_stands_beside_the_idle_one() {
     let directory = tempfile::tempdir().expect("a temporary directory");
     let asked = ["5 ms", "--local", "--load", "cpu", "--sizes", "1,1000"];
     let result = json(directory.path(), &[&QUICK[..], &asked].concat());
-    let loads: Vec<&Value> =
-        result["result"]["signatures"].as_array().expect("a list").iter().map(|one| &one["load"]).collect();
+    let loads: Vec<&Value> = result["result"]["signatures"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .map(|one| &one["load"])
+        .collect();
     assert_eq!(loads, ["idle", "cpu"]);
     assert!(result["result"]["loads"][0]["latency_ratio"]["value"].is_number());
     let events = result["run"]["events"].to_string();
@@ -84,7 +108,11 @@ fn signatures_are_compared_with_signatures() {
     ] {
         let output = command(here, arguments).output().expect("btu runs");
         assert_eq!(output.status.code(), Some(2));
-        assert!(text(&output.stderr).contains(word), "`{word}` is not in: {}", text(&output.stderr));
+        assert!(
+            text(&output.stderr).contains(word),
+            "`{word}` is not in: {}",
+            text(&output.stderr)
+        );
     }
 }
 
@@ -95,9 +123,21 @@ fn a_run_that_broke_off_is_finished() {
     let directory = tempfile::tempdir().expect("a temporary directory");
     let here = directory.path();
     for way in [&["--transport", "tcp"][..], &["--layers", "--transport", "unix-stream,tcp"]] {
-        let long =
-            [&["pipe", "--quiet", "--local", "--trials", "3", "--target-time", "30 ms", "--sizes", "1..64"], way]
-                .concat();
+        let long = [
+            &[
+                "pipe",
+                "--quiet",
+                "--local",
+                "--trials",
+                "3",
+                "--target-time",
+                "30 ms",
+                "--sizes",
+                "1..64",
+            ],
+            way,
+        ]
+        .concat();
         let before = json(here, &["runs"]).as_array().map_or(0, Vec::len);
         let mut child = command(here, &long).spawn().expect("btu starts");
         let deadline = Instant::now() + Duration::from_secs(30);
@@ -119,13 +159,23 @@ fn a_run_that_broke_off_is_finished() {
         assert_eq!(&all[..kept.len()], &kept[..], "what was stored stays as it was");
         // 1..64: 1 2 3 4 6 8 12 13 16 19 21 24 27 29 32 35 45 48 51 61 64.
         assert_eq!(all.len(), 21 * if way.contains(&"--layers") { 2 } else { 1 });
-        let again = command(here, &["pipe", "--resume", "latest", "--quiet", "--json"]).output().expect("btu runs");
-        assert!(again.status.success() && text(&again.stderr).ends_with("is complete; nothing to do.\n"));
-        let again: serde_json::Value = serde_json::from_slice(&again.stdout).expect("--json prints JSON");
+        let again = command(here, &["pipe", "--resume", "latest", "--quiet", "--json"])
+            .output()
+            .expect("btu runs");
+        assert!(
+            again.status.success()
+                && text(&again.stderr).ends_with("is complete; nothing to do.\n")
+        );
+        let again: serde_json::Value =
+            serde_json::from_slice(&again.stdout).expect("--json prints JSON");
         assert_eq!(again["run"], result["run"], "a complete run stays as it is");
     }
     let output = command(here, &["pipe", "--resume", "r9"]).output().expect("btu runs");
-    assert!(!output.status.success() && text(&output.stderr).contains("r9"), "{}", text(&output.stderr));
+    assert!(
+        !output.status.success() && text(&output.stderr).contains("r9"),
+        "{}",
+        text(&output.stderr)
+    );
 }
 
 /// This user's directories of sockets whose owners have died.
@@ -133,7 +183,9 @@ fn left_by_the_dead() -> Vec<PathBuf> {
     let me = nix::unistd::geteuid().as_raw();
     let is_dead = |path: &PathBuf| {
         let is_mine = path.metadata().is_ok_and(|about| about.uid() == me);
-        is_mine && File::open(path.join("btu-testbed.lock")).is_ok_and(|owner| owner.try_lock_shared().is_ok())
+        is_mine
+            && File::open(path.join("btu-testbed.lock"))
+                .is_ok_and(|owner| owner.try_lock_shared().is_ok())
     };
     let runs = btu_testbed::testbed::private_directory("run").expect("a private directory");
     let all = fs::read_dir(runs).expect("a readable directory").flatten().map(|entry| entry.path());
@@ -155,13 +207,21 @@ fn every_load_works_in_a_station() {
     laboratory.assert_swept();
 }
 
-/// Two real processes, with 1 Mb/s between them: bounds hold, Q = P n - 1, and an exchange is two messages. Its messages
-/// have 24 bytes and those beside it 16: with 90 more of headers, preamble and gap, 114 octets on the line are 7.5 % more
-/// than 106.
+/// Two real processes, with 1 Mb/s between them: bounds hold, Q = P n - 1, and an exchange is two
+/// messages. Its messages have 24 bytes and those beside it 16: with 90 more of headers, preamble
+/// and gap, 114 octets on the line are 7.5 % more than 106.
 #[test]
 fn hint_by_two_processes_over_a_network() {
     let Some(laboratory) = Laboratory::open_alone() else { return };
-    let result = laboratory.json(&["pipe", "--hint", "--network", "1 Mb/s", "--precision", "quick", "--quiet"]);
+    let result = laboratory.json(&[
+        "pipe",
+        "--hint",
+        "--network",
+        "1 Mb/s",
+        "--precision",
+        "quick",
+        "--quiet",
+    ]);
     let two = &result["result"]["two"];
     assert_eq!((&two["outside"], &two["off_law"]), (&0.into(), &0.into()), "{two}");
     let qualities: Vec<i64> = two["steps"]

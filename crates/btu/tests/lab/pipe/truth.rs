@@ -5,12 +5,14 @@ use btu_suite::pipe::Point;
 use crate::common::Laboratory;
 use crate::support::path;
 
-/// On an Ethernet of 10 Mb/s, n bytes in k full segments of 1448 take k frames of 1538 octets (66 of headers and
-/// timestamps, 24 of preamble, check sequence and gap): t0 + n/r with r = 10 Mb/s * 1448/1538. The last frame's gap of 12 octets keeps
-/// nobody waiting, though n/r counts it: so t0 is what the machine takes less the gap, and can be below zero. One short message shows t0:
-/// its own frame has 64 + 90 octets. A message of two segments or more is acknowledged at once (RFC 5681, section 4.2), by a
-/// frame of 90 octets that goes ahead of the answer; the short one's acknowledgement is in the answer. The tenth part of the round trips that were quickest counts: what else the machine does
-/// only ever makes them longer, and leaves as many alone.
+/// On an Ethernet of 10 Mb/s, n bytes in k full segments of 1448 take k frames of 1538 octets (66
+/// of headers and timestamps, 24 of preamble, check sequence and gap): t0 + n/r with r = 10 Mb/s *
+/// 1448/1538. The last frame's gap of 12 octets keeps nobody waiting, though n/r counts it: so t0
+/// is what the machine takes less the gap, and can be below zero. One short message shows t0: its
+/// own frame has 64 + 90 octets. A message of two segments or more is acknowledged at once (RFC
+/// 5681, section 4.2), by a frame of 90 octets that goes ahead of the answer; the short one's
+/// acknowledgement is in the answer. The tenth part of the round trips that were quickest counts:
+/// what else the machine does only ever makes them longer, and leaves as many alone.
 #[test]
 fn an_emulated_ethernet_has_the_signature_of_its_closed_form() {
     let Some(laboratory) = Laboratory::open_alone() else { return };
@@ -27,7 +29,8 @@ fn an_emulated_ethernet_has_the_signature_of_its_closed_form() {
         "--each",
         "--quiet",
     ]);
-    let points: Vec<Point> = serde_json::from_value(laboratory.json(&["show", "--cells"])).expect("points");
+    let points: Vec<Point> =
+        serde_json::from_value(laboratory.json(&["show", "--cells"])).expect("points");
     let one_way: Vec<(f64, f64)> = points
         .iter()
         .map(|point| {
@@ -39,7 +42,10 @@ fn an_emulated_ethernet_has_the_signature_of_its_closed_form() {
     assert!((-gap..0.3e-3).contains(&fixed), "t0 of {fixed} s: {one_way:?}");
     for (bytes, seconds) in &one_way[1..] {
         let expected = fixed + 90.0 * 8.0 / 10e6 + bytes * 8.0 / (10e6 * 1448.0 / 1538.0);
-        assert!((seconds / expected - 1.0).abs() < 0.03, "{bytes} B took {seconds} s, not {expected} s: {one_way:?}");
+        assert!(
+            (seconds / expected - 1.0).abs() < 0.03,
+            "{bytes} B took {seconds} s, not {expected} s: {one_way:?}"
+        );
     }
     laboratory.assert_down();
 }
@@ -67,12 +73,14 @@ segment = \"switch\"
 segment = \"switch\"
 ";
 
-/// UDP's messages have no acknowledgements that would need the line, too. One of n bytes is a datagram of n + 8 (its number) + 8
-/// (UDP), in fragments of 1480, each in a packet of 1500 (RFC 791). On FDDI such a packet takes 1536 octets at 100 Mb/s: 14 of
-/// addresses and type, and 22 of preamble, delimiters, LLC/SNAP and check sequence (ISO 9314-2, RFC 1390). On ATM it takes 32 cells of
-/// 53 octets at 149.76 Mb/s (1500 + 16 in 48s; RFC 2684), and a switch passes whole packets on: one more at the end. So t0 + k T
-/// with k fragments, or k + 1. T is the network's; t0 is the machine's, the one that fits best. The quickest of all
-/// round trips counts: what else the machine does only ever makes them longer.
+/// UDP's messages have no acknowledgements that would need the line, too. One of n bytes is a
+/// datagram of n + 8 (its number) + 8 (UDP), in fragments of 1480, each in a packet of 1500 (RFC
+/// 791). On FDDI such a packet takes 1536 octets at 100 Mb/s: 14 of addresses and type, and 22 of
+/// preamble, delimiters, LLC/SNAP and check sequence (ISO 9314-2, RFC 1390). On ATM it takes 32
+/// cells of 53 octets at 149.76 Mb/s (1500 + 16 in 48s; RFC 2684), and a switch passes whole
+/// packets on: one more at the end. So t0 + k T with k fragments, or k + 1. T is the network's; t0
+/// is the machine's, the one that fits best. The quickest of all round trips counts: what else the
+/// machine does only ever makes them longer.
 #[test]
 fn emulated_fddi_and_atm_have_the_signatures_of_their_closed_forms() {
     let Some(laboratory) = Laboratory::open_alone() else { return };
@@ -81,9 +89,11 @@ fn emulated_fddi_and_atm_have_the_signatures_of_their_closed_forms() {
         let file = path(laboratory.directory.path(), name);
         std::fs::write(&file, drawing).expect("a file");
         let sizes = "1464,2944,14784,65104";
-        let asked = ["pipe", "--network", &file, "--transport", "udp", "--sizes", sizes, "--trials", "5"];
+        let asked =
+            ["pipe", "--network", &file, "--transport", "udp", "--sizes", sizes, "--trials", "5"];
         laboratory.json(&[&asked[..], &["--target-time", "200 ms", "--each", "--quiet"]].concat());
-        let points: Vec<Point> = serde_json::from_value(laboratory.json(&["show", "--cells"])).expect("points");
+        let points: Vec<Point> =
+            serde_json::from_value(laboratory.json(&["show", "--cells"])).expect("points");
         // Seconds one way, and what of them is the network's.
         let times: Vec<(f64, f64)> = points
             .iter()
@@ -95,11 +105,16 @@ fn emulated_fddi_and_atm_have_the_signatures_of_their_closed_forms() {
             .collect();
         // Least squares of (t - t0 - k T) / t.
         let weights: f64 = times.iter().map(|(time, _)| time.powi(-2)).sum();
-        let fixed = times.iter().map(|(time, network)| (time - network) / time.powi(2)).sum::<f64>() / weights;
+        let fixed =
+            times.iter().map(|(time, network)| (time - network) / time.powi(2)).sum::<f64>()
+                / weights;
         assert!((0.0..0.3e-3).contains(&fixed), "{name}: t0 of {fixed} s: {times:?}");
         for (time, network) in &times {
             let expected = fixed + network;
-            assert!((time / expected - 1.0).abs() < 0.03, "{name}: {time} s, not {expected} s: {times:?}");
+            assert!(
+                (time / expected - 1.0).abs() < 0.03,
+                "{name}: {time} s, not {expected} s: {times:?}"
+            );
         }
     }
     laboratory.assert_down();

@@ -15,7 +15,10 @@ const PROGRAMS: [(&str, &str); 7] = [
     ("setsid sleep 1000 & exit 0", ""),
     ("trap '' TERM INT HUP; while :; do sleep 1; done", "had not ended after"),
     ("head -c 200000000 /dev/zero > file", "its directory was full: give it more with `room`"),
-    ("head -c 1000000000 /dev/zero; echo the end >&2; exit 3", "ended with exit code 3; it said last: the end"),
+    (
+        "head -c 1000000000 /dev/zero; echo the end >&2; exit 3",
+        "ended with exit code 3; it said last: the end",
+    ),
     ("exec < /dev/tty", "programs have no terminal here"),
     ("kill -SEGV $$", "was killed by signal 11"),
 ];
@@ -35,7 +38,10 @@ fn each_bad_program_is_told_and_leaves_nothing() {
     let cells = laboratory.json(&["show", "--cells"]);
     for (place, (program, told)) in PROGRAMS.iter().enumerate() {
         let cells = cells.as_array().expect("cells").iter();
-        let cell = cells.clone().find(|cell| cell["cell"]["levels"] == serde_json::json!([place])).expect("a cell");
+        let cell = cells
+            .clone()
+            .find(|cell| cell["cell"]["levels"] == serde_json::json!([place]))
+            .expect("a cell");
         let faults = cell["faults"].to_string();
         if told.is_empty() {
             assert_eq!(faults, "[]", "{program}");
@@ -57,7 +63,8 @@ fn told(laboratory: &Laboratory, service: &str) -> String {
     assert_eq!(output.status.code(), Some(1), "{}", text(&output.stderr));
     assert!(began.elapsed() < Duration::from_secs(30), "{:?}", began.elapsed());
     let cells = laboratory.json(&["show", "--cells"]);
-    let first = cells.as_array().and_then(|cells| cells.first()).map(|cell| cell["faults"][0].clone());
+    let first =
+        cells.as_array().and_then(|cells| cells.first()).map(|cell| cell["faults"][0].clone());
     first.as_ref().and_then(Value::as_str).unwrap_or_default().to_owned()
 }
 
@@ -65,7 +72,10 @@ fn told(laboratory: &Laboratory, service: &str) -> String {
 fn each_bad_service_is_told() {
     let Some(laboratory) = Laboratory::open() else { return };
     let early = told(&laboratory, "run = [\"sh\", \"-c\", \"echo no configuration >&2; exit 2\"]");
-    assert_eq!(early, "server on active ended with exit code 2 while it was needed; it said last: no configuration");
+    assert_eq!(
+        early,
+        "server on active ended with exit code 2 while it was needed; it said last: no configuration"
+    );
     let never = told(&laboratory, "run = [\"sleep\", \"1000\"]\nready = { port = 80 }");
     assert_eq!(never, "server on active was not ready: it does not listen on port 80");
     let perl = "run = [\"perl\", \"-MIO::Socket::INET\", \"-e\", \"my $s = IO::Socket::INET->new(LocalAddr => '127.0.0.1', LocalPort => 5000, \
@@ -80,7 +90,8 @@ fn each_bad_service_is_told() {
 #[test]
 fn a_program_that_is_not_there_is_refused_before_anything_starts() {
     let Some(laboratory) = Laboratory::open() else { return };
-    let output = laboratory.command(&["run", "-q", "--", "no-such-program"]).output().expect("btu starts");
+    let output =
+        laboratory.command(&["run", "-q", "--", "no-such-program"]).output().expect("btu starts");
     assert_eq!(output.status.code(), Some(2));
     assert_eq!(
         text(&output.stderr),

@@ -8,7 +8,8 @@ fn measured(laboratory: &Laboratory, name: &str) {
     let example = laboratory.command(&["run", "--example", name]).output().expect("btu starts");
     let path = laboratory.directory.path().join(format!("{name}.toml"));
     std::fs::write(&path, &example.stdout).expect("a file is written");
-    let arguments = ["run", "--quiet", "--blocks", "1", "-C", "reno", path.to_str().expect("a path")];
+    let arguments =
+        ["run", "--quiet", "--blocks", "1", "-C", "reno", path.to_str().expect("a path")];
     let output = laboratory.command(&arguments).output().expect("btu starts");
     println!("{}{}", text(&output.stdout), text(&output.stderr));
     assert!(output.status.success(), "{name}: {}", text(&output.stderr));

@@ -1,4 +1,5 @@
-//! The same command in the same stations, measured by btu and by hyperfine: both find the same mean, and btu adds no more to it.
+//! The same command in the same stations, measured by btu and by hyperfine: both find the same
+//! mean, and btu adds no more to it.
 
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -35,7 +36,8 @@ fn by_btu(laboratory: &Laboratory, network: &str) -> [(f64, f64); 2] {
         perl(SOURCE)
     );
     let path = written(laboratory, &file);
-    let output = laboratory.command(&["run", "-q", path.to_str().expect("a path")]).output().expect("btu");
+    let output =
+        laboratory.command(&["run", "-q", path.to_str().expect("a path")]).output().expect("btu");
     assert!(output.status.success(), "{}", text(&output.stderr));
     laboratory.assert_down();
     let result = result(laboratory);
@@ -61,12 +63,17 @@ impl<'a> Network<'a> {
     }
 
     fn exec(&self, station: &str, command: &[&str]) -> Command {
-        self.laboratory.command(&[&["net", "exec", "--name", self.name, station, "--"], command].concat())
+        self.laboratory
+            .command(&[&["net", "exec", "--name", self.name, station, "--"], command].concat())
     }
 
     fn start(&mut self, station: &str, command: &[&str]) {
-        let child =
-            self.exec(station, command).stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("btu starts");
+        let child = self
+            .exec(station, command)
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("btu starts");
         self.running.push(child);
     }
 
@@ -103,9 +110,11 @@ fn by_hyperfine(network: &Network<'_>, command: &str, times: u32) -> (f64, f64) 
         export.to_str().expect("a path"),
         command,
     ];
-    let output = network.exec("laptop", &arguments).current_dir(directory).output().expect("btu starts");
+    let output =
+        network.exec("laptop", &arguments).current_dir(directory).output().expect("btu starts");
     assert!(output.status.success(), "{}", text(&output.stderr));
-    let exported: Value = serde_json::from_slice(&std::fs::read(export).expect("a file")).expect("JSON");
+    let exported: Value =
+        serde_json::from_slice(&std::fs::read(export).expect("a file")).expect("JSON");
     let found = &exported["results"][0];
     (number(&found["mean"]), STUDENT * number(&found["stddev"]) / f64::from(times).sqrt())
 }
@@ -124,24 +133,30 @@ fn slow_hyperfine_finds_the_same_means() {
         network.start("phone", &["perl", "-MIO::Socket::INET", "-e", SOURCE]);
         std::thread::sleep(Duration::from_secs(4));
         let loaded = by_hyperfine(&network, "curl -sO http://server/file", TIMES);
-        for (what, ours, theirs) in [("alone", ours[0], alone), ("with an upload", ours[1], loaded)] {
+        for (what, ours, theirs) in [("alone", ours[0], alone), ("with an upload", ours[1], loaded)]
+        {
             println!(
                 "{name}, {what}: btu {:.4} s +- {:.4}, hyperfine {:.4} s +- {:.4}",
                 ours.0, ours.1, theirs.0, theirs.1
             );
-            assert!((ours.0 - theirs.0).abs() <= ours.1 + theirs.1, "{name}, {what}: intervals that do not meet");
+            assert!(
+                (ours.0 - theirs.0).abs() <= ours.1 + theirs.1,
+                "{name}, {what}: intervals that do not meet"
+            );
         }
     }
 }
 
-/// `true` does nothing: what is measured of it, and what a repetition takes beside, is the tool's own.
+/// `true` does nothing: what is measured of it, and what a repetition takes beside, is the tool's
+/// own.
 #[test]
 #[ignore = "slow: needs hyperfine; scripts/run-lab hyperfine"]
 fn slow_a_repetition_costs_no_more_than_hyperfines() {
     let Some(laboratory) = Laboratory::open_alone() else { return };
     let ours = |blocks: u32| {
         let (count, began) = (blocks.to_string(), Instant::now());
-        let arguments = ["run", "-q", "--network", "home-bloated", "--blocks", &count, "--", "true"];
+        let arguments =
+            ["run", "-q", "--network", "home-bloated", "--blocks", &count, "--", "true"];
         let output = laboratory.command(&arguments).output().expect("btu starts");
         assert!(output.status.success(), "{}", text(&output.stderr));
         (began.elapsed().as_secs_f64(), super::mean(&result(&laboratory), 0))
@@ -162,6 +177,7 @@ fn slow_a_repetition_costs_no_more_than_hyperfines() {
         beside(short, long) * 1e3,
         beside(brief, many) * 1e3
     );
-    // What is added to a program's own time: within a fifth, since both fork and wait by the same calls.
+    // What is added to a program's own time: within a fifth, since both fork and wait by the same
+    // calls.
     assert!(long.1 <= many.1 * 1.2, "{} s and {} s", long.1, many.1);
 }

@@ -1,5 +1,5 @@
-//! `btu run`: known answers, bad days, comparisons, resuming, and the library of examples. Programs are of every Debian: a shell,
-//! coreutils and perl-base.
+//! `btu run`: known answers, bad days, comparisons, resuming, and the library of examples. Programs
+//! are of every Debian: a shell, coreutils and perl-base.
 
 mod bad_days;
 mod examples;
@@ -19,7 +19,10 @@ use crate::support::{send, text};
 fn experiment(laboratory: &Laboratory, file: &str, arguments: &[&str]) -> Output {
     let path = written(laboratory, file);
     let path = path.to_str().expect("a path");
-    let output = laboratory.command(&[&["run", "--quiet", path], arguments].concat()).output().expect("btu starts");
+    let output = laboratory
+        .command(&[&["run", "--quiet", path], arguments].concat())
+        .output()
+        .expect("btu starts");
     println!("{}{}", text(&output.stdout), text(&output.stderr));
     laboratory.assert_down();
     output
@@ -44,11 +47,13 @@ fn mean(result: &Value, row: usize) -> f64 {
     number(&result["values"][0]["rows"][row]["value"]["value"])
 }
 
-/// Starting a shell and a program, on a machine that is busy with nothing else, takes some ms: 20 are allowed.
+/// Starting a shell and a program, on a machine that is busy with nothing else, takes some ms: 20
+/// are allowed.
 #[test]
 fn a_sleeper_takes_as_long_as_it_sleeps() {
     let Some(laboratory) = Laboratory::open_alone() else { return };
-    let output = laboratory.command(&["run", "-q", "--", "sleep", "0.1"]).output().expect("btu starts");
+    let output =
+        laboratory.command(&["run", "-q", "--", "sleep", "0.1"]).output().expect("btu starts");
     assert!(output.status.success(), "{}", text(&output.stderr));
     laboratory.assert_down();
     let result = result(&laboratory);
@@ -57,11 +62,15 @@ fn a_sleeper_takes_as_long_as_it_sleeps() {
     assert!((0.1..0.12).contains(&slept), "{slept} s");
     let used = &result["uses"][0]["programs"][0];
     assert!(number(&used["user_seconds"]) + number(&used["system_seconds"]) < 0.02, "{used}");
-    assert!(number(&used["peak_memory_bytes"]) > 1e5 && number(&used["voluntary_switches"]) >= 1.0, "{used}");
+    assert!(
+        number(&used["peak_memory_bytes"]) > 1e5 && number(&used["voluntary_switches"]) >= 1.0,
+        "{used}"
+    );
 }
 
-/// 250 kB over a line of 10 Mb/s: 172.7 segments of 1448 octets, each 1538 octets on the line, take 212.4 ms; TCP's start on a line
-/// without delay and two interpreters take some 10 ms, of which 40 are allowed.
+/// 250 kB over a line of 10 Mb/s: 172.7 segments of 1448 octets, each 1538 octets on the line, take
+/// 212.4 ms; TCP's start on a line without delay and two interpreters take some 10 ms, of which 40
+/// are allowed.
 #[test]
 fn a_download_takes_what_the_line_does() {
     let Some(laboratory) = Laboratory::open_alone() else { return };
@@ -110,12 +119,16 @@ blocks = 3
     let effects = &result["values"][0]["effects"]["effects"];
     let share = |factors: &[u64]| {
         let terms = effects["terms"].as_array().expect("terms");
-        let term = terms.iter().find(|term| term["factors"] == serde_json::json!(factors)).expect("a term");
+        let term = terms
+            .iter()
+            .find(|term| term["factors"] == serde_json::json!(factors))
+            .expect("a term");
         let interval = &term["share"]["interval"];
         (number(&term["share"]["value"]), number(&interval["low"]))
     };
     println!("{effects}");
-    // Each doubles: half of the variance of the logarithm each, less what starting perl takes of the shorter ones.
+    // Each doubles: half of the variance of the logarithm each, less what starting perl takes of
+    // the shorter ones.
     for factor in [0, 1] {
         let (value, low) = share(&[factor]);
         assert!((0.4..0.6).contains(&value) && low > 0.2, "factor {factor}: {value}");
@@ -130,12 +143,16 @@ blocks = 3
     assert!((3.6..4.05).contains(&four), "{four} times");
 }
 
-/// `SCHED_DEADLINE` gives a program 5 ms of each 10 ms: half a processor, and so twice the time (sched(7)). Only root may ask for it.
+/// `SCHED_DEADLINE` gives a program 5 ms of each 10 ms: half a processor, and so twice the time
+/// (sched(7)). Only root may ask for it.
 #[test]
 fn half_a_processor_takes_twice_the_time() {
     let Some(laboratory) = Laboratory::open_alone() else { return };
     let quota = ["-d", "-T", "5000000", "-D", "10000000", "-P", "10000000", "0", "true"];
-    let allowed = std::process::Command::new("chrt").args(quota).output().is_ok_and(|output| output.status.success());
+    let allowed = std::process::Command::new("chrt")
+        .args(quota)
+        .output()
+        .is_ok_and(|output| output.status.success());
     if !allowed {
         eprintln!("LAB SKIPPED: chrt may not give half a processor here");
         return;
@@ -179,16 +196,24 @@ run = ["sleep", "0.2"]
 blocks = 4
 "#;
     let junit = laboratory.directory.path().join("junit.xml");
-    let output = experiment(&laboratory, file, &["--fail-if-slower", "5%", "--junit", junit.to_str().expect("a path")]);
+    let output = experiment(
+        &laboratory,
+        file,
+        &["--fail-if-slower", "5%", "--junit", junit.to_str().expect("a path")],
+    );
     assert_eq!(output.status.code(), Some(4), "{}", text(&output.stderr));
     let row = &result(&laboratory)["values"][0]["rows"][1];
     assert_eq!(row["finding"], "slower", "{row}");
     let junit = std::fs::read_to_string(junit).expect("JUnit XML");
     println!("{junit}");
-    assert!(junit.contains("failures=\"1\"") && junit.contains("times worse than the baseline"), "{junit}");
+    assert!(
+        junit.contains("failures=\"1\"") && junit.contains("times worse than the baseline"),
+        "{junit}"
+    );
 }
 
-/// What was begun with a seed and killed is finished as if it never had been: the same cells in the same order.
+/// What was begun with a seed and killed is finished as if it never had been: the same cells in the
+/// same order.
 #[test]
 fn a_run_that_was_killed_is_finished_as_it_was_planned() {
     let Some(laboratory) = Laboratory::open() else { return };
@@ -216,7 +241,8 @@ blocks = 3
     child.wait().expect("it is dead");
     let before = laboratory.stored_cells();
     imported_programs_are_not_started(&laboratory);
-    let resumed = laboratory.command(&["run", "--resume", "latest", "--quiet"]).spawn().expect("btu starts");
+    let resumed =
+        laboratory.command(&["run", "--resume", "latest", "--quiet"]).spawn().expect("btu starts");
     let output = finish(resumed);
     assert!(output.status.success(), "{}", text(&output.stderr));
     laboratory.assert_down();
@@ -228,7 +254,8 @@ blocks = 3
     assert_eq!(plan("r1"), plan("r2"));
     let cells = |run: &str| -> Vec<String> {
         let cells = laboratory.json(&["show", run, "--cells"]);
-        let cell = |cell: &Value| format!("{} {} {}", cell["block"], cell["position"], cell["cell"]);
+        let cell =
+            |cell: &Value| format!("{} {} {}", cell["block"], cell["position"], cell["cell"]);
         let mut cells: Vec<String> = cells.as_array().expect("cells").iter().map(cell).collect();
         cells.sort();
         cells
@@ -242,10 +269,15 @@ fn imported_programs_are_not_started(laboratory: &Laboratory) {
     let elsewhere = tempfile::tempdir().expect("a temporary directory");
     let archive = laboratory.directory.path().join("run.btu");
     let archive = archive.to_str().expect("a path");
-    let exported = laboratory.command(&["export", "latest", "-o", archive]).output().expect("btu starts");
+    let exported =
+        laboratory.command(&["export", "latest", "-o", archive]).output().expect("btu starts");
     assert!(exported.status.success(), "{}", text(&exported.stderr));
     let there = |arguments: &[&str]| {
-        laboratory.command(arguments).env("BTU_DATA", elsewhere.path()).output().expect("btu starts")
+        laboratory
+            .command(arguments)
+            .env("BTU_DATA", elsewhere.path())
+            .output()
+            .expect("btu starts")
     };
     assert!(there(&["import", archive]).status.success());
     let refused = there(&["run", "--resume", "latest", "--quiet"]);

@@ -82,11 +82,17 @@ impl Experiment for AskPlan {
     }
 
     fn faults(&self, _: &AskCell, seen: &Observation) -> Vec<String> {
-        let Some((requested, answers)) = accounts(seen) else { return vec!["an end has no account".to_owned()] };
+        let Some((requested, answers)) = accounts(seen) else {
+            return vec!["an end has no account".to_owned()];
+        };
         // An answer that was sent came, or it is one of those that the asking end missed.
         let missed = requested.lost + requested.late + requested.wrong;
         let agree = requested.answers <= answers && answers <= requested.answers + missed;
-        if agree { Vec::new() } else { vec![format!("{answers} answers were sent, and {} came", requested.answers)] }
+        if agree {
+            Vec::new()
+        } else {
+            vec![format!("{answers} answers were sent, and {} came", requested.answers)]
+        }
     }
 
     fn facts(&self, cell: &AskCell, seen: &Observation) -> Facts {
@@ -96,7 +102,9 @@ impl Experiment for AskPlan {
 
     fn judge(&self, cells: &[Measured<AskCell>]) -> AskVerdict {
         let of = |message: Bytes| -> Vec<f64> {
-            let own = cells.iter().filter(|measured| measured.cell.message == message && measured.is_valid());
+            let own = cells
+                .iter()
+                .filter(|measured| measured.cell.message == message && measured.is_valid());
             own.filter_map(|measured| median(&measured.seen)).collect()
         };
         let estimate = |&message: &Bytes| (message, geometric_interval(&of(message), Level::P95));
@@ -106,7 +114,8 @@ impl Experiment for AskPlan {
 
 /// What the asking end accounts for, and how many answers the other one sent.
 fn accounts(seen: &Observation) -> Option<(&Requested, u64)> {
-    let outcomes = || seen.reports.iter().filter_map(|placed| Some(&placed.result.as_ref().ok()?.outcome));
+    let outcomes =
+        || seen.reports.iter().filter_map(|placed| Some(&placed.result.as_ref().ok()?.outcome));
     let requested = outcomes().find_map(|outcome| match outcome {
         Outcome::Requested(requested) => Some(requested),
         _ => None,
@@ -132,6 +141,10 @@ impl Reported for AskPlan {
         }
         let headline = format!("Requests of {} sizes", verdict.round_trips.len());
         let note = "medians; geometric mean of the blocks, 95 % interval";
-        stored.page(headline, Vec::new(), vec![Section::of("Round trips", note, vec![Block::Table(table)])])
+        stored.page(
+            headline,
+            Vec::new(),
+            vec![Section::of("Round trips", note, vec![Block::Table(table)])],
+        )
     }
 }

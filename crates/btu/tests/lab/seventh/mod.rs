@@ -1,11 +1,14 @@
-//! The study of docs/adding-a-suite.md: the page shows this file's neighbour, and this measures with it.
+//! The study of docs/adding-a-suite.md: the page shows this file's neighbour, and this measures
+//! with it.
 
 mod ask;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use btu_control::coordinator::{Ground, Observer, Phase, Processors, Progress, Scripted, Settings, Testbed, run};
+use btu_control::coordinator::{
+    Ground, Observer, Phase, Processors, Progress, Scripted, Settings, Testbed, run,
+};
 use btu_network::library_text;
 use btu_report::{Origin, Reported, RunHead, StoredRun, TextOptions, page_text};
 use btu_store::{NewRun, State, Store};
@@ -20,7 +23,10 @@ use ask::{AskCell, AskPlan};
 fn the_page_shows_what_is_compiled() {
     let page = include_str!("../../../../../docs/adding-a-suite.md");
     let code = include_str!("ask.rs");
-    assert!(page.contains(code), "docs/adding-a-suite.md does not show tests/lab/seventh/ask.rs as it is");
+    assert!(
+        page.contains(code),
+        "docs/adding-a-suite.md does not show tests/lab/seventh/ask.rs as it is"
+    );
 }
 
 struct Silent;
@@ -35,8 +41,12 @@ impl Observer for Silent {
 
 /// The library's line of 10 Mb/s, 2 ms long.
 fn plan() -> AskPlan {
-    let text = format!("# --set links.path.delay=2 ms\n{}", library_text("path").expect("the library has it"));
-    let stations = ["test", "active"].map(|name| HostName::try_from(name).expect("a name")).to_vec();
+    let text = format!(
+        "# --set links.path.delay=2 ms\n{}",
+        library_text("path").expect("the library has it")
+    );
+    let stations =
+        ["test", "active"].map(|name| HostName::try_from(name).expect("a name")).to_vec();
     AskPlan {
         frame: Frame {
             version: AskPlan::VERSION,
@@ -103,9 +113,17 @@ fn a_seventh_study_needs_no_other_file() {
         congestion_control: None,
         ipv6: false,
     };
-    let mut study = Scripted { plan: plan.clone(), scratch: laboratory.directory.path().to_owned() };
-    run(&store, &lock, &mut study, &settings(&laboratory), Ground::Testbed(Box::new(testbed)), &mut Silent)
-        .expect("it is measured");
+    let mut study =
+        Scripted { plan: plan.clone(), scratch: laboratory.directory.path().to_owned() };
+    run(
+        &store,
+        &lock,
+        &mut study,
+        &settings(&laboratory),
+        Ground::Testbed(Box::new(testbed)),
+        &mut Silent,
+    )
+    .expect("it is measured");
     assert_eq!(store.summary(lock.run()).expect("a summary").state, State::Complete);
 
     let cells: Vec<Measured<AskCell>> = store.records(lock.run()).expect("cells");

@@ -1,4 +1,5 @@
-//! Whether an order may be carried out, by what its activity needs. Every order meets this before a worker is made.
+//! Whether an order may be carried out, by what its activity needs. Every order meets this before a
+//! worker is made.
 
 use std::net::SocketAddr;
 use std::path::Path;
@@ -15,8 +16,9 @@ use super::super::caller::{Caller, Who};
 use super::{Forbidden, Policy, UNCHANGEABLE};
 
 impl Policy {
-    /// The order as this host carries it out. The paths of this machine's own user are that user's own business. Anybody
-    /// else's directory is replaced by the policy's, and `source` is the only file that may be named.
+    /// The order as this host carries it out. The paths of this machine's own user are that user's
+    /// own business. Anybody else's directory is replaced by the policy's, and `source` is the only
+    /// file that may be named.
     pub(crate) fn admit(
         &self,
         mut order: Order,
@@ -26,7 +28,10 @@ impl Policy {
         let kind = order.activity.kind();
         self.check_kind(kind)?;
         if order.deadline > self.duration.value {
-            let what = format!("{kind} for up to {} is longer than {}", order.deadline, self.duration.value);
+            let what = format!(
+                "{kind} for up to {} is longer than {}",
+                order.deadline, self.duration.value
+            );
             return Err(self.forbids(what, "limits.duration", &self.duration));
         }
         let (needs, peers) = (order.activity.needs(), self.peers(caller));
@@ -60,8 +65,9 @@ impl Policy {
         Err(self.forbids(what, "activities", &self.activities))
     }
 
-    /// With whom this caller's activities may exchange data. By default that is also the caller itself, where it comes from,
-    /// and this machine's loopback network if the caller has that anyway.
+    /// With whom this caller's activities may exchange data. By default that is also the caller
+    /// itself, where it comes from, and this machine's loopback network if the caller has that
+    /// anyway.
     fn peers(&self, caller: &Caller) -> Vec<Cidr> {
         let mut peers = self.peers.value.clone();
         if self.peers.line.is_none() {
@@ -98,7 +104,11 @@ impl Policy {
     fn check_peer(&self, peer: SocketAddr, peers: &[Cidr]) -> Result<(), Forbidden> {
         let address = peer.ip();
         if !is_one_host(address) {
-            return Err(self.forbids(format!("{peer} is not the address of one host"), "peers", &self.peers));
+            return Err(self.forbids(
+                format!("{peer} is not the address of one host"),
+                "peers",
+                &self.peers,
+            ));
         }
         if peers.iter().any(|network| network.holds(address)) {
             return Ok(());
@@ -108,13 +118,19 @@ impl Policy {
         Err(self.forbids(what, "peers", &self.peers))
     }
 
-    /// Whether a session may have so much in hand, and all of them together so much. A session may have its share of what
-    /// all may: one part of as many as there may be runs at once.
-    pub(crate) fn check_sums(&self, kind: &str, session: Demand, all: Demand) -> Result<(), Forbidden> {
+    /// Whether a session may have so much in hand, and all of them together so much. A session may
+    /// have its share of what all may: one part of as many as there may be runs at once.
+    pub(crate) fn check_sums(
+        &self,
+        kind: &str,
+        session: Demand,
+        all: Demand,
+    ) -> Result<(), Forbidden> {
         let runs = self.runs_at_once.value as u128;
         for limit in self.limits() {
             let Some(most) = limit.most.map(u128::from) else { continue };
-            let (own, all, share) = ((limit.part)(&session), (limit.part)(&all), most.div_ceil(runs));
+            let (own, all, share) =
+                ((limit.part)(&session), (limit.part)(&all), most.div_ceil(runs));
             let (who, sum, most) = match (own > share, all > most) {
                 (true, _) => ("its session", own, share),
                 (false, true) => ("this host", all, most),
@@ -146,18 +162,25 @@ impl Policy {
         Err(Forbidden { what: what.to_owned(), place: UNCHANGEABLE.to_owned() })
     }
 
-    /// Whether a directory is one of the shares that are named. Where no file says which, whoever started this agent may use any:
-    /// it is that user's own.
+    /// Whether a directory is one of the shares that are named. Where no file says which, whoever
+    /// started this agent may use any: it is that user's own.
     fn check_share(&self, kind: &str, directory: &Path, caller: &Caller) -> Result<(), Forbidden> {
         let shares = &self.share_directories;
         let is_starters_own = shares.line.is_none() && caller.who == Who::Starter;
         if is_starters_own || shares.value.iter().any(|share| share == directory) {
             return Ok(());
         }
-        let named: Vec<String> = shares.value.iter().map(|share| share.display().to_string()).collect();
-        let named =
-            if named.is_empty() { "none is named".to_owned() } else { format!("{} are named", named.join(", ")) };
-        let what = format!("{kind} in {} is in no share of this host, of which {named}", directory.display());
+        let named: Vec<String> =
+            shares.value.iter().map(|share| share.display().to_string()).collect();
+        let named = if named.is_empty() {
+            "none is named".to_owned()
+        } else {
+            format!("{} are named", named.join(", "))
+        };
+        let what = format!(
+            "{kind} in {} is in no share of this host, of which {named}",
+            directory.display()
+        );
         Err(self.forbids(what, "share.directories", shares))
     }
 
@@ -167,16 +190,14 @@ impl Policy {
         let bytes = |value| Bytes::new(small(value)).to_string();
         let rate = |value| BitRate::from_bits_per_second(small(value)).to_string();
         let place = |name, line: Option<usize>| self.place(name, line);
-        let limit = |place, most, part: fn(&Demand) -> u128, amount: fn(u128) -> String, sum| Limit {
-            place,
-            most,
-            part,
-            amount,
-            sum,
+        let limit = |place, most, part: fn(&Demand) -> u128, amount: fn(u128) -> String, sum| {
+            Limit { place, most, part, amount, sum }
         };
         let (workers, open_files) = (Some(self.workers.value), Some(self.open_files.value));
-        let (volume, offered) = (self.bytes.value.map(Bytes::count), self.rate.value.map(BitRate::bits_per_second));
-        let (scratch, memory) = (Some(self.scratch_bytes.value.count()), Some(self.memory.value.count()));
+        let (volume, offered) =
+            (self.bytes.value.map(Bytes::count), self.rate.value.map(BitRate::bits_per_second));
+        let (scratch, memory) =
+            (Some(self.scratch_bytes.value.count()), Some(self.memory.value.count()));
         let places = [
             place("limits.workers", self.workers.line),
             place("limits.rate", self.rate.line),
@@ -188,13 +209,37 @@ impl Policy {
         let [of_workers, of_rate, of_bytes, of_scratch, of_memory, of_files] = places;
         let of_words = UNCHANGEABLE.to_owned();
         [
-            limit(of_workers, workers, |demand| demand.workers, number, ("have", "workers at a time")),
+            limit(
+                of_workers,
+                workers,
+                |demand| demand.workers,
+                number,
+                ("have", "workers at a time"),
+            ),
             limit(of_rate, offered, |demand| demand.rate, rate, ("send", "in all")),
             limit(of_bytes, volume, |demand| demand.volume, bytes, ("have", "to move")),
-            limit(of_scratch, scratch, |demand| demand.scratch, bytes, ("take", "of the scratch directory")),
+            limit(
+                of_scratch,
+                scratch,
+                |demand| demand.scratch,
+                bytes,
+                ("take", "of the scratch directory"),
+            ),
             limit(of_memory, memory, |demand| demand.memory, bytes, ("take", "of memory")),
-            limit(of_files, open_files, |demand| demand.open_files, number, ("have", "files and sockets open")),
-            limit(of_words, Some(WORDS.count()), |demand| demand.words, bytes, ("have", "kept of what workers said")),
+            limit(
+                of_files,
+                open_files,
+                |demand| demand.open_files,
+                number,
+                ("have", "files and sockets open"),
+            ),
+            limit(
+                of_words,
+                Some(WORDS.count()),
+                |demand| demand.words,
+                bytes,
+                ("have", "kept of what workers said"),
+            ),
         ]
     }
 }

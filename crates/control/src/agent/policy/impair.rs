@@ -5,8 +5,9 @@ use btu_suite::network::Impairment;
 use super::{Forbidden, IMPAIR, Policy, UNCHANGEABLE};
 
 impl Policy {
-    /// Whether what comes in at `interface` may be impaired so. `control` are the interfaces over which the control connection
-    /// comes: whoever impairs those impairs more than what is measured, and itself. Where they are not known it may be any.
+    /// Whether what comes in at `interface` may be impaired so. `control` are the interfaces over
+    /// which the control connection comes: whoever impairs those impairs more than what is
+    /// measured, and itself. Where they are not known it may be any.
     pub(crate) fn check_impair(
         &self,
         interface: &str,
@@ -23,11 +24,14 @@ impl Policy {
             return Err(always(what));
         };
         if interface == "lo" {
-            return Err(always("lo is this machine's own, and not a network to be impaired".to_owned()));
+            return Err(always(
+                "lo is this machine's own, and not a network to be impaired".to_owned(),
+            ));
         }
         if control.iter().any(|name| name == interface) {
-            let what =
-                format!("{interface} carries the control connection: the measured network has to be another one");
+            let what = format!(
+                "{interface} carries the control connection: the measured network has to be another one"
+            );
             return Err(always(what));
         }
         if let Some(allowed) = &self.impair_interfaces.value
@@ -41,7 +45,8 @@ impl Policy {
             return Err(self.forbids(what, "impair.loss", &self.impair_loss));
         }
         if wanted.delay > self.impair_delay.value {
-            let what = format!("a delay of {} is more than {}", wanted.delay, self.impair_delay.value);
+            let what =
+                format!("a delay of {} is more than {}", wanted.delay, self.impair_delay.value);
             return Err(self.forbids(what, "impair.delay", &self.impair_delay));
         }
         Ok(())

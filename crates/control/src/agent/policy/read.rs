@@ -11,7 +11,8 @@ use toml::Spanned;
 
 use super::{Policy, Rule, known_kinds};
 
-/// What the smallest room of a worker has (`btu_suite::room`): with fewer files and sockets nothing can be done.
+/// What the smallest room of a worker has (`btu_suite::room`): with fewer files and sockets nothing
+/// can be done.
 const OPEN_FILES: u64 = 128;
 
 /// Why a policy file cannot be used.
@@ -89,8 +90,10 @@ struct Text<'a>(&'a str);
 
 /// Reads a policy; `source` is what the file is called.
 pub(super) fn parse(source: &str, text: &str) -> Result<Policy, PolicyError> {
-    let file = toml::from_str::<File>(text)
-        .map_err(|error| Wrong { at: error.span().unwrap_or(0..0), message: error.message().to_owned() });
+    let file = toml::from_str::<File>(text).map_err(|error| Wrong {
+        at: error.span().unwrap_or(0..0),
+        message: error.message().to_owned(),
+    });
     let policy = file.and_then(|file| Text(text).policy(file));
     policy.map_err(|wrong| ReadError::at(source, text, wrong.at, wrong.message.trim_end()).into())
 }
@@ -98,30 +101,53 @@ pub(super) fn parse(source: &str, text: &str) -> Result<Policy, PolicyError> {
 impl Text<'_> {
     fn policy(&self, file: File) -> Result<Policy, Wrong> {
         let usual = Policy::default();
-        let runs_at_once = self.rule(file.runs_at_once, usual.runs_at_once, |at, runs| match runs {
-            0 => Err(Wrong { at, message: "a host that takes no run needs no agent: at least 1".to_owned() }),
-            runs => Ok(runs),
-        })?;
+        let runs_at_once =
+            self.rule(file.runs_at_once, usual.runs_at_once, |at, runs| match runs {
+                0 => Err(Wrong {
+                    at,
+                    message: "a host that takes no run needs no agent: at least 1".to_owned(),
+                }),
+                runs => Ok(runs),
+            })?;
         Ok(Policy {
             source: None,
             activities: self.list(file.activities, usual.activities, known_activity)?,
-            controllers: self.list(file.controllers, usual.controllers, |name| Ok(name.to_owned()))?,
+            controllers: self
+                .list(file.controllers, usual.controllers, |name| Ok(name.to_owned()))?,
             peers: self.list(file.peers, usual.peers, str::parse)?,
             runs_at_once,
-            workers: self.rule(file.limits.workers, usual.workers, |at, count| at_least(at, count, 1))?,
-            rate: self.rule(file.limits.rate, usual.rate, |at, text| quantity(at, &text).map(Some))?,
-            bytes: self.rule(file.limits.bytes, usual.bytes, |at, text| quantity(at, &text).map(Some))?,
-            duration: self.rule(file.limits.duration, usual.duration, |at, text| quantity(at, &text))?,
+            workers: self
+                .rule(file.limits.workers, usual.workers, |at, count| at_least(at, count, 1))?,
+            rate: self
+                .rule(file.limits.rate, usual.rate, |at, text| quantity(at, &text).map(Some))?,
+            bytes: self
+                .rule(file.limits.bytes, usual.bytes, |at, text| quantity(at, &text).map(Some))?,
+            duration: self
+                .rule(file.limits.duration, usual.duration, |at, text| quantity(at, &text))?,
             memory: self.rule(file.limits.memory, usual.memory, |at, text| quantity(at, &text))?,
-            open_files: self
-                .rule(file.limits.open_files, usual.open_files, |at, count| at_least(at, count, OPEN_FILES))?,
-            impair_interfaces: self
-                .rule(file.impair.interfaces, usual.impair_interfaces, |_, names| Ok(Some(names)))?,
+            open_files: self.rule(file.limits.open_files, usual.open_files, |at, count| {
+                at_least(at, count, OPEN_FILES)
+            })?,
+            impair_interfaces: self.rule(
+                file.impair.interfaces,
+                usual.impair_interfaces,
+                |_, names| Ok(Some(names)),
+            )?,
             impair_loss: self.rule(file.impair.loss, usual.impair_loss, probability)?,
-            impair_delay: self.rule(file.impair.delay, usual.impair_delay, |at, text| quantity(at, &text))?,
-            scratch_directory: self.rule(file.scratch.directory, usual.scratch_directory, absolute)?,
-            scratch_bytes: self.rule(file.scratch.bytes, usual.scratch_bytes, |at, text| quantity(at, &text))?,
-            share_directories: self.list(file.share.directories, usual.share_directories, whole_path)?,
+            impair_delay: self
+                .rule(file.impair.delay, usual.impair_delay, |at, text| quantity(at, &text))?,
+            scratch_directory: self.rule(
+                file.scratch.directory,
+                usual.scratch_directory,
+                absolute,
+            )?,
+            scratch_bytes: self
+                .rule(file.scratch.bytes, usual.scratch_bytes, |at, text| quantity(at, &text))?,
+            share_directories: self.list(
+                file.share.directories,
+                usual.share_directories,
+                whole_path,
+            )?,
         })
     }
 
@@ -143,8 +169,9 @@ impl Text<'_> {
         read: impl Fn(&str) -> Result<T, String>,
     ) -> Result<Rule<Vec<T>>, Wrong> {
         self.rule(written, usual, |_, items| {
-            let item =
-                |item: Spanned<String>| read(item.get_ref()).map_err(|message| Wrong { at: item.span(), message });
+            let item = |item: Spanned<String>| {
+                read(item.get_ref()).map_err(|message| Wrong { at: item.span(), message })
+            };
             items.into_iter().map(item).collect()
         })
     }
@@ -159,7 +186,10 @@ fn known_activity(name: &str) -> Result<String, String> {
     if known_kinds().any(|kind| kind == name) {
         return Ok(name.to_owned());
     }
-    Err(format!("there is no activity `{name}`: there are {}", known_kinds().collect::<Vec<_>>().join(", ")))
+    Err(format!(
+        "there is no activity `{name}`: there are {}",
+        known_kinds().collect::<Vec<_>>().join(", ")
+    ))
 }
 
 fn at_least(at: Range<usize>, count: u64, least: u64) -> Result<u64, Wrong> {
@@ -167,7 +197,11 @@ fn at_least(at: Range<usize>, count: u64, least: u64) -> Result<u64, Wrong> {
 }
 
 fn probability(at: Range<usize>, value: f64) -> Result<f64, Wrong> {
-    if (0.0..=1.0).contains(&value) { Ok(value) } else { Err(Wrong { at, message: "from 0 to 1".to_owned() }) }
+    if (0.0..=1.0).contains(&value) {
+        Ok(value)
+    } else {
+        Err(Wrong { at, message: "from 0 to 1".to_owned() })
+    }
 }
 
 fn quantity<T: FromStr<Err: std::fmt::Display>>(at: Range<usize>, text: &str) -> Result<T, Wrong> {

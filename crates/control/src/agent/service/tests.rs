@@ -28,18 +28,27 @@ async fn controllers_that_are_not_listed_hear_nothing() {
     let service = service("controllers = [\"carol\"]\n");
     let hello = || HelloRequest { protocol: PROTOCOL, btu_version: String::new() };
     assert_eq!(service.hello(call("carol", hello())).await.unwrap().into_inner().name, "alpha");
-    for refused in
-        [service.hello(call("mallory", hello())).await.err(), service.hello(Request::new(hello())).await.err()]
-    {
+    for refused in [
+        service.hello(call("mallory", hello())).await.err(),
+        service.hello(Request::new(hello())).await.err(),
+    ] {
         let refused = refused.expect("refused");
-        assert!(matches!(refused.code(), Code::PermissionDenied | Code::Unauthenticated), "{refused}");
+        assert!(
+            matches!(refused.code(), Code::PermissionDenied | Code::Unauthenticated),
+            "{refused}"
+        );
     }
 }
 
 #[tokio::test]
 async fn a_host_that_is_another_s_is_not_looked_at() {
     let service = service("runs_at_once = 1\n");
-    let asked = ReserveRequest { run: "r1".into(), controller: "me".into(), expected_ms: 60_000, session: Vec::new() };
+    let asked = ReserveRequest {
+        run: "r1".into(),
+        controller: "me".into(),
+        expected_ms: 60_000,
+        session: Vec::new(),
+    };
     service.reserve(call("carol", asked)).await.unwrap();
     let refused = service.describe(call("dave", DescribeRequest {})).await.unwrap_err();
     assert_eq!(refused.code(), Code::FailedPrecondition);
@@ -50,7 +59,12 @@ async fn a_host_that_is_another_s_is_not_looked_at() {
 #[tokio::test]
 async fn only_a_worker_of_the_own_session_is_directed() {
     let service = service("runs_at_once = 1\n");
-    let asked = ReserveRequest { run: "r1".into(), controller: "me".into(), expected_ms: 60_000, session: Vec::new() };
+    let asked = ReserveRequest {
+        run: "r1".into(),
+        controller: "me".into(),
+        expected_ms: 60_000,
+        session: Vec::new(),
+    };
     let session = service.reserve(call("carol", asked)).await.unwrap().into_inner().session;
     let direct = |name: &'static str, direction: i32, session: &[u8]| {
         let request = DirectRequest { cell: 1, step: 1, direction, session: session.to_vec() };
@@ -63,5 +77,9 @@ async fn only_a_worker_of_the_own_session_is_directed() {
     assert_eq!(direct("carol", 9, &session).await.code(), Code::InvalidArgument);
     let unprepared = direct("carol", go, &session).await;
     assert_eq!(unprepared.code(), Code::FailedPrecondition);
-    assert!(unprepared.message().contains("cell 1 is not prepared here"), "{}", unprepared.message());
+    assert!(
+        unprepared.message().contains("cell 1 is not prepared here"),
+        "{}",
+        unprepared.message()
+    );
 }

@@ -31,10 +31,14 @@ fn the_second_is_told_who_is_there_and_how_long() {
     assert_eq!(busy.to_string(), "busy with run r12 of ann, free in 40 s");
     assert_eq!(due, []);
     sessions.renew(at(4), id(1), ANN, Span::from_seconds(600)).0.unwrap();
-    let Answer::Busy(busy) = sessions.reserve(at(4), &asked("r3", BOB, 9), None, id(2)).0 else { panic!("two runs") };
+    let Answer::Busy(busy) = sessions.reserve(at(4), &asked("r3", BOB, 9), None, id(2)).0 else {
+        panic!("two runs")
+    };
     assert_eq!(busy.to_string(), "busy with run r12 of ann, free in 10 min");
     sessions.renew(at(5), id(1), ANN, Span::ZERO).0.unwrap();
-    let Answer::Busy(busy) = sessions.reserve(at(6), &asked("r3", BOB, 9), None, id(2)).0 else { panic!("two runs") };
+    let Answer::Busy(busy) = sessions.reserve(at(6), &asked("r3", BOB, 9), None, id(2)).0 else {
+        panic!("two runs")
+    };
     assert_eq!(busy.to_string(), "busy with run r12 of ann, which takes longer than expected");
 }
 
@@ -48,7 +52,10 @@ fn a_lease_that_is_not_renewed_lapses_once_and_can_be_taken_up_again() {
     assert_eq!(sessions.pass(at(9)), [Due::Settle(id(1))]);
     assert_eq!(sessions.pass(at(10)), []);
     assert_eq!(sessions.renew(at(10), id(1), ANN, Span::ZERO).0, Err(Unusable::Lapsed));
-    assert_eq!((sessions.held(id(1), ANN), sessions.usable(id(1), ANN)), (Err(Unusable::Lapsed), Ok(())));
+    assert_eq!(
+        (sessions.held(id(1), ANN), sessions.usable(id(1), ANN)),
+        (Err(Unusable::Lapsed), Ok(()))
+    );
     let (answer, due) = sessions.reserve(at(11), &asked("r1", ANN, 60), Some(id(1)), id(9));
     assert_eq!((answer, due), (Answer::Reserved { session: id(1), resumed: true }, vec![]));
     assert_eq!(sessions.held(id(1), ANN), Ok(()));
@@ -75,7 +82,10 @@ fn a_controller_that_was_killed_comes_back_to_its_run_at_once() {
     let mut sessions = Sessions::new(Rules::USUAL);
     sessions.reserve(at(0), &asked("r1", ANN, 60), None, id(1));
     let (answer, due) = sessions.reserve(at(1), &asked("r1", ANN, 60), None, id(2));
-    assert_eq!((answer, due), (Answer::Reserved { session: id(2), resumed: false }, vec![Due::Forget(id(1))]));
+    assert_eq!(
+        (answer, due),
+        (Answer::Reserved { session: id(2), resumed: false }, vec![Due::Forget(id(1))])
+    );
     assert!(
         !reserved(&sessions.reserve(at(1), &asked("r2", ANN, 60), None, id(3)).0),
         "another run of hers is another run"
@@ -108,7 +118,8 @@ enum Call {
 
 fn calls() -> impl Strategy<Value = (u64, Call)> {
     let call = prop_oneof![
-        (0..3u8, any::<bool>(), prop::option::of(0..40u8)).prop_map(|(run, who, old)| Call::Reserve { run, who, old }),
+        (0..3u8, any::<bool>(), prop::option::of(0..40u8))
+            .prop_map(|(run, who, old)| Call::Reserve { run, who, old }),
         (0..40u8, any::<bool>()).prop_map(|(session, who)| Call::Renew { session, who }),
         (0..40u8, any::<bool>()).prop_map(|(session, who)| Call::Release { session, who }),
         Just(Call::Nothing),
@@ -117,8 +128,9 @@ fn calls() -> impl Strategy<Value = (u64, Call)> {
 }
 
 proptest! {
-    /// Whatever is asked and whenever: never more runs than allowed, every session is settled before it is forgotten or
-    /// forgotten outright, each at most once, none is held longer than its lease, and in the end nothing is left.
+    /// Whatever is asked and whenever: never more runs than allowed, every session is settled
+    /// before it is forgotten or forgotten outright, each at most once, none is held longer than
+    /// its lease, and in the end nothing is left.
     #[test]
     fn sessions_are_held_in_bounds_and_end(most in 1..3usize, asked_for in prop::collection::vec(calls(), 0..60)) {
         let mut sessions = Sessions::new(Rules { most, ..Rules::USUAL });
@@ -170,7 +182,11 @@ proptest! {
     }
 }
 
-fn carry_out(known: &mut Vec<(SessionId, Time, bool)>, due: &[Due], now: Time) -> Result<(), TestCaseError> {
+fn carry_out(
+    known: &mut Vec<(SessionId, Time, bool)>,
+    due: &[Due],
+    now: Time,
+) -> Result<(), TestCaseError> {
     for due in due {
         match *due {
             Due::Settle(session) => {
@@ -184,7 +200,12 @@ fn carry_out(known: &mut Vec<(SessionId, Time, bool)>, due: &[Due], now: Time) -
             Due::Forget(session) => {
                 let before = known.len();
                 known.retain(|known| known.0 != session);
-                prop_assert_eq!(known.len() + 1, before, "{:?} is forgotten, but was not known", session);
+                prop_assert_eq!(
+                    known.len() + 1,
+                    before,
+                    "{:?} is forgotten, but was not known",
+                    session
+                );
             }
         }
     }

@@ -21,7 +21,8 @@ use crate::trust::Peer;
 pub struct Client {
     pub(super) stream: TlsStream<TcpStream>,
     pub(super) peer: Peer,
-    /// Fires when the client has to go: its certificate was revoked, or its authority is no longer the agent's.
+    /// Fires when the client has to go: its certificate was revoked, or its authority is no longer
+    /// the agent's.
     pub(super) dismissed: oneshot::Receiver<()>,
     /// When its certificate is looked at again.
     pub(super) look: Pin<Box<Sleep>>,
@@ -30,7 +31,8 @@ pub struct Client {
     pub(super) stay: Stay,
 }
 
-/// How often a certificate's last day is looked at, at the least: the clock may be set, or the machine may sleep.
+/// How often a certificate's last day is looked at, at the least: the clock may be set, or the
+/// machine may sleep.
 const LOOK: Duration = Duration::from_mins(1);
 
 /// When a certificate that is valid for so long is looked at again.
@@ -44,8 +46,8 @@ impl Client {
         &self.peer
     }
 
-    /// Fails from the moment on at which the peer's certificate does not count any more: nothing more is read from that
-    /// controller, and answers that were ready before are not sent.
+    /// Fails from the moment on at which the peer's certificate does not count any more: nothing
+    /// more is read from that controller, and answers that were ready before are not sent.
     fn check(&mut self, context: &mut Context<'_>) -> io::Result<()> {
         if self.over.is_none() {
             self.over = self.ends(context);
@@ -84,7 +86,11 @@ impl Connected for Client {
 }
 
 impl AsyncRead for Client {
-    fn poll_read(mut self: Pin<&mut Self>, context: &mut Context<'_>, into: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        into: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
         // The service always waits for the next frame, so this alone ends the connection.
         self.check(context)?;
         self.stream().poll_read(context, into)
@@ -92,7 +98,11 @@ impl AsyncRead for Client {
 }
 
 impl AsyncWrite for Client {
-    fn poll_write(mut self: Pin<&mut Self>, context: &mut Context<'_>, from: &[u8]) -> Poll<io::Result<usize>> {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        from: &[u8],
+    ) -> Poll<io::Result<usize>> {
         self.check(context)?;
         self.stream().poll_write(context, from)
     }

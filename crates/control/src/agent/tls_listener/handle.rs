@@ -35,14 +35,17 @@ pub struct Counts {
     pub refused: u64,
     /// There were too many clients.
     pub full: u64,
-    /// Guests that were sent away because their certificate was revoked, lapsed, or of an earlier authority.
+    /// Guests that were sent away because their certificate was revoked, lapsed, or of an earlier
+    /// authority.
     pub dismissed: u64,
 }
 
 impl Counts {
     /// All that did not become clients.
     pub fn turned_away(&self) -> u64 {
-        [self.crowded, self.crowded_address, self.often, self.slow, self.refused, self.full].iter().sum()
+        [self.crowded, self.crowded_address, self.often, self.slow, self.refused, self.full]
+            .iter()
+            .sum()
     }
 }
 
@@ -119,19 +122,22 @@ impl ListenerHandle {
         Self { shared: Arc::new(Shared { limits, state: Mutex::new(state), news: Notify::new() }) }
     }
 
-    /// From now on strangers meet this configuration: a new certificate, a new list of revoked ones.
+    /// From now on strangers meet this configuration: a new certificate, a new list of revoked
+    /// ones.
     pub fn reload(&self, config: Arc<ServerConfig>) {
         self.state().config.1 = config;
     }
 
-    /// The same with another authority: clients of the earlier one are sent away; returns who they were.
+    /// The same with another authority: clients of the earlier one are sent away; returns who they
+    /// were.
     pub fn replace(&self, config: Arc<ServerConfig>) -> Vec<Peer> {
         let mut state = self.state();
         state.config = (state.config.0 + 1, config);
         state.dismiss(|_| true)
     }
 
-    /// Sends clients away whose certificate is revoked, and takes none in any more; returns who they were.
+    /// Sends clients away whose certificate is revoked, and takes none in any more; returns who
+    /// they were.
     pub fn dismiss(&self, revocations: &Revocations) -> Vec<Peer> {
         let mut state = self.state();
         state.revoked = Some(revocations.clone());
@@ -183,7 +189,10 @@ impl ListenerHandle {
     ) -> Result<Client, Cause> {
         let mut state = self.state();
         if state.revoked.as_ref().is_some_and(|revoked| revoked.names(&peer)) {
-            return Err(Cause::Refused(format!("the certificate of controller {} is revoked", peer.name)));
+            return Err(Cause::Refused(format!(
+                "the certificate of controller {} is revoked",
+                peer.name
+            )));
         }
         if state.config.0 != authority {
             return Err(Cause::Refused(format!(
@@ -205,7 +214,14 @@ impl ListenerHandle {
         let (dismiss, dismissed) = oneshot::channel();
         state.clients.insert(number, (peer.clone(), dismiss));
         let stay = Stay { handle: self.clone(), from, number };
-        Ok(Client { stream, peer, dismissed, look: Box::pin(sleep_until(look(left))), over: None, stay })
+        Ok(Client {
+            stream,
+            peer,
+            dismissed,
+            look: Box::pin(sleep_until(look(left))),
+            over: None,
+            stay,
+        })
     }
 
     /// Counts somebody who is turned away at the listener itself.

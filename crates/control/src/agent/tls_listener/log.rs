@@ -1,5 +1,5 @@
-//! What is told about those who were turned away: all of them counted, and the newest by address, in one line a second at
-//! most, whatever happens at the listener.
+//! What is told about those who were turned away: all of them counted, and the newest by address,
+//! in one line a second at most, whatever happens at the listener.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -34,8 +34,12 @@ impl fmt::Display for Cause {
             Self::Often => f.write_str("too many connections a second"),
             Self::Slow => f.write_str("no handshake in time"),
             Self::Refused(why) => f.write_str(why),
-            Self::Full(peer) => write!(f, "too many connections of clients, for controller {}", peer.name),
-            Self::Lapsed(peer) => write!(f, "the certificate of controller {} has lapsed", peer.name),
+            Self::Full(peer) => {
+                write!(f, "too many connections of clients, for controller {}", peer.name)
+            }
+            Self::Lapsed(peer) => {
+                write!(f, "the certificate of controller {} has lapsed", peer.name)
+            }
         }
     }
 }
@@ -63,7 +67,8 @@ impl Report {
     }
 }
 
-/// Writes the log as long as it is not aborted, and at last what had not been told by then: the lines add up to all that came.
+/// Writes the log as long as it is not aborted, and at last what had not been told by then: the
+/// lines add up to all that came.
 pub(super) async fn write(handle: ListenerHandle, tell: Tell) {
     let log = Log { handle, tell };
     loop {

@@ -22,7 +22,8 @@ struct Bucket {
 
 impl Bucket {
     fn fill(&mut self, pace: Pace, now: Instant) {
-        let gained = now.saturating_duration_since(self.filled).as_secs_f64() * f64::from(pace.per_second);
+        let gained =
+            now.saturating_duration_since(self.filled).as_secs_f64() * f64::from(pace.per_second);
         self.tokens = (self.tokens + gained).min(f64::from(pace.burst));
         self.filled = now;
     }
@@ -63,7 +64,11 @@ impl<K: Eq + Hash> Paces<K> {
             });
         }
         let has_room = self.buckets.len() < MOST_BUCKETS || self.buckets.contains_key(&who);
-        let bucket = if has_room { self.buckets.entry(who).or_insert(full(pace, now)) } else { &mut self.others };
+        let bucket = if has_room {
+            self.buckets.entry(who).or_insert(full(pace, now))
+        } else {
+            &mut self.others
+        };
         bucket.fill(pace, now);
         bucket.take()
     }
@@ -85,7 +90,8 @@ mod tests {
     fn a_burst_is_let_in_and_then_so_many_a_second() {
         let began = Instant::now();
         let mut paces = Paces::new(PACE, began);
-        let mut admitted = |who, after| (0..100).filter(|_| paces.admit(who, began + after)).count();
+        let mut admitted =
+            |who, after| (0..100).filter(|_| paces.admit(who, began + after)).count();
         assert_eq!(admitted("a", Duration::ZERO), 5);
         assert_eq!(admitted("a", Duration::from_secs(2)), 4);
         assert_eq!(admitted("a", Duration::from_hours(1)), 5, "no more is saved than a burst");
@@ -99,6 +105,8 @@ mod tests {
         let admitted = (0..2 * MOST_BUCKETS).filter(|who| paces.admit(*who, began)).count();
         assert_eq!((admitted, paces.buckets.len()), (MOST_BUCKETS + 5, MOST_BUCKETS));
         // Who stays away for long enough is forgotten.
-        assert!(paces.admit(usize::MAX, began + Duration::from_secs(3)) && paces.buckets.len() == 1);
+        assert!(
+            paces.admit(usize::MAX, began + Duration::from_secs(3)) && paces.buckets.len() == 1
+        );
     }
 }

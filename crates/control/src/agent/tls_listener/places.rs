@@ -49,11 +49,17 @@ impl Places {
         self.known.push_back(from);
     }
 
-    /// Takes a place, and who had to leave for it: a handshake takes a few milliseconds, so what is oldest is least likely
-    /// to be one.
-    pub(super) fn take(&mut self, from: IpAddr, limits: &ListenerLimits) -> (Taken, Option<(IpAddr, Cause)>) {
+    /// Takes a place, and who had to leave for it: a handshake takes a few milliseconds, so what is
+    /// oldest is least likely to be one.
+    pub(super) fn take(
+        &mut self,
+        from: IpAddr,
+        limits: &ListenerLimits,
+    ) -> (Taken, Option<(IpAddr, Cause)>) {
         let is_known = self.knows(from);
-        let left = self.make_room(from, is_known, limits).map(|(number, cause)| (self.leave(number), cause));
+        let left = self
+            .make_room(from, is_known, limits)
+            .map(|(number, cause)| (self.leave(number), cause));
         let (leave, left_for) = oneshot::channel();
         let number = self.next;
         self.next += 1;
@@ -61,9 +67,12 @@ impl Places {
         ((number, left_for), left.and_then(|(gone, cause)| Some((gone?, cause))))
     }
 
-    /// Whether the caller in this place is refused only now, and not already for another caller that needed the place. It keeps the place.
+    /// Whether the caller in this place is refused only now, and not already for another caller
+    /// that needed the place. It keeps the place.
     pub(super) fn judge(&mut self, number: u64) -> bool {
-        self.held.get_mut(&number).is_some_and(|place| !std::mem::replace(&mut place.is_judged, true))
+        self.held
+            .get_mut(&number)
+            .is_some_and(|place| !std::mem::replace(&mut place.is_judged, true))
     }
 
     /// Gives a place back; says whether it had not been taken away.
@@ -72,7 +81,12 @@ impl Places {
     }
 
     /// Who has to leave for somebody from there.
-    fn make_room(&self, from: IpAddr, is_known: bool, limits: &ListenerLimits) -> Option<(u64, Cause)> {
+    fn make_room(
+        &self,
+        from: IpAddr,
+        is_known: bool,
+        limits: &ListenerLimits,
+    ) -> Option<(u64, Cause)> {
         let own = self.oldest(|place| block(place.from) == block(from));
         if self.count(|place| block(place.from) == block(from)) >= limits.handshakes_per_address {
             return own.map(|number| (number, Cause::CrowdedAddress));
@@ -81,7 +95,8 @@ impl Places {
         let is_full = self.held.len() >= limits.handshakes;
         let are_many = !is_known && strangers + limits.kept_for_known >= limits.handshakes;
         let stranger = || self.oldest(|place| !place.is_known);
-        let oldest = if is_full || are_many { stranger().or_else(|| self.oldest(|_| true)) } else { None };
+        let oldest =
+            if is_full || are_many { stranger().or_else(|| self.oldest(|_| true)) } else { None };
         oldest.map(|number| (number, Cause::Crowded))
     }
 
@@ -129,8 +144,12 @@ fn six_of(six: Ipv6Addr) -> IpAddr {
 mod tests {
     use super::*;
 
-    const LIMITS: ListenerLimits =
-        ListenerLimits { handshakes: 4, handshakes_per_address: 2, kept_for_known: 1, ..ListenerLimits::STANDARD };
+    const LIMITS: ListenerLimits = ListenerLimits {
+        handshakes: 4,
+        handshakes_per_address: 2,
+        kept_for_known: 1,
+        ..ListenerLimits::STANDARD
+    };
 
     fn ip(last: u8) -> IpAddr {
         [192, 0, 2, last].into()
@@ -145,7 +164,8 @@ mod tests {
         };
         assert_eq!([take(1), take(1), take(2)], [None, None, None]);
         assert_eq!(take(1), Some((ip(1), true)));
-        // Three places are for strangers; the oldest of them is now that of 2, after it the second of 1.
+        // Three places are for strangers; the oldest of them is now that of 2, after it the second
+        // of 1.
         assert_eq!(take(3), Some((ip(1), false)));
         assert_eq!(take(4), Some((ip(2), false)));
         places.remember(ip(9));

@@ -14,7 +14,8 @@ const AHEAD_BYTES: u32 = 1 << 20;
 const SILENCE: Duration = Duration::from_secs(10);
 /// ... and disconnected when it has not answered after so long.
 const ANSWER: Duration = Duration::from_secs(10);
-/// Resets of calls that wait to be accepted: a flood of them ends the connection (CVE-2023-44487, "rapid reset").
+/// Resets of calls that wait to be accepted: a flood of them ends the connection (CVE-2023-44487,
+/// "rapid reset").
 const RESETS: usize = 32;
 
 /// The server that an agent adds its service to.

@@ -22,7 +22,8 @@ use crate::trust::{Identity, Role, client_config, server_config, server_name};
 use echo::Echo;
 
 /// Limits whose end a test can wait for.
-const LIMITS: ListenerLimits = ListenerLimits { handshake: Duration::from_secs(1), ..ListenerLimits::STANDARD };
+const LIMITS: ListenerLimits =
+    ListenerLimits { handshake: Duration::from_secs(1), ..ListenerLimits::STANDARD };
 /// How long anything may take here on a machine that has other things to do.
 const TIMEOUT: Duration = Duration::from_secs(20);
 
@@ -48,10 +49,12 @@ impl Drill {
         let told = Arc::clone(&lines);
         let tell: Tell = Box::new(move |line| told.lock().unwrap().push(line.to_owned()));
         let config = server_config(&agent, None).unwrap();
-        let listener = TlsListener::open("127.0.0.1:0".parse().unwrap(), config, limits, tell).unwrap();
+        let listener =
+            TlsListener::open("127.0.0.1:0".parse().unwrap(), config, limits, tell).unwrap();
         let (handle, address) = (listener.handle(), listener.address());
         let router = server.add_service(Echo);
-        let serving = tokio::spawn(async move { router.serve_with_incoming(listener).await.unwrap() });
+        let serving =
+            tokio::spawn(async move { router.serve_with_incoming(listener).await.unwrap() });
         Self { authority, agent, handle, address, lines, serving }
     }
 
@@ -63,21 +66,31 @@ impl Drill {
         channel(self.address, config).await
     }
 
-    /// Sockets of the listener's side that are still there, from the kernel's table (`proc_pid_net(5)`).
+    /// Sockets of the listener's side that are still there, from the kernel's table
+    /// (`proc_pid_net(5)`).
     fn connections(&self) -> usize {
         const LISTEN: &str = "0A";
         let table = std::fs::read_to_string("/proc/self/net/tcp").unwrap();
         let port = format!(":{:04X}", self.address.port());
-        let ours = table.lines().map(|line| line.split_whitespace().collect::<Vec<_>>()).filter(|columns| {
-            // Local address, state, and the inode: a connection that only the kernel still knows has none.
-            columns.len() > 9 && columns[1].ends_with(&port) && columns[3] != LISTEN && columns[9] != "0"
-        });
+        let ours = table.lines().map(|line| line.split_whitespace().collect::<Vec<_>>()).filter(
+            |columns| {
+                // Local address, state, and the inode: a connection that only the kernel still
+                // knows has none.
+                columns.len() > 9
+                    && columns[1].ends_with(&port)
+                    && columns[3] != LISTEN
+                    && columns[9] != "0"
+            },
+        );
         ours.count()
     }
 
     /// Waits until all connections are gone, at the listener and in the kernel.
     async fn all_gone(&self) {
-        until("all connections are gone", || self.connections() == 0 && self.handle.clients().is_empty()).await;
+        until("all connections are gone", || {
+            self.connections() == 0 && self.handle.clients().is_empty()
+        })
+        .await;
     }
 
     /// The listener still does what it is for.
@@ -98,7 +111,10 @@ impl Drop for Drill {
     }
 }
 
-async fn channel(address: SocketAddr, config: Arc<ClientConfig>) -> Result<Channel, tonic::transport::Error> {
+async fn channel(
+    address: SocketAddr,
+    config: Arc<ClientConfig>,
+) -> Result<Channel, tonic::transport::Error> {
     channel_from([127, 0, 0, 1].into(), address, config).await
 }
 

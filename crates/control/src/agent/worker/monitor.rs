@@ -39,7 +39,8 @@ pub(super) struct Monitor {
 
 impl Monitor {
     pub(super) async fn attend(mut self, Due { at, deadline }: Due) {
-        let limit = Limit { due: at, failure: Failure::Deadline { deadline_ns: deadline.nanoseconds() } };
+        let limit =
+            Limit { due: at, failure: Failure::Deadline { deadline_ns: deadline.nanoseconds() } };
         let result = self.listen(limit).await;
         // Waiting makes its CPU time count; it has nothing left to do but exit.
         if timeout(EXIT_LIMIT, self.child.wait()).await.is_err() {
@@ -65,7 +66,8 @@ impl Monitor {
                 }
                 command = self.wishes.recv() => {
                     limit = limit_after(command.unwrap_or(Command::Kill), limit);
-                    // A timer is rounded up: the worker would have seen the end of its input meanwhile and died of that.
+                    // A timer is rounded up: the worker would have seen the end of its input
+                    // meanwhile and died of that.
                     if limit.due <= Instant::now() {
                         self.kill().await;
                         return Err(limit.failure);
@@ -76,12 +78,15 @@ impl Monitor {
     }
 
     /// Keeps a word; the account if it was the last.
-    async fn hear(&mut self, word: Result<Option<(Word, String)>, String>) -> Option<Result<Report, Failure>> {
+    async fn hear(
+        &mut self,
+        word: Result<Option<(Word, String)>, String>,
+    ) -> Option<Result<Report, Failure>> {
         let failed = |message: String| Some(Err(Failure::Failed { message }));
         match word {
-            Ok(Some((Word::Done(report), line))) => {
-                Some(self.keep(line).map(|()| *report).map_err(|message| Failure::Failed { message }))
-            }
+            Ok(Some((Word::Done(report), line))) => Some(
+                self.keep(line).map(|()| *report).map_err(|message| Failure::Failed { message }),
+            ),
             Ok(Some((Word::Failed { message }, _))) => failed(message),
             Ok(Some((Word::Point(_) | Word::Step(_) | Word::Sample(_), line))) => {
                 let Err(message) = self.keep(line) else { return None };
@@ -122,7 +127,9 @@ fn limit_after(command: Command, limit: Limit) -> Limit {
     match command {
         // One whose deadline has passed is not given more.
         Command::Stopped(_) if limit.due <= Instant::now() => limit,
-        Command::Stopped(limit) => failed(limit, &format!("did not stop within {} s", limit.as_secs())),
+        Command::Stopped(limit) => {
+            failed(limit, &format!("did not stop within {} s", limit.as_secs()))
+        }
         Command::Settle => failed(SETTLE_LIMIT, "killed: its controller was not heard any more"),
         Command::Kill => failed(Duration::ZERO, "killed: it was abandoned"),
     }
@@ -131,7 +138,9 @@ fn limit_after(command: Command, limit: Limit) -> Limit {
 /// The last word in the name of a worker that failed, whether it said so itself or not.
 pub(super) fn final_message(failure: &Failure) -> String {
     let message = match failure {
-        Failure::Deadline { deadline_ns } => format!("not finished after {}", Span::from_nanoseconds(*deadline_ns)),
+        Failure::Deadline { deadline_ns } => {
+            format!("not finished after {}", Span::from_nanoseconds(*deadline_ns))
+        }
         Failure::Failed { message } => message.clone(),
         Failure::Died { status } => format!("it died: {status}"),
     };

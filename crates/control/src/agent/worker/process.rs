@@ -32,12 +32,19 @@ impl Process {
         let missing = || std::io::Error::other("the worker's pipes are missing");
         let orders = child.stdin.take().ok_or_else(missing)?;
         let output = child.stdout.take().ok_or_else(missing)?;
-        Ok(Self { child, orders, words: Words { output: BufReader::new(output), line: Vec::new() } })
+        Ok(Self {
+            child,
+            orders,
+            words: Words { output: BufReader::new(output), line: Vec::new() },
+        })
     }
 
     pub(super) async fn exchange(&mut self, order_json: &str) -> Result<Word, String> {
-        // An order is one line; JSON strings never hold a raw line break, but a foreign formatter may add some.
-        tell(&mut self.orders, &order_json.replace('\n', " ")).await.map_err(|error| error.to_string())?;
+        // An order is one line; JSON strings never hold a raw line break, but a foreign formatter
+        // may add some.
+        tell(&mut self.orders, &order_json.replace('\n', " "))
+            .await
+            .map_err(|error| error.to_string())?;
         match self.words.next().await? {
             Some((word, _)) => Ok(word),
             None => Err(exit_reason(&mut self.child).await),
@@ -53,16 +60,21 @@ pub(super) struct Words {
 }
 
 impl Words {
-    /// The next word, parsed and as it was said; nothing at the end. Can be given up and called again.
+    /// The next word, parsed and as it was said; nothing at the end. Can be given up and called
+    /// again.
     pub(super) async fn next(&mut self) -> Result<Option<(Word, String)>, String> {
         let room = (MESSAGE_LIMIT_BYTES - self.line.len()) as u64;
         let mut limited = (&mut self.output).take(room);
-        limited.read_until(b'\n', &mut self.line).await.map_err(|error| format!("reading its words: {error}"))?;
+        limited
+            .read_until(b'\n', &mut self.line)
+            .await
+            .map_err(|error| format!("reading its words: {error}"))?;
         if self.line.is_empty() {
             return Ok(None);
         }
         let line = String::from_utf8(std::mem::take(&mut self.line)).unwrap_or_default();
-        let word = serde_json::from_str(&line).map_err(|error| format!("it said something unknown: {error}"))?;
+        let word = serde_json::from_str(&line)
+            .map_err(|error| format!("it said something unknown: {error}"))?;
         Ok(Some((word, line.trim_end().to_owned())))
     }
 }

@@ -19,7 +19,11 @@ pub(crate) struct WorkerWords {
 
 impl AgentLink {
     /// Listens to a worker that was started, from its first word on.
-    pub(crate) async fn follow(mut self, cell: u64, step: u32) -> Result<WorkerWords, CoordinatorError> {
+    pub(crate) async fn follow(
+        mut self,
+        cell: u64,
+        step: u32,
+    ) -> Result<WorkerWords, CoordinatorError> {
         let request = FollowRequest { cell, step, heard: 0, session: self.session.clone() };
         let reply = timeout(ANSWER_LIMIT, self.client.follow(request)).await;
         let told = self.answer(LISTENING, ANSWER_LIMIT, reply)?;

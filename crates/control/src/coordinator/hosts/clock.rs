@@ -1,8 +1,8 @@
 //! Where a host's clocks stand against ours.
 //!
-//! A probe notes our clock before and after the host read its own. The host's reading happened at our middle, give or
-//! take half of the round trip (Cristian 1989), so of the last eight probes the one with the least round trip counts.
-//! Nothing but the start skew and a warning depends on it.
+//! A probe notes our clock before and after the host read its own. The host's reading happened at
+//! our middle, give or take half of the round trip (Cristian 1989), so of the last eight probes the
+//! one with the least round trip counts. Nothing but the start skew and a warning depends on it.
 
 use std::collections::VecDeque;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
@@ -94,7 +94,10 @@ mod tests {
             probes.note(at(2_000), &reply(102_700), at(3_000));
         }
         let best = probes.best().unwrap();
-        assert_eq!((best.offset_ns, best.round_trip_ns, best.wall_offset_ns), (100_000, 20, 95_000));
+        assert_eq!(
+            (best.offset_ns, best.round_trip_ns, best.wall_offset_ns),
+            (100_000, 20, 95_000)
+        );
         probes.note(at(2_000), &reply(102_700), at(3_000));
         assert_eq!(probes.best().unwrap().round_trip_ns, 1_000, "the ninth before is forgotten");
     }

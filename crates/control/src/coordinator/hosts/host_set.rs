@@ -1,4 +1,5 @@
-//! The hosts of a run, gathered before there is a run: what can be measured on them decides the plan.
+//! The hosts of a run, gathered before there is a run: what can be measured on them decides the
+//! plan.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
@@ -25,11 +26,16 @@ pub struct HostSet {
 }
 
 impl HostSet {
-    /// Reaches and reserves the hosts, for this run or to see what a run can do; nothing is measured yet.
+    /// Reaches and reserves the hosts, for this run or to see what a run can do; nothing is
+    /// measured yet.
     ///
     /// # Errors
     /// The first host that cannot be reached, trusted, understood or reserved.
-    pub fn connect_all(machines: &Machines, access: &Access, run: Option<&str>) -> Result<Self, CoordinatorError> {
+    pub fn connect_all(
+        machines: &Machines,
+        access: &Access,
+        run: Option<&str>,
+    ) -> Result<Self, CoordinatorError> {
         let runtime = runtime()?;
         let stage = runtime.block_on(connect_all(machines, access, run.unwrap_or("a survey")))?;
         Ok(Self { stage, runtime })
@@ -43,7 +49,8 @@ impl HostSet {
         self.runtime.block_on(survey::reach(&mut self.stage, calls))
     }
 
-    /// Whether the hosts reach each other on the measured network, and what of `plan` can be measured there.
+    /// Whether the hosts reach each other on the measured network, and what of `plan` can be
+    /// measured there.
     ///
     /// # Errors
     /// Hosts that do not reach each other, both named.
@@ -52,15 +59,19 @@ impl HostSet {
     }
 }
 
-/// The thread that measures drives everything: nobody else takes processor time from what is measured here.
+/// The thread that measures drives everything: nobody else takes processor time from what is
+/// measured here.
 pub(crate) fn runtime() -> Result<Runtime, CoordinatorError> {
-    tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .map_err(|source| CoordinatorError::System { operation: "starting the coordinator's runtime", source })
+    tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(|source| {
+        CoordinatorError::System { operation: "starting the coordinator's runtime", source }
+    })
 }
 
-async fn connect_all(machines: &Machines, access: &Access, run: &str) -> Result<Stage, CoordinatorError> {
+async fn connect_all(
+    machines: &Machines,
+    access: &Access,
+    run: &str,
+) -> Result<Stage, CoordinatorError> {
     let purpose = Purpose {
         run: run.to_owned(),
         controller: access.controller.clone(),

@@ -1,4 +1,5 @@
-//! A run on hosts from its reservation to its last note: what the hosts were like before and after, by which clocks.
+//! A run on hosts from its reservation to its last note: what the hosts were like before and after,
+//! by which clocks.
 
 use std::collections::BTreeMap;
 use std::time::Instant;
@@ -21,13 +22,16 @@ use crate::protocol::DescribeReply;
 /// What a run notes of its hosts.
 pub(crate) struct Notes<'a>(pub(crate) Journal<'a>);
 
-/// What the hosts were like at one moment: the name of each, what it said, and the same as it is stored.
+/// What the hosts were like at one moment: the name of each, what it said, and the same as it is
+/// stored.
 type Looks = BTreeMap<HostName, (String, Environment, Value)>;
 
-/// The field of a stored environment with the connections that an agent has turned away since it was started.
+/// The field of a stored environment with the connections that an agent has turned away since it
+/// was started.
 const TURNED_AWAY: &str = "turned_away";
 
-/// Fewer than this are somebody's mistake, or a look at who is there. So many handshakes take a processor some 30 ms.
+/// Fewer than this are somebody's mistake, or a look at who is there. So many handshakes take a
+/// processor some 30 ms.
 const MANY: u64 = 100;
 
 /// Measures a run on reserved hosts.
@@ -56,14 +60,21 @@ pub(crate) async fn measured<S: Study>(
 }
 
 impl Notes<'_> {
-    /// Stores what hosts are like whose agents were started again: such a host may have other settings than before, and its
-    /// clock may have begun anew, so that what it showed before says nothing about its drift.
-    pub(crate) async fn returned(&self, stage: &mut Stage, found: &[Reconnected]) -> Result<(), CoordinatorError> {
+    /// Stores what hosts are like whose agents were started again: such a host may have other
+    /// settings than before, and its clock may have begun anew, so that what it showed before says
+    /// nothing about its drift.
+    pub(crate) async fn returned(
+        &self,
+        stage: &mut Stage,
+        found: &[Reconnected],
+    ) -> Result<(), CoordinatorError> {
         if !found.iter().any(|found| found.restarted) {
             return Ok(());
         }
         let mut described = stage.describe(true).await?;
-        described.retain(|(_, host, _)| found.iter().any(|found| found.restarted && found.host == *host));
+        described.retain(|(_, host, _)| {
+            found.iter().any(|found| found.restarted && found.host == *host)
+        });
         self.keep(stage, Moment::Before, described).map(drop)
     }
 
@@ -78,7 +89,8 @@ impl Notes<'_> {
         let mut looks = Looks::new();
         for (station, host, reply) in described {
             let mut document = document(&reply, &host, clocks.get(&station))?;
-            let environment = serde_json::from_value(document.clone()).map_err(CoordinatorError::Document)?;
+            let environment =
+                serde_json::from_value(document.clone()).map_err(CoordinatorError::Document)?;
             if let Some(fields) = document.as_object_mut() {
                 fields.insert("station".to_owned(), json!(station));
             }
@@ -110,7 +122,8 @@ pub(super) fn document(
     host: &str,
     clock: Option<&HostClock>,
 ) -> Result<Value, CoordinatorError> {
-    let mut document: Value = serde_json::from_str(&reply.environment_json).map_err(CoordinatorError::Document)?;
+    let mut document: Value =
+        serde_json::from_str(&reply.environment_json).map_err(CoordinatorError::Document)?;
     if let Some(fields) = document.as_object_mut() {
         fields.insert("name".to_owned(), json!(host));
         fields.insert("clock".to_owned(), json!(clock));
@@ -119,7 +132,8 @@ pub(super) fn document(
     Ok(document)
 }
 
-/// What has to be said of a host at whose door many strangers were turned away between two looks at it.
+/// What has to be said of a host at whose door many strangers were turned away between two looks at
+/// it.
 pub fn crowd(host: &str, before: &Value, after: &Value) -> Option<String> {
     let [before, after] = [before, after].map(|look| look[TURNED_AWAY].as_u64());
     let came = after?.saturating_sub(before?);
@@ -141,7 +155,8 @@ mod tests {
         let said = crowd("alpha", &look(7), &look(107)).unwrap();
         assert!(said.starts_with("alpha: its agent turned away 100 connections"), "{said}");
         // An agent that was started again counts anew; one of an older version does not count.
-        for (before, after) in [(look(7), look(106)), (look(500), look(3)), (json!({}), look(1000))] {
+        for (before, after) in [(look(7), look(106)), (look(500), look(3)), (json!({}), look(1000))]
+        {
             assert_eq!(crowd("alpha", &before, &after), None);
         }
     }

@@ -1,4 +1,5 @@
-//! An agent at the other end of a child's standard input and output: an ssh, or an agent of this machine itself.
+//! An agent at the other end of a child's standard input and output: an ssh, or an agent of this
+//! machine itself.
 
 use std::io;
 use std::path::Path;
@@ -34,7 +35,8 @@ impl AgentPipe {
         command.process_group(0).kill_on_drop(true);
         let mut child = command.spawn()?;
         let pipes = child.stdin.take().zip(child.stdout.take()).zip(child.stderr.take());
-        let ((orders, words), complaints) = pipes.ok_or_else(|| io::Error::other("its pipes are missing"))?;
+        let ((orders, words), complaints) =
+            pipes.ok_or_else(|| io::Error::other("its pipes are missing"))?;
         Ok(Self { words: BufReader::new(words), orders, complaints: listen(complaints), child })
     }
 
@@ -71,13 +73,21 @@ fn listen(mut complaints: ChildStderr) -> Arc<Mutex<Vec<u8>>> {
 }
 
 impl AsyncRead for AgentPipe {
-    fn poll_read(mut self: Pin<&mut Self>, context: &mut Context<'_>, into: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        into: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
         Pin::new(&mut self.words).poll_read(context, into)
     }
 }
 
 impl AsyncWrite for AgentPipe {
-    fn poll_write(mut self: Pin<&mut Self>, context: &mut Context<'_>, from: &[u8]) -> Poll<io::Result<usize>> {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        from: &[u8],
+    ) -> Poll<io::Result<usize>> {
         Pin::new(&mut self.orders).poll_write(context, from)
     }
 

@@ -79,10 +79,19 @@ impl RemoteHost {
         let transport = Transport::of(call, access)?;
         let (link, hello) = transport.connect(&call.name).await?;
         let name = call.name.clone();
-        Ok(Self { name, transport, link, hello, described: None, probes: Arc::default(), renewing: None })
+        Ok(Self {
+            name,
+            transport,
+            link,
+            hello,
+            described: None,
+            probes: Arc::default(),
+            renewing: None,
+        })
     }
 
-    /// Reserves the host and keeps it; looks at its clock. What another run had of it before is given back.
+    /// Reserves the host and keeps it; looks at its clock. What another run had of it before is
+    /// given back.
     pub(crate) async fn reserve(&mut self, purpose: &Purpose) -> Result<(), CoordinatorError> {
         self.renewing = None;
         self.link.reserve(asking(purpose)).await?;
@@ -94,7 +103,8 @@ impl RemoteHost {
     }
 
     fn keep(&mut self, purpose: &Purpose) {
-        let (link, probes, purpose) = (self.link.clone(), Arc::clone(&self.probes), purpose.clone());
+        let (link, probes, purpose) =
+            (self.link.clone(), Arc::clone(&self.probes), purpose.clone());
         self.renewing = Some(Renewing(tokio::spawn(renew(link, probes, purpose))));
     }
 
@@ -117,7 +127,8 @@ impl RemoteHost {
         timeout: Duration,
     ) -> Result<Option<Reconnected>, CoordinatorError> {
         self.renewing = None;
-        let heard = self.probes.lock().unwrap_or_else(PoisonError::into_inner).heard().unwrap_or(since);
+        let heard =
+            self.probes.lock().unwrap_or_else(PoisonError::into_inner).heard().unwrap_or(since);
         if self.link.renew(purpose.left()).await.is_ok() {
             self.keep(purpose);
             return Ok(None);
@@ -127,7 +138,11 @@ impl RemoteHost {
             match self.meet(purpose).await {
                 Ok(restarted) => {
                     self.keep(purpose);
-                    return Ok(Some(Reconnected { host: self.name.clone(), away: heard.elapsed(), restarted }));
+                    return Ok(Some(Reconnected {
+                        host: self.name.clone(),
+                        away: heard.elapsed(),
+                        restarted,
+                    }));
                 }
                 Err(error) if !error.may_pass() => return Err(error),
                 Err(error) if since.elapsed() + pause > timeout => {
@@ -143,8 +158,9 @@ impl RemoteHost {
         }
     }
 
-    /// Connects and reserves anew: whether it is another agent. The old reservation is not taken up again, though it could
-    /// be: what was sent on the lost connection may still arrive, and must not disturb what is done from now on.
+    /// Connects and reserves anew: whether it is another agent. The old reservation is not taken up
+    /// again, though it could be: what was sent on the lost connection may still arrive, and must
+    /// not disturb what is done from now on.
     async fn meet(&mut self, purpose: &Purpose) -> Result<bool, CoordinatorError> {
         let (mut link, hello) = self.transport.connect(&self.name).await?;
         link.reserve(asking(purpose)).await?;
@@ -176,7 +192,8 @@ fn asking(purpose: &Purpose) -> ReserveRequest {
     }
 }
 
-/// Renews until the host no longer wants to hear of it; whoever asks it for something then finds out why.
+/// Renews until the host no longer wants to hear of it; whoever asks it for something then finds
+/// out why.
 async fn renew(mut link: AgentLink, probes: Arc<Mutex<Probes>>, purpose: Purpose) {
     loop {
         sleep(RENEW_EVERY).await;
@@ -186,7 +203,11 @@ async fn renew(mut link: AgentLink, probes: Arc<Mutex<Probes>>, purpose: Purpose
     }
 }
 
-async fn probe(link: &mut AgentLink, probes: &Mutex<Probes>, purpose: &Purpose) -> Result<(), CoordinatorError> {
+async fn probe(
+    link: &mut AgentLink,
+    probes: &Mutex<Probes>,
+    purpose: &Purpose,
+) -> Result<(), CoordinatorError> {
     let before = Moment::now();
     let reply = link.renew(purpose.left()).await?;
     if let Some((before, after)) = before.zip(Moment::now()) {

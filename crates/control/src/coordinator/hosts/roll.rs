@@ -37,8 +37,11 @@ async fn call_all(calls: &[HostCall], access: &Access) -> Roll {
     };
     let (mut hosts, remote_hosts): (Vec<Greeted>, Vec<Option<RemoteHost>>) =
         join_all(calls.iter().map(|call| greet(call, access, &purpose))).await.into_iter().unzip();
-    let mut ready: Vec<(usize, RemoteHost)> =
-        remote_hosts.into_iter().enumerate().filter_map(|(number, remote_host)| Some((number, remote_host?))).collect();
+    let mut ready: Vec<(usize, RemoteHost)> = remote_hosts
+        .into_iter()
+        .enumerate()
+        .filter_map(|(number, remote_host)| Some((number, remote_host?)))
+        .collect();
     let (starts, within) = play(&ready, &mut hosts).await;
     join_all(ready.iter_mut().map(|(_, remote_host)| remote_host.release())).await;
     let first = starts.iter().map(|(_, started)| *started).min().unwrap_or_default();
@@ -53,9 +56,17 @@ async fn call_all(calls: &[HostCall], access: &Access) -> Roll {
 }
 
 /// Calls one host; it is handed over where it could be reserved.
-async fn greet(call: &HostCall, access: &Access, purpose: &Purpose) -> (Greeted, Option<RemoteHost>) {
-    let greeted =
-        |trouble, answer| Greeted { name: call.name.clone(), reached: call.reached.to_string(), trouble, answer };
+async fn greet(
+    call: &HostCall,
+    access: &Access,
+    purpose: &Purpose,
+) -> (Greeted, Option<RemoteHost>) {
+    let greeted = |trouble, answer| Greeted {
+        name: call.name.clone(),
+        reached: call.reached.to_string(),
+        trouble,
+        answer,
+    };
     let mut remote_host = match RemoteHost::call(call, access).await {
         Ok(remote_host) => remote_host,
         Err(error) => return (greeted(Some(error.to_string()), None), None),
@@ -102,8 +113,8 @@ async fn looked_at(
 /// A host that takes part, by its number in the roll.
 type Player<'a> = &'a (usize, RemoteHost);
 
-/// Plays a cell that does nothing on all of them: when each started by our clock, in ns, and how far that is true. Who fails
-/// says so in `hosts`.
+/// Plays a cell that does nothing on all of them: when each started by our clock, in ns, and how
+/// far that is true. Who fails says so in `hosts`.
 async fn play(ready: &[(usize, RemoteHost)], hosts: &mut [Greeted]) -> (Vec<(usize, i128)>, u64) {
     let order = &Order::new(0, DEADLINE, Activity::Null);
     let prepare = |mut link: AgentLink| async move { link.prepare(1, 0, order).await };
@@ -112,20 +123,26 @@ async fn play(ready: &[(usize, RemoteHost)], hosts: &mut [Greeted]) -> (Vec<(usi
     let started = together(players, hosts, |mut link| async move { link.start(1).await }).await;
     let players = started.into_iter().map(|(player, ())| player).collect();
     // The account's host is not looked at: a roll call has no roles.
-    let collect = |mut link: AgentLink| async move { link.collect(HostRole::Test.into(), 1, vec![0], DEADLINE).await };
+    let collect = |mut link: AgentLink| async move {
+        link.collect(HostRole::Test.into(), 1, vec![0], DEADLINE).await
+    };
     let mut starts = Vec::with_capacity(ready.len());
     let mut within = 0;
     for ((number, remote_host), account) in together(players, hosts, collect).await {
         let report = account.results.into_iter().find_map(|(_, result)| result.ok());
         if let Some((report, clock)) = report.zip(remote_host.clock()) {
-            starts.push((*number, i128::from(report.started.nanoseconds()) - i128::from(clock.offset_ns)));
+            starts.push((
+                *number,
+                i128::from(report.started.nanoseconds()) - i128::from(clock.offset_ns),
+            ));
             within = within.max(clock.round_trip_ns);
         }
     }
     (starts, within)
 }
 
-/// Has all players do one thing at once. Who fails says so in `hosts`, and takes no part in what follows.
+/// Has all players do one thing at once. Who fails says so in `hosts`, and takes no part in what
+/// follows.
 async fn together<'a, T, Doing>(
     players: Vec<Player<'a>>,
     hosts: &mut [Greeted],

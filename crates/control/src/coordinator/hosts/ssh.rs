@@ -1,8 +1,10 @@
-//! A host without an agent: this program is copied there by the user's own OpenSSH, and speaks over that connection.
+//! A host without an agent: this program is copied there by the user's own OpenSSH, and speaks over
+//! that connection.
 //!
-//! One connection does it all. A small shell script takes the program from the connection, checks it, runs it with the
-//! rest of the connection as its input and output, and removes it when it has ended. The agent ends with its input, so
-//! nothing stays behind however this side ends; what a host's own crash leaves is swept by the next start there.
+//! One connection does it all. A small shell script takes the program from the connection, checks
+//! it, runs it with the rest of the connection as its input and output, and removes it when it has
+//! ended. The agent ends with its input, so nothing stays behind however this side ends; what a
+//! host's own crash leaves is swept by the next start there.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -21,7 +23,8 @@ use super::program::Program;
 /// From the call to the agent's first word, the copying included.
 const START_LIMIT: Duration = Duration::from_mins(2);
 
-/// What the script says before the agent's first octet; login shells may have said all kinds of things before.
+/// What the script says before the agent's first octet; login shells may have said all kinds of
+/// things before.
 const READY: &str = "btu-agent-is-ready";
 const FAILED: &str = "btu-agent-failed: ";
 
@@ -56,7 +59,10 @@ impl SshCall {
 /// Starts an agent over there.
 pub(super) async fn start(call: &SshCall) -> Result<AgentPipe, CoordinatorError> {
     let copied = call.binary.read().map_err(|error| {
-        call.refused(format!("reading the program that is to be copied, {}: {error}", call.binary.path().display()))
+        call.refused(format!(
+            "reading the program that is to be copied, {}: {error}",
+            call.binary.path().display()
+        ))
     })?;
     let mut pipe = open(call, &copied.script)?;
     match timeout(START_LIMIT, begin(&mut pipe, &copied.octets)).await {
@@ -81,7 +87,8 @@ impl From<io::Error> for Trouble {
     }
 }
 
-/// The script that the host's shell runs. It has no single quotation mark, so that any login shell can pass it on.
+/// The script that the host's shell runs. It has no single quotation mark, so that any login shell
+/// can pass it on.
 pub(super) fn script(binary: &[u8]) -> String {
     let digest = digest(binary);
     let version = env!("CARGO_PKG_VERSION");
@@ -91,7 +98,8 @@ pub(super) fn script(binary: &[u8]) -> String {
         format!("fail() {{ echo \"{FAILED}$1\"; exit 1; }}"),
         "c=\"${XDG_CACHE_HOME:-$HOME/.cache}/btu\"".to_owned(),
         "mkdir -p \"$c\" || fail \"making $c: is there a home directory with room?\"".to_owned(),
-        // What a crash left: the directory is named for the shell that made it, and for its host, since hosts may share a home.
+        // What a crash left: the directory is named for the shell that made it, and for its host,
+        // since hosts may share a home.
         "n=\"$(uname -n)\"".to_owned(),
         "for old in \"$c\"/*\"@$n@pid\"*; do p=\"${old##*@pid}\"; kill -0 \"$p\" 2>/dev/null || rm -rf \"$old\"; done"
             .to_owned(),
@@ -116,7 +124,10 @@ pub(super) fn script(binary: &[u8]) -> String {
 fn taking(octets: usize) -> String {
     let parts = [(BLOCK, octets / BLOCK), (octets % BLOCK, 1)];
     let parts = parts.iter().filter(|(size, count)| size * count > 0);
-    parts.map(|(size, count)| format!("dd bs={size} count={count} iflag=fullblock")).collect::<Vec<_>>().join(" && ")
+    parts
+        .map(|(size, count)| format!("dd bs={size} count={count} iflag=fullblock"))
+        .collect::<Vec<_>>()
+        .join(" && ")
 }
 
 fn digest(binary: &[u8]) -> String {
@@ -127,7 +138,9 @@ fn digest(binary: &[u8]) -> String {
 fn open(call: &SshCall, script: &str) -> Result<AgentPipe, CoordinatorError> {
     AgentPipe::spawn(command(&call.program, &call.destination, script)).map_err(|error| {
         let program = call.program.display();
-        call.refused(format!("starting {program}: {error}; is OpenSSH installed? See --ssh-program"))
+        call.refused(format!(
+            "starting {program}: {error}; is OpenSSH installed? See --ssh-program"
+        ))
     })
 }
 
@@ -145,7 +158,9 @@ async fn begin(pipe: &mut AgentPipe, binary: &[u8]) -> Result<(), Trouble> {
 
 async fn last_words(pipe: &mut AgentPipe, error: &io::Error) -> String {
     match pipe.last_words().await {
-        Some(last) => format!("{}; does `ssh -o BatchMode=yes` work there without a question?", shown(&last)),
+        Some(last) => {
+            format!("{}; does `ssh -o BatchMode=yes` work there without a question?", shown(&last))
+        }
         None => error.to_string(),
     }
 }
@@ -153,8 +168,24 @@ async fn last_words(pipe: &mut AgentPipe, error: &io::Error) -> String {
 /// The user's own configuration decides everything but what would ask, forward or hang.
 fn command(program: &Path, destination: &str, script: &str) -> Command {
     let mut command = Command::new(program);
-    command.args(["-T", "-o", "BatchMode=yes", "-o", "ConnectTimeout=10", "-o", "ClearAllForwardings=yes"]);
-    command.args(["-o", "ServerAliveInterval=2", "-o", "ServerAliveCountMax=4", "-o", "ForwardAgent=no", "--"]);
+    command.args([
+        "-T",
+        "-o",
+        "BatchMode=yes",
+        "-o",
+        "ConnectTimeout=10",
+        "-o",
+        "ClearAllForwardings=yes",
+    ]);
+    command.args([
+        "-o",
+        "ServerAliveInterval=2",
+        "-o",
+        "ServerAliveCountMax=4",
+        "-o",
+        "ForwardAgent=no",
+        "--",
+    ]);
     command.arg(destination).arg(format!("exec sh -c '{script}'"));
     command
 }
@@ -216,29 +247,38 @@ mod tests {
         assert!(script.contains("count=2 ") && script.contains("bs=5 "), "{script}");
     }
 
-    /// The host's side of it, played by this machine's shell; the program is a script that says what it reads.
+    /// The host's side of it, played by this machine's shell; the program is a script that says
+    /// what it reads.
     #[tokio::test]
     async fn the_script_runs_what_it_was_sent_and_tidies_up() {
         let home = tempfile::tempdir().unwrap();
         let program = home.path().join("program");
         std::fs::write(&program, "#!/bin/sh\n[ \"$1\" = --version ] || cat\n").unwrap();
         let ssh = home.path().join("ssh");
-        std::fs::write(&ssh, "#!/bin/sh\necho welcome\nfor last in \"$@\"; do :; done\nexec sh -c \"$last\"\n")
-            .unwrap();
+        std::fs::write(
+            &ssh,
+            "#!/bin/sh\necho welcome\nfor last in \"$@\"; do :; done\nexec sh -c \"$last\"\n",
+        )
+        .unwrap();
         let mode = <std::fs::Permissions as std::os::unix::fs::PermissionsExt>::from_mode(0o700);
         std::fs::set_permissions(&ssh, mode).unwrap();
-        let call =
-            SshCall { host: "a".to_owned(), destination: "a".to_owned(), program: ssh, binary: Program::at(program) };
+        let call = SshCall {
+            host: "a".to_owned(),
+            destination: "a".to_owned(),
+            program: ssh,
+            binary: Program::at(program),
+        };
         // What crashed agents left: of this host's, and of another's that has the same home.
         let here = Command::new("uname").arg("-n").output().await.unwrap().stdout;
         let here = String::from_utf8(here).unwrap();
         let cache = home.path().join("btu");
-        let [crashed, elsewhere] =
-            [here.trim(), "elsewhere"].map(|node| format!("0.1.0-0123456789abcdef@{node}@pid4194305"));
+        let [crashed, elsewhere] = [here.trim(), "elsewhere"]
+            .map(|node| format!("0.1.0-0123456789abcdef@{node}@pid4194305"));
         for old in [&crashed, &elsewhere] {
             std::fs::create_dir_all(cache.join(old)).unwrap();
         }
-        // The test's own home must not be touched; an environment cannot be set in a process with threads.
+        // The test's own home must not be touched; an environment cannot be set in a process with
+        // threads.
         let mut pipe = start_with_home(&call, home.path()).await;
         pipe.write_all(b"ping").await.unwrap();
         let mut answer = [0; 4];
@@ -246,7 +286,9 @@ mod tests {
         assert_eq!(&answer, b"ping");
         let cached = || {
             let entries = std::fs::read_dir(&cache).unwrap();
-            entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect::<Vec<_>>()
+            entries
+                .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+                .collect::<Vec<_>>()
         };
         let there = cached();
         assert!(there.len() == 2 && !there.contains(&crashed), "{there:?}");

@@ -1,4 +1,5 @@
-//! What can be measured on hosts: who reaches whom, how fast, and whether the black boxes can impair.
+//! What can be measured on hosts: who reaches whom, how fast, and whether the black boxes can
+//! impair.
 
 use std::time::Duration;
 
@@ -16,7 +17,8 @@ use super::super::error::CoordinatorError;
 use super::super::secret;
 use super::super::stage::Stage;
 
-/// Connecting over the measured network, and a few requests: longer than any network that is worth measuring takes.
+/// Connecting over the measured network, and a few requests: longer than any network that is worth
+/// measuring takes.
 const REACH_LIMIT: Duration = Duration::from_secs(10);
 const REACH_PROBE: Span = Span::from_milliseconds(50);
 
@@ -26,7 +28,8 @@ const RATE_PROBE: Span = Span::from_milliseconds(400);
 /// An activity of the survey that takes longer is stuck.
 const DEADLINE: Span = Span::from_seconds(10);
 
-/// The UDP row offers nine tenths of what TCP gets, and no more than this, as on this machine's own network.
+/// The UDP row offers nine tenths of what TCP gets, and no more than this, as on this machine's own
+/// network.
 const MOST_OFFERED_BITS_PER_SECOND: f64 = 500e6;
 
 /// Both, to see whether either can be done.
@@ -35,7 +38,8 @@ const BOTH: Impairment = Impairment { delay: Impairment::DL.delay, loss: Impairm
 /// The findings of the survey of the hosts.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Survey {
-    /// Why components with impaired packets cannot be measured, a sentence for each black box; empty when they can.
+    /// Why components with impaired packets cannot be measured, a sentence for each black box;
+    /// empty when they can.
     pub unimpaired: Vec<String>,
     /// What the UDP row should offer.
     pub udp_offered: BitRate,
@@ -52,28 +56,40 @@ pub(super) async fn survey(stage: &mut Stage, plan: &Plan) -> Result<Survey, Coo
         ftp: FtpSource::Embedded { password: secret::password()? },
     };
     let black_boxes = HostRole::ALL.into_iter().filter(|role| role.is_black_box());
-    let calls: Vec<[HostName; 2]> = black_boxes.map(|role| [HostRole::Test, role].map(HostName::from)).collect();
+    let calls: Vec<[HostName; 2]> =
+        black_boxes.map(|role| [HostRole::Test, role].map(HostName::from)).collect();
     reach(stage, &calls).await?;
     let udp_offered = offered(stage, plan, &setting).await?;
     let wanted = plan.components.iter().any(|component| !component.impairment().is_none());
-    let unimpaired =
-        if wanted { stage.try_impairments(&at_black_boxes(plan, BOTH), plan.seed).await? } else { Vec::new() };
+    let unimpaired = if wanted {
+        stage.try_impairments(&at_black_boxes(plan, BOTH), plan.seed).await?
+    } else {
+        Vec::new()
+    };
     Ok(Survey { unimpaired, udp_offered })
 }
 
 /// Has each caller talk to whom it calls over the measured network.
-pub(super) async fn reach(stage: &mut Stage, calls: &[[HostName; 2]]) -> Result<(), CoordinatorError> {
+pub(super) async fn reach(
+    stage: &mut Stage,
+    calls: &[[HostName; 2]],
+) -> Result<(), CoordinatorError> {
     for call in calls {
         reach_one(stage, call.each_ref(), secret::token()?).await?;
     }
     Ok(())
 }
 
-async fn reach_one(stage: &mut Stage, call: [&HostName; 2], token: Token) -> Result<(), CoordinatorError> {
+async fn reach_one(
+    stage: &mut Stage,
+    call: [&HostName; 2],
+    token: Token,
+) -> Result<(), CoordinatorError> {
     let script = asking(call, token);
     let played = timeout(REACH_LIMIT, stage.play(&script)).await;
     let message = match played {
-        Ok(Ok(scene)) => match accounting::balance(None, &script, &scene).faults.into_iter().next() {
+        Ok(Ok(scene)) => match accounting::balance(None, &script, &scene).faults.into_iter().next()
+        {
             None => return Ok(()),
             Some(fault) => fault,
         },
@@ -90,7 +106,8 @@ async fn reach_one(stage: &mut Stage, call: [&HostName; 2], token: Token) -> Res
 fn asking([asker, called]: [&HostName; 2], token: Token) -> Script {
     let message = INTERACTIVE_MESSAGE;
     let unset = std::net::Ipv4Addr::UNSPECIFIED.into();
-    let respond = Activity::Respond(Respond { on: unset, transport: Transport::Tcp, token, message });
+    let respond =
+        Activity::Respond(Respond { on: unset, transport: Transport::Tcp, token, message });
     let to = std::net::SocketAddr::new(unset, 0);
     let request = Activity::Request(Request {
         to,
@@ -110,13 +127,19 @@ fn asking([asker, called]: [&HostName; 2], token: Token) -> Script {
 }
 
 /// What datagrams may be offered so that the path can carry them.
-async fn offered(stage: &mut Stage, plan: &Plan, setting: &Setting) -> Result<BitRate, CoordinatorError> {
-    let row = Row::Network { component: Component::Send, message: Bytes::new(65536), load: Load::Idle };
+async fn offered(
+    stage: &mut Stage,
+    plan: &Plan,
+    setting: &Setting,
+) -> Result<BitRate, CoordinatorError> {
+    let row =
+        Row::Network { component: Component::Send, message: Bytes::new(65536), load: Load::Idle };
     let script = script(plan, &row, setting);
     let scene = stage.play(&script).await?;
     let balance = balance(&row, &script, &scene);
     let network = balance.network.ok_or_else(|| {
-        let why = balance.faults.first().cloned().unwrap_or_else(|| "nothing came through".to_owned());
+        let why =
+            balance.faults.first().cloned().unwrap_or_else(|| "nothing came through".to_owned());
         stage.unreachable([HostRole::Test, HostRole::Active].map(HostName::from).each_ref(), why)
     })?;
     let offered = (network.goodput_bits_per_second * 0.9).min(MOST_OFFERED_BITS_PER_SECOND);

@@ -1,4 +1,5 @@
-//! Peers that are not what they should be: each is an error that names the host and says what to do.
+//! Peers that are not what they should be: each is an error that names the host and says what to
+//! do.
 
 mod bad_days;
 
@@ -51,8 +52,14 @@ impl TestAuthority {
 
 /// Calls what listens at `address` by the name of alpha.
 fn call(address: SocketAddr, access: &Access) -> CoordinatorError {
-    let call = HostCall { name: "alpha".to_owned(), reached: Reached::Tls { address: address.to_string() } };
-    runtime().unwrap().block_on(async { RemoteHost::call(&call, access).await.map(drop) }).unwrap_err()
+    let call = HostCall {
+        name: "alpha".to_owned(),
+        reached: Reached::Tls { address: address.to_string() },
+    };
+    runtime()
+        .unwrap()
+        .block_on(async { RemoteHost::call(&call, access).await.map(drop) })
+        .unwrap_err()
 }
 
 /// A listener on a thread of its own, for one remote host.
@@ -63,7 +70,8 @@ fn listen(serve: impl FnOnce(std::net::TcpStream) + Send + 'static) -> SocketAdd
     address
 }
 
-/// One TLS connection served by a gRPC server that knows no agent's service: what an agent of protocol 1 does.
+/// One TLS connection served by a gRPC server that knows no agent's service: what an agent of
+/// protocol 1 does.
 fn serve_old_agent(config: Arc<ServerConfig>) -> SocketAddr {
     listen(move |stream| {
         runtime().unwrap().block_on(async {
@@ -72,7 +80,8 @@ fn serve_old_agent(config: Arc<ServerConfig>) -> SocketAddr {
             let Ok(mut stream) = TlsAcceptor::from(config).accept(stream).await else { return };
             let (mut outside, inside) = tokio::io::duplex(65536);
             let incoming = stream::once(async { Ok::<_, std::io::Error>(inside) });
-            let served = Server::builder().add_routes(Routes::default()).serve_with_incoming(incoming);
+            let served =
+                Server::builder().add_routes(Routes::default()).serve_with_incoming(incoming);
             let carried = tokio::io::copy_bidirectional(&mut stream, &mut outside);
             tokio::join!(served, carried).0.ok();
         });
@@ -86,7 +95,11 @@ fn nobody_there() {
     let error = call(address, &authority.access());
     assert!(error.may_pass(), "{error:?}");
     let text = error.to_string();
-    assert!(text.contains("host alpha cannot be reached") && text.contains("does `btu agent` run there"), "{text}");
+    assert!(
+        text.contains("host alpha cannot be reached")
+            && text.contains("does `btu agent` run there"),
+        "{text}"
+    );
 }
 
 #[test]
@@ -136,8 +149,14 @@ fn an_agent_of_another_version() {
     let error = call(serve_old_agent(config), &authority.access());
     assert!(matches!(error, CoordinatorError::Version { .. }), "{error:?}");
     let said = error.to_string();
-    assert!(said.starts_with("host alpha: this agent speaks protocol 1 and the controller 2 (btu "), "{said}");
-    assert!(said.contains("version 1 lacks reservations") && said.ends_with("use the same btu on both"), "{said}");
+    assert!(
+        said.starts_with("host alpha: this agent speaks protocol 1 and the controller 2 (btu "),
+        "{said}"
+    );
+    assert!(
+        said.contains("version 1 lacks reservations") && said.ends_with("use the same btu on both"),
+        "{said}"
+    );
 }
 
 #[test]
@@ -148,7 +167,10 @@ fn no_identity_and_no_code() {
     assert!(error.contains("--identity FILE"), "{error}");
     let reached = Reached::Pairing { address: "127.0.0.1:9".to_owned() };
     let call = HostCall { name: "alpha".to_owned(), reached };
-    let error = runtime().unwrap().block_on(async { RemoteHost::call(&call, &access).await.map(drop) }).unwrap_err();
+    let error = runtime()
+        .unwrap()
+        .block_on(async { RemoteHost::call(&call, &access).await.map(drop) })
+        .unwrap_err();
     assert!(error.to_string().contains("--pair alpha"), "{error}");
 }
 
@@ -157,8 +179,18 @@ fn no_ssh_here() {
     let mut authority = TestAuthority::new();
     let binary = authority.directory.path().join("btu");
     std::fs::write(&binary, "#!/bin/sh\n").unwrap();
-    let access = Access { ssh_program: "/nowhere/ssh".into(), binary: Program::at(binary), ..authority.access() };
-    let call = HostCall { name: "alpha".to_owned(), reached: Reached::Ssh { destination: "alpha".to_owned() } };
-    let error = runtime().unwrap().block_on(async { RemoteHost::call(&call, &access).await.map(drop) }).unwrap_err();
+    let access = Access {
+        ssh_program: "/nowhere/ssh".into(),
+        binary: Program::at(binary),
+        ..authority.access()
+    };
+    let call = HostCall {
+        name: "alpha".to_owned(),
+        reached: Reached::Ssh { destination: "alpha".to_owned() },
+    };
+    let error = runtime()
+        .unwrap()
+        .block_on(async { RemoteHost::call(&call, &access).await.map(drop) })
+        .unwrap_err();
     assert!(!error.may_pass() && error.to_string().contains("is OpenSSH installed"), "{error:?}");
 }

@@ -45,7 +45,8 @@ pub struct Keys {
 
 impl Keys {
     fn config(&self, call: &HostCall) -> Result<Arc<ClientConfig>, CoordinatorError> {
-        let untrusted = |source: TrustError| CoordinatorError::Keys { host: call.name.clone(), source };
+        let untrusted =
+            |source: TrustError| CoordinatorError::Keys { host: call.name.clone(), source };
         if let Reached::Pairing { .. } = call.reached {
             let pairing = self.pairings.get(&call.name).ok_or_else(|| no_code(call))?;
             let identity = pairing.controller().map_err(untrusted)?;
@@ -84,7 +85,11 @@ impl Transport {
     /// The way of this call.
     pub(super) fn of(call: &HostCall, access: &Access) -> Result<Self, CoordinatorError> {
         let tls = |address: &String, agent: &str| {
-            Ok(Self::Tls { address: address.clone(), config: access.keys.config(call)?, agent: agent.to_owned() })
+            Ok(Self::Tls {
+                address: address.clone(),
+                config: access.keys.config(call)?,
+                agent: agent.to_owned(),
+            })
         };
         match &call.reached {
             Reached::Tls { address } => tls(address, &call.name),
@@ -100,7 +105,10 @@ impl Transport {
     }
 
     /// Connects, and greets.
-    pub(super) async fn connect(&self, host: &str) -> Result<(AgentLink, HelloReply), CoordinatorError> {
+    pub(super) async fn connect(
+        &self,
+        host: &str,
+    ) -> Result<(AgentLink, HelloReply), CoordinatorError> {
         let channel = match self {
             Self::Tls { address, config, agent } => {
                 let stream = tls(host, address, config, agent).await?;
@@ -113,7 +121,10 @@ impl Transport {
             Self::Here(program) => {
                 let pipe = AgentPipe::here(program).map_err(|error| CoordinatorError::Host {
                     host: host.to_owned(),
-                    message: format!("starting an agent of this machine, {}: {error}", program.display()),
+                    message: format!(
+                        "starting an agent of this machine, {}: {error}",
+                        program.display()
+                    ),
                 })?;
                 over(pipe).await.map_err(|error| self.unanswered(host, &error))?
             }
@@ -130,7 +141,8 @@ impl Transport {
         match self {
             Self::Tls { agent, .. } => match trust::explain(host, &text) {
                 Some(message) => CoordinatorError::NotTrusted { message },
-                // The agent may be gone before its reason is read; of a pairing there is one that is far more likely than others.
+                // The agent may be gone before its reason is read; of a pairing there is one that
+                // is far more likely than others.
                 None if agent == PAIRED => CoordinatorError::NotTrusted { message: used_up(host) },
                 None => error,
             },
@@ -140,10 +152,13 @@ impl Transport {
 
     fn unanswered(&self, host: &str, error: &tonic::transport::Error) -> CoordinatorError {
         match trust::explain(host, error) {
-            Some(message) if matches!(self, Self::Tls { .. }) => CoordinatorError::NotTrusted { message },
-            _ => {
-                CoordinatorError::OutOfReach { host: host.to_owned(), message: with_reasons(error.to_string(), error) }
+            Some(message) if matches!(self, Self::Tls { .. }) => {
+                CoordinatorError::NotTrusted { message }
             }
+            _ => CoordinatorError::OutOfReach {
+                host: host.to_owned(),
+                message: with_reasons(error.to_string(), error),
+            },
         }
     }
 }
@@ -161,15 +176,23 @@ async fn tls(
     config: &Arc<ClientConfig>,
     agent: &str,
 ) -> Result<TlsStream<TcpStream>, CoordinatorError> {
-    let out_of_reach = |message: String| CoordinatorError::OutOfReach { host: host.to_owned(), message };
-    let late = |what: &str| out_of_reach(format!("{what} {address}: no answer within {} s", CONNECT_LIMIT.as_secs()));
-    let tcp = timeout(CONNECT_LIMIT, TcpStream::connect(address)).await.map_err(|_| late("connecting to"))?;
+    let out_of_reach =
+        |message: String| CoordinatorError::OutOfReach { host: host.to_owned(), message };
+    let late = |what: &str| {
+        out_of_reach(format!("{what} {address}: no answer within {} s", CONNECT_LIMIT.as_secs()))
+    };
+    let tcp = timeout(CONNECT_LIMIT, TcpStream::connect(address))
+        .await
+        .map_err(|_| late("connecting to"))?;
     let tcp = tcp.map_err(|error| out_of_reach(refused(address, &error)))?;
     // Nagle's algorithm would hold a request back until the one before is acknowledged.
-    tcp.set_nodelay(true).map_err(|error| out_of_reach(format!("connecting to {address}: {error}")))?;
-    let name = trust::server_name(agent).map_err(|source| CoordinatorError::Keys { host: host.to_owned(), source })?;
+    tcp.set_nodelay(true)
+        .map_err(|error| out_of_reach(format!("connecting to {address}: {error}")))?;
+    let name = trust::server_name(agent)
+        .map_err(|source| CoordinatorError::Keys { host: host.to_owned(), source })?;
     let handshake = TlsConnector::from(Arc::clone(config)).connect(name, tcp);
-    let stream = timeout(CONNECT_LIMIT, handshake).await.map_err(|_| late("greeting what listens at"))?;
+    let stream =
+        timeout(CONNECT_LIMIT, handshake).await.map_err(|_| late("greeting what listens at"))?;
     stream.map_err(|error| match trust::explain(host, &error) {
         Some(message) => CoordinatorError::NotTrusted { message },
         None => out_of_reach(format!("greeting what listens at {address}: {error}")),
@@ -187,7 +210,8 @@ fn refused(address: &str, error: &io::Error) -> String {
     format!("connecting to {address}: {error}{advice}")
 }
 
-/// A gRPC channel over a connection that stands. It is never made anew behind our back: when it is over, it is lost.
+/// A gRPC channel over a connection that stands. It is never made anew behind our back: when it is
+/// over, it is lost.
 async fn over<S>(stream: S) -> Result<Channel, tonic::transport::Error>
 where
     S: AsyncRead + AsyncWrite + Send + Unpin + 'static,

@@ -1,7 +1,9 @@
-//! One host whose workers are directed one by one and heard while they work: for what is measured between two ends.
+//! One host whose workers are directed one by one and heard while they work: for what is measured
+//! between two ends.
 //!
-//! A local host is an agent behind a socket of ours. A remote one is reserved, and a thread of its own keeps the lease, so that
-//! the caller may be ordinary blocking code. The workers of a run are one cell, to which steps are added.
+//! A local host is an agent behind a socket of ours. A remote one is reserved, and a thread of its
+//! own keeps the lease, so that the caller may be ordinary blocking code. The workers of a run are
+//! one cell, to which steps are added.
 
 use std::future::Future;
 use std::net::SocketAddr;
@@ -77,8 +79,14 @@ impl WorkerHost {
     /// Reaches and reserves a host, for this run if there is one already; nothing is measured yet.
     ///
     /// # Errors
-    /// A host that cannot be reached, trusted, understood or reserved, or why the caller shall not wait.
-    pub fn reach(call: &HostCall, access: &Access, run: Option<&str>, stop: Stop) -> Result<Self, CoordinatorError> {
+    /// A host that cannot be reached, trusted, understood or reserved, or why the caller shall not
+    /// wait.
+    pub fn reach(
+        call: &HostCall,
+        access: &Access,
+        run: Option<&str>,
+        stop: Stop,
+    ) -> Result<Self, CoordinatorError> {
         let runtime = runtime()?;
         let (name, controller) = (call.name.clone(), access.controller.clone());
         let host = wait(&runtime, &stop, async {
@@ -86,7 +94,12 @@ impl WorkerHost {
             host.reserve(&purpose(run.unwrap_or("a survey"), &controller, LOOK_MS)).await?;
             Ok(host)
         })?;
-        Ok(Self::over(name, Agent::Reserved { controller, host: Box::new(Mutex::new(host)) }, stop, runtime))
+        Ok(Self::over(
+            name,
+            Agent::Reserved { controller, host: Box::new(Mutex::new(host)) },
+            stop,
+            runtime,
+        ))
     }
 
     fn over(name: String, agent: Agent, stop: Stop, runtime: Runtime) -> Self {
@@ -110,14 +123,17 @@ impl WorkerHost {
         })
     }
 
-    /// What the host is like, with its name and, of a remote one, where its clocks stand: the environment as a run stores it.
+    /// What the host is like, with its name and, of a remote one, where its clocks stand: the
+    /// environment as a run stores it.
     ///
     /// # Errors
     /// A host that was lost, or why the caller shall not wait.
     pub fn environment(&self) -> Result<Value, CoordinatorError> {
         self.wait(async {
             match &self.agent {
-                Agent::Local(link) => notes::document(&link.clone().describe().await?, &self.name, None),
+                Agent::Local(link) => {
+                    notes::document(&link.clone().describe().await?, &self.name, None)
+                }
                 Agent::Reserved { host, .. } => {
                     let mut host = host.lock().await;
                     let reply = host.describe().await?;
@@ -127,26 +143,35 @@ impl WorkerHost {
         })
     }
 
-    /// Has the host keep a source file for the disk activity; the path under which its workers open it.
+    /// Has the host keep a source file for the disk activity; the path under which its workers open
+    /// it.
     ///
     /// # Errors
     /// A directory without room, a host that was lost, or why the caller shall not wait.
-    pub fn prepare_disk_file(&self, directory: &Path, file: Bytes, seed: u64) -> Result<PathBuf, CoordinatorError> {
+    pub fn prepare_disk_file(
+        &self,
+        directory: &Path,
+        file: Bytes,
+        seed: u64,
+    ) -> Result<PathBuf, CoordinatorError> {
         self.wait(async { self.link().await.prepare_disk_file(directory, file, seed).await })
     }
 
     /// Has a worker made.
     ///
     /// # Errors
-    /// What the host's policy forbids or its worker cannot do, a host that was lost, or why the caller shall not wait.
+    /// What the host's policy forbids or its worker cannot do, a host that was lost, or why the
+    /// caller shall not wait.
     pub fn prepare(&self, order: &Order) -> Result<PreparedWorker, CoordinatorError> {
         let step = self.next_step.fetch_add(1, Ordering::Relaxed);
-        let endpoint = self.wait(async { self.link().await.prepare(self.cell(), step as usize, order).await })?;
+        let endpoint = self
+            .wait(async { self.link().await.prepare(self.cell(), step as usize, order).await })?;
         Ok(PreparedWorker { step, endpoint })
     }
 
-    /// Starts a prepared worker; on a remote host any other that is prepared, too. Each of its words is handed to `hear`, on
-    /// another thread, then that nothing more comes, or why its words were lost; until it is not heard any more.
+    /// Starts a prepared worker; on a remote host any other that is prepared, too. Each of its
+    /// words is handed to `hear`, on another thread, then that nothing more comes, or why its words
+    /// were lost; until it is not heard any more.
     ///
     /// # Errors
     /// A host that was lost, or why the caller shall not wait.
@@ -191,8 +216,8 @@ impl WorkerHost {
         self.direct(step, Direction::Stop).map(drop)
     }
 
-    /// Kills a worker, if it has not ended. One of a reserved host ends with its reservation: to ask for it would take as long as
-    /// a lost host is waited for.
+    /// Kills a worker, if it has not ended. One of a reserved host ends with its reservation: to
+    /// ask for it would take as long as a lost host is waited for.
     ///
     /// # Errors
     /// See [`Self::go_on`].
@@ -203,8 +228,8 @@ impl WorkerHost {
         }
     }
 
-    /// CPU time of a worker since it was made; nothing when it has ended, and of a reserved host's, whose answer would be waited
-    /// for between two sizes.
+    /// CPU time of a worker since it was made; nothing when it has ended, and of a reserved host's,
+    /// whose answer would be waited for between two sizes.
     ///
     /// # Errors
     /// See [`Self::go_on`].
@@ -223,7 +248,10 @@ impl WorkerHost {
         self.cell.load(Ordering::Relaxed)
     }
 
-    fn wait<T>(&self, asked: impl Future<Output = Result<T, CoordinatorError>>) -> Result<T, CoordinatorError> {
+    fn wait<T>(
+        &self,
+        asked: impl Future<Output = Result<T, CoordinatorError>>,
+    ) -> Result<T, CoordinatorError> {
         wait(&self.runtime, &self.stop, asked)
     }
 
@@ -244,10 +272,14 @@ impl Drop for WorkerHost {
     }
 }
 
-/// One thread beside the caller's: it renews the lease once a second and reads what the host's workers say.
+/// One thread beside the caller's: it renews the lease once a second and reads what the host's
+/// workers say.
 fn runtime() -> Result<Runtime, CoordinatorError> {
     let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build();
-    runtime.map_err(|source| CoordinatorError::System { operation: "starting the coordinator's runtime", source })
+    runtime.map_err(|source| CoordinatorError::System {
+        operation: "starting the coordinator's runtime",
+        source,
+    })
 }
 
 fn purpose(run: &str, controller: &str, expected_ms: u64) -> Purpose {

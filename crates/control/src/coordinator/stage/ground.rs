@@ -16,7 +16,8 @@ use super::super::error::CoordinatorError;
 use super::super::hosts::{Purpose, Reconnected, RemoteHost};
 use super::super::programs::{Crew, Site};
 
-/// How long what is left of a cell on the network may take to have gone; a queue that holds more is no usual one.
+/// How long what is left of a cell on the network may take to have gone; a queue that holds more is
+/// no usual one.
 const SETTLED_WITHIN: Duration = Duration::from_secs(10);
 
 /// How often it is looked whether it has.
@@ -52,7 +53,8 @@ impl Testbed {
         wire: Option<WireClient>,
         site: Site,
     ) -> Self {
-        let stations = places.iter().map(|(host, place)| (host.clone(), place.station.clone())).collect();
+        let stations =
+            places.iter().map(|(host, place)| (host.clone(), place.station.clone())).collect();
         Self { agents, places, wire, crew: Crew::new(site, stations), impairments: None }
     }
 
@@ -60,7 +62,9 @@ impl Testbed {
     pub(super) async fn settle(&mut self) -> Result<(), CoordinatorError> {
         let Some(wire) = &mut self.wire else { return Ok(()) };
         let end = Instant::now() + SETTLED_WITHIN;
-        while Instant::now() < end && wire.account()?.elements.iter().any(|element| element.held > 0) {
+        while Instant::now() < end
+            && wire.account()?.elements.iter().any(|element| element.held > 0)
+        {
             tokio::time::sleep(LOOK_EVERY).await;
         }
         Ok(())
@@ -95,7 +99,11 @@ impl Testbed {
 
 /// Only what became of a machine's clocks.
 fn clocks_of(machine: &MachineCpu) -> MachineCpu {
-    MachineCpu { slept_ns: machine.slept_ns, stepped_ns: machine.stepped_ns, ..MachineCpu::default() }
+    MachineCpu {
+        slept_ns: machine.slept_ns,
+        stepped_ns: machine.stepped_ns,
+        ..MachineCpu::default()
+    }
 }
 
 impl Hosts {
@@ -105,7 +113,13 @@ impl Hosts {
         purpose: Purpose,
         timeout: Duration,
     ) -> Self {
-        Self { machines, reached: remote_hosts, purpose, timeout, impairments: Some(Impairments::new()) }
+        Self {
+            machines,
+            reached: remote_hosts,
+            purpose,
+            timeout,
+            impairments: Some(Impairments::new()),
+        }
     }
 
     fn machine(&self, host: &HostName) -> Option<&Machine> {
@@ -121,8 +135,13 @@ impl Hosts {
         self.machine(host).map(|machine| machine.measured)
     }
 
-    /// Has the black boxes treat what comes in at their measured addresses; says nothing to them while nothing changes.
-    pub(super) async fn impair(&mut self, wanted: &Impairments, seed: u64) -> Result<(), CoordinatorError> {
+    /// Has the black boxes treat what comes in at their measured addresses; says nothing to them
+    /// while nothing changes.
+    pub(super) async fn impair(
+        &mut self,
+        wanted: &Impairments,
+        seed: u64,
+    ) -> Result<(), CoordinatorError> {
         if self.impairments.as_ref() == Some(wanted) {
             return Ok(());
         }
@@ -133,7 +152,10 @@ impl Hosts {
             // A study has hosts of other names, and impairs nothing.
             let Some(address) = self.address(&host) else { continue };
             let impairment = wanted.get(&host).copied().unwrap_or(Impairment::NONE);
-            self.remote_host(&host)?.link.impair(address, impairment, seed.wrapping_add(role as u64)).await?;
+            self.remote_host(&host)?
+                .link
+                .impair(address, impairment, seed.wrapping_add(role as u64))
+                .await?;
         }
         self.impairments = Some(wanted.clone());
         Ok(())
@@ -164,14 +186,21 @@ impl Hosts {
     }
 
     pub(super) fn clocks(&self) -> BTreeMap<HostName, HostClock> {
-        self.reached.iter().filter_map(|(host, remote_host)| Some((host.clone(), remote_host.clock()?))).collect()
+        self.reached
+            .iter()
+            .filter_map(|(host, remote_host)| Some((host.clone(), remote_host.clock()?)))
+            .collect()
     }
 
     fn name(&self, host: &HostName) -> String {
         self.machine(host).map_or_else(|| host.to_string(), |machine| machine.name.clone())
     }
 
-    pub(super) fn unreachable(&self, [from, to]: [&HostName; 2], message: String) -> CoordinatorError {
+    pub(super) fn unreachable(
+        &self,
+        [from, to]: [&HostName; 2],
+        message: String,
+    ) -> CoordinatorError {
         let address = self.address(to).map_or_else(String::new, |address| address.to_string());
         CoordinatorError::Unreachable { from: self.name(from), to: self.name(to), address, message }
     }
@@ -195,22 +224,30 @@ impl Hosts {
 
     /// An error where a reservation has ended.
     pub(super) async fn still_ours(&mut self) -> Result<(), CoordinatorError> {
-        try_join_all(self.reached.iter_mut().map(|(_, remote_host)| remote_host.link.renew(self.purpose.left())))
-            .await
-            .map(drop)
+        try_join_all(
+            self.reached
+                .iter_mut()
+                .map(|(_, remote_host)| remote_host.link.renew(self.purpose.left())),
+        )
+        .await
+        .map(drop)
     }
 
     /// Finds the hosts that were lost; who was not, is not told of.
     pub(super) async fn find(&mut self) -> Result<Vec<Reconnected>, CoordinatorError> {
         let (since, timeout, purpose) = (Instant::now(), self.timeout, &self.purpose);
-        let finding = self.reached.iter_mut().map(|(_, remote_host)| remote_host.find(purpose, since, timeout));
+        let finding = self
+            .reached
+            .iter_mut()
+            .map(|(_, remote_host)| remote_host.find(purpose, since, timeout));
         let found = try_join_all(finding).await?;
         // Where a reservation has ended, so has the impairment: everybody is told again.
         self.impairments = None;
         Ok(found.into_iter().flatten().collect())
     }
 
-    /// After a loss nobody knows what the black boxes do; those that cannot impair do nothing for sure.
+    /// After a loss nobody knows what the black boxes do; those that cannot impair do nothing for
+    /// sure.
     pub(super) async fn settle(&mut self) -> Result<(), CoordinatorError> {
         match self.impair(&Impairments::new(), 0).await {
             Err(CoordinatorError::Impair { .. }) => {
@@ -221,8 +258,8 @@ impl Hosts {
         }
     }
 
-    /// The processors over a cell, of the host under test where there is one, else of all hosts together, with the sleep and
-    /// the steps of all; and no wire.
+    /// The processors over a cell, of the host under test where there is one, else of all hosts
+    /// together, with the sleep and the steps of all; and no wire.
     pub(super) fn surroundings(
         &self,
         accounts: &[StationAccount],
@@ -237,13 +274,17 @@ impl Hosts {
             machines += account.machine.ok_or_else(|| CoordinatorError::Agent {
                 who: format!("host {}", self.name(&account.cpu.station)),
                 operation: "accounting for its processors",
-                message: "its agent could not read /proc/stat and the clocks; its log says why".to_owned(),
+                message: "its agent could not read /proc/stat and the clocks; its log says why"
+                    .to_owned(),
             })?;
         }
         Ok((machines, WireAccount::default()))
     }
 
     pub(super) async fn release(&mut self) {
-        futures_util::future::join_all(self.reached.iter_mut().map(|(_, remote_host)| remote_host.release())).await;
+        futures_util::future::join_all(
+            self.reached.iter_mut().map(|(_, remote_host)| remote_host.release()),
+        )
+        .await;
     }
 }

@@ -20,7 +20,11 @@ pub(super) struct HostMetrics {
 }
 
 /// What was seen of `script`.
-pub(super) fn observation(script: &Script, accounts: Vec<StationAccount>, surroundings: HostMetrics) -> Observation {
+pub(super) fn observation(
+    script: &Script,
+    accounts: Vec<StationAccount>,
+    surroundings: HostMetrics,
+) -> Observation {
     let HostMetrics { machine, wire, clocks, began } = surroundings;
     let stations = accounts.iter().map(|account| account.cpu.clone()).collect();
     let mut results: BTreeMap<usize, Result<Report, Failure>> =
@@ -34,12 +38,24 @@ pub(super) fn observation(script: &Script, accounts: Vec<StationAccount>, surrou
     let reports: Vec<PlacedReport> = placed.collect();
     let (start_skew_ns, performed_ns) = times(script, &reports, &clocks);
     let overhead_ns = (began.elapsed().as_nanos() as u64).saturating_sub(performed_ns);
-    Observation { reports, programs: Vec::new(), stations, machine, wire, start_skew_ns, overhead_ns }
+    Observation {
+        reports,
+        programs: Vec::new(),
+        stations,
+        machine,
+        wire,
+        start_skew_ns,
+        overhead_ns,
+    }
 }
 
-/// Between the first and the last start, and between the first start and the last finish, in ns, over the activities
-/// that count, by the controller's clock.
-fn times(script: &Script, reports: &[PlacedReport], clocks: &BTreeMap<HostName, HostClock>) -> (u64, u64) {
+/// Between the first and the last start, and between the first start and the last finish, in ns,
+/// over the activities that count, by the controller's clock.
+fn times(
+    script: &Script,
+    reports: &[PlacedReport],
+    clocks: &BTreeMap<HostName, HostClock>,
+) -> (u64, u64) {
     let counted = script.steps.iter().zip(reports).filter(|(step, _)| step.role != Role::Support);
     let ours = |host: &HostName, time: btu_units::Time| {
         let offset = clocks.get(host).map_or(0, |clock| clock.offset_ns);
@@ -99,7 +115,8 @@ mod tests {
             report(HostRole::Active, 501_100, 502_500),
             report(HostRole::Passive, 300, 900),
         ];
-        let clock = |offset_ns| HostClock { offset_ns, round_trip_ns: 10, at_ns: 0, wall_offset_ns: 0 };
+        let clock =
+            |offset_ns| HostClock { offset_ns, round_trip_ns: 10, at_ns: 0, wall_offset_ns: 0 };
         let clocks = BTreeMap::from([
             (HostRole::Test.into(), clock(0)),
             (HostRole::Active.into(), clock(500_000)),

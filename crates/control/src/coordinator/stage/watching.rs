@@ -22,8 +22,8 @@ impl Observer for Unwatched {
     fn notice(&mut self, _: &str) {}
 }
 
-/// Waits for `work`, and tells meanwhile what the workers of a cell say of their streams. Words that do not come are no
-/// failure of the work.
+/// Waits for `work`, and tells meanwhile what the workers of a cell say of their streams. Words
+/// that do not come are no failure of the work.
 pub(super) async fn watched<T>(
     work: impl Future<Output = T>,
     (cell, script): (u64, &Script),
@@ -53,7 +53,12 @@ pub(super) async fn watched<T>(
 type Samples = SelectAll<std::pin::Pin<Box<dyn Stream<Item = (usize, Option<Sample>)>>>>;
 
 /// What every worker that moves a stream tells: its step, and nothing for its end.
-fn listen(cell: u64, script: &Script, intervals: &Intervals, links: &[(HostName, AgentLink)]) -> Samples {
+fn listen(
+    cell: u64,
+    script: &Script,
+    intervals: &Intervals,
+    links: &[(HostName, AgentLink)],
+) -> Samples {
     let mut all = SelectAll::new();
     for index in intervals.steps() {
         let host = script.steps.get(index).map(|step| &step.host);
@@ -69,7 +74,11 @@ fn listen(cell: u64, script: &Script, intervals: &Intervals, links: &[(HostName,
             Word::Sample(sample) => Some(Some(*sample)),
             _ => None,
         });
-        all.push(told.chain(stream::once(async { None })).map(move |sample| (index, sample)).boxed_local());
+        all.push(
+            told.chain(stream::once(async { None }))
+                .map(move |sample| (index, sample))
+                .boxed_local(),
+        );
     }
     all
 }

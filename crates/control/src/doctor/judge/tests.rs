@@ -12,7 +12,8 @@ fn healthy() -> Facts {
     environment.processor.quota = None;
     environment.kernel.clock_source = Some("tsc".to_owned());
     let settings = [("net.core.busy_poll", "0"), ("net.ipv4.tcp_congestion_control", "cubic")];
-    environment.network.settings = settings.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
+    environment.network.settings =
+        settings.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
     environment.network.interfaces = BTreeMap::new();
     Facts {
         environment,
@@ -35,21 +36,25 @@ fn of(facts: &Facts, topic: &str) -> Finding {
 
 #[test]
 fn a_healthy_host_has_nothing_to_complain_of() {
-    let complaints: Vec<_> = judge(&healthy()).into_iter().filter(|finding| finding.health != Health::Ok).collect();
+    let complaints: Vec<_> =
+        judge(&healthy()).into_iter().filter(|finding| finding.health != Health::Ok).collect();
     assert_eq!(complaints, []);
 }
 
 /// A topic, how bad it is, and what makes it so.
 type Break = (&'static str, Health, fn(&mut Facts));
 
-/// Each fact that is wrong is found, by its topic and nothing else, says why it matters, and mostly what fixes it.
+/// Each fact that is wrong is found, by its topic and nothing else, says why it matters, and mostly
+/// what fixes it.
 #[test]
 fn whatever_is_wrong_is_found_and_nothing_else() {
     let broken: [Break; 18] = [
         ("congestion control", Health::Limited, |facts| {
             facts.environment.network.settings.remove("net.ipv4.tcp_congestion_control");
         }),
-        ("namespaces", Health::Missing, |facts| facts.namespaces = Err("unshare: EPERM".to_owned())),
+        ("namespaces", Health::Missing, |facts| {
+            facts.namespaces = Err("unshare: EPERM".to_owned());
+        }),
         ("kernel netem", Health::Missing, |facts| facts.netem = Err("no sch_netem".to_owned())),
         ("disk", Health::Limited, |facts| facts.scratch_free_bytes = Some(1 << 30)),
         ("disk", Health::Missing, |facts| facts.scratch_free_bytes = None),
@@ -57,9 +62,15 @@ fn whatever_is_wrong_is_found_and_nothing_else() {
         ("capabilities", Health::Limited, |facts| facts.capabilities = Capabilities::NONE),
         ("locked memory", Health::Limited, |facts| facts.locked_bytes = Some(65_536)),
         ("io_uring", Health::Limited, |facts| facts.io_uring_disabled = Some(2)),
-        ("frequency", Health::Limited, |facts| facts.environment.processor.governors = vec!["powersave".to_owned()]),
-        ("clock", Health::Limited, |facts| facts.environment.kernel.clock_source = Some("hpet".to_owned())),
-        ("CPU quota", Health::Limited, |facts| facts.environment.processor.quota = Some("50000 100000".to_owned())),
+        ("frequency", Health::Limited, |facts| {
+            facts.environment.processor.governors = vec!["powersave".to_owned()];
+        }),
+        ("clock", Health::Limited, |facts| {
+            facts.environment.kernel.clock_source = Some("hpet".to_owned());
+        }),
+        ("CPU quota", Health::Limited, |facts| {
+            facts.environment.processor.quota = Some("50000 100000".to_owned());
+        }),
         ("busy polling", Health::Limited, |facts| {
             facts.environment.network.settings.remove("net.core.busy_poll");
         }),
@@ -86,7 +97,8 @@ fn whatever_is_wrong_is_found_and_nothing_else() {
     for (topic, health, break_it) in broken {
         let mut facts = healthy();
         break_it(&mut facts);
-        let complaints: Vec<_> = judge(&facts).into_iter().filter(|finding| finding.health != Health::Ok).collect();
+        let complaints: Vec<_> =
+            judge(&facts).into_iter().filter(|finding| finding.health != Health::Ok).collect();
         let [found] = &complaints[..] else { panic!("{topic}: {complaints:?}") };
         assert_eq!((found.topic.as_str(), found.health), (topic, health));
         assert!(!found.observed.is_empty() && !found.impact.is_empty(), "{found:?}");
@@ -101,15 +113,19 @@ fn advice_gives_rights_to_a_group_and_to_nobody_else() {
     facts.capabilities = Capabilities::NONE;
     let state = IdleState { name: "C10".to_owned(), exit_latency_us: Some(890), disabled: false };
     facts.environment.processor.idle_states = vec![state];
-    for (topic, given) in
-        [("capabilities", "chmod 0750"), ("idle states", "chmod 0660"), ("io_uring", "io_uring_group=")]
-    {
+    for (topic, given) in [
+        ("capabilities", "chmod 0750"),
+        ("idle states", "chmod 0660"),
+        ("io_uring", "io_uring_group="),
+    ] {
         let finding = of(&facts, topic);
         let advice = finding.fix.unwrap();
         assert!(advice.contains("groupadd -f btu") && advice.contains(given), "{advice}");
         assert!(finding.impact.contains("group"), "{}", finding.impact);
         assert!(
-            !advice.contains("cap_net_raw") && !advice.contains("0666") && !advice.contains("disabled=0"),
+            !advice.contains("cap_net_raw")
+                && !advice.contains("0666")
+                && !advice.contains("disabled=0"),
             "{advice}"
         );
     }
@@ -122,7 +138,8 @@ fn advice_gives_rights_to_a_group_and_to_nobody_else() {
 fn deep_sleep_is_no_trouble_where_it_can_be_forbidden() {
     let mut facts = healthy();
     let name = "C10".to_owned();
-    facts.environment.processor.idle_states = vec![IdleState { name, exit_latency_us: Some(890), disabled: false }];
+    facts.environment.processor.idle_states =
+        vec![IdleState { name, exit_latency_us: Some(890), disabled: false }];
     assert_eq!(
         of(&facts, "idle states").observed,
         "C10 takes up to 890 us to wake from; btu can forbid it during a run"

@@ -1,4 +1,5 @@
-//! Netlink's format: messages and their nested attributes (netlink(7)), all in the machine's byte order. Pure.
+//! Netlink's format: messages and their nested attributes (netlink(7)), all in the machine's byte
+//! order. Pure.
 
 /// `struct nlmsghdr`: length, type, flags, sequence, port.
 const HEADER_BYTES: usize = 16;

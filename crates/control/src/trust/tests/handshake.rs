@@ -5,7 +5,8 @@ use super::*;
 #[test]
 fn one_authority_lets_its_own_in_by_name() {
     let mut authority = TestAuthority::new();
-    let (agent, controller) = (authority.identity("alpha", Role::Agent), authority.identity("desk", Role::Controller));
+    let (agent, controller) =
+        (authority.identity("alpha", Role::Agent), authority.identity("desk", Role::Controller));
     let server = server_config(&agent, None).unwrap();
     let client = client_config(&controller, None).unwrap();
     let ends = shake(&client, &server, "alpha");
@@ -17,7 +18,8 @@ fn one_authority_lets_its_own_in_by_name() {
 #[test]
 fn an_empty_list_and_a_list_of_others_let_in() {
     let mut authority = TestAuthority::new();
-    let (agent, controller) = (authority.identity("alpha", Role::Agent), authority.identity("desk", Role::Controller));
+    let (agent, controller) =
+        (authority.identity("alpha", Role::Agent), authority.identity("desk", Role::Controller));
     authority.identity("lost", Role::Controller);
     let empty = Revocations::load(&authority.authority.list_path()).unwrap();
     let others = authority.revoke("lost");
@@ -40,6 +42,7 @@ fn an_identity_from_its_file_is_as_good() {
     assert_eq!(read.card(), made.card());
     assert_eq!(read.authority(), authority.authority.name());
     let controller = authority.identity("desk", Role::Controller);
-    let (server, client) = (server_config(&read, None).unwrap(), client_config(&controller, None).unwrap());
+    let (server, client) =
+        (server_config(&read, None).unwrap(), client_config(&controller, None).unwrap());
     assert!(shake(&client, &server, "alpha").met());
 }

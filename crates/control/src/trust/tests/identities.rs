@@ -23,10 +23,17 @@ fn error_of(path: &Path, text: &str) -> String {
 fn files_of_keys_are_private_and_never_overwritten() {
     let mut authority = TestAuthority::new();
     let (path, text) = issued(&mut authority);
-    for private in
-        [&path, &authority.directory.path().join("authority.key"), &authority.directory.path().join("issued.json")]
-    {
-        assert_eq!(std::fs::metadata(private).unwrap().permissions().mode() & 0o777, 0o600, "{}", private.display());
+    for private in [
+        &path,
+        &authority.directory.path().join("authority.key"),
+        &authority.directory.path().join("issued.json"),
+    ] {
+        assert_eq!(
+            std::fs::metadata(private).unwrap().permissions().mode() & 0o777,
+            0o600,
+            "{}",
+            private.display()
+        );
     }
     let again = authority.authority.issue("alpha", Role::Agent, 30, &path).unwrap_err().to_string();
     assert!(again.contains("exists already"), "{again}");
@@ -44,7 +51,10 @@ fn a_file_that_others_can_read_is_refused() {
     for mode in [0o640, 0o604, 0o620, 0o666] {
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode)).unwrap();
         let error = Identity::load(&path).unwrap_err().to_string();
-        assert!(error.contains(&format!("(mode {mode:04o})")) && error.contains("chmod 600"), "{error}");
+        assert!(
+            error.contains(&format!("(mode {mode:04o})")) && error.contains("chmod 600"),
+            "{error}"
+        );
     }
 }
 
@@ -67,10 +77,17 @@ fn damaged_files_are_named_and_keys_never() {
     let key = key.trim_end_matches("END ");
     assert!(key.len() > 40);
     let other = authority.identity("beta", Role::Agent).to_pem();
-    let swapped =
-        text.replace(key, other.split("PRIVATE KEY-----").nth(1).unwrap().trim_end_matches("-----END ").trim());
+    let swapped = text.replace(
+        key,
+        other.split("PRIVATE KEY-----").nth(1).unwrap().trim_end_matches("-----END ").trim(),
+    );
     let whole = text.len();
-    let cases = [String::new(), "garbage".to_owned(), text[..whole / 3].to_owned(), text[..whole - 40].to_owned()];
+    let cases = [
+        String::new(),
+        "garbage".to_owned(),
+        text[..whole / 3].to_owned(),
+        text[..whole - 40].to_owned(),
+    ];
     for damaged in cases.into_iter().chain([
         text.clone() + &text,
         swapped,
@@ -84,7 +101,8 @@ fn damaged_files_are_named_and_keys_never() {
         assert!(error.contains("alpha.pem is not an identity"), "{error}");
         assert!(!error.contains(&key[20..40]), "{error}");
     }
-    let debug = format!("{:?} {:?}", Identity::parse("it", text.as_bytes()).unwrap(), authority.authority);
+    let debug =
+        format!("{:?} {:?}", Identity::parse("it", text.as_bytes()).unwrap(), authority.authority);
     assert!(!debug.contains(&key[20..40]) && debug.contains("alpha"), "{debug}");
 }
 
@@ -94,8 +112,23 @@ fn names_are_those_of_hosts() {
         assert!(server_name(good).is_ok(), "{good}");
     }
     let long = "a".repeat(64);
-    for bad in ["", ".", "a.", ".a", "A", "a b", "a_b", "-a", "a-", "é", "*", "a..b", "a/b", &long, &"a.".repeat(150)]
-    {
+    for bad in [
+        "",
+        ".",
+        "a.",
+        ".a",
+        "A",
+        "a b",
+        "a_b",
+        "-a",
+        "a-",
+        "é",
+        "*",
+        "a..b",
+        "a/b",
+        &long,
+        &"a.".repeat(150),
+    ] {
         assert!(check_name(bad).is_err(), "{bad}");
     }
 }
@@ -103,11 +136,20 @@ fn names_are_those_of_hosts() {
 #[test]
 fn revoking_takes_what_was_named() {
     let mut authority = TestAuthority::new();
-    let (first, second) = (authority.identity("alpha", Role::Agent), authority.identity("alpha", Role::Agent));
+    let (first, second) =
+        (authority.identity("alpha", Role::Agent), authority.identity("alpha", Role::Agent));
     authority.identity("alpha", Role::Controller);
-    let one = Choice { name: "alpha".into(), role: None, serial: Some(first.card().serial.clone()) };
+    let one =
+        Choice { name: "alpha".into(), role: None, serial: Some(first.card().serial.clone()) };
     assert_eq!(authority.authority.revoke(&one).unwrap().len(), 1);
-    assert!(authority.authority.revoke(&one).unwrap_err().to_string().contains("has issued no certificate of alpha"));
+    assert!(
+        authority
+            .authority
+            .revoke(&one)
+            .unwrap_err()
+            .to_string()
+            .contains("has issued no certificate of alpha")
+    );
     let list = Revocations::load(&authority.authority.list_path()).unwrap();
     assert_eq!(list.serials(), [first.card().serial.clone()]);
     let agents = Choice { name: "alpha".into(), role: Some(Role::Agent), serial: None };
@@ -121,7 +163,9 @@ fn revoking_takes_what_was_named() {
 #[test]
 fn a_place_without_an_authority_says_how_to_make_one() {
     let empty = tempfile::tempdir().unwrap();
-    for error in [Authority::open(empty.path()).unwrap_err(), Authority::list(empty.path()).unwrap_err()] {
+    for error in
+        [Authority::open(empty.path()).unwrap_err(), Authority::list(empty.path()).unwrap_err()]
+    {
         assert!(error.to_string().contains("btu keys init"), "{error}");
     }
 }
@@ -154,11 +198,20 @@ fn the_last_three_days_are_told() {
     let now = now_unix_s();
     let mut with = |left_s: i64| {
         let validity = Validity { from_unix_s: now - DAY_S, to_unix_s: now + left_s };
-        authority.authority.sign("alpha", Role::Agent, validity).unwrap().card().warning().unwrap_or_default()
+        authority
+            .authority
+            .sign("alpha", Role::Agent, validity)
+            .unwrap()
+            .card()
+            .warning()
+            .unwrap_or_default()
     };
-    for (left_s, when) in
-        [(-3600, "has lapsed"), (3600, "within a day"), (DAY_S + 3600, "in a day"), (3 * DAY_S - 60, "in 2 days")]
-    {
+    for (left_s, when) in [
+        (-3600, "has lapsed"),
+        (3600, "within a day"),
+        (DAY_S + 3600, "in a day"),
+        (3 * DAY_S - 60, "in 2 days"),
+    ] {
         assert!(with(left_s).contains(when), "{left_s}: {}", with(left_s));
     }
     assert_eq!(with(3 * DAY_S + 60), "");

@@ -13,7 +13,10 @@ fn both_sides_derive_the_same_authority_and_meet() {
     let shown = Pairing::new().unwrap();
     let typed = Pairing::from_code(&shown.code().to_lowercase().replace('-', " ")).unwrap();
     assert_eq!(shown.agent().unwrap().authority, typed.controller().unwrap().authority);
-    assert_ne!(shown.agent().unwrap().key.secret_pkcs8_der(), shown.agent().unwrap().key.secret_pkcs8_der());
+    assert_ne!(
+        shown.agent().unwrap().key.secret_pkcs8_der(),
+        shown.agent().unwrap().key.secret_pkcs8_der()
+    );
     assert!(both(&shown, &typed).met());
 }
 
@@ -42,7 +45,9 @@ fn the_first_controller_is_the_only_one() {
 #[test]
 fn a_controller_keeps_to_its_first_agent() {
     let shown = Pairing::new().unwrap();
-    let client = client_config(&Pairing::from_code(&shown.code()).unwrap().controller().unwrap(), None).unwrap();
+    let client =
+        client_config(&Pairing::from_code(&shown.code()).unwrap().controller().unwrap(), None)
+            .unwrap();
     assert!(shake(&client, &server_config(&shown.agent().unwrap(), None).unwrap(), PAIRED).met());
     let other = Pairing::from_code(&shown.code()).unwrap();
     let ends = shake(&client, &server_config(&other.agent().unwrap(), None).unwrap(), PAIRED);

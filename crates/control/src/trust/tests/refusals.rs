@@ -21,19 +21,23 @@ fn alert(ends: &Ends) -> AlertDescription {
 #[test]
 fn a_revoked_controller() {
     let mut authority = TestAuthority::new();
-    let (agent, controller) = (authority.identity("alpha", Role::Agent), authority.identity("desk", Role::Controller));
+    let (agent, controller) =
+        (authority.identity("alpha", Role::Agent), authority.identity("desk", Role::Controller));
     let list = authority.revoke("desk");
     let server = server_config(&agent, Some(&list)).unwrap();
     let ends = shake(&client_config(&controller, None).unwrap(), &server, "alpha");
     assert_eq!(ends.server, Err(Error::InvalidCertificate(CertificateError::Revoked)));
     assert_eq!(alert(&ends), AlertDescription::CertificateRevoked);
-    assert!(explained(&ends).starts_with("hostb refused this controller's certificate: it is revoked"));
+    assert!(
+        explained(&ends).starts_with("hostb refused this controller's certificate: it is revoked")
+    );
 }
 
 #[test]
 fn a_revoked_agent() {
     let mut authority = TestAuthority::new();
-    let (agent, controller) = (authority.identity("alpha", Role::Agent), authority.identity("desk", Role::Controller));
+    let (agent, controller) =
+        (authority.identity("alpha", Role::Agent), authority.identity("desk", Role::Controller));
     let list = authority.revoke("alpha");
     let client = client_config(&controller, Some(&list)).unwrap();
     let ends = shake(&client, &server_config(&agent, None).unwrap(), "alpha");
@@ -52,8 +56,13 @@ fn a_lapsed_controller() {
 #[test]
 fn a_lapsed_agent() {
     let mut authority = TestAuthority::new();
-    let (agent, controller) = (authority.lapsed("alpha", Role::Agent), authority.identity("desk", Role::Controller));
-    let ends = shake(&client_config(&controller, None).unwrap(), &server_config(&agent, None).unwrap(), "alpha");
+    let (agent, controller) =
+        (authority.lapsed("alpha", Role::Agent), authority.identity("desk", Role::Controller));
+    let ends = shake(
+        &client_config(&controller, None).unwrap(),
+        &server_config(&agent, None).unwrap(),
+        "alpha",
+    );
     assert!(explained(&ends).contains("the certificate that hostb shows has lapsed"));
 }
 
@@ -85,11 +94,12 @@ fn no_certificate() {
     let (authority, server) = agent();
     let mut roots = RootCertStore::empty();
     roots.add(own_authority(&authority)).unwrap();
-    let client = ClientConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
-        .with_safe_default_protocol_versions()
-        .unwrap()
-        .with_root_certificates(roots)
-        .with_no_client_auth();
+    let client =
+        ClientConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
+            .with_safe_default_protocol_versions()
+            .unwrap()
+            .with_root_certificates(roots)
+            .with_no_client_auth();
     let ends = shake(&Arc::new(client), &server, "alpha");
     assert_eq!(alert(&ends), AlertDescription::CertificateRequired);
     assert!(explained(&ends).contains("none was shown"));
@@ -98,9 +108,14 @@ fn no_certificate() {
 #[test]
 fn an_agent_in_a_controllers_place_and_the_other_way_round() {
     let mut authority = TestAuthority::new();
-    let (agent, controller) = (authority.identity("alpha", Role::Agent), authority.identity("desk", Role::Controller));
-    assert!(client_config(&agent, None).unwrap_err().to_string().contains("a controller is needed"));
-    assert!(server_config(&controller, None).unwrap_err().to_string().contains("an agent is needed"));
+    let (agent, controller) =
+        (authority.identity("alpha", Role::Agent), authority.identity("desk", Role::Controller));
+    assert!(
+        client_config(&agent, None).unwrap_err().to_string().contains("a controller is needed")
+    );
+    assert!(
+        server_config(&controller, None).unwrap_err().to_string().contains("an agent is needed")
+    );
     // One that does not keep to that is refused by the other side.
     let server = server_config(&agent, None).unwrap();
     let mut client = (*client_config(&controller, None).unwrap()).clone();
@@ -146,14 +161,23 @@ fn a_list_that_was_changed() {
 fn key(identity: &Identity) -> rustls::sign::CertifiedKey {
     let provider = rustls::crypto::ring::default_provider();
     let der = rustls::pki_types::PrivateKeyDer::Pkcs8(identity.key.clone_key());
-    rustls::sign::CertifiedKey::from_der(vec![identity.certificate.clone()], der, &provider).unwrap()
+    rustls::sign::CertifiedKey::from_der(vec![identity.certificate.clone()], der, &provider)
+        .unwrap()
 }
 
 fn copy(identity: &Identity) -> Identity {
-    Identity::assemble(identity.certificate.clone(), identity.key.clone_key(), identity.authority.clone()).unwrap()
+    Identity::assemble(
+        identity.certificate.clone(),
+        identity.key.clone_key(),
+        identity.authority.clone(),
+    )
+    .unwrap()
 }
 
 fn own_authority(authority: &TestAuthority) -> rustls::pki_types::CertificateDer<'static> {
     use rustls::pki_types::pem::PemObject;
-    rustls::pki_types::CertificateDer::from_pem_file(authority.directory.path().join("authority.pem")).unwrap()
+    rustls::pki_types::CertificateDer::from_pem_file(
+        authority.directory.path().join("authority.pem"),
+    )
+    .unwrap()
 }

@@ -20,7 +20,8 @@ pub(crate) struct Pin {
 }
 
 impl Pin {
-    /// The time by which an unused pairing lapses counts from now. Without a clock it lapses at once.
+    /// The time by which an unused pairing lapses counts from now. Without a clock it lapses at
+    /// once.
     pub(crate) fn new(lapse: Option<Duration>) -> Self {
         let lapses = |lapse| clock::since_boot().map_or(Time::ZERO, |now| now + Span::from(lapse));
         Self { first: Mutex::new(None), lapses: lapse.map(lapses) }

@@ -88,7 +88,13 @@ impl ServerCertVerifier for AgentsOnly {
         ocsp_response: &[u8],
         now: UnixTime,
     ) -> Result<ServerCertVerified, Error> {
-        let verified = self.inner.verify_server_cert(end_entity, intermediates, server_name, ocsp_response, now)?;
+        let verified = self.inner.verify_server_cert(
+            end_entity,
+            intermediates,
+            server_name,
+            ocsp_response,
+            now,
+        )?;
         check(end_entity, Role::Agent, self.pin.as_deref())?;
         Ok(verified)
     }
@@ -120,7 +126,8 @@ impl ServerCertVerifier for AgentsOnly {
 
 /// What a chain of signatures does not say.
 fn check(certificate: &CertificateDer<'_>, needed: Role, pin: Option<&Pin>) -> Result<(), Error> {
-    let card = Card::read(certificate).map_err(|_| Error::InvalidCertificate(CertificateError::BadEncoding))?;
+    let card = Card::read(certificate)
+        .map_err(|_| Error::InvalidCertificate(CertificateError::BadEncoding))?;
     if card.role != needed {
         return Err(Error::InvalidCertificate(CertificateError::InvalidPurpose));
     }

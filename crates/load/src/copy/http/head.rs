@@ -1,4 +1,5 @@
-//! What stands before the content of a message (RFC 9112, section 2.1), read from a peer that may say anything.
+//! What stands before the content of a message (RFC 9112, section 2.1), read from a peer that may
+//! say anything.
 
 use btu_traffic::{Flow, Limit};
 
@@ -46,7 +47,9 @@ impl Head {
                     return Ok(found);
                 }
                 Parsed::Wrong(why) => return Err(failed(flow, doing, why)),
-                Parsed::Part if self.bytes.len() >= LONGEST => return Err(failed(flow, doing, "its head has no end")),
+                Parsed::Part if self.bytes.len() >= LONGEST => {
+                    return Err(failed(flow, doing, "its head has no end"));
+                }
                 Parsed::Part => {}
             }
             let filled = self.bytes.len();
@@ -114,17 +117,23 @@ impl Call {
         let mut room = [httparse::EMPTY_HEADER; MOST_FIELDS];
         let mut call = httparse::Request::new(&mut room);
         match call.parse(bytes) {
-            Ok(httparse::Status::Complete(end)) => match (call.method, call.path, length(call.headers)) {
-                (Some(method), Some(path), Ok(length)) => {
-                    let text = |name| field(call.headers, name).and_then(|value| std::str::from_utf8(value).ok());
-                    let (method, path) = (method.to_owned(), path.to_owned());
-                    let authorization = text("authorization").map(str::to_owned);
-                    let waits = text("expect").is_some_and(|value| value.eq_ignore_ascii_case("100-continue"));
-                    Parsed::Whole(Self { method, path, authorization, length, waits }, end)
+            Ok(httparse::Status::Complete(end)) => {
+                match (call.method, call.path, length(call.headers)) {
+                    (Some(method), Some(path), Ok(length)) => {
+                        let text = |name| {
+                            field(call.headers, name)
+                                .and_then(|value| std::str::from_utf8(value).ok())
+                        };
+                        let (method, path) = (method.to_owned(), path.to_owned());
+                        let authorization = text("authorization").map(str::to_owned);
+                        let waits = text("expect")
+                            .is_some_and(|value| value.eq_ignore_ascii_case("100-continue"));
+                        Parsed::Whole(Self { method, path, authorization, length, waits }, end)
+                    }
+                    (_, _, Err(why)) => Parsed::Wrong(why),
+                    _ => Parsed::Wrong("its request has no method or no path"),
                 }
-                (_, _, Err(why)) => Parsed::Wrong(why),
-                _ => Parsed::Wrong("its request has no method or no path"),
-            },
+            }
             Ok(httparse::Status::Partial) => Parsed::Part,
             Err(_) => Parsed::Wrong("its request is none of HTTP/1.1 (RFC 9112)"),
         }
@@ -135,14 +144,19 @@ fn field<'a>(fields: &[httparse::Header<'a>], name: &str) -> Option<&'a [u8]> {
     fields.iter().find(|field| field.name.eq_ignore_ascii_case(name)).map(|field| field.value)
 }
 
-/// The length of the content. Digits alone, and said once: whoever says it twice may mean two things (RFC 9112, 6.3).
+/// The length of the content. Digits alone, and said once: whoever says it twice may mean two
+/// things (RFC 9112, 6.3).
 fn length(fields: &[httparse::Header<'_>]) -> Result<Option<u64>, &'static str> {
     if field(fields, "transfer-encoding").is_some() {
-        return Err("its content is coded (Transfer-Encoding), and would have to be told by its length");
+        return Err(
+            "its content is coded (Transfer-Encoding), and would have to be told by its length",
+        );
     }
     let mut told = fields.iter().filter(|field| field.name.eq_ignore_ascii_case("content-length"));
     let Some(first) = told.next() else { return Ok(None) };
-    let digits = std::str::from_utf8(first.value).ok().filter(|text| text.bytes().all(|one| one.is_ascii_digit()));
+    let digits = std::str::from_utf8(first.value)
+        .ok()
+        .filter(|text| text.bytes().all(|one| one.is_ascii_digit()));
     match digits.and_then(|digits| digits.parse().ok()) {
         Some(length) if told.next().is_none() => Ok(Some(length)),
         _ => Err("its length (Content-Length) is none"),
@@ -178,7 +192,8 @@ mod tests {
 
     #[test]
     fn lengths_mean_one_thing_or_nothing() {
-        let answer = |fields: &str| Answer::parse(format!("HTTP/1.0 200 OK\r\n{fields}\r\n").as_bytes());
+        let answer =
+            |fields: &str| Answer::parse(format!("HTTP/1.0 200 OK\r\n{fields}\r\n").as_bytes());
         let whole = |length| match length {
             Parsed::Whole(Answer { status: 200, length }, _) => length,
             other => panic!("{other:?}"),
@@ -186,7 +201,10 @@ mod tests {
         assert_eq!(whole(answer("")), None);
         assert_eq!(whole(answer("content-length: 0\r\n")), Some(0));
         for wrong in ["-1", "+1", "1 2", "0x1", "", "18446744073709551616", "1, 1"] {
-            assert!(matches!(answer(&format!("Content-Length: {wrong}\r\n")), Parsed::Wrong(_)), "{wrong}");
+            assert!(
+                matches!(answer(&format!("Content-Length: {wrong}\r\n")), Parsed::Wrong(_)),
+                "{wrong}"
+            );
         }
         assert!(matches!(answer("Content-Length: 1\r\nContent-Length: 1\r\n"), Parsed::Wrong(_)));
         assert!(matches!(answer("Transfer-Encoding: chunked\r\n"), Parsed::Wrong(_)));

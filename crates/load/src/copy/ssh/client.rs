@@ -34,7 +34,8 @@ pub(crate) struct SshClient {
     known: Held,
 }
 
-/// The command ended well: when it was let in, when bytes of a file that it gets were there, when it was over.
+/// The command ended well: when it was let in, when bytes of a file that it gets were there, when
+/// it was over.
 struct Ended {
     connected: Time,
     moved: Option<Moved>,
@@ -50,7 +51,12 @@ impl SshClient {
     }
 
     /// Puts the file, and asks whether it is durable.
-    pub(crate) fn put(&self, source: &Stored, limit: &Limit<'_>, deadline: Span) -> Result<Over, LoadError> {
+    pub(crate) fn put(
+        &self,
+        source: &Stored,
+        limit: &Limit<'_>,
+        deadline: Span,
+    ) -> Result<Over, LoadError> {
         let path = source.path();
         let batch = Held::new(&format!("put {} {NAME}\n", path.display()))?;
         let mut command = self.command(&batch)?;
@@ -60,7 +66,12 @@ impl SshClient {
         let Ended { connected, over, .. } = self.run(command, None, limit)?;
         let flow = Flow::connect(self.to, &self.token, deadline)?;
         hear_done(&flow, limit, "wait until the copy is durable")?;
-        Ok(Over { connected, moved: Moved { first: connected, last: over }, durable: now()?, tcp: None })
+        Ok(Over {
+            connected,
+            moved: Moved { first: connected, last: over },
+            durable: now()?,
+            tcp: None,
+        })
     }
 
     /// Gets the file, and makes it durable.
@@ -94,7 +105,8 @@ impl SshClient {
         format!("{}:{NAME}", self.host())
     }
 
-    /// All but what is copied; sftp reads that from `batch`. No file of the user's decides anything.
+    /// All but what is copied; sftp reads that from `batch`. No file of the user's decides
+    /// anything.
     fn command(&self, batch: &Held) -> Result<Command, LoadError> {
         let mut command = ending_with_us(self.program)?;
         let option = |name: &str, value: &Path| format!("{name}={}", value.display());
@@ -124,9 +136,15 @@ impl SshClient {
     }
 
     /// Runs it to its end, and looks how far `copy` has come meanwhile.
-    fn run(&self, mut command: Command, copy: Option<&Stored>, limit: &Limit<'_>) -> Result<Ended, LoadError> {
+    fn run(
+        &self,
+        mut command: Command,
+        copy: Option<&Stored>,
+        limit: &Limit<'_>,
+    ) -> Result<Ended, LoadError> {
         let failed = |problem: String| LoadError::Program { program: self.program, problem };
-        let started = command.spawn().map_err(|error| failed(format!("could not be started: {error}")))?;
+        let started =
+            command.spawn().map_err(|error| failed(format!("could not be started: {error}")))?;
         let mut child = Ending(started);
         let log = Log::of(&mut child.0, "Authenticated to");
         let mut watch = Watch::default();
@@ -138,14 +156,20 @@ impl SshClient {
             watch.look(copy)?;
         }
         match said.let_in {
-            Some(connected) if status.success() => Ok(Ended { connected, moved: watch.moved(), over }),
+            Some(connected) if status.success() => {
+                Ok(Ended { connected, moved: watch.moved(), over })
+            }
             _ => Err(failed(explained(self.to, status, &said.last))),
         }
     }
 }
 
 fn explained(to: SocketAddr, status: ExitStatus, last: &str) -> String {
-    let said = if last.is_empty() { "without a word".to_owned() } else { format!("and said last: {last}") };
+    let said = if last.is_empty() {
+        "without a word".to_owned()
+    } else {
+        format!("and said last: {last}")
+    };
     format!("the copy between here and {to} failed: it ended with {status}, {said}")
 }
 
@@ -179,7 +203,8 @@ impl Watch {
 pub(super) struct Ending(pub(super) Child);
 
 impl Ending {
-    /// Waits until the program has ended, as long as it may go on; looks how far `copy` has come meanwhile.
+    /// Waits until the program has ended, as long as it may go on; looks how far `copy` has come
+    /// meanwhile.
     pub(super) fn watched(
         &mut self,
         program: &'static str,

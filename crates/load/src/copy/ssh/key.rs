@@ -28,7 +28,8 @@ pub(super) struct Key {
 }
 
 impl Key {
-    /// Of the host, or of the user: the same at both ends, and nobody else's who does not know the token.
+    /// Of the host, or of the user: the same at both ends, and nobody else's who does not know the
+    /// token.
     pub(super) fn of(token: &Token, whose: &str) -> Result<Self, LoadError> {
         let mut hash = Sha256::new();
         hash.update(b"btu ssh key: ");
@@ -54,8 +55,14 @@ impl Key {
     pub(super) fn private_text(&self) -> String {
         let both = [self.seed, self.public].concat();
         let check = [0; 8];
-        let mut private =
-            [&check[..], &string(ALGORITHM), &string(&self.public), &string(&both), &string(b"btu")].concat();
+        let mut private = [
+            &check[..],
+            &string(ALGORITHM),
+            &string(&self.public),
+            &string(&both),
+            &string(b"btu"),
+        ]
+        .concat();
         private.extend((1..=8).take((8 - private.len() % 8) % 8));
         let key = [
             &b"openssh-key-v1\0"[..],
@@ -67,8 +74,12 @@ impl Key {
             &string(&private),
         ];
         let text = STANDARD.encode(key.concat());
-        let lines: Vec<&str> = (0..text.len()).step_by(LINE).map(|at| &text[at..text.len().min(at + LINE)]).collect();
-        format!("-----BEGIN OPENSSH PRIVATE KEY-----\n{}\n-----END OPENSSH PRIVATE KEY-----\n", lines.join("\n"))
+        let lines: Vec<&str> =
+            (0..text.len()).step_by(LINE).map(|at| &text[at..text.len().min(at + LINE)]).collect();
+        format!(
+            "-----BEGIN OPENSSH PRIVATE KEY-----\n{}\n-----END OPENSSH PRIVATE KEY-----\n",
+            lines.join("\n")
+        )
     }
 }
 
@@ -77,7 +88,8 @@ fn string(bytes: &[u8]) -> Vec<u8> {
     [&(bytes.len() as u32).to_be_bytes()[..], bytes].concat()
 }
 
-/// A text in memory that other programs of this user can read as a file, as long as this process has it.
+/// A text in memory that other programs of this user can read as a file, as long as this process
+/// has it.
 #[derive(Debug)]
 pub(super) struct Held(File);
 
@@ -88,7 +100,8 @@ impl Held {
         let mut file = File::from(made.map_err(failed("create a file"))?);
         file.write_all(text.as_bytes()).map_err(failed("write a file"))?;
         // ssh takes no key that others may read.
-        file.set_permissions(Permissions::from_mode(0o600)).map_err(failed("change whose a file is"))?;
+        file.set_permissions(Permissions::from_mode(0o600))
+            .map_err(failed("change whose a file is"))?;
         Ok(Self(file))
     }
 
@@ -106,13 +119,22 @@ mod tests {
     fn keys_are_those_of_openssh() {
         let key = Key::of(&[7; 16], "host").expect("a key");
         assert_eq!(key.public_blob().len(), 51);
-        assert!(key.public_line().starts_with("ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAI"), "{}", key.public_line());
+        assert!(
+            key.public_line().starts_with("ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAI"),
+            "{}",
+            key.public_line()
+        );
         assert_ne!(key.public, Key::of(&[7; 16], "user").expect("a key").public);
         assert_ne!(key.public, Key::of(&[8; 16], "host").expect("a key").public);
         let held = Held::new(&key.private_text()).expect("held");
-        let told = std::process::Command::new("ssh-keygen").arg("-y").arg("-f").arg(held.path()).output();
+        let told =
+            std::process::Command::new("ssh-keygen").arg("-y").arg("-f").arg(held.path()).output();
         // Where there is one, the real program reads it.
         let Ok(told) = told else { return };
-        assert_eq!(String::from_utf8_lossy(&told.stdout).trim(), format!("{} btu", key.public_line()), "{told:?}");
+        assert_eq!(
+            String::from_utf8_lossy(&told.stdout).trim(),
+            format!("{} btu", key.public_line()),
+            "{told:?}"
+        );
     }
 }

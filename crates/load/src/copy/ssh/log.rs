@@ -27,7 +27,8 @@ pub(super) struct Log {
 }
 
 impl Log {
-    /// Of a child whose standard error is a pipe; a line that begins with `let_in` says that the other end is.
+    /// Of a child whose standard error is a pipe; a line that begins with `let_in` says that the
+    /// other end is.
     pub(super) fn of(child: &mut Child, let_in: &'static str) -> Self {
         let said = Arc::<Mutex<Said>>::default();
         let (shared, from) = (Arc::clone(&said), child.stderr.take());

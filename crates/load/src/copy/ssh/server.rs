@@ -21,9 +21,10 @@ use crate::copy::store::Stored;
 use crate::copy::stream::say_done;
 use crate::copy::{Moved, Over};
 
-/// Opens host key, authorised key and file as 3, 4 and 5, and goes on as an account in a user namespace of its own: an sshd that is not
-/// the superuser's needs neither a directory nor an account for itself. The last shell stays, since its open files are the directory
-/// that is served, and sshd shows nobody its own.
+/// Opens host key, authorised key and file as 3, 4 and 5, and goes on as an account in a user
+/// namespace of its own: an sshd that is not the superuser's needs neither a directory nor an
+/// account for itself. The last shell stays, since its open files are the directory that is served,
+/// and sshd shows nobody its own.
 const OUTSIDE: &str = "exec 3<\"$1\" 4<\"$2\" 5<>\"$3\"; shift 3; exec \"$@\"";
 const INSIDE: &str = "\"$@\" -o HostKey=/proc/$$/fd/3 -o AuthorizedKeysFile=/proc/$$/fd/4 \
                       -o \"ForceCommand=internal-sftp -d /proc/$$/fd\"; exit $?";
@@ -61,7 +62,12 @@ struct Served {
 
 impl SshServer {
     /// Listens on any free port of `address`, for `file`.
-    pub(crate) fn open(address: IpAddr, token: &Token, file: &Stored, callers: &Callers) -> Result<Self, LoadError> {
+    pub(crate) fn open(
+        address: IpAddr,
+        token: &Token,
+        file: &Stored,
+        callers: &Callers,
+    ) -> Result<Self, LoadError> {
         find("sshd")?;
         let host = Held::new(&Key::of(token, "host")?.private_text())?;
         let user = Held::new(&format!("{}\n", Key::of(token, "user")?.public_line()))?;
@@ -100,7 +106,12 @@ impl SshServer {
     /// Gives the file to who gets it.
     pub(crate) fn offer(self, limit: &Limit<'_>) -> Result<Over, LoadError> {
         let Served { connected, over, .. } = self.serve(None, limit)?;
-        Ok(Over { connected, moved: Moved { first: connected, last: over }, durable: over, tcp: None })
+        Ok(Over {
+            connected,
+            moved: Moved { first: connected, last: over },
+            durable: over,
+            tcp: None,
+        })
     }
 
     /// Serves callers until one was let in and is gone; looks how far `copy` has come meanwhile.
@@ -110,7 +121,8 @@ impl SshServer {
             let flow = self.door.accept(limit)?;
             let socket = OwnedFd::from(flow.lend()?);
             let started = self.command(socket)?.spawn();
-            let mut child = Ending(started.map_err(|error| failed(format!("could not be started: {error}")))?);
+            let mut child =
+                Ending(started.map_err(|error| failed(format!("could not be started: {error}")))?);
             let log = Log::of(&mut child.0, "Accepted publickey");
             let peer = flow.peer();
             // Else the connection would not end with sshd.
@@ -129,17 +141,28 @@ impl SshServer {
             self.door.refuse(peer);
             // Whoever only looked in is no reason to end; an sshd that cannot begin is.
             if !said.last.contains(&peer.ip().to_string()) {
-                return Err(failed(format!("it ended with {status} and let nobody in; it said last: {}", said.last)));
+                return Err(failed(format!(
+                    "it ended with {status} and let nobody in; it said last: {}",
+                    said.last
+                )));
             }
         }
     }
 
     fn command(&self, socket: OwnedFd) -> Result<Command, LoadError> {
-        let answers =
-            socket.try_clone().map_err(|source| LoadError::Kernel { operation: "duplicate a socket", source })?;
+        let answers = socket
+            .try_clone()
+            .map_err(|source| LoadError::Kernel { operation: "duplicate a socket", source })?;
         let mut command = Command::new(find("sh")?);
-        command.args(["-c", OUTSIDE, "sh"]).args([self.host.path(), self.user.path(), self.file.clone()]);
-        let (user, group) = (format!("--map-user={}", self.account.uid), format!("--map-group={}", self.account.gid));
+        command.args(["-c", OUTSIDE, "sh"]).args([
+            self.host.path(),
+            self.user.path(),
+            self.file.clone(),
+        ]);
+        let (user, group) = (
+            format!("--map-user={}", self.account.uid),
+            format!("--map-group={}", self.account.gid),
+        );
         command.arg(find("unshare")?).args(["--user", &user, &group]);
         command.arg(find("setpriv")?).args(["--pdeathsig", "KILL", "--"]);
         command.arg(find("sh")?).args(["-c", INSIDE, "sh"]);

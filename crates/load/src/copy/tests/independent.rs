@@ -17,18 +17,30 @@ fn secret() -> String {
 /// Whether these commands end well here; said loudly where they do not.
 fn has(commands: &[&[&str]]) -> bool {
     let works = |command: &[&str]| {
-        let run = Command::new(command[0]).args(&command[1..]).stdout(Stdio::null()).stderr(Stdio::null()).status();
+        let run = Command::new(command[0])
+            .args(&command[1..])
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .status();
         run.is_ok_and(|status| status.success())
     };
     let Some(missing) = commands.iter().find(|command| !works(command)) else { return true };
-    assert!(std::env::var("BTU_LAB").as_deref() != Ok("required"), "LAB REQUIRED but {missing:?} does not work");
+    assert!(
+        std::env::var("BTU_LAB").as_deref() != Ok("required"),
+        "LAB REQUIRED but {missing:?} does not work"
+    );
     eprintln!("LAB SKIPPED: {missing:?} does not work here");
     false
 }
 
 fn run(program: &str, arguments: &[&str]) {
-    let output = Command::new(program).args(arguments).stdin(Stdio::null()).output().expect("it starts");
-    assert!(output.status.success(), "{program} {arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+    let output =
+        Command::new(program).args(arguments).stdin(Stdio::null()).output().expect("it starts");
+    assert!(
+        output.status.success(),
+        "{program} {arguments:?}: {}",
+        String::from_utf8_lossy(&output.stderr)
+    );
 }
 
 fn digest_of(path: &Path) -> String {
@@ -58,7 +70,8 @@ fn sent(report: Report) -> FileEnd {
     }
 }
 
-/// Our server under another client, both ways. `put` and `get` are commands of the address and of a path.
+/// Our server under another client, both ways. `put` and `get` are commands of the address and of a
+/// path.
 fn serves(
     program: Program,
     directory: &Path,
@@ -69,12 +82,15 @@ fn serves(
     let (address, taking) = server(Direction::Put, program, file.clone());
     let source = theirs(directory);
     put(address, &source);
-    let end = received(taking.join().expect("no panic").unwrap_or_else(|error| panic!("{program}: {error}")));
+    let end = received(
+        taking.join().expect("no panic").unwrap_or_else(|error| panic!("{program}: {error}")),
+    );
     assert_eq!((end.digest, end.bytes), (digest_of(&source), Bytes::new(SIZE)), "{program}");
     let (address, giving) = server(Direction::Get, program, file);
     let copy = directory.join("copy");
     get(address, &copy);
-    let end = sent(giving.join().expect("no panic").unwrap_or_else(|error| panic!("{program}: {error}")));
+    let end =
+        sent(giving.join().expect("no panic").unwrap_or_else(|error| panic!("{program}: {error}")));
     assert_eq!(end.digest, digest_of(&copy), "{program}");
 }
 
@@ -87,10 +103,34 @@ fn curl_puts_and_gets_by_http() {
     let credential = format!("Authorization: Bearer {}", secret());
     let url = |address| format!("http://{address}/copy");
     let put = |address, path: &Path| {
-        run("curl", &["-sSf", "--noproxy", "*", "-H", &credential, "-T", path.to_str().expect("UTF-8"), &url(address)]);
+        run(
+            "curl",
+            &[
+                "-sSf",
+                "--noproxy",
+                "*",
+                "-H",
+                &credential,
+                "-T",
+                path.to_str().expect("UTF-8"),
+                &url(address),
+            ],
+        );
     };
     let get = |address, path: &Path| {
-        run("curl", &["-sSf", "--noproxy", "*", "-H", &credential, "-o", path.to_str().expect("UTF-8"), &url(address)]);
+        run(
+            "curl",
+            &[
+                "-sSf",
+                "--noproxy",
+                "*",
+                "-H",
+                &credential,
+                "-o",
+                path.to_str().expect("UTF-8"),
+                &url(address),
+            ],
+        );
     };
     serves(Program::Http, directory.path(), put, get);
 }
@@ -104,10 +144,34 @@ fn curl_and_lftp_put_and_get_by_ftp() {
     let user = format!("btu:{}", secret());
     let url = |address| format!("ftp://{address}/copy.bin");
     let put = |address, path: &Path| {
-        run("curl", &["-sSf", "--noproxy", "*", "-u", &user, "-T", path.to_str().expect("UTF-8"), &url(address)]);
+        run(
+            "curl",
+            &[
+                "-sSf",
+                "--noproxy",
+                "*",
+                "-u",
+                &user,
+                "-T",
+                path.to_str().expect("UTF-8"),
+                &url(address),
+            ],
+        );
     };
     let get = |address, path: &Path| {
-        run("curl", &["-sSf", "--noproxy", "*", "-u", &user, "-o", path.to_str().expect("UTF-8"), &url(address)]);
+        run(
+            "curl",
+            &[
+                "-sSf",
+                "--noproxy",
+                "*",
+                "-u",
+                &user,
+                "-o",
+                path.to_str().expect("UTF-8"),
+                &url(address),
+            ],
+        );
     };
     serves(Program::Ftp, directory.path(), put, get);
     let login = format!("btu,{}", secret());
@@ -135,7 +199,9 @@ impl Theirs {
             .spawn()
             .expect("python3 starts");
         let mut line = String::new();
-        BufReader::new(child.stdout.take().expect("piped")).read_line(&mut line).expect("it says its port");
+        BufReader::new(child.stdout.take().expect("piped"))
+            .read_line(&mut line)
+            .expect("it says its port");
         let port = line.trim().parse().unwrap_or_else(|_| panic!("no port: {line:?}"));
         Self(child, SocketAddr::from(([127, 0, 0, 1], port)))
     }
@@ -155,9 +221,19 @@ fn visits(program: Program, theirs: &Theirs, directory: &Path, name: &str) {
     let put = sent(put.unwrap_or_else(|error| panic!("{program}: {error}")));
     assert_eq!(put.digest, digest_of(&directory.join(name)), "{program}");
     let got = client(Direction::Get, program, theirs.1, TOKEN, file);
-    assert_eq!(received(got.unwrap_or_else(|error| panic!("{program}: {error}"))).digest, put.digest, "{program}");
+    assert_eq!(
+        received(got.unwrap_or_else(|error| panic!("{program}: {error}"))).digest,
+        put.digest,
+        "{program}"
+    );
     // It has another size than it should.
-    let other = client(Direction::Get, program, theirs.1, TOKEN, place(SIZE + 1, Storage::Memory, directory));
+    let other = client(
+        Direction::Get,
+        program,
+        theirs.1,
+        TOKEN,
+        place(SIZE + 1, Storage::Memory, directory),
+    );
     assert!(other.expect_err("another size").contains(&SIZE.to_string()), "{program}");
 }
 
@@ -188,7 +264,8 @@ fn we_put_to_and_get_from_an_http_server_of_others() {
     let theirs = Theirs::python(HTTP, directory.path());
     visits(Program::Http, &theirs, directory.path(), "copy");
     let file = place(SIZE, Storage::Memory, directory.path());
-    let error = client(Direction::Put, Program::Http, theirs.1, *b"another byte key", file).expect_err("another token");
+    let error = client(Direction::Put, Program::Http, theirs.1, *b"another byte key", file)
+        .expect_err("another token");
     assert!(error.contains(&theirs.1.to_string()), "{error}");
 }
 
@@ -214,12 +291,13 @@ fn we_put_to_and_get_from_an_ftp_server_of_others() {
     let theirs = Theirs::python(FTP, directory.path());
     visits(Program::Ftp, &theirs, directory.path(), "copy.bin");
     let file = place(SIZE, Storage::Memory, directory.path());
-    let error =
-        client(Direction::Get, Program::Ftp, theirs.1, *b"another byte key", file).expect_err("another password");
+    let error = client(Direction::Get, Program::Ftp, theirs.1, *b"another byte key", file)
+        .expect_err("another password");
     assert!(error.contains("could not log in: it answered 530"), "{error}");
 }
 
-/// A server that announces a size and sends another, or says no HTTP at all: one sentence that names it.
+/// A server that announces a size and sends another, or says no HTTP at all: one sentence that
+/// names it.
 #[test]
 fn http_servers_that_lie_are_named() {
     let directory = tempfile::tempdir().expect("tempdir");
@@ -247,8 +325,12 @@ fn http_servers_that_lie_are_named() {
             while client.read(&mut [0; 4096]).is_ok_and(|length| length > 0) {}
         });
         let file = place(9_000, Storage::Memory, directory.path());
-        let error = client(Direction::Get, Program::Http, address, TOKEN, file).expect_err("it lied");
-        assert!(error.contains(wanted) && error.contains(&address.to_string()), "{wanted}: {error}");
+        let error =
+            client(Direction::Get, Program::Http, address, TOKEN, file).expect_err("it lied");
+        assert!(
+            error.contains(wanted) && error.contains(&address.to_string()),
+            "{wanted}: {error}"
+        );
         assert_eq!(error.lines().count(), 1, "{error}");
         peer.join().expect("no panic");
     }

@@ -7,8 +7,8 @@ pub use btu_suite::needs::FETCH_ROOM;
 use crate::scratch::ScratchFile;
 use crate::{LoadError, content};
 
-/// When the file has reached this size, it is synced and begun anew: so a fetch of any size costs the device every byte, and
-/// little is left to clean up when the clock has stopped.
+/// When the file has reached this size, it is synced and begun anew: so a fetch of any size costs
+/// the device every byte, and little is left to clean up when the clock has stopped.
 const LARGEST: u64 = FETCH_ROOM.count();
 
 /// Bytes compared at each place that is looked at.
@@ -66,8 +66,8 @@ impl Sink {
         Ok(())
     }
 
-    /// Compares samples of what stands with what the embedded server holds: 16 evenly spread, and the end. The offset
-    /// of the first that is wrong.
+    /// Compares samples of what stands with what the embedded server holds: 16 evenly spread, and
+    /// the end. The offset of the first that is wrong.
     pub(super) fn first_wrong(&self) -> Result<Option<u64>, LoadError> {
         let last = self.length.saturating_sub(SAMPLE);
         let mut bytes = [0; SAMPLE as usize];
@@ -92,7 +92,9 @@ mod tests {
         let mut sink = Sink::create(directory.path()).expect("created");
         // A gap stands for what came before, so that the test does not write it all.
         (sink.base, sink.length) = (0, LARGEST - 1000);
-        let bytes: Vec<u8> = (LARGEST - 1000..LARGEST + 2000).map(|offset| content::from_offset(offset)[0]).collect();
+        let bytes: Vec<u8> = (LARGEST - 1000..LARGEST + 2000)
+            .map(|offset| content::from_offset(offset)[0])
+            .collect();
         sink.take(&bytes).expect("written");
         assert_eq!((sink.base, sink.length), (LARGEST, 2000));
         assert_eq!(sink.first_wrong().expect("readable"), None);

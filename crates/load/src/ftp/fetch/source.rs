@@ -16,7 +16,8 @@ const CONNECT: Duration = Duration::from_secs(10);
 /// How long the server may be silent.
 const SILENCE: Duration = Duration::from_secs(30);
 
-/// How often a silent data connection is looked at: a fetch that shall end at a moment ends at most this much later.
+/// How often a silent data connection is looked at: a fetch that shall end at a moment ends at most
+/// this much later.
 const TICK: Duration = Duration::from_millis(100);
 
 /// How long goodbyes may take; the numbers are in by then.
@@ -43,13 +44,18 @@ pub(crate) struct Session {
 
 impl Session {
     /// Connects, logs in, and asks for binary transfers over passive data connections.
-    pub(crate) fn log_in(server: SocketAddr, user: &str, password: &str) -> Result<Self, LoadError> {
+    pub(crate) fn log_in(
+        server: SocketAddr,
+        user: &str,
+        password: &str,
+    ) -> Result<Self, LoadError> {
         let failed = |operation: &'static str| move |source| ftp_error(server, operation, source);
         let mut ftp = FtpStream::connect_timeout(server, CONNECT).map_err(failed("connect"))?;
         set_timeout(&ftp, SILENCE).map_err(failed("set a time-out"))?;
         ftp = ftp.passive_stream_builder(open_data);
-        // PASV cannot say IPv6 addresses (RFC 2428); where it can be used, more servers know it. The address it says
-        // is not taken: behind a relay or a translator it is not reachable, and it could be anybody's.
+        // PASV cannot say IPv6 addresses (RFC 2428); where it can be used, more servers know it.
+        // The address it says is not taken: behind a relay or a translator it is not reachable, and
+        // it could be anybody's.
         ftp.set_mode(if server.is_ipv4() { Mode::Passive } else { Mode::ExtendedPassive });
         ftp.set_passive_nat_workaround(true);
         ftp.login(user, password).map_err(failed("log in"))?;
@@ -63,20 +69,36 @@ impl Session {
         match self.ftp()?.size(file) {
             Ok(0) => Err(LoadError::Empty { server, file: file.to_owned() }),
             Ok(_) => Ok(()),
-            Err(FtpError::UnexpectedResponse(answer)) if answer.status != Status::FileUnavailable => Ok(()),
+            Err(FtpError::UnexpectedResponse(answer))
+                if answer.status != Status::FileUnavailable =>
+            {
+                Ok(())
+            }
             Err(source) => Err(ftp_error(server, &format!("ask for the size of `{file}`"), source)),
         }
     }
 
     /// Asks for `file`, which has `expected` bytes if that is known.
-    pub(crate) fn retrieve(&mut self, file: &str, expected: Option<u64>) -> Result<Transfer, LoadError> {
+    pub(crate) fn retrieve(
+        &mut self,
+        file: &str,
+        expected: Option<u64>,
+    ) -> Result<Transfer, LoadError> {
         let server = self.server;
         file.clone_into(&mut self.file);
         let data = self
             .ftp()?
             .retr_as_stream(file)
             .map_err(|source| ftp_error(server, &format!("retrieve `{file}`"), source))?;
-        Ok(Transfer { data, server, file: file.to_owned(), expected, received: 0, ended: false, silent_since: None })
+        Ok(Transfer {
+            data,
+            server,
+            file: file.to_owned(),
+            expected,
+            received: 0,
+            ended: false,
+            silent_since: None,
+        })
     }
 
     /// Begins to store a file.
@@ -117,8 +139,8 @@ impl Session {
         LoadError::Content { server: self.server, file: self.file.clone(), offset }
     }
 
-    /// Breaks off what is `unfinished` and says goodbye. What fails now fails after everything that counts, and the
-    /// server sees the connections close in any case.
+    /// Breaks off what is `unfinished` and says goodbye. What fails now fails after everything that
+    /// counts, and the server sees the connections close in any case.
     pub(crate) fn log_out(mut self, unfinished: Option<Transfer>) {
         let Some(mut ftp) = self.ftp.take() else { return };
         if set_timeout(&ftp, GOODBYE).is_err() {
@@ -149,7 +171,8 @@ pub(crate) struct Transfer {
 }
 
 impl Transfer {
-    /// What the connection has, up to the length of `bytes`; 0 when the file has ended or nothing came for a tick.
+    /// What the connection has, up to the length of `bytes`; 0 when the file has ended or nothing
+    /// came for a tick.
     pub(crate) fn read(&mut self, bytes: &mut [u8]) -> Result<usize, LoadError> {
         match self.data.read(bytes) {
             Ok(0) => self.ended = true,
@@ -180,8 +203,13 @@ impl Transfer {
 
     /// Sends all of `bytes`; silence of the network is borne for a while.
     pub(crate) fn write(&mut self, bytes: &[u8]) -> Result<(), LoadError> {
-        let failed =
-            |source| ftp_error(self.server, &format!("send `{}`", self.file), FtpError::ConnectionError(source));
+        let failed = |source| {
+            ftp_error(
+                self.server,
+                &format!("send `{}`", self.file),
+                FtpError::ConnectionError(source),
+            )
+        };
         self.data.write_all(bytes).map_err(failed)
     }
 
@@ -201,7 +229,9 @@ impl Transfer {
         let Self { data, server, file, expected, received, .. } = self;
         data.finish().map_err(|source| ftp_error(server, &format!("complete `{file}`"), source))?;
         match expected {
-            Some(expected) if expected != received => Err(LoadError::Size { server, file, expected, received }),
+            Some(expected) if expected != received => {
+                Err(LoadError::Size { server, file, expected, received })
+            }
             None if received == 0 => Err(LoadError::Empty { server, file }),
             _ => Ok(()),
         }

@@ -13,7 +13,10 @@ use super::super::Serving;
 use super::*;
 
 fn serving() -> Serving {
-    let order = FtpServe { address: "127.0.0.1".parse().expect("an address"), password: "secret".to_owned() };
+    let order = FtpServe {
+        address: "127.0.0.1".parse().expect("an address"),
+        password: "secret".to_owned(),
+    };
     Serving::prepare(&order, &Callers::any()).expect("a free port on loopback")
 }
 
@@ -30,7 +33,8 @@ fn order(server: SocketAddr, directory: &Path, file: Option<&str>, work: Work) -
 
 fn perform(order: &FtpFetch) -> Result<(Report, Host), String> {
     let fetching = Fetching::prepare(order).map_err(|error| error.to_string())?;
-    let report = Box::new(fetching).perform(&AtomicBool::new(false)).map_err(|error| error.to_string())?;
+    let report =
+        Box::new(fetching).perform(&AtomicBool::new(false)).map_err(|error| error.to_string())?;
     let Outcome::Host(host) = report.outcome.clone() else { panic!("{report:?}") };
     Ok((report, host))
 }
@@ -44,9 +48,14 @@ fn a_volume_is_fetched_exactly() {
     let (server, directory) = (serving(), tempfile::tempdir().expect("tempdir"));
     let address = server.endpoint().expect("it listens");
     for count in [0, 1, 4096, 5_000_001] {
-        let (_, host) = perform(&order(address, directory.path(), None, bytes(count))).expect("fetched");
+        let (_, host) =
+            perform(&order(address, directory.path(), None, bytes(count))).expect("fetched");
         assert_eq!(host.work, count);
-        assert!(host.method.contains("PASV") && host.method.contains("fdatasync"), "{}", host.method);
+        assert!(
+            host.method.contains("PASV") && host.method.contains("fdatasync"),
+            "{}",
+            host.method
+        );
     }
     assert_eq!(std::fs::read_dir(directory.path()).expect("readable").count(), 0);
 }
@@ -55,7 +64,8 @@ fn a_volume_is_fetched_exactly() {
 fn a_time_is_kept() {
     let (server, directory) = (serving(), tempfile::tempdir().expect("tempdir"));
     let time = Span::from_milliseconds(100);
-    let order = order(server.endpoint().expect("it listens"), directory.path(), None, Work::For(time));
+    let order =
+        order(server.endpoint().expect("it listens"), directory.path(), None, Work::For(time));
     let (report, host) = perform(&order).expect("fetched");
     assert!(report.duration() >= time && host.work > 0, "{report:?}");
 }
@@ -65,11 +75,14 @@ fn a_named_file_is_fetched_again_and_again_to_the_byte() {
     let (server, directory) = (serving(), tempfile::tempdir().expect("tempdir"));
     let address = server.endpoint().expect("it listens");
     for count in [1, 100_000, 100_001, 350_000] {
-        let (_, host) = perform(&order(address, directory.path(), Some("100000.bin"), bytes(count))).expect("fetched");
+        let (_, host) =
+            perform(&order(address, directory.path(), Some("100000.bin"), bytes(count)))
+                .expect("fetched");
         assert_eq!(host.work, count);
     }
     let work = Work::For(Span::from_milliseconds(60));
-    let (_, host) = perform(&order(address, directory.path(), Some("100000.bin"), work)).expect("fetched");
+    let (_, host) =
+        perform(&order(address, directory.path(), Some("100000.bin"), work)).expect("fetched");
     assert!(host.work > 100_000, "{}", host.work);
 }
 
@@ -103,14 +116,21 @@ fn of_what_a_server_says_only_the_code_is_told() {
     ] {
         let listener = TcpListener::bind("127.0.0.1:0").expect("loopback");
         let address = listener.local_addr().expect("bound");
-        let server = thread::spawn(move || listener.accept().expect("a client").0.write_all(said.as_bytes()));
-        let message = perform(&order(address, directory.path(), None, bytes(1))).expect_err("no FTP server");
-        assert!(message.contains(wanted) && !message.contains("internal") && !message.contains("10.2"), "{message}");
+        let server = thread::spawn(move || {
+            listener.accept().expect("a client").0.write_all(said.as_bytes())
+        });
+        let message =
+            perform(&order(address, directory.path(), None, bytes(1))).expect_err("no FTP server");
+        assert!(
+            message.contains(wanted) && !message.contains("internal") && !message.contains("10.2"),
+            "{message}"
+        );
         server.join().expect("no panic").expect("it was said");
     }
 }
 
-/// A server that takes every login and sends `content` for every file, then `last` on the control connection.
+/// A server that takes every login and sends `content` for every file, then `last` on the control
+/// connection.
 fn odd_server(content: &'static [u8], last: &'static str) -> (SocketAddr, JoinHandle<()>) {
     let listener = TcpListener::bind("127.0.0.1:0").expect("loopback");
     let address = listener.local_addr().expect("bound");
@@ -154,7 +174,12 @@ fn servers_that_send_the_wrong_thing_are_found_out() {
         (ZEROS, "no number\r\n", Some("x"), "complete `x`"),
     ] {
         let (address, server) = odd_server(content, last);
-        let message = perform(&order(address, directory.path(), file, bytes(6000 + u64::from(file.is_some()))));
+        let message = perform(&order(
+            address,
+            directory.path(),
+            file,
+            bytes(6000 + u64::from(file.is_some())),
+        ));
         let message = message.expect_err("not what was asked for");
         assert!(message.contains(wanted) && message.contains(&address.to_string()), "{message}");
         server.join().expect("no panic");
@@ -166,7 +191,8 @@ fn a_server_that_knows_no_size_and_a_false_address_will_do() {
     const ZEROS: &[u8] = &[0; 6000];
     let directory = tempfile::tempdir().expect("tempdir");
     let (address, server) = odd_server(ZEROS, "226 done\r\n");
-    let (_, host) = perform(&order(address, directory.path(), Some("x"), bytes(18_000))).expect("fetched");
+    let (_, host) =
+        perform(&order(address, directory.path(), Some("x"), bytes(18_000))).expect("fetched");
     assert_eq!(host.work, 18_000);
     server.join().expect("no panic");
 }

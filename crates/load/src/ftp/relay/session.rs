@@ -21,8 +21,8 @@ const COME: Duration = Duration::from_secs(15);
 /// Commands that cannot be carried: active mode (RFC 959, 1639, 2428) and encryption (RFC 4217).
 const REFUSED: [&[u8]; 4] = [b"PORT", b"LPRT", b"EPRT", b"AUTH"];
 
-/// From the first to the last byte of a client. What fails is told to the client where it can be, and ends the
-/// session; the relay goes on.
+/// From the first to the last byte of a client. What fails is told to the client where it can be,
+/// and ends the session; the relay goes on.
 pub(super) fn run(mut client: TcpStream, shared: &Shared) {
     let timeout = IdleTimeout::new(&shared.stop, IDLE);
     let joined = client
@@ -38,8 +38,14 @@ pub(super) fn run(mut client: TcpStream, shared: &Shared) {
     }
 }
 
-/// Both directions of the control connection until either ends; then both are hung up, and data connections may end.
-fn converse(client: &TcpStream, server: &UnixStream, shared: &Shared, timeout: &IdleTimeout) -> io::Result<()> {
+/// Both directions of the control connection until either ends; then both are hung up, and data
+/// connections may end.
+fn converse(
+    client: &TcpStream,
+    server: &UnixStream,
+    shared: &Shared,
+    timeout: &IdleTimeout,
+) -> io::Result<()> {
     let (commands, replies) = (client.another()?, client.another()?);
     let (to_server, from_server) = (server.another()?, server.another()?);
     thread::scope(|scope| {
@@ -51,17 +57,24 @@ fn converse(client: &TcpStream, server: &UnixStream, shared: &Shared, timeout: &
         };
         let up = scope.spawn(move || hang_up(carry_commands(commands, to_server, timeout)));
         let down = hang_up(carry_replies(from_server, replies, shared, timeout, scope));
-        up.join().unwrap_or_else(|_| Err(io::Error::other("the commands' thread panicked"))).and(down)
+        up.join()
+            .unwrap_or_else(|_| Err(io::Error::other("the commands' thread panicked")))
+            .and(down)
     })
 }
 
 /// From the client to the server, but for what is refused.
-fn carry_commands(client: TcpStream, mut server: UnixStream, timeout: &IdleTimeout) -> io::Result<()> {
+fn carry_commands(
+    client: TcpStream,
+    mut server: UnixStream,
+    timeout: &IdleTimeout,
+) -> io::Result<()> {
     let mut answers = client.another()?;
     let mut lines = LineReader::new(client);
     while let Some(line) = lines.next(timeout)? {
         if is_refused(line) {
-            let answer = b"502 Active mode and encryption do not pass the relay; use PASV or EPSV.\r\n";
+            let answer =
+                b"502 Active mode and encryption do not pass the relay; use PASV or EPSV.\r\n";
             pump::write(&mut answers, answer, timeout)?;
         } else {
             pump::write(&mut server, line, timeout)?;
@@ -90,8 +103,9 @@ fn carry_replies<'scope>(
         match offer {
             None => pump::write(&mut client, line, timeout)?,
             Some(offer) => {
-                let line = open_data(offer, &client, shared, scope)
-                    .unwrap_or_else(|reason| format!("425 The relay opened no data port: {reason}\r\n"));
+                let line = open_data(offer, &client, shared, scope).unwrap_or_else(|reason| {
+                    format!("425 The relay opened no data port: {reason}\r\n")
+                });
                 pump::write(&mut client, line.as_bytes(), timeout)?;
             }
         }
@@ -119,7 +133,13 @@ fn open_data<'scope>(
 }
 
 /// One data connection: waits for the client, goes out to the server, and joins the two.
-fn transfer(listener: &TcpListener, peer: SocketAddr, port: u16, shared: &Shared, slot: Slot) -> io::Result<()> {
+fn transfer(
+    listener: &TcpListener,
+    peer: SocketAddr,
+    port: u16,
+    shared: &Shared,
+    slot: Slot,
+) -> io::Result<()> {
     let goes_on = || !shared.stop.load(std::sync::atomic::Ordering::Relaxed);
     let come = || gate::next_within(listener, COME, goes_on);
     // Whoever else comes is hung up on.
@@ -154,7 +174,8 @@ impl<S: Socket> LineReader<S> {
         self.filled -= self.given;
         let mut seen = 0;
         loop {
-            if let Some(end) = self.buffer[seen..self.filled].iter().position(|&byte| byte == b'\n') {
+            if let Some(end) = self.buffer[seen..self.filled].iter().position(|&byte| byte == b'\n')
+            {
                 self.given = seen + end + 1;
                 return Ok(Some(&self.buffer[..self.given]));
             }
@@ -203,7 +224,8 @@ mod tests {
 
     #[test]
     fn what_cannot_be_carried_is_known() {
-        for line in ["PORT 1,2,3,4,5,6\r\n", "port 1\r\n", "EPRT |1|1.2.3.4|5|\r\n", "AUTH TLS\r\n"] {
+        for line in ["PORT 1,2,3,4,5,6\r\n", "port 1\r\n", "EPRT |1|1.2.3.4|5|\r\n", "AUTH TLS\r\n"]
+        {
             assert!(is_refused(line.as_bytes()), "{line}");
         }
         for line in ["PASV\r\n", "EPSV ALL\r\n", "RETR PORT\r\n", "PORTAL\r\n", "\r\n", ""] {

@@ -15,9 +15,13 @@ use super::*;
 use crate::content;
 use crate::ftp::{Serving, serve_egress_proxy};
 
-/// A relay on 127.0.0.2 to a server on 127.0.0.1, for as long as `user` takes; returns what the relay served.
+/// A relay on 127.0.0.2 to a server on 127.0.0.1, for as long as `user` takes; returns what the
+/// relay served.
 fn with_relay(user: impl FnOnce(SocketAddr)) -> Report {
-    let serve = FtpServe { address: "127.0.0.1".parse().expect("an address"), password: "secret".to_owned() };
+    let serve = FtpServe {
+        address: "127.0.0.1".parse().expect("an address"),
+        password: "secret".to_owned(),
+    };
     let server = Serving::prepare(&serve, &Callers::any()).expect("a free port on loopback");
     let target = server.endpoint().expect("it listens");
     with_relay_to(target, user)
@@ -43,7 +47,10 @@ fn with_relay_to(target: SocketAddr, user: impl FnOnce(SocketAddr)) -> Report {
 }
 
 fn relay(egress_proxy: &Path) -> Result<Relaying, LoadError> {
-    let relay = FtpRelay { address: "127.0.0.2".parse().expect("an address"), egress_proxy: egress_proxy.to_owned() };
+    let relay = FtpRelay {
+        address: "127.0.0.2".parse().expect("an address"),
+        egress_proxy: egress_proxy.to_owned(),
+    };
     Relaying::prepare(&relay, &Callers::any())
 }
 
@@ -80,7 +87,10 @@ fn curl_gets_the_same_bytes_through_it() {
         for how in ["--ftp-pasv", "--disable-epsv"] {
             match Command::new("curl").args(["-sS", "--max-time", "20", how, &url]).output() {
                 Err(error) => {
-                    assert!(std::env::var_os("BTU_LAB").is_none_or(|lab| lab != "required"), "curl must exist here");
+                    assert!(
+                        std::env::var_os("BTU_LAB").is_none_or(|lab| lab != "required"),
+                        "curl must exist here"
+                    );
                     eprintln!("LAB SKIPPED: curl cannot be run: {error}");
                 }
                 Ok(output) => {
@@ -107,7 +117,10 @@ fn a_whole_fetch_runs_through_it() {
         let fetching = crate::ftp::Fetching::prepare(&order).expect("logged in through the relay");
         let report = Box::new(fetching).perform(&AtomicBool::new(false)).expect("fetched");
         assert!(
-            matches!(report.outcome, Outcome::Host(btu_suite::record::Host { work: 5_000_000, .. })),
+            matches!(
+                report.outcome,
+                Outcome::Host(btu_suite::record::Host { work: 5_000_000, .. })
+            ),
             "{:?}",
             report.outcome
         );
@@ -121,7 +134,9 @@ fn what_cannot_be_carried_is_refused_by_the_relay() {
         let mut answers = BufReader::new(control.try_clone().expect("a handle")).lines();
         let mut answer = || answers.next().expect("a line").expect("readable");
         assert!(answer().starts_with("220"));
-        for (command, code) in [("PORT 127,0,0,1,9,9", "502"), ("auth TLS", "502"), ("USER btu", "331")] {
+        for (command, code) in
+            [("PORT 127,0,0,1,9,9", "502"), ("auth TLS", "502"), ("USER btu", "331")]
+        {
             writeln!(&control, "{command}\r").expect("written");
             let answer = answer();
             assert!(answer.starts_with(code), "{command}: {answer}");
@@ -134,7 +149,9 @@ fn a_server_that_is_not_there_is_said_so() {
     let free = TcpListener::bind("127.0.0.1:0").expect("loopback").local_addr().expect("bound");
     with_relay_to(free, |address| {
         let mut line = String::new();
-        BufReader::new(TcpStream::connect(address).expect("connected")).read_line(&mut line).expect("readable");
+        BufReader::new(TcpStream::connect(address).expect("connected"))
+            .read_line(&mut line)
+            .expect("readable");
         assert!(line.starts_with("421") && line.contains("could not connect"), "{line}");
     });
 }
@@ -157,7 +174,8 @@ fn one_client_too_many_is_told_so() {
 
 #[test]
 fn a_missing_egress_proxy_is_an_error_at_once() {
-    let message = relay(Path::new("/nonexistent/egress_proxy")).expect_err("no egress proxy").to_string();
+    let message =
+        relay(Path::new("/nonexistent/egress_proxy")).expect_err("no egress proxy").to_string();
     assert!(message.contains("/nonexistent/egress_proxy"), "{message}");
 }
 

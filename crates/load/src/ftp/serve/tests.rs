@@ -12,7 +12,8 @@ use suppaftp::{FtpStream, Mode};
 use super::*;
 
 fn server(address: &str) -> Serving {
-    let order = FtpServe { address: address.parse().expect("an address"), password: "secret".to_owned() };
+    let order =
+        FtpServe { address: address.parse().expect("an address"), password: "secret".to_owned() };
     Serving::prepare(&order, &Callers::any()).expect("a free port on loopback")
 }
 
@@ -50,8 +51,13 @@ fn files_have_the_size_in_their_name_and_the_known_content() {
 #[test]
 fn absent_files_and_wrong_passwords_are_refused() {
     let server = server("127.0.0.1");
-    for (user, password) in [("btu", "wrong"), ("btu", ""), ("root", "secret"), ("anonymous", "secret")] {
-        FtpStream::connect(server.address).expect("connected").login(user, password).expect_err(user);
+    for (user, password) in
+        [("btu", "wrong"), ("btu", ""), ("root", "secret"), ("anonymous", "secret")]
+    {
+        FtpStream::connect(server.address)
+            .expect("connected")
+            .login(user, password)
+            .expect_err(user);
     }
     let mut ftp = client(&server);
     for file in ["x", "-1.bin", "99999999999999999999.bin", "../1.bin"] {
@@ -77,9 +83,13 @@ fn heard(connection: &mut std::net::TcpStream) -> String {
 
 #[test]
 fn who_may_not_call_hears_nothing() {
-    let order = FtpServe { address: "127.0.0.1".parse().expect("an address"), password: "secret".to_owned() };
+    let order = FtpServe {
+        address: "127.0.0.1".parse().expect("an address"),
+        password: "secret".to_owned(),
+    };
     let peers = Peers::within(vec!["127.0.0.5".parse().expect("a network")]);
-    let server = Serving::prepare(&order, &Callers::only(peers, |_, _| ())).expect("a free port on loopback");
+    let server = Serving::prepare(&order, &Callers::only(peers, |_, _| ()))
+        .expect("a free port on loopback");
     let mut stranger = std::net::TcpStream::connect(server.address).expect("the kernel takes it");
     assert_eq!(heard(&mut stranger), "");
     assert_eq!(server.files.served(), 0);
@@ -87,7 +97,10 @@ fn who_may_not_call_hears_nothing() {
 
 #[test]
 fn guesses_and_sessions_are_counted() {
-    let order = FtpServe { address: "127.0.0.1".parse().expect("an address"), password: "secret".to_owned() };
+    let order = FtpServe {
+        address: "127.0.0.1".parse().expect("an address"),
+        password: "secret".to_owned(),
+    };
     let told = Arc::new(Mutex::new(Vec::new()));
     let list = Arc::clone(&told);
     let callers = Callers::only(Peers::ANY, move |_, why| list.lock().expect("no panic").push(why));
@@ -105,12 +118,14 @@ fn guesses_and_sessions_are_counted() {
     assert_eq!(*told.lock().expect("no panic"), [Refused::NoLogin, Refused::Full]);
     drop(idle.pop());
     let began = Instant::now();
-    while FtpStream::connect(server.address).and_then(|mut ftp| ftp.login("btu", "secret")).is_err() {
+    while FtpStream::connect(server.address).and_then(|mut ftp| ftp.login("btu", "secret")).is_err()
+    {
         assert!(began.elapsed() < Duration::from_secs(5), "a place does not come back");
     }
 }
 
-/// How long nothing has to come until nothing counts as heard: an answer on loopback takes less than a millisecond.
+/// How long nothing has to come until nothing counts as heard: an answer on loopback takes less
+/// than a millisecond.
 const SILENCE: Duration = Duration::from_secs(1);
 
 #[test]
@@ -119,19 +134,23 @@ fn nobody_else_gets_a_file() {
     let (kept, strangers) = mpsc::channel();
     let mut ftp = client(&server).passive_stream_builder(move |address| {
         // As a stranger would, before the client does.
-        let stranger = socket2::Socket::new(socket2::Domain::IPV4, socket2::Type::STREAM, None).expect("a socket");
+        let stranger = socket2::Socket::new(socket2::Domain::IPV4, socket2::Type::STREAM, None)
+            .expect("a socket");
         stranger.bind(&SocketAddr::from(([127, 0, 0, 2], 0)).into()).expect("bound");
         stranger.connect(&address.into()).expect("taken");
         let stranger = std::net::TcpStream::from(stranger);
         stranger.set_read_timeout(Some(SILENCE)).expect("set");
         kept.send(stranger).expect("wanted");
-        let own = std::net::TcpStream::connect(address).map_err(suppaftp::FtpError::ConnectionError)?;
+        let own =
+            std::net::TcpStream::connect(address).map_err(suppaftp::FtpError::ConnectionError)?;
         // Nobody accepts it, so that nothing ever comes or ends.
         own.set_read_timeout(Some(SILENCE)).map_err(suppaftp::FtpError::ConnectionError)?;
         Ok(own)
     });
     ftp.get_ref().set_read_timeout(Some(SILENCE)).expect("set");
-    let got = ftp.retr_as_stream("5000.bin").map(|mut stream| stream.read_to_end(&mut Vec::new()).unwrap_or(0));
+    let got = ftp
+        .retr_as_stream("5000.bin")
+        .map(|mut stream| stream.read_to_end(&mut Vec::new()).unwrap_or(0));
     assert!(!matches!(got, Ok(1..)), "it went to whom it was meant for, so that this test is none");
     assert_eq!(heard(&mut strangers.recv().expect("one came")), "");
     assert_eq!(server.files.served(), 0);
@@ -178,7 +197,10 @@ fn curl_gets_the_same_bytes() {
     for how in ["--ftp-pasv", "--disable-epsv"] {
         match Command::new("curl").args(["-sS", "--max-time", "20", how, &url]).output() {
             Err(error) => {
-                assert!(std::env::var_os("BTU_LAB").is_none_or(|lab| lab != "required"), "curl must exist here");
+                assert!(
+                    std::env::var_os("BTU_LAB").is_none_or(|lab| lab != "required"),
+                    "curl must exist here"
+                );
                 eprintln!("LAB SKIPPED: curl cannot be run: {error}");
             }
             Ok(output) => {
@@ -211,9 +233,12 @@ fn stop_ends_it_in_order_with_its_accounts() {
 fn nonsense_ends_nobody_else() {
     let server = server("127.0.0.1");
     let mut ftp = client(&server);
-    for nonsense in
-        [&b"\xff\xfe\x00\r\n"[..], b"RETR\r\nPASV\r\n", &vec![b'A'; 100_000], b"REST 99999999999999999999\r\n"]
-    {
+    for nonsense in [
+        &b"\xff\xfe\x00\r\n"[..],
+        b"RETR\r\nPASV\r\n",
+        &vec![b'A'; 100_000],
+        b"REST 99999999999999999999\r\n",
+    ] {
         let mut raw = std::net::TcpStream::connect(server.address).expect("connected");
         // The server may hang up in the middle of it, which is an answer too.
         drop(raw.write_all(nonsense));
@@ -234,7 +259,7 @@ fn it_is_fast_enough_not_to_be_what_is_measured() {
     let rate = total as f64 / started.elapsed().as_secs_f64() / 1e6;
     println!("RETR over loopback: {rate:.0} MB/s");
     assert_eq!(total, 300_000_000);
-    // The usual file back end reaches 170 to 190 MB/s here; this one many times that even unoptimised. The bound is
-    // low because other work may share the machine.
+    // The usual file back end reaches 170 to 190 MB/s here; this one many times that even
+    // unoptimised. The bound is low because other work may share the machine.
     assert!(rate > 100.0, "{rate:.0} MB/s");
 }

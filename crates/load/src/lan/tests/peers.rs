@@ -1,5 +1,5 @@
-//! The same tasks at file servers, and through clients, that others wrote. `scripts/nfs-lab` runs these: each is told where its peer
-//! is by the environment.
+//! The same tasks at file servers, and through clients, that others wrote. `scripts/nfs-lab` runs
+//! these: each is told where its peer is by the environment.
 
 use std::io::Read;
 use std::net::SocketAddr;
@@ -22,26 +22,31 @@ const TIMEOUT: Span = Span::from_seconds(20);
 const SEED: u64 = 11;
 
 fn told(name: &str) -> String {
-    std::env::var(name).unwrap_or_else(|_| panic!("{name} says where the peer is: run scripts/nfs-lab"))
+    std::env::var(name)
+        .unwrap_or_else(|_| panic!("{name} says where the peer is: run scripts/nfs-lab"))
 }
 
 /// Digests of the tasks on this machine's own disk, and their operations.
 fn here(which: Task) -> (String, u64) {
     let directory = tempfile::tempdir().expect("tempdir");
-    let own = FilesPlace::Own { directory: directory.path().to_owned(), room: ROOM, service: Span::ZERO };
+    let own =
+        FilesPlace::Own { directory: directory.path().to_owned(), room: ROOM, service: Span::ZERO };
     let done = task(which, own);
     assert_eq!(done.wrong, 0, "{which}");
     (done.digest, done.operations)
 }
 
-/// Our client at a server of another make: `BTU_NFS_SERVER` is its address and port, `BTU_NFS_MOUNT_PORT` that of its MOUNT service, which
-/// its port mapper knows where it is not said, and `BTU_NFS_EXPORT` what it exports.
+/// Our client at a server of another make: `BTU_NFS_SERVER` is its address and port,
+/// `BTU_NFS_MOUNT_PORT` that of its MOUNT service, which its port mapper knows where it is not
+/// said, and `BTU_NFS_EXPORT` what it exports.
 #[test]
 #[ignore = "needs a server of another make: scripts/nfs-lab"]
 fn our_client_does_every_task_at_a_server_of_another_make() {
     let server: SocketAddr = told("BTU_NFS_SERVER").parse().expect("an address and a port");
-    let mount_port = std::env::var("BTU_NFS_MOUNT_PORT").ok().map(|port| port.parse().expect("a port"));
-    let client = Client::mount(server, mount_port, &told("BTU_NFS_EXPORT"), 1, TIMEOUT).expect("mounted");
+    let mount_port =
+        std::env::var("BTU_NFS_MOUNT_PORT").ok().map(|port| port.parse().expect("a port"));
+    let client =
+        Client::mount(server, mount_port, &told("BTU_NFS_EXPORT"), 1, TIMEOUT).expect("mounted");
     let mut files = RemoteFiles::new(client);
     for which in Task::ALL {
         let mut work = Work::new(which, FileSizes::Scaled(1), SEED);
@@ -49,7 +54,10 @@ fn our_client_does_every_task_at_a_server_of_another_make() {
         let before = files.operations();
         work.perform(&mut files).unwrap_or_else(|error| panic!("{which}: {error}"));
         let operations = files.operations() - before;
-        assert!(work.is_right() && work.is_left(&mut files).expect("it can be looked at"), "{which}");
+        assert!(
+            work.is_right() && work.is_left(&mut files).expect("it can be looked at"),
+            "{which}"
+        );
         assert_eq!(operations, here(which).1, "{which}: as many calls as at our own server");
         println!("{which}: {operations} operations");
     }
@@ -63,9 +71,16 @@ fn every_task_is_the_same_through_another_client() {
     let before = std::fs::read_dir(&directory).expect("readable").count();
     for which in Task::ALL {
         let done = task(which, FilesPlace::Share { directory: directory.clone(), run: 1 });
-        assert_eq!((done.wrong, done.digest.clone(), done.operations), (0, here(which).0, here(which).1), "{which}");
+        assert_eq!(
+            (done.wrong, done.digest.clone(), done.operations),
+            (0, here(which).0, here(which).1),
+            "{which}"
+        );
         let share = done.share.expect("it says what it is");
-        assert!(share.filesystem.starts_with("nfs") || share.filesystem.starts_with("fuse"), "{share:?}");
+        assert!(
+            share.filesystem.starts_with("nfs") || share.filesystem.starts_with("fuse"),
+            "{share:?}"
+        );
         println!(
             "{which}: {} operations on {} ({}), past the cache: {}",
             done.operations, share.filesystem, share.options, share.is_direct

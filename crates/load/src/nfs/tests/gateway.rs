@@ -1,4 +1,5 @@
-//! A way to the server for clients of other makes, which say no token: MOUNT, and the token in the place of their own credential.
+//! A way to the server for clients of other makes, which say no token: MOUNT, and the token in the
+//! place of their own credential.
 
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
@@ -28,7 +29,12 @@ pub(crate) fn gateway(server: &Server, token: Token, port: u16) -> SocketAddr {
 }
 
 /// Records one after the other: calls of MOUNT are answered here, those of NFS there.
-fn serve(mut client: TcpStream, server: SocketAddr, credential: Credential, token: Token) -> Option<()> {
+fn serve(
+    mut client: TcpStream,
+    server: SocketAddr,
+    credential: Credential,
+    token: Token,
+) -> Option<()> {
     client.set_nodelay(true).ok()?;
     let mut behind = TcpStream::connect(server).ok()?;
     behind.set_nodelay(true).ok()?;
@@ -83,7 +89,8 @@ fn header(call: &[u8]) -> Result<([u32; 3], Reader<'_>), Garbled> {
     Ok(([transaction, program, procedure], from))
 }
 
-/// The answer to a call of MOUNT, with room for its mark: the root for every path, and no list of exports.
+/// The answer to a call of MOUNT, with room for its mark: the root for every path, and no list of
+/// exports.
 fn mount(call: &[u8], token: &Token) -> Option<Vec<u8>> {
     let ([transaction, program, procedure], _) = header(call).ok()?;
     (program == MOUNT).then(|| {
@@ -115,7 +122,12 @@ fn with_credential(call: &[u8], credential: &Credential) -> Result<Vec<u8>, Garb
         from.opaque(400)?;
     }
     let mut passed = vec![0; MARK];
-    rpc::CallHeader::write(transaction, (NFS, procedure), credential, &mut Writer::new(&mut passed));
+    rpc::CallHeader::write(
+        transaction,
+        (NFS, procedure),
+        credential,
+        &mut Writer::new(&mut passed),
+    );
     passed.extend(&call[call.len() - from.left()..]);
     Ok(passed)
 }

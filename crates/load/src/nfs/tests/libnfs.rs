@@ -10,7 +10,9 @@ fn libnfs(program: &str, words: &[&str]) -> Option<Output> {
     match Command::new(program).args(words).output() {
         Ok(output) => Some(output),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-            println!("LAB SKIPPED: the NFS server is not tested with libnfs: no {program} (Debian: libnfs-utils)");
+            println!(
+                "LAB SKIPPED: the NFS server is not tested with libnfs: no {program} (Debian: libnfs-utils)"
+            );
             assert_ne!(
                 std::env::var("BTU_LAB").as_deref(),
                 Ok("required"),
@@ -22,13 +24,15 @@ fn libnfs(program: &str, words: &[&str]) -> Option<Output> {
     }
 }
 
-/// A file goes to the server and comes back by libnfs, is listed with its size, and what it wrote our own client reads.
+/// A file goes to the server and comes back by libnfs, is listed with its size, and what it wrote
+/// our own client reads.
 #[test]
 fn programs_of_libnfs_copy_to_and_from_the_server() {
     let service = server();
     let port = gateway(&service.server, TOKEN, 0).port();
     let directory = tempfile::tempdir().expect("tempdir");
-    let path = |name: &str| directory.path().join(name).to_str().expect("a path in UTF-8").to_owned();
+    let path =
+        |name: &str| directory.path().join(name).to_str().expect("a path in UTF-8").to_owned();
     let url = |name: &str| format!("nfs://127.0.0.1/export/{name}?nfsport={port}&mountport={port}");
     let original = content(3 << 20);
     std::fs::write(path("original"), &original).expect("written");
@@ -37,7 +41,8 @@ fn programs_of_libnfs_copy_to_and_from_the_server() {
     let output = libnfs("nfs-cp", &[&url("copy"), &path("back")]).expect("it was there before");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     assert_eq!(std::fs::read(path("back")).expect("copied"), original);
-    let listed = libnfs("nfs-ls", &[&format!("nfs://127.0.0.1/export?nfsport={port}&mountport={port}")]);
+    let listed =
+        libnfs("nfs-ls", &[&format!("nfs://127.0.0.1/export?nfsport={port}&mountport={port}")]);
     let listed = String::from_utf8(listed.expect("it was there before").stdout).expect("text");
     assert!(listed.contains(&(3 << 20).to_string()) && listed.contains("copy"), "{listed}");
     let mut client = service.client(9);

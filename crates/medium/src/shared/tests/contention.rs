@@ -9,13 +9,15 @@ use crate::segment::{Segment, Tap};
 
 const RUNS: u32 = 20_000;
 
-/// Two stations that collide once: contention ends in round k with probability (1 - 2^-(k-1)) 2^-((k-1)(k-2)/2), and
-/// 1.6416326 collisions are expected, the sum of 2^-(k(k+1)/2). 20,000 seeds; five standard deviations either way.
+/// Two stations that collide once: contention ends in round k with probability (1 - 2^-(k-1))
+/// 2^-((k-1)(k-2)/2), and 1.6416326 collisions are expected, the sum of 2^-(k(k+1)/2). 20,000
+/// seeds; five standard deviations either way.
 #[test]
 fn two_stations_end_their_contention_as_often_as_they_should() {
     let drawn = cable(10, 500);
     let taps = evenly(2, &drawn);
-    let script = [(Time::ZERO, Tap(0), frame(0, 0, 1, 512)), (Time::ZERO, Tap(1), frame(1, 1, 0, 512))];
+    let script =
+        [(Time::ZERO, Tap(0), frame(0, 0, 1, 512)), (Time::ZERO, Tap(1), frame(1, 1, 0, 512))];
     let mut ended_in = [0u32; 6];
     let mut collisions = 0;
     for seed in 0..u64::from(RUNS) {
@@ -28,16 +30,19 @@ fn two_stations_end_their_contention_as_often_as_they_should() {
     for (round, expected) in (1..).zip([0.0, 0.5, 0.375, 0.109_375, 0.014_648_437_5]) {
         let share = f64::from(ended_in[round - 1]) / f64::from(RUNS);
         let sigma = (expected * (1.0 - expected) / f64::from(RUNS)).sqrt();
-        assert!((share - expected).abs() <= 5.0 * sigma, "round {round}: {share}, expected {expected}");
+        assert!(
+            (share - expected).abs() <= 5.0 * sigma,
+            "round {round}: {share}, expected {expected}"
+        );
     }
     // Variance of the number of collisions, from the same distribution: 0.5388.
     let mean = collisions as f64 / f64::from(RUNS);
     assert!((mean - 1.641_632_6).abs() < 5.0 * (0.5388 / f64::from(RUNS)).sqrt(), "{mean}");
 }
 
-/// Two stations 433 ns apart that start 100 ns after each other, times worked out by hand: the first hears the second
-/// at 533 ns, the second hears the first at 433 ns; both complete their preambles and jam. The cable is spoilt from the
-/// first bit to the last jam's end and a gap.
+/// Two stations 433 ns apart that start 100 ns after each other, times worked out by hand: the
+/// first hears the second at 533 ns, the second hears the first at 433 ns; both complete their
+/// preambles and jam. The cable is spoilt from the first bit to the last jam's end and a gap.
 #[test]
 fn a_collision_spoils_the_cable_until_its_gap_is_over() {
     let drawn = cable(10, 100);
@@ -49,11 +54,12 @@ fn a_collision_spoils_the_cable_until_its_gap_is_over() {
     assert_eq!((medium.meter().collisions, medium.meter().collision_count), (spoilt, 1));
 }
 
-/// By hand, on 2.5 km (10,830 ns; fragments last 9600 ns): A and B at the left end start at once and are silent again
-/// at 9600 ns. C at the right end has heard nothing when it starts at 10,000 ns; it hears A's fragment at 10,830 ns and
-/// jams until 19,600 ns. Its fragment reaches A at 20,830 ns. If neither A nor B waits, both start after their gap, at
-/// 19,200 ns, and hear each other at once; if one waits a slot, the other starts alone, and C's fragment still strikes
-/// it. Either way, there is a second collision before anything succeeds.
+/// By hand, on 2.5 km (10,830 ns; fragments last 9600 ns): A and B at the left end start at once
+/// and are silent again at 9600 ns. C at the right end has heard nothing when it starts at 10,000
+/// ns; it hears A's fragment at 10,830 ns and jams until 19,600 ns. Its fragment reaches A at
+/// 20,830 ns. If neither A nor B waits, both start after their gap, at 19,200 ns, and hear each
+/// other at once; if one waits a slot, the other starts alone, and C's fragment still strikes it.
+/// Either way, there is a second collision before anything succeeds.
 #[test]
 fn a_fragment_strikes_those_who_have_already_heard_silence() {
     let drawn = cable(10, 2500);
@@ -71,25 +77,33 @@ fn a_fragment_strikes_those_who_have_already_heard_silence() {
         medium.poll(Time::from_nanoseconds(19_700));
         let before = medium.meter();
         medium.poll(Time::from_nanoseconds(35_000));
-        // Whoever started at 19,200 ns is struck at 20,830 ns at the latest and jams until 28,800 ns, gap 9600 ns.
+        // Whoever started at 19,200 ns is struck at 20,830 ns at the latest and jams until 28,800
+        // ns, gap 9600 ns.
         let more = medium.meter().collisions - before.collisions;
         alone += u32::from(more > Span::ZERO);
         if more > Span::ZERO {
-            assert_eq!(medium.meter().collisions, Span::from_nanoseconds(28_800 + 9_600), "seed {seed}");
+            assert_eq!(
+                medium.meter().collisions,
+                Span::from_nanoseconds(28_800 + 9_600),
+                "seed {seed}"
+            );
         }
         assert_eq!(drive(&mut medium, &[]).arrivals.len(), 3, "seed {seed}");
     }
-    // At least one of A and B does not wait with probability 3/4; 64 runs, five standard deviations.
+    // At least one of A and B does not wait with probability 3/4; 64 runs, five standard
+    // deviations.
     assert!((31..=64).contains(&alone), "{alone} of 64");
 }
 
-/// Every frame of many stations that begin together is carried or has collided sixteen times, and some have.
+/// Every frame of many stations that begin together is carried or has collided sixteen times, and
+/// some have.
 #[test]
 fn sixteen_collisions_drop_a_frame() {
     let drawn = cable(10, 500);
     let taps = evenly(3000, &drawn);
     let mut medium = medium(&drawn, &taps, SEED);
-    let script: Vec<_> = (0..3000).map(|n| (Time::ZERO, Tap(n), frame(n, n, (n + 1) % 3000, 1518))).collect();
+    let script: Vec<_> =
+        (0..3000).map(|n| (Time::ZERO, Tap(n), frame(n, n, (n + 1) % 3000, 1518))).collect();
     let journey = drive(&mut medium, &script);
     assert!(journey.drops.iter().all(|&(_, cause)| cause == Cause::Collisions));
     assert!(journey.drops.len() > 100, "{}", journey.drops.len());
@@ -98,9 +112,10 @@ fn sixteen_collisions_drop_a_frame() {
     assert_eq!(medium.carried_after()[0], 0, "all began together");
 }
 
-/// After a success or a drop a station's next frame has no collisions behind it: the winner of a collision has drawn
-/// from two values, the loser of its next one from four. So winners go on winning (the capture effect): of two busy
-/// stations with frames of 1518 octets, the same one sends the next frame in far more than half of all cases.
+/// After a success or a drop a station's next frame has no collisions behind it: the winner of a
+/// collision has drawn from two values, the loser of its next one from four. So winners go on
+/// winning (the capture effect): of two busy stations with frames of 1518 octets, the same one
+/// sends the next frame in far more than half of all cases.
 #[test]
 fn a_winner_begins_anew() {
     let drawn = cable(10, 500);

@@ -14,7 +14,8 @@ pub(super) struct Journey {
     pub(super) copies: Vec<u32>,
 }
 
-/// Accepts the script's frames at their times and polls exactly when the medium asks for it, until nothing is left.
+/// Accepts the script's frames at their times and polls exactly when the medium asks for it, until
+/// nothing is left.
 pub(super) fn drive(medium: &mut impl Segment, script: &[(Time, Tap, Frame)]) -> Journey {
     drive_late(medium, script, |_| false)
 }
@@ -42,7 +43,11 @@ pub(super) fn drive_late(
     while let Some(time) = wake {
         wake = journey.empty(medium, time);
     }
-    assert_eq!(journey.empty(medium, Time::from_nanoseconds(u64::MAX)), None, "something is left for ever");
+    assert_eq!(
+        journey.empty(medium, Time::from_nanoseconds(u64::MAX)),
+        None,
+        "something is left for ever"
+    );
     assert_eq!(medium.account().held, 0);
     journey
 }
@@ -55,7 +60,10 @@ impl Journey {
             match passage {
                 SegmentStep::Deliver(tap, frame, due) => {
                     assert!(due <= now, "delivered before it was due");
-                    assert!(self.arrivals.last().is_none_or(|&(before, ..)| before <= due), "due times go back");
+                    assert!(
+                        self.arrivals.last().is_none_or(|&(before, ..)| before <= due),
+                        "due times go back"
+                    );
                     self.arrivals.push((due, tap, frame.tag));
                 }
                 SegmentStep::Drop(frame, cause) => self.drops.push((frame.tag, cause)),

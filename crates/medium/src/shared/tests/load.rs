@@ -15,7 +15,8 @@ pub(super) struct Load {
     pub(super) frames: u32,
 }
 
-/// Mean delays of `batches` parts of the run, in seconds; sizes (octets with check sequence) come from `size`.
+/// Mean delays of `batches` parts of the run, in seconds; sizes (octets with check sequence) come
+/// from `size`.
 pub(super) fn delays(
     medium: &mut impl Segment,
     load: &Load,
@@ -29,16 +30,22 @@ pub(super) fn delays(
     let mut now = 0.0;
     let mut note = |passage: SegmentStep, sent: &[Time]| {
         if let SegmentStep::Deliver(_, frame, due) = passage {
-            let batch = &mut sums[(u64::from(frame.tag) * u64::from(batches) / u64::from(load.frames)) as usize];
+            let batch = &mut sums
+                [(u64::from(frame.tag) * u64::from(batches) / u64::from(load.frames)) as usize];
             *batch = (batch.0 + due.since(sent[frame.tag as usize]).seconds(), batch.1 + 1);
         }
     };
     for tag in 0..load.frames {
         now -= (1.0 - chance.random::<f64>()).ln() / load.rate;
         let at = Time::ZERO + Span::from_seconds_f64(now);
-        let (from, other) = (chance.random_range(0..load.stations), chance.random_range(1..load.stations));
+        let (from, other) =
+            (chance.random_range(0..load.stations), chance.random_range(1..load.stations));
         empty(medium, at, |passage| note(passage, &sent));
-        medium.accept(Tap(from), frame(tag, from, (from + other) % load.stations, size(&mut chance)), at);
+        medium.accept(
+            Tap(from),
+            frame(tag, from, (from + other) % load.stations, size(&mut chance)),
+            at,
+        );
         sent.push(at);
     }
     empty(medium, Time::from_nanoseconds(u64::MAX), |passage| note(passage, &sent));
@@ -54,7 +61,8 @@ fn empty(medium: &mut impl Segment, now: Time, mut note: impl FnMut(SegmentStep)
     }
 }
 
-/// Mean of the batches and the half width of its interval: 3.3 standard errors (Student's t for 30 batches, 99.7 %).
+/// Mean of the batches and the half width of its interval: 3.3 standard errors (Student's t for 30
+/// batches, 99.7 %).
 pub(super) fn mean(batches: &[f64]) -> (f64, f64) {
     let count = batches.len() as f64;
     let mean = batches.iter().sum::<f64>() / count;
@@ -62,11 +70,13 @@ pub(super) fn mean(batches: &[f64]) -> (f64, f64) {
     (mean, 3.3 * (variance / count).sqrt())
 }
 
-/// Mean delay in milliseconds of 20 stations on 1 km, 1000 octets, at a load of .1 to .9 (without preamble and gap).
-/// Source: an independent simulator, run of 2026-11-22. Earlier values of it were up to 10 % low from .5 on: its stations
-/// deferred to a carrier that arrived at the very moment at which they began to send, and after a collision two stations
-/// that draw the same slot begin exactly so. From .7 on, delays are heavy-tailed (backoff after many collisions decides), so
-/// nine times as many frames are sent; then a standard error is about 1 %, and 3 % are three of them.
+/// Mean delay in milliseconds of 20 stations on 1 km, 1000 octets, at a load of .1 to .9 (without
+/// preamble and gap). Source: an independent simulator, run of 2026-11-22. Earlier values of it
+/// were up to 10 % low from .5 on: its stations deferred to a carrier that arrived at the very
+/// moment at which they began to send, and after a collision two stations that draw the same slot
+/// begin exactly so. From .7 on, delays are heavy-tailed (backoff after many collisions decides),
+/// so nine times as many frames are sent; then a standard error is about 1 %, and 3 % are three of
+/// them.
 #[test]
 fn open_loads_wait_as_long_as_in_the_reference() {
     let few = 300_000;

@@ -19,7 +19,8 @@ use crate::shared::timing::Timing;
 const STATIONS: u32 = 6;
 
 prop_compose! {
-    /// Cables shorter and longer than what a fragment of a collision takes; rates with and without whole nanoseconds.
+    /// Cables shorter and longer than what a fragment of a collision takes; rates with and without
+    /// whole nanoseconds.
     fn any_cable()(
         rate in prop::sample::select(vec![3_000_000, 10_000_000, 100_000_000, 7_654_321u64]),
         bits_long in 0u64..=250,
@@ -51,7 +52,8 @@ fn any_queue() -> impl Strategy<Value = Discipline> {
 }
 
 prop_compose! {
-    /// Frames at random times, often at the same; to stations, to all, and to those beyond a bridge.
+    /// Frames at random times, often at the same; to stations, to all, and to those beyond a
+    /// bridge.
     fn any_script()(steps in prop::collection::vec(
         (prop_oneof![Just(0u64), 0u64..2_000, 0u64..60_000, 0u64..1_500_000], 0..STATIONS, 0..STATIONS + 2, 64u64..1519),
         1..120)) -> Vec<(Time, Tap, Frame)> {
@@ -73,7 +75,8 @@ fn taps(drawn: &Drawn) -> Vec<(Listener, Length)> {
 }
 
 proptest! {
-    /// Each frame and each announced copy is delivered or dropped, once; `drive` checks accounts, due times and order.
+    /// Each frame and each announced copy is delivered or dropped, once; `drive` checks accounts,
+    /// due times and order.
     #[test]
     fn nothing_appears_or_vanishes(drawn in any_cable(), script in any_script(), seed in 0u64..1000) {
         let mut medium = medium(&drawn, &taps(&drawn), seed);
@@ -109,7 +112,8 @@ proptest! {
         prop_assert_eq!(exact_medium.meter(), late_medium.meter());
     }
 
-    /// On a short cable, taking transmissions in rounds is the same as following each signal to each station.
+    /// On a short cable, taking transmissions in rounds is the same as following each signal to
+    /// each station.
     #[test]
     fn rounds_are_what_each_station_hears(
         drawn in any_cable(), bits_long in 0u64..=47, script in any_script(), seed in 0u64..1000,
@@ -153,7 +157,12 @@ fn followed(drawn: &Drawn, seed: u64) -> Mac<LongCable> {
     let taps = taps(drawn);
     let listeners: Vec<Listener> = taps.iter().map(|tap| tap.0).collect();
     let cable = LongCable::new(drawn.length.propagation(drawn.velocity), timing);
-    Mac::new(cable, timing, stations(drawn, &taps, "lan", seed).unwrap(), Listeners::new(&listeners))
+    Mac::new(
+        cable,
+        timing,
+        stations(drawn, &taps, "lan", seed).unwrap(),
+        Listeners::new(&listeners),
+    )
 }
 
 #[test]
@@ -177,11 +186,13 @@ fn what_nobody_takes_up_is_dropped_after_it_was_carried() {
 
 #[test]
 fn the_queue_does_not_count_the_frame_whose_turn_it_is() {
-    let drawn = Drawn { queue: Discipline::TailDrop { limit: QueueLimit::Frames(2) }, ..cable(10, 500) };
+    let drawn =
+        Drawn { queue: Discipline::TailDrop { limit: QueueLimit::Frames(2) }, ..cable(10, 500) };
     for contention in [Contention::Standard, Contention::Ideal] {
         let drawn = Drawn { contention, ..drawn.clone() };
         let mut medium = medium(&drawn, &evenly(2, &drawn), SEED);
-        let script: Vec<_> = (0..5).map(|tag| (Time::ZERO, Tap(0), frame(tag, 0, 1, 1000))).collect();
+        let script: Vec<_> =
+            (0..5).map(|tag| (Time::ZERO, Tap(0), frame(tag, 0, 1, 1000))).collect();
         let journey = drive(&mut medium, &script);
         assert_eq!(journey.drops, [(3, Cause::QueueFull), (4, Cause::QueueFull)]);
     }
@@ -203,8 +214,16 @@ fn what_cannot_work_is_refused_with_what_to_do() {
         SharedEthernet::new(drawn, &[tap], "lan", SEED).unwrap_err().to_string()
     };
     let too_long = new(&cable(100, 700), 0);
-    assert!(too_long.contains("\"lan\"") && too_long.contains("6.06 us") && too_long.contains("shorten"), "{too_long}");
-    assert!(SharedEthernet::new(&cable(1000, 400), &[], "lan", SEED).is_ok(), "a gigabit's slot is longer");
+    assert!(
+        too_long.contains("\"lan\"")
+            && too_long.contains("6.06 us")
+            && too_long.contains("shorten"),
+        "{too_long}"
+    );
+    assert!(
+        SharedEthernet::new(&cable(1000, 400), &[], "lan", SEED).is_ok(),
+        "a gigabit's slot is longer"
+    );
     let beside = new(&cable(10, 500), 600);
     assert!(beside.contains("tap 0 is 600 m") && beside.contains("500 m"), "{beside}");
     let queue = Discipline::Codel(btu_network::Codel {
@@ -212,5 +231,8 @@ fn what_cannot_work_is_refused_with_what_to_do() {
         target: Span::from_milliseconds(5),
         interval: Span::from_milliseconds(100),
     });
-    assert!(new(&Drawn { queue, contention: Contention::Ideal, ..cable(10, 500) }, 0).contains("tail-drop"));
+    assert!(
+        new(&Drawn { queue, contention: Contention::Ideal, ..cable(10, 500) }, 0)
+            .contains("tail-drop")
+    );
 }

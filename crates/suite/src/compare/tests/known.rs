@@ -19,7 +19,8 @@ fn close(found: f64, expected: f64) -> bool {
 
 #[test]
 fn several_runs_are_compared_by_their_means() {
-    // Runs of means 1, 2 and 3 against 5, 6 and 7 in logarithms: variance 1 each, error sqrt(2/3), 4 degrees.
+    // Runs of means 1, 2 and 3 against 5, 6 and 7 in logarithms: variance 1 each, error sqrt(2/3),
+    // 4 degrees.
     let side = |name: &str, from: u32| {
         let runs = (0..3).map(|index| run(name, &rows(2), 4, |_, _| f64::from(from + index)));
         group(name, runs.collect())
@@ -48,7 +49,8 @@ fn single_runs_are_compared_by_their_blocks_with_room_for_drift() {
 
 #[test]
 fn one_run_against_several_borrows_their_spread() {
-    let base = group("tag", [1.0f64, 2.0, 3.0].map(|mean| run("r", &rows(1), 3, |_, _| mean)).to_vec());
+    let base =
+        group("tag", [1.0f64, 2.0, 3.0].map(|mean| run("r", &rows(1), 3, |_, _| mean)).to_vec());
     let other = group("r9", vec![run("r9", &rows(1), 3, |_, _| 2.0)]);
     let overall = one(&base, &other, &[]).overall.unwrap();
     assert_eq!((overall.basis, overall.degrees_of_freedom), (Basis::Runs, Some(2.0)));
@@ -59,7 +61,8 @@ fn one_run_against_several_borrows_their_spread() {
 #[test]
 fn earlier_runs_stand_in_for_repetitions() {
     let steady = |name: &str| group(name, vec![run(name, &rows(2), 3, |_, _| 1.0)]);
-    let earlier = group("", [0.0, 0.1, 0.2].map(|mean| run("old", &rows(2), 3, |_, _| mean)).to_vec());
+    let earlier =
+        group("", [0.0, 0.1, 0.2].map(|mean| run("old", &rows(2), 3, |_, _| mean)).to_vec());
     let overall = one(&steady("a"), &steady("b"), &[earlier]).overall.unwrap();
     assert_eq!((overall.basis, overall.degrees_of_freedom), (Basis::EarlierRuns, Some(2.0)));
     assert_eq!(overall.learned_from.len(), 3);
@@ -67,7 +70,8 @@ fn earlier_runs_stand_in_for_repetitions() {
     assert!(close(overall.ratio.interval.unwrap().high, half.exp()));
     // A noisier day than any before counts by its own blocks.
     let noisy = |name: &str| group(name, vec![run(name, &rows(2), 3, |_, block| f64::from(block))]);
-    let quiet = group("", [0.0, 1e-6, 2e-6].map(|mean| run("old", &rows(2), 3, |_, _| mean)).to_vec());
+    let quiet =
+        group("", [0.0, 1e-6, 2e-6].map(|mean| run("old", &rows(2), 3, |_, _| mean)).to_vec());
     let overall = one(&noisy("a"), &noisy("b"), &[quiet]).overall.unwrap();
     let half = student_quantile(Level::P95, 4.0).unwrap() * (2.0f64 / 3.0).sqrt();
     assert!(close(overall.ratio.interval.unwrap().high, half.exp()));
@@ -75,7 +79,8 @@ fn earlier_runs_stand_in_for_repetitions() {
 
 #[test]
 fn nothing_repeated_nothing_told() {
-    let found = one(&group("a", vec![single("r1", &[1.0])]), &group("b", vec![single("r2", &[9.0])]), &[]);
+    let found =
+        one(&group("a", vec![single("r1", &[1.0])]), &group("b", vec![single("r2", &[9.0])]), &[]);
     let overall = found.overall.unwrap();
     assert_eq!((overall.basis, overall.finding), (Basis::Nothing, Finding::CannotTell));
     assert_eq!((overall.ratio.interval, overall.p), (None, None));
@@ -86,11 +91,14 @@ fn nothing_repeated_nothing_told() {
 #[test]
 fn the_rule_of_the_four_findings() {
     let side = |name: &str, centre: f64, spread: f64| {
-        let runs = [-1.0, 0.0, 1.0].map(|step| run(name, &rows(1), 3, |_, _| centre + spread * step));
+        let runs =
+            [-1.0, 0.0, 1.0].map(|step| run(name, &rows(1), 3, |_, _| centre + spread * step));
         group(name, runs.to_vec())
     };
     let base = side("a", 0.0, 1e-4);
-    let found = |centre: f64, spread: f64| one(&base, &side("b", centre, spread), &[]).overall.unwrap().finding;
+    let found = |centre: f64, spread: f64| {
+        one(&base, &side("b", centre, spread), &[]).overall.unwrap().finding
+    };
     assert_eq!(found(0.05, 1e-4), Finding::Faster);
     assert_eq!(found(-0.05, 1e-4), Finding::Slower);
     assert_eq!(found(0.0, 1e-4), Finding::NoDifferenceSeen);
@@ -104,14 +112,19 @@ fn the_rule_of_the_four_findings() {
 #[test]
 fn the_gate_fails_only_what_is_slower_beyond_chance() {
     let side = |name: &str, centre: f64, spread: f64| {
-        let runs = [-1.0, 0.0, 1.0].map(|step| run(name, &rows(1), 3, |_, _| centre + spread * step));
+        let runs =
+            [-1.0, 0.0, 1.0].map(|step| run(name, &rows(1), 3, |_, _| centre + spread * step));
         group(name, runs.to_vec())
     };
     let gate = |ratio: f64, spread: f64| {
-        let overall = one(&side("a", 0.0, spread), &side("b", ratio.ln(), spread), &[]).overall.unwrap();
+        let overall =
+            one(&side("a", 0.0, spread), &side("b", ratio.ln(), spread), &[]).overall.unwrap();
         Gate::of(&overall, 0.05, Level::P95)
     };
-    assert_eq!([gate(0.94, 1e-4), gate(0.96, 1e-4), gate(1.5, 1e-4)], [Gate::Fail, Gate::Pass, Gate::Pass]);
+    assert_eq!(
+        [gate(0.94, 1e-4), gate(0.96, 1e-4), gate(1.5, 1e-4)],
+        [Gate::Fail, Gate::Pass, Gate::Pass]
+    );
     assert_eq!([gate(0.90, 0.2), gate(1.0, 0.2)], [Gate::Unsure, Gate::Unsure]);
 }
 
@@ -127,7 +140,8 @@ fn only_what_both_have_is_compared() {
 
 #[test]
 fn the_rating_goes_before_idle_rows_and_they_before_others() {
-    let idle = Row::Network { component: Component::Send, message: Bytes::new(100), load: Load::Idle };
+    let idle =
+        Row::Network { component: Component::Send, message: Bytes::new(100), load: Load::Idle };
     let host = Row::Host { load: Load::Cpu };
     let over = |rows: &[Row]| {
         let side = |name: &str| group(name, vec![run(name, rows, 3, |_, _| 1.0)]);
@@ -153,35 +167,58 @@ fn many_comparisons_make_each_less_sure() {
 
 #[test]
 fn the_guard_names_what_differs() {
-    let path =
-        |rate| Network::Path(Path { rate, delay: btu_units::Span::ZERO, loss: 0.0, duplicate: 0.0, reorder: 0.0 });
+    let path = |rate| {
+        Network::Path(Path {
+            rate,
+            delay: btu_units::Span::ZERO,
+            loss: 0.0,
+            duplicate: 0.0,
+            reorder: 0.0,
+        })
+    };
     let plan = |network| Plan::whole(1, Profile::quick(), network);
     let base = plan(path(BitRate::from_megabits_per_second(10)));
     assert_eq!(plan_differences(&base, &Plan { seed: 9, ..base.clone() }), []);
     let slower = plan(path(BitRate::from_bits_per_second(9_500_000)));
     let found = plan_differences(&base, &slower);
-    assert_eq!(found.iter().map(ToString::to_string).collect::<Vec<_>>(), ["network: 10 Mb/s against 9.5 Mb/s"]);
-    let paced = Row::Network { component: Component::Udp, message: Bytes::new(1024), load: Load::Idle };
+    assert_eq!(
+        found.iter().map(ToString::to_string).collect::<Vec<_>>(),
+        ["network: 10 Mb/s against 9.5 Mb/s"]
+    );
+    let paced =
+        Row::Network { component: Component::Udp, message: Bytes::new(1024), load: Load::Idle };
     assert!(!asks_the_same(&base, &slower, paced) && asks_the_same(&base, &base, paced));
     assert!(asks_the_same(&base, &slower, rows(1)[0]));
     // Rounded words hide one bit per second; the figures do not.
     let nearly = plan(path(BitRate::from_bits_per_second(10_000_001)));
     assert!(plan_differences(&base, &nearly)[0].to_string().contains("10000001"));
-    let mut odd = Plan { volume: Some(Bytes::new(4_000_000)), window: Some(Bytes::new(4096)), ..base.clone() };
+    let mut odd = Plan {
+        volume: Some(Bytes::new(4_000_000)),
+        window: Some(Bytes::new(4096)),
+        ..base.clone()
+    };
     odd.components.truncate(1);
     odd.loads.truncate(2);
     odd.messages.clear();
     odd.profile = Profile::full();
     odd.ftp_server = Some("10.0.0.1:21/x".to_owned());
-    let aspects: Vec<&str> = plan_differences(&base, &odd).iter().map(|found| found.aspect.name()).collect();
-    assert_eq!(aspects, ["components", "messages", "loads", "volume", "window", "profile", "files"]);
+    let aspects: Vec<&str> =
+        plan_differences(&base, &odd).iter().map(|found| found.aspect.name()).collect();
+    assert_eq!(
+        aspects,
+        ["components", "messages", "loads", "volume", "window", "profile", "files"]
+    );
 }
 
 /// Three to five rows, runs of several blocks with holes, around any centre.
 fn any_group() -> impl Strategy<Value = Group> {
     let reading = (0usize..5, 0u32..5, 1e-3f64..1e12);
     let run = prop::collection::vec(reading, 1..40).prop_map(|all| {
-        let readings = all.into_iter().map(|(row, block, per_second)| Reading { row: rows(5)[row], block, per_second });
+        let readings = all.into_iter().map(|(row, block, per_second)| Reading {
+            row: rows(5)[row],
+            block,
+            per_second,
+        });
         // One reading per row and block, as in a store.
         let mut readings: Vec<Reading> = readings.collect();
         readings.sort_by_key(|reading| (reading.row, reading.block));
@@ -193,7 +230,9 @@ fn any_group() -> impl Strategy<Value = Group> {
 
 fn reciprocal(forth: &Estimate, back: &Estimate) -> bool {
     let ends = match (forth.interval, back.interval) {
-        (Some(forth), Some(back)) if forth.low > 0.0 && forth.high.is_finite() && back.high.is_finite() => {
+        (Some(forth), Some(back))
+            if forth.low > 0.0 && forth.high.is_finite() && back.high.is_finite() =>
+        {
             close(forth.low * back.high, 1.0) && close(forth.high * back.low, 1.0)
         }
         // An interval over the whole range of numbers.

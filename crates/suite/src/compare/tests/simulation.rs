@@ -1,17 +1,20 @@
 //! How often a verdict is false, and how often a true difference is seen, by simulation.
 //!
-//! A machine has noise in every cell, in every block (all its cells alike), and in every run (all its blocks alike), or
-//! flicker over the blocks of consecutive runs: the drifts that real machines show.
+//! A machine has noise in every cell, in every block (all its cells alike), and in every run (all
+//! its blocks alike), or flicker over the blocks of consecutive runs: the drifts that real machines
+//! show.
 
 use super::*;
 
-/// Comparisons in one simulation: few enough for every day; `BTU_TRIALS=10000` says it more exactly.
+/// Comparisons in one simulation: few enough for every day; `BTU_TRIALS=10000` says it more
+/// exactly.
 fn trials() -> u32 {
     let asked = std::env::var("BTU_TRIALS").ok();
     asked.map_or(400, |trials| trials.parse().expect("BTU_TRIALS is a number"))
 }
 
-/// The most false verdicts: the stated 5 % and four standard deviations of the binomial distribution.
+/// The most false verdicts: the stated 5 % and four standard deviations of the binomial
+/// distribution.
 fn bound() -> u32 {
     let expected = f64::from(trials()) * 0.05;
     (expected + 4.0 * (expected * 0.95).sqrt()) as u32
@@ -29,7 +32,8 @@ struct Machine {
 /// Octaves of the flicker: the slowest part changes every 128 blocks.
 const OCTAVES: u32 = 8;
 
-/// Noise of equal power in every octave (Voss's method): one number per octave, drawn anew every 2^octave steps.
+/// Noise of equal power in every octave (Voss's method): one number per octave, drawn anew every
+/// 2^octave steps.
 struct Flicker {
     step: u32,
     parts: Vec<f64>,
@@ -54,7 +58,14 @@ impl Flicker {
 
 impl Machine {
     /// So many consecutive runs, all speeds times `speed`.
-    fn runs(self, random: &mut Pcg64, flicker: &mut Flicker, count: usize, blocks: u32, speed: f64) -> Group {
+    fn runs(
+        self,
+        random: &mut Pcg64,
+        flicker: &mut Flicker,
+        count: usize,
+        blocks: u32,
+        speed: f64,
+    ) -> Group {
         let rows = rows(4);
         let one = |random: &mut Pcg64, flicker: &mut Flicker| {
             let drift = self.run * normal(random);
@@ -90,25 +101,39 @@ fn count(what: &str, machine: Machine, design: Design, cut: f64, seed: u64) -> C
     let different = |finding: Finding| matches!(finding, Finding::Faster | Finding::Slower);
     for _ in 0..trials {
         let mut flicker = Flicker::new(&mut random);
-        let mut runs = |number, speed| machine.runs(&mut random, &mut flicker, number, design.blocks, speed);
+        let mut runs =
+            |number, speed| machine.runs(&mut random, &mut flicker, number, design.blocks, speed);
         let history = [runs(design.history, 1.0)];
         let (base, other) = (runs(design.base, 1.0), runs(design.other, 1.0 - cut));
         // The smallest effect that matters is nothing, so that chance alone decides.
-        let question =
-            Question { matter: Matter::new(0.0).unwrap(), ..question(&base, std::slice::from_ref(&other), &history) };
+        let question = Question {
+            matter: Matter::new(0.0).unwrap(),
+            ..question(&base, std::slice::from_ref(&other), &history)
+        };
         let found = compare(&question).others.remove(0);
         count.overall += u32::from(different(found.overall.unwrap().finding));
         count.any_cell += u32::from(found.cells.iter().any(|cell| different(cell.finding)));
     }
-    println!("{what}: seed {seed:#x}, {} of {trials} overall, {} with a cell", count.overall, count.any_cell);
+    println!(
+        "{what}: seed {seed:#x}, {} of {trials} overall, {} with a cell",
+        count.overall, count.any_cell
+    );
     count
 }
 
 /// Two sides that are the same.
 fn assert_honest(what: &str, machine: Machine, design: Design, seed: u64) {
     let found = count(what, machine, design, 0.0, seed);
-    assert!(found.overall <= bound(), "{what}: {} false verdicts overall, seed {seed:#x}", found.overall);
-    assert!(found.any_cell <= bound(), "{what}: {} false verdicts on cells, seed {seed:#x}", found.any_cell);
+    assert!(
+        found.overall <= bound(),
+        "{what}: {} false verdicts overall, seed {seed:#x}",
+        found.overall
+    );
+    assert!(
+        found.any_cell <= bound(),
+        "{what}: {} false verdicts on cells, seed {seed:#x}",
+        found.any_cell
+    );
 }
 
 const PAIR: Design = Design { base: 1, other: 1, history: 0, blocks: 3 };
@@ -127,7 +152,12 @@ fn single_runs_of_a_machine_without_drift() {
 fn single_runs_that_drift_like_flicker() {
     for (blocks, seed) in [(3, 0x0c11), (5, 0x0c12), (15, 0x0c13)] {
         let machine = Machine { flicker: 0.01, cell: 0.01, ..Machine::default() };
-        assert_honest(&format!("flicker, {blocks} blocks"), machine, Design { blocks, ..PAIR }, seed);
+        assert_honest(
+            &format!("flicker, {blocks} blocks"),
+            machine,
+            Design { blocks, ..PAIR },
+            seed,
+        );
     }
 }
 
@@ -135,17 +165,32 @@ fn single_runs_that_drift_like_flicker() {
 fn single_runs_that_drift_as_blocks_do() {
     for (blocks, seed) in [(3, 0x0c21), (5, 0x0c22)] {
         let machine = Machine { run: 0.02, block: 0.02, ..Machine::default() };
-        assert_honest(&format!("runs like blocks, {blocks} blocks"), machine, Design { blocks, ..PAIR }, seed);
+        assert_honest(
+            &format!("runs like blocks, {blocks} blocks"),
+            machine,
+            Design { blocks, ..PAIR },
+            seed,
+        );
     }
 }
 
 #[test]
 fn several_runs_however_much_they_drift() {
     let machine = Machine { run: 0.10, ..BUSY };
-    for (base, other, seed) in
-        [(2, 2, 0x0c31), (3, 3, 0x0c32), (5, 5, 0x0c33), (10, 3, 0x0c34), (3, 1, 0x0c35), (8, 1, 0x0c36)]
-    {
-        assert_honest(&format!("{base} runs against {other}"), machine, Design { base, other, ..PAIR }, seed);
+    for (base, other, seed) in [
+        (2, 2, 0x0c31),
+        (3, 3, 0x0c32),
+        (5, 5, 0x0c33),
+        (10, 3, 0x0c34),
+        (3, 1, 0x0c35),
+        (8, 1, 0x0c36),
+    ] {
+        assert_honest(
+            &format!("{base} runs against {other}"),
+            machine,
+            Design { base, other, ..PAIR },
+            seed,
+        );
     }
 }
 
@@ -153,12 +198,18 @@ fn several_runs_however_much_they_drift() {
 fn single_runs_with_earlier_ones_however_much_they_drift() {
     let machine = Machine { run: 0.10, ..BUSY };
     for (history, seed) in [(3, 0x0c41), (6, 0x0c42)] {
-        assert_honest(&format!("{history} earlier runs"), machine, Design { history, ..PAIR }, seed);
+        assert_honest(
+            &format!("{history} earlier runs"),
+            machine,
+            Design { history, ..PAIR },
+            seed,
+        );
     }
 }
 
-/// The limit that the documentation states: single runs without any earlier one, on a machine whose runs drift five
-/// times as much as its blocks, are told apart too often. Should this test ever fail, that warning can go.
+/// The limit that the documentation states: single runs without any earlier one, on a machine whose
+/// runs drift five times as much as its blocks, are told apart too often. Should this test ever
+/// fail, that warning can go.
 #[test]
 fn single_runs_alone_cannot_see_drift_that_blocks_do_not_show() {
     let machine = Machine { run: 0.10, block: 0.02, ..Machine::default() };
@@ -177,10 +228,11 @@ fn a_cut_of_five_per_cent_is_seen() {
     let path = Machine { cell: 0.005, block: 0.003, run: 0.003, ..Machine::default() };
     let seen = power("single runs on an emulated path", path, PAIR, 0x0c61);
     assert!(seen > 0.99, "{seen}");
-    // Runs that drift by two per cent, 2.2 % with their blocks and cells: error 2.2 % sqrt(2/5), so t = 3.7 on 8 degrees
-    // against 2.31, which is passed nine times in ten.
+    // Runs that drift by two per cent, 2.2 % with their blocks and cells: error 2.2 % sqrt(2/5), so
+    // t = 3.7 on 8 degrees against 2.31, which is passed nine times in ten.
     let machine = Machine { cell: 0.02, block: 0.01, run: 0.02, ..Machine::default() };
-    let seen = power("five runs against five", machine, Design { base: 5, other: 5, ..PAIR }, 0x0c62);
+    let seen =
+        power("five runs against five", machine, Design { base: 5, other: 5, ..PAIR }, 0x0c62);
     assert!(seen > 0.80, "{seen}");
     let seen = power("one run against ten", machine, Design { base: 10, other: 1, ..PAIR }, 0x0c63);
     // Error 2.2 % sqrt(11/10), so t = 2.2 on 9 degrees against 2.26: every other time.

@@ -49,15 +49,33 @@ fn plan() -> CopyPlan {
 
 fn cell(program: Program, megabytes: u64, background: u16) -> CopyCell {
     let (size, background) = (Bytes::new(megabytes * MB), Background::percent(background).unwrap());
-    CopyCell { program, size, direction: Direction::Put, storage: Storage::Disk, cache: Cache::Cold, background }
+    CopyCell {
+        program,
+        size,
+        direction: Direction::Put,
+        storage: Storage::Disk,
+        cache: Cache::Cold,
+        background,
+    }
 }
 
 /// A copy that took so many milliseconds.
-fn observed(size: Bytes, milliseconds: u64, change: impl FnOnce(&mut FileEnd, &mut FileEnd)) -> Observation {
+fn observed(
+    size: Bytes,
+    milliseconds: u64,
+    change: impl FnOnce(&mut FileEnd, &mut FileEnd),
+) -> Observation {
     let ms = Span::from_milliseconds;
-    let marks = Marks { connected: ms(1), first_byte: ms(2), last_byte: ms(3), durable: ms(milliseconds) };
-    let end =
-        FileEnd { bytes: size, marks, digest: "d".to_owned(), method: String::new(), tcp: None, packets: Vec::new() };
+    let marks =
+        Marks { connected: ms(1), first_byte: ms(2), last_byte: ms(3), durable: ms(milliseconds) };
+    let end = FileEnd {
+        bytes: size,
+        marks,
+        digest: "d".to_owned(),
+        method: String::new(),
+        tcp: None,
+        packets: Vec::new(),
+    };
     let (mut sent, mut received) = (end.clone(), end);
     change(&mut sent, &mut received);
     let placed = |station, outcome| PlacedReport {
@@ -70,19 +88,26 @@ fn observed(size: Bytes, milliseconds: u64, change: impl FnOnce(&mut FileEnd, &m
             outcome,
         }),
     };
-    let reports = vec![placed("receiver", Outcome::FileReceived(received)), placed("sender", Outcome::FileSent(sent))];
+    let reports = vec![
+        placed("receiver", Outcome::FileReceived(received)),
+        placed("sender", Outcome::FileSent(sent)),
+    ];
     Observation { reports, ..Observation::default() }
 }
 
 #[test]
 fn local_copies_and_other_storage_stay_on_the_quiet_network() {
     let cells = plan().cells();
-    // Quiet: three programs of three sizes, and the largest in memory; loaded: two programs of three sizes.
+    // Quiet: three programs of three sizes, and the largest in memory; loaded: two programs of
+    // three sizes.
     assert_eq!(cells.len(), 3 * 3 + 3 + 2 * 3);
     let loaded = || cells.iter().filter(|cell| !cell.background.is_quiet());
     assert!(loaded().all(|cell| cell.program != Program::Local && cell.storage == Storage::Disk));
-    let memory: Vec<u64> =
-        cells.iter().filter(|cell| cell.storage == Storage::Memory).map(|cell| cell.size.count() / MB).collect();
+    let memory: Vec<u64> = cells
+        .iter()
+        .filter(|cell| cell.storage == Storage::Memory)
+        .map(|cell| cell.size.count() / MB)
+        .collect();
     assert_eq!(memory, [5, 5, 5]);
     let names: std::collections::BTreeSet<String> = cells.iter().map(ToString::to_string).collect();
     assert_eq!(names.len(), cells.len(), "a name is the cell's in the store");
@@ -93,7 +118,8 @@ fn a_block_takes_a_background_at_a_time_and_every_cell_once() {
     let plan = plan();
     for block in 0..10 {
         let order = plan.order(block);
-        let changes = order.windows(2).filter(|pair| pair[0].background != pair[1].background).count();
+        let changes =
+            order.windows(2).filter(|pair| pair[0].background != pair[1].background).count();
         assert_eq!(changes, 1, "levels are whole plots");
         let (mut sorted, mut all) = (order, plan.cells());
         sorted.sort_unstable();
@@ -103,13 +129,19 @@ fn a_block_takes_a_background_at_a_time_and_every_cell_once() {
     let mut other = plan.clone();
     other.backgrounds.reverse();
     assert_eq!(other.order(3), plan.order(3), "the order of arguments does not matter");
-    assert!((0..9).any(|block| plan.order(block)[0].background != plan.order(block + 1)[0].background));
+    assert!(
+        (0..9).any(|block| plan.order(block)[0].background != plan.order(block + 1)[0].background)
+    );
 }
 
 #[test]
 fn background_serves_and_the_copy_waits_for_it() {
-    let setting =
-        CellSetting { seed: 1, token: [9; 16], deadline: Span::from_seconds(100), scratch: "/scratch".into() };
+    let setting = CellSetting {
+        seed: 1,
+        token: [9; 16],
+        deadline: Span::from_seconds(100),
+        scratch: "/scratch".into(),
+    };
     let script = plan().script(&cell(Program::Bare, 5, 60), &setting);
     let steps: Vec<(&str, Role, Option<usize>, &str)> = script
         .steps
@@ -133,7 +165,8 @@ fn background_serves_and_the_copy_waits_for_it() {
     assert_eq!(quiet.steps.len(), 1);
 }
 
-/// Who gets a file connects and keeps the time; its source is warm for the largest file on the quiet network alone.
+/// Who gets a file connects and keeps the time; its source is warm for the largest file on the
+/// quiet network alone.
 #[test]
 fn directions_are_everywhere_and_warm_sources_where_storage_is_compared() {
     let (directions, caches) = (Direction::ALL.to_vec(), Cache::ALL.to_vec());
@@ -141,29 +174,44 @@ fn directions_are_everywhere_and_warm_sources_where_storage_is_compared() {
     let cells = plan.cells();
     let names: std::collections::BTreeSet<String> = cells.iter().map(ToString::to_string).collect();
     assert_eq!(names.len(), cells.len(), "a name is the cell's in the store");
-    // Local: three sizes, the largest warm and in memory; both others twice as many, and three sizes beside the background.
+    // Local: three sizes, the largest warm and in memory; both others twice as many, and three
+    // sizes beside the background.
     assert_eq!(cells.len(), 5 + 2 * 2 * 5 + 2 * 2 * 3);
     let warm = || cells.iter().filter(|cell| cell.cache == Cache::Warm);
     assert_eq!(warm().count(), 5);
     assert!(warm().all(|cell| (cell.size.count(), cell.storage) == (5 * MB, Storage::Disk)));
     let got = CopyCell { direction: Direction::Get, ..cell(Program::Bare, 5, 60) };
     assert_eq!(got.to_string(), "bare get 5000000 B disk 60 %");
-    let setting = CellSetting { seed: 1, token: [9; 16], deadline: Span::from_seconds(9), scratch: "/scratch".into() };
+    let setting = CellSetting {
+        seed: 1,
+        token: [9; 16],
+        deadline: Span::from_seconds(9),
+        scratch: "/scratch".into(),
+    };
     let script = plan.script(&got, &setting);
-    let steps = script.steps.iter().map(|step| (step.host.as_str(), step.peer, step.order.activity.kind()));
+    let steps =
+        script.steps.iter().map(|step| (step.host.as_str(), step.peer, step.order.activity.kind()));
     assert_eq!(
         steps.take(2).collect::<Vec<_>>(),
         [("sender", None, "file-offer"), ("receiver", Some(0), "file-fetch")]
     );
-    let seen = observed(got.size, 900, |_, received| received.marks.durable = Span::from_milliseconds(800));
+    let seen = observed(got.size, 900, |_, received| {
+        received.marks.durable = Span::from_milliseconds(800);
+    });
     assert_eq!(plan.facts(&got, &seen).duration, Some(Span::from_milliseconds(800)));
     assert!(plan.faults(&got, &seen).is_empty());
 }
 
-/// What is held begins with what is asked and is told by its receiver; what saturates offers a fifth more than there is.
+/// What is held begins with what is asked and is told by its receiver; what saturates offers a
+/// fifth more than there is.
 #[test]
 fn modes_are_orders_of_the_background() {
-    let setting = CellSetting { seed: 1, token: [9; 16], deadline: Span::from_seconds(9), scratch: "/scratch".into() };
+    let setting = CellSetting {
+        seed: 1,
+        token: [9; 16],
+        deadline: Span::from_seconds(9),
+        scratch: "/scratch".into(),
+    };
     let background = |mode| {
         let plan = CopyPlan { mode, ..plan() };
         let script = plan.script(&cell(Program::Bare, 5, 60), &setting);
@@ -176,17 +224,25 @@ fn modes_are_orders_of_the_background() {
     };
     let full = BitRate::from_megabits_per_second(9);
     assert_eq!(background(Mode::Offered), (false, 5_400_000, None));
-    assert_eq!(background(Mode::Held), (true, 5_400_000, Some(Hold { mode: Mode::Held, asked: 0.6, full })));
+    assert_eq!(
+        background(Mode::Held),
+        (true, 5_400_000, Some(Hold { mode: Mode::Held, asked: 0.6, full }))
+    );
     assert_eq!(background(Mode::Saturated), (false, 10_800_000, None));
     let pressed = CopyPlan { mode: Mode::Pressed, ..plan() };
     let of = cell(Program::Bare, 1, 60);
-    assert!(pressed.faults(&of, &observed(of.size, 900, |_, _| {}))[0].contains("nothing of the background arrived"));
+    assert!(
+        pressed.faults(&of, &observed(of.size, 900, |_, _| {}))[0]
+            .contains("nothing of the background arrived")
+    );
 }
 
 #[test]
 fn accounts_that_do_not_agree_void_a_cell() {
     let of = cell(Program::Bare, 1, 0);
-    let faults = |change: fn(&mut FileEnd, &mut FileEnd)| plan().faults(&of, &observed(of.size, 900, change));
+    let faults = |change: fn(&mut FileEnd, &mut FileEnd)| {
+        plan().faults(&of, &observed(of.size, 900, change))
+    };
     assert!(faults(|_, _| {}).is_empty());
     assert_eq!(
         faults(|_, received| received.bytes = Bytes::new(7)),
@@ -200,7 +256,8 @@ fn accounts_that_do_not_agree_void_a_cell() {
     assert_eq!(plan().faults(&of, &Observation::default()), ["an end of the copy has no account"]);
 }
 
-/// Local copies of 0.1 s a megabyte, bare ones of 0.9, rcp's of 1.2, all twice as long beside background: by hand.
+/// Local copies of 0.1 s a megabyte, bare ones of 0.9, rcp's of 1.2, all twice as long beside
+/// background: by hand.
 #[test]
 fn a_verdict_by_hand() {
     let plan = plan();
@@ -219,7 +276,9 @@ fn a_verdict_by_hand() {
         }
     }
     let verdict = plan.judge(&records);
-    let near = |found: f64, expected: f64| assert!((found / expected - 1.0).abs() < 2e-3, "{found}, not {expected}");
+    let near = |found: f64, expected: f64| {
+        assert!((found / expected - 1.0).abs() < 2e-3, "{found}, not {expected}");
+    };
     near(verdict.rate.unwrap().bits_per_second() as f64, 1e7);
     let row = verdict.rows.iter().find(|row| row.cell == cell(Program::Bare, 5, 0)).unwrap();
     near(row.median().unwrap(), 4.5);
@@ -232,7 +291,11 @@ fn a_verdict_by_hand() {
     near(chain.software.ratio, 6.0 / 4.2486);
     near(chain.contention.ratio, 2.0);
     near(chain.hardware.ratio * chain.software.ratio * chain.contention.ratio, chain.ratio());
-    let fit = verdict.fits.iter().find(|fit| fit.program == Program::Bare && fit.background.is_quiet()).unwrap();
+    let fit = verdict
+        .fits
+        .iter()
+        .find(|fit| fit.program == Program::Bare && fit.background.is_quiet())
+        .unwrap();
     near(fit.large_seconds, 90.0);
     assert!(fit.is_extrapolated && fit.fixed_seconds.value.abs() < 1e-6, "{fit:?}");
     let effect = verdict.storage[0];

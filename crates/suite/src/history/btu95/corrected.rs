@@ -9,15 +9,17 @@ use super::ratings::{OverLoads, RowSource, over_components, per_size};
 use super::rows::{MESSAGE_BYTES, Machine, Rows, published};
 use crate::history::ReferencePoint;
 
-/// A machine of 1995 by the rule that today's ratings follow: geometric means throughout, from the raw rows. The published
-/// ratings used this rule for two machines and another for the other two, and contain slips.
+/// A machine of 1995 by the rule that today's ratings follow: geometric means throughout, from the
+/// raw rows. The published ratings used this rule for two machines and another for the other two,
+/// and contain slips.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Corrected {
     /// The machine that was rated.
     pub machine: Machine,
     /// The recomputed rating, in bits per second.
     pub bits_per_second: f64,
-    /// How far it would move with other components (95 %): no measurement error, since nothing was repeated.
+    /// How far it would move with other components (95 %): no measurement error, since nothing was
+    /// repeated.
     pub over_components_bits_per_second: Option<Interval>,
     /// As published: the geometric mean over sizes.
     pub published_bits_per_second: f64,
@@ -30,7 +32,8 @@ pub struct Corrected {
 /// All four, the fastest first.
 pub fn corrected() -> Vec<Corrected> {
     let rows = Rows::read();
-    let mut machines: Vec<Corrected> = Machine::ALL.into_iter().map(|machine| correct(&rows, machine)).collect();
+    let mut machines: Vec<Corrected> =
+        Machine::ALL.into_iter().map(|machine| correct(&rows, machine)).collect();
     machines.sort_by(|a, b| b.bits_per_second.total_cmp(&a.bits_per_second));
     machines
 }
@@ -42,7 +45,8 @@ fn correct(rows: &Rows, machine: Machine) -> Corrected {
     Corrected {
         machine,
         bits_per_second: megabits(three(&per_size).geometric),
-        over_components_bits_per_second: over_components(rows, machine).map(|interval| interval.map(megabits)),
+        over_components_bits_per_second: over_components(rows, machine)
+            .map(|interval| interval.map(megabits)),
         published_bits_per_second: megabits(published.geometric),
         per_size: MESSAGE_BYTES.into_iter().zip(per_size.map(megabits)).collect(),
         configuration,
@@ -76,10 +80,16 @@ pub(crate) fn reference_points() -> Vec<ReferencePoint> {
 mod tests {
     use super::*;
 
-    /// The raw rows with one rule for all: SPARC 10 2.481, DEC 2.546 (sizes are rounded to two decimals on the way).
+    /// The raw rows with one rule for all: SPARC 10 2.481, DEC 2.546 (sizes are rounded to two
+    /// decimals on the way).
     #[test]
     fn the_order_by_one_rule_for_all() {
-        let expected = [(Machine::Dec, 2.546), (Machine::Sparc10, 2.481), (Machine::Pc, 1.957), (Machine::Sgi, 1.010)];
+        let expected = [
+            (Machine::Dec, 2.546),
+            (Machine::Sparc10, 2.481),
+            (Machine::Pc, 1.957),
+            (Machine::Sgi, 1.010),
+        ];
         for (found, (machine, megabits)) in corrected().iter().zip(expected) {
             assert_eq!(found.machine, machine);
             assert!((found.bits_per_second / 1e6 - megabits).abs() < 2e-3, "{found:?}");

@@ -32,7 +32,8 @@ pub struct PenaltyCheck {
     pub side: Side,
     /// The penalty as Table 2 prints it, in seconds.
     pub printed_seconds: f64,
-    /// The mean over the six components of how much longer it took than alone, gains counted as nothing.
+    /// The mean over the six components of how much longer it took than alone, gains counted as
+    /// nothing.
     pub recomputed_seconds: f64,
     /// The same with gains counted: the plain difference that the paper's text describes.
     pub signed_seconds: f64,
@@ -46,14 +47,22 @@ pub(super) fn check(rows: &Rows, machine: Machine) -> Vec<PenaltyCheck> {
     own.flat_map(|fields| {
         let message = whole(fields[1]);
         Activity::ALL.into_iter().enumerate().flat_map(move |(place, activity)| {
-            [(Side::Network, fields[2 + 2 * place]), (Side::Host, fields[3 + 2 * place])]
-                .map(|(side, printed)| cell(rows, machine, message, activity, side, number(printed)))
+            [(Side::Network, fields[2 + 2 * place]), (Side::Host, fields[3 + 2 * place])].map(
+                |(side, printed)| cell(rows, machine, message, activity, side, number(printed)),
+            )
         })
     })
     .collect()
 }
 
-fn cell(rows: &Rows, machine: Machine, message: u64, activity: Activity, side: Side, printed: f64) -> PenaltyCheck {
+fn cell(
+    rows: &Rows,
+    machine: Machine,
+    message: u64,
+    activity: Activity,
+    side: Side,
+    printed: f64,
+) -> PenaltyCheck {
     let differences = differences(rows, machine, message, activity, side);
     let recomputed = differences.map(|seconds| seconds.max(0.0)).iter().sum::<f64>() / 6.0;
     PenaltyCheck {
@@ -68,7 +77,13 @@ fn cell(rows: &Rows, machine: Machine, message: u64, activity: Activity, side: S
 }
 
 /// How much longer each of the six took than alone.
-fn differences(rows: &Rows, machine: Machine, message: u64, activity: Activity, side: Side) -> [f64; 6] {
+fn differences(
+    rows: &Rows,
+    machine: Machine,
+    message: u64,
+    activity: Activity,
+    side: Side,
+) -> [f64; 6] {
     let (half, alone) = match side {
         Side::Network => (Half::Network, rows.baseline(machine, message)),
         Side::Host => (Half::Host, [rows.host_baseline(machine, activity); 6]),
@@ -80,8 +95,13 @@ fn differences(rows: &Rows, machine: Machine, message: u64, activity: Activity, 
 /// The sum of the six recomputed penalties of each message size.
 pub(super) fn totals(rows: &Rows, machine: Machine) -> [f64; 5] {
     MESSAGE_BYTES.map(|message| {
-        let cells =
-            Activity::ALL.into_iter().flat_map(|activity| [Side::Network, Side::Host].map(|side| (activity, side)));
-        cells.map(|(activity, side)| cell(rows, machine, message, activity, side, 0.0).recomputed_seconds).sum()
+        let cells = Activity::ALL
+            .into_iter()
+            .flat_map(|activity| [Side::Network, Side::Host].map(|side| (activity, side)));
+        cells
+            .map(|(activity, side)| {
+                cell(rows, machine, message, activity, side, 0.0).recomputed_seconds
+            })
+            .sum()
     })
 }

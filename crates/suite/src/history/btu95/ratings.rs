@@ -40,25 +40,33 @@ pub struct Rating95 {
     pub per_size_megabits_per_second: [f64; 5],
     /// Means over the sizes.
     pub megabits_per_second: Means,
-    /// How far the geometric mean would move with other components: 95 %, bootstrap over the six components within each
-    /// load and size, for raw rows with geometric means throughout. Nothing was repeated in 1995, so this is no measurement
-    /// error, but it says what a difference between two machines is worth.
+    /// How far the geometric mean would move with other components: 95 %, bootstrap over the six
+    /// components within each load and size, for raw rows with geometric means throughout. Nothing
+    /// was repeated in 1995, so this is no measurement error, but it says what a difference between
+    /// two machines is worth.
     pub over_components: Option<Interval>,
 }
 
 /// By every rule.
 pub(super) fn all(rows: &Rows, machine: Machine) -> Vec<Rating95> {
     let sources = [RowSource::PrintedMeans, RowSource::RawRows];
-    let rules = sources
-        .into_iter()
-        .flat_map(|source| [OverLoads::Geometric, OverLoads::Arithmetic].map(|over_loads| (source, over_loads)));
+    let rules = sources.into_iter().flat_map(|source| {
+        [OverLoads::Geometric, OverLoads::Arithmetic].map(|over_loads| (source, over_loads))
+    });
     rules.map(|(source, over_loads)| rate(rows, machine, source, over_loads)).collect()
 }
 
 /// BTU of each message size in Mb/s, rounded to two decimals.
-pub(super) fn per_size(rows: &Rows, machine: Machine, source: RowSource, over_loads: OverLoads) -> [f64; 5] {
+pub(super) fn per_size(
+    rows: &Rows,
+    machine: Machine,
+    source: RowSource,
+    over_loads: OverLoads,
+) -> [f64; 5] {
     MESSAGE_BYTES.map(|message| {
-        let durations = three(&Activity::ALL.map(|activity| duration(rows, machine, source, activity, message)));
+        let durations = three(
+            &Activity::ALL.map(|activity| duration(rows, machine, source, activity, message)),
+        );
         let duration = match over_loads {
             OverLoads::Geometric => durations.geometric,
             OverLoads::Arithmetic => durations.arithmetic,
@@ -69,7 +77,8 @@ pub(super) fn per_size(rows: &Rows, machine: Machine, source: RowSource, over_lo
 
 fn rate(rows: &Rows, machine: Machine, source: RowSource, over_loads: OverLoads) -> Rating95 {
     let per_size = per_size(rows, machine, source, over_loads);
-    let is_geometric_throughout = (source, over_loads) == (RowSource::RawRows, OverLoads::Geometric);
+    let is_geometric_throughout =
+        (source, over_loads) == (RowSource::RawRows, OverLoads::Geometric);
     Rating95 {
         rows: source,
         over_loads,
@@ -79,16 +88,28 @@ fn rate(rows: &Rows, machine: Machine, source: RowSource, over_loads: OverLoads)
     }
 }
 
-fn duration(rows: &Rows, machine: Machine, source: RowSource, activity: Activity, message: u64) -> f64 {
+fn duration(
+    rows: &Rows,
+    machine: Machine,
+    source: RowSource,
+    activity: Activity,
+    message: u64,
+) -> f64 {
     match source {
-        RowSource::PrintedMeans => rows.printed(machine, activity, Half::Network, MeanKind::Geometric, message),
-        RowSource::RawRows => three(&rows.six(machine, activity, Half::Network, message).1).geometric,
+        RowSource::PrintedMeans => {
+            rows.printed(machine, activity, Half::Network, MeanKind::Geometric, message)
+        }
+        RowSource::RawRows => {
+            three(&rows.six(machine, activity, Half::Network, message).1).geometric
+        }
     }
 }
 
 /// See [`Rating95::over_components`].
 pub(super) fn over_components(rows: &Rows, machine: Machine) -> Option<Interval> {
-    let cells = Activity::ALL.into_iter().flat_map(|activity| MESSAGE_BYTES.map(|message| (activity, message)));
+    let cells = Activity::ALL
+        .into_iter()
+        .flat_map(|activity| MESSAGE_BYTES.map(|message| (activity, message)));
     let strata: Vec<Vec<f64>> = cells
         .map(|(activity, message)| {
             rows.six(machine, activity, Half::Network, message)

@@ -89,7 +89,8 @@ impl Activity {
     }
 
     pub(super) fn read(field: &str) -> Self {
-        let found = Self::ALL.into_iter().find(|activity| activity.name().replace('/', "") == field);
+        let found =
+            Self::ALL.into_iter().find(|activity| activity.name().replace('/', "") == field);
         found.unwrap_or_else(|| panic!("`{field}` is no host activity"))
     }
 }
@@ -125,18 +126,22 @@ pub(super) struct Rows {
 
 impl Rows {
     pub(super) fn read() -> Self {
-        let concurrent = lines::<7>(CONCURRENT).map(|[table, machine, activity, measured, _, message, seconds]| Row {
-            table,
-            machine: Machine::read(machine),
-            activity: Activity::read(activity),
-            half: Half::read(measured),
-            message: whole(message),
-            seconds: number(seconds),
+        let concurrent = lines::<7>(CONCURRENT).map(
+            |[table, machine, activity, measured, _, message, seconds]| Row {
+                table,
+                machine: Machine::read(machine),
+                activity: Activity::read(activity),
+                half: Half::read(measured),
+                message: whole(message),
+                seconds: number(seconds),
+            },
+        );
+        let baseline = lines::<4>(BASELINE).map(|[machine, _, message, seconds]| {
+            (Machine::read(machine), whole(message), number(seconds))
         });
-        let baseline = lines::<4>(BASELINE)
-            .map(|[machine, _, message, seconds]| (Machine::read(machine), whole(message), number(seconds)));
-        let host_baseline = lines::<3>(HOST_BASELINE)
-            .map(|[machine, activity, seconds]| (Machine::read(machine), Activity::read(activity), number(seconds)));
+        let host_baseline = lines::<3>(HOST_BASELINE).map(|[machine, activity, seconds]| {
+            (Machine::read(machine), Activity::read(activity), number(seconds))
+        });
         Self {
             concurrent: concurrent.collect(),
             baseline: baseline.collect(),
@@ -145,7 +150,8 @@ impl Rows {
         }
     }
 
-    /// The six components' times (or the host activity's beside each of them), in the paper's order, with the table's name.
+    /// The six components' times (or the host activity's beside each of them), in the paper's
+    /// order, with the table's name.
     pub(super) fn six(
         &self,
         machine: Machine,
@@ -156,7 +162,10 @@ impl Rows {
         let rows: Vec<&Row> = self
             .concurrent
             .iter()
-            .filter(|row| (row.machine, row.activity, row.half, row.message) == (machine, activity, half, message))
+            .filter(|row| {
+                (row.machine, row.activity, row.half, row.message)
+                    == (machine, activity, half, message)
+            })
             .collect();
         assert_eq!(rows.len(), 6, "{machine} {activity:?} {half:?} {message}: rows");
         (rows[0].table, std::array::from_fn(|index| rows[index].seconds))
@@ -164,7 +173,8 @@ impl Rows {
 
     /// The six components alone.
     pub(super) fn baseline(&self, machine: Machine, message: u64) -> [f64; 6] {
-        let of_it = self.baseline.iter().filter(|(who, size, _)| (*who, *size) == (machine, message));
+        let of_it =
+            self.baseline.iter().filter(|(who, size, _)| (*who, *size) == (machine, message));
         let seconds: Vec<f64> = of_it.map(|(_, _, seconds)| *seconds).collect();
         assert_eq!(seconds.len(), 6, "{machine} {message}: baseline");
         std::array::from_fn(|index| seconds[index])
@@ -172,7 +182,8 @@ impl Rows {
 
     /// A host activity alone.
     pub(super) fn host_baseline(&self, machine: Machine, activity: Activity) -> f64 {
-        let found = self.host_baseline.iter().find(|(who, what, _)| (*who, *what) == (machine, activity));
+        let found =
+            self.host_baseline.iter().find(|(who, what, _)| (*who, *what) == (machine, activity));
         found.unwrap_or_else(|| panic!("{machine} has no baseline of {activity:?}")).2
     }
 
@@ -186,21 +197,25 @@ impl Rows {
         message: u64,
     ) -> f64 {
         let wanted = (machine, activity, half, kind, message);
-        let found =
-            self.printed.iter().find(|one| (one.machine, one.activity, one.half, one.kind, one.message) == wanted);
+        let found = self
+            .printed
+            .iter()
+            .find(|one| (one.machine, one.activity, one.half, one.kind, one.message) == wanted);
         found.unwrap_or_else(|| panic!("no printed mean for {wanted:?}")).seconds
     }
 }
 
 fn printed() -> impl Iterator<Item = Printed> {
-    lines::<7>(PRINTED_MEANS).map(|[table, machine, activity, measured, kind, message, seconds]| Printed {
-        table,
-        machine: Machine::read(machine),
-        activity: Activity::read(activity),
-        half: Half::read(measured),
-        kind: MeanKind::read(kind),
-        message: whole(message),
-        seconds: number(seconds),
+    lines::<7>(PRINTED_MEANS).map(|[table, machine, activity, measured, kind, message, seconds]| {
+        Printed {
+            table,
+            machine: Machine::read(machine),
+            activity: Activity::read(activity),
+            half: Half::read(measured),
+            kind: MeanKind::read(kind),
+            message: whole(message),
+            seconds: number(seconds),
+        }
     })
 }
 
@@ -209,8 +224,17 @@ pub(super) fn published(machine: Machine) -> (Means, Configuration) {
     let mut all = lines::<9>(RATINGS).filter(|fields| Machine::read(fields[0]) == machine);
     let [_, arithmetic, geometric, harmonic, specint92, price, system, processor, network] =
         all.next().unwrap_or_else(|| panic!("{machine} has no published rating"));
-    let means = Means { arithmetic: number(arithmetic), geometric: number(geometric), harmonic: number(harmonic) };
-    let configuration =
-        Configuration { specint92: number(specint92), price_usd: number(price), system, processor, network };
+    let means = Means {
+        arithmetic: number(arithmetic),
+        geometric: number(geometric),
+        harmonic: number(harmonic),
+    };
+    let configuration = Configuration {
+        specint92: number(specint92),
+        price_usd: number(price),
+        system,
+        processor,
+        network,
+    };
     (means, configuration)
 }

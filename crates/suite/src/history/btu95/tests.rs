@@ -40,8 +40,11 @@ fn the_dec_as_it_was_rated() {
 
 #[test]
 fn from_the_raw_rows_the_order_of_the_first_two_depends_on_the_mean_over_loads() {
-    let geometric = |which, over_loads| rating(which, RowSource::RawRows, over_loads).megabits_per_second.geometric;
-    // One rule for all gives 2.481 and 2.546, or 2.473 and 2.373; sizes are rounded to two decimals on the way.
+    let geometric = |which, over_loads| {
+        rating(which, RowSource::RawRows, over_loads).megabits_per_second.geometric
+    };
+    // One rule for all gives 2.481 and 2.546, or 2.473 and 2.373; sizes are rounded to two decimals
+    // on the way.
     let expected = [
         (OverLoads::Geometric, Machine::Sparc10, 2.481),
         (OverLoads::Geometric, Machine::Dec, 2.546),
@@ -49,7 +52,11 @@ fn from_the_raw_rows_the_order_of_the_first_two_depends_on_the_mean_over_loads()
         (OverLoads::Arithmetic, Machine::Dec, 2.3755),
     ];
     for (over_loads, which, value) in expected {
-        assert!((geometric(which, over_loads) - value).abs() < 3e-3, "{which}: {}", geometric(which, over_loads));
+        assert!(
+            (geometric(which, over_loads) - value).abs() < 3e-3,
+            "{which}: {}",
+            geometric(which, over_loads)
+        );
     }
 }
 
@@ -69,16 +76,19 @@ fn means_that_do_not_follow_are_where_they_are_known_to_be() {
     }
 }
 
-/// Table A5's means stand one row too low: AM is a copy of row 6, GM the arithmetic, HM the geometric mean.
+/// Table A5's means stand one row too low: AM is a copy of row 6, GM the arithmetic, HM the
+/// geometric mean.
 #[test]
 fn the_means_of_table_a5_are_shifted() {
     let dec = machine(Machine::Dec);
     let means = |kind| {
-        let own =
-            dec.means.iter().filter(move |check| (check.table, check.half, check.kind) == ("A5", Half::Network, kind));
+        let own = dec.means.iter().filter(move |check| {
+            (check.table, check.half, check.kind) == ("A5", Half::Network, kind)
+        });
         own.collect::<Vec<_>>()
     };
-    for (printed, true_one) in [(MeanKind::Geometric, MeanKind::Arithmetic), (MeanKind::Harmonic, MeanKind::Geometric)]
+    for (printed, true_one) in
+        [(MeanKind::Geometric, MeanKind::Arithmetic), (MeanKind::Harmonic, MeanKind::Geometric)]
     {
         for (printed, true_one) in means(printed).iter().zip(means(true_one)) {
             assert!(
@@ -101,7 +111,9 @@ fn a_slip_of_table_a14() {
     let slip: Vec<_> = sparc
         .means
         .iter()
-        .filter(|check| (check.table, check.half, check.message_bytes) == ("A14", Half::Network, 1024))
+        .filter(|check| {
+            (check.table, check.half, check.message_bytes) == ("A14", Half::Network, 1024)
+        })
         .map(|check| (check.printed_seconds, (check.recomputed_seconds * 100.0).round() / 100.0))
         .collect();
     assert_eq!(slip, [(17.43, 14.52), (20.32, 12.30), (16.5, 10.34)]);
@@ -111,7 +123,10 @@ fn a_slip_of_table_a14() {
 fn table_2_of_the_dec_follows_but_for_64_kib() {
     let dec = machine(Machine::Dec);
     let follow = |large: bool| {
-        dec.penalties.iter().filter(|cell| (cell.message_bytes == 65_536) == large && cell.follows).count()
+        dec.penalties
+            .iter()
+            .filter(|cell| (cell.message_bytes == 65_536) == large && cell.follows)
+            .count()
     };
     assert_eq!((dec.penalties.len(), follow(false), follow(true)), (30, 24, 0));
 }
@@ -119,14 +134,22 @@ fn table_2_of_the_dec_follows_but_for_64_kib() {
 #[test]
 fn no_penalty_at_64_kib_follows_on_any_machine() {
     let history = history();
-    let cells =
-        || history.machines.iter().flat_map(|machine| &machine.penalties).filter(|cell| cell.message_bytes == 65_536);
+    let cells = || {
+        history
+            .machines
+            .iter()
+            .flat_map(|machine| &machine.penalties)
+            .filter(|cell| cell.message_bytes == 65_536)
+    };
     assert_eq!((cells().count(), cells().filter(|cell| cell.follows).count()), (24, 0));
 }
 
 #[test]
 fn total_penalties() {
-    let expected = [(Machine::Sparc10, [28.9, 20.7, 21.4, 22.3, 22.0]), (Machine::Dec, [62.4, 10.9, 92.6, 13.3, 10.2])];
+    let expected = [
+        (Machine::Sparc10, [28.9, 20.7, 21.4, 22.3, 22.0]),
+        (Machine::Dec, [62.4, 10.9, 92.6, 13.3, 10.2]),
+    ];
     for (which, sums) in expected {
         for (found, sum) in machine(which).total_penalty_seconds.into_iter().zip(sums) {
             assert!((found - sum).abs() < 0.06, "{which}: {found}, expected {sum}");
@@ -137,9 +160,13 @@ fn total_penalties() {
 #[test]
 fn the_interval_over_components_holds_the_rating() {
     for machine in history().machines {
-        let with: Vec<_> = machine.ratings.iter().filter(|rating| rating.over_components.is_some()).collect();
+        let with: Vec<_> =
+            machine.ratings.iter().filter(|rating| rating.over_components.is_some()).collect();
         assert_eq!(with.len(), 1);
-        assert!(with[0].over_components.unwrap().contains(with[0].megabits_per_second.geometric), "{with:?}");
+        assert!(
+            with[0].over_components.unwrap().contains(with[0].megabits_per_second.geometric),
+            "{with:?}"
+        );
     }
 }
 

@@ -29,7 +29,10 @@ pub(super) fn all(printed: &Printed, cases: &[Case], crossing: u32) -> Vec<Claim
         Claim::new(
             "figure 10",
             "delay 17.118 ms (scan)",
-            format!("{:.3} ms with the delay of propagation that figure 9 gives", heavy.delay_seconds * 1e3),
+            format!(
+                "{:.3} ms with the delay of propagation that figure 9 gives",
+                heavy.delay_seconds * 1e3
+            ),
             false,
         ),
         Claim::new(

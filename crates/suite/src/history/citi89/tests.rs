@@ -27,7 +27,8 @@ fn traffic_packets_and_a_hundred_megabytes() {
     near(cases[1].aggregate_seconds, 1172.0, 0.05);
 }
 
-/// One server with one queue gives 1.0559 and 7.19 ms, or 1.0949 and 13.53 ms: neither is the report's model.
+/// One server with one queue gives 1.0559 and 7.19 ms, or 1.0949 and 13.53 ms: neither is the
+/// report's model.
 #[test]
 fn plain_queues_do_not_give_the_printed_delays() {
     for case in history().cases {
@@ -45,10 +46,14 @@ fn plain_queues_do_not_give_the_printed_delays() {
 fn the_network_becomes_the_limit_at_1034() {
     let history = history();
     assert_eq!(history.crossing_packets_per_second, 1034);
-    let expected = [(0.0, 14.61), (200.0, 14.21), (600.0, 20.54), (1000.0, 113.17), (1034.0, 234.41)];
+    let expected =
+        [(0.0, 14.61), (200.0, 14.21), (600.0, 20.54), (1000.0, 113.17), (1034.0, 234.41)];
     for (background, seconds) in expected {
-        let found =
-            history.transfers.iter().find(|one| (one.background_packets_per_second - background).abs() < 0.5).unwrap();
+        let found = history
+            .transfers
+            .iter()
+            .find(|one| (one.background_packets_per_second - background).abs() < 0.5)
+            .unwrap();
         near(found.aggregate_seconds, seconds, 5e-3);
         near(found.simple_seconds, 228.31, 5e-3);
     }

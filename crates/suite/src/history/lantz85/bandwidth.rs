@@ -6,7 +6,8 @@ use super::ITEM_BYTES;
 use super::tables::{Table, printed};
 
 /// The lines of Table 8-2 by the head of their column, with their rate in bits per second.
-const LINES: [(&str, f64); 5] = [("1200", 1200.0), ("2400", 2400.0), ("4800", 4800.0), ("9600", 9600.0), ("10M", 10e6)];
+const LINES: [(&str, f64); 5] =
+    [("1200", 1200.0), ("2400", 2400.0), ("4800", 4800.0), ("9600", 9600.0), ("10M", 10e6)];
 
 /// The items of the structured picture's drawing: 30 inverters of 26 rectangles (section 3.1.1).
 const RECTANGLES: f64 = 780.0;
@@ -18,7 +19,8 @@ pub struct Ceiling {
     pub bits_per_second: f64,
     /// Items that fit: the rate over 8 bits times 20 bytes.
     pub items_per_second: f64,
-    /// With start and stop bits on the line (10 bits to the byte): below what was measured, so the line had none.
+    /// With start and stop bits on the line (10 bits to the byte): below what was measured, so the
+    /// line had none.
     pub with_start_stop_items_per_second: f64,
     /// The measured rate of construction, in items per second.
     pub construction_items_per_second: f64,
@@ -50,7 +52,8 @@ pub(super) fn line(tables: &[Table], row: &str) -> Vec<(f64, f64)> {
 
 /// The serial lines' ceilings; the Ethernet's is out of reach.
 pub(super) fn ceilings(tables: &[Table]) -> Vec<Ceiling> {
-    let [construction, batch] = ["10,750,construction", "10,750,batch"].map(|row| line(tables, row));
+    let [construction, batch] =
+        ["10,750,construction", "10,750,batch"].map(|row| line(tables, row));
     let serial = construction.into_iter().zip(batch).take(LINES.len() - 1);
     serial.map(|((rate, construction), (_, batch))| ceiling(rate, construction, batch)).collect()
 }
@@ -70,14 +73,19 @@ fn ceiling(bits_per_second: f64, construction: f64, batch: f64) -> Ceiling {
 
 /// What the structured picture moves.
 pub(super) fn structure(tables: &[Table]) -> StructureTransfer {
-    let seconds: Vec<(f64, f64)> =
-        line(tables, "10,750,structure").into_iter().map(|(rate, items)| (rate, RECTANGLES / items)).collect();
+    let seconds: Vec<(f64, f64)> = line(tables, "10,750,structure")
+        .into_iter()
+        .map(|(rate, items)| (rate, RECTANGLES / items))
+        .collect();
     let serial: Vec<(f64, f64)> =
         seconds[..LINES.len() - 1].iter().map(|&(rate, seconds)| (8.0 / rate, seconds)).collect();
     let (bytes, fixed_seconds) = least_squares(&serial);
-    let neighbours = serial.windows(2).map(|pair| (pair[0].1 - pair[1].1) / (pair[0].0 - pair[1].0));
-    let bytes_between_neighbours =
-        neighbours.fold((f64::INFINITY, 0.0), |(low, high): (f64, f64), bytes| (low.min(bytes), high.max(bytes)));
+    let neighbours =
+        serial.windows(2).map(|pair| (pair[0].1 - pair[1].1) / (pair[0].0 - pair[1].0));
+    let bytes_between_neighbours = neighbours
+        .fold((f64::INFINITY, 0.0), |(low, high): (f64, f64), bytes| {
+            (low.min(bytes), high.max(bytes))
+        });
     StructureTransfer { seconds, bytes, fixed_seconds, bytes_between_neighbours }
 }
 

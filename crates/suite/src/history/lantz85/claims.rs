@@ -18,12 +18,16 @@ fn pictures(tables: &[Table]) -> Vec<Claim> {
     let mean = picture.pixels as f64 / f64::from(picture.vectors);
     let bytes = |line: &str, column: &str| printed(tables, "5-2", line, column);
     let structured = bytes("rectangle structured", "Bitmap") / bytes("rectangle structured", "SDF");
-    let unstructured = bytes("rectangle unstructured", "Bitmap") / bytes("rectangle unstructured", "SDF");
+    let unstructured =
+        bytes("rectangle unstructured", "Bitmap") / bytes("rectangle unstructured", "SDF");
     vec![
         Claim::new(
             "section 3.1.1",
             "630 vectors, 288,364 pixels, 457 pixels each",
-            format!("{}, {}, {mean:.1} (lengths cut to whole pixels)", picture.vectors, picture.pixels),
+            format!(
+                "{}, {}, {mean:.1} (lengths cut to whole pixels)",
+                picture.vectors, picture.pixels
+            ),
             picture.vectors == 630 && picture.pixels == 288_364,
         ),
         Claim::new(
@@ -50,16 +54,23 @@ fn pictures(tables: &[Table]) -> Vec<Claim> {
 /// Section 4: workstations and hosts.
 fn processors(tables: &[Table]) -> Vec<Claim> {
     let gains = |part: &str| {
-        let mut all: Vec<_> = sensitivity::all(tables).into_iter().filter(|one| one.part.starts_with(part)).collect();
+        let mut all: Vec<_> =
+            sensitivity::all(tables).into_iter().filter(|one| one.part.starts_with(part)).collect();
         all.sort_by(|a, b| b.sensitivity.total_cmp(&a.sensitivity));
         all
     };
     let say = |one: &Sensitivity| {
-        format!("{:.1} % ({} {})", (one.after / one.before - 1.0) * 100.0, one.configuration, one.rate)
+        format!(
+            "{:.1} % ({} {})",
+            (one.after / one.before - 1.0) * 100.0,
+            one.configuration,
+            one.rate
+        )
     };
     let (workstation, host) = (gains("workstation"), gains("host"));
-    let middle =
-        |all: &[Sensitivity]| median(&all.iter().map(|one| one.sensitivity).collect::<Vec<_>>()).unwrap_or_default();
+    let middle = |all: &[Sensitivity]| {
+        median(&all.iter().map(|one| one.sensitivity).collect::<Vec<_>>()).unwrap_or_default()
+    };
     let below = workstation.iter().filter(|one| one.sensitivity < host[0].sensitivity).count();
     let rate = |table, line, column| printed(tables, table, line, column);
     let faster = rate("4-4", "10,785,batch", "A-IP") > rate("4-4", "10,750,batch", "E-IP");
@@ -102,10 +113,18 @@ fn processors(tables: &[Table]) -> Vec<Claim> {
 /// Section 5: what the protocol says at once.
 fn protocols(tables: &[Table]) -> Vec<Claim> {
     let configurations = ["Local", "E-IP", "A-IP"];
-    let line = |name: &str| configurations.map(|column| printed(tables, "5-1", &format!("10,750,{name}"), column));
-    let over = |fast: [f64; 3], slow: [f64; 3]| std::array::from_fn::<f64, 3, _>(|index| fast[index] / slow[index]);
-    let [single, pipelined, batch, structured] =
-        [line("incremental"), line("pipelined incremental"), line("batch unstructured"), line("batch structured")];
+    let line = |name: &str| {
+        configurations.map(|column| printed(tables, "5-1", &format!("10,750,{name}"), column))
+    };
+    let over = |fast: [f64; 3], slow: [f64; 3]| {
+        std::array::from_fn::<f64, 3, _>(|index| fast[index] / slow[index])
+    };
+    let [single, pipelined, batch, structured] = [
+        line("incremental"),
+        line("pipelined incremental"),
+        line("batch unstructured"),
+        line("batch structured"),
+    ];
     let gains = |ratio: [f64; 3]| {
         let gains = ratio.map(|ratio| format!("{:.0} %", (ratio - 1.0) * 100.0));
         format!("{}, {} and {}", gains[0], gains[1], gains[2])
@@ -118,7 +137,10 @@ fn protocols(tables: &[Table]) -> Vec<Claim> {
         Claim::new(
             "section 5.1",
             "pipelining: 50 % local, 1000 to 1500 % remote",
-            format!("Table 5-1: {}; the last from 2 a second, one digit", gains(over(pipelined, single))),
+            format!(
+                "Table 5-1: {}; the last from 2 a second, one digit",
+                gains(over(pipelined, single))
+            ),
             true,
         ),
         Claim::new(
@@ -156,13 +178,21 @@ fn networks(tables: &[Table]) -> Vec<Claim> {
         Claim::new(
             "section 8",
             "the local network gains less than 50 % over ARPANET",
-            format!("Table 8-1: {:.0} % construction, {:.0} % batch", lan("10,750,construction"), lan("10,750,batch")),
+            format!(
+                "Table 8-1: {:.0} % construction, {:.0} % batch",
+                lan("10,750,construction"),
+                lan("10,750,batch")
+            ),
             false,
         ),
         Claim::new(
             "section 8",
             "230 items/s are 4600 bytes/s, about 40 kb/s, 0.4 % of the Ethernet",
-            format!("{load} bytes/s, {:.1} kb/s, {:.2} %", load * 8.0 / 1e3, load * 8.0 / 10e6 * 100.0),
+            format!(
+                "{load} bytes/s, {:.1} kb/s, {:.2} %",
+                load * 8.0 / 1e3,
+                load * 8.0 / 10e6 * 100.0
+            ),
             true,
         ),
         Claim::new(

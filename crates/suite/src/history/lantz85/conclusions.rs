@@ -22,18 +22,24 @@ pub struct Conclusion {
 /// What one measure says of a conclusion.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Judgement {
-    /// Whether the conclusion holds; `None` where a factor has no scale, so that the measure cannot say.
+    /// Whether the conclusion holds; `None` where a factor has no scale, so that the measure cannot
+    /// say.
     pub holds: Option<bool>,
     /// The numbers behind it; empty where there are none.
     pub found: String,
 }
 
-/// The paper's order, pair by pair: said, the factors that come first, the one that comes after them.
+/// The paper's order, pair by pair: said, the factors that come first, the one that comes after
+/// them.
 const ORDER: [(&str, &[&str], &str); 7] = [
     ("the workstation's speed comes before the host's", &[factors::WORKSTATION], factors::HOST),
     ("the host's speed comes before the level of the protocol", &[factors::HOST], factors::LEVEL),
     ("the level of the protocol comes before the transport", &[factors::LEVEL], factors::TRANSPORT),
-    ("the transport comes before bandwidth (56 kb/s to 10 Mb/s)", &[factors::TRANSPORT], factors::NETWORK),
+    (
+        "the transport comes before bandwidth (56 kb/s to 10 Mb/s)",
+        &[factors::TRANSPORT],
+        factors::NETWORK,
+    ),
     (
         "bandwidth comes after both processors (1.2 to 9.6 kb/s)",
         &[factors::WORKSTATION, factors::HOST],
@@ -52,14 +58,22 @@ const ORDER: [(&str, &[&str], &str); 7] = [
 ];
 
 /// Every conclusion about the order of factors, then those about what makes bandwidth matter less.
-pub(super) fn all(tables: &[Table], sensitivities: &[Sensitivity], factors: &[Factor]) -> Vec<Conclusion> {
+pub(super) fn all(
+    tables: &[Table],
+    sensitivities: &[Sensitivity],
+    factors: &[Factor],
+) -> Vec<Conclusion> {
     let order = ORDER.iter().map(|(said, first, after)| in_order(said, first, after, factors));
     order.chain([structure(sensitivities), levels(tables)]).collect()
 }
 
 fn in_order(said: &'static str, first: &[&str], after: &str, factors: &[Factor]) -> Conclusion {
-    let find =
-        |name: &str| factors.iter().find(|factor| factor.name == name).unwrap_or_else(|| panic!("no factor `{name}`"));
+    let find = |name: &str| {
+        factors
+            .iter()
+            .find(|factor| factor.name == name)
+            .unwrap_or_else(|| panic!("no factor `{name}`"))
+    };
     let judge = |of: fn(&Factor) -> Option<f64>| {
         let values: Option<Vec<f64>> = first.iter().map(|name| of(find(name))).collect();
         Judgement::order(values.as_deref(), of(find(after)))
@@ -85,7 +99,9 @@ impl Judgement {
 
     /// Each of `lower` is below the one of `upper` that stands at its place.
     fn below(lower: &[f64], upper: &[f64]) -> Self {
-        let list = |values: &[f64]| values.iter().map(|value| digits(*value)).collect::<Vec<_>>().join(", ");
+        let list = |values: &[f64]| {
+            values.iter().map(|value| digits(*value)).collect::<Vec<_>>().join(", ")
+        };
         let holds = lower.iter().zip(upper).all(|(lower, upper)| lower < upper);
         Self { holds: Some(holds), found: format!("{} against {}", list(lower), list(upper)) }
     }
@@ -98,7 +114,9 @@ fn digits(value: f64) -> String {
 
 /// Table 8-2: structure against construction, piece by piece; by variance over the whole row.
 fn structure(sensitivities: &[Sensitivity]) -> Conclusion {
-    let pieces = |rate: &'static str| sensitivities.iter().filter(move |one| one.table == "8-2" && one.rate == rate);
+    let pieces = |rate: &'static str| {
+        sensitivities.iter().filter(move |one| one.table == "8-2" && one.rate == rate)
+    };
     let compare = |of: fn(&Sensitivity) -> f64| {
         let [structure, construction] =
             ["structure", "construction"].map(|rate| pieces(rate).map(of).collect::<Vec<_>>());

@@ -19,7 +19,8 @@ pub struct Factor {
     pub elasticity: Option<Bounds>,
     /// Variance of ln(rate) that the factor makes over this range, the mean over its tables.
     pub variance: f64,
-    /// That over the sum of it for all factors, as if their tables were one experiment and nothing interacted.
+    /// That over the sum of it for all factors, as if their tables were one experiment and nothing
+    /// interacted.
     pub share: f64,
 }
 
@@ -54,7 +55,13 @@ pub(super) const SERIAL: &str = "line, 1.2 to 9.6 kb/s";
 pub(super) const ABOVE_SERIAL: &str = sensitivity::LINE_TO_ETHERNET;
 
 const SOURCES: [Source; 7] = [
-    Source { name: WORKSTATION, table: "4-1", parts: &[WORKSTATION], factor: variance::WORKSTATION, part: None },
+    Source {
+        name: WORKSTATION,
+        table: "4-1",
+        parts: &[WORKSTATION],
+        factor: variance::WORKSTATION,
+        part: None,
+    },
     Source { name: HOST, table: "4-2", parts: &[HOST], factor: variance::HOST, part: None },
     Source {
         name: LEVEL,
@@ -64,7 +71,13 @@ const SOURCES: [Source; 7] = [
         part: Some(variance::WITHOUT_STOP_AND_WAIT),
     },
     Source { name: TRANSPORT, table: "4-2", parts: &[], factor: variance::TRANSPORT, part: None },
-    Source { name: NETWORK, table: "8-1", parts: &["network"], factor: variance::NETWORK, part: None },
+    Source {
+        name: NETWORK,
+        table: "8-1",
+        parts: &["network"],
+        factor: variance::NETWORK,
+        part: None,
+    },
     Source {
         name: SERIAL,
         table: "8-2",
@@ -83,7 +96,8 @@ const SOURCES: [Source; 7] = [
 
 /// All factors, in the paper's order of importance.
 pub(super) fn all(sensitivities: &[Sensitivity], divisions: &[Division]) -> Vec<Factor> {
-    let mut factors: Vec<Factor> = SOURCES.iter().map(|source| source.gather(sensitivities, divisions)).collect();
+    let mut factors: Vec<Factor> =
+        SOURCES.iter().map(|source| source.gather(sensitivities, divisions)).collect();
     let sum: f64 = factors.iter().map(|factor| factor.variance).sum();
     for factor in &mut factors {
         factor.share = factor.variance / sum;
@@ -93,20 +107,27 @@ pub(super) fn all(sensitivities: &[Sensitivity], divisions: &[Division]) -> Vec<
 
 impl Source {
     fn gather(&self, sensitivities: &[Sensitivity], divisions: &[Division]) -> Factor {
-        let own = || sensitivities.iter().filter(|one| self.parts.iter().any(|part| one.part.starts_with(part)));
-        let variances: Vec<f64> = divisions.iter().filter_map(|division| self.variance_in(division)).collect();
+        let own = || {
+            sensitivities
+                .iter()
+                .filter(|one| self.parts.iter().any(|part| one.part.starts_with(part)))
+        };
+        let variances: Vec<f64> =
+            divisions.iter().filter_map(|division| self.variance_in(division)).collect();
         Factor {
             name: self.name,
             table: self.table,
             sensitivity: Bounds::of(&own().map(|one| one.sensitivity).collect::<Vec<_>>()),
             elasticity: Bounds::of(&own().map(|one| one.elasticity).collect::<Vec<_>>()),
-            variance: arithmetic_mean(&variances).unwrap_or_else(|| panic!("no table varies {}", self.name)),
+            variance: arithmetic_mean(&variances)
+                .unwrap_or_else(|| panic!("no table varies {}", self.name)),
             share: 0.0,
         }
     }
 
     fn variance_in(&self, division: &Division) -> Option<f64> {
-        let wanted = division.table == self.table && self.part.is_none_or(|part| part == division.part);
+        let wanted =
+            division.table == self.table && self.part.is_none_or(|part| part == division.part);
         let share = match self.factor {
             factor if factor == division.row_factor => division.row_share,
             factor if factor == division.column_factor => division.column_share,

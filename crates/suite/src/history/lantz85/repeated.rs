@@ -34,7 +34,11 @@ pub(super) fn find(tables: &[Table]) -> Vec<Repeated> {
     for table in tables {
         for line in &table.lines {
             line.cells.iter().for_each(|cell| {
-                note(&mut found, (line.name, usual(cell.column), line.unit), (table.number, cell.value));
+                note(
+                    &mut found,
+                    (line.name, usual(cell.column), line.unit),
+                    (table.number, cell.value),
+                );
             });
         }
     }
@@ -48,7 +52,9 @@ fn note(
     (line, configuration, unit): (&'static str, &'static str, &'static str),
     rate: (&'static str, f64),
 ) {
-    let known = found.iter_mut().find(|one| (one.line, one.configuration, one.unit) == (line, configuration, unit));
+    let known = found
+        .iter_mut()
+        .find(|one| (one.line, one.configuration, one.unit) == (line, configuration, unit));
     match known {
         Some(one) => one.rates.push(rate),
         None => found.push(Repeated { line, configuration, unit, rates: vec![rate] }),

@@ -1,9 +1,9 @@
-//! How much a faster part helps: (gain in rate) / (gain in the part), by the paper's definition (section 3.3), and the
-//! elasticity next to it: ln(rate after / before) / ln(part after / before).
+//! How much a faster part helps: (gain in rate) / (gain in the part), by the paper's definition
+//! (section 3.3), and the elasticity next to it: ln(rate after / before) / ln(part after / before).
 //!
-//! The two agree for small steps only. Over a large step the paper's quotient is small whatever the rate does: a rate
-//! that grows with the square root of the bandwidth has an elasticity of 0.5 everywhere, but over a factor of 100 a
-//! sensitivity of 0.09.
+//! The two agree for small steps only. Over a large step the paper's quotient is small whatever the
+//! rate does: a rate that grows with the square root of the bandwidth has an elasticity of 0.5
+//! everywhere, but over a factor of 100 a sensitivity of 0.09.
 
 use serde::Serialize;
 
@@ -30,7 +30,8 @@ pub struct Sensitivity {
     pub after: f64,
     /// 1 is as much as the part's own gain, 0 is nothing.
     pub sensitivity: f64,
-    /// The exponent in rate ~ part^elasticity: 1 is in proportion, 0 is nothing, over steps of any size.
+    /// The exponent in rate ~ part^elasticity: 1 is in proportion, 0 is nothing, over steps of any
+    /// size.
     pub elasticity: f64,
 }
 
@@ -97,7 +98,8 @@ const NETWORKS: [(&str, f64, f64, &str, &str); 2] = [
 ];
 
 /// The pieces of Table 8-2's range of line rates, in its order.
-const LINES: [&str; 4] = ["line, 1.2 to 2.4 kb/s", "line, 2.4 to 4.8 kb/s", "line, 4.8 to 9.6 kb/s", LINE_TO_ETHERNET];
+const LINES: [&str; 4] =
+    ["line, 1.2 to 2.4 kb/s", "line, 2.4 to 4.8 kb/s", "line, 4.8 to 9.6 kb/s", LINE_TO_ETHERNET];
 
 /// From the fastest serial line to the Ethernet.
 pub(super) const LINE_TO_ETHERNET: &str = "line, 9.6 kb/s to 10 Mb/s";
@@ -106,7 +108,8 @@ pub(super) const LINE_TO_ETHERNET: &str = "line, 9.6 kb/s to 10 Mb/s";
 pub(super) fn all(tables: &[Table]) -> Vec<Sensitivity> {
     let processors = PROCESSORS.iter().flat_map(|part| {
         part.configurations.iter().map(move |configuration| {
-            let [before, after] = [part.slow, part.fast].map(|line| printed(tables, part.table, line, configuration));
+            let [before, after] =
+                [part.slow, part.fast].map(|line| printed(tables, part.table, line, configuration));
             compare(part.table, part.name, part.rate, configuration, (part.ratio, before, after))
         })
     });
@@ -141,5 +144,15 @@ fn compare(
 ) -> Sensitivity {
     let sensitivity = (after / before - 1.0) / (part_ratio - 1.0);
     let elasticity = (after / before).ln() / part_ratio.ln();
-    Sensitivity { table, part, rate, configuration, part_ratio, before, after, sensitivity, elasticity }
+    Sensitivity {
+        table,
+        part,
+        rate,
+        configuration,
+        part_ratio,
+        before,
+        after,
+        sensitivity,
+        elasticity,
+    }
 }

@@ -79,7 +79,8 @@ fn fields(text: &'static str) -> (&'static str, &'static str, &'static str, Cell
     split().unwrap_or_else(|| panic!("`{text}` is no line of the tables"))
 }
 
-/// A value that is known to be printed; the tables are part of this program, and every one is read by a test.
+/// A value that is known to be printed; the tables are part of this program, and every one is read
+/// by a test.
 pub(super) fn printed(tables: &[Table], number: &str, line: &str, column: &str) -> f64 {
     let table = tables.iter().find(|table| table.number == number);
     let value = table.and_then(|table| table.value(line, column));

@@ -10,15 +10,17 @@ fn near(found: f64, expected: f64, tolerance: f64) {
 fn every_table_is_read() {
     let tables = history().tables;
     let numbers: Vec<&str> = tables.iter().map(|table| table.number).collect();
-    let expected = ["3-1", "3-2", "4-1", "4-2", "4-3", "4-4", "5-1", "5-2", "6-1", "6-2", "8-1", "8-2"];
+    let expected =
+        ["3-1", "3-2", "4-1", "4-2", "4-3", "4-4", "5-1", "5-2", "6-1", "6-2", "8-1", "8-2"];
     assert_eq!(numbers, expected);
-    let values: usize = tables.iter().flat_map(|table| &table.lines).map(|line| line.cells.len()).sum();
+    let values: usize =
+        tables.iter().flat_map(|table| &table.lines).map(|line| line.cells.len()).sum();
     assert_eq!(values, 116);
     assert_eq!(tables[6].value("10,750,batch structured", "A-IP"), Some(370.0));
 }
 
-/// Corners rounded to pixels, lengths cut to whole pixels: the paper's number, exactly. Bresenham's lines would have
-/// 259,712 pixels, exact lengths 288,587.4.
+/// Corners rounded to pixels, lengths cut to whole pixels: the paper's number, exactly. Bresenham's
+/// lines would have 259,712 pixels, exact lengths 288,587.4.
 #[test]
 fn the_picture_is_the_papers() {
     let workload = history().workload;
@@ -78,9 +80,14 @@ fn the_structured_picture() {
 #[test]
 fn one_configuration_has_several_rates() {
     let repeated = history().repeated;
-    let batch = repeated.iter().find(|one| (one.line, one.configuration) == ("10,780,batch", "E-IP")).unwrap();
+    let batch = repeated
+        .iter()
+        .find(|one| (one.line, one.configuration) == ("10,780,batch", "E-IP"))
+        .unwrap();
     assert_eq!(batch.rates, [("4-1", 110.0), ("4-3", 380.0)]);
-    let construction = repeated.iter().find(|one| (one.line, one.configuration) == ("10,750,construction", "E-IP"));
+    let construction = repeated
+        .iter()
+        .find(|one| (one.line, one.configuration) == ("10,750,construction", "E-IP"));
     let expected = [("3-1", 220.0), ("4-2", 110.0), ("4-4", 130.0), ("8-1", 230.0)];
     assert_eq!(construction.unwrap().rates, expected);
     assert!(repeated.iter().all(|one| one.spread() > 1.0));
@@ -89,9 +96,13 @@ fn one_configuration_has_several_rates() {
 #[test]
 fn the_sentences_that_do_not_hold() {
     let claims = history().claims;
-    let wrong: Vec<&str> = claims.iter().filter(|claim| !claim.holds).map(|claim| claim.found.as_str()).collect();
-    let found = |text: &str| assert!(wrong.iter().any(|claim| claim.contains(text)), "{text}: {wrong:#?}");
-    ["34.4 %", "26.7 %", "87.0 %", "61.5 %", "69 %", "75 %", "33.9", "4.6"].into_iter().for_each(found);
+    let wrong: Vec<&str> =
+        claims.iter().filter(|claim| !claim.holds).map(|claim| claim.found.as_str()).collect();
+    let found =
+        |text: &str| assert!(wrong.iter().any(|claim| claim.contains(text)), "{text}: {wrong:#?}");
+    ["34.4 %", "26.7 %", "87.0 %", "61.5 %", "69 %", "75 %", "33.9", "4.6"]
+        .into_iter()
+        .for_each(found);
 }
 
 /// Table 5-1: ln of 4 x 3 cells; worked out apart from this program.
@@ -123,7 +134,10 @@ fn shares_of_the_variance() {
 fn elasticities_by_piece_of_the_range() {
     let all = history().sensitivities;
     let of = |table: &str, rate: &str| {
-        all.iter().filter(|one| one.table == table && one.rate == rate).map(|one| one.elasticity).collect::<Vec<_>>()
+        all.iter()
+            .filter(|one| one.table == table && one.rate == rate)
+            .map(|one| one.elasticity)
+            .collect::<Vec<_>>()
     };
     let expected: [(&str, &str, &[f64]); 6] = [
         ("4-1", "batch", &[0.691, 1.059, 0.749, 0.472, 0.199]),
@@ -145,8 +159,12 @@ fn elasticities_by_piece_of_the_range() {
 fn conclusions_depend_on_the_measure() {
     let judged = |said: &str| {
         let conclusions = history().conclusions;
-        let found = conclusions.iter().find(|one| one.said.contains(said)).unwrap_or_else(|| panic!("{said}"));
-        [&found.by_sensitivity, &found.by_elasticity, &found.by_variance].map(|judgement| judgement.holds)
+        let found = conclusions
+            .iter()
+            .find(|one| one.said.contains(said))
+            .unwrap_or_else(|| panic!("{said}"));
+        [&found.by_sensitivity, &found.by_elasticity, &found.by_variance]
+            .map(|judgement| judgement.holds)
     };
     let (yes, no) = (Some(true), Some(false));
     assert_eq!(judged("before the host's"), [yes, yes, no]);

@@ -1,6 +1,7 @@
 //! How much of the variance of ln(rate) each factor makes, in the tables that cross two factors.
 //!
-//! A share needs no scale: it also ranks protocols, which have no speed. But it holds for the range that the table tries.
+//! A share needs no scale: it also ranks protocols, which have no speed. But it holds for the range
+//! that the table tries.
 
 use btu_stats::{Bootstrap, Factorial};
 use serde::Serialize;
@@ -57,8 +58,12 @@ const OVER_ETHERNET: &[&str] = &["IKP", "PUP", "E-IP"];
 const THREE: &[&str] = &["Local", "E-IP", "A-IP"];
 const GRAPHICS: &[&str] = &["10,750,construction", "10,750,batch"];
 const LINE_RATES: &[&str] = &["10,750,construction", "10,750,batch", "10,750,structure"];
-const LEVELS: &[&str] =
-    &["10,750,incremental", "10,750,pipelined incremental", "10,750,batch unstructured", "10,750,batch structured"];
+const LEVELS: &[&str] = &[
+    "10,750,incremental",
+    "10,750,pipelined incremental",
+    "10,750,batch unstructured",
+    "10,750,batch structured",
+];
 
 impl Crossed {
     const fn new(table: &'static str, part: &'static str, factors: [&'static str; 2]) -> Self {
@@ -77,17 +82,23 @@ impl Crossed {
     /// Every part of a table that can be divided, in the paper's order.
     const ALL: [Self; 10] = [
         Self::new("3-1", "VAX 750", [TRANSPORT, MEASURE]).over(GRAPHICS, OVER_ETHERNET).turned(),
-        Self::new("4-1", "batch", [WORKSTATION, CONFIGURATION]).over(&["8,780,batch", "10,780,batch"], EVERYWHERE),
-        Self::new("4-1", "text", [WORKSTATION, CONFIGURATION]).over(&["8,780,text", "10,780,text"], EVERYWHERE),
+        Self::new("4-1", "batch", [WORKSTATION, CONFIGURATION])
+            .over(&["8,780,batch", "10,780,batch"], EVERYWHERE),
+        Self::new("4-1", "text", [WORKSTATION, CONFIGURATION])
+            .over(&["8,780,text", "10,780,text"], EVERYWHERE),
         Self::new("4-2", "construction", [HOST, TRANSPORT])
             .over(&["10,750,construction", "10,780,construction"], OVER_ETHERNET),
-        Self::new("4-2", "text", [HOST, TRANSPORT]).over(&["10,750,text", "10,780,text"], OVER_ETHERNET),
+        Self::new("4-2", "text", [HOST, TRANSPORT])
+            .over(&["10,750,text", "10,780,text"], OVER_ETHERNET),
         Self::new("5-1", "all", [LEVEL, CONFIGURATION]).over(LEVELS, THREE),
-        Self::new("5-1", WITHOUT_STOP_AND_WAIT, [LEVEL, CONFIGURATION]).over(LEVELS.split_at(1).1, THREE),
+        Self::new("5-1", WITHOUT_STOP_AND_WAIT, [LEVEL, CONFIGURATION])
+            .over(LEVELS.split_at(1).1, THREE),
         Self::new("8-1", "56 kb/s to 10 Mb/s", [NETWORK, MEASURE])
             .over(GRAPHICS, &["A-IP", "E3-IP", "E10-IP"])
             .turned(),
-        Self::new("8-2", SERIAL, [LINE, MEASURE]).over(LINE_RATES, &["1200", "2400", "4800", "9600"]).turned(),
+        Self::new("8-2", SERIAL, [LINE, MEASURE])
+            .over(LINE_RATES, &["1200", "2400", "4800", "9600"])
+            .turned(),
         Self::new("8-2", ABOVE_SERIAL, [LINE, MEASURE]).over(LINE_RATES, &["9600", "10M"]).turned(),
     ];
 
@@ -103,13 +114,25 @@ impl Crossed {
         }
         let design = Factorial::full(&levels);
         let values = |design: &Factorial| design.runs().iter().map(cells).collect::<Vec<f64>>();
-        let effects = design.and_then(|design| design.effects(&[values(&design)], 2, &Bootstrap::new(0)));
-        let effects = effects.unwrap_or_else(|| panic!("table {} does not cross two factors", self.table));
+        let effects =
+            design.and_then(|design| design.effects(&[values(&design)], 2, &Bootstrap::new(0)));
+        let effects =
+            effects.unwrap_or_else(|| panic!("table {} does not cross two factors", self.table));
         let share = |factors: &[usize]| effects.term(factors).map_or(0.0, |term| term.share.value);
         let Self { table, part, row_factor, column_factor, .. } = *self;
-        let [row_share, column_share, interaction_share] = [share(&[0]), share(&[1]), share(&[0, 1])];
+        let [row_share, column_share, interaction_share] =
+            [share(&[0]), share(&[1]), share(&[0, 1])];
         let variance = effects.variance;
-        Division { table, part, row_factor, column_factor, variance, row_share, column_share, interaction_share }
+        Division {
+            table,
+            part,
+            row_factor,
+            column_factor,
+            variance,
+            row_share,
+            column_share,
+            interaction_share,
+        }
     }
 }
 

@@ -1,4 +1,5 @@
-//! The picture of the vector benchmark: a polygon with 36 corners, every corner joined to every other.
+//! The picture of the vector benchmark: a polygon with 36 corners, every corner joined to every
+//! other.
 
 use serde::Serialize;
 

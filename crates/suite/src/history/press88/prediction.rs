@@ -1,9 +1,10 @@
 //! Figure 3 by closed queueing networks: what a station on the server costs those who use it.
 //!
-//! A foreground visit finds what the background customers left at the server (arrival theorem), so a task's slowdown is
-//! 1 + f w(k). w(k) is the work found with k background stations, in services of one of them; f is the task's visits times
-//! that service over the task's time without load. The background's pause over its service, z, is that of the server and
-//! its stations, hence one for all tasks; f is each task's own.
+//! A foreground visit finds what the background customers left at the server (arrival theorem), so
+//! a task's slowdown is 1 + f w(k). w(k) is the work found with k background stations, in services
+//! of one of them; f is the task's visits times that service over the task's time without load. The
+//! background's pause over its service, z, is that of the server and its stations, hence one for
+//! all tasks; f is each task's own.
 
 use btu_model::{closed_network, fixed_service};
 use serde::Serialize;
@@ -21,9 +22,11 @@ const MOST_STEPS: u32 = 200;
 pub struct Prediction {
     /// How the time of one service is distributed.
     pub service: Service,
-    /// z: a background station's own time for each transaction over its service at the server; the one that fits best.
+    /// z: a background station's own time for each transaction over its service at the server; the
+    /// one that fits best.
     pub think_over_service: f64,
-    /// Stations at which the server is full, 1 + z: beyond, each one adds a whole service to every visit.
+    /// Stations at which the server is full, 1 + z: beyond, each one adds a whole service to every
+    /// visit.
     pub knee_stations: f64,
     /// Root mean square of what the closed form misses of the slowdowns, over all tasks with load.
     pub root_mean_square: f64,
@@ -46,8 +49,9 @@ pub enum Service {
 pub struct PredictedTask {
     /// The name of the task.
     pub name: &'static str,
-    /// f: seconds that its visits take the server, if they were the background's, over its time without load. Above 1
-    /// means that a background transaction holds the server longer than a foreground visit does.
+    /// f: seconds that its visits take the server, if they were the background's, over its time
+    /// without load. Above 1 means that a background transaction holds the server longer than a
+    /// foreground visit does.
     pub share_at_server: f64,
     /// Background stations and the slowdown by load that follows.
     pub slowdowns: Vec<(u64, f64)>,
@@ -66,12 +70,14 @@ fn fit(service: Service, tasks: &[Task]) -> Prediction {
 
 fn predict(service: Service, think_over_service: f64, tasks: &[Task]) -> Prediction {
     let work = |stations: u64| service.work_found(stations, think_over_service);
-    let tasks_found: Vec<PredictedTask> = tasks.iter().map(|task| predict_task(task, work)).collect();
+    let tasks_found: Vec<PredictedTask> =
+        tasks.iter().map(|task| predict_task(task, work)).collect();
     let misses = tasks.iter().zip(&tasks_found).flat_map(|(task, found)| {
         let printed = loaded(task).map(|(_, slowdown)| slowdown);
         printed.zip(&found.slowdowns).map(|(printed, (_, found))| (found - printed).powi(2))
     });
-    let (count, squares) = misses.fold((0.0, 0.0), |(count, sum), square| (count + 1.0, sum + square));
+    let (count, squares) =
+        misses.fold((0.0, 0.0), |(count, sum), square| (count + 1.0, sum + square));
     Prediction {
         service,
         think_over_service,
@@ -83,11 +89,14 @@ fn predict(service: Service, think_over_service: f64, tasks: &[Task]) -> Predict
 
 /// f by least squares through (0, 1).
 fn predict_task(task: &Task, work: impl Fn(u64) -> f64) -> PredictedTask {
-    let points: Vec<(f64, f64)> = loaded(task).map(|(stations, slowdown)| (work(stations), slowdown - 1.0)).collect();
+    let points: Vec<(f64, f64)> =
+        loaded(task).map(|(stations, slowdown)| (work(stations), slowdown - 1.0)).collect();
     let products: f64 = points.iter().map(|(work, more)| work * more).sum();
     let squares: f64 = points.iter().map(|(work, _)| work * work).sum();
     let share_at_server = products / squares;
-    let slowdowns = loaded(task).map(|(stations, _)| (stations, 1.0 + share_at_server * work(stations))).collect();
+    let slowdowns = loaded(task)
+        .map(|(stations, _)| (stations, 1.0 + share_at_server * work(stations)))
+        .collect();
     PredictedTask { name: task.name, share_at_server, slowdowns }
 }
 
@@ -103,8 +112,12 @@ impl Service {
         let stations = u32::try_from(stations).unwrap_or(u32::MAX);
         let found = match self {
             // What is left of an exponential service is as long as a whole one.
-            Self::Exponential => closed_network(stations, think_over_service, &[1.0]).map(|found| found.users[0]),
-            Self::Fixed => fixed_service(stations, think_over_service, 1.0).map(|found| found.work_found),
+            Self::Exponential => {
+                closed_network(stations, think_over_service, &[1.0]).map(|found| found.users[0])
+            }
+            Self::Fixed => {
+                fixed_service(stations, think_over_service, 1.0).map(|found| found.work_found)
+            }
         };
         found.unwrap_or_else(|| panic!("no closed form for {stations} stations of Figure 3"))
     }
@@ -118,7 +131,8 @@ mod tests {
     use btu_network::Drawing;
     use btu_units::Span;
 
-    /// The methods' own fit: z = 6.2 with exponential service, root mean square 0.26, and two rows in full.
+    /// The methods' own fit: z = 6.2 with exponential service, root mean square 0.26, and two rows
+    /// in full.
     #[test]
     fn exponential_service_at_one_z() {
         let found = &history().predictions[0];
@@ -138,19 +152,25 @@ mod tests {
         }
     }
 
-    /// Regular service bends later and more sharply, as the figure does: less than half of the miss is left.
+    /// Regular service bends later and more sharply, as the figure does: less than half of the miss
+    /// is left.
     #[test]
     fn fixed_service_is_nearer() {
         let [exponential, fixed] = &history().predictions[..] else { panic!("two closed forms") };
-        assert!(fixed.root_mean_square < exponential.root_mean_square / 2.0, "{}", fixed.root_mean_square);
+        assert!(
+            fixed.root_mean_square < exponential.root_mean_square / 2.0,
+            "{}",
+            fixed.root_mean_square
+        );
         assert!((fixed.think_over_service - 6.1).abs() < 1e-9, "{}", fixed.think_over_service);
         assert!((fixed.root_mean_square - 0.1227).abs() < 1e-4, "{}", fixed.root_mean_square);
     }
 
-    /// The closed form for fixed service against the simulator, which knows nothing of it: stations whose frames meet in
-    /// the line to the server, 1538 octets at 10 Mb/s each. The response is users over throughput, less thinking (Little). A
-    /// frame has arrived when its last bit has, but its gap of 12 octets still takes the line: that counts as response here
-    /// and not as thinking.
+    /// The closed form for fixed service against the simulator, which knows nothing of it: stations
+    /// whose frames meet in the line to the server, 1538 octets at 10 Mb/s each. The response is
+    /// users over throughput, less thinking (Little). A frame has arrived when its last bit has,
+    /// but its gap of 12 octets still takes the line: that counts as response here and not as
+    /// thinking.
     #[test]
     fn the_simulator_agrees_with_fixed_service() {
         let (service, gap) = (1538.0 * 8.0 / 10e6, 12.0 * 8.0 / 10e6);
@@ -162,15 +182,22 @@ mod tests {
                  [traffic.work]\nfrom = \"pc\"\nto = \"server\"\nsize = \"1518 B\"\nthink = \"7.6285 ms\"\n"
             );
             let drawing = Drawing::read(&text, "closed.toml").unwrap();
-            let settings = Settings { seed: 1, replications: 5, ..Settings::lasting(Span::from_seconds(100)) };
-            let exchanges = simulate(&drawing, &settings).unwrap().flows[0].exchanges.clone().unwrap();
+            let settings =
+                Settings { seed: 1, replications: 5, ..Settings::lasting(Span::from_seconds(100)) };
+            let exchanges =
+                simulate(&drawing, &settings).unwrap().flows[0].exchanges.clone().unwrap();
             let response = exchanges.took.unwrap().mean;
             let found = response.value + gap;
-            let expected = f64::from(stations) / fixed_service(stations, think, service).unwrap().throughput - think;
+            let expected = f64::from(stations)
+                / fixed_service(stations, think, service).unwrap().throughput
+                - think;
             // Twice the half width at 95 % of five replications: exceeded in one of 200 runs.
             let tolerance = 2.0 * response.relative_half_width().unwrap();
             assert!(tolerance < 0.02, "{stations} stations: {response:?}");
-            assert!((found / expected - 1.0).abs() < tolerance, "{stations} stations: {found}, expected {expected}");
+            assert!(
+                (found / expected - 1.0).abs() < tolerance,
+                "{stations} stations: {found}, expected {expected}"
+            );
         }
     }
 }

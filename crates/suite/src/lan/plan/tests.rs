@@ -3,11 +3,15 @@ use btu_units::Time;
 
 use super::*;
 use crate::experiment::{Field, Raised, Slot};
-use crate::lan::{FilesServed, Pattern, Pauses, SETUP_CLIENT, ServedClient, StationDone, StationProgram, TaskDone};
+use crate::lan::{
+    FilesServed, Pattern, Pauses, SETUP_CLIENT, ServedClient, StationDone, StationProgram, TaskDone,
+};
 use crate::record::{CpuTime, Outcome, PlacedReport, Report};
 
 fn plan() -> LanPlan {
-    let stations = ["server", "bench", "s1", "s2", "s3"].map(|name| HostName::try_from(name).unwrap()).to_vec();
+    let stations = ["server", "bench", "s1", "s2", "s3"]
+        .map(|name| HostName::try_from(name).unwrap())
+        .to_vec();
     LanPlan {
         frame: Frame {
             version: LanPlan::VERSION,
@@ -48,8 +52,12 @@ const fn cell(level: Level) -> LanCell {
     LanCell { level, task: Task::FmSort }
 }
 
-/// A server of exactly 2 ms and nothing else: a task of 100 operations takes 0.2 s alone, and as much more for each station.
-fn seen(level: Level, change: impl FnOnce(&mut TaskDone, &mut FilesServed, &mut Vec<StationDone>)) -> Observation {
+/// A server of exactly 2 ms and nothing else: a task of 100 operations takes 0.2 s alone, and as
+/// much more for each station.
+fn seen(
+    level: Level,
+    change: impl FnOnce(&mut TaskDone, &mut FilesServed, &mut Vec<StationDone>),
+) -> Observation {
     let count = if let Level::Stations(count) = level { count } else { 0 };
     let operation = Span::from_milliseconds(2) * u64::from(count + 1);
     let times = vec![operation * 100];
@@ -83,7 +91,11 @@ fn seen(level: Level, change: impl FnOnce(&mut TaskDone, &mut FilesServed, &mut 
     if matches!(level, Level::Stations(_)) {
         outcomes.insert(0, ("server".to_owned(), Outcome::FilesServed(served)));
     }
-    outcomes.extend((1..).zip(stations).map(|(number, done)| (format!("s{number}"), Outcome::StationDone(done))));
+    outcomes.extend(
+        (1..)
+            .zip(stations)
+            .map(|(number, done)| (format!("s{number}"), Outcome::StationDone(done))),
+    );
     let (started, finished) = (Time::from_nanoseconds(0), Time::from_nanoseconds(1_000_000_000));
     let report = |outcome| Report { started, finished, cpu: CpuTime::default(), outcome };
     let placed = |(station, outcome): (String, Outcome)| PlacedReport {
@@ -148,7 +160,8 @@ fn a_script_has_a_server_the_task_and_so_many_stations() {
 fn at_a_share_stations_are_spread_over_hosts() {
     let plan = LanPlan { at: Some("/mnt/nas".into()), levels: vec![0, 6], ..plan() };
     let steps = plan.script(&cell(Level::Stations(6)), &setting()).steps;
-    let hosts: Vec<(&str, Option<usize>)> = steps.iter().map(|step| (step.host.as_str(), step.peer)).collect();
+    let hosts: Vec<(&str, Option<usize>)> =
+        steps.iter().map(|step| (step.host.as_str(), step.peer)).collect();
     let expected = ["server", "bench", "s1", "s2", "s3", "bench", "s1"].map(|host| (host, None));
     assert_eq!(hosts, expected);
     assert_eq!(steps[0].order.activity.kind(), "files-task");
@@ -170,8 +183,11 @@ fn at_a_share_stations_are_spread_over_hosts() {
 /// Room grows with what is asked for, and no stored number overflows it.
 #[test]
 fn room_is_for_the_task_and_for_all_stations() {
-    let mixed =
-        |record| StationWork::Transactions { pattern: Pattern::Mixed, program: StationProgram::Constant, record };
+    let mixed = |record| StationWork::Transactions {
+        pattern: Pattern::Mixed,
+        program: StationProgram::Constant,
+        record,
+    };
     let of = |work, levels| LanPlan { levels, work, ..plan() }.room().count();
     let none = of(records(StationProgram::Constant), vec![0]);
     assert_eq!(of(records(StationProgram::Constant), vec![0, 10]), none + 10 * 512);
@@ -179,15 +195,21 @@ fn room_is_for_the_task_and_for_all_stations() {
     assert_eq!(of(mixed(Bytes::new(u64::MAX)), vec![100]), u64::MAX);
 }
 
-/// What the slowest part of the way is known to be: the slowdown is k + 1, by the closed form and as it was seen.
+/// What the slowest part of the way is known to be: the slowdown is k + 1, by the closed form and
+/// as it was seen.
 #[test]
 fn a_server_without_a_pause_is_judged_by_hand() {
     let plan = plan();
-    let record = |cell: LanCell, block| plan.record(Slot { cell, block, position: 0 }, seen(cell.level, |_, _, _| {}));
-    let cells: Vec<_> = (0..2).flat_map(|block| plan.cells().into_iter().map(move |cell| (cell, block))).collect();
+    let record = |cell: LanCell, block| {
+        plan.record(Slot { cell, block, position: 0 }, seen(cell.level, |_, _, _| {}))
+    };
+    let cells: Vec<_> =
+        (0..2).flat_map(|block| plan.cells().into_iter().map(move |cell| (cell, block))).collect();
     let records: Vec<_> = cells.into_iter().map(|(cell, block)| record(cell, block)).collect();
     let verdict = plan.judge(&records);
-    let near = |found: f64, expected: f64| assert!((found / expected - 1.0).abs() < 1e-6, "{found}, not {expected}");
+    let near = |found: f64, expected: f64| {
+        assert!((found / expected - 1.0).abs() < 1e-6, "{found}, not {expected}");
+    };
     for count in [1, 3] {
         let row = verdict.rows.iter().find(|row| row.cell == cell(Level::Stations(count))).unwrap();
         let slowdown = f64::from(count) + 1.0;
@@ -214,7 +236,9 @@ fn a_server_without_a_pause_is_judged_by_hand() {
 #[test]
 fn a_throttled_station_is_found() {
     let plan = plan();
-    let observation = seen(Level::Stations(3), |_, _, stations| stations[1] = station(Span::from_milliseconds(60)));
+    let observation = seen(Level::Stations(3), |_, _, stations| {
+        stations[1] = station(Span::from_milliseconds(60));
+    });
     let slot = Slot { cell: cell(Level::Stations(3)), block: 0, position: 0 };
     let verdict = plan.judge(&[plan.record(slot, observation)]);
     let spread = verdict.stations[0].spread.unwrap();
@@ -240,8 +264,14 @@ fn accounts_that_do_not_agree_void_a_cell_and_say_why() {
         faults(|_, _, stations| stations[0].transactions = 0),
         ["s1 made no transaction: the background was not at work"]
     );
-    assert_eq!(faults(|_, _, stations| stations.clear()), ["0 of 1 background stations have an account"]);
-    assert_eq!(faults(|task, _, _| task.wrong = 1), ["what the task read or left was wrong: 1 of 1 times"]);
+    assert_eq!(
+        faults(|_, _, stations| stations.clear()),
+        ["0 of 1 background stations have an account"]
+    );
+    assert_eq!(
+        faults(|task, _, _| task.wrong = 1),
+        ["what the task read or left was wrong: 1 of 1 times"]
+    );
     assert_eq!(
         faults(|task, _, _| task.read = Bytes::new(1)),
         ["the task read 1 and wrote 131072 octets, and the server counted 131072 and 131072"]
@@ -253,11 +283,18 @@ fn accounts_that_do_not_agree_void_a_cell_and_say_why() {
 fn a_plan_comes_back_as_it_was_stored() {
     let mean = Span::from_milliseconds(100);
     let pauses = Pauses::Normal { mean, deviation: mean };
-    let plan = LanPlan { work: records(StationProgram::Paced { pauses, open_loop: true }), ..plan() };
-    assert_eq!(serde_json::from_value::<LanPlan>(serde_json::to_value(&plan).unwrap()).unwrap(), plan);
+    let plan =
+        LanPlan { work: records(StationProgram::Paced { pauses, open_loop: true }), ..plan() };
+    assert_eq!(
+        serde_json::from_value::<LanPlan>(serde_json::to_value(&plan).unwrap()).unwrap(),
+        plan
+    );
     let many = LanPlan { levels: vec![0, MOST_STATIONS + 1], ..plan.clone() };
-    let error = serde_json::from_value::<LanPlan>(serde_json::to_value(many).unwrap()).unwrap_err().to_string();
+    let error = serde_json::from_value::<LanPlan>(serde_json::to_value(many).unwrap())
+        .unwrap_err()
+        .to_string();
     assert!(error.contains("101 stations"), "{error}");
-    let names: std::collections::BTreeSet<String> = plan.cells().iter().map(ToString::to_string).collect();
+    let names: std::collections::BTreeSet<String> =
+        plan.cells().iter().map(ToString::to_string).collect();
     assert_eq!(names.len(), plan.cells().len());
 }

@@ -8,7 +8,8 @@ use super::{LARGEST_FILE, LONGEST, Replayed, TraceError, TracedOperation};
 const LONGEST_NAME: usize = 64;
 
 /// How a line is written.
-const FORM: &str = "a line is `SECONDS OPERATION FILE [OFFSET LENGTH]`, such as `0.25 read letter 0 4096`";
+const FORM: &str =
+    "a line is `SECONDS OPERATION FILE [OFFSET LENGTH]`, such as `0.25 read letter 0 4096`";
 
 /// The operations.
 const OPERATIONS: &str = "open, read, write, flush, make, stat, rename, remove";
@@ -50,11 +51,15 @@ pub(super) fn read(
         "make" => Replayed::Make,
         "stat" => Replayed::Stat,
         "rename" => {
-            let target = fields.next().ok_or_else(|| wrong("rename has a new name after the old one".to_owned()))?;
+            let target = fields
+                .next()
+                .ok_or_else(|| wrong("rename has a new name after the old one".to_owned()))?;
             Replayed::Rename(named(target, names).map_err(wrong)?)
         }
         "remove" => Replayed::Remove,
-        other => return Err(wrong(format!("there is no operation `{other}`; there are {OPERATIONS}"))),
+        other => {
+            return Err(wrong(format!("there is no operation `{other}`; there are {OPERATIONS}")));
+        }
     };
     match fields.next() {
         None => Ok(Some(Line { number, operation: TracedOperation { at, file, doing } })),
@@ -71,7 +76,11 @@ fn time(text: &str, before: Span) -> Result<Span, String> {
         return Err(format!("{text} s is later than {LONGEST}: a trace is no longer"));
     }
     let at = Span::from_seconds_f64(seconds);
-    if at < before { Err(format!("{text} s is earlier than the line before: times do not go back")) } else { Ok(at) }
+    if at < before {
+        Err(format!("{text} s is earlier than the line before: times do not go back"))
+    } else {
+        Ok(at)
+    }
 }
 
 /// The number of a name, which is added where it is new.
@@ -100,7 +109,9 @@ fn extent<'a>(fields: &mut impl Iterator<Item = &'a str>) -> Result<(u64, usize)
         return Err("a length of nothing: at least 1 octet".to_owned());
     }
     if offset.saturating_add(length) > LARGEST_FILE {
-        return Err(format!("{length} octets at {offset} end beyond {LARGEST_FILE}: a file here is no larger"));
+        return Err(format!(
+            "{length} octets at {offset} end beyond {LARGEST_FILE}: a file here is no larger"
+        ));
     }
     Ok((offset, length as usize))
 }

@@ -1,4 +1,5 @@
-//! What a trace does to its files' sizes: what has to be there before, whether each line can be carried out, what is left.
+//! What a trace does to its files' sizes: what has to be there before, whether each line can be
+//! carried out, what is left.
 
 use btu_units::Bytes;
 
@@ -15,7 +16,8 @@ pub(super) struct State {
     most_files: usize,
 }
 
-/// Files that are used before they are made, as large as they are read and written until another file has their name.
+/// Files that are used before they are made, as large as they are read and written until another
+/// file has their name.
 pub(super) fn files_at_first(lines: &[Line], names: usize) -> Vec<TracedFile> {
     let mut sizes: Vec<Option<u64>> = vec![None; names];
     // What a name means now: the file that was first called so, or one that the trace made.
@@ -24,7 +26,9 @@ pub(super) fn files_at_first(lines: &[Line], names: usize) -> Vec<TracedFile> {
         let file = line.operation.file;
         if let Some(first) = origin[file] {
             let least = match line.operation.doing {
-                Replayed::Read { offset, length } | Replayed::Write { offset, length } => offset + length as u64,
+                Replayed::Read { offset, length } | Replayed::Write { offset, length } => {
+                    offset + length as u64
+                }
                 _ => 0,
             };
             let is_made = matches!(line.operation.doing, Replayed::Make) && sizes[first].is_none();
@@ -66,11 +70,15 @@ impl State {
             return self.check_files(line.number);
         }
         let Some(size) = self.sizes[operation.file] else {
-            return wrong(format!("there is no `{name}` any more at this time: it was removed, or has another name"));
+            return wrong(format!(
+                "there is no `{name}` any more at this time: it was removed, or has another name"
+            ));
         };
         match operation.doing {
             Replayed::Read { offset, length } if offset + length as u64 > size => {
-                return wrong(format!("`{name}` has {size} octets at this time; {length} from {offset} are not there"));
+                return wrong(format!(
+                    "`{name}` has {size} octets at this time; {length} from {offset} are not there"
+                ));
             }
             Replayed::Write { offset, length } => {
                 let grown = size.max(offset + length as u64);
@@ -103,20 +111,27 @@ impl State {
         }
         Err(TraceError::at(
             line,
-            format!("{} files at a time, those that are read later among them; {MOST_FILES} at most", self.most_files),
+            format!(
+                "{} files at a time, those that are read later among them; {MOST_FILES} at most",
+                self.most_files
+            ),
         ))
     }
 
     /// Files that are there and were not at first.
     pub(super) fn left(&self, files: &[TracedFile]) -> Vec<usize> {
         let was_there = |file: &usize| files.iter().any(|first| first.file == *file);
-        (0..self.sizes.len()).filter(|file| self.sizes[*file].is_some() && !was_there(file)).collect()
+        (0..self.sizes.len())
+            .filter(|file| self.sizes[*file].is_some() && !was_there(file))
+            .collect()
     }
 
-    /// Files that were there at first and are not what they were; their content may differ, their size must not.
+    /// Files that were there at first and are not what they were; their content may differ, their
+    /// size must not.
     pub(super) fn restored(&self, files: &[TracedFile]) -> Vec<usize> {
-        let is_same =
-            |first: &TracedFile| self.is_first[first.file] && self.sizes[first.file] == Some(first.size as u64);
+        let is_same = |first: &TracedFile| {
+            self.is_first[first.file] && self.sizes[first.file] == Some(first.size as u64)
+        };
         files.iter().filter(|first| !is_same(first)).map(|first| first.file).collect()
     }
 
@@ -129,7 +144,8 @@ impl State {
     }
 }
 
-/// Replays a trace twice as a station does, with files that are no more than sizes: for fuzzers and tests.
+/// Replays a trace twice as a station does, with files that are no more than sizes: for fuzzers and
+/// tests.
 ///
 /// # Panics
 /// Where an operation cannot be carried out: reading the trace should have said so.
@@ -143,16 +159,21 @@ pub(super) fn replay(trace: &OperationTrace) {
             let size = sizes[operation.file];
             match operation.doing {
                 Replayed::Make => sizes[operation.file] = Some(0),
-                Replayed::Read { offset, length } => assert!(offset as usize + length <= size.expect("a file")),
+                Replayed::Read { offset, length } => {
+                    assert!(offset as usize + length <= size.expect("a file"));
+                }
                 Replayed::Write { offset, length } => {
-                    sizes[operation.file] = Some(size.expect("a file").max(offset as usize + length));
+                    sizes[operation.file] =
+                        Some(size.expect("a file").max(offset as usize + length));
                 }
                 Replayed::Rename(target) => {
                     sizes[operation.file] = None;
                     sizes[target] = Some(size.expect("a file"));
                 }
                 Replayed::Remove => sizes[operation.file] = size.map(|_| None).expect("a file"),
-                Replayed::Open | Replayed::Stat | Replayed::Flush => assert!(size.is_some(), "a file"),
+                Replayed::Open | Replayed::Stat | Replayed::Flush => {
+                    assert!(size.is_some(), "a file");
+                }
             }
             assert!(sizes.iter().flatten().sum::<usize>() as u64 <= trace.room().count());
         }

@@ -26,7 +26,10 @@ fn a_trace_is_read_as_it_is_documented() {
     assert_eq!(trace.operations()[6].doing, Replayed::Rename(0));
     assert_eq!(trace.operations()[6].at, Span::from_milliseconds(1512));
     // What is read before it is made was there, and as large as that.
-    assert_eq!(trace.files(), [TracedFile { file: 0, size: 4096 }, TracedFile { file: 2, size: 0 }]);
+    assert_eq!(
+        trace.files(),
+        [TracedFile { file: 0, size: 4096 }, TracedFile { file: 2, size: 0 }]
+    );
     assert_eq!((trace.left(), trace.restored()), (&[3][..], &[0, 2][..]));
     // 10096 octets before the rename, and two files besides.
     assert_eq!((trace.room(), trace.most_files()), (Bytes::new(10_096), 3));
@@ -42,7 +45,8 @@ fn a_trace_is_stored_as_its_text() {
     let trace = OperationTrace::read(SAVE).unwrap();
     let stored = serde_json::to_string(&trace).unwrap();
     assert_eq!(serde_json::from_str::<OperationTrace>(&stored).unwrap(), trace);
-    let error = serde_json::from_str::<OperationTrace>("\"1 burn letter\"").unwrap_err().to_string();
+    let error =
+        serde_json::from_str::<OperationTrace>("\"1 burn letter\"").unwrap_err().to_string();
     assert!(error.contains("line 1: there is no operation `burn`"), "{error}");
 }
 
@@ -72,26 +76,41 @@ fn what_is_wrong_is_told_with_its_line() {
         ("0 open letter now", 1, "`now` is more than `open` takes"),
         ("0 remove letter\n1 open letter", 2, "there is no `letter` any more"),
         ("0 rename a b\n1 open a", 2, "there is no `a` any more"),
-        ("0 make a\n\n1 write a 0 10\n2 read a 5 6", 4, "`a` has 10 octets at this time; 6 from 5 are not there"),
+        (
+            "0 make a\n\n1 write a 0 10\n2 read a 5 6",
+            4,
+            "`a` has 10 octets at this time; 6 from 5 are not there",
+        ),
     ] {
         let error = OperationTrace::read(text).expect_err(text);
         assert!(error.line == line && error.problem.contains(problem), "{text:?}: {error}");
     }
     let many: Vec<String> = (0..33).map(|file| format!("0 open file-{file}")).collect();
-    assert!(OperationTrace::read(&many.join("\n")).unwrap_err().problem.starts_with("33 files at a time"));
-    let long: Vec<String> = (0..4001u32).map(|at| format!("{} stat a", f64::from(at) / 100.0)).collect();
+    assert!(
+        OperationTrace::read(&many.join("\n"))
+            .unwrap_err()
+            .problem
+            .starts_with("33 files at a time")
+    );
+    let long: Vec<String> =
+        (0..4001u32).map(|at| format!("{} stat a", f64::from(at) / 100.0)).collect();
     assert_eq!(OperationTrace::read(&long.join("\n")).unwrap_err().line, 4001);
 }
 
 #[test]
 fn files_that_change_places_are_followed() {
     // `b` is read as large as `a` was; `a` is another file then.
-    let trace = OperationTrace::read("0 rename a b\n1 read b 0 100\n2 make a\n3 write a 0 7\n4 remove b").unwrap();
+    let trace =
+        OperationTrace::read("0 rename a b\n1 read b 0 100\n2 make a\n3 write a 0 7\n4 remove b")
+            .unwrap();
     assert_eq!(trace.files(), [TracedFile { file: 0, size: 100 }]);
     assert_eq!((trace.left(), trace.restored()), (&[][..], &[0][..]));
     // A file that only grows is as large from the beginning, and is left alone.
     let trace = OperationTrace::read("0 write a 0 10\n1 write a 10 10").unwrap();
-    assert_eq!((trace.files(), trace.restored()), (&[TracedFile { file: 0, size: 20 }][..], &[][..]));
+    assert_eq!(
+        (trace.files(), trace.restored()),
+        (&[TracedFile { file: 0, size: 20 }][..], &[][..])
+    );
     // Emptying a file that was there.
     let trace = OperationTrace::read("0 read a 0 10\n1 make a\n2 write a 0 3").unwrap();
     assert_eq!((trace.files()[0].size, trace.restored()), (10, &[0][..]));
@@ -101,11 +120,15 @@ fn files_that_change_places_are_followed() {
 fn line() -> impl Strategy<Value = String> {
     let name = prop::sample::select(vec!["a", "b", "c"]);
     let extent = (0u64..50, 1u64..50).prop_map(|(offset, length)| format!("{offset} {length}"));
-    let operation = prop::sample::select(vec!["open", "read", "write", "flush", "make", "stat", "rename", "remove"]);
-    (operation, name.clone(), extent, name).prop_map(|(operation, file, extent, target)| match operation {
-        "read" | "write" => format!("{operation} {file} {extent}"),
-        "rename" => format!("rename {file} {target}"),
-        _ => format!("{operation} {file}"),
+    let operation = prop::sample::select(vec![
+        "open", "read", "write", "flush", "make", "stat", "rename", "remove",
+    ]);
+    (operation, name.clone(), extent, name).prop_map(|(operation, file, extent, target)| {
+        match operation {
+            "read" | "write" => format!("{operation} {file} {extent}"),
+            "rename" => format!("rename {file} {target}"),
+            _ => format!("{operation} {file}"),
+        }
     })
 }
 

@@ -11,7 +11,8 @@ use crate::verdict::{MOST_LATENESS, MOST_STEAL, Shares};
 /// Of fewer frames, the latest of a hundred is one frame, and no rule.
 const FRAMES_FOR_P99: u64 = 1000;
 
-/// A frame that leaves the emulator later than this share of a trial makes the trial longer by as much.
+/// A frame that leaves the emulator later than this share of a trial makes the trial longer by as
+/// much.
 const LATE_SHARE: f64 = 0.10;
 
 /// The emulator lost frames on its own account.
@@ -28,14 +29,16 @@ pub(super) fn late(points: &[Point]) -> Option<PipeCause> {
     Some(PipeCause::EmulatorLate { sizes: late.len(), worst_bytes, max_ns, share })
 }
 
-/// The latest frame as a share of a typical trial, with its size and its lateness in ns; nothing where that is harmless.
+/// The latest frame as a share of a typical trial, with its size and its lateness in ns; nothing
+/// where that is harmless.
 fn lateness(point: &Point) -> Option<(f64, Bytes, u64)> {
     let network: &WireAccount = point.conditions.as_ref()?.network.as_deref()?;
     let trials: Vec<f64> = point.trials.iter().map(|trial| trial.elapsed.seconds()).collect();
     let trial = median(&trials).filter(|seconds| *seconds > 0.0)?;
     let (p99_ns, max_ns) = (network.lateness.quantile(0.99)?, network.lateness.max()?);
     let share = max_ns as f64 * 1e-9 / trial;
-    let is_always_late = network.lateness.count() >= FRAMES_FOR_P99 && p99_ns > MOST_LATENESS.nanoseconds();
+    let is_always_late =
+        network.lateness.count() >= FRAMES_FOR_P99 && p99_ns > MOST_LATENESS.nanoseconds();
     (is_always_late || share > LATE_SHARE).then_some((share, point.size, max_ns))
 }
 
@@ -56,7 +59,8 @@ pub(super) fn slept(points: &[Point]) -> Option<PipeCause> {
 /// The wall clock was stepped while sizes were measured that count.
 pub(super) fn stepped(points: &[Point]) -> Option<PipeCause> {
     let awake = points.iter().filter(|point| point.is_undisturbed());
-    let steps = ClockSteps::of(awake.filter_map(|point| Some(&point.conditions.as_ref()?.machine)))?;
+    let steps =
+        ClockSteps::of(awake.filter_map(|point| Some(&point.conditions.as_ref()?.machine)))?;
     Some(PipeCause::ClockStepped { sizes: steps.cells as usize, worst_ns: steps.worst_ns })
 }
 
@@ -74,7 +78,8 @@ mod tests {
         for (index, point) in points.iter_mut().enumerate() {
             let mut network = WireAccount::default();
             (0..1000).for_each(|_| network.lateness.record(20_000));
-            let machine = MachineCpu { user_ns: 500_000_000, idle_ns: 500_000_000, ..MachineCpu::default() };
+            let machine =
+                MachineCpu { user_ns: 500_000_000, idle_ns: 500_000_000, ..MachineCpu::default() };
             let network = Some(Box::new(network));
             let mut conditions = Conditions { machine, near_cpu: None, far_cpu: None, network };
             change(index, &mut conditions);
@@ -103,7 +108,9 @@ mod tests {
             }
         };
         let (causes, sizes) = causes(stood_still);
-        let [PipeCause::EmulatorLate { sizes: 1, worst_bytes, share, .. }] = &causes[..] else { panic!("{causes:?}") };
+        let [PipeCause::EmulatorLate { sizes: 1, worst_bytes, share, .. }] = &causes[..] else {
+            panic!("{causes:?}")
+        };
         assert_eq!((*worst_bytes, sizes), (Bytes::new(1024), 3));
         assert!((share / 0.25 - 1.0).abs() < 0.02, "{share}");
     }
@@ -124,7 +131,8 @@ mod tests {
         };
         assert_eq!(causes(lossy), (vec![PipeCause::EmulatorLost { frames: 3, sizes: 1 }], 2));
         let (plan, points) = measured(lossy);
-        let valid: Vec<bool> = points.iter().map(|point| crate::pipe::facts(&plan, point).valid).collect();
+        let valid: Vec<bool> =
+            points.iter().map(|point| crate::pipe::facts(&plan, point).valid).collect();
         assert_eq!(valid, [true, true, false]);
     }
 
@@ -140,9 +148,13 @@ mod tests {
         let slept = |index: usize, conditions: &mut Conditions| {
             conditions.machine.slept_ns = if index == 0 { 3_000_000_000 } else { 0 };
         };
-        assert_eq!(causes(slept), (vec![PipeCause::Slept { sizes: 1, longest_ns: 3_000_000_000 }], 2));
+        assert_eq!(
+            causes(slept),
+            (vec![PipeCause::Slept { sizes: 1, longest_ns: 3_000_000_000 }], 2)
+        );
         let (plan, points) = measured(slept);
-        let valid: Vec<bool> = points.iter().map(|point| crate::pipe::facts(&plan, point).valid).collect();
+        let valid: Vec<bool> =
+            points.iter().map(|point| crate::pipe::facts(&plan, point).valid).collect();
         assert_eq!(valid, [false, true, true]);
     }
 
@@ -151,6 +163,9 @@ mod tests {
         let stepped = |index: usize, conditions: &mut Conditions| {
             conditions.machine.stepped_ns = if index == 2 { 60_000_000_000 } else { 0 };
         };
-        assert_eq!(causes(stepped), (vec![PipeCause::ClockStepped { sizes: 1, worst_ns: 60_000_000_000 }], 3));
+        assert_eq!(
+            causes(stepped),
+            (vec![PipeCause::ClockStepped { sizes: 1, worst_ns: 60_000_000_000 }], 3)
+        );
     }
 }

@@ -14,8 +14,8 @@ pub struct Fit {
     /// The smallest size that counts in it.
     #[serde(rename = "from_bytes")]
     pub from: Bytes,
-    /// t0: what a message takes however small it is, in seconds. It may differ from the latency, which small messages have,
-    /// and below zero it is no time at all.
+    /// t0: what a message takes however small it is, in seconds. It may differ from the latency,
+    /// which small messages have, and below zero it is no time at all.
     pub fixed_seconds: Estimate,
     /// 1/r: what a byte more takes, in seconds.
     pub per_byte_seconds: Estimate,
@@ -31,7 +31,8 @@ pub struct Fit {
 const POOR_FIT: f64 = 0.10;
 
 impl Fit {
-    /// Whether a fixed time and a rate do not explain the large sizes: then neither they nor the knee mean anything.
+    /// Whether a fixed time and a rate do not explain the large sizes: then neither they nor the
+    /// knee mean anything.
     pub fn is_poor(&self) -> bool {
         self.worst_share > POOR_FIT
     }
@@ -39,8 +40,9 @@ impl Fit {
 
 /// Where the fixed time gives way to the rate (Hockney's n-half).
 ///
-/// The saturation point of the 1996 paper is "the knee" of the saturation graph, drawn by hand; here it is where the
-/// message's time is twice t0 and the slope of ln t over ln n one half, which is where the hand put it.
+/// The saturation point of the 1996 paper is "the knee" of the saturation graph, drawn by hand;
+/// here it is where the message's time is twice t0 and the slope of ln t over ln n one half, which
+/// is where the hand put it.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Knee {
     /// The size at which half the rate is reached: t0 r, in bytes.
@@ -54,8 +56,10 @@ pub struct Knee {
 /// The line through the median times of the larger half of the sizes.
 pub(crate) fn line(sizes: &[SizeVerdict]) -> Option<(Bytes, Line)> {
     let large = &sizes[sizes.len() / 2..];
-    let points: Vec<(f64, f64)> =
-        large.iter().map(|size| (size.size.count() as f64, size.one_way.median_seconds.value)).collect();
+    let points: Vec<(f64, f64)> = large
+        .iter()
+        .map(|size| (size.size.count() as f64, size.one_way.median_seconds.value))
+        .collect();
     Some((large.first()?.size, Line::relative(&points)?))
 }
 

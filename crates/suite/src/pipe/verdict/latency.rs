@@ -13,17 +13,20 @@ const SMALL: Bytes = Bytes::new(8);
 /// Latencies in seconds, one way.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Latencies {
-    /// Ours: the median over all trials of the sizes up to 8 bytes, or of the smallest size where there is none so small.
+    /// Ours: the median over all trials of the sizes up to 8 bytes, or of the smallest size where
+    /// there is none so small.
     pub median_seconds: Estimate,
     /// The largest size that counts in it.
     #[serde(rename = "up_to_bytes")]
     pub up_to: Bytes,
-    /// The 1996 paper's: the first point of the signature, which is the least time of the smallest size.
+    /// The 1996 paper's: the first point of the signature, which is the least time of the smallest
+    /// size.
     pub netpipe_1996_seconds: f64,
-    /// `NetPIPE` 3's (Turner and Chen, 2002): half the round trip of messages below 64 bytes; here the mean of their least
-    /// times. Absent where no size is so small.
+    /// `NetPIPE` 3's (Turner and Chen, 2002): half the round trip of messages below 64 bytes; here
+    /// the mean of their least times. Absent where no size is so small.
     pub netpipe_3_seconds: Option<f64>,
-    /// `NetPIPE` 5's: the mean over all trials of the ten smallest sizes, the largest of all sizes never among them.
+    /// `NetPIPE` 5's: the mean over all trials of the ten smallest sizes, the largest of all sizes
+    /// never among them.
     pub netpipe_5_seconds: f64,
 }
 
@@ -37,10 +40,18 @@ pub(super) fn of(plan: &PipePlan, points: &[Point]) -> Option<Latencies> {
     times.retain(|(_, times)| !times.is_empty());
     times.sort_by_key(|(size, _)| *size);
     let smallest = times.first()?;
-    let up_to = times.iter().map(|(size, _)| *size).take_while(|size| *size <= SMALL).last().unwrap_or(smallest.0);
-    let all = |count: usize| times.iter().take(count).flat_map(|(_, times)| times).copied().collect::<Vec<f64>>();
+    let up_to = times
+        .iter()
+        .map(|(size, _)| *size)
+        .take_while(|size| *size <= SMALL)
+        .last()
+        .unwrap_or(smallest.0);
+    let all = |count: usize| {
+        times.iter().take(count).flat_map(|(_, times)| times).copied().collect::<Vec<f64>>()
+    };
     let small = times.iter().filter(|(size, _)| *size <= up_to).count();
-    let below_64 = times.iter().filter(|(size, _)| size.count() < 64).map(|(_, times)| least(times));
+    let below_64 =
+        times.iter().filter(|(size, _)| size.count() < 64).map(|(_, times)| least(times));
     Some(Latencies {
         median_seconds: quantile(&all(small), 0.5, LEVEL)?,
         up_to,

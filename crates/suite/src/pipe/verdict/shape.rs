@@ -20,8 +20,8 @@ pub struct Peak {
     pub bits_per_second: Estimate,
     /// The 1996 paper's and `NetPIPE` 3's: the highest of the throughputs from least times.
     pub netpipe_1996_bits_per_second: f64,
-    /// `NetPIPE` 5's: the mean of the ten highest throughputs from mean times (of the five highest without perturbation;
-    /// of all where there are fewer).
+    /// `NetPIPE` 5's: the mean of the ten highest throughputs from mean times (of the five highest
+    /// without perturbation; of all where there are fewer).
     pub netpipe_5_bits_per_second: f64,
 }
 
@@ -38,7 +38,8 @@ pub struct Turn {
     pub less_seconds: f64,
 }
 
-/// A range of sizes whose throughput lies below what smaller ones reached, and larger ones reach again.
+/// A range of sizes whose throughput lies below what smaller ones reached, and larger ones reach
+/// again.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Dip {
     /// The smallest size in it.
@@ -58,8 +59,10 @@ pub struct Dip {
 pub(super) fn peak(plan: &PipePlan, sizes: &[SizeVerdict]) -> Option<Peak> {
     let highest = sizes.iter().max_by(|a, b| rate(a).total_cmp(&rate(b)))?;
     let bits = |size: &SizeVerdict| rate(size) * size.one_way.median_seconds.value;
-    let of_least = sizes.iter().map(|size| bits(size) / size.one_way.least_seconds).fold(0.0, f64::max);
-    let mut of_mean: Vec<f64> = sizes.iter().map(|size| bits(size) / size.one_way.mean_seconds.value).collect();
+    let of_least =
+        sizes.iter().map(|size| bits(size) / size.one_way.least_seconds).fold(0.0, f64::max);
+    let mut of_mean: Vec<f64> =
+        sizes.iter().map(|size| bits(size) / size.one_way.mean_seconds.value).collect();
     of_mean.sort_by(|a, b| b.total_cmp(a));
     let counted = if plan.sizes.is_perturbed() { 10 } else { 5 };
     Some(Peak {
@@ -93,7 +96,12 @@ pub(super) fn dips(sizes: &[SizeVerdict]) -> Vec<Dip> {
     for size in sizes {
         let share = rate(size) / f64::max(highest, rate(size));
         if share < 1.0 - DIP {
-            let dip = open.get_or_insert(Dip { from: size.size, to: size.size, deepest: size.size, share });
+            let dip = open.get_or_insert(Dip {
+                from: size.size,
+                to: size.size,
+                deepest: size.size,
+                share,
+            });
             dip.to = size.size;
             if share < dip.share {
                 (dip.deepest, dip.share) = (size.size, share);

@@ -61,14 +61,18 @@ pub struct Exchanges {
 
 /// The size's verdict; `None` without a trial that took any time.
 pub(super) fn of(plan: &PipePlan, point: &Point) -> Option<SizeVerdict> {
-    let times: Vec<f64> = point.one_way_seconds(plan.pattern).into_iter().filter(|seconds| *seconds > 0.0).collect();
+    let times: Vec<f64> =
+        point.one_way_seconds(plan.pattern).into_iter().filter(|seconds| *seconds > 0.0).collect();
     let part = |share| quantile(&times, share, LEVEL);
     let median = part(0.5)?;
     let bits = plan.pattern.bits_at_once(point.size, plan.pairs);
     Some(SizeVerdict {
         size: point.size,
         trials: times.len(),
-        repetitions: point.trials.iter().fold(0, |sum, trial| sum.saturating_add(trial.repetitions)),
+        repetitions: point
+            .trials
+            .iter()
+            .fold(0, |sum, trial| sum.saturating_add(trial.repetitions)),
         one_way: OneWay {
             least_seconds: part(0.0)?.value,
             lower_quartile_seconds: part(0.25)?,
@@ -84,7 +88,8 @@ pub(super) fn of(plan: &PipePlan, point: &Point) -> Option<SizeVerdict> {
 
 /// `amount` over a positive estimate.
 pub(super) fn inverse(of: Estimate, amount: f64) -> Estimate {
-    let interval = of.interval.map(|ends| Interval { low: amount / ends.high, high: amount / ends.low });
+    let interval =
+        of.interval.map(|ends| Interval { low: amount / ends.high, high: amount / ends.low });
     Estimate {
         value: amount / of.value,
         interval: interval.filter(|ends| ends.high.is_finite() && ends.high >= ends.low),

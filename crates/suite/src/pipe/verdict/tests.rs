@@ -40,14 +40,16 @@ fn near(found: f64, expected: f64, tolerance: f64) {
     assert!((found / expected - 1.0).abs() <= tolerance, "{found}, not {expected}");
 }
 
-/// 0.734 ms and 6.816 Mb/s give 5003 bits, which is where the 1996 paper's hand-drawn circle lies (4.5 to 5 kbit, figure 3).
+/// 0.734 ms and 6.816 Mb/s give 5003 bits, which is where the 1996 paper's hand-drawn circle lies
+/// (4.5 to 5 kbit, figure 3).
 #[test]
 fn the_saturation_point_of_1996() {
     let plan = plan("1996", Pattern::PingPong);
     let verdict = judge(&plan, &points(&plan, ethernet));
     let fit = verdict.fit.unwrap();
     let knee = fit.knee.unwrap();
-    // The median of the trials is 0.3 % above the model's time: n-half is not touched by it, t0 and r are.
+    // The median of the trials is 0.3 % above the model's time: n-half is not touched by it, t0 and
+    // r are.
     near(knee.half_bytes.value * 8.0, 5003.0, 1e-3);
     near(knee.ninety_bytes.value, 9.0 * 5003.0 / 8.0, 1e-3);
     near(fit.fixed_seconds.value, ETHERNET.0 * 1.003, 1e-3);
@@ -68,10 +70,12 @@ fn four_latencies_that_are_named() {
     near(latency.median_seconds.value, ethernet(3.5) * 1.003, 0.003);
     assert!(latency.median_seconds.interval.unwrap().contains(latency.median_seconds.value));
     // 1 to 61 bytes: 20 sizes below 64.
-    let below_64 = plan.sizes.list().into_iter().map(|size| size.count() as f64).filter(|size| *size < 64.0);
+    let below_64 =
+        plan.sizes.list().into_iter().map(|size| size.count() as f64).filter(|size| *size < 64.0);
     let times: Vec<f64> = below_64.map(ethernet).collect();
     near(latency.netpipe_3_seconds.unwrap(), times.iter().sum::<f64>() / times.len() as f64, 1e-6);
-    let first_ten: f64 = [1.0, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 13.0, 16.0, 19.0].map(ethernet).iter().sum();
+    let first_ten: f64 =
+        [1.0, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 13.0, 16.0, 19.0].map(ethernet).iter().sum();
     near(latency.netpipe_5_seconds, first_ten / 10.0 * 1.003, 1e-6);
 }
 
@@ -92,8 +96,10 @@ fn the_maximum_by_three_definitions() {
     assert!((8_388_605..=8_388_611).contains(&peak.size.count()), "{}", peak.size);
     near(peak.bits_per_second.value, rate(8_388_611.0) / 1.003, 1e-5);
     near(peak.netpipe_1996_bits_per_second, rate(8_388_611.0), 1e-5);
-    let ten =
-        [8_388_611, 8_388_608, 8_388_605, 6_291_459, 6_291_456, 6_291_453, 4_194_307, 4_194_304, 4_194_301, 3_145_731];
+    let ten = [
+        8_388_611, 8_388_608, 8_388_605, 6_291_459, 6_291_456, 6_291_453, 4_194_307, 4_194_304,
+        4_194_301, 3_145_731,
+    ];
     let mean = ten.map(|bytes| rate(f64::from(bytes))).iter().sum::<f64>() / 10.0;
     near(peak.netpipe_5_bits_per_second, mean / 1.003, 1e-5);
 }
@@ -102,10 +108,13 @@ fn the_maximum_by_three_definitions() {
 fn both_directions_and_all_pairs_count() {
     let one = plan("1,100,1000,10000,100000", Pattern::PingPong);
     let both = PipePlan { pattern: Pattern::Bidirectional, pairs: 3, ..one.clone() };
-    let rate = |plan: &PipePlan| judge(plan, &points(plan, ethernet)).sizes[2].throughput_bits_per_second.value;
+    let rate = |plan: &PipePlan| {
+        judge(plan, &points(plan, ethernet)).sizes[2].throughput_bits_per_second.value
+    };
     near(rate(&both), 6.0 * rate(&one), 1e-6);
-    let fitted =
-        |plan: &PipePlan| judge(plan, &points(plan, ethernet)).fit.unwrap().rate_bits_per_second.unwrap().value;
+    let fitted = |plan: &PipePlan| {
+        judge(plan, &points(plan, ethernet)).fit.unwrap().rate_bits_per_second.unwrap().value
+    };
     near(fitted(&both), 6.0 * fitted(&one), 1e-6);
 }
 
@@ -113,7 +122,9 @@ fn both_directions_and_all_pairs_count() {
 #[test]
 fn a_dip_and_a_turn_are_found() {
     let plan = plan("1..10MB", Pattern::PingPong);
-    let dipped = |bytes: f64| if (59e3..72e3).contains(&bytes) { bytes * 8.0 / 5e6 } else { ethernet(bytes) / 8.0 };
+    let dipped = |bytes: f64| {
+        if (59e3..72e3).contains(&bytes) { bytes * 8.0 / 5e6 } else { ethernet(bytes) / 8.0 }
+    };
     let verdict = judge(&plan, &points(&plan, dipped));
     let [dip] = verdict.dips[..] else { panic!("{:?}", verdict.dips) };
     assert_eq!((dip.from.count(), dip.to.count()), (65_533, 65_539));
@@ -137,20 +148,28 @@ fn every_warning_has_its_words() {
     let mut points = points(&plan, |bytes| if bytes > 5000.0 { 2.0 } else { ethernet(bytes) });
     points.truncate(6);
     points.remove(1);
-    points[0].accounts = Accounts { sent: 1000, received: 990, duplicates: 2, checked: 990, wrong: 1 };
+    points[0].accounts =
+        Accounts { sent: 1000, received: 990, duplicates: 2, checked: 990, wrong: 1 };
     points[1].trials.truncate(3);
     points[2].trials[0].elapsed = Span::from_microseconds(10);
     for (trial, factor) in points[3].trials.iter_mut().zip(1..) {
         trial.elapsed = trial.elapsed * factor;
     }
     let warnings = judge(&plan, &points).warnings;
-    let words: Vec<String> =
-        warnings.iter().map(|w| format!("{}: {}. Try: {}.", w.cause.title(), w.observed, w.advice)).collect();
+    let words: Vec<String> = warnings
+        .iter()
+        .map(|w| format!("{}: {}. Try: {}.", w.cause.title(), w.observed, w.advice))
+        .collect();
     insta::assert_snapshot!(words.join("\n"));
     let unbalanced = Accounts { received: 1, ..Accounts::default() };
     points[0].accounts = unbalanced;
     points.truncate(1);
-    assert!(judge(&plan, &points).warnings.iter().any(|w| matches!(w.cause, PipeCause::Unbalanced { messages: 1 })));
+    assert!(
+        judge(&plan, &points)
+            .warnings
+            .iter()
+            .any(|w| matches!(w.cause, PipeCause::Unbalanced { messages: 1 }))
+    );
 }
 
 #[test]
@@ -158,8 +177,13 @@ fn nothing_measured_says_nothing() {
     let plan = plan("1,2", Pattern::PingPong);
     let verdict = judge(&plan, &[]);
     assert_eq!((verdict.latency, verdict.maximum, verdict.fit), (None, None, None));
-    let empty =
-        Point { size: Bytes::new(1), trials: Vec::new(), accounts: Accounts::default(), each: None, conditions: None };
+    let empty = Point {
+        size: Bytes::new(1),
+        trials: Vec::new(),
+        accounts: Accounts::default(),
+        each: None,
+        conditions: None,
+    };
     assert_eq!(judge(&plan, &[empty]).sizes, []);
 }
 

@@ -156,25 +156,35 @@ pub(super) fn all(
         dips.iter()
             .min_by(|a, b| a.share.total_cmp(&b.share))
             .map(|&deepest| PipeCause::Dips { deepest, count: dips.len() }),
-        fit.filter(|fit| fit.is_poor()).map(|fit| PipeCause::PoorFit { worst_share: fit.worst_share }),
+        fit.filter(|fit| fit.is_poor())
+            .map(|fit| PipeCause::PoorFit { worst_share: fit.worst_share }),
         (left_out > 0).then_some(PipeCause::LeftOut { sizes: left_out }),
         emulator::stepped(points),
     ];
-    let words = |cause: PipeCause| PipeWarning { observed: cause.observed(), advice: cause.advice().to_owned(), cause };
+    let words = |cause: PipeCause| PipeWarning {
+        observed: cause.observed(),
+        advice: cause.advice().to_owned(),
+        cause,
+    };
     causes.into_iter().flatten().map(words).collect()
 }
 
 /// Sizes that are still to be measured, and sizes that never will be.
 fn rest(plan: &PipePlan, points: &[Point]) -> (usize, usize) {
     let schedule = Schedule::of(plan);
-    let measured = schedule.sizes().iter().filter(|size| points.iter().any(|point| point.size == **size)).count();
+    let measured = schedule
+        .sizes()
+        .iter()
+        .filter(|size| points.iter().any(|point| point.size == **size))
+        .count();
     let left_out = schedule.left_out(points);
     (schedule.sizes().len() - measured - left_out, left_out)
 }
 
 fn unbalanced(accounts: &Accounts) -> Option<PipeCause> {
     let arrived = accounts.received.saturating_add(accounts.duplicates);
-    (accounts.lost().is_none()).then(|| PipeCause::Unbalanced { messages: arrived.saturating_sub(accounts.sent) })
+    (accounts.lost().is_none())
+        .then(|| PipeCause::Unbalanced { messages: arrived.saturating_sub(accounts.sent) })
 }
 
 fn lost(accounts: &Accounts) -> Option<PipeCause> {
@@ -183,8 +193,11 @@ fn lost(accounts: &Accounts) -> Option<PipeCause> {
 }
 
 fn wide(sizes: &[SizeVerdict]) -> Option<PipeCause> {
-    let half_width = |size: &SizeVerdict| size.one_way.median_seconds.relative_half_width().filter(|half| *half > WIDE);
-    let wide: Vec<(Bytes, f64)> = sizes.iter().filter_map(|size| Some((size.size, half_width(size)?))).collect();
+    let half_width = |size: &SizeVerdict| {
+        size.one_way.median_seconds.relative_half_width().filter(|half| *half > WIDE)
+    };
+    let wide: Vec<(Bytes, f64)> =
+        sizes.iter().filter_map(|size| Some((size.size, half_width(size)?))).collect();
     let &(worst_bytes, half_width) = wide.iter().max_by(|a, b| a.1.total_cmp(&b.1))?;
     Some(PipeCause::WideSpread { sizes: wide.len(), worst_bytes, half_width })
 }
@@ -195,7 +208,10 @@ fn few(sizes: &[SizeVerdict]) -> Option<PipeCause> {
 }
 
 fn short(points: &[Point]) -> Option<PipeCause> {
-    let sizes = points.iter().filter(|point| point.trials.iter().any(|trial| trial.elapsed < SHORT)).count();
+    let sizes = points
+        .iter()
+        .filter(|point| point.trials.iter().any(|trial| trial.elapsed < SHORT))
+        .count();
     (sizes > 0).then_some(PipeCause::ShortTrials { sizes })
 }
 
@@ -223,31 +239,34 @@ impl PipeCause {
 
     /// What was seen, in one sentence without a full stop.
     fn observed(&self) -> String {
-        let per_cent = |share: f64| format!("{:.1} %", share * 100.0);
         match self {
             Self::WrongBytes { messages } => {
                 format!("{} came with bytes that were not sent", count(*messages, "message"))
             }
-            Self::Unbalanced { messages } => format!("{} more came than were sent", count(*messages, "message")),
-            Self::Missing { sizes } => format!("{} of the plan to be measured yet", count(*sizes as u64, "size")),
+            Self::Unbalanced { messages } => {
+                format!("{} more came than were sent", count(*messages, "message"))
+            }
+            Self::Missing { sizes } => {
+                format!("{} of the plan to be measured yet", sizes_of(*sizes))
+            }
             Self::EmulatorLost { frames, sizes } => format!(
                 "the emulator lost {} that the network does not lose; {} left out of the result",
                 count(*frames, "frame"),
-                count(*sizes as u64, "size")
+                sizes_of(*sizes)
             ),
             Self::Slept { sizes, longest_ns } => format!(
                 "the machine slept while {} measured, up to {}; left out of the result",
                 were(*sizes),
                 Span::from_nanoseconds(*longest_ns)
             ),
-            Self::EmulatorLate { sizes, worst_bytes, max_ns, share } => format!(
-                "frames of {} left the emulator late; worst is {worst_bytes}, where one was {} late, {} of a trial",
-                count(*sizes as u64, "size"),
-                Span::from_nanoseconds(*max_ns),
-                per_cent(*share)
-            ),
+            Self::EmulatorLate { sizes, worst_bytes, max_ns, share } => {
+                late(*sizes, *worst_bytes, *max_ns, *share)
+            }
             Self::Steal { share } => {
-                format!("the hypervisor gave {} of the processors' time to others", per_cent(*share))
+                format!(
+                    "the hypervisor gave {} of the processors' time to others",
+                    per_cent(*share)
+                )
             }
             Self::ClockStepped { sizes, worst_ns } => format!(
                 "the wall clock was stepped while {} measured, by up to {}",
@@ -255,35 +274,37 @@ impl PipeCause {
                 Span::from_nanoseconds(*worst_ns)
             ),
             Self::Lost { messages, share } => {
-                format!("{} did not arrive, {} of those sent", count(*messages, "message"), per_cent(*share))
+                format!(
+                    "{} did not arrive, {} of those sent",
+                    count(*messages, "message"),
+                    per_cent(*share)
+                )
             }
             Self::WideSpread { sizes, worst_bytes, half_width } => format!(
                 "the median time of {} is known to no better than ±{:.0} %; worst is {worst_bytes} with ±{:.0} %",
-                count(*sizes as u64, "size"),
+                sizes_of(*sizes),
                 WIDE * 100.0,
                 half_width * 100.0
             ),
             Self::FewTrials { trials } => {
-                format!("{} of a size: too few for an interval of the median", count(*trials as u64, "trial"))
+                format!(
+                    "{} of a size: too few for an interval of the median",
+                    count(*trials as u64, "trial")
+                )
             }
             Self::ShortTrials { sizes } => {
-                format!("trials of {} lasted less than {SHORT}", count(*sizes as u64, "size"))
+                format!("trials of {} lasted less than {SHORT}", sizes_of(*sizes))
             }
-            Self::Dips { deepest: Dip { from, to, deepest, share }, count: ranges } => format!(
-                "throughput falls in {} of sizes and comes back; deepest from {} to {} bytes, where {} bytes reach {:.0} % \
-                 of what smaller messages reach",
-                count(*ranges as u64, "range"),
-                from.count(),
-                to.count(),
-                deepest.count(),
-                share * 100.0
-            ),
+            Self::Dips { deepest, count } => dips(deepest, *count),
             Self::PoorFit { worst_share } => format!(
                 "a fixed time and a rate do not describe the larger half of the sizes: a time is {} off",
                 per_cent(*worst_share)
             ),
             Self::LeftOut { sizes } => {
-                format!("{} left out: a smaller message took as long as the plan allows", count(*sizes as u64, "size"))
+                format!(
+                    "{} left out: a smaller message took as long as the plan allows",
+                    sizes_of(*sizes)
+                )
             }
         }
     }
@@ -295,7 +316,9 @@ impl PipeCause {
                 "measure again with every byte checked; if it stays, the transport or this program is broken"
             }
             Self::Missing { .. } => "measure again, or resume the run",
-            Self::EmulatorLost { .. } => "a slower emulated rate, or a machine with more processors",
+            Self::EmulatorLost { .. } => {
+                "a slower emulated rate, or a machine with more processors"
+            }
             Self::Slept { .. } => {
                 "keep the machine awake: `systemd-inhibit --what=sleep btu pipe ...`, mains power, an open lid"
             }
@@ -304,14 +327,18 @@ impl PipeCause {
             }
             Self::ClockStepped { .. } => ClockSteps::ADVICE,
             Self::Steal { .. } => "a machine of your own, or an hour when its neighbours are quiet",
-            Self::Lost { .. } => "larger socket buffers, fewer pairs, or a transport that repairs losses itself",
+            Self::Lost { .. } => {
+                "larger socket buffers, fewer pairs, or a transport that repairs losses itself"
+            }
             Self::WideSpread { .. } => "an idle machine, more trials, or longer ones",
             Self::FewTrials { .. } => "six trials or more",
             Self::ShortTrials { .. } => "a longer target time for trials",
             Self::Dips { .. } => {
                 "the same with larger socket buffers and without perturbation: a dip that moves has its cause there"
             }
-            Self::PoorFit { .. } => "read the signature itself; n-half and the saturation point say little here",
+            Self::PoorFit { .. } => {
+                "read the signature itself; n-half and the saturation point say little here"
+            }
             Self::LeftOut { .. } => "a higher limit, if larger messages matter",
         }
     }
@@ -320,5 +347,34 @@ impl PipeCause {
 /// `1 size was`, `2 sizes were`.
 fn were(sizes: usize) -> String {
     let verb = if sizes == 1 { "was" } else { "were" };
-    format!("{} {verb}", count(sizes as u64, "size"))
+    format!("{} {verb}", sizes_of(sizes))
+}
+
+fn per_cent(share: f64) -> String {
+    format!("{:.1} %", share * 100.0)
+}
+
+fn late(sizes: usize, worst_bytes: Bytes, max_ns: u64, share: f64) -> String {
+    format!(
+        "frames of {} left the emulator late; worst is {worst_bytes}, where one was {} late, {} of a trial",
+        sizes_of(sizes),
+        Span::from_nanoseconds(max_ns),
+        per_cent(share)
+    )
+}
+
+fn dips(deepest: &Dip, ranges: usize) -> String {
+    format!(
+        "throughput falls in {} of sizes and comes back; deepest from {} to {} bytes, where {} bytes reach {:.0} % \
+         of what smaller messages reach",
+        count(ranges as u64, "range"),
+        deepest.from.count(),
+        deepest.to.count(),
+        deepest.deepest.count(),
+        deepest.share * 100.0
+    )
+}
+
+fn sizes_of(number: usize) -> String {
+    count(number as u64, "size")
 }

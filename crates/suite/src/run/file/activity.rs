@@ -56,13 +56,19 @@ enum Kind {
 }
 
 /// The activity of an entry.
-pub(super) fn read(entry: &Entry<'_, '_>, document: &Document<'_>, context: &Context<'_>) -> Option<ActivityStep> {
+pub(super) fn read(
+    entry: &Entry<'_, '_>,
+    document: &Document<'_>,
+    context: &Context<'_>,
+) -> Option<ActivityStep> {
     let kind = entry.fields.get("activity").and_then(|item| item.word(&KINDS));
     let on = host(entry, "on", context);
     let kind = kind?;
     let to = match kind {
         Kind::Cpu | Kind::Disk => None,
-        Kind::Transfer | Kind::TcpStream | Kind::UdpStream | Kind::Requests => Some(host(entry, "to", context)?),
+        Kind::Transfer | Kind::TcpStream | Kind::UdpStream | Kind::Requests => {
+            Some(host(entry, "to", context)?)
+        }
     };
     if to.is_some() && to == on {
         document.problem_at(entry.spot, "`on` and `to` are two stations");
@@ -75,11 +81,17 @@ pub(super) fn read(entry: &Entry<'_, '_>, document: &Document<'_>, context: &Con
 fn doing(kind: Kind, fields: &Fields<'_>) -> Option<Doing> {
     let amount = || fields.quantity_in("amount", AMOUNTS);
     let time = || fields.quantity_in("time", TIMES);
-    let message = |bounds: RangeInclusive<Bytes>, usual| fields.quantity_in("message", bounds).unwrap_or(usual);
+    let message = |bounds: RangeInclusive<Bytes>, usual| {
+        fields.quantity_in("message", bounds).unwrap_or(usual)
+    };
     Some(match kind {
-        Kind::Cpu => Doing::Cpu { rounds: fields.whole("rounds", 1..=1_000_000_000).unwrap_or(1000).into() },
+        Kind::Cpu => {
+            Doing::Cpu { rounds: fields.whole("rounds", 1..=1_000_000_000).unwrap_or(1000).into() }
+        }
         Kind::Disk => {
-            let file = fields.quantity_in("file", Bytes::new(4096)..=Bytes::new(1 << 36)).unwrap_or(DISK_FILE);
+            let file = fields
+                .quantity_in("file", Bytes::new(4096)..=Bytes::new(1 << 36))
+                .unwrap_or(DISK_FILE);
             Doing::Disk { file, amount: amount().unwrap_or(file) }
         }
         Kind::Transfer => Doing::Transfer { amount: amount().unwrap_or(AMOUNT) },
@@ -98,15 +110,18 @@ fn doing(kind: Kind, fields: &Fields<'_>) -> Option<Doing> {
             Doing::TcpStream { message, amount: work, window }
         }
         Kind::UdpStream => {
-            let (message, rate) = (message(DATAGRAMS, DATAGRAM), fields.quantity_in("rate", RATES).unwrap_or(RATE));
+            let (message, rate) =
+                (message(DATAGRAMS, DATAGRAM), fields.quantity_in("rate", RATES).unwrap_or(RATE));
             Doing::UdpStream { message, rate, time: time().unwrap_or(TIME) }
         }
         Kind::Requests => {
-            let transport =
-                fields.get("transport").and_then(|item| item.word(&[("tcp", Transport::Tcp), ("udp", Transport::Udp)]));
+            let transport = fields
+                .get("transport")
+                .and_then(|item| item.word(&[("tcp", Transport::Tcp), ("udp", Transport::Udp)]));
             let transport = transport.unwrap_or(Transport::Tcp);
             let message = message(QUESTION..=Bytes::new(65_507), QUESTION);
-            let every = fields.quantity_in("every", Span::from_microseconds(100)..=Span::from_seconds(10));
+            let every =
+                fields.quantity_in("every", Span::from_microseconds(100)..=Span::from_seconds(10));
             Doing::Requests { transport, message, time: time().unwrap_or(TIME), every }
         }
     })

@@ -46,7 +46,8 @@ struct Level {
 impl Factors {
     pub(super) fn read(fields: &Fields<'_>, document: &Document<'_>) -> Self {
         let factors = fields.get("factors");
-        let place = factors.as_ref().map_or_else(|| fields.spot().clone(), |item| item.spot().clone());
+        let place =
+            factors.as_ref().map_or_else(|| fields.spot().clone(), |item| item.spot().clone());
         let mut all = Vec::new();
         if let Some(variants) = fields.get(VARIANT) {
             all.extend(variant(&variants));
@@ -55,7 +56,10 @@ impl Factors {
         if let Some(table) = factors.and_then(|item| item.fields()) {
             for (name, spot, item) in table.members() {
                 if all.len() >= MOST_FACTORS {
-                    document.problem_at(&spot, format!("an experiment has at most {MOST_FACTORS} factors"));
+                    document.problem_at(
+                        &spot,
+                        format!("an experiment has at most {MOST_FACTORS} factors"),
+                    );
                     break;
                 }
                 all.extend(factor(name, &item, &loads));
@@ -94,20 +98,27 @@ impl Factors {
         others: &[(String, String)],
         factor: usize,
     ) -> Vec<(String, String)> {
-        let own = self.level(factor, levels).map(|level| level.settings.clone()).unwrap_or_default();
+        let own =
+            self.level(factor, levels).map(|level| level.settings.clone()).unwrap_or_default();
         // Its own first: their number says that they are a level's.
         own.into_iter().chain(others.iter().cloned()).collect()
     }
 
     /// Other settings with those of all levels.
-    pub(super) fn all_settings(&self, levels: &[usize], others: &[(String, String)]) -> Vec<(String, String)> {
+    pub(super) fn all_settings(
+        &self,
+        levels: &[usize],
+        others: &[(String, String)],
+    ) -> Vec<(String, String)> {
         let own = (0..self.all.len()).filter_map(|factor| self.level(factor, levels));
         others.iter().cloned().chain(own.flat_map(|level| level.settings.clone())).collect()
     }
 
     /// What words in braces stand for: factors by their names.
     pub(super) fn words(&self, levels: &[usize]) -> BTreeMap<String, String> {
-        let word = |(factor, read): (usize, &Read)| Some((read.name.clone(), self.level(factor, levels)?.text.clone()));
+        let word = |(factor, read): (usize, &Read)| {
+            Some((read.name.clone(), self.level(factor, levels)?.text.clone()))
+        };
         self.all.iter().enumerate().filter_map(word).collect()
     }
 
@@ -117,7 +128,10 @@ impl Factors {
     }
 
     pub(super) fn spot(&self, factor: usize, level: usize) -> &Spot {
-        self.all.get(factor).and_then(|read| read.levels.get(level)).map_or(&self.place, |level| &level.spot)
+        self.all
+            .get(factor)
+            .and_then(|read| read.levels.get(level))
+            .map_or(&self.place, |level| &level.spot)
     }
 
     pub(super) fn place(&self) -> &Spot {
@@ -126,8 +140,11 @@ impl Factors {
 
     /// A combination in words.
     pub(super) fn in_words(&self, levels: &[usize]) -> String {
-        let words: Vec<String> =
-            self.words(levels).into_iter().map(|(name, level)| format!("{name} = {level}")).collect();
+        let words: Vec<String> = self
+            .words(levels)
+            .into_iter()
+            .map(|(name, level)| format!("{name} = {level}"))
+            .collect();
         if words.is_empty() { "these settings".to_owned() } else { words.join(" and ") }
     }
 
@@ -153,17 +170,23 @@ impl Factors {
 /// The names in a group of the file.
 fn names(fields: &Fields<'_>, group: &'static str) -> Vec<String> {
     let group = fields.get(group).and_then(|item| item.fields());
-    group.map(|group| group.members().map(|(name, _, _)| name.to_owned()).collect()).unwrap_or_default()
+    group
+        .map(|group| group.members().map(|(name, _, _)| name.to_owned()).collect())
+        .unwrap_or_default()
 }
 
 fn factor(name: &str, item: &Item<'_>, loads: &[String]) -> Option<Read> {
     let levels = item.each();
     if !item.is_list() || levels.len() < 2 || levels.len() > MOST_LEVELS {
-        item.problem(format!("a factor is a list of 2 to {MOST_LEVELS} levels, the baseline first"));
+        item.problem(format!(
+            "a factor is a list of 2 to {MOST_LEVELS} levels, the baseline first"
+        ));
         return None;
     }
     if OWN.contains(&name) && !matches!(name, LOAD | "network") {
-        item.problem(format!("`{name}` is no value: name a key below it, such as `measure.get.message`"));
+        item.problem(format!(
+            "`{name}` is no value: name a key below it, such as `measure.get.message`"
+        ));
         return None;
     }
     let mut read: Vec<Level> = Vec::new();
@@ -184,7 +207,8 @@ fn level(name: &str, item: &Item<'_>, loads: &[String]) -> Option<Level> {
         let loads = at_work(item, &text, loads)?;
         return Some(Level { text, settings: Vec::new(), loads: Some(loads), spot });
     }
-    // A word without a dot that is no key of the file stands for itself, in arguments and environments.
+    // A word without a dot that is no key of the file stands for itself, in arguments and
+    // environments.
     let is_word = !name.contains('.') && !is_own(name);
     let settings = if is_word { Vec::new() } else { vec![(name.to_owned(), text.clone())] };
     Some(Level { text, settings, loads: None, spot })
@@ -217,13 +241,16 @@ fn variant(item: &Item<'_>) -> Option<Read> {
         levels.push(Level { text: name.to_owned(), settings, loads: None, spot });
     }
     if levels.len() < 2 {
-        item.problem("variants are compared: write two of them, `[variant.old]` and `[variant.new]`");
+        item.problem(
+            "variants are compared: write two of them, `[variant.old]` and `[variant.new]`",
+        );
         return None;
     }
     Some(Read { name: VARIANT.to_owned(), levels })
 }
 
-/// The keys of nested tables, joined by dots. A table of values, such as a `value` or a `ready`, is one value.
+/// The keys of nested tables, joined by dots. A table of values, such as a `value` or a `ready`, is
+/// one value.
 fn flat(fields: &Fields<'_>, way: &str, settings: &mut Vec<(String, String)>) {
     for (key, _, item) in fields.members() {
         let path = if way.is_empty() { key.to_owned() } else { format!("{way}.{key}") };
@@ -236,7 +263,11 @@ fn flat(fields: &Fields<'_>, way: &str, settings: &mut Vec<(String, String)>) {
 }
 
 /// The combinations that are measured, the baseline first.
-pub(super) fn combinations(factors: &Factors, resolution: Option<u32>, document: &Document<'_>) -> Vec<Vec<usize>> {
+pub(super) fn combinations(
+    factors: &Factors,
+    resolution: Option<u32>,
+    document: &Document<'_>,
+) -> Vec<Vec<usize>> {
     let counts = factors.counts();
     let Some(rows) = counts.iter().try_fold(1usize, |all, count| all.checked_mul(*count)) else {
         return too_many(factors, document, "too many");
@@ -264,7 +295,12 @@ fn too_many(factors: &Factors, document: &Document<'_>, rows: &str) -> Vec<Vec<u
 }
 
 /// The rows of a fraction: every factor has two levels.
-fn fraction(counts: &[usize], resolution: u32, factors: &Factors, document: &Document<'_>) -> Vec<Vec<usize>> {
+fn fraction(
+    counts: &[usize],
+    resolution: u32,
+    factors: &Factors,
+    document: &Document<'_>,
+) -> Vec<Vec<usize>> {
     let Some(design) = design(counts, Some(resolution)) else {
         let problem = "a fraction of the combinations (`resolution` in [order]) needs two levels of every factor";
         document.problem_at(factors.place(), problem);

@@ -11,7 +11,8 @@ const MOST_BLOCKS: u32 = 1000;
 pub struct Order {
     /// So many blocks at least.
     pub blocks: u32,
-    /// The half width of every interval over its value that is wanted; nothing asks for no more than `blocks`.
+    /// The half width of every interval over its value that is wanted; nothing asks for no more
+    /// than `blocks`.
     pub until: Option<f64>,
     /// So many blocks at most.
     pub at_most_blocks: u32,
@@ -44,7 +45,9 @@ impl Order {
             is_one.then(|| share.share())
         });
         let most = fields.whole("at_most_blocks", 1..=MOST_BLOCKS);
-        let at_most = fields.quantity_in("at_most", Span::from_seconds(1)..=usual.at_most).unwrap_or(usual.at_most);
+        let at_most = fields
+            .quantity_in("at_most", Span::from_seconds(1)..=usual.at_most)
+            .unwrap_or(usual.at_most);
         let resolution = fields.whole("resolution", 3..=16);
         // The leads and deadlines of programs are read where they are needed.
         let lead = fields.get("lead");

@@ -12,7 +12,8 @@ use super::text::filled;
 use crate::program::{Part, ProgramOrder, ProgramStep, Ready};
 
 /// How long a program may take.
-pub(super) const DEADLINES: RangeInclusive<Span> = Span::from_milliseconds(10)..=Span::from_seconds(24 * 3600);
+pub(super) const DEADLINES: RangeInclusive<Span> =
+    Span::from_milliseconds(10)..=Span::from_seconds(24 * 3600);
 
 /// The same where nothing is said, and how long a service may take to become ready.
 const DEADLINE: Span = Span::from_seconds(60);
@@ -28,7 +29,11 @@ const ROOM: Bytes = Bytes::new(1 << 30);
 const MOST: usize = 1000;
 
 /// The program of an entry.
-pub(super) fn read(entry: &Entry<'_, '_>, document: &Document<'_>, context: &Context<'_>) -> Option<ProgramStep> {
+pub(super) fn read(
+    entry: &Entry<'_, '_>,
+    document: &Document<'_>,
+    context: &Context<'_>,
+) -> Option<ProgramStep> {
     let fields = entry.fields;
     let run = fields.get("run");
     if let Some(item) = run.as_ref().filter(|_| !context.with_programs) {
@@ -39,15 +44,18 @@ pub(super) fn read(entry: &Entry<'_, '_>, document: &Document<'_>, context: &Con
     let host = host(entry, "on", context);
     let command = run.and_then(|item| command(&item, context));
     let environment = fields.get("environment").and_then(|item| environment(&item, context));
-    let directory =
-        fields.get("directory").and_then(|item| Some(PathBuf::from(filled(&item, item.text()?, context.words)?)));
+    let directory = fields
+        .get("directory")
+        .and_then(|item| Some(PathBuf::from(filled(&item, item.text()?, context.words)?)));
     let room = fields.quantity_in("room", ROOMS).unwrap_or(ROOM);
-    let usual = if entry.part == Part::Service { READY_WITHIN } else { entry.deadline.unwrap_or(DEADLINE) };
+    let usual =
+        if entry.part == Part::Service { READY_WITHIN } else { entry.deadline.unwrap_or(DEADLINE) };
     let deadline = fields.quantity_in("deadline", DEADLINES).unwrap_or(usual);
     let ready = ready(entry, document);
     let (name, part) = (entry.name.to_owned(), entry.part);
     let environment = environment.unwrap_or_default();
-    let order = ProgramOrder { command: command?, environment, directory, room, deadline, ready: ready? };
+    let order =
+        ProgramOrder { command: command?, environment, directory, room, deadline, ready: ready? };
     Some(ProgramStep { name, host: host?, part, order })
 }
 
@@ -82,11 +90,16 @@ fn environment(item: &Item<'_>, context: &Context<'_>) -> Option<BTreeMap<String
     Some(all)
 }
 
-/// When it is ready: a service where it listens, unless something else is said. The outer nothing is a mistake.
-#[allow(clippy::option_option, reason = "nothing to wait for, and nothing that could be read, are two things")]
+/// When it is ready: a service where it listens, unless something else is said. The outer nothing
+/// is a mistake.
+#[allow(
+    clippy::option_option,
+    reason = "nothing to wait for, and nothing that could be read, are two things"
+)]
 fn ready(entry: &Entry<'_, '_>, document: &Document<'_>) -> Option<Option<Ready>> {
     let usual = (entry.part == Part::Service).then_some(Ready::Listens);
-    let Some(item) = (if entry.part == Part::Measured { None } else { entry.fields.get("ready") }) else {
+    let Some(item) = (if entry.part == Part::Measured { None } else { entry.fields.get("ready") })
+    else {
         return Some(usual);
     };
     let fields = item.fields()?;
@@ -99,8 +112,10 @@ fn ready(entry: &Entry<'_, '_>, document: &Document<'_>) -> Option<Option<Ready>
         (None, Some(output), None) => Some(Some(Ready::Output(output))),
         (None, None, Some(after)) => Some(Some(Ready::After(after))),
         _ => {
-            document
-                .problem_at(item.spot(), "one of `port = 80`, `output = \"ready\"` and `after = \"1 s\"` is wanted");
+            document.problem_at(
+                item.spot(),
+                "one of `port = 80`, `output = \"ready\"` and `after = \"1 s\"` is wanted",
+            );
             None
         }
     }

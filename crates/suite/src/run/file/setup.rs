@@ -55,10 +55,16 @@ pub(super) struct Entry<'a, 'i> {
 
 impl Setup {
     /// Reads all groups; nothing where there is nothing to measure.
-    pub(super) fn read(fields: &Fields<'_>, document: &Document<'_>, context: &Context<'_>) -> Option<Self> {
+    pub(super) fn read(
+        fields: &Fields<'_>,
+        document: &Document<'_>,
+        context: &Context<'_>,
+    ) -> Option<Self> {
         let order = fields.get("order").and_then(|item| item.fields());
-        let asked = order.as_ref().and_then(|order| order.quantity_in("lead", Span::ZERO..=LONGEST_LEAD));
-        let deadline = order.as_ref().and_then(|order| order.quantity_in("deadline", program::DEADLINES));
+        let asked =
+            order.as_ref().and_then(|order| order.quantity_in("lead", Span::ZERO..=LONGEST_LEAD));
+        let deadline =
+            order.as_ref().and_then(|order| order.quantity_in("deadline", program::DEADLINES));
         let mut setup = Self {
             network: None,
             programs: Vec::new(),
@@ -66,7 +72,9 @@ impl Setup {
             values: Vec::new(),
             lead: asked.unwrap_or(LEAD),
         };
-        for (group, part) in [("service", Part::Service), ("load", Part::Load), ("measure", Part::Measured)] {
+        for (group, part) in
+            [("service", Part::Service), ("load", Part::Load), ("measure", Part::Measured)]
+        {
             let item = fields.get(group);
             setup.group(item.as_ref(), part, deadline, document, context);
         }
@@ -81,7 +89,8 @@ impl Setup {
             || setup.activities.iter().any(|step| step.part == Part::Load);
         if !is_loaded {
             // A server of a measured activity is there at once; a moment is enough.
-            setup.lead = if setup.activities.is_empty() { Span::ZERO } else { Span::from_milliseconds(1) };
+            setup.lead =
+                if setup.activities.is_empty() { Span::ZERO } else { Span::from_milliseconds(1) };
         }
         Some(setup)
     }
@@ -119,8 +128,11 @@ impl Setup {
                 );
             }
             (false, false) => {
-                let activities =
-                    if entry.part == Part::Service { "" } else { ", or one of btu's own: `activity = \"cpu\"`" };
+                let activities = if entry.part == Part::Service {
+                    ""
+                } else {
+                    ", or one of btu's own: `activity = \"cpu\"`"
+                };
                 document.problem_at(
                     entry.spot,
                     format!("nothing says what is done: write `run = [\"program\", \"argument\"]`{activities}"),
@@ -146,7 +158,8 @@ impl Setup {
 
 fn is_at_work(entry: &Entry<'_, '_>, context: &Context<'_>) -> bool {
     let loads = context.loads.as_ref();
-    entry.part != Part::Load || loads.is_none_or(|loads| loads.iter().any(|load| load == entry.name))
+    entry.part != Part::Load
+        || loads.is_none_or(|loads| loads.iter().any(|load| load == entry.name))
 }
 
 fn check_name(name: &str, spot: &Spot, document: &Document<'_>) {
@@ -160,7 +173,11 @@ fn check_name(name: &str, spot: &Spot, document: &Document<'_>) {
 }
 
 /// Whom `key` names.
-pub(super) fn host(entry: &Entry<'_, '_>, key: &'static str, context: &Context<'_>) -> Option<HostName> {
+pub(super) fn host(
+    entry: &Entry<'_, '_>,
+    key: &'static str,
+    context: &Context<'_>,
+) -> Option<HostName> {
     let item = entry.fields.need(key, "\"laptop\"")?;
     let text = item.text()?;
     let found = context.hosts.keys().find(|host| host.as_str() == text).cloned();

@@ -45,8 +45,12 @@ at_most = "10 min"
 
 fn find(asked: &Asked) -> Result<Found, String> {
     let name = asked.name.clone().unwrap_or_default();
-    let text = btu_network::library_text(&name).ok_or_else(|| format!("there is no network `{name}`"))?;
-    let reader = asked.settings.iter().fold(Reader::new(&name), |reader, (key, value)| reader.set(key, value));
+    let text =
+        btu_network::library_text(&name).ok_or_else(|| format!("there is no network `{name}`"))?;
+    let reader = asked
+        .settings
+        .iter()
+        .fold(Reader::new(&name), |reader, (key, value)| reader.set(key, value));
     let drawing: Drawing = reader.read(text).map_err(|error| error.to_string())?;
     let raised = Raised {
         name,
@@ -70,21 +74,41 @@ fn wrong(text: &str) -> String {
 #[test]
 fn the_whole_of_a_file_is_read() {
     let file = read_all(GOOD).unwrap();
-    assert_eq!((file.name.as_str(), file.rows.len(), file.networks.len()), ("redis-on-a-busy-laptop", 12, 2));
+    assert_eq!(
+        (file.name.as_str(), file.rows.len(), file.networks.len()),
+        ("redis-on-a-busy-laptop", 12, 2)
+    );
     let order = &file.order;
     assert_eq!((order.blocks, order.until, order.at_most_blocks), (3, Some(0.05), 20));
     let base = &file.rows[0];
-    assert_eq!((base.levels.as_slice(), base.network, base.activities.len()), (&[0, 0, 0][..], 0, 0));
+    assert_eq!(
+        (base.levels.as_slice(), base.network, base.activities.len()),
+        (&[0, 0, 0][..], 0, 0)
+    );
     let [service, get] = &base.programs[..] else { panic!("{base:?}") };
-    assert_eq!((service.part, service.order.ready.clone()), (Part::Service, Some(Ready::Port(6379))));
-    let address = file.networks[0].drawing.stations.iter().find(|station| station.name == "server").unwrap().address;
+    assert_eq!(
+        (service.part, service.order.ready.clone()),
+        (Part::Service, Some(Ready::Port(6379)))
+    );
+    let address = file.networks[0]
+        .drawing
+        .stations
+        .iter()
+        .find(|station| station.name == "server")
+        .unwrap()
+        .address;
     assert!(address != Ipv4Addr::UNSPECIFIED);
     assert_eq!(get.order.command[2..5], [address.to_string(), "-n".to_owned(), "100".to_owned()]);
     let environment: Vec<&str> = get.order.environment.values().map(String::as_str).collect();
     assert_eq!(environment, ["{server}", "100", "${HOME}"]);
     let last = &file.rows[11];
-    assert_eq!((last.levels.as_slice(), last.network, last.activities.len()), (&[2, 1, 1][..], 1, 2));
-    assert!(matches!(&last.activities[1].doing, Doing::TcpStream { message, .. } if message.count() == 65536));
+    assert_eq!(
+        (last.levels.as_slice(), last.network, last.activities.len()),
+        (&[2, 1, 1][..], 1, 2)
+    );
+    assert!(
+        matches!(&last.activities[1].doing, Doing::TcpStream { message, .. } if message.count() == 65536)
+    );
     let [value] = &file.values[..] else { panic!("one value") };
     assert_eq!((value.unit.as_str(), value.better), ("requests/s", Better::Higher));
     assert!(matches!(value.what, What::Pattern { .. }));
@@ -105,13 +129,15 @@ fn mistakes_are_told_all_at_once_where_they_stand() {
     );
 }
 
+/// A file that is right but for what is added.
+fn with(more: &str) -> String {
+    format!(
+        "network = \"home-fq-codel\"\n[measure.a]\non = \"laptop\"\nrun = [\"true\"]\n[load.cpu]\non = \"phone\"\nactivity = \"cpu\"\n{more}\n"
+    )
+}
+
 #[test]
 fn each_mistake_is_told() {
-    let with = |more: &str| {
-        format!(
-            "network = \"home-fq-codel\"\n[measure.a]\non = \"laptop\"\nrun = [\"true\"]\n[load.cpu]\non = \"phone\"\nactivity = \"cpu\"\n{more}\n"
-        )
-    };
     for (text, told) in [
         (String::new(), "`network` is missing"),
         ("network = \"none\"\n".to_owned(), "there is no network `none`"),
@@ -127,8 +153,31 @@ fn each_mistake_is_told() {
         (with("[factors]\n\"measure.a.deadline\" = [\"1 s\", \"1 parsec\"]"), "parsec"),
         (with("[factors]\nmeasure = [1, 2]"), "`measure` is no value"),
         (with("[variant.old]\nmeasure.a.run = [\"true\"]"), "write two of them"),
+        (with("[measure.\"a b\"]\non = \"phone\"\nrun = [\"a\"]"), "this is not a name here"),
+        (with("[mesure.b]\non = \"phone\""), "did you mean `measure`?"),
+        (
+            with("[measure.b]\non = \"phone\"\nrun = [\"a\"]\ndirectroy = \"x\""),
+            "did you mean `directory`?",
+        ),
+        (
+            with("[factors]\na = [1, 2]\nb = [1, 2, 3]\n[order]\nresolution = 3"),
+            "needs two levels of every factor",
+        ),
+        ("[measure".to_owned(), "this is not TOML"),
+    ] {
+        let message = wrong(&text);
+        assert!(message.contains(told), "{text}: {message}");
+    }
+}
+
+#[test]
+fn each_mistake_in_what_is_measured_is_told() {
+    for (text, told) in [
         (with("[measure.b]\non = \"phone\""), "nothing says what is done"),
-        (with("[measure.b]\non = \"phone\"\nrun = [\"a\"]\nactivity = \"cpu\""), "write one of them"),
+        (
+            with("[measure.b]\non = \"phone\"\nrun = [\"a\"]\nactivity = \"cpu\""),
+            "write one of them",
+        ),
         (with("[measure.b]\non = \"phone\"\nrun = \"curl x\""), "a list of texts is wanted"),
         (with("[measure.b]\non = \"phone\"\nrun = []"), "there is no program"),
         (
@@ -137,7 +186,10 @@ fn each_mistake_is_told() {
             ),
             "no regular expression",
         ),
-        (with("[measure.b]\non = \"phone\"\nrun = [\"a\"]\nvalue = { pattern = \"a\" }"), "`unit` is missing"),
+        (
+            with("[measure.b]\non = \"phone\"\nrun = [\"a\"]\nvalue = { pattern = \"a\" }"),
+            "`unit` is missing",
+        ),
         (
             with(
                 "[measure.b]\non = \"phone\"\nrun = [\"a\"]\nvalue = { pointer = \"a\", unit = \"x\", better = \"lower\" }",
@@ -148,10 +200,19 @@ fn each_mistake_is_told() {
             with("[measure.b]\non = \"phone\"\nrun = [\"a\"]\nvalue = {}"),
             "one of `of`, `pattern`, `pointer` and `column`",
         ),
-        (with("[measure.b]\non = \"phone\"\nrun = [\"a\"]\nvalue = \"goodput\""), "a program has no such value"),
-        (with("[measure.b]\non = \"phone\"\nactivity = \"cpu\"\nvalue = \"memory\""), "an activity has no such value"),
+        (
+            with("[measure.b]\non = \"phone\"\nrun = [\"a\"]\nvalue = \"goodput\""),
+            "a program has no such value",
+        ),
+        (
+            with("[measure.b]\non = \"phone\"\nactivity = \"cpu\"\nvalue = \"memory\""),
+            "an activity has no such value",
+        ),
         (with("[measure.b]\non = \"phone\"\nactivity = \"requests\""), "`to` is missing"),
-        (with("[measure.b]\non = \"phone\"\nto = \"phone\"\nactivity = \"requests\""), "two stations"),
+        (
+            with("[measure.b]\non = \"phone\"\nto = \"phone\"\nactivity = \"requests\""),
+            "two stations",
+        ),
         (
             with(
                 "[measure.b]\non = \"phone\"\nto = \"laptop\"\nactivity = \"tcp-stream\"\namount = \"1 MB\"\ntime = \"1 s\"",
@@ -159,14 +220,11 @@ fn each_mistake_is_told() {
             "both say how much",
         ),
         (
-            with("[service.b]\non = \"phone\"\nrun = [\"a\"]\nready = { port = 1, after = \"1 s\" }"),
+            with(
+                "[service.b]\non = \"phone\"\nrun = [\"a\"]\nready = { port = 1, after = \"1 s\" }",
+            ),
             "one of `port = 80`",
         ),
-        (with("[measure.\"a b\"]\non = \"phone\"\nrun = [\"a\"]"), "this is not a name here"),
-        (with("[mesure.b]\non = \"phone\""), "did you mean `measure`?"),
-        (with("[measure.b]\non = \"phone\"\nrun = [\"a\"]\ndirectroy = \"x\""), "did you mean `directory`?"),
-        (with("[factors]\na = [1, 2]\nb = [1, 2, 3]\n[order]\nresolution = 3"), "needs two levels of every factor"),
-        ("[measure".to_owned(), "this is not TOML"),
     ] {
         let message = wrong(&text);
         assert!(message.contains(told), "{text}: {message}");
@@ -193,7 +251,10 @@ fn programs_are_refused_on_real_hosts() {
     let text = "[measure.a]\non = \"alpha\"\nrun = [\"true\"]\n";
     let hosts = ["alpha", "beta"].map(|name| HostName::try_from(name).unwrap());
     let refused = read(text, "lab.toml", &[], Ground::Hosts(&hosts)).unwrap_err().to_string();
-    assert!(refused.contains("programs run in stations of a raised network only, never on real hosts"), "{refused}");
+    assert!(
+        refused.contains("programs run in stations of a raised network only, never on real hosts"),
+        "{refused}"
+    );
     let text = "[measure.a]\non = \"alpha\"\nto = \"beta\"\nactivity = \"requests\"\n";
     let file = read(text, "lab.toml", &[], Ground::Hosts(&hosts)).unwrap();
     assert_eq!((file.rows.len(), file.networks.len()), (1, 0));
@@ -207,7 +268,9 @@ fn a_file_can_name_an_inventory_of_hosts() {
     assert_eq!(inventory_of("hosts = ["), None);
     let hosts = ["alpha", "beta"].map(|name| HostName::try_from(name).unwrap());
     assert_eq!(read(text, "lab.toml", &[], Ground::Hosts(&hosts)).unwrap().hosts.len(), 2);
-    let both = read(&format!("network = \"veth\"\n{text}"), "both.toml", &[], Ground::Hosts(&hosts)).unwrap_err();
+    let both =
+        read(&format!("network = \"veth\"\n{text}"), "both.toml", &[], Ground::Hosts(&hosts))
+            .unwrap_err();
     assert!(both.to_string().contains("leave the network out, or the hosts"), "{both}");
     let number = wrong("hosts = 3\n[measure.a]\non = \"alpha\"\nactivity = \"cpu\"\n");
     assert!(number.contains("hosts = 3"), "{number}");
@@ -216,9 +279,14 @@ fn a_file_can_name_an_inventory_of_hosts() {
 #[test]
 fn every_example_is_right() {
     for example in crate::run::EXAMPLES {
-        let file = read_all(example.text).unwrap_or_else(|error| panic!("{}: {error}", example.name));
+        let file =
+            read_all(example.text).unwrap_or_else(|error| panic!("{}: {error}", example.name));
         assert_eq!(file.name, example.name);
-        assert!(!example.question().is_empty() && file.about == example.question(), "{}", example.name);
+        assert!(
+            !example.question().is_empty() && file.about == example.question(),
+            "{}",
+            example.name
+        );
         let has_programs = file.rows.iter().any(|row| !row.programs.is_empty());
         assert_eq!(has_programs, !example.programs.is_empty(), "{}", example.name);
     }

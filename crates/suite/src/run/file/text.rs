@@ -4,9 +4,13 @@ use std::collections::BTreeMap;
 
 use btu_network::{Item, listed, suggestion};
 
-/// Puts in the place of `{word}` what it stands for: a station's address, or a factor's level. `{{` is a brace; `${...}`,
-/// which is a shell's, and what is no word in braces stay as they are.
-pub(super) fn filled(item: &Item<'_>, text: &str, words: &BTreeMap<String, String>) -> Option<String> {
+/// Puts in the place of `{word}` what it stands for: a station's address, or a factor's level. `{{`
+/// is a brace; `${...}`, which is a shell's, and what is no word in braces stay as they are.
+pub(super) fn filled(
+    item: &Item<'_>,
+    text: &str,
+    words: &BTreeMap<String, String>,
+) -> Option<String> {
     let mut all = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(start) = rest.find('{') {
@@ -35,30 +39,42 @@ pub(super) fn filled(item: &Item<'_>, text: &str, words: &BTreeMap<String, Strin
 /// The word between the braces with which a text begins.
 fn word(text: &str) -> Option<&str> {
     let inner = text.strip_prefix('{')?.split_once('}')?.0;
-    let is_word = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '-' | '_' | '.');
+    let is_word =
+        |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '-' | '_' | '.');
     let begins_as_one = inner.starts_with(|letter: char| letter.is_ascii_alphabetic());
     (begins_as_one && inner.chars().all(is_word)).then_some(inner)
 }
 
-fn unknown<'w>(item: &Item<'_>, name: &str, words: &BTreeMap<String, String>) -> Option<&'w String> {
+fn unknown<'w>(
+    item: &Item<'_>,
+    name: &str,
+    words: &BTreeMap<String, String>,
+) -> Option<&'w String> {
     let known = || words.keys().map(String::as_str);
     let meant = suggestion(name, known());
     let known = listed(known());
-    item.problem(format!("`{{{name}}}` is no station and no factor{meant}; there are {known}; `{{{{` is a brace"));
+    item.problem(format!(
+        "`{{{name}}}` is no station and no factor{meant}; there are {known}; `{{{{` is a brace"
+    ));
     None
 }
 
-/// The network that an experiment's file draws under `network`, as a file of its own, in which every line keeps its number.
+/// The network that an experiment's file draws under `network`, as a file of its own, in which
+/// every line keeps its number.
 pub fn inline_network(text: &str) -> String {
     let mut is_inside = false;
     let mut lines = Vec::new();
     for line in text.lines() {
         let plain = line.trim_start();
-        let is_header =
-            plain.starts_with('[') && !plain.starts_with("[\"") && plain.contains(']') && !plain.contains("= [");
+        let is_header = plain.starts_with('[')
+            && !plain.starts_with("[\"")
+            && plain.contains(']')
+            && !plain.contains("= [");
         let is_header = is_header && !line.starts_with(char::is_whitespace);
         if is_header {
-            is_inside = ["[network]", "[network.", "[[network."].iter().any(|start| plain.starts_with(start));
+            is_inside = ["[network]", "[network.", "[[network."]
+                .iter()
+                .any(|start| plain.starts_with(start));
         }
         lines.push(match (is_inside, is_header) {
             (false, _) => String::new(),

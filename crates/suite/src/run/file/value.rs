@@ -24,19 +24,24 @@ const MOST: usize = 16;
 pub(super) fn read(entry: &Entry<'_, '_>, is_program: bool) -> Vec<Value> {
     let (one, several) = (entry.fields.get("value"), entry.fields.get("values"));
     match (one, several) {
-        (Some(one), None) => value(entry.name.to_owned(), entry.name, &one, is_program).into_iter().collect(),
+        (Some(one), None) => {
+            value(entry.name.to_owned(), entry.name, &one, is_program).into_iter().collect()
+        }
         (None, Some(several)) => {
             let Some(fields) = several.fields() else { return Vec::new() };
             let members = fields.members().take(MOST);
-            let named = members
-                .filter_map(|(name, _, item)| value(format!("{}.{name}", entry.name), entry.name, &item, is_program));
+            let named = members.filter_map(|(name, _, item)| {
+                value(format!("{}.{name}", entry.name), entry.name, &item, is_program)
+            });
             named.collect()
         }
         (Some(_), Some(several)) => {
             several.problem("`value` is one value and `values` are several: write one of them");
             Vec::new()
         }
-        (None, None) => vec![of_kind(entry.name.to_owned(), entry.name, What::Elapsed, "s", Better::Lower)],
+        (None, None) => {
+            vec![of_kind(entry.name.to_owned(), entry.name, What::Elapsed, "s", Better::Lower)]
+        }
     }
 }
 
@@ -52,8 +57,9 @@ fn value(name: String, of: &str, item: &Item<'_>, is_program: bool) -> Option<Va
     let fields = item.fields()?;
     let what = what(item, &fields);
     let unit = fields.get("unit").and_then(|item| item.text().map(str::to_owned));
-    let better =
-        fields.get("better").and_then(|item| item.word(&[("lower", Better::Lower), ("higher", Better::Higher)]));
+    let better = fields
+        .get("better")
+        .and_then(|item| item.word(&[("lower", Better::Lower), ("higher", Better::Higher)]));
     let what = what.filter(|what| allowed(what, item, is_program));
     let usual = what.as_ref().and_then(What::usual);
     if what.is_some() && usual.is_none() {
@@ -76,8 +82,9 @@ fn allowed(what: &What, item: &Item<'_>, is_program: bool) -> bool {
     let is_good = if is_program { what.is_of_programs() } else { what.is_of_activities() };
     if !is_good {
         let whose = if is_program { "a program has" } else { "an activity has" };
-        let good =
-            WORDS.iter().filter(|(_, what)| if is_program { what.is_of_programs() } else { what.is_of_activities() });
+        let good = WORDS.iter().filter(|(_, what)| {
+            if is_program { what.is_of_programs() } else { what.is_of_activities() }
+        });
         let good: Vec<&str> = good.map(|(word, _)| *word).collect();
         item.problem(format!("{whose} no such value; there are `{}`", good.join("`, `")));
     }
@@ -94,16 +101,22 @@ fn what(item: &Item<'_>, fields: &Fields<'_>) -> Option<What> {
         let text = item.prose()?;
         let is_one = text.is_empty() || text.starts_with('/');
         if !is_one {
-            item.problem("a JSON pointer begins with `/`, as `/end/sum_received/bits_per_second` does");
+            item.problem(
+                "a JSON pointer begins with `/`, as `/end/sum_received/bits_per_second` does",
+            );
         }
         is_one.then_some(text)
     });
     let column = fields.get("column").map(|item| item.written());
     let row = fields.get("row").map(|item| item.written());
-    let stream =
-        fields.get("stream").and_then(|item| item.word(&[("output", Stream::Output), ("errors", Stream::Errors)]));
+    let stream = fields
+        .get("stream")
+        .and_then(|item| item.word(&[("output", Stream::Output), ("errors", Stream::Errors)]));
     let stream = stream.unwrap_or(Stream::Output);
-    let named = ["of", "pattern", "pointer", "column"].into_iter().filter(|key| fields.get(key).is_some()).count();
+    let named = ["of", "pattern", "pointer", "column"]
+        .into_iter()
+        .filter(|key| fields.get(key).is_some())
+        .count();
     if named != 1 {
         item.problem("one of `of`, `pattern`, `pointer` and `column` says what the value is");
         return None;

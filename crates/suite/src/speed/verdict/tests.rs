@@ -11,7 +11,8 @@ use crate::record::{DatagramsReceived, DatagramsSent, PlacedReport, Received, Se
 const MEGABYTE: u64 = 1_000_000;
 
 fn plan(phases: &[Phase]) -> SpeedPlan {
-    let stations = ["test", "active"].map(|name| HostName::try_from(name).expect("a name")).to_vec();
+    let stations =
+        ["test", "active"].map(|name| HostName::try_from(name).expect("a name")).to_vec();
     let text = format!(
         "# --set links.path.rate=10 Mb/s\n# --set links.path.delay=5 ms\n{}",
         library_text("path").expect("the library has it")
@@ -53,7 +54,8 @@ fn asked(milliseconds: &[u64]) -> [Outcome; 2] {
         round_trip.record(time * 1_000_000);
     }
     let answers = milliseconds.len() as u64;
-    let requested = Requested { requests: answers, answers, lost: 0, late: 0, wrong: 0, round_trip };
+    let requested =
+        Requested { requests: answers, answers, lost: 0, late: 0, wrong: 0, round_trip };
     [Outcome::Responded { answers }, Outcome::Requested(requested)]
 }
 
@@ -86,7 +88,11 @@ fn cell(phase: Phase, block: u32, pairs: Vec<[Outcome; 2]>) -> Measured<SpeedCel
         activity: "of a test".to_owned(),
         result: Ok(report(outcome)),
     };
-    let reports = pairs.into_iter().flat_map(|[far, near]| [("active", far), ("test", near)]).map(placed).collect();
+    let reports = pairs
+        .into_iter()
+        .flat_map(|[far, near]| [("active", far), ("test", near)])
+        .map(placed)
+        .collect();
     let slot = crate::experiment::Slot { cell: SpeedCell { phase }, block, position: 0 };
     plan(&[phase]).record(slot, Observation { reports, ..Observation::default() })
 }
@@ -101,7 +107,11 @@ fn a_queue_is_what_requests_wait_longer_than_on_the_idle_network() {
     let plan = plan(&[Phase::Idle, Phase::Up]);
     let cells = [
         cell(Phase::Idle, 0, vec![asked(&[10, 10, 11])]),
-        cell(Phase::Up, 0, vec![asked(&[60, 110, 160]), turned(stream(1000)), turned(stream(1000))]),
+        cell(
+            Phase::Up,
+            0,
+            vec![asked(&[60, 110, 160]), turned(stream(1000)), turned(stream(1000))],
+        ),
     ];
     let verdict = plan.judge(&cells);
     let [idle, up] = &verdict.rows[..] else { panic!("{:?}", verdict.rows) };
@@ -175,8 +185,10 @@ fn datagrams_are_counted_lost_and_never_faster_than_sent() {
         jitter: None,
         progress: Vec::new(),
     };
-    let pairs = vec![asked(&[10]), [Outcome::DatagramsReceived(received), Outcome::DatagramsSent(sent)]];
-    let row = plan(&[Phase::DatagramsUp]).judge(&[cell(Phase::DatagramsUp, 0, pairs)]).rows.remove(0);
+    let pairs =
+        vec![asked(&[10]), [Outcome::DatagramsReceived(received), Outcome::DatagramsSent(sent)]];
+    let row =
+        plan(&[Phase::DatagramsUp]).judge(&[cell(Phase::DatagramsUp, 0, pairs)]).rows.remove(0);
     let flow = &row.flows[0];
     near(flow.lost.unwrap(), 0.1);
     near(flow.sent_bits_per_second.unwrap(), 4e6);
@@ -190,21 +202,40 @@ fn bytes_that_are_missing_void_the_cell() {
     let Outcome::Received(mut short) = receiver else { panic!("not a receiver") };
     short.bytes = Bytes::new(MEGABYTE - 1);
     let cell = cell(Phase::Down, 0, vec![asked(&[10]), [sender, Outcome::Received(short)]]);
-    assert!(cell.faults[0].contains("1000000 B were sent and 999999 B received"), "{:?}", cell.faults);
+    assert!(
+        cell.faults[0].contains("1000000 B were sent and 999999 B received"),
+        "{:?}",
+        cell.faults
+    );
 }
 
 /// Only the far host has to be reachable: it listens in every phase.
 #[test]
 fn the_near_host_makes_every_call() {
-    let all = [Phase::Idle, Phase::Up, Phase::Down, Phase::Both, Phase::DatagramsUp, Phase::DatagramsDown];
+    let all = [
+        Phase::Idle,
+        Phase::Up,
+        Phase::Down,
+        Phase::Both,
+        Phase::DatagramsUp,
+        Phase::DatagramsDown,
+    ];
     let plan = plan(&all);
     for (cell, steps) in plan.cells().iter().zip([2, 6, 6, 10, 4, 4]) {
         let script = plan.script(cell, &CellSetting::unplayed(plan.frame()));
         assert_eq!(script.steps.len(), steps, "{cell}");
-        assert!(script.steps.iter().all(|step| (step.host.as_str() == "test") == step.peer.is_some()), "{cell}");
+        assert!(
+            script.steps.iter().all(|step| (step.host.as_str() == "test") == step.peer.is_some()),
+            "{cell}"
+        );
     }
     let mut plan = serde_json::to_value(&plan).unwrap();
     assert!(serde_json::from_value::<SpeedPlan>(plan.clone()).is_ok());
     plan["streams"] = 65.into();
-    assert!(serde_json::from_value::<SpeedPlan>(plan).unwrap_err().to_string().contains("between 1 and 64"));
+    assert!(
+        serde_json::from_value::<SpeedPlan>(plan)
+            .unwrap_err()
+            .to_string()
+            .contains("between 1 and 64")
+    );
 }

@@ -28,9 +28,11 @@ struct Measured {
 }
 
 impl Measured {
-    /// From (seconds, work) of each repetition; `None` when there is none that took time and did work.
+    /// From (seconds, work) of each repetition; `None` when there is none that took time and did
+    /// work.
     fn of(repetitions: impl Iterator<Item = (f64, u64)>) -> Option<Self> {
-        let done: Vec<(f64, u64)> = repetitions.filter(|(seconds, work)| *seconds > 0.0 && *work > 0).collect();
+        let done: Vec<(f64, u64)> =
+            repetitions.filter(|(seconds, work)| *seconds > 0.0 && *work > 0).collect();
         let costs: Vec<f64> = done.iter().map(|(seconds, work)| seconds / *work as f64).collect();
         let works: Vec<f64> = done.iter().map(|(_, work)| *work as f64).collect();
         Some(Self {
@@ -46,7 +48,8 @@ impl Pair {
         self.base.seconds_per_work * self.base.work
     }
 
-    /// Together, for the baseline's work: the same number of seconds as measured when the work was the same.
+    /// Together, for the baseline's work: the same number of seconds as measured when the work was
+    /// the same.
     pub(super) fn loaded_seconds(&self) -> f64 {
         self.loaded.seconds_per_work * self.base.work
     }
@@ -59,22 +62,38 @@ pub(super) struct Pairs {
 }
 
 impl Pairs {
-    pub(super) fn of(cells: &Cells, components: &[Component], messages: &[Bytes], load: Load) -> Self {
-        let combinations =
-            || components.iter().flat_map(|&component| messages.iter().map(move |&message| (component, message)));
+    pub(super) fn of(
+        cells: &Cells,
+        components: &[Component],
+        messages: &[Bytes],
+        load: Load,
+    ) -> Self {
+        let combinations = || {
+            components
+                .iter()
+                .flat_map(|&component| messages.iter().map(move |&message| (component, message)))
+        };
         let row = |component, message, load| Row::Network { component, message, load };
         let network = combinations()
             .filter_map(|(component, message)| {
                 let base_row = row(component, message, Load::Idle);
                 let base = network_times(cells, base_row)?;
-                Some(Pair { base_row, base, loaded: network_times(cells, row(component, message, load))? })
+                Some(Pair {
+                    base_row,
+                    base,
+                    loaded: network_times(cells, row(component, message, load))?,
+                })
             })
             .collect();
         let base_row = Row::Host { load };
         let host = combinations()
             .filter_map(|(component, message)| {
                 let base = host_times(cells, base_row)?;
-                Some(Pair { base_row, base, loaded: host_times(cells, row(component, message, load))? })
+                Some(Pair {
+                    base_row,
+                    base,
+                    loaded: host_times(cells, row(component, message, load))?,
+                })
             })
             .collect();
         Self { network, host }
@@ -82,18 +101,21 @@ impl Pairs {
 }
 
 fn network_times(cells: &Cells, row: Row) -> Option<Measured> {
-    Measured::of(cells.network(row).map(|network| (network.duration.seconds(), network.bytes.count())))
+    Measured::of(
+        cells.network(row).map(|network| (network.duration.seconds(), network.bytes.count())),
+    )
 }
 
 fn host_times(cells: &Cells, row: Row) -> Option<Measured> {
     Measured::of(cells.host(row).map(|host| (host.duration.seconds(), host.work)))
 }
 
-/// The geometric mean over `pairs` of together / alone. A baseline that several pairs share enters once with the sum
-/// of their weights, so its own spread is not averaged away.
+/// The geometric mean over `pairs` of together / alone. A baseline that several pairs share enters
+/// once with the sum of their weights, so its own spread is not averaged away.
 pub(super) fn slowdown(pairs: &[Pair]) -> Option<Estimate> {
     let weight = 1.0 / pairs.len() as f64;
-    let mut terms: Vec<(f64, LogSample)> = pairs.iter().map(|pair| (weight, pair.loaded.sample)).collect();
+    let mut terms: Vec<(f64, LogSample)> =
+        pairs.iter().map(|pair| (weight, pair.loaded.sample)).collect();
     let mut bases: BTreeMap<Row, (f64, LogSample)> = BTreeMap::new();
     for pair in pairs {
         bases.entry(pair.base_row).or_insert((0.0, pair.base.sample)).0 -= weight;

@@ -22,7 +22,10 @@ fn twice_as_long_is_a_slowdown_of_two() {
     assert_eq!(verdict.penalties.table.len(), 15);
     for penalty in &verdict.penalties.table {
         let (network, host) = (penalty.network.unwrap(), penalty.host.unwrap());
-        assert!(close(network.slowdown.value, 2.0) && close(host.slowdown.value, 3.0), "{penalty:?}");
+        assert!(
+            close(network.slowdown.value, 2.0) && close(host.slowdown.value, 3.0),
+            "{penalty:?}"
+        );
         assert!(close(network.clipped_seconds, 0.5) && close(network.signed_seconds, 0.5));
         assert!(close(host.base_seconds, 1.0) && close(host.clipped_seconds, 2.0));
         assert_eq!((network.components, host.components), (6, 6));
@@ -31,7 +34,9 @@ fn twice_as_long_is_a_slowdown_of_two() {
     for total in &verdict.penalties.totals {
         assert!(close(total.clipped_seconds, 3.0 * (0.5 + 2.0)), "three loads, both sides");
     }
-    assert!(verdict.penalties.by_component.iter().all(|one| close(one.network.unwrap().value, 2.0)));
+    assert!(
+        verdict.penalties.by_component.iter().all(|one| close(one.network.unwrap().value, 2.0))
+    );
     assert!(verdict.penalties.by_load.iter().all(|one| close(one.host.unwrap().value, 3.0)));
 }
 
@@ -51,8 +56,12 @@ fn the_rating_is_the_geometric_mean_over_all_loaded_cells() {
     assert_eq!((rating.cells_used, rating.cells_planned, rating.repetitions_used), (90, 90, 270));
     assert_eq!(rating.complete_blocks, 3);
     assert!(!rating.low_confidence && rating.missing.is_empty());
-    assert!(close(verdict.idle.unwrap().btu_bits_per_second.value, 8e6), "idle does not count the slow cells");
-    let cpu = verdict.per_load.iter().find(|one| one.load == Load::Cpu).unwrap().rating.clone().unwrap();
+    assert!(
+        close(verdict.idle.unwrap().btu_bits_per_second.value, 8e6),
+        "idle does not count the slow cells"
+    );
+    let cpu =
+        verdict.per_load.iter().find(|one| one.load == Load::Cpu).unwrap().rating.clone().unwrap();
     assert!(close(cpu.btu_bits_per_second.value, 8e6 / 64f64.powf(5.0 / 30.0)));
     assert_eq!(verdict.per_size.len(), 5);
     assert!(verdict.btu95.is_none(), "the volume was not fixed");
@@ -97,13 +106,16 @@ fn seconds_are_for_the_baselines_work() {
         }
     }
     let penalties = judge(&records, &context).penalties;
-    assert!(penalties.table.iter().all(|penalty| penalty.network.unwrap().signed_seconds.abs() < 1e-9));
+    assert!(
+        penalties.table.iter().all(|penalty| penalty.network.unwrap().signed_seconds.abs() < 1e-9)
+    );
 }
 
 #[test]
 fn void_cells_do_not_count_and_missing_rows_are_named() {
     let context = context();
-    let lost = Row::Network { component: Component::Recv, message: Bytes::new(4096), load: Load::Cpu };
+    let lost =
+        Row::Network { component: Component::Recv, message: Bytes::new(4096), load: Load::Cpu };
     let mut records = run(&context, 3, doubled, 1.0);
     for record in records.iter_mut().filter(|record| record.row == lost) {
         record.faults.push("tcp-send on test died: signal 9".to_owned());
@@ -117,7 +129,10 @@ fn void_cells_do_not_count_and_missing_rows_are_named() {
     assert!(rating.low_confidence);
     assert_eq!(verdict.invalid_cells, 3);
     let row = verdict.rates.iter().find(|rate| rate.repetitions == 0).unwrap();
-    assert_eq!((row.component, row.invalid, row.goodput_bits_per_second), (Component::Recv, 3, None));
+    assert_eq!(
+        (row.component, row.invalid, row.goodput_bits_per_second),
+        (Component::Recv, 3, None)
+    );
 }
 
 #[test]
@@ -137,7 +152,9 @@ fn the_speeds_alone_give_the_rating_of_the_whole_cells() {
     for record in records.iter_mut().step_by(7) {
         record.faults.push("hung".to_owned());
     }
-    records.retain(|record| !matches!(record.row, Row::Network { component: Component::Send, load: Load::Disk, .. }));
+    records.retain(|record| {
+        !matches!(record.row, Row::Network { component: Component::Send, load: Load::Disk, .. })
+    });
     let verdict = judge(&records, &context);
     let rating = verdict.rating.clone().unwrap();
     assert!(!rating.missing.is_empty() && rating.interval_form.is_some());
@@ -154,7 +171,13 @@ fn the_speeds_alone_give_the_rating_of_the_whole_cells() {
 fn nothing_measured_is_a_verdict_too() {
     let verdict = judge(&[], &context());
     assert!(verdict.rating.is_none() && verdict.idle.is_none() && verdict.cpu.is_empty());
-    assert!(verdict.penalties.table.iter().all(|penalty| penalty.network.is_none() && penalty.host.is_none()));
+    assert!(
+        verdict
+            .penalties
+            .table
+            .iter()
+            .all(|penalty| penalty.network.is_none() && penalty.host.is_none())
+    );
     assert!(verdict.penalties.totals.is_empty());
     assert_eq!(verdict.warnings.len(), 1, "{:?}", verdict.warnings);
 }
@@ -163,28 +186,45 @@ fn nothing_measured_is_a_verdict_too() {
 fn cpu_time_is_that_of_the_test_stations_network_workers() {
     let context = context();
     let verdict = judge(&run(&context, 3, doubled, 1.0), &context);
-    // Each sender used 4 ms for 10^6 bytes: 4 s for a gigabyte; receiver and host activity are not counted.
+    // Each sender used 4 ms for 10^6 bytes: 4 s for a gigabyte; receiver and host activity are not
+    // counted.
     assert_eq!(verdict.cpu.len(), 20);
     for row in &verdict.cpu {
         assert!(close(row.cpu_seconds_per_gigabyte.unwrap(), 4.0));
-        assert!(close(row.machine_busy, 0.5) && close(row.machine_softirq, 0.1) && row.machine_steal < 1e-9);
+        assert!(
+            close(row.machine_busy, 0.5)
+                && close(row.machine_softirq, 0.1)
+                && row.machine_steal < 1e-9
+        );
     }
 }
 
 /// A context with the further rows only.
 fn further() -> Context {
     let base = context();
-    let plan = Plan { components: Component::FURTHER.to_vec(), loads: vec![Load::Idle], ..base.plan };
+    let plan =
+        Plan { components: Component::FURTHER.to_vec(), loads: vec![Load::Idle], ..base.plan };
     Context { plan, ..base }
 }
 
 fn requested(block: u32, round_trip_us: u64) -> CellRecord {
-    let row = Row::Network { component: Component::InteractiveUdp, message: Bytes::new(100), load: Load::Idle };
+    let row = Row::Network {
+        component: Component::InteractiveUdp,
+        message: Bytes::new(100),
+        load: Load::Idle,
+    };
     let mut round_trip = Histogram::new();
     for _ in 0..99 {
         round_trip.record(round_trip_us * 1000);
     }
-    let outcome = Outcome::Requested(Requested { requests: 100, answers: 99, lost: 1, late: 0, wrong: 0, round_trip });
+    let outcome = Outcome::Requested(Requested {
+        requests: 100,
+        answers: 99,
+        lost: 1,
+        late: 0,
+        wrong: 0,
+        round_trip,
+    });
     let network = NetworkResult {
         bytes: Bytes::ZERO,
         duration: Span::from_milliseconds(10),
@@ -206,13 +246,17 @@ fn round_trips_of_all_repetitions_are_taken_together() {
     assert!((round_trip.max_ns as f64 / 40_000.0 - 1.0).abs() < 2e-3);
     let lost = row.lost.unwrap();
     assert_eq!((lost.events, lost.trials), (3, 300));
-    assert!((row.p50_ns.unwrap().value / 20_000.0 - 1.0).abs() < 2e-3, "geometric mean of 10, 20, 40");
+    assert!(
+        (row.p50_ns.unwrap().value / 20_000.0 - 1.0).abs() < 2e-3,
+        "geometric mean of 10, 20, 40"
+    );
     assert!(close(row.answers_per_second.unwrap().value, 9900.0));
     assert!(verdict.rating.is_none(), "request and response is not part of the rating");
 }
 
 fn streamed(block: u32, arrived: u64) -> CellRecord {
-    let row = Row::Network { component: Component::Udp, message: Bytes::new(1024), load: Load::Idle };
+    let row =
+        Row::Network { component: Component::Udp, message: Bytes::new(1024), load: Load::Idle };
     let mut lateness = Histogram::new();
     lateness.record(5_000_000);
     let offered = BitRate::from_megabits_per_second(500);
@@ -239,8 +283,12 @@ fn streamed(block: u32, arrived: u64) -> CellRecord {
         jitter: None,
         progress: Vec::new(),
     };
-    let network =
-        NetworkResult { bytes: received.bytes, duration: received.span, goodput_bits_per_second: 4e6, loss: 0.1 };
+    let network = NetworkResult {
+        bytes: received.bytes,
+        duration: received.span,
+        goodput_bits_per_second: 4e6,
+        loss: 0.1,
+    };
     let reports = vec![
         report(HostRole::Active, "udp-send", 0.1, Outcome::DatagramsSent(sent)),
         report(HostRole::Test, "udp-receive", 0.1, Outcome::DatagramsReceived(received)),
@@ -258,7 +306,10 @@ fn losses_of_the_stream_are_counted_at_the_receiver() {
     assert!(close(row.sent_bits_per_second.unwrap().value, 81.92e6));
     assert_eq!((row.duplicates, row.reordered, row.buffer_drops, row.refused), (2, 6, 120, 4));
     let kinds: Vec<_> = verdict.warnings.iter().map(|warning| &warning.cause).collect();
-    assert!(matches!(kinds[..], [Cause::NotMeasured(_), Cause::BufferDrops(_), Cause::LatePacing(_)]), "{kinds:?}");
+    assert!(
+        matches!(kinds[..], [Cause::NotMeasured(_), Cause::BufferDrops(_), Cause::LatePacing(_)]),
+        "{kinds:?}"
+    );
 }
 
 #[test]
@@ -270,7 +321,9 @@ fn a_verdict_survives_storage_and_has_no_gaps_in_json() {
     assert_eq!(again.rating, verdict.rating);
     assert_eq!(again.warnings, verdict.warnings);
     assert_eq!(again.rates.len(), verdict.rates.len());
-    for name in ["btu_bits_per_second", "clipped_seconds", "cpu_seconds_per_gigabyte", "message_bytes"] {
+    for name in
+        ["btu_bits_per_second", "clipped_seconds", "cpu_seconds_per_gigabyte", "message_bytes"]
+    {
         assert!(text.contains(name), "{name}");
     }
 }

@@ -22,7 +22,10 @@ fn number(field: &str) -> f64 {
 }
 
 fn component(name: &str) -> Component {
-    *Component::RATED.iter().find(|component| component.name() == name).unwrap_or_else(|| panic!("{name}"))
+    *Component::RATED
+        .iter()
+        .find(|component| component.name() == name)
+        .unwrap_or_else(|| panic!("{name}"))
 }
 
 fn load(name: &str) -> Load {
@@ -35,14 +38,24 @@ fn load(name: &str) -> Load {
 }
 
 fn row(name: &str, bytes: &str, load: Load) -> Row {
-    Row::Network { component: component(name), message: bytes.parse().map(Bytes::new).unwrap(), load }
+    Row::Network {
+        component: component(name),
+        message: bytes.parse().map(Bytes::new).unwrap(),
+        load,
+    }
 }
 
 /// Tables A1 to A16 of `machine` as cells of one block.
 fn cells(machine: &str) -> Vec<CellRecord> {
-    let baselines = lines(BASELINE)
-        .filter(|fields| fields[0] == machine)
-        .map(|fields| network_cell(row(fields[1], fields[2], Load::Idle), 0, PAPER_VOLUME, number(fields[3]), None));
+    let baselines = lines(BASELINE).filter(|fields| fields[0] == machine).map(|fields| {
+        network_cell(
+            row(fields[1], fields[2], Load::Idle),
+            0,
+            PAPER_VOLUME,
+            number(fields[3]),
+            None,
+        )
+    });
     let hosts = lines(HOST_BASELINE)
         .filter(|fields| fields[0] == machine)
         .map(|fields| host_cell(load(fields[1]), 0, number(fields[2])));
@@ -54,7 +67,13 @@ fn cells(machine: &str) -> Vec<CellRecord> {
     let together = rows.iter().filter(|fields| fields[3] == "COMM").map(|fields| {
         let (activity, component, bytes) = (fields[2], fields[4], fields[5]);
         let host = seconds(activity, activity, component, bytes);
-        network_cell(row(component, bytes, load(activity)), 0, PAPER_VOLUME, number(fields[6]), Some(host))
+        network_cell(
+            row(component, bytes, load(activity)),
+            0,
+            PAPER_VOLUME,
+            number(fields[6]),
+            Some(host),
+        )
     });
     baselines.chain(hosts).chain(together).collect()
 }
@@ -77,9 +96,15 @@ fn btu(machine: &str) -> (f64, f64) {
 #[test]
 fn the_papers_rule_on_its_raw_rows() {
     let (geometric, arithmetic) = btu("SPARC10");
-    assert!((geometric - 2.481).abs() < 5e-4 && (arithmetic - 2.473).abs() < 5e-4, "{geometric} {arithmetic}");
+    assert!(
+        (geometric - 2.481).abs() < 5e-4 && (arithmetic - 2.473).abs() < 5e-4,
+        "{geometric} {arithmetic}"
+    );
     let (geometric, arithmetic) = btu("DEC");
-    assert!((geometric - 2.546).abs() < 5e-4 && (arithmetic - 2.373).abs() < 5e-4, "{geometric} {arithmetic}");
+    assert!(
+        (geometric - 2.546).abs() < 5e-4 && (arithmetic - 2.373).abs() < 5e-4,
+        "{geometric} {arithmetic}"
+    );
     assert!((btu("SGI").0 - 1.013).abs() < 5e-4, "{}", btu("SGI").0);
 }
 
@@ -91,7 +116,8 @@ fn the_rank_of_the_first_two_depends_on_the_mean_over_loads() {
 
 #[test]
 fn our_rating_of_the_same_rows_is_the_geometric_rule() {
-    // Goodput is volume over time, so the geometric mean over all cells is the rule with geometric means throughout.
+    // Goodput is volume over time, so the geometric mean over all cells is the rule with geometric
+    // means throughout.
     let verdict = verdict("DEC");
     let rating = verdict.rating.unwrap();
     let rule = verdict.btu95.unwrap().geometric_over_loads_bits_per_second.geometric;
@@ -100,7 +126,8 @@ fn our_rating_of_the_same_rows_is_the_geometric_rule() {
     assert!(rating.low_confidence);
 }
 
-/// The 64 KB row of Table 2 follows from no rule that was tried, on any machine; the others of the DEC do exactly.
+/// The 64 KB row of Table 2 follows from no rule that was tried, on any machine; the others of the
+/// DEC do exactly.
 #[test]
 fn table_2_of_the_dec() {
     let verdict = verdict("DEC");
@@ -108,7 +135,12 @@ fn table_2_of_the_dec() {
     for fields in lines(PENALTIES).filter(|fields| fields[0] == "DEC" && fields[1] != "65536") {
         let message: Bytes = fields[1].parse().map(Bytes::new).unwrap();
         for (index, load) in Load::HOST.into_iter().enumerate() {
-            let found = verdict.penalties.table.iter().find(|one| one.message == message && one.load == load).unwrap();
+            let found = verdict
+                .penalties
+                .table
+                .iter()
+                .find(|one| one.message == message && one.load == load)
+                .unwrap();
             let sides = [
                 (found.network.unwrap(), number(fields[2 + 2 * index])),
                 (found.host.unwrap(), number(fields[3 + 2 * index])),
@@ -127,9 +159,16 @@ fn table_2_of_the_dec() {
 
 #[test]
 fn total_penalties() {
-    let totals =
-        |machine| verdict(machine).penalties.totals.iter().map(|total| total.clipped_seconds).collect::<Vec<_>>();
-    let expected = [("SPARC10", [28.9, 20.7, 21.4, 22.3, 22.0]), ("DEC", [62.4, 10.9, 92.6, 13.3, 10.2])];
+    let totals = |machine| {
+        verdict(machine)
+            .penalties
+            .totals
+            .iter()
+            .map(|total| total.clipped_seconds)
+            .collect::<Vec<_>>()
+    };
+    let expected =
+        [("SPARC10", [28.9, 20.7, 21.4, 22.3, 22.0]), ("DEC", [62.4, 10.9, 92.6, 13.3, 10.2])];
     for (machine, sums) in expected {
         for (found, sum) in totals(machine).into_iter().zip(sums) {
             assert!((found - sum).abs() < 0.06, "{machine}: {found}, expected {sum}");

@@ -10,7 +10,8 @@ use crate::cell::Row;
 use crate::record::{CellRecord, Outcome};
 use crate::verdict::{Context, Group, Variance, VarianceCause, judge};
 
-/// Standard deviations of what is drawn: of blocks, of repetitions, and of one hundredth of a cell's time.
+/// Standard deviations of what is drawn: of blocks, of repetitions, and of one hundredth of a
+/// cell's time.
 #[derive(Clone, Copy)]
 struct Drawn {
     blocks: f64,
@@ -24,7 +25,8 @@ fn normal(random: &mut Pcg64, deviation: f64) -> f64 {
     Normal::new(0.0, deviation).unwrap().sample(random)
 }
 
-/// The progress of a receiver whose goodput varies from one hundredth of its bytes to the next, and how long it takes.
+/// The progress of a receiver whose goodput varies from one hundredth of its bytes to the next, and
+/// how long it takes.
 fn progress(random: &mut Pcg64, seconds: f64, deviation: f64) -> Vec<(u64, u64)> {
     let (mut at, piece) = (0.0, VOLUME.count() / PIECES as u64);
     // The logarithm's deviation that gives a factor this relative deviation.
@@ -55,7 +57,8 @@ fn cell(random: &mut Pcg64, row: Row, block: u32, seconds: f64, pieces: f64) -> 
 /// A run of `blocks`, with the part of each cell that is its own.
 fn run(context: &Context, random: &mut Pcg64, blocks: u32, drawn: Drawn) -> Vec<(CellRecord, f64)> {
     let mut records = Vec::new();
-    let rows: Vec<Row> = context.plan.rows().into_iter().filter(|row| matches!(row, Row::Network { .. })).collect();
+    let rows: Vec<Row> =
+        context.plan.rows().into_iter().filter(|row| matches!(row, Row::Network { .. })).collect();
     for block in 0..blocks {
         let of_block = normal(random, drawn.blocks);
         for (&row, position) in rows.iter().zip(0..) {
@@ -70,13 +73,16 @@ fn run(context: &Context, random: &mut Pcg64, blocks: u32, drawn: Drawn) -> Vec<
 
 fn explained(drawn: Drawn, blocks: u32, seed: u64) -> Variance {
     let (context, mut random) = (context(), Pcg64::seed_from_u64(seed));
-    let records: Vec<CellRecord> = run(&context, &mut random, blocks, drawn).into_iter().map(|(one, _)| one).collect();
+    let records: Vec<CellRecord> =
+        run(&context, &mut random, blocks, drawn).into_iter().map(|(one, _)| one).collect();
     judge(&records, &context).variance.unwrap()
 }
 
-/// 120 rows in 20 blocks. The part of the blocks has 19 degrees of freedom: a standard error of 1 / sqrt(2 x 19) = 16 % of the deviation,
-/// and the tolerance is three of them, 0.49. The two others have more than 2000: 1.6 %, and half of that again for what batches of a cell take
-/// from each other; the tolerance is 10 %. A hundredth of the time that varies by 0.5 makes cells vary by 0.05.
+/// 120 rows in 20 blocks. The part of the blocks has 19 degrees of freedom: a standard error of 1 /
+/// sqrt(2 x 19) = 16 % of the deviation, and the tolerance is three of them, 0.49. The two others
+/// have more than 2000: 1.6 %, and half of that again for what batches of a cell take from each
+/// other; the tolerance is 10 %. A hundredth of the time that varies by 0.5 makes cells vary by
+/// 0.05.
 #[test]
 fn known_components_are_found() {
     let drawn = Drawn { blocks: 0.03, repetitions: 0.06, pieces: 0.5 };
@@ -87,7 +93,8 @@ fn known_components_are_found() {
     near(found.all.between_blocks.unwrap(), 0.03, 0.49);
     near(found.all.between_repetitions, 0.06, 0.10);
     near(found.all.within_cells.unwrap(), 0.05, 0.10);
-    // A rating over 120 rows in 20 blocks: what blocks have in common remains, of the rest a hundredth.
+    // A rating over 120 rows in 20 blocks: what blocks have in common remains, of the rest a
+    // hundredth.
     near(found.rating.by_blocks, found.all.between_blocks.unwrap() / 20_f64.sqrt(), 1e-9);
     near(found.rating.by_repetitions, 0.06 / 2400_f64.sqrt(), 0.10);
     near(found.rating.by_cells, 0.05 / 2400_f64.sqrt(), 0.10);
@@ -95,13 +102,17 @@ fn known_components_are_found() {
     assert_eq!(found.groups.len(), 6 + 5 + 4);
 }
 
-/// Whatever has no part is found to have none, up to the same errors of 120 rows in 20 blocks: in variance 1 / sqrt(2400 / 2) = 2.9 % of
-/// what there is, of blocks that over 120 rows.
+/// Whatever has no part is found to have none, up to the same errors of 120 rows in 20 blocks: in
+/// variance 1 / sqrt(2400 / 2) = 2.9 % of what there is, of blocks that over 120 rows.
 #[test]
 fn what_has_no_part_gets_none() {
     let quiet = Drawn { blocks: 0.0, repetitions: 0.0, pieces: 0.5 };
     let found = explained(quiet, 20, 0x00d2);
-    assert!(found.all.between_blocks.unwrap() < 0.05 * (3.0 * 0.33 / 120.0_f64).sqrt(), "{:?}", found.all);
+    assert!(
+        found.all.between_blocks.unwrap() < 0.05 * (3.0 * 0.33 / 120.0_f64).sqrt(),
+        "{:?}",
+        found.all
+    );
     assert!(found.all.between_repetitions < 0.05 * (3.0 * 0.029_f64).sqrt(), "{:?}", found.all);
     let steady = Drawn { blocks: 0.0, repetitions: 0.1, pieces: 1e-9 };
     let found = explained(steady, 5, 0x00d3);
@@ -125,10 +136,15 @@ fn a_component_that_varies_stands_out() {
     let found = judge(&records, &context).variance.unwrap();
     let of = |group: Group| found.groups.iter().find(|one| one.group == group).unwrap().parts.total;
     let others = context.rated().skip(1).map(|one| of(Group::Component(one))).fold(0.0, f64::max);
-    assert!(of(Group::Component(loud)) > 5.0 * others, "{} beside {others}", of(Group::Component(loud)));
+    assert!(
+        of(Group::Component(loud)) > 5.0 * others,
+        "{} beside {others}",
+        of(Group::Component(loud))
+    );
 }
 
-/// The hypervisor takes a share of each cell that makes up a half of the variance of its repetitions; the rest comes from nowhere.
+/// The hypervisor takes a share of each cell that makes up a half of the variance of its
+/// repetitions; the rest comes from nowhere.
 #[test]
 fn a_known_cause_is_named_with_its_share_and_no_other_one() {
     let (context, mut random) = (context(), Pcg64::seed_from_u64(0x00d5));
@@ -139,7 +155,8 @@ fn a_known_cause_is_named_with_its_share_and_no_other_one() {
                 let stolen = 0.2 + own + normal(&mut random, 0.05);
                 record.machine.steal_ns = (stolen.clamp(0.0, 1.0) * 1e9) as u64;
                 record.machine.idle_ns = 1_000_000_000 - record.machine.steal_ns;
-                (record.machine.user_ns, record.machine.system_ns, record.machine.softirq_ns) = (0, 0, 0);
+                (record.machine.user_ns, record.machine.system_ns, record.machine.softirq_ns) =
+                    (0, 0, 0);
                 record.start_skew_ns = (normal(&mut random, 1.0).abs() * 1e5) as u64;
                 record
             })
@@ -147,11 +164,15 @@ fn a_known_cause_is_named_with_its_share_and_no_other_one() {
     let causes = judge(&records, &context).variance.unwrap().causes;
     let steal = causes.iter().find(|one| one.cause == VarianceCause::Steal).unwrap();
     // 480 degrees of freedom: the share has a standard error of 2 x 0.7 x 0.5 / sqrt(480) = 0.032.
-    assert!((steal.share - 0.5).abs() < 4.0 * 0.032 && steal.is_told && steal.is_faster, "{steal:?}");
+    assert!(
+        (steal.share - 0.5).abs() < 4.0 * 0.032 && steal.is_told && steal.is_faster,
+        "{steal:?}"
+    );
     assert!(steal.interval.contains(0.5), "{steal:?}");
     // What is idle is what is not stolen: the same said twice.
-    let independent =
-        |one: &&crate::verdict::CauseShare| !matches!(one.cause, VarianceCause::Steal | VarianceCause::IdleProcessors);
+    let independent = |one: &&crate::verdict::CauseShare| {
+        !matches!(one.cause, VarianceCause::Steal | VarianceCause::IdleProcessors)
+    };
     let others: Vec<_> = causes.iter().filter(independent).collect();
     assert!(others.iter().any(|one| one.cause == VarianceCause::StartSkew), "{others:?}");
     assert!(others.iter().all(|one| !one.is_told && one.share < 0.03), "{others:?}");

@@ -38,7 +38,9 @@ fn cells_that_do_not_count() {
 
 #[test]
 fn rows_that_were_not_measured() {
-    let causes = after(|records, _| records.retain(|record| !matches!(record.row, Row::Host { load: Load::Disk })));
+    let causes = after(|records, _| {
+        records.retain(|record| !matches!(record.row, Row::Host { load: Load::Disk }));
+    });
     let [Cause::NotMeasured(found)] = &causes[..] else { panic!("{causes:?}") };
     assert_eq!((found.rows, found.of), (1, 123));
 }
@@ -58,7 +60,8 @@ fn one_row_is_spoken_of_as_one() {
 
 #[test]
 fn steal() {
-    let causes = after(|records, _| records.iter_mut().for_each(|record| record.machine.steal_ns = 100));
+    let causes =
+        after(|records, _| records.iter_mut().for_each(|record| record.machine.steal_ns = 100));
     let [Cause::Steal(found)] = &causes[..] else { panic!("{causes:?}") };
     assert!(close(found.share, 100.0 / 1100.0) && close(found.worst_share, 100.0 / 1100.0));
 }
@@ -73,17 +76,21 @@ fn a_wall_clock_that_was_stepped() {
 #[test]
 fn a_machine_that_was_busy_or_is_small() {
     let causes = after(|_, context| (context.load_before, context.cpus) = (Some(1.5), 2));
-    let [Cause::LoadBefore(before), Cause::OverCommitted(small)] = &causes[..] else { panic!("{causes:?}") };
+    let [Cause::LoadBefore(before), Cause::OverCommitted(small)] = &causes[..] else {
+        panic!("{causes:?}")
+    };
     assert!(close(before.load_average, 1.5));
     assert_eq!((small.workers, small.cpus, small.around_test), (3, 2, false));
 }
 
-/// What btu itself did in the minute before is no reason for a warning; what others do at this moment is, whatever the minute was.
+/// What btu itself did in the minute before is no reason for a warning; what others do at this
+/// moment is, whatever the minute was.
 #[test]
 fn b13_a_machine_is_busy_with_what_others_do_and_not_with_what_was() {
     let found = |busy| {
-        let causes =
-            after(|_, context| (context.load_before, context.busy_before, context.cpus) = (Some(1.9), busy, 2));
+        let causes = after(|_, context| {
+            (context.load_before, context.busy_before, context.cpus) = (Some(1.9), busy, 2);
+        });
         causes.into_iter().any(|cause| matches!(cause, Cause::LoadBefore(_)))
     };
     assert!(!found(Some(0.02)), "an idle machine after a run");
@@ -91,7 +98,8 @@ fn b13_a_machine_is_busy_with_what_others_do_and_not_with_what_was() {
     assert!(found(None), "runs that did not watch have the load average alone");
 }
 
-/// Where the machine under test has processors of its own, only the others can be in each other's way.
+/// Where the machine under test has processors of its own, only the others can be in each other's
+/// way.
 #[test]
 fn black_boxes_that_share_too_few_processors() {
     let divided = |station: HostRole| {
@@ -100,7 +108,9 @@ fn black_boxes_that_share_too_few_processors() {
             let placed = records.iter_mut().flat_map(|record| &mut record.reports);
             placed.for_each(|placed| placed.station = station.into());
         });
-        causes.into_iter().find_map(|cause| if let Cause::OverCommitted(few) = cause { Some(few) } else { None })
+        causes
+            .into_iter()
+            .find_map(|cause| if let Cause::OverCommitted(few) = cause { Some(few) } else { None })
     };
     assert_eq!(divided(HostRole::Test), None);
     let few = divided(HostRole::Active).unwrap();
@@ -113,16 +123,21 @@ fn a_late_and_lossy_wire() {
         records[5].wire.lateness.record(400_000);
         records[5].wire.port_drops = 7;
     });
-    let [Cause::WireLate(late), Cause::WireDrops(drops)] = &causes[..] else { panic!("{causes:?}") };
+    let [Cause::WireLate(late), Cause::WireDrops(drops)] = &causes[..] else {
+        panic!("{causes:?}")
+    };
     assert!((late.max_ns as f64 / 400_000.0 - 1.0).abs() < 2e-3);
     assert_eq!((drops.frames, drops.cells), (7, 1));
 }
 
 #[test]
 fn wide_intervals() {
-    let row = Row::Network { component: Component::Recv, message: Bytes::new(100), load: Load::Disk };
+    let row =
+        Row::Network { component: Component::Recv, message: Bytes::new(100), load: Load::Disk };
     let causes = after(|records, _| {
-        for (record, factor) in records.iter_mut().filter(|record| record.row == row).zip([0.5, 1.0, 2.0]) {
+        for (record, factor) in
+            records.iter_mut().filter(|record| record.row == row).zip([0.5, 1.0, 2.0])
+        {
             record.network.as_mut().unwrap().goodput_bits_per_second *= factor;
         }
     });
@@ -133,8 +148,10 @@ fn wide_intervals() {
 #[test]
 fn activities_that_hardly_meet() {
     let causes = after(|records, _| {
-        for host in
-            records.iter_mut().filter(|record| record.network.is_some()).filter_map(|record| record.host.as_mut())
+        for host in records
+            .iter_mut()
+            .filter(|record| record.network.is_some())
+            .filter_map(|record| record.host.as_mut())
         {
             host.overlap = 0.3;
         }
@@ -151,7 +168,9 @@ fn activities_too_short_or_not_started_together() {
     records[0].start_skew_ns = 1_000_000;
     let warnings = judge(&records, &context).warnings;
     let causes: Vec<_> = warnings.iter().map(|warning| &warning.cause).collect();
-    let [Cause::ShortCells(short), Cause::StartSkew(skew)] = causes[..] else { panic!("{causes:?}") };
+    let [Cause::ShortCells(short), Cause::StartSkew(skew)] = causes[..] else {
+        panic!("{causes:?}")
+    };
     assert_eq!((short.rows, short.shortest_ns), (120, Span::from_milliseconds(10).nanoseconds()));
     assert_eq!((skew.cells, skew.worst_ns), (1, 1_000_000));
     assert!(warnings[0].advice.contains("--profile standard"), "{}", warnings[0].advice);
@@ -165,14 +184,21 @@ fn clocks_that_disagree_and_drift() {
         at_ns: at_s * 1_000_000_000,
         wall_offset_ns,
     };
-    let clocks = |before, after| HostClocks { name: "beta".to_owned(), before: Some(before), after: Some(after) };
+    let clocks = |before, after| HostClocks {
+        name: "beta".to_owned(),
+        before: Some(before),
+        after: Some(after),
+    };
     // 50 parts per million in a hundred seconds is what crystals do.
     let fine = clocks(clock(1_000, 0, 999_000_000), clock(5_001_000, 100, 0));
     assert_eq!(after(|_, context| context.clocks = vec![fine.clone()]), []);
     let apart = clocks(clock(0, 0, -3_600_000_000_000), clock(0, 100, 0));
     let drifting = clocks(clock(0, 0, 0), clock(-51_000_000, 100, 0));
-    let causes = after(|_, context| context.clocks = vec![fine.clone(), apart.clone(), drifting.clone()]);
-    let [Cause::ClocksApart(apart), Cause::ClockDrift(drift)] = &causes[..] else { panic!("{causes:?}") };
+    let causes =
+        after(|_, context| context.clocks = vec![fine.clone(), apart.clone(), drifting.clone()]);
+    let [Cause::ClocksApart(apart), Cause::ClockDrift(drift)] = &causes[..] else {
+        panic!("{causes:?}")
+    };
     assert_eq!((apart.hosts, apart.worst_ns), (1, -3_600_000_000_000));
     assert_eq!((drift.moved_ns, drift.over_ns), (-51_000_000, 100_000_000_000));
 }
@@ -237,8 +263,11 @@ fn a_small_window_that_was_asked_for_is_no_surprise() {
 #[test]
 fn outliers_are_flagged_and_kept() {
     let context = context();
-    let row = Row::Network { component: Component::Send, message: Bytes::new(100), load: Load::Idle };
-    let seconds = |other, block| if other == row && block == 4 { 2.0 } else { 1.0 + f64::from(block) / 1000.0 };
+    let row =
+        Row::Network { component: Component::Send, message: Bytes::new(100), load: Load::Idle };
+    let seconds = |other, block| {
+        if other == row && block == 4 { 2.0 } else { 1.0 + f64::from(block) / 1000.0 }
+    };
     let verdict = judge(&run(&context, 6, seconds, 1.0), &context);
     let outlier = verdict.rates.iter().find(|rate| !rate.outliers.is_empty()).unwrap();
     assert_eq!((outlier.component, outlier.repetitions), (Component::Send, 6));

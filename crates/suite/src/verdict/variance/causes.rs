@@ -1,7 +1,7 @@
 //! What goes along with the spread of repetitions, among what is known of every cell.
 //!
-//! A share says how much of the variance of repetitions goes along with a quantity. That is no proof: both may follow from a
-//! third. What goes along with nothing is no cause.
+//! A share says how much of the variance of repetitions goes along with a quantity. That is no
+//! proof: both may follow from a third. What goes along with nothing is no cause.
 
 use std::collections::BTreeMap;
 
@@ -92,7 +92,8 @@ impl VarianceCause {
         }
     }
 
-    /// Its quantity in one cell, and the cell before it; `None` where it is not known. Logarithms where only ratios mean something.
+    /// Its quantity in one cell, and the cell before it; `None` where it is not known. Logarithms
+    /// where only ratios mean something.
     fn of(self, record: &CellRecord, before: Option<&CellRecord>) -> Option<f64> {
         let shares = || Shares::of(std::iter::once(&record.machine));
         match self {
@@ -102,18 +103,27 @@ impl VarianceCause {
             Self::SoftwareInterrupts => shares().map(|shares| shares.softirq),
             Self::ReceiveBatching => read_bytes(record),
             Self::RoundTrip => mean(senders(record).map(|tcp| f64::from(tcp.rtt_us.max(1)).ln())),
-            Self::CongestionWindow => mean(senders(record).map(|tcp| f64::from(tcp.cwnd_segments.max(1)).ln())),
-            Self::Retransmissions => mean(senders(record).map(|tcp| f64::from(tcp.total_retransmits))),
-            Self::ReceiverWindow => {
-                mean(senders(record).map(|tcp| tcp.receiver_limited_us as f64 / tcp.busy_us.max(1) as f64))
+            Self::CongestionWindow => {
+                mean(senders(record).map(|tcp| f64::from(tcp.cwnd_segments.max(1)).ln()))
             }
+            Self::Retransmissions => {
+                mean(senders(record).map(|tcp| f64::from(tcp.total_retransmits)))
+            }
+            Self::ReceiverWindow => mean(
+                senders(record)
+                    .map(|tcp| tcp.receiver_limited_us as f64 / tcp.busy_us.max(1) as f64),
+            ),
             Self::Overlap => {
                 let (host, network) = (record.host.as_ref()?, record.network.as_ref()?);
-                // The record has the share of the host activity's time; what slows the network is the share of its own.
+                // The record has the share of the host activity's time; what slows the network is
+                // the share of its own.
                 Some((host.overlap * host.duration.seconds() / network.duration.seconds()).min(1.0))
             }
             Self::HostActivity => {
-                let host = record.host.as_ref().filter(|host| host.work > 0 && host.duration.nanoseconds() > 0)?;
+                let host = record
+                    .host
+                    .as_ref()
+                    .filter(|host| host.work > 0 && host.duration.nanoseconds() > 0)?;
                 Some((host.work as f64 / host.duration.seconds()).ln())
             }
             Self::StartSkew => Some(record.start_skew_ns as f64),
@@ -131,20 +141,25 @@ pub struct CauseShare {
     pub cause: VarianceCause,
     /// Share of the variance between repetitions of the rows where it is known: 0 to 1.
     pub share: f64,
-    /// Ends of the share's interval; from 0 where it is not certain that they have anything to do with each other.
+    /// Ends of the share's interval; from 0 where it is not certain that they have anything to do
+    /// with each other.
     pub interval: Interval,
     /// Whether cells with more of it are faster.
     pub is_faster: bool,
-    /// Whether chance alone would make less of it: the level is divided by how many causes are looked at (Bonferroni).
+    /// Whether chance alone would make less of it: the level is divided by how many causes are
+    /// looked at (Bonferroni).
     pub is_told: bool,
 }
 
-/// With what the spread of `rows` goes along, the largest share first; what does not vary is left out.
+/// With what the spread of `rows` goes along, the largest share first; what does not vary is left
+/// out.
 pub(super) fn shares(cells: &Cells, rows: &[Row]) -> Vec<CauseShare> {
     let order: BTreeMap<(u32, u32), &CellRecord> =
         cells.valid().map(|record| ((record.block, record.position), record)).collect();
-    let mut shares: Vec<CauseShare> =
-        VarianceCause::ALL.into_iter().filter_map(|cause| share(cells, rows, &order, cause)).collect();
+    let mut shares: Vec<CauseShare> = VarianceCause::ALL
+        .into_iter()
+        .filter_map(|cause| share(cells, rows, &order, cause))
+        .collect();
     shares.sort_by(|a, b| b.share.total_cmp(&a.share));
     shares
 }
@@ -157,14 +172,17 @@ fn share(
 ) -> Option<CauseShare> {
     let pair = |record: &&CellRecord| {
         let goodput = record.network.as_ref()?.goodput_bits_per_second;
-        let before = order.range(..(record.block, record.position)).next_back().map(|(_, before)| *before);
+        let before =
+            order.range(..(record.block, record.position)).next_back().map(|(_, before)| *before);
         let quantity = cause.of(record, before)?;
-        (goodput > 0.0 && goodput.is_finite() && quantity.is_finite()).then(|| (quantity, goodput.ln()))
+        (goodput > 0.0 && goodput.is_finite() && quantity.is_finite())
+            .then(|| (quantity, goodput.ln()))
     };
     let groups: Vec<Vec<(f64, f64)>> =
         rows.iter().map(|&row| cells.of(row).iter().filter_map(pair).collect()).collect();
     let found = Association::within(&groups, LEVEL)?;
-    let strict = btu_stats::Level::new(1.0 - (1.0 - LEVEL.share()) / VarianceCause::ALL.len() as f64)?;
+    let strict =
+        btu_stats::Level::new(1.0 - (1.0 - LEVEL.share()) / VarianceCause::ALL.len() as f64)?;
     let ends = [found.interval.low.powi(2), found.interval.high.powi(2)];
     let low = if found.is_told() { ends[0].min(ends[1]) } else { 0.0 };
     Some(CauseShare {
@@ -183,7 +201,11 @@ fn writes(row: Row) -> bool {
 }
 
 fn outcomes(record: &CellRecord) -> impl Iterator<Item = &Outcome> {
-    record.reports.iter().filter_map(|placed| placed.result.as_ref().ok()).map(|report| &report.outcome)
+    record
+        .reports
+        .iter()
+        .filter_map(|placed| placed.result.as_ref().ok())
+        .map(|report| &report.outcome)
 }
 
 fn senders(record: &CellRecord) -> impl Iterator<Item = &TcpInfo> {
@@ -199,23 +221,33 @@ fn read_bytes(record: &CellRecord) -> Option<f64> {
         Outcome::Received(Received { bytes, messages, .. }) => Some((*bytes, *messages)),
         _ => None,
     });
-    let (bytes, reads) = received.fold((Bytes::ZERO, 0), |(bytes, reads), one| (bytes + one.0, reads + one.1));
+    let (bytes, reads) =
+        received.fold((Bytes::ZERO, 0), |(bytes, reads), one| (bytes + one.0, reads + one.1));
     (bytes > Bytes::ZERO && reads > 0).then(|| (bytes.count() as f64 / reads as f64).ln())
 }
 
-/// The share of all processors' time, interrupts left out, that was not the workers' nor the agents'.
+/// The share of all processors' time, interrupts left out, that was not the workers' nor the
+/// agents'.
 fn others(record: &CellRecord) -> Option<f64> {
     let machine = &record.machine;
-    let whole =
-        machine.user_ns + machine.system_ns + machine.irq_ns + machine.softirq_ns + machine.steal_ns + machine.idle_ns;
+    let whole = machine.user_ns
+        + machine.system_ns
+        + machine.irq_ns
+        + machine.softirq_ns
+        + machine.steal_ns
+        + machine.idle_ns;
     let own: u64 = record
         .stations
         .iter()
-        .flat_map(|station| [station.workers.user, station.workers.system, station.agent.user, station.agent.system])
+        .flat_map(|station| {
+            [station.workers.user, station.workers.system, station.agent.user, station.agent.system]
+        })
         .map(btu_units::Span::nanoseconds)
         .sum();
-    // The kernel counts a processor's time in ticks, so that a short cell may have less of it than its workers.
-    (whole > 0).then(|| (machine.user_ns + machine.system_ns).saturating_sub(own) as f64 / whole as f64)
+    // The kernel counts a processor's time in ticks, so that a short cell may have less of it than
+    // its workers.
+    (whole > 0)
+        .then(|| (machine.user_ns + machine.system_ns).saturating_sub(own) as f64 / whole as f64)
 }
 
 fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {

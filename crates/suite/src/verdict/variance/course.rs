@@ -4,23 +4,27 @@ use btu_stats::TwoWay;
 
 use crate::record::{CellRecord, Outcome};
 
-/// Batches that a cell's time is divided into: long against what one read brings, so that neighbours are nearly independent.
+/// Batches that a cell's time is divided into: long against what one read brings, so that
+/// neighbours are nearly independent.
 pub(super) const BATCHES: usize = 10;
 
-/// The relative variance of a cell's goodput that comes from what it did meanwhile: batch means (Law and Kelton, Simulation Modeling
-/// and Analysis, 9.5.3). What all repetitions do alike, such as slow start, is taken away batch by batch, so two of them are
-/// needed. `None` where the course of fewer cells is known.
+/// The relative variance of a cell's goodput that comes from what it did meanwhile: batch means
+/// (Law and Kelton, Simulation Modeling and Analysis, 9.5.3). What all repetitions do alike, such
+/// as slow start, is taken away batch by batch, so two of them are needed. `None` where the course
+/// of fewer cells is known.
 pub(super) fn variance_of_mean(repetitions: &[&CellRecord]) -> Option<f64> {
     let courses: Vec<Vec<f64>> = repetitions.iter().filter_map(|record| course(record)).collect();
     TwoWay::of(&courses).map(|found| found.residual / BATCHES as f64)
 }
 
-/// The goodput of each batch as a multiple of the cell's; the flows of several connections together.
+/// The goodput of each batch as a multiple of the cell's; the flows of several connections
+/// together.
 fn course(record: &CellRecord) -> Option<Vec<f64>> {
     let flows: Vec<&[(u64, u64)]> = receivers(record).collect();
     let end = flows.iter().filter_map(|flow| flow.last()).map(|last| last.0).max()? as f64;
     let whole: u64 = flows.iter().filter_map(|flow| flow.last()).map(|last| last.1).sum();
-    // A batch has to hold a few points, or it says more about when the clock was read than about the stream.
+    // A batch has to hold a few points, or it says more about when the clock was read than about
+    // the stream.
     if whole == 0 || flows.iter().any(|flow| flow.len() < 2 * BATCHES) {
         return None;
     }
@@ -59,7 +63,8 @@ mod tests {
     #[test]
     fn bytes_lie_on_lines_between_points() {
         let flow = [(10, 100), (20, 300)];
-        let table = [(0.0, 0.0), (5.0, 50.0), (10.0, 100.0), (15.0, 200.0), (20.0, 300.0), (99.0, 300.0)];
+        let table =
+            [(0.0, 0.0), (5.0, 50.0), (10.0, 100.0), (15.0, 200.0), (20.0, 300.0), (99.0, 300.0)];
         for (at, bytes) in table {
             assert!((bytes_at(&flow, at) - bytes).abs() < 1e-9, "{at}");
         }

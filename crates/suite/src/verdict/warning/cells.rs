@@ -50,7 +50,12 @@ impl Explanation for InvalidCells {
             rows => format!("nothing is left of {} rows", rows.len()),
         };
         let verb = if self.cells == 1 { "does" } else { "do" };
-        format!("{} of {} {verb} not count and {lost}; mostly: {}", self.cells, count(self.of, "cell"), self.fault)
+        format!(
+            "{} of {} {verb} not count and {lost}; mostly: {}",
+            self.cells,
+            count(self.of, "cell"),
+            self.fault
+        )
     }
 
     fn advice(&self, _: &Plan) -> String {
@@ -70,7 +75,10 @@ pub struct NotMeasured {
 impl NotMeasured {
     pub(super) fn check(cells: &Cells, context: &Context) -> Option<Self> {
         let planned = context.plan.rows();
-        let rows = planned.iter().filter(|row| cells.of(**row).is_empty() && cells.void(**row).is_empty()).count();
+        let rows = planned
+            .iter()
+            .filter(|row| cells.of(**row).is_empty() && cells.void(**row).is_empty())
+            .count();
         (rows > 0).then_some(Self { rows: rows as u64, of: planned.len() as u64 })
     }
 }
@@ -106,8 +114,10 @@ impl ShortCells {
             let of_row = cells.network(row).map(|network| network.duration.nanoseconds() as f64);
             median(&of_row.collect::<Vec<_>>())
         };
-        let lengths: Vec<f64> = context.rated_rows(|_, _| true).into_iter().filter_map(length).collect();
-        let short = || lengths.iter().copied().filter(|length| *length < SHORT.nanoseconds() as f64);
+        let lengths: Vec<f64> =
+            context.rated_rows(|_, _| true).into_iter().filter_map(length).collect();
+        let short =
+            || lengths.iter().copied().filter(|length| *length < SHORT.nanoseconds() as f64);
         let shortest_ns = short().reduce(f64::min)? as u64;
         Some(Self { rows: short().count() as u64, of: lengths.len() as u64, shortest_ns })
     }
@@ -116,12 +126,17 @@ impl ShortCells {
 impl Explanation for ShortCells {
     fn observed(&self) -> String {
         let (of, shortest) = (count(self.of, "network activity row"), time(self.shortest_ns));
-        format!("{} of {of} last less than {SHORT}, the shortest {shortest}: too short, start-up dominates", self.rows)
+        format!(
+            "{} of {of} last less than {SHORT}, the shortest {shortest}: too short, start-up dominates",
+            self.rows
+        )
     }
 
     fn advice(&self, plan: &Plan) -> String {
         match plan.volume {
-            Some(volume) => format!("a larger `--volume` than {volume}, or none to let the work be calibrated"),
+            Some(volume) => {
+                format!("a larger `--volume` than {volume}, or none to let the work be calibrated")
+            }
             None => "a longer profile, for example `--profile standard`".to_owned(),
         }
     }
@@ -138,14 +153,19 @@ pub struct StartSkew {
     pub worst_ns: u64,
 }
 
-/// A worker that starts later than this share of the cell has missed part of what it should have met.
+/// A worker that starts later than this share of the cell has missed part of what it should have
+/// met.
 const LARGEST_SKEW: f64 = 0.05;
 
 impl StartSkew {
     pub(super) fn check(cells: &Cells) -> Option<Self> {
         let skewed = || {
             cells.valid().filter(|record| {
-                let length = record.network.as_ref().map_or(Span::ZERO, |network| network.duration).nanoseconds();
+                let length = record
+                    .network
+                    .as_ref()
+                    .map_or(Span::ZERO, |network| network.duration)
+                    .nanoseconds();
                 length > 0 && record.start_skew_ns as f64 > LARGEST_SKEW * length as f64
             })
         };
@@ -161,6 +181,7 @@ impl Explanation for StartSkew {
     }
 
     fn advice(&self, _: &Plan) -> String {
-        "longer cells make it matter less: `--profile standard`; a quiet machine makes it smaller".to_owned()
+        "longer cells make it matter less: `--profile standard`; a quiet machine makes it smaller"
+            .to_owned()
     }
 }

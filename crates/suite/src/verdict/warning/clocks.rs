@@ -25,7 +25,9 @@ impl ClocksApart {
         let apart: Vec<(&str, i64)> = context
             .clocks
             .iter()
-            .filter_map(|clocks| Some((clocks.name.as_str(), clocks.before.or(clocks.after)?.wall_offset_ns)))
+            .filter_map(|clocks| {
+                Some((clocks.name.as_str(), clocks.before.or(clocks.after)?.wall_offset_ns))
+            })
             .filter(|(_, apart)| apart.unsigned_abs() > MOST_APART_NS)
             .collect();
         let (worst, worst_ns) = apart.iter().max_by_key(|(_, apart)| apart.unsigned_abs())?;
@@ -57,7 +59,8 @@ pub struct ClockDrift {
     pub over_ns: u64,
 }
 
-/// Crystals are within 100 parts per million, and NTP slews by up to 500 more; a time is then off by this share, too.
+/// Crystals are within 100 parts per million, and NTP slews by up to 500 more; a time is then off
+/// by this share, too.
 const MOST_DRIFT: f64 = 500e-6;
 
 impl ClockDrift {

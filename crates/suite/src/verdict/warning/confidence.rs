@@ -39,12 +39,20 @@ impl LowConfidence {
         let measured = || rates.iter().filter(|rate| rate.repetitions > 0);
         let rows = measured().filter(|rate| rate.low_confidence).count();
         let width = |rate: &RateRow| {
-            let row = Row::Network { component: rate.component, message: rate.message, load: rate.load };
+            let row =
+                Row::Network { component: rate.component, message: rate.message, load: rate.load };
             Some(WideRow { row, relative_half_width: rate.relative_half_width? })
         };
-        let worst = measured().filter_map(width).max_by(|a, b| a.relative_half_width.total_cmp(&b.relative_half_width));
+        let worst = measured()
+            .filter_map(width)
+            .max_by(|a, b| a.relative_half_width.total_cmp(&b.relative_half_width));
         let wanted_half_width = context.plan.profile.wanted_half_width;
-        (rows > 0).then(|| Self { rows: rows as u64, of: measured().count() as u64, wanted_half_width, worst })
+        (rows > 0).then(|| Self {
+            rows: rows as u64,
+            of: measured().count() as u64,
+            wanted_half_width,
+            worst,
+        })
     }
 }
 
@@ -54,7 +62,11 @@ impl Explanation for LowConfidence {
         let (of, wanted) = (count(self.of, "rate"), percent(self.wanted_half_width));
         let rows = format!("{} of {of} {verb} not known to ±{wanted}", self.rows);
         match self.worst {
-            Some(worst) => format!("{rows}; the widest: {}, ±{}", worst.row, percent(worst.relative_half_width)),
+            Some(worst) => format!(
+                "{rows}; the widest: {}, ±{}",
+                worst.row,
+                percent(worst.relative_half_width)
+            ),
             None => format!("{rows}: nothing was repeated"),
         }
     }
@@ -89,7 +101,9 @@ impl Outliers {
 impl Explanation for Outliers {
     fn observed(&self) -> String {
         let (repetitions, rows) = (count(self.repetitions, "repetition"), count(self.rows, "row"));
-        format!("{repetitions} in {rows} unlike the others of the row; flagged, and part of every mean")
+        format!(
+            "{repetitions} in {rows} unlike the others of the row; flagged, and part of every mean"
+        )
     }
 
     fn advice(&self, _: &Plan) -> String {
@@ -97,11 +111,12 @@ impl Explanation for Outliers {
     }
 }
 
-/// The host and the network activity of loaded rows ran together for only a part of their time, so penalties are
-/// diluted by the time alone.
+/// The host and the network activity of loaded rows ran together for only a part of their time, so
+/// penalties are diluted by the time alone.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SmallOverlap {
-    /// The number of rows in which both activities ran together for less than half of the longer one.
+    /// The number of rows in which both activities ran together for less than half of the longer
+    /// one.
     pub rows: u64,
     /// Of how many loaded rows.
     pub of: u64,

@@ -25,8 +25,9 @@ pub(crate) const MOST_STEAL: f64 = 0.01;
 impl Steal {
     pub(super) fn check(cells: &Cells) -> Option<Self> {
         let share = Shares::of(cells.valid().map(|record| &record.machine))?.steal;
-        let of_cell =
-            |record: &CellRecord| Shares::of(std::iter::once(&record.machine)).map_or(0.0, |shares| shares.steal);
+        let of_cell = |record: &CellRecord| {
+            Shares::of(std::iter::once(&record.machine)).map_or(0.0, |shares| shares.steal)
+        };
         let worst_share = cells.valid().map(of_cell).fold(0.0, f64::max);
         (share > MOST_STEAL).then_some(Self { share, worst_share })
     }
@@ -35,7 +36,9 @@ impl Steal {
 impl Explanation for Steal {
     fn observed(&self) -> String {
         let (share, worst) = (percent(self.share), percent(self.worst_share));
-        format!("the hypervisor gave {share} of the processors' time to others, {worst} in the worst cell")
+        format!(
+            "the hypervisor gave {share} of the processors' time to others, {worst} in the worst cell"
+        )
     }
 
     fn advice(&self, _: &Plan) -> String {
@@ -55,16 +58,21 @@ pub struct LoadBefore {
     pub busy: Option<f64>,
 }
 
-/// Above this share of the processors others are at work: a quarter, which ten ticks of each processor tell from an idle
-/// machine's housekeeping.
+/// Above this share of the processors others are at work: a quarter, which ten ticks of each
+/// processor tell from an idle machine's housekeeping.
 const MOST_LOAD: f64 = 0.25;
 
 impl LoadBefore {
-    /// By what was watched before the run, which knows nothing of an earlier run; else by the load average.
+    /// By what was watched before the run, which knows nothing of an earlier run; else by the load
+    /// average.
     pub(super) fn check(context: &Context) -> Option<Self> {
         let load_average = context.load_before?;
         let share = context.busy_before.unwrap_or(load_average / context.cpus as f64);
-        (share > MOST_LOAD).then_some(Self { load_average, cpus: context.cpus as u64, busy: context.busy_before })
+        (share > MOST_LOAD).then_some(Self {
+            load_average,
+            cpus: context.cpus as u64,
+            busy: context.busy_before,
+        })
     }
 }
 
@@ -73,17 +81,20 @@ impl Explanation for LoadBefore {
         let cpus = count(self.cpus, "processor");
         match self.busy {
             Some(busy) => format!("others used {} of {cpus} just before the run", percent(busy)),
-            None => format!("the load average was {:.2} on {cpus} before the run", self.load_average),
+            None => {
+                format!("the load average was {:.2} on {cpus} before the run", self.load_average)
+            }
         }
     }
 
     fn advice(&self, _: &Plan) -> String {
-        "wait until other programs have finished (after a build: one minute) and measure again".to_owned()
+        "wait until other programs have finished (after a build: one minute) and measure again"
+            .to_owned()
     }
 }
 
-/// More activities than processors: those of the test machine also compete with the black boxes' own, or where it has
-/// processors of its own, the black boxes' among themselves.
+/// More activities than processors: those of the test machine also compete with the black boxes'
+/// own, or where it has processors of its own, the black boxes' among themselves.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct OverCommitted {
     /// Workers of the largest cell; one that only answers, or does nothing, is not counted.
@@ -99,8 +110,11 @@ impl OverCommitted {
     pub(super) fn check(cells: &Cells, context: &Context) -> Option<Self> {
         let division = context.plan.processors.as_ref();
         let cpus = division.map_or(context.cpus, |division| division.rest().numbers().len());
-        let shares = |placed: &&PlacedReport| division.is_none() || placed.station != HostRole::Test;
-        let busy = |record: &CellRecord| record.reports.iter().filter(shares).filter(|placed| !waits(placed)).count();
+        let shares =
+            |placed: &&PlacedReport| division.is_none() || placed.station != HostRole::Test;
+        let busy = |record: &CellRecord| {
+            record.reports.iter().filter(shares).filter(|placed| !waits(placed)).count()
+        };
         let workers = cells.valid().map(busy).max()?;
         let around_test = division.is_some();
         (workers > cpus).then_some(Self { workers: workers as u64, cpus: cpus as u64, around_test })

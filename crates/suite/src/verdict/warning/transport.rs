@@ -24,7 +24,8 @@ pub struct Retransmits {
     pub cells: u64,
 }
 
-/// Retransmitting more than this share of all bytes costs more than the noise of a good measurement.
+/// Retransmitting more than this share of all bytes costs more than the noise of a good
+/// measurement.
 const MOST_RETRANSMITTED: f64 = 0.001;
 
 impl Retransmits {
@@ -32,7 +33,8 @@ impl Retransmits {
         if !is_orderly(&context.plan.network) {
             return None;
         }
-        let of_cells: Vec<Again> = cells.valid().filter(|record| is_lossless(record)).map(Again::of).collect();
+        let of_cells: Vec<Again> =
+            cells.valid().filter(|record| is_lossless(record)).map(Again::of).collect();
         let sent: u64 = of_cells.iter().map(|again| again.bytes_sent).sum();
         let bytes: u64 = of_cells.iter().map(|again| again.bytes).sum();
         let share = if sent > 0 { bytes as f64 / sent as f64 } else { 0.0 };
@@ -89,7 +91,9 @@ impl Explanation for Retransmits {
     fn observed(&self) -> String {
         let (segments, cells) = (count(self.segments, "segment"), count(self.cells, "cell"));
         let share = percent(self.share);
-        format!("TCP sent {segments} again ({share} of the bytes, in {cells}) where nothing is dropped on purpose")
+        format!(
+            "TCP sent {segments} again ({share} of the bytes, in {cells}) where nothing is dropped on purpose"
+        )
     }
 
     fn advice(&self, plan: &Plan) -> String {
@@ -131,7 +135,8 @@ impl WindowLimited {
         let idle = context.rated_rows(|_, load| load == Load::Idle);
         let repetitions = idle.into_iter().flat_map(|row| cells.of(row));
         let shares: Vec<f64> = repetitions.filter_map(|record| held_up(record)).collect();
-        let limited: Vec<f64> = shares.iter().copied().filter(|share| *share > MOST_HELD_UP).collect();
+        let limited: Vec<f64> =
+            shares.iter().copied().filter(|share| *share > MOST_HELD_UP).collect();
         let share = arithmetic_mean(&limited)?;
         Some(Self { cells: limited.len() as u64, of: shares.len() as u64, share })
     }
@@ -148,7 +153,10 @@ impl Explanation for WindowLimited {
     fn observed(&self) -> String {
         let of = count(self.of, "idle cell");
         let share = percent(self.share);
-        format!("in {} of {of} senders waited for the receiver's window {share} of the time", self.cells)
+        format!(
+            "in {} of {of} senders waited for the receiver's window {share} of the time",
+            self.cells
+        )
     }
 
     fn advice(&self, _: &Plan) -> String {
@@ -176,7 +184,10 @@ impl BufferDrops {
 impl Explanation for BufferDrops {
     fn observed(&self) -> String {
         let of = count(self.of, "datagram");
-        format!("{} of {of} reached the machine but not the application: its buffer was full", self.datagrams)
+        format!(
+            "{} of {of} reached the machine but not the application: its buffer was full",
+            self.datagrams
+        )
     }
 
     fn advice(&self, _: &Plan) -> String {
@@ -207,7 +218,9 @@ impl LatePacing {
 impl Explanation for LatePacing {
     fn observed(&self) -> String {
         let (p99, refused) = (time(self.p99_ns), count(self.refused, "datagram"));
-        format!("the paced sender fell behind: one in a hundred left more than {p99} late, {refused} refused")
+        format!(
+            "the paced sender fell behind: one in a hundred left more than {p99} late, {refused} refused"
+        )
     }
 
     fn advice(&self, _: &Plan) -> String {

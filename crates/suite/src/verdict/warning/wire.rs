@@ -54,7 +54,8 @@ pub struct WireDrops {
 
 impl WireDrops {
     pub(super) fn check(cells: &Cells) -> Option<Self> {
-        let dropped = || cells.valid().map(|record| record.wire.port_drops).filter(|drops| *drops > 0);
+        let dropped =
+            || cells.valid().map(|record| record.wire.port_drops).filter(|drops| *drops > 0);
         let frames = dropped().sum();
         (frames > 0).then(|| Self { frames, cells: dropped().count() as u64 })
     }
@@ -63,7 +64,9 @@ impl WireDrops {
 impl Explanation for WireDrops {
     fn observed(&self) -> String {
         let (frames, cells) = (count(self.frames, "frame"), count(self.cells, "cell"));
-        format!("{frames} dropped before the wire could take them, in {cells}: loss that nobody asked for")
+        format!(
+            "{frames} dropped before the wire could take them, in {cells}: loss that nobody asked for"
+        )
     }
 
     fn advice(&self, _: &Plan) -> String {

@@ -7,8 +7,9 @@
 //! active eth1 --- out-active =wire= in-active --- l-active (on `lan`); the same for every station with an input
 //! ```
 //!
-//! A station with an input hears packets for its second address on `eth1`, behind the wire, and answers them through
-//! `eth0`: the wire works on what *comes in* and on nothing else. Two stations without inputs need no bridge.
+//! A station with an input hears packets for its second address on `eth1`, behind the wire, and
+//! answers them through `eth0`: the wire works on what *comes in* and on nothing else. Two stations
+//! without inputs need no bridge.
 
 use std::net::Ipv4Addr;
 
@@ -19,8 +20,8 @@ use super::super::design::Design;
 use super::drawn::station_end;
 use super::{Cable, End, Layout, Mac, Place, named, wire_end};
 
-/// The second bit of an address in 198.18.0.0/15 that tells its halves apart: a station's second address is its first in
-/// the other half.
+/// The second bit of an address in 198.18.0.0/15 that tells its halves apart: a station's second
+/// address is its first in the other half.
 const OTHER_HALF: u32 = 1 << 16;
 
 /// The layout for `design`, whose network is bare.
@@ -30,7 +31,9 @@ pub(super) fn layout(design: &Design) -> Layout {
     let lan = design.has_wire() || count != 2;
     let cables = if lan {
         let stations = (0..count).map(|number| lan_cable(drawing, number));
-        stations.chain(design.inputs.iter().flat_map(|&input| input_cables(drawing, input))).collect()
+        stations
+            .chain(design.inputs.iter().flat_map(|&input| input_cables(drawing, input)))
+            .collect()
     } else {
         vec![Cable(bare_end(drawing, 0), bare_end(drawing, 1))]
     };
@@ -52,7 +55,8 @@ pub(crate) fn wire_outer(drawing: &Drawing, station: StationId) -> String {
     named(drawing, "out", station.0 as usize)
 }
 
-/// First bytes of Ethernet addresses that are no station's own: locally administered, each kind of end its own.
+/// First bytes of Ethernet addresses that are no station's own: locally administered, each kind of
+/// end its own.
 const STATION_INPUT: u8 = 0x0a;
 const BRIDGE_PORT: u8 = 0x06;
 const WIRE_OUTER: u8 = 0x0e;
@@ -79,8 +83,8 @@ fn lan_cable(drawing: &Drawing, number: usize) -> Cable {
     Cable(mine, port)
 }
 
-/// From the wire to a station's second interface, and from the bridge to the wire. Offloads off: the bridge's port must
-/// cut superframes before the wire sees them.
+/// From the wire to a station's second interface, and from the bridge to the wire. Offloads off:
+/// the bridge's port must cut superframes before the wire sees them.
 fn input_cables(drawing: &Drawing, station: StationId) -> [Cable; 2] {
     let number = station.0 as usize;
     let mine = End {
@@ -142,7 +146,8 @@ mod tests {
     fn every_station_interface_on_the_bridge_is_behind_exactly_one_port() {
         let layout = layout(&laboratory());
         let behind: Vec<Mac> = layout.ends().filter_map(|end| end.lan_port_of).collect();
-        let stations: Vec<Mac> = layout.ends().filter(|end| end.place != Place::Wire).map(|end| end.mac).collect();
+        let stations: Vec<Mac> =
+            layout.ends().filter(|end| end.place != Place::Wire).map(|end| end.mac).collect();
         assert_eq!(behind.iter().collect::<HashSet<_>>(), stations.iter().collect::<HashSet<_>>());
         assert_eq!(behind.len(), stations.len());
     }
@@ -151,7 +156,10 @@ mod tests {
     fn two_stations_have_one_cable_and_nothing_at_the_wire() {
         let drawing = Drawing { bare: true, ..samples::star(2) };
         let layout = layout(&Design { drawing, ..Design::default() });
-        assert_eq!((layout.lan, layout.cables.len(), layout.ends_in(Place::Wire).count()), (false, 1, 0));
+        assert_eq!(
+            (layout.lan, layout.cables.len(), layout.ends_in(Place::Wire).count()),
+            (false, 1, 0)
+        );
         assert!(layout.ends().all(|end| end.offloads && end.mtu.is_none() && end.name == "eth0"));
         assert_eq!(layout.neighbours_of(Place::Station(1)).count(), 1);
     }

@@ -17,17 +17,22 @@ const USUAL_MTU: u64 = 1500;
 /// The layout for `drawing`.
 pub(super) fn layout(drawing: &Drawing) -> Layout {
     let mtu = smallest_mtu(drawing);
-    let cable = |number: usize| Cable(station_end(drawing, number, mtu), port_end(drawing, number, mtu));
-    Layout { cables: (0..drawing.stations.len()).map(cable).collect(), ..Layout::of_stations(drawing) }
+    let cable =
+        |number: usize| Cable(station_end(drawing, number, mtu), port_end(drawing, number, mtu));
+    Layout {
+        cables: (0..drawing.stations.len()).map(cable).collect(),
+        ..Layout::of_stations(drawing)
+    }
 }
 
-/// The wire's interface towards a station: `p-` and its name, or its number (from 1) where that would be too long.
+/// The wire's interface towards a station: `p-` and its name, or its number (from 1) where that
+/// would be too long.
 pub(crate) fn port_of(drawing: &Drawing, number: usize) -> String {
     named(drawing, "p", number)
 }
 
-/// Longest packet that every medium takes, in bytes, where that is less than usual. Every station gets it: a station
-/// that sent more could not learn that a bridge or a line on the way drops it.
+/// Longest packet that every medium takes, in bytes, where that is less than usual. Every station
+/// gets it: a station that sent more could not learn that a bridge or a line on the way drops it.
 pub(crate) fn smallest_mtu(drawing: &Drawing) -> Option<u32> {
     let stars = drawing.segments.iter().filter_map(|segment| match &segment.medium {
         Medium::SwitchedEthernet(star) => Some(star),
@@ -80,7 +85,8 @@ mod tests {
         let macs: HashSet<Mac> = layout.ends().map(|end| end.mac).collect();
         assert_eq!(macs.len(), 600);
         assert!(layout.ends().all(|end| end.name.len() <= LONGEST_INTERFACE_NAME && !end.offloads));
-        let names: HashSet<&str> = layout.ends_in(Place::Wire).map(|end| end.name.as_str()).collect();
+        let names: HashSet<&str> =
+            layout.ends_in(Place::Wire).map(|end| end.name.as_str()).collect();
         assert_eq!(names.len(), 300);
     }
 
@@ -93,7 +99,8 @@ mod tests {
 
     #[test]
     fn few_stations_know_each_other_and_many_have_to_ask() {
-        let known = |stations| layout(&samples::star(stations)).neighbours_of(Place::Station(0)).count();
+        let known =
+            |stations| layout(&samples::star(stations)).neighbours_of(Place::Station(0)).count();
         assert_eq!(known(MOST_ACQUAINTED), MOST_ACQUAINTED - 1);
         assert_eq!(known(MOST_ACQUAINTED + 1), 0);
     }
@@ -102,7 +109,9 @@ mod tests {
     fn the_smallest_mtu_rules_when_it_is_less_than_usual() {
         let mut drawing = samples::star(3);
         assert_eq!(smallest_mtu(&drawing), None);
-        let Medium::SwitchedEthernet(star) = &mut drawing.segments[0].medium else { panic!("a star") };
+        let Medium::SwitchedEthernet(star) = &mut drawing.segments[0].medium else {
+            panic!("a star")
+        };
         star.down.mtu = Bytes::new(576);
         assert_eq!(smallest_mtu(&drawing), Some(576));
         let mtus: HashSet<_> = layout(&drawing).ends().map(|end| end.mtu).collect();

@@ -30,13 +30,18 @@ pub(super) struct Child {
 }
 
 impl Child {
-    /// Starts what is ordered, in a process group of its own and with these signals blocked; this process has no terminal, so
-    /// that it has none either.
+    /// Starts what is ordered, in a process group of its own and with these signals blocked; this
+    /// process has no terminal, so that it has none either.
     ///
-    /// Its time begins here, so nothing is done between that moment and its first instruction which could have been done before.
-    /// There must be no `pre_exec`: with one, the library forks, which copies this process's page tables (a quarter of what
-    /// `true` takes), and without it calls `posix_spawn`, which does not.
-    pub(super) fn start(order: &ProgramOrder, work: Option<&Work>, blocked: SigSet) -> io::Result<Self> {
+    /// Its time begins here, so nothing is done between that moment and its first instruction which
+    /// could have been done before. There must be no `pre_exec`: with one, the library forks, which
+    /// copies this process's page tables (a quarter of what `true` takes), and without it calls
+    /// `posix_spawn`, which does not.
+    pub(super) fn start(
+        order: &ProgramOrder,
+        work: Option<&Work>,
+        blocked: SigSet,
+    ) -> io::Result<Self> {
         let Some((program, arguments)) = order.command.split_first() else {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, "there is no command"));
         };
@@ -47,7 +52,8 @@ impl Child {
         }
         let ((output, of_output), (errors, of_errors)) = (io::pipe()?, io::pipe()?);
         command.stdin(Stdio::null()).stdout(of_output).stderr(of_errors);
-        let [output, errors] = [output, errors].map(|stream| without_waiting(&stream).map(|()| stream));
+        let [output, errors] =
+            [output, errors].map(|stream| without_waiting(&stream).map(|()| stream));
         let (output, errors) = (output?, errors?);
         let (started, child) = with_signals(blocked, || Ok((sys::now()?, command.spawn()?)))?;
         let mut child = Self {

@@ -63,7 +63,8 @@ fn is_loopback(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(address) => address.is_loopback(),
         IpAddr::V6(address) => {
-            address.is_loopback() || address.to_ipv4_mapped().is_some_and(|address| address.is_loopback())
+            address.is_loopback()
+                || address.to_ipv4_mapped().is_some_and(|address| address.is_loopback())
         }
     }
 }
@@ -71,9 +72,12 @@ fn is_loopback(address: IpAddr) -> bool {
 /// Words of 32 bits in hexadecimal digits, each in this machine's order of octets.
 fn socket_address(text: &str) -> Option<SocketAddr> {
     let (address, port) = text.split_once(':')?;
-    let messages =
-        address.as_bytes().chunks(8).map(|digits| u32::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok());
-    let octets: Vec<u8> = messages.collect::<Option<Vec<u32>>>()?.into_iter().flat_map(u32::to_ne_bytes).collect();
+    let messages = address
+        .as_bytes()
+        .chunks(8)
+        .map(|digits| u32::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok());
+    let octets: Vec<u8> =
+        messages.collect::<Option<Vec<u32>>>()?.into_iter().flat_map(u32::to_ne_bytes).collect();
     let address = match octets.len() {
         4 => IpAddr::V4(Ipv4Addr::from(<[u8; 4]>::try_from(octets).ok()?)),
         16 => IpAddr::V6(Ipv6Addr::from(<[u8; 16]>::try_from(octets).ok()?)),

@@ -54,9 +54,12 @@ impl<R: Read> Stream<R> {
     pub(super) fn printed(&self) -> Printed {
         let end: Vec<u8> = self.end.iter().copied().collect();
         let between = self.all - (self.beginning.len() + end.len()) as u64;
-        let gap = if between > 0 { format!("\n[{between} bytes are not kept]\n") } else { String::new() };
-        let [beginning, end] = [&self.beginning, &end].map(|part| String::from_utf8_lossy(part).into_owned());
-        // Cut in one place or not at all: where nothing is missing, a letter must not be cut in two.
+        let gap =
+            if between > 0 { format!("\n[{between} bytes are not kept]\n") } else { String::new() };
+        let [beginning, end] =
+            [&self.beginning, &end].map(|part| String::from_utf8_lossy(part).into_owned());
+        // Cut in one place or not at all: where nothing is missing, a letter must not be cut in
+        // two.
         let text = if between > 0 { beginning + &gap + &end } else { self.whole() };
         Printed { text, all: self.all }
     }

@@ -1,4 +1,5 @@
-//! Process 1 of a program's process namespace: starts it, sees when it is ready, waits for it, and ends what is left of it.
+//! Process 1 of a program's process namespace: starts it, sees when it is ready, waits for it, and
+//! ends what is left of it.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -43,8 +44,8 @@ const LONGEST_TASK_BYTES: usize = 1 << 20;
 /// Everybody in this process namespace but process 1.
 const EVERYBODY: Pid = Pid::from_raw(-1);
 
-/// What `btu internal supervisor` does. It refuses to run as anything but process 1 of a process namespace, because it ends
-/// programs by ending everybody.
+/// What `btu internal supervisor` does. It refuses to run as anything but process 1 of a process
+/// namespace, because it ends programs by ending everybody.
 pub fn supervisor(directory: &Path) -> ExitCode {
     match serve(directory) {
         Ok(()) => ExitCode::SUCCESS,
@@ -61,8 +62,10 @@ fn serve(directory: &Path) -> Result<(), TestbedError> {
         return Err(TestbedError::protocol("start a program's supervisor", "it is not process 1"));
     }
     die_with_parent()?;
-    // Without a terminal: what it starts cannot get one, either, as only the first process of a session does.
-    setsid().map_err(|error| TestbedError::process("start a session for programs", &error.into()))?;
+    // Without a terminal: what it starts cannot get one, either, as only the first process of a
+    // session does.
+    setsid()
+        .map_err(|error| TestbedError::process("start a session for programs", &error.into()))?;
     let is_private = mount_own_proc();
     let failed = |error: io::Error| TestbedError::process("supervise a program", &error);
     let mut supervisor = Supervisor::new(directory, is_private).map_err(failed)?;
@@ -85,7 +88,13 @@ impl Supervisor {
         mask.add(Signal::SIGCHLD);
         let before = mask.thread_swap_mask(SigmaskHow::SIG_BLOCK)?;
         let children = SignalFd::with_flags(&mask, SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK)?;
-        Ok(Self { directory: directory.to_owned(), is_private, tasks: Tasks::new()?, children, before })
+        Ok(Self {
+            directory: directory.to_owned(),
+            is_private,
+            tasks: Tasks::new()?,
+            children,
+            before,
+        })
     }
 
     /// Task after task, until nobody asks any more.
@@ -104,18 +113,23 @@ impl Supervisor {
         let work = match &order.directory {
             Some(_) => None,
             None if !self.is_private => {
-                return not_started("this system refuses private mounts: name a `directory` of its own".to_owned());
+                return not_started(
+                    "this system refuses private mounts: name a `directory` of its own".to_owned(),
+                );
             }
             None => match Work::open(&self.directory, order.room) {
                 Ok(work) => Some(work),
-                Err(error) => return not_started(format!("making its directory of {}: {error}", order.room)),
+                Err(error) => {
+                    return not_started(format!("making its directory of {}: {error}", order.room));
+                }
             },
         };
         let before = if order.ready.is_some() { Listening::now()? } else { Listening::default() };
         match Child::start(order, work.as_ref(), self.before) {
             Err(error) => not_started(why(order, &error)),
             Ok(child) => {
-                Run { supervisor: self, order, child, before, is_ready: false, stop: None }.attend(work.as_ref())
+                Run { supervisor: self, order, child, before, is_ready: false, stop: None }
+                    .attend(work.as_ref())
             }
         }
     }
@@ -129,7 +143,9 @@ fn why(order: &ProgramOrder, error: &io::Error) -> String {
             format!("there is no directory {}", directory.display())
         }
         (io::ErrorKind::NotFound, _) => {
-            format!("there is no program `{program}`: stations have this machine's programs; check its name and $PATH")
+            format!(
+                "there is no program `{program}`: stations have this machine's programs; check its name and $PATH"
+            )
         }
         (io::ErrorKind::PermissionDenied, _) => format!("`{program}` may not be executed: {error}"),
         _ => format!("starting `{program}`: {error}"),
@@ -176,7 +192,8 @@ impl Run<'_> {
         while self.child.output.read() {}
         while self.child.errors.read() {}
         let child = &self.child;
-        let (finished, how) = child.ended.map_or((sys::now()?, Err(libc::SIGKILL)), |(at, how)| (at, how));
+        let (finished, how) =
+            child.ended.map_or((sys::now()?, Err(libc::SIGKILL)), |(at, how)| (at, how));
         let own = match how {
             Ok(code) => Ending::Exited(code),
             Err(signal) => Ending::Killed(signal),
@@ -212,8 +229,11 @@ impl Run<'_> {
             self.look(now)?;
         }
         if now.since(self.child.started) >= self.order.deadline && !(is_service && self.is_ready) {
-            let ending =
-                self.order.ready.as_ref().map_or(Ending::Deadline, |ready| Ending::NotReady(ready.to_string()));
+            let ending = self
+                .order
+                .ready
+                .as_ref()
+                .map_or(Ending::Deadline, |ready| Ending::NotReady(ready.to_string()));
             self.ask_to_end(ending, now);
         }
         Ok(false)
@@ -225,7 +245,9 @@ impl Run<'_> {
         let (is_ready, trouble) = match &self.order.ready {
             None => (true, None),
             Some(Ready::After(span)) => (since >= *span, None),
-            Some(Ready::Output(text)) => (self.child.output.has(text) || self.child.errors.has(text), None),
+            Some(Ready::Output(text)) => {
+                (self.child.output.has(text) || self.child.errors.has(text), None)
+            }
             Some(Ready::Listens) => self.listens(None, since)?,
             Some(Ready::Port(port)) => self.listens(Some(*port), since)?,
         };
@@ -241,7 +263,9 @@ impl Run<'_> {
     fn listens(&self, port: Option<u16>, since: Span) -> io::Result<(bool, Option<String>)> {
         let seen = Listening::now()?.beyond(&self.before, port);
         let is_in_vain = !seen.is_empty() && !seen.is_reachable() && since >= UNREACHABLE;
-        let trouble = format!("it listens on {seen}, where other stations do not reach it: have it listen on 0.0.0.0");
+        let trouble = format!(
+            "it listens on {seen}, where other stations do not reach it: have it listen on 0.0.0.0"
+        );
         Ok((seen.is_reachable(), is_in_vain.then_some(trouble)))
     }
 
@@ -259,8 +283,13 @@ impl Run<'_> {
                 PollFd::new(self.supervisor.tasks.from.as_fd(), PollFlags::POLLIN),
                 PollFd::new(self.supervisor.children.as_fd(), PollFlags::POLLIN),
             ];
-            let streams = [self.child.output.source().map(AsFd::as_fd), self.child.errors.source().map(AsFd::as_fd)];
-            watched.extend(streams.into_iter().flatten().map(|stream| PollFd::new(stream, PollFlags::POLLIN)));
+            let streams = [
+                self.child.output.source().map(AsFd::as_fd),
+                self.child.errors.source().map(AsFd::as_fd),
+            ];
+            watched.extend(
+                streams.into_iter().flatten().map(|stream| PollFd::new(stream, PollFlags::POLLIN)),
+            );
             match poll(&mut watched, self.timeout()?) {
                 Err(nix::Error::EINTR) => return Ok(()),
                 other => other?,
@@ -272,7 +301,10 @@ impl Run<'_> {
         }
         self.child.output.read();
         self.child.errors.read();
-        if ready[0] && self.supervisor.tasks.next()?.is_none_or(|task| task == Task::Stop) && self.stop.is_none() {
+        if ready[0]
+            && self.supervisor.tasks.next()?.is_none_or(|task| task == Task::Stop)
+            && self.stop.is_none()
+        {
             self.ask_to_end(Ending::Stopped, sys::now()?);
         }
         Ok(())
@@ -290,7 +322,8 @@ impl Run<'_> {
             None if self.order.ready.is_some() => return Ok(PollTimeout::NONE),
             None => self.order.deadline.saturating_sub(now.since(self.child.started)),
         };
-        Ok(PollTimeout::try_from(left.nanoseconds().div_ceil(1_000_000)).unwrap_or(PollTimeout::MAX))
+        Ok(PollTimeout::try_from(left.nanoseconds().div_ceil(1_000_000))
+            .unwrap_or(PollTimeout::MAX))
     }
 
     /// Kills whatever there is still, and waits until it is gone; how many processes these were.
@@ -302,8 +335,13 @@ impl Run<'_> {
             kill(EVERYBODY, Signal::SIGKILL).ok();
             count += self.child.reap()?;
             if !self.child.is_gone {
-                let mut watched = [PollFd::new(self.supervisor.children.as_fd(), PollFlags::POLLIN)];
-                poll(&mut watched, PollTimeout::try_from(POLL_INTERVAL).unwrap_or(PollTimeout::ZERO)).ok();
+                let mut watched =
+                    [PollFd::new(self.supervisor.children.as_fd(), PollFlags::POLLIN)];
+                poll(
+                    &mut watched,
+                    PollTimeout::try_from(POLL_INTERVAL).unwrap_or(PollTimeout::ZERO),
+                )
+                .ok();
                 while self.supervisor.children.read_signal()?.is_some() {}
             }
         }
@@ -311,7 +349,8 @@ impl Run<'_> {
     }
 }
 
-/// What this process has had in memory at most: its children count that as theirs until they are another program.
+/// What this process has had in memory at most: its children count that as theirs until they are
+/// another program.
 fn own_memory() -> io::Result<Bytes> {
     Ok(Bytes::new(getrusage(UsageWho::RUSAGE_SELF)?.max_rss() as u64 * 1024))
 }

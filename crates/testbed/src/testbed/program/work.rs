@@ -1,4 +1,5 @@
-//! Where a program works: an empty directory in memory, of a size that it cannot exceed, and gone after it.
+//! Where a program works: an empty directory in memory, of a size that it cannot exceed, and gone
+//! after it.
 
 use std::io;
 use std::path::{Path, PathBuf};

@@ -37,7 +37,8 @@ fn assert_kept(parent: &Path, directories: &[PathBuf]) {
     let (swept, claimed) = (parent.to_owned(), directories.to_owned());
     thread::spawn(move || {
         let swept = sweep(&swept).unwrap_or_default();
-        let claimed: Vec<_> = claimed.iter().filter(|path| RuntimeDirectory::claim(path).is_ok()).cloned().collect();
+        let claimed: Vec<_> =
+            claimed.iter().filter(|path| RuntimeDirectory::claim(path).is_ok()).cloned().collect();
         done.send((swept, claimed)).unwrap();
     });
     let ended = end.recv_timeout(Duration::from_secs(20)).expect("the sweep waits for a stranger");
@@ -86,7 +87,8 @@ fn a_claim_sweeps_what_lies_beside_it() {
 fn a_directory_that_others_may_enter_is_not_swept() {
     let parent = parent();
     let modes = [0o1777, 0o777, 0o755, 0o750, 0o710, 0o701];
-    let directories: Vec<_> = modes.map(|mode| left_behind(parent.path(), &format!("mode-{mode:o}"), mode)).into();
+    let directories: Vec<_> =
+        modes.map(|mode| left_behind(parent.path(), &format!("mode-{mode:o}"), mode)).into();
     if geteuid().is_root() {
         for path in &directories {
             chown(path.join(OWNER), Some(NOBODY), Some(NOBODY)).unwrap();
@@ -170,7 +172,8 @@ fn a_path_too_long_for_sockets_is_refused_before_anything_is_made() {
     assert!(!long.exists());
 }
 
-/// Whoever holds a directory keeps it, whatever sweepers and others who want it do at the same time.
+/// Whoever holds a directory keeps it, whatever sweepers and others who want it do at the same
+/// time.
 #[test]
 fn nobody_takes_a_living_owners_directory() {
     let parent = parent();

@@ -4,7 +4,9 @@ use std::net::TcpStream;
 use std::thread;
 
 use btu_suite::activity::{Activity, DrawEnd, Order, Performance, PipeMeeting, Relay, Rendezvous};
-use btu_suite::app::{Carrier, Displayed, Drawing, Drawn, Mix, Niceness, Protocol, Speeds, Workload};
+use btu_suite::app::{
+    Carrier, Displayed, Drawing, Drawn, Mix, Niceness, Protocol, Speeds, Workload,
+};
 use btu_suite::peers::Callers;
 use btu_suite::pipe::{End, PipePlan, Place, SocketOptions};
 use btu_suite::record::{Outcome, Relayed};
@@ -28,7 +30,12 @@ fn drawing(workload: Workload, protocol: Protocol) -> Drawing {
     }
 }
 
-fn prepare(end: End, meeting: Rendezvous, drawing: &Drawing, carrier: Carrier) -> Box<dyn Performance> {
+fn prepare(
+    end: End,
+    meeting: Rendezvous,
+    drawing: &Drawing,
+    carrier: Carrier,
+) -> Box<dyn Performance> {
     let no_delay = (carrier == Carrier::TcpNagle).then_some(false);
     let socket = SocketOptions { no_delay, ..SocketOptions::default() };
     let pipe = PipePlan { socket, ..PipePlan::new(3, carrier.kind(), Place::Here) };
@@ -71,8 +78,15 @@ fn over_unix(drawing: &Drawing) -> (Drawn, Displayed) {
     let directory = tempfile::tempdir().expect("a directory");
     let path = directory.path().join("app");
     let end = |end, meeting| {
-        let (token, pipe) = (*b"sixteen byte key", PipePlan::new(3, Carrier::Unix.kind(), Place::Here));
-        ordered(Activity::Draw(Box::new(DrawEnd { end, meeting, token, drawing: drawing.clone(), pipe })))
+        let (token, pipe) =
+            (*b"sixteen byte key", PipePlan::new(3, Carrier::Unix.kind(), Place::Here));
+        ordered(Activity::Draw(Box::new(DrawEnd {
+            end,
+            meeting,
+            token,
+            drawing: drawing.clone(),
+            pipe,
+        })))
     };
     let display = end(End::Far, PipeMeeting::ListenAt(path.clone()));
     let application = end(End::Near, PipeMeeting::ConnectAt(path));
@@ -84,7 +98,12 @@ fn relayed(drawing: &Drawing) -> (Drawn, Displayed) {
     let display = prepare(End::Far, Rendezvous::Listen(HERE), drawing, Carrier::Relay);
     let to = display.endpoint().expect("it listens");
     let relay = ordered(Activity::Relay(Relay { on: HERE, to, token: *b"sixteen byte key" }));
-    let application = prepare(End::Near, Rendezvous::Connect(relay.endpoint().expect("too")), drawing, Carrier::Relay);
+    let application = prepare(
+        End::Near,
+        Rendezvous::Connect(relay.endpoint().expect("too")),
+        drawing,
+        Carrier::Relay,
+    );
     let relay = thread::spawn(|| perform(relay));
     let (drawn, displayed) = both(application, display);
     match relay.join().expect("no panic") {
@@ -104,11 +123,13 @@ fn both(application: Box<dyn Performance>, display: Box<dyn Performance>) -> (Dr
     }
 }
 
-/// Every protocol of a mix over every transport that carries it: all requests, all answers, nothing wrong.
+/// Every protocol of a mix over every transport that carries it: all requests, all answers, nothing
+/// wrong.
 #[test]
 fn a_mix_is_exchanged_as_it_is_described() {
     let mix: Mix = "calls=5,fan-out=6,request=300 B,response=9 kB".parse().expect("a mix");
-    let protocols = [Protocol::StopAndWait, Protocol::Window(4), Protocol::Pipelined, Protocol::Batched];
+    let protocols =
+        [Protocol::StopAndWait, Protocol::Window(4), Protocol::Pipelined, Protocol::Batched];
     for carrier in Carrier::ALL.into_iter().filter(|carrier| *carrier != Carrier::InProcess) {
         for protocol in protocols.into_iter().filter(|protocol| carrier.carries(*protocol)) {
             let drawing = Drawing { mix: Some(mix), ..drawing(Workload::Mix, protocol) };
@@ -116,7 +137,11 @@ fn a_mix_is_exchanged_as_it_is_described() {
             let way = format!("{protocol} {carrier}");
             let pictures = drawn.pictures.len() as u64;
             let replies = pictures * if protocol == Protocol::Batched { 5 } else { 30 };
-            assert_eq!((drawn.requests, drawn.bytes.count()), (30 * pictures, 9000 * pictures), "{way}");
+            assert_eq!(
+                (drawn.requests, drawn.bytes.count()),
+                (30 * pictures, 9000 * pictures),
+                "{way}"
+            );
             assert_eq!((drawn.replies, displayed.replies), (replies, replies), "{way}");
             assert_eq!(
                 (displayed.requests, displayed.bytes, displayed.wrong),
@@ -139,7 +164,10 @@ fn every_way_of_drawing_leaves_the_picture_and_accounts_agree() {
             let way = format!("{protocol} {carrier}");
             assert_eq!((&displayed.digest, displayed.wrong), (&digest, 0), "{way}");
             let pictures = drawn.pictures.len() as u64;
-            assert!((1..=20).contains(&pictures) && displayed.spans.len() as u64 == pictures, "{way}: {pictures}");
+            assert!(
+                (1..=20).contains(&pictures) && displayed.spans.len() as u64 == pictures,
+                "{way}: {pictures}"
+            );
             assert_eq!(drawn.requests, pictures * drawing.requests().len() as u64, "{way}");
             assert_eq!(
                 (drawn.requests, drawn.bytes, drawn.replies, pictures),
@@ -150,11 +178,15 @@ fn every_way_of_drawing_leaves_the_picture_and_accounts_agree() {
     }
 }
 
-/// An end that is to compute a millisecond for each of 55 requests takes 55 ms at least, and says so.
+/// An end that is to compute a millisecond for each of 55 requests takes 55 ms at least, and says
+/// so.
 #[test]
 fn what_the_ends_are_to_compute_is_computed() {
     let millisecond = Span::from_milliseconds(1);
-    let slow = Drawing { application: millisecond, ..drawing(Workload::StructuredRectangles, Protocol::StopAndWait) };
+    let slow = Drawing {
+        application: millisecond,
+        ..drawing(Workload::StructuredRectangles, Protocol::StopAndWait)
+    };
     let (drawn, _) = draw(&slow, Carrier::Tcp);
     let busy = drawn.busy.milliseconds() / drawn.pictures.len() as f64;
     assert!(busy >= 55.0 && drawn.pictures[0].milliseconds() >= 55.0, "{busy} ms");
@@ -163,7 +195,9 @@ fn what_the_ends_are_to_compute_is_computed() {
     let drawing = displayed.busy.milliseconds() / displayed.pictures as f64;
     assert!(drawing >= 30.0, "30 calls are drawn");
     // At half the speed all of that takes twice as long.
-    let speeds: Speeds = serde_json::from_str(r#"{"application_percent":100,"display_percent":50}"#).expect("speeds");
+    let speeds: Speeds =
+        serde_json::from_str(r#"{"application_percent":100,"display_percent":50}"#)
+            .expect("speeds");
     let (drawn, displayed) = draw(&Drawing { speeds, ..slow }, Carrier::Tcp);
     let dilated = displayed.busy.milliseconds() / displayed.pictures as f64;
     assert!(dilated >= 60.0 && drawn.pictures[0].milliseconds() >= 60.0, "{dilated} ms");
@@ -181,10 +215,15 @@ fn an_end_that_is_to_give_way_does() {
         perform(performance);
         // Field 19 of proc(5)'s stat, the 17th behind the name's bracket.
         let stat = std::fs::read_to_string("/proc/thread-self/stat").expect("proc");
-        stat.rsplit(')').next().and_then(|rest| rest.split_whitespace().nth(16)?.parse::<i32>().ok()).expect("nice")
+        stat.rsplit(')')
+            .next()
+            .and_then(|rest| rest.split_whitespace().nth(16)?.parse::<i32>().ok())
+            .expect("nice")
     };
     let before =
-        thread::spawn(move || own(ordered(Activity::DrawInside(Box::new(drawing_once()))))).join().expect("no panic");
+        thread::spawn(move || own(ordered(Activity::DrawInside(Box::new(drawing_once())))))
+            .join()
+            .expect("no panic");
     let display = thread::spawn(move || own(display));
     let application = thread::spawn(move || own(application)).join().expect("no panic");
     assert_eq!((application, display.join().expect("no panic")), (before, before.max(7)));
@@ -198,8 +237,12 @@ fn drawing_once() -> Drawing {
 #[test]
 fn a_display_takes_no_nonsense() {
     use std::io::Write;
-    let display =
-        prepare(End::Far, Rendezvous::Listen(HERE), &drawing(Workload::Text, Protocol::Pipelined), Carrier::Tcp);
+    let display = prepare(
+        End::Far,
+        Rendezvous::Listen(HERE),
+        &drawing(Workload::Text, Protocol::Pipelined),
+        Carrier::Tcp,
+    );
     let to = display.endpoint().expect("it listens");
     let stranger = thread::spawn(move || {
         let mut stranger = TcpStream::connect(to).expect("it listens");

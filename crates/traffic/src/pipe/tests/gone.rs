@@ -14,7 +14,9 @@ const ENDS_WITHIN: Duration = Duration::from_secs(2);
 
 #[test]
 fn an_end_that_goes_away_ends_the_other() {
-    for plan in every_way(Pattern::PingPong, "1,1000").into_iter().filter(|plan| plan.kind != Kind::Mpi) {
+    for plan in
+        every_way(Pattern::PingPong, "1,1000").into_iter().filter(|plan| plan.kind != Kind::Mpi)
+    {
         let (near, far, _directory) = pair(&plan).expect("both ends are set up");
         let far = thread::spawn(move || far.perform(&NEVER).map_err(|error| error.to_string()));
         let mut told = 0;
@@ -23,7 +25,11 @@ fn an_end_that_goes_away_ends_the_other() {
             Err(std::io::Error::other("nobody listens"))
         });
         let begun = Instant::now();
-        assert!(report.is_err_and(|error| error.to_string().contains("nobody listens")), "{}", describe(&plan));
+        assert!(
+            report.is_err_and(|error| error.to_string().contains("nobody listens")),
+            "{}",
+            describe(&plan)
+        );
         assert_eq!(told, 1);
         assert!(far.join().expect("no panic").is_err(), "{}", describe(&plan));
         assert!(begun.elapsed() < ENDS_WITHIN, "{}: {:?}", describe(&plan), begun.elapsed());
@@ -39,7 +45,8 @@ fn a_killed_process_ends_the_other() {
         for is_near in [false, true] {
             let (mut near, mut far, _directory) = processes::pair(&plan);
             assert!(matches!(near.word(), Some(Word::Point(_))), "{}", describe(&plan));
-            let (victim, other) = if is_near { (&mut near, &mut far) } else { (&mut far, &mut near) };
+            let (victim, other) =
+                if is_near { (&mut near, &mut far) } else { (&mut far, &mut near) };
             victim.child.kill().expect("killed");
             let begun = Instant::now();
             let mut last = None;
@@ -48,7 +55,12 @@ fn a_killed_process_ends_the_other() {
             }
             other.child.wait().expect("it is gone");
             assert!(matches!(last, Some(Word::Failed { .. })), "{}: {last:?}", describe(&plan));
-            assert!(begun.elapsed() < ENDS_WITHIN, "{} {is_near}: {:?}", describe(&plan), begun.elapsed());
+            assert!(
+                begun.elapsed() < ENDS_WITHIN,
+                "{} {is_near}: {:?}",
+                describe(&plan),
+                begun.elapsed()
+            );
         }
     }
 }
@@ -56,7 +68,8 @@ fn a_killed_process_ends_the_other() {
 /// Longer than QUIC's idle time-out, between two sizes: as when others have their turn.
 #[test]
 fn an_end_that_does_something_else_for_a_while_stays_connected() {
-    // Most of this is waiting, and being root makes no difference: scripts/test has held it already.
+    // Most of this is waiting, and being root makes no difference: scripts/test has held it
+    // already.
     if std::env::var_os("BTU_TESTED_AS").is_some() {
         return;
     }

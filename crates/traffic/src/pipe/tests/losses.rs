@@ -15,7 +15,10 @@ use super::{HERE, NEVER, perform, plan, prepare};
 
 /// Carries datagrams between the ends, and drops those whose number it should.
 fn lossy_relay(to: SocketAddr, drops: impl Fn(u64) -> bool + Send + 'static) -> SocketAddr {
-    let (front, back) = (UdpSocket::bind((HERE, 0)).expect("a socket"), UdpSocket::bind((HERE, 0)).expect("a socket"));
+    let (front, back) = (
+        UdpSocket::bind((HERE, 0)).expect("a socket"),
+        UdpSocket::bind((HERE, 0)).expect("a socket"),
+    );
     back.connect(to).expect("a peer");
     let address = front.local_addr().expect("an address");
     front.set_read_timeout(Some(Duration::from_micros(200))).expect("a time-out");
@@ -47,9 +50,12 @@ fn lossy_relay(to: SocketAddr, drops: impl Fn(u64) -> bool + Send + 'static) -> 
 
 /// The points of a plan whose every so manieth datagram gets lost.
 fn measure_with_losses(plan: &PipePlan, one_in: u64) -> Vec<Point> {
-    let far = prepare(End::Far, PipeMeeting::Network(Rendezvous::Listen(HERE)), plan).expect("listens");
-    let to = lossy_relay(far.endpoint().expect("it listens"), move |count| count.is_multiple_of(one_in));
-    let near = prepare(End::Near, PipeMeeting::Network(Rendezvous::Connect(to)), plan).expect("connects");
+    let far =
+        prepare(End::Far, PipeMeeting::Network(Rendezvous::Listen(HERE)), plan).expect("listens");
+    let to =
+        lossy_relay(far.endpoint().expect("it listens"), move |count| count.is_multiple_of(one_in));
+    let near =
+        prepare(End::Near, PipeMeeting::Network(Rendezvous::Connect(to)), plan).expect("connects");
     perform(plan, near, far).0
 }
 
@@ -57,14 +63,22 @@ fn measure_with_losses(plan: &PipePlan, one_in: u64) -> Vec<Point> {
 fn lost_datagrams_are_repeated_and_counted() {
     for (pattern, one_in) in [(Pattern::PingPong, 17), (Pattern::Bidirectional, 19)] {
         let plan = plan(Kind::Udp, pattern, "1000");
-        // So many on a busy machine, too, where the first ones take so long that fewer would be planned.
+        // So many on a busy machine, too, where the first ones take so long that fewer would be
+        // planned.
         let precision = Precision { least_repetitions: 10, most_repetitions: 10, ..plan.precision };
         let plan = PipePlan { precision, ..plan };
         let points = measure_with_losses(&plan, one_in);
-        let accounts = points.iter().fold(Accounts::default(), |sum, point| sum.and(point.accounts));
-        let trials: u64 = points.iter().flat_map(|point| &point.trials).map(|trial| trial.repetitions).sum();
-        assert_eq!((accounts.wrong, accounts.received), (0, 2 * (trials + plan.precision.warm_up)), "{pattern}");
-        // About one in so many of some 65 messages and 30 frames; a lost answer makes a duplicate of the question.
+        let accounts =
+            points.iter().fold(Accounts::default(), |sum, point| sum.and(point.accounts));
+        let trials: u64 =
+            points.iter().flat_map(|point| &point.trials).map(|trial| trial.repetitions).sum();
+        assert_eq!(
+            (accounts.wrong, accounts.received),
+            (0, 2 * (trials + plan.precision.warm_up)),
+            "{pattern}"
+        );
+        // About one in so many of some 65 messages and 30 frames; a lost answer makes a duplicate
+        // of the question.
         let lost = accounts.lost().expect("not more arrived than were sent");
         assert!((1..=40).contains(&lost), "{pattern}: {accounts:?}");
     }
@@ -80,20 +94,30 @@ fn lost_datagrams_of_a_stream_are_counted_where_the_others_arrive() {
         let lost: u64 = point.trials.iter().map(|trial| trial.lost).sum();
         assert!(lost >= 3 && arrived > 60, "{point:?}");
         let Accounts { sent, received, duplicates, wrong, .. } = point.accounts;
-        assert_eq!((point.accounts.lost(), wrong), (Some(sent - received - duplicates), 0), "{point:?}");
-        assert!(point.trials.iter().all(|trial| trial.elapsed > Span::ZERO && trial.clock == End::Far));
+        assert_eq!(
+            (point.accounts.lost(), wrong),
+            (Some(sent - received - duplicates), 0),
+            "{point:?}"
+        );
+        assert!(
+            point.trials.iter().all(|trial| trial.elapsed > Span::ZERO && trial.clock == End::Far)
+        );
     }
 }
 
-/// Nothing comes through any more, and no machine says that nobody listens: as when a cable is pulled.
+/// Nothing comes through any more, and no machine says that nobody listens: as when a cable is
+/// pulled.
 #[test]
 fn a_peer_that_vanishes_without_a_word_is_noticed() {
     let plan = plan(Kind::Udp, Pattern::PingPong, "1..1KB");
-    let far = prepare(End::Far, PipeMeeting::Network(Rendezvous::Listen(HERE)), &plan).expect("listens");
+    let far =
+        prepare(End::Far, PipeMeeting::Network(Rendezvous::Listen(HERE)), &plan).expect("listens");
     let pulled = Arc::new(AtomicBool::new(false));
     let cable = Arc::clone(&pulled);
-    let to = lossy_relay(far.endpoint().expect("it listens"), move |_| cable.load(Ordering::Relaxed));
-    let near = prepare(End::Near, PipeMeeting::Network(Rendezvous::Connect(to)), &plan).expect("connects");
+    let to =
+        lossy_relay(far.endpoint().expect("it listens"), move |_| cable.load(Ordering::Relaxed));
+    let near =
+        prepare(End::Near, PipeMeeting::Network(Rendezvous::Connect(to)), &plan).expect("connects");
     // It waits longer than this test lasts, as it cannot know when it will be asked.
     thread::spawn(move || far.perform(&NEVER).map_err(|error| error.to_string()));
     let mut begun = None;
@@ -105,6 +129,7 @@ fn a_peer_that_vanishes_without_a_word_is_noticed() {
     let error = report.expect_err("the far end cannot answer").to_string();
     let waited = begun.expect("a size was measured").elapsed();
     assert!(error.contains("nothing has come for"), "{error}");
-    // 2.5 s and a probe's wait, but four times as long as the longest wait that a busy machine has made before.
+    // 2.5 s and a probe's wait, but four times as long as the longest wait that a busy machine has
+    // made before.
     assert!(waited > Duration::from_secs(2) && waited < Duration::from_secs(15), "{waited:?}");
 }

@@ -1,4 +1,5 @@
-//! Ends in processes of their own: what they are told goes in by the environment, what they say comes out as a worker's words.
+//! Ends in processes of their own: what they are told goes in by the environment, what they say
+//! comes out as a worker's words.
 
 use std::io::{BufRead, BufReader, Lines};
 use std::net::SocketAddr;
@@ -61,7 +62,8 @@ impl Process {
 
     /// What it says next; `None` when it has ended.
     pub(super) fn word(&mut self) -> Option<Word> {
-        let line = self.lines.find_map(|line| line.ok()?.strip_prefix("word ").map(str::to_owned))?;
+        let line =
+            self.lines.find_map(|line| line.ok()?.strip_prefix("word ").map(str::to_owned))?;
         Some(serde_json::from_str(&line).expect("a word"))
     }
 }
@@ -81,7 +83,8 @@ pub(super) fn pair(plan: &PipePlan) -> (Process, Process, TempDir) {
     let here = PipeMeeting::Network(Rendezvous::Listen(HERE));
     let waits = if plan.kind.is_local() { PipeMeeting::ListenAt(path.clone()) } else { here };
     let (far, endpoint) = Process::start(End::Far, waits, plan);
-    let comes = endpoint.map_or(PipeMeeting::ConnectAt(path), |to| PipeMeeting::Network(Rendezvous::Connect(to)));
+    let comes = endpoint
+        .map_or(PipeMeeting::ConnectAt(path), |to| PipeMeeting::Network(Rendezvous::Connect(to)));
     let (near, _) = Process::start(End::Near, comes, plan);
     (near, far, directory)
 }
@@ -94,12 +97,22 @@ pub(super) fn measure(plan: &PipePlan) -> (Vec<Point>, u64, Vec<String>) {
         match near.word() {
             Some(Word::Point(point)) => points.push(*point),
             Some(Word::Done(report)) => {
-                let Outcome::Piped { left_out, notes } = report.outcome else { panic!("not a pipe") };
+                let Outcome::Piped { left_out, notes } = report.outcome else {
+                    panic!("not a pipe")
+                };
                 let last = far.word();
-                assert!(matches!(last, Some(Word::Done(_))), "{}: the far end says {last:?}", describe(plan));
+                assert!(
+                    matches!(last, Some(Word::Done(_))),
+                    "{}: the far end says {last:?}",
+                    describe(plan)
+                );
                 return (points, left_out, notes);
             }
-            other => panic!("{}: the near end says {other:?}, the far one {:?}", describe(plan), far.word()),
+            other => panic!(
+                "{}: the near end says {other:?}, the far one {:?}",
+                describe(plan),
+                far.word()
+            ),
         }
     }
 }

@@ -1,6 +1,8 @@
 //! Whole signatures over every transport.
 
-use btu_suite::pipe::{Buffers, Cache, Check, End, Kind, Pattern, PipePlan, Precision, SocketOptions};
+use btu_suite::pipe::{
+    Buffers, Cache, Check, End, Kind, Pattern, PipePlan, Precision, SocketOptions,
+};
 use btu_units::Bytes;
 
 use super::{assert_sound, describe, every_way, measure, measure_noting, plan};
@@ -14,7 +16,12 @@ fn every_transport_moves_every_size_and_its_accounts_balance() {
             Kind::UnixSeqpacket => 7,
             _ => 8,
         };
-        assert_eq!((points.len(), left_out), (expected, 8 - expected as u64), "{}", describe(&plan));
+        assert_eq!(
+            (points.len(), left_out),
+            (expected, 8 - expected as u64),
+            "{}",
+            describe(&plan)
+        );
         assert_sound(&plan, &points);
     }
 }
@@ -36,8 +43,10 @@ fn streams_are_timed_where_they_arrive() {
 fn both_directions_at_once_never_wait_for_each_other() {
     // More than both sockets' buffers together hold, where a transport moves so much.
     for plan in every_way(Pattern::Bidirectional, "1,1000,60000,200000,10000000") {
-        let plan =
-            PipePlan { precision: Precision { least_repetitions: 10, most_repetitions: 10, ..plan.precision }, ..plan };
+        let plan = PipePlan {
+            precision: Precision { least_repetitions: 10, most_repetitions: 10, ..plan.precision },
+            ..plan
+        };
         let (points, _) = measure(&plan);
         let expected = match plan.kind {
             Kind::Udp => 3,
@@ -61,7 +70,11 @@ fn every_byte_of_every_transport_is_right() {
 fn several_pairs_are_measured_together() {
     for pattern in Pattern::ALL {
         for plan in every_way(pattern, "1,10000") {
-            let plan = PipePlan { pairs: 3, precision: Precision { most_repetitions: 50, ..plan.precision }, ..plan };
+            let plan = PipePlan {
+                pairs: 3,
+                precision: Precision { most_repetitions: 50, ..plan.precision },
+                ..plan
+            };
             let (points, _) = measure(&plan);
             assert_eq!(points.len(), 2, "{}", describe(&plan));
             if plan.kind != Kind::Udp || pattern != Pattern::Streaming {
@@ -76,7 +89,10 @@ fn what_the_kernel_did_is_noted() {
     let zero_copy = SocketOptions { zero_copy: true, ..SocketOptions::default() };
     let plan = PipePlan { socket: zero_copy, ..plan(Kind::Tcp, Pattern::PingPong, "100000") };
     let (_, _, notes) = measure_noting(&plan);
-    assert!(matches!(&notes[..], [note] if note.contains("the kernel copied all of them after all")), "{notes:?}");
+    assert!(
+        matches!(&notes[..], [note] if note.contains("the kernel copied all of them after all")),
+        "{notes:?}"
+    );
     let (_, _, notes) = measure_noting(&self::plan(Kind::Quic, Pattern::PingPong, "1000"));
     assert!(matches!(&notes[..], [note] if note.contains("segmentation offload")), "{notes:?}");
 }
@@ -98,9 +114,14 @@ fn cold_unaligned_whole_and_timed_one_by_one() {
 #[cfg(feature = "mpi")]
 #[test]
 fn mpi_tells_which_library_it_is_and_which_way_messages_went() {
-    for plan in every_way(Pattern::PingPong, "1000").into_iter().filter(|plan| plan.kind == Kind::Mpi) {
+    for plan in
+        every_way(Pattern::PingPong, "1000").into_iter().filter(|plan| plan.kind == Kind::Mpi)
+    {
         let (_, _, notes) = measure_noting(&plan);
         let [note] = &notes[..] else { panic!("{notes:?}") };
-        assert!(note.starts_with("MPI by ") && note.contains("messages") && note.contains("busy"), "{note}");
+        assert!(
+            note.starts_with("MPI by ") && note.contains("messages") && note.contains("busy"),
+            "{note}"
+        );
     }
 }

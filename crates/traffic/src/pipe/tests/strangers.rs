@@ -21,12 +21,18 @@ fn what_a_transport_does_not_know_is_refused_by_name() {
     assert!(refusal(&nagle).contains("UDP does not know Nagle's algorithm"));
     assert!(refusal(&plan(Kind::Http2, Pattern::Streaming, "1")).contains("ping-pong"));
     if cfg!(not(feature = "mpi")) {
-        assert!(refusal(&plan(Kind::Mpi, Pattern::PingPong, "1")).contains("cargo build --release --features mpi"));
+        assert!(
+            refusal(&plan(Kind::Mpi, Pattern::PingPong, "1"))
+                .contains("cargo build --release --features mpi")
+        );
     }
     let mut engine = plan(Kind::Quic, Pattern::PingPong, "1");
     engine.socket.engine = Engine::IoUring;
     assert!(refusal(&engine).contains("QUIC does not know io_uring"));
-    assert!(refusal(&PipePlan { pairs: 65, ..plan(Kind::Tcp, Pattern::PingPong, "1") }).contains("1 to 64"));
+    assert!(
+        refusal(&PipePlan { pairs: 65, ..plan(Kind::Tcp, Pattern::PingPong, "1") })
+            .contains("1 to 64")
+    );
 }
 
 #[test]
@@ -38,13 +44,15 @@ fn without_the_token_nobody_gets_in() {
 
 fn strangers_are_sent_away(kind: Kind) {
     let plan = plan(kind, Pattern::PingPong, "1");
-    let far = prepare(End::Far, PipeMeeting::Network(Rendezvous::Listen(HERE)), &plan).expect("listens");
+    let far =
+        prepare(End::Far, PipeMeeting::Network(Rendezvous::Listen(HERE)), &plan).expect("listens");
     let to: SocketAddr = far.endpoint().expect("it listens");
     let far = thread::spawn(move || far.perform(&NEVER).map_err(|error| error.to_string()));
     let mut stranger = TcpStream::connect(to).expect("connects");
     std::io::Write::write_all(&mut stranger, b"sixteen byte kez").expect("said");
     assert_eq!(std::io::Read::read(&mut stranger, &mut [0; 1]).ok().unwrap_or(0), 0);
-    let near = prepare(End::Near, PipeMeeting::Network(Rendezvous::Connect(to)), &plan).expect("connects");
+    let near =
+        prepare(End::Near, PipeMeeting::Network(Rendezvous::Connect(to)), &plan).expect("connects");
     near.perform(&NEVER).expect("measured");
     far.join().expect("no panic").expect("in order");
 }
@@ -55,13 +63,17 @@ fn who_may_not_call_is_not_answered() {
     for kind in [Kind::Tcp, Kind::Tls, Kind::Http2, Kind::Udp, Kind::Quic] {
         let plan = plan(kind, Pattern::PingPong, "1");
         let here = PipeMeeting::Network(Rendezvous::Listen(HERE));
-        let hasty = Order { deadline: Span::from_milliseconds(400), ..order(End::Far, here, &plan) };
+        let hasty =
+            Order { deadline: Span::from_milliseconds(400), ..order(End::Far, here, &plan) };
         let peers = Peers::within(vec!["192.0.2.0/24".parse().expect("a network")]);
-        let far = crate::prepare(&hasty, &Callers::only(peers, |_, _| ())).expect("listens").expect("is traffic");
+        let far = crate::prepare(&hasty, &Callers::only(peers, |_, _| ()))
+            .expect("listens")
+            .expect("is traffic");
         let to = far.endpoint().expect("it listens");
         let far = thread::spawn(move || far.perform(&NEVER).map_err(|error| error.to_string()));
         let meeting = PipeMeeting::Network(Rendezvous::Connect(to));
-        let caller = Order { deadline: Span::from_milliseconds(300), ..order(End::Near, meeting, &plan) };
+        let caller =
+            Order { deadline: Span::from_milliseconds(300), ..order(End::Near, meeting, &plan) };
         let near = crate::prepare(&caller, &Callers::any()).and_then(|near| {
             let near = near.expect("is traffic").perform(&NEVER);
             near.map_err(|_| TrafficError::Order { activity: "pipe", what: "sent away".to_owned() })
@@ -71,7 +83,8 @@ fn who_may_not_call_is_not_answered() {
     }
 }
 
-/// A caller that has not proved its address gets fewer octets than it sent, and nothing else before it has.
+/// A caller that has not proved its address gets fewer octets than it sent, and nothing else before
+/// it has.
 #[test]
 fn quic_asks_who_has_not_proved_its_address_to_try_again() {
     let plan = plan(Kind::Quic, Pattern::PingPong, "1");
@@ -86,7 +99,11 @@ fn quic_asks_who_has_not_proved_its_address_to_try_again() {
     let calls = PipeMeeting::Network(Rendezvous::Connect(tap.local_addr().expect("bound")));
     let caller = Order { deadline: Span::from_milliseconds(300), ..order(End::Near, calls, &plan) };
     let near = thread::spawn(move || {
-        drop(crate::prepare(&caller, &Callers::any()).expect("set up").map(|near| near.perform(&NEVER)));
+        drop(
+            crate::prepare(&caller, &Callers::any())
+                .expect("set up")
+                .map(|near| near.perform(&NEVER)),
+        );
     });
     let mut initial = [0; 2000];
     let length = tap.recv(&mut initial).expect("an Initial packet");
@@ -97,7 +114,9 @@ fn quic_asks_who_has_not_proved_its_address_to_try_again() {
     near.join().expect("no panic");
     forged.set_nonblocking(true).expect("set");
     let mut room = [0; 2000];
-    let heard: Vec<_> = std::iter::from_fn(|| forged.recv(&mut room).ok().map(|length| (length, room[0]))).collect();
+    let heard: Vec<_> =
+        std::iter::from_fn(|| forged.recv(&mut room).ok().map(|length| (length, room[0])))
+            .collect();
     let octets: usize = heard.iter().map(|(length, _)| length).sum();
     assert!(octets <= length, "{heard:?}");
     // A long header of type Retry (RFC 9000, section 17.2.5).
@@ -109,9 +128,11 @@ fn what_is_no_protocol_ends_the_far_end() {
     // Who knows the token may still speak nonsense; TLS hears it before the token's other half.
     for kind in [Kind::Tcp, Kind::Tls, Kind::Http2] {
         let plan = plan(kind, Pattern::PingPong, "1");
-        let far = prepare(End::Far, PipeMeeting::Network(Rendezvous::Listen(HERE)), &plan).expect("listens");
+        let far = prepare(End::Far, PipeMeeting::Network(Rendezvous::Listen(HERE)), &plan)
+            .expect("listens");
         let mut peer = TcpStream::connect(far.endpoint().expect("it listens")).expect("connects");
-        let opening: &[u8] = if kind == Kind::Tls { b"sixteen btu--tls" } else { b"sixteen byte key" };
+        let opening: &[u8] =
+            if kind == Kind::Tls { b"sixteen btu--tls" } else { b"sixteen byte key" };
         let nonsense: Vec<u8> = (0..4096u32).map(|n| (n * 7 % 251) as u8).collect();
         std::io::Write::write_all(&mut peer, &[opening, &nonsense].concat()).expect("said");
         let error = far.perform(&NEVER).err().unwrap_or_else(|| panic!("{kind} takes nonsense"));
@@ -122,7 +143,8 @@ fn what_is_no_protocol_ends_the_far_end() {
 #[test]
 fn quic_takes_no_stranger_and_no_wrong_token() {
     let plan = plan(Kind::Quic, Pattern::PingPong, "1");
-    let far = prepare(End::Far, PipeMeeting::Network(Rendezvous::Listen(HERE)), &plan).expect("listens");
+    let far =
+        prepare(End::Far, PipeMeeting::Network(Rendezvous::Listen(HERE)), &plan).expect("listens");
     let to = far.endpoint().expect("it listens");
     let far = thread::spawn(move || far.perform(&NEVER).map_err(|error| error.to_string()));
     let stranger = UdpSocket::bind((HERE, 0)).expect("a socket");
@@ -137,9 +159,13 @@ fn quic_takes_no_stranger_and_no_wrong_token() {
         turns: false,
     };
     let order = Order::new(9, Span::from_seconds(20), Activity::Pipe(Box::new(part)));
-    let wrong = crate::prepare(&order, &Callers::any()).expect("is set up").expect("is traffic").perform(&NEVER);
+    let wrong = crate::prepare(&order, &Callers::any())
+        .expect("is set up")
+        .expect("is traffic")
+        .perform(&NEVER);
     assert!(wrong.is_err());
-    let near = prepare(End::Near, PipeMeeting::Network(Rendezvous::Connect(to)), &plan).expect("is set up");
+    let near = prepare(End::Near, PipeMeeting::Network(Rendezvous::Connect(to)), &plan)
+        .expect("is set up");
     near.perform(&NEVER).expect("measured");
     far.join().expect("no panic").expect("in order");
 }
@@ -147,6 +173,8 @@ fn quic_takes_no_stranger_and_no_wrong_token() {
 #[test]
 fn a_meeting_of_the_wrong_sort_is_refused() {
     let plan = plan(Kind::Tcp, Pattern::PingPong, "1");
-    let error = prepare(End::Far, PipeMeeting::ListenAt(PathBuf::from("/nowhere")), &plan).err().expect("refused");
+    let error = prepare(End::Far, PipeMeeting::ListenAt(PathBuf::from("/nowhere")), &plan)
+        .err()
+        .expect("refused");
     assert!(error.contains("meet at an address"), "{error}");
 }

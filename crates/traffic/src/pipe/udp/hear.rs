@@ -35,11 +35,18 @@ pub(super) enum Verdict {
 
 impl UdpPipe {
     /// Waits for a datagram; its message lies in `room`, and its length is returned.
-    pub(super) fn listen(&mut self, room: &mut [u8], silence: &mut Silence) -> io::Result<Option<usize>> {
+    pub(super) fn listen(
+        &mut self,
+        room: &mut [u8],
+        silence: &mut Silence,
+    ) -> io::Result<Option<usize>> {
         let length = room.len();
         loop {
-            let mut parts =
-                [IoSliceMut::new(&mut self.number), IoSliceMut::new(room), IoSliceMut::new(&mut self.spare)];
+            let mut parts = [
+                IoSliceMut::new(&mut self.number),
+                IoSliceMut::new(room),
+                IoSliceMut::new(&mut self.spare),
+            ];
             match stream::receive_parts(self.exchange.socket(), &mut parts, 0) {
                 Ok(length) => return Ok(Some(length)),
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
@@ -79,7 +86,8 @@ impl UdpPipe {
                 Ok(Verdict::Again)
             }
             number if number == self.heard => Err(nonsense("a datagram has not the agreed size")),
-            // A message where a shorter word is due: what of it did not fit is gone, and it will be repeated.
+            // A message where a shorter word is due: what of it did not fit is gone, and it will be
+            // repeated.
             _ if length == NUMBER + room.len() + SPARE => Ok(Verdict::Stray),
             number if self.both_ways && number == self.heard + 1 => {
                 match &self.early {
@@ -105,8 +113,10 @@ impl UdpPipe {
     /// A caller that has not yet heard that it was heard.
     pub(super) fn answer_greetings(&mut self, length: usize, room: &[u8]) -> io::Result<()> {
         if length == HEADER {
-            let greets =
-                self.exchange.header(&self.gather(length, room)).is_some_and(|(word, _)| word.kind == Kind::Hello);
+            let greets = self
+                .exchange
+                .header(&self.gather(length, room))
+                .is_some_and(|(word, _)| word.kind == Kind::Hello);
             if greets {
                 self.exchange.say(Kind::Welcome, 0).map_err(io::Error::other)?;
             }

@@ -24,7 +24,8 @@ impl UdpPipe {
         post(self.exchange.send(last))
     }
 
-    /// A message that came only after a repetition may have been lost, or late; several one after the other were late.
+    /// A message that came only after a repetition may have been lost, or late; several one after
+    /// the other were late.
     pub(super) fn look_back(&mut self, silence: &Silence) -> io::Result<()> {
         self.repaired = if silence.repeated.is_some() { self.repaired + 1 } else { 0 };
         if self.repaired < LATE_IN_A_ROW {
@@ -45,9 +46,11 @@ impl UdpPipe {
         if !self.repeat_if_due(silence, self.wait.min(PROBE_WAIT))? {
             self.exchange.say(Kind::Welcome, 0).map_err(io::Error::other)?;
         }
-        // The far end is asked whenever the near one likes; only who has asked knows when an answer is due.
+        // The far end is asked whenever the near one likes; only who has asked knows when an answer
+        // is due.
         let timeout = if self.repeats { self.answers.timeout(length, self.wait) } else { TIMEOUT };
-        let is_long = silence.since.is_some_and(|since| Duration::from(now().since(since)) > timeout);
+        let is_long =
+            silence.since.is_some_and(|since| Duration::from(now().since(since)) > timeout);
         if is_long && !self.turns {
             let why = format!("nothing has come for {:.1} s", timeout.as_secs_f64());
             return Err(io::Error::new(ErrorKind::TimedOut, why));
@@ -55,12 +58,19 @@ impl UdpPipe {
         Ok(())
     }
 
-    /// The near end repeats once it has waited long enough, `already` at the first look; whether it did.
-    pub(super) fn repeat_if_due(&mut self, silence: &mut Silence, already: Duration) -> io::Result<bool> {
+    /// The near end repeats once it has waited long enough, `already` at the first look; whether it
+    /// did.
+    pub(super) fn repeat_if_due(
+        &mut self,
+        silence: &mut Silence,
+        already: Duration,
+    ) -> io::Result<bool> {
         let now = now();
-        let begin = || Time::from_nanoseconds(now.nanoseconds().saturating_sub(already.as_nanos() as u64));
+        let begin =
+            || Time::from_nanoseconds(now.nanoseconds().saturating_sub(already.as_nanos() as u64));
         let since = *silence.since.get_or_insert_with(begin);
-        let is_due = self.repeats && Duration::from(now.since(silence.repeated.unwrap_or(since))) >= self.wait;
+        let is_due = self.repeats
+            && Duration::from(now.since(silence.repeated.unwrap_or(since))) >= self.wait;
         if is_due {
             silence.repeated = Some(now);
             self.repeat()?;

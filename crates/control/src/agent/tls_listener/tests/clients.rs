@@ -16,15 +16,18 @@ use crate::trust::Choice;
 
 /// Calls with these octets as the body, and returns the call's status.
 async fn raw(channel: &mut Channel, body: Vec<u8>) -> Result<Code, Error> {
-    let request = Request::post(format!("http://alpha{}", echo::PATH)).header("content-type", "application/grpc");
+    let request = Request::post(format!("http://alpha{}", echo::PATH))
+        .header("content-type", "application/grpc");
     let body = Body::new(String::from_utf8(body).unwrap());
     let channel = ServiceExt::ready(channel).await?;
     let response = channel.call(request.body(body).unwrap()).await?;
-    let status = response.headers().get("grpc-status").map(|code| Code::from_bytes(code.as_bytes()));
+    let status =
+        response.headers().get("grpc-status").map(|code| Code::from_bytes(code.as_bytes()));
     Ok(status.unwrap_or(Code::Ok))
 }
 
-/// A message's five octets of header (gRPC over HTTP/2, "Length-Prefixed-Message"), and what follows.
+/// A message's five octets of header (gRPC over HTTP/2, "Length-Prefixed-Message"), and what
+/// follows.
 fn message(length: usize, content: &str) -> Vec<u8> {
     [&[0], (length as u32).to_be_bytes().as_slice(), content.as_bytes()].concat()
 }
@@ -36,12 +39,16 @@ async fn oversized_and_truncated_messages_end_the_call_and_nothing_else() {
     let mut channel = drill.channel(config).await.unwrap();
     assert_eq!(raw(&mut channel, message(0x0110_0000, "abc")).await.unwrap(), Code::OutOfRange);
     const { assert!(0x0110_0000 > MESSAGE_LIMIT_BYTES) };
-    for (length, content) in [(100, "too short"), (2, "\u{1}"), (3, "\n\u{7f}x"), (0, "behind it")] {
+    for (length, content) in [(100, "too short"), (2, "\u{1}"), (3, "\n\u{7f}x"), (0, "behind it")]
+    {
         let code = raw(&mut channel, message(length, content)).await.unwrap();
         assert_ne!(code, Code::Ok, "{length} {content}");
     }
     assert_ne!(raw(&mut channel, b"\0\0".to_vec()).await.unwrap(), Code::Ok);
-    assert_eq!(echo::say(&channel, "on the same connection").await.unwrap(), "on the same connection");
+    assert_eq!(
+        echo::say(&channel, "on the same connection").await.unwrap(),
+        "on the same connection"
+    );
     assert_eq!(drill.handle.counts().welcomed, 1);
     drop(channel);
     drill.all_gone().await;
@@ -99,13 +106,21 @@ async fn a_client_that_never_reads_is_disconnected() {
 struct Deaf<S>(S);
 
 impl<S: Unpin> AsyncRead for Deaf<S> {
-    fn poll_read(self: Pin<&mut Self>, _: &mut Context<'_>, _: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+        _: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
         Poll::Pending
     }
 }
 
 impl<S: AsyncWrite + Unpin> AsyncWrite for Deaf<S> {
-    fn poll_write(mut self: Pin<&mut Self>, context: &mut Context<'_>, from: &[u8]) -> Poll<io::Result<usize>> {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        from: &[u8],
+    ) -> Poll<io::Result<usize>> {
         Pin::new(&mut self.0).poll_write(context, from)
     }
 
@@ -147,9 +162,12 @@ async fn a_revoked_client_is_written_nothing() {
     let agent = authority.identity("alpha", Role::Agent);
     let config = client_config(&authority.identity("lost", Role::Controller), None).unwrap();
     let accept = server_config(&agent, None).unwrap();
-    let mut listener = TlsListener::open("127.0.0.1:0".parse().unwrap(), accept, LIMITS, Box::new(|_| ())).unwrap();
+    let mut listener =
+        TlsListener::open("127.0.0.1:0".parse().unwrap(), accept, LIMITS, Box::new(|_| ()))
+            .unwrap();
     let stream = TcpStream::connect(listener.address()).await.unwrap();
-    let mut lost = TlsConnector::from(config).connect(server_name("alpha").unwrap(), stream).await.unwrap();
+    let mut lost =
+        TlsConnector::from(config).connect(server_name("alpha").unwrap(), stream).await.unwrap();
     let mut client = listener.next().await.unwrap().unwrap();
     client.write_all(b"before").await.unwrap();
     assert_eq!(listener.handle().dismiss(&authority.revoke("lost")).len(), 1);
@@ -161,7 +179,8 @@ async fn a_revoked_client_is_written_nothing() {
     assert_eq!(until_closed(&mut lost).await, b"before");
 }
 
-/// A handshake keeps the configuration that it began with. Without a reload all handshakes are such ones.
+/// A handshake keeps the configuration that it began with. Without a reload all handshakes are such
+/// ones.
 #[tokio::test]
 async fn who_is_revoked_during_the_handshake_is_not_let_in() {
     let mut drill = Drill::begin(LIMITS);
@@ -171,7 +190,8 @@ async fn who_is_revoked_during_the_handshake_is_not_let_in() {
     if let Ok(lost) = drill.channel(config).await {
         assert!(echo::say(&lost, "in?").await.is_err());
     }
-    until("it is told", || drill.log().contains("the certificate of controller lost is revoked")).await;
+    until("it is told", || drill.log().contains("the certificate of controller lost is revoked"))
+        .await;
     assert_eq!((drill.handle.counts().refused, drill.handle.counts().welcomed), (1, 0));
     let work = drill.channel(other).await.unwrap();
     assert_eq!(echo::say(&work, "in").await.unwrap(), "in");
@@ -190,7 +210,8 @@ async fn a_connection_ends_with_its_certificate() {
     assert!(echo::say(&brief, "still in?").await.is_err());
     assert_eq!(echo::say(&work, "still in?").await.unwrap(), "still in?");
     assert_eq!(drill.handle.counts().dismissed, 1);
-    until("it is told", || drill.log().contains("the certificate of controller brief has lapsed")).await;
+    until("it is told", || drill.log().contains("the certificate of controller brief has lapsed"))
+        .await;
 }
 
 #[tokio::test]
@@ -226,7 +247,10 @@ async fn there_are_only_so_many_clients() {
     if let Ok(third) = third {
         assert!(echo::say(&third, "in?").await.is_err());
     }
-    until("it is told", || drill.log().contains("too many connections of clients, for controller work")).await;
+    until("it is told", || {
+        drill.log().contains("too many connections of clients, for controller work")
+    })
+    .await;
     drop(first);
     until("a place is free", || drill.handle.clients().len() == 1).await;
     let fourth = drill.channel(config).await.unwrap();

@@ -6,7 +6,8 @@ use super::*;
 
 /// Connections of the crowd.
 const CROWD: usize = 1000;
-/// Of them at once: descriptors of this process, which also holds the listener's side, are limited to 1024 in many places.
+/// Of them at once: descriptors of this process, which also holds the listener's side, are limited
+/// to 1024 in many places.
 const AT_ONCE: usize = 300;
 /// A call's time may be this long on a machine on which everything else runs, too.
 const LONGEST_CALL: Duration = Duration::from_secs(5);
@@ -28,7 +29,10 @@ async fn a_controller_is_served_while_a_thousand_strangers_push() {
     crowd.await.unwrap();
     busy.sort_unstable();
     let (median, longest) = (busy[busy.len() / 2], busy[busy.len() - 1]);
-    println!("{} calls beside the crowd: median {median:?} (quiet {quiet:?}), longest {longest:?}", busy.len());
+    println!(
+        "{} calls beside the crowd: median {median:?} (quiet {quiet:?}), longest {longest:?}",
+        busy.len()
+    );
     assert!(longest < LONGEST_CALL, "{longest:?}");
     let growth = resident_bytes().saturating_sub(before);
     println!("{} kB more memory; {:?}", growth >> 10, drill.handle.counts());
@@ -45,7 +49,8 @@ async fn a_controller_is_served_while_a_thousand_strangers_push() {
 
 #[tokio::test]
 async fn strangers_at_one_address_push_out_each_other_and_nobody_else() {
-    let limits = ListenerLimits { handshakes: 5, handshakes_per_address: 3, kept_for_known: 1, ..LIMITS };
+    let limits =
+        ListenerLimits { handshakes: 5, handshakes_per_address: 3, kept_for_known: 1, ..LIMITS };
     let mut drill = Drill::begin(limits);
     let mut held = Vec::new();
     for _ in 0..4 {
@@ -58,15 +63,20 @@ async fn strangers_at_one_address_push_out_each_other_and_nobody_else() {
     let channel = channel_from([127, 0, 0, 2].into(), drill.address, config).await.unwrap();
     assert_eq!(echo::say(&channel, "in").await.unwrap(), "in");
     assert_eq!(drill.handle.counts().crowded, 0);
-    until("it is told", || drill.log().contains("from 127.0.0.1: no handshake before others came from there")).await;
+    until("it is told", || {
+        drill.log().contains("from 127.0.0.1: no handshake before others came from there")
+    })
+    .await;
 }
 
 /// Silent connections that one squatter holds, as many as an address may.
 const SQUATTED: usize = ListenerLimits::STANDARD.handshakes_per_address;
 
-/// Four addresses hold all places, and say nothing; each connection that is closed is opened anew after `pause`.
+/// Four addresses hold all places, and say nothing; each connection that is closed is opened anew
+/// after `pause`.
 fn squat(address: SocketAddr, pause: Duration) -> Vec<JoinHandle<()>> {
-    let squatters = (2..=5).flat_map(|last| (0..SQUATTED).map(move |_| IpAddr::from([127, 0, 0, last])));
+    let squatters =
+        (2..=5).flat_map(|last| (0..SQUATTED).map(move |_| IpAddr::from([127, 0, 0, last])));
     let squatter = |from| async move {
         loop {
             if let Ok(mut stream) = connect_from(from, address).await {
@@ -91,7 +101,8 @@ async fn admitted(drill: &mut Drill, from: [u8; 4], attempts: usize) -> usize {
     admitted
 }
 
-/// The attack that let 2 of 99 attempts of a good controller through when who came first had the place.
+/// The attack that let 2 of 99 attempts of a good controller through when who came first had the
+/// place.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn four_squatters_keep_no_controller_out() {
     let mut drill = Drill::begin(ListenerLimits::STANDARD);
@@ -99,10 +110,12 @@ async fn four_squatters_keep_no_controller_out() {
     until("all places for strangers are taken", || drill.handle.counts().crowded >= 8).await;
     assert_eq!(admitted(&mut drill, [127, 0, 0, 9], 30).await, 30, "{:?}", drill.handle.counts());
     squatters.iter().for_each(JoinHandle::abort);
-    until("the squatters are told", || drill.log().contains("no handshake before others came")).await;
+    until("the squatters are told", || drill.log().contains("no handshake before others came"))
+        .await;
 }
 
-/// Squatters that come as often as they can use up what their network may; who was a client before is not of it.
+/// Squatters that come as often as they can use up what their network may; who was a client before
+/// is not of it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn squatters_in_a_hurry_keep_out_neither_other_networks_nor_who_was_a_client_before() {
     let mut drill = Drill::begin(ListenerLimits::STANDARD);
@@ -110,7 +123,12 @@ async fn squatters_in_a_hurry_keep_out_neither_other_networks_nor_who_was_a_clie
     let squatters = squat(drill.address, Duration::from_millis(20));
     until("their network came too often", || drill.handle.counts().often > 100).await;
     for from in [[127, 0, 0, 9], [127, 0, 1, 1]] {
-        assert_eq!(admitted(&mut drill, from, 15).await, 15, "{from:?}: {:?}", drill.handle.counts());
+        assert_eq!(
+            admitted(&mut drill, from, 15).await,
+            15,
+            "{from:?}: {:?}",
+            drill.handle.counts()
+        );
     }
     squatters.iter().for_each(JoinHandle::abort);
     until("they are told", || drill.log().contains("too many connections a second")).await;
@@ -136,7 +154,9 @@ async fn push(address: SocketAddr) {
         let place = Arc::clone(&places).acquire_owned().await.unwrap();
         crowd.push(tokio::spawn(async move {
             let mut stream = TcpStream::connect(address).await.unwrap();
-            let said: &[u8] = [b"".as_slice(), b"let me in\n", &[0x16, 3, 1, 0, 200, 1, 0, 0, 196, 3, 3]][number % 3];
+            let said: &[u8] =
+                [b"".as_slice(), b"let me in\n", &[0x16, 3, 1, 0, 200, 1, 0, 0, 196, 3, 3]]
+                    [number % 3];
             stream.write_all(said).await.ok();
             until_closed(&mut stream).await;
             drop(place);

@@ -47,7 +47,8 @@ impl Service<HttpRequest<Body>> for Echo {
     fn call(&mut self, request: HttpRequest<Body>) -> Self::Future {
         Box::pin(async move {
             let codec = ProstCodec::<String, String>::default();
-            let mut grpc = tonic::server::Grpc::new(codec).max_decoding_message_size(MESSAGE_LIMIT_BYTES);
+            let mut grpc =
+                tonic::server::Grpc::new(codec).max_decoding_message_size(MESSAGE_LIMIT_BYTES);
             Ok(grpc.unary(Echo, request).await)
         })
     }
@@ -58,6 +59,7 @@ pub(super) async fn say(channel: &Channel, text: &str) -> Result<String, Status>
     let mut grpc = tonic::client::Grpc::new(channel.clone());
     grpc.ready().await.map_err(|error| Status::from_error(error.into()))?;
     let codec = ProstCodec::<String, String>::default();
-    let reply = grpc.unary(Request::new(text.to_owned()), PathAndQuery::from_static(PATH), codec).await?;
+    let reply =
+        grpc.unary(Request::new(text.to_owned()), PathAndQuery::from_static(PATH), codec).await?;
     Ok(reply.into_inner())
 }

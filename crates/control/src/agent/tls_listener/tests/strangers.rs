@@ -20,14 +20,23 @@ async fn refusal(drill: &Drill, config: Arc<ClientConfig>) -> String {
     failed.unwrap_or_else(|error| panic!("not explained: {error}"))
 }
 
-fn anonymous(drill: &Drill, version: &'static rustls::SupportedProtocolVersion) -> Arc<ClientConfig> {
+fn anonymous(
+    drill: &Drill,
+    version: &'static rustls::SupportedProtocolVersion,
+) -> Arc<ClientConfig> {
     let mut roots = RootCertStore::empty();
-    roots.add(CertificateDer::from_pem_file(drill.authority.directory.path().join("authority.pem")).unwrap()).unwrap();
-    let mut config = ClientConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
-        .with_protocol_versions(&[version])
-        .unwrap()
-        .with_root_certificates(roots)
-        .with_no_client_auth();
+    roots
+        .add(
+            CertificateDer::from_pem_file(drill.authority.directory.path().join("authority.pem"))
+                .unwrap(),
+        )
+        .unwrap();
+    let mut config =
+        ClientConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
+            .with_protocol_versions(&[version])
+            .unwrap()
+            .with_root_certificates(roots)
+            .with_no_client_auth();
     config.alpn_protocols = vec![b"h2".to_vec()];
     Arc::new(config)
 }
@@ -39,7 +48,8 @@ async fn revoked_lapsed_foreign_and_missing_certificates_are_named_on_both_sides
     let list = drill.authority.revoke("lost");
     drill.handle.reload(server_config(&drill.agent, Some(&list)).unwrap());
     let lapsed = client_config(&drill.authority.lapsed("old", Role::Controller), None).unwrap();
-    let foreign = client_config(&TestAuthority::new().identity("work", Role::Controller), None).unwrap();
+    let foreign =
+        client_config(&TestAuthority::new().identity("work", Role::Controller), None).unwrap();
     let none = anonymous(&drill, &rustls::version::TLS13);
     let old = anonymous(&drill, &rustls::version::TLS12);
     let cases = [
@@ -61,7 +71,8 @@ async fn revoked_lapsed_foreign_and_missing_certificates_are_named_on_both_sides
     drill.still_serves().await;
 }
 
-/// Whatever is said instead of a handshake, and nothing at all: the listener closes within its limit.
+/// Whatever is said instead of a handshake, and nothing at all: the listener closes within its
+/// limit.
 #[tokio::test]
 async fn garbage_plain_http2_and_silence_are_shown_out() {
     let mut drill = Drill::begin(LIMITS);
@@ -82,10 +93,18 @@ async fn garbage_plain_http2_and_silence_are_shown_out() {
         stream.write_all(said).await.ok();
         let answer = until_closed(&mut stream).await;
         assert!(answer.len() <= 64.min(said.len()), "{} bytes for {}", answer.len(), said.len());
-        assert!(began.elapsed() < LIMITS.handshake + LINGER + Duration::from_secs(5), "{:?}", began.elapsed());
+        assert!(
+            began.elapsed() < LIMITS.handshake + LINGER + Duration::from_secs(5),
+            "{:?}",
+            began.elapsed()
+        );
     }
     let counts = drill.handle.counts();
-    assert_eq!((counts.refused + counts.slow, counts.welcomed), (cases.len() as u64, 0), "{counts:?}");
+    assert_eq!(
+        (counts.refused + counts.slow, counts.welcomed),
+        (cases.len() as u64, 0),
+        "{counts:?}"
+    );
     drill.all_gone().await;
     drill.still_serves().await;
 }
@@ -96,7 +115,8 @@ async fn a_slow_loris_is_shown_out() {
     let mut drill = Drill::begin(LIMITS);
     let hello = recorded(&mut drill).await;
     let began = Instant::now();
-    let (mut incoming, mut outgoing) = TcpStream::connect(drill.address).await.unwrap().into_split();
+    let (mut incoming, mut outgoing) =
+        TcpStream::connect(drill.address).await.unwrap().into_split();
     let dribble = tokio::spawn(async move {
         for byte in hello.iter().cycle() {
             if outgoing.write_all(&[*byte]).await.is_err() {
@@ -107,7 +127,10 @@ async fn a_slow_loris_is_shown_out() {
     });
     until_closed(&mut incoming).await;
     let lasted = began.elapsed();
-    assert!(lasted > LIMITS.handshake / 2 && lasted < LIMITS.handshake + Duration::from_secs(5), "{lasted:?}");
+    assert!(
+        lasted > LIMITS.handshake / 2 && lasted < LIMITS.handshake + Duration::from_secs(5),
+        "{lasted:?}"
+    );
     until("it is counted", || drill.handle.counts().slow == 1).await;
     drop(incoming);
     dribble.abort();
@@ -131,7 +154,8 @@ async fn a_replayed_handshake_is_refused() {
     drill.still_serves().await;
 }
 
-/// All that a controller says in a handshake and a call, as somebody between the two would record it.
+/// All that a controller says in a handshake and a call, as somebody between the two would record
+/// it.
 async fn recorded(drill: &mut Drill) -> Vec<u8> {
     let config = drill.controller("work");
     let between = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -141,7 +165,8 @@ async fn recorded(drill: &mut Drill) -> Vec<u8> {
         let (client, _) = between.accept().await.unwrap();
         let (mut from_client, mut to_client) = client.into_split();
         let (mut from_agent, mut to_agent) = TcpStream::connect(agent).await.unwrap().into_split();
-        let back = tokio::spawn(async move { tokio::io::copy(&mut from_agent, &mut to_client).await });
+        let back =
+            tokio::spawn(async move { tokio::io::copy(&mut from_agent, &mut to_client).await });
         let said = copy_and_keep(&mut from_client, &mut to_agent).await;
         to_agent.shutdown().await.ok();
         back.await.unwrap().ok();
@@ -155,7 +180,10 @@ async fn recorded(drill: &mut Drill) -> Vec<u8> {
     said
 }
 
-async fn copy_and_keep(from: &mut (impl AsyncRead + Unpin), to: &mut (impl AsyncWriteExt + Unpin)) -> Vec<u8> {
+async fn copy_and_keep(
+    from: &mut (impl AsyncRead + Unpin),
+    to: &mut (impl AsyncWriteExt + Unpin),
+) -> Vec<u8> {
     let (mut all, mut some) = (Vec::new(), [0; 4096]);
     while let Ok(count @ 1..) = from.read(&mut some).await {
         all.extend_from_slice(&some[..count]);

@@ -46,7 +46,8 @@ async fn who_was_found_is_told_of_though_another_is_lost_meanwhile() {
         });
         remote_hosts.push((station.into(), remote_host));
     }
-    let mut stage = Stage::on_hosts(Machines { hosts }, remote_hosts, purpose(), Duration::from_secs(5));
+    let mut stage =
+        Stage::on_hosts(Machines { hosts }, remote_hosts, purpose(), Duration::from_secs(5));
     agents[2].calls.break_next("Impair");
     let mut found = Vec::new();
     let error = stage.find(&mut found).await.unwrap_err();
@@ -59,16 +60,21 @@ async fn who_was_found_is_told_of_though_another_is_lost_meanwhile() {
 #[tokio::test]
 async fn a_host_is_looked_at_only_when_it_is_ours() {
     let mut authority = TestAuthority::new();
-    let (free, busy) = (authority.identity("alpha", Role::Agent), authority.identity("beta", Role::Agent));
+    let (free, busy) =
+        (authority.identity("alpha", Role::Agent), authority.identity("beta", Role::Agent));
     let (free, busy) = (Drill::begin(&free), Drill::begin(&busy));
     let calls = [call_to("alpha", &free), call_to("beta", &busy)];
     let access = Arc::new(authority.access());
     let _somebody = reserved(&calls[1], &access).await;
-    let roll = tokio::task::spawn_blocking(move || roll_call(&calls, &access)).await.unwrap().unwrap();
+    let roll =
+        tokio::task::spawn_blocking(move || roll_call(&calls, &access)).await.unwrap().unwrap();
     let answers: Vec<_> = roll.hosts.into_iter().map(|host| host.answer.unwrap()).collect();
     let [alpha, beta] = answers.as_slice() else { panic!("{answers:?}") };
     assert!(alpha.environment.is_object() && alpha.findings.is_array());
-    assert!(beta.busy.as_ref().is_some_and(|busy| busy.contains("run r1")) && beta.environment.is_null());
+    assert!(
+        beta.busy.as_ref().is_some_and(|busy| busy.contains("run r1"))
+            && beta.environment.is_null()
+    );
     let seen = free.calls.seen();
     let at = |name: &str| seen.iter().position(|call| call == name);
     assert!(at("Describe").is_some() && at("Reserve") < at("Describe"), "{seen:?}");
