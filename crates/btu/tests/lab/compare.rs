@@ -3,24 +3,38 @@
 use serde_json::Value;
 
 use crate::common::Laboratory;
-use crate::support::text;
+use crate::support::{path, text};
 
 fn finding(document: &Value) -> &str {
     document["comparison"]["others"][0]["overall"]["finding"].as_str().expect("a finding")
 }
 
-/// Runs `btu rate` three times on a path of `rate`, and tags them. Reno leaves it to the path how
+/// A line between two stations.
+const LINE: &str = "
+[stations.client]
+[stations.server]
+[links.line]
+between = [\"client\", \"server\"]
+rate = \"10 Mb/s\"
+";
+
+/// Runs `btu rate` three times on a line of `rate`, and tags them. Reno leaves it to the line how
 /// fast it is.
 fn measured(laboratory: &Laboratory, rate: &str, tag: &str) {
+    let file = path(laboratory.directory.path(), "line.toml");
+    std::fs::write(&file, LINE).expect("a file");
+    let rate = format!("links.line.rate={rate}");
     for _ in 0..3 {
-        let path = ["--network", rate, "--congestion-control", "reno", "--volume", "600 KB"];
+        let line = ["--network", &file, "--set", &rate];
         let row = ["--component", "SEND", "--message", "65536", "--load", "idle"];
-        let output = laboratory.rate(&[&path[..], &row, &["--tag", tag, "--quiet"]].concat());
+        let work = ["--congestion-control", "reno", "--volume", "600 KB"];
+        let output =
+            laboratory.rate(&[&line[..], &row, &work, &["--tag", tag, "--quiet"]].concat());
         assert!(output.status.success(), "{}", text(&output.stderr));
     }
 }
 
-/// The same path twice is the same; one that was made five per cent slower is five per cent slower.
+/// The same line twice is the same; one that was made five per cent slower is five per cent slower.
 #[test]
 fn a_cut_made_with_the_wire_is_seen_and_nothing_where_nothing_is() {
     let Some(laboratory) = Laboratory::open_alone() else { return };
@@ -52,7 +66,7 @@ fn a_cut_made_with_the_wire_is_seen_and_nothing_where_nothing_is() {
         assert_eq!(finding(&cut), "slower", "{value} ({low} .. {high})");
     } else {
         eprintln!(
-            "THIS MACHINE IS TOO BUSY to repeat a path within 3 %: {value} ({low} .. {high})"
+            "THIS MACHINE IS TOO BUSY to repeat a line within 3 %: {value} ({low} .. {high})"
         );
     }
     laboratory.assert_down();

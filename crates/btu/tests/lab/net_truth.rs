@@ -3,6 +3,7 @@
 
 use std::io::Read;
 use std::net::UdpSocket;
+use std::process::Child;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
@@ -32,7 +33,7 @@ fn iperf3(lab: &Lab) -> f64 {
     let deadline = Instant::now() + Duration::from_secs(20);
     let output = loop {
         let client =
-            ["iperf3", "-J", "--get-server-output", "-C", "reno", "-t", "6", "-c", "server"];
+            ["iperf3", "-J", "--get-server-output", "-C", "reno", "-t", "4", "-c", "server"];
         let output = lab.exec("client", &client).output().expect("btu runs");
         // It may not listen yet.
         if output.status.success() || Instant::now() > deadline {
@@ -65,26 +66,50 @@ fn iperf3_sees_the_rate() {
     lab.assert_gone();
 }
 
-/// Round-trip times that ping prints, in milliseconds, and all it said.
-fn ping(lab: &Lab, arguments: &[&str]) -> (Vec<f64>, String) {
-    let output = lab
-        .exec("client", &[&["ping", "-n"], arguments, &["server"]].concat())
-        .output()
-        .expect("btu runs");
-    let said = text(&output.stdout);
-    let times = said
-        .lines()
-        .filter_map(|line| line.split_once("time=")?.1.split(' ').next()?.parse().ok())
-        .collect();
-    (times, said)
+/// A client at a switch, and behind it a server on a line of its own for each rate in Mb/s and
+/// what else is said of the line.
+fn lines(each: &[(f64, String)]) -> String {
+    let mut text = "[stations.client]\n[bridges.switch]\n\
+                    [links.near]\nbetween = [\"client\", \"switch\"]\nrate = \"100 Gb/s\"\n"
+        .to_owned();
+    for (number, (megabits, more)) in each.iter().enumerate() {
+        text += &format!(
+            "[stations.server-{number}]\n[links.line-{number}]\n\
+             between = [\"switch\", \"server-{number}\"]\nrate = \"{megabits} Mb/s\"\n{more}\n"
+        );
+    }
+    text
+}
+
+/// Round-trip times to each server that ping prints, in milliseconds, and all it said. A few
+/// hundred packets a second on each line leave the lines and the machine idle, so that the lines
+/// are looked at side by side.
+fn ping(lab: &Lab, servers: usize, arguments: &[&str]) -> Vec<(Vec<f64>, String)> {
+    let one = |number: usize| {
+        let server = format!("server-{number}");
+        let ping = [&["ping", "-n"], arguments, &[&server]].concat();
+        lab.exec("client", &ping).spawn().expect("btu runs")
+    };
+    let said = |child: Child| {
+        let said = text(&child.wait_with_output().expect("ping ends").stdout);
+        let times = said
+            .lines()
+            .filter_map(|line| line.split_once("time=")?.1.split(' ').next()?.parse().ok())
+            .collect();
+        (times, said)
+    };
+    let begun: Vec<Child> = (0..servers).map(one).collect();
+    begun.into_iter().map(said).collect()
 }
 
 #[test]
 fn ping_sees_the_delay() {
     let Some(lab) = Lab::open_alone().filter(|_| is_there("ping")) else { return };
-    for (megabits, delay_ms) in [(10.0, 5.0), (100.0, 1.0), (100.0, 20.0)] {
-        lab.up(&line(megabits, &format!("delay = \"{delay_ms} ms\"")));
-        let (times, said) = ping(&lab, &["-c", "100", "-i", "0.02"]);
+    let asked = [(10.0, 5.0), (100.0, 1.0), (100.0, 20.0)];
+    let of_delay = |(megabits, milliseconds)| (megabits, format!("delay = \"{milliseconds} ms\""));
+    lab.up(&lines(&asked.map(of_delay)));
+    let seen = ping(&lab, asked.len(), &["-c", "100", "-i", "0.02"]);
+    for ((megabits, delay_ms), (times, said)) in asked.into_iter().zip(seen) {
         assert_eq!(times.len(), 100, "{said}");
         // 98 octets and what a frame has around them, 122 on the line, each way.
         let expected = 2.0 * (delay_ms + 122.0 * 8.0 / megabits / 1e3);
@@ -97,17 +122,20 @@ fn ping_sees_the_delay() {
             (median - expected).abs() / 2.0 <= 0.2,
             "{median} ms instead of {expected} ms there and back"
         );
-        assert!(lab.output(&["net", "down"]).status.success());
     }
+    assert!(lab.output(&["net", "down"]).status.success());
     lab.assert_gone();
 }
 
 #[test]
 fn ping_sees_the_loss() {
     let Some(lab) = Lab::open_alone().filter(|_| is_there("ping")) else { return };
-    for (megabits, share) in [(10.0, 0.01), (100.0, 0.05), (100.0, 0.2)] {
-        lab.up(&line(megabits, &format!("loss = \"{} %\"", share * 100.0)));
-        let (times, said) = ping(&lab, &["-c", "2000", "-i", "0.002", "-W", "1"]);
+    let asked = [(10.0, 0.01), (100.0, 0.05), (100.0, 0.2)];
+    let of_loss =
+        |(megabits, share): (f64, f64)| (megabits, format!("loss = \"{} %\"", share * 100.0));
+    lab.up(&lines(&asked.map(of_loss)));
+    let seen = ping(&lab, asked.len(), &["-c", "2000", "-i", "0.002", "-W", "1"]);
+    for ((_, share), (times, said)) in asked.into_iter().zip(seen) {
         // A round trip survives when neither way loses it.
         let survives: f64 = (1.0 - share) * (1.0 - share);
         let (expected, deviation) =
@@ -119,8 +147,8 @@ fn ping_sees_the_loss() {
             "{} answered: {said}",
             times.len()
         );
-        assert!(lab.output(&["net", "down"]).status.success());
     }
+    assert!(lab.output(&["net", "down"]).status.success());
     lab.assert_gone();
 }
 
@@ -136,7 +164,10 @@ fn an_upload_bloats_the_queue_of_one_home_and_not_of_the_other() {
         .unwrap_or_default();
     let control =
         if allowed.split_whitespace().any(|name| name == "cubic") { "cubic" } else { "reno" };
-    for (network, bounds) in [("home-bloated", 1.0..2.4), ("home-fq-codel", 0.03..0.06)] {
+    // A queue of two seconds takes some to fill.
+    for (network, filling, bounds) in
+        [("home-bloated", 4, 1.0..2.4), ("home-fq-codel", 1, 0.03..0.06)]
+    {
         let output = lab.output(&["net", "up", network, "-C", control]);
         assert!(output.status.success(), "{}", text(&output.stderr));
         let mut server = lab.exec("server", &["iperf3", "-s", "-1"]).spawn().expect("btu runs");
@@ -144,8 +175,7 @@ fn an_upload_bloats_the_queue_of_one_home_and_not_of_the_other() {
         sleep(Duration::from_millis(300));
         let mut upload =
             lab.exec("laptop", &["iperf3", "-c", "server", "-t", "9"]).spawn().expect("btu runs");
-        // A queue of two seconds takes some to fill.
-        sleep(Duration::from_secs(4));
+        sleep(Duration::from_secs(filling));
         let output = lab
             .exec("phone", &["ping", "-n", "-c", "20", "-i", "0.1", "server"])
             .output()
@@ -167,8 +197,8 @@ fn an_upload_bloats_the_queue_of_one_home_and_not_of_the_other() {
 const FULL: usize = 1472;
 
 /// Senders need a moment until all of them send; then so long is counted.
-const SETTLING: Duration = Duration::from_secs(2);
-const COUNTED: Duration = Duration::from_secs(4);
+const SETTLING: Duration = Duration::from_secs(1);
+const COUNTED: Duration = Duration::from_millis(2500);
 
 /// Runs in a station, started by the test below: sends full packets faster than the cable takes
 /// them, or counts what arrives.

@@ -193,7 +193,7 @@ fn number(value: &Value) -> f64 {
 /// may lie a packet beside that of another.
 fn agrees(pair: &Pair, what: &str, packet: f64) {
     let ping = pair.ping();
-    let Told { result, phases, seconds: moved } = pair.told(&["-t", "4 s"]);
+    let Told { result, phases, seconds: moved } = pair.told(&["-t", "3 s"]);
     let pings = pair.pings(ping);
     for (phase, &(from, to)) in &phases {
         let meanwhile =
@@ -209,7 +209,7 @@ fn agrees(pair: &Pair, what: &str, packet: f64) {
             "{what}, {phase}: {told} s, ping {seen} s"
         );
     }
-    for (phase, more) in [("up", &["-t", "4"][..]), ("down", &["-t", "4", "-R"])] {
+    for (phase, more) in [("up", &["-t", "3"][..]), ("down", &["-t", "3", "-R"])] {
         let (told, seen) = (median(moved[phase].clone()), pair.iperf3_rate(more));
         println!("{what}, {phase}: {:.3} Mb/s, iperf3 {:.3} Mb/s", told / 1e6, seen / 1e6);
         assert!(
@@ -247,7 +247,7 @@ fn on_a_bare_cable_it_is_as_fast() {
     let output = pair.lab.output(&["net", "up", "veth"]);
     assert!(output.status.success(), "{}", text(&output.stderr));
     let ping = pair.ping();
-    let first = pair.told(&["-t", "2 s"]);
+    let first = pair.told(&["-R", "-t", "2 s"]);
     let pings = pair.pings(ping);
     let idle = first.phases["idle"];
     let seen = median(
@@ -265,8 +265,8 @@ fn on_a_bare_cable_it_is_as_fast() {
     // In turns, since such rates drift.
     let (mut told, mut seen) = (Vec::new(), Vec::new());
     for _ in 0..2 {
-        told.extend(pair.told(&["-R", "-t", "3 s"]).seconds["down"].iter().copied());
-        seen.push(pair.iperf3_rate(&["-R", "-t", "3"]));
+        told.extend(pair.told(&["-R", "-t", "2 s"]).seconds["down"].iter().copied());
+        seen.push(pair.iperf3_rate(&["-R", "-t", "2"]));
     }
     let (told, seen) = (median(told), seen.iter().sum::<f64>() / seen.len() as f64);
     println!("down: {:.2} Gb/s, iperf3 {:.2} Gb/s", told / 1e9, seen / 1e9);

@@ -21,11 +21,11 @@ fn an_emulated_ethernet_has_the_signature_of_its_closed_form() {
         "--network",
         "10 Mb/s",
         "--sizes",
-        "64,2896,14480,65160",
+        "64,2896,14480,28960",
         "--trials",
-        "5",
+        "3",
         "--target-time",
-        "200 ms",
+        "100 ms",
         "--each",
         "--quiet",
     ]);
@@ -90,7 +90,7 @@ fn emulated_fddi_and_atm_have_the_signatures_of_their_closed_forms() {
         std::fs::write(&file, drawing).expect("a file");
         let sizes = "1464,2944,14784,65104";
         let asked =
-            ["pipe", "--network", &file, "--transport", "udp", "--sizes", sizes, "--trials", "5"];
+            ["pipe", "--network", &file, "--transport", "udp", "--sizes", sizes, "--trials", "3"];
         laboratory.json(&[&asked[..], &["--target-time", "200 ms", "--each", "--quiet"]].concat());
         let points: Vec<Point> =
             serde_json::from_value(laboratory.json(&["show", "--cells"])).expect("points");
