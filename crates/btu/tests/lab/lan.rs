@@ -56,7 +56,7 @@ fn measured(laboratory: &Laboratory, words: &[&str]) -> Value {
     laboratory.assert_down();
     let result = laboratory.json(&["show"])["result"].clone();
     for row in result["rows"].as_array().expect("rows") {
-        assert_eq!(row["invalid"], 0, "{row}");
+        assert_eq!(row["invalid"], 0, "{row}: {}", result["warnings"]);
     }
     result
 }
