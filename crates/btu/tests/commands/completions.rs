@@ -11,6 +11,7 @@ use btu_suite::network::Network;
 use btu_suite::plan::{Plan, Profile};
 
 use crate::shelf::Shelf;
+use crate::support::lab_skipped;
 
 /// Long enough for a busy machine; nothing here waits for time to pass.
 const LIMIT: Duration = Duration::from_mins(1);
@@ -98,11 +99,7 @@ impl Drop for Terminal {
 fn is_skipped(shell: &str) -> bool {
     let is_lacking = !is_there("script") || !is_there(shell);
     if is_lacking {
-        assert!(
-            std::env::var_os("BTU_LAB").is_none_or(|value| value != "required"),
-            "script(1) and {shell} are required"
-        );
-        eprintln!("LAB SKIPPED: script(1) and {shell} are needed");
+        lab_skipped(&format!("script(1) and {shell} are needed"));
     }
     is_lacking
 }

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
 use crate::packaging::unit;
-use crate::support::text;
+use crate::support::{lab_skipped, text};
 
 /// What runs in the container once it has booted. Keys and what was seen go to /out.
 const SCRIPT: &str = r#"
@@ -76,12 +76,12 @@ fn boot(directory: &Path, name: &str) -> Output {
 
 #[test]
 fn the_service_works_within_its_bounds_under_systemd() {
-    if !nix::unistd::geteuid().is_root()
-        || Command::new("systemd-nspawn").arg("--version").output().is_err()
-    {
-        println!(
-            "SKIPPED: a container that systemd boots takes root and systemd-nspawn (Debian: systemd-container)"
-        );
+    if !nix::unistd::geteuid().is_root() {
+        eprintln!("containers that systemd boots are root's: tested as root only");
+        return;
+    }
+    if Command::new("systemd-nspawn").arg("--version").output().is_err() {
+        lab_skipped("there is no systemd-nspawn (Debian: systemd-container)");
         return;
     }
     let directory = tempfile::tempdir().unwrap();
@@ -91,11 +91,8 @@ fn the_service_works_within_its_bounds_under_systemd() {
     let name = format!("btu-service-{}", std::process::id());
     let booted = boot(directory.path(), &name);
     let Ok(seen) = fs::read_to_string(directory.path().join("seen")) else {
-        println!(
-            "SKIPPED: systemd cannot be booted in a container here: {}{}",
-            text(&booted.stdout),
-            text(&booted.stderr)
-        );
+        let said = text(&booted.stdout) + &text(&booted.stderr);
+        lab_skipped(&format!("systemd cannot be booted in a container here: {said}"));
         return;
     };
     let value = |name: &str| {

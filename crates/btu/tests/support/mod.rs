@@ -19,6 +19,12 @@ pub(crate) fn send(process: i32, signal: Signal) {
         .unwrap_or_else(|error| panic!("{signal} to {process}: {error}"));
 }
 
+/// Says loudly that something cannot be tried here; a failure where a laboratory is required.
+pub(crate) fn lab_skipped(reason: &str) {
+    eprintln!("LAB SKIPPED: {reason}");
+    assert!(std::env::var("BTU_LAB").as_deref() != Ok("required"), "a lab is required: {reason}");
+}
+
 /// The path of a file in this directory, as an argument.
 pub(crate) fn path(directory: &Path, name: &str) -> String {
     directory.join(name).display().to_string()
