@@ -3,6 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use crate::support::lab_skipped;
+
 fn at_root(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(name)
 }
@@ -40,7 +42,7 @@ fn the_service_is_bounded_and_has_one_capability() {
 #[test]
 fn systemd_understands_the_unit() {
     if Command::new("systemd-analyze").arg("--version").output().is_err() {
-        println!("SKIPPED: there is no systemd-analyze here");
+        lab_skipped("there is no systemd-analyze");
         return;
     }
     let directory = tempfile::tempdir().unwrap();
@@ -67,23 +69,29 @@ fn systemd_understands_the_unit() {
     );
 }
 
-/// The container builds with the compiler that the project names, and starts as the unit does.
+/// The container has nothing of others, starts as the unit does, and no looser. What its limits do
+/// is tried by `scripts/container --check`.
 #[test]
-fn the_container_has_the_project_s_compiler_and_program() {
+fn the_container_is_bounded_as_the_service_is() {
     let text = std::fs::read_to_string(at_root("packaging/Containerfile")).unwrap();
-    let manifest = std::fs::read_to_string(at_root("Cargo.toml")).unwrap();
-    let version = manifest
-        .lines()
-        .find_map(|line| line.strip_prefix("rust-version = "))
-        .unwrap()
-        .trim_matches('"');
-    assert!(text.contains(&format!("docker.io/library/rust:{version}-slim")), "{version}");
-    assert!(text.contains("cargo build --release --locked --bin btu"));
-    assert!(text.contains("\nUSER 7417:7417\n"), "an agent needs no superuser");
+    let instructions: Vec<&str> = text.lines().filter(|line| !line.starts_with('#')).collect();
+    assert_eq!(instructions[0], "FROM scratch");
+    assert!(instructions.contains(&"USER 7417:7417"), "an agent needs no superuser");
     assert!(
-        text.contains("ENTRYPOINT [\"/usr/bin/btu\"]")
+        instructions.contains(&"ENTRYPOINT [\"/usr/bin/btu\"]")
             && values(&unit(), "ExecStart")[0].starts_with("/usr/bin/btu agent")
     );
+    let limit = |name: &str| values(&unit(), name)[0].to_owned();
+    for option in [
+        "--read-only".to_owned(),
+        "--cap-drop all".to_owned(),
+        "--security-opt no-new-privileges".to_owned(),
+        "--memory 8g".to_owned(),
+        format!("--pids-limit {}", limit("TasksMax")),
+        format!("--ulimit nofile={0}:{0}", limit("LimitNOFILE")),
+    ] {
+        assert!(text.contains(&option), "{option}");
+    }
 }
 
 /// The bill of materials names what is linked, once each, with what it depends on; and nothing that
