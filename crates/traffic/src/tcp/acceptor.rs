@@ -23,8 +23,10 @@ const HESITATION: Span = Span::from_seconds(1);
 /// sent away.
 const CALLERS: usize = 32;
 
-/// Callers the kernel keeps while nobody listens to them: the flow's peer and some strangers.
-const BACKLOG: i32 = 32;
+/// Callers the kernel keeps while nobody listens to them, which is until the activity starts: the
+/// flow's peer and strangers. Beyond it Linux drops newcomers, so that a scan of the ports would keep
+/// the peer out.
+const BACKLOG: i32 = 1024;
 
 /// The place of an activity in its meeting: connected already, or listening.
 pub(crate) enum Endpoint {
@@ -255,8 +257,31 @@ pub(crate) fn presents(said: &[u8], token: &Token) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::io::Write;
+    use std::sync::atomic::AtomicBool;
+    use std::time::Duration;
+
     use super::*;
     use proptest::prelude::*;
+
+    /// Strangers who come before anybody listens to them, and say nothing, keep no peer out.
+    #[test]
+    fn strangers_before_the_start_keep_no_peer_out() {
+        let (here, token) = (IpAddr::from([127, 0, 0, 1]), [7; 16]);
+        let acceptor = Acceptor::open(here, &SocketConfig::default(), &Callers::any()).unwrap();
+        let call = || {
+            TcpStream::connect_timeout(&acceptor.address(), Duration::from_millis(900))
+                .expect("the kernel keeps it")
+        };
+        let strangers: Vec<TcpStream> = (0..8 * CALLERS).map(|_| call()).collect();
+        let mut peer = call();
+        peer.write_all(&token).unwrap();
+        let is_stopped = AtomicBool::new(false);
+        let limit = Limit::new(now(), Span::from_seconds(10), &is_stopped);
+        let line = acceptor.admit(&token, &limit).unwrap();
+        assert_eq!(line.peer(), peer.local_addr().unwrap());
+        drop(strangers);
+    }
 
     proptest! {
         #[test]
