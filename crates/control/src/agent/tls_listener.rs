@@ -2,7 +2,7 @@
 //! spend before it has shown a certificate.
 //!
 //! ```text
-//! accept --> so many a second --> at most 64 handshakes, 16 from one address, 5 s each --> at most 16 clients --> the service
+//! accept --> so many a second --> at most 64 handshakes, 16 from one address, 5 s each --> at most 16 clients, 8 of one name --> the service
 //!    |              |                     |                                             |
 //!    +------------- closed ---------------+----------------- counted, and told in at most one line a second
 //! ```
@@ -68,6 +68,8 @@ pub struct ListenerLimits {
     pub pace: Pace,
     /// How many clients there may be.
     pub clients: usize,
+    /// How many of them with certificates of one name.
+    pub clients_per_controller: usize,
 }
 
 impl ListenerLimits {
@@ -80,6 +82,7 @@ impl ListenerLimits {
         network_pace: Pace { burst: 100, per_second: 20 },
         pace: Pace { burst: 200, per_second: 100 },
         clients: 16,
+        clients_per_controller: 8,
     };
 }
 

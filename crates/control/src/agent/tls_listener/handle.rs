@@ -201,7 +201,11 @@ impl ListenerHandle {
             )));
         }
         let left = peer.left().ok_or_else(|| Cause::Lapsed(peer.clone()))?;
-        if state.clients.len() >= self.shared.limits.clients {
+        let limits = &self.shared.limits;
+        let namesakes = state.clients.values().filter(|(client, _)| client.name == peer.name);
+        if state.clients.len() >= limits.clients
+            || namesakes.count() >= limits.clients_per_controller
+        {
             return Err(Cause::Full(peer));
         }
         if !state.places.give_back(number) {

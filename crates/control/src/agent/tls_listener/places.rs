@@ -9,7 +9,7 @@ use super::ListenerLimits;
 use super::log::Cause;
 
 /// Addresses that are remembered as those of clients, the newest.
-const MOST_KNOWN: usize = 64;
+pub(super) const MOST_KNOWN: usize = 64;
 
 /// The places.
 #[derive(Debug, Default)]

@@ -5,15 +5,15 @@ use std::time::Duration;
 use tonic::transport::Server;
 
 /// Calls that one client may have open at a time; a run needs three.
-const CALLS: u32 = 32;
+pub(super) const CALLS: u32 = 32;
 /// Octets of a call's headers; ours have some 300.
-const HEADER_BYTES: u32 = 16 << 10;
+pub(super) const HEADER_BYTES: u32 = 16 << 10;
 /// Octets that a client may send ahead of the service, per call and per connection.
 const AHEAD_BYTES: u32 = 1 << 20;
 /// A client that has said nothing for so long is asked whether it is there ...
-const SILENCE: Duration = Duration::from_secs(10);
+pub(super) const SILENCE: Duration = Duration::from_secs(10);
 /// ... and disconnected when it has not answered after so long.
-const ANSWER: Duration = Duration::from_secs(10);
+pub(super) const ANSWER: Duration = Duration::from_secs(10);
 /// Resets of calls that wait to be accepted: a flood of them ends the connection (CVE-2023-44487,
 /// "rapid reset").
 const RESETS: usize = 32;

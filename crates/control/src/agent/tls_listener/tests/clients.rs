@@ -10,6 +10,7 @@ use tonic::codegen::http::Request;
 use tonic::transport::Error;
 use tower::{Service, ServiceExt};
 
+use super::places::MOST_KNOWN;
 use super::*;
 use crate::protocol::MESSAGE_LIMIT_BYTES;
 use crate::trust::Choice;
@@ -257,11 +258,64 @@ async fn there_are_only_so_many_clients() {
     assert_eq!(echo::say(&fourth, "in").await.unwrap(), "in");
 }
 
+#[tokio::test]
+async fn one_controller_keeps_no_other_out_by_its_connections() {
+    let mut drill = Drill::begin(ListenerLimits { clients_per_controller: 2, ..LIMITS });
+    let greedy = drill.controller("greedy");
+    let mut held = Vec::new();
+    for _ in 0..2 {
+        let channel = drill.channel(greedy.clone()).await.unwrap();
+        assert_eq!(echo::say(&channel, "in").await.unwrap(), "in");
+        held.push(channel);
+    }
+    // With TLS 1.3 a controller learns of it at its first call.
+    if let Ok(third) = drill.channel(greedy).await {
+        assert!(echo::say(&third, "in?").await.is_err());
+    }
+    until("it is told", || drill.log().contains("connections of clients, for controller greedy"))
+        .await;
+    let other = drill.controller("other");
+    let other = drill.channel(other).await.unwrap();
+    assert_eq!(echo::say(&other, "in").await.unwrap(), "in");
+}
+
+/// The table of docs/security.md, line by line.
 #[test]
 fn the_limits_are_those_of_the_documentation() {
     let limits = ListenerLimits::STANDARD;
-    assert_eq!(limits.handshake, Duration::from_secs(5));
-    assert_eq!((limits.handshakes, limits.handshakes_per_address, limits.clients), (64, 16, 16));
-    let paces = [limits.network_pace, limits.pace].map(|pace| (pace.per_second, pace.burst));
-    assert_eq!((limits.kept_for_known, paces), (8, [(20, 100), (100, 200)]));
+    let seconds = |time: Duration| format!("{} s", time.as_secs());
+    let pace = |Pace { burst, per_second }| format!("{per_second} a second, {burst} at once");
+    let kept = format!(
+        "of them kept for addresses from which clients have come (the newest {MOST_KNOWN} since the agent was started)"
+    );
+    let of_network = "connections of strangers from one network (a /24; IPv6: a /64), and of one address from which \
+                      clients have come";
+    let table = [
+        ("handshakes at a time", limits.handshakes.to_string()),
+        (
+            "of them from one address (IPv6: from one /64)",
+            limits.handshakes_per_address.to_string(),
+        ),
+        (&kept, limits.kept_for_known.to_string()),
+        (of_network, pace(limits.network_pace)),
+        ("connections of strangers in all", pace(limits.pace)),
+        ("time for a handshake", seconds(limits.handshake)),
+        ("clients at a time", limits.clients.to_string()),
+        (
+            "of them of one controller, by the name in its certificate",
+            limits.clients_per_controller.to_string(),
+        ),
+        ("calls of one client at a time", server::CALLS.to_string()),
+        ("a message", format!("{} MiB", MESSAGE_LIMIT_BYTES >> 20)),
+        ("headers of a call", format!("{} KiB", server::HEADER_BYTES >> 10)),
+        (
+            "silence of a client before it is asked, and then dropped",
+            [server::SILENCE, server::ANSWER].map(seconds).join(", "),
+        ),
+    ];
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/security.md");
+    let document = std::fs::read_to_string(path).unwrap();
+    let lines = table.iter().map(|(what, limit)| format!("| {what} | {limit} |"));
+    let table = lines.collect::<Vec<_>>().join("\n");
+    assert!(document.contains(&format!("| limit | value |\n|---|---|\n{table}\n\n")), "{table}");
 }
