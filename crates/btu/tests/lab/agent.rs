@@ -380,6 +380,8 @@ fn an_idle_agent_is_small_and_sleeps() {
     std::thread::sleep(Duration::from_secs(4));
     assert!(used() - before.0 <= 1, "an idle agent uses the processor");
     assert_eq!(switches(), before.1, "an idle agent wakes up");
+    let threads = std::fs::read_dir(agent.process().join("task")).unwrap().count();
+    assert_eq!(threads, 1, "of an idle agent");
     let (own, all) = memory(agent.child.id().cast_signed()).expect("it runs");
     eprintln!(
         "an idle agent has {own} bytes of its own in memory, {all} with the pages of its program"
