@@ -54,6 +54,9 @@ fn look(
     scratch: &Path,
 ) -> Result<DescribeReply, Status> {
     seen.looks += 1;
+    // It is rarely looked at, and much that is not needed otherwise is needed for it: neither what
+    // work has needed stays in memory beside that, nor that beside what comes after it.
+    give_back_code().ok();
     let facts = doctor::look(executable, scratch);
     let findings_json =
         serde_json::to_string(&doctor::judge(&facts)).map_err(internal("writing the findings"))?;
@@ -61,7 +64,6 @@ fn look(
         serde_json::to_string(&facts.environment).map_err(internal("writing the environment"))?;
     let reply = DescribeReply { environment_json, findings_json, ..DescribeReply::default() };
     seen.last = Some((Instant::now(), reply.clone()));
-    // It is rarely looked at, and much that is not needed otherwise is needed for it.
     give_back_code().ok();
     Ok(reply)
 }
