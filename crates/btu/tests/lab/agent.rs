@@ -387,9 +387,8 @@ fn an_idle_agent_is_small_and_sleeps() {
         "an idle agent has {own} bytes of its own in memory, {all} with the pages of its program"
     );
     assert!(own < 10_000_000, "{own} bytes");
-    // Of the program that scripts/static builds 16.5 MB were seen; of one for tests 22.9 MB, to
-    // which a tenth is added, and 39.6 MB while an agent kept all the code that its start had
-    // needed.
+    // Of the program that scripts/static builds 15.3 MB were seen; of one for tests 24.1 MB, and
+    // 39.6 MB while an agent kept all the code that its start had needed.
     assert!(all < 26_000_000, "{all} bytes");
 }
 
