@@ -73,10 +73,11 @@ fn lines(each: &[(f64, String)]) -> String {
                     [links.near]\nbetween = [\"client\", \"switch\"]\nrate = \"100 Gb/s\"\n"
         .to_owned();
     for (number, (megabits, more)) in each.iter().enumerate() {
-        text += &format!(
+        let of_line = format!(
             "[stations.server-{number}]\n[links.line-{number}]\n\
              between = [\"switch\", \"server-{number}\"]\nrate = \"{megabits} Mb/s\"\n{more}\n"
         );
+        text.push_str(&of_line);
     }
     text
 }
