@@ -181,16 +181,30 @@ impl Volume {
 
     /// Makes a file, or empties the one that is called so.
     pub(crate) fn create(&self, directory: u64, name: &[u8]) -> Result<Stat, Fault> {
+        self.open_or_create(directory, name, Some(0))
+    }
+
+    /// Makes an empty file, unless there is one, which gets the size that is given.
+    pub(crate) fn open_or_create(
+        &self,
+        directory: u64,
+        name: &[u8],
+        size: Option<u64>,
+    ) -> Result<Stat, Fault> {
         check_name(name)?;
-        let existing = match self.look_up(directory, name) {
-            Ok(found) => Some(found.node),
-            Err(Fault::NoSuchName) => None,
-            Err(other) => return Err(other),
-        };
-        if let Some(node) = existing {
-            self.resize(node, 0)?;
-            return self.stat(node);
+        match (self.look_up(directory, name), size) {
+            (Err(Fault::NoSuchName), _) => self.create_new(directory, name),
+            (Ok(found), Some(size)) => {
+                self.resize(found.node, size)?;
+                self.stat(found.node)
+            }
+            (found, _) => found,
         }
+    }
+
+    /// Makes an empty file where nothing is called so.
+    pub(crate) fn create_new(&self, directory: u64, name: &[u8]) -> Result<Stat, Fault> {
+        check_name(name)?;
         let content = match &self.directory {
             Some(directory) => ScratchFile::create(directory, false)?,
             // How long it will be, nobody says.

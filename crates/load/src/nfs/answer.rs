@@ -11,6 +11,7 @@ pub struct Status(pub(super) u32);
 impl Status {
     const OK: u32 = 0;
     pub(super) const BAD_HANDLE: Self = Self(10_001);
+    pub(super) const NOT_SUPPORTED: Self = Self(10_004);
 
     pub(super) fn of(fault: &Fault) -> Self {
         Self(match fault {

@@ -10,7 +10,7 @@ use btu_suite::activity::Token;
 use btu_units::Span;
 
 use super::answer::{self, Attributes, Found, Limits, Piece, Written};
-use super::protocol::{Call, Entry, Handle, LONGEST_RECORD, Stability};
+use super::protocol::{Call, Creation, Entry, Handle, LONGEST_RECORD, Stability};
 use super::rpc::{self, CallHeader, Credential};
 use super::xdr::{Garbled, Reader, Writer};
 use super::{NfsError, Status, mount};
@@ -149,7 +149,9 @@ impl Client {
     /// # Errors
     /// As of every call.
     pub fn create(&mut self, directory: &Handle, name: &str) -> Result<Found, NfsError> {
-        self.call("CREATE", &Call::Create { name: entry(directory, name) }, Found::read_made)
+        let creation = Creation::Unchecked(Some(0));
+        let call = Call::Create { name: entry(directory, name), creation };
+        self.call("CREATE", &call, Found::read_made)
     }
 
     /// MKDIR.

@@ -11,7 +11,7 @@ use btu_suite::peers::{Callers, Refused};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
 use super::protocol::Call;
-use super::rpc::{self, CallHeader, Credential, MARK};
+use super::rpc::{self, CallHeader, Credential, MARK, NFS};
 use super::xdr::Reader;
 use crate::LoadError;
 
@@ -193,7 +193,7 @@ fn judge(said: &[u8], token: &Token) -> Verdict {
     };
     let mut reader = Reader::new(record);
     let Ok(header) = CallHeader::read(&mut reader) else { return Verdict::Refuse };
-    let is_null = header.is_nfs3 && Call::read(header.procedure, reader) == Ok(Call::Null);
+    let is_null = header.program == NFS && Call::read(header.procedure, reader) == Ok(Call::Null);
     match header.credential {
         Some(credential) if credential.says(token) && is_null => {
             Verdict::Admit(credential, header.transaction)

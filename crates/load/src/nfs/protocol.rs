@@ -93,9 +93,9 @@ pub(super) enum Call<'a> {
         stability: Stability,
         data: &'a [u8],
     },
-    /// An existing file of that name is emptied.
     Create {
         name: Entry<'a>,
+        creation: Creation,
     },
     MakeDirectory {
         name: Entry<'a>,
@@ -253,11 +253,9 @@ impl<'a> Call<'a> {
                 to.number(*stability as u32);
                 to.opaque(data);
             }
-            Self::Create { name } => {
+            Self::Create { name, creation } => {
                 name.write(to);
-                // UNCHECKED.
-                to.number(0);
-                write_new_attributes(Some(0), to);
+                creation.write(to);
             }
             Self::MakeDirectory { name } => {
                 name.write(to);
@@ -356,11 +354,50 @@ impl<'a> Call<'a> {
     /// Of the three ways to create, EXCLUSIVE is not known: it is for clients that repeat calls.
     fn read_create(from: &mut Reader<'a>) -> Result<Self, Garbled> {
         let name = Entry::read(from)?;
-        match from.number()? {
-            0 | 1 => drop(read_new_attributes(from)?),
-            _ => return Err(Garbled),
+        Ok(Self::Create { name, creation: Creation::read(from)? })
+    }
+}
+
+/// What becomes of a file that has the name of a new one (section 3.3.8, `createhow3`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Creation {
+    /// It stays, with this size where one is given.
+    Unchecked(Option<u64>),
+    /// The call is refused.
+    Guarded,
+    /// The call is refused, unless it is the one that made the file, sent once more: they have the
+    /// same eight octets.
+    Exclusive([u8; 8]),
+}
+
+impl Creation {
+    fn write(self, to: &mut Writer<'_>) {
+        match self {
+            Self::Unchecked(size) => {
+                to.number(0);
+                write_new_attributes(size, to);
+            }
+            Self::Guarded => {
+                to.number(1);
+                write_new_attributes(None, to);
+            }
+            Self::Exclusive(verifier) => {
+                to.number(2);
+                to.fixed(&verifier);
+            }
         }
-        Ok(Self::Create { name })
+    }
+
+    fn read(from: &mut Reader<'_>) -> Result<Self, Garbled> {
+        Ok(match from.number()? {
+            0 => Self::Unchecked(read_new_attributes(from)?),
+            1 => {
+                read_new_attributes(from)?;
+                Self::Guarded
+            }
+            2 => Self::Exclusive(from.long()?.to_be_bytes()),
+            _ => return Err(Garbled),
+        })
     }
 }
 

@@ -104,7 +104,7 @@ impl Credential {
 pub(super) struct CallHeader {
     /// Tells its answer from others.
     pub(super) transaction: u32,
-    pub(super) is_nfs3: bool,
+    pub(super) program: Program,
     pub(super) procedure: u32,
     pub(super) credential: Option<Credential>,
 }
@@ -129,12 +129,12 @@ impl CallHeader {
         if from.number()? != CALL || from.number()? != RPC_VERSION {
             return Err(Garbled);
         }
-        let is_nfs3 = from.number()? == NFS.number && from.number()? == NFS.version;
+        let program = Program { number: from.number()?, version: from.number()? };
         let procedure = from.number()?;
         let credential = Credential::read(from)?;
         from.number()?;
         from.opaque(LONGEST_AUTH)?;
-        Ok(Self { transaction, is_nfs3, procedure, credential })
+        Ok(Self { transaction, program, procedure, credential })
     }
 }
 
@@ -142,7 +142,8 @@ impl CallHeader {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Accepted {
     Success = 0,
-    OtherProgram = 2,
+    OtherProgram = 1,
+    OtherVersion = 2,
     NoSuchProcedure = 3,
     Garbled = 4,
 }
@@ -154,7 +155,7 @@ pub(super) fn write_answer(transaction: u32, accepted: Accepted, to: &mut Writer
     }
     to.opaque(&[]);
     match accepted {
-        Accepted::OtherProgram => {
+        Accepted::OtherVersion => {
             for number in [2, NFS.version, NFS.version] {
                 to.number(number);
             }
@@ -281,7 +282,7 @@ mod tests {
         assert_eq!(out.len(), 96);
         assert_eq!(out[..8], [0x80, 0, 0, 92, 0, 0, 0, 7]);
         let header = CallHeader::read(&mut Reader::new(&out[MARK..])).expect("whole");
-        assert_eq!((header.transaction, header.procedure, header.is_nfs3), (7, 1, true));
+        assert_eq!((header.transaction, header.procedure, header.program), (7, 1, NFS));
         let credential = header.credential.expect("a token");
         assert!(credential.says(&[0xab; 16]) && !credential.says(&[0xac; 16]));
         assert_eq!(credential.client, 3);
@@ -313,8 +314,8 @@ mod tests {
         }
 
         #[test]
-        fn answers_are_read_as_they_are_written(transaction in any::<u32>(), which in 0usize..4) {
-            let accepted = [Accepted::Success, Accepted::OtherProgram, Accepted::NoSuchProcedure, Accepted::Garbled][which];
+        fn answers_are_read_as_they_are_written(transaction in any::<u32>(), which in 0usize..5) {
+            let accepted = [Accepted::Success, Accepted::OtherProgram, Accepted::OtherVersion, Accepted::NoSuchProcedure, Accepted::Garbled][which];
             let mut out = Vec::new();
             write_answer(transaction, accepted, &mut Writer::new(&mut out));
             let read = read_answer(&mut Reader::new(&out));

@@ -13,8 +13,10 @@ use super::about;
 use super::account::ClientAccount;
 use super::answer::{self, Attributes, Status};
 use super::listener::Guest;
-use super::protocol::{Call, Entry, Handle, LONGEST_RECORD, MOST_DATA, Stability, Unread};
-use super::rpc::{self, Accepted, CallHeader, Credential};
+use super::protocol::{
+    Call, Creation, Entry, Handle, LONGEST_RECORD, MOST_DATA, Stability, Unread,
+};
+use super::rpc::{self, Accepted, CallHeader, Credential, NFS};
 use super::xdr::{Reader, Writer};
 use crate::pump::{self, IDLE, IdleTimeout, Socket, TICK};
 use crate::volume::{Fault, Stat, Visit, Volume};
@@ -112,17 +114,17 @@ impl<'a> Session<'a> {
             return Err(io::ErrorKind::PermissionDenied.into());
         }
         let mut to = Writer::new(&mut self.output);
-        let call = if header.is_nfs3 {
-            Call::read(header.procedure, reader).map_err(Some)
+        let call = if header.program.number != NFS.number {
+            Err(Accepted::OtherProgram)
+        } else if header.program.version != NFS.version {
+            Err(Accepted::OtherVersion)
         } else {
-            Err(None)
+            Call::read(header.procedure, reader).map_err(|unread| match unread {
+                Unread::NoSuchProcedure => Accepted::NoSuchProcedure,
+                Unread::Garbled => Accepted::Garbled,
+            })
         };
-        let accepted = match call {
-            Ok(_) => Accepted::Success,
-            Err(None) => Accepted::OtherProgram,
-            Err(Some(Unread::NoSuchProcedure)) => Accepted::NoSuchProcedure,
-            Err(Some(Unread::Garbled)) => Accepted::Garbled,
-        };
+        let accepted = call.as_ref().err().copied().unwrap_or(Accepted::Success);
         rpc::write_answer(header.transaction, accepted, &mut to);
         if let Ok(call) = call {
             Done { service, account: &mut self.account }.call(&call, &mut self.output);
@@ -180,7 +182,18 @@ impl Done<'_> {
             Call::Write { node, offset, stability, data } => {
                 self.write(node, *offset, *stability, data, &mut to)?;
             }
-            Call::Create { name } => self.made(name, Volume::create, &mut to)?,
+            Call::Create { name, creation } => match *creation {
+                Creation::Unchecked(size) => {
+                    let make = |volume: &Volume, directory, name: &[u8]| {
+                        volume.open_or_create(directory, name, size)
+                    };
+                    self.made(name, make, &mut to)?;
+                }
+                Creation::Guarded => self.made(name, Volume::create_new, &mut to)?,
+                // Clients then ask for a guarded one (section 3.3.8): no file here outlives the
+                // server, so nobody has to find out whose it is.
+                Creation::Exclusive(_) => return Err(Status::NOT_SUPPORTED),
+            },
             Call::MakeDirectory { name } => self.made(name, Volume::make_directory, &mut to)?,
             Call::Remove { name } => self.removed(name, Volume::remove, &mut to)?,
             Call::RemoveDirectory { name } => {

@@ -7,7 +7,7 @@ use std::thread;
 
 use btu_suite::activity::Token;
 
-use super::super::rpc::{self, Credential, MARK, NFS};
+use super::super::rpc::{self, Credential, MARK, NFS, Program};
 use super::super::xdr::{Garbled, Reader, Writer};
 use super::super::{Handle, Server};
 
@@ -78,22 +78,21 @@ fn record(from: &mut TcpStream) -> Option<Vec<u8>> {
     }
 }
 
-/// Transaction, program and procedure, and what follows them.
-fn header(call: &[u8]) -> Result<([u32; 3], Reader<'_>), Garbled> {
+/// Transaction and procedure of a call, the program, and what follows them.
+fn header(call: &[u8]) -> Result<([u32; 2], Program, Reader<'_>), Garbled> {
     let mut from = Reader::new(call);
     let transaction = from.number()?;
     (0..2).try_for_each(|_| from.number().map(drop))?;
-    let program = from.number()?;
-    from.number()?;
+    let program = Program { number: from.number()?, version: from.number()? };
     let procedure = from.number()?;
-    Ok(([transaction, program, procedure], from))
+    Ok(([transaction, procedure], program, from))
 }
 
 /// The answer to a call of MOUNT, with room for its mark: the root for every path, and no list of
 /// exports.
 fn mount(call: &[u8], token: &Token) -> Option<Vec<u8>> {
-    let ([transaction, program, procedure], _) = header(call).ok()?;
-    (program == MOUNT).then(|| {
+    let ([transaction, procedure], program, _) = header(call).ok()?;
+    (program.number == MOUNT).then(|| {
         let mut answer = vec![0; MARK];
         let mut to = Writer::new(&mut answer);
         rpc::write_answer(transaction, rpc::Accepted::Success, &mut to);
@@ -113,9 +112,10 @@ fn mount(call: &[u8], token: &Token) -> Option<Vec<u8>> {
     })
 }
 
-/// A call of NFS with another credential, with room for its mark.
+/// A call of NFS, or of what a client takes for a part of it, with another credential, with room
+/// for its mark.
 fn with_credential(call: &[u8], credential: &Credential) -> Result<Vec<u8>, Garbled> {
-    let ([transaction, _, procedure], mut from) = header(call)?;
+    let ([transaction, procedure], program, mut from) = header(call)?;
     // Credential and verifier of the client's own.
     for _ in 0..2 {
         from.number()?;
@@ -124,7 +124,7 @@ fn with_credential(call: &[u8], credential: &Credential) -> Result<Vec<u8>, Garb
     let mut passed = vec![0; MARK];
     rpc::CallHeader::write(
         transaction,
-        (NFS, procedure),
+        (program, procedure),
         credential,
         &mut Writer::new(&mut passed),
     );
