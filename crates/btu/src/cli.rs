@@ -1,4 +1,4 @@
-//! What may be written on the command line.
+//! The arguments of the command line.
 
 mod agent;
 mod app;
@@ -66,8 +66,7 @@ pub(crate) use study::{StudyOptions, TimeLimit, or_usual};
 
 use crate::exit::Refusal;
 
-/// Reads the command line; ends the process where clap can say what is wrong with it, or was asked
-/// for help.
+/// Reads the command line. Ends the process if clap reports a mistake or prints help.
 pub(crate) fn read() -> Result<Arguments, Refusal> {
     if std::env::args_os().len() <= 1 {
         // Whoever types the name alone wants to know what it is good for. A reader that has gone
@@ -83,7 +82,7 @@ pub(crate) fn read() -> Result<Arguments, Refusal> {
     Ok(Arguments::from_arg_matches(&matches).unwrap_or_else(|error| error.exit()))
 }
 
-/// An error about an option that may have been given a secret does not show it again.
+/// Removes the value from an error about an option whose value may be a secret.
 fn without_secret(mut error: clap::Error) -> clap::Error {
     use clap::error::{ContextKind, ContextValue};
     let is_of = |option: &str| {
@@ -95,7 +94,7 @@ fn without_secret(mut error: clap::Error) -> clap::Error {
     error
 }
 
-/// The options that know where a secret is, and must not hold it.
+/// Options that name the place of a secret and must not contain it.
 const SECRET_OPTIONS: [&str; 2] = ["--pair ", "--ftp-server "];
 
 /// What `btu` alone prints.
@@ -121,8 +120,8 @@ const EXIT_CODES: &str = "\
 Exit codes:
   0    done
   1    the run failed; its stored cells are kept
-  2    the command line or a network file makes no sense, or names a run that is not there
-  3    this machine cannot do what was asked (namespaces, disk, directories); nothing was started
+  2    the command line or a network file is wrong, or names a run that does not exist
+  3    this machine cannot do this (namespaces, disk, directories); nothing was started
   4    `btu compare --fail-if-slower` found a run slower than allowed
   130  stopped by Ctrl-C; the run can be resumed
   143  stopped by SIGTERM or SIGHUP; the run can be resumed";
@@ -153,14 +152,14 @@ pub(crate) struct Common {
     pub(crate) json: bool,
 }
 
-/// What to do.
+/// The commands.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Measure in ten seconds what a network gives between two hosts: rates each way, round trips
     /// idle and loaded
     #[command(after_help = speed::EXAMPLES)]
     Speed(Box<Speed>),
-    /// Run the BTU benchmark: network activities alone and against CPU, disk and file-transfer load
+    /// Run the BTU benchmark: network activities alone and under CPU, disk and file-transfer load
     #[command(after_help = RATE_EXAMPLES)]
     Rate(Box<Rate>),
     /// Measure how long messages of every size take from one process to another: signature graphs
@@ -170,27 +169,27 @@ pub(crate) enum Command {
     /// every protocol
     #[command(after_help = app::EXAMPLES)]
     App(Box<App>),
-    /// Copy files across a loaded network by several programs: what hardware, program and other
-    /// traffic cost
+    /// Copy files across a loaded network with several programs, and separate the cost of hardware,
+    /// program and other traffic
     #[command(after_help = copy::EXAMPLES)]
     Copy(Box<Copy>),
     /// Measure how much slower tasks at a file server are while other stations are at work there
     #[command(after_help = lan::EXAMPLES)]
     Lan(Box<Lan>),
-    /// Measure your own program, or btu's activities, on any network, under any load, with factors
-    /// that are varied together
+    /// Measure your own program, or btu's activities, on any network, under any load, with several
+    /// factors at once
     #[command(after_help = run::EXAMPLES)]
     Run(Box<RunStudy>),
-    /// Predict by closed forms what a network file's traffic gets, before anything is measured
+    /// Predict by closed forms what the traffic of a network file gets, before anything is measured
     #[command(after_help = model::EXAMPLES)]
     Model(Box<Model>),
-    /// Simulate what a network file draws, in virtual time
+    /// Simulate the network of a network file, in virtual time
     #[command(after_help = sim::EXAMPLES)]
     Sim(Sim),
     /// Check the hosts of an inventory
     #[command(subcommand)]
     Hosts(Hosts),
-    /// Network files: check them, and raise the networks they draw
+    /// Check network files, and run programs in the networks that they draw
     #[command(subcommand)]
     Net(Net),
     /// List the stored runs
@@ -199,7 +198,7 @@ pub(crate) enum Command {
     /// Show the result of a stored run again
     #[command(after_help = SHOW_EXAMPLES)]
     Show(Show),
-    /// Hold stored runs side by side: how much faster or slower, and how sure that is
+    /// Compare stored runs: how much faster or slower, and how sure that is
     #[command(after_help = compare::EXAMPLES)]
     Compare(Compare),
     /// Write a report of a stored run: one self-contained HTML file, or another format
@@ -208,31 +207,31 @@ pub(crate) enum Command {
     /// Rank machines by their stored runs, with price and configuration
     #[command(after_help = rank::EXAMPLES)]
     Rank(Rank),
-    /// Machines: list them, and give them names and prices
+    /// List machines, and give them names and prices
     #[command(subcommand)]
     Machine(Machine),
-    /// Put this host at the service of controllers on other machines
+    /// Let other machines measure with this host
     #[command(after_help = agent::EXAMPLES)]
     Agent(Agent),
-    /// Look at this host: what will and will not work, why that matters, and how to fix it
+    /// Check this host: what works, what does not, why that matters, and how to fix it
     #[command(after_help = doctor::EXAMPLES)]
     Doctor(Doctor),
-    /// Give a run words to find it by
+    /// Give tags to a run, or remove them
     #[command(after_help = archive::TAG_EXAMPLES)]
     Tag(Tag),
     /// Delete runs with all their raw data
     #[command(after_help = archive::RM_EXAMPLES)]
     Rm(Remove),
-    /// Write runs to one file, for another machine or to be kept
+    /// Write runs to one file, to keep them or to copy them to another machine
     #[command(after_help = archive::EXPORT_EXAMPLES)]
     Export(Export),
     /// Store the runs of a file that `btu export` wrote
     #[command(after_help = archive::IMPORT_EXAMPLES)]
     Import(Import),
-    /// The results of the papers that btu comes from, recomputed from their own tables
+    /// Show the results of the papers behind btu, computed again from their own tables
     #[command(after_help = history::EXAMPLES)]
     History(History),
-    /// Who may measure with whom: a private authority and the identities of hosts and controllers
+    /// Manage keys: a private authority, and the identities of hosts and controllers
     #[command(after_help = keys::EXAMPLES)]
     Keys(Keys),
     /// Print a script that completes btu's commands in a shell
@@ -249,7 +248,7 @@ pub(crate) enum Command {
         /// Existing directory to write them to
         directory: PathBuf,
     },
-    /// Parts that btu starts itself
+    /// Processes that btu starts by itself
     #[command(subcommand, hide = true)]
     Internal(Internal),
 }
@@ -274,9 +273,9 @@ Examples:
   btu show r12 --all      every table
   btu show r12 --explain-variance
   btu show r12 --cells    every measured cell
-  btu show r12 --json     everything that was worked out, as JSON";
+  btu show r12 --json     everything that was computed, as JSON";
 
-/// How long and how often.
+/// A profile: how long and how often to measure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ProfileName {
     /// A few minutes: a first look
@@ -300,16 +299,16 @@ impl ProfileName {
 /// `btu rate`.
 #[derive(Debug, Args)]
 pub(crate) struct Rate {
-    /// How long and how often
+    /// How long and how often to measure
     #[arg(long, visible_alias = "precision", value_enum, default_value = "quick")]
     pub(crate) profile: ProfileName,
     #[command(flatten)]
     pub(crate) limit: TimeLimit,
-    /// `veth`, as fast as this host goes, the rate of an emulated path, such as '10 Mb/s', or a
-    /// network file [default: veth]
+    /// The network: `veth` (as fast as this host), the rate of an emulated path, such as '10 Mb/s',
+    /// or a network file [default: veth]
     #[arg(long, value_name = "veth|RATE|FILE")]
     pub(crate) network: Option<String>,
-    /// Value to put in the place of a network file's, such as links.trunk.rate='2 Mb/s'
+    /// Replace a value of the network file, such as links.trunk.rate='2 Mb/s'
     #[arg(long = "set", value_name = "KEY=VALUE", value_parser = files::setting, requires = "network")]
     pub(crate) settings: Vec<(String, String)>,
     /// One-way delay of the emulated path
@@ -324,8 +323,7 @@ pub(crate) struct Rate {
     /// Share of frames that the emulated path holds back until later ones have overtaken them
     #[arg(long, value_name = "SHARE", default_value = "0", value_parser = share)]
     pub(crate) reorder: f64,
-    /// Fixed volume of each network activity, shared by its connections, instead of a calibrated
-    /// one
+    /// Fixed volume of each network activity, instead of a calibrated one; its connections share it
     #[arg(long, value_name = "SIZE", value_parser = quantity::<Bytes>)]
     pub(crate) volume: Option<Bytes>,
     /// Socket buffers of the peers
@@ -340,8 +338,8 @@ pub(crate) struct Rate {
     pub(crate) idle_states: bool,
     #[command(flatten)]
     pub(crate) congestion: Congestion,
-    /// How receivers of bulk streams read: `plain`, a call for each message that waits for it, or
-    /// `batched`, all that is there, then nothing for 0.1 to 4 ms
+    /// How receivers of bulk streams read: `plain` makes one call for each message and waits in it;
+    /// `batched` reads everything that has arrived, then nothing for 0.1 to 4 ms
     #[arg(long, value_enum, default_value = "plain")]
     pub(crate) receive: Receive,
     /// Only these components
@@ -356,14 +354,15 @@ pub(crate) struct Rate {
     /// Seed of order, payload and loss [default: a new one, printed]
     #[arg(long, value_name = "NUMBER")]
     pub(crate) seed: Option<u64>,
-    /// Fetch from this FTP server instead of the embedded one: host:port, host:port/file, or @FILE
-    /// that holds user:password@host:port/file
+    /// Fetch from this FTP server instead of the embedded one: host:port, host:port/file, or @FILE,
+    /// a file with user:password@host:port/file
     #[arg(long, value_name = "SERVER", value_parser = external_ftp)]
     pub(crate) ftp_server: Option<ExternalFtp>,
-    /// Existing directory on the disk to be exercised [default: `scratch` beside the stored runs]
+    /// Existing directory on the disk that the disk load uses [default: `scratch` next to the
+    /// stored runs]
     #[arg(long, value_name = "DIR")]
     pub(crate) scratch: Option<PathBuf>,
-    /// The most that may be written to the scratch directory at a time
+    /// The largest amount of data in the scratch directory at any time
     #[arg(long, value_name = "SIZE", default_value = "1 GiB", value_parser = quantity::<Bytes>)]
     pub(crate) scratch_limit: Bytes,
     #[command(flatten)]
@@ -372,20 +371,20 @@ pub(crate) struct Rate {
     pub(crate) naming: Naming,
     #[command(flatten)]
     pub(crate) tables: Tables,
-    /// No progress
+    /// Show no progress
     #[arg(long, short)]
     pub(crate) quiet: bool,
     #[command(flatten)]
     pub(crate) real: RatedHosts,
 }
 
-/// How a run is found again: of every command that makes one.
+/// Options that name a run, of every command that makes one.
 #[derive(Debug, Args)]
 pub(crate) struct Naming {
-    /// Your own word for the run
+    /// A text that describes the run
     #[arg(long, value_name = "TEXT", value_parser = label)]
     pub(crate) label: Option<String>,
-    /// Words to find the run by, as `btu tag` gives them
+    /// Tags of the run, as with `btu tag`
     #[arg(long, value_name = "TAG", value_delimiter = ',', value_parser = tag)]
     pub(crate) tag: Vec<String>,
 }
@@ -393,7 +392,7 @@ pub(crate) struct Naming {
 /// `btu runs`.
 #[derive(Debug, Args)]
 pub(crate) struct Runs {
-    /// Only those with this tag
+    /// List only runs with this tag
     #[arg(long, value_name = "TAG")]
     pub(crate) tag: Option<String>,
 }
@@ -404,75 +403,75 @@ pub(crate) struct Show {
     /// Which run: r12, latest, or the beginning of its uuid
     #[arg(default_value = "latest")]
     pub(crate) run: String,
-    /// Every measured cell with its faults
+    /// Show every measured cell with its faults
     #[arg(long, conflicts_with_all = ["all", "explain_variance"])]
     pub(crate) cells: bool,
     #[command(flatten)]
     pub(crate) tables: Tables,
 }
 
-/// How much of a result is shown as text.
+/// Options that choose how much of a result is printed as text.
 #[derive(Debug, Clone, Copy, Args)]
 pub(crate) struct Tables {
-    /// Every table, not the first screen alone
+    /// Show every table, not only the first screen
     #[arg(long)]
     pub(crate) all: bool,
-    /// Where the spread of the rows of `btu rate` comes from: blocks, repetitions, what happens
-    /// within cells, and what goes along with it
+    /// Show where the spread of a `btu rate` run comes from: blocks, repetitions, changes within
+    /// cells, and what varies together with it
     #[arg(long, conflicts_with = "all")]
     pub(crate) explain_variance: bool,
 }
 
-/// Parts that btu starts itself; not for users, and free to change.
+/// Processes that btu starts by itself. They are not for users and may change at any time.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Internal {
-    /// Leaves the user's namespaces
+    /// Creates the namespaces of a testbed
     Testbed,
-    /// Holds a network up
+    /// Keeps a network of `btu net up` running
     Keep,
-    /// Goes into a station
+    /// Enters a station and runs a command there
     Enter {
         /// The network's runtime directory
         directory: PathBuf,
-        /// Which station
+        /// The name of the station
         station: String,
-        /// What to run there
+        /// The command and its arguments
         #[arg(last = true)]
         command: Vec<std::ffi::OsString>,
     },
-    /// Makes a process namespace for a program in the station it is in
+    /// Makes a process namespace for a program in the current station
     Programs {
-        /// Where programs have a directory of their own
+        /// The directory with a subdirectory for each program
         directory: PathBuf,
     },
-    /// Looks after a program, as process 1 of its namespace
+    /// Supervises a program, as process 1 of its namespace
     Supervisor {
-        /// Where programs have a directory of their own
+        /// The directory with a subdirectory for each program
         directory: PathBuf,
     },
-    /// Offers packets in the stations of the network it is in; its order is on standard input
+    /// Sends packets in the stations of the current network; reads its order from standard input
     Offer {
         /// The network's runtime directory
         directory: PathBuf,
     },
-    /// First process of the testbed
+    /// Process 1 of the testbed
     Init,
-    /// Carries frames
+    /// The emulator: carries frames between stations
     Wire {
-        /// Where it takes orders
+        /// The Unix socket on which it takes orders
         #[arg(long)]
         socket: PathBuf,
     },
-    /// Speaks for a station
+    /// The agent of a station
     Agent {
-        /// Its name
+        /// The name of the station
         #[arg(long)]
         station: String,
-        /// Where it listens
+        /// The Unix socket on which it listens
         #[arg(long)]
         socket: PathBuf,
     },
-    /// Performs one activity
+    /// Performs one activity, which it reads from standard input
     Worker,
 }
 
@@ -586,7 +585,7 @@ mod tests {
         Arguments::command().debug_assert();
     }
 
-    /// What a reader of README and docs types is a command line of this program.
+    /// Every command in README and docs is a valid command line of this program.
     /// `tests/commands/documents.rs` runs those that need neither hosts nor time.
     #[test]
     fn every_command_line_of_the_documents_can_be_read() {

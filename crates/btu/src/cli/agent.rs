@@ -6,19 +6,20 @@ use clap::Args;
 
 pub(crate) const EXAMPLES: &str = "\
 Examples:
-  btu agent --pair                                     a quick try: prints a code for the other side
-  btu agent --identity /etc/btu/alpha.pem              for controllers of the same authority (btu keys)
+  btu agent --pair                                a quick try; prints a code for the controller
+  btu agent --identity /etc/btu/alpha.pem         for controllers of the same authority (btu keys)
   btu agent --identity alpha.pem --policy policy.toml --revoked revoked.crl
-  btu agent --unix /run/user/1000/btu.sock             for this user, on this machine
-  ssh alpha btu agent --stdio                          what `btu rate --ssh` starts by itself
+  btu agent --unix /run/user/1000/btu.sock        for this user, on this machine
+  ssh alpha btu agent --stdio                     `btu rate --ssh` starts this by itself
 
-SIGHUP reads the policy, the identity and the revocations again; SIGTERM ends the agent and all its work.";
+SIGHUP reads the policy, the identity and the revocations again; SIGTERM ends the agent and all
+its work.";
 
 /// `btu agent`.
 #[derive(Debug, Args)]
 pub(crate) struct Agent {
-    /// Listen here for controllers with a certificate, or with the pairing code (default: any
-    /// address, port 7417)
+    /// Address on which to listen for controllers with a certificate or the pairing code [default:
+    /// any address, port 7417]
     #[arg(long, value_name = "ADDR[:PORT]", conflicts_with_all = ["stdio", "unix"])]
     pub(crate) listen: Option<String>,
     /// The agent's identity, as `btu keys issue NAME --role agent` wrote it
@@ -27,20 +28,19 @@ pub(crate) struct Agent {
     /// The authority's list of revoked certificates
     #[arg(long, value_name = "FILE", requires = "identity")]
     pub(crate) revoked: Option<PathBuf>,
-    /// Print a one-time code, and serve the one controller that is given it
+    /// Print a one-time code, and serve the one controller that has this code
     #[arg(long, conflicts_with_all = ["stdio", "unix"])]
     pub(crate) pair: bool,
-    /// Serve one connection on standard input and output, as ssh gives it, and end with it
+    /// Serve one connection on standard input and output, as under ssh, and end with it
     #[arg(long, conflicts_with = "unix")]
     pub(crate) stdio: bool,
     /// Listen on a Unix socket that only this user can open
     #[arg(long, value_name = "PATH")]
     pub(crate) unix: Option<PathBuf>,
-    /// What controllers may make this host do [default: a policy without surprises; see
-    /// docs/agent.md]
+    /// File that says what controllers may do with this host [default: the policy in docs/agent.md]
     #[arg(long, value_name = "FILE")]
     pub(crate) policy: Option<PathBuf>,
-    /// What the host is called [default: the host's name]
+    /// Name of this host in results [default: the host's name]
     #[arg(long, value_name = "NAME")]
     pub(crate) name: Option<String>,
 }

@@ -6,7 +6,7 @@ use clap::Args;
 
 pub(crate) const TAG_EXAMPLES: &str = "\
 Examples:
-  btu tag r4 nightly kernel-6.18     two words to find it by
+  btu tag r4 nightly kernel-6.18     two tags
   btu tag r4 nightly --remove
   btu runs --tag nightly
   btu compare --baseline nightly latest";
@@ -16,7 +16,7 @@ Examples:
   btu rm r4 r5
   btu rm r4 --yes     without asking, for scripts
 
-The place of deleted runs is used again by later ones; the file does not become smaller.";
+Later runs reuse the space of deleted runs; the database file does not become smaller.";
 
 pub(crate) const EXPORT_EXAMPLES: &str = "\
 Examples:
@@ -33,7 +33,8 @@ Examples:
   btu import nightly.btu --json
   ssh alpha btu export latest | btu import -
 
-All runs of the file are stored, or none. Runs that are here already, by their uuid, stay as they are.";
+btu stores all runs of the file, or none. Runs that are stored already (with the same uuid) stay
+as they are.";
 
 /// `btu tag`.
 #[derive(Debug, Args)]
@@ -41,10 +42,10 @@ pub(crate) struct Tag {
     /// Which run: r12, latest, or the beginning of its uuid
     #[arg(value_name = "RUN")]
     pub(crate) run: String,
-    /// Words without blanks or commas
+    /// Tags: words without spaces or commas
     #[arg(value_name = "TAG", required = true)]
     pub(crate) tags: Vec<String>,
-    /// Take them away instead
+    /// Remove these tags
     #[arg(long)]
     pub(crate) remove: bool,
 }
@@ -66,8 +67,7 @@ pub(crate) struct Export {
     /// Which runs: r12, latest, the beginning of a uuid, or tag:NAME
     #[arg(value_name = "RUN", required = true)]
     pub(crate) runs: Vec<String>,
-    /// A file that is not there yet, `-` for standard output [default: standard output where that
-    /// is no terminal]
+    /// A new file, `-` for standard output [default: standard output, if it is no terminal]
     #[arg(long, short, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
 }
@@ -75,7 +75,7 @@ pub(crate) struct Export {
 /// `btu import`.
 #[derive(Debug, Args)]
 pub(crate) struct Import {
-    /// What `btu export` wrote; - reads standard input
+    /// A file that `btu export` wrote; - reads standard input
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
 }

@@ -9,25 +9,29 @@ use super::share;
 
 pub(crate) const EXAMPLES: &str = "\
 Examples:
-  btu compare r4 r9                         r9 beside r4: faster, slower, no difference, or cannot tell
-  btu compare r1,r2,r3 r7,r8,r9             three runs each: what counts is the spread from run to run
-  btu compare --baseline nightly latest     the newest run beside all that have the tag `nightly`
+  btu compare r4 r9                         r9 compared with r4
+  btu compare r1,r2,r3 r7,r8,r9             three runs each; the interval comes from the spread
+                                            between runs
+  btu compare --baseline nightly latest     the newest run compared with all with the tag
+                                            `nightly`
   btu compare tag:old tag:new --all         every cell
-  btu compare r4 r9 --across network        a different network is what is compared
+  btu compare r4 r9 --across network        the networks may differ
   btu compare r4 r9 --format html           a page with both on one axis: btu-compare.html
-  btu compare r4 r9 --fail-if-slower 5%     for scripts: exit code 4 when r9 is slower by 5 % or more
+  btu compare r4 r9 --fail-if-slower 5%     for scripts: exit code 4 if r9 is slower by 5 % or
+                                            more
 
-Runs of `btu speed`, app, copy and lan are compared cell by cell: goodput, and the speed of what takes a time.
+Runs of `btu speed`, app, copy and lan are compared cell by cell: goodput, and one over each time.
 Runs of `btu pipe` are compared by throughput, latency and the cost of a byte: btu compare r4 r9.
-A side is a run (r12, latest, or the beginning of its uuid), several with commas between them, or tag:NAME.";
+A side is a run (r12, latest, or the beginning of its uuid), several with commas between them, or
+tag:NAME.";
 
 /// `btu compare`.
 #[derive(Debug, Args)]
 pub(crate) struct Compare {
-    /// The base, then what is compared with it; with --baseline only the latter
+    /// The base, then the sides that are compared with it; with --baseline only the latter
     #[arg(value_name = "SIDE", required = true)]
     pub(crate) sides: Vec<String>,
-    /// All runs with this tag are the base
+    /// Use all runs with this tag as the base
     #[arg(long, value_name = "TAG")]
     pub(crate) baseline: Option<String>,
     /// The smallest effect that matters
@@ -40,16 +44,16 @@ pub(crate) struct Compare {
     /// profile, files, options
     #[arg(long, value_name = "WHAT", value_delimiter = ',', value_parser = aspect)]
     pub(crate) across: Vec<Aspect>,
-    /// Compare whatever both have, however the plans differ
+    /// Compare all common cells, however the plans differ
     #[arg(long, conflicts_with = "across")]
     pub(crate) force: bool,
-    /// Do not learn the spread between runs from earlier runs of the same plan
+    /// Do not use earlier runs of the same plan for the spread between runs
     #[arg(long)]
     pub(crate) alone: bool,
-    /// Every cell, not only those that differ
+    /// Show every cell, not only those that differ
     #[arg(long)]
     pub(crate) all: bool,
-    /// How to print it
+    /// Output format
     #[arg(long, value_enum, default_value = "text")]
     pub(crate) format: Format,
     /// Where to write it, `-` for standard output [default: btu-compare.html here; other formats go
@@ -65,7 +69,7 @@ pub(crate) enum Format {
     Text,
     /// For a pull request or a page
     Markdown,
-    /// Everything that was worked out
+    /// Everything that was computed
     Json,
     /// One self-contained page with all sides on one axis
     Html,

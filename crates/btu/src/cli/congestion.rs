@@ -5,11 +5,11 @@ use clap::Args;
 
 use crate::exit::Refusal;
 
-/// Where the kernel says which it has, and which of them namespaces other than the host's may use
-/// (Documentation/networking/ip-sysctl.rst).
+/// Directory with the kernel's lists of congestion controls: all that it has, and those that
+/// namespaces other than the host's may use (Documentation/networking/ip-sysctl.rst).
 const SETTINGS: &str = "/proc/sys/net/ipv4";
 
-/// One option of every command that raises a network for itself.
+/// The option of every command that raises a network for itself.
 #[derive(Debug, Args)]
 pub(crate) struct Congestion {
     /// Congestion control of TCP in the network's stations, such as cubic or bbr [default: this
@@ -19,7 +19,7 @@ pub(crate) struct Congestion {
 }
 
 impl Congestion {
-    /// What was asked for, where this kernel has it.
+    /// The congestion control that the option names, if this kernel has it.
     pub(crate) fn checked(&self) -> Result<Option<CongestionControl>, Refusal> {
         let Some(asked) = &self.congestion_control else { return Ok(None) };
         let list = |name: &str| {
@@ -45,7 +45,7 @@ impl Congestion {
         Ok(Some(asked.clone()))
     }
 
-    /// Refuses the option where no network is raised.
+    /// Refuses the option if no network is raised.
     pub(crate) fn refused(&self) -> Result<(), Refusal> {
         let problem = "--congestion-control is that of a network that is raised for the run; elsewhere the system's own is \
                        measured (sysctl net.ipv4.tcp_congestion_control)";

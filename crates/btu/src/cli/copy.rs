@@ -12,25 +12,28 @@ use super::{StudyOptions, TimeLimit, quantity};
 
 pub(super) const EXAMPLES: &str = "\
 Examples:
-  btu copy                                        files of 1, 2 and 5 MB over CITI's Ethernet, quiet and 60 % loaded
+  btu copy                                        files of 1, 2 and 5 MB over CITI's Ethernet,
+                                                  quiet and 60 % loaded
   btu copy --contention 0,10,60,98 --profile standard
                                                   every load of the report of 1989
   btu copy --network '100 Mb/s' --program bare,ftp --size 10MB,50MB,100MB --contention 0
   btu copy --storage memory --program bare,rcp    without disks
   btu copy --program bare,nfs,nfs-16,nfs-sync,nfs-64k --contention 0
-                                                  what made NFS slow
+                                                  why NFS was slow
   btu copy --program http,scp,sftp --direction put,get --network '100 Mb/s' --delay '10 ms'
                                                   today's programs, both ways, over a long line
   btu copy --at /mnt/nas --size 100MB             a share that this machine has mounted
-  btu copy --mode held --contention 60            60 % that are found, not only offered
-  btu copy --paper                                what the report of 1989 copied: up to 100 MB, to 98 % loaded; many hours
+  btu copy --mode held --contention 60            find the rate that makes 60 % of load
+  btu copy --paper                                the copies of the report of 1989: up to 100 MB
+                                                  and 98 % load; many hours
   btu copy --network lab.toml --sender alpha --receiver beta --background gamma:delta
                                                   on stations of a network file
-  btu copy --ssh me@alpha,me@beta                 between real hosts, on which nothing is installed
+  btu copy --ssh me@alpha,me@beta                 between real hosts, with nothing installed there
   btu copy --resume latest                        finish an interrupted run
 
-A file is made at the sender, copied to the receiver, and has to be there to the last bit; time is taken from the start of
-the command until the receiver has it durable. What it takes is told apart: hardware, program, other traffic.";
+A file is made at the sender, copied to the receiver, and has to be there to the last bit; time is
+taken from the start of the command until the receiver has it durable. What it takes is told
+apart: hardware, program, other traffic.";
 
 /// `btu copy`.
 #[derive(Debug, Args)]
@@ -39,9 +42,9 @@ pub(crate) struct Copy {
     pub(crate) study: StudyOptions,
     #[command(flatten)]
     pub(crate) limit: TimeLimit,
-    /// Only these programs: local (a copy on the sender), mount (one into the share of --at), bare
-    /// (one TCP connection), rcp, ftp, http, scp, sftp (the system's), nfs; nfs-16 has 16 blocks on
-    /// their way instead of one, nfs-64k blocks of 64 KiB instead of 8, nfs-sync makes each
+    /// Only these programs: local (a copy on the sender), mount (a copy into the share of --at),
+    /// bare (one TCP connection), rcp, ftp, http, scp, sftp (the system's), nfs; nfs-16 has 16
+    /// blocks in flight instead of one, nfs-64k blocks of 64 KiB instead of 8, nfs-sync makes each
     /// durable: nfs-16-64k-sync [default: local,bare,rcp,ftp,nfs]
     #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = program)]
     pub(crate) program: Vec<Program>,
@@ -55,34 +58,34 @@ pub(crate) struct Copy {
     /// Loads of other traffic, per cent of the network's time [default: 0,60; standard: 0,10,60,98]
     #[arg(long, value_name = "PERCENT", value_delimiter = ',', value_parser = background)]
     pub(crate) contention: Vec<Background>,
-    /// How other traffic is kept: offered (what is sent is fixed), held (what is sent is found that
-    /// makes the load before the copy, and then fixed), pressed (it is turned during the copy,
-    /// too), saturated (as much as goes; loads are 0 and 100)
+    /// How the load of other traffic is set: offered (the sending rate is fixed), held (btu finds
+    /// the sending rate that makes the load before the copy, and then keeps it), pressed (btu also
+    /// adjusts it during the copy), saturated (as much as possible; loads are 0 and 100)
     #[arg(long, value_name = "NAME", default_value = "offered", value_parser = mode)]
     pub(crate) mode: Mode,
-    /// What the files stand on at both ends; the first one throughout, the others for the largest
+    /// Where the files are at both ends; the first one for all cells, the others for the largest
     /// file on the quiet network [default: disk,memory]
     #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = storage)]
     pub(crate) storage: Vec<Storage>,
     /// Which end connects and keeps the time: put (the sender), get (the receiver) [default: put]
     #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = direction)]
     pub(crate) direction: Vec<Direction>,
-    /// Whether the source is in the page cache: cold, warm; the first one throughout, the other for
-    /// the largest file on the quiet network [default: cold]
+    /// Whether the source is in the page cache: cold, warm; the first one for all cells, the other
+    /// for the largest file on the quiet network [default: cold]
     #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = cache)]
     pub(crate) cache: Vec<Cache>,
-    /// The programs, sizes and loads of the report of 1989 where none are named, and its times in
-    /// the picture: 100 MB at 10 Mb/s take 85 s at best, and 98 % loaded an hour
+    /// Use the programs, sizes and loads of the report of 1989 by default, and show its times in
+    /// the picture; 100 MB at 10 Mb/s take at least 85 s, and an hour at 98 % load
     #[arg(long)]
     pub(crate) paper: bool,
     /// The station with the file [default: the one called `sender`, else the first]
     #[arg(long, value_name = "STATION|HOST")]
     pub(crate) sender: Option<String>,
-    /// The station that gets it [default: the one called `receiver`, else the second]
+    /// The station that receives it [default: the one called `receiver`, else the second]
     #[arg(long, value_name = "STATION|HOST")]
     pub(crate) receiver: Option<String>,
-    /// Who loads the network and who takes it [default: stations called `background` and `sink` in
-    /// turn, else the sender and a third station]
+    /// The stations that send and receive the other traffic [default: stations called `background`
+    /// and `sink` in turn, else the sender and a third station]
     #[arg(long, value_name = "FROM:TO", value_delimiter = ',', value_parser = pair)]
     pub(crate) background: Vec<[String; 2]>,
 }

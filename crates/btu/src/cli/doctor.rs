@@ -6,15 +6,16 @@ use clap::Args;
 
 pub(crate) const EXAMPLES: &str = "\
 Examples:
-  btu doctor          what of this host will and will not work, and how to fix it
+  btu doctor          what works on this host, what does not, and how to fix it
   btu doctor --json   the same as data
 
-`btu hosts check FILE` shows what the doctors of other hosts find, all hosts of an inventory at once.";
+`btu hosts check FILE` shows what the doctors of other hosts find, all hosts of an inventory at
+once.";
 
 /// `btu doctor`.
 #[derive(Debug, Args)]
 pub(crate) struct Doctor {
-    /// Directory on the disk to be exercised [default: `scratch` beside the stored runs]
+    /// Directory on the disk that the disk load uses [default: `scratch` next to the stored runs]
     #[arg(long, value_name = "DIR")]
     pub(crate) scratch: Option<PathBuf>,
 }

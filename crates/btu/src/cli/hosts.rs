@@ -13,7 +13,8 @@ use super::secret::Secret;
 pub(super) const CHECK_EXAMPLES: &str = "\
 Examples:
   btu hosts check lab.toml --identity me.pem
-  btu hosts check lab.toml --pair alpha      asks for the code of `btu agent --pair`, or reads it from standard input
+  btu hosts check lab.toml --pair alpha      ask for the code of `btu agent --pair`, or read it
+                                             from standard input
   btu hosts check lab.toml --json
 
 An inventory:
@@ -25,8 +26,8 @@ An inventory:
 /// Hosts to measure with.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Hosts {
-    /// Greet every host of an inventory: versions, clocks, what works there, and how well all start
-    /// together
+    /// Contact every host of an inventory: versions, clocks, what works there, and how far apart
+    /// all start
     #[command(after_help = CHECK_EXAMPLES)]
     Check(CheckHosts),
 }
@@ -39,10 +40,10 @@ pub(crate) struct CheckHosts {
     pub(crate) inventory: PathBuf,
     #[command(flatten)]
     pub(crate) reaching: Reaching,
-    /// Your own word for the run
+    /// A text that describes the run
     #[arg(long, value_name = "TEXT", value_parser = super::label)]
     pub(crate) label: Option<String>,
-    /// No progress
+    /// Show no progress
     #[arg(long, short)]
     pub(crate) quiet: bool,
 }
@@ -51,7 +52,7 @@ pub(crate) struct CheckHosts {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Real hosts")]
 pub(crate) struct RatedHosts {
-    /// Inventory with the hosts that are test, active and passive
+    /// Inventory that gives the roles test, active and passive to hosts
     #[arg(long, value_name = "FILE", conflicts_with_all = ["test", "active", "passive", "ssh", "network"])]
     pub(crate) hosts: Option<PathBuf>,
     /// The host under test: NAME, or NAME=CONTROL@MEASURED with its addresses; with --network FILE
@@ -64,7 +65,7 @@ pub(crate) struct RatedHosts {
     /// The second peer
     #[arg(long, value_name = "HOST|STATION", conflicts_with = "ssh")]
     pub(crate) passive: Option<String>,
-    /// The three hosts by ssh, test first; nothing needs to be installed there
+    /// Reach the three hosts by ssh, test first; you need to install nothing there
     #[arg(
         long,
         value_name = "TEST,ACTIVE,PASSIVE",
@@ -74,7 +75,7 @@ pub(crate) struct RatedHosts {
     pub(crate) ssh: Vec<SshDestination>,
     #[command(flatten)]
     pub(crate) reaching: Reaching,
-    /// For how long a host that was lost is called again before the run ends
+    /// How long btu tries to reach a lost host again before the run ends
     #[arg(long, value_name = "TIME", default_value = "2 min", value_parser = quantity::<Span>)]
     pub(crate) reconnect_timeout: Span,
 }
@@ -83,22 +84,22 @@ pub(crate) struct RatedHosts {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Real hosts")]
 pub(crate) struct StudyHosts {
-    /// Inventory of the hosts to measure on, instead of a network that is raised on this machine
+    /// Inventory of the hosts to measure on, instead of an emulated network on this machine
     #[arg(long, value_name = "FILE", conflicts_with_all = ["ssh", "network"])]
     pub(crate) hosts: Option<PathBuf>,
-    /// Those hosts by ssh; nothing needs to be installed there. Beside a single host this machine
-    /// takes part, as `here`
+    /// Reach the hosts by ssh; you need to install nothing there. With a single host this machine
+    /// takes part, too, as `here`
     #[arg(long, value_name = "HOST,HOST", value_delimiter = ',', conflicts_with = "network")]
     pub(crate) ssh: Vec<SshDestination>,
     #[command(flatten)]
     pub(crate) reaching: Reaching,
-    /// For how long a host that was lost is called again before the run ends
+    /// How long btu tries to reach a lost host again before the run ends
     #[arg(long, value_name = "TIME", default_value = "2 min", value_parser = quantity::<Span>)]
     pub(crate) reconnect_timeout: Span,
 }
 
 impl StudyHosts {
-    /// Whether it is measured on other hosts.
+    /// Whether the study measures on other hosts.
     pub(crate) fn is_any(&self) -> bool {
         self.hosts.is_some() || !self.ssh.is_empty()
     }
@@ -113,14 +114,14 @@ pub(crate) struct Reaching {
     /// The authority's list of revoked certificates
     #[arg(long, value_name = "FILE")]
     pub(crate) revoked: Option<PathBuf>,
-    /// Asks for the pairing code that the agent of HOST shows, or reads it, a line, from standard
-    /// input; HOST=@FILE from a file
+    /// Ask for the pairing code that the agent of HOST shows, or read it as a line of standard
+    /// input; HOST=@FILE reads it from a file
     #[arg(long, value_name = "HOST", value_parser = pairing)]
     pub(crate) pair: Vec<(String, Secret)>,
     /// The OpenSSH client
     #[arg(long, value_name = "PROGRAM", env = "BTU_SSH", default_value = "ssh")]
     pub(crate) ssh_program: PathBuf,
-    /// The program that is copied to hosts reached by ssh [default: this one]
+    /// The btu program to copy to hosts that are reached by ssh [default: this one]
     #[arg(long, value_name = "FILE")]
     pub(crate) ssh_binary: Option<PathBuf>,
 }

@@ -50,19 +50,19 @@ pub(crate) enum KeysCommand {
     /// Make the authority: a key that signs, and an empty list of revoked certificates
     #[command(after_help = INIT_EXAMPLES)]
     Init,
-    /// Issue an identity: one private file with all that a host or a controller needs
+    /// Issue an identity: one private file with everything that a host or a controller needs
     #[command(after_help = ISSUE_EXAMPLES)]
     Issue(Issue),
-    /// Take back what was issued, and sign a new list of revoked certificates
+    /// Revoke certificates, and sign a new list of revoked certificates
     #[command(after_help = REVOKE_EXAMPLES)]
     Revoke(Revoke),
-    /// List what was issued
+    /// List the certificates that were issued
     #[command(after_help = "Examples:\n  btu keys list\n  btu keys list --json")]
     List,
-    /// Show what an identity file says; its key stays in it
+    /// Show an identity file without its key
     #[command(after_help = "Example:\n  btu keys show alpha.agent.pem")]
     Show {
-        /// The file
+        /// The identity file
         file: PathBuf,
     },
 }
@@ -70,16 +70,16 @@ pub(crate) enum KeysCommand {
 /// `btu keys issue`.
 #[derive(Debug, Args)]
 pub(crate) struct Issue {
-    /// The host's name, or the controller's
+    /// Name of the host or of the controller
     #[arg(value_parser = name)]
     pub(crate) name: String,
-    /// Agents take orders, controllers give them
+    /// Role: agents take orders, controllers give them
     #[arg(long, value_enum)]
     pub(crate) role: RoleName,
-    /// How long it is valid
+    /// Number of days for which it is valid
     #[arg(long, default_value_t = 30, value_name = "DAYS", value_parser = clap::value_parser!(u32).range(1..=3650))]
     pub(crate) days: u32,
-    /// Where to write it; a file that exists is not overwritten [default: NAME.ROLE.pem here]
+    /// File to write; an existing file is not overwritten [default: NAME.ROLE.pem here]
     #[arg(long, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
 }
@@ -87,13 +87,13 @@ pub(crate) struct Issue {
 /// `btu keys revoke`.
 #[derive(Debug, Args)]
 pub(crate) struct Revoke {
-    /// Whose certificates
+    /// Name in the certificates
     #[arg(value_parser = name)]
     pub(crate) name: String,
-    /// Only those of this role
+    /// Revoke only those of this role
     #[arg(long, value_enum)]
     pub(crate) role: Option<RoleName>,
-    /// Only the one with this serial number, as `btu keys list` shows it
+    /// Revoke only the one with this serial number, as `btu keys list` shows it
     #[arg(long, value_name = "NUMBER")]
     pub(crate) serial: Option<String>,
 }
@@ -101,9 +101,9 @@ pub(crate) struct Revoke {
 /// A role on the command line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum RoleName {
-    /// Of a host: takes orders
+    /// A host, which takes orders
     Agent,
-    /// Gives orders
+    /// A controller, which gives orders
     Controller,
 }
 

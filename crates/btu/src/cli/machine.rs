@@ -23,21 +23,21 @@ pub(crate) enum Machine {
 /// `btu machine set`.
 #[derive(Debug, Args)]
 pub(crate) struct SetMachine {
-    /// Which: `this`, a key or a name as `btu machine list` shows them
+    /// The machine: `this`, or a key or a name that `btu machine list` shows
     #[arg(default_value = "this")]
     pub(crate) machine: String,
-    /// Your own word for it
+    /// New name of the machine
     #[arg(long, value_name = "WORD", value_parser = name, required_unless_present_any = ["price", "no_price"])]
     pub(crate) name: Option<String>,
-    /// What it costs, with the currency
+    /// Price with currency
     #[arg(long, value_name = "PRICE")]
     pub(crate) price: Option<Price>,
-    /// Forget what it costs
+    /// Remove the price
     #[arg(long, conflicts_with = "price")]
     pub(crate) no_price: bool,
 }
 
-/// Columns that a name may take in a table.
+/// Longest name, in columns of a table.
 const LONGEST_NAME: usize = 40;
 
 fn name(text: &str) -> Result<String, String> {

@@ -12,19 +12,22 @@ use crate::files;
 
 pub(super) const EXAMPLES: &str = "\
 Examples:
-  btu model ethernet-shared-10                             the delay, and what limits it
-  btu model ethernet-shared-10 --all                       each submodel, each flow
-  btu model citi-1989-light --transfer '100 MB'            what limits a transfer, and from when on
+  btu model ethernet-shared-10                    the delay, and what limits it
+  btu model ethernet-shared-10 --all              each submodel, each flow
+  btu model citi-1989-light --transfer '100 MB'   the time of a transfer, and what limits it
   btu model lab.toml --set traffic.background.load='60 %'
   btu model citi-1989-light --transfer '20 MB' --sweep traffic.background.packets_per_s=0..1100:100 --csv curve.csv
   btu model ethernet-shared-10 --most traffic.everyone.load=1..100% --mean-delay '5 ms'
   btu model ethernet-shared-10 --most traffic.everyone.load=1..100% --mean-delay '5 ms' --by sim
-  btu model ethernet-shared-10 --check sim,ideal --svg check.svg    beside the simulator, 5 to 95 % load
-  btu model ethernet-shared-10 --check sim,net     and beside real packets in the emulated network
-  btu model campus --ui                                    turn values, and see what follows at once
-  btu model campus --most stations --mean-delay '20 ms'    how many stations that takes
+  btu model ethernet-shared-10 --check sim,ideal --svg check.svg
+                                                  compared with the simulator, 5 to 95 % load
+  btu model ethernet-shared-10 --check sim,net    compared with real packets in the emulated
+                                                  network, too
+  btu model campus --ui                           change values and see the results at once
+  btu model campus --most stations --mean-delay '20 ms'    how many stations keep this bound
 
-A delay that cannot be given is `saturated`: more is offered than can be carried. `>` marks a lower bound.";
+A delay that cannot be given is `saturated`: more is offered than can be carried. `>` marks a
+lower bound.";
 
 /// `btu model`.
 #[derive(Debug, Args)]
@@ -33,26 +36,26 @@ pub(crate) struct Model {
     /// Network file or a name of the library; - reads standard input
     #[arg(value_name = "FILE")]
     pub(crate) network: String,
-    /// Value to put in the place of the file's, such as traffic.background.load='60 %'
+    /// Replace a value of the file, such as traffic.background.load='60 %'
     #[arg(long = "set", value_name = "KEY=VALUE", value_parser = files::setting)]
     pub(crate) settings: Vec<(String, String)>,
-    /// How long a file of this size takes a flow's sender
+    /// Predict how long the transfer of a file of this size takes
     #[arg(long, value_name = "SIZE", value_parser = quantity::<Bytes>)]
     pub(crate) transfer: Option<Bytes>,
     /// The flow whose sender transfers the file, or whose delay is bounded [default: the first, or
     /// any]
     #[arg(long, value_name = "NAME")]
     pub(crate) flow: Option<String>,
-    /// The flow that is turned up until the network limits the transfer [default: background, or
+    /// The flow whose rate increases until the network limits the transfer [default: background, or
     /// the last other one]
     #[arg(long, value_name = "NAME", requires = "transfer")]
     pub(crate) against: Option<String>,
-    /// How a shared Ethernet's formula takes packets' sizes [default: drawn; mean with ideal
+    /// The packet sizes in the formula of a shared Ethernet [default: drawn; mean with ideal
     /// contention, as in the CITI study]
     #[arg(long, value_enum)]
     pub(crate) sizes: Option<Sizes>,
-    /// Predict along a value: KEY=FROM..TO or KEY=FROM..TO:STEP, quantities with their unit:
-    /// 10..100 Mb/s:10
+    /// Predict for a range of values: KEY=FROM..TO or KEY=FROM..TO:STEP, with units, as in 10..100
+    /// Mb/s:10
     #[arg(long, value_name = "KEY=RANGE", conflicts_with = "most", group = "curves")]
     pub(crate) sweep: Option<Range>,
     /// Write the points of --sweep or --check to this file as comma-separated values
@@ -62,18 +65,17 @@ pub(crate) struct Model {
     /// input cells
     #[arg(long, value_name = "FILE", conflicts_with_all = ["sweep", "most"], conflicts_with = "check")]
     pub(crate) xlsx: Option<PathBuf>,
-    /// Every submodel with what goes in and what it costs, not the first screen alone
+    /// Show every submodel with its inputs and results, not only the first screen
     #[arg(long, conflicts_with_all = ["sweep", "most", "check", "ui"])]
     pub(crate) all: bool,
-    /// Open a view of the terminal in which values are turned up and down and tables and a curve
-    /// follow
+    /// Open a view in the terminal in which you change values and see tables and a curve at once
     #[arg(long, conflicts_with_all = ["sweep", "most", "check", "xlsx"])]
     pub(crate) ui: bool,
     /// Find the greatest value within a bound: `stations`, KEY, or KEY=FROM..TO where it has a unit
     #[arg(long, value_name = "KEY", requires = "bound")]
     pub(crate) most: Option<String>,
-    /// Who answers --most: the formula, which says where it stops to hold, or the simulator at each
-    /// value [default: formula]
+    /// What answers --most: the formula, which says where it stops being valid, or the simulator at
+    /// each value [default: formula]
     #[arg(long, value_enum, value_name = "ANSWER", requires = "most", group = "simulated")]
     pub(crate) by: Option<By>,
     /// Bound of the mean delay of every flow, or of --flow's
@@ -88,21 +90,21 @@ pub(crate) struct Model {
     pub(crate) pictures: Pictures,
 }
 
-/// Who answers a question asked backwards.
+/// What answers a question for the greatest value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum By {
-    /// The closed form, as far as it holds
+    /// The closed form, where it is valid
     Formula,
-    /// The simulator at every value that is looked at, as by `btu sim`
+    /// The simulator at every value that the search tries, as with `btu sim`
     Sim,
 }
 
-/// How packets' sizes are taken.
+/// The packet sizes that a formula uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Sizes {
-    /// As they are drawn
+    /// The sizes of the network file
     Drawn,
-    /// All as the mean
+    /// The mean size for all
     Mean,
 }
 

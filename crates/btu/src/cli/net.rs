@@ -5,22 +5,22 @@ use clap::{Args, Subcommand};
 use super::raise::{self, Down, Exec, Run, Status, Up};
 use crate::files;
 
-/// Network files, and networks raised from them.
+/// Commands for network files and for the networks that are raised from them.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Net {
-    /// Read network files and say what they draw, or everything that is wrong with them
+    /// Read network files and say what they draw, or list all mistakes in them
     #[command(after_help = CHECK_EXAMPLES)]
     Check(Check),
     /// List the networks of the library
     List,
-    /// Print a network file of the library, to start one of your own from
+    /// Print a network file of the library, as a start for your own
     #[command(after_help = "Example:\n  btu net show home-bloated > home.toml")]
     Show {
-        /// Its name; `btu net list` lists them
+        /// Name of the network; `btu net list` lists them
         #[arg(value_name = "NETWORK")]
         name: String,
     },
-    /// Start a network for the time of one command, which runs in one of its stations
+    /// Start a network, run one command in one of its stations, and end the network
     #[command(after_help = raise::RUN_EXAMPLES)]
     Run(Run),
     /// Start a network that stays up
@@ -29,7 +29,7 @@ pub(crate) enum Net {
     /// Run a command in a station of a network that is up
     #[command(after_help = raise::EXEC_EXAMPLES)]
     Exec(Exec),
-    /// Show the networks that are up: stations, processes in them, and what their wires did
+    /// Show the networks that are up: stations, their processes, and the accounts of the emulator
     #[command(after_help = raise::STATUS_EXAMPLES)]
     Status(Status),
     /// Take networks down, with everything that runs in them
@@ -49,7 +49,7 @@ pub(crate) struct Check {
     /// Network files or names of the library; - reads standard input
     #[arg(required = true, value_name = "NETWORK")]
     pub(crate) files: Vec<String>,
-    /// Value to put in the place of a file's, such as traffic.background.load='60 %'
+    /// Replace a value of a file, such as traffic.background.load='60 %'
     #[arg(long = "set", value_name = "KEY=VALUE", value_parser = files::setting)]
     pub(crate) settings: Vec<(String, String)>,
 }

@@ -13,26 +13,29 @@ use crate::files;
 
 pub(crate) const EXAMPLES: &str = "\
 Examples:
-  btu pipe                                             TCP between two stations on a veth pair, about a minute
-  btu pipe --precision quick --sizes 1..64KiB          a first look
+  btu pipe                                        TCP between two stations on a veth pair, about a
+                                                  minute
+  btu pipe --precision quick --sizes 1..64KiB     a first look
   btu pipe --local --transport unix-stream,pipe,shared-memory
-  btu pipe --network '10 Mb/s'                         on an emulated Ethernet
+  btu pipe --network '10 Mb/s'                    on an emulated Ethernet
   btu pipe --network satellite --from ship --to server on a network file's network
   btu pipe --to beta=192.0.2.11@198.51.100.11 --identity me.pem    to a host with an agent
-  btu pipe --ssh me@beta                               to a host where nothing is installed
+  btu pipe --ssh me@beta                          to a host where nothing is installed
   btu pipe --pattern streaming --json > stream.json
   btu pipe --network '10 Mb/s' --svg graphs.svg --with netpipe96
-  btu pipe --layers                                    what TLS, HTTP/2 and QUIC cost, above plain TCP and UDP
-  btu pipe --load cpu,disk                             what is left while the machine also works
-  btu pipe --hint --network '10 Mb/s'                  HINT by two processes with that network between them
-  btu pipe --transport tcp,tls,quic --pairs 4          four connections at once
-  btu pipe --resume latest                             the sizes that a stopped run still lacks
+  btu pipe --layers                               what TLS, HTTP/2 and QUIC cost more than TCP and
+                                                  UDP
+  btu pipe --load cpu,disk                        what remains while the machine also works
+  btu pipe --hint --network '10 Mb/s'             HINT with two processes and that network between
+                                                  them
+  btu pipe --transport tcp,tls,quic --pairs 4     four connections at once
+  btu pipe --resume latest                        the sizes that a stopped run still lacks
 
-Transports: tcp, udp, tls, quic, http2, unix-stream, unix-seqpacket, pipe, shared-memory, and mpi where btu was built with
-it. Sizes are NetPIPE's sequence between two sizes, a list such as 1,64,4KiB, or 1996 for the sizes of that year's
-Ethernet curves.";
+Transports: tcp, udp, tls, quic, http2, unix-stream, unix-seqpacket, pipe, shared-memory, and mpi
+where btu was built with it. Sizes are NetPIPE's sequence between two sizes, a list such as
+1,64,4KiB, or 1996 for the sizes of that year's Ethernet curves.";
 
-/// How long and how often.
+/// A precision: how long and how often to measure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum PrecisionName {
     /// Three trials of 25 ms per size: a first look
@@ -46,12 +49,12 @@ pub(crate) enum PrecisionName {
 /// `btu pipe`.
 #[derive(Debug, Args)]
 pub(crate) struct Pipe {
-    /// How bytes are moved; several are measured one after the other [default: tcp]
+    /// Transport; several are measured one after the other [default: tcp]
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     pub(crate) transport: Vec<Kind>,
     #[command(flatten)]
     pub(crate) aim: Aim,
-    /// Who sends when: ping-pong, streaming, bidirectional
+    /// Which end sends when: ping-pong, streaming, bidirectional
     #[arg(long, value_name = "NAME", default_value = "ping-pong")]
     pub(crate) pattern: Pattern,
     /// Message sizes: a range, a list, or 1996
@@ -60,39 +63,40 @@ pub(crate) struct Pipe {
     /// Measure each size of a range this much smaller and larger too [default: 3 B]
     #[arg(long, value_name = "SIZE", value_parser = size)]
     pub(crate) perturbation: Option<Bytes>,
-    /// How long and how often
+    /// How long and how often to measure
     #[arg(long, visible_alias = "profile", value_enum, default_value = "standard")]
     pub(crate) precision: PrecisionName,
-    /// Trials of each size
+    /// Number of trials of each size
     #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) trials: Option<u32>,
-    /// What one trial should last
+    /// Target duration of a trial
     #[arg(long, value_name = "TIME", value_parser = quantity::<Span>)]
     pub(crate) target_time: Option<Span>,
     /// Leave larger sizes out once a message takes this long
     #[arg(long, value_name = "TIME", value_parser = quantity::<Span>)]
     pub(crate) limit: Option<Span>,
-    /// Two processes here instead of in two stations; what transports of one machine always do
+    /// Measure between two processes here instead of two stations; transports within one machine
+    /// always do
     #[arg(long, conflicts_with_all = ["network", "from", "to", "settings"])]
     pub(crate) local: bool,
-    /// Between the stations: `veth`, the rate of an emulated Ethernet such as '10 Mb/s', or a
-    /// network file
+    /// The network between the stations: `veth`, the rate of an emulated Ethernet such as '10
+    /// Mb/s', or a network file
     #[arg(long, value_name = "veth|RATE|FILE", default_value = "veth")]
     pub(crate) network: String,
-    /// The station of a network file that sends first [default: its first]
+    /// The station of a network file that sends first [default: the first one]
     #[arg(long, value_name = "STATION")]
     pub(crate) from: Option<String>,
-    /// The other one [default: its last]; without a network file, a host with an agent: NAME, or
-    /// NAME=CONTROL@MEASURED with its addresses
+    /// The other station [default: the last one]; without a network file, a host with an agent:
+    /// NAME, or NAME=CONTROL@MEASURED with its addresses
     #[arg(long, value_name = "STATION|HOST")]
     pub(crate) to: Option<String>,
-    /// Value to put in the place of a network file's, such as links.trunk.rate='2 Mb/s'
+    /// Replace a value of the network file, such as links.trunk.rate='2 Mb/s'
     #[arg(long = "set", value_name = "KEY=VALUE", value_parser = files::setting)]
     pub(crate) settings: Vec<(String, String)>,
-    /// TCP's small messages leave at once, as `NetPIPE` has them
+    /// Send small messages of TCP at once, as `NetPIPE` does
     #[arg(long, value_name = "on|off", value_parser = on_off)]
     pub(crate) nodelay: Option<bool>,
-    /// Send buffer of the socket; of a pipe or a ring in shared memory its size
+    /// Send buffer of the socket, or the size of a pipe or of a ring in shared memory
     #[arg(long, value_name = "SIZE", value_parser = size)]
     pub(crate) send_buffer: Option<Bytes>,
     /// Receive buffer of the socket
@@ -102,16 +106,16 @@ pub(crate) struct Pipe {
     pub(crate) calls: Calls,
     #[command(flatten)]
     pub(crate) memory: Memory,
-    /// Time every single exchange, too
+    /// Also time every single exchange
     #[arg(long)]
     pub(crate) each: bool,
-    /// Seed of payload and emulated chance [default: a new one, stored]
+    /// Seed of payload and emulated losses [default: a new one, stored]
     #[arg(long, value_name = "NUMBER")]
     pub(crate) seed: Option<u64>,
-    /// Your own word for the run
+    /// A text that describes the run
     #[arg(long, value_name = "TEXT", value_parser = super::label)]
     pub(crate) label: Option<String>,
-    /// No progress
+    /// Show no progress
     #[arg(long, short)]
     pub(crate) quiet: bool,
     #[command(flatten)]
@@ -120,48 +124,48 @@ pub(crate) struct Pipe {
     pub(crate) beside: Beside,
 }
 
-/// Another machine, where the far end shall be.
+/// The machine of the far end, if it is another one.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Another machine")]
 pub(crate) struct Beside {
     /// Inventory in which --to finds its host
     #[arg(long, value_name = "FILE", conflicts_with_all = ["network", "local", "from", "ssh"])]
     pub(crate) hosts: Option<PathBuf>,
-    /// The far end by ssh; nothing needs to be installed there
+    /// Reach the far end by ssh; you need to install nothing there
     #[arg(long, value_name = "HOST", conflicts_with_all = ["network", "local", "from", "to"])]
     pub(crate) ssh: Option<SshDestination>,
     #[command(flatten)]
     pub(crate) reaching: Reaching,
 }
 
-/// What else is measured than a signature.
+/// What to measure instead of a single signature.
 #[derive(Debug, Args)]
 pub(crate) struct Aim {
-    /// The cost of each layer: the transports in turns, size by size, compared with the first of
-    /// them
+    /// Measure the cost of each layer: the transports in turns, size by size, compared with the
+    /// first of them
     #[arg(long)]
     pub(crate) layers: bool,
-    /// The signature of a busy machine beside the idle one, in turns: cpu, disk, transfer
+    /// Measure the signature under these loads as well, in turns with the idle machine: cpu, disk,
+    /// transfer
     #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = busy, conflicts_with = "layers")]
     pub(crate) load: Vec<Load>,
-    /// HINT between two processes: quality improvements per second, with the transport between them
+    /// Run HINT between two processes, connected by the transport: quality improvements per second
     #[arg(long, conflicts_with_all = ["layers", "load", "pattern", "sizes"])]
     pub(crate) hint: bool,
-    /// Existing directory on the disk that a load exercises [default: `scratch` beside the stored
-    /// runs]
+    /// Existing directory on the disk that a load uses [default: `scratch` next to the stored runs]
     #[arg(long, value_name = "DIR")]
     pub(crate) scratch: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) resuming: super::Resuming,
 }
 
-/// A load that is not idleness.
+/// A load other than `idle`.
 fn busy(text: &str) -> Result<Load, String> {
     let found = Load::HOST.into_iter().find(|load| load.name() == text);
     found.ok_or_else(|| format!("there is no load `{text}`; there are cpu, disk, transfer"))
 }
 
-/// What is made of the results.
+/// What to write from the results.
 #[derive(Debug, Args)]
 pub(crate) struct Wanted {
     /// Write the points as `NetPIPE`'s np.out, whose Mbps are 2^20 bits; for one transport
@@ -170,16 +174,16 @@ pub(crate) struct Wanted {
     /// Write the times of all sizes as comma-separated values; for one run
     #[arg(long, value_name = "FILE")]
     pub(crate) csv: Option<PathBuf>,
-    /// Draw the four graphs, all transports in each, to this file; of HINT the QUIPS graph
+    /// Draw the four graphs with all transports to this file; with HINT, the QUIPS graph
     #[arg(long, value_name = "FILE")]
     pub(crate) svg: Option<PathBuf>,
-    /// The same as PNG
+    /// Draw them as PNG
     #[arg(long, value_name = "FILE")]
     pub(crate) png: Option<PathBuf>,
-    /// Draw the points of the 1996 paper beside them
+    /// Also draw the points of the 1996 paper
     #[arg(long, value_name = "STUDY", value_parser = ["netpipe96"])]
     pub(crate) with: Option<String>,
-    /// Every table with every size, not the first screen alone
+    /// Show every table with every size, not only the first screen
     #[arg(long)]
     pub(crate) all: bool,
 }
@@ -193,19 +197,21 @@ pub(crate) struct Calls {
     /// Send from the program's own memory (`MSG_ZEROCOPY`; TCP)
     #[arg(long)]
     pub(crate) zerocopy: bool,
-    /// A receiver looks this long before it sleeps (`SO_BUSY_POLL`; TCP)
+    /// Let a receiver poll for this long before it sleeps (`SO_BUSY_POLL`; TCP)
     #[arg(long, value_name = "TIME", value_parser = quantity::<Span>)]
     pub(crate) busy_poll: Option<Span>,
-    /// So many pairs at once, each with a connection and a thread of its own; throughputs are added
+    /// Number of pairs at the same time, each with its own connection and threads; throughputs are
+    /// added
     #[arg(long, value_name = "NUMBER", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=64))]
     pub(crate) pairs: u32,
-    /// Hold the ends on processors: `apart` and `together` take the first that may be used; 2,3 are
-    /// for the end that sends first and for the other one; `free` leaves them to the scheduler
-    /// [default: apart, where one pair is on this machine and leaves a processor to the emulator]
+    /// Pin the ends to processors: `apart` and `together` use the first ones that may be used; 2,3
+    /// names one for the end that sends first and one for the other; `free` leaves the choice to
+    /// the scheduler [default: apart, if one pair is on this machine and a processor remains for
+    /// the emulator]
     #[arg(long, value_name = "apart|together|free|NEAR,FAR")]
     pub(crate) pin: Option<Pin>,
-    /// Let idle processors sleep, as they do in everyday use, instead of keeping this machine's
-    /// awake
+    /// Let this machine's idle processors sleep, as they do in everyday use, instead of keeping
+    /// them awake
     #[arg(long)]
     pub(crate) idle_states: bool,
     #[command(flatten)]
@@ -221,16 +227,16 @@ pub(crate) enum EngineName {
     IoUring,
 }
 
-/// What messages lie in.
+/// The memory that holds messages.
 #[derive(Debug, Args)]
 pub(crate) struct Memory {
     /// Send from memory that is not in the processor's cache
     #[arg(long)]
     pub(crate) cold: bool,
-    /// Begin messages this far behind a page's begin
+    /// Begin messages this many bytes after the beginning of a page
     #[arg(long, value_name = "SIZE", default_value = "0 B", value_parser = size)]
     pub(crate) offset: Bytes,
-    /// Look at every byte of every message; the times then include it
+    /// Check every byte of every message; the times then include the check
     #[arg(long)]
     pub(crate) integrity: bool,
 }

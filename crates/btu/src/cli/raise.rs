@@ -14,11 +14,12 @@ Examples:
   btu net run lab.toml -- ping -c 3 passive       in the first station of the file
   btu net run lab.toml --at active -- bash        in another
   btu net run satellite --capture frames -- ping -c 3 far
-  btu net run home-bloated -C cubic --watch       a stream up and requests, with the queue, drawn while they run
-  btu net run lab.toml --svg lab.svg -- ./load    what waited, and what collided, over time
+  btu net run home-bloated -C cubic --watch       draw queue, stream and requests while they run
+  btu net run lab.toml --svg lab.svg -- ./load    queues and collisions over time
 
-The exit code is the command's; 126 and 127 say that it could not be started or is not there. To run commands in several
-stations, raise the network with `btu net up` and enter it with `btu net exec`.";
+The exit code is the command's; 126 and 127 say that it could not be started or is not there. To
+run commands in several stations, raise the network with `btu net up` and enter it with `btu net
+exec`.";
 
 pub(super) const UP_EXAMPLES: &str = "\
 Examples:
@@ -45,22 +46,22 @@ Examples:
   btu net down --name before
   btu net down --all";
 
-/// What is raised.
+/// The network to raise.
 #[derive(Debug, Args)]
 pub(crate) struct Raising {
     /// A network file or a name of the library; - reads standard input
     #[arg(value_name = "NETWORK")]
     pub(crate) file: String,
-    /// What the network is called while it is up [default: as in its file; for `run` with a number]
+    /// Name of the network while it is up [default: the name in its file; with a number for `run`]
     #[arg(long, value_name = "NAME")]
     pub(crate) name: Option<String>,
-    /// Value to put in the place of the file's, such as links.trunk.rate='2 Mb/s'
+    /// Replace a value of the file, such as links.trunk.rate='2 Mb/s'
     #[arg(long = "set", value_name = "KEY=VALUE", value_parser = files::setting)]
     pub(crate) settings: Vec<(String, String)>,
     /// Seed of loss and everything else random [default: a new one, shown by `btu net status`]
     #[arg(long, value_name = "NUMBER")]
     pub(crate) seed: Option<u64>,
-    /// Write what passes each station's port to pcapng files in this directory, for Wireshark
+    /// Write the frames at each station's port to pcapng files in this directory, for Wireshark
     #[arg(long, value_name = "DIR")]
     pub(crate) capture: Option<PathBuf>,
     #[command(flatten)]
@@ -72,23 +73,23 @@ pub(crate) struct Raising {
 pub(crate) struct Run {
     #[command(flatten)]
     pub(crate) raising: Raising,
-    /// Where the command runs [default: the first station of the file]
+    /// Station in which the command runs [default: the first one of the file]
     #[arg(long, value_name = "STATION")]
     pub(crate) at: Option<String>,
-    /// Draw what waits, what collides and how busy media are over time to this file
+    /// Draw queues, collisions and the use of media over time to this file
     #[arg(long, value_name = "FILE")]
     pub(crate) svg: Option<PathBuf>,
-    /// The same as PNG
+    /// Draw them as PNG
     #[arg(long, value_name = "FILE")]
     pub(crate) png: Option<PathBuf>,
-    /// Draw it in the terminal meanwhile; where no command is given, with the rate of a TCP stream
-    /// from the first station to the last and the round trip of requests
+    /// Draw them in the terminal during the run; without a command, together with the rate of a TCP
+    /// stream from the first station to the last and the round trip of requests
     #[arg(long)]
     pub(crate) watch: bool,
-    /// How long that stream and those requests go over the network, where no command is given
+    /// Duration of that stream and those requests, if no command is given
     #[arg(long, short, value_name = "TIME", default_value = "20 s", value_parser = quantity::<Span>, conflicts_with = "command")]
     pub(crate) time: Span,
-    /// No accounts of the wire at the end
+    /// Print no accounts of the emulator at the end
     #[arg(long, short)]
     pub(crate) quiet: bool,
     /// The command and its arguments
@@ -106,10 +107,10 @@ pub(crate) struct Up {
 /// `btu net exec`.
 #[derive(Debug, Args)]
 pub(crate) struct Exec {
-    /// Which network [default: the only one that is up]
+    /// Name of the network [default: the only one that is up]
     #[arg(long, value_name = "NAME")]
     pub(crate) name: Option<String>,
-    /// In which station
+    /// The station
     #[arg(value_name = "STATION")]
     pub(crate) station: String,
     /// The command and its arguments [default: a shell]
@@ -120,7 +121,7 @@ pub(crate) struct Exec {
 /// `btu net status`.
 #[derive(Debug, Args)]
 pub(crate) struct Status {
-    /// Only this network
+    /// Show only this network
     #[arg(long, value_name = "NAME")]
     pub(crate) name: Option<String>,
 }
@@ -128,10 +129,10 @@ pub(crate) struct Status {
 /// `btu net down`.
 #[derive(Debug, Args)]
 pub(crate) struct Down {
-    /// Which network [default: the only one that is up]
+    /// Name of the network [default: the only one that is up]
     #[arg(long, value_name = "NAME")]
     pub(crate) name: Option<String>,
-    /// All of this user's
+    /// Take all of this user's networks down
     #[arg(long, conflicts_with = "name")]
     pub(crate) all: bool,
 }

@@ -9,25 +9,25 @@ Examples:
   btu rank                       every machine with complete runs, a list for each plan
   btu rank --profile full        only runs to publish
   btu rank --tag fair            only runs with this tag
-  btu rank --with btu95          the machines of 1995 beside them
+  btu rank --with btu95          with the machines of 1995
 
 Names and prices: btu machine set";
 
 /// `btu rank`.
 #[derive(Debug, Args)]
 pub(crate) struct Rank {
-    /// Only runs with this tag
+    /// Rank only runs with this tag
     #[arg(long, value_name = "TAG")]
     pub(crate) tag: Option<String>,
-    /// Only runs of this profile
+    /// Rank only runs of this profile
     #[arg(long, value_enum)]
     pub(crate) profile: Option<ProfileName>,
-    /// Older machines beside them
+    /// Also show older machines
     #[arg(long, value_enum, value_name = "STUDY")]
     pub(crate) with: Option<Beside>,
 }
 
-/// Whose machines can stand beside new ones.
+/// Studies whose machines can be shown with new ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Beside {
     /// The four of the BTU paper (1995), by corrected ratings

@@ -8,14 +8,14 @@ use clap::{Args, ValueEnum};
 pub(crate) const EXAMPLES: &str = "\
 Examples:
   btu report                              the newest run, as btu-report-rN.html in this directory
-  btu report r12 --open                   the same, and shown in the browser
+  btu report r12 --open                   open it in the browser
   btu report r12 -o r12.html --with btu95,netpipe96
   btu report r12 --format markdown        for a wiki or a comment, on standard output
   btu report r12 --format xlsx -o r12.xlsx
-  btu report r12 --format raw > r12.csv   every repetition, under names that stay
+  btu report r12 --format raw > r12.csv   every repetition, with stable column names
 
-A report is made from what is stored alone, and can be made again at any time. The HTML file is complete: it asks nobody
-for anything.";
+btu makes a report from stored data alone, and can make it again at any time. The HTML file is
+complete: it loads nothing from the network.";
 
 /// `btu report`.
 #[derive(Debug, Args)]
@@ -23,22 +23,22 @@ pub(crate) struct Report {
     /// Which run: r12, latest, or the beginning of its uuid
     #[arg(default_value = "latest")]
     pub(crate) run: String,
-    /// What to make
+    /// Format of the report
     #[arg(long, value_enum, default_value = "html")]
     pub(crate) format: Format,
-    /// Where to write it, `-` for standard output [default: btu-report-RUN.html or .xlsx here;
-    /// other formats go to standard output]
+    /// Output file, `-` for standard output [default: btu-report-RUN.html or .xlsx here; other
+    /// formats go to standard output]
     #[arg(long, short, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
     /// Show the file in the browser
     #[arg(long)]
     pub(crate) open: bool,
-    /// Draw results of other studies beside the run: btu95, netpipe96
+    /// Also draw results of other studies: btu95, netpipe96
     #[arg(long, value_name = "STUDY", value_delimiter = ',')]
     pub(crate) with: Vec<Study>,
 }
 
-/// What a report can be.
+/// The formats of a report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
     /// One self-contained file with interactive charts
@@ -51,7 +51,7 @@ pub(crate) enum Format {
     Csv,
     /// Raw values, a line for each repetition, for R and pandas
     Raw,
-    /// Everything that was worked out
+    /// Everything that was computed
     Json,
     /// A workbook, a sheet for each table
     Xlsx,

@@ -6,27 +6,26 @@ use clap::{ArgMatches, Args, Command};
 
 use crate::exit::Refusal;
 
-/// Which run is taken up again, and in spite of what.
+/// The run to continue, and what to accept for that.
 #[derive(Debug, Args)]
 pub(crate) struct Resuming {
-    /// Measure what this run still lacks instead of beginning a new one, with its own plan: r12, or
-    /// latest
+    /// Complete this run with its own plan, instead of beginning a new one: r12, or latest
     #[arg(long, value_name = "RUN")]
     pub(crate) resume: Option<String>,
-    /// Resume although a machine, its kernel or btu are others than at the start; the run keeps a
+    /// Resume even if a machine, its kernel or btu has changed since the start; the run keeps a
     /// warning
     #[arg(long, requires = "resume")]
     pub(crate) force: bool,
-    /// Resume an imported run although its plan names the hosts that are called
+    /// Resume an imported run even though its plan decides which hosts are contacted
     #[arg(long, requires = "resume")]
     pub(crate) call_hosts: bool,
-    /// Resume an imported run although its plan names the programs that are started
+    /// Resume an imported run even though its plan decides which programs are started
     #[arg(long, requires = "resume")]
     pub(crate) start_programs: bool,
 }
 
-/// How to reach what the plan names, where files go, and what is shown: nothing that decides what
-/// is measured.
+/// Options that are allowed with `--resume`: how to reach hosts, where files go, and what is shown.
+/// None of them decides what is measured.
 const BESIDE: [&str; 24] = [
     "resume",
     "force",
@@ -54,7 +53,7 @@ const BESIDE: [&str; 24] = [
     "all",
 ];
 
-/// Refuses the first option of a new run that stands beside `--resume`.
+/// Refuses the first option of a new run that is given together with `--resume`.
 pub(super) fn check(command: &Command, matches: &ArgMatches) -> Result<(), Refusal> {
     let Some((name, given)) = matches.subcommand() else { return Ok(()) };
     let Some(command) = command.find_subcommand(name) else { return Ok(()) };
@@ -127,7 +126,7 @@ mod tests {
         }
     }
 
-    /// A name that no command has would allow nothing, and hide that an option was renamed.
+    /// A name that no command has allows nothing, and would hide that an option was renamed.
     #[test]
     fn every_allowed_option_is_one() {
         let mut command = Arguments::command();

@@ -13,15 +13,16 @@ Examples:
           --service 'server=python3 -m http.server 80' -- curl -so /dev/null http://server/
                                     one command, alone and under each load
   btu run --network '10 Mb/s' --delay '20 ms' -- ./client --once
-  btu run experiment.toml           everything that the file says: services, factors, values
-  btu run --example                 which examples there are
+  btu run experiment.toml           services, factors and values from a file
+  btu run --example                 list the examples
   btu run --example queue > queue.toml; btu run queue.toml
   btu run experiment.toml --junit result.xml --fail-if-slower 5%
-                                    for scripts: exit code 4 when a variant is slower by 5 % or more
+                                    for scripts: exit code 4 if a variant is slower by 5 % or more
   btu run --resume latest           finish an interrupted run
 
-Programs run in stations of a network that is raised on this machine, unchanged, as `btu net exec` runs them. `btu show`,
-`btu report` and `btu export` take it like every run. Exit code 1: no repetition counts.";
+Programs run in stations of a network that is raised on this machine, unchanged, as `btu net exec`
+runs them. `btu show`, `btu report` and `btu export` take it like every run. Exit code 1: no
+repetition counts.";
 
 /// `btu run`.
 #[derive(Debug, Args)]
@@ -39,23 +40,23 @@ pub(crate) struct RunStudy {
     /// The other end of loads [default: the last station]
     #[arg(long, value_name = "STATION", requires = "command")]
     pub(crate) to: Option<String>,
-    /// Loads under each of which the command runs as well: cpu, disk, transfer, upload, download
+    /// Loads; the command also runs under each of them: cpu, disk, transfer, upload, download
     #[arg(long, value_name = "NAME", value_delimiter = ',', requires = "command", value_parser = load)]
     pub(crate) load: Vec<String>,
-    /// A shell's command that serves in a station; it is ready when it listens on a TCP port
+    /// Shell command of a server in a station; it is ready when it listens on a TCP port
     #[arg(long, value_name = "STATION=COMMAND", requires = "command", value_parser = service)]
     pub(crate) service: Vec<(String, String)>,
-    /// How often each combination is measured [default: 5; standard profile: 15; full: 50; of a
-    /// file what it says]
+    /// Number of repetitions of each combination [default: 5; standard profile: 15; full: 50; for a
+    /// file, what it says]
     #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) blocks: Option<u32>,
-    /// When the command is ended with all its processes [default: 60 s]
+    /// Time after which btu ends the command with all its processes [default: 60 s]
     #[arg(long, value_name = "TIME", requires = "command", value_parser = quantity::<Span>)]
     pub(crate) deadline: Option<Span>,
     /// Print the command line as an experiment file, to start from
     #[arg(long, requires = "command")]
     pub(crate) as_file: bool,
-    /// Print an example of an experiment file; which there are, where none is named
+    /// Print an example of an experiment file; without a name, list the examples
     #[arg(long, value_name = "NAME", num_args = 0..=1, default_missing_value = "")]
     pub(crate) example: Option<String>,
     // Given as text because a comment would have to mark the name as code, which the help would

@@ -7,20 +7,20 @@ use std::io::{BufRead, BufReader, IsTerminal};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-/// No secret is longer.
+/// Longest secret that is read, in bytes.
 const MOST_BYTES: u64 = 4096;
 
-/// Where a secret is.
+/// The place of a secret.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Secret {
-    /// A line of standard input; at a terminal it is asked for.
+    /// A line of standard input; at a terminal btu asks for it.
     StandardInput,
     /// The first line of this file.
     File(PathBuf),
 }
 
 impl Secret {
-    /// What `@FILE` and `@-` mean; nothing for any other text.
+    /// The place that `@FILE` or `@-` names; `None` for any other text.
     pub(super) fn named(text: &str) -> Option<Self> {
         text.strip_prefix('@').map(|name| match name {
             "-" => Self::StandardInput,
@@ -28,7 +28,8 @@ impl Secret {
         })
     }
 
-    /// Reads it; `what` it is, for the question and for errors, which do not show it.
+    /// Reads the secret. `what` names its kind in the question and in errors, which never show the
+    /// secret.
     pub(crate) fn read(&self, what: &str) -> Result<String, String> {
         let (line, from) = match self {
             Self::StandardInput => {

@@ -10,13 +10,16 @@ use crate::files;
 
 pub(crate) const EXAMPLES: &str = "\
 Examples:
-  btu sim laboratory-1995                          a network of the library; `btu net list` lists them
+  btu sim laboratory-1995                         a network of the library; `btu net list` lists
+                                                  them
   btu sim laboratory-1995 --all                    every table
   btu sim lab.toml --duration '60 s' --replications 10
   btu sim lab.toml --set traffic.background.load='60 %'
-  btu sim lab.toml --idealised                     Lam's contention, to check against closed forms
+  btu sim lab.toml --idealised                    Lam's contention, for comparison with closed
+                                                  forms
   btu sim lab.toml --json > lab.json
-  btu sim ethernet-shared-10 --svg ether.svg       queues, collisions and use over time, of the first replication
+  btu sim ethernet-shared-10 --svg ether.svg      queues, collisions and use of the media over
+                                                  time
 
 The same file, options and seed give the same figures on every run.";
 
@@ -33,32 +36,32 @@ pub(crate) struct Sim {
     /// Virtual time at the start that is not counted [default: a tenth of the duration]
     #[arg(long, value_name = "TIME", value_parser = quantity::<Span>)]
     pub(crate) warm_up: Option<Span>,
-    /// How often, each time with other chance; intervals come from the differences
+    /// Number of replications, each with other random numbers; intervals come from the differences
     #[arg(long, value_name = "NUMBER", default_value = "5", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) replications: u32,
-    /// Seed of all chance
+    /// Seed of all random numbers
     #[arg(long, value_name = "NUMBER", default_value = "1")]
     pub(crate) seed: u64,
-    /// Value to put in the place of a file's, such as traffic.background.load='60 %'
+    /// Replace a value of the file, such as traffic.background.load='60 %'
     #[arg(long = "set", value_name = "KEY=VALUE", value_parser = files::setting)]
     pub(crate) settings: Vec<(String, String)>,
-    /// Lam's idealised contention on every shared Ethernet instead of the standard's
+    /// Use Lam's idealised contention on every shared Ethernet instead of the standard's
     #[arg(long)]
     pub(crate) idealised: bool,
-    /// Every table, and one of every station
+    /// Show every table, and one of every station
     #[arg(long)]
     pub(crate) stations: bool,
-    /// Draw what waits, what collides and how busy media are over time, in the first replication,
-    /// to this file
+    /// Draw queues, collisions and the use of media over time, in the first replication, to this
+    /// file
     #[arg(long, value_name = "FILE")]
     pub(crate) svg: Option<PathBuf>,
-    /// The same as PNG
+    /// Draw them as PNG
     #[arg(long, value_name = "FILE")]
     pub(crate) png: Option<PathBuf>,
-    /// Every table, not the first screen alone
+    /// Show every table, not only the first screen
     #[arg(long)]
     pub(crate) all: bool,
-    /// No progress
+    /// Show no progress
     #[arg(long, short)]
     pub(crate) quiet: bool,
 }

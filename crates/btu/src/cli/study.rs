@@ -8,10 +8,10 @@ use clap::Args;
 use super::{Congestion, Naming, ProfileName, Resuming, StudyHosts, quantity};
 use crate::files;
 
-/// Where, how long, and how the run is found again.
+/// Options of every study: where, how long, and the name of the run.
 #[derive(Debug, Args)]
 pub(crate) struct StudyOptions {
-    /// How long and how often
+    /// How long and how often to measure
     #[arg(long, visible_alias = "precision", value_enum, default_value = "quick")]
     pub(crate) profile: ProfileName,
     /// The rate of a line, such as '10 Mb/s', a network file, or a name of the library (`btu net
@@ -21,7 +21,7 @@ pub(crate) struct StudyOptions {
     /// One-way delay of that line
     #[arg(long, value_name = "TIME", value_parser = quantity::<Span>)]
     pub(crate) delay: Option<Span>,
-    /// Value to put in the place of the network file's, such as links.trunk.rate='2 Mb/s'
+    /// Replace a value of the network file, such as links.trunk.rate='2 Mb/s'
     #[arg(long = "set", value_name = "KEY=VALUE", value_parser = files::setting)]
     pub(crate) settings: Vec<(String, String)>,
     #[command(flatten)]
@@ -29,28 +29,28 @@ pub(crate) struct StudyOptions {
     /// Seed of order, payload and loss [default: a new one, printed]
     #[arg(long, value_name = "NUMBER")]
     pub(crate) seed: Option<u64>,
-    /// Existing directory for files that are written [default: `scratch` beside the stored runs]
+    /// Existing directory for files that are written [default: `scratch` next to the stored runs]
     #[arg(long, value_name = "DIR")]
     pub(crate) scratch: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) resuming: Resuming,
     #[command(flatten)]
     pub(crate) naming: Naming,
-    /// Every table at the end, not the first screen alone
+    /// Show every table at the end, not only the first screen
     #[arg(long)]
     pub(crate) all: bool,
-    /// No progress
+    /// Show no progress
     #[arg(long, short)]
     pub(crate) quiet: bool,
     #[command(flatten)]
     pub(crate) real: StudyHosts,
 }
 
-/// How long a command may measure, of those whose cells come in blocks.
+/// The time limit of commands whose cells come in blocks.
 #[derive(Debug, Args)]
 pub(crate) struct TimeLimit {
-    /// How long to measure, instead of as long as the profile does: blocks are begun while there is
-    /// time, and the first one is always whole
+    /// How long to measure, instead of the profile's time; btu begins blocks while time is left,
+    /// and always completes the first one
     #[arg(long, value_name = "TIME", value_parser = quantity::<Span>)]
     pub(crate) time: Option<Span>,
 }
@@ -65,10 +65,10 @@ impl TimeLimit {
     }
 }
 
-/// So many times a profile's blocks are enough for every interval.
+/// Largest multiple of a profile's blocks.
 const MOST_TIMES: u64 = 20;
 
-/// What was named, each once in the order in which it was; else the usual.
+/// The named values, each once, in their order; without any, the default.
 pub(crate) fn or_usual<T: Copy + PartialEq>(named: &[T], usual: &[T]) -> Vec<T> {
     let mut all: Vec<T> = Vec::new();
     for one in if named.is_empty() { usual } else { named } {
