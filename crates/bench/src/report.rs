@@ -171,11 +171,11 @@ pub(crate) fn table(cases: &[Case], samples: &[Sample], comparisons: &[Compariso
     let mut text = String::new();
     for &case in cases {
         // Writing to a string cannot fail.
-        write!(text, "\n{}\n", case.title()).ok();
+        let _ = write!(text, "\n{}\n", case.title());
         for (measure, _) in case.measures() {
             for &tool in case.tools() {
                 if let Some(spread) = Spread::of(&values(case, tool, measure, samples)) {
-                    writeln!(text, "  {:<9} {}", tool.name(), absolute(&spread, measure)).ok();
+                    let _ = writeln!(text, "  {:<9} {}", tool.name(), absolute(&spread, measure));
                 }
             }
             let own = comparisons

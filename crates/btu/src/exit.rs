@@ -41,7 +41,7 @@ pub(crate) fn code_of(result: anyhow::Result<ExitCode>) -> ExitCode {
         return ExitCode::SUCCESS;
     }
     // The terminal may be gone (SIGHUP), and then there is nobody to tell.
-    writeln!(std::io::stderr(), "btu: {}", with_reasons(error.to_string(), error.as_ref())).ok();
+    let _ = writeln!(std::io::stderr(), "btu: {}", with_reasons(error.to_string(), error.as_ref()));
     ExitCode::from(number(&error))
 }
 

@@ -155,5 +155,5 @@ fn say_changes(state: &State, basis: &Basis) {
     let transfer = state.parameters.iter().find(|at| at.key == TRANSFER).map(|own| state.text(own));
     let line = save::command_line(&state.name, basis, &state.changes, transfer);
     // The terminal may be gone.
-    terminal::print(&format!("The changed values again:\n  {line} --ui")).ok();
+    let _ = terminal::print(&format!("The changed values again:\n  {line} --ui"));
 }

@@ -86,7 +86,7 @@ fn commanded(
         thread::spawn(move || {
             let mut octets = Vec::new();
             // What was said before it broke off is shown.
-            said.read_to_end(&mut octets).ok();
+            let _ = said.read_to_end(&mut octets);
             octets
         })
     });

@@ -143,7 +143,7 @@ impl Observer for Bar {
             let line =
                 serde_json::to_string(&IntervalLine { kind: "interval", cell, block, interval });
             // A reader that is gone is found out when the result is printed.
-            line.map(|line| print(&line)).ok();
+            let _ = line.map(|line| print(&line));
         }
         if self.shown {
             for line in interval_lines(cell, interval) {

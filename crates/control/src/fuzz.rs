@@ -139,7 +139,7 @@ fn json<T: Serialize + DeserializeOwned>(octets: &[u8]) {
 
 /// Printing an error looks into what is wrong once more.
 fn shown<T, E: Display>(result: Result<T, E>) {
-    drop(result.map_err(|error| error.to_string()));
+    let _ = result.map_err(|error| error.to_string());
 }
 
 #[cfg(test)]

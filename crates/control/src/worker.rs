@@ -124,7 +124,7 @@ fn needed(activity: &Activity) -> Capabilities {
 /// include/linux/file.h.)
 fn own_files() {
     // A sandbox may forbid it, and then every call takes a few nanoseconds longer.
-    unshare(CloneFlags::CLONE_FILES).ok();
+    let _ = unshare(CloneFlags::CLONE_FILES);
 }
 
 fn read_order(input: &mut BufReader<Stdin>) -> Result<BoundedOrder, Trouble> {
@@ -169,7 +169,9 @@ fn follow(input: BufReader<Stdin>, go: &Sender<()>, stop: &AtomicBool) {
     for line in input.lines().map_while(Result::ok) {
         match line.as_str() {
             // The receiver is only gone when the activity has already failed.
-            "go" => drop(go.send(())),
+            "go" => {
+                let _ = go.send(());
+            }
             "stop" => stop.store(true, Ordering::Relaxed),
             other => eprintln!("worker: ignoring unknown word `{other}`"),
         }

@@ -7,9 +7,7 @@
 
 use btu_units::Time;
 
-use crate::account::Account;
-use crate::departures::Departures;
-use crate::element::{Element, Step};
+use crate::departures::{Departing, Departures};
 use crate::frame::{Damage, Frame};
 use crate::random::Bernoulli;
 
@@ -27,32 +25,28 @@ impl Corrupt {
     }
 }
 
-impl Element for Corrupt {
-    fn accept(&mut self, mut frame: Frame, now: Time) {
-        self.out.receive();
+impl Departing for Corrupt {
+    fn departures(&self) -> &Departures {
+        &self.out
+    }
+
+    fn departures_mut(&mut self) -> &mut Departures {
+        &mut self.out
+    }
+
+    fn take(&mut self, mut frame: Frame, now: Time) {
         if self.bernoulli.decide() {
             let damage = Damage::at(self.bernoulli.stream().place());
             frame.damage = if frame.damage == Damage::NONE { damage } else { frame.damage };
         }
         self.out.send(frame, now);
     }
-
-    fn poll(&mut self, now: Time) -> Step {
-        self.out.poll(now)
-    }
-
-    fn account(&self) -> Account {
-        self.out.account(0)
-    }
-
-    fn reset(&mut self) {
-        self.out.reset(0);
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::element::{Element, Step};
     use btu_units::{Bytes, Probability};
 
     #[test]

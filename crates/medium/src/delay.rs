@@ -6,9 +6,8 @@
 
 use btu_units::{Bytes, Span, Time};
 
-use crate::account::{Account, Cause};
-use crate::departures::Departures;
-use crate::element::{Element, Step};
+use crate::account::Cause;
+use crate::departures::{Departing, Departures};
 use crate::frame::Frame;
 use crate::limit::Limit;
 use crate::schedule::Schedule;
@@ -40,9 +39,16 @@ impl Delay {
     }
 }
 
-impl Element for Delay {
-    fn accept(&mut self, frame: Frame, now: Time) {
-        self.out.receive();
+impl Departing for Delay {
+    fn departures(&self) -> &Departures {
+        &self.out
+    }
+
+    fn departures_mut(&mut self) -> &mut Departures {
+        &mut self.out
+    }
+
+    fn take(&mut self, frame: Frame, now: Time) {
         while let Some((_, delay)) = self.changes.next_by(now) {
             self.span = delay;
         }
@@ -52,23 +58,12 @@ impl Element for Delay {
             self.out.drop(frame, Cause::StoreFull);
         }
     }
-
-    fn poll(&mut self, now: Time) -> Step {
-        self.out.poll(now)
-    }
-
-    fn account(&self) -> Account {
-        self.out.account(0)
-    }
-
-    fn reset(&mut self) {
-        self.out.reset(0);
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::element::{Element, Step};
 
     #[test]
     fn a_shorter_delay_does_not_let_frames_overtake() {

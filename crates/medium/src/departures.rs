@@ -1,19 +1,68 @@
-//! What every element needs around its own decision: things to tell, frames on their way out, and
-//! accounts.
+//! What all elements have in common apart from their own decision: events to report, frames that
+//! leave, and accounts.
 
 use std::collections::VecDeque;
 
 use btu_units::Time;
 
 use crate::account::{Account, Cause};
-use crate::element::Step;
+use crate::element::{Element, Step};
 use crate::frame::Frame;
 
-/// The way out of an element: frames with their due times in ascending order, and notices told
-/// before them.
+/// An element whose frames leave through [`Departures`]. It decides what happens to a frame that
+/// arrives; polling and accounting are the same for all.
+pub(crate) trait Departing {
+    /// The frames that leave, and the accounts.
+    fn departures(&self) -> &Departures;
+
+    /// The frames that leave, and the accounts.
+    fn departures_mut(&mut self) -> &mut Departures;
+
+    /// Decides what happens to a frame that arrives at `now` and is counted as received.
+    fn take(&mut self, frame: Frame, now: Time);
+
+    /// Moves the frames that are held elsewhere and are due by `now` to the departures. Answers when
+    /// the next of them is due.
+    fn advance(&mut self, _now: Time) -> Step {
+        Step::Idle
+    }
+
+    /// How many frames the element holds outside of the departures.
+    fn held_elsewhere(&self) -> usize {
+        0
+    }
+}
+
+impl<T: Departing> Element for T {
+    fn accept(&mut self, frame: Frame, now: Time) {
+        self.departures_mut().receive();
+        self.take(frame, now);
+    }
+
+    fn poll(&mut self, now: Time) -> Step {
+        let next = self.advance(now);
+        match self.departures_mut().poll(now) {
+            quiet @ (Step::Wake(_) | Step::Idle) => quiet.sooner(next),
+            event => event,
+        }
+    }
+
+    fn account(&self) -> Account {
+        let elsewhere = self.held_elsewhere();
+        self.departures().account(elsewhere)
+    }
+
+    fn reset(&mut self) {
+        let elsewhere = self.held_elsewhere();
+        self.departures_mut().reset(elsewhere);
+    }
+}
+
+/// The frames that leave an element, with their due times in ascending order, and notices that are
+/// reported before them.
 ///
-/// Its length is bounded by whoever fills it; notices are at most two for each frame accepted since
-/// the last poll.
+/// The element that fills it must bound its length. There are at most two notices for each frame
+/// accepted since the last poll.
 #[derive(Debug, Default)]
 pub(crate) struct Departures {
     notices: VecDeque<Notice>,
@@ -29,7 +78,7 @@ enum Notice {
 }
 
 impl Departures {
-    /// Enters a frame that came in.
+    /// Counts a frame that arrived.
     pub(crate) fn receive(&mut self) {
         self.account.received += 1;
     }

@@ -5,9 +5,7 @@
 
 use btu_units::Time;
 
-use crate::account::Account;
-use crate::departures::Departures;
-use crate::element::{Element, Step};
+use crate::departures::{Departing, Departures};
 use crate::frame::Frame;
 use crate::random::Bernoulli;
 
@@ -25,25 +23,20 @@ impl Duplicate {
     }
 }
 
-impl Element for Duplicate {
-    fn accept(&mut self, frame: Frame, now: Time) {
-        self.out.receive();
+impl Departing for Duplicate {
+    fn departures(&self) -> &Departures {
+        &self.out
+    }
+
+    fn departures_mut(&mut self) -> &mut Departures {
+        &mut self.out
+    }
+
+    fn take(&mut self, frame: Frame, now: Time) {
         self.out.send(frame, now);
         if self.bernoulli.decide() {
             self.out.duplicate(frame);
             self.out.send(frame, now);
         }
-    }
-
-    fn poll(&mut self, now: Time) -> Step {
-        self.out.poll(now)
-    }
-
-    fn account(&self) -> Account {
-        self.out.account(0)
-    }
-
-    fn reset(&mut self) {
-        self.out.reset(0);
     }
 }

@@ -19,9 +19,9 @@ use std::collections::BinaryHeap;
 use btu_network::Shape;
 use btu_units::{Bytes, Span, Time};
 
-use crate::account::{Account, Cause};
-use crate::departures::Departures;
-use crate::element::{Element, Step};
+use crate::account::Cause;
+use crate::departures::{Departing, Departures};
+use crate::element::Step;
 use crate::frame::Frame;
 use crate::limit::Limit;
 use crate::random::Stream;
@@ -82,9 +82,16 @@ impl Jitter {
     }
 }
 
-impl Element for Jitter {
-    fn accept(&mut self, frame: Frame, now: Time) {
-        self.out.receive();
+impl Departing for Jitter {
+    fn departures(&self) -> &Departures {
+        &self.out
+    }
+
+    fn departures_mut(&mut self) -> &mut Departures {
+        &mut self.out
+    }
+
+    fn take(&mut self, frame: Frame, now: Time) {
         self.land(now);
         let due = self.due(now);
         if !self.limit.admits(
@@ -101,21 +108,13 @@ impl Element for Jitter {
         }
     }
 
-    fn poll(&mut self, now: Time) -> Step {
+    fn advance(&mut self, now: Time) -> Step {
         self.land(now);
-        let next = self.flying.peek().map_or(Step::Idle, |Reverse(next)| Step::Wake(next.due));
-        match self.out.poll(now) {
-            step @ (Step::Wake(_) | Step::Idle) => step.sooner(next),
-            event => event,
-        }
+        self.flying.peek().map_or(Step::Idle, |Reverse(next)| Step::Wake(next.due))
     }
 
-    fn account(&self) -> Account {
-        self.out.account(self.flying.len())
-    }
-
-    fn reset(&mut self) {
-        self.out.reset(self.flying.len());
+    fn held_elsewhere(&self) -> usize {
+        self.flying.len()
     }
 }
 

@@ -11,9 +11,9 @@ use std::collections::VecDeque;
 use btu_network::Framing;
 use btu_units::{BitRate, Bytes, Serializer, Span, Time};
 
-use crate::account::{Account, Cause};
-use crate::departures::Departures;
-use crate::element::{Element, Step};
+use crate::account::Cause;
+use crate::departures::{Departing, Departures};
+use crate::element::Step;
 use crate::frame::Frame;
 use crate::framing::{gap_bits, occupied_bits};
 use crate::limit::Limit;
@@ -74,8 +74,8 @@ impl Line {
         self.rates.note(at.max(self.latest), rate);
     }
 
-    /// Comes to `now`: changes of the rate, and frames that have begun.
-    fn advance(&mut self, now: Time) {
+    /// Applies changes of the rate by `now`, and takes out frames that have begun.
+    fn catch_up(&mut self, now: Time) {
         while let Some((at, rate)) = self.rates.next_by(now) {
             self.begin(at);
             self.switch_to(rate);
@@ -126,10 +126,17 @@ pub(crate) fn gap(rate: BitRate, framing: Framing) -> Span {
     Serializer::new(rate).transmit_bits(gap_bits(framing))
 }
 
-impl Element for Line {
-    fn accept(&mut self, frame: Frame, now: Time) {
-        self.out.receive();
-        self.advance(now);
+impl Departing for Line {
+    fn departures(&self) -> &Departures {
+        &self.out
+    }
+
+    fn departures_mut(&mut self) -> &mut Departures {
+        &mut self.out
+    }
+
+    fn take(&mut self, frame: Frame, now: Time) {
+        self.catch_up(now);
         if frame.length() > self.longest {
             self.out.drop(frame, Cause::TooLong);
         } else if self.free <= now {
@@ -143,23 +150,12 @@ impl Element for Line {
         }
     }
 
-    fn poll(&mut self, now: Time) -> Step {
+    fn advance(&mut self, now: Time) -> Step {
         self.latest = self.latest.max(now);
-        let Some(change) = self.rates.next_at() else { return self.out.poll(now) };
-        self.advance(now);
-        match self.out.poll(now) {
-            // What leaves next may leave sooner after the change.
-            Step::Wake(due) if change > now => Step::Wake(due.min(change)),
-            step => step,
-        }
-    }
-
-    fn account(&self) -> Account {
-        self.out.account(0)
-    }
-
-    fn reset(&mut self) {
-        self.out.reset(0);
+        let Some(change) = self.rates.next_at() else { return Step::Idle };
+        self.catch_up(now);
+        // The frame that leaves next may leave sooner after the change.
+        if change > now && self.out.later_than(now) > 0 { Step::Wake(change) } else { Step::Idle }
     }
 }
 
@@ -167,6 +163,7 @@ impl Element for Line {
 mod tests {
     use super::*;
     use crate::conformance::virtual_time::{Arrival, drive};
+    use crate::element::Element;
 
     const TEN: BitRate = BitRate::from_megabits_per_second(10);
 

@@ -5,9 +5,8 @@
 
 use btu_units::{Probability, Time};
 
-use crate::account::{Account, Cause};
-use crate::departures::Departures;
-use crate::element::{Element, Step};
+use crate::account::Cause;
+use crate::departures::{Departing, Departures};
 use crate::frame::{Frame, Kind};
 use crate::gilbert_elliott::GilbertElliott;
 use crate::random::Bernoulli;
@@ -84,9 +83,16 @@ impl Loss {
     }
 }
 
-impl Element for Loss {
-    fn accept(&mut self, frame: Frame, now: Time) {
-        self.out.receive();
+impl Departing for Loss {
+    fn departures(&self) -> &Departures {
+        &self.out
+    }
+
+    fn departures_mut(&mut self) -> &mut Departures {
+        &mut self.out
+    }
+
+    fn take(&mut self, frame: Frame, now: Time) {
         while let Some((_, loss)) = self.changes.next_by(now) {
             self.switch_to(loss);
         }
@@ -97,23 +103,12 @@ impl Element for Loss {
             self.out.send(frame, now);
         }
     }
-
-    fn poll(&mut self, now: Time) -> Step {
-        self.out.poll(now)
-    }
-
-    fn account(&self) -> Account {
-        self.out.account(0)
-    }
-
-    fn reset(&mut self) {
-        self.out.reset(0);
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::element::{Element, Step};
     use btu_units::Bytes;
 
     #[test]

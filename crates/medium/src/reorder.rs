@@ -10,9 +10,9 @@ use std::collections::VecDeque;
 
 use btu_units::{Bytes, Span, Time};
 
-use crate::account::{Account, Cause};
-use crate::departures::Departures;
-use crate::element::{Element, Step};
+use crate::account::Cause;
+use crate::departures::{Departing, Departures};
+use crate::element::Step;
 use crate::frame::Frame;
 use crate::limit::Limit;
 use crate::random::Bernoulli;
@@ -77,28 +77,27 @@ impl Reorder {
     }
 }
 
-impl Element for Reorder {
-    fn accept(&mut self, frame: Frame, now: Time) {
-        self.out.receive();
+impl Departing for Reorder {
+    fn departures(&self) -> &Departures {
+        &self.out
+    }
+
+    fn departures_mut(&mut self) -> &mut Departures {
+        &mut self.out
+    }
+
+    fn take(&mut self, frame: Frame, now: Time) {
         self.expire(now);
         if self.bernoulli.decide() { self.hold(frame, now) } else { self.pass(frame, now) }
     }
 
-    fn poll(&mut self, now: Time) -> Step {
+    fn advance(&mut self, now: Time) -> Step {
         self.expire(now);
-        let next = self.held.front().map_or(Step::Idle, |held| Step::Wake(held.until));
-        match self.out.poll(now) {
-            step @ (Step::Wake(_) | Step::Idle) => step.sooner(next),
-            event => event,
-        }
+        self.held.front().map_or(Step::Idle, |held| Step::Wake(held.until))
     }
 
-    fn account(&self) -> Account {
-        self.out.account(self.held.len())
-    }
-
-    fn reset(&mut self) {
-        self.out.reset(self.held.len());
+    fn held_elsewhere(&self) -> usize {
+        self.held.len()
     }
 }
 
@@ -106,6 +105,7 @@ impl Element for Reorder {
 mod tests {
     use super::*;
     use crate::conformance::virtual_time::drive;
+    use crate::element::Element;
     use btu_units::Probability;
 
     fn reorder(share: f64, depth: u32) -> Reorder {

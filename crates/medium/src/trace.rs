@@ -11,9 +11,9 @@
 use btu_network::{Discipline, Trace};
 use btu_units::{Bytes, Span, Time};
 
-use crate::account::{Account, Cause};
-use crate::departures::Departures;
-use crate::element::{Element, Step};
+use crate::account::Cause;
+use crate::departures::{Departing, Departures};
+use crate::element::Step;
 use crate::frame::Frame;
 use crate::framing::packet;
 use crate::queue::Queue;
@@ -67,7 +67,7 @@ impl TraceLine {
     }
 
     /// Uses the opportunities that have come by `now`.
-    fn advance(&mut self, now: Time) {
+    fn catch_up(&mut self, now: Time) {
         while !self.is_idle() && self.next() <= now {
             self.send(self.next());
             self.place += 1;
@@ -126,16 +126,19 @@ impl TraceLine {
             self.out.drop(frame, cause);
         }
     }
-
-    fn held(&self) -> usize {
-        self.queue.len() + usize::from(self.begun.is_some())
-    }
 }
 
-impl Element for TraceLine {
-    fn accept(&mut self, frame: Frame, now: Time) {
-        self.out.receive();
-        self.advance(now);
+impl Departing for TraceLine {
+    fn departures(&self) -> &Departures {
+        &self.out
+    }
+
+    fn departures_mut(&mut self) -> &mut Departures {
+        &mut self.out
+    }
+
+    fn take(&mut self, frame: Frame, now: Time) {
+        self.catch_up(now);
         if frame.length() > self.longest {
             self.out.drop(frame, Cause::TooLong);
             return;
@@ -147,21 +150,13 @@ impl Element for TraceLine {
         self.tell_drops();
     }
 
-    fn poll(&mut self, now: Time) -> Step {
-        self.advance(now);
-        let next = if self.is_idle() { Step::Idle } else { Step::Wake(self.next()) };
-        match self.out.poll(now) {
-            step @ (Step::Wake(_) | Step::Idle) => step.sooner(next),
-            event => event,
-        }
+    fn advance(&mut self, now: Time) -> Step {
+        self.catch_up(now);
+        if self.is_idle() { Step::Idle } else { Step::Wake(self.next()) }
     }
 
-    fn account(&self) -> Account {
-        self.out.account(self.held())
-    }
-
-    fn reset(&mut self) {
-        self.out.reset(self.held());
+    fn held_elsewhere(&self) -> usize {
+        self.queue.len() + usize::from(self.begun.is_some())
     }
 }
 
@@ -169,6 +164,7 @@ impl Element for TraceLine {
 mod tests {
     use super::*;
     use crate::conformance::virtual_time::drive;
+    use crate::element::Element;
 
     fn line(opportunities_ms: &[u32]) -> TraceLine {
         let trace = Trace { opportunities_ms: opportunities_ms.to_vec() };

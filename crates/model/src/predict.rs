@@ -35,6 +35,7 @@ pub use answers::{
     TransferPrediction,
 };
 pub use formula::Formula;
+pub use frames::Occupation;
 pub use sweep::{Found, Range, RangeError, Resolution, last_that_holds, sweep, sweep_with};
 
 use assemble::Solved;

@@ -119,12 +119,12 @@ fn join(party: Party, line: &mut (impl Read + Write + Send)) -> Result<Begun, Mp
             let managed =
                 Manager::new(party.rank, party.place == Place::OneMachine).serve(&mut served, line);
             // A library that still waits for an answer must not wait for ever.
-            served.shutdown(Shutdown::Both).ok();
+            let _ = served.shutdown(Shutdown::Both);
             managed
         });
         let begun = sys::begin(&settings, party.threads == Threads::Several);
         // It has asked all that it wanted to know.
-        leave.shutdown(Shutdown::Both).ok();
+        let _ = leave.shutdown(Shutdown::Both);
         (begun, manager.join())
     });
     // The library may look at the descriptor when the process ends.

@@ -152,14 +152,14 @@ impl Drop for Slot {
     fn drop(&mut self) {
         // Closing the file would do, were it not for forked children that still hold it. Unlocking
         // a range that one has locked cannot fail, and nobody could act on it here.
-        fcntl(&self.file, FcntlArg::F_OFD_SETLK(&range(self.number, libc::F_UNLCK))).ok();
+        let _ = fcntl(&self.file, FcntlArg::F_OFD_SETLK(&range(self.number, libc::F_UNLCK)));
     }
 }
 
 impl Drop for RunLock {
     fn drop(&mut self) {
         // The id is only a hint to others, so a full disk here is nothing to report.
-        self.slot.file.write_all_at(&[b' '; SLOT_BYTES as usize], self.slot.offset()).ok();
+        let _ = self.slot.file.write_all_at(&[b' '; SLOT_BYTES as usize], self.slot.offset());
     }
 }
 

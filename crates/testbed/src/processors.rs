@@ -42,7 +42,7 @@ impl Held {
 impl Drop for Held {
     fn drop(&mut self) {
         // It was allowed before. What does not go back ends with this process anyway.
-        sched_setaffinity(SELF, &self.before).ok();
+        let _ = sched_setaffinity(SELF, &self.before);
     }
 }
 

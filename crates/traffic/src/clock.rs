@@ -155,7 +155,7 @@ impl Drop for PreciseTimers {
     fn drop(&mut self) {
         if let Some(before) = self.0 {
             // It was this thread's own value a moment ago.
-            set_timerslack(before).ok();
+            let _ = set_timerslack(before);
         }
     }
 }

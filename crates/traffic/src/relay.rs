@@ -83,13 +83,13 @@ fn pass(mut from: &TcpStream, mut to: &TcpStream) -> io::Result<u64> {
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) => {
                 // Whoever waits at the other side is not to wait for ever.
-                to.shutdown(Shutdown::Both).ok();
+                let _ = to.shutdown(Shutdown::Both);
                 return Err(error);
             }
         }
     }
     // Only a connection that has ended already cannot be ended.
-    to.shutdown(Shutdown::Write).ok();
+    let _ = to.shutdown(Shutdown::Write);
     Ok(passed)
 }
 

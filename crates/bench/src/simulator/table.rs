@@ -35,7 +35,7 @@ pub(super) fn table(sizes: &[Size], samples: &[Sample]) -> (String, bool) {
             continue;
         };
         // Writing to a string cannot fail.
-        writeln!(
+        let _ = writeln!(
             text,
             "{:>8} {:>7} {:>14.0} {:>14.0}  {:<18} {:>11.0} {:>15.5}",
             size.stations,
@@ -45,8 +45,7 @@ pub(super) fn table(sizes: &[Size], samples: &[Sample]) -> (String, bool) {
             format!("{:.3} ({:.3} .. {:.3})", ratio.median, ratio.interval.0, ratio.interval.1),
             ended.median,
             cost.median
-        )
-        .ok();
+        );
         if size.stations == JUDGED_STATIONS {
             missed |= judge(&mut text, "btu/ns-3 at least 10", &ratio, RATIO);
             missed |= judge(&mut text, "at least 1,000,000 frames/s", &ours, FRAMES_PER_SECOND);
@@ -58,7 +57,7 @@ pub(super) fn table(sizes: &[Size], samples: &[Sample]) -> (String, bool) {
 
 fn judge(text: &mut String, what: &str, spread: &Spread, bound: Bound) -> bool {
     let verdict = spread.verdict(bound);
-    writeln!(text, "           {what}: {}", format!("{verdict:?}").to_lowercase()).ok();
+    let _ = writeln!(text, "           {what}: {}", format!("{verdict:?}").to_lowercase());
     verdict == Verdict::Missed
 }
 

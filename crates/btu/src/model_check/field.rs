@@ -171,7 +171,7 @@ fn await_record(
     let said = listen(output, timeout, report_progress);
     if said.is_err() {
         // It may have ended by itself.
-        child.kill().ok();
+        let _ = child.kill();
     }
     let status = child.wait().context("waiting for the stations")?;
     let said = said?;
@@ -190,7 +190,7 @@ fn listen(
     let read = move || {
         let mut said = String::new();
         // Nobody listens any more when it took too long.
-        tell.send(output.read_to_string(&mut said).map(|_| said)).ok();
+        let _ = tell.send(output.read_to_string(&mut said).map(|_| said));
     };
     thread::Builder::new().name("record".to_owned()).spawn(read)?;
     let deadline = Instant::now() + timeout;

@@ -58,7 +58,7 @@ fn sockets(
         getrlimit(Resource::RLIMIT_NOFILE).context("asking for the limit of open files")?;
     if now < wanted {
         // A refusal shows when a socket cannot be opened.
-        setrlimit(Resource::RLIMIT_NOFILE, wanted.min(most), most).ok();
+        let _ = setrlimit(Resource::RLIMIT_NOFILE, wanted.min(most), most);
     }
     let open = |&station: &StationId| {
         let station = drawing.station(station);

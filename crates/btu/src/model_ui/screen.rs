@@ -33,7 +33,7 @@ impl Screen {
     pub(super) fn open() -> std::io::Result<Self> {
         let opened = ratatui::try_init();
         if opened.is_err() {
-            ratatui::try_restore().ok();
+            let _ = ratatui::try_restore();
         }
         Ok(Self { terminal: opened? })
     }
@@ -45,8 +45,8 @@ impl Drop for Screen {
         // on top of what it said.
         if is_raw_mode_enabled().unwrap_or(true) {
             // A terminal that is gone needs nothing back.
-            self.terminal.show_cursor().ok();
-            ratatui::try_restore().ok();
+            let _ = self.terminal.show_cursor();
+            let _ = ratatui::try_restore();
         }
     }
 }
@@ -77,7 +77,7 @@ pub(super) fn watch_signals(signals: Signals, tell: Sender<Happening>) {
             |error| Happening::Broken(format!("waiting for signals: {error}")),
             Happening::Asked,
         );
-        tell.send(happening).ok();
+        let _ = tell.send(happening);
     });
 }
 
@@ -87,7 +87,7 @@ pub(super) struct Guard(pub(super) Sender<Happening>);
 impl Drop for Guard {
     fn drop(&mut self) {
         if thread::panicking() {
-            self.0.send(Happening::Broken("working out an answer failed".to_owned())).ok();
+            let _ = self.0.send(Happening::Broken("working out an answer failed".to_owned()));
         }
     }
 }

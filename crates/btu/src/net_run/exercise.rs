@@ -83,8 +83,8 @@ impl Exercise {
     pub(super) fn end(mut self) {
         for worker in &mut self.workers {
             // One that has ended already is only waited for.
-            worker.kill().ok();
-            worker.wait().ok();
+            let _ = worker.kill();
+            let _ = worker.wait();
         }
     }
 }

@@ -77,7 +77,7 @@ impl Looking {
     pub(super) fn end(self, title: &str) -> Picture {
         self.is_done.store(true, Ordering::Relaxed);
         // It has nothing in it that panics.
-        self.thread.join().ok();
+        let _ = self.thread.join();
         picture(&lock(&self.seen), title)
     }
 }
@@ -129,7 +129,7 @@ impl Looks {
         let lines = lines(&picture(&lock(&self.seen), ""));
         let up = if standing > 0 { format!("\x1b[{standing}A\r\x1b[J") } else { String::new() };
         // The terminal may be gone.
-        stderr().lock().write_all(format!("{up}{}\n", lines.join("\n")).as_bytes()).ok();
+        let _ = stderr().lock().write_all(format!("{up}{}\n", lines.join("\n")).as_bytes());
         self.drawn = Some(lines.len());
     }
 }

@@ -24,7 +24,7 @@ struct Shared {
 impl CancelToken {
     /// Somebody asks.
     pub(super) fn raise(&self, signal: Signal) {
-        self.0.signal.set(signal).ok();
+        let _ = self.0.signal.set(signal);
         if let Ok(keep_alive) = self.0.keep_alive.lock()
             && let Some(keep_alive) = keep_alive.as_ref()
         {

@@ -33,8 +33,8 @@ struct Agent(Child);
 impl Drop for Agent {
     fn drop(&mut self) {
         // One that has ended already has nothing left to be killed.
-        self.0.kill().ok();
-        self.0.wait().ok();
+        let _ = self.0.kill();
+        let _ = self.0.wait();
     }
 }
 

@@ -123,7 +123,7 @@ impl Workers {
     fn note(&self, who: WorkerId, told: Result<(), CoordinatorError>) {
         if let Err(error) = told {
             // The other end of the channel is ours, too.
-            self.to.send((who, WorkerEvent::Lost(error))).ok();
+            let _ = self.to.send((who, WorkerEvent::Lost(error)));
         }
     }
 
@@ -178,7 +178,7 @@ impl Drop for Workers {
     fn drop(&mut self) {
         for worker in &self.active {
             // Where it cannot be asked for, its agent is gone, and so is the worker.
-            worker.host.kill(worker.step).ok();
+            let _ = worker.host.kill(worker.step);
         }
     }
 }

@@ -8,8 +8,8 @@ struct Agent(Child);
 
 impl Drop for Agent {
     fn drop(&mut self) {
-        self.0.kill().ok();
-        self.0.wait().ok();
+        let _ = self.0.kill();
+        let _ = self.0.wait();
     }
 }
 

@@ -89,8 +89,8 @@ impl Place {
 impl Drop for Place {
     fn drop(&mut self) {
         for agent in &mut self.agents {
-            agent.kill().ok();
-            agent.wait().ok();
+            let _ = agent.kill();
+            let _ = agent.wait();
         }
     }
 }

@@ -102,8 +102,8 @@ pub(crate) async fn client_over(stream: std::os::unix::net::UnixStream) -> Agent
 
 impl Drop for Running {
     fn drop(&mut self) {
-        self.child.kill().ok();
-        self.child.wait().ok();
+        let _ = self.child.kill();
+        let _ = self.child.wait();
     }
 }
 
@@ -342,8 +342,8 @@ fn a_worker_s_files_are_bounded_by_the_kernel() {
             .unwrap();
         let mut input = child.stdin.take().unwrap();
         // A worker that is killed does not read on.
-        writeln!(input, "{}", serde_json::to_string(&order).unwrap()).ok();
-        writeln!(input, "go").ok();
+        let _ = writeln!(input, "{}", serde_json::to_string(&order).unwrap());
+        let _ = writeln!(input, "go");
         let mut said = String::new();
         let mut output = BufReader::new(child.stdout.take().unwrap());
         while !said.contains("done") && output.read_line(&mut said).unwrap() > 0 {}

@@ -106,8 +106,8 @@ impl Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        self.0.kill().ok();
-        self.0.wait().ok();
+        let _ = self.0.kill();
+        let _ = self.0.wait();
     }
 }
 

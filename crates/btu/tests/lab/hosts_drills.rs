@@ -143,7 +143,7 @@ fn a_host_reboots(trio: Trio<'_>) {
     hosts.shell(name, "ip link set eth0 down && ip link set m0 down");
     for process in everything {
         // A worker may have ended meanwhile.
-        kill(Pid::from_raw(process), Signal::SIGKILL).ok();
+        let _ = kill(Pid::from_raw(process), Signal::SIGKILL);
     }
     hosts.bury_agent(name);
     thread::sleep(REBOOT);

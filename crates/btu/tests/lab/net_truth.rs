@@ -228,7 +228,7 @@ fn send(receiver: &str) {
     let begin = Instant::now();
     while begin.elapsed() < SETTLING + COUNTED + Duration::from_secs(1) {
         // A full socket or queue is what is wanted.
-        socket.send_to(&[0; FULL], (receiver, 5001)).ok();
+        let _ = socket.send_to(&[0; FULL], (receiver, 5001));
         // At most 24 Mb/s: each of them alone is more than the cable takes.
         sleep(Duration::from_micros(480));
     }

@@ -300,7 +300,7 @@ impl Host {
     /// Strangers are kept away by `handle`.
     pub(super) fn behind(&self, handle: ListenerHandle) {
         // An agent has one listener, and opens it once.
-        self.listener.set(handle).ok();
+        let _ = self.listener.set(handle);
     }
 
     fn not_of_another(&self, caller: &Caller) -> Result<(), Status> {
@@ -522,7 +522,7 @@ impl Host {
             wake
         };
         let Some(wake) = wake else { return false };
-        tokio::time::timeout(wake.since(now).into(), self.leases.notified()).await.ok();
+        let _ = tokio::time::timeout(wake.since(now).into(), self.leases.notified()).await;
         true
     }
 

@@ -169,7 +169,7 @@ impl Policy {
     #[doc(hidden)]
     pub fn fuzz(octets: &[u8]) {
         let text = String::from_utf8_lossy(octets);
-        drop(read::parse("fuzz.toml", &text).map_err(|error| error.to_string()));
+        let _ = read::parse("fuzz.toml", &text).map_err(|error| error.to_string());
     }
 
     /// Where host activities may write.

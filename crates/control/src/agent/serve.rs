@@ -94,7 +94,7 @@ pub fn serve(settings: &ServiceSettings) -> Result<(), AgentError> {
         let mut signals = Signals::take().map_err(AgentError::Signals)?;
         // What it took to come here is not needed again. Where that is refused the agent is larger,
         // and nothing else.
-        give_back_code().ok();
+        let _ = give_back_code();
         let ended = match &settings.entrance {
             Entrance::Unix(path) => by_unix(&host, path, settings, &mut signals).await,
             Entrance::Stdio => by_stdio(&host, settings, &mut signals).await,
@@ -176,7 +176,7 @@ async fn by_unix(
         served = served => served.map_err(AgentError::from),
         () = signals.follow(|| reload_policy(host, settings)) => Ok(()),
     };
-    std::fs::remove_file(path).ok();
+    let _ = std::fs::remove_file(path);
     ended
 }
 
@@ -216,7 +216,7 @@ async fn by_stdio(
         served = served => served.map_err(AgentError::from),
         _ = ended => {
             // The agent does not wait for a caller that does not read its answers.
-            tokio::time::timeout(LAST_WORDS, written).await.ok();
+            let _ = tokio::time::timeout(LAST_WORDS, written).await;
             Ok(())
         }
         () = signals.follow(|| reload_policy(host, settings)) => Ok(()),

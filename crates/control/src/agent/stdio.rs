@@ -36,13 +36,13 @@ impl Stdio {
         let (mut to, mut from) = (theirs.try_clone()?, theirs);
         thread::Builder::new().name("input".to_owned()).spawn(move || {
             // Whatever ended it, nothing more will come.
-            carry(&mut io::stdin().lock(), &mut to).ok();
-            to.shutdown(Shutdown::Write).ok();
+            let _ = carry(&mut io::stdin().lock(), &mut to);
+            let _ = to.shutdown(Shutdown::Write);
         })?;
         thread::Builder::new().name("output".to_owned()).spawn(move || {
             if carry(&mut from, &mut io::stdout().lock()).is_err() {
                 // Nobody reads: the connection is of no use any more.
-                from.shutdown(Shutdown::Both).ok();
+                let _ = from.shutdown(Shutdown::Both);
             }
             drop(writing);
         })?;

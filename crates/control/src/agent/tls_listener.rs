@@ -202,7 +202,7 @@ async fn attend(
     drop(hand);
     if let Some(client) = client {
         // It fails when the listener closes meanwhile.
-        arrived.send(client).await.ok();
+        let _ = arrived.send(client).await;
     }
 }
 
@@ -212,7 +212,7 @@ async fn receive(
     handle: &ListenerHandle,
 ) -> Option<Client> {
     // Answers are small and wanted at once; that it fails would only make them later.
-    stranger.set_nodelay(true).ok();
+    let _ = stranger.set_nodelay(true);
     let (authority, config) = handle.config();
     let shaking = TlsAcceptor::from(config).accept(stranger).into_fallible();
     let client = match tokio::time::timeout(handle.limits().handshake, shaking).await {
@@ -245,5 +245,5 @@ async fn see_out(mut stranger: TcpStream) {
         stranger.shutdown().await?;
         tokio::io::copy(&mut stranger.take(LINGER_BYTES), &mut tokio::io::sink()).await
     };
-    drop(tokio::time::timeout(LINGER, listened).await);
+    let _ = tokio::time::timeout(LINGER, listened).await;
 }

@@ -117,7 +117,7 @@ impl KillHandle {
 
     fn command(&self, command: Command) {
         // A full queue means that its end is under way already, a closed one that it has ended.
-        self.0.try_send(command).ok();
+        let _ = self.0.try_send(command);
     }
 }
 
@@ -192,7 +192,7 @@ impl Worker {
     /// Asks it to end in order; it is killed where it does not.
     pub(super) async fn ask_to_stop(&mut self, limit: Duration) {
         // One that cannot be told is gone, and its attendant sees that.
-        tell(&mut self.orders, "stop").await.ok();
+        let _ = tell(&mut self.orders, "stop").await;
         self.kill_handle.command(Command::Stopped(limit));
     }
 

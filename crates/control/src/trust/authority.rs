@@ -108,7 +108,7 @@ impl Authority {
             Ok(identity)
         });
         if identity.is_err() {
-            std::fs::remove_file(out).ok();
+            let _ = std::fs::remove_file(out);
         }
         identity
     }

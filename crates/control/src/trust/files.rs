@@ -91,7 +91,7 @@ pub(super) fn fill(mut file: File, path: &Path, text: &str) -> Result<(), TrustE
 pub(super) fn replace(path: &Path, mode: u32, text: &str) -> Result<(), TrustError> {
     let part = path.with_extension("part");
     // A part that is there was left by a crash; whoever writes here holds the lock.
-    fs::remove_file(&part).ok();
+    let _ = fs::remove_file(&part);
     fill(create(&part, mode)?, &part, text)?;
     fs::rename(&part, path).map_err(writing(path))?;
     // Without this a power cut may bring the old file back: a revoked certificate would be trusted

@@ -27,7 +27,7 @@ impl Conduit {
         };
         let (end, begin) = pipe2(OFlag::O_CLOEXEC).map_err(failed)?;
         // A smaller one is filled more often.
-        fcntl(&begin, FcntlArg::F_SETPIPE_SZ(PIPE)).ok();
+        let _ = fcntl(&begin, FcntlArg::F_SETPIPE_SZ(PIPE));
         Ok(Self { end, begin })
     }
 

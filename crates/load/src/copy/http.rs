@@ -173,7 +173,7 @@ fn hear(
             Ok(call) => return Ok((flow, call, head)),
         };
         // Whoever has gone does not hear it.
-        drop(say(&flow, status, 0, &timeout));
+        let _ = say(&flow, status, 0, &timeout);
     }
 }
 

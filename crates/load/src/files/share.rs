@@ -49,7 +49,9 @@ impl ShareFiles {
         };
         fs::create_dir(&directory).map_err(failed("make a directory"))?;
         // From here on it is removed, whatever happens.
-        let sweeper = sweeper(&directory).inspect_err(|_| drop(fs::remove_dir(&directory)));
+        let sweeper = sweeper(&directory).inspect_err(|_| {
+            let _ = fs::remove_dir(&directory);
+        });
         let sweeper = Some(sweeper.map_err(failed("start what removes files"))?);
         let (filesystem, options) = mounted(within);
         let share = Share { filesystem, options, is_direct: false };

@@ -54,13 +54,15 @@ pub fn serve_egress_proxy(
                     scope.spawn(move || {
                         let mut inside = inside;
                         // Both ends see the connection close; there is nobody else to tell.
-                        drop(let_out(&mut inside, target, stop));
+                        let _ = let_out(&mut inside, target, stop);
                         // Who sees it closed may come again at once.
                         drop(slot);
                     });
                 }
                 // As above.
-                None => drop(refuse(inside, stop)),
+                None => {
+                    let _ = refuse(inside, stop);
+                }
             }
         }
     });
@@ -126,7 +128,7 @@ pub(super) fn probe(path: &Path) -> io::Result<()> {
     stream.set_read_timeout(Some(KNOCK))?;
     stream.shutdown(Shutdown::Write)?;
     // What is answered to nothing does not matter, and an egress proxy that is slow is one.
-    drop(io::copy(&mut stream, &mut io::sink()));
+    let _ = io::copy(&mut stream, &mut io::sink());
     Ok(())
 }
 

@@ -85,7 +85,7 @@ impl Relaying {
         self.shared.stop.store(true, Ordering::Relaxed);
         if let Some(thread) = self.thread.take() {
             // A panic there has been reported on standard error; the accounts are in `shared`.
-            drop(thread.join());
+            let _ = thread.join();
         }
     }
 }
@@ -107,7 +107,9 @@ fn accept(listener: &TcpListener, shared: &Shared) {
                     });
                 }
                 // A new connection has room for one line; if the client is gone, nobody misses it.
-                None => drop(client.write_all(b"421 All connections of the relay are in use.\r\n")),
+                None => {
+                    let _ = client.write_all(b"421 All connections of the relay are in use.\r\n");
+                }
             }
         }
     });

@@ -150,7 +150,7 @@ async fn accept(
                     tokio::spawn(async move {
                         // What fails here is the peer's loss, which it has been told or has caused:
                         // the server goes on.
-                        session.await.ok();
+                        let _ = session.await;
                         drop(place);
                     });
                 } else {

@@ -269,7 +269,9 @@ fn false_server(answer: impl Fn(usize, &[u8]) -> Vec<u8> + Send + 'static) -> So
         let mut call = [0; 4096];
         for number in 0.. {
             match stream.read(&mut call) {
-                Ok(length @ 1..) => drop(stream.write_all(&answer(number, &call[..length]))),
+                Ok(length @ 1..) => {
+                    let _ = stream.write_all(&answer(number, &call[..length]));
+                }
                 _ => return,
             }
         }

@@ -8,9 +8,9 @@ use btu_network::{Discipline, Framing};
 use btu_units::{BitRate, Bytes, Serializer, Span, Time};
 
 use super::Queue;
-use crate::account::{Account, Cause};
-use crate::departures::Departures;
-use crate::element::{Element, Step};
+use crate::account::Cause;
+use crate::departures::{Departing, Departures};
+use crate::element::Step;
 use crate::frame::Frame;
 use crate::framing::occupied_bits;
 use crate::line::gap;
@@ -64,7 +64,7 @@ impl Transmitter {
     }
 
     /// Sends what begins by `now`.
-    fn advance(&mut self, now: Time) {
+    fn catch_up(&mut self, now: Time) {
         while self.free <= now && !self.queue.is_empty() {
             self.send_next(self.free);
         }
@@ -90,10 +90,17 @@ impl Transmitter {
     }
 }
 
-impl Element for Transmitter {
-    fn accept(&mut self, frame: Frame, now: Time) {
-        self.out.receive();
-        self.advance(now);
+impl Departing for Transmitter {
+    fn departures(&self) -> &Departures {
+        &self.out
+    }
+
+    fn departures_mut(&mut self) -> &mut Departures {
+        &mut self.out
+    }
+
+    fn take(&mut self, frame: Frame, now: Time) {
+        self.catch_up(now);
         if frame.length() > self.longest {
             self.out.drop(frame, Cause::TooLong);
             return;
@@ -105,21 +112,13 @@ impl Element for Transmitter {
         }
     }
 
-    fn poll(&mut self, now: Time) -> Step {
-        self.advance(now);
-        let next = if self.queue.is_empty() { Step::Idle } else { Step::Wake(self.free) };
-        match self.out.poll(now) {
-            step @ (Step::Wake(_) | Step::Idle) => step.sooner(next),
-            event => event,
-        }
+    fn advance(&mut self, now: Time) -> Step {
+        self.catch_up(now);
+        if self.queue.is_empty() { Step::Idle } else { Step::Wake(self.free) }
     }
 
-    fn account(&self) -> Account {
-        self.out.account(self.queue.len())
-    }
-
-    fn reset(&mut self) {
-        self.out.reset(self.queue.len());
+    fn held_elsewhere(&self) -> usize {
+        self.queue.len()
     }
 }
 

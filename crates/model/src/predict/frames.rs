@@ -11,27 +11,38 @@ use btu_units::{BitRate, Bytes};
 use crate::aal5;
 use crate::frame_times::FrameTimes;
 
-/// How a medium turns a frame's octets into bits.
+/// How a medium turns the octets of a frame, from destination address to check sequence, into bits
+/// on the medium.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) enum Occupation {
-    /// Preamble, padding to so many octets, gap.
-    Ethernet { shortest: f64 },
-    /// So many octets more, or less, and so many bits for each.
-    Octets { more: f64, bits: f64 },
-    /// Cells of AAL5 with LLC/SNAP.
+pub enum Occupation {
+    /// Preamble and start delimiter, padding, and gap (IEEE 802.3 clause 4).
+    Ethernet {
+        /// Octets to which a frame is padded.
+        shortest: f64,
+    },
+    /// A constant number of octets more than the frame has.
+    Octets {
+        /// Octets that the medium adds; negative where it leaves octets out.
+        more: f64,
+        /// Bits that each octet takes.
+        bits: f64,
+    },
+    /// Cells of AAL5 with LLC and SNAP (RFC 2684 and ITU-T I.363.5).
     Cells,
 }
 
 impl Occupation {
     /// The frame's own bits, from destination address to check sequence.
-    pub(super) const OWN: Self = Self::Octets { more: 0.0, bits: 8.0 };
-    /// 802.5's: 3 octets before the addresses, 6 of LLC and SNAP, 2 behind the check sequence.
-    pub(super) const TOKEN_RING: Self = Self::Octets { more: 11.0, bits: 8.0 };
-    /// FDDI's: 10 octets before the addresses, 6 of LLC and SNAP, 2 behind the check sequence.
-    pub(super) const FDDI: Self = Self::Octets { more: 18.0, bits: 8.0 };
+    pub const OWN: Self = Self::Octets { more: 0.0, bits: 8.0 };
+    /// On a token ring (IEEE 802.5): 3 octets before the addresses, 6 of LLC and SNAP, 2 behind the
+    /// check sequence.
+    pub const TOKEN_RING: Self = Self::Octets { more: 11.0, bits: 8.0 };
+    /// On FDDI (ISO 9314-2): 10 octets before the addresses, 6 of LLC and SNAP, 2 behind the check
+    /// sequence.
+    pub const FDDI: Self = Self::Octets { more: 18.0, bits: 8.0 };
 
-    /// Of a shared Ethernet.
-    pub(super) fn of_cable(cable: &SharedEthernet) -> Self {
+    /// The occupation of a shared Ethernet; at 1 Gb/s frames are extended to 512 octets.
+    pub fn of_cable(cable: &SharedEthernet) -> Self {
         const GIGABIT: BitRate = BitRate::from_megabits_per_second(1000);
         match cable.contention {
             Contention::Ideal => Self::OWN,
@@ -40,8 +51,8 @@ impl Occupation {
         }
     }
 
-    /// Of a line.
-    pub(super) fn of_line(framing: Framing) -> Self {
+    /// The occupation of a line with this framing.
+    pub fn of_line(framing: Framing) -> Self {
         // Header and check sequence, which a packet leaves behind on lines that are no Ethernet.
         const AROUND: f64 = 18.0;
         match framing {
@@ -54,7 +65,7 @@ impl Occupation {
         }
     }
 
-    /// Bits of a frame of so many octets, the gap after it included.
+    /// Bits that a frame of this many octets occupies, the gap after it included.
     fn bits(self, octets: f64) -> f64 {
         match self {
             Self::Ethernet { shortest } => 8.0 * (octets.max(shortest) + 20.0),
@@ -66,8 +77,8 @@ impl Occupation {
         }
     }
 
-    /// How many of these come after the frame's last bit.
-    pub(super) fn gap_bits(self) -> f64 {
+    /// How many of the occupied bits are the gap after the frame.
+    pub fn gap_bits(self) -> f64 {
         if let Self::Ethernet { .. } = self { 96.0 } else { 0.0 }
     }
 }

@@ -1,13 +1,12 @@
 //! The sheet of a shared Ethernet: the delay of [`btu_model::SharedCable`] written out in cells.
 
-use btu_model::predict::{PacketSizes, SegmentPrediction};
+use btu_model::predict::{Occupation, PacketSizes, SegmentPrediction};
 use btu_network::SharedEthernet;
 use rust_xlsxwriter::XlsxError;
 
 use super::page::Page;
 use super::server::{Book, Formula, Load, Solved};
 use super::sizes::cell_name;
-use super::structure::Occupation;
 use super::value::Value;
 
 const ABOUT: &str = "CSMA/CD mean delay, of the kind of Lam, Computer Networks 4 (1980). Yellow cells may be changed.";

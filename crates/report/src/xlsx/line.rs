@@ -1,13 +1,12 @@
 //! Sheets of lines: links, and the lines of a star. Each direction is an M/G/1 queue of its own.
 
-use btu_model::predict::{LinePrediction, SegmentPrediction};
+use btu_model::predict::{LinePrediction, Occupation, SegmentPrediction};
 use btu_network::{Direction, Link, Star};
 use rust_xlsxwriter::XlsxError;
 
 use super::page::Page;
 use super::server::{Book, Formula, Solved};
 use super::sizes::cell_name;
-use super::structure::Occupation;
 use super::value::{Column, Value};
 
 const ABOUT: &str = "M/G/1 (Pollaczek and Khinchine; Kleinrock, Queueing Systems I, 1975) in each direction. Yellow cells may be changed.";

@@ -1,13 +1,12 @@
 //! The sheets of token ring and FDDI: symmetric polling, and Jain's efficiency.
 
-use btu_model::predict::SegmentPrediction;
+use btu_model::predict::{Occupation, SegmentPrediction};
 use btu_network::{Fddi, Service, TokenRing};
 use rust_xlsxwriter::XlsxError;
 
 use super::page::Page;
 use super::server::{Book, Formula, Load, Solved};
 use super::sizes::cell_name;
-use super::structure::Occupation;
 use super::value::Value;
 
 /// How frames are sent when the token comes, as cells.

@@ -1,11 +1,11 @@
 //! What frames wait for: the part that all submodels share.
 
-use btu_model::predict::FrameKind;
+use btu_model::predict::{FrameKind, Occupation};
 use rust_xlsxwriter::XlsxError;
 
 use super::page::{Cell, Page, Table};
 use super::sizes::{ClassCells, Occupied};
-use super::structure::{Occupation, Structure};
+use super::structure::Structure;
 use super::traffic::FlowCells;
 use super::value::Value;
 

@@ -1,10 +1,11 @@
 //! The sheet of frame sizes, and the sheet of traffic.
 
+use btu_model::predict::Occupation;
 use btu_network::Sizes;
 use rust_xlsxwriter::XlsxError;
 
 use super::page::{Cell, Page};
-use super::structure::{Class, Occupation, Structure};
+use super::structure::{Class, Structure, words};
 use super::value::{Column, Value};
 
 /// The name of cells for `parts`.
@@ -71,7 +72,7 @@ fn block(
     let shape = Shape::of(page, class)?;
     let own_bits = page.computed("Mean size", "bits", &(8.0 * shape.mean()))?;
     let mut head = vec!["weight".to_owned(), "octets".to_owned(), "share".to_owned()];
-    head.extend(occupations.iter().map(|occupation| occupation.words()));
+    head.extend(occupations.iter().copied().map(words));
     let head: Vec<&str> = head.iter().map(String::as_str).collect();
     let mut table = page.table(&head)?;
     for (weight, octets) in shape.points(class) {
@@ -104,7 +105,7 @@ fn moments(
     } else {
         (cells.shares.times(&bits), cells.shares.times_square(&bits))
     };
-    let words = occupation.words();
+    let words = words(occupation);
     let mean = page.computed(&format!("E[bits], {words}"), "bits", &mean)?;
     let second = page.computed(&format!("E[bits^2], {words}"), "bits^2", &second)?;
     Ok(Occupied { mean, second, shares: cells.shares.clone(), bits, exponential })

@@ -1,69 +1,20 @@
-//! What of a network does not change with its rates: kinds of frames, and how often each passes a
-//! submodel.
+//! The parts of a network that do not change with its rates: kinds of frames, and how often each
+//! passes a submodel.
 
-use btu_model::predict::{FrameKind, Prediction, predict};
-use btu_network::{Arrivals, Contention, Drawing, Framing, SharedEthernet, Sizes};
-use btu_units::BitRate;
+use btu_model::predict::{FrameKind, Occupation, Prediction, predict};
+use btu_network::{Arrivals, Drawing, Sizes};
 
-/// How a medium turns a frame's octets into bits. Written anew from the standards (IEEE 802.3
-/// clause 4, IEEE 802.5 clause 3, ISO 9314-2, RFC 1662, RFC 2684), so that the tests compare it
-/// with the predictions' own.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) enum Occupation {
-    /// Preamble, padding to so many octets, gap.
-    Ethernet { shortest: f64 },
-    /// So many octets more, or less, and so many bits for each.
-    Octets { more: f64, bits: f64 },
-    /// Cells of AAL5 behind LLC and SNAP.
-    Cells,
-}
-
-impl Occupation {
-    /// The frame's own bits.
-    pub(super) const OWN: Self = Self::Octets { more: 0.0, bits: 8.0 };
-    /// 3 octets before the addresses, 6 of LLC and SNAP, 2 behind the check sequence.
-    pub(super) const TOKEN_RING: Self = Self::Octets { more: 11.0, bits: 8.0 };
-    /// 10 octets before the addresses, 6 of LLC and SNAP, 2 behind the check sequence.
-    pub(super) const FDDI: Self = Self::Octets { more: 18.0, bits: 8.0 };
-
-    /// Of a shared Ethernet; at 1 Gb/s frames are extended to 512 octets.
-    pub(super) fn of_cable(cable: &SharedEthernet) -> Self {
-        match cable.contention {
-            Contention::Ideal => Self::OWN,
-            Contention::Standard if cable.rate >= BitRate::from_megabits_per_second(1000) => {
-                Self::Ethernet { shortest: 512.0 }
-            }
-            Contention::Standard => Self::Ethernet { shortest: 64.0 },
+/// What a number of bits contains, for the cell next to it.
+pub(super) fn words(occupation: Occupation) -> String {
+    match occupation {
+        Occupation::Ethernet { shortest } => {
+            format!("bits with preamble and gap, padded to {shortest} B (IEEE 802.3 clause 4)")
         }
-    }
-
-    /// Of a line.
-    pub(super) fn of_line(framing: Framing) -> Self {
-        match framing {
-            Framing::Ethernet => Self::Ethernet { shortest: 64.0 },
-            Framing::Serial { overhead, bits_per_octet } => {
-                Self::Octets { more: f64::from(overhead) - 18.0, bits: f64::from(bits_per_octet) }
-            }
-            Framing::Aal5 => Self::Cells,
-            Framing::Bare => Self::Octets { more: -4.0, bits: 8.0 },
+        Occupation::Octets { .. } if occupation == Occupation::OWN => {
+            "the frame's own bits".to_owned()
         }
-    }
-
-    /// Bits after the frame's last: the gap.
-    pub(super) fn gap_bits(self) -> f64 {
-        if let Self::Ethernet { .. } = self { 96.0 } else { 0.0 }
-    }
-
-    /// In words.
-    pub(super) fn words(self) -> String {
-        match self {
-            Self::Ethernet { shortest } => {
-                format!("bits with preamble and gap, padded to {shortest} B (IEEE 802.3 clause 4)")
-            }
-            Self::Octets { .. } if self == Self::OWN => "the frame's own bits".to_owned(),
-            Self::Octets { more, bits } => format!("bits with {more:+} B, {bits} bits for each"),
-            Self::Cells => "bits in AAL5 cells behind LLC/SNAP (I.363.5, RFC 2684)".to_owned(),
-        }
+        Occupation::Octets { more, bits } => format!("bits with {more:+} B, {bits} bits for each"),
+        Occupation::Cells => "bits in AAL5 cells behind LLC/SNAP (I.363.5, RFC 2684)".to_owned(),
     }
 }
 

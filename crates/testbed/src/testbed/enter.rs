@@ -48,7 +48,7 @@ pub fn enter(
     spawn(&keys).map_err(|error| refused(station, &error))?;
     mount_for(station);
     // The same path in other mounts; where it is not there, the root is.
-    here.and_then(env::set_current_dir).ok();
+    let _ = here.and_then(env::set_current_dir);
     let child = start(command, signals).map_err(|error| not_started(station, command, &error))?;
     signals.attend(&child).map_err(|error| TestbedError::process("stand for the command", &error))
 }
@@ -76,7 +76,7 @@ fn is_here(namespace: &OwnedFd, kind: &str) -> io::Result<bool> {
 /// nothing else depends on it.
 fn mount_for(station: &str) {
     if unshare(CloneFlags::CLONE_NEWUTS).is_ok() {
-        sethostname(station).ok();
+        let _ = sethostname(station);
     }
     let nothing = None::<&str>;
     let flags = MsFlags::MS_NOSUID | MsFlags::MS_NODEV | MsFlags::MS_NOEXEC;
@@ -84,7 +84,7 @@ fn mount_for(station: &str) {
         mount(nothing, "/", nothing, MsFlags::MS_REC | MsFlags::MS_PRIVATE, nothing)
     });
     if private.is_ok() {
-        mount(Some("sysfs"), "/sys", Some("sysfs"), flags, nothing).ok();
+        let _ = mount(Some("sysfs"), "/sys", Some("sysfs"), flags, nothing);
     }
 }
 

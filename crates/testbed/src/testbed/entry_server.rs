@@ -83,7 +83,7 @@ pub(super) fn open(
     let response = move || {
         for visitor in listener.incoming().flatten() {
             // A visitor who is gone, or makes no sense, needs no response.
-            server.serve(&visitor).ok();
+            let _ = server.serve(&visitor);
         }
     };
     thread::Builder::new().name("door".to_owned()).spawn(response).map(drop).map_err(failed)

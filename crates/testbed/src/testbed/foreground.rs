@@ -160,7 +160,7 @@ impl Signals {
         if self.foreground {
             // SIGTTOU is held back, so this does not stop a process in the background; without a
             // terminal nothing is lost.
-            tcsetpgrp(stdin().as_fd(), getpgrp()).ok();
+            let _ = tcsetpgrp(stdin().as_fd(), getpgrp());
         }
         how
     }
@@ -169,7 +169,7 @@ impl Signals {
     /// at once.
     pub fn release(self) {
         // Masks that this thread had before cannot be refused.
-        self.before.thread_set_mask().ok();
+        let _ = self.before.thread_set_mask();
     }
 
     /// Ends this process as the command ended: with its status, or by its signal, so that a script
@@ -180,9 +180,9 @@ impl Signals {
             Ending::Killed(number) => {
                 if let Ok(signal) = Signal::try_from(number) {
                     // The command's memory may be of interest, this process's is not.
-                    setrlimit(Resource::RLIMIT_CORE, 0, 0).ok();
-                    self.mask.thread_unblock().ok();
-                    raise(signal).ok();
+                    let _ = setrlimit(Resource::RLIMIT_CORE, 0, 0);
+                    let _ = self.mask.thread_unblock();
+                    let _ = raise(signal);
                 }
                 // Somebody had told this process to ignore it.
                 ExitCode::from(128_u8.saturating_add(number as u8))

@@ -111,7 +111,7 @@ impl TestbedHandle {
     /// Waits until the outer process is gone and reaped.
     pub(super) fn await_gone(&self) {
         // Nothing is ever sent: it hangs up.
-        self.gone.recv().ok();
+        let _ = self.gone.recv();
     }
 
     /// The pipe that keeps the testbed up.
@@ -182,7 +182,7 @@ fn listen(
             }
             (Ok(Message::Ended { event }), _) => {
                 // Nobody has to listen to events.
-                events.send(event).ok();
+                let _ = events.send(event);
                 continue;
             }
             (Ok(Message::Ready), Some(privilege)) => Ok(privilege),
@@ -195,7 +195,7 @@ fn listen(
             }
         };
         // Only the first answer is waited for.
-        settled.send(answer).ok();
+        let _ = settled.send(answer);
     }
 }
 
@@ -214,8 +214,8 @@ fn await_end(
     if let Ok(status) = locked(outer).wait() {
         let event = ProcessExit { who: TestbedProcess::Outer, how: Ending::from(status) };
         // Both are for whoever still listens.
-        settled.send(Err(TestbedError::protocol("raise the testbed", &event))).ok();
-        events.send(event).ok();
+        let _ = settled.send(Err(TestbedError::protocol("raise the testbed", &event)));
+        let _ = events.send(event);
     }
 }
 

@@ -51,8 +51,8 @@ pub fn keep() -> ExitCode {
 
 fn live() -> Result<(), TestbedError> {
     // Neither the terminal nor the directory of whoever asked is held on to.
-    setsid().ok();
-    chdir("/").ok();
+    let _ = setsid();
+    let _ = chdir("/");
     let failed = |error: io::Error| TestbedError::process("keep the network", &error);
     let signals = Signals::take().map_err(failed)?;
     let KeepOrder { request, log }: KeepOrder = receive(io::stdin().lock())

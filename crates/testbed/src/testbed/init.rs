@@ -115,7 +115,7 @@ pub(super) fn mount_own_proc() -> bool {
     let flags = MsFlags::MS_NOSUID | MsFlags::MS_NODEV | MsFlags::MS_NOEXEC;
     let private = mount(nothing, "/", nothing, MsFlags::MS_REC | MsFlags::MS_PRIVATE, nothing);
     if private.is_ok() {
-        mount(Some("proc"), "/proc", Some("proc"), flags, nothing).ok();
+        let _ = mount(Some("proc"), "/proc", Some("proc"), flags, nothing);
     }
     private.is_ok()
 }
@@ -138,13 +138,13 @@ fn watch_keep_alive() {
 fn shut_down() -> ! {
     let deadline = Instant::now() + GRACE_PERIOD;
     // -1 is everybody in this process namespace but process 1.
-    kill(Pid::from_raw(-1), Signal::SIGTERM).ok();
+    let _ = kill(Pid::from_raw(-1), Signal::SIGTERM);
     // Whoever was stopped cannot hear it.
-    kill(Pid::from_raw(-1), Signal::SIGCONT).ok();
+    let _ = kill(Pid::from_raw(-1), Signal::SIGCONT);
     // Commands that came in by the door are not process 1's children, so it is not enough to have
     // none left.
     while kill(Pid::from_raw(-1), None).is_ok() && Instant::now() < deadline {
-        waitpid(None::<Pid>, Some(WaitPidFlag::WNOHANG)).ok();
+        let _ = waitpid(None::<Pid>, Some(WaitPidFlag::WNOHANG));
         thread::sleep(Duration::from_millis(2));
     }
     exit(0)

@@ -168,7 +168,7 @@ mod tests {
         fs::set_permissions(&last, Permissions::from_mode(0o777)).unwrap();
         // Only the superuser can make another's directory; an ordinary user's is as open as a
         // stranger's.
-        chown(&last, Some(65_534), Some(65_534)).ok();
+        let _ = chown(&last, Some(65_534), Some(65_534));
         assert_eq!(
             first(&preferred(None, ROOT, &system), &last, "net").unwrap(),
             system.join("btu/net")

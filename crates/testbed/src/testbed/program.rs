@@ -40,7 +40,7 @@ pub fn programs(directory: &Path) -> ExitCode {
         Err(error) => {
             let message = format!("making a process namespace for a program: {error}");
             // Who does not listen is gone, and so is what is to be done.
-            send(io::stdout(), &Message::Failed { message }).ok();
+            let _ = send(io::stdout(), &Message::Failed { message });
             ExitCode::FAILURE
         }
     }

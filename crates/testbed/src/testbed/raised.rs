@@ -292,7 +292,7 @@ impl RaisedNetwork {
     pub fn await_end(&self) {
         self.handle.await_gone();
         // Or `fallen` might not yet know.
-        self.watched.recv().ok();
+        let _ = self.watched.recv();
     }
 
     /// The process whose end brought it down, if that is what happened.
@@ -332,7 +332,7 @@ fn watch(
         let _hangs_up_at_the_end: Sender<()> = watched_to;
         for event in events {
             if !keep_alive.is_cut() {
-                fallen.set(event).ok();
+                let _ = fallen.set(event);
                 keep_alive.cut();
             }
         }

@@ -46,7 +46,7 @@ impl Registry {
 
     fn at(directory: PathBuf) -> Self {
         // Failing to tidy up is no reason to fail.
-        sweep(&directory).ok();
+        let _ = sweep(&directory);
         Self { directory }
     }
 
@@ -83,7 +83,7 @@ impl Registry {
         let answer = start_holder(request, &log);
         if !matches!(answer, Ok(KeepAnswer::Up)) {
             // Its last messages are in the error.
-            fs::remove_file(&log).ok();
+            let _ = fs::remove_file(&log);
         }
         match answer? {
             KeepAnswer::Refused(error) => Err(error),
@@ -162,7 +162,7 @@ impl Registry {
 
     /// Forgets what a network that fell had said.
     pub fn forget(&self, name: &str) {
-        fs::remove_file(self.log(name)).ok();
+        let _ = fs::remove_file(self.log(name));
     }
 
     fn log(&self, name: &str) -> PathBuf {
@@ -247,7 +247,7 @@ impl Raised {
         });
         if heard.is_err() {
             let peer = getsockopt(&holder, PeerCredentials).map_err(|error| failed(&error))?;
-            kill(Pid::from_raw(peer.pid()), Signal::SIGKILL).ok();
+            let _ = kill(Pid::from_raw(peer.pid()), Signal::SIGKILL);
         }
         self.await_gone().map_err(|error| failed(&error))
     }

@@ -101,7 +101,7 @@ async fn serve(stream: TcpStream) -> io::Result<(Role, JoinHandle<()>)> {
             }
         }
         // Until everything is sent and the near end has gone.
-        drop(poll_fn(|context| connection.poll_closed(context)).await);
+        let _ = poll_fn(|context| connection.poll_closed(context)).await;
     });
     Ok((Role::Serves { questions, respond: None }, driver))
 }
@@ -177,7 +177,7 @@ impl Pipe for Http2Pipe {
         let Self { runtime, role, driver } = self;
         // The near end has heard the last word, and leaves; the far end waits until it has.
         if matches!(role, Role::Serves { .. }) {
-            runtime.block_on(async { drop(tokio::time::timeout(FAREWELL, driver).await) });
+            let _ = runtime.block_on(async { tokio::time::timeout(FAREWELL, driver).await });
         }
     }
 }

@@ -74,7 +74,7 @@ impl UnixRendezvous {
                 self.admit().map_err(|source| trouble("accept", &self.path, source))?
             {
                 // The place is needed no more; that it is gone already is as good.
-                std::fs::remove_file(&self.path).ok();
+                let _ = std::fs::remove_file(&self.path);
                 return Ok(caller.into());
             }
         }

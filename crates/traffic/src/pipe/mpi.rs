@@ -134,7 +134,7 @@ impl Pipe for MpiPipe {
         if self.line.send(&[0]).is_ok()
             && self.attend(Some(FAREWELL)).is_ok_and(|is_there| is_there)
         {
-            self.line.receive(&mut [0]).ok();
+            let _ = self.line.receive(&mut [0]);
         }
     }
 

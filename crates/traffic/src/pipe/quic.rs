@@ -194,7 +194,9 @@ async fn admit(endpoint: &Endpoint, token: &Token, allowed: &Callers) -> io::Res
             caller = endpoint.accept() => match caller {
                 Some(caller) if !allowed.may_call(caller.remote_address()) => caller.ignore(),
                 // It fails only for an address that is proved.
-                Some(caller) if !caller.remote_address_validated() => drop(caller.retry()),
+                Some(caller) if !caller.remote_address_validated() => {
+                    let _ = caller.retry();
+                }
                 Some(caller) if callers.len() < CALLERS => drop(callers.spawn(timeout(HESITATION, hear(caller, *token, allowed.clone())))),
                 Some(caller) => caller.refuse(),
                 None => return Err(ended()),
@@ -230,7 +232,9 @@ struct BackgroundDriver {
 impl BackgroundDriver {
     fn start(runtime: Arc<Runtime>) -> io::Result<Self> {
         let (stop, stopped) = oneshot::channel();
-        let drive = move || drop(runtime.block_on(stopped));
+        let drive = move || {
+            let _ = runtime.block_on(stopped);
+        };
         Ok(Self { stop, thread: thread::Builder::new().name("driver".to_owned()).spawn(drive)? })
     }
 

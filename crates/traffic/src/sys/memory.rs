@@ -259,7 +259,7 @@ impl Drop for Rings {
         [&mine.reader_sleeps.0, &theirs.writer_sleeps.0].into_iter().for_each(wake);
         // SAFETY: the mapping is this value's own, of this length, and nothing refers to it any
         // more.
-        unsafe { munmap(self.base, length(self.capacity)) }.ok();
+        let _ = unsafe { munmap(self.base, length(self.capacity)) };
     }
 }
 

@@ -211,7 +211,7 @@ impl Line {
     /// Ends the connection in both directions: whoever waits on it is woken.
     pub(crate) fn end(&self) {
         // The only failure there can be is that the connection has already ended.
-        self.stream.shutdown(std::net::Shutdown::Both).ok();
+        let _ = self.stream.shutdown(std::net::Shutdown::Both);
     }
 
     /// Ends the connection when it is dropped, at once: what is not sent is given up, and the peer

@@ -86,13 +86,13 @@ fn a_greeting_is_answered_with_no_more_than_it_has() {
         let farewell = Header { kind: Kind::Farewell, token: TOKEN, number: 0 }.encode();
         peer.set_read_timeout(Some(Duration::from_millis(5))).unwrap();
         while !thread.is_finished() {
-            peer.send(&farewell).ok();
+            let _ = peer.send(&farewell);
             if let Ok(length) = peer.recv(&mut room) {
                 let goodbye = Header { kind: Kind::Goodbye, token: TOKEN, number: 0 }.encode();
                 if Header::decode(&room[..length])
                     .is_some_and(|(header, _)| header.kind == Kind::Farewell)
                 {
-                    peer.send(&goodbye).ok();
+                    let _ = peer.send(&goodbye);
                 }
             }
         }

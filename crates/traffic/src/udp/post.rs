@@ -132,7 +132,7 @@ impl Post {
         let challenge = Header { kind: Kind::Challenge, token: self.token, number }.encode();
         // Anybody may have written that address: that nothing can be sent there is nobody else's
         // trouble.
-        self.socket.send_to(&challenge, caller).ok();
+        let _ = self.socket.send_to(&challenge, caller);
     }
 }
 
@@ -268,7 +268,7 @@ impl Exchange {
         let mut told = [0; HEADER + 8];
         told[..HEADER].copy_from_slice(&head);
         told[HEADER..].copy_from_slice(&since.nanoseconds().to_be_bytes());
-        self.socket.send(&told).ok();
+        let _ = self.socket.send(&told);
     }
 
     /// The header and payload of a datagram of this flow.

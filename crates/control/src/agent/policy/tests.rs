@@ -546,7 +546,7 @@ fn of_a_long_line_the_place_is_shown() {
 proptest! {
     #[test]
     fn no_text_makes_the_reader_panic(text in "[a-z_= \\[\\]\"0-9./é\n]{0,120}") {
-        read::parse("btu.toml", &text).ok();
+        let _ = read::parse("btu.toml", &text);
     }
 
     #[test]

@@ -86,7 +86,7 @@ impl State {
     fn dismiss(&mut self, is: impl Fn(&Peer) -> bool) -> Vec<Peer> {
         let gone = self.clients.extract_if(|_, (peer, _)| is(peer)).map(|(_, (peer, dismiss))| {
             // It fails when the client has gone meanwhile.
-            dismiss.send(()).ok();
+            let _ = dismiss.send(());
             peer
         });
         let gone = gone.collect::<Vec<_>>();
@@ -288,7 +288,7 @@ impl Hand {
     /// Waits until somebody else needs the place, and has it.
     pub(super) async fn taken_away(&mut self) {
         // The handle forgets a place only when it is taken away or given back.
-        (&mut self.taken.1).await.ok();
+        let _ = (&mut self.taken.1).await;
     }
 }
 

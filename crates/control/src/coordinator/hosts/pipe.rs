@@ -49,7 +49,7 @@ impl AgentPipe {
 
     /// The last line that the child complained, when it has ended.
     pub(super) async fn last_words(&mut self) -> Option<String> {
-        timeout(LAST_WORDS, self.child.wait()).await.ok();
+        let _ = timeout(LAST_WORDS, self.child.wait()).await;
         let said = self.complaints.lock().unwrap_or_else(PoisonError::into_inner);
         let said = String::from_utf8_lossy(&said);
         said.lines().map(str::trim).rfind(|line| !line.is_empty()).map(str::to_owned)

@@ -179,7 +179,7 @@ impl RemoteHost {
     /// Gives the host back; who does not take it is freed by the end of the lease.
     pub(crate) async fn release(&mut self) {
         self.renewing = None;
-        self.link.release(FAREWELL_LIMIT).await.ok();
+        let _ = self.link.release(FAREWELL_LIMIT).await;
     }
 }
 

@@ -83,7 +83,7 @@ fn serve_old_agent(config: Arc<ServerConfig>) -> SocketAddr {
             let served =
                 Server::builder().add_routes(Routes::default()).serve_with_incoming(incoming);
             let carried = tokio::io::copy_bidirectional(&mut stream, &mut outside);
-            tokio::join!(served, carried).0.ok();
+            let _ = tokio::join!(served, carried).0;
         });
     })
 }

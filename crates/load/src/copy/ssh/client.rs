@@ -232,7 +232,7 @@ impl Ending {
 impl Drop for Ending {
     fn drop(&mut self) {
         // One that has ended is not there any more.
-        drop(self.0.kill());
-        drop(self.0.wait());
+        let _ = self.0.kill();
+        let _ = self.0.wait();
     }
 }

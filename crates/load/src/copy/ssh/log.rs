@@ -43,7 +43,7 @@ impl Log {
     /// All that it said, when it is gone.
     pub(super) fn finish(mut self) -> Said {
         if let Some(reader) = self.reader.take() {
-            drop(reader.join());
+            let _ = reader.join();
         }
         std::mem::take(&mut *self.said.lock().unwrap_or_else(PoisonError::into_inner))
     }

@@ -148,7 +148,7 @@ impl Session {
         }
         let aborted = unfinished.map_or(Ok(()), |transfer| ftp.abort(transfer.data));
         if aborted.is_ok() {
-            drop(ftp.quit());
+            let _ = ftp.quit();
         }
     }
 

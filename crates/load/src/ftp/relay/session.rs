@@ -30,10 +30,12 @@ pub(super) fn run(mut client: TcpStream, shared: &Shared) {
         .and_then(|()| client.limit(TICK))
         .and_then(|()| connect_out(&shared.egress_proxy, 0, &shared.stop));
     match joined {
-        Ok(server) => drop(converse(&client, &server, shared, &timeout)),
+        Ok(server) => {
+            let _ = converse(&client, &server, shared, &timeout);
+        }
         Err(error) => {
             let line = format!("421 The relay found no way to the FTP server: {error}\r\n");
-            drop(pump::write(&mut client, line.as_bytes(), &timeout));
+            let _ = pump::write(&mut client, line.as_bytes(), &timeout);
         }
     }
 }
@@ -51,8 +53,8 @@ fn converse(
     thread::scope(|scope| {
         let hang_up = |result: io::Result<()>| {
             // Either may be closed already, which is what is wanted.
-            drop(client.end(Shutdown::Both));
-            drop(server.end(Shutdown::Both));
+            let _ = client.end(Shutdown::Both);
+            let _ = server.end(Shutdown::Both);
             result
         };
         let up = scope.spawn(move || hang_up(carry_commands(commands, to_server, timeout)));
@@ -128,7 +130,9 @@ fn open_data<'scope>(
     };
     let (address, peer, listener) = listen().map_err(|error: io::Error| error.to_string())?;
     let line = offer.rewritten(address).ok_or("PASV cannot say an IPv6 address, use EPSV")?;
-    scope.spawn(move || drop(transfer(&listener, peer, offer.port(), shared, slot)));
+    scope.spawn(move || {
+        let _ = transfer(&listener, peer, offer.port(), shared, slot);
+    });
     Ok(line)
 }
 

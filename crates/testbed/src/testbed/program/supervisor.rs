@@ -51,7 +51,7 @@ pub fn supervisor(directory: &Path) -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             // Who does not listen is gone, and so is what is to be done.
-            send(io::stdout(), &Message::Failed { message: error.to_string() }).ok();
+            let _ = send(io::stdout(), &Message::Failed { message: error.to_string() });
             ExitCode::FAILURE
         }
     }
@@ -271,9 +271,9 @@ impl Run<'_> {
 
     fn ask_to_end(&mut self, ending: Ending, now: Time) {
         self.stop = Some((ending, now + GRACE_PERIOD));
-        kill(EVERYBODY, Signal::SIGTERM).ok();
+        let _ = kill(EVERYBODY, Signal::SIGTERM);
         // Whoever was stopped cannot hear it.
-        kill(EVERYBODY, Signal::SIGCONT).ok();
+        let _ = kill(EVERYBODY, Signal::SIGCONT);
     }
 
     /// Waits until something happens.
@@ -332,16 +332,15 @@ impl Run<'_> {
         self.child.reap()?;
         while !self.child.is_gone && sys::now()?.since(began) < KILLED {
             // Again and again: one that was being forked may have come to be after the last call.
-            kill(EVERYBODY, Signal::SIGKILL).ok();
+            let _ = kill(EVERYBODY, Signal::SIGKILL);
             count += self.child.reap()?;
             if !self.child.is_gone {
                 let mut watched =
                     [PollFd::new(self.supervisor.children.as_fd(), PollFlags::POLLIN)];
-                poll(
+                let _ = poll(
                     &mut watched,
                     PollTimeout::try_from(POLL_INTERVAL).unwrap_or(PollTimeout::ZERO),
-                )
-                .ok();
+                );
                 while self.supervisor.children.read_signal()?.is_some() {}
             }
         }

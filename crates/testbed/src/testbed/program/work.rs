@@ -37,6 +37,6 @@ impl Work {
 impl Drop for Work {
     fn drop(&mut self) {
         // Whoever still had a file in it has ended; else it goes with the mount namespace.
-        umount2(&self.path, MntFlags::MNT_DETACH).ok();
+        let _ = umount2(&self.path, MntFlags::MNT_DETACH);
     }
 }

@@ -71,8 +71,8 @@ impl Process {
 impl Drop for Process {
     fn drop(&mut self) {
         // One that has ended has nothing left to be killed.
-        self.child.kill().ok();
-        self.child.wait().ok();
+        let _ = self.child.kill();
+        let _ = self.child.wait();
     }
 }
 

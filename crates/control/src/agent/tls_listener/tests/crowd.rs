@@ -157,7 +157,7 @@ async fn push(address: SocketAddr) {
             let said: &[u8] =
                 [b"".as_slice(), b"let me in\n", &[0x16, 3, 1, 0, 200, 1, 0, 0, 196, 3, 3]]
                     [number % 3];
-            stream.write_all(said).await.ok();
+            let _ = stream.write_all(said).await;
             until_closed(&mut stream).await;
             drop(place);
         }));

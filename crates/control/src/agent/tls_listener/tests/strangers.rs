@@ -90,7 +90,7 @@ async fn garbage_plain_http2_and_silence_are_shown_out() {
         let began = Instant::now();
         let mut stream = TcpStream::connect(drill.address).await.unwrap();
         // It fails when the listener has closed already.
-        stream.write_all(said).await.ok();
+        let _ = stream.write_all(said).await;
         let answer = until_closed(&mut stream).await;
         assert!(answer.len() <= 64.min(said.len()), "{} bytes for {}", answer.len(), said.len());
         assert!(
@@ -168,8 +168,8 @@ async fn recorded(drill: &mut Drill) -> Vec<u8> {
         let back =
             tokio::spawn(async move { tokio::io::copy(&mut from_agent, &mut to_client).await });
         let said = copy_and_keep(&mut from_client, &mut to_agent).await;
-        to_agent.shutdown().await.ok();
-        back.await.unwrap().ok();
+        let _ = to_agent.shutdown().await;
+        let _ = back.await.unwrap();
         said
     });
     let channel = channel(address, config).await.unwrap();
