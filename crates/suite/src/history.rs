@@ -7,7 +7,6 @@ pub mod lantz85;
 pub mod netpipe96;
 pub mod press88;
 mod study;
-mod table;
 
 pub use claim::Claim;
 pub use study::{ReferencePoint, Study};

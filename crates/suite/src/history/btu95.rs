@@ -1,5 +1,5 @@
-//! The 1995 BTU paper: every mean, rating and penalty recomputed from its raw rows, printed beside
-//! recomputed.
+//! The 1995 BTU paper: every mean, rating and penalty, as printed and as recomputed from its raw
+//! rows.
 //!
 //! What the paper computed follows from its own tables: for a message size and a load the
 //! *duration* is the geometric mean over the six components; for a size it is a mean over the three
@@ -7,6 +7,7 @@
 //! to two decimals; and the rating is a mean of BTU over the five sizes.
 
 mod corrected;
+pub(crate) mod data;
 mod means;
 mod penalties;
 mod ratings;
@@ -21,8 +22,6 @@ pub use means::{Half, MeanCheck, MeanKind};
 pub use penalties::{PenaltyCheck, Side};
 pub use ratings::{OverLoads, Rating95, RowSource};
 pub use rows::{Activity, MESSAGE_BYTES, Machine};
-
-use rows::Rows;
 
 /// Everything about the four machines.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -82,9 +81,7 @@ pub struct Ranking {
 
 /// Recomputes all numbers of the 1995 paper from its printed rows.
 pub fn history() -> History {
-    let rows = Rows::read();
-    let mut machines: Vec<MachineHistory> =
-        Machine::ALL.into_iter().map(|machine| of_machine(&rows, machine)).collect();
+    let mut machines: Vec<MachineHistory> = Machine::ALL.into_iter().map(of_machine).collect();
     machines.sort_by(|a, b| {
         b.published_megabits_per_second
             .geometric
@@ -94,16 +91,16 @@ pub fn history() -> History {
     History { machines, rankings }
 }
 
-fn of_machine(rows: &Rows, machine: Machine) -> MachineHistory {
+fn of_machine(machine: Machine) -> MachineHistory {
     let (published_megabits_per_second, configuration) = rows::published(machine);
     MachineHistory {
         machine,
         published_megabits_per_second,
         configuration,
-        ratings: ratings::all(rows, machine),
-        means: means::check(rows, machine),
-        penalties: penalties::check(rows, machine),
-        total_penalty_seconds: penalties::totals(rows, machine),
+        ratings: ratings::all(machine),
+        means: means::check(machine),
+        penalties: penalties::check(machine),
+        total_penalty_seconds: penalties::totals(machine),
     }
 }
 

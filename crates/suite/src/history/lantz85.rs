@@ -7,6 +7,7 @@
 mod bandwidth;
 mod claims;
 mod conclusions;
+mod data;
 mod factors;
 mod repeated;
 mod sensitivity;

@@ -8,26 +8,26 @@ use std::collections::BTreeSet;
 use btu_stats::{Interval, normal_probability, sample_variance};
 use serde::Serialize;
 
-use super::table::{lines, number, whole};
 use super::{Claim, ReferencePoint};
 use crate::lan::mean_pause_seconds;
 
 pub use prediction::{PredictedTask, Prediction, Service};
 
-const FIGURE_3: &str = include_str!("../../data/press88_figure3.csv");
-
 /// Figure 3 is printed with one decimal.
 const ROUNDING: f64 = 0.05;
 
-/// The tasks' names as Figure 3 writes them, by their names in the table of this project.
-const TASKS: [(&str, &str); 7] = [
-    ("wp_load_program", "word processing, load program"),
-    ("wp_load_document", "word processing, load document"),
-    ("wp_save_document", "word processing, save document"),
-    ("fm_load_program", "file management, load program"),
-    ("fm_serial_search", "file management, serial search"),
-    ("fm_sort", "file management, sort"),
-    ("fm_index", "file management, index"),
+/// The numbers of background stations in Figure 3.
+const BACKGROUND_STATIONS: [u64; 5] = [0, 1, 3, 5, 10];
+
+/// Figure 3: the tasks, and their normalised times by number of background stations.
+const FIGURE_3: [(&str, [f64; 5]); 7] = [
+    ("word processing, load program", [1.0, 1.1, 1.5, 1.8, 6.1]),
+    ("word processing, load document", [0.7, 0.7, 0.9, 1.3, 2.3]),
+    ("word processing, save document", [0.5, 0.6, 0.7, 0.9, 2.8]),
+    ("file management, load program", [1.1, 1.3, 1.9, 2.3, 9.6]),
+    ("file management, serial search", [1.0, 1.0, 1.1, 1.4, 2.7]),
+    ("file management, sort", [1.0, 1.0, 1.2, 1.4, 3.7]),
+    ("file management, index", [0.9, 1.0, 1.0, 1.3, 3.3]),
 ];
 
 /// Everything about the paper.
@@ -91,7 +91,7 @@ pub fn history() -> History {
 
 /// The lines of Figure 3.
 pub fn tasks() -> Vec<Task> {
-    TASKS.into_iter().map(|(key, name)| Task { name, times: times(key) }).collect()
+    FIGURE_3.into_iter().map(|(name, printed)| Task { name, times: times(printed) }).collect()
 }
 
 /// Figure 3 as curves.
@@ -108,15 +108,12 @@ pub(super) fn reference_points() -> Vec<ReferencePoint> {
     tasks.iter().flat_map(|task| task.times.iter().map(|time| point(task.name, time))).collect()
 }
 
-fn times(key: &str) -> Vec<Time> {
-    let printed: Vec<(u64, f64)> = lines::<3>(FIGURE_3)
-        .filter(|[task, ..]| *task == key)
-        .map(|[_, stations, time]| (whole(stations), number(time)))
-        .collect();
-    let alone = printed.first().unwrap_or_else(|| panic!("figure 3 has no task `{key}`")).1;
-    printed
-        .iter()
-        .map(|&(background_stations, time)| of(background_stations, time, alone))
+fn times(printed: [f64; 5]) -> Vec<Time> {
+    let alone = printed[0];
+    BACKGROUND_STATIONS
+        .into_iter()
+        .zip(printed)
+        .map(|(stations, time)| of(stations, time, alone))
         .collect()
 }
 

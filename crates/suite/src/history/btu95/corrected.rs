@@ -6,7 +6,7 @@ use serde::Serialize;
 use super::Configuration;
 use super::means::three;
 use super::ratings::{OverLoads, RowSource, over_components, per_size};
-use super::rows::{MESSAGE_BYTES, Machine, Rows, published};
+use super::rows::{MESSAGE_BYTES, Machine, published};
 use crate::history::ReferencePoint;
 
 /// A machine of 1995 by the rule that today's ratings follow: geometric means throughout, from the
@@ -31,21 +31,20 @@ pub struct Corrected {
 
 /// All four, the fastest first.
 pub fn corrected() -> Vec<Corrected> {
-    let rows = Rows::read();
     let mut machines: Vec<Corrected> =
-        Machine::ALL.into_iter().map(|machine| correct(&rows, machine)).collect();
+        Machine::ALL.into_iter().map(|machine| correct(machine)).collect();
     machines.sort_by(|a, b| b.bits_per_second.total_cmp(&a.bits_per_second));
     machines
 }
 
-fn correct(rows: &Rows, machine: Machine) -> Corrected {
-    let per_size = sizes(rows, machine);
+fn correct(machine: Machine) -> Corrected {
+    let per_size = sizes(machine);
     let (published, configuration) = published(machine);
     let megabits = |rate: f64| rate * 1e6;
     Corrected {
         machine,
         bits_per_second: megabits(three(&per_size).geometric),
-        over_components_bits_per_second: over_components(rows, machine)
+        over_components_bits_per_second: over_components(machine)
             .map(|interval| interval.map(megabits)),
         published_bits_per_second: megabits(published.geometric),
         per_size: MESSAGE_BYTES.into_iter().zip(per_size.map(megabits)).collect(),
@@ -54,13 +53,12 @@ fn correct(rows: &Rows, machine: Machine) -> Corrected {
 }
 
 /// BTU of each message size in Mb/s by the one rule.
-fn sizes(rows: &Rows, machine: Machine) -> [f64; 5] {
-    per_size(rows, machine, RowSource::RawRows, OverLoads::Geometric)
+fn sizes(machine: Machine) -> [f64; 5] {
+    per_size(machine, RowSource::RawRows, OverLoads::Geometric)
 }
 
 /// BTU by message size, one curve for each machine.
 pub(crate) fn reference_points() -> Vec<ReferencePoint> {
-    let rows = Rows::read();
     let point = |label, bytes: u64, megabits: f64| ReferencePoint {
         label,
         x: Some(bytes as f64),
@@ -70,7 +68,7 @@ pub(crate) fn reference_points() -> Vec<ReferencePoint> {
         source: "tables A5 to A16, geometric means throughout, recomputed",
     };
     let curve = |machine: Machine| {
-        let sizes = MESSAGE_BYTES.into_iter().zip(sizes(&rows, machine));
+        let sizes = MESSAGE_BYTES.into_iter().zip(sizes(machine));
         sizes.map(move |(bytes, megabits)| point(machine.name(), bytes, megabits))
     };
     Machine::ALL.into_iter().flat_map(curve).collect()

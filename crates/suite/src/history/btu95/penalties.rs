@@ -2,11 +2,9 @@
 
 use serde::Serialize;
 
+use super::data::{PENALTIES, Six};
 use super::means::Half;
-use super::rows::{Activity, MESSAGE_BYTES, Machine, Rows};
-use crate::history::table::{lines, number, whole};
-
-const PENALTIES: &str = include_str!("../../../data/btu95_penalties.csv");
+use super::rows::{self, Activity, MESSAGE_BYTES, Machine, SIZES};
 
 /// As for the means: two decimals, sometimes cut.
 const TOLERANCE_SECONDS: f64 = 0.0101;
@@ -42,31 +40,28 @@ pub struct PenaltyCheck {
 }
 
 /// Every cell of `machine`.
-pub(super) fn check(rows: &Rows, machine: Machine) -> Vec<PenaltyCheck> {
-    let own = lines::<8>(PENALTIES).filter(|fields| fields[0] == machine.name().replace(' ', ""));
-    own.flat_map(|fields| {
-        let message = whole(fields[1]);
-        Activity::ALL.into_iter().enumerate().flat_map(move |(place, activity)| {
-            [(Side::Network, fields[2 + 2 * place]), (Side::Host, fields[3 + 2 * place])].map(
-                |(side, printed)| cell(rows, machine, message, activity, side, number(printed)),
-            )
+pub(super) fn check(machine: Machine) -> Vec<PenaltyCheck> {
+    let cells = SIZES.into_iter().flat_map(|size| {
+        Activity::ALL.into_iter().flat_map(move |activity| {
+            let [network, host] = PENALTIES[machine as usize][size][activity as usize];
+            [(Side::Network, network), (Side::Host, host)]
+                .map(|(side, printed)| cell(machine, size, activity, side, printed))
         })
-    })
-    .collect()
+    });
+    cells.collect()
 }
 
 fn cell(
-    rows: &Rows,
     machine: Machine,
-    message: u64,
+    size: usize,
     activity: Activity,
     side: Side,
     printed: f64,
 ) -> PenaltyCheck {
-    let differences = differences(rows, machine, message, activity, side);
+    let differences = differences(machine, size, activity, side);
     let recomputed = differences.map(|seconds| seconds.max(0.0)).iter().sum::<f64>() / 6.0;
     PenaltyCheck {
-        message_bytes: message,
+        message_bytes: MESSAGE_BYTES[size],
         activity,
         side,
         printed_seconds: printed,
@@ -77,31 +72,23 @@ fn cell(
 }
 
 /// How much longer each of the six took than alone.
-fn differences(
-    rows: &Rows,
-    machine: Machine,
-    message: u64,
-    activity: Activity,
-    side: Side,
-) -> [f64; 6] {
+fn differences(machine: Machine, size: usize, activity: Activity, side: Side) -> Six {
     let (half, alone) = match side {
-        Side::Network => (Half::Network, rows.baseline(machine, message)),
-        Side::Host => (Half::Host, [rows.host_baseline(machine, activity); 6]),
+        Side::Network => (Half::Network, rows::baseline(machine, size)),
+        Side::Host => (Half::Host, [rows::host_baseline(machine, activity); 6]),
     };
-    let together = rows.six(machine, activity, half, message).1;
+    let together = rows::six(machine, activity, half, size);
     std::array::from_fn(|index| together[index] - alone[index])
 }
 
 /// The sum of the six recomputed penalties of each message size.
-pub(super) fn totals(rows: &Rows, machine: Machine) -> [f64; 5] {
-    MESSAGE_BYTES.map(|message| {
+pub(super) fn totals(machine: Machine) -> [f64; 5] {
+    SIZES.map(|size| {
         let cells = Activity::ALL
             .into_iter()
             .flat_map(|activity| [Side::Network, Side::Host].map(|side| (activity, side)));
         cells
-            .map(|(activity, side)| {
-                cell(rows, machine, message, activity, side, 0.0).recomputed_seconds
-            })
+            .map(|(activity, side)| cell(machine, size, activity, side, 0.0).recomputed_seconds)
             .sum()
     })
 }

@@ -4,7 +4,7 @@ use btu_stats::{Bootstrap, Interval, Means};
 use serde::Serialize;
 
 use super::means::{Half, MeanKind, three};
-use super::rows::{Activity, MESSAGE_BYTES, Machine, Rows};
+use super::rows::{self, Activity, Machine, SIZES};
 
 /// What each component moved: 4 MB, in Mb.
 const VOLUME_MEGABITS: f64 = 32.0;
@@ -48,25 +48,19 @@ pub struct Rating95 {
 }
 
 /// By every rule.
-pub(super) fn all(rows: &Rows, machine: Machine) -> Vec<Rating95> {
+pub(super) fn all(machine: Machine) -> Vec<Rating95> {
     let sources = [RowSource::PrintedMeans, RowSource::RawRows];
     let rules = sources.into_iter().flat_map(|source| {
         [OverLoads::Geometric, OverLoads::Arithmetic].map(|over_loads| (source, over_loads))
     });
-    rules.map(|(source, over_loads)| rate(rows, machine, source, over_loads)).collect()
+    rules.map(|(source, over_loads)| rate(machine, source, over_loads)).collect()
 }
 
 /// BTU of each message size in Mb/s, rounded to two decimals.
-pub(super) fn per_size(
-    rows: &Rows,
-    machine: Machine,
-    source: RowSource,
-    over_loads: OverLoads,
-) -> [f64; 5] {
-    MESSAGE_BYTES.map(|message| {
-        let durations = three(
-            &Activity::ALL.map(|activity| duration(rows, machine, source, activity, message)),
-        );
+pub(super) fn per_size(machine: Machine, source: RowSource, over_loads: OverLoads) -> [f64; 5] {
+    SIZES.map(|size| {
+        let durations =
+            three(&Activity::ALL.map(|activity| duration(machine, source, activity, size)));
         let duration = match over_loads {
             OverLoads::Geometric => durations.geometric,
             OverLoads::Arithmetic => durations.arithmetic,
@@ -75,8 +69,8 @@ pub(super) fn per_size(
     })
 }
 
-fn rate(rows: &Rows, machine: Machine, source: RowSource, over_loads: OverLoads) -> Rating95 {
-    let per_size = per_size(rows, machine, source, over_loads);
+fn rate(machine: Machine, source: RowSource, over_loads: OverLoads) -> Rating95 {
+    let per_size = per_size(machine, source, over_loads);
     let is_geometric_throughout =
         (source, over_loads) == (RowSource::RawRows, OverLoads::Geometric);
     Rating95 {
@@ -84,36 +78,25 @@ fn rate(rows: &Rows, machine: Machine, source: RowSource, over_loads: OverLoads)
         over_loads,
         per_size_megabits_per_second: per_size,
         megabits_per_second: three(&per_size),
-        over_components: is_geometric_throughout.then(|| over_components(rows, machine)).flatten(),
+        over_components: is_geometric_throughout.then(|| over_components(machine)).flatten(),
     }
 }
 
-fn duration(
-    rows: &Rows,
-    machine: Machine,
-    source: RowSource,
-    activity: Activity,
-    message: u64,
-) -> f64 {
+fn duration(machine: Machine, source: RowSource, activity: Activity, size: usize) -> f64 {
     match source {
         RowSource::PrintedMeans => {
-            rows.printed(machine, activity, Half::Network, MeanKind::Geometric, message)
+            rows::printed(machine, activity, Half::Network, MeanKind::Geometric, size)
         }
-        RowSource::RawRows => {
-            three(&rows.six(machine, activity, Half::Network, message).1).geometric
-        }
+        RowSource::RawRows => three(&rows::six(machine, activity, Half::Network, size)).geometric,
     }
 }
 
 /// See [`Rating95::over_components`].
-pub(super) fn over_components(rows: &Rows, machine: Machine) -> Option<Interval> {
-    let cells = Activity::ALL
-        .into_iter()
-        .flat_map(|activity| MESSAGE_BYTES.map(|message| (activity, message)));
+pub(super) fn over_components(machine: Machine) -> Option<Interval> {
+    let cells = Activity::ALL.into_iter().flat_map(|activity| SIZES.map(|size| (activity, size)));
     let strata: Vec<Vec<f64>> = cells
-        .map(|(activity, message)| {
-            rows.six(machine, activity, Half::Network, message)
-                .1
+        .map(|(activity, size)| {
+            rows::six(machine, activity, Half::Network, size)
                 .map(|seconds| (VOLUME_MEGABITS / seconds).ln())
                 .to_vec()
         })

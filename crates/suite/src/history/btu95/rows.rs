@@ -6,17 +6,14 @@ use btu_stats::Means;
 use serde::Serialize;
 
 use super::Configuration;
+use super::data::{ALONE, PUBLISHED, Published, Six, TABLES, Table};
 use super::means::{Half, MeanKind};
-use crate::history::table::{lines, number, whole};
-
-const BASELINE: &str = include_str!("../../../data/btu95_baseline.csv");
-const HOST_BASELINE: &str = include_str!("../../../data/btu95_host_baseline.csv");
-const CONCURRENT: &str = include_str!("../../../data/btu95_concurrent.csv");
-const PRINTED_MEANS: &str = include_str!("../../../data/btu95_printed_means.csv");
-const RATINGS: &str = include_str!("../../../data/btu95_ratings.csv");
 
 /// The message sizes of the paper.
 pub const MESSAGE_BYTES: [u64; 5] = [100, 1024, 1250, 4096, 65_536];
+
+/// The indices of [`MESSAGE_BYTES`].
+pub(super) const SIZES: [usize; 5] = [0, 1, 2, 3, 4];
 
 /// One of the paper's machines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
@@ -47,11 +44,6 @@ impl Machine {
             Self::Pc => "PC",
             Self::Sgi => "SGI",
         }
-    }
-
-    fn read(field: &str) -> Self {
-        let found = Self::ALL.into_iter().find(|machine| machine.name().replace(' ', "") == field);
-        found.unwrap_or_else(|| panic!("`{field}` is no machine"))
     }
 }
 
@@ -87,154 +79,54 @@ impl Activity {
             Self::Ftp => "FTP",
         }
     }
+}
 
-    pub(super) fn read(field: &str) -> Self {
-        let found =
-            Self::ALL.into_iter().find(|activity| activity.name().replace('/', "") == field);
-        found.unwrap_or_else(|| panic!("`{field}` is no host activity"))
+/// One of Tables A5 to A16.
+pub(super) fn table(machine: Machine, activity: Activity) -> &'static Table {
+    &TABLES[machine as usize][activity as usize]
+}
+
+/// The times of the six components, or of the host activity while each of them ran, in the paper's
+/// order. `size` is an index into [`MESSAGE_BYTES`].
+pub(super) fn six(machine: Machine, activity: Activity, half: Half, size: usize) -> Six {
+    let table = table(machine, activity);
+    match half {
+        Half::Network => table.network[size],
+        Half::Host => table.host[size],
     }
 }
 
-/// One time of tables A5 to A16.
-struct Row {
-    table: &'static str,
+/// The times of the six components alone. `size` is an index into [`MESSAGE_BYTES`].
+pub(super) fn baseline(machine: Machine, size: usize) -> Six {
+    ALONE[machine as usize].network[size]
+}
+
+/// The time of a host activity alone.
+pub(super) fn host_baseline(machine: Machine, activity: Activity) -> f64 {
+    ALONE[machine as usize].host[activity as usize]
+}
+
+/// A printed mean of Tables A5 to A16. `size` is an index into [`MESSAGE_BYTES`].
+pub(super) fn printed(
     machine: Machine,
     activity: Activity,
     half: Half,
-    message: u64,
-    seconds: f64,
-}
-
-/// One printed mean of tables A5 to A16.
-pub(super) struct Printed {
-    pub(super) table: &'static str,
-    pub(super) machine: Machine,
-    pub(super) activity: Activity,
-    pub(super) half: Half,
-    pub(super) kind: MeanKind,
-    pub(super) message: u64,
-    pub(super) seconds: f64,
-}
-
-/// Every raw row and every printed mean.
-pub(super) struct Rows {
-    concurrent: Vec<Row>,
-    baseline: Vec<(Machine, u64, f64)>,
-    host_baseline: Vec<(Machine, Activity, f64)>,
-    pub(super) printed: Vec<Printed>,
-}
-
-impl Rows {
-    pub(super) fn read() -> Self {
-        let concurrent = lines::<7>(CONCURRENT).map(
-            |[table, machine, activity, measured, _, message, seconds]| Row {
-                table,
-                machine: Machine::read(machine),
-                activity: Activity::read(activity),
-                half: Half::read(measured),
-                message: whole(message),
-                seconds: number(seconds),
-            },
-        );
-        let baseline = lines::<4>(BASELINE).map(|[machine, _, message, seconds]| {
-            (Machine::read(machine), whole(message), number(seconds))
-        });
-        let host_baseline = lines::<3>(HOST_BASELINE).map(|[machine, activity, seconds]| {
-            (Machine::read(machine), Activity::read(activity), number(seconds))
-        });
-        Self {
-            concurrent: concurrent.collect(),
-            baseline: baseline.collect(),
-            host_baseline: host_baseline.collect(),
-            printed: printed().collect(),
-        }
-    }
-
-    /// The six components' times (or the host activity's beside each of them), in the paper's
-    /// order, with the table's name.
-    pub(super) fn six(
-        &self,
-        machine: Machine,
-        activity: Activity,
-        half: Half,
-        message: u64,
-    ) -> (&'static str, [f64; 6]) {
-        let rows: Vec<&Row> = self
-            .concurrent
-            .iter()
-            .filter(|row| {
-                (row.machine, row.activity, row.half, row.message)
-                    == (machine, activity, half, message)
-            })
-            .collect();
-        assert_eq!(rows.len(), 6, "{machine} {activity:?} {half:?} {message}: rows");
-        (rows[0].table, std::array::from_fn(|index| rows[index].seconds))
-    }
-
-    /// The six components alone.
-    pub(super) fn baseline(&self, machine: Machine, message: u64) -> [f64; 6] {
-        let of_it =
-            self.baseline.iter().filter(|(who, size, _)| (*who, *size) == (machine, message));
-        let seconds: Vec<f64> = of_it.map(|(_, _, seconds)| *seconds).collect();
-        assert_eq!(seconds.len(), 6, "{machine} {message}: baseline");
-        std::array::from_fn(|index| seconds[index])
-    }
-
-    /// A host activity alone.
-    pub(super) fn host_baseline(&self, machine: Machine, activity: Activity) -> f64 {
-        let found =
-            self.host_baseline.iter().find(|(who, what, _)| (*who, *what) == (machine, activity));
-        found.unwrap_or_else(|| panic!("{machine} has no baseline of {activity:?}")).2
-    }
-
-    /// A printed mean.
-    pub(super) fn printed(
-        &self,
-        machine: Machine,
-        activity: Activity,
-        half: Half,
-        kind: MeanKind,
-        message: u64,
-    ) -> f64 {
-        let wanted = (machine, activity, half, kind, message);
-        let found = self
-            .printed
-            .iter()
-            .find(|one| (one.machine, one.activity, one.half, one.kind, one.message) == wanted);
-        found.unwrap_or_else(|| panic!("no printed mean for {wanted:?}")).seconds
-    }
-}
-
-fn printed() -> impl Iterator<Item = Printed> {
-    lines::<7>(PRINTED_MEANS).map(|[table, machine, activity, measured, kind, message, seconds]| {
-        Printed {
-            table,
-            machine: Machine::read(machine),
-            activity: Activity::read(activity),
-            half: Half::read(measured),
-            kind: MeanKind::read(kind),
-            message: whole(message),
-            seconds: number(seconds),
-        }
-    })
+    kind: MeanKind,
+    size: usize,
+) -> f64 {
+    let table = table(machine, activity);
+    let means = match half {
+        Half::Network => &table.network_means,
+        Half::Host => &table.host_means,
+    };
+    means[kind as usize][size]
 }
 
 /// Tables 4, 5 and A17 of a machine.
 pub(super) fn published(machine: Machine) -> (Means, Configuration) {
-    let mut all = lines::<9>(RATINGS).filter(|fields| Machine::read(fields[0]) == machine);
-    let [_, arithmetic, geometric, harmonic, specint92, price, system, processor, network] =
-        all.next().unwrap_or_else(|| panic!("{machine} has no published rating"));
-    let means = Means {
-        arithmetic: number(arithmetic),
-        geometric: number(geometric),
-        harmonic: number(harmonic),
-    };
-    let configuration = Configuration {
-        specint92: number(specint92),
-        price_usd: number(price),
-        system,
-        processor,
-        network,
-    };
-    (means, configuration)
+    let Published { means, specint92, price_usd, system, processor, network } =
+        PUBLISHED[machine as usize];
+    let [arithmetic, geometric, harmonic] = means;
+    let means = Means { arithmetic, geometric, harmonic };
+    (means, Configuration { specint92, price_usd, system, processor, network })
 }

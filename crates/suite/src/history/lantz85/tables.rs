@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-const TABLES: &str = include_str!("../../../data/lantz85_tables.csv");
+use super::data::PRINTED;
 
 /// A table of the paper, as printed.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -46,13 +46,12 @@ impl Table {
 /// All tables, in the paper's order.
 pub(super) fn read() -> Vec<Table> {
     let mut tables: Vec<Table> = Vec::new();
-    for text in TABLES.lines().skip(1) {
-        let (number, line, unit, cell) = fields(text);
+    for &(number, line, column, unit, value) in &PRINTED {
         if tables.last().is_none_or(|table| table.number != number) {
             tables.push(Table { number, columns: Vec::new(), lines: Vec::new() });
         }
         let last = tables.len() - 1;
-        add(&mut tables[last], line, unit, cell);
+        add(&mut tables[last], line, unit, Cell { column, value });
     }
     tables
 }
@@ -65,18 +64,6 @@ fn add(table: &mut Table, name: &'static str, unit: &'static str, cell: Cell) {
         Some(line) => line.cells.push(cell),
         None => table.lines.push(Line { name, unit, cells: vec![cell] }),
     }
-}
-
-/// The name of a row has commas, and quotes around them; nothing else has.
-fn fields(text: &'static str) -> (&'static str, &'static str, &'static str, Cell) {
-    let split = || {
-        let (rest, value) = text.rsplit_once(',')?;
-        let (rest, unit) = rest.rsplit_once(',')?;
-        let (rest, column) = rest.rsplit_once(',')?;
-        let (number, name) = rest.split_once(',')?;
-        Some((number, name.trim_matches('"'), unit, Cell { column, value: value.parse().ok()? }))
-    };
-    split().unwrap_or_else(|| panic!("`{text}` is no line of the tables"))
 }
 
 /// A value that is known to be printed; the tables are part of this program, and every one is read
