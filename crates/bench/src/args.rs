@@ -24,7 +24,7 @@ pub(crate) struct Args {
     /// Seed of the order, to repeat a run; random when absent
     #[arg(long)]
     pub(crate) seed: Option<u64>,
-    /// Only these cases
+    /// Measure only these cases
     #[arg(long, value_enum, value_delimiter = ',')]
     pub(crate) case: Vec<Case>,
     /// Keep the processors from sleeping, through `/dev/cpu_dma_latency` (root)
@@ -68,7 +68,7 @@ pub(crate) enum Part {
     /// Carries frames, as told on standard input.
     #[command(hide = true)]
     Carry {
-        /// Its control socket.
+        /// The path of its control socket.
         socket: PathBuf,
     },
     /// Compares the simulator with ns-3's CSMA instead
@@ -76,11 +76,11 @@ pub(crate) enum Part {
     /// Simulates a saturated segment once.
     #[command(hide = true)]
     Simulate {
-        /// How many
+        /// Number of stations
         stations: u32,
         /// Length of each frame
         frame_octets: u32,
-        /// Virtual time
+        /// Virtual time in milliseconds
         milliseconds: u32,
     },
     /// Runs the comparison, in a network namespace that was made for it.

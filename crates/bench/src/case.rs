@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use crate::signature;
 
-/// One comparison.
+/// A comparison of btu with its peers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, ValueEnum, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Case {
@@ -53,7 +53,7 @@ pub(crate) enum Case {
     PipeFddi,
 }
 
-/// Who is measured.
+/// A program that takes part in a comparison.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Tool {
@@ -61,7 +61,7 @@ pub(crate) enum Tool {
     Iperf3,
     Nuttcp,
     Sockperf,
-    /// `NetPIPE` over TCP.
+    /// NPtcp, which is `NetPIPE` over TCP.
     Nptcp,
     /// btu's wire between two stations.
     Wire,
@@ -105,9 +105,9 @@ pub(crate) enum Measure {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Bound {
-    /// The ratio.
+    /// The ratio must not be below this value.
     AtLeast(f64),
-    /// The ratio.
+    /// The ratio must not be above this value.
     AtMost(f64),
     /// The number itself is at least this.
     Reaches(f64),
@@ -217,7 +217,7 @@ impl Case {
         }
     }
 
-    /// Bytes per message.
+    /// The size of a message in bytes.
     pub(crate) fn message_bytes(self) -> u64 {
         if self == Self::Bulk { 65_536 } else { 100 }
     }

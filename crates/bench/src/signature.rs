@@ -121,7 +121,7 @@ fn with_precision(seed: u64, range: (u64, u64), precision: Precision) -> Result<
     Ok(PipePlan { sizes: sizes(range)?, precision, ..PipePlan::new(seed, Kind::Tcp, Place::Here) })
 }
 
-/// What is compared.
+/// The measures that the case compares, with their bounds.
 pub(crate) fn measures(case: Case) -> Vec<(Measure, Option<Bound>)> {
     let (at_size, mean) = match case {
         Case::PipeLatency => return vec![(Measure::OneWayMicroseconds, Some(Bound::AtMost(1.0)))],

@@ -25,7 +25,7 @@ use crate::quiet;
 
 pub(crate) use ours::simulate;
 
-/// Compares the simulators.
+/// The arguments of the comparison of simulators.
 #[derive(Debug, Args)]
 pub(crate) struct Simulator {
     /// Blocks; each runs every size with both simulators once, in random order
@@ -78,12 +78,12 @@ const SIZES: [Size; 5] = [
 /// What one run of a simulator says.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Told {
-    /// Frames that arrived.
+    /// The number of frames that arrived.
     delivered: u64,
     /// Frames given up after 16 collisions; ns-3 has no collisions.
     #[serde(default)]
     dropped: u64,
-    /// Processor time.
+    /// The processor time in seconds.
     seconds: f64,
     /// The most memory the process had; btu only.
     #[serde(default)]

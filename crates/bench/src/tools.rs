@@ -114,7 +114,7 @@ struct Ends<'a> {
     far: End,
     /// A process in the far end's namespace.
     far_process: u32,
-    /// The far end's.
+    /// The address of the far end.
     address: &'a str,
 }
 
@@ -131,7 +131,7 @@ impl Ends<'_> {
 }
 
 impl Bench<'_> {
-    /// Performs a turn.
+    /// Runs the tool once.
     pub(crate) fn run(&self, turn: Turn) -> Result<Outcome> {
         if let Some(drawing) = signature::drawing(turn.case) {
             let middle = self.middle.context("an emulated network without room for it")?;

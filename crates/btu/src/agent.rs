@@ -46,7 +46,7 @@ const UNTRUSTED: &str = "an agent listens only to controllers it can tell from s
 
 const EVERYWHERE: SocketAddr = SocketAddr::new(IpAddr::V6(Ipv6Addr::UNSPECIFIED), PORT);
 
-/// `ADDR` or `ADDR:PORT`.
+/// Reads an address of the form `ADDR` or `ADDR:PORT`.
 fn address(text: &str) -> Result<SocketAddr, Refusal> {
     let bare = text.trim_start_matches('[').trim_end_matches(']');
     let with_port = text.parse().ok();

@@ -33,7 +33,7 @@ pub(crate) fn tag(tag: &Tag, common: &Common) -> anyhow::Result<()> {
     print(&format!("{run}: {shown}"))
 }
 
-/// Deletes runs.
+/// Deletes the named runs, after a question on a terminal.
 pub(crate) fn remove(remove: &Remove, common: &Common) -> anyhow::Result<()> {
     let store = preflight::store(common)?;
     let runs = named(&store, &remove.runs)?;

@@ -152,7 +152,7 @@ pub(crate) struct Common {
     pub(crate) json: bool,
 }
 
-/// The commands.
+/// The commands of btu.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Measure in ten seconds what a network gives between two hosts: rates each way, round trips
@@ -296,7 +296,7 @@ impl ProfileName {
     }
 }
 
-/// `btu rate`.
+/// The arguments of `btu rate`.
 #[derive(Debug, Args)]
 pub(crate) struct Rate {
     /// How long and how often to measure
@@ -389,7 +389,7 @@ pub(crate) struct Naming {
     pub(crate) tag: Vec<String>,
 }
 
-/// `btu runs`.
+/// The arguments of `btu runs`.
 #[derive(Debug, Args)]
 pub(crate) struct Runs {
     /// List only runs with this tag
@@ -397,7 +397,7 @@ pub(crate) struct Runs {
     pub(crate) tag: Option<String>,
 }
 
-/// `btu show`.
+/// The arguments of `btu show`.
 #[derive(Debug, Args)]
 pub(crate) struct Show {
     /// Which run: r12, latest, or the beginning of its uuid
@@ -513,7 +513,7 @@ fn tag(text: &str) -> Result<String, String> {
     btu_store::check_tag(text).map(|()| text.to_owned()).map_err(|error| error.to_string())
 }
 
-/// `--receive`.
+/// The values of `--receive`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Receive {
     Plain,
@@ -529,7 +529,7 @@ impl From<Receive> for Receiving {
     }
 }
 
-/// `--processors`.
+/// The values of `--processors`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum ProcessorsOption {
     /// Every process may work on all of them.

@@ -63,7 +63,7 @@ pub(crate) trait Compared {
     fn asks_the_same(&self, base: &Self::Plan, other: &Self::Plan, row: &Self::Row) -> bool;
 }
 
-/// What `--json` prints.
+/// The data that `--json` prints.
 #[derive(Serialize)]
 struct Document<'a, R> {
     comparison: &'a Comparison<R>,

@@ -14,7 +14,7 @@ use crate::terminal::{print, print_json, text_options};
 /// This machine cannot do what nothing works without.
 const UNABLE: u8 = 3;
 
-/// Looks and tells.
+/// Checks this host and prints the findings.
 pub(crate) fn run(doctor: &Doctor, common: &Common) -> anyhow::Result<ExitCode> {
     let findings = judge(&look(&std::env::current_exe()?, &existing(&scratch(doctor, common))));
     if common.json {

@@ -160,7 +160,7 @@ pub(crate) fn no_such_station(wanted: &str, network: &str) -> String {
     )
 }
 
-/// A file's text.
+/// Reads a text file.
 pub(crate) fn text(path: &Path) -> Result<String, Refusal> {
     File::open(path)
         .and_then(bounded)

@@ -26,7 +26,7 @@ pub(crate) fn run(machine: &Machine, common: &Common) -> anyhow::Result<()> {
     }
 }
 
-/// What `--json` lists.
+/// The data that `--json` prints.
 #[derive(Serialize)]
 struct Listed<'a> {
     this: &'a MachineKey,

@@ -64,7 +64,7 @@ pub(crate) fn predicted(
     Ok((drawing, prediction))
 }
 
-/// The drawing's prediction.
+/// Predicts the drawing with the options of the command line.
 pub(crate) fn answer(model: &Model, drawing: &Drawing) -> anyhow::Result<Prediction> {
     let transfer = model.transfer.map(|size| Transfer {
         size,

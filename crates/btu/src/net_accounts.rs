@@ -25,7 +25,7 @@ pub(crate) struct Accounts {
     lateness: Lateness,
     /// What the media were busy with.
     segments: Vec<SegmentUse>,
-    /// What was captured.
+    /// The account of the capture, if there was one.
     capture: Option<CaptureAccount>,
 }
 

@@ -52,7 +52,7 @@ fn texts(drawings: &[Drawing]) -> String {
     drawings.iter().map(summary::of).collect::<Vec<_>>().join("\n")
 }
 
-/// Lists the library.
+/// Prints the networks of the library.
 pub(crate) fn list(common: &Common) -> anyhow::Result<()> {
     let mut networks = Vec::new();
     for (name, text) in library() {

@@ -10,7 +10,7 @@ use crate::cli::{Common, Status};
 use crate::net_accounts::{self, Accounts};
 use crate::terminal;
 
-/// Shows them.
+/// Prints the networks that are up.
 pub(crate) fn status(status: &Status, common: &Common) -> anyhow::Result<()> {
     let registry = Registry::of_user()?;
     let networks = match &status.name {

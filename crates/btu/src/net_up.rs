@@ -40,7 +40,7 @@ fn greeting(network: &Raised) -> String {
     lines.join("\n")
 }
 
-/// Takes networks down.
+/// Takes the named networks down.
 pub(crate) fn down(down: &Down) -> anyhow::Result<()> {
     let registry = Registry::of_user()?;
     let fallen = registry.fallen()?;

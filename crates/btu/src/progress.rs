@@ -27,7 +27,7 @@ pub(crate) struct Bar {
 /// Who sees what moves while a cell is measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Watch {
-    /// Nobody.
+    /// Progress is never shown.
     Never,
     /// Who sits at the terminal: a line a second on standard error.
     Terminal,
@@ -245,7 +245,7 @@ impl Steps {
     }
 }
 
-/// `2:05`, `1:02:05`.
+/// Formats a duration as `2:05` or `1:02:05`.
 fn clock(duration: Duration) -> String {
     let seconds = duration.as_secs();
     let (hours, minutes, seconds) = (seconds / 3600, seconds / 60 % 60, seconds % 60);

@@ -15,7 +15,7 @@ use crate::rate::SUITE;
 use crate::stored::{Rated, among_others, before};
 use crate::terminal::{print, print_json, text_options};
 
-/// Prints the ranking.
+/// Ranks the machines of the stored runs and prints the result.
 pub(crate) fn run(asked: &Rank, common: &Common) -> anyhow::Result<()> {
     let store = preflight::stored(common)?;
     let page = page(&store, asked)?;

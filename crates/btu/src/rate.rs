@@ -21,7 +21,7 @@ use crate::{preflight, resume, runs};
 
 pub(crate) use btu_suite::plan::SUITE;
 
-/// Runs the benchmark.
+/// Runs the benchmark of `btu rate`.
 pub(crate) fn run(rate: &Rate, common: &Common) -> anyhow::Result<()> {
     preflight::sizes(rate)?;
     preflight::ftp_server(rate)?;

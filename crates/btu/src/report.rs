@@ -16,7 +16,7 @@ use crate::exit::Refusal;
 use crate::terminal::{file_options, print, text_options};
 use crate::{files, preflight, suites};
 
-/// Makes a report.
+/// Writes a report of the stored run.
 pub(crate) fn run(report: &Report, common: &Common) -> anyhow::Result<()> {
     check(report)?;
     let store = preflight::stored(common)?;

@@ -64,9 +64,9 @@ impl Form {
 /// How much of a result is shown as text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Shown {
-    /// The first screen.
+    /// Print the first screen only.
     First,
-    /// Every table.
+    /// Print every table.
     All,
     /// The first screen, and where the spread of the rows comes from.
     Variance,

@@ -25,7 +25,7 @@ use crate::{pipe, provenance, rate};
 pub(crate) struct Stored {
     /// What is stored of it but its cells.
     pub(crate) row: RunRow,
-    /// What was asked.
+    /// The plan of the run.
     pub(crate) plan: Plan,
     /// Whether that is what is stored; else it was guessed from the cells.
     pub(crate) plan_is_known: bool,
@@ -133,7 +133,7 @@ impl Surroundings {
 pub(crate) struct Rated {
     /// What is stored of it but its cells.
     pub(crate) row: RunRow,
-    /// What was asked.
+    /// The plan of the run.
     pub(crate) plan: Plan,
     /// How fast its valid cells were, without request and response.
     pub(crate) readings: Vec<Reading>,

@@ -248,7 +248,7 @@ enum Place<'a> {
         drawing: Box<Drawing>,
         congestion_control: Option<CongestionControl>,
     },
-    /// Real hosts.
+    /// The study measures on real hosts.
     Elsewhere { hosts: Vec<Host>, reaching: &'a Reaching },
 }
 
@@ -351,7 +351,7 @@ impl<'a> Chosen<'a> {
         })
     }
 
-    /// The last place.
+    /// The index of the last station.
     pub(crate) fn last(&self) -> Option<usize> {
         self.hosts.len().checked_sub(1)
     }
@@ -388,7 +388,7 @@ pub(crate) struct NetworkText {
     pub(crate) source: String,
     /// The file with the settings.
     pub(crate) text: String,
-    /// The same, drawn.
+    /// The drawing of the network.
     pub(crate) drawing: Box<Drawing>,
 }
 

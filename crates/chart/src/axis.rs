@@ -17,9 +17,9 @@ pub struct Axis {
 /// How values grow along an axis.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Growth {
-    /// By equal differences.
+    /// Equal distances are equal differences.
     Linear,
-    /// By equal ratios.
+    /// Equal distances are equal ratios.
     Logarithmic,
 }
 

@@ -29,7 +29,7 @@ pub(crate) enum Step {
     Line(f64, f64),
     /// To another x at the same height.
     Across(f64),
-    /// To another y.
+    /// A vertical line to another y.
     Up(f64),
     /// So far to the right and down from here.
     By(f64, f64),
@@ -52,7 +52,7 @@ impl Ink {
         Self::Stroke { colour, width: None, round_joins: false }
     }
 
-    /// Filled opaquely.
+    /// A paint that fills with an opaque colour.
     pub(crate) const fn fill(colour: Colour) -> Self {
         Self::Fill { colour, opacity: None }
     }
@@ -67,7 +67,7 @@ pub(crate) struct Text {
     /// Where it is anchored, on its base line.
     pub(crate) x: f64,
     pub(crate) y: f64,
-    /// Of an em.
+    /// The height of an em.
     pub(crate) size: f64,
     pub(crate) anchor: Anchor,
     pub(crate) colour: Colour,

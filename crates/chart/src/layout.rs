@@ -38,7 +38,7 @@ pub(crate) fn drawing(picture: &Picture) -> Drawing {
     Drawing { width: WIDTH, height: top, title: picture.title.clone(), shapes }
 }
 
-/// Title and notes.
+/// Draws the title and the notes.
 fn head(picture: &Picture, notes_top: f64) -> Vec<Shape> {
     let line = |y, size, colour, words: &str| {
         Shape::Text(Text {

@@ -14,7 +14,7 @@ struct Entry<'a> {
     row: u32,
 }
 
-/// The legend's rows.
+/// The legend, arranged in rows.
 pub(crate) struct Legend<'a> {
     entries: Vec<Entry<'a>>,
 }

@@ -27,7 +27,7 @@ pub enum PngError {
         /// In pixels of the SVG.
         height: f64,
     },
-    /// The encoder failed.
+    /// The PNG encoder failed.
     #[error("the picture cannot be encoded as PNG: {0}")]
     Encoding(String),
 }

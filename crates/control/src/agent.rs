@@ -84,17 +84,17 @@ pub enum AgentError {
     /// The socket could not be made.
     #[error("listening on {path}: {source}")]
     Listen {
-        /// The socket.
+        /// The path of the socket.
         path: PathBuf,
-        /// Why.
+        /// The reason that the system gives.
         source: std::io::Error,
     },
     /// The network cannot be listened to.
     #[error("listening on {address}: {source}; --listen ADDRESS:PORT names another place")]
     Open {
-        /// Where.
+        /// The address in question.
         address: SocketAddr,
-        /// Why.
+        /// The reason that the system gives.
         source: std::io::Error,
     },
     /// The policy cannot be used.
@@ -105,9 +105,9 @@ pub enum AgentError {
         "making the scratch directory {path}: {source}; `scratch.directory` of the policy names another"
     )]
     Scratch {
-        /// Which.
+        /// The path of the file.
         path: PathBuf,
-        /// Why.
+        /// The reason that the system gives.
         source: std::io::Error,
     },
     /// The identity or the revocations cannot be used.
@@ -119,7 +119,7 @@ pub enum AgentError {
     /// Standard input and output are no connection.
     #[error("taking standard input and output as a connection: {0}")]
     Stdio(#[source] std::io::Error),
-    /// The service ended.
+    /// The service of the agent ended with an error.
     #[error("serving the agent's protocol: {0}")]
     Serve(#[from] tonic::transport::Error),
 }

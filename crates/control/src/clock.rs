@@ -7,7 +7,7 @@ use nix::sys::time::TimeVal;
 use nix::time::{ClockId, clock_gettime};
 use nix::unistd::Pid;
 
-/// Now, by `CLOCK_MONOTONIC`.
+/// Reads the time of `CLOCK_MONOTONIC`.
 pub(crate) fn monotonic() -> nix::Result<Time> {
     nanoseconds(ClockId::CLOCK_MONOTONIC).map(Time::from_nanoseconds)
 }

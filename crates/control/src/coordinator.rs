@@ -130,15 +130,15 @@ impl Processors {
 pub enum Phase {
     /// Making namespaces, interfaces, agents and the emulator, of so many stations.
     Raise(usize),
-    /// Reserving hosts.
+    /// The coordinator reserves hosts.
     Reserve,
     /// Comparing the network with what was asked for.
     Check,
     /// Finding how much work makes a baseline last as long as wanted: (done, of).
     Calibrate(usize, usize),
-    /// Measuring cells.
+    /// The coordinator measures cells.
     Measure,
-    /// Taking everything down.
+    /// The coordinator takes everything down.
     Lower,
 }
 
@@ -163,7 +163,7 @@ pub struct Progress {
 pub trait Observer {
     /// A new phase, or a step within one.
     fn phase(&mut self, phase: Phase);
-    /// A cell begins.
+    /// Reports that a cell begins.
     fn progress(&mut self, progress: &Progress);
     /// Something to tell the user at once.
     fn notice(&mut self, text: &str);

@@ -8,7 +8,7 @@ use btu_suite::record::{CpuTime, Outcome, Report};
 
 use crate::clock;
 
-/// Does nothing.
+/// An activity that does nothing.
 pub(crate) struct Null;
 
 impl Performance for Null {

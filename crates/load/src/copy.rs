@@ -80,7 +80,7 @@ pub(crate) struct Over {
 }
 
 impl Over {
-    /// Counted from `start`.
+    /// The marks as times since `start`.
     pub(crate) fn marks(&self, start: Time) -> Marks {
         Marks {
             connected: self.connected.since(start),

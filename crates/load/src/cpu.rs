@@ -32,7 +32,7 @@ const PASSES: usize = 2;
 /// block is mapped and unmapped. Only the part that is written takes memory.
 const RESERVED: usize = (64 << 20) / size_of::<Complex>();
 
-/// A complex number.
+/// A complex number of the CPU load.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Complex {
     re: f64,
@@ -77,7 +77,7 @@ impl CpuLoad {
         Self { rounds, numbers, turn: Complex { re: 0.259_345, im: 0.403_906 }, push }
     }
 
-    /// Arithmetic, then memory.
+    /// Does one round: arithmetic, then memory.
     fn round(&mut self) {
         (0..PASSES).for_each(|_| self.multiply_add());
         self.copy();
@@ -96,7 +96,7 @@ impl CpuLoad {
         black_box(&mut self.numbers);
     }
 
-    /// Allocate, copy, free.
+    /// Allocates memory, copies it and frees it.
     fn copy(&self) {
         let mut block: Vec<Complex> = Vec::with_capacity(RESERVED);
         block.extend_from_slice(&self.numbers);

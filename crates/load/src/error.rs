@@ -17,7 +17,7 @@ pub enum LoadError {
     /// A system call that has no reason to fail did.
     #[error("could not {operation}: {source}")]
     Kernel {
-        /// What was attempted.
+        /// The operation that failed.
         operation: &'static str,
         /// What the system said.
         source: io::Error,
@@ -25,9 +25,9 @@ pub enum LoadError {
     /// The scratch directory cannot be used.
     #[error("could not {operation} in scratch directory {}: {source}; another can be named with --scratch DIR", .directory.display())]
     Scratch {
-        /// What was attempted.
+        /// The operation that failed.
         operation: &'static str,
-        /// Where.
+        /// The path of the directory.
         directory: PathBuf,
         /// What the system said.
         source: io::Error,
@@ -35,9 +35,9 @@ pub enum LoadError {
     /// A share that was mounted before cannot be used.
     #[error("could not {operation} in share {}: {source}; is it mounted on this host, for this user to write?", .directory.display())]
     Share {
-        /// What was attempted.
+        /// The operation that failed.
         operation: &'static str,
-        /// Where.
+        /// The path of the directory.
         directory: PathBuf,
         /// What the system said.
         source: io::Error,
@@ -45,7 +45,7 @@ pub enum LoadError {
     /// There is too little space, seen before anything was written.
     #[error("scratch directory {} ({filesystem}) has {free} free, {missing} less than the {needed} needed; free some space there or name another directory with --scratch DIR", .directory.display())]
     NoSpace {
-        /// Where.
+        /// The path of the directory.
         directory: PathBuf,
         /// The type of its file system.
         filesystem: String,
@@ -53,15 +53,15 @@ pub enum LoadError {
         free: Bytes,
         /// What the activity takes, with a margin.
         needed: Bytes,
-        /// The difference.
+        /// The bytes that are missing.
         missing: Bytes,
     },
     /// The space ran out, or a quota was reached, while the activity ran.
     #[error("scratch directory {} became full while trying to {operation}: {source}; free some space there or name another directory with --scratch DIR", .directory.display())]
     Full {
-        /// What was attempted.
+        /// The operation that failed.
         operation: &'static str,
-        /// Where.
+        /// The path of the directory.
         directory: PathBuf,
         /// What the system said.
         source: io::Error,
@@ -69,7 +69,7 @@ pub enum LoadError {
     /// Memory cannot hold a file.
     #[error("could not {operation} in memory: {source}; copy a smaller file, or one on disk")]
     Memory {
-        /// What was attempted.
+        /// The operation that failed.
         operation: &'static str,
         /// What the system said.
         source: io::Error,
@@ -90,9 +90,9 @@ pub enum LoadError {
         "{peer} should have sent a file of {expected} bytes, and {told}; is it the station that this run is for?"
     )]
     FileSize {
-        /// Who sent.
+        /// The address of the peer that sent the data.
         peer: SocketAddr,
-        /// In whole bytes.
+        /// The number of bytes that were expected.
         expected: u64,
         /// What it sent or announced instead.
         told: String,
@@ -102,7 +102,7 @@ pub enum LoadError {
         "{peer} did not take the file: {answer}; look at that station's own account for the cause"
     )]
     NotTaken {
-        /// Who did not.
+        /// The address of the peer that did not send all data.
         peer: SocketAddr,
         /// What it answered, in our words.
         answer: &'static str,
@@ -110,9 +110,9 @@ pub enum LoadError {
     /// The other end of a copy by HTTP refused, broke off, or said something else.
     #[error("{peer}: could not {operation} by HTTP: {reason}")]
     Http {
-        /// Who.
+        /// The address of the peer.
         peer: SocketAddr,
-        /// What was attempted.
+        /// The operation that failed.
         operation: &'static str,
         /// What came of it, in our words.
         reason: String,
@@ -120,7 +120,7 @@ pub enum LoadError {
     /// A program of the system is not there, or did not do it.
     #[error("{program}: {problem}")]
     Program {
-        /// Its name.
+        /// The name of the program.
         program: &'static str,
         /// What was attempted and came of it, and what to do.
         problem: String,
@@ -134,13 +134,13 @@ pub enum LoadError {
     /// Nobody wants the file any more.
     #[error("making a file in {} was stopped: who asked for it is gone", .directory.display())]
     Stopped {
-        /// Where.
+        /// The path of the directory.
         directory: PathBuf,
     },
     /// The file kept ready for disk activities cannot be used.
     #[error("could not use disk source {}: {problem}; without one, each disk activity makes its own", .path.display())]
     Source {
-        /// The file.
+        /// The path of the file.
         path: PathBuf,
         /// What is wrong with it.
         problem: String,
@@ -148,7 +148,7 @@ pub enum LoadError {
     /// Storage returned something else than was written.
     #[error("the copy in {} differs from its source in the 4 KiB at byte {offset}: the storage under it returned wrong data", .directory.display())]
     Corrupt {
-        /// Where.
+        /// The path of the directory.
         directory: PathBuf,
         /// Start of the block that differs.
         offset: u64,
@@ -156,9 +156,9 @@ pub enum LoadError {
     /// A server could not be set up on an address.
     #[error("could not {operation} on {address}: {source}")]
     Listen {
-        /// What was attempted.
+        /// The operation that failed.
         operation: &'static str,
-        /// Where.
+        /// The address in question.
         address: SocketAddr,
         /// What the system said.
         source: io::Error,
@@ -166,7 +166,7 @@ pub enum LoadError {
     /// There is no way out of the testbed.
     #[error("could not reach the way out to the FTP server at {}: {source}; is the coordinator still there?", .path.display())]
     EgressProxy {
-        /// The Unix socket.
+        /// The path of the Unix socket.
         path: PathBuf,
         /// What the system said.
         source: io::Error,
@@ -176,7 +176,7 @@ pub enum LoadError {
     Ftp {
         /// The server's control port.
         server: SocketAddr,
-        /// What was attempted.
+        /// The operation that failed.
         operation: String,
         /// What came of it; of what the server said, the code alone, since it may be no FTP server
         /// at all and its words not the caller's to read.
@@ -187,7 +187,7 @@ pub enum LoadError {
     Data {
         /// The server's control port.
         server: SocketAddr,
-        /// What was fetched.
+        /// The name of the file on the server.
         file: String,
         /// How far it had come.
         received: Bytes,
@@ -199,11 +199,11 @@ pub enum LoadError {
     Size {
         /// The server's control port.
         server: SocketAddr,
-        /// What was fetched.
+        /// The name of the file on the server.
         file: String,
-        /// In whole bytes.
+        /// The number of bytes that were expected.
         expected: u64,
-        /// In whole bytes.
+        /// The number of bytes that arrived.
         received: u64,
     },
     /// A file without content can be fetched for ever without getting anywhere.
@@ -213,7 +213,7 @@ pub enum LoadError {
     Empty {
         /// The server's control port.
         server: SocketAddr,
-        /// What was fetched.
+        /// The name of the file on the server.
         file: String,
     },
     /// Nothing came for too long.
@@ -221,7 +221,7 @@ pub enum LoadError {
     Silent {
         /// The server's control port.
         server: SocketAddr,
-        /// What was fetched.
+        /// The name of the file on the server.
         file: String,
         /// How far it had come.
         received: Bytes,
@@ -233,7 +233,7 @@ pub enum LoadError {
     Content {
         /// The server's control port.
         server: SocketAddr,
-        /// What was fetched.
+        /// The name of the file on the server.
         file: String,
         /// Where in the file.
         offset: u64,
@@ -241,9 +241,9 @@ pub enum LoadError {
     /// A file of this machine's own was not read or written as it should have been.
     #[error("could not {operation} {name}: {fault}")]
     File {
-        /// What was attempted.
+        /// The operation that failed.
         operation: &'static str,
-        /// The file.
+        /// The name of the file.
         name: String,
         /// Why it was not done.
         fault: Fault,

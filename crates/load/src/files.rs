@@ -74,7 +74,7 @@ pub trait Files {
 pub enum Open {
     /// A file that exists.
     Existing,
-    /// An empty one.
+    /// Create the file, or empty an existing one.
     Empty,
 }
 

@@ -20,7 +20,7 @@ pub(crate) use task::prepare as prepare_task;
 /// known at once.
 const TIMEOUT: Span = Span::from_seconds(60);
 
-/// Sleeps until `due`.
+/// Sleeps until the time `due`.
 fn wait_until(due: Time) -> Result<(), LoadError> {
     loop {
         let now = account::now()?;

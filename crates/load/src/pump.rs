@@ -63,7 +63,7 @@ impl<'a> IdleTimeout<'a> {
         Self { stop, origin: Instant::now(), moved: AtomicU64::new(0), idle }
     }
 
-    /// Something moved.
+    /// Notes that data moved, so that the timeout starts again.
     pub(crate) fn renew(&self) {
         self.moved.store(self.elapsed(), Ordering::Relaxed);
     }

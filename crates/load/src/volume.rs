@@ -55,7 +55,7 @@ pub enum Fault {
     /// A directory has something in it.
     #[error("the directory is not empty")]
     NotEmpty,
-    /// It was removed.
+    /// The file was removed meanwhile.
     #[error("it was removed meanwhile")]
     Gone,
     /// The scratch directory's device failed.

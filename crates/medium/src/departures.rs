@@ -101,7 +101,7 @@ impl Departures {
         }
     }
 
-    /// Drops a frame.
+    /// Drops a frame and counts the cause.
     pub(crate) fn drop(&mut self, frame: Frame, cause: Cause) {
         self.notices.push_back(Notice::Dropped(frame, cause));
     }

@@ -76,7 +76,7 @@ pub struct Fabric {
 /// What a simulation is told beyond what a driver of real frames needs.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum FabricEvent {
-    /// What [`Fabric::poll`] answers.
+    /// An event that [`Fabric::poll`] reports.
     Event(Event),
     /// Less is waiting at this station than before.
     Room(Port),

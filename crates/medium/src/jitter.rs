@@ -212,7 +212,7 @@ mod tests {
         btu_network::Jitter { spread: Span::from_milliseconds(1), shape, correlation, keep_order }
     }
 
-    /// Deviations in spreads.
+    /// Draws many deviations, in units of the spread.
     fn deviations(shape: Shape, correlation: f64) -> Vec<f64> {
         let mut deviation =
             Deviation::new(&jitter(shape, correlation, false), Stream::new(1995, "jitter"));

@@ -18,7 +18,7 @@ pub enum Listener {
 /// a driver's own addresses work too (a bridge inside a station).
 #[derive(Debug, Clone, Default)]
 pub struct Listeners {
-    /// Ascending by address.
+    /// The stations in ascending order of address.
     stations: Vec<(Address, Tap)>,
     bridges: Vec<Tap>,
     taps: u32,

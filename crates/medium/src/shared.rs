@@ -53,7 +53,7 @@ pub enum SharedEthernetError {
          {slot}; shorten the cable, lower the rate, or use a switch"
     )]
     TooLong {
-        /// The segment.
+        /// The name of the segment.
         name: String,
         /// Twice the propagation delay.
         round_trip: Span,
@@ -65,9 +65,9 @@ pub enum SharedEthernetError {
         "shared Ethernet \"{name}\": tap {tap} is {place} along a cable of {length}; put it on the cable"
     )]
     BesideTheCable {
-        /// The segment.
+        /// The name of the segment.
         name: String,
-        /// Which tap.
+        /// The index of the tap, from 0.
         tap: u32,
         /// Where it should be.
         place: Length,
@@ -80,7 +80,7 @@ pub enum SharedEthernetError {
          frames or bytes"
     )]
     Discipline {
-        /// The segment.
+        /// The name of the segment.
         name: String,
     },
 }

@@ -38,7 +38,7 @@ use btu_units::{BitRate, Bytes, Span, Time};
 use crate::listeners::Listener;
 use crate::ring::{Access, Ring, Route, bits_at, stations_of};
 
-/// The token's bits.
+/// The length of the token in bits.
 const TOKEN_BITS: u64 = 24;
 
 /// A token ring with its stations and their queues.

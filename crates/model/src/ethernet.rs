@@ -35,7 +35,7 @@ pub enum Transport {
     TcpPlain,
     /// TCP over IPv4 with timestamps in every segment: what today's systems speak.
     Tcp,
-    /// UDP over IPv4.
+    /// The transport is UDP over IPv4.
     Udp,
 }
 

@@ -16,7 +16,7 @@ pub enum Turn {
     Exhaustive,
     /// What waited when the token came.
     Gated,
-    /// One frame.
+    /// A station sends one frame for each token.
     One,
 }
 

@@ -124,7 +124,7 @@ pub enum PredictError {
     NoFlow {
         /// What was asked for.
         name: String,
-        /// What there is.
+        /// The names that exist.
         known: String,
     },
     /// There is no flow at all.

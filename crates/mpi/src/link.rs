@@ -17,22 +17,22 @@ const LOOKS_BEFORE_ASKING: u32 = 4096;
 /// What MPI cannot do.
 #[derive(Debug, Clone, Error)]
 pub enum MpiError {
-    /// The library refused.
+    /// The MPI library refused a call.
     #[error("{operation}: {why} ({library})")]
     Refused {
-        /// What was tried.
+        /// The operation that failed.
         operation: &'static str,
-        /// The library's reason.
+        /// The reason that the library gives.
         why: String,
-        /// Which library.
+        /// The version text of the library.
         library: String,
     },
     /// The libraries did not hear of each other.
     #[error("begin MPI: {why} ({library})")]
     Manager {
-        /// What happened.
+        /// The description of what happened.
         why: String,
-        /// Which library.
+        /// The version text of the library.
         library: String,
     },
     /// A library that asks for its peers in another way.
@@ -40,13 +40,13 @@ pub enum MpiError {
         "{library} joins only processes that its own mpirun has started: build btu with MPICH (Debian: libmpich-dev; MPICC=mpicc.mpich)"
     )]
     Library {
-        /// Which library.
+        /// The version text of the library.
         library: String,
     },
     /// It takes one thread at a time.
     #[error("{library} was not begun for several threads: measure one pair")]
     Threads {
-        /// Which library.
+        /// The version text of the library.
         library: String,
     },
     /// Nobody has begun MPI.

@@ -36,7 +36,7 @@ pub enum ManagerError {
     /// The other process or the library said what makes no sense.
     #[error("`{0}` is no word of a process manager")]
     Word(String),
-    /// It gives up.
+    /// The MPI library ended the process.
     #[error("the MPI library gave up: {0}")]
     Abort(String),
 }

@@ -23,7 +23,7 @@ pub(crate) struct Code(c_int);
 /// Why a transfer ended early.
 #[derive(Debug)]
 pub(crate) enum Failure<E> {
-    /// MPI refused.
+    /// The library refused the call with this code.
     Mpi(Code),
     /// Fewer bytes came than were due.
     Short,
@@ -72,7 +72,7 @@ pub(crate) fn version() -> String {
 }
 
 impl Code {
-    /// What it means.
+    /// The text that the library has for this code.
     pub(crate) fn explain(self) -> String {
         // SAFETY: the function writes at most `room` bytes; a code exists only once MPI was begun.
         text(|bytes, room| unsafe { btu_mpi_explain(self.0, bytes, room) })

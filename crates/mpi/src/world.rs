@@ -29,7 +29,7 @@ pub enum Place {
     /// On stations of a network that is emulated on one machine: a library must not find out that
     /// it is one.
     Stations,
-    /// Anywhere.
+    /// The processes run on any machines.
     Apart,
 }
 

@@ -57,7 +57,7 @@ impl Direction {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Rate {
-    /// Always as fast.
+    /// The rate is constant.
     Fixed(BitRate),
     /// As a recorded link delivered.
     Trace(Trace),
@@ -128,7 +128,7 @@ pub struct Jitter {
 pub enum Shape {
     /// Between minus and plus the spread, evenly.
     Uniform,
-    /// Gaussian.
+    /// A normal distribution.
     Normal,
     /// Pareto with shape 3, moved so that its mean is 0: mostly a little early, sometimes very
     /// late.
@@ -139,7 +139,7 @@ pub enum Shape {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Loss {
-    /// None.
+    /// There is no loss.
     None,
     /// Each by itself (Bernoulli).
     Random(Probability),

@@ -30,7 +30,7 @@ pub struct Link {
 pub enum End {
     /// A station, which has no other attachment.
     Station(StationId),
-    /// A bridge.
+    /// The server of a bridge.
     Bridge(BridgeId),
 }
 
@@ -58,7 +58,7 @@ pub enum Way {
     Forth,
     /// From the second end to the first.
     Back,
-    /// Both.
+    /// The change is for both directions.
     Both,
 }
 

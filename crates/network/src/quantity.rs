@@ -7,11 +7,11 @@ use btu_units::{BitRate, Bytes, Length, Span};
 pub enum Quantity {
     /// Bits per second: `10 Mb/s`.
     Rate,
-    /// Seconds: `1 ms`.
+    /// A time, such as `1 ms`.
     Time,
-    /// Octets: `1518 B`.
+    /// A size, such as `1518 B`.
     Size,
-    /// Metres: `500 m`.
+    /// A length, such as `500 m`.
     Length,
     /// A share up to one: `1 %`.
     Share,

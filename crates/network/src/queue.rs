@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 pub enum Discipline {
     /// First in, first out; what does not fit is dropped.
     TailDrop {
-        /// How much fits.
+        /// The limit of the queue.
         limit: QueueLimit,
     },
     /// Random early detection (Floyd and Jacobson 1993).
@@ -32,9 +32,9 @@ impl Default for Discipline {
 pub enum QueueLimit {
     /// What suits the rate: 100 full frames or 100 ms worth of them, whichever is more.
     Suited,
-    /// So many frames.
+    /// A number of frames.
     Frames(u32),
-    /// So many octets.
+    /// A number of octets.
     Bytes(Bytes),
 }
 

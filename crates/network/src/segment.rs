@@ -25,7 +25,7 @@ pub enum Medium {
     SharedEthernet(SharedEthernet),
     /// A store-and-forward switch with a full-duplex line to each station.
     SwitchedEthernet(Star),
-    /// IEEE 802.5.
+    /// A token ring (IEEE 802.5).
     TokenRing(TokenRing),
     /// FDDI's timed token (ISO 9314-2).
     Fddi(Fddi),
@@ -112,7 +112,7 @@ pub enum Service {
     Exhaustive,
     /// For what waited when the token came.
     Gated,
-    /// For one frame.
+    /// The station keeps the token for one frame.
     One,
 }
 

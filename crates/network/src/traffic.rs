@@ -37,7 +37,7 @@ pub enum Target {
     AnyOf(Vec<StationId>),
     /// The sender's neighbour in the list of senders, the last one's being the first.
     Next,
-    /// All stations.
+    /// The frames go to all stations.
     Broadcast,
 }
 
@@ -45,7 +45,7 @@ pub enum Target {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Sizes {
-    /// All alike.
+    /// All frames have this size.
     Fixed(Bytes),
     /// One of these, with probability in proportion to its weight. Weights are positive.
     Mix(Vec<(Bytes, f64)>),
@@ -77,12 +77,12 @@ impl Sizes {
 pub enum Arrivals {
     /// Independently, so many frames a second in the mean.
     Poisson {
-        /// Frames per second.
+        /// The number of frames per second.
         per_second: f64,
     },
     /// Evenly, so many frames a second; senders start at random moments of the first period.
     Periodic {
-        /// Frames per second.
+        /// The number of frames per second.
         per_second: f64,
     },
     /// Always one more as soon as there is room.

@@ -72,7 +72,7 @@ pub struct TextOptions {
 }
 
 impl TextOptions {
-    /// Columns to fill.
+    /// The number of columns to fill.
     pub(crate) fn columns(self) -> usize {
         self.width.max(80)
     }

@@ -24,7 +24,7 @@ pub struct KeyRow {
 pub enum KeyState {
     /// It is, for so many days.
     Valid {
-        /// Whole days.
+        /// The number of whole days.
         days: i64,
         /// Whether that is so few that it should be replaced.
         ends_soon: bool,

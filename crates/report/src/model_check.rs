@@ -45,7 +45,7 @@ pub struct CheckCase {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Beside {
-    /// The simulator's answer.
+    /// The answer is from the simulator.
     Simulated,
     /// The emulated network's, to real packets.
     Measured,

@@ -15,7 +15,7 @@ impl Paint {
         self.wrap("1", text)
     }
 
-    /// A warning.
+    /// A warning in its colour.
     pub(crate) fn warning(self, text: &str) -> String {
         self.wrap("33", text)
     }

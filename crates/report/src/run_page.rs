@@ -162,7 +162,7 @@ fn remarks(report: &RunReport) -> Vec<String> {
 /// Bits per second in a megabit per second.
 const MEGABIT: f64 = 1e6;
 
-/// A load's colour.
+/// The colour of a load.
 fn role(load: Load) -> Role {
     match load {
         Load::Idle => Role::Idle,

@@ -141,7 +141,7 @@ pub(crate) fn warned(warnings: &[Warning]) -> Vec<PageWarning> {
         .collect()
 }
 
-/// A warning.
+/// Makes a warning of a page.
 pub(crate) fn page_warning(title: &str, seen: &str, advice: &str) -> PageWarning {
     PageWarning { title: title.to_owned(), observed: seen.to_owned(), advice: advice.to_owned() }
 }

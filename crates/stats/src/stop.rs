@@ -40,7 +40,7 @@ pub struct StopRule {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Decision {
-    /// Not yet: repeat.
+    /// The interval is too wide; repeat.
     More,
     /// The interval is narrow enough.
     Enough,

@@ -28,7 +28,7 @@ pub enum StoreError {
     /// The file is not ours.
     #[error("`{}` is not a database of btu runs; move it away, or set BTU_DATA to another directory", path.display())]
     NotADatabase {
-        /// The file.
+        /// The path of the file.
         path: PathBuf,
     },
     /// A later version of the program wrote the file.
@@ -37,9 +37,9 @@ pub enum StoreError {
          or set BTU_DATA to another directory", path.display()
     )]
     NewerSchema {
-        /// The file.
+        /// The path of the file.
         path: PathBuf,
-        /// Its schema.
+        /// The version of the schema that was found.
         found: i64,
         /// The latest schema of this program.
         known: i64,
@@ -47,21 +47,21 @@ pub enum StoreError {
     /// No space is left.
     #[error("no space left for `{}`; everything saved so far is kept: free some space and resume the run", path.display())]
     Full {
-        /// The database file.
+        /// The path of the database file.
         path: PathBuf,
     },
     /// Another process held the database's write lock for too long.
     #[error("`{}` is kept busy by another program; try again when it has finished", path.display())]
     Busy {
-        /// The database file.
+        /// The path of the database file.
         path: PathBuf,
     },
     /// The database contradicts itself.
     #[error("`{}` is damaged: {what}; restore it from a copy, or move it away and start anew", path.display())]
     Damaged {
-        /// The database file.
+        /// The path of the database file.
         path: PathBuf,
-        /// What was found.
+        /// The description of what was found.
         what: String,
     },
     /// What is stored of one run contradicts itself.
@@ -70,17 +70,17 @@ pub enum StoreError {
          copy the file back from where you keep copies", path.display()
     )]
     DamagedRun {
-        /// The database file.
+        /// The path of the database file.
         path: PathBuf,
-        /// The run.
+        /// The run in question.
         run: RunId,
-        /// What was found.
+        /// The description of what was found.
         what: String,
     },
     /// Somebody else is writing the run.
     #[error("run {run} is being written by {}; wait for it to end, or stop it first", owner_name(*owner))]
     Locked {
-        /// The run.
+        /// The run in question.
         run: RunId,
         /// The writer's process id, where it could be read.
         owner: Option<u32>,
@@ -91,7 +91,7 @@ pub enum StoreError {
          begin with `-`"
     )]
     BadTag {
-        /// What was given.
+        /// The text that was given.
         tag: String,
     },
     /// Not a text that could be a label.
@@ -99,7 +99,7 @@ pub enum StoreError {
         "{label:?} is no label: write one line of at most {LONGEST_LABEL} bytes, without control characters"
     )]
     BadLabel {
-        /// What was given.
+        /// The text that was given.
         label: String,
     },
     /// There is no such run.
@@ -123,11 +123,11 @@ pub enum StoreError {
         "run {run} already has `{row}` in block {block}; stored cells are never overwritten: take the next block"
     )]
     CellExists {
-        /// The run.
+        /// The run in question.
         run: RunId,
-        /// The cell's block.
+        /// The index of the cell's block, from 0.
         block: u32,
-        /// The cell's row.
+        /// The name of the cell's row.
         row: String,
     },
     /// A figure of a cell is infinite or not a number, so it could not be read back.
@@ -135,11 +135,11 @@ pub enum StoreError {
         "`{row}` has a {field} of {value}, which cannot be stored; leave the result out and say why in its faults"
     )]
     NotFinite {
-        /// The cell's row.
+        /// The name of the cell's row.
         row: String,
-        /// Which figure.
+        /// The name of the figure.
         field: &'static str,
-        /// Its value.
+        /// The value of the figure.
         value: f64,
     },
     /// Anything else the database said.
@@ -147,7 +147,7 @@ pub enum StoreError {
     Sqlite {
         /// What was being done.
         operation: &'static str,
-        /// The database file.
+        /// The path of the database file.
         path: PathBuf,
         /// What the database said.
         source: rusqlite::Error,

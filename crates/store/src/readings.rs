@@ -17,7 +17,7 @@ const SELECT: &str = "SELECT block, component, message_bytes, load, goodput_bits
     iif(component = '' OR component LIKE 'INTERACTIVE/%', coalesce(packed, record), NULL)
     FROM cells WHERE run = ?1 AND valid AND (?2 OR component NOT LIKE 'INTERACTIVE/%') ORDER BY block, position, id";
 
-/// A cell's columns.
+/// The columns of a cell in the database.
 struct Columns {
     block: u32,
     component: String,

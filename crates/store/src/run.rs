@@ -74,7 +74,7 @@ named! {
     Moment {
         /// Before the first cell of a session.
         Before = "before",
-        /// After its last.
+        /// After the last cell of the run.
         After = "after",
     }
 }
@@ -82,9 +82,9 @@ named! {
 named! {
     /// How serious an event is.
     Level {
-        /// For the record.
+        /// An event that is only recorded.
         Info = "info",
-        /// A warning.
+        /// An event that is a warning.
         Warning = "warning",
         /// A reason to stop.
         Error = "error",

@@ -174,7 +174,7 @@ pub struct TcpReceive {
     /// every call to see the last byte.
     #[serde(rename = "volume_bytes", default, skip_serializing_if = "Option::is_none")]
     pub volume: Option<Bytes>,
-    /// When it reads.
+    /// How the receiver reads.
     #[serde(default, skip_serializing_if = "Receiving::is_plain")]
     pub receiving: Receiving,
 }
@@ -292,7 +292,7 @@ pub struct Cpu {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Rounds {
-    /// A fixed number.
+    /// A fixed number of rounds.
     Count(u64),
     /// As many as go in this time.
     #[serde(rename = "for_ns")]
@@ -370,7 +370,7 @@ pub struct FilesServe {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FilesPlace {
-    /// At a server.
+    /// The files are at a server.
     Server(SocketAddr),
     /// On this station's own disk: what the server serves, without a network before it.
     Own {
@@ -386,7 +386,7 @@ pub enum FilesPlace {
     /// In a directory of this host's, which a share is mounted on; each activity makes one of its
     /// own in it, and removes it.
     Share {
-        /// An existing directory.
+        /// The path of an existing directory.
         directory: PathBuf,
         /// Tells the run's directories from others there.
         run: u64,
@@ -577,7 +577,7 @@ pub struct FileCopy {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum PipeMeeting {
-    /// At an address.
+    /// The ends meet at a network address.
     Network(Rendezvous),
     /// On one machine: wait at a Unix socket of this path.
     ListenAt(PathBuf),
@@ -604,11 +604,11 @@ pub enum Word {
     Step(Box<HintPoint>),
     /// How far a stream is; more may follow.
     Sample(Box<Sample>),
-    /// Finished.
+    /// The worker has finished.
     Done(Box<Report>),
     /// Could not do it; the message names the operation and the object.
     Failed {
-        /// Why.
+        /// The reason that the host gives.
         message: String,
     },
 }

@@ -112,7 +112,7 @@ pub(crate) fn address<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::E
     readable::<AgentAddress, D>(from)
 }
 
-/// Where ssh goes.
+/// Reads the destination of an ssh connection.
 pub(crate) fn destination<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Error> {
     readable::<SshDestination, D>(from)
 }

@@ -112,7 +112,7 @@ impl fmt::Display for Component {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Load {
-    /// Nothing: the baseline.
+    /// No load: the baseline.
     Idle,
     /// Arithmetic and memory (the paper's CPU).
     Cpu,
@@ -151,7 +151,7 @@ impl fmt::Display for Load {
 pub enum Row {
     /// A network activity, alone (`Load::Idle`) or with a host activity.
     Network {
-        /// The network activity.
+        /// The component of the network activity.
         component: Component,
         /// One system call moves this much.
         #[serde(rename = "message_bytes")]

@@ -260,7 +260,7 @@ pub trait Experiment: Clone + PartialEq + Serialize + DeserializeOwned {
     /// The same, to be changed.
     fn frame_mut(&mut self) -> &mut Frame;
 
-    /// Every cell once.
+    /// Every cell of a block, once.
     fn cells(&self) -> Vec<Self::Cell>;
 
     /// The cells of a block in their order: a permutation drawn from the seed and the block's

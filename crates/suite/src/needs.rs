@@ -39,7 +39,7 @@ pub struct Needs<'a> {
 pub enum Rate {
     /// It sends no data.
     Silent,
-    /// On a schedule.
+    /// The activity sends at this rate.
     Paced(BitRate),
     /// As fast as the network takes it, or as it is asked.
     Unpaced,
@@ -48,7 +48,7 @@ pub enum Rate {
 /// How much an activity moves at most.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Volume {
-    /// So much.
+    /// The activity moves this volume.
     Fixed(Bytes),
     /// As much as goes until its deadline.
     Unbounded,
@@ -59,11 +59,11 @@ pub enum Volume {
 /// What of the file system an activity is given.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Files<'a> {
-    /// Nothing.
+    /// There is nothing.
     None,
     /// A directory for files of its own, and a file that it reads instead of making one.
     Scratch {
-        /// The file.
+        /// The file in question.
         source: Option<&'a Path>,
     },
     /// A directory of this host's that a share is mounted on, for a directory of its own in it.
@@ -308,7 +308,7 @@ fn copied(program: Program, file: &FilePlace, rate: Rate) -> Needs<'static> {
 }
 
 impl FileCopy {
-    /// Source and copy.
+    /// The needs of a source and its copy.
     fn needs(&self) -> Needs<'_> {
         // The share's server is its host's own business.
         let files = self.share.as_deref().map_or(Files::Scratch { source: None }, Files::Share);

@@ -96,7 +96,7 @@ pub enum DivisionError {
     /// Processes must not use it, or it is not there.
     #[error("processor {processor} is not among those that may be used: {allowed}")]
     NotAllowed {
-        /// Which one.
+        /// The number of the processor.
         processor: u32,
         /// Those that may be used.
         allowed: ProcessorList,

@@ -53,7 +53,7 @@ pub struct CpuTime {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Outcome {
-    /// Nothing, as asked.
+    /// The activity did nothing, as ordered.
     Null,
     /// A TCP stream went out.
     Sent(Sent),
@@ -63,16 +63,16 @@ pub enum Outcome {
     Requested(Requested),
     /// Answered so many requests.
     Responded {
-        /// Answers sent.
+        /// The number of answers that were sent.
         answers: u64,
     },
-    /// Datagrams went out.
+    /// The account of a sender of datagrams.
     DatagramsSent(DatagramsSent),
-    /// Datagrams came in.
+    /// The account of a receiver of datagrams.
     DatagramsReceived(DatagramsReceived),
     /// A host activity did its work.
     Host(Host),
-    /// A server served.
+    /// The account of a server.
     Served {
         /// Payload bytes that left it.
         bytes: Bytes,
@@ -329,9 +329,9 @@ pub enum Failure {
         /// The deadline after `go`.
         deadline_ns: u64,
     },
-    /// It said why.
+    /// The worker failed and gave the reason.
     Failed {
-        /// Its message.
+        /// The message of the worker.
         message: String,
     },
     /// It died without a word.

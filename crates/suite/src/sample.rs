@@ -171,7 +171,7 @@ impl Intervals {
 }
 
 impl Sample {
-    /// Before anything moved.
+    /// The sample before any data moved.
     const START: Self = Self { at: Span::ZERO, bytes: Bytes::ZERO, missing: None, tcp: None };
 
     fn sent_again(&self) -> u32 {

@@ -54,7 +54,7 @@ pub struct Step {
 pub enum Role {
     /// Part of the network activity.
     Network,
-    /// The host activity.
+    /// The role of the host activity.
     Host,
     /// Serves another; is told to stop when the others have finished.
     Support,
@@ -98,11 +98,11 @@ pub enum FtpSource {
     },
     /// An external server, relayed by active.
     External {
-        /// User name.
+        /// The user's name at the server.
         user: String,
-        /// Password.
+        /// The user's password at the server.
         password: String,
-        /// File to fetch.
+        /// The name of the file to fetch.
         file: String,
         /// Unix socket behind which the outside is.
         egress_proxy: PathBuf,

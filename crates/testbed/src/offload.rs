@@ -75,7 +75,7 @@ impl Drop for ReceiveOffload {
     }
 }
 
-/// `struct ethtool_value`.
+/// The kernel's `struct ethtool_value`.
 #[repr(C)]
 struct Value {
     command: u32,

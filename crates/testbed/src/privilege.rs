@@ -71,9 +71,9 @@ impl Capabilities {
 /// What the file of a program gives to whoever starts it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Gift {
-    /// Nothing.
+    /// Nothing is given.
     Nothing,
-    /// Capabilities (setcap(8)).
+    /// The file gives capabilities (setcap(8)).
     Capabilities,
     /// Another user or group (set-user-ID, set-group-ID).
     Identity,

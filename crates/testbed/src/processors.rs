@@ -7,7 +7,7 @@ use nix::unistd::Pid;
 
 use crate::wire::hold_latency;
 
-/// The calling thread.
+/// The id that stands for the calling thread.
 const SELF: Pid = Pid::from_raw(0);
 
 /// Holds the calling thread, and what it starts from now on, on these processors.

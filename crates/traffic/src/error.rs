@@ -13,7 +13,7 @@ pub enum TrafficError {
         "{activity}: messages of {message} cannot be moved; choose a size from {least} to {most}"
     )]
     MessageSize {
-        /// The activity's kind.
+        /// The kind of the activity.
         activity: &'static str,
         /// What was asked for.
         message: Bytes,
@@ -25,7 +25,7 @@ pub enum TrafficError {
     /// Another number in the order is out of range.
     #[error("{activity}: {what}")]
     Order {
-        /// The activity's kind.
+        /// The kind of the activity.
         activity: &'static str,
         /// What is wrong, and what is allowed.
         what: String,
@@ -35,35 +35,35 @@ pub enum TrafficError {
     Listen {
         /// The address asked for.
         address: SocketAddr,
-        /// The system's reason.
+        /// The reason that the system gives.
         source: io::Error,
     },
     /// The peer could not be reached.
     #[error("connect to {peer}: {source}; check that the peer is ready and that the path is up")]
     Connect {
-        /// Who was called.
+        /// The address that was called.
         peer: SocketAddr,
-        /// The system's reason.
+        /// The reason that the system gives.
         source: io::Error,
     },
     /// A system call failed on a socket.
     #[error("{operation} ({object}): {source}")]
     Socket {
-        /// What was tried.
+        /// The operation that failed.
         operation: &'static str,
-        /// On which socket.
+        /// The address of the socket.
         object: SocketAddr,
-        /// The system's reason.
+        /// The reason that the system gives.
         source: io::Error,
     },
     /// One end of a pipe could not be set up, or failed.
     #[error("{operation} ({object}): {source}")]
     Pipe {
-        /// What was tried.
+        /// The operation that failed.
         operation: &'static str,
         /// Which transport, and with what.
         object: String,
-        /// The system's reason.
+        /// The reason that the system gives.
         source: io::Error,
     },
     /// The peer ended the flow before it was complete.
@@ -71,7 +71,7 @@ pub enum TrafficError {
         "{peer} closed the connection {when}; look at that station's own account for the cause"
     )]
     Closed {
-        /// Who closed.
+        /// The address of the peer that closed the connection.
         peer: SocketAddr,
         /// Where in the flow.
         when: &'static str,
@@ -79,15 +79,15 @@ pub enum TrafficError {
     /// The peer's first words were not the token of this flow.
     #[error("{peer} did not present this flow's token; is something else using that port?")]
     Token {
-        /// Who spoke.
+        /// The address of the peer that sent the message.
         peer: SocketAddr,
     },
     /// The peer sent what the protocol does not allow.
     #[error("{peer} broke the protocol: {what}")]
     Protocol {
-        /// Who broke it.
+        /// The address of the peer that broke the protocol.
         peer: SocketAddr,
-        /// How.
+        /// How the peer broke the protocol.
         what: &'static str,
     },
     /// The order's time is over.
@@ -99,7 +99,7 @@ pub enum TrafficError {
         doing: &'static str,
         /// With whom, or where.
         object: SocketAddr,
-        /// The order's deadline.
+        /// The deadline of the order.
         deadline: Span,
     },
     /// The agent said `stop` while a flow was under way.

@@ -21,9 +21,9 @@ pub enum HintError {
     /// Bytes could not be moved.
     #[error("{operation} a lap of HINT: {source}; look at the other process for the cause")]
     Move {
-        /// What was tried.
+        /// The operation that failed.
         operation: &'static str,
-        /// The system's reason.
+        /// The reason that the system gives.
         source: io::Error,
     },
     /// The peer speaks of another lap.

@@ -8,7 +8,7 @@ use nix::unistd::Pid;
 
 use crate::error::TrafficError;
 
-/// The calling thread.
+/// The id that stands for the calling thread.
 const SELF: Pid = Pid::from_raw(0);
 
 /// The processors that the calling thread may use, rising.

@@ -142,7 +142,7 @@ pub(crate) trait Setup: Send + Sized {
     /// What comes of it.
     type Pipe: Pipe;
 
-    /// Listens or connects.
+    /// Sets up the end: it listens or connects.
     fn prepare(meeting: &PipeMeeting, terms: &Terms) -> Result<Self, TrafficError>;
 
     /// Where a peer can connect to over a network, if this end listens there.
@@ -157,7 +157,7 @@ pub(crate) trait Setup: Send + Sized {
 /// Repairs of an unreliable transport.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Repeats {
-    /// Messages sent again.
+    /// The number of messages that were sent again.
     pub(crate) repeated: u64,
     /// Messages that had come before.
     pub(crate) duplicates: u64,

@@ -2,7 +2,7 @@
 
 use btu_units::Span;
 
-/// Most points kept.
+/// The largest number of points that are kept.
 pub(crate) const MOST: usize = 200;
 
 /// The closest that two points come: 100 us.

@@ -18,7 +18,7 @@ use crate::error::TrafficError;
 use crate::tcp::acceptor::Endpoint;
 use crate::tcp::line::{Line, SocketConfig};
 
-/// Read at once.
+/// The largest number of bytes in one read.
 const ROOM: usize = 64 << 10;
 
 /// A relay that is connected to its target and listens.

@@ -47,10 +47,10 @@ impl Arrived {
 
 /// An activity that can tell how far it is.
 pub(crate) trait Telling: Send {
-    /// As [`Performance::endpoint`].
+    /// Does what [`Performance::endpoint`] does.
     fn endpoint(&self) -> Option<SocketAddr>;
 
-    /// As [`Performance::perform_telling`].
+    /// Does what [`Performance::perform_telling`] does.
     fn run(self, stop: &AtomicBool, tell: Tell<'_>) -> Result<Report, TrafficError>;
 }
 

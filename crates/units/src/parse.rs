@@ -8,7 +8,7 @@ pub enum ParseError {
     /// There is no number in front.
     #[error("`{text}` is not {what}: it must begin with a number, for example `10 {example}`")]
     NoNumber {
-        /// What was written.
+        /// The text that was written.
         text: String,
         /// What was wanted, with its article.
         what: &'static str,
@@ -18,7 +18,7 @@ pub enum ParseError {
     /// The unit is missing or unknown.
     #[error("`{text}` is not {what}: {problem}; units are {allowed}")]
     Unit {
-        /// What was written.
+        /// The text that was written.
         text: String,
         /// What was wanted, with its article.
         what: &'static str,
@@ -32,7 +32,7 @@ pub enum ParseError {
         "`{text}` is not {what} that can be represented: it must be between 0 and 1.8e19 base units"
     )]
     Range {
-        /// What was written.
+        /// The text that was written.
         text: String,
         /// What was wanted, with its article.
         what: &'static str,

@@ -22,7 +22,7 @@ pub struct NotAProbability(f64);
     "`{text}` is not a probability: write a percentage between `0 %` and `100 %`, for example `0.5 %`"
 )]
 pub struct NotAPercentage {
-    /// What was written.
+    /// The text that was written.
     text: String,
 }
 

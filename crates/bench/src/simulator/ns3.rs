@@ -11,7 +11,7 @@ use crate::pinning;
 
 const SOURCE: &str = include_str!("../../ns3/saturated_csma.cc");
 
-/// The program, built.
+/// The ns-3 program after it was built.
 pub(super) struct Program {
     path: PathBuf,
 }

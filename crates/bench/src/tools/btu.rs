@@ -44,7 +44,7 @@ impl WorkerCommand {
         }
     }
 
-    /// For the record.
+    /// Describes the tool for the record.
     pub(crate) fn describe(&self) -> String {
         let name = self.program.file_name().unwrap_or_default().to_string_lossy();
         format!("{name} {}", self.arguments.join(" "))

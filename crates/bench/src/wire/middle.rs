@@ -15,10 +15,10 @@ use crate::pinning;
 /// The stations' addresses, beside those of the other cases.
 pub(super) const NEAR: &str = "198.18.1.1";
 pub(super) const FAR: &str = "198.18.1.2";
-/// The stations' interfaces.
+/// The name of the near station's interface.
 pub(super) const NEAR_END: &str = "w-near";
 pub(super) const FAR_END: &str = "w-far";
-/// Their other ends.
+/// The names of the other ends of the stations' interfaces.
 pub(super) const PORTS: [&str; 2] = ["p-near", "p-far"];
 /// Address of the far station, so that nobody needs to ask.
 pub(super) const FAR_MAC: [u8; 6] = [2, 0, 0, 0, 0, 2];

@@ -15,7 +15,7 @@ Examples:
 SIGHUP reads the policy, the identity and the revocations again; SIGTERM ends the agent and all
 its work.";
 
-/// `btu agent`.
+/// The arguments of `btu agent`.
 #[derive(Debug, Args)]
 pub(crate) struct Agent {
     /// Address on which to listen for controllers with a certificate or the pairing code [default:

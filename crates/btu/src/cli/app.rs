@@ -36,7 +36,7 @@ An application on one station sends the items of a picture to a display on anoth
 and draws them. Every way of doing that must leave the same picture, bit for bit, or it does not
 count.";
 
-/// `btu app`.
+/// The arguments of `btu app`.
 #[derive(Debug, Args)]
 pub(crate) struct App {
     #[command(flatten)]

@@ -36,7 +36,7 @@ Examples:
 btu stores all runs of the file, or none. Runs that are stored already (with the same uuid) stay
 as they are.";
 
-/// `btu tag`.
+/// The arguments of `btu tag`.
 #[derive(Debug, Args)]
 pub(crate) struct Tag {
     /// Which run: r12, latest, or the beginning of its uuid
@@ -50,7 +50,7 @@ pub(crate) struct Tag {
     pub(crate) remove: bool,
 }
 
-/// `btu rm`.
+/// The arguments of `btu rm`.
 #[derive(Debug, Args)]
 pub(crate) struct Remove {
     /// Which runs: r12, latest, the beginning of a uuid, or tag:NAME
@@ -61,7 +61,7 @@ pub(crate) struct Remove {
     pub(crate) yes: bool,
 }
 
-/// `btu export`.
+/// The arguments of `btu export`.
 #[derive(Debug, Args)]
 pub(crate) struct Export {
     /// Which runs: r12, latest, the beginning of a uuid, or tag:NAME
@@ -72,7 +72,7 @@ pub(crate) struct Export {
     pub(crate) output: Option<PathBuf>,
 }
 
-/// `btu import`.
+/// The arguments of `btu import`.
 #[derive(Debug, Args)]
 pub(crate) struct Import {
     /// A file that `btu export` wrote; - reads standard input

@@ -25,7 +25,7 @@ Runs of `btu pipe` are compared by throughput, latency and the cost of a byte: b
 A side is a run (r12, latest, or the beginning of its uuid), several with commas between them, or
 tag:NAME.";
 
-/// `btu compare`.
+/// The arguments of `btu compare`.
 #[derive(Debug, Args)]
 pub(crate) struct Compare {
     /// The base, then the sides that are compared with it; with --baseline only the latter

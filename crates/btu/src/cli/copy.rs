@@ -35,7 +35,7 @@ A file is made at the sender, copied to the receiver, and has to be there to the
 taken from the start of the command until the receiver has it durable. What it takes is told
 apart: hardware, program, other traffic.";
 
-/// `btu copy`.
+/// The arguments of `btu copy`.
 #[derive(Debug, Args)]
 pub(crate) struct Copy {
     #[command(flatten)]

@@ -12,7 +12,7 @@ Examples:
 `btu hosts check FILE` shows what the doctors of other hosts find, all hosts of an inventory at
 once.";
 
-/// `btu doctor`.
+/// The arguments of `btu doctor`.
 #[derive(Debug, Args)]
 pub(crate) struct Doctor {
     /// Directory on the disk that the disk load uses [default: `scratch` next to the stored runs]

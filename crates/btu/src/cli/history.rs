@@ -10,7 +10,7 @@ Examples:
   btu history lantz85 --all  every table and every sentence that can be checked
   btu history --json         the numbers of every study as points, for drawing them with new ones";
 
-/// `btu history`.
+/// The arguments of `btu history`.
 #[derive(Debug, Args)]
 pub(crate) struct History {
     /// The study: lantz85, press88, citi89, btu95, netpipe96 [default: list them]

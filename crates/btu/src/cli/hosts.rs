@@ -32,7 +32,7 @@ pub(crate) enum Hosts {
     Check(CheckHosts),
 }
 
-/// `btu hosts check`.
+/// The arguments of `btu hosts check`.
 #[derive(Debug, Args)]
 pub(crate) struct CheckHosts {
     /// The inventory

@@ -30,7 +30,7 @@ Examples:
   btu keys revoke alpha
   btu keys revoke alpha --role agent --serial 5f0c...";
 
-/// `btu keys`.
+/// The arguments of `btu keys`.
 #[derive(Debug, Args)]
 pub(crate) struct Keys {
     // Given as text because a comment would have to mark the path as code, which the help would
@@ -67,7 +67,7 @@ pub(crate) enum KeysCommand {
     },
 }
 
-/// `btu keys issue`.
+/// The arguments of `btu keys issue`.
 #[derive(Debug, Args)]
 pub(crate) struct Issue {
     /// Name of the host or of the controller
@@ -84,7 +84,7 @@ pub(crate) struct Issue {
     pub(crate) out: Option<PathBuf>,
 }
 
-/// `btu keys revoke`.
+/// The arguments of `btu keys revoke`.
 #[derive(Debug, Args)]
 pub(crate) struct Revoke {
     /// Name in the certificates

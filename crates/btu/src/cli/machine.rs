@@ -9,7 +9,7 @@ Examples:
   btu machine set mf0ae38c7 --price '899.50 USD'
   btu machine set attic --no-price";
 
-/// `btu machine`.
+/// The arguments of `btu machine`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Machine {
     /// List the machines of the stored runs, and this one
@@ -20,7 +20,7 @@ pub(crate) enum Machine {
     Set(SetMachine),
 }
 
-/// `btu machine set`.
+/// The arguments of `btu machine set`.
 #[derive(Debug, Args)]
 pub(crate) struct SetMachine {
     /// The machine: `this`, or a key or a name that `btu machine list` shows

@@ -29,7 +29,7 @@ Examples:
 A delay that cannot be given is `saturated`: more is offered than can be carried. `>` marks a
 lower bound.";
 
-/// `btu model`.
+/// The arguments of `btu model`.
 #[derive(Debug, Args)]
 #[command(group = ArgGroup::new("curves").multiple(true))]
 pub(crate) struct Model {

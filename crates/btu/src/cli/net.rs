@@ -43,7 +43,7 @@ Examples:
   btu net check laboratory-1995 --json            a network of the library, as JSON
   btu net check lab.toml --set traffic.background.load='60 %'";
 
-/// `btu net check`.
+/// The arguments of `btu net check`.
 #[derive(Debug, Args)]
 pub(crate) struct Check {
     /// Network files or names of the library; - reads standard input

@@ -46,7 +46,7 @@ pub(crate) enum PrecisionName {
     Full,
 }
 
-/// `btu pipe`.
+/// The arguments of `btu pipe`.
 #[derive(Debug, Args)]
 pub(crate) struct Pipe {
     /// Transport; several are measured one after the other [default: tcp]

@@ -68,7 +68,7 @@ pub(crate) struct Raising {
     pub(crate) congestion: Congestion,
 }
 
-/// `btu net run`.
+/// The arguments of `btu net run`.
 #[derive(Debug, Args)]
 pub(crate) struct Run {
     #[command(flatten)]
@@ -97,14 +97,14 @@ pub(crate) struct Run {
     pub(crate) command: Vec<OsString>,
 }
 
-/// `btu net up`.
+/// The arguments of `btu net up`.
 #[derive(Debug, Args)]
 pub(crate) struct Up {
     #[command(flatten)]
     pub(crate) raising: Raising,
 }
 
-/// `btu net exec`.
+/// The arguments of `btu net exec`.
 #[derive(Debug, Args)]
 pub(crate) struct Exec {
     /// Name of the network [default: the only one that is up]
@@ -118,7 +118,7 @@ pub(crate) struct Exec {
     pub(crate) command: Vec<OsString>,
 }
 
-/// `btu net status`.
+/// The arguments of `btu net status`.
 #[derive(Debug, Args)]
 pub(crate) struct Status {
     /// Show only this network
@@ -126,7 +126,7 @@ pub(crate) struct Status {
     pub(crate) name: Option<String>,
 }
 
-/// `btu net down`.
+/// The arguments of `btu net down`.
 #[derive(Debug, Args)]
 pub(crate) struct Down {
     /// Name of the network [default: the only one that is up]

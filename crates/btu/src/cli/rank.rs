@@ -13,7 +13,7 @@ Examples:
 
 Names and prices: btu machine set";
 
-/// `btu rank`.
+/// The arguments of `btu rank`.
 #[derive(Debug, Args)]
 pub(crate) struct Rank {
     /// Rank only runs with this tag

@@ -17,7 +17,7 @@ Examples:
 btu makes a report from stored data alone, and can make it again at any time. The HTML file is
 complete: it loads nothing from the network.";
 
-/// `btu report`.
+/// The arguments of `btu report`.
 #[derive(Debug, Args)]
 pub(crate) struct Report {
     /// Which run: r12, latest, or the beginning of its uuid

@@ -24,7 +24,7 @@ Programs run in stations of a network that is raised on this machine, unchanged,
 runs them. `btu show`, `btu report` and `btu export` take it like every run. Exit code 1: no
 repetition counts.";
 
-/// `btu run`.
+/// The arguments of `btu run`.
 #[derive(Debug, Args)]
 #[command(arg_required_else_help = true)]
 pub(crate) struct RunStudy {

@@ -23,7 +23,7 @@ Examples:
 
 The same file, options and seed give the same figures on every run.";
 
-/// `btu sim`.
+/// The arguments of `btu sim`.
 #[derive(Debug, Args)]
 #[expect(clippy::struct_excessive_bools, reason = "independent switches of a command line")]
 pub(crate) struct Sim {

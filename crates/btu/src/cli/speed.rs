@@ -34,7 +34,7 @@ The result says how long a request takes on the idle network, how much TCP gets 
 long requests take during these transfers. The difference is the time in queues. `btu show`, `btu
 report` and `btu export` work with it as with every run.";
 
-/// `btu speed`.
+/// The arguments of `btu speed`.
 #[derive(Debug, Args)]
 pub(crate) struct Speed {
     /// The far host, where an agent listens: NAME, or NAME=CONTROL@MEASURED with its addresses;

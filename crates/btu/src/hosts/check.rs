@@ -15,7 +15,7 @@ use crate::exit::Refusal;
 use crate::progress::Steps;
 use crate::{preflight, rate, runs};
 
-/// Greets the hosts.
+/// Contacts the hosts and prints what they answer.
 pub(crate) fn run(hosts: &Hosts, common: &Common) -> anyhow::Result<()> {
     let Hosts::Check(check) = hosts;
     let calls = calls(check)?;

@@ -97,7 +97,7 @@ pub(super) fn by_ssh(destination: &SshDestination) -> Host {
 pub(crate) enum Family {
     /// Of IPv4 where it has one: that is what most measured networks speak.
     Either,
-    /// Of IPv6.
+    /// Only addresses of IPv6 are allowed.
     Ipv6,
 }
 

@@ -63,7 +63,7 @@ pub(super) struct Field<'a> {
 
 struct Standing {
     raised: RaisedNetwork,
-    /// Without its traffic.
+    /// The drawing without its traffic.
     drawing: Drawing,
 }
 

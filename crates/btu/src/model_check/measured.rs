@@ -55,7 +55,7 @@ impl<'a> Method<'a> {
         Ok(method)
     }
 
-    /// Of one replication.
+    /// The duration of one replication.
     fn duration(&self) -> Span {
         Span::from_nanoseconds(
             self.options.net_time.nanoseconds() / u64::from(self.options.replications),

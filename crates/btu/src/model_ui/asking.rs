@@ -32,10 +32,10 @@ pub(super) struct Basis {
     sizes: Option<PacketSizes>,
 }
 
-/// A question.
+/// A question to the thread that computes answers.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Ask {
-    /// Counts up.
+    /// The number of the question, which increases.
     pub(super) number: u64,
     /// Values of the file.
     pub(super) changes: Changes,

@@ -28,7 +28,7 @@ pub(super) const HELP: &[(&str, &str)] = &[
 ];
 
 impl State {
-    /// Takes a key.
+    /// Changes the state as the key asks.
     pub(super) fn press(&mut self, key: KeyEvent) {
         if key.code == KeyCode::Char('c') && key.modifiers.contains(KeyModifiers::CONTROL) {
             self.wish = Some(Wish::Interrupt);

@@ -29,7 +29,7 @@ pub(super) struct State {
     pub(super) changes: Changes,
     /// The last that the file took.
     accepted: Changes,
-    /// The chosen key.
+    /// The key of the chosen value.
     pub(super) chosen: String,
     pub(super) filter: Line,
     pub(super) mode: Mode,
@@ -52,7 +52,7 @@ pub(super) struct State {
 /// What keys mean at the moment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Mode {
-    /// Choosing and turning.
+    /// The user chooses and changes values.
     Browse,
     /// A filter is typed.
     Filter,
@@ -77,7 +77,7 @@ pub(super) enum Mode {
 /// Whose delay the curve shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Figure {
-    /// Of all frames.
+    /// The delay of all frames.
     All,
     /// Of the flow at this place.
     Flow(usize),
@@ -100,7 +100,7 @@ pub(super) enum Wish {
         over: bool,
     },
     Quit,
-    /// Ctrl-C.
+    /// The user pressed Ctrl-C.
     Interrupt,
 }
 

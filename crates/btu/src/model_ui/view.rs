@@ -21,9 +21,9 @@ use super::state::{Mode, State};
 /// The least that everything fits into.
 const LEAST: (u16, u16) = (80, 24);
 
-/// What is named.
+/// The style of headings.
 const TITLE: Style = Style::new().add_modifier(Modifier::BOLD);
-/// What is chosen.
+/// The style of the chosen value.
 const CHOSEN: Style = Style::new().add_modifier(Modifier::REVERSED);
 
 /// Other styles, with or without colour.
@@ -41,7 +41,7 @@ impl Palette {
         self.of(Color::DarkGray, Modifier::DIM)
     }
 
-    /// What was turned.
+    /// The style of a changed value.
     fn changed(self) -> Style {
         self.of(Color::Green, Modifier::BOLD).add_modifier(Modifier::BOLD)
     }
@@ -55,7 +55,7 @@ impl Palette {
     }
 }
 
-/// Draws everything.
+/// Draws the whole view.
 pub(super) fn draw(frame: &mut Frame<'_>, state: &State, palette: Palette) {
     let area = frame.area();
     if area.width < LEAST.0 || area.height < LEAST.1 {

@@ -21,7 +21,7 @@ const EVERY: Duration = Duration::from_millis(100);
 /// Rows of a panel in the terminal, between its axes.
 const ROWS: usize = 7;
 
-/// Columns at most.
+/// The greatest number of columns of a picture in the terminal.
 const COLUMNS: usize = 100;
 
 /// Bits per second in a Mb/s, milliseconds in a second.

@@ -22,7 +22,7 @@ struct Shared {
 }
 
 impl CancelToken {
-    /// Somebody asks.
+    /// Notes the signal that asks this process to end.
     pub(super) fn raise(&self, signal: Signal) {
         let _ = self.0.signal.set(signal);
         if let Ok(keep_alive) = self.0.keep_alive.lock()

@@ -12,7 +12,7 @@ use crate::compare::deliver;
 use crate::exit::Refusal;
 use crate::{provenance, terminal};
 
-/// What `--json` prints.
+/// The data that `--json` prints.
 #[derive(Serialize)]
 struct Document<'a> {
     base: &'a str,

@@ -230,7 +230,7 @@ impl<'a> Ground<'a> {
         self.meetings.path().join(format!("pipe-{number}"))
     }
 
-    /// Takes everything down.
+    /// Ends the workers and takes the network down.
     pub(super) fn lower(mut self) -> anyhow::Result<()> {
         match self.raised.take() {
             Some(raised) => {

@@ -8,11 +8,11 @@ use serde_json::Value;
 /// What one run is.
 #[derive(Debug, Clone)]
 pub(super) enum Job {
-    /// A signature.
+    /// A run of a single signature.
     One(Box<PipePlan>),
     /// Several signatures, measured in turns.
     Set(SetPlan),
-    /// HINT.
+    /// A run of HINT.
     Hint(Box<HintRun>),
 }
 

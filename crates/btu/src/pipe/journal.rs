@@ -19,7 +19,7 @@ pub(super) struct Journal<'a> {
 }
 
 impl<'a> Journal<'a> {
-    /// A new run.
+    /// Begins a new run in the store.
     pub(super) fn begin(
         store: &'a mut Store,
         job: &Job,
@@ -75,7 +75,7 @@ impl<'a> Journal<'a> {
         Ok(self.store.save_environment(&self.lock, moment, environment)?)
     }
 
-    /// The run.
+    /// The id of the run.
     pub(super) fn run(&self) -> RunId {
         self.lock.run()
     }
@@ -94,7 +94,7 @@ impl<'a> Journal<'a> {
         Ok(())
     }
 
-    /// Notes what happened.
+    /// Stores an event of the run.
     pub(super) fn note(&self, level: Level, text: &str) -> anyhow::Result<()> {
         Ok(self.store.save_event(&self.lock, &rate::wall_clock(), level, text)?)
     }

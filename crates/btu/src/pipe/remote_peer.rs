@@ -43,7 +43,7 @@ impl RemotePeer {
         Ok(resume::same_machine(row, Some(&self.remote.name), &now, force)?)
     }
 
-    /// The host itself.
+    /// The host on which the far end runs.
     pub(super) fn host(&self) -> &Arc<WorkerHost> {
         &self.host
     }

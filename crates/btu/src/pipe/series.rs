@@ -21,7 +21,7 @@ use super::worker_error::WorkerError;
 use super::workers::{WorkerEvent, WorkerId, Workers};
 use crate::preflight;
 
-/// What measuring needs.
+/// The network and the hosts that a measurement uses.
 pub(super) struct Place<'a> {
     pub(super) ground: &'a Ground<'a>,
     pub(super) interruption: &'a CancelToken,

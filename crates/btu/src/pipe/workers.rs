@@ -18,7 +18,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(50);
 /// How long a worker that has said its last word may take to be gone.
 const EXIT_LIMIT: Duration = Duration::from_secs(5);
 
-/// Which worker.
+/// The identity of a worker: its end and its pair.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum WorkerId {
     /// An end of the pipe with this number.
@@ -50,7 +50,7 @@ impl fmt::Display for WorkerId {
 /// What a worker says.
 #[derive(Debug)]
 pub(super) enum WorkerEvent {
-    /// A word.
+    /// A worker sent a message.
     Word(Word),
     /// Nothing can be heard of it any more: its agent is lost.
     Lost(CoordinatorError),
@@ -73,7 +73,7 @@ struct Worker {
 }
 
 impl Workers {
-    /// None yet.
+    /// Starts without workers.
     pub(super) fn new() -> Self {
         let (to, words) = channel();
         Self { active: Vec::new(), to, words }

@@ -22,11 +22,11 @@ pub(super) const WORKER_BYTES: usize = 4096;
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Demand {
     pub(super) workers: u128,
-    /// Offered, in bit/s.
+    /// The offered rates, in bits per second.
     pub(super) rate: u128,
     /// Volumes that are known, in bytes.
     pub(super) volume: u128,
-    /// In bytes.
+    /// The size in the scratch directory, in bytes.
     pub(super) scratch: u128,
     /// Of the workers' own, in bytes.
     pub(super) memory: u128,
@@ -59,7 +59,7 @@ impl Demand {
         }
     }
 
-    /// Of a file.
+    /// The demand of a file of this size.
     pub(super) fn file(size: Bytes) -> Self {
         Self { scratch: size.count().into(), ..Self::default() }
     }

@@ -14,7 +14,7 @@ pub(super) enum Way {
     Unix,
     /// By standard input and output: whoever started this process, by ssh.
     Stdio,
-    /// By TLS.
+    /// The caller is connected by TLS over a network.
     Network,
 }
 
@@ -36,7 +36,7 @@ pub struct Arrival {
     pub connection: Option<Connection>,
 }
 
-/// Who calls.
+/// The identity of a caller.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Caller {
     pub(super) who: Who,

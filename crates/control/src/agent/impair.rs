@@ -35,12 +35,12 @@ pub(super) enum ImpairError {
 }
 
 impl Impaired {
-    /// Impairs an interface.
+    /// Sets up the impairment of an interface.
     pub(super) fn new(interface: &str, wanted: Impairment, seed: u64) -> Result<Self, ImpairError> {
         Ok(Self(apply(interface, &direction(wanted)?, seed)?))
     }
 
-    /// Impairs it otherwise.
+    /// Replaces the impairment by another one.
     pub(super) fn change(&mut self, wanted: Impairment) -> Result<(), ImpairError> {
         Ok(self.0.change(&direction(wanted)?)?)
     }

@@ -7,7 +7,7 @@ use super::policy::Forbidden;
 use super::sessions::{Asked, Busy};
 use crate::lines::{Lines, write};
 
-/// Who writes.
+/// The name of the agent in its log lines.
 const AGENT: &str = "agent";
 
 /// The lines about controllers.

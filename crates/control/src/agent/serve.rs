@@ -36,9 +36,9 @@ pub enum Entrance {
     Stdio,
     /// By TLS over TCP.
     Network {
-        /// Where.
+        /// The address on which the agent listens.
         listen: SocketAddr,
-        /// Whom it believes.
+        /// The certificates that the agent trusts.
         trust: Trust,
     },
 }
@@ -257,7 +257,7 @@ async fn by_network(
     }
 }
 
-/// What controllers meet.
+/// What controllers learn about this agent.
 struct Shown {
     identity: Identity,
     revocations: Option<Revocations>,

@@ -35,7 +35,7 @@ pub(super) struct SessionWork {
 
 /// The disk activity's source file: it has no name, so nothing is left when the agent dies.
 pub(super) struct Kept {
-    /// Holds it open.
+    /// The source file, which is held open.
     pub(super) file: DiskSource,
     /// The room that it takes.
     pub(super) claim: Arc<Claim>,

@@ -132,7 +132,7 @@ impl Session {
     }
 }
 
-/// The host's sessions.
+/// The sessions of this host.
 #[derive(Debug)]
 pub(super) struct Sessions {
     pub(super) rules: Rules,
@@ -215,7 +215,7 @@ impl Sessions {
         Some(Busy { run: first.run.clone(), controller: first.controller.clone(), left })
     }
 
-    /// Keeps the lease.
+    /// Renews the lease of a session.
     pub(super) fn renew(
         &mut self,
         now: Time,

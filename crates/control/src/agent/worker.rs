@@ -110,7 +110,7 @@ impl KillHandle {
         self.command(Command::Settle);
     }
 
-    /// Kills it.
+    /// Kills the worker.
     pub(super) fn kill(&self) {
         self.command(Command::Kill);
     }

@@ -11,31 +11,31 @@ pub enum CoordinatorError {
     /// An agent does not answer.
     #[error("connecting to the agent of station {station} at {socket}: {source}")]
     Connect {
-        /// Which station.
+        /// The name of the station.
         station: HostName,
-        /// Its socket.
+        /// The path of the agent's socket.
         socket: PathBuf,
-        /// Why.
+        /// The reason that the system gives.
         source: tonic::transport::Error,
     },
-    /// An agent refused.
+    /// An agent refused an order.
     #[error("{who}: {operation}: {message}")]
     Agent {
-        /// Whose agent.
+        /// The name of the host whose agent it is.
         who: String,
         /// What was asked of it.
         operation: &'static str,
-        /// What it said.
+        /// The text of its message.
         message: String,
     },
     /// An activity could not be set up. The cell is marked and the run goes on.
     #[error("{who}: preparing {activity}: {message}")]
     Prepare {
-        /// Whose agent.
+        /// The name of the host whose agent it is.
         who: String,
-        /// Which activity.
+        /// The kind of the activity.
         activity: &'static str,
-        /// Why.
+        /// The reason that the host gives.
         message: String,
     },
     /// The process that looks after a user's program does not do as it should.
@@ -49,15 +49,15 @@ pub enum CoordinatorError {
     /// An agent said something that makes no sense.
     #[error("{who} named `{what}` as an address: use the same btu everywhere")]
     Nonsense {
-        /// Whose agent.
+        /// The name of the host whose agent it is.
         who: String,
-        /// What it said.
+        /// The text of its message.
         what: String,
     },
     /// An agent broke off, or the way to it did. What was lost may be found again.
     #[error("{who}: {operation}: {message}")]
     Lost {
-        /// Whose agent.
+        /// The name of the host whose agent it is.
         who: String,
         /// What was asked of it.
         operation: &'static str,
@@ -67,9 +67,9 @@ pub enum CoordinatorError {
     /// A host cannot be reached.
     #[error("host {host} cannot be reached: {message}")]
     OutOfReach {
-        /// Which host.
+        /// The name of the host.
         host: String,
-        /// Why.
+        /// The reason that the host gives.
         message: String,
     },
     /// A host that was lost was not found again.
@@ -77,7 +77,7 @@ pub enum CoordinatorError {
         "host {host} was lost and not found again within {timeout_s} s (--reconnect-timeout): {last}"
     )]
     Gone {
-        /// Which host.
+        /// The name of the host.
         host: String,
         /// For how long it was called.
         timeout_s: u64,
@@ -89,7 +89,7 @@ pub enum CoordinatorError {
     LostAgain {
         /// Which cell, or what else.
         what: String,
-        /// How often.
+        /// The number of attempts.
         times: u32,
         /// What was heard last.
         last: String,
@@ -111,7 +111,7 @@ pub enum CoordinatorError {
     /// Something about a host that waiting does not fix.
     #[error("host {host}: {message}")]
     Host {
-        /// Which host.
+        /// The name of the host.
         host: String,
         /// What, and what to do.
         message: String,
@@ -119,7 +119,7 @@ pub enum CoordinatorError {
     /// An agent of another version.
     #[error("{who}: {message}")]
     Version {
-        /// Whose agent.
+        /// The name of the host whose agent it is.
         who: String,
         /// Which versions, and what to do.
         message: String,
@@ -127,7 +127,7 @@ pub enum CoordinatorError {
     /// Somebody else measures there.
     #[error("{who} is {busy}: wait, or ask whoever it is")]
     Busy {
-        /// Which host.
+        /// The name of the host.
         who: String,
         /// Who has it, and for how long.
         busy: String,
@@ -135,7 +135,7 @@ pub enum CoordinatorError {
     /// A black box cannot delay and drop packets.
     #[error("{who} cannot delay and drop packets: {message}")]
     Impair {
-        /// Which host.
+        /// The name of the host.
         who: String,
         /// Why, and what would fix it.
         message: String,
@@ -150,7 +150,7 @@ pub enum CoordinatorError {
         from: String,
         /// The host it tried to reach.
         to: String,
-        /// At which address.
+        /// The address that was tried.
         address: String,
         /// What came of it.
         message: String,
@@ -189,17 +189,17 @@ pub enum CoordinatorError {
     /// The clock or another system call of our own.
     #[error("{operation}: {source}")]
     System {
-        /// What was tried.
+        /// The operation that failed.
         operation: &'static str,
-        /// Why it failed.
+        /// The reason that the system gives.
         source: std::io::Error,
     },
     /// No volume or amount of work could be found for an activity.
     #[error("calibrating {what}: {message}")]
     Calibration {
-        /// Which activity.
+        /// The kind of the activity.
         what: String,
-        /// Why.
+        /// The reason that the host gives.
         message: String,
     },
     /// The user or the system asked to stop.
@@ -255,9 +255,9 @@ pub fn with_reasons(mut text: String, error: &dyn std::error::Error) -> String {
 /// Who asked to stop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Interrupt {
-    /// Ctrl-C (SIGINT).
+    /// The user pressed Ctrl-C (SIGINT).
     Keyboard,
-    /// SIGTERM or SIGHUP.
+    /// The process got SIGTERM or SIGHUP.
     Terminate,
 }
 

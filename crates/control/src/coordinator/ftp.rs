@@ -26,7 +26,7 @@ pub struct ExternalFtp {
 }
 
 impl std::fmt::Debug for ExternalFtp {
-    /// Without the password.
+    /// Formats the address without the password.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "ftp://{}@{}/{}", self.user, self.server, self.file)
     }
@@ -43,7 +43,7 @@ pub enum FtpAddressError {
     Unknown {
         /// The host and port.
         host: String,
-        /// Why.
+        /// The reason that the system gives.
         source: std::io::Error,
     },
 }

@@ -21,7 +21,7 @@ const MARGIN: Duration = Duration::from_secs(15);
 /// Where programs can be started: a raised network.
 #[derive(Debug, Clone)]
 pub(super) struct Site {
-    /// This program.
+    /// The path of this program.
     pub(super) executable: PathBuf,
     /// The network's runtime directory.
     pub(super) directory: PathBuf,

@@ -40,7 +40,7 @@ pub trait Study {
     /// The cells that are stored.
     fn stored(&self, store: &Store, run: RunId) -> Result<Vec<Self::Record>, CoordinatorError>;
 
-    /// Stores a cell.
+    /// Stores a measured cell.
     fn save(
         &self,
         store: &Store,

@@ -36,7 +36,7 @@ mod control {
     pub(super) const FAMILY_NAME: u16 = 2;
 }
 
-/// `linux/ethtool_netlink.h`.
+/// Constants of `linux/ethtool_netlink.h`.
 mod ethtool {
     pub(super) const FEATURES_GET: u8 = 11;
     pub(super) const FEATURES_HEADER: u16 = 1;
@@ -46,7 +46,7 @@ mod ethtool {
     pub(super) const BIT_NAME: u16 = 2;
 }
 
-/// `linux/if_link.h` and `linux/rtnetlink.h`.
+/// Constants of `linux/if_link.h` and `linux/rtnetlink.h`.
 mod link {
     pub(super) const GET: u16 = 18;
     /// `struct ifinfomsg`: family, padding, type, index, flags, change mask.
@@ -92,7 +92,7 @@ fn interface(part: &[u8]) -> Option<(String, Interface)> {
     Some((message::text_of(attributes.value(link::NAME)?), interface))
 }
 
-/// The ethtool family.
+/// A connection to the ethtool family of netlink.
 struct Features {
     generic: Conversation,
     family: u16,

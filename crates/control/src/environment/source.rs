@@ -15,7 +15,7 @@ pub(super) struct Source {
 }
 
 impl Source {
-    /// This machine.
+    /// The files of this machine.
     pub(super) fn live() -> Self {
         Self::at(PathBuf::from("/"))
     }

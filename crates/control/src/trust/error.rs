@@ -13,17 +13,17 @@ pub enum TrustError {
     /// A file could not be read.
     #[error("reading {path}: {source}")]
     Read {
-        /// Which.
+        /// The path of the file.
         path: PathBuf,
-        /// Why.
+        /// The reason that the system gives.
         source: std::io::Error,
     },
     /// A file could not be written.
     #[error("writing {path}: {source}")]
     Write {
-        /// Which.
+        /// The path of the file.
         path: PathBuf,
-        /// Why.
+        /// The reason that the system gives.
         source: std::io::Error,
     },
     /// A file that holds a key is open to others.
@@ -32,15 +32,15 @@ pub enum TrustError {
          one if somebody may have copied it", shell_word(&path.to_string_lossy())
     )]
     Exposed {
-        /// Which.
+        /// The path of the file.
         path: PathBuf,
-        /// Its permission bits.
+        /// The permission bits of the file.
         mode: u32,
     },
     /// A file that exists is never overwritten.
     #[error("{path} exists already and is not overwritten: move it away, or name another file")]
     Exists {
-        /// Which.
+        /// The path of the file.
         path: PathBuf,
     },
     /// A text is not what it should be.
@@ -50,7 +50,7 @@ pub enum TrustError {
         what: String,
         /// What it should be.
         expected: &'static str,
-        /// What is wrong.
+        /// The description of the mistake.
         why: String,
     },
     /// A certificate is too old.
@@ -59,11 +59,11 @@ pub enum TrustError {
         shell_word(name)
     )]
     Expired {
-        /// Of whom.
+        /// The name in the certificate.
         name: String,
-        /// As what.
+        /// The role in the certificate.
         role: Role,
-        /// The last day.
+        /// The last day on which it is valid.
         date: String,
     },
     /// A certificate is too new.
@@ -71,11 +71,11 @@ pub enum TrustError {
         "the certificate of {role} {name} is valid from {date}, and this machine's clock is before that: set the clock"
     )]
     Early {
-        /// Of whom.
+        /// The name in the certificate.
         name: String,
-        /// As what.
+        /// The role in the certificate.
         role: Role,
-        /// The first day.
+        /// The first day on which it is valid.
         date: String,
     },
     /// An agent's certificate where a controller's is needed, or the other way round.
@@ -84,9 +84,9 @@ pub enum TrustError {
         article(*.is), article(*.needed)
     )]
     WrongRole {
-        /// Whose certificate.
+        /// The name in the certificate.
         name: String,
-        /// What it is.
+        /// The role in the certificate.
         is: Role,
         /// What it should be.
         needed: Role,
@@ -96,7 +96,7 @@ pub enum TrustError {
         "`{name}` is no name for a host or a controller: use lower-case letters, digits and hyphens, as in host names"
     )]
     Name {
-        /// Which.
+        /// The name in question.
         name: String,
     },
     /// A list of another authority.
@@ -110,18 +110,18 @@ pub enum TrustError {
     /// No authority where one was looked for.
     #[error("there is no authority in {path}: make one with `btu keys init`")]
     NoAuthority {
-        /// Where.
+        /// The path of the file or directory.
         path: PathBuf,
     },
     /// Nobody says where keys are.
     #[error("there is no HOME to keep keys in: name a directory with --keys or BTU_KEYS")]
     NoHome,
-    /// No such certificate.
+    /// There is no such certificate.
     #[error(
         "the authority in {path} has issued no certificate {what} that could be revoked: see `btu keys list`"
     )]
     Unknown {
-        /// Where.
+        /// The path of the file or directory.
         path: PathBuf,
         /// What was asked for.
         what: String,
@@ -132,9 +132,9 @@ pub enum TrustError {
     /// The machinery of keys and certificates failed.
     #[error("{operation}: {message}")]
     Machinery {
-        /// What was tried.
+        /// The operation that failed.
         operation: &'static str,
-        /// What it said.
+        /// The text of its message.
         message: String,
     },
 }

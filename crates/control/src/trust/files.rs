@@ -13,9 +13,9 @@ use super::TrustError;
 /// ten thousand entries 400 kB.
 pub(super) const MOST_BYTES: u64 = 1 << 20;
 
-/// Owner only.
+/// Permission bits of files that only the owner may read.
 pub(super) const PRIVATE: u32 = 0o600;
-/// Everybody may read.
+/// Permission bits of files that every user may read.
 pub(super) const PUBLIC: u32 = 0o644;
 
 /// Where an authority is unless somebody says otherwise, from the environment variables that

@@ -60,7 +60,7 @@ pub(super) fn seconds(unix_s: i64) -> Duration {
     Duration::from_secs(u64::try_from(unix_s).unwrap_or(0))
 }
 
-/// Who signs.
+/// The authority's key and certificate, with which it signs.
 pub(super) struct Signer {
     pub(super) certificate: CertificateDer<'static>,
     pub(super) issuer: Issuer<'static, KeyPair>,

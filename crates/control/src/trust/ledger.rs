@@ -19,7 +19,7 @@ pub struct Issued {
     pub revoked_at_unix_s: Option<i64>,
 }
 
-/// The file `issued.json`.
+/// The content of the file `issued.json`.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Ledger {
     version: u32,

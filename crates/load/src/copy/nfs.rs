@@ -140,7 +140,7 @@ impl NfsPlace {
         })
     }
 
-    /// Where it listens.
+    /// The address on which it listens.
     pub(super) fn address(&self) -> SocketAddr {
         self.server.address()
     }

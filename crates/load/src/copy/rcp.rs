@@ -42,7 +42,7 @@ pub fn fuzz_record(line: &[u8]) {
     std::hint::black_box(record(line));
 }
 
-/// Sends the file.
+/// Sends the file by rcp's protocol.
 pub(super) fn rcp_send(flow: &Flow, source: &Stored, limit: &Limit<'_>) -> Result<Over, LoadError> {
     hear_done(flow, limit, "wait for rcp's receiver")?;
     let connected = now()?;
@@ -55,7 +55,7 @@ pub(super) fn rcp_send(flow: &Flow, source: &Stored, limit: &Limit<'_>) -> Resul
     Ok(Over { connected, moved, durable: now()?, tcp: None })
 }
 
-/// Receives the file.
+/// Receives a file by rcp's protocol.
 pub(super) fn rcp_receive(
     flow: &Flow,
     copy: &Stored,

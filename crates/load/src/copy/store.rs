@@ -152,7 +152,7 @@ impl Stored {
         self.file.path_for_others()
     }
 
-    /// The file itself.
+    /// Returns the file.
     pub(crate) fn into_file(self) -> ScratchFile {
         self.file
     }

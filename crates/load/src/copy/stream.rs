@@ -8,7 +8,7 @@ use super::{BLOCK, Moved, Over};
 use crate::LoadError;
 use crate::account::now;
 
-/// Everything is well.
+/// The octet that reports success.
 pub(super) const DONE: u8 = 0;
 
 /// What is read before the first mark.

@@ -26,7 +26,7 @@ impl DataPort {
         Self { client: client.to_canonical(), port: Arc::default() }
     }
 
-    /// Whose it is.
+    /// The address of the client whose port it is.
     pub(super) fn client(&self) -> IpAddr {
         self.client
     }

@@ -22,7 +22,7 @@ use source::Transfer;
 /// Bytes asked for in one read of the data connection.
 const BLOCK: usize = 256 * 1024;
 
-/// What is fetched.
+/// The source of a transfer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum What {
     /// `N.bin` from the embedded server: its content is known.

@@ -93,7 +93,7 @@ impl Slots {
     }
 }
 
-/// A place taken.
+/// A place that a connection has taken.
 #[derive(Debug)]
 pub(super) struct Slot<'a> {
     slots: &'a Slots,

@@ -36,7 +36,7 @@ pub(super) struct Slot(Arc<Mutex<Content>>);
 #[derive(Debug)]
 enum Content {
     Free(Stored),
-    /// Somebody stores it.
+    /// A client is storing the file.
     Taken,
     Filled(Over, Stored),
     Failed(LoadError),
@@ -153,7 +153,7 @@ impl Inbox {
         Ok(Self { server: Serving::open(&order, callers, Some(Place::Slot(slot.clone())))?, slot })
     }
 
-    /// Where it listens.
+    /// The address on which it listens.
     pub(crate) fn address(&self) -> SocketAddr {
         self.server.address()
     }

@@ -115,12 +115,12 @@ impl Outbox {
         })
     }
 
-    /// Where it listens.
+    /// The address on which it listens.
     pub(crate) fn address(&self) -> SocketAddr {
         self.server.address()
     }
 
-    /// The file.
+    /// The file that is offered.
     pub(crate) fn source(&self) -> &Stored {
         &self.offer.0.source
     }

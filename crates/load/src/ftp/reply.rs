@@ -6,9 +6,9 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 /// A reply line that offers a passive data port.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Offer {
-    /// 227: answers PASV.
+    /// Reply 227, which answers PASV.
     Passive(u16),
-    /// 229: answers EPSV.
+    /// Reply 229, which answers EPSV.
     Extended(u16),
 }
 

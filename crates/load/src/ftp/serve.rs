@@ -86,7 +86,7 @@ impl Serving {
         Ok(Self { address, files, places, runtime: Some(runtime) })
     }
 
-    /// Where it listens.
+    /// The address on which it listens.
     pub(super) fn address(&self) -> SocketAddr {
         self.address
     }

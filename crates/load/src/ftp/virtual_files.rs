@@ -46,12 +46,12 @@ pub(super) struct VirtualFiles {
     place: Option<Place>,
 }
 
-/// One more file.
+/// A directory with one more file.
 #[derive(Debug, Clone)]
 pub(super) enum Place {
     /// That is stored here; without it what comes is let go.
     Slot(Slot),
-    /// That is here.
+    /// The offered file is here.
     Offer(Offer),
 }
 

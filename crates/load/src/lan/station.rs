@@ -35,7 +35,7 @@ struct Station<F: Files> {
     done: Done,
 }
 
-/// What it does.
+/// The program of a station.
 #[derive(Debug)]
 enum Part<F: Files> {
     Transactions { work: PatternWork, program: StationProgram, file: Option<F::File> },

@@ -19,7 +19,7 @@ const RESULT: &str = "result";
 pub(super) struct Work {
     task: Task,
     originals: Vec<Vec<u8>>,
-    /// What is saved.
+    /// The document that a task saves.
     document: Vec<u8>,
     /// What was read, or found, or what was to be left.
     outcome: Vec<u8>,

@@ -14,7 +14,7 @@ pub enum NfsError {
     /// No connection was made.
     #[error("NFS server {server}: could not connect: {source}")]
     Connect {
-        /// The server.
+        /// The address of the server.
         server: SocketAddr,
         /// What the system said.
         source: io::Error,
@@ -24,7 +24,7 @@ pub enum NfsError {
         "NFS server {server}: it sent this client away; it takes those only who say this cell's token, and so many at a time"
     )]
     SentAway {
-        /// The server.
+        /// The address of the server.
         server: SocketAddr,
     },
     /// Its port mapper knows no MOUNT service.
@@ -32,25 +32,25 @@ pub enum NfsError {
         "port mapper {server}: it knows no MOUNT service over TCP; is that an NFS version 3 server? Its port can be given: ?mount=PORT"
     )]
     NoMountService {
-        /// The port mapper.
+        /// The address of the port mapper.
         server: SocketAddr,
     },
     /// The connection broke off.
     #[error("NFS server {server}: {call} failed: {source}")]
     Connection {
-        /// The server.
+        /// The address of the server.
         server: SocketAddr,
-        /// The call.
+        /// The name of the call.
         call: &'static str,
         /// What the system said.
         source: io::Error,
     },
-    /// No answer came.
+    /// The server did not answer in time.
     #[error("NFS server {server}: {call} was not answered within {timeout}")]
     Silent {
-        /// The server.
+        /// The address of the server.
         server: SocketAddr,
-        /// The call.
+        /// The name of the call.
         call: &'static str,
         /// How long it was waited for.
         timeout: Span,
@@ -58,31 +58,31 @@ pub enum NfsError {
     /// What came is no answer.
     #[error("NFS server {server}: what came as the answer to {call} is none")]
     Garbled {
-        /// The server.
+        /// The address of the server.
         server: SocketAddr,
-        /// The call.
+        /// The name of the call.
         call: &'static str,
     },
     /// The call was not done.
     #[error("NFS server {server}: {call} was refused: {status}")]
     Refused {
-        /// The server.
+        /// The address of the server.
         server: SocketAddr,
-        /// The call.
+        /// The name of the call.
         call: &'static str,
-        /// Its reason.
+        /// The status that the server gives as its reason.
         status: Status,
     },
     /// It began anew between WRITE and COMMIT.
     #[error("NFS server {server}: it began anew, and what was written before is lost")]
     BeganAnew {
-        /// The server.
+        /// The address of the server.
         server: SocketAddr,
     },
     /// The source or the target at this end failed.
     #[error("could not {operation} the file at this end: {source}")]
     ThisEnd {
-        /// Read or write.
+        /// The operation: reading or writing.
         operation: &'static str,
         /// What the system said.
         source: io::Error,

@@ -28,7 +28,7 @@ const LONGEST_FIRST: usize = 1024;
 /// How often it is looked whether to stop.
 const TICK: u16 = 50;
 
-/// A listening socket.
+/// A socket on which the server listens.
 #[derive(Debug)]
 pub(super) struct Listener {
     socket: TcpListener,

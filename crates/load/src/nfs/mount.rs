@@ -14,7 +14,7 @@ use super::xdr::{Garbled, Reader, Writer};
 use super::{NfsError, Status};
 use crate::pump::{self, IdleTimeout};
 
-/// MOUNT, version 3.
+/// The program MOUNT, version 3.
 const MOUNT: Program = Program { number: 100_005, version: 3 };
 
 /// MNT of a directory.

@@ -214,7 +214,7 @@ impl<'a> Call<'a> {
         }
     }
 
-    /// Its arguments.
+    /// Writes the arguments of the call.
     pub(super) fn write(&self, to: &mut Writer<'_>) {
         match self {
             Self::Null => {}

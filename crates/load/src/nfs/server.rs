@@ -54,7 +54,7 @@ pub struct ServerSettings {
 pub struct Server {
     address: SocketAddr,
     service: Arc<Service>,
-    /// No new clients.
+    /// Whether new clients are refused.
     closing: Arc<AtomicBool>,
     /// No further calls of those who are there.
     ending: Arc<AtomicBool>,

@@ -35,7 +35,7 @@ pub(super) struct Service {
     pub(super) moments: super::moments::Moments,
 }
 
-/// A connection.
+/// The connection of a client.
 #[derive(Debug)]
 pub(super) struct Session<'a> {
     service: &'a Service,

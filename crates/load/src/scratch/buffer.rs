@@ -12,7 +12,7 @@ pub(crate) struct Aligned {
 }
 
 impl Aligned {
-    /// `length` zeros.
+    /// Allocates a buffer of `length` zeros.
     pub(crate) fn new(length: usize) -> Self {
         let bytes = vec![0; length + ALIGNMENT];
         // The heap block stays where it is as long as the vector is not resized, and it never is.

@@ -22,7 +22,7 @@ use crate::LoadError;
 #[derive(Debug)]
 pub(crate) struct ScratchFile {
     file: File,
-    /// None in memory.
+    /// The directory of the file; `None` in memory.
     directory: Option<PathBuf>,
 }
 
@@ -159,7 +159,7 @@ impl ScratchFile {
         open_file(&self.file)
     }
 
-    /// The file itself.
+    /// Returns the file.
     pub(crate) fn into_file(self) -> File {
         self.file
     }

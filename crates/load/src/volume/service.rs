@@ -24,7 +24,7 @@ pub(super) struct Service {
 #[derive(Debug)]
 pub(crate) struct Visit<'a> {
     service: &'a Service,
-    /// When it came.
+    /// The time at which the call arrived.
     pub(crate) arrived: Time,
     /// Operations that were here when it came, waiting or served.
     pub(crate) found: u32,

@@ -52,7 +52,7 @@ struct Inside {
 struct Flood {
     frame: Frame,
     from: u32,
-    /// The next port.
+    /// The index of the port to poll next.
     next: u32,
     /// Copies that have still to be told.
     untold: u32,
@@ -122,7 +122,7 @@ impl Bridge {
         }
     }
 
-    /// The accounts.
+    /// The accounts since the last reset.
     pub(super) fn account(&self) -> Account {
         self.account.holding(self.held())
     }

@@ -9,9 +9,9 @@ use super::node::Node;
 /// All changes of a drawing's links, each at one line.
 #[derive(Debug)]
 pub(super) struct Changes {
-    /// Ascending by time.
+    /// The changes in ascending order of time.
     list: Vec<(Time, u32, Change)>,
-    /// The next one.
+    /// The index of the next change.
     next: usize,
 }
 

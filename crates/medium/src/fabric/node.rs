@@ -128,7 +128,7 @@ impl Node {
         }
     }
 
-    /// Resets the accounts.
+    /// Resets the accounts to what is inside now.
     pub(super) fn reset(&mut self) {
         match self {
             Self::Medium { medium, .. } => medium.reset(),

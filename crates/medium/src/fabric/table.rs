@@ -5,7 +5,7 @@
 
 use crate::frame::Address;
 
-/// Ports by address.
+/// The ports that a bridge has learnt, by address.
 #[derive(Debug)]
 pub(super) struct Table {
     /// By number of the network's stations: the port plus one, 0 where it is not known.

@@ -25,7 +25,7 @@ use crate::random::mix;
 /// The most queues there may be.
 const MOST_QUEUES: u32 = 65_536;
 
-/// All flows' queues.
+/// The queues of all flows.
 #[derive(Debug)]
 pub(super) struct FlowQueue {
     limit: Limit,
@@ -83,7 +83,7 @@ impl FlowQueue {
         }
     }
 
-    /// Section 4.2.
+    /// Takes the next frame out (RFC 8290, section 4.2).
     pub(super) fn dequeue(&mut self, now: Time, drops: &mut Drops) -> Option<Frame> {
         loop {
             let (from_new, place) = match (self.new.front(), self.old.front()) {

@@ -62,7 +62,7 @@ impl Exit {
         self.account.received += 1;
     }
 
-    /// Drops a frame.
+    /// Drops a frame and counts the cause.
     pub(crate) fn drop(&mut self, frame: Frame, cause: Cause) {
         self.condemned += 1;
         self.notices.push_back(SegmentStep::Drop(frame, cause));
@@ -80,7 +80,7 @@ impl Exit {
         self.flying.push(Reverse(Flight { due, number: self.launched, to, frame }));
     }
 
-    /// The next notice.
+    /// Takes out the next notice.
     pub(crate) fn notice(&mut self) -> Option<SegmentStep> {
         let notice = self.notices.pop_front()?;
         if let SegmentStep::Drop(_, cause) = notice {

@@ -40,12 +40,12 @@ impl Station {
         self.queue.dropped()
     }
 
-    /// Frames that wait.
+    /// The number of frames that wait.
     pub(crate) fn len(&self) -> usize {
         self.queue.len() + usize::from(self.head.is_some())
     }
 
-    /// Whether none waits.
+    /// Whether no frame waits.
     pub(crate) fn is_empty(&self) -> bool {
         self.len() == 0
     }

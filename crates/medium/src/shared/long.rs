@@ -12,7 +12,7 @@ use btu_units::{Span, Time};
 use super::cable::{Cable, Over, Prospect, Sense, Spot, end_of_jam};
 use super::timing::Timing;
 
-/// See the module.
+/// The type that the module describes.
 #[derive(Debug)]
 pub(super) struct LongCable {
     timing: Timing,

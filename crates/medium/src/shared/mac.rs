@@ -42,7 +42,7 @@ pub(super) struct Mac<C> {
     attempts: BinaryHeap<Reverse<(Time, Tap)>>,
     /// Who defers to a transmission whose end is not known.
     deferring: Vec<Tap>,
-    /// Frames in stations.
+    /// The number of frames in the stations.
     waiting: u64,
     /// Stations whose next collision will be their frame's last.
     desperate: u32,
@@ -129,7 +129,7 @@ impl<C: Cable> Mac<C> {
         }
     }
 
-    /// Transmissions end.
+    /// Ends the transmissions.
     fn end(&mut self, now: Time) {
         let mut over = std::mem::take(&mut self.over);
         self.cable.end(&mut over);

@@ -38,7 +38,7 @@ impl Outgoing {
         self.account.received += 1;
     }
 
-    /// Drops a frame.
+    /// Drops a frame and counts the cause.
     pub(super) fn drop(&mut self, frame: Frame, cause: Cause) {
         self.notices.push_back(Notice::Dropped(frame, cause));
     }

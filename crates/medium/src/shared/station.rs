@@ -6,7 +6,7 @@ use super::backoff::Backoff;
 use crate::frame::Frame;
 use crate::queue::Queue;
 
-/// See the module.
+/// The type that the module describes.
 #[derive(Debug)]
 pub(super) struct Station {
     /// How long a signal takes from the cable's beginning to here.

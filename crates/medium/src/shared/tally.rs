@@ -7,7 +7,7 @@ use crate::segment::Meter;
 /// How often a station tries to send a frame (IEEE 802.3-2018, 4.4.2: attemptLimit).
 pub const MOST_ATTEMPTS: usize = 16;
 
-/// See the module.
+/// The type that the module describes.
 #[derive(Debug, Clone)]
 pub(super) struct Tally {
     meter: Meter,

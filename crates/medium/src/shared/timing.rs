@@ -28,7 +28,7 @@ pub(super) struct Timing {
     nanoseconds_per_bit: Option<u64>,
     /// Least bits from destination address to the end of the carrier.
     shortest: u64,
-    /// Unit of backoff.
+    /// The slot time, which is the unit of backoff.
     pub(super) slot: Span,
     /// From the end of a carrier until the next frame may start.
     pub(super) gap: Span,

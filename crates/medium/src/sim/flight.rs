@@ -11,7 +11,7 @@ pub(super) struct Flight {
     pub(super) entered: Time,
     /// When a copy of a broadcast arrived last.
     pub(super) arrived: Time,
-    /// Whose it is.
+    /// The index of the source that sent it.
     pub(super) source: u32,
     /// The frame itself and its copies that are under way; 0 in a place that is free.
     pub(super) copies: u32,

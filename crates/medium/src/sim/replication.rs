@@ -27,7 +27,7 @@ impl Replication {
 pub(super) struct Snapshot {
     /// By segment, then by link and direction.
     pub(super) carried: Vec<Carried>,
-    /// By flow.
+    /// The sums of each flow.
     pub(super) flows: Vec<FlowSum>,
 }
 

@@ -275,7 +275,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Enters a delivery.
+    /// Counts a delivered frame.
     fn settle(&mut self, frame: &Frame, due: Time) {
         let flight = self.flights.of(frame.tag);
         flight.settled = true;
@@ -292,7 +292,7 @@ impl<'a> Run<'a> {
         self.counts.delivered += 1;
     }
 
-    /// Enters a loss.
+    /// Counts a lost frame.
     fn lose(&mut self, frame: &Frame, cause: Cause) {
         let flight = self.flights.of(frame.tag);
         flight.settled = true;
@@ -329,7 +329,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Verifies the accounts.
+    /// Verifies the accounts and returns the result.
     fn close(self, snapshots: Vec<Snapshot>) -> Result<Replication, SimulationError> {
         let accounts = Accounts::new(self.counts, self.flights.unsettled());
         let network = self.fabric.account();

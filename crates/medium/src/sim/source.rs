@@ -59,7 +59,7 @@ pub(super) struct Parcel {
 /// What came of a frame that arrived or was lost, as far as its source cares.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Progress {
-    /// Nothing.
+    /// There is nothing.
     None,
     /// The source wants to be woken then.
     Wake(Time),

@@ -15,7 +15,7 @@ pub(super) struct FlowTally {
     pub(super) delivered: Volume,
     /// Copies that arrived beyond the first.
     pub(super) duplicates: u64,
-    /// By [`Cause`].
+    /// The number of dropped frames, by [`Cause`].
     pub(super) dropped: [u64; Cause::ALL.len()],
     pub(super) delays: Delays,
     /// Exchanges of a closed flow.
@@ -39,7 +39,7 @@ impl Volume {
 /// A distribution of delays, and its moments without the distribution's rounding.
 #[derive(Debug, Clone)]
 pub(super) struct Delays {
-    /// In seconds.
+    /// The moments of the delay, in seconds.
     pub(super) moments: Welford,
     pub(super) distribution: Histogram,
 }

@@ -24,7 +24,7 @@ pub enum SimulationWarning {
     /// More is offered than is carried, so queues were filling all the time: the delay depends on
     /// how long one looks.
     Saturated {
-        /// The flow.
+        /// The name of the flow.
         flow: String,
         /// Frames per second handed over.
         offered: f64,
@@ -34,24 +34,24 @@ pub enum SimulationWarning {
     /// A flow that always has one more to send: its delay is that of a queue of two, and no
     /// property of the network.
     AlwaysMore {
-        /// The flow.
+        /// The name of the flow.
         flow: String,
     },
     /// Nothing of a flow arrived.
     Silent {
-        /// The flow.
+        /// The name of the flow.
         flow: String,
     },
     /// Few frames of a flow arrived.
     Few {
-        /// The flow.
+        /// The name of the flow.
         flow: String,
-        /// In all replications.
+        /// The number of frames in all replications.
         frames: u64,
     },
     /// An interval is wide.
     LowConfidence {
-        /// The flow.
+        /// The name of the flow.
         flow: String,
         /// What it is the interval of.
         figure: &'static str,
@@ -60,7 +60,7 @@ pub enum SimulationWarning {
     },
     /// One replication gave quite another mean delay than the others.
     Disagreement {
-        /// The flow.
+        /// The name of the flow.
         flow: String,
         /// Which replications, from 0.
         replications: Vec<usize>,

@@ -64,9 +64,9 @@ pub enum MediumKind {
     IdealEthernet,
     /// A switch with Ethernet lines.
     SwitchedEthernet,
-    /// IEEE 802.5.
+    /// A token ring (IEEE 802.5).
     TokenRing,
-    /// FDDI.
+    /// An FDDI ring.
     Fddi,
     /// A switch with lines that carry cells.
     Atm,
@@ -246,7 +246,7 @@ pub struct TransferPrediction {
 pub enum Limit {
     /// The rate at which packets are made.
     Software,
-    /// The network.
+    /// The networks may differ.
     Network,
     /// The network, which is saturated: the transfer has no mean time.
     Saturated,

@@ -8,17 +8,17 @@ use super::answers::Reference;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Formula {
-    /// [`crate::SharedCable`].
+    /// The formula of [`crate::SharedCable`].
     CsmaCd,
     /// [`crate::polling`], for an 802.5 ring.
     Polling,
-    /// [`crate::polling`] and [`crate::fddi`].
+    /// The formulas of [`crate::polling`] and [`crate::fddi`].
     TimedToken,
-    /// [`crate::single_queue`].
+    /// The formula of [`crate::single_queue`].
     SingleQueue,
-    /// [`crate::closed_network`].
+    /// The formula of [`crate::closed_network`].
     MeanValues,
-    /// Adding up.
+    /// The sum over the parts of a way.
     Independence,
 }
 

@@ -94,7 +94,7 @@ pub(super) struct Class {
     points: Vec<(f64, f64)>,
     /// The mean, where sizes are exponential.
     exponential: Option<f64>,
-    /// Mean own bits.
+    /// The mean of the frames' own bits.
     pub(super) mean_bits: f64,
     /// Moments that were worked out before.
     known: Vec<(Occupation, Moments)>,

@@ -15,7 +15,7 @@ use super::wait::{self, Wait};
 pub(super) struct Network<'a> {
     pub(super) drawing: &'a Drawing,
     pub(super) servers: Vec<Server>,
-    /// Kinds of frames.
+    /// The kinds of frames in the network.
     pub(super) classes: Vec<Class>,
     /// The way of each class.
     pub(super) routes: Vec<Route>,

@@ -29,7 +29,7 @@ pub(super) enum Place {
 /// What a server does.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Nature {
-    /// A shared Ethernet.
+    /// The cable of a shared Ethernet.
     Cable { ideal: bool },
     /// A ring with these rules.
     TokenRing { turn: Turn, early_release: bool },
@@ -41,13 +41,13 @@ pub(super) enum Nature {
     Delay,
 }
 
-/// A server.
+/// A part of the network that serves frames.
 #[derive(Debug)]
 pub(super) struct Server {
     pub(super) place: Place,
     pub(super) nature: Nature,
     pub(super) occupation: Occupation,
-    /// Bits per second.
+    /// The rate in bits per second.
     pub(super) rate: f64,
     /// End to end of a cable; once around a ring; along a line. Seconds.
     pub(super) propagation: f64,
@@ -103,7 +103,7 @@ impl Server {
         }
     }
 
-    /// A bridge.
+    /// The server of a bridge.
     pub(super) fn of_bridge(number: u32, latency: Span) -> Self {
         let blank = blank(Place::Bridge(number), Nature::Delay, Occupation::OWN, 1, Span::ZERO);
         Self { latency: latency.seconds(), ..blank }

@@ -157,7 +157,7 @@ pub enum Found {
 /// How closely a value is looked for.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Resolution {
-    /// Whole numbers.
+    /// The values are whole numbers.
     Whole,
     /// To this share of the range: 1e-6 is a millionth.
     Share(f64),

@@ -144,7 +144,7 @@ struct Carried {
     place: Option<u32>,
     /// The longest delay at one place.
     longest: Answer,
-    /// All of them.
+    /// The delay of all other parts of the way.
     once: Answer,
 }
 

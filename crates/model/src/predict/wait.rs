@@ -15,7 +15,7 @@ use crate::single_queue;
 /// What a server is busy with.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Wait {
-    /// Frames per second.
+    /// The number of frames per second.
     pub(super) frames: f64,
     /// Mean own bits of a frame.
     pub(super) own_bits: f64,

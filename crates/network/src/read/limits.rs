@@ -26,7 +26,7 @@ pub(super) const TIME: std::ops::RangeInclusive<Span> = Span::ZERO..=Span::from_
 /// When traffic begins and ends and links change.
 pub(super) const MOMENT: std::ops::RangeInclusive<Span> =
     Span::ZERO..=Span::from_seconds(366 * 86_400);
-/// Cables and rings.
+/// The allowed lengths of cables and rings.
 pub(super) const LENGTH: std::ops::RangeInclusive<Length> =
     Length::ZERO..=Length::from_metres(40_000_000);
 /// Speed of a signal as a share of the speed of light.

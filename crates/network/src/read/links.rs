@@ -38,7 +38,7 @@ pub(super) struct LinkGroup {
     pub(super) changes: Vec<Change>,
 }
 
-/// Reads one bridge.
+/// Reads a bridge from its table.
 pub(super) fn bridge(name: &str, spot: Spot, item: &Item<'_>) -> Option<BridgeGroup> {
     let fields = item.fields()?;
     let segments = fields.get("segments").map(|item| item.each()).unwrap_or_default();
@@ -71,7 +71,7 @@ fn positions(fields: &Fields<'_>) -> Vec<(Reference, Length)> {
     read.collect()
 }
 
-/// Reads one link.
+/// Reads a link from its table.
 pub(super) fn link(name: &str, spot: Spot, item: &Item<'_>, files: Files<'_>) -> Option<LinkGroup> {
     let fields = item.fields()?;
     let ends = ends(&fields);

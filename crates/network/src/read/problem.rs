@@ -135,9 +135,9 @@ pub struct Problem {
 /// Where something is wrong.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Place {
-    /// In the file.
+    /// A place in the file.
     File {
-        /// Line, from 1.
+        /// The number of the line, from 1.
         line: usize,
         /// Character in the line, from 1.
         column: usize,

@@ -37,7 +37,7 @@ const KINDS: &[(&str, Kind)] = &[
     ("atm", Kind::Atm),
 ];
 
-/// Reads one segment.
+/// Reads a segment from its table.
 pub(super) fn read(
     name: &str,
     spot: Spot,
@@ -157,7 +157,7 @@ fn token_ring(fields: &Fields<'_>) -> TokenRing {
 /// IEEE 802.5's default token holding time.
 const HOLDING_TIME: Service = Service::HoldingTime(Span::from_milliseconds(10));
 
-/// `"2 bits"`.
+/// Reads a number of bits, such as `"2 bits"`.
 fn bits(item: &Item<'_>) -> Option<u32> {
     let text = item.text()?.trim();
     let number = text.strip_suffix("bits").or_else(|| text.strip_suffix("bit"));

@@ -35,7 +35,7 @@ pub(super) struct Position {
     pub(super) spot: Spot,
 }
 
-/// Reads one station.
+/// Reads a station from its table.
 pub(super) fn read(name: &str, spot: Spot, item: &Item<'_>) -> Option<StationGroup> {
     let fields = item.fields()?;
     let read = StationGroup {

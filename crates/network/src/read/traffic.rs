@@ -54,7 +54,7 @@ pub(super) const LEAST_SIZE: Bytes = Bytes::new(18);
 /// The longest packet, with header and check sequence around it.
 const GREATEST_SIZE: Bytes = Bytes::new(65_535 + 18);
 
-/// Reads one flow.
+/// Reads a flow from its table.
 pub(super) fn read(name: &str, spot: Spot, item: &Item<'_>) -> Option<FlowGroup> {
     let fields = item.fields()?;
     let from = fields.need("from", "\"station\"").map(|item| names(&item)).unwrap_or_default();

@@ -8,7 +8,7 @@ use std::ops::Range;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-/// Where something stands.
+/// The place of an item in the file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum At {
     /// So many octets into the file.

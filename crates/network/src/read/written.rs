@@ -27,7 +27,7 @@ impl Written {
         self.stations.is_empty() && self.broken.is_empty()
     }
 
-    /// Reads all groups.
+    /// Reads all groups of the file.
     pub(super) fn read(fields: &Fields<'_>, files: Files<'_>, problems: &Problems) -> Self {
         let mut read = Self::default();
         read.segments = read.kind(fields, "segments", problems, |name, spot, item| {

@@ -6,7 +6,7 @@ use btu_suite::app::{AppVerdict, FactorRow, FactorShares};
 use crate::html::{Block, Cell, Section, Table};
 use crate::number::percent;
 
-/// As per cent.
+/// The factor from a share to per cent.
 const HUNDREDTH: f64 = 0.01;
 
 /// Pairs that are listed: those that may matter.

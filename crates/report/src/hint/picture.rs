@@ -11,7 +11,7 @@ pub fn hint_picture(title: &str, notes: Vec<String>, result: &HintResult) -> Pic
     Picture { title: title.to_owned(), notes, panels }
 }
 
-/// The graph itself.
+/// Draws the QUIPS graph.
 pub(super) fn quips(result: &HintResult) -> Panel {
     let named = [("two processes", &result.two), ("one process", &result.one)];
     let series = |(name, verdict): (&str, &Option<HintVerdict>)| {

@@ -41,7 +41,7 @@ fn head(result: &HintResult, transport: &str, run: &RunHead, options: &TextOptio
     run.below(title, &count(steps, "step"), options)
 }
 
-/// `318 kQUIPS`.
+/// Formats QUIPS as in `318 kQUIPS`.
 fn quips(value: f64) -> String {
     let units = [("GQUIPS", 1e9), ("MQUIPS", 1e6), ("kQUIPS", 1e3)];
     let (name, worth) =

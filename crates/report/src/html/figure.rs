@@ -57,7 +57,7 @@ pub struct Axis {
 pub enum Scale {
     /// By equal differences, from zero.
     Linear,
-    /// By equal ratios.
+    /// Equal distances are equal ratios.
     Logarithmic,
     /// By equal ratios, with marks at these values only.
     At(Vec<f64>),
@@ -98,7 +98,7 @@ pub struct Series {
 /// How a series is drawn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mark {
-    /// A line.
+    /// The points are joined by a line.
     Line,
     /// Points with a line between them; intervals as bars.
     LinePoints,
@@ -122,7 +122,7 @@ pub enum Role {
     Transfer,
     /// Beside any of them.
     Loaded,
-    /// Somebody else's result.
+    /// A result of another study.
     Reference,
     /// The first, second, ... of a list; colours repeat after eight.
     Member(usize),

@@ -7,7 +7,7 @@
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
-/// The script, gzip.
+/// The script, compressed by gzip.
 const PACKED: &[u8] = include_bytes!("../../plotly/plotly-basic.min.js.gz");
 
 /// The script's SHA-256 before packing, in base64.

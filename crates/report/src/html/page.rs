@@ -80,11 +80,11 @@ impl Section {
 /// A piece of a section.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Block {
-    /// Prose.
+    /// A paragraph of text.
     Text(String),
     /// A command to type.
     Command(String),
-    /// A table.
+    /// A block with a table.
     Table(Table),
     /// A picture with its table.
     Figure(Figure),
@@ -117,18 +117,18 @@ impl Table {
 /// A cell of a table: text or a number.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Cell {
-    /// Words.
+    /// A cell with text.
     Text(String),
     /// A number as people read it, and as programs do.
     Number {
-        /// In full.
+        /// The value without rounding.
         value: f64,
         /// Rounded, with what belongs to it.
         shown: String,
         /// Ends of its 95 % interval, in full.
         interval: Option<(f64, f64)>,
     },
-    /// Nothing was measured.
+    /// The cell has no value.
     Nothing,
 }
 

@@ -95,7 +95,7 @@ fn intervals(points: &[Point], across: bool) -> Value {
     })
 }
 
-/// `x`, `x2`, `x3`.
+/// The name of an axis: `x`, `x2`, `x3`.
 fn axis_name(letter: &str, place: usize) -> String {
     if place == 0 { letter.to_owned() } else { format!("{letter}{}", place + 1) }
 }

@@ -51,7 +51,7 @@ pub(super) fn lines(page: &Page) -> Vec<String> {
     )
 }
 
-/// The transfer.
+/// The lines about the transfer.
 pub(super) fn transfer(page: &Page) -> Vec<String> {
     let Some(transfer) = &page.prediction.transfer else { return Vec::new() };
     let row = |label: &str, value: String| (label.to_owned(), value);

@@ -37,14 +37,14 @@ pub struct MostFound {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "by", rename_all = "kebab-case")]
 pub enum Answered {
-    /// The closed form.
+    /// The closed form gave the answer.
     Formula {
         /// What it says outside the range in which it holds; none where the answer lies inside.
         beyond: Option<Beyond>,
         /// Reasons not to believe it.
         warnings: Vec<PredictionWarning>,
     },
-    /// The simulator.
+    /// The simulator gave the answer.
     Sim {
         /// Confidence level of the intervals: 0.95.
         confidence: f64,

@@ -9,7 +9,7 @@ use crate::sheet::Sheet;
 /// Blocks and rows of one kind that are shown; the others are in the JSON.
 const MOST: usize = 12;
 
-/// Every submodel.
+/// The blocks of all submodels.
 pub(super) fn blocks(page: &Page) -> Vec<Vec<String>> {
     let groups = alike_segments(&page.prediction.segments);
     let mut blocks: Vec<Vec<String>> = groups

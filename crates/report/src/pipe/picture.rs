@@ -50,7 +50,7 @@ pub fn pipe_picture(
     }
 }
 
-/// One graph.
+/// Draws one graph of all signatures.
 pub(super) fn panel(graph: Graph, runs: &[NamedSignature], references: bool) -> Panel {
     let mut series: Vec<Source> = runs.iter().map(measured).collect();
     if references {

@@ -44,7 +44,7 @@ fn head(verdict: &PipeVerdict, run: &RunHead, options: &TextOptions) -> Vec<Stri
     run.below(title, &count(verdict.sizes.len(), "size"), options)
 }
 
-/// Latency, maximum, n-half.
+/// The lines with latency, maximum and n-half.
 fn headline(verdict: &PipeVerdict) -> Vec<String> {
     let mut sheet =
         Sheet::new(vec![String::new(), String::new(), "95 %".to_owned(), String::new()], 4);

@@ -46,7 +46,7 @@ pub(crate) fn time(seconds: f64) -> String {
     with(seconds, time_unit(seconds.abs()))
 }
 
-/// `940 Mb/s`.
+/// Formats a rate as in `940 Mb/s`.
 pub(super) fn rate(bits_per_second: f64) -> String {
     with(bits_per_second, rate_unit(bits_per_second))
 }

@@ -9,7 +9,7 @@ use crate::html::{
     Axis, Block, Cell, Drawn, Figure, Layout, Panel, Point, Role, Section, Series, Table,
 };
 
-/// Whose loss.
+/// Selects the side whose loss is meant.
 type Of = fn(&Penalty) -> Option<Side>;
 
 /// A column of Table 2: what it is called, its colour, whose loss, and the load.
@@ -102,7 +102,7 @@ fn table(report: &RunReport, unit: &Unit, parts: &[Part]) -> Table {
     table
 }
 
-/// Whose slowdown.
+/// Selects the side whose slowdown is meant.
 type Slowed = fn(&ComponentSlowdown) -> Option<Estimate>;
 
 /// By component, a panel for each side.

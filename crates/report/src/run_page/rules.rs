@@ -16,7 +16,7 @@ pub enum RunMark {
     Changed,
     /// An interval is wider than the profile wants, or there is none.
     LowConfidence,
-    /// The quick profile.
+    /// The run has the quick profile.
     Quick,
     /// A fixed volume or window.
     Fixed,

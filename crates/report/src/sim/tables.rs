@@ -200,7 +200,7 @@ pub(super) fn losses(page: &Page) -> Vec<String> {
     if any { page.section("Losses", "of all frames that ended", sheet.lines()) } else { Vec::new() }
 }
 
-/// Every station.
+/// The table of all stations.
 pub(super) fn stations(page: &Page) -> Vec<String> {
     let mut sheet =
         sheet(&["station", "sent/s", "delivered/s", "Mb/s", "mean delay", "lost %", "received/s"]);

@@ -9,7 +9,7 @@ use super::{MEGABIT, Page};
 use crate::number::{NOTHING, or_dash, plus_minus};
 use crate::sheet::Sheet;
 
-/// Request and response.
+/// The lines about request and response.
 pub(super) fn interactive(page: &Page) -> Vec<String> {
     let Some(first) = page.verdict.interactive.first() else { return Vec::new() };
     let head = ["", "", "answers/s", "p50", "", "p90", "p99", "p99.9", "max", "times", "lost"]
@@ -47,7 +47,7 @@ fn interactive_row(name: &str, row: &InteractiveRow) -> Vec<String> {
     ]
 }
 
-/// The paced stream.
+/// The lines about the paced stream.
 pub(super) fn udp(page: &Page) -> Vec<String> {
     let Some(first) = page.verdict.udp.first() else { return Vec::new() };
     let head = ["", "sent", "Mb/s", "", "lost %", "95 %", "drops", "copies", "reordered"];

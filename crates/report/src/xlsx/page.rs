@@ -4,7 +4,7 @@ use rust_xlsxwriter::{Color, Format, FormatBorder, Formula, Worksheet, XlsxError
 
 use super::value::{Column, Value};
 
-/// How cells look.
+/// The formats of cells.
 #[derive(Debug, Clone)]
 struct Styles {
     title: Format,
@@ -34,13 +34,13 @@ pub(super) struct Table {
 /// What a table's cell holds.
 #[derive(Debug, Clone)]
 pub(super) enum Cell {
-    /// A word.
+    /// A worker sent a message.
     Label(String),
     /// A number that may be changed, with the name it goes by.
     Input(f64, String),
     /// A number that follows from the drawing.
     Drawn(f64),
-    /// A formula.
+    /// A cell with a formula.
     Formula(Value),
 }
 

@@ -19,7 +19,7 @@ pub(super) struct Book<'a> {
 /// What passes a submodel: its table and sums over all frames of a second.
 pub(super) struct Load<'a> {
     pub(super) kinds: Vec<Kind<'a>>,
-    /// Frames per second.
+    /// The number of frames per second.
     pub(super) frames: Value,
     /// Own bits per second.
     pub(super) own: Value,
@@ -39,7 +39,7 @@ pub(super) struct Kind<'a> {
     pub(super) class: usize,
     /// How many pass for each that the flow sends.
     pub(super) passes: f64,
-    /// Frames per second.
+    /// The number of frames per second.
     pub(super) frames: Value,
     /// Mean seconds that one occupies the submodel.
     pub(super) mean: Value,
@@ -56,7 +56,7 @@ pub(super) struct Solved {
     pub(super) kinds: Vec<(usize, f64, Value)>,
     /// How many submodels are alike.
     pub(super) alike: f64,
-    /// Frames per second.
+    /// The number of frames per second.
     pub(super) frames: Value,
     /// Share of time in frames' own bits.
     pub(super) data: Value,

@@ -14,10 +14,10 @@ pub(super) fn cell_name(parts: &[&str]) -> String {
     joined.chars().map(|letter| if letter.is_ascii_alphanumeric() { letter } else { '_' }).collect()
 }
 
-/// A class's cells.
+/// The cells of a class of frames.
 #[derive(Debug)]
 pub(super) struct ClassCells {
-    /// Mean own bits.
+    /// The mean of the frames' own bits.
     pub(super) own_bits: Value,
     /// Whether sizes are exponential.
     pub(super) exponential: bool,
@@ -28,11 +28,11 @@ pub(super) struct ClassCells {
 /// What a class's frames occupy on one kind of medium.
 #[derive(Debug, Clone)]
 pub(super) struct Occupied {
-    /// Mean bits.
+    /// The mean of the occupied bits.
     pub(super) mean: Value,
     /// Second moment in bits squared.
     pub(super) second: Value,
-    /// Shares of frames.
+    /// The column with the shares of frames.
     pub(super) shares: Column,
     /// Bits of each share.
     pub(super) bits: Column,
@@ -144,9 +144,9 @@ enum Shape {
     /// The table's own inputs; their mean and the sum of weights come from the table, which lies so
     /// many rows below.
     Listed { mean: Value, weights: Value },
-    /// Between two.
+    /// Sizes are equally likely between two values.
     Even { least: Value, most: Value },
-    /// With a mean.
+    /// Sizes are exponential with this mean.
     Exponential { mean: Value },
 }
 
@@ -189,7 +189,7 @@ impl Shape {
         }
     }
 
-    /// Weights and octets.
+    /// The weights and octets of a class.
     fn points(&self, class: &Class) -> Vec<(Cell, Cell)> {
         match self {
             Self::Listed { .. } => {

@@ -8,7 +8,7 @@ use super::server::{Book, Solved};
 use super::value::Value;
 use super::ways::{BridgeCells, TransferCells, Way};
 
-/// A submodel's results.
+/// The results of a submodel.
 #[derive(Debug)]
 pub(super) struct Line {
     name: String,
@@ -39,7 +39,7 @@ impl Line {
     }
 }
 
-/// The sheet.
+/// Writes the sheet.
 pub(super) fn sheet(
     book: &Book,
     lines: &[Line],

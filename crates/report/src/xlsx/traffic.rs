@@ -8,7 +8,7 @@ use super::sizes::{ClassCells, cell_name};
 use super::structure::Structure;
 use super::value::Value;
 
-/// A flow's cells.
+/// The cells of a flow.
 #[derive(Debug)]
 pub(super) struct FlowCells {
     /// Frames per second of each sender.

@@ -18,7 +18,7 @@ pub(super) struct Value {
 /// A column of cells, and their numbers.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Column {
-    /// The reference, `'Sizes'!$B$4:$B$6`.
+    /// The reference, such as `'Sizes'!$B$4:$B$6`.
     pub(super) text: String,
     /// What the cells hold.
     pub(super) numbers: Vec<f64>,
@@ -48,7 +48,7 @@ impl Value {
         }
     }
 
-    /// The exponential function.
+    /// Applies the exponential function.
     pub(super) fn exp(&self) -> Self {
         self.apply("EXP", f64::exp)
     }
@@ -104,7 +104,7 @@ impl Value {
 }
 
 impl Column {
-    /// The sum.
+    /// Sums the column.
     pub(super) fn sum(&self) -> Value {
         Value::new(format!("SUM({})", self.text), self.numbers.iter().sum())
     }

@@ -14,9 +14,9 @@ use super::value::Value;
 pub(super) struct BridgeCells {
     name: String,
     place: usize,
-    /// Frames per second.
+    /// The number of frames per second.
     pub(super) frames: Value,
-    /// Seconds.
+    /// The latency in seconds.
     pub(super) latency: Value,
 }
 
@@ -175,7 +175,7 @@ fn hop(
     page.row(table, cells).map(|_| ())
 }
 
-/// The transfer's results.
+/// The results of the transfer.
 #[derive(Debug)]
 pub(super) struct TransferCells {
     pub(super) simple: Option<Value>,

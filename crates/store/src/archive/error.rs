@@ -17,7 +17,7 @@ pub enum ArchiveError {
         "this archive has version {found}, and this btu reads up to {known}: import it with a newer one"
     )]
     Newer {
-        /// Its version.
+        /// The version of the format that was found.
         found: u32,
         /// The newest this program reads.
         known: u32,
@@ -28,12 +28,12 @@ pub enum ArchiveError {
         /// The last whole line.
         line: u64,
     },
-    /// It contradicts itself.
+    /// The archive contradicts itself.
     #[error("the archive is damaged at line {line}: {what}")]
     Damaged {
         /// Which line, from 1.
         line: u64,
-        /// What was found.
+        /// The description of what was found.
         what: String,
     },
     /// It is larger than any archive should be.
@@ -47,13 +47,13 @@ pub enum ArchiveError {
     /// A run is still being written.
     #[error("run {run} is being written; export it when it has ended")]
     Unfinished {
-        /// The run.
+        /// The run in question.
         run: RunId,
     },
     /// The file cannot be read or written.
     #[error("{0}")]
     Io(#[from] io::Error),
-    /// The database.
+    /// An error of the database.
     #[error(transparent)]
     Store(#[from] StoreError),
 }

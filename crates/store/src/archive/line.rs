@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-/// One line.
+/// A line of an archive.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum Line {
@@ -41,7 +41,7 @@ pub(super) struct RunLine {
     pub(super) plan: Box<RawValue>,
     pub(super) plan_hash: String,
     pub(super) calibration: Option<Box<RawValue>>,
-    /// Since version 2.
+    /// A field that exists since version 2.
     #[serde(default)]
     pub(super) spent_ns: Option<i64>,
 }

@@ -15,7 +15,7 @@ use crate::cells::{Columns, column};
 /// What the cells of a run have to be.
 #[derive(Debug)]
 pub(super) enum Readable {
-    /// Of the rating.
+    /// A cell of the rating.
     Rating,
     /// Sizes of a signature.
     Pipe(Box<PipePlan>),

@@ -39,7 +39,7 @@ pub enum DisplayError {
         "adding an item to symbol {symbol}: the display file is full with 1,000,000 items; draw fewer, or use symbols"
     )]
     Full {
-        /// The symbol.
+        /// The symbol that is defined.
         symbol: u16,
     },
     /// The picture has too much in it once all calls are followed.
@@ -52,9 +52,9 @@ pub enum DisplayError {
         "taking {length} octets of bitmap at {offset}: the bitmap has 80000 octets; send its parts in order"
     )]
     Bits {
-        /// First octet.
+        /// The index of the first octet.
         offset: u32,
-        /// How many.
+        /// The number of octets.
         length: usize,
     },
 }

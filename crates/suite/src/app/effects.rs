@@ -97,7 +97,7 @@ pub(super) fn judge(
     })
 }
 
-/// Most important first.
+/// Orders the terms, the most important first.
 fn ranked<'a>(terms: &[&'a Term]) -> impl Iterator<Item = &'a Term> {
     let mut terms = terms.to_vec();
     terms.sort_by(|a, b| b.share.value.total_cmp(&a.share.value));

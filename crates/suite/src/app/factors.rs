@@ -22,59 +22,59 @@ use crate::network::HostName;
 pub enum Factor {
     /// The speed of the display's processor.
     Display {
-        /// The first level.
+        /// The first level of the factor.
         #[serde(rename = "low_percent")]
         low: Speed,
-        /// The second level.
+        /// The second level of the factor.
         #[serde(rename = "high_percent")]
         high: Speed,
     },
     /// The speed of the application's processor.
     Application {
-        /// The first level.
+        /// The first level of the factor.
         #[serde(rename = "low_percent")]
         low: Speed,
-        /// The second level.
+        /// The second level of the factor.
         #[serde(rename = "high_percent")]
         high: Speed,
     },
     /// Who waits for whom.
     Protocol {
-        /// The first level.
+        /// The first level of the factor.
         low: Protocol,
-        /// The second level.
+        /// The second level of the factor.
         high: Protocol,
     },
     /// What carries the requests.
     Transport {
-        /// The first level.
+        /// The first level of the factor.
         low: Carrier,
-        /// The second level.
+        /// The second level of the factor.
         high: Carrier,
     },
     /// The rate of the line.
     Rate {
-        /// The first level.
+        /// The first level of the factor.
         #[serde(rename = "low_bits_per_second")]
         low: BitRate,
-        /// The second level.
+        /// The second level of the factor.
         #[serde(rename = "high_bits_per_second")]
         high: BitRate,
     },
     /// The one-way delay of the line.
     Delay {
-        /// The first level.
+        /// The first level of the factor.
         #[serde(rename = "low_ns")]
         low: Span,
-        /// The second level.
+        /// The second level of the factor.
         #[serde(rename = "high_ns")]
         high: Span,
     },
-    /// What is drawn.
+    /// The factor is the picture that is drawn.
     Picture {
-        /// The first level.
+        /// The first level of the factor.
         low: Workload,
-        /// The second level.
+        /// The second level of the factor.
         high: Workload,
     },
 }
@@ -90,9 +90,9 @@ pub enum FactorError {
     /// The levels are not two, or one of them is not a level of this factor.
     #[error("factor {factor}: {problem}; write {factor}={example}")]
     Levels {
-        /// The factor.
+        /// The name of the factor.
         factor: &'static str,
-        /// What is wrong.
+        /// The description of the mistake.
         problem: String,
         /// Two levels that may be written.
         example: String,
@@ -253,9 +253,9 @@ pub enum FactorsError {
     /// A transport cannot carry a protocol that it is combined with.
     #[error("{carrier} does not carry {protocol}; choose levels that all go together")]
     NotCarried {
-        /// The transport.
+        /// The transport of the requests.
         carrier: Carrier,
-        /// The protocol.
+        /// The protocol of the requests.
         protocol: Protocol,
     },
 }

@@ -61,7 +61,7 @@ const OWN: [Box; 20] = [
     (CUT, 38, 28, 4, 4),
 ];
 
-/// All 780 rectangles.
+/// The items of all 780 rectangles.
 pub(super) fn unstructured() -> Vec<Item> {
     let inverter = |at: Point| {
         let contacts = CONTACTS

@@ -35,7 +35,7 @@ impl Symbol {
 /// The patterns of the four layers of an integrated circuit, where there are no colours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stipple {
-    /// Every pixel.
+    /// Every pixel is set.
     Full,
     /// Every second pixel, as on a chessboard.
     Grey,
@@ -73,20 +73,20 @@ impl Stipple {
 pub enum Item {
     /// A straight line, both ends included.
     Vector {
-        /// One end.
+        /// One end of the vector.
         from: Point,
-        /// The other end.
+        /// The other end of the vector.
         to: Point,
     },
-    /// A filled rectangle.
+    /// A rectangle that is filled.
     Rectangle {
         /// Its upper left pixel.
         corner: Point,
         /// Pixels to the right.
         width: u16,
-        /// Pixels down.
+        /// The height in pixels.
         height: u16,
-        /// Its pattern.
+        /// The pattern of the rectangle.
         stipple: Stipple,
     },
     /// Up to eight characters of 8 x 16 pixels in a row.
@@ -96,9 +96,9 @@ pub enum Item {
         /// ASCII; what is not printable leaves its place empty.
         characters: [u8; 8],
     },
-    /// Another symbol.
+    /// A call of another symbol.
     Call {
-        /// Which.
+        /// The symbol that is called.
         symbol: Symbol,
         /// Where its origin goes.
         at: Point,

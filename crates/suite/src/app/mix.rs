@@ -23,7 +23,7 @@ const MOST_AT_ONCE: u64 = 64 << 10;
 /// Octets of the responses of one call.
 const MOST_BACK: u64 = 16 << 20;
 
-/// The longest pause.
+/// The longest pause that is allowed.
 const LONGEST_THINK: Span = Span::from_seconds(10);
 
 /// Requests by number and size. A call is `fan_out` requests that do not need each other's answers;

@@ -27,7 +27,7 @@ pub struct Picture {
 }
 
 impl Default for Picture {
-    /// Nothing is set.
+    /// A picture in which no pixel is set.
     fn default() -> Self {
         Self { bits: vec![0; PICTURE_BYTES] }
     }
@@ -82,7 +82,7 @@ impl Picture {
         }
     }
 
-    /// A filled rectangle.
+    /// Fills a rectangle.
     pub(super) fn fill(&mut self, corner: Point, width: u16, height: u16, stipple: Stipple) {
         let end = corner.moved(Point::new(width.into(), height.into()));
         let (left, right) = (within(corner.x, WIDTH), within(end.x, WIDTH));

@@ -128,7 +128,7 @@ pub enum Carrier {
     TcpNagle,
     /// TLS 1.3 over TCP.
     Tls,
-    /// A QUIC stream.
+    /// A stream of a QUIC connection.
     Quic,
     /// UDP, one datagram for each request, repeated until it is answered.
     Udp,

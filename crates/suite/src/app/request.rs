@@ -28,7 +28,7 @@ pub enum Request {
     Add {
         /// The symbol; it need not exist yet.
         symbol: Symbol,
-        /// The item.
+        /// The item that is sent.
         item: Item,
         /// Show it at once (incremental); else it waits for [`Request::Show`] (batch).
         shown: bool,
@@ -41,7 +41,7 @@ pub enum Request {
     Bits {
         /// First octet, from 0.
         offset: u32,
-        /// How many.
+        /// The number of octets.
         length: u32,
     },
 }
@@ -59,9 +59,9 @@ pub enum RequestError {
         "reading a request of kind {kind}: it has no attribute {attribute}; do both ends have the same version?"
     )]
     Attribute {
-        /// First octet.
+        /// The kind, which is the first octet.
         kind: u8,
-        /// Second octet.
+        /// The attribute, which is the second octet.
         attribute: u8,
     },
     /// A number outside its range.
@@ -69,9 +69,9 @@ pub enum RequestError {
         "reading a request of kind {kind}: {value} is outside its range; coordinates go from -32767 to 32767"
     )]
     Range {
-        /// First octet.
+        /// The kind, which is the first octet.
         kind: u8,
-        /// The number.
+        /// The number in the message.
         value: i64,
     },
 }

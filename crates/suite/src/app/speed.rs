@@ -20,7 +20,7 @@ pub struct Speed(u8);
 pub struct SpeedError(String);
 
 impl Speed {
-    /// Half as fast.
+    /// Half of the processor's speed.
     pub(super) const HALF: Self = Self(50);
 
     /// As fast as the processor is.

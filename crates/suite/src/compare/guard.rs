@@ -16,17 +16,17 @@ use crate::plan::Plan;
 pub enum Aspect {
     /// What the plan's words mean.
     Version,
-    /// The network.
+    /// The networks may differ.
     Network,
-    /// Which components.
+    /// The components may differ.
     Components,
-    /// Which message sizes.
+    /// The message sizes may differ.
     Messages,
-    /// Which loads.
+    /// The loads may differ.
     Loads,
     /// How much is moved.
     Volume,
-    /// The sockets' windows.
+    /// The windows of the sockets may differ.
     Window,
     /// How long and how often.
     Profile,

@@ -79,7 +79,7 @@ pub(super) struct Difference {
     pub(super) base: f64,
     /// Mean logarithm of the other.
     pub(super) other: f64,
-    /// Other over base.
+    /// The ratio of the other side over the base.
     pub(super) ratio: Estimate,
     pub(super) p: Option<f64>,
     pub(super) basis: Basis,
@@ -90,12 +90,12 @@ pub(super) struct Difference {
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Error {
     variance: f64,
-    /// At least 1.
+    /// The degrees of freedom, at least 1.
     degrees: f64,
 }
 
 impl Error {
-    /// Half an interval.
+    /// Half of the width of the interval.
     fn half_width(self, level: Level) -> f64 {
         // Rounding may leave a hair less than 1, where Student's t ends.
         student_quantile(level, self.degrees.max(1.0)).unwrap_or(f64::INFINITY)

@@ -22,7 +22,7 @@ macro_rules! named {
         }
 
         impl $name {
-            /// All of them.
+            /// All values of the type.
             pub const ALL: &'static [Self] = &[$(Self::$variant),+];
 
             /// As it is written.

@@ -92,7 +92,7 @@ pub struct Held {
 /// Where the servo is.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum State {
-    /// Still turning.
+    /// The sender still adjusts its rate.
     Settling,
     /// The mean of the last second is within one point of the level.
     Settled,

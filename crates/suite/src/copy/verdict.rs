@@ -314,7 +314,7 @@ fn typical<'a>(both: &[Ends<'a>], summary: Option<Summary>) -> Option<&'a FileEn
     Some(if nearest.marks == nearest.sent.marks { nearest.sent } else { nearest.received })
 }
 
-/// Each mark's median.
+/// The median of each mark.
 fn typical_marks(marks: impl Iterator<Item = Marks>) -> Option<Marks> {
     let marks: Vec<Marks> = marks.collect();
     let typical = |of: fn(&Marks) -> Span| {
@@ -329,7 +329,7 @@ fn typical_marks(marks: impl Iterator<Item = Marks>) -> Option<Marks> {
     })
 }
 
-/// Each share's median.
+/// The median of each share.
 fn typical_use(used: impl Iterator<Item = BackgroundUse>) -> Option<BackgroundUse> {
     let used: Vec<BackgroundUse> = used.collect();
     let typical = |of: fn(&BackgroundUse) -> f64| median(&used.iter().map(of).collect::<Vec<_>>());

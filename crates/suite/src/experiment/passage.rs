@@ -13,7 +13,7 @@ pub(crate) const AROUND_SEGMENT: usize = 14 + 4 + 20 + 32;
 /// Octets of a frame beside UDP's payload.
 pub(crate) const AROUND_DATAGRAM: usize = 14 + 4 + 20 + 8;
 
-/// Ethernet's shortest frame.
+/// The size of Ethernet's shortest frame in octets.
 const SHORTEST_FRAME: usize = 64;
 
 /// How frames of so many octets pass; nothing where the closed forms have no answer.

@@ -7,9 +7,9 @@ pub const AREA: f64 = 0.386_294_361_119_890_6;
 /// have as many bits as the arithmetic is exact in.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Grid {
-    /// Columns, along x.
+    /// The number of columns, along x.
     columns: f64,
-    /// Rows, along y.
+    /// The number of rows, along y.
     rows: f64,
 }
 
@@ -104,15 +104,15 @@ struct Rectangle {
     area_high: f64,
     /// Squares below the lower bound.
     area_low: f64,
-    /// Columns.
+    /// The width in columns.
     width: f64,
     /// The function at the left edge, rounded up and down.
     left: (f64, f64),
     /// The function at the right edge, rounded up and down.
     right: (f64, f64),
-    /// The left edge.
+    /// The x of the left edge.
     from: f64,
-    /// The right edge.
+    /// The x of the right edge.
     to: f64,
 }
 

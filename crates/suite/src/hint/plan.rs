@@ -104,7 +104,7 @@ pub enum HintNext {
         /// Laps of each trial.
         laps: u64,
     },
-    /// Nothing.
+    /// The run is done.
     Done(Reached),
 }
 

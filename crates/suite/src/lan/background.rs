@@ -11,7 +11,7 @@ pub enum Background {
     Constant,
     /// NORM.BAS, and other distributions: a pause between transactions.
     Paced {
-        /// The pauses.
+        /// The pauses of the station.
         pauses: PauseStream,
         /// What a pause follows.
         schedule: Schedule,

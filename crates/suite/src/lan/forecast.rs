@@ -26,7 +26,7 @@ const SEGMENT: usize = 1448;
 pub(super) struct Alone {
     /// Seconds of the task.
     pub(super) seconds: f64,
-    /// Its operations.
+    /// The number of operations of the task.
     pub(super) operations: f64,
     /// Octets that it read and wrote.
     pub(super) read: f64,

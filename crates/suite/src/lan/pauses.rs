@@ -23,19 +23,19 @@ pub enum Pauses {
     },
     /// Exponentially distributed: users who know nothing of each other.
     Exponential {
-        /// Mean.
+        /// The mean of the pauses.
         #[serde(rename = "mean_ns")]
         mean: Span,
     },
     /// Evenly distributed between zero and twice the mean.
     Uniform {
-        /// Mean.
+        /// The mean of the pauses.
         #[serde(rename = "mean_ns")]
         mean: Span,
     },
-    /// Always the same.
+    /// All pauses are equal.
     Fixed {
-        /// Each of them.
+        /// The length of each pause.
         #[serde(rename = "mean_ns")]
         mean: Span,
     },
@@ -44,13 +44,13 @@ pub enum Pauses {
 /// Draws pauses of one distribution, one after the other.
 #[derive(Debug, Clone)]
 pub enum PauseStream {
-    /// The polar method.
+    /// Normal pauses, drawn by the polar method.
     Normal(NormalPauses),
     /// By the inverse of its distribution function.
     Exponential(Span, Stream),
     /// Twice the mean times a share.
     Uniform(Span, Stream),
-    /// Nothing is drawn.
+    /// Pauses of a fixed length, without random numbers.
     Fixed(Span),
 }
 

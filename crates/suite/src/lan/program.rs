@@ -16,7 +16,7 @@ pub enum StationProgram {
     Constant,
     /// NORM.BAS, and other distributions: with pauses between them.
     Paced {
-        /// The pauses.
+        /// The pauses of the station.
         pauses: Pauses,
         /// Whether pauses follow the time at which the last transaction was due, not the one at
         /// which it ended.
@@ -30,9 +30,9 @@ pub enum StationProgram {
 pub enum StationWork {
     /// Transactions of one pattern.
     Transactions {
-        /// What each does.
+        /// The pattern of each transaction.
         pattern: Pattern,
-        /// When each begins.
+        /// When each transaction begins.
         program: StationProgram,
         /// Octets of a record.
         #[serde(rename = "record_bytes")]
@@ -40,7 +40,7 @@ pub enum StationWork {
     },
     /// The operations of a trace at their times, again and again.
     Replay {
-        /// The trace.
+        /// The trace that is replayed.
         trace: OperationTrace,
     },
 }

@@ -20,7 +20,7 @@ pub(super) fn task_done(seen: &Observation) -> Option<&TaskDone> {
     })
 }
 
-/// The server's account.
+/// Finds the account of the server.
 pub(super) fn served(seen: &Observation) -> Option<&FilesServed> {
     outcomes(seen).find_map(|(_, outcome)| match outcome {
         Outcome::FilesServed(served) => Some(served),

@@ -28,16 +28,16 @@ use thiserror::Error;
 use line::Line;
 use state::State;
 
-/// Longest text.
+/// The longest text of a trace, in bytes.
 const LONGEST_TEXT: usize = 256 << 10;
 
-/// Most operations.
+/// The largest number of operations of a trace.
 const MOST_OPERATIONS: usize = 4000;
 
 /// Most files of one trace at a time.
 const MOST_FILES: usize = 32;
 
-/// Largest file.
+/// The largest file of a trace, in bytes.
 const LARGEST_FILE: u64 = 1 << 20;
 
 /// A trace is no longer than that.
@@ -75,16 +75,16 @@ pub enum Replayed {
     Open,
     /// So many octets are read from an offset; all of them are there.
     Read {
-        /// From where.
+        /// The offset of the first octet to read.
         offset: u64,
-        /// How many.
+        /// The number of octets.
         length: usize,
     },
     /// So many octets are written to an offset.
     Write {
-        /// To where.
+        /// The offset of the first octet to write.
         offset: u64,
-        /// How many.
+        /// The number of octets.
         length: usize,
     },
     /// What was written reaches the device.
@@ -95,7 +95,7 @@ pub enum Replayed {
     Stat,
     /// It gets another name, by its number; a file of that name is replaced.
     Rename(usize),
-    /// It is removed.
+    /// The file is removed.
     Remove,
 }
 

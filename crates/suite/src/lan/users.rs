@@ -56,7 +56,7 @@ pub struct UsersFit {
     pub missed: f64,
 }
 
-/// A level's means.
+/// The means of a level.
 #[derive(Debug, Clone, Copy)]
 struct Point {
     stations: u32,
@@ -67,7 +67,7 @@ struct Point {
     pause: f64,
 }
 
-/// The curve.
+/// The curve through the levels.
 #[derive(Debug, Clone, Copy)]
 struct Curve {
     server: f64,

@@ -37,13 +37,13 @@ pub struct Machine {
 pub enum Reached {
     /// By mutual TLS with issued certificates.
     Tls {
-        /// `host:port`.
+        /// The address as `host:port`.
         #[serde(deserialize_with = "border::address")]
         address: String,
     },
     /// By mutual TLS with certificates made from a one-time code.
     Pairing {
-        /// `host:port`.
+        /// The address as `host:port`.
         #[serde(deserialize_with = "border::address")]
         address: String,
     },

@@ -11,7 +11,7 @@ use thiserror::Error;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
-    /// A TCP connection.
+    /// The transport is a TCP connection.
     Tcp,
     /// UDP datagrams; lost ones are repeated by the pattern, and counted.
     Udp,

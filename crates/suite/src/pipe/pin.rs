@@ -48,7 +48,7 @@ pub enum Pin {
     Together,
     /// The near one on the first, the far one on the second.
     Apart,
-    /// On these.
+    /// The ends run on these processors.
     On(Processors),
     /// Nowhere: the scheduler puts them where it likes.
     Free,
@@ -68,7 +68,7 @@ pub enum PinError {
     /// Processes must not use it, or it is not there.
     #[error("processor {processor} is not among those that may be used: {allowed}")]
     NotAllowed {
-        /// Which one.
+        /// The number of the processor.
         processor: u32,
         /// Those that may be used.
         allowed: String,

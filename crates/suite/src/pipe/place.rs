@@ -21,13 +21,13 @@ pub enum Place {
     },
     /// Two stations of a network file.
     Drawing {
-        /// The network's name.
+        /// The name of the network.
         name: String,
         /// The file, so that the plan is complete.
         text: String,
         /// The station that sends first.
         from: String,
-        /// The other.
+        /// The name of the other station.
         to: String,
     },
     /// This machine and another one.

@@ -12,7 +12,7 @@ use super::{Conditions, Pattern};
 pub enum End {
     /// The one that sends first.
     Near,
-    /// The other.
+    /// The far end.
     Far,
 }
 

@@ -20,9 +20,9 @@ pub struct Schedule {
 /// What to do next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Next {
-    /// Measure this size.
+    /// The next step is to measure this size.
     Measure {
-        /// The message's size.
+        /// The size of the message.
         size: Bytes,
         /// Repetitions of each of its trials.
         repetitions: u64,

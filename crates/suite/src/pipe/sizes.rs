@@ -33,7 +33,7 @@ pub enum Sizes {
     RootTwo,
     /// As somebody asked for; not empty, each size once.
     List {
-        /// The sizes.
+        /// The sizes of messages.
         #[serde(rename = "sizes_bytes")]
         sizes: Vec<Bytes>,
     },
@@ -42,10 +42,10 @@ pub enum Sizes {
 /// Where `NetPIPE`'s sequence begins and ends, and how far beside each size is measured too.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sequence {
-    /// The smallest size.
+    /// The smallest size of the range.
     #[serde(rename = "first_bytes")]
     first: Bytes,
-    /// The largest size.
+    /// The largest size of the range.
     #[serde(rename = "last_bytes")]
     last: Bytes,
     /// Each size is measured this much smaller and larger too, where sizes lie far enough apart; 0
@@ -68,7 +68,7 @@ pub enum SizesError {
         /// Where it should end.
         last: u64,
     },
-    /// There is none.
+    /// The list of sizes is empty.
     #[error("the list of sizes is empty: give at least one, for example `1,64,1024`")]
     Empty,
     /// There are too many.
@@ -82,7 +82,7 @@ pub enum SizesError {
         "`{text}` is not a message size: {problem}; sizes are a range such as `1..10MB`, a list such as `1,64,4KiB`, or `1996`"
     )]
     Unreadable {
-        /// What was written.
+        /// The text that was written.
         text: String,
         /// What is wrong with it.
         problem: String,
@@ -220,7 +220,7 @@ impl FromStr for Sizes {
     }
 }
 
-/// A written size.
+/// Reads a size.
 fn size(text: &str) -> Result<Bytes, SizesError> {
     let text = text.trim();
     if let Ok(count) = text.parse() {

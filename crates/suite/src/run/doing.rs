@@ -41,7 +41,7 @@ pub struct ActivityStep {
 pub enum Doing {
     /// Complex arithmetic and memory, so many rounds.
     Cpu {
-        /// Rounds.
+        /// The number of rounds.
         rounds: u64,
     },
     /// Reads a file and copies it to another.
@@ -72,24 +72,24 @@ pub enum Doing {
     },
     /// Datagrams on a schedule to the other end.
     UdpStream {
-        /// Payload of one.
+        /// The payload of a message, in bytes.
         #[serde(rename = "message_bytes")]
         message: Bytes,
         /// Offered load, counted over the payload.
         #[serde(rename = "rate_bits_per_second")]
         rate: BitRate,
-        /// How long.
+        /// The duration of the activity.
         #[serde(rename = "time_ns")]
         time: Span,
     },
     /// Requests to the other end, each after the answer to the one before.
     Requests {
-        /// Over which transport.
+        /// The transport of the activity.
         transport: Transport,
         /// Size of request and of answer.
         #[serde(rename = "message_bytes")]
         message: Bytes,
-        /// How long.
+        /// The duration of the activity.
         #[serde(rename = "time_ns")]
         time: Span,
         /// From one request to the next at least.

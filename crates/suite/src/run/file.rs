@@ -65,7 +65,7 @@ pub type Networks<'a> = &'a dyn Fn(&Asked) -> Result<Found, String>;
 pub enum Ground<'a> {
     /// On networks that are raised; the name is used where the file has none.
     Networks {
-        /// Finds them.
+        /// Finds the networks that the file names.
         find: Networks<'a>,
         /// The network of a file that names none, or the one that replaces it.
         instead: Option<&'a str>,

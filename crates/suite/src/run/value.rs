@@ -41,9 +41,9 @@ pub enum Better {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Stream {
-    /// Standard output.
+    /// The program's standard output.
     Output,
-    /// Standard error.
+    /// The program's standard error.
     Errors,
 }
 
@@ -70,7 +70,7 @@ pub enum What {
     /// The first group of a regular expression, or all of its match where it has no group; of
     /// several matches the last.
     Pattern {
-        /// The expression.
+        /// The regular expression.
         pattern: String,
         /// Where it is looked for.
         stream: Stream,

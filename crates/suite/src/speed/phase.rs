@@ -14,7 +14,7 @@ pub enum Phase {
     Up,
     /// TCP from the far host to the near one.
     Down,
-    /// Both at once.
+    /// Data goes both ways at once.
     Both,
     /// Datagrams at a given rate from the near host to the far one.
     DatagramsUp,

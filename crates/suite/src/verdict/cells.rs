@@ -39,12 +39,12 @@ impl<'a> Cells<'a> {
         self.valid.keys().copied()
     }
 
-    /// Every valid cell.
+    /// All valid cells.
     pub(super) fn valid(&self) -> impl Iterator<Item = &'a CellRecord> + '_ {
         self.valid.values().flatten().copied()
     }
 
-    /// Every void cell.
+    /// All cells that do not count.
     pub(super) fn invalid(&self) -> impl Iterator<Item = &'a CellRecord> + '_ {
         self.invalid.values().flatten().copied()
     }

@@ -12,7 +12,7 @@ use crate::compare::Reading;
 pub(super) struct Goodputs(BTreeMap<Row, Vec<(u32, f64)>>);
 
 impl Goodputs {
-    /// Of whole cells.
+    /// The goodputs of whole cells.
     pub(super) fn of_cells(cells: &Cells) -> Self {
         Self(cells.rows().map(|row| (row, cells.goodputs(row))).collect())
     }

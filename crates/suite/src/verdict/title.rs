@@ -9,7 +9,7 @@ use super::rating::Rating;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Title {
-    /// A BTU rating.
+    /// The result is a BTU rating.
     BtuRating,
     /// Part of one: a number by the same rule over less, or over more than one machine.
     Part,

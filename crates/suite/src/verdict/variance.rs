@@ -53,7 +53,7 @@ pub struct Parts {
 /// Standard deviations of the rating of one run with as many blocks, as shares of it.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct RatingSpread {
-    /// All of it.
+    /// The total variance.
     pub total: f64,
     /// By what blocks have in common: more blocks make it smaller.
     pub by_blocks: f64,
@@ -76,21 +76,21 @@ pub struct GroupVariance {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Group {
-    /// The component.
+    /// A group of rows with the same component.
     Component(Component),
-    /// The message size.
+    /// A group of rows with the same message size.
     #[serde(rename = "message_bytes")]
     Message(Bytes),
-    /// The load.
+    /// A group of rows with the same load.
     Load(Load),
 }
 
-/// One row.
+/// The variance of one row.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct RowVariance {
     /// The component, message size and load of the row.
     pub row: Row,
-    /// Repetitions that count.
+    /// The number of repetitions that count.
     pub repetitions: usize,
     /// Of this row; the part between blocks is that of all rated rows.
     pub parts: Parts,

@@ -24,7 +24,7 @@ const LINKTYPE_ETHERNET: u16 = 1;
 /// Time stamps count units of 10 to the power of minus this: nanoseconds.
 pub(super) const RESOLUTION: u8 = 9;
 
-/// Option codes.
+/// The codes of options.
 pub(super) mod option {
     pub(crate) const SHB_USERAPPL: u16 = 4;
     pub(crate) const IF_NAME: u16 = 2;

@@ -12,20 +12,20 @@ use super::format::{
 /// A block of a capture.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Block {
-    /// The section's head.
+    /// The header block of a section.
     Section,
-    /// The port.
+    /// The interface block of a port.
     Interface {
-        /// Its name.
+        /// The name in question.
         name: String,
         /// What it leads to.
         description: String,
     },
-    /// A frame.
+    /// The block of a frame.
     Packet {
         /// When it passed, by the wall clock.
         at: Time,
-        /// Which way.
+        /// The direction of the frame.
         direction: Direction,
         /// From destination address to the end.
         frame: Vec<u8>,

@@ -50,7 +50,7 @@ impl Chunk {
 /// What the writer is told.
 #[derive(Debug)]
 pub(super) enum Order {
-    /// Write this.
+    /// The thread writes this chunk.
     Write(Chunk),
     /// End all files at this time with these counts, and end.
     Close(Time, Vec<Statistics>),
@@ -124,11 +124,11 @@ impl Writer {
     }
 }
 
-/// One port's file.
+/// The file of one port.
 pub(super) struct PortFile {
     file: File,
     path: PathBuf,
-    /// Whole blocks.
+    /// Complete blocks that are not written yet.
     unwritten: Vec<u8>,
 }
 

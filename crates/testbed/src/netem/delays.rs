@@ -10,9 +10,9 @@ use btu_network::{Jitter, Reordering, Shape};
 use btu_units::Span;
 use statrs::distribution::{Continuous, ContinuousCDF, Normal};
 
-/// `NETEM_DIST_MAX`.
+/// The kernel's `NETEM_DIST_MAX`.
 const ENTRIES: usize = 16_384;
-/// `NETEM_DIST_SCALE`.
+/// The kernel's `NETEM_DIST_SCALE`.
 const SCALE: f64 = 8192.0;
 
 /// A table of delays and what its entries count in.
@@ -46,7 +46,7 @@ impl DelayTable {
         Span::from_seconds_f64(f64::from(-i32::from(least)) * f64::from(self.unit) / SCALE / 1e9)
     }
 
-    /// As in `TCA_NETEM_DELAY_DIST`.
+    /// The table in the form of `TCA_NETEM_DELAY_DIST`.
     pub(super) fn bytes(&self) -> Vec<u8> {
         self.entries.iter().flat_map(|entry| entry.to_ne_bytes()).collect()
     }

@@ -23,7 +23,7 @@ pub enum NetemError {
     /// The direction asks for what the kernel's queueing disciplines cannot do.
     #[error("kernel netem cannot do {what}; {instead}")]
     Unsupported {
-        /// What was asked.
+        /// The impairment that was asked for.
         what: String,
         /// What to ask instead.
         instead: &'static str,
@@ -31,7 +31,7 @@ pub enum NetemError {
     /// There is no such interface.
     #[error("interface {name}: {source}; `ip link` lists the interfaces of this network namespace")]
     Interface {
-        /// Its name.
+        /// The name in question.
         name: String,
         /// What the kernel said.
         source: io::Error,
@@ -42,14 +42,14 @@ pub enum NetemError {
          `{remedy}`"
     )]
     Taken {
-        /// The interface.
+        /// The name of the interface.
         interface: String,
-        /// What is there.
+        /// The discipline that is there already.
         what: String,
         /// The command that removes it.
         remedy: String,
     },
-    /// The kernel refused.
+    /// The kernel refused a request.
     #[error(
         "cannot {operation}: {source}; it takes CAP_NET_ADMIN over the network namespace (root has it)"
     )]

@@ -18,7 +18,7 @@ const TCA_KIND: u16 = 1;
 const TCA_OPTIONS: u16 = 2;
 const TCA_STAB: u16 = 8;
 
-/// `TC_H_ROOT`.
+/// The kernel's `TC_H_ROOT`.
 const ROOT: u32 = 0xffff_ffff;
 /// `TC_H_INGRESS`, and the handle that goes with it.
 const INGRESS: u32 = 0xffff_fff1;
@@ -30,7 +30,7 @@ const INGRESS_QDISC: Part = Part { name: "ingress queueing discipline", module: 
 const REDIRECT: Part =
     Part { name: "classifier matchall with action mirred", module: "cls_matchall act_mirred" };
 
-/// `struct ifinfomsg`.
+/// Makes a `struct ifinfomsg`.
 fn link_message(index: u32, flags: u32) -> Attributes {
     const UP: u32 = 1;
     Attributes::after(
@@ -38,7 +38,7 @@ fn link_message(index: u32, flags: u32) -> Attributes {
     )
 }
 
-/// `struct tcmsg`.
+/// Makes a `struct tcmsg`.
 fn traffic_message(index: u32, handle: u32, parent: u32, info: u32) -> Attributes {
     Attributes::after(&[0, index, handle, parent, info].map(u32::to_ne_bytes).concat())
 }

@@ -47,7 +47,7 @@ impl Line {
         })
     }
 
-    /// So many frames.
+    /// The limit as a number of frames.
     pub(super) fn frames(&self, limit: QueueLimit) -> u32 {
         let frames = match limit {
             QueueLimit::Bytes(bytes) => (bytes.count() / FULL_FRAME).max(1) as usize,

@@ -70,7 +70,7 @@ impl Qdisc {
 /// Losses as netem draws them.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Losses {
-    /// Each by itself.
+    /// Each frame is lost independently.
     Random(Probability),
     /// Two states; the letters of `struct tc_netem_gemodel`.
     GilbertElliott { p: Probability, r: Probability, bad: Probability, good: Probability },
@@ -218,7 +218,7 @@ impl Tbf {
 pub(super) struct Codel {
     pub(super) target: Span,
     pub(super) interval: Span,
-    /// Most frames held.
+    /// The largest number of frames that it holds.
     pub(super) limit: u32,
 }
 

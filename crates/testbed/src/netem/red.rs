@@ -7,10 +7,10 @@
 
 use super::attributes::Attributes;
 
-/// Random early detection.
+/// The parameters of random early detection.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Red {
-    /// Most octets held.
+    /// The largest number of octets that it holds.
     pub(super) limit: u32,
     pub(super) minimum: u32,
     pub(super) maximum: u32,

@@ -12,7 +12,7 @@ use btu_units::{Bytes, Span};
 
 use super::attributes::Attributes;
 
-/// Destination, source, type.
+/// The octets of destination, source and type.
 const ETHERNET_HEADER: u64 = 14;
 /// A tag of IEEE 802.1Q may come on top.
 const TAG: u64 = 4;

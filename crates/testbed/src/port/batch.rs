@@ -12,7 +12,7 @@ use super::{BATCH, Buffers, Received, Took};
 /// Room for one `SCM_TIMESTAMPNS` message, aligned as control messages have to be.
 type Control = [u64; 8];
 
-/// An Ethernet header.
+/// The length of an Ethernet header.
 const SHORTEST: usize = 14;
 
 /// Message headers that are used again and again, and the buffers that wait to be filled. One

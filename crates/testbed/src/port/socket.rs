@@ -102,7 +102,7 @@ fn set<T>(socket: &OwnedFd, level: libc::c_int, option: libc::c_int, value: &T) 
     })
 }
 
-/// `SIOCGIFMTU` (netdevice(7)).
+/// Reads the MTU by `SIOCGIFMTU` (netdevice(7)).
 fn mtu(socket: &OwnedFd, interface: &str) -> io::Result<usize> {
     // SAFETY: all-zero is a valid `ifreq`: integers, byte arrays and null pointers.
     let mut request: libc::ifreq = unsafe { std::mem::zeroed() };

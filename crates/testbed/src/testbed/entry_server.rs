@@ -36,15 +36,15 @@ const LONGEST_REQUEST_BYTES: u64 = 1024;
 enum Request {
     /// Let me in to this station.
     Enter(String),
-    /// Who is in?
+    /// The request for the list of processes.
     Processes,
 }
 
-/// What is answered.
+/// An answer of the entry server.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum Response {
-    /// With the namespaces.
+    /// The request is granted; the namespaces come with the answer.
     Welcome,
     /// There is no such station.
     Unknown,

@@ -32,7 +32,7 @@ impl KeepAlive {
         drop(locked(&self.0).take());
     }
 
-    /// Whether somebody has.
+    /// Whether the testbed has been ended.
     pub(super) fn is_cut(&self) -> bool {
         locked(&self.0).is_none()
     }

@@ -14,7 +14,7 @@ use super::foreground::Signals;
 use super::messages::{receive, send};
 use super::raised::{NetworkRequest, RaisingNetwork};
 
-/// the holder's order.
+/// The order to the process that holds a network.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct KeepOrder {
     pub(super) request: NetworkRequest,
@@ -22,13 +22,13 @@ pub(super) struct KeepOrder {
     pub(super) log: PathBuf,
 }
 
-/// the holder's answer.
+/// The answer of the process that holds a network.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum KeepAnswer {
-    /// It stands.
+    /// The network is up.
     Up,
-    /// It cannot.
+    /// The network cannot be raised.
     Refused(TestbedError),
 }
 

@@ -37,7 +37,7 @@ pub(super) fn ipv6_beside(address: Ipv4Addr) -> (Ipv6Addr, u8) {
     (Ipv6Addr::new(0x2001, 2, 0, 0, 0, 0, high as u16, low as u16), PREFIX_IPV6)
 }
 
-/// An Ethernet address.
+/// The Ethernet address of an interface.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) struct Mac(pub(super) [u8; 6]);
 
@@ -66,11 +66,11 @@ pub(super) struct End {
     pub(super) lan_port_of: Option<Mac>,
 }
 
-/// A veth pair.
+/// A pair of virtual Ethernet interfaces.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Cable(pub(super) End, pub(super) End);
 
-/// A whole testbed.
+/// The layout of a whole testbed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Layout {
     /// Whether there is a bridge.
@@ -92,7 +92,7 @@ impl Layout {
         Self { ipv6: design.ipv6, ..layout }
     }
 
-    /// Without any cables.
+    /// The layout of the stations, without cables.
     fn of_stations(drawing: &Drawing) -> Self {
         let stations: Vec<String> =
             drawing.stations.iter().map(|station| station.name.clone()).collect();

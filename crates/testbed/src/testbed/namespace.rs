@@ -14,12 +14,12 @@ use nix::sched::{CloneFlags, setns, unshare};
 /// The calling thread's network namespace.
 const HERE: &str = "/proc/thread-self/ns/net";
 
-/// A network namespace.
+/// An open network namespace.
 #[derive(Debug)]
 pub(super) struct Namespace(File);
 
 impl Namespace {
-    /// The calling thread's.
+    /// Opens the namespace of the calling thread.
     pub(super) fn here() -> io::Result<Self> {
         File::open(HERE).map(Self)
     }
@@ -29,7 +29,7 @@ impl Namespace {
         Self(File::from(key))
     }
 
-    /// A new one.
+    /// Creates a network namespace.
     pub(super) fn new() -> io::Result<Self> {
         on_a_thread(|| {
             unshare(CloneFlags::CLONE_NEWNET)?;

@@ -83,7 +83,7 @@ struct Probe {
     called: Option<Instant>,
 }
 
-/// A station's socket.
+/// The socket of a station.
 struct Party {
     name: String,
     address: Ipv4Addr,

@@ -21,7 +21,7 @@ use std::time::Duration;
 
 use super::error::{Cause, TestbedError};
 
-/// The locked file.
+/// The name of the file that is locked.
 const OWNER: &str = "btu-testbed.lock";
 
 /// Longest path of a Unix socket: `sun_path` of unix(7) less its closing zero.
@@ -44,7 +44,7 @@ const RETRY_INTERVAL: Duration = Duration::from_millis(1);
 pub struct RuntimeDirectory {
     path: PathBuf,
     directory: File,
-    /// Keeps the lock.
+    /// The file whose lock is held.
     _owner: File,
 }
 

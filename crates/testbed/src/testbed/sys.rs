@@ -33,7 +33,7 @@ pub(super) fn tie(command: &mut Command, blocked: SigSet) {
     unsafe { command.pre_exec(prepare) };
 }
 
-/// The monotonic clock.
+/// Reads the monotonic clock.
 pub(super) fn now() -> io::Result<Time> {
     let time = clock_gettime(ClockId::CLOCK_MONOTONIC)?;
     let (seconds, rest) = (time.tv_sec() as u64, time.tv_nsec() as u64);

@@ -47,7 +47,7 @@ impl Lateness {
         }
     }
 
-    /// Resets the accounts.
+    /// Resets the accounts to what is inside now.
     pub(super) fn reset(&mut self) {
         *self = Self::new(self.bound);
     }

@@ -54,7 +54,7 @@ impl Control {
     }
 }
 
-/// One connection.
+/// The connection of a client.
 struct Client {
     stream: UnixStream,
     inbox: Vec<u8>,

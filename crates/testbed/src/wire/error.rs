@@ -27,7 +27,7 @@ pub enum WireError {
     /// A system call of the wire's own failed.
     #[error("wire: {operation}: {source}")]
     System {
-        /// What was tried.
+        /// The operation that failed.
         operation: &'static str,
         /// What the system said.
         source: io::Error,
@@ -37,9 +37,9 @@ pub enum WireError {
         "{operation} the wire at {path}: {source}; it may have ended, its error output says why"
     )]
     Control {
-        /// What was tried.
+        /// The operation that failed.
         operation: &'static str,
-        /// The control socket.
+        /// The path of the control socket.
         path: String,
         /// What the system said.
         source: io::Error,

@@ -268,7 +268,7 @@ impl Forwarder {
         done.map_or_else(refuse, |()| Reply::Done)
     }
 
-    /// All or nothing.
+    /// Applies all impairments, or none of them.
     fn set(&mut self, impairments: &Impairments) -> Result<(), WireError> {
         let checked = impairments.iter().map(|(host, impairment)| self.check(host, impairment));
         let checked = checked.collect::<Result<Vec<_>, _>>()?;

@@ -77,7 +77,7 @@ impl WirePlan {
         stations.map(named).collect()
     }
 
-    /// Draws the network.
+    /// Computes the layout of the network.
     pub(super) fn layout(&self) -> Result<Layout, WireError> {
         let Self { drawing, interfaces, inputs, .. } = self;
         let (stations, named) = (drawing.stations.len(), interfaces.len());

@@ -15,7 +15,7 @@ pub(super) struct Shared {
     pub(super) capture: Option<Capture>,
 }
 
-/// One port.
+/// A port and its queue.
 pub(super) struct PortQueue {
     /// Its place among the port queues.
     number: u32,
@@ -102,7 +102,7 @@ impl PortQueue {
         sent
     }
 
-    /// Resets the accounts.
+    /// Resets the accounts to what is inside now.
     pub(super) fn reset(&mut self) -> Result<(), PortError> {
         let (kernel_drops_before, misfits_before) =
             (self.port.kernel_drops()?, self.port.misfits());

@@ -5,7 +5,7 @@ use btu_suite::network::Impairments;
 use btu_suite::record::WireAccount;
 use serde::{Deserialize, Serialize};
 
-/// From the coordinator.
+/// A request of the coordinator.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum Request {
@@ -15,19 +15,19 @@ pub(super) enum Request {
     Set(Impairments),
     /// Show the accounts since the last reset.
     Account,
-    /// Open new accounts.
+    /// The emulator resets its accounts.
     Reset,
-    /// End.
+    /// The emulator ends.
     Stop,
 }
 
-/// From the wire.
+/// A reply of the emulator.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum Reply {
-    /// It is done.
+    /// The request was carried out.
     Done,
-    /// The accounts.
+    /// The reply contains the accounts.
     Account(Box<WireAccount>),
     /// It is not done, for this reason.
     Refused(String),

@@ -213,7 +213,7 @@ impl<'a> Application<'a> {
         self.hear(pipe, all - 1, drawn)
     }
 
-    /// Makes a request.
+    /// Adds a request to the buffer.
     fn add(&mut self, index: usize, drawn: &mut Drawn) {
         let begun = now();
         let request = &self.requests[index];
@@ -316,7 +316,7 @@ impl<'a> Screen<'a> {
         }
     }
 
-    /// What was drawn.
+    /// The account of the pictures that were drawn.
     pub(super) fn into_account(self) -> Displayed {
         self.shown
     }

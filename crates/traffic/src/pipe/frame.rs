@@ -34,13 +34,13 @@ const MAGIC: [u8; 4] = *b"btup";
 pub(super) enum Kind {
     /// Messages of this size will follow, in this pattern, so often.
     Round = 1,
-    /// Let them come.
+    /// The far end is ready to receive.
     Ready = 2,
     /// What did you see?
     Tell = 3,
-    /// This.
+    /// The account of the far end.
     Account = 4,
-    /// That was all.
+    /// The near end is done.
     Farewell = 5,
     /// Where does the next pair meet?
     Further = 6,

@@ -26,7 +26,7 @@ pub(super) struct Lead<'a, P> {
 }
 
 impl<'a, P: Pipe> Lead<'a, P> {
-    /// At the beginning.
+    /// Starts before the first size.
     pub(super) fn new(talks: &'a mut [Talk<P>], plan: &'a PipePlan) -> Self {
         Self { talks, plan, repeats: [Repeats::default(); 2], points: Vec::new() }
     }

@@ -55,7 +55,7 @@ impl UnixRendezvous {
         self.listens
     }
 
-    /// Where.
+    /// The path of the socket.
     pub(super) fn path(&self) -> &Path {
         &self.path
     }

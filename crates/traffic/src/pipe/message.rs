@@ -109,7 +109,7 @@ impl Messages {
         (fill(&mut self.outgoing, self.whole.as_ref(), n, tag, length), room)
     }
 
-    /// Message number `n`.
+    /// Makes the message with the number `n`.
     #[inline]
     pub(super) fn message(&mut self, n: u64, length: usize) -> &[u8] {
         fill(&mut self.outgoing, self.whole.as_ref(), n, tag(n, self.end), length)

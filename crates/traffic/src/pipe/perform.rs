@@ -86,7 +86,7 @@ struct Doing<S> {
 enum Content {
     /// Messages of the plan's sizes.
     Sizes,
-    /// HINT's laps.
+    /// The end performs the laps of HINT.
     Hint(HintPlan),
     /// Requests of an application that draws.
     Drawing(Drawing),

@@ -66,12 +66,12 @@ impl<S: AsFd> StreamPipe<S> {
         }
     }
 
-    /// The connection.
+    /// The socket of the connection.
     pub(super) fn socket(&self) -> &S {
         &self.socket
     }
 
-    /// For system calls.
+    /// The file descriptor, for system calls.
     pub(super) fn fd(&self) -> BorrowedFd<'_> {
         self.socket.as_fd()
     }

@@ -40,12 +40,12 @@ pub(super) struct Talk<P> {
 }
 
 impl<P: Pipe> Talk<P> {
-    /// Says a frame.
+    /// Sends a frame.
     pub(super) fn say(&mut self, frame: &Frame) -> io::Result<()> {
         self.pipe.say(&frame.encode())
     }
 
-    /// Hears a frame.
+    /// Receives a frame.
     pub(super) fn hear(&mut self) -> io::Result<Frame> {
         let mut bytes = [0; FRAME];
         self.pipe.hear(&mut bytes)?;

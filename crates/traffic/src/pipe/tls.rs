@@ -139,7 +139,7 @@ impl Write for Wire<'_> {
     }
 }
 
-/// An encrypted connection.
+/// A pipe over an encrypted connection.
 pub(super) struct TlsPipe {
     line: StreamPipe<Line>,
     session: Connection,

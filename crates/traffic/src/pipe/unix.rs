@@ -14,7 +14,7 @@ use crate::clock::Limit;
 use crate::error::TrafficError;
 use crate::sys::stream;
 
-/// A Unix stream.
+/// A pipe over a Unix stream socket.
 pub(super) struct UnixStream(UnixRendezvous);
 
 impl Setup for UnixStream {

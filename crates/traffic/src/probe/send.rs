@@ -13,7 +13,7 @@ use crate::udp::pace::wait_until;
 pub(super) struct Outbox<'a> {
     sockets: &'a [UdpSocket],
     schedule: &'a [ScheduledPacket],
-    /// Of the sockets.
+    /// The addresses of the sockets.
     addresses: Vec<SocketAddr>,
     /// One packet after the other: our octets, and nothing behind them.
     packet: Vec<u8>,

@@ -29,7 +29,7 @@ pub(crate) struct Outgoing<'a> {
 }
 
 impl<'a> Outgoing<'a> {
-    /// An empty batch.
+    /// Makes an empty batch.
     pub(crate) fn new() -> Self {
         let none = libc::iovec { iov_base: ptr::null_mut(), iov_len: 0 };
         Self { vectors: [[none; 2]; BATCH], filled: 0, parts: PhantomData }

@@ -13,7 +13,7 @@ const CODE_COPIED: u8 = 1;
 /// Calls whose memory is the program's own again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Completed {
-    /// How many calls.
+    /// The number of calls.
     pub(crate) calls: u32,
     /// Whether the kernel has copied after all.
     pub(crate) copied: bool,

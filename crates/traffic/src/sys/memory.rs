@@ -122,7 +122,7 @@ impl Rings {
         Ok(())
     }
 
-    /// Fills `room`.
+    /// Reads bytes until `room` is full.
     pub(crate) fn read(&self, room: &mut [u8]) -> io::Result<()> {
         let mut filled = 0;
         while filled < room.len() {
@@ -312,7 +312,7 @@ fn sleep(changes: &[Change<'_>]) -> bool {
     }
 }
 
-/// `struct futex_waitv` (linux/futex.h).
+/// The kernel's `struct futex_waitv` (linux/futex.h).
 #[repr(C)]
 #[derive(Clone, Copy, Default)]
 struct Waiter {

@@ -49,7 +49,7 @@ pub(crate) fn receive_parts(
     Ok(recvmsg::<()>(socket.as_raw_fd(), parts, None, MsgFlags::from_bits_retain(flags))?.bytes)
 }
 
-/// `recv(2)`.
+/// Calls `recv(2)`.
 #[inline]
 pub(crate) fn receive(socket: BorrowedFd<'_>, buffer: &mut [u8], flags: i32) -> io::Result<usize> {
     // SAFETY: the pointer and the length describe `buffer`, writable through the call; the

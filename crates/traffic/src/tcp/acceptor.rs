@@ -30,9 +30,9 @@ const BACKLOG: i32 = 1024;
 
 /// The place of an activity in its meeting: connected already, or listening.
 pub(crate) enum Endpoint {
-    /// It connected.
+    /// The end has connected.
     Connected(Line),
-    /// It listens.
+    /// The end listens.
     Listening(Acceptor),
 }
 
@@ -72,7 +72,7 @@ impl Endpoint {
     }
 }
 
-/// A listening socket.
+/// A socket on which the server listens.
 pub(crate) struct Acceptor {
     listener: TcpListener,
     address: SocketAddr,
@@ -114,7 +114,7 @@ impl Acceptor {
         Ok(Self { listener, address, callers: callers.clone() })
     }
 
-    /// Where it listens.
+    /// The address on which it listens.
     pub(crate) fn address(&self) -> SocketAddr {
         self.address
     }

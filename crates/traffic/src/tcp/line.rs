@@ -187,7 +187,7 @@ impl Line {
         &self.stream
     }
 
-    /// For system calls.
+    /// The file descriptor, for system calls.
     pub(crate) fn socket(&self) -> BorrowedFd<'_> {
         self.stream.as_fd()
     }

@@ -61,7 +61,7 @@ pub(crate) struct Receiver {
 }
 
 impl Receiver {
-    /// Connects or listens.
+    /// Sets up the end: it connects or listens.
     pub(crate) fn prepare(
         order: &Order,
         part: &TcpReceive,

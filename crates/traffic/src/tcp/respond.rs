@@ -28,7 +28,7 @@ pub(crate) struct Responder {
 }
 
 impl Responder {
-    /// Listens.
+    /// Sets up the end: it listens.
     pub(crate) fn prepare(
         order: &Order,
         part: &Respond,

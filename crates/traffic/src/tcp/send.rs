@@ -41,7 +41,7 @@ pub(crate) struct Sender {
 }
 
 impl Sender {
-    /// Connects or listens.
+    /// Sets up the end: it connects or listens.
     pub(crate) fn prepare(
         order: &Order,
         part: &TcpSend,

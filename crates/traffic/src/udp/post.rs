@@ -170,7 +170,7 @@ pub(crate) struct Exchange {
 enum Heard {
     /// The listener wants this number.
     Challenge(u64),
-    /// It was taken.
+    /// The flow was accepted.
     Flow,
     Nothing,
 }
@@ -236,17 +236,17 @@ impl Exchange {
         self.peer
     }
 
-    /// The flow's token.
+    /// The token of the flow.
     pub(crate) fn token(&self) -> Token {
         self.token
     }
 
-    /// For system calls.
+    /// The file descriptor, for system calls.
     pub(crate) fn socket(&self) -> BorrowedFd<'_> {
         self.socket.as_fd()
     }
 
-    /// Sends one datagram.
+    /// Sends a datagram to the peer.
     pub(crate) fn send(&self, datagram: &[u8]) -> io::Result<usize> {
         stream::send(self.socket(), datagram, 0)
     }

@@ -167,7 +167,7 @@ impl User<'_> {
 /// What a datagram is to the user who waits for the answer to a request.
 #[derive(Debug, PartialEq, Eq)]
 enum Judgement {
-    /// The answer.
+    /// The datagram is the right answer.
     Right,
     /// Not what could have been answered.
     Wrong,

@@ -27,7 +27,7 @@ pub(crate) struct Responder {
 }
 
 impl Responder {
-    /// Binds.
+    /// Sets up the end: it binds its socket.
     pub(crate) fn prepare(
         order: &Order,
         part: &Respond,
@@ -105,7 +105,7 @@ fn answer_all(
 enum Reply {
     /// It has been turned into its answer.
     Answer,
-    /// Nothing.
+    /// Nothing is given.
     Nothing,
     /// It was the farewell.
     End,

@@ -7,7 +7,7 @@ use crate::cli::Model;
 use crate::exit::Refusal;
 use crate::files::Source;
 
-/// What is turned.
+/// The value that a search changes.
 pub(super) struct Turned {
     pub(super) range: Range,
     /// Whether it counts something.

@@ -246,7 +246,7 @@ impl Policy {
 
 /// What a sum is held to, and how that is said.
 struct Limit {
-    /// The rule.
+    /// The name of the rule.
     place: String,
     /// Of all that is in hand; none where nothing is said.
     most: Option<u64>,

@@ -21,9 +21,9 @@ pub enum PolicyError {
     /// It cannot be read at all.
     #[error("reading the policy {path}: {source}")]
     Read {
-        /// Which.
+        /// The path of the file.
         path: PathBuf,
-        /// Why.
+        /// The reason that the system gives.
         source: std::io::Error,
     },
     /// Something in it is wrong.

@@ -69,7 +69,7 @@ struct State {
     config: (u64, Arc<ServerConfig>),
     /// The newest list: a handshake may have begun with the configuration of an older one.
     revoked: Option<Revocations>,
-    /// Handshakes going on.
+    /// The places for handshakes in progress.
     places: Places,
     /// How often strangers of each network, and known addresses, came.
     networks: Paces<IpAddr>,

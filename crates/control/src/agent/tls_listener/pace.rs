@@ -13,7 +13,7 @@ pub struct Pace {
     pub per_second: u32,
 }
 
-/// A token bucket.
+/// A token bucket that limits how often callers come.
 #[derive(Debug, Clone, Copy)]
 struct Bucket {
     tokens: f64,

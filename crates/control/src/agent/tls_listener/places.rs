@@ -11,7 +11,7 @@ use super::log::Cause;
 /// Addresses that are remembered as those of clients, the newest.
 pub(super) const MOST_KNOWN: usize = 64;
 
-/// The places.
+/// The places for handshakes in progress.
 #[derive(Debug, Default)]
 pub(super) struct Places {
     /// By number, which is the order in which they came.

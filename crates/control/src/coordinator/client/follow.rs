@@ -11,7 +11,7 @@ use crate::protocol::{FollowRequest, Told};
 /// What errors call it.
 const LISTENING: &str = "listening to a worker";
 
-/// A worker's words.
+/// The messages of a worker.
 pub(crate) struct WorkerWords {
     who: String,
     told: Streaming<Told>,

@@ -28,7 +28,7 @@ pub(super) struct AgentPipe {
 }
 
 impl AgentPipe {
-    /// Starts the command.
+    /// Starts the command with pipes to its standard streams.
     pub(super) fn spawn(mut command: Command) -> io::Result<Self> {
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         // Ctrl-C is for us: the host is given back in order.

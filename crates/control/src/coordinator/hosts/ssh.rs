@@ -77,7 +77,7 @@ pub(super) async fn start(call: &SshCall) -> Result<AgentPipe, CoordinatorError>
 enum Trouble {
     /// The script said so.
     Said(String),
-    /// The connection broke.
+    /// The connection to the host broke.
     Broken(io::Error),
 }
 

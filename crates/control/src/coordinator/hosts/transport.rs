@@ -104,7 +104,7 @@ impl Transport {
         }
     }
 
-    /// Connects, and greets.
+    /// Connects to the agent and exchanges versions.
     pub(super) async fn connect(
         &self,
         host: &str,

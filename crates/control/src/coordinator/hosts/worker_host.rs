@@ -47,7 +47,7 @@ pub struct WorkerHost {
     runtime: Runtime,
 }
 
-/// Its agent.
+/// The connection to the agent of the host.
 enum Agent {
     /// On this machine, behind a socket that only this user can open.
     Local(AgentLink),

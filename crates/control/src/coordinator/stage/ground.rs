@@ -23,7 +23,7 @@ const SETTLED_WITHIN: Duration = Duration::from_secs(10);
 /// How often it is looked whether it has.
 const LOOK_EVERY: Duration = Duration::from_millis(5);
 
-/// The raised testbed.
+/// The raised testbed and its agents.
 pub(super) struct Testbed {
     pub(super) agents: Vec<(HostName, AgentLink)>,
     /// By the names that scripts know them by.
@@ -35,7 +35,7 @@ pub(super) struct Testbed {
     impairments: Option<Impairments>,
 }
 
-/// Real hosts.
+/// The study measures on real hosts.
 pub(super) struct Hosts {
     pub(super) machines: Machines,
     /// In the order of the machines.

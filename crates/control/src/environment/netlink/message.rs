@@ -66,7 +66,7 @@ pub(super) fn nest(kind: u16, attributes: &[u8]) -> Vec<u8> {
 pub(super) enum Kind {
     /// A part of it.
     Part,
-    /// Its end, well.
+    /// The answer ended without an error.
     End,
     /// Its end, with this error number.
     Error(i32),

@@ -189,7 +189,7 @@ proptest! {
     }
 }
 
-/// Any code.
+/// A pairing code for tests.
 const CODE: &str = "0000-0000-0000-0000-00000";
 
 #[test]

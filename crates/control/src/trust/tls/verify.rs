@@ -11,7 +11,7 @@ use rustls::{CertificateError, DigitallySignedStruct, DistinguishedName, Error, 
 use super::pin::Pin;
 use crate::trust::{Card, Role};
 
-/// The agent's side.
+/// Verifies controllers, at the agent.
 #[derive(Debug)]
 pub(super) struct ControllersOnly {
     inner: Arc<dyn ClientCertVerifier>,
@@ -66,7 +66,7 @@ impl ClientCertVerifier for ControllersOnly {
     }
 }
 
-/// The controller's side.
+/// Verifies agents, at the controller.
 #[derive(Debug)]
 pub(super) struct AgentsOnly {
     inner: Arc<WebPkiServerVerifier>,

@@ -25,7 +25,7 @@ pub(super) enum Parsed<T> {
     Whole(T, usize),
     /// The beginning of one.
     Part,
-    /// None, and why.
+    /// The text is no valid head; the reason follows.
     Wrong(&'static str),
 }
 
@@ -68,7 +68,7 @@ impl Head {
     }
 }
 
-/// A request.
+/// The head of a request.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Call {
     pub(super) method: String,
@@ -80,7 +80,7 @@ pub(super) struct Call {
     pub(super) waits: bool,
 }
 
-/// An answer.
+/// The head of an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Answer {
     pub(super) status: u16,

@@ -36,7 +36,7 @@ impl Sink {
         Ok(())
     }
 
-    /// The next bytes.
+    /// Takes the next bytes that arrived.
     pub(super) fn take(&mut self, mut bytes: &[u8]) -> Result<(), LoadError> {
         while !bytes.is_empty() {
             if self.length == LARGEST {

@@ -9,7 +9,7 @@ use crate::segment::{Segment, SegmentStep, Tap};
 
 /// What comes to one medium: frames of all stations together, as a Poisson process.
 pub(super) struct Load {
-    /// Frames per second.
+    /// The number of frames per second.
     pub(super) rate: f64,
     pub(super) stations: u32,
     pub(super) frames: u32,

@@ -16,7 +16,7 @@ pub(crate) const COMPONENTS: [&str; 6] =
 
 /// The activities of a machine alone: one of Tables A1 to A4.
 pub(crate) struct Alone {
-    /// The network activities.
+    /// The times of the network activities.
     pub(crate) network: Times,
     /// The host activities CPU, I/O and FTP.
     pub(crate) host: [f64; 3],

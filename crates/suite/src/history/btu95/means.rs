@@ -27,7 +27,7 @@ impl Half {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum MeanKind {
-    /// Sum over count.
+    /// The sum over the count.
     Arithmetic,
     /// Root of the product.
     Geometric,

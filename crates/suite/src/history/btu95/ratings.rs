@@ -15,7 +15,7 @@ const VOLUME_MEGABITS: f64 = 32.0;
 pub enum RowSource {
     /// The geometric means as printed, slips included.
     PrintedMeans,
-    /// The raw rows.
+    /// The durations come from the raw rows.
     RawRows,
 }
 
@@ -47,7 +47,7 @@ pub struct Rating95 {
     pub over_components: Option<Interval>,
 }
 
-/// By every rule.
+/// The ratings of a machine by every rule.
 pub(super) fn all(machine: Machine) -> Vec<Rating95> {
     let sources = [RowSource::PrintedMeans, RowSource::RawRows];
     let rules = sources.into_iter().flat_map(|source| {
@@ -91,7 +91,7 @@ fn duration(machine: Machine, source: RowSource, activity: Activity, size: usize
     }
 }
 
-/// See [`Rating95::over_components`].
+/// Computes [`Rating95::over_components`].
 pub(super) fn over_components(machine: Machine) -> Option<Interval> {
     let cells = Activity::ALL.into_iter().flat_map(|activity| SIZES.map(|size| (activity, size)));
     let strata: Vec<Vec<f64>> = cells

@@ -27,7 +27,7 @@ pub enum Machine {
     /// Personal computer with an 80486.
     #[serde(rename = "PC")]
     Pc,
-    /// Silicon Graphics Indy.
+    /// The Indy of Silicon Graphics.
     #[serde(rename = "SGI")]
     Sgi,
 }
@@ -56,13 +56,13 @@ impl fmt::Display for Machine {
 /// A host activity of the 1995 paper.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 pub enum Activity {
-    /// Floating point.
+    /// Floating-point arithmetic.
     #[serde(rename = "CPU")]
     Cpu,
-    /// The local disk.
+    /// Work on the local disk.
     #[serde(rename = "I/O")]
     Io,
-    /// A file transfer.
+    /// A file transfer by FTP.
     #[serde(rename = "FTP")]
     Ftp,
 }

@@ -17,7 +17,7 @@ pub struct Workload {
     pub bytes: f64,
 }
 
-/// Draws it.
+/// Draws the pictures and counts their items.
 pub(super) fn draw() -> Workload {
     let vectors = app::Workload::Vectors.items().len() as u32;
     Workload { vectors, pixels: vector_pixels(), bytes: f64::from(vectors) * ITEM_BYTES }

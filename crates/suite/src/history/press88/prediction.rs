@@ -40,7 +40,7 @@ pub struct Prediction {
 pub enum Service {
     /// Exponential: the closed network's own assumption.
     Exponential,
-    /// Always equally long.
+    /// Service times are all equal.
     Fixed,
 }
 
@@ -57,7 +57,7 @@ pub struct PredictedTask {
     pub slowdowns: Vec<(u64, f64)>,
 }
 
-/// Both closed forms.
+/// Both closed forms of the figure.
 pub(super) fn all(tasks: &[Task]) -> Vec<Prediction> {
     [Service::Exponential, Service::Fixed].map(|service| fit(service, tasks)).to_vec()
 }

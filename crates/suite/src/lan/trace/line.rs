@@ -4,20 +4,20 @@ use btu_units::Span;
 
 use super::{LARGEST_FILE, LONGEST, Replayed, TraceError, TracedOperation};
 
-/// Longest name.
+/// The longest name of a file, in letters.
 const LONGEST_NAME: usize = 64;
 
 /// How a line is written.
 const FORM: &str =
     "a line is `SECONDS OPERATION FILE [OFFSET LENGTH]`, such as `0.25 read letter 0 4096`";
 
-/// The operations.
+/// The names of the operations.
 const OPERATIONS: &str = "open, read, write, flush, make, stat, rename, remove";
 
 /// A line with an operation.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Line {
-    /// From 1.
+    /// The number of the line, from 1.
     pub(super) number: usize,
     pub(super) operation: TracedOperation,
 }

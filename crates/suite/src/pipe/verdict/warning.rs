@@ -41,7 +41,7 @@ pub enum PipeCause {
     },
     /// More messages arrived than were sent.
     Unbalanced {
-        /// How many more.
+        /// The number of messages beyond the expected ones.
         messages: u64,
     },
     /// The run has not finished.
@@ -51,16 +51,16 @@ pub enum PipeCause {
     },
     /// The emulator lost frames that the network does not lose; their sizes do not count.
     EmulatorLost {
-        /// How many frames.
+        /// The number of frames.
         frames: u64,
         /// Of how many sizes.
         sizes: usize,
     },
     /// The machine slept while sizes were measured; they do not count.
     Slept {
-        /// How many sizes.
+        /// The number of sizes.
         sizes: usize,
-        /// The longest sleep.
+        /// The longest sleep, in nanoseconds.
         longest_ns: u64,
     },
     /// Frames left the emulator late.
@@ -88,14 +88,14 @@ pub enum PipeCause {
     },
     /// Messages did not arrive.
     Lost {
-        /// How many.
+        /// The number of messages.
         messages: u64,
         /// As a share of those sent.
         share: f64,
     },
     /// The trials of some sizes differ widely.
     WideSpread {
-        /// How many sizes.
+        /// The number of sizes.
         sizes: usize,
         /// The widest of them.
         worst_bytes: Bytes,
@@ -114,7 +114,7 @@ pub enum PipeCause {
     },
     /// Throughput falls at some sizes and comes back.
     Dips {
-        /// The deepest.
+        /// The deepest dip.
         deepest: Dip,
         /// How many there are.
         count: usize,
@@ -126,7 +126,7 @@ pub enum PipeCause {
     },
     /// Sizes were left out because smaller ones took as long as the plan allows.
     LeftOut {
-        /// How many.
+        /// The number of sizes.
         sizes: usize,
     },
 }
@@ -309,7 +309,7 @@ impl PipeCause {
         }
     }
 
-    /// What to try.
+    /// The advice of a warning.
     const fn advice(&self) -> &'static str {
         match self {
             Self::WrongBytes { .. } | Self::Unbalanced { .. } => {

@@ -27,7 +27,7 @@ const MESSAGE: Bytes = Bytes::new(16 << 10);
 const DATAGRAM: Bytes = Bytes::new(1400);
 const QUESTION: Bytes = Bytes::new(32);
 
-/// Socket buffers.
+/// The allowed sizes of socket buffers.
 const WINDOWS: RangeInclusive<Bytes> = Bytes::new(1024)..=Bytes::new(1 << 30);
 
 /// Datagrams, on their schedule.

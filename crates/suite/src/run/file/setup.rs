@@ -15,7 +15,7 @@ use crate::program::{Part, ProgramStep};
 /// Loads are at work so long before what is measured begins, where nothing else is said.
 const LEAD: Span = Span::from_milliseconds(500);
 
-/// Longest lead.
+/// The longest lead that is allowed.
 const LONGEST_LEAD: Span = Span::from_seconds(600);
 
 /// Most entries of a group.
@@ -23,7 +23,7 @@ const MOST: usize = 64;
 
 /// What has to be known to read one.
 pub(super) struct Context<'a> {
-    /// Who there is.
+    /// The hosts of the network, with their addresses.
     pub(super) hosts: &'a BTreeMap<HostName, Option<IpAddr>>,
     /// What words in braces stand for.
     pub(super) words: &'a BTreeMap<String, String>,
@@ -172,7 +172,7 @@ fn check_name(name: &str, spot: &Spot, document: &Document<'_>) {
     }
 }
 
-/// Whom `key` names.
+/// The host that `key` names.
 pub(super) fn host(
     entry: &Entry<'_, '_>,
     key: &'static str,

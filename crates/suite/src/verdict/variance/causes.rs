@@ -52,7 +52,7 @@ pub enum VarianceCause {
 }
 
 impl VarianceCause {
-    /// All of them.
+    /// All values of the type.
     pub const ALL: [Self; 15] = [
         Self::Steal,
         Self::OtherPrograms,
@@ -137,7 +137,7 @@ impl VarianceCause {
 /// How much of the spread goes along with something.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct CauseShare {
-    /// With what.
+    /// The quantity that varies with the goodput.
     pub cause: VarianceCause,
     /// Share of the variance between repetitions of the rows where it is known: 0 to 1.
     pub share: f64,

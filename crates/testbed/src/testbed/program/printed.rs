@@ -8,7 +8,7 @@ use btu_suite::program::{KEPT, Printed};
 /// Kept of the beginning, and as much of the end.
 const HALF: usize = KEPT / 2;
 
-/// Read at once.
+/// The largest number of bytes in one read.
 const CHUNK: usize = 16 << 10;
 
 /// One stream of a program.

@@ -23,7 +23,7 @@ impl Work {
         Ok(Self { path: path.to_owned() })
     }
 
-    /// Where it is.
+    /// The path of the directory.
     pub(super) fn path(&self) -> &Path {
         &self.path
     }

@@ -54,7 +54,7 @@ impl Service<HttpRequest<Body>> for Echo {
     }
 }
 
-/// One call.
+/// Makes one call and returns the answer.
 pub(super) async fn say(channel: &Channel, text: &str) -> Result<String, Status> {
     let mut grpc = tonic::client::Grpc::new(channel.clone());
     grpc.ready().await.map_err(|error| Status::from_error(error.into()))?;
