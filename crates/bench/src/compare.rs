@@ -1,4 +1,4 @@
-//! From the blocks' numbers to ratios with their spread, and the verdict on a bound.
+//! Computes ratios with their spread from the numbers of the blocks, and the verdict on a bound.
 
 use serde::Serialize;
 

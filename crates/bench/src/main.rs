@@ -1,6 +1,5 @@
-//! Side by side with the tools people know: `btu`'s traffic against iperf3, nuttcp, sockperf and
-//! `NetPIPE`, in one run, on one pair of network namespaces joined by a veth pair, in randomised
-//! blocks.
+//! Compares `btu`'s traffic with iperf3, nuttcp, sockperf and `NetPIPE` in one run, on one pair of
+//! network namespaces joined by a veth pair, in randomised blocks.
 
 #![forbid(unsafe_code)]
 

@@ -1,4 +1,5 @@
-//! Child processes that are bounded in time, die with this one, and whose CPU time is known.
+//! Child processes with a time limit. They end together with this process, and their CPU time is
+//! measured.
 
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, Command, Output, Stdio};

@@ -1,4 +1,4 @@
-//! Waits for a quiet machine, so that what others do meets no tool more than another.
+//! Waits for a quiet machine, so that other programs affect no tool more than another.
 
 use std::thread::sleep;
 use std::time::Duration;

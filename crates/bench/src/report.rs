@@ -1,4 +1,4 @@
-//! The comparison on paper: circumstances, a table, a file.
+//! The output of a comparison: circumstances, a table, a file.
 
 use std::collections::BTreeMap;
 use std::fmt::{self, Write as _};

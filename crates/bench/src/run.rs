@@ -1,4 +1,4 @@
-//! One comparison from beginning to end.
+//! A comparison from beginning to end.
 
 use std::collections::BTreeMap;
 use std::hash::{BuildHasher, RandomState};

@@ -1,4 +1,4 @@
-//! How fast networks are simulated: btu's simulator against ns-3's CSMA on the same saturated
+//! The speed of simulations: btu's simulator compared with ns-3's CSMA on the same saturated
 //! segment, block by block.
 //!
 //! Both run as a process of their own, one thread, and count the processor time of the simulation

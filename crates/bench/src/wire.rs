@@ -1,4 +1,4 @@
-//! btu's wire side by side with the kernel's bridge, between the same two stations.
+//! btu's emulator compared with the kernel's bridge, between the same two stations.
 //!
 //! ```text
 //! near (this namespace) --veth-- middle: wire or bridge --veth-- far

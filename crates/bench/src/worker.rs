@@ -1,4 +1,4 @@
-//! This program as a worker of btu: the same traffic, the same words.
+//! This program as a worker of btu, with the same traffic and messages.
 
 use std::io::{self, BufRead, Write, stdin, stdout};
 use std::process::ExitCode;

@@ -1,4 +1,4 @@
-//! `btu agent`: this host at the service of controllers.
+//! `btu agent`: lets other machines measure with this host.
 
 use std::io::Write;
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};

@@ -1,4 +1,4 @@
-//! `btu tag`, `btu rm`, `btu export`, `btu import`: keeping runs, and carrying them about.
+//! `btu tag`, `btu rm`, `btu export`, `btu import`: naming, deleting and copying runs.
 
 use std::fs::File;
 use std::io::{BufWriter, IsTerminal, Read, Seek, Write, stderr, stdin};

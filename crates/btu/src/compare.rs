@@ -1,4 +1,4 @@
-//! `btu compare`: stored runs side by side.
+//! `btu compare`: compares stored runs.
 
 mod history;
 mod sides;

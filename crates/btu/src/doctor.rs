@@ -1,4 +1,4 @@
-//! `btu doctor`: what of this host will and will not work.
+//! `btu doctor`: checks what works on this host.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;

@@ -1,4 +1,4 @@
-//! Exit codes, and the one line that says why.
+//! Exit codes, and the line that gives the reason.
 
 use std::io::Write;
 use std::process::ExitCode;

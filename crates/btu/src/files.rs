@@ -1,4 +1,4 @@
-//! Files: from a word on the command line to a drawing, and results to where they were asked for.
+//! Reads drawings from the files that the command line names, and writes results to files.
 
 use std::fs::File;
 use std::io::Read;

@@ -1,5 +1,5 @@
-//! Real hosts: from the command line to who they are and how they are reached, and `btu hosts
-//! check`.
+//! Real hosts: finds the hosts that the command line names and the way to reach them. Also `btu
+//! hosts check`.
 
 mod access;
 mod beside;

@@ -1,4 +1,4 @@
-//! The processes that btu makes of itself.
+//! The processes that btu starts from its own program.
 
 use std::process::ExitCode;
 

@@ -1,4 +1,4 @@
-//! `btu machine`: which machines there are, and what the user says of them.
+//! `btu machine`: lists machines, and stores the user's names and prices for them.
 
 use std::collections::BTreeMap;
 

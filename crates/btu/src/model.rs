@@ -1,4 +1,4 @@
-//! `btu model`: from a network file to what closed forms expect.
+//! `btu model`: computes what closed forms expect of a network file.
 
 mod most;
 

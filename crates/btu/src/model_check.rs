@@ -1,5 +1,5 @@
-//! `btu model --check`: the prediction beside other answers at the same points, simulated or
-//! measured, and the files of all.
+//! `btu model --check`: compares the prediction with other answers at the same points, simulated or
+//! measured, and writes files with all of them.
 
 mod field;
 mod measured;

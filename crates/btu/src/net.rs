@@ -1,4 +1,4 @@
-//! `btu net`: each of its commands, and what those that raise networks have in common.
+//! `btu net`: its commands, and what those that raise networks have in common.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;

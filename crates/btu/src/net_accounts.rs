@@ -1,4 +1,4 @@
-//! The wire's accounts, as people and programs read them.
+//! The emulator's accounts, as text and as JSON.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

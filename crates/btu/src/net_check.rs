@@ -1,4 +1,4 @@
-//! `btu net check`, `list` and `show`: network files, without raising anything.
+//! `btu net check`, `list` and `show`: commands that read network files and raise nothing.
 
 mod summary;
 

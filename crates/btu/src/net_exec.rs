@@ -1,4 +1,4 @@
-//! `btu net exec`: a command in a station of a network that is up.
+//! `btu net exec`: runs a command in a station of a network that is up.
 
 use std::ffi::OsString;
 use std::path::Path;

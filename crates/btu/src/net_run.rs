@@ -1,4 +1,4 @@
-//! `btu net run`: a network for the time of one command.
+//! `btu net run`: raises a network for the time of one command.
 
 mod exercise;
 mod looking;

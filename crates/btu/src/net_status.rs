@@ -1,4 +1,5 @@
-//! `btu net status`: the networks that are up, who is in them, and what their wires did.
+//! `btu net status`: shows the networks that are up, the processes in them, and the accounts of
+//! their emulators.
 
 use std::fmt::Write as _;
 

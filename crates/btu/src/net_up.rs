@@ -1,4 +1,4 @@
-//! `btu net up` and `btu net down`: networks that stay.
+//! `btu net up` and `btu net down`: networks that stay up.
 
 use btu_testbed::testbed::{Raised, Registry};
 use btu_units::shell_word;

@@ -1,4 +1,4 @@
-//! Pictures to files.
+//! Writes pictures to files.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! `btu pipe`: from the command line to plans, their runs, and what came of them.
+//! `btu pipe`: turns the command line into plans, runs them, and shows the results.
 
 mod cancel;
 mod compare;

@@ -1,4 +1,4 @@
-//! What can be known to be impossible before anything starts.
+//! Checks that find impossible requests before anything starts.
 
 use std::net::TcpStream;
 use std::path::{Path, PathBuf};

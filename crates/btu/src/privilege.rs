@@ -1,6 +1,5 @@
-//! What the program's file gives to whoever starts it (setcap), and what of it is kept:
-//! `CAP_NET_ADMIN` by an agent, where the file is a group's to start. Everybody else who starts it
-//! has no more rights than before.
+//! The rights that the program's file gives (setcap), and which of them are kept: an agent keeps
+//! `CAP_NET_ADMIN` if only a group may start the file. All other processes give them up.
 
 use std::fs;
 use std::io;

@@ -1,4 +1,4 @@
-//! What a run was measured on, and whether all of it was the same: cells of two machines make no
+//! Checks that all cells of a run are from the same machine, because cells of two machines make no
 //! result of either.
 
 use std::fmt;

@@ -1,4 +1,4 @@
-//! `btu rate`: from the command line to a checked plan, the run, and its result.
+//! `btu rate`: turns the command line into a checked plan, runs it, and shows the result.
 
 mod network;
 

@@ -1,4 +1,4 @@
-//! `btu report`: from a stored run to a file.
+//! `btu report`: writes a stored run to a file.
 
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};

@@ -1,5 +1,5 @@
-//! Going on with a stored run: whether it is one of this command, whether something is left to
-//! measure, whether its plan is the one it was begun with, and whether this is still the machine.
+//! Continues a stored run. Checks that it belongs to this command, that something is left to
+//! measure, that its plan is the one it began with, and that this is still the same machine.
 
 use btu_control::environment::{self, Environment};
 use btu_store::{RunLock, RunRow, State, Store};

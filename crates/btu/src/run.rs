@@ -1,4 +1,4 @@
-//! `btu run`: from an experiment file, or a command line, to a plan.
+//! `btu run`: makes a plan from an experiment file or a command line.
 
 mod gate;
 mod place;

@@ -1,5 +1,4 @@
-//! A stored run with everything that can be said of it: what `show`, `report` and `compare` begin
-//! with.
+//! A stored run with everything that `show`, `report` and `compare` need.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Axes: what they say and which values they show.
+//! Axes: their titles, and the values that they show.
 
 use crate::scale::Scale;
 

@@ -1,4 +1,4 @@
-//! PNG of a picture, with a font of our own, so that it looks the same on every machine.
+//! Draws a picture as PNG, with a font of its own, so that it looks the same on every machine.
 
 use thiserror::Error;
 use tiny_skia::{

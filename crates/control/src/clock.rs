@@ -1,4 +1,4 @@
-//! The kernel's clocks and the CPU time of processes, as the kernel tells them.
+//! The kernel's clocks, and the CPU time of processes.
 
 use btu_suite::record::CpuTime;
 use btu_units::{Span, Time};

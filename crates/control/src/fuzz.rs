@@ -1,5 +1,5 @@
-//! Entries for fuzzers: whatever a peer or a file says about trust, or a controller and an agent
-//! say to each other, these return.
+//! Entry points for fuzzers. They must return for any data about trust and for any message between
+//! controller and agent.
 
 use std::fmt::Display;
 

@@ -1,5 +1,5 @@
-//! Lines of a log that somebody else causes, however often: one a second of each kind at most, and
-//! those between counted.
+//! Log lines that other hosts can cause as often as they like. At most one line of each kind is
+//! written each second; the others are counted.
 
 use std::sync::{Mutex, PoisonError};
 

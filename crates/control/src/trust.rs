@@ -1,5 +1,5 @@
-//! Who may talk to an agent: a small private authority, identities, revocation, and pairing by a
-//! one-time code.
+//! Decides which controllers may use an agent: a small private authority, identities, revocation,
+//! and pairing by a one-time code.
 //!
 //! Both ends of a control connection show a certificate of the same private authority (mutual TLS
 //! 1.3, RFC 8446). What somebody may do follows from the certificate alone: its extended key usage

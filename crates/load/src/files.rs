@@ -1,4 +1,4 @@
-//! Files as programs use them, on this machine or at a server: the same task runs on both.
+//! Files as programs use them, on this machine or at a server, so that the same task runs on both.
 
 mod local;
 mod remote;

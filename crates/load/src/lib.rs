@@ -1,5 +1,5 @@
-//! Host activities: what a machine does besides its network activity, so that one can see what they
-//! cost each other.
+//! Host activities: the work that a machine does besides its network activity. They show what the
+//! two cost each other.
 //!
 //! [`prepare`] turns an [`Order`] into a [`Performance`]. Everything slow belongs to it: creating
 //! the file a disk activity reads, starting an FTP server, logging in. `perform` then times the

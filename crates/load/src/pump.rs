@@ -1,4 +1,4 @@
-//! Moving bytes between two sockets until one side has said all, with a way to stop.
+//! Moves bytes between two sockets until one side has sent everything. It can be stopped.
 
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, TcpStream};

@@ -1,5 +1,4 @@
-//! The scratch directory: what it is, whether there is room, and files in it that no crash leaves
-//! behind.
+//! The scratch directory, its free space, and files in it that no crash leaves behind.
 
 mod buffer;
 mod file;

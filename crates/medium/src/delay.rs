@@ -1,4 +1,4 @@
-//! Propagation: every frame arrives the same time later, and in order.
+//! Propagation: every frame arrives after the same delay, and in order.
 //!
 //! Source: the fixed delay of netem (tc-netem(8)). Deviation: netem's `limit` makes its delay line
 //! double as a queue; here the queue belongs to the line and this store's limit is only a bound on

@@ -1,4 +1,4 @@
-//! The contract between elements and whoever drives them.
+//! The contract between elements and their drivers.
 
 use btu_units::Time;
 

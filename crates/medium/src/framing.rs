@@ -1,4 +1,4 @@
-//! What a frame occupies on a line beside its own octets.
+//! The bits that a frame occupies on a line in addition to its own octets.
 //!
 //! Sources: IEEE 802.3 clause 4 (preamble and start delimiter 8 octets, padding to 64 with the
 //! check sequence, gap 12); RFC 1662 (PPP in HDLC-like framing); RFC 2684 and ITU-T I.363.5

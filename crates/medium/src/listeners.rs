@@ -1,4 +1,4 @@
-//! Who on a shared medium takes up a frame.
+//! Decides which stations on a shared medium receive a frame.
 
 use crate::frame::Address;
 use crate::segment::Tap;

@@ -1,4 +1,4 @@
-//! Any element, told apart without indirect calls.
+//! Any element, dispatched without indirect calls.
 
 use btu_network::Change;
 use btu_units::Time;

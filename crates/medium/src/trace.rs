@@ -1,4 +1,4 @@
-//! A line whose rate was recorded: what leaves, leaves at the recorded opportunities.
+//! A line with a recorded rate: frames leave at the recorded opportunities.
 //!
 //! Source: the link emulation of Mahimahi (Netravali and others, 2015; mm-link(1) and its
 //! `link_queue`). An opportunity of 1504 octets on a whole millisecond sends from the frame that

@@ -1,4 +1,4 @@
-//! A fixed number of users who think, ask, and wait: a closed network.
+//! A closed network: a fixed number of users who think, send a request, and wait.
 //!
 //! Source: Reiser and Lavenberg, "Mean-value analysis of closed multichain queuing networks",
 //! Journal of the ACM 27 (1980). Assumptions: one class of users; service stations with one server

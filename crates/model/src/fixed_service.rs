@@ -1,5 +1,5 @@
-//! A fixed number of users who think, ask one server and wait, where every service takes equally
-//! long.
+//! A fixed number of users who think, send a request to one server and wait, with a constant
+//! service time.
 //!
 //! Method: the embedded Markov chain at the ends of services (the machine-repair model M/D/1 with
 //! finite source; Takács, "Introduction to the Theory of Queues", 1962, chapter 5). During a

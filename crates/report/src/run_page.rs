@@ -1,5 +1,4 @@
-//! What the report of a run says: from the verdict, the stored cells and the stored environment
-//! alone.
+//! The report of a run, made from the verdict, the stored cells and the stored environment alone.
 
 mod appendix;
 mod expected;

@@ -1,4 +1,4 @@
-//! The result of a simulation for a terminal: what speaks against it first, then the tables.
+//! The result of a simulation for a terminal: warnings first, then the tables.
 
 mod page;
 mod tables;

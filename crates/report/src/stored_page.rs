@@ -1,5 +1,4 @@
-//! What the report of every stored run says beside its result: where it comes from, on what
-//! machine, and what changed there.
+//! The part of a report that every stored run has: its origin, its machine, and what changed there.
 
 use std::collections::BTreeMap;
 

@@ -1,5 +1,5 @@
-//! What a study of scripted cells adds to be told: its verdict as a report. Text and every file's
-//! format follow from that.
+//! The interface that a study of scripted cells implements for reports. Text and every file format
+//! follow from it.
 
 use btu_suite::experiment::Experiment;
 

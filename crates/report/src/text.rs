@@ -1,5 +1,4 @@
-//! The result of a run for a terminal: the rating first, then what speaks against it, then the
-//! tables.
+//! The result of a run for a terminal: the rating first, then warnings, then the tables.
 
 mod cpu;
 mod expected;

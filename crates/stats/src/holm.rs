@@ -1,4 +1,4 @@
-//! Many comparisons at once.
+//! Correction of many comparisons (Holm).
 
 /// Holm's step-down adjustment: each p value made larger so that the chance of *any* false alarm
 /// among all of them stays below the level they are compared with. The order is kept.

@@ -1,4 +1,4 @@
-//! Values that do not look like their neighbours: flagged, never thrown away.
+//! Values that differ much from their neighbours. They are flagged and never removed.
 
 use crate::{arithmetic_mean, median};
 

@@ -1,4 +1,5 @@
-//! Who is writing which run: one lock file beside the database, one slot in it per run.
+//! The locks of runs that are being written: one lock file next to the database, with one slot for
+//! each run.
 //!
 //! A run is locked by an open-file-description lock (`F_OFD_SETLK`, fcntl(2)) on its slot. The
 //! kernel drops it when the process ends, however it ends, so a lock cannot be stale; and it can be

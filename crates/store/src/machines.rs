@@ -1,4 +1,4 @@
-//! What the user says of machines: names and prices.
+//! The user's names and prices of machines.
 
 use btu_suite::rank::Price;
 use rusqlite::params;

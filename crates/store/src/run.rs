@@ -1,4 +1,4 @@
-//! The words of the store: what a run is called, what goes in and what comes out.
+//! The types of the store: the name of a run, its input and its output.
 
 use std::fmt;
 

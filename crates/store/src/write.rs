@@ -1,4 +1,4 @@
-//! Making runs and noting what becomes of them.
+//! Creates runs and stores what happens to them.
 
 use rusqlite::{Transaction, params};
 use serde_json::Value;

@@ -1,4 +1,4 @@
-//! The orders a worker understands, and the words it exchanges with its agent.
+//! The orders that a worker understands, and the messages that it exchanges with its agent.
 //!
 //! A worker is a child process that performs one activity. It reads one [`Order`] as a line of JSON
 //! from standard input, sets everything up, and answers [`Word::Ready`]. It then waits for a line

@@ -1,5 +1,5 @@
-//! What a stored plan may hold at most. It may have come with a file from anybody, so it is looked
-//! at where it is read: who holds a plan need not ask again.
+//! Limits of a stored plan. The plan may come with a file from anybody, so it is checked where it
+//! is read; code that has a plan need not check it again.
 
 use std::fmt::Display;
 use std::ops::RangeInclusive;

@@ -1,4 +1,4 @@
-//! Runs beside runs: how much faster or slower, how sure that is, and when nothing can be said.
+//! Compares runs: how much faster or slower, how sure that is, and when no verdict is possible.
 //!
 //! [`compare`] is a pure function of readings. The ratios are of speeds, other over base: above 1
 //! is faster. Every mean is geometric, so that the comparison turned round gives the reciprocal.

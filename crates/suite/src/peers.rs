@@ -1,5 +1,6 @@
-//! With whom an activity may exchange data: networks as users write them (RFC 4632, RFC 4291
-//! section 2.3), and the question that every listening port asks before it hears a caller.
+//! The addresses with which an activity may exchange data: networks as users write them (RFC 4632,
+//! RFC 4291 section 2.3), and the check that every listening port makes before it reads from a
+//! caller.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};

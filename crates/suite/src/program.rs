@@ -1,5 +1,4 @@
-//! A user's own program in a station: what is started, when it counts as ready, and what came of
-//! it.
+//! A user's own program in a station: what to start, when it is ready, and its result.
 //!
 //! Agents know nothing of this: a [`crate::activity::Activity`] is never a command. The coordinator
 //! starts programs itself, in stations of a network that it has raised (decision 0016).

@@ -1,4 +1,4 @@
-//! What came of an order, and of a cell: everything that is stored, with its unit in its name.
+//! The result of an order and of a cell: everything that is stored, with units in the names.
 
 use btu_stats::Histogram;
 use btu_units::{BitRate, Bytes, Span, Time};

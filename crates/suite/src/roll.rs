@@ -1,5 +1,5 @@
-//! A roll call: every host of an inventory greeted at once, and how well all of them start
-//! together.
+//! The check of all hosts of an inventory: contacts them at the same time and measures how far
+//! apart they start.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;

@@ -1,5 +1,5 @@
-//! How far streams are while they are under way: what their ends tell now and then, and what that
-//! amounts to.
+//! The progress of streams: the samples that their ends send during a transfer, and the rates that
+//! follow.
 
 use std::collections::BTreeMap;
 

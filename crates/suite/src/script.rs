@@ -1,5 +1,5 @@
-//! What a row means in activities: who does what, who listens, who connects, and what the black
-//! boxes do meanwhile.
+//! Turns a row into activities: which host does what, which end listens, which connects, and what
+//! the peers do to packets.
 
 use std::borrow::Cow;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};

@@ -1,5 +1,5 @@
-//! One TCP connection between two ends that know the same token, for activities of other rooms that
-//! speak protocols of their own on it: how it is made, and reads and writes within an order's time.
+//! A TCP connection between two ends that know the same token, for activities of other crates with
+//! protocols of their own: how to open it, and reads and writes within the time of an order.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr, TcpStream};

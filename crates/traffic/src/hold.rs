@@ -1,4 +1,4 @@
-//! Holding an end of a pipe on one processor (`sched_setaffinity`(2)).
+//! Pins an end of a pipe to one processor (`sched_setaffinity`(2)).
 
 use std::io;
 

@@ -1,5 +1,5 @@
-//! Telling how far a stream is while it is under way, from a thread of its own: the loop that moves
-//! data does not know of it.
+//! Reports the progress of a stream from a separate thread, without a change to the loop that moves
+//! data.
 
 use std::error::Error;
 use std::io;

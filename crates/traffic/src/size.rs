@@ -1,4 +1,4 @@
-//! Which message sizes each activity can move.
+//! The message sizes that each activity can move.
 
 use btu_units::Bytes;
 

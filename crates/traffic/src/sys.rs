@@ -1,4 +1,4 @@
-//! System calls behind safe faces; the only modules of this room that contain unsafe code.
+//! System calls behind safe interfaces. Only these modules of the crate contain unsafe code.
 
 pub(crate) mod batch;
 pub(crate) mod completions;

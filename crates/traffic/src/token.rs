@@ -1,4 +1,4 @@
-//! Comparing what a peer said with the token.
+//! Compares what a peer sent with the token.
 
 use btu_suite::activity::Token;
 use subtle::ConstantTimeEq;

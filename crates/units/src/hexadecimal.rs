@@ -1,4 +1,4 @@
-//! Octets as people read them.
+//! Octets as hexadecimal text.
 
 /// Octets as lower-case hexadecimal digits, two for each.
 pub fn hexadecimal(octets: &[u8]) -> String {

@@ -1,5 +1,5 @@
-//! Words of a command line that somebody will copy into a shell. What they hold may come from a
-//! stranger's file.
+//! Quotes words of a command line that a user will copy into a shell. The words may come from a
+//! file of somebody else.
 
 /// `word` as a shell takes it: as it is where nothing in it means anything to a shell, else in
 /// quotation marks.

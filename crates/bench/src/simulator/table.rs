@@ -1,4 +1,4 @@
-//! The comparison on paper, and its bounds.
+//! The output of the comparison of simulators, and its bounds.
 
 use std::fmt::Write as _;
 

@@ -1,4 +1,4 @@
-//! btu: two workers, spoken to as its agents do.
+//! btu: two workers, controlled with the messages that its agents use.
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::SocketAddr;

@@ -1,4 +1,4 @@
-//! What is sent from the near station to the far one, and what comes of it.
+//! The traffic from the near station to the far one, and its results.
 
 use std::io::{IoSliceMut, Read, Write};
 use std::net::{TcpListener, TcpStream, UdpSocket};

@@ -1,4 +1,4 @@
-//! `btu agent`.
+//! The arguments of `btu agent`.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! What may be written after `btu app`.
+//! The arguments of `btu app`.
 
 use std::path::PathBuf;
 

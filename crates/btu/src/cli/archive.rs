@@ -1,4 +1,4 @@
-//! `btu tag`, `btu rm`, `btu export`, `btu import`: what may be written after them.
+//! The arguments of `btu tag`, `btu rm`, `btu export` and `btu import`.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! `btu compare`: what may be written after it.
+//! The arguments of `btu compare`.
 
 use std::path::PathBuf;
 

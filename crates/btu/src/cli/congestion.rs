@@ -1,4 +1,4 @@
-//! Which congestion control the stations of a raised network use.
+//! The option that chooses the congestion control of the stations of a raised network.
 
 use btu_suite::congestion::CongestionControl;
 use clap::Args;

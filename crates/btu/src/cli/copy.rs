@@ -1,4 +1,4 @@
-//! What may be written after `btu copy`.
+//! The arguments of `btu copy`.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! `btu doctor`.
+//! The arguments of `btu doctor`.
 
 use std::path::PathBuf;
 

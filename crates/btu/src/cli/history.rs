@@ -1,4 +1,4 @@
-//! `btu history` on the command line.
+//! The arguments of `btu history`.
 
 use btu_suite::history::Study;
 use clap::Args;

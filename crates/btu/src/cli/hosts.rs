@@ -1,5 +1,4 @@
-//! `btu hosts`, and the options of every command that measures with real hosts: what may be written
-//! after them.
+//! The arguments of `btu hosts`, and the options of every command that measures with real hosts.
 
 use std::path::PathBuf;
 

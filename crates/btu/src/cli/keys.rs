@@ -1,4 +1,4 @@
-//! `btu keys` on the command line.
+//! The arguments of `btu keys`.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! What may be written after `btu lan`.
+//! The arguments of `btu lan`.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! `btu machine` on the command line.
+//! The arguments of `btu machine`.
 
 use btu_suite::rank::Price;
 use clap::{Args, Subcommand};

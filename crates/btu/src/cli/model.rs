@@ -1,4 +1,4 @@
-//! `btu model`: what may be written after it.
+//! The arguments of `btu model`.
 
 use std::path::PathBuf;
 

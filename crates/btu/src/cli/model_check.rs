@@ -1,5 +1,4 @@
-//! What may be written after `btu model` to hold a prediction against other answers, and to draw
-//! it.
+//! The options of `btu model` that compare a prediction with other answers and draw it.
 
 use std::path::PathBuf;
 

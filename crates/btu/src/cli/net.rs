@@ -1,4 +1,4 @@
-//! `btu net`: what may be written after it.
+//! The arguments of `btu net`.
 
 use clap::{Args, Subcommand};
 

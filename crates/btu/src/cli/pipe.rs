@@ -1,4 +1,4 @@
-//! `btu pipe`: what may be written after it.
+//! The arguments of `btu pipe`.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! `btu net`: what may be written after the commands that raise networks for real.
+//! The arguments of those commands of `btu net` that raise and use networks.
 
 use std::ffi::OsString;
 use std::path::PathBuf;

@@ -1,4 +1,4 @@
-//! `btu rank` on the command line.
+//! The arguments of `btu rank`.
 
 use clap::{Args, ValueEnum};
 

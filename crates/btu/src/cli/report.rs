@@ -1,4 +1,4 @@
-//! `btu report`: its words on the command line.
+//! The arguments of `btu report`.
 
 use std::path::PathBuf;
 

@@ -1,5 +1,5 @@
-//! What may be written beside `--resume`: the run brings its plan, so everything that would make
-//! another one is refused.
+//! The options that are allowed together with `--resume`. The run brings its own plan, so all
+//! options that would make another plan are refused.
 
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Args, Command};

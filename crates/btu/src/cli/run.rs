@@ -1,4 +1,4 @@
-//! What may be written after `btu run`.
+//! The arguments of `btu run`.
 
 use std::path::PathBuf;
 

@@ -1,6 +1,5 @@
-//! Secrets. What stands on a command line is shown to every user of the machine
-//! (`/proc/PID/cmdline`, `ps`), so none is taken there: it is asked for, or read from standard
-//! input or from a file.
+//! Secrets. Every user of the machine can read command lines (`/proc/PID/cmdline`, `ps`), so no
+//! secret is taken from there. btu asks for it, or reads it from standard input or from a file.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, IsTerminal};

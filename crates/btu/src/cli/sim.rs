@@ -1,4 +1,4 @@
-//! `btu sim`: what may be written after it.
+//! The arguments of `btu sim`.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! What may be written after `btu speed`.
+//! The arguments of `btu speed`.
 
 use btu_suite::dscp::Dscp;
 use btu_suite::speed::MOST_STREAMS;

@@ -1,4 +1,4 @@
-//! What may be written after every command that measures a study of scripted cells.
+//! The options of every command that measures a study of scripted cells.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! Earlier runs that show how far runs of the same plan lie apart.
+//! Earlier runs, which show how much runs of the same plan differ.
 
 use std::collections::{BTreeMap, BTreeSet};
 

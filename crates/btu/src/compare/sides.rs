@@ -1,4 +1,5 @@
-//! Which runs are compared, whether they may be, and what differs between their machines.
+//! Chooses the runs to compare, checks whether they may be compared, and finds the differences
+//! between their machines.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! What reaching hosts takes: keys, the OpenSSH client, and the program that it copies.
+//! What btu needs to reach hosts: keys, the OpenSSH client, and the program that it copies.
 
 use std::collections::BTreeMap;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! One host beside this machine, for what is measured between the two.
+//! One other host, for measurements between this machine and that host.
 
 use btu_control::coordinator::{HostCall, Stop, WorkerHost};
 use btu_suite::pipe::Remote;

@@ -1,5 +1,5 @@
-//! `btu hosts check`: every host of an inventory greeted at once, and what came of it as a stored
-//! run.
+//! `btu hosts check`: contacts every host of an inventory at the same time and stores the result as
+//! a run.
 
 use std::time::Instant;
 

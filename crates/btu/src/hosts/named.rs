@@ -1,5 +1,5 @@
-//! Hosts as users name them, and what becomes of that: a way to each, and its address on the
-//! measured network.
+//! Turns the names of hosts into a way to reach each of them and its address on the measured
+//! network.
 
 use std::net::{IpAddr, ToSocketAddrs};
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! The three hosts of `btu rate`: who they are, and what can be measured on them.
+//! The three hosts of `btu rate`: their roles, and what can be measured on them.
 
 use btu_control::coordinator::{CoordinatorError, HostSet};
 use btu_network::{Host, HostAddressError};

@@ -1,5 +1,5 @@
-//! The hosts of a study: those of an inventory, or some by ssh, of which the study takes whom it
-//! needs.
+//! The hosts of a study: those of an inventory, or some by ssh. The study chooses the hosts that
+//! take part.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};

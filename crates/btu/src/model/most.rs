@@ -1,5 +1,5 @@
-//! Questions asked backwards: the most stations, or the most of anything, before a delay or a
-//! transfer takes too long.
+//! The search for a greatest value: the most stations, or the most of anything else, before a delay
+//! or a transfer takes too long.
 
 mod formula;
 mod simulated;

@@ -1,4 +1,4 @@
-//! The emulated network that stands while points are measured, and the process in it that offers
+//! The emulated network that is up while points are measured, and the process in it that sends
 //! packets.
 
 use std::io::{Read, Write};

@@ -1,4 +1,4 @@
-//! The emulated network's answer: real packets through the wire, at the same points.
+//! The answer of the emulated network: real packets through the emulator, at the same points.
 
 use std::thread;
 

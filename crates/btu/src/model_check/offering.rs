@@ -1,4 +1,5 @@
-//! The side in the emulated network: sends what is drawn, and takes what arrives, in all stations.
+//! The process in the emulated network. It sends the drawn packets and receives what arrives, in
+//! all stations.
 
 use std::collections::BTreeSet;
 use std::io::stdin;

@@ -1,4 +1,4 @@
-//! Where a prediction is checked: a network at several values of what is turned.
+//! The points at which a prediction is checked: a network at several values of a key.
 
 use btu_model::predict::{Prediction, Range, predict, sweep_with};
 use btu_network::{Arrivals, Drawing};

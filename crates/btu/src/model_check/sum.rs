@@ -1,4 +1,4 @@
-//! What all replications of a point say together, and whether it may be believed.
+//! Combines all replications of a point, and decides whether the point is valid.
 
 use std::collections::BTreeMap;
 

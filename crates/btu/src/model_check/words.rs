@@ -1,5 +1,5 @@
-//! What is said between the process that checks and the one in the emulated network: an order, and
-//! a record.
+//! The messages between the process that checks and the one in the emulated network: an order and a
+//! record.
 
 use btu_network::Drawing;
 use btu_units::Span;

@@ -1,4 +1,4 @@
-//! Keys and what they do.
+//! The keys and their effects.
 
 use std::path::PathBuf;
 

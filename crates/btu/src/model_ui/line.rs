@@ -1,4 +1,4 @@
-//! A line that is being typed.
+//! A line of input that the user is typing.
 
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 

@@ -1,4 +1,4 @@
-//! What was turned, kept: as a network file with the old one's comments, and as a command line.
+//! Saves changed values: as a network file with the comments of the old one, and as a command line.
 
 use std::fs::OpenOptions;
 use std::io::{ErrorKind, Write};

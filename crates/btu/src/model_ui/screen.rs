@@ -1,4 +1,4 @@
-//! The terminal: taken over while the view is open, and given back however it ends.
+//! Takes over the terminal while the view is open, and restores it however the view ends.
 
 use std::sync::mpsc::Sender;
 use std::thread;

@@ -1,4 +1,4 @@
-//! What the view knows and how keys change it: no terminal, no clock, no thread.
+//! The state of the view, and how keys change it. It has no terminal, clock or thread.
 
 mod told;
 mod turned;

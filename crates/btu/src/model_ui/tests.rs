@@ -1,4 +1,4 @@
-//! Keys and what comes of them.
+//! Tests of keys and their effects.
 
 use std::fs;
 

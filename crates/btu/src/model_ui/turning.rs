@@ -1,4 +1,4 @@
-//! Turning a value up and down: by steps of 1, 2 and 5, or by about 5 %.
+//! Changes a value in steps of 1, 2 and 5, or by about 5 %.
 
 use btu_network::Quantity;
 

@@ -1,5 +1,4 @@
-//! The picture: values on the left, what follows from them on the right, a line above and one
-//! below.
+//! Draws the view: values on the left, results on the right, one line above and one below.
 
 mod chart;
 mod pages;

@@ -1,4 +1,4 @@
-//! A drawing in words.
+//! A description of a drawing in words.
 
 use btu_network::{
     Arrivals, Attachment, Bridge, Direction, Drawing, End, Flow, Link, Loss, Medium, Offered, Rate,

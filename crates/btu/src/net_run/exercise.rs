@@ -1,5 +1,5 @@
-//! A stream and requests between two stations of a network that stands, for who wants to look at
-//! it.
+//! A stream and requests between two stations of a network, for users who want to see the network
+//! at work.
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::SocketAddr;

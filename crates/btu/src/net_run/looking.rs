@@ -1,5 +1,4 @@
-//! Looking at a network while it is in use: queues and media for a picture, and drawn in the
-//! terminal.
+//! Samples queues and media of a network while it is in use, for a picture and for the terminal.
 
 use std::io::{Write, stderr};
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! A signal that asks this process to end, as the thread that measures hears of it.
+//! Passes a signal that asks this process to end to the thread that measures.
 
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;

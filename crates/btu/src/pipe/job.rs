@@ -1,4 +1,4 @@
-//! What one run is: a signature, several in turns, or HINT.
+//! The kinds of runs: a signature, several in turns, or HINT.
 
 use btu_suite::cell::Load;
 use btu_suite::hint::{self, HintPlan, HintRun};

@@ -1,4 +1,4 @@
-//! A run in the store: begun or taken up again, filled size by size, and ended with how it ended.
+//! A run in the store: begins or continues it, adds sizes, and stores how it ended.
 
 use std::cell::Cell;
 

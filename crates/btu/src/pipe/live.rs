@@ -1,4 +1,4 @@
-//! The screen while a run goes on: progress, and the signature as far as it is known below it.
+//! The screen during a run: progress, and below it the signature as far as it is known.
 
 use std::io::{IsTerminal, stderr};
 use std::time::Instant;

@@ -1,4 +1,4 @@
-//! What the machine of the near end does besides: started before a loaded size and ended after it.
+//! The load on the machine of the near end. It starts before a loaded size and ends after it.
 //!
 //! A load works until it is told to stop, so that it lasts whatever a size takes. Sizes under the
 //! same load that follow each other share one stretch of it.

@@ -1,4 +1,4 @@
-//! From `--pin` to processors.
+//! Chooses processors from the value of `--pin`.
 
 use btu_control::environment;
 use btu_suite::network::Network;

@@ -1,4 +1,5 @@
-//! What the command line asks for: a plan for each transport, and the network between the stations.
+//! Makes a plan for each transport and chooses the network between the stations, from the command
+//! line.
 
 use btu_control::awake::Wakefulness;
 use btu_network::{Drawing, Reader};

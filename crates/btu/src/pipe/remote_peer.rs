@@ -1,4 +1,5 @@
-//! The far end on another machine: reserved for a run, and its workers by that machine's agent.
+//! The far end on another machine. The machine is reserved for a run, and its agent makes the
+//! workers.
 
 use std::cell::RefCell;
 use std::net::IpAddr;

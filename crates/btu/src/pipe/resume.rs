@@ -1,4 +1,4 @@
-//! Going on with a run that broke off: its plan and its network again, and what is known already.
+//! Continues a run that broke off, with its plan, its network, and the results that are stored.
 
 use btu_control::environment;
 use btu_store::{RunLock, RunRow, Store};

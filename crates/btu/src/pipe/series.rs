@@ -1,4 +1,4 @@
-//! Signatures: pairs of ends that measure size by size, in turns where there are several.
+//! Signatures: pairs of ends that measure size by size, in turns if there are several.
 
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};

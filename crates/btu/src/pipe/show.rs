@@ -1,4 +1,4 @@
-//! What came of a run, from what is stored of it.
+//! Shows the result of a run from its stored data.
 
 mod files;
 

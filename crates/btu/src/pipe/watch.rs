@@ -1,4 +1,4 @@
-//! What the machine and the network did while a size was measured.
+//! Records what the machine and the network did while a size was measured.
 
 use anyhow::Context;
 use btu_control::environment::MachineWatch;

@@ -1,5 +1,5 @@
-//! What can end a run early, and which of it was first: what one end says went wrong may only be
-//! that the other is gone.
+//! The errors that can end a run early. Of several errors the first counts, because one end may
+//! fail only because the other one is gone.
 
 use std::time::{Duration, Instant};
 

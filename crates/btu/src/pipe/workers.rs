@@ -1,4 +1,4 @@
-//! The workers of a run, and what they say.
+//! The workers of a run, and their messages.
 
 use std::fmt;
 use std::net::SocketAddr;

@@ -1,4 +1,4 @@
-//! The network of a rating: what the options name, what is raised for it, and what of a plan can be
+//! The network of a rating: what the options name, what is raised, and which part of a plan can be
 //! measured there.
 
 use btu_model::predict::{FlowPrediction, alone};

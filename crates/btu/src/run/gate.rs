@@ -1,4 +1,4 @@
-//! What a run means for a script: the exit code, and `JUnit` XML.
+//! The result of a run for scripts: the exit code, and `JUnit` XML.
 
 use std::process::ExitCode;
 

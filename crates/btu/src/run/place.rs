@@ -1,4 +1,4 @@
-//! The networks of an experiment: of the library, from files, drawn in the experiment's own file,
+//! The networks of an experiment: from the library, from files, drawn in the experiment's own file,
 //! or lines of a rate.
 
 use std::cell::RefCell;

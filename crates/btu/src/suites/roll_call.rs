@@ -1,4 +1,4 @@
-//! Every host of an inventory, greeted at once.
+//! The runs of `btu hosts check`, which contacts every host of an inventory.
 
 use std::process::ExitCode;
 

@@ -1,4 +1,4 @@
-//! The document is well formed and says everything once.
+//! Tests that the document is well formed and contains everything once.
 
 use roxmltree::Document;
 

@@ -1,4 +1,4 @@
-//! Who calls, which way it came in, and between which addresses.
+//! The identity of a caller, the way by which it came in, and the addresses of its connection.
 
 use std::net::{IpAddr, SocketAddr};
 

@@ -1,6 +1,6 @@
-//! What the host is like, for who asks: namespaces are raised and the disk is tried for it, so it
-//! is looked at once at a time, told again for a while, and not at all while somebody else measures
-//! here.
+//! Describes the host for callers. This raises namespaces and tries the disk, so it is done by one
+//! caller at a time, the result is reused for a while, and it is refused while another controller
+//! measures here.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

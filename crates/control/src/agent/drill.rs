@@ -1,5 +1,5 @@
-//! Agents on loopback for the tests of those who call them: real doors, certificates and
-//! reservations, and calls that break when they are told to.
+//! Agents on loopback for tests of callers: real listeners, certificates and reservations, and
+//! calls that break on command.
 
 use std::convert::Infallible;
 use std::net::SocketAddr;

@@ -1,4 +1,4 @@
-//! Callers of other versions of the protocol, whose service has another name: they get a sentence.
+//! Answers callers of other protocol versions, whose service has another name, with a sentence.
 
 use std::convert::Infallible;
 use std::future::{Ready, ready};

@@ -1,5 +1,5 @@
-//! Which agents live in this network namespace. What one that lives has done to an interface is not
-//! what a dead one has left, though both look the same.
+//! Finds out which agents live in this network namespace. The impairments of a living agent must
+//! stay; those of a dead one look the same and must be removed.
 
 use std::fs;
 use std::io;

@@ -1,4 +1,4 @@
-//! Who has the host, and for how long: reservations and their leases as a machine without a clock.
+//! Reservations of the host and their leases, as a state machine without a clock.
 //!
 //! ```text
 //!            reserve            not renewed for a lease           an hour, or the next run

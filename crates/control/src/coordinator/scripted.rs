@@ -1,4 +1,4 @@
-//! Studies whose cells are scripts, and nothing has to be found out before them.
+//! Studies whose cells are scripts and that need no calibration.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! What changed between two looks at a machine.
+//! Finds the differences between two environments of a machine.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,4 +1,4 @@
-//! What a certificate says: name, role, serial number and days.
+//! The content of a certificate: name, role, serial number and days.
 
 use std::time::Duration;
 

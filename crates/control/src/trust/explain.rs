@@ -1,4 +1,4 @@
-//! From the alert that ends a handshake to a sentence that says what to do.
+//! Turns the alert that ends a handshake into a sentence that says what to do.
 //!
 //! With TLS 1.3 a client has finished its handshake before the server has looked at its certificate
 //! (RFC 8446 section 4.4.2.4), so a refusal arrives with the first call, wrapped in the errors of

@@ -1,4 +1,4 @@
-//! What a host or a controller needs to prove who it is: one private file.
+//! The private file with which a host or a controller proves its identity.
 
 use std::fmt;
 use std::path::Path;

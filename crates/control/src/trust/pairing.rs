@@ -1,5 +1,5 @@
-//! Pairing: for a quick try, a code that is read from one screen and typed at the other stands for
-//! a whole authority.
+//! Pairing, for a quick try: a code that the user reads on one screen and types at the other
+//! replaces an authority.
 //!
 //! Both sides derive the same authority's key from the code and issue themselves certificates of
 //! it, each with a key of its own. What crosses the wire is an ordinary mutual TLS handshake. A

@@ -1,5 +1,5 @@
-//! The list of revoked certificates (RFC 5280 section 5): signed by the authority, so that anybody
-//! may pass it on.
+//! The list of revoked certificates (RFC 5280 section 5). The authority signs it, so anybody may
+//! pass it on.
 
 use std::path::Path;
 

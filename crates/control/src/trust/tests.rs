@@ -1,4 +1,4 @@
-//! Handshakes in memory, between everybody who should and should not be let in.
+//! Handshakes in memory, between valid and invalid peers.
 
 mod handshake;
 mod identities;

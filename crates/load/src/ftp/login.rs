@@ -1,5 +1,4 @@
-//! Who may use the embedded server: one user with one password, a few attempts, and a while to make
-//! them.
+//! The login of the embedded server: one user with one password, and limits for attempts and time.
 
 use std::fmt;
 use std::future::pending;

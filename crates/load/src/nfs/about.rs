@@ -1,4 +1,4 @@
-//! What the server says of its file system as a whole (RFC 1813, sections 3.3.17 to 3.3.20).
+//! The server's information about its file system as a whole (RFC 1813, sections 3.3.17 to 3.3.20).
 
 use super::protocol::{LONGEST_NAME, MOST_DATA};
 use super::xdr::Writer;

@@ -1,5 +1,5 @@
-//! Where a connection begins: strangers are heard for a moment, by one thread for all of them, and
-//! get no word.
+//! Accepts connections. One thread reads the first message of all callers for a short time; callers
+//! without the token get no answer.
 
 use std::io::{self, ErrorKind, Read};
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};

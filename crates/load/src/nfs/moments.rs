@@ -1,4 +1,4 @@
-//! When a server's files were read or written: for who copies one file to it or from it.
+//! The times at which a server's files were read or written, for copies to it or from it.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 

@@ -1,4 +1,4 @@
-//! The server: a thread that hears strangers, and one for each client.
+//! The server: a thread for new callers, and one for each client.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};

@@ -1,4 +1,4 @@
-//! Files and directories, and the room that they share.
+//! Files and directories, and the space that they share.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};

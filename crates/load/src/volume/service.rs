@@ -1,4 +1,4 @@
-//! How long an operation takes, and whom it meets.
+//! The time that an operation takes, and the operations that it waits for.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, PoisonError};

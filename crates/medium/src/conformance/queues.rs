@@ -1,4 +1,4 @@
-//! What waits before a line, and lines whose rate was recorded.
+//! Tests of queues in front of a line, and of lines with a recorded rate.
 
 use btu_network::{Codel, Direction, Discipline, QueueLimit, Rate, Trace};
 use btu_units::{BitRate, Bytes, Span};

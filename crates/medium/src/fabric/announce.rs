@@ -1,4 +1,4 @@
-//! What bridges would know after every station had spoken once.
+//! Teaches bridges what they would know after every station had sent one frame.
 
 use super::Fabric;
 use super::node::{Node, Place};

@@ -1,4 +1,4 @@
-//! Any shared medium, told apart without indirect calls.
+//! Any shared medium, dispatched without indirect calls.
 
 use btu_units::Time;
 

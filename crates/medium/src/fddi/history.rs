@@ -1,4 +1,4 @@
-//! Who held the token in the last lap, and so when it passed each station.
+//! The holders of the token in the last lap, which give the times at which it passed each station.
 
 use std::collections::VecDeque;
 

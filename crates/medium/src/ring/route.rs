@@ -1,4 +1,4 @@
-//! Where the stations are on a ring, and when a token that nobody holds passes them.
+//! The places of the stations on a ring, and the times at which a free token passes them.
 
 use std::ops::Range;
 

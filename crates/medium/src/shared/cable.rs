@@ -1,4 +1,4 @@
-//! What a cable has to answer: who hears what, and when.
+//! The propagation on a cable: which station hears which signal, and when.
 
 use btu_units::{Span, Time};
 

@@ -1,5 +1,5 @@
-//! The way out of a shared medium: deliveries to taps in the order of their due times, and notices
-//! told before them.
+//! The output of a shared medium: deliveries to taps in the order of their due times, and notices
+//! before them.
 
 use std::collections::VecDeque;
 

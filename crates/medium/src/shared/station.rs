@@ -1,4 +1,4 @@
-//! A station on a shared Ethernet: the frame whose turn it is, and those behind it.
+//! A station on a shared Ethernet: the frame that it sends next, and the frames behind it.
 
 use btu_units::Span;
 

@@ -1,5 +1,5 @@
-//! What a flow's senders hand over, without a network: for whoever offers the same frames to a real
-//! one.
+//! The frames that a flow's senders hand over, without a network, for tests that send the same
+//! frames to a real one.
 
 use btu_network::{Arrivals, Drawing, StationId};
 use btu_units::{Bytes, Span, Time};

@@ -1,4 +1,4 @@
-//! What all replications say together.
+//! The combined result of all replications.
 
 use btu_network::{Drawing, Medium};
 use btu_stats::{Estimate, Level};

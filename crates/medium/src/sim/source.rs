@@ -1,4 +1,4 @@
-//! One sender of one flow: when it sends, how much and to whom.
+//! A sender of a flow: when it sends, how much, and to which station.
 
 use btu_network::{Arrivals, Drawing, Flow, StationId, Target};
 use btu_units::{Bytes, Span, Time};

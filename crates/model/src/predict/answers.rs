@@ -1,4 +1,4 @@
-//! What a prediction says: plain data, ready for tables, charts, workbooks and JSON.
+//! The content of a prediction: plain data for tables, charts, workbooks and JSON.
 //!
 //! Times are seconds, rates per second, sizes bits or octets as the names say. A number that can
 //! have no value is an [`Answer`]: past saturation it is missing, never negative and never

@@ -1,4 +1,4 @@
-//! From solved submodels to what a prediction says.
+//! Makes a prediction from solved submodels.
 
 use btu_network::{Direction, Medium, Rate};
 

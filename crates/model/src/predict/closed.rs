@@ -1,4 +1,4 @@
-//! Senders that wait for what they asked for: mean-value analysis beside traffic at fixed rates.
+//! Senders that wait for replies: mean-value analysis together with traffic at fixed rates.
 
 use btu_network::{Arrivals, Flow, Target};
 

@@ -1,4 +1,4 @@
-//! What the terminal shows, word for word.
+//! Tests of the exact terminal text.
 
 use btu_stats::Interval;
 use btu_suite::history::btu95;

@@ -1,5 +1,4 @@
-//! What the closed form and the simulator expect of the network file, beside what was measured on
-//! it.
+//! What the closed form and the simulator expect of the network file, next to the measurements.
 
 use super::{MEGABIT, RunReport};
 use crate::html::{Block, Cell, Section, Table};

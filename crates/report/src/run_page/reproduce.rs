@@ -1,4 +1,4 @@
-//! How to measure the same again, and how to see the same again.
+//! How to repeat the measurement, and how to show its result again.
 
 use btu_suite::activity::Receiving;
 use btu_suite::cell::{Component, Load, MESSAGE_SIZES};

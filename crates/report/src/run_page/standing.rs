@@ -1,4 +1,4 @@
-//! Where the rating stands beside the results of other studies that were asked for.
+//! The rating next to the results of other studies, if the user asked for them.
 
 use btu_stats::Estimate;
 use btu_suite::history::Study;

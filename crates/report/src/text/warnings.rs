@@ -1,4 +1,4 @@
-//! What speaks against the result: short near the top, whole at the end.
+//! The warnings about a result: short near the top, in full at the end.
 
 use super::Page;
 use crate::number::count;

@@ -1,4 +1,4 @@
-//! What tells one cell of `btu app` from another.
+//! The settings that identify a cell of `btu app`.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! How an application draws on a display: who waits for whom, and what carries the requests.
+//! How an application draws on a display: which end waits for which, and what carries the requests.
 
 use std::fmt;
 use std::str::FromStr;

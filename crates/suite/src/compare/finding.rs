@@ -1,4 +1,4 @@
-//! From a ratio to a word.
+//! Turns a ratio into a verdict.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! What tells one cell of `btu copy` from another.
+//! The settings that identify a cell of `btu copy`.
 
 use std::fmt;
 

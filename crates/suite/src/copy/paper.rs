@@ -1,4 +1,4 @@
-//! What the CITI report of 1989 printed of its copies, beside what was found here.
+//! The copies that the CITI report of 1989 printed, next to those measured here.
 
 use btu_units::Bytes;
 use serde::Serialize;

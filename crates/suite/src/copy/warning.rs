@@ -1,4 +1,4 @@
-//! Warnings about copies, beside those of every study.
+//! Warnings about copies, in addition to those of every study.
 
 use super::{CopyCell, CopyRow, Mode};
 use crate::experiment::{Measured, Warning, warnings};

@@ -1,4 +1,4 @@
-//! Who has to reach whom, before anything is measured on real hosts.
+//! Which hosts must reach each other, checked before anything is measured on real hosts.
 
 use super::{CellSetting, Experiment};
 use crate::network::HostName;

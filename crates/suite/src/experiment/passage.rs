@@ -1,4 +1,4 @@
-//! How frames pass from one station of a network file to another with nobody else on it, for the
+//! How frames pass from one station of a network file to another without other traffic, for the
 //! closed forms of studies.
 
 use btu_model::Passage;

@@ -1,5 +1,4 @@
-//! Every study of scripted cells, for those who read stored runs without caring which study they
-//! are of.
+//! All studies of scripted cells, for code that reads stored runs of any study.
 
 use std::marker::PhantomData;
 

@@ -1,4 +1,4 @@
-//! What a paper says in words, compared with its own numbers.
+//! A paper's statement, compared with its own numbers.
 
 use serde::Serialize;
 

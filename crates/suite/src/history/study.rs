@@ -1,5 +1,5 @@
-//! One face for all studies: who they are, and their numbers as points that can be drawn beside new
-//! runs.
+//! The common interface of all studies: their titles, and their numbers as points that can be drawn
+//! with new runs.
 
 use std::fmt;
 use std::str::FromStr;

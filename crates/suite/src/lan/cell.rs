@@ -1,4 +1,4 @@
-//! What tells one cell of `btu lan` from another.
+//! The settings that identify a cell of `btu lan`.
 
 use std::fmt;
 

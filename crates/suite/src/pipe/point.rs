@@ -1,4 +1,4 @@
-//! What came of one message size.
+//! The result of one message size.
 
 use btu_stats::Histogram;
 use btu_units::{Bytes, Span};

@@ -1,4 +1,4 @@
-//! Several signatures of one run: the layers of a stack, or an idle machine beside a busy one.
+//! Several signatures of one run: the layers of a stack, or an idle machine and a busy one.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,4 +1,4 @@
-//! Who is next, where several signatures are measured in one run.
+//! The order of turns if several signatures are measured in one run.
 //!
 //! They go forward together, size by size: whatever drifts on the machine meanwhile, another
 //! process, heat, a fuller page cache, meets all of them alike, which it would not if one were

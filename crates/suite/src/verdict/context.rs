@@ -1,4 +1,4 @@
-//! What a verdict needs beside the cells.
+//! The input of a verdict in addition to the cells.
 
 use btu_units::Bytes;
 

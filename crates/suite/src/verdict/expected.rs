@@ -1,5 +1,4 @@
-//! What the closed form and the simulator expect of the network that a run was measured on, beside
-//! what was measured.
+//! What the closed form and the simulator expect of the run's network, next to the measurements.
 
 use btu_medium::sim::{Settings, simulate};
 use btu_model::Transport;

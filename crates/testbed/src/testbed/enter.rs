@@ -1,4 +1,4 @@
-//! Running a command in a station of a testbed that stands.
+//! Runs a command in a station of a testbed that is up.
 
 use std::env;
 use std::ffi::OsString;

@@ -1,5 +1,5 @@
-//! The entry server of a drawn testbed: whoever may open its socket gets a station's namespaces,
-//! and may ask who is in.
+//! The entry server of a drawn testbed. A process that may open its socket gets the namespaces of a
+//! station, and may ask for the list of processes.
 //!
 //! One request per connection, one line of JSON each way; the namespaces come along with the
 //! response as open files (`SCM_RIGHTS`, unix(7)). Process 1 answers, because it is the one who has

@@ -1,4 +1,4 @@
-//! What can go wrong with a testbed, as one line that says what to do next.
+//! The errors of a testbed. Each is one line that says what to do next.
 
 use std::fmt;
 use std::io;

@@ -1,5 +1,5 @@
-//! Standing for a command: whoever signals, stops or continues this process means the command; it
-//! ends as the command does.
+//! Represents a command to the shell: signals, stops and continues of this process go to the
+//! command, and this process ends as the command does.
 //!
 //! The command shares this process's terminal, session and process group, so the terminal's own
 //! signals (Ctrl-C, Ctrl-\, Ctrl-Z) reach it without help. Passed on is what another *process*

@@ -1,4 +1,4 @@
-//! Names: a hosts file of the testbed's own, seen by whoever is inside and by nobody else.
+//! Names: a hosts file that only processes inside the testbed see.
 
 use std::fmt::Write;
 use std::fs;

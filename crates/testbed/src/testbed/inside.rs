@@ -1,4 +1,4 @@
-//! Working in several stations at once from one process, which has no need to be in any of them.
+//! Works in several stations at once from one process outside of them.
 
 use std::path::Path;
 

@@ -1,5 +1,5 @@
-//! Which interfaces a testbed has, where they stand and what they are called: data, decided before
-//! anything is made.
+//! The interfaces of a testbed, their places and names. It is plain data, decided before anything
+//! is created.
 
 mod bare;
 mod drawn;

@@ -1,5 +1,5 @@
-//! What the processes of a testbed say to each other: one order down, messages up, each one line of
-//! JSON.
+//! The messages between the processes of a testbed: one order downwards, messages upwards, each one
+//! line of JSON.
 
 use std::fmt;
 use std::io::{self, BufRead, Write};

@@ -1,5 +1,5 @@
-//! The outer process (`btu internal testbed`): makes the namespaces, starts process 1 in them, and
-//! stands in between.
+//! The outer process (`btu internal testbed`): creates the namespaces, starts process 1 in them,
+//! and passes messages on.
 //!
 //! It must be single-threaded when it makes them (a user namespace is refused to a process with
 //! threads), and stays so (a process that has asked for a process namespace may start processes,

@@ -1,5 +1,5 @@
-//! How long a short packet takes through a drawn network, at most, and what that means for whoever
-//! waits for one.
+//! The longest time that a short packet takes through a drawn network, and the timeout that
+//! follows.
 
 use std::time::Duration;
 

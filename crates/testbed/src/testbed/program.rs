@@ -1,4 +1,4 @@
-//! A user's own programs in a station, one at a time, each with every process that comes of it.
+//! A user's own programs in a station, one at a time, each with all processes that it starts.
 //!
 //! ```text
 //! coordinator

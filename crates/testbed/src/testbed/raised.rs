@@ -1,4 +1,4 @@
-//! A drawn network that stands, seen from the process that keeps it up.
+//! A drawn network that is up, for the process that keeps it up.
 
 use std::fs;
 use std::io::Read;

@@ -1,5 +1,5 @@
-//! The networks of this user that stand: where they are noted, how they are found, entered, looked
-//! at and taken down.
+//! The networks of this user that are up: where they are recorded, and how they are found, entered,
+//! inspected and taken down.
 
 use std::fs::{self, File};
 use std::io::{self, BufReader, Read, Write};

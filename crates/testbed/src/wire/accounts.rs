@@ -1,4 +1,5 @@
-//! The wire's own accounts beside the network's: what its ports did, and how late frames left.
+//! The emulator's own accounts, in addition to those of the network: what its ports did, and how
+//! late frames left.
 
 use btu_medium::{Account, Meter};
 use btu_stats::Histogram;

@@ -1,4 +1,4 @@
-//! What a wire connects, and the network that comes of it.
+//! The ports that an emulator connects, and the network between them.
 
 use std::path::PathBuf;
 

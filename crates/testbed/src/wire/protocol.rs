@@ -1,5 +1,4 @@
-//! What is said over the control socket: one JSON value per line, each request answered by one
-//! reply.
+//! The messages on the control socket: one JSON value in a line, one reply for each request.
 
 use btu_suite::network::Impairments;
 use btu_suite::record::WireAccount;

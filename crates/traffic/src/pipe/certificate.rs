@@ -1,5 +1,5 @@
-//! Certificates for one run: the listening end makes one for itself, and nobody looks at whose it
-//! is.
+//! Certificates for one run. The listening end makes one for itself, and the other end does not
+//! verify whose it is.
 //!
 //! Who is at the other end is told by the token, said inside. That keeps strangers out; it is no
 //! defence against someone who sits on the path that is measured, and does not have to be one:

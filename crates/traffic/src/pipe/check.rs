@@ -1,4 +1,5 @@
-//! What each transport knows; the rest is refused by name, before anything is set up.
+//! The options that each transport supports. All others are refused by name before anything is set
+//! up.
 
 use btu_suite::activity::{PipeMeeting, Rendezvous};
 use btu_suite::pipe::{Engine, Kind, Pattern, PipePlan};

@@ -1,4 +1,4 @@
-//! The far end: does what the near end asks for, until it says farewell.
+//! The far end: carries out what the near end asks for, until the near end is done.
 
 use std::io;
 

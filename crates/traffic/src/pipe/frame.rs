@@ -1,5 +1,4 @@
-//! What the two ends say to each other between trials, over the pipe itself: one frame of 72 bytes
-//! at a time.
+//! The messages of the two ends between trials, over the pipe itself: frames of 72 bytes.
 //!
 //! | bytes | content |
 //! |---|---|

@@ -1,4 +1,4 @@
-//! An application and its display in one process: a request is a call, and nothing is between them.
+//! An application and its display in one process: a request is a function call.
 
 use std::collections::VecDeque;
 use std::error::Error;

@@ -1,4 +1,4 @@
-//! The near end: goes through the sizes, size by size and trial by trial, with all pairs at once.
+//! The near end: measures size by size and trial by trial, with all pairs at the same time.
 
 use std::io;
 

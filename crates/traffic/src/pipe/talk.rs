@@ -1,4 +1,4 @@
-//! An end in conversation: frames said and heard, and the loops that move messages.
+//! The two parts of an end: frames that it sends and receives, and the loops that move messages.
 //!
 //! The loops are what is measured. Each is the transport's calls, a tag written, a tag compared,
 //! and a counter.

@@ -1,4 +1,4 @@
-//! TCP: found and opened as every TCP flow of this room is, then used without time-outs.
+//! TCP: opened as every TCP flow of this crate is, and then used without timeouts.
 
 use std::net::SocketAddr;
 

@@ -1,4 +1,4 @@
-//! How long an end of a UDP pipe waits: before it repeats, before it looks after the other one,
+//! The timeouts of an end of a UDP pipe: before it repeats, before it checks the other end, and
 //! before it gives up.
 
 use std::time::Duration;

@@ -1,5 +1,5 @@
-//! What the kernel says of memory it was lent by `MSG_ZEROCOPY` (Linux's
-//! `networking/msg_zerocopy`): notes in a socket's error queue, each for a range of calls.
+//! The kernel's completion messages for memory that it sends from with `MSG_ZEROCOPY` (Linux's
+//! `networking/msg_zerocopy`). They are in the socket's error queue, each for a range of calls.
 
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};

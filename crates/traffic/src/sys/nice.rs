@@ -1,4 +1,4 @@
-//! How much a thread gives way to others: setpriority(2).
+//! The priority of a thread: setpriority(2).
 #![allow(unsafe_code)]
 
 use std::io;

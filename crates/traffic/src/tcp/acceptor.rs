@@ -1,5 +1,5 @@
-//! Where a connection begins: a listening socket that hears only who may call, and lets in only who
-//! presents the token.
+//! A listening socket. It reads only from allowed addresses and accepts only callers with the
+//! token.
 
 use std::io::{self, ErrorKind};
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};

@@ -1,4 +1,5 @@
-//! One TCP connection: how it is made, how the token is said and heard, and exact reads and writes.
+//! A TCP connection: how it is opened, how the token is sent and checked, and exact reads and
+//! writes.
 
 use std::io::{self, ErrorKind};
 use std::net::{SocketAddr, TcpStream};

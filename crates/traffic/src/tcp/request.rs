@@ -1,4 +1,4 @@
-//! The side that asks, over TCP: a closed loop of one user who waits for each answer.
+//! The end that sends requests, over TCP: a closed loop of one user who waits for each answer.
 
 use std::net::SocketAddr;
 use std::sync::atomic::AtomicBool;

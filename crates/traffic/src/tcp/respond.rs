@@ -1,4 +1,4 @@
-//! The side that answers, over TCP: it sends back what it was asked, until the requester closes.
+//! The end that answers, over TCP: it sends each request back until the other end closes.
 
 use std::error::Error;
 use std::net::SocketAddr;

@@ -1,4 +1,4 @@
-//! What stands at the head of each datagram of ours.
+//! The header of btu's datagrams.
 //!
 //! | bytes | content |
 //! |---|---|

@@ -1,4 +1,4 @@
-//! A level of load that a sender holds by what its receiver tells it.
+//! Holds a level of load: the sender adjusts its rate by what its receiver reports.
 
 use btu_suite::copy::{Held, Hold, Servo, State};
 use btu_units::{BitRate, Span, Time};

@@ -1,4 +1,4 @@
-//! An absolute schedule, and how to wait for its next point: sleep until shortly before, then spin.
+//! An absolute schedule. It sleeps until shortly before the next point, and then spins.
 
 use btu_units::{BitRate, Bytes, Serializer, Span, Time};
 use nix::time::{ClockId, ClockNanosleepFlags, clock_nanosleep};

@@ -1,4 +1,5 @@
-//! The side that asks, over UDP: a closed loop of one user, who gives a request up after a while.
+//! The end that sends requests, over UDP: a closed loop of one user, who gives up a request after a
+//! while.
 
 use std::error::Error;
 use std::net::SocketAddr;

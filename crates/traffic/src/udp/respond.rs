@@ -1,4 +1,4 @@
-//! The side that answers, over UDP: it sends every request back, until the requester says farewell.
+//! The end that answers, over UDP: it sends each request back until the other end is done.
 
 use std::error::Error;
 use std::io::{self, ErrorKind};

@@ -1,4 +1,4 @@
-//! Which datagrams of a stream have come: one bit each, made before the start.
+//! The datagrams of a stream that have arrived: one bit each, allocated before the start.
 
 /// What a datagram's number tells.
 #[derive(Debug, PartialEq, Eq)]

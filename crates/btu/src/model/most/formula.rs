@@ -1,4 +1,4 @@
-//! What the closed forms answer, and up to where they hold.
+//! The answer of the closed forms, and the range in which they are valid.
 
 use btu_model::predict::{Found, Prediction, PredictionWarning, last_that_holds};
 use btu_model::{Answer, Warning};

@@ -1,4 +1,4 @@
-//! What the simulator answers: the network is simulated at every value that is looked at.
+//! The answer of the simulator, which simulates the network at every value that the search tries.
 
 use btu_medium::sim::{FlowOutcome, Outcome, SimulationWarning};
 use btu_model::predict::last_that_holds;

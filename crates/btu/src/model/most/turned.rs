@@ -1,4 +1,4 @@
-//! What is turned, between which values.
+//! The value that the search changes, and its range.
 
 use btu_model::predict::{Range, RangeError, Resolution};
 use btu_network::{Attachment, Drawing};

@@ -1,4 +1,4 @@
-//! What the state learns from others: answers, curves, and what came of saving.
+//! Applies what other threads report to the state: answers, curves, and the result of saving.
 
 use super::{Figure, Mode, Note, Saved, State};
 use crate::model_ui::asking::Told;

@@ -1,4 +1,4 @@
-//! What keys change: the chosen value, values themselves, and the curve.
+//! What keys change: the chosen value, the values themselves, and the curve.
 
 use btu_network::Quantity;
 

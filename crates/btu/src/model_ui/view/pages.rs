@@ -1,4 +1,4 @@
-//! Pages over everything: help, and warnings in full.
+//! Pages that cover the view: help, and warnings in full.
 
 use ratatui::Frame;
 use ratatui::layout::Rect;

@@ -1,4 +1,4 @@
-//! Tables that give up their least important columns where there is no room.
+//! Tables that leave out their least important columns if there is no space.
 
 use ratatui::style::Style;
 use ratatui::text::{Line as Text, Span};

@@ -1,5 +1,4 @@
-//! The right side's upper part: what speaks against the numbers, segments and links, flows, and the
-//! transfer.
+//! The upper part of the right side: warnings, segments and links, flows, and the transfer.
 
 use btu_model::predict::{Limit, LinePrediction, Prediction, TransferPrediction};
 use btu_model::{Answer, Warning};

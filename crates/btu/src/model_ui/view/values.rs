@@ -1,4 +1,4 @@
-//! The left side: every value that can be turned, under its group.
+//! The left side: every value that can be changed, under its group.
 
 use ratatui::Frame;
 use ratatui::layout::Rect;

@@ -1,4 +1,4 @@
-//! Files that were asked for.
+//! Writes the files that the user asked for.
 
 use btu_chart::Picture;
 use btu_report::{

@@ -1,4 +1,4 @@
-//! Reading a policy file: whatever is wrong is told with its line and a mark under it.
+//! Reads a policy file. Every mistake is reported with its line and a mark under it.
 
 use std::ops::Range;
 use std::path::{Component, PathBuf};

@@ -1,4 +1,4 @@
-//! Who is at the listener and who is inside.
+//! Counts the connections at the listener and the clients that are connected.
 
 use std::collections::HashMap;
 use std::net::IpAddr;

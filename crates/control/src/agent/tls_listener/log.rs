@@ -1,5 +1,5 @@
-//! What is told about those who were turned away: all of them counted, and the newest by address,
-//! in one line a second at most, whatever happens at the listener.
+//! The log of connections that were turned away. All are counted; at most one line a second shows
+//! the newest address, however many come.
 
 use std::fmt;
 use std::net::IpAddr;

@@ -1,4 +1,4 @@
-//! How often anybody may come to the listener: each network, and all together.
+//! Limits how often connections may arrive: from each network, and in all.
 
 use std::collections::HashMap;
 use std::hash::Hash;

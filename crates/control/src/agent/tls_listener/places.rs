@@ -1,4 +1,5 @@
-//! Who holds which of the places for handshakes, and who has to leave when there are too few.
+//! The places for handshakes: which connection has which place, and which must leave if there are
+//! too few.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};

@@ -1,4 +1,5 @@
-//! HTTP/2 with limits, for clients: who has a certificate can still be mistaken, or taken over.
+//! HTTP/2 with limits for clients. A client with a valid certificate can still have mistakes or be
+//! taken over by somebody else.
 
 use std::time::Duration;
 

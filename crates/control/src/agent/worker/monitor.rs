@@ -1,4 +1,4 @@
-//! What attends a worker from its start to its end, whether somebody waits for it or not.
+//! Watches a worker from its start to its end, whether or not a caller waits for it.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! What a started worker says, as it comes.
+//! Receives the messages of a started worker.
 
 use btu_suite::activity::Word;
 use tokio::time::timeout;

@@ -1,4 +1,4 @@
-//! Where a host's clocks stand against ours.
+//! Estimates the offset between a host's clocks and this machine's.
 //!
 //! A probe notes our clock before and after the host read its own. The host's reading happened at
 //! our middle, give or take half of the round trip (Cristian 1989), so of the last eight probes the

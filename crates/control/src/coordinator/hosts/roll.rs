@@ -1,4 +1,4 @@
-//! Every host of an inventory greeted at once, and how well all of them start together.
+//! Contacts every host of an inventory at the same time, and measures how far apart they start.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;

@@ -1,4 +1,4 @@
-//! A host without an agent: this program is copied there by the user's own OpenSSH, and speaks over
+//! A host without an agent. The user's own OpenSSH copies this program there, and the agent uses
 //! that connection.
 //!
 //! One connection does it all. A small shell script takes the program from the connection, checks

@@ -1,5 +1,5 @@
-//! What can be measured on hosts: who reaches whom, how fast, and whether the black boxes can
-//! impair.
+//! Finds out what can be measured on hosts: which hosts reach each other, how fast, and whether the
+//! peers can impair packets.
 
 use std::time::Duration;
 

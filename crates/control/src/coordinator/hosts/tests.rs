@@ -1,5 +1,4 @@
-//! Peers that are not what they should be: each is an error that names the host and says what to
-//! do.
+//! Tests with wrong peers: each is an error that names the host and says what to do.
 
 mod bad_days;
 

@@ -1,4 +1,4 @@
-//! One host whose workers are directed one by one and heard while they work: for what is measured
+//! A host whose workers receive single orders and send messages while they work, for measurements
 //! between two ends.
 //!
 //! A local host is an agent behind a socket of ours. A remote one is reserved, and a thread of its

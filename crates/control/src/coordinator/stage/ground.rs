@@ -1,4 +1,4 @@
-//! What a stage stands on: the raised testbed, or hosts.
+//! The hosts of a stage: a raised testbed, or real hosts.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;

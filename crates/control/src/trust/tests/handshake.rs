@@ -1,4 +1,4 @@
-//! Who gets in.
+//! Tests of handshakes that succeed.
 
 use super::*;
 

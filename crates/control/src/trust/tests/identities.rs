@@ -1,4 +1,4 @@
-//! Files, names and what errors tell.
+//! Tests of files, names and error texts.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! One code, two sides, and nobody else.
+//! Tests that a code admits exactly two sides.
 
 use super::*;
 

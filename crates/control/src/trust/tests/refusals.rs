@@ -1,4 +1,4 @@
-//! Who does not get in, and what both sides say.
+//! Tests of handshakes that fail, and of the errors at both sides.
 
 use rustls::{AlertDescription, CertificateError, Error, RootCertStore};
 

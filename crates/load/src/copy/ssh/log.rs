@@ -1,4 +1,4 @@
-//! What a program of the system says on its standard error, as it says it.
+//! Reads the standard error of a program of the system.
 
 use std::io::{BufRead, BufReader, Read};
 use std::process::Child;

@@ -1,4 +1,4 @@
-//! One client of the relay: its control connection and the data connections that come of it.
+//! A client of the relay: its control connection and its data connections.
 
 use std::io;
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};

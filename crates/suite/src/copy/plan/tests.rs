@@ -1,4 +1,4 @@
-//! Plans, scripts and verdicts of copies whose accounts are made up.
+//! Plans, scripts and verdicts of copies with invented accounts.
 
 use btu_units::Time;
 

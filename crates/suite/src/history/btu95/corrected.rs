@@ -1,4 +1,4 @@
-//! The four machines' ratings as they stand beside new ones.
+//! The corrected ratings of the four machines, for comparison with new ratings.
 
 use btu_stats::Interval;
 use serde::Serialize;
@@ -31,8 +31,7 @@ pub struct Corrected {
 
 /// All four, the fastest first.
 pub fn corrected() -> Vec<Corrected> {
-    let mut machines: Vec<Corrected> =
-        Machine::ALL.into_iter().map(|machine| correct(machine)).collect();
+    let mut machines: Vec<Corrected> = Machine::ALL.into_iter().map(correct).collect();
     machines.sort_by(|a, b| b.bits_per_second.total_cmp(&a.bits_per_second));
     machines
 }

@@ -41,11 +41,11 @@ pub struct PenaltyCheck {
 
 /// Every cell of `machine`.
 pub(super) fn check(machine: Machine) -> Vec<PenaltyCheck> {
-    let cells = SIZES.into_iter().flat_map(|size| {
+    let cells = SIZES.into_iter().flat_map(|index| {
         Activity::ALL.into_iter().flat_map(move |activity| {
-            let [network, host] = PENALTIES[machine as usize][size][activity as usize];
+            let [network, host] = PENALTIES[machine as usize][index][activity as usize];
             [(Side::Network, network), (Side::Host, host)]
-                .map(|(side, printed)| cell(machine, size, activity, side, printed))
+                .map(|(side, printed)| cell(machine, index, activity, side, printed))
         })
     });
     cells.collect()
@@ -53,15 +53,15 @@ pub(super) fn check(machine: Machine) -> Vec<PenaltyCheck> {
 
 fn cell(
     machine: Machine,
-    size: usize,
+    index: usize,
     activity: Activity,
     side: Side,
     printed: f64,
 ) -> PenaltyCheck {
-    let differences = differences(machine, size, activity, side);
+    let differences = differences(machine, index, activity, side);
     let recomputed = differences.map(|seconds| seconds.max(0.0)).iter().sum::<f64>() / 6.0;
     PenaltyCheck {
-        message_bytes: MESSAGE_BYTES[size],
+        message_bytes: MESSAGE_BYTES[index],
         activity,
         side,
         printed_seconds: printed,
@@ -72,23 +72,23 @@ fn cell(
 }
 
 /// How much longer each of the six took than alone.
-fn differences(machine: Machine, size: usize, activity: Activity, side: Side) -> Six {
+fn differences(machine: Machine, index: usize, activity: Activity, side: Side) -> Six {
     let (half, alone) = match side {
-        Side::Network => (Half::Network, rows::baseline(machine, size)),
+        Side::Network => (Half::Network, rows::baseline(machine, index)),
         Side::Host => (Half::Host, [rows::host_baseline(machine, activity); 6]),
     };
-    let together = rows::six(machine, activity, half, size);
-    std::array::from_fn(|index| together[index] - alone[index])
+    let together = rows::six(machine, activity, half, index);
+    std::array::from_fn(|at| together[at] - alone[at])
 }
 
 /// The sum of the six recomputed penalties of each message size.
 pub(super) fn totals(machine: Machine) -> [f64; 5] {
-    SIZES.map(|size| {
+    SIZES.map(|index| {
         let cells = Activity::ALL
             .into_iter()
             .flat_map(|activity| [Side::Network, Side::Host].map(|side| (activity, side)));
         cells
-            .map(|(activity, side)| cell(machine, size, activity, side, 0.0).recomputed_seconds)
+            .map(|(activity, side)| cell(machine, index, activity, side, 0.0).recomputed_seconds)
             .sum()
     })
 }

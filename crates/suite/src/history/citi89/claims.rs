@@ -1,4 +1,4 @@
-//! What the report says, compared with its model.
+//! The report's statements, compared with its model.
 
 use super::{Case, Printed};
 use crate::history::Claim;

@@ -1,4 +1,4 @@
-//! What the text says, compared with the tables.
+//! The statements of the text, compared with the tables.
 
 use btu_stats::median;
 

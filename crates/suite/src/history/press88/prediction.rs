@@ -1,4 +1,4 @@
-//! Figure 3 by closed queueing networks: what a station on the server costs those who use it.
+//! Figure 3 computed by closed queueing networks: what a station on the server costs its users.
 //!
 //! A foreground visit finds what the background customers left at the server (arrival theorem), so
 //! a task's slowdown is 1 + f w(k). w(k) is the work found with k background stations, in services

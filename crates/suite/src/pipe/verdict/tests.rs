@@ -1,4 +1,4 @@
-//! Verdicts over points that were made up, and what they must say.
+//! Tests of verdicts over invented points.
 
 use btu_units::{Bytes, Span};
 

@@ -1,4 +1,4 @@
-//! Verdicts over cells whose numbers are known.
+//! Tests of verdicts over cells with known numbers.
 
 use btu_network::library_text;
 use btu_units::Time;

@@ -1,4 +1,4 @@
-//! The same activity alone and together, matched up.
+//! Pairs of cells: the same activity alone and under load.
 
 use std::collections::BTreeMap;
 

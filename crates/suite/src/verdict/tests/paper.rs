@@ -95,8 +95,8 @@ fn our_rating_of_the_same_rows_is_the_geometric_rule() {
 fn table_2_of_the_dec() {
     let verdict = verdict(Machine::Dec);
     let mut compared = 0;
-    let sizes = MESSAGE_BYTES.into_iter().zip(PENALTIES[Machine::Dec as usize]);
-    for (bytes, printed) in sizes.filter(|(bytes, _)| *bytes != 65_536) {
+    let printed = MESSAGE_BYTES.into_iter().zip(PENALTIES[Machine::Dec as usize]);
+    for (bytes, printed) in printed.filter(|(bytes, _)| *bytes != 65_536) {
         let message = Bytes::new(bytes);
         for (load, [network, host]) in Load::HOST.into_iter().zip(printed) {
             let found = verdict

@@ -1,4 +1,4 @@
-//! Who listens for TCP connections in this station (proc(5), /proc/net/tcp and tcp6).
+//! Finds the TCP sockets that listen in this station (proc(5), /proc/net/tcp and tcp6).
 
 use std::fmt;
 use std::fs;

@@ -1,4 +1,4 @@
-//! What a program prints: read as fast as it comes, kept as far as there is room.
+//! The output of a program: read as fast as it comes, kept up to a limit.
 
 use std::collections::VecDeque;
 use std::io::{ErrorKind, Read};

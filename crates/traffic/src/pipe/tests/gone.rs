@@ -1,4 +1,4 @@
-//! Ends that go away.
+//! Tests of ends that go away.
 
 use std::thread;
 use std::time::{Duration, Instant};

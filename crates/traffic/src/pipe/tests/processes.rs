@@ -1,5 +1,5 @@
-//! Ends in processes of their own: what they are told goes in by the environment, what they say
-//! comes out as a worker's words.
+//! Ends in processes of their own. They get their order from the environment and report with a
+//! worker's messages.
 
 use std::io::{BufRead, BufReader, Lines};
 use std::net::SocketAddr;

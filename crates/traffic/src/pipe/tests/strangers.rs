@@ -1,4 +1,4 @@
-//! Who is let in, what is refused, and nonsense.
+//! Tests of admitted peers, refused peers, and nonsense.
 
 use std::net::{SocketAddr, TcpStream, UdpSocket};
 use std::path::PathBuf;

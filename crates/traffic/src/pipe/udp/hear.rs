@@ -1,4 +1,4 @@
-//! What comes, and what it is worth.
+//! Receives datagrams and decides what they are.
 
 use std::io::{self, ErrorKind, IoSliceMut};
 

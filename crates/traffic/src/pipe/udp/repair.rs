@@ -1,4 +1,4 @@
-//! What is done when nothing comes, or something comes again.
+//! What an end does if nothing comes, or if something comes again.
 
 use std::io::{self, ErrorKind};
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! The smallest service: it says what it hears.
+//! The smallest service: it sends back what it receives.
 
 use std::convert::Infallible;
 use std::future::{Ready, ready};

@@ -1,4 +1,5 @@
-//! Who has no business here, one by one: each is out within the limit, and leaves nothing behind.
+//! Tests of connections without a valid certificate: each is closed within the limit and leaves
+//! nothing behind.
 
 use rustls::RootCertStore;
 use rustls::pki_types::CertificateDer;
