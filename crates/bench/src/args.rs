@@ -31,7 +31,7 @@ pub(crate) struct Args {
     #[arg(long)]
     pub(crate) awake: bool,
     /// Hold the two ends of every tool on processors, so that the scheduler does not place them
-    /// anew for each connection
+    /// again for each connection
     #[arg(long, value_name = "apart|together|NEAR,FAR")]
     pub(crate) pin: Option<Pin>,
     /// Congestion control for all tools alike. One that paces (BBR) makes small messages a matter

@@ -47,9 +47,9 @@ pub(crate) enum Case {
     PipeVeth,
     /// The signature from 64 bytes to 64 KiB on an emulated 10 Mb/s Ethernet.
     PipeEthernet,
-    /// The same on an emulated ATM switch of 155.52 Mb/s.
+    /// Like `PipeEthernet`, on an emulated ATM switch of 155.52 Mb/s.
     PipeAtm,
-    /// The same on an emulated FDDI ring.
+    /// Like `PipeAtm`, on an emulated FDDI ring.
     PipeFddi,
 }
 
@@ -85,7 +85,7 @@ pub(crate) enum Measure {
     P99Microseconds,
     /// Full frames at the receiver's interface, per second.
     FramesPerSecond,
-    /// The same as a rate of frame bits, check sequence included, 10^6 per second.
+    /// The rate of these frames' bits, check sequence included, in 10^6 per second.
     FrameMegabitsPerSecond,
     /// Median one-way delay in microseconds.
     DelayP50Microseconds,

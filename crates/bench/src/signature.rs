@@ -71,7 +71,7 @@ fn sizes((least, most): (u64, u64)) -> Result<Sizes> {
     Ok(Sizes::Netpipe(Sequence::new(Bytes::new(least), Bytes::new(most), Bytes::ZERO)?))
 }
 
-/// The same as numbers of bytes.
+/// Like `sizes`, as numbers of bytes.
 fn each(case: Case) -> Vec<u64> {
     // A case without sizes would have nothing to compare, and its test fails.
     sizes(range(case))

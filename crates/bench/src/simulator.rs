@@ -4,7 +4,7 @@
 //! Both run as a process of their own, one thread, and count the processor time of the simulation
 //! itself: btu with building the network, ns-3 without. A shared Ethernet of 10 Mb/s, 914 m; every
 //! station always has one more frame for the next one. The models differ, and that is in btu's
-//! disfavour: btu simulates collisions, back-off and the gap as IEEE 802.3 has them, by position on
+//! disfavour: btu simulates collisions, backoff and the gap as IEEE 802.3 has them, by position on
 //! the cable; ns-3's stations never collide.
 
 mod ns3;

@@ -79,7 +79,7 @@ pub(crate) fn run(arguments: &Compare, common: &Common) -> anyhow::Result<ExitCo
     suites::of(&first)?.compare(&store, arguments, common)
 }
 
-/// The same for runs of one suite.
+/// Like `run`, for runs of one suite.
 pub(crate) fn run_for<C: Compared>(
     suite: &C,
     store: &Store,

@@ -30,7 +30,7 @@ pub(crate) fn code(result: anyhow::Result<()>) -> ExitCode {
     code_of(result.map(|()| ExitCode::SUCCESS))
 }
 
-/// The same where success has an exit code of its own.
+/// Like `code`, where success has an exit code of its own.
 pub(crate) fn code_of(result: anyhow::Result<ExitCode>) -> ExitCode {
     let error = match result {
         Ok(code) => return code,

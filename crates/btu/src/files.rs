@@ -77,7 +77,7 @@ pub(crate) fn source(what: &str) -> anyhow::Result<Source> {
     Ok(Source { name: what.to_owned(), text, directory: Some(directory) })
 }
 
-/// The same; a file that lies in `directory` need not be named by its whole path.
+/// Like `source`; a file that lies in `directory` need not be named by its whole path.
 pub(crate) fn source_beside(what: &str, directory: Option<&Path>) -> anyhow::Result<Source> {
     let there =
         directory.filter(|_| library_text(what).is_none()).map(|directory| directory.join(what));
@@ -123,7 +123,7 @@ impl Source {
         reader(&self.name, &files, settings).read(&self.text)
     }
 
-    /// The same, with the values that can be turned.
+    /// Like `read`, with the values that can be turned.
     pub(crate) fn read_parameters(
         &self,
         settings: &[(String, String)],

@@ -1,6 +1,6 @@
 //! `btu model --ui`: values of a network file turned up and down while tables and a curve follow.
 //!
-//! `state` and `keys` are a machine without a terminal; `view` draws it; `asking` works out answers
+//! `state` and `keys` are a machine without a terminal; `view` draws it; `asking` computes answers
 //! in a thread of its own; here they are put together.
 
 mod asking;

@@ -12,7 +12,7 @@ pub(crate) fn draw(pictures: &Pictures, picture: impl FnOnce() -> Picture) -> an
     draw_to(pictures.svg.as_deref(), pictures.png.as_deref(), || Ok(picture()))
 }
 
-/// The same where making it may fail.
+/// Like `draw`, where making it may fail.
 pub(crate) fn draw_to(
     svg: Option<&Path>,
     png: Option<&Path>,

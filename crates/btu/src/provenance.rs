@@ -133,7 +133,7 @@ pub(crate) fn changes(row: &RunRow) -> Vec<String> {
     sentences
 }
 
-/// The same with the run's name before each, for who holds several runs side by side.
+/// Like `changes`, with the run's name before each, for who holds several runs side by side.
 pub(crate) fn named_changes(row: &RunRow) -> Vec<String> {
     changes(row).into_iter().map(|change| format!("{} was {change}", row.summary.id)).collect()
 }

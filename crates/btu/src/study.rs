@@ -315,7 +315,7 @@ impl<'a> Chosen<'a> {
         Ok(Self { hosts, place, family: Family::Either })
     }
 
-    /// The same, measured by addresses of this family.
+    /// Like `written`, measured by addresses of this family.
     pub(crate) fn over(self, family: Family) -> Self {
         Self { family, ..self }
     }

@@ -71,7 +71,7 @@ impl Axis {
 /// `−1.23456e10` is as long as there is room for.
 const FLAT: f64 = 1e-4;
 
-/// The same for sizes below 1e-9, whose powers of ten are a letter longer: `−1.2345e−10`.
+/// Like `FLAT`, for sizes below 1e-9, whose powers of ten are a letter longer: `−1.2345e−10`.
 const FLAT_OF_TINY: f64 = 1e-3;
 
 /// Whether nothing between these two is worth an axis.
@@ -211,7 +211,7 @@ fn number(value: f64, decimals: usize) -> String {
     if value < 0.0 && !is_zero { format!("\u{2212}{text}") } else { text }
 }
 
-/// The same with a power of ten, as exact as 10 to the `last` is: `1.5e12`.
+/// Like `number`, with a power of ten, as exact as 10 to the `last` is: `1.5e12`.
 fn power(value: f64, last: i32) -> String {
     let size = value.abs();
     if size == 0.0 {

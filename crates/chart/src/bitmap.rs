@@ -28,7 +28,7 @@ pub fn bitmap_png(width: u16, height: u16, bits: &[u8]) -> Result<Vec<u8>, PngEr
 mod tests {
     use super::*;
 
-    /// Read back, the left of eight pixels is the highest bit, and rows begin anew.
+    /// Read back, the left of eight pixels is the highest bit, and rows begin again.
     #[test]
     fn pixels_are_where_their_bits_are() {
         let png = bitmap_png(9, 2, &[0b1000_0001, 0, 0, 0b1000_0000]).unwrap();

@@ -3,7 +3,7 @@
 //!
 //! Blocks of 1 MiB go past the page cache both ways (`O_DIRECT`). Where the file system refuses
 //! that, they go through it, and the cache is emptied of both files after every pass. Either way a
-//! pass ends with fdatasync(2), and the next one makes the copy anew, so a byte costs the same in
+//! pass ends with fdatasync(2), and the next one makes the copy again, so a byte costs the same in
 //! every pass.
 
 mod source;

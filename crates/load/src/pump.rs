@@ -68,7 +68,7 @@ impl<'a> IdleTimeout<'a> {
         self.moved.store(self.elapsed(), Ordering::Relaxed);
     }
 
-    /// Whether to go on after a time-out.
+    /// Whether to go on after a timeout.
     pub(crate) fn lasts(&self) -> bool {
         let quiet = self.elapsed().saturating_sub(self.moved.load(Ordering::Relaxed));
         !self.stop.load(Ordering::Relaxed) && u128::from(quiet) < self.idle.as_millis()

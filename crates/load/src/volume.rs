@@ -119,7 +119,7 @@ impl Volume {
         Ok(Self { directory: Some(directory.to_owned()), ..Self::in_memory(room, service) })
     }
 
-    /// The same, with files that stand in memory.
+    /// Like `new`, with files that stand in memory.
     pub(crate) fn in_memory(room: Bytes, service: Span) -> Self {
         let nodes = BTreeMap::from([(ROOT, Node::Directory(BTreeMap::new()))]);
         Self {

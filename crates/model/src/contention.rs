@@ -1,7 +1,7 @@
 //! Mean delay on a shared Ethernet.
 //!
 //! Source: a model of the kind of Lam, "A carrier sense multiple access protocol for local
-//! networks", Computer Networks 4 (1980), derived anew: Poisson arrivals; after each success time
+//! networks", Computer Networks 4 (1980), derived again: Poisson arrivals; after each success time
 //! is slotted (two propagation delays); one frame that waits is sent at once; two or more collide
 //! in one slot and then succeed with probability 1/e in each; a success lasts the frame and a
 //! propagation delay; on an idle cable the slot with arrivals decides. It is an embedded chain at

@@ -69,7 +69,7 @@ pub fn slotted_throughput(offered: f64, a: f64, collision: f64) -> Answer {
     Answer::of(one / (one + collision * a * more + a))
 }
 
-/// The same without slots; `a` may be zero.
+/// Like `slotted_throughput`, without slots; `a` may be zero.
 pub fn unslotted_throughput(offered: f64, a: f64, collision: f64) -> Answer {
     if !sensible(&[offered, a, collision]) {
         return Answer::OUT_OF_RANGE;

@@ -3,7 +3,7 @@
 //! Sources: the Ethernet ceiling; window over round-trip time (RFC 1323 section 1.1); for random
 //! loss the square-root law of Mathis, Semke, Mahdavi, Ott (1997): (MSS / RTT) * sqrt(3/2) /
 //! sqrt(p). The last one is for Reno with every segment acknowledged: CUBIC gets more on long
-//! paths, and above about 2 per cent time-outs make it less for both.
+//! paths, and above about 2 per cent timeouts make it less for both.
 
 use btu_units::{Bytes, Span};
 use serde::{Deserialize, Serialize};

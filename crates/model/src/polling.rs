@@ -40,10 +40,10 @@ impl Ring {
         self.waiting_with(turn, self.times.mean(), self.times.second_moment())
     }
 
-    /// The same where a station frees the token only when its frame has come back (802.5 without
-    /// early release): a frame shorter than the ring serves as long as the ring. Exact for one
-    /// frame a turn; with more the station sends them back to back, so this is too long for short
-    /// frames.
+    /// Like `waiting`, where a station frees the token only when its frame has come back (802.5
+    /// without early release): a frame shorter than the ring serves as long as the ring. Exact for
+    /// one frame a turn; with more the station sends them back to back, so this is too long for
+    /// short frames.
     pub fn waiting_without_early_release(&self, turn: Turn) -> Answer {
         let (mean, second_moment) = self.times.moments_of_at_least(self.latency);
         self.waiting_with(turn, mean, second_moment)

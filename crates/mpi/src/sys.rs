@@ -1,4 +1,4 @@
-//! The C part behind a safe face; the only module of this room with unsafe code.
+//! The C part behind a safe interface; the only module of this crate with unsafe code.
 #![allow(unsafe_code)]
 
 use std::ffi::{CStr, c_char, c_int, c_void};

@@ -64,7 +64,7 @@ pub enum Rate {
 }
 
 /// A recorded link in Mahimahi's form: at each of these times one delivery opportunity of
-/// [`Trace::OPPORTUNITY`]; after the last the trace begins anew. As in Mahimahi, what an
+/// [`Trace::OPPORTUNITY`]; after the last the trace begins again. As in Mahimahi, what an
 /// opportunity leaves unused is lost, and several frames may share one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Trace {

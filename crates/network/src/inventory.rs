@@ -37,9 +37,9 @@ pub struct Host {
 pub enum HostRole {
     /// The machine under test; never modified.
     Test,
-    /// The black box that takes part in every network activity.
+    /// The peer that takes part in every network activity.
     Active,
-    /// The second black box, for activities with two peers.
+    /// The second peer, for activities with two peers.
     Passive,
 }
 
@@ -56,7 +56,7 @@ impl HostRole {
         }
     }
 
-    /// Black boxes may delay and drop; the machine under test may not.
+    /// Peers may delay and drop; the machine under test may not.
     pub const fn is_black_box(self) -> bool {
         !matches!(self, Self::Test)
     }

@@ -32,7 +32,7 @@ pub struct Flow {
 pub enum Target {
     /// Always the same station.
     Station(StationId),
-    /// One of these, chosen anew for each frame, never the sender itself. Ascending; at least one
+    /// One of these, chosen again for each frame, never the sender itself. Ascending; at least one
     /// other than any sender.
     AnyOf(Vec<StationId>),
     /// The sender's neighbour in the list of senders, the last one's being the first.

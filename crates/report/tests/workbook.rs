@@ -1,4 +1,4 @@
-//! Workbooks, worked out again by an independent spreadsheet engine (ironcalc) and compared with
+//! Workbooks, computed again by an independent spreadsheet engine (ironcalc) and compared with
 //! the predictions.
 
 use btu_model::Answer;
@@ -168,7 +168,7 @@ fn agrees(engine: &Engine, prediction: &Prediction) {
     }
 }
 
-/// What is stored is what the engine works out, cell by cell.
+/// What is stored is what the engine computes, cell by cell.
 fn stored_is_worked_out(engine: &mut Engine, network: &str) {
     let stored = engine.everything();
     engine.0.evaluate();

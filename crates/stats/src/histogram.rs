@@ -101,7 +101,7 @@ impl Histogram {
         self.recorded.as_ref().map_or_else(|| Cow::Owned(spread(&self.read)), Cow::Borrowed)
     }
 
-    /// The same, to be recorded to.
+    /// Like `all`, to be recorded to.
     fn recorded(&mut self) -> &mut Hdr<u64> {
         let read = std::mem::take(&mut self.read);
         self.recorded.get_or_insert_with(|| spread(&read))

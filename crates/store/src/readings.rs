@@ -33,8 +33,8 @@ impl Store {
         self.read_speeds(run, true)
     }
 
-    /// The same without request and response, whose histograms take nearly all the time: what a
-    /// rating needs, and more.
+    /// Like `readings`, without request and response, whose histograms take nearly all the time:
+    /// what a rating needs, and more.
     pub fn readings_for_rating(&self, run: RunId) -> Result<Vec<Reading>, StoreError> {
         self.read_speeds(run, false)
     }

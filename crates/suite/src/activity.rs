@@ -58,7 +58,7 @@ pub enum Work {
     For(Span),
 }
 
-/// Who calls whom. The black boxes listen and the test machine connects, whichever way the data
+/// Who calls whom. The peers listen and the test machine connects, whichever way the data
 /// flows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -75,7 +75,7 @@ pub enum Rendezvous {
 pub enum Transport {
     /// TCP, with Nagle's algorithm off.
     Tcp,
-    /// UDP; an answer that does not come within the time-out is a loss.
+    /// UDP; an answer that does not come within the timeout is a loss.
     Udp,
 }
 
@@ -407,7 +407,7 @@ pub struct FilesTask {
     /// It begins so long after `go`: the background stations have come to be at work by then.
     #[serde(rename = "lead_ns")]
     pub lead: Span,
-    /// It is done anew until this time has passed, once at least.
+    /// It is done again until this time has passed, once at least.
     #[serde(rename = "target_ns")]
     pub target: Span,
 }
@@ -468,7 +468,7 @@ impl HintEnd {
             sizes: Sizes::one(HINT_MESSAGE),
             ..self.pipe.clone()
         };
-        // An end that works out its bounds is silent for as long as that takes.
+        // An end that computes its bounds is silent for as long as that takes.
         PipeEnd {
             end: self.end,
             meeting: self.meeting.clone(),

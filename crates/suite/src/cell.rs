@@ -92,7 +92,7 @@ impl Component {
         }
     }
 
-    /// What the black boxes do to incoming packets.
+    /// What the peers do to incoming packets.
     pub const fn impairment(self) -> Impairment {
         match self {
             Self::SendDelayed | Self::TwoRecvDelayed => Impairment::DL,

@@ -137,13 +137,13 @@ pub struct Overall {
     /// Geometric mean of the base over these cells, in b/s; absent for [`Over::Further`], whose
     /// cells have several units.
     pub base_bits_per_second: Option<f64>,
-    /// The same of the other side.
+    /// Like `base_bits_per_second`, for the other side.
     pub other_bits_per_second: Option<f64>,
     /// Other over base: above 1 is faster.
     pub ratio: Estimate,
     /// Student's two-sided p value.
     pub p: Option<f64>,
-    /// The same, made larger by Holm's rule for the number of sides that are compared with the
+    /// Like `p`, made larger by Holm's rule for the number of sides that are compared with the
     /// base.
     pub adjusted_p: Option<f64>,
     /// What that amounts to.
@@ -188,7 +188,7 @@ pub struct CellBeside<R = Row> {
     pub ratio: Estimate,
     /// Student's two-sided p value.
     pub p: Option<f64>,
-    /// The same, made larger by Holm's rule for the number of cells of all sides.
+    /// Like `p`, made larger by Holm's rule for the number of cells of all sides.
     pub adjusted_p: Option<f64>,
     /// What that amounts to among so many cells.
     pub finding: Finding,

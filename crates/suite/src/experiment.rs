@@ -257,7 +257,7 @@ pub trait Experiment: Clone + PartialEq + Serialize + DeserializeOwned {
     /// What every plan says.
     fn frame(&self) -> &Frame;
 
-    /// The same, to be changed.
+    /// Like `frame`, to be changed.
     fn frame_mut(&mut self) -> &mut Frame;
 
     /// Every cell of a block, once.

@@ -1,4 +1,4 @@
-//! The network a run is made on: stations, the path between them, and what the black boxes do to
+//! The network a run is made on: stations, the path between them, and what the peers do to
 //! incoming packets.
 
 use std::collections::BTreeMap;
@@ -22,7 +22,7 @@ pub enum Network {
     /// The library's `veth`: a bridge of this host's kernel, offloads on, as fast as this host
     /// goes.
     Veth,
-    /// The library's `path`: a full-duplex line between the test station and both black boxes.
+    /// The library's `path`: a full-duplex line between the test station and both peers.
     Path(Path),
     /// Stations of a network file.
     Drawing(Drawn),
@@ -74,7 +74,7 @@ impl fmt::Display for Network {
 /// What happens to the packets that come in to each host. Hosts that are not named are left alone.
 pub type Impairments = BTreeMap<HostName, Impairment>;
 
-/// What a black box does to every incoming IP packet (the paper's DL and DR).
+/// What a peer does to every incoming IP packet (the paper's DL and DR).
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 pub struct Impairment {
     /// The delay that is added to every incoming packet.

@@ -40,7 +40,7 @@ pub struct Plan {
     /// calibrated when absent.
     #[serde(rename = "volume_bytes")]
     pub volume: Option<Bytes>,
-    /// Window of the black boxes' sockets; the system's own choice when absent.
+    /// Window of the peers' sockets; the system's own choice when absent.
     #[serde(rename = "window_bytes")]
     pub window: Option<Bytes>,
     /// Message sizes of the rated components.

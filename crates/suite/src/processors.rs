@@ -1,8 +1,8 @@
 //! Which processors of one machine serve the machine under test, and which serve everything around
 //! it.
 //!
-//! Where stations share a machine, the scheduler puts the work of the black boxes, the emulator and
-//! the controller beside or upon the work that is measured, anew for each cell. With processors of
+//! Where stations share a machine, the scheduler puts the work of the peers, the emulator and
+//! the controller beside or upon the work that is measured, again for each cell. With processors of
 //! its own, the machine under test loses to a load what the load takes from it, and nothing else.
 
 use std::collections::BTreeSet;
@@ -124,7 +124,7 @@ impl Division {
         &self.test
     }
 
-    /// Of the black boxes, the emulator and the controller.
+    /// Of the peers, the emulator and the controller.
     pub const fn rest(&self) -> &ProcessorList {
         &self.rest
     }

@@ -206,7 +206,7 @@ pub struct Requested {
     pub requests: u64,
     /// Answers that came in time and were right.
     pub answers: u64,
-    /// Requests given up after the time-out.
+    /// Requests given up after the timeout.
     pub lost: u64,
     /// Answers that came after their request had been given up.
     pub late: u64,

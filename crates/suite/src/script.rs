@@ -146,7 +146,7 @@ fn lasting<'a>(plan: &Plan, component: Component, setting: &'a Setting) -> Cow<'
     Cow::Owned(Setting { amount: Amount::Fixed(amounts), deadline, ..setting.clone() })
 }
 
-/// The black boxes do `impairment` to what comes in.
+/// The peers do `impairment` to what comes in.
 pub fn at_black_boxes(plan: &Plan, impairment: Impairment) -> Impairments {
     let black_boxes = plan
         .network
@@ -207,7 +207,7 @@ fn network_steps(
     steps
 }
 
-/// A bulk connection: (the black box's end, which listens; the test station's end, which connects).
+/// A bulk connection: (the peer's end, which listens; the test station's end, which connects).
 fn stream(
     plan: &Plan,
     component: Component,
@@ -223,7 +223,7 @@ fn stream(
         Work::For(_) => None,
     };
     let receiving = plan.receiving;
-    // Only the black boxes get small windows: the machine under test is never modified.
+    // Only the peers get small windows: the machine under test is never modified.
     let black_box_window = plan.window;
     if from.is_black_box() {
         let send = TcpSend { meeting: listen, token, message, work, window: black_box_window };

@@ -1,7 +1,7 @@
 //! How much a wire carries and how punctually, on this machine: `cargo run --release -p btu-testbed
 //! --example wire_speed`.
 //!
-//! Between two rooms on a veth pair each, offloads off unless said: frames per second of one
+//! Between two namespaces on a veth pair each, offloads off unless said: frames per second of one
 //! flooding sender, and what one TCP connection gets. Everything shares this machine's processors,
 //! so the figures are floors. Needs root or user namespaces; bounded to half a minute; leaves
 //! nothing behind.
@@ -72,7 +72,7 @@ fn enter_namespaces() -> std::io::Result<()> {
     std::fs::write("/proc/self/gid_map", format!("0 {group} 1"))
 }
 
-/// Two rooms with a wire between them.
+/// Two namespaces with a wire between them.
 fn rooms(carriage: Carriage) -> (Room, Room, Wire) {
     let (test, active) = (Room::new(), Room::new());
     for (name, room, place, other) in

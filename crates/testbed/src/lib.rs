@@ -1,6 +1,6 @@
 //! The testbed: network namespaces, raw ports and the wire, the real-time driver of `btu_medium`.
 //!
-//! System calls and `unsafe` live here, in small modules with safe faces.
+//! System calls and `unsafe` live here, in small modules with safe interfaces.
 
 pub mod capture;
 #[doc(hidden)]

@@ -9,7 +9,7 @@ use std::ptr::NonNull;
 use nix::sys::mman::{MmapAdvise, madvise};
 
 /// Gives back the code that this process has in its memory: what it needs from here on comes again
-/// from the program's file, page by page, usually without reading it anew. For a process that has
+/// from the program's file, page by page, usually without reading it again. For a process that has
 /// started up and will wait for long: most of what starting takes, such as reading a command line,
 /// is never needed again.
 ///

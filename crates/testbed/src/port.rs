@@ -161,7 +161,7 @@ impl Port {
     /// # Errors
     /// The interface is gone.
     pub fn kernel_drops(&mut self) -> Result<u64, PortError> {
-        // The kernel's counter starts anew with every reading.
+        // The kernel's counter starts again with every reading.
         let more = socket::drops(self.socket.as_fd())
             .map_err(|error| self.error("reading the drop counter", error))?;
         self.kernel_drops += u64::from(more);

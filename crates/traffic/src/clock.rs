@@ -79,7 +79,7 @@ impl<'a> Limit<'a> {
         Self { end: start + deadline.saturating_sub(margin), deadline, stop }
     }
 
-    /// The same, and no later than `span` after `now`.
+    /// Like `new`, and no later than `span` after `now`.
     #[must_use]
     pub fn within(&self, now: Time, span: Span) -> Self {
         Self { end: self.end.min(now + span), deadline: self.deadline.min(span), stop: self.stop }

@@ -77,7 +77,7 @@ impl Flow {
         Line::open(peer, &SocketConfig::prompt(), deadline).map(Self)
     }
 
-    /// The connection itself without time-outs, for another program that speaks on it.
+    /// The connection itself without timeouts, for another program that speaks on it.
     ///
     /// # Errors
     /// The system has no descriptor left.

@@ -6,7 +6,7 @@
 //! of the one before, and nothing can be sent ahead or together. The two speak strictly in turn,
 //! also between the laps: then it goes over every transport, those that repair losses by the
 //! pattern and those of requests and answers, too. Whoever opens the connection turns Nagle's
-//! algorithm off and sets the time-outs.
+//! algorithm off and sets the timeouts.
 
 use std::io::{self, Read, Write};
 

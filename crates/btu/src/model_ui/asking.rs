@@ -1,4 +1,4 @@
-//! The thread that works out answers, so that no key waits for one. The newest question counts: an
+//! The thread that computes answers, so that no key waits for one. The newest question counts: an
 //! older one is dropped between two points of its curve.
 
 use std::collections::BTreeMap;
@@ -15,7 +15,7 @@ use crate::cli::Model;
 use crate::files::Source;
 use crate::model_check::points::{busiest, scaled};
 
-/// How often a curve that is being worked out is shown.
+/// How often a curve that is being computed is shown.
 const SHOW_EVERY: Duration = Duration::from_millis(80);
 
 /// Values that were turned, by key.

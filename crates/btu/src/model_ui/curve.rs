@@ -58,7 +58,7 @@ impl Axis {
 }
 
 /// The values at which a curve has its points: ends and middle first, then between them, so that a
-/// curve that is still being worked out shows its shape.
+/// curve that is still being computed shows its shape.
 pub(super) fn values([from, to]: [f64; 2], is_whole: bool) -> Vec<f64> {
     let steps = POINTS - 1;
     let mut order: Vec<usize> = Vec::with_capacity(POINTS);

@@ -52,7 +52,7 @@ impl CancelToken {
         })
     }
 
-    /// The same in the place of what failed because of it.
+    /// The result, or the error of a signal instead of a failure that the signal caused.
     pub(super) fn instead_of<T>(&self, result: anyhow::Result<T>) -> anyhow::Result<T> {
         result.map_err(|error| {
             std::thread::sleep(GRACE);

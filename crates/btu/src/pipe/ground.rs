@@ -194,17 +194,17 @@ impl<'a> Ground<'a> {
         self.raised.as_ref().and_then(|raised| raised.raised.fallen()).map(NetworkDown)
     }
 
-    /// The same of something that has failed just now: the news may be a moment behind.
+    /// Like `fallen`, for something that has failed just now: the news may be a moment behind.
     pub(super) fn fallen_soon(&self) -> Option<NetworkDown> {
         self.raised.as_ref().and_then(|raised| raised.raised.fallen_soon()).map(NetworkDown)
     }
 
-    /// Has the emulator between the ends count anew, where there is one.
+    /// Has the emulator between the ends count again, where there is one.
     pub(super) fn reset_account(&self, plan: &PipePlan) -> anyhow::Result<()> {
         self.wire(plan).map_or(Ok(()), |wire| Ok(wire.borrow_mut().reset()?))
     }
 
-    /// What the emulator between the ends did since it counted anew; nothing without one.
+    /// What the emulator between the ends did since it counted again; nothing without one.
     pub(super) fn account(&self, plan: &PipePlan) -> anyhow::Result<Option<WireAccount>> {
         self.wire(plan).map(|wire| Ok(wire.borrow_mut().account()?)).transpose()
     }

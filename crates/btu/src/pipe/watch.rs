@@ -21,7 +21,7 @@ pub(super) struct Watch<'a> {
 
 impl<'a> Watch<'a> {
     /// Looks at everything before the ends of pipe `number` have their turn; the emulator counts
-    /// anew.
+    /// again.
     pub(super) fn begin(
         place: &Place<'_>,
         ends: &Workers,

@@ -11,7 +11,7 @@ use crate::support::text;
 /// What a shell would run, or end a command at; none of it is refused in a tag or in the name of a
 /// file.
 const HOSTILE: &str = "$(touch>hit);it's&`id`";
-/// The same with a blank, which a tag cannot have.
+/// Like `HOSTILE`, with a blank, which a tag cannot have.
 const HOSTILE_PATH: &str = "a $(touch hit);it's&`id`";
 
 /// The words that a shell makes of a command. It runs none of them.

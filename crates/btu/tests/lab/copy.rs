@@ -235,7 +235,7 @@ fn beside_a_background_a_copy_gets_what_is_left() {
     is_what_was_left(&row, 1_000_000);
 }
 
-/// The same nearly saturated.
+/// Like `beside_a_background_a_copy_gets_what_is_left`, nearly saturated.
 #[test]
 #[ignore = "takes some 20 s: scripts/lan-lab copy"]
 fn long_beside_80_percent_a_copy_gets_what_is_left() {

@@ -134,7 +134,7 @@ fn the_control_network_is_gone(trio: Trio<'_>) {
 }
 
 /// Its interfaces go down before its processes do, so that nobody hears a farewell, and its clock
-/// begins anew.
+/// begins again.
 fn a_host_reboots(trio: Trio<'_>) {
     let (hosts, name) = (trio.hosts, trio.active());
     let child = trio.begin(trio.rate(&RATING), 2);
@@ -268,7 +268,7 @@ fn shifting(trio: Trio<'_>) -> String {
     library
 }
 
-/// A black box sleeps during one cell, which then does not count, and its clock is set during
+/// A peer sleeps during one cell, which then does not count, and its clock is set during
 /// another one, which is told.
 fn a_host_sleeps_and_its_clock_is_set(trio: Trio<'_>) {
     let (hosts, name) = (trio.hosts, trio.active());

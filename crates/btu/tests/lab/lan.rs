@@ -74,7 +74,8 @@ fn a_server_of_two_milliseconds_has_the_queue_of_its_closed_form() {
     the_queue_is_that_of_the_closed_form(&laboratory, "0,1,4,10");
 }
 
-/// The same for every number of stations up to ten.
+/// Like `a_server_of_two_milliseconds_has_the_queue_of_its_closed_form`, for every number of
+/// stations up to ten.
 #[test]
 #[ignore = "takes some 40 s: scripts/lan-lab"]
 fn every_number_of_stations_has_the_queue_of_its_closed_form() {

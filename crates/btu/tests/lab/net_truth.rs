@@ -270,7 +270,7 @@ fn emulated(lab: &Lab, senders: usize) -> f64 {
     bytes.unwrap_or_else(|| panic!("{said}")) * 8.0 / COUNTED.as_secs_f64() / 1e6
 }
 
-/// The same by the simulator.
+/// Like `emulated`, by the simulator.
 fn simulated(lab: &Lab, senders: usize) -> f64 {
     let file = lab.file(&shared(senders)).display().to_string();
     let output =

@@ -41,7 +41,7 @@ pub(super) struct Host {
     executable: PathBuf,
     /// Whether the kernel's netem works here.
     netem: bool,
-    /// Made anew at each start.
+    /// Made again at each start.
     instance: SessionId,
     state: Mutex<State>,
     /// Tells the timer that the next lease ends at another time.

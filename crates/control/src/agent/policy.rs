@@ -102,7 +102,7 @@ const WORKERS: u64 = 64;
 const MEMORY: Bytes = Bytes::new(8 << 30);
 const OPEN_FILES: u64 = 8192;
 /// Greatest impairment of the default: ten times the loss, and a hundred times the delay, of the
-/// paper's black boxes.
+/// paper's peers.
 const LOSS: f64 = 0.1;
 const DELAY: Span = Span::from_milliseconds(100);
 

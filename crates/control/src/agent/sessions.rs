@@ -147,7 +147,7 @@ impl Sessions {
     /// Asks for the host. `fresh` names the session if it is a new one; `old` is one that the same
     /// run had before.
     ///
-    /// Who has it already, for the same run, gets it anew: a controller that was killed need not
+    /// Who has it already, for the same run, gets it again: a controller that was killed need not
     /// wait for its own lease.
     pub(super) fn reserve(
         &mut self,

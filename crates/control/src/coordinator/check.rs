@@ -74,7 +74,7 @@ impl NetworkCheck {
     }
 }
 
-/// Probes the network: round trip, the black boxes' added delay, and on an emulated path rate and
+/// Probes the network: round trip, the peers' added delay, and on an emulated path rate and
 /// loss.
 pub(super) async fn check(
     stage: &mut Stage,
@@ -100,7 +100,7 @@ pub(super) async fn check(
     Ok(NetworkCheck { items })
 }
 
-/// DL acts on the packets to a black box, so it is seen once in a round trip.
+/// DL acts on the packets to a peer, so it is seen once in a round trip.
 fn added_delay(plain: Span, delayed: Span) -> CheckItem {
     let asked = Impairment::DL.delay.milliseconds();
     let tolerance = DELAY_TOLERANCE.milliseconds();
@@ -132,7 +132,7 @@ struct Prober<'a> {
 }
 
 impl Prober<'_> {
-    /// The median round trip of UDP requests with the black boxes doing `impairment`.
+    /// The median round trip of UDP requests with the peers doing `impairment`.
     async fn round_trip(&mut self, impairment: Impairment) -> Result<Span, CoordinatorError> {
         let row = Row::Network {
             component: Component::InteractiveUdp,

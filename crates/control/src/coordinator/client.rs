@@ -115,7 +115,7 @@ impl AgentLink {
         self.call("looking at the host", PREPARE_LIMIT, client.describe(DescribeRequest {})).await
     }
 
-    /// Asks for the host, anew.
+    /// Asks for the host, again.
     pub(super) async fn reserve(
         &mut self,
         request: ReserveRequest,

@@ -132,7 +132,7 @@ pub enum CoordinatorError {
         /// Who has it, and for how long.
         busy: String,
     },
-    /// A black box cannot delay and drop packets.
+    /// A peer cannot delay and drop packets.
     #[error("{who} cannot delay and drop packets: {message}")]
     Impair {
         /// The name of the host.

@@ -147,7 +147,7 @@ impl<S: Study> Session<'_, S> {
     }
 
     /// Finds lost hosts again, or says after a while that they are gone. What was measured
-    /// meanwhile is measured anew.
+    /// meanwhile is measured again.
     async fn recover(
         &mut self,
         attempts: &mut RetryBudget,

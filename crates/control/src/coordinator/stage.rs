@@ -121,8 +121,8 @@ impl Stage {
         self.play_watched(script, &Programs::default(), &mut Unwatched).await
     }
 
-    /// The same with programs of the user's: services first, then loads, then what is measured, all
-    /// of it at once. Tells `observer` what moves meanwhile, as often as it asks for.
+    /// Like `play`, with programs of the user's: services first, then loads, then what is measured,
+    /// all of it at once. Tells `observer` what moves meanwhile, as often as it asks for.
     pub(super) async fn play_watched(
         &mut self,
         script: &Script,

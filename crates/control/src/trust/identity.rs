@@ -34,7 +34,7 @@ impl Identity {
         Ok(identity)
     }
 
-    /// The same, lapsed or not: to look at it.
+    /// Like `load`, but also accepts an identity that has lapsed, to show it.
     pub fn load_lapsed(path: &Path) -> Result<Self, TrustError> {
         Self::parse(&path.display().to_string(), files::read_private(path)?.as_bytes())
     }

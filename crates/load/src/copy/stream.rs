@@ -39,7 +39,7 @@ pub(super) fn receive(flow: &Flow, copy: &Stored, limit: &Limit<'_>) -> Result<M
     receive_after(flow, copy, &[], limit)
 }
 
-/// The same, where the first of them have come already, with what stood before them.
+/// Like `receive`, where the first of them have come already, with what stood before them.
 pub(super) fn receive_after(
     flow: &Flow,
     copy: &Stored,

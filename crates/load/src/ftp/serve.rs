@@ -55,7 +55,7 @@ impl Serving {
         Self::open(order, callers, None)
     }
 
-    /// The same, with one more file, or with a place for one that a client stores.
+    /// Like `prepare`, with one more file, or with a place for one that a client stores.
     pub(super) fn open(
         order: &FtpServe,
         callers: &Callers,

@@ -76,7 +76,7 @@ impl PatternWork {
     }
 
     /// One transaction; whether what was read is what was written. `opens` opens a record's file
-    /// anew, as NORM.BAS does.
+    /// again, as NORM.BAS does.
     pub(super) fn transact<F: Files>(
         &mut self,
         files: &mut F,

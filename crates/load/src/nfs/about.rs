@@ -7,7 +7,7 @@ use crate::volume::{MOST_NODES, Volume};
 /// Octets of an entry of READDIR at most: two flags, number, cookie, and a name of the longest.
 const ENTRY: usize = 4 + 8 + 8 + 4 + LONGEST_NAME.next_multiple_of(4);
 
-/// The same of READDIRPLUS: with attributes and a handle.
+/// Like `ENTRY`, for READDIRPLUS: with attributes and a handle.
 const ENTRY_PLUS: usize = ENTRY + 4 + 84 + 4 + 4 + 64;
 
 /// Most names in one answer.

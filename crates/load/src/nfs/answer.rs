@@ -218,7 +218,7 @@ impl Limits {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Written {
     pub(super) count: u32,
-    /// Another one means that the server began anew and what it had not committed is lost (section
+    /// Another one means that the server began again and what it had not committed is lost (section
     /// 3.3.7).
     pub(super) verifier: [u8; 8],
 }

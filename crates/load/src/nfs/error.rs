@@ -73,7 +73,7 @@ pub enum NfsError {
         /// The status that the server gives as its reason.
         status: Status,
     },
-    /// It began anew between WRITE and COMMIT.
+    /// It began again between WRITE and COMMIT.
     #[error("NFS server {server}: it began anew, and what was written before is lost")]
     BeganAnew {
         /// The address of the server.

@@ -109,7 +109,7 @@ impl Server {
         self.service.accounts.of_all()
     }
 
-    /// The same; returns when files were read or written, and has the file system looked at.
+    /// Like `stop`; returns when files were read or written, and has the file system looked at.
     pub(crate) fn stop_and_look<T>(
         mut self,
         look: impl FnOnce(&Volume) -> T,

@@ -54,7 +54,7 @@ impl Client {
     ///
     /// # Errors
     /// As of every call; [`NfsError::ThisEnd`] where `source` fails, [`NfsError::BeganAnew`] where
-    /// the server was started anew.
+    /// the server was started again.
     pub fn write_file(
         &mut self,
         file: &Handle,
@@ -89,7 +89,7 @@ impl Client {
     /// COMMIT of what [`Client::write_file`] has written.
     ///
     /// # Errors
-    /// As of every call, and [`NfsError::BeganAnew`] where the server was started anew in between:
+    /// As of every call, and [`NfsError::BeganAnew`] where the server was started again in between:
     /// nothing is known to be there.
     pub fn commit_written(&mut self, file: &Handle, written: &Uncommitted) -> Result<(), NfsError> {
         let verifier = self.commit(file)?;

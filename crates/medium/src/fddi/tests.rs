@@ -59,7 +59,7 @@ fn saturation(kilometres: u64, on_it: u32, active: u32, size: u64) -> Saturation
 /// Jain (1990): n (T - D) / (n T + D) with a target of 8 ms, fibre of 5.085 us/km and 1 us for each
 /// station. Tolerance 1 %. The formula knows neither tokens' own bits nor overruns; with 1000
 /// stations frames much shorter than the longest ones fall below that: a station that is early by a
-/// hair sends one frame, and its timer starts anew.
+/// hair sends one frame, and its timer starts again.
 #[test]
 fn saturated_rings_are_as_efficient_as_jain_says() {
     for (kilometres, on_it, active, size, expected) in [

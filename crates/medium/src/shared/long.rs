@@ -1,4 +1,4 @@
-//! Carriers on a cable of any length: each station's deference is worked out from every signal that
+//! Carriers on a cable of any length: each station's deference is computed from every signal that
 //! passes it.
 //!
 //! Where a signal takes longer than a fragment of a collision lasts, a station can hear silence

@@ -57,7 +57,7 @@ impl Tally {
         self.carried_after
     }
 
-    /// Begins anew; what was spoilt before stays known, so that it is not counted twice.
+    /// Begins again; what was spoilt before stays known, so that it is not counted twice.
     pub(super) fn reset(&mut self) {
         *self = Self { spoilt: self.spoilt, ..Self::default() };
     }

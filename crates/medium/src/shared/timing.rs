@@ -32,7 +32,7 @@ pub(super) struct Timing {
     pub(super) slot: Span,
     /// From the end of a carrier until the next frame may start.
     pub(super) gap: Span,
-    /// The part of the gap in which a carrier starts it anew.
+    /// The part of the gap in which a carrier starts it again.
     pub(super) gap_that_listens: Span,
     /// Preamble and start delimiter.
     pub(super) preamble: Span,

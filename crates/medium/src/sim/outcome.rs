@@ -54,9 +54,9 @@ pub struct MediumOutcome {
     /// Share of time in which octets of frames that arrived were sent, from destination address to
     /// check sequence.
     pub data: Estimate,
-    /// The same with time spoilt by collisions.
+    /// Like `data`, with time spoilt by collisions.
     pub data_and_collisions: Estimate,
-    /// The same with preambles, gaps, padding, cell headers and the like.
+    /// Like `data_and_collisions`, with preambles, gaps, padding, cell headers and the like.
     pub busy: Estimate,
     /// Bits of frames that were carried; of a star each once.
     pub goodput_bits_per_second: Estimate,
@@ -96,7 +96,7 @@ pub struct FlowOutcome {
     pub delivered_frames: u64,
 }
 
-/// A distribution of delays, in seconds; each figure is worked out in each replication, then
+/// A distribution of delays, in seconds; each figure is computed in each replication, then
 /// averaged over them.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct DelayOutcome {

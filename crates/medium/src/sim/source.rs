@@ -172,7 +172,7 @@ impl Source {
     }
 
     /// Its frame is lost. Nobody answers any more, so the next exchange begins with a new pause: a
-    /// time-out that costs nothing.
+    /// timeout that costs nothing.
     pub(super) fn lost(&mut self, now: Time) -> Progress {
         match self.pace {
             Pace::Closed { .. } => Progress::Wake(self.think(now)),

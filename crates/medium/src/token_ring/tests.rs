@@ -78,7 +78,7 @@ fn fixed_frames_wait_as_the_polling_formulas_say() {
     every_service_waits(traffic, 5_000, [97.5, 102.5, 107.895]);
 }
 
-/// The same with exponential frames and a load of 0.8.
+/// Like `fixed_frames_wait_as_the_polling_formulas_say`, with exponential frames and a load of 0.8.
 #[test]
 fn exponential_frames_wait_as_the_polling_formulas_say() {
     let traffic = Traffic {
@@ -92,7 +92,8 @@ fn exponential_frames_wait_as_the_polling_formulas_say() {
     every_service_waits(traffic, 5_000, [515.0, 535.0, 668.75]);
 }
 
-/// The same with 50 stations, exponential frames of 250, a latency of 28.5 and a load of 0.7.
+/// Like `exponential_frames_wait_as_the_polling_formulas_say`, with 50 stations, exponential frames
+/// of 250, a latency of 28.5 and a load of 0.7.
 #[test]
 fn fifty_stations_wait_as_the_polling_formulas_say() {
     let traffic = Traffic {

@@ -96,7 +96,7 @@ pub(super) struct Class {
     exponential: Option<f64>,
     /// The mean of the frames' own bits.
     pub(super) mean_bits: f64,
-    /// Moments that were worked out before.
+    /// Moments that were computed before.
     known: Vec<(Occupation, Moments)>,
 }
 

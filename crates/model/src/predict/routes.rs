@@ -234,7 +234,7 @@ impl<'a> Router<'a> {
         }
     }
 
-    /// What has passed, ascending by server; the sums begin anew.
+    /// What has passed, ascending by server; the sums begin again.
     fn take(&mut self) -> Vec<(u32, f64)> {
         self.passed.sort_unstable();
         let sum = &mut self.sum;

@@ -18,7 +18,7 @@ pub(super) enum Place {
     Segment(u32),
     /// A line of a star, from a station to the switch or back.
     StationLine { segment: u32, station: u32, up: bool },
-    /// The same of a bridge.
+    /// Like `StationLine`, for a bridge.
     BridgeLine { segment: u32, bridge: u32, up: bool },
     /// A direction of a link.
     Link { link: u32, forth: bool },

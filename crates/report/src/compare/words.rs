@@ -151,7 +151,7 @@ pub(super) fn numbers<R: ComparedRow>(cell: &CellBeside<R>) -> [f64; 2] {
     })
 }
 
-/// The same as text.
+/// Like `numbers`, as text.
 pub(super) fn speeds<R: ComparedRow>(cell: &CellBeside<R>) -> [String; 2] {
     numbers(cell).map(three_digits)
 }

@@ -17,7 +17,7 @@ pub struct Figure {
     pub panels: Vec<Panel>,
     /// The arrangement of the panels.
     pub layout: Layout,
-    /// The same as a table.
+    /// Like `layout`, as a table.
     pub table: Table,
 }
 

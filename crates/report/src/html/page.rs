@@ -70,7 +70,7 @@ impl Section {
         (!blocks.is_empty()).then_some(Self { title, note, blocks, appendix: false })
     }
 
-    /// The same for files only.
+    /// Like `of`, for files only.
     #[must_use]
     pub fn into_appendix(self) -> Self {
         Self { appendix: true, ..self }

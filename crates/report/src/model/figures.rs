@@ -63,7 +63,7 @@ pub fn answer(answer: Answer, form: fn(f64) -> String) -> String {
     }
 }
 
-/// The same for a narrow column: no more than a mark.
+/// Like `answer`, for a narrow column: no more than a mark.
 pub fn short(answer: Answer, form: fn(f64) -> String) -> String {
     match (answer.value, answer.warning) {
         (Some(value), Some(Warning::Optimistic | Warning::OutOfRange)) => {

@@ -210,7 +210,7 @@ const NOISE: f64 = 1e-6;
 enum Rounding {
     /// To three digits, or whole, so that what is said of it still holds.
     Down,
-    /// The same from above.
+    /// Like `Down`, but upwards.
     Up,
     /// To three digits, or whole.
     Nearest,

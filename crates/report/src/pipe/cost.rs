@@ -78,7 +78,7 @@ fn signed(value: f64) -> String {
 /// A figure of a cost, what it is called, and how its ends are written.
 type Figure = (&'static str, fn(&Beside) -> Option<Estimate>, fn(f64) -> String);
 
-/// The same with their intervals, a line each.
+/// The figures of all costs with their intervals, one line each.
 pub(super) fn intervals(first: &str, lines: &[Line], options: &TextOptions) -> Vec<String> {
     let figures: [Figure; 5] = [
         ("latency, more", |cost| cost.latency_more_seconds, signed_time),

@@ -11,8 +11,8 @@ pub(super) fn lines(verdict: &PipeVerdict, run: &RunHead, options: &TextOptions)
     of_several(&[(String::new(), verdict)], run, options)
 }
 
-/// The same for several signatures with their names: what holds for more than one of them is said
-/// once.
+/// Like `lines`, for several signatures with their names: what holds for more than one of them is
+/// said once.
 pub(super) fn of_several(
     verdicts: &[(String, &PipeVerdict)],
     run: &RunHead,

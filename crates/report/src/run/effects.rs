@@ -186,7 +186,7 @@ fn interaction(plan: &RunPlan, value: &ValueVerdict, pair: &Pair) -> Figure {
     }
 }
 
-/// The same with grounds that say how large a value is.
+/// Like `interaction`, with grounds that say how large a value is.
 fn heat_map(plan: &RunPlan, value: &ValueVerdict, pair: &Pair) -> Table {
     let (unit, size) = unit_of(value);
     let [one, other] = names(plan, pair);

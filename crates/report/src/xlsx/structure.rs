@@ -37,8 +37,8 @@ pub(super) struct Structure<'a> {
     pub(super) drawing: &'a Drawing,
     /// What the program predicts for the drawing.
     pub(super) prediction: &'a Prediction,
-    /// The same with a frame or so per second of every flow, whatever the drawing says: shares of
-    /// frames can be read from it even where a flow sends nothing.
+    /// Like `prediction`, with a frame or so per second of every flow, whatever the drawing says:
+    /// shares of frames can be read from it even where a flow sends nothing.
     pub(super) unit: Prediction,
     /// How many frames of a flow each bridge forwards for each that is sent: by bridge, then flow.
     pub(super) forwarded: Vec<Vec<f64>>,

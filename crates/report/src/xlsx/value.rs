@@ -1,5 +1,5 @@
 //! Numbers with the formula that makes them: what a cell shows before any spreadsheet program has
-//! worked it out again is worked out here, by the same expression.
+//! worked it out again is computed here, by the same expression.
 
 use std::ops::{Add, Div, Mul, Sub};
 

@@ -60,7 +60,7 @@ impl SampleRun {
         self.page_beside(&[Study::Btu95, Study::Netpipe96])
     }
 
-    /// The same with these studies.
+    /// Like `page`, with these studies.
     pub(crate) fn page_beside(&self, beside: &[Study]) -> Page {
         let mut run = head();
         run.notes.clone_from(&self.notes);

@@ -14,10 +14,10 @@ use crate::sample::{self, cell, create, open, row, temporary};
 /// read it.
 const SCHEMA_1: &str = include_str!("fixtures/schema-1.sql");
 
-/// The same of schema 2, with machines described.
+/// Like `SCHEMA_1`, for schema 2, with machines described.
 const SCHEMA_2: &str = include_str!("fixtures/schema-2.sql");
 
-/// The same of schema 3, with an imported run whose time is known.
+/// Like `SCHEMA_2`, for schema 3, with an imported run whose time is known.
 const SCHEMA_3: &str = include_str!("fixtures/schema-3.sql");
 
 fn old_at(path: &Path, schema: &str) {

@@ -61,7 +61,7 @@ fn a_run_that_is_being_written_cannot_be_deleted() {
     assert!(matches!(open(&path).lock(held.run()), Err(StoreError::Locked { .. })));
 }
 
-/// With an account of requests, from which its speed is worked out.
+/// With an account of requests, from which its speed is computed.
 fn answered(mut cell: CellRecord) -> CellRecord {
     let mut round_trip = Histogram::new();
     round_trip.record(50_000);

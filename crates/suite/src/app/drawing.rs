@@ -25,7 +25,7 @@ pub struct Drawing {
     /// How much either end gives way to other processes.
     #[serde(default, skip_serializing_if = "Niceness::is_usual")]
     pub nice: Niceness,
-    /// The picture is drawn anew until this time has passed, once at least.
+    /// The picture is drawn again until this time has passed, once at least.
     #[serde(rename = "target_ns")]
     pub target: Span,
     /// It is drawn no more often.

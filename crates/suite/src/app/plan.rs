@@ -69,7 +69,7 @@ pub struct AppPlan {
     /// What the display computes for each request, on top of drawing it.
     #[serde(rename = "display_ns")]
     pub display: Span,
-    /// A picture is drawn anew until this time has passed, once at least.
+    /// A picture is drawn again until this time has passed, once at least.
     #[serde(rename = "target_ns")]
     pub target: Span,
 }

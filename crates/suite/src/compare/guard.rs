@@ -131,7 +131,7 @@ fn exactly(plan: &Plan, aspect: Aspect) -> String {
     value.to_string()
 }
 
-/// The same as people say it.
+/// Like `exactly`, as people say it.
 fn in_words(plan: &Plan, aspect: Aspect) -> String {
     match aspect {
         Aspect::Options => match plan.receiving {

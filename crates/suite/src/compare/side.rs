@@ -62,7 +62,7 @@ impl<R> Group<R> {
 impl Reading {
     /// The speed of a cell; `None` where it is void or has none above zero.
     ///
-    /// The amount of work of a host activity is calibrated anew in every run, so its speed is work
+    /// The amount of work of a host activity is calibrated again in every run, so its speed is work
     /// over time.
     pub fn of(record: &CellRecord) -> Option<Self> {
         let per_second = match record.row.unit() {

@@ -26,7 +26,7 @@ impl NfsWrites {
     /// One block of 8 KiB at a time, and a COMMIT.
     pub const USUAL: Self = Self { window: 1, block_kibibytes: 8, is_sync: false };
 
-    /// The same, each block durable before it is answered.
+    /// Like `USUAL`, each block durable before it is answered.
     pub const SYNC: Self = Self { is_sync: true, ..Self::USUAL };
 
     /// WRITEs on their way.

@@ -13,7 +13,7 @@ pub struct PacketCount {
     pub sent: u64,
     /// The octets of the packets sent, with their Ethernet headers and nothing else of Ethernet.
     pub sent_octets: u64,
-    /// The same of what was received.
+    /// Like `sent_octets`, for what was received.
     pub received: u64,
     /// The octets of the packets received, with their Ethernet headers and nothing else of
     /// Ethernet.
@@ -29,7 +29,7 @@ pub struct PacketSecond {
     pub sent_per_second: f64,
     /// See there; none where none was sent.
     pub sent_octets: Option<f64>,
-    /// The same of what was received.
+    /// Like `sent_octets`, for what was received.
     pub received_per_second: f64,
     /// The mean size of a packet received in this second, in octets; absent when none was received.
     pub received_octets: Option<f64>,

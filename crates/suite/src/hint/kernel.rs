@@ -157,7 +157,7 @@ impl Kernel {
     }
 
     /// Bounds of the share from `intervals` intervals (at least one for each chunk, at most as many
-    /// as there is room and grid for), worked out from the beginning. Does not allocate.
+    /// as there is room and grid for), computed from the beginning. Does not allocate.
     pub fn run(&mut self, intervals: u64) -> Bounds {
         let (mut high, mut low) = self.begin();
         let room = (self.rectangles.capacity() / 2) as u64;
@@ -251,7 +251,7 @@ mod tests {
         }
     }
 
-    /// The same with 8 bits: a grid of 16 by 16 squares.
+    /// Like `the_quality_of_doubles`, with 8 bits: a grid of 16 by 16 squares.
     #[test]
     fn the_squares_of_bytes() {
         let grid = Grid::of_bits(8);

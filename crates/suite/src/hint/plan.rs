@@ -152,7 +152,7 @@ impl HintPoint {
         per_lap(&self.trials, self.laps)
     }
 
-    /// The same without the exchange.
+    /// Like `lap_seconds`, without the exchange.
     pub fn alone_seconds(&self) -> Vec<f64> {
         per_lap(&self.alone, self.laps)
     }

@@ -63,7 +63,7 @@ pub struct Case {
     pub utilization_with_collisions: f64,
     /// A file of 100 megabytes, as fast as the network takes its packets.
     pub aggregate_seconds: f64,
-    /// The same as fast as the sender makes them.
+    /// Like `aggregate_seconds`, as fast as the sender makes them.
     pub simple_seconds: f64,
 }
 

@@ -59,7 +59,7 @@ const MEBIBIT: f64 = 1_048_576.0;
 /// Below this size Ethernet is faster than ATM, in bytes (figure 5: the curves cross at 2.2 kbit).
 const ETHERNET_CROSSES_ATM_BYTES: f64 = 279.0;
 
-/// The same for FDDI (figure 5: 1.3 kbit).
+/// Like `ETHERNET_CROSSES_ATM_BYTES`, for FDDI (figure 5: 1.3 kbit).
 const ETHERNET_CROSSES_FDDI_BYTES: f64 = 163.0;
 
 /// Everything about the paper.

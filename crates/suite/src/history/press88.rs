@@ -232,7 +232,7 @@ mod tests {
         assert!((worst.slowdown_bounds.high - 9.65 / 1.05).abs() < 1e-12);
     }
 
-    /// Means of max(0, normal), worked out by hand, to the printed digits.
+    /// Means of max(0, normal), computed by hand, to the printed digits.
     #[test]
     fn cut_pauses_are_longer_than_asked() {
         let expected = [1.000_002, 1.004_245, 1.083_315, 2.453_359];

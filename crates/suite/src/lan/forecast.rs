@@ -40,7 +40,7 @@ pub(super) struct Alone {
 pub(super) struct Wire {
     /// Seconds of a frame with no payload, and of a payload's octet, from client to server.
     up: [f64; 2],
-    /// The same from server to client.
+    /// Like `up`, from server to client.
     down: [f64; 2],
     /// Whether both directions share one medium.
     is_shared: bool,

@@ -59,7 +59,7 @@ pub struct LanPlan {
     /// The background is at work so long before a task begins.
     #[serde(rename = "lead_ns")]
     pub lead: Span,
-    /// A task is done anew until this time has passed, once at least.
+    /// A task is done again until this time has passed, once at least.
     #[serde(rename = "target_ns")]
     pub target: Span,
     /// The longest that 95 of 100 transactions may take.

@@ -73,7 +73,7 @@ pub enum Task {
 pub enum Doing {
     /// Reads all of them.
     Load,
-    /// Writes the first anew.
+    /// Writes the first again.
     Save,
     /// Reads the first until it has found its last record.
     Search,

@@ -33,8 +33,8 @@ pub struct Users {
     pub most: Option<u32>,
     /// The fewest that were not; none where all were.
     pub too_many: Option<u32>,
-    /// The same between and beyond the levels; none in an open loop, and with fewer than two
-    /// levels.
+    /// The number of users by the curve, also between and beyond the levels; none in an open loop,
+    /// and with fewer than two levels.
     pub fit: Option<UsersFit>,
 }
 

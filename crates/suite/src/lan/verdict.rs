@@ -24,8 +24,8 @@ pub struct LanVerdict {
     pub demands: Option<Demands>,
     /// From how many stations on each further one costs its whole demand, by the closed form.
     pub knee: Option<f64>,
-    /// The same as it was seen, task by task: where the line through the two highest levels comes
-    /// down to no slowdown.
+    /// Like `knee`, as it was seen, task by task: where the line through the two highest levels
+    /// comes down to no slowdown.
     pub knees: Vec<SeenKnee>,
     /// The background stations, level by level.
     pub stations: Vec<LevelStations>,
@@ -52,19 +52,19 @@ pub struct LanRow {
     pub normalised: Option<Estimate>,
     /// Times as long as at the server with no background, block by block (95 %).
     pub slowdown: Option<Estimate>,
-    /// The same by the closed form, which takes service times for irregular.
+    /// Like `slowdown`, by the closed form, which takes service times for irregular.
     pub expected: Option<f64>,
-    /// The same by the simulator, on the network file's media, with a server that takes the same
-    /// time for each operation.
+    /// Like `expected`, by the simulator, on the network file's media, with a server that takes the
+    /// same time for each operation.
     pub simulated: Option<f64>,
-    /// The same if all times were regular, at a server that takes a fixed time.
+    /// Like `simulated`, if all times were regular, at a server that takes a fixed time.
     pub regular: Option<f64>,
     /// For how many operations of others an operation of the task waited at a server that takes a
     /// fixed time: what it stayed there longer than with no background, over that time.
     pub queue: Option<f64>,
-    /// The same by the closed form: the background stations that are at the server.
+    /// Like `queue`, by the closed form: the background stations that are at the server.
     pub expected_queue: Option<f64>,
-    /// The same if all times were regular.
+    /// Like `expected_queue`, if all times were regular.
     pub regular_queue: Option<f64>,
     /// Operations of the task.
     pub operations: Option<f64>,

@@ -23,7 +23,7 @@ pub struct Drawn {
 pub struct Stations {
     /// The machine under test.
     pub test: String,
-    /// The first black box.
+    /// The first peer.
     pub active: String,
     /// The second, where there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]

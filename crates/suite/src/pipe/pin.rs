@@ -39,8 +39,9 @@ impl fmt::Display for Processors {
     }
 }
 
-/// Where the ends are to be held. Left alone, the scheduler puts them on one processor or on two
-/// anew for each connection, and small messages take many times as long in one way as in the other.
+/// The processors on which the ends run. The scheduler alone puts them on one processor or on two,
+/// differently for each connection, and small messages take many times as long in one case as in
+/// the other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pin {
     /// Both on the first processor: nothing is ever woken from idleness, so that only the work

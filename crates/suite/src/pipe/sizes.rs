@@ -182,7 +182,7 @@ impl Sizes {
         matches!(self, Self::Netpipe(sequence) if sequence.perturbation > Bytes::ZERO)
     }
 
-    /// The same with another perturbation, where there is one at all.
+    /// The sizes with another perturbation, if they have one at all.
     pub fn perturbed(self, perturbation: Bytes) -> Result<Self, SizesError> {
         match self {
             Self::Netpipe(Sequence { first, last, .. }) => {

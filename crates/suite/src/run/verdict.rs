@@ -123,7 +123,7 @@ pub(super) fn blocks_of(
     own.filter_map(|cell| Some((cell.block, value.found(row, &cell.seen).ok()?))).collect()
 }
 
-/// The same without the blocks.
+/// Like `blocks_of`, without the blocks.
 pub(super) fn values_of(value: &Value, row: &RunRow, cells: &[Measured<RunCell>]) -> Vec<f64> {
     blocks_of(value, row, cells).into_iter().map(|(_, value)| value).collect()
 }

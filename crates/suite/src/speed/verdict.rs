@@ -51,7 +51,7 @@ pub struct SpeedRow {
     pub flows: Vec<FlowSpeed>,
     /// Processor time of the near host's workers over the phase's time: 1 is one processor.
     pub near_processors: Option<f64>,
-    /// The same of the far host's.
+    /// Like `near_processors`, for the far host's.
     pub far_processors: Option<f64>,
     /// Cells that do not count.
     pub invalid: usize,

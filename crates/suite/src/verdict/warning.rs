@@ -33,7 +33,7 @@ pub struct Warning {
     /// What was found, as numbers.
     #[serde(flatten)]
     pub cause: Cause,
-    /// The same in one sentence.
+    /// What was found, as a sentence.
     pub observed: String,
     /// What to do about it, given the options of this run.
     #[serde(rename = "try")]

@@ -18,7 +18,7 @@ const SHORTEST: usize = 14;
 /// Message headers that are used again and again, and the buffers that wait to be filled. One
 /// serves any number of ports.
 ///
-/// All pointers in here are written anew before each system call, from borrows that last across it.
+/// All pointers in here are set before each system call, from borrows that last across it.
 pub struct Batch {
     headers: Box<[libc::mmsghdr; BATCH]>,
     vectors: Box<[libc::iovec; BATCH]>,

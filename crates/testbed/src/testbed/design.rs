@@ -19,7 +19,7 @@ pub const MOST_STATIONS: usize = 1_000;
 /// The shortest packet that every IPv4 host must take (RFC 791, section 3.2).
 const SMALLEST_MTU_BYTES: u32 = 68;
 
-/// The same of IPv6 (RFC 8200, section 5).
+/// Like `SMALLEST_MTU_BYTES`, for IPv6 (RFC 8200, section 5).
 const SMALLEST_MTU_OF_IPV6_BYTES: u32 = 1280;
 
 /// Open files of a testbed beside one for each station: pipes, sockets, netlink, with room to

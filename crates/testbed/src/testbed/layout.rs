@@ -27,7 +27,7 @@ const LONGEST_INTERFACE_NAME: usize = 15;
 /// Length of the network's part of every address: 198.18.0.0/15 (RFC 2544, appendix C.2.2).
 const PREFIX: u8 = 15;
 
-/// The same of IPv6: `2001:2::/48` (RFC 5180, section 8).
+/// Like `PREFIX`, for IPv6: `2001:2::/48` (RFC 5180, section 8).
 const PREFIX_IPV6: u8 = 48;
 
 /// The IPv6 address of who has this one of IPv4, with the length of the network's part: the last 32

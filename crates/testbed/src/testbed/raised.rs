@@ -300,7 +300,7 @@ impl RaisedNetwork {
         self.fallen.get().cloned()
     }
 
-    /// The same of something that has failed just now: when that is because a process of the
+    /// Like `fallen`, for something that has failed just now: when that is because a process of the
     /// network ended, the news of it may be a moment behind. It passes two processes, which wait
     /// for a processor on a busy machine.
     pub fn fallen_soon(&self) -> Option<ProcessExit> {

@@ -1,4 +1,4 @@
-//! The testbed's few system calls that have no safe face elsewhere.
+//! The testbed's few system calls that have no safe interface elsewhere.
 #![allow(unsafe_code)]
 
 use std::io;

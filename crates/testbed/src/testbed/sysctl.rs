@@ -9,7 +9,7 @@ use btu_suite::congestion::CongestionControl;
 
 /// Settings of a new namespace; interfaces made later start with `default`.
 const NAMESPACE: [(&str, &str); 11] = [
-    // Answers to a black box's second address leave by its first interface: that is no forgery.
+    // Answers to a peer's second address leave by its first interface: that is no forgery.
     ("ipv4/conf/all/rp_filter", "0"),
     ("ipv4/conf/default/rp_filter", "0"),
     // Each address is answered for on its own interface only, with that interface's own address.
@@ -44,7 +44,7 @@ const WITH_IPV6: [(&str, &str); 6] = [
 /// Settings that the namespace may lack because the kernel lacks the part they belong to.
 const OPTIONAL: [&str; 2] = ["ipv6/", "bridge/"];
 
-/// Makes a new namespace quiet, and ready for a black box with two interfaces.
+/// Makes a new namespace quiet, and ready for a peer with two interfaces.
 pub(super) fn settle_namespace() -> io::Result<()> {
     NAMESPACE.iter().try_for_each(|(setting, value)| set(setting, value))
 }

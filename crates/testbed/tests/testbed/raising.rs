@@ -119,7 +119,7 @@ fn the_wire_carries_what_comes_in_to_an_impaired_address_and_nothing_else() {
     let (plain, _) = testbed.watch_transfer("passive", "198.18.0.3", 100_000, "in-passive");
     assert_eq!(plain, 0, "plain packets do not come by the wire");
     let (other, _) = testbed.watch_transfer("active", "198.19.0.2", 100_000, "in-passive");
-    assert_eq!(other, 0, "each black box has its own way");
+    assert_eq!(other, 0, "each peer has its own way");
     testbed.lower();
 }
 

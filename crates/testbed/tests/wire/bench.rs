@@ -1,4 +1,4 @@
-//! The medium's conformance bench in real time: UDP between two rooms through a wire.
+//! The medium's conformance bench in real time: UDP between two namespaces through a wire.
 
 use std::io::IoSliceMut;
 use std::net::UdpSocket;
@@ -27,7 +27,7 @@ const HEADERS: u64 = 14 + 20 + 8;
 /// Nothing came for so long: nothing will. The longest delay here is 20 ms.
 const SILENCE: Duration = Duration::from_millis(400);
 
-/// Three rooms on a path.
+/// Three namespaces on a path.
 pub(crate) struct PathLab {
     pub(crate) test: Room,
     pub(crate) active: Room,
@@ -64,8 +64,8 @@ impl PathLab {
     }
 }
 
-/// The plan of a wire between the rooms of a [`PathLab`]: the library's path, whose line does what
-/// `direction` says, both ways.
+/// The plan of a wire between the namespaces of a [`PathLab`]: the library's path, whose line does
+/// what `direction` says, both ways.
 pub(crate) fn path_plan(direction: &Direction) -> WirePlan {
     let mut drawing =
         Drawing::read(library_text("path").expect("it is in the library"), "path").unwrap();
@@ -88,8 +88,8 @@ pub(crate) fn input_plan(seed: u64) -> WirePlan {
     WirePlan { inputs: vec![StationId(1)], ..WirePlan::new(seed, drawing, interfaces) }
 }
 
-/// The wire as a bench. Every run has its own rooms, its own wire, and ends with a check of the
-/// accounts.
+/// The wire as a bench. Every run has its own namespaces, its own wire, and ends with a check of
+/// the accounts.
 pub(crate) struct RealTimeBench;
 
 impl Bench for RealTimeBench {
@@ -126,7 +126,7 @@ pub(crate) fn in_fresh_namespace<T: Send>(work: impl FnOnce() -> T + Send) -> T 
     Room::new().inside(work)
 }
 
-/// Sends a script as datagrams from one room to another.
+/// Sends a script as datagrams from one namespace to another.
 pub(crate) fn run_script(
     from: &Room,
     to: &Room,

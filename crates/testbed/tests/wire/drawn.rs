@@ -32,7 +32,7 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
     ("drawn_capture_killed", a_killed_wire_leaves_a_readable_capture),
 ];
 
-/// Longest frame without check sequence, and its payload's room in a shortest one.
+/// Longest frame without check sequence, and its payload's namespace in a shortest one.
 const FULL: usize = 1514;
 const SHORT: usize = 60;
 /// Milliseconds under way beyond delay and lateness: a line of 100 Mb/s takes 0.5 ms for 50 frames
@@ -55,7 +55,8 @@ fn plan(drawing: Drawing) -> WirePlan {
     WirePlan::new(SEED, drawing, interfaces)
 }
 
-/// One room with an end `e0`, `e1` ... of a cable for each station, and the wire at the other ends.
+/// One namespace with an end `e0`, `e1` ... of a cable for each station, and the wire at the other
+/// ends.
 fn raise(plan: &WirePlan) -> (Room, Wire) {
     let room = Room::new();
     for (number, interface) in plan.interfaces.iter().enumerate() {

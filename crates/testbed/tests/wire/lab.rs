@@ -1,4 +1,4 @@
-//! Rooms (network namespaces), cables (veth pairs) between a room and the wire, and a wire of its
+//! Network namespaces, cables (veth pairs) between a namespace and the wire, and a wire of its
 //! own process.
 
 use std::fs::File;
@@ -69,7 +69,7 @@ impl Place {
 }
 
 /// A cable from the calling thread's namespace, where its end is called `here`, to `eth0` of a
-/// room.
+/// namespace.
 pub(crate) fn cable(here: &str, room: &Room, place: Place) {
     talk(async |handle| {
         let peer = LinkMessageBuilder::<LinkUnspec>::default()
@@ -89,8 +89,8 @@ pub(crate) fn cable(here: &str, room: &Room, place: Place) {
     });
 }
 
-/// A cable from `here` in the calling thread's namespace to `there` in a room, for raw frames: no
-/// addresses.
+/// A cable from `here` in the calling thread's namespace to `there` in a namespace, for raw frames:
+/// no addresses.
 pub(crate) fn bare_cable(here: &str, room: &Room, there: &str) {
     talk(async |handle| {
         let peer = LinkMessageBuilder::<LinkUnspec>::default().name(there.to_owned());
@@ -102,7 +102,7 @@ pub(crate) fn bare_cable(here: &str, room: &Room, there: &str) {
     room.inside(|| ready(there));
 }
 
-/// Tells a room who answers to an address, so that losses do not hit address resolution.
+/// Tells a namespace who answers to an address, so that losses do not hit address resolution.
 pub(crate) fn introduce(room: &Room, neighbour: Place) {
     room.inside(|| {
         let index = if_nametoindex("eth0").unwrap();

@@ -27,7 +27,8 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
     ("line_recorded", || conformance::a_recorded_line_keeps_its_opportunities(&mut LineBench)),
 ];
 
-/// A link between two rooms, of which one direction is asked for and the other only takes time.
+/// A link between two namespaces, of which one direction is asked for and the other only takes
+/// time.
 struct LineBench;
 
 impl Bench for LineBench {

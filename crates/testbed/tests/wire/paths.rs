@@ -161,7 +161,7 @@ fn the_switch_knows_its_stations() {
         let flooded = element(&account, "path/back/line").received;
         assert!(
             (1..5).contains(&flooded),
-            "{flooded} frames between the black boxes reached the test station's line"
+            "{flooded} frames between the peers reached the test station's line"
         );
         assert_eq!(element(&account, "path/forth/line").received, 0);
         assert_eq!(run_script(&lab.test, &lab.passive, PASSIVE, &script).len(), 20);

@@ -9,7 +9,7 @@ use btu_units::{Span, Time};
 /// An Ethernet type for experiments (IEEE 802, clause 9.2.4).
 const EXPERIMENT: [u8; 2] = [0x88, 0xb5];
 
-/// The end of a cable, to be used in its room.
+/// The end of a cable, to be used in its namespace.
 pub(crate) struct Raw {
     port: Port,
     batch: Batch,

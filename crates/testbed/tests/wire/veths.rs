@@ -1,4 +1,4 @@
-//! A piece of wire before a black box: impairments that change under way, and nothing else.
+//! A piece of wire before a peer: impairments that change under way, and nothing else.
 
 use btu_medium::conformance::SHORTEST_FRAME;
 use btu_suite::network::{HostRole, Impairment, Impairments};

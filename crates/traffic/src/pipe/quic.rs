@@ -2,7 +2,7 @@
 //!
 //! The connection is driven while a call waits, and by a thread of its own while its owner does
 //! something else. The near end opens the stream and says the token first. A peer that falls silent
-//! is found out by the idle time-out (RFC 9000, section 10.1), since nothing else tells:
+//! is found out by the idle timeout (RFC 9000, section 10.1), since nothing else tells:
 //! keep-alives hold it off. Only ends that work between messages cannot show that they are there;
 //! then nothing times out, and who started both sees to it.
 
@@ -36,8 +36,9 @@ use crate::token;
 /// end must know.
 const SILENCE_MS: u32 = 1500;
 
-/// The same where ends take turns or there are several pairs: there, who started them sees at once
-/// when one is killed, and a machine that stands still for a while should not end a run.
+/// Like `SILENCE_MS`, where ends take turns or there are several pairs: there, who started them
+/// sees at once when one is killed, and a machine that stands still for a while should not end a
+/// run.
 const LONG_SILENCE_MS: u32 = 5000;
 
 /// So often an end that has nothing to say shows that it is there.

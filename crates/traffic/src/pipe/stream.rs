@@ -16,7 +16,7 @@ use crate::sys::stream;
 #[cfg(feature = "mpi")]
 const PEER_ENDED: PollFlags = PollFlags::from_bits_retain(libc::POLLRDHUP);
 
-/// A connected stream socket without time-outs.
+/// A connected stream socket without timeouts.
 pub(super) struct StreamPipe<S> {
     socket: S,
     /// How long a receiver looks before it sleeps.

@@ -23,7 +23,7 @@ pub(super) struct Tcp {
 }
 
 impl Tcp {
-    /// The connection as it is, without time-outs.
+    /// The connection as it is, without timeouts.
     pub(super) fn line(self, limit: &Limit<'_>) -> Result<Line, TrafficError> {
         let line = self.endpoint.meet(&self.token, limit)?;
         line.wait_as_long_as_it_takes()?;

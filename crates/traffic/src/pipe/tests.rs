@@ -100,7 +100,7 @@ fn measure(plan: &PipePlan) -> (Vec<Point>, u64) {
     (points, left_out)
 }
 
-/// The same, and what the near end notes.
+/// Like `measure`, and what the near end notes.
 fn measure_noting(plan: &PipePlan) -> (Vec<Point>, u64, Vec<String>) {
     // MPI's libraries know one world for each process.
     if plan.kind == Kind::Mpi {

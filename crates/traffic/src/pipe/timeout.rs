@@ -20,8 +20,9 @@ pub(super) const LONGEST_WAIT: Duration = Duration::from_secs(5);
 /// Silence that means that nobody is there any more, where nobody knows how long an answer takes.
 pub(super) const TIMEOUT: Duration = Duration::from_secs(20);
 
-/// The same where messages as long have been answered: this, and so many times the longest wait for
-/// an answer; but never less than so many repetitions take, since each of them may get lost.
+/// Like `TIMEOUT`, where messages as long have been answered: this, and so many times the longest
+/// wait for an answer; but never less than so many repetitions take, since each of them may get
+/// lost.
 const LEAST_TIMEOUT: Duration = Duration::from_millis(2500);
 const WAITS: u32 = 4;
 const REPETITIONS: u32 = 8;

@@ -75,7 +75,7 @@ impl Incoming {
         Self { bytes: vec![0; slot * BATCH], slot, lengths: [0; BATCH] }
     }
 
-    /// Waits for one datagram (as long as the socket's time-out says) and takes what else is there.
+    /// Waits for one datagram (as long as the socket's timeout says) and takes what else is there.
     pub(crate) fn receive(&mut self, socket: BorrowedFd<'_>) -> io::Result<usize> {
         let mut vectors = [libc::iovec { iov_base: ptr::null_mut(), iov_len: 0 }; BATCH];
         let mut headers = [empty_header(); BATCH];
@@ -87,7 +87,7 @@ impl Incoming {
             header.msg_hdr.msg_iovlen = 1;
         }
         // SAFETY: every header points to a vector on this stack, and that to its own slot of
-        // `self.bytes`; both outlive the call; the time-out is null, which the call allows; the
+        // `self.bytes`; both outlive the call; the timeout is null, which the call allows; the
         // descriptor is borrowed and therefore open.
         let result = unsafe {
             libc::recvmmsg(

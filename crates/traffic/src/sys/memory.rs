@@ -292,7 +292,7 @@ fn sleep(changes: &[Change<'_>]) -> bool {
     let slept = match changes {
         [change] => {
             let word = change.sleeps.as_ptr();
-            // SAFETY: as in `wake`; the time-out outlives the call. Whatever it returns, the caller
+            // SAFETY: as in `wake`; the timeout outlives the call. Whatever it returns, the caller
             // looks again.
             unsafe {
                 libc::syscall(libc::SYS_futex, word, libc::FUTEX_WAIT, 1, &raw const LONGEST_SLEEP)

@@ -25,7 +25,7 @@ use crate::sys::{option, stream};
 use crate::token;
 
 /// Longest wait for a connection to be made. A lost SYN is repeated after 1, 3 and 7 s (RFC 6298
-/// with an initial time-out of 1 s), so three losses in a row are borne.
+/// with an initial timeout of 1 s), so three losses in a row are borne.
 const TIMEOUT: Span = Span::from_seconds(10);
 
 /// `POLLRDHUP`, which poll(2) has and the wrapper does not name.
@@ -202,7 +202,7 @@ impl Line {
             .map_err(TrafficError::socket("set SO_SNDTIMEO", self.peer))
     }
 
-    /// Takes the time-outs away; someone else must then bound what is done.
+    /// Takes the timeouts away; someone else must then bound what is done.
     pub(crate) fn wait_as_long_as_it_takes(&self) -> Result<(), TrafficError> {
         let set =
             self.stream.set_read_timeout(None).and_then(|()| self.stream.set_write_timeout(None));
@@ -317,7 +317,7 @@ impl Line {
         Ok(true)
     }
 
-    /// A call that failed because its time-out or a signal came is to be repeated while the limit
+    /// A call that failed because its timeout or a signal came is to be repeated while the limit
     /// allows it; every other failure is final.
     pub(crate) fn retry_or_fail(
         &self,

@@ -208,7 +208,7 @@ impl<'a> Inflow<'a> {
         }
     }
 
-    /// Waits for the next bytes, for the time-out at most; false when the sender has closed.
+    /// Waits for the next bytes, for the timeout at most; false when the sender has closed.
     fn wait(&mut self, buffer: &mut [u8], limit: &Limit<'_>) -> Result<bool, TrafficError> {
         match stream::receive(self.line.socket(), buffer, 0) {
             Ok(0) => return Ok(false),

@@ -1,4 +1,4 @@
-//! Bounds an exchange in time without a time-out on each call: arming and cancelling a timer twice
+//! Bounds an exchange in time without a timeout on each call: arming and cancelling a timer twice
 //! per round trip is what the exchange itself would be seen to cost. A thread that looks at the
 //! clock now and then ends the connection.
 

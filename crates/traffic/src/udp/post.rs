@@ -153,7 +153,7 @@ fn greeting(datagram: &[u8], token: &Token) -> Option<u64> {
     }
 }
 
-/// A time-out or a signal: nothing has happened.
+/// A timeout or a signal: nothing has happened.
 pub(crate) fn is_pause(error: &io::Error) -> bool {
     matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted)
 }

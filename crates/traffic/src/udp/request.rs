@@ -105,7 +105,7 @@ struct User<'a> {
 }
 
 impl User<'_> {
-    /// Widens the time-out to four times a round trip that was seen.
+    /// Widens the timeout to four times a round trip that was seen.
     fn bear(&mut self, round_trip: Span) -> Result<(), TrafficError> {
         let timeout = (round_trip * 4).max(LEAST_WAIT).min(LONGEST_WAIT);
         if timeout > self.timeout {

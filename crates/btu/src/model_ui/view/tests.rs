@@ -13,7 +13,7 @@ use crate::files;
 use crate::model_ui::asking::{Basis, Changes, work};
 use crate::model_ui::state::{State, Wish};
 
-/// The view without its terminal; answers are worked out between keys.
+/// The view without its terminal; answers are computed between keys.
 pub(crate) struct Bench {
     pub(crate) state: State,
     pub(crate) basis: Basis,

@@ -60,7 +60,7 @@ impl Shelf {
         self.ended(plan, megabits, State::Complete, &[environment::collect()])
     }
 
-    /// The same in `state`, with sessions on these machines.
+    /// Like `run`, in `state`, with sessions on these machines.
     pub(crate) fn ended(
         &mut self,
         plan: &Plan,

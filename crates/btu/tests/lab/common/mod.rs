@@ -35,14 +35,14 @@ impl Laboratory {
         Self::open_with(Share::one())
     }
 
-    /// The same for a long test that being root makes no difference to: `None` where scripts/test
-    /// says that it was held as an ordinary user already.
+    /// Like `open`, for a long test that being root makes no difference to: `None` where
+    /// scripts/test says that it was held as an ordinary user already.
     pub(crate) fn open_once() -> Option<Self> {
         if once::tested_already() { None } else { Self::open() }
     }
 
-    /// The same for a test that holds measured numbers against bounds: nothing else of this program
-    /// runs meanwhile.
+    /// Like `open_once`, for a test that holds measured numbers against bounds: nothing else of
+    /// this program runs meanwhile.
     pub(crate) fn open_alone() -> Option<Self> {
         if once::tested_already() || once::is_unchanged() {
             None

@@ -45,13 +45,13 @@ impl Lab {
         Self::open_with(Share::one())
     }
 
-    /// The same for a long test that being root makes no difference to.
+    /// Like `open`, for a long test that being root makes no difference to.
     pub(crate) fn open_once() -> Option<Self> {
         if once::tested_already() { None } else { Self::open() }
     }
 
-    /// The same for a test that holds measured numbers against bounds: nothing else of this program
-    /// runs meanwhile.
+    /// Like `open_once`, for a test that holds measured numbers against bounds: nothing else of
+    /// this program runs meanwhile.
     pub(crate) fn open_alone() -> Option<Self> {
         if once::tested_already() || once::is_unchanged() {
             None

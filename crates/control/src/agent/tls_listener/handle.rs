@@ -25,7 +25,7 @@ pub struct Counts {
     pub welcomed: u64,
     /// They had not finished the handshake when others needed the place.
     pub crowded: u64,
-    /// The same, when others from their own address did.
+    /// Like `crowded`, when others from their own address did.
     pub crowded_address: u64,
     /// They came too often: all, or those of their network.
     pub often: u64,
@@ -128,8 +128,8 @@ impl ListenerHandle {
         self.state().config.1 = config;
     }
 
-    /// The same with another authority: clients of the earlier one are sent away; returns who they
-    /// were.
+    /// Like `reload`, with another authority: clients of the earlier one are sent away; returns who
+    /// they were.
     pub fn replace(&self, config: Arc<ServerConfig>) -> Vec<Peer> {
         let mut state = self.state();
         state.config = (state.config.0 + 1, config);

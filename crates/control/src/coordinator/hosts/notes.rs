@@ -61,7 +61,7 @@ pub(crate) async fn measured<S: Study>(
 
 impl Notes<'_> {
     /// Stores what hosts are like whose agents were started again: such a host may have other
-    /// settings than before, and its clock may have begun anew, so that what it showed before says
+    /// settings than before, and its clock may have begun again, so that what it showed before says
     /// nothing about its drift.
     pub(crate) async fn returned(
         &self,
@@ -154,7 +154,7 @@ mod tests {
         let look = |came: u64| json!({TURNED_AWAY: came});
         let said = crowd("alpha", &look(7), &look(107)).unwrap();
         assert!(said.starts_with("alpha: its agent turned away 100 connections"), "{said}");
-        // An agent that was started again counts anew; one of an older version does not count.
+        // An agent that was started again counts again; one of an older version does not count.
         for (before, after) in [(look(7), look(106)), (look(500), look(3)), (json!({}), look(1000))]
         {
             assert_eq!(crowd("alpha", &before, &after), None);

@@ -158,9 +158,9 @@ impl RemoteHost {
         }
     }
 
-    /// Connects and reserves anew: whether it is another agent. The old reservation is not taken up
-    /// again, though it could be: what was sent on the lost connection may still arrive, and must
-    /// not disturb what is done from now on.
+    /// Connects and reserves again, and returns whether it is another agent. The old reservation is
+    /// not used again, though it could be: what was sent on the lost connection may still arrive,
+    /// and must not disturb what is done from now on.
     async fn meet(&mut self, purpose: &Purpose) -> Result<bool, CoordinatorError> {
         let (mut link, hello) = self.transport.connect(&self.name).await?;
         link.reserve(asking(purpose)).await?;

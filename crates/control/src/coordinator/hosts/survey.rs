@@ -38,7 +38,7 @@ const BOTH: Impairment = Impairment { delay: Impairment::DL.delay, loss: Impairm
 /// The findings of the survey of the hosts.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Survey {
-    /// Why components with impaired packets cannot be measured, a sentence for each black box;
+    /// Why components with impaired packets cannot be measured, a sentence for each peer;
     /// empty when they can.
     pub unimpaired: Vec<String>,
     /// What the UDP row should offer.

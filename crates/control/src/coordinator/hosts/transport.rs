@@ -210,7 +210,7 @@ fn refused(address: &str, error: &io::Error) -> String {
     format!("connecting to {address}: {error}{advice}")
 }
 
-/// A gRPC channel over a connection that stands. It is never made anew behind our back: when it is
+/// A gRPC channel over a connection that stands. It is never made again behind our back: when it is
 /// over, it is lost.
 async fn over<S>(stream: S) -> Result<Channel, tonic::transport::Error>
 where

@@ -135,7 +135,7 @@ impl Hosts {
         self.machine(host).map(|machine| machine.measured)
     }
 
-    /// Has the black boxes treat what comes in at their measured addresses; says nothing to them
+    /// Has the peers treat what comes in at their measured addresses; says nothing to them
     /// while nothing changes.
     pub(super) async fn impair(
         &mut self,
@@ -246,7 +246,7 @@ impl Hosts {
         Ok(found.into_iter().flatten().collect())
     }
 
-    /// After a loss nobody knows what the black boxes do; those that cannot impair do nothing for
+    /// After a loss nobody knows what the peers do; those that cannot impair do nothing for
     /// sure.
     pub(super) async fn settle(&mut self) -> Result<(), CoordinatorError> {
         match self.impair(&Impairments::new(), 0).await {

@@ -7,7 +7,7 @@ pub use btu_suite::needs::FETCH_ROOM;
 use crate::scratch::ScratchFile;
 use crate::{LoadError, content};
 
-/// When the file has reached this size, it is synced and begun anew: so a fetch of any size costs
+/// When the file has reached this size, it is synced and begun again: so a fetch of any size costs
 /// the device every byte, and little is left to clean up when the clock has stopped.
 const LARGEST: u64 = FETCH_ROOM.count();
 

@@ -40,7 +40,7 @@ fn two_stations_end_their_contention_as_often_as_they_should() {
     assert!((mean - 1.641_632_6).abs() < 5.0 * (0.5388 / f64::from(RUNS)).sqrt(), "{mean}");
 }
 
-/// Two stations 433 ns apart that start 100 ns after each other, times worked out by hand: the
+/// Two stations 433 ns apart that start 100 ns after each other, times computed by hand: the
 /// first hears the second at 533 ns, the second hears the first at 433 ns; both complete their
 /// preambles and jam. The cable is spoilt from the first bit to the last jam's end and a gap.
 #[test]

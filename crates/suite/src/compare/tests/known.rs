@@ -1,4 +1,4 @@
-//! Small cases worked out by hand, and laws that hold for all.
+//! Small cases computed by hand, and laws that hold for all.
 
 use btu_stats::{Interval, student_quantile};
 use btu_units::{BitRate, Bytes};

@@ -32,7 +32,7 @@ struct Machine {
 /// Octaves of the flicker: the slowest part changes every 128 blocks.
 const OCTAVES: u32 = 8;
 
-/// Noise of equal power in every octave (Voss's method): one number per octave, drawn anew every
+/// Noise of equal power in every octave (Voss's method): one number per octave, drawn again every
 /// 2^octave steps.
 struct Flicker {
     step: u32,

@@ -33,7 +33,8 @@ pub struct PenaltyCheck {
     /// The mean over the six components of how much longer it took than alone, gains counted as
     /// nothing.
     pub recomputed_seconds: f64,
-    /// The same with gains counted: the plain difference that the paper's text describes.
+    /// Like `recomputed_seconds`, with gains counted: the plain difference that the paper's text
+    /// describes.
     pub signed_seconds: f64,
     /// Whether printed and recomputed agree within 0.01 s.
     pub follows: bool,

@@ -1,4 +1,4 @@
-//! What is known of the paper's numbers, worked out by hand from its tables.
+//! What is known of the paper's numbers, computed by hand from its tables.
 
 use super::*;
 
@@ -105,7 +105,7 @@ fn the_sentences_that_do_not_hold() {
         .for_each(found);
 }
 
-/// Table 5-1: ln of 4 x 3 cells; worked out apart from this program.
+/// Table 5-1: ln of 4 x 3 cells; computed apart from this program.
 #[test]
 fn shares_of_the_variance() {
     let divisions = history().variances;

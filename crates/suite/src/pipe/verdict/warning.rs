@@ -23,7 +23,7 @@ pub struct PipeWarning {
     /// What was found, as numbers.
     #[serde(flatten)]
     pub cause: PipeCause,
-    /// The same in one sentence.
+    /// What was found, as a sentence.
     pub observed: String,
     /// What to do about it.
     #[serde(rename = "try")]
@@ -71,7 +71,7 @@ pub enum PipeCause {
         worst_bytes: Bytes,
         /// How late that was.
         max_ns: u64,
-        /// The same as a share of a typical trial of that size.
+        /// `max_ns` as a share of a typical trial of that size.
         share: f64,
     },
     /// The hypervisor took processor time for others.

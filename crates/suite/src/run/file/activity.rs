@@ -13,7 +13,7 @@ use crate::program::Part;
 /// How long an activity may last.
 const TIMES: RangeInclusive<Span> = Span::from_milliseconds(10)..=Span::from_seconds(3600);
 
-/// The same where nothing is said.
+/// Like `TIMES`, where nothing is said.
 const TIME: Span = Span::from_seconds(2);
 
 /// How much may be moved, and how much is where nothing is said.

@@ -15,14 +15,14 @@ use crate::program::{Part, ProgramOrder, ProgramStep, Ready};
 pub(super) const DEADLINES: RangeInclusive<Span> =
     Span::from_milliseconds(10)..=Span::from_seconds(24 * 3600);
 
-/// The same where nothing is said, and how long a service may take to become ready.
+/// Like `DEADLINES`, where nothing is said, and how long a service may take to become ready.
 const DEADLINE: Span = Span::from_seconds(60);
 const READY_WITHIN: Span = Span::from_seconds(10);
 
 /// What a program's own directory may hold.
 const ROOMS: RangeInclusive<Bytes> = Bytes::new(4096)..=Bytes::new(1 << 40);
 
-/// The same where nothing is said.
+/// Like `ROOMS`, where nothing is said.
 const ROOM: Bytes = Bytes::new(1 << 30);
 
 /// Most arguments, and entries of an environment.

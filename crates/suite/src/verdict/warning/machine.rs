@@ -93,15 +93,15 @@ impl Explanation for LoadBefore {
     }
 }
 
-/// More activities than processors: those of the test machine also compete with the black boxes'
-/// own, or where it has processors of its own, the black boxes' among themselves.
+/// More activities than processors: those of the test machine also compete with the peers'
+/// own, or where it has processors of its own, the peers' among themselves.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct OverCommitted {
     /// Workers of the largest cell; one that only answers, or does nothing, is not counted.
     pub workers: u64,
     /// The number of processors that the workers share.
     pub cpus: u64,
-    /// Whether those are the black boxes' alone, as the machine under test has its own.
+    /// Whether those are the peers' alone, as the machine under test has its own.
     #[serde(default)]
     pub around_test: bool,
 }

@@ -57,7 +57,7 @@ fn is_orderly(network: &Network) -> bool {
     }
 }
 
-/// Whether the cell's black boxes drop nothing on purpose.
+/// Whether the cell's peers drop nothing on purpose.
 fn is_lossless(record: &CellRecord) -> bool {
     matches!(record.row, Row::Network { component, .. } if component.is_rated() && component.impairment().loss <= 0.0)
 }

@@ -24,7 +24,7 @@ fn directory(parent: &Path, name: &str, mode: u32) -> PathBuf {
     path
 }
 
-/// The same with a lock file that nobody holds, as a dead owner leaves it.
+/// Like `directory`, with a lock file that nobody holds, as a dead owner leaves it.
 fn left_behind(parent: &Path, name: &str, mode: u32) -> PathBuf {
     let path = directory(parent, name, mode);
     fs::write(path.join(OWNER), "").unwrap();

@@ -65,7 +65,7 @@ fn a_killed_process_ends_the_other() {
     }
 }
 
-/// Longer than QUIC's idle time-out, between two sizes: as when others have their turn.
+/// Longer than QUIC's idle timeout, between two sizes: as when others have their turn.
 #[test]
 fn an_end_that_does_something_else_for_a_while_stays_connected() {
     // Most of this is waiting, and being root makes no difference: scripts/test has held it

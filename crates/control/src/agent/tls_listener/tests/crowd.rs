@@ -72,7 +72,7 @@ async fn strangers_at_one_address_push_out_each_other_and_nobody_else() {
 /// Silent connections that one squatter holds, as many as an address may.
 const SQUATTED: usize = ListenerLimits::STANDARD.handshakes_per_address;
 
-/// Four addresses hold all places, and say nothing; each connection that is closed is opened anew
+/// Four addresses hold all places, and say nothing; each connection that is closed is opened again
 /// after `pause`.
 fn squat(address: SocketAddr, pause: Duration) -> Vec<JoinHandle<()>> {
     let squatters =
