@@ -19,14 +19,14 @@ mod traffic;
 mod value;
 mod ways;
 
-use btu_model::predict::Prediction;
+use btu_model::predict::{Occupation, Prediction};
 use btu_network::{Atm, Drawing, Medium};
 use rust_xlsxwriter::{DocProperties, ExcelDateTime, Workbook, XlsxError};
 use thiserror::Error;
 
 use page::Page;
 use server::{Book, Solved};
-use structure::{Occupation, Structure};
+use structure::Structure;
 use summary::Line;
 
 /// More sheets than this no spreadsheet program shows with joy.
