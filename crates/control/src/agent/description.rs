@@ -56,7 +56,7 @@ fn look(
     seen.looks += 1;
     // It is rarely looked at, and much that is not needed otherwise is needed for it: neither what
     // work has needed stays in memory beside that, nor that beside what comes after it.
-    give_back_code().ok();
+    let _ = give_back_code();
     let facts = doctor::look(executable, scratch);
     let findings_json =
         serde_json::to_string(&doctor::judge(&facts)).map_err(internal("writing the findings"))?;
