@@ -181,7 +181,7 @@ fn relay(
     let relay = chosen.host("relay", app.relay.as_deref(), left)?;
     if ends.contains(&relay) {
         return Err(usage(
-            "--relay is a third station or host, beside --application and --display".to_owned(),
+            "--relay is a third station or host, other than --application and --display".to_owned(),
         ));
     }
     Ok(Some(relay))

@@ -157,7 +157,7 @@ fn backgrounds(copy: &Copy, wire: Option<Wire>) -> anyhow::Result<Vec<Background
     let backgrounds = or_usual(&copy.contention, &usual);
     match backgrounds.iter().find(|background| !background.is_quiet()) {
         Some(background) if wire.is_none() => Err(usage(format!(
-            "--contention {background}: nobody told the rate of which that would be a share; name a network that is emulated"
+            "--contention {background}: the rate of which that would be a share is not known; name a network that is emulated"
         ))),
         _ if copy.mode == Mode::Saturated => all_or_nothing(backgrounds),
         _ => Ok(backgrounds),

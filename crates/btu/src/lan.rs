@@ -218,7 +218,7 @@ fn hosts_at_share(lan: &Lan, chosen: &Chosen<'_>) -> Result<(Vec<HostName>, Vec<
     let most = levels.iter().copied().max().unwrap_or(0) as usize;
     if most > 0 && others.is_empty() {
         return Err(Refusal::Usage(format!(
-            "beside {bench} there is no station or host for the background"
+            "there is no station or host other than {bench} for the background"
         )));
     }
     Ok((std::iter::once(bench).chain(others.into_iter().take(most)).collect(), levels))

@@ -37,7 +37,7 @@ fn check(report: &Report) -> Result<(), Refusal> {
         |study: &Study| study.reference_points().iter().any(|point| point.unit == "bits/s");
     if let Some(study) = report.with.iter().find(|study| !drawable(study)) {
         let problem =
-            format!("{study} has no rates to be drawn beside this run; btu95 and netpipe96 have");
+            format!("{study} has no rates to be drawn with this run; btu95 and netpipe96 have");
         return Err(Refusal::Usage(problem));
     }
     if report.open && report.format != Format::Html {

@@ -54,7 +54,7 @@ impl Transport {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum ModelError {
     /// The headers leave no room for payload.
-    #[error("an MTU of {mtu} leaves no payload beside {headers} of headers: ask with a larger MTU")]
+    #[error("an MTU of {mtu} leaves no payload after {headers} of headers: ask with a larger MTU")]
     NoPayload {
         /// The largest IP packet of the link.
         mtu: Bytes,

@@ -62,7 +62,7 @@ fn ranked(verdict: &CopyVerdict) -> Vec<(&CopyRow, f64)> {
 fn way(row: &CopyRow) -> String {
     match row.cell.background {
         background if background.is_quiet() => row.cell.program_name(),
-        background => format!("{} beside {background} of other traffic", row.cell.program_name()),
+        background => format!("{} next to {background} of other traffic", row.cell.program_name()),
     }
 }
 

@@ -248,7 +248,7 @@ fn footer(page: &Page) -> Markup {
                 dl { @for mark in &page.marks { dt { (mark.word) } dd { (mark.meaning) } } }
             }
             @if figures(page).next().is_some() {
-                p.note { "Charts by plotly.js, Copyright Plotly, Inc., MIT licence. This file is complete: it asks nobody for anything." }
+                p.note { "Charts by plotly.js, Copyright Plotly, Inc., MIT licence. This file is complete: it loads nothing from the network." }
             }
         }
     }

@@ -145,10 +145,7 @@ fn remarks(report: &RunReport) -> Vec<String> {
         )
     });
     let idle = report.verdict.idle.as_ref().map(|idle| {
-        format!(
-            "with nothing beside the network activity {} Mb/s",
-            three_digits(idle.btu_bits_per_second.value / MEGABIT)
-        )
+        format!("without a load {} Mb/s", three_digits(idle.btu_bits_per_second.value / MEGABIT))
     });
     let result: Vec<String> = interval.into_iter().chain(earlier).chain(idle).collect();
     let run_line =

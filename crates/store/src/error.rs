@@ -57,7 +57,7 @@ pub enum StoreError {
         path: PathBuf,
     },
     /// The database contradicts itself.
-    #[error("`{}` is damaged: {what}; restore it from a copy, or move it away and start anew", path.display())]
+    #[error("`{}` is damaged: {what}; restore it from a copy, or move it away and start a new one", path.display())]
     Damaged {
         /// The path of the database file.
         path: PathBuf,

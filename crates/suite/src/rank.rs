@@ -170,7 +170,7 @@ fn obstacle(candidate: &Candidate) -> Option<String> {
             rating.cells_planned
         )),
         Obstacle::UnknownPlan => {
-            Some("its plan cannot be read, so nobody can tell what is missing".to_owned())
+            Some("its plan cannot be read, so it is not known what is missing".to_owned())
         }
         Obstacle::ResumedElsewhere => Some(
             "it was resumed on another machine, kernel or version of btu: its cells are of both"

@@ -84,7 +84,7 @@ pub struct Verdict {
     pub obstacles: Vec<Obstacle>,
     /// Over components, message sizes and host loads. Absent when no loaded cell was measured.
     pub rating: Option<Rating>,
-    /// Like `rating`, with nothing beside the network activity.
+    /// Like `rating`, without a load.
     pub idle: Option<Rating>,
     /// The rating of each load, idle among them.
     pub per_load: Vec<LoadRating>,

@@ -97,7 +97,7 @@ fn script(drawing: &Drawing, time: Span) -> anyhow::Result<Script> {
         .zip(drawing.stations.last())
         .context("a network without stations")?;
     let stations = vec![HostName::from(ends.0), HostName::from(ends.1)];
-    anyhow::ensure!(stations[0] != stations[1], "one station alone has nobody to send to");
+    anyhow::ensure!(stations[0] != stations[1], "a single station has no other one to send to");
     let (name, text) = (drawing.name.clone(), String::new());
     let frame = Frame {
         version: SpeedPlan::VERSION,

@@ -141,7 +141,7 @@ impl Workers {
             match self.words.recv_timeout(LOOK_EVERY) {
                 Ok(said) => return Ok(said),
                 Err(RecvTimeoutError::Timeout) if Instant::now() < until => {}
-                Err(_) => bail!("nobody has said anything for {} s", timeout.as_secs()),
+                Err(_) => bail!("no worker has sent a message for {} s", timeout.as_secs()),
             }
         }
     }

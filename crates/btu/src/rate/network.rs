@@ -157,7 +157,7 @@ pub(super) fn fit(plan: &mut Plan, topology: &Topology) -> Result<Vec<String>, R
         plan.udp_stream = Some(plan.profile.stream_over(longest_drain(topology)));
     } else {
         let why =
-            "what the network carries cannot be predicted, so that nobody knows how much to offer";
+            "what the network carries cannot be predicted, so it is not known how much to offer";
         warnings.extend(hosts::leave_out(plan, |one| *one == Component::Udp, why)?);
     }
     Ok(warnings)

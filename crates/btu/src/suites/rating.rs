@@ -159,7 +159,8 @@ fn raw_cell(row: &RunRow, cell: &CellRecord) -> RawRow {
 }
 
 /// Above the lines of cells.
-const CELL_HEAD: &str = "in block, cell, goodput or requests answered, the host activity beside it";
+const CELL_HEAD: &str =
+    "in block, cell, goodput or requests answered, the host activity at the same time";
 
 fn cell_line(cell: &CellRecord) -> String {
     let answers =

@@ -31,17 +31,17 @@ fn the_four_answers() {
     }
     let (code, text, errors) = shelf.btu(&["compare", "r1", "r3", "--alone"]);
     assert_eq!((code, errors.as_str()), (Some(0), ""));
-    assert!(text.starts_with("r3 beside r1: slower, -10.0 %"), "{text}");
+    assert!(text.starts_with("r3 compared with r1: slower, -10.0 %"), "{text}");
     assert!(text.contains("spread between the blocks") && text.contains("2 slower"), "{text}");
     assert!(
         text.lines().count() <= 12 && text.contains("> btu compare r1 r3 --alone --all"),
         "{text}"
     );
     let (_, all, _) = shelf.btu(&["compare", "r1", "r3", "--alone", "--all"]);
-    assert!(all.starts_with("r3 beside r1  slower, -10.0 %"), "{all}");
+    assert!(all.starts_with("r3 compared with r1  slower, -10.0 %"), "{all}");
     let (_, markdown, _) = shelf.btu(&["compare", "r1", "r3", "--alone", "--format", "markdown"]);
     assert!(
-        markdown.starts_with("## r3 beside r1: slower") && markdown.contains("|---|"),
+        markdown.starts_with("## r3 compared with r1: slower") && markdown.contains("|---|"),
         "{markdown}"
     );
 }

@@ -135,7 +135,7 @@ fn arrive() -> Option<Presence> {
     }
     let unknown = |error: io::Error| {
         eprintln!(
-            "agent: what an earlier agent may have left stays, since nobody can tell whether others live: {error}"
+            "agent: what an earlier agent may have left stays, because it is not known whether other agents live: {error}"
         );
     };
     let presence = Presence::announce(AGENTS).map_err(unknown).ok()?;

@@ -125,7 +125,7 @@ pub enum CoordinatorError {
         message: String,
     },
     /// Somebody else measures there.
-    #[error("{who} is {busy}: wait, or ask whoever it is")]
+    #[error("{who} is {busy}: wait, or ask that user")]
     Busy {
         /// The name of the host.
         who: String,

@@ -62,7 +62,7 @@ pub(super) fn recovered(
         })
         .collect();
     let away = if away.is_empty() {
-        format!("nobody was away for long ({:.1} s)", began.elapsed().as_secs_f64())
+        format!("no host was away for long ({:.1} s)", began.elapsed().as_secs_f64())
     } else {
         away.join(", ")
     };

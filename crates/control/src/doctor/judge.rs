@@ -211,7 +211,7 @@ fn io_uring(facts: &Facts) -> Finding {
             if state == 1 {
                 "for privileged users and a group only"
             } else {
-                "forbidden for everybody"
+                "forbidden for all users"
             },
             "`btu pipe --engine io_uring` is not available; it has been a way into kernels, so allow it to a group",
             Some(

@@ -48,7 +48,7 @@ impl Identity {
                 (SectionKind::Certificate, der) => certificates.push(CertificateDer::from(der)),
                 (SectionKind::PrivateKey, der) => keys.push(PrivatePkcs8KeyDer::from(der)),
                 _ => {
-                    return Err(malformed("it holds something else beside certificates and a key"));
+                    return Err(malformed("it holds something else than certificates and a key"));
                 }
             }
         }
@@ -78,8 +78,9 @@ impl Identity {
         let malformed = |why: &str| malformed("an identity", why);
         let card = Card::read(&certificate)?;
         let (leaf, root) = (card::parse(&certificate)?, card::parse(&authority)?);
-        leaf.verify_signature(Some(root.public_key()))
-            .map_err(|_| malformed("its certificate is not signed by the authority beside it"))?;
+        leaf.verify_signature(Some(root.public_key())).map_err(|_| {
+            malformed("its certificate is not signed by the authority in the same file")
+        })?;
         // The library's error is left out: it must not be able to tell of the key.
         let pair =
             KeyPair::try_from(&key).map_err(|_| malformed("its private key cannot be read"))?;

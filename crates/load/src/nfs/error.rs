@@ -74,7 +74,7 @@ pub enum NfsError {
         status: Status,
     },
     /// It began again between WRITE and COMMIT.
-    #[error("NFS server {server}: it began anew, and what was written before is lost")]
+    #[error("NFS server {server}: it restarted, and what was written before is lost")]
     BeganAnew {
         /// The address of the server.
         server: SocketAddr,

@@ -29,7 +29,7 @@ fn flow(work: &mut Work<'_>, group: &FlowGroup, parts: Option<&Parts>) -> Option
     let to = target(work, group, &mut from)?;
     if from.is_empty() {
         work.problems
-            .note(&group.spot, "nobody sends: `from` names no station other than the target");
+            .note(&group.spot, "there is no sender: `from` names no station other than the target");
         return None;
     }
     if let Some(parts) = parts {

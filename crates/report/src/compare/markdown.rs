@@ -17,7 +17,7 @@ pub fn comparison_markdown<R: ComparedRow>(comparison: &Comparison<R>) -> String
 fn one<R: ComparedRow>(comparison: &Comparison<R>, beside: &Beside<R>) -> Vec<String> {
     let (base, other) = (safe(&comparison.base.name), safe(&beside.side.name));
     let mut lines = vec![
-        format!("## {other} beside {base}: {}", safe(&words::headline(beside))),
+        format!("## {other} compared with {base}: {}", safe(&words::headline(beside))),
         String::new(),
     ];
     if let Some(overall) = &beside.overall {

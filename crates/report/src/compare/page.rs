@@ -16,8 +16,8 @@ const MEGABIT: f64 = 1e6;
 pub fn comparison_page<R: ComparedRow>(comparison: &Comparison<R>, all: &str) -> Page {
     let base = &comparison.base.name;
     let headline = match comparison.others.as_slice() {
-        [one] => format!("{} beside {base}: {}", cut(&one.side.name), said(one)),
-        all => format!("{} sides beside {base}", all.len()),
+        [one] => format!("{} compared with {base}: {}", cut(&one.side.name), said(one)),
+        all => format!("{} sides compared with {base}", all.len()),
     };
     let mut remarks: Vec<String> = if comparison.others.len() > 1 {
         comparison.others.iter().map(named).collect()

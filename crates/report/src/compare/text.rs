@@ -49,7 +49,7 @@ fn headline<R: ComparedRow>(
         Some(Finding::Faster | Finding::NoDifferenceSeen) => paint.strong(&said),
         _ => paint.warning(&said),
     };
-    let sides = format!("{side} beside {base}");
+    let sides = format!("{side} compared with {base}");
     let first = format!("{}  {said}", paint.title(&sides));
     let Some(overall) = &beside.overall else { return vec![first] };
     let ratio = words::change(overall.ratio.value);

@@ -254,7 +254,7 @@ mod tests {
     fn without_all_only_what_does_not_hold() {
         let text = lantz85_text(&history(), false, &TextOptions { colour: false, width: 100 });
         assert!(text.contains("no: Table 4-1: 34.4 %"), "{text}");
-        let (_, sentences) = text.split_once("The text beside its own numbers").unwrap();
+        let (_, sentences) = text.split_once("The text compared with its own numbers").unwrap();
         assert!(!sentences.contains("yes: "), "{text}");
     }
 }

@@ -20,7 +20,7 @@ pub fn studies_text(options: &TextOptions) -> String {
             .into_iter()
             .map(move |line| paint.quiet(&line))
     });
-    let hint = paint.quiet("`btu history STUDY` prints its tables beside what can be recomputed.");
+    let hint = paint.quiet("`btu history STUDY` prints its tables next to what can be recomputed.");
     page(vec![sheet.lines(), citations.collect(), vec![hint]])
 }
 

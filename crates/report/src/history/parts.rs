@@ -29,7 +29,7 @@ pub(super) fn opening(title: &str, about: &str, options: &TextOptions) -> Vec<St
 pub(super) fn claims(claims: &[Claim], all: bool, options: &TextOptions) -> Vec<String> {
     let wrong = claims.iter().filter(|claim| !claim.holds).count();
     let title = format!(
-        "The text beside its own numbers: {} checked, {wrong} do not hold",
+        "The text compared with its own numbers: {} checked, {wrong} do not hold",
         count(claims.len(), "sentence")
     );
     let shown: Vec<&Claim> = claims.iter().filter(|claim| all || !claim.holds).collect();

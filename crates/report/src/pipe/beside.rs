@@ -86,7 +86,12 @@ pub fn beside_page(runs: &[StoredSignature], warnings: &[String], again: &str) -
         ],
     };
     Page {
-        headline: format!("{} beside {}{}", sides.join(", "), base.name, said.unwrap_or_default()),
+        headline: format!(
+            "{} compared with {}{}",
+            sides.join(", "),
+            base.name,
+            said.unwrap_or_default()
+        ),
         warnings: warnings.iter().map(|warning| page_warning("differs", warning, "")).collect(),
         summary,
         ..Page::default()

@@ -57,7 +57,7 @@ fn curve(report: &RunReport, component: Component, load: Load) -> Series {
             estimate.interval.map(|interval| (interval.low / MEGABIT, interval.high / MEGABIT));
         Some(Point { x: rate.message.count() as f64, y: estimate.value / MEGABIT, interval })
     });
-    let name = if load == Load::Idle { "alone".to_owned() } else { format!("beside {load}") };
+    let name = if load == Load::Idle { "alone".to_owned() } else { format!("under {load}") };
     Series { name, role: role(load), mark: Drawn::LinePoints, points: points.collect() }
 }
 
@@ -104,8 +104,8 @@ pub(super) fn section(report: &RunReport) -> Option<Section> {
     });
     let hosts = (!penalties.is_empty()).then(|| hosts_alone(report, &host_loads));
     let beside = host_loads.iter().flat_map(|&load| {
-        let network = format!("Network activities beside {load}, s (as A5 to A16)");
-        let host = format!("{load} beside each network activity, s (as A5 to A16)");
+        let network = format!("Network activities under {load}, s (as A5 to A16)");
+        let host = format!("{load} with each network activity, s (as A5 to A16)");
         [times(report, &network, load, loaded_network), times(report, &host, load, loaded_host)]
     });
     let tables =

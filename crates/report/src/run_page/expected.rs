@@ -6,7 +6,7 @@ use crate::html::{Block, Cell, Section, Table};
 pub(super) fn section(report: &RunReport) -> Option<Section> {
     let rows = &report.verdict.expected;
     let message = rows.first()?.message.count();
-    let caption = format!("Goodput with nothing beside it, {message} B, Mb/s");
+    let caption = format!("Goodput without a load, {message} B, Mb/s");
     let mut table = Table::new(&caption, &["component", "measured", "closed form", "simulator"], 1);
     for row in rows {
         let rates = [

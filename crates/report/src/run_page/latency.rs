@@ -61,7 +61,7 @@ fn curve(report: &RunReport, component: Component, load: Load) -> Option<Series>
         }
     }
     let points = tail(&all);
-    let name = if load == Load::Idle { "alone".to_owned() } else { format!("beside {load}") };
+    let name = if load == Load::Idle { "alone".to_owned() } else { format!("under {load}") };
     (!points.is_empty()).then(|| Series { name, role: role(load), mark: Drawn::Line, points })
 }
 

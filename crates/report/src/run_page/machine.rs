@@ -18,7 +18,7 @@ pub(super) fn cpu(report: &RunReport) -> Option<Section> {
             name: if load == btu_suite::cell::Load::Idle {
                 "alone".to_owned()
             } else {
-                format!("beside {load}")
+                format!("under {load}")
             },
             role: super::role(load),
             mark: Drawn::LinePoints,

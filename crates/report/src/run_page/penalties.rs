@@ -38,10 +38,10 @@ fn seconds(report: &RunReport) -> Figure {
     let unit = Unit::of(&report.verdict.penalties.table);
     let loads = || report.verdict.penalties.by_load.iter().map(|of| of.load).enumerate();
     let network = loads().map(|(_, load)| -> Part {
-        (format!("network beside {load}"), role(load), |penalty| penalty.network, load)
+        (format!("network under {load}"), role(load), |penalty| penalty.network, load)
     });
     let host = loads().map(|(place, load)| -> Part {
-        (format!("{load} beside network"), Role::Member(4 + place), |penalty| penalty.host, load)
+        (format!("{load} with network"), Role::Member(4 + place), |penalty| penalty.host, load)
     });
     let parts: Vec<Part> = network.chain(host).collect();
     let series = parts.iter().map(|(name, role, of, load)| Series {
@@ -108,8 +108,8 @@ type Slowed = fn(&ComponentSlowdown) -> Option<Estimate>;
 /// By component, a panel for each side.
 fn slowdowns(report: &RunReport) -> Figure {
     let sides: [(&str, Slowed); 2] = [
-        ("the network activity beside the load", |slowdown| slowdown.network),
-        ("the load beside the network activity", |slowdown| slowdown.host),
+        ("the network activity under the load", |slowdown| slowdown.network),
+        ("the load with the network activity", |slowdown| slowdown.host),
     ];
     let panels = sides.map(|(title, of)| Panel {
         title: title.to_owned(),
@@ -157,7 +157,7 @@ fn slowed(report: &RunReport, load: Load, of: Slowed) -> Series {
 
 fn by_component(report: &RunReport) -> Table {
     let mut table =
-        Table::new("Slowdown by component", &["", "beside", "network activity", "load"], 2);
+        Table::new("Slowdown by component", &["", "under", "network activity", "load"], 2);
     for one in &report.verdict.penalties.by_component {
         let cells = [one.network.as_ref(), one.host.as_ref()].map(|side| Cell::estimate(side, 1.0));
         table.rows.push(row(&[one.component.name(), one.load.name()], cells));

@@ -46,11 +46,8 @@ fn figure(report: &RunReport, message: Bytes, load: Load) -> Option<Figure> {
         series: curves,
     };
     let below = (load != Load::Idle).then(|| bars(report, &cells, load));
-    let beside = if load == Load::Idle {
-        "with nothing beside it".to_owned()
-    } else {
-        format!("beside {load}")
-    };
+    let beside =
+        if load == Load::Idle { "without a load".to_owned() } else { format!("under {load}") };
     Some(Figure {
         name: format!("over-time-{load}"),
         title: format!("Goodput over time {beside}"),

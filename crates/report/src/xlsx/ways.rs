@@ -224,7 +224,7 @@ pub(super) fn transfer(
     }
     if let Some(crossing) = &asked.overtaken {
         page.heading(
-            "Where the network begins to limit, worked out by btu for the network as drawn",
+            "Where the network begins to limit, computed by btu for the network as drawn",
         )?;
         page.drawn(
             &format!("Rate of {} from which on", crossing.flow),

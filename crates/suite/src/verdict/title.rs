@@ -69,7 +69,7 @@ impl Obstacle {
     pub const fn meaning(self) -> &'static str {
         match self {
             Self::NoRating => {
-                "No network activity was measured beside a host activity, so there is nothing to rate."
+                "No network activity was measured under a host activity, so there is nothing to rate."
             }
             Self::UnknownPlan => {
                 "The stored plan cannot be read by this version; what is missing cannot be told."

@@ -67,7 +67,7 @@ impl UnixRendezvous {
         }
         loop {
             if limit.stopped() || limit.left(now()).is_zero() {
-                let gone = io::Error::new(ErrorKind::TimedOut, "nobody came in time");
+                let gone = io::Error::new(ErrorKind::TimedOut, "no peer came in time");
                 return Err(trouble("wait for the other end", &self.path, gone));
             }
             if let Some(caller) =

@@ -142,7 +142,7 @@ impl SshServer {
             // Whoever only looked in is no reason to end; an sshd that cannot begin is.
             if !said.last.contains(&peer.ip().to_string()) {
                 return Err(failed(format!(
-                    "it ended with {status} and let nobody in; it said last: {}",
+                    "it ended with {status} before any login; it said last: {}",
                     said.last
                 )));
             }

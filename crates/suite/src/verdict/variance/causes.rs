@@ -83,7 +83,7 @@ impl VarianceCause {
             Self::CongestionWindow => "congestion window",
             Self::Retransmissions => "retransmissions",
             Self::ReceiverWindow => "waiting for the receiver's window",
-            Self::Overlap => "share of its time beside the load",
+            Self::Overlap => "share of its time under the load",
             Self::HostActivity => "speed of the load",
             Self::StartSkew => "workers that begin late",
             Self::EmulatorLate => "frames that the emulator released late",

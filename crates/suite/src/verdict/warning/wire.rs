@@ -65,7 +65,7 @@ impl Explanation for WireDrops {
     fn observed(&self) -> String {
         let (frames, cells) = (count(self.frames, "frame"), count(self.cells, "cell"));
         format!(
-            "{frames} dropped before the wire could take them, in {cells}: loss that nobody asked for"
+            "{frames} dropped before the wire could take them, in {cells}: loss that was not asked for"
         )
     }
 
