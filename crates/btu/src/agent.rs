@@ -93,7 +93,7 @@ fn refusal(error: AgentError) -> anyhow::Error {
 mod tests {
     use super::*;
 
-    /// Whoever copies the example puts no secret into a list of processes.
+    /// A copied example must put no secret into the list of processes.
     #[test]
     fn the_printed_example_does_not_hold_the_code() {
         let said = invitation("K7QF-9M2R");

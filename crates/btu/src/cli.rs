@@ -69,7 +69,7 @@ use crate::exit::Refusal;
 /// Reads the command line. Ends the process if clap reports a mistake or prints help.
 pub(crate) fn read() -> Result<Arguments, Refusal> {
     if std::env::args_os().len() <= 1 {
-        // Whoever types the name alone wants to know what it is good for. A reader that has gone
+        // A user who types the name alone wants to know its use. A reader that has gone
         // away is no error.
         let _ = writeln!(std::io::stdout(), "{QUESTIONS}");
         std::process::exit(0);

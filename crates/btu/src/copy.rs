@@ -164,7 +164,7 @@ fn backgrounds(copy: &Copy, wire: Option<Wire>) -> anyhow::Result<Vec<Background
     }
 }
 
-/// Who saturates cannot do so by halves.
+/// Saturation has no levels in between.
 fn all_or_nothing(backgrounds: Vec<Background>) -> anyhow::Result<Vec<Background>> {
     match backgrounds.iter().find(|background| !background.is_quiet() && background.share() < 1.0) {
         None => Ok(backgrounds),
@@ -201,8 +201,8 @@ fn check_ssh(program: Program, chosen: &Chosen) -> anyhow::Result<()> {
     }
 }
 
-/// Who makes the background: who is named; else the stations called so; else the sender itself, to
-/// a third station.
+/// The stations of the background: those that are named; else the stations called so; else the
+/// sender itself, to a third station.
 fn pairs(copy: &Copy, chosen: &Chosen, ends: [&HostName; 2]) -> anyhow::Result<Vec<[HostName; 2]>> {
     if !copy.background.is_empty() {
         let named = |[from, to]: &[String; 2]| {

@@ -24,12 +24,12 @@ pub(crate) struct Bar {
     cell: (String, u32),
 }
 
-/// Who sees what moves while a cell is measured.
+/// Where the progress of a cell is shown while it is measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Watch {
     /// Progress is never shown.
     Never,
-    /// Who sits at the terminal: a line a second on standard error.
+    /// The terminal: a line each second on standard error.
     Terminal,
     /// A program: a line of JSON a second on standard output.
     JsonLines,
@@ -71,7 +71,7 @@ impl Bar {
         self.drawn.finish_and_clear();
     }
 
-    /// Who sees what moves.
+    /// Where the progress of a cell is shown.
     pub(crate) fn watch(&self) -> Watch {
         self.watch
     }

@@ -61,7 +61,7 @@ pub(crate) fn is_its_plan(
 pub(crate) fn lock(store: &Store, row: &RunRow) -> anyhow::Result<Option<RunLock>> {
     let run = row.summary.id;
     let lock = store.lock(run)?;
-    // Whoever wrote it may have completed it before we had the lock.
+    // The writer may have completed it before we had the lock.
     if store.summary(run)?.state != State::Complete {
         return Ok(Some(lock));
     }

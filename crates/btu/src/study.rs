@@ -328,8 +328,8 @@ impl<'a> Chosen<'a> {
         }
     }
 
-    /// Who plays a role: whom the option `--role` names, else the one called so, else the one in
-    /// this place.
+    /// The station of a role: the one that the option `--role` names, else the one called so, else
+    /// the one in this place.
     pub(crate) fn host(
         &self,
         role: &str,

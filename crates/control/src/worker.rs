@@ -55,7 +55,8 @@ fn bind(bounds: &Bounds) -> Result<(), Trouble> {
     Ok(())
 }
 
-/// Who may call this worker's ports; who is refused is told of, in a line a second at most.
+/// The addresses that may call this worker's ports. Refused callers are logged, at most one line a
+/// second.
 fn callers(bounds: Bounds) -> Callers {
     let refused = Mutex::new(Lines::default());
     Callers::only(bounds.callers, move |address, why| {

@@ -14,7 +14,7 @@ pub struct Frame {
     length: u32,
     /// The address of the station that sent the frame.
     pub source: Address,
-    /// Whom it is for.
+    /// Its destination.
     pub destination: Address,
     /// The kind of payload that the frame carries.
     pub kind: Kind,

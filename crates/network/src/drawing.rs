@@ -31,7 +31,7 @@ pub struct Drawing {
     pub bridges: Vec<Bridge>,
     /// The point-to-point links of the network.
     pub links: Vec<Link>,
-    /// Who sends what to whom.
+    /// The flows: which stations send what to which.
     pub traffic: Vec<Flow>,
 }
 

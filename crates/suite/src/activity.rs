@@ -58,7 +58,7 @@ pub enum Work {
     For(Span),
 }
 
-/// Who calls whom. The peers listen and the test machine connects, whichever way the data
+/// Which end connects. The peers listen and the test machine connects, whichever way the data
 /// flows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -242,7 +242,7 @@ pub struct Respond {
 /// Sender of a paced stream.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct UdpSend {
-    /// Who calls whom: the listener answers the caller's greeting before anything flows.
+    /// Which end connects: the listener answers the caller's greeting before anything flows.
     pub meeting: Rendezvous,
     /// Said in the greeting.
     pub token: Token,

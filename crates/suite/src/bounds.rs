@@ -11,7 +11,7 @@ use crate::peers::Peers;
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Bounds {
-    /// Who may call the ports that it listens on.
+    /// The addresses that may call its listening ports.
     pub callers: Peers,
     /// None of its files becomes longer (setrlimit(2), `RLIMIT_FSIZE`).
     #[serde(rename = "file_bytes")]

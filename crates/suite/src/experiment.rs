@@ -95,7 +95,7 @@ pub struct Raised {
 }
 
 impl Field {
-    /// Who takes part, by the names that scripts know, in the plan's order.
+    /// The hosts that take part, by the names in scripts, in the plan's order.
     pub fn hosts(&self) -> Vec<&HostName> {
         match self {
             Self::Drawing(raised) => raised.stations.iter().collect(),

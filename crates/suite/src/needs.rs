@@ -22,7 +22,7 @@ const BLOCK: u64 = 4096;
 /// What an activity needs. There is no default: every activity states each of them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Needs<'a> {
-    /// Whom it connects to.
+    /// The peer to which it connects.
     pub peer: Option<SocketAddr>,
     /// How fast it sends.
     pub rate: Rate,

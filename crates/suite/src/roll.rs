@@ -50,7 +50,7 @@ pub struct Answer {
     pub activities: Vec<String>,
     /// What else it can do.
     pub features: Vec<String>,
-    /// Who has it, where somebody else does.
+    /// The controller that has it, if it is another one.
     pub busy: Option<String>,
     /// Where its clocks stand, where it could be reserved.
     pub clock: Option<HostClock>,

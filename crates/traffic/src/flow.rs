@@ -88,7 +88,7 @@ impl Flow {
             .map_err(TrafficError::socket("duplicate the connection", self.peer()))
     }
 
-    /// Who is at the other end.
+    /// The address of the other end.
     pub fn peer(&self) -> SocketAddr {
         self.0.peer()
     }

@@ -133,7 +133,7 @@ pub(crate) struct Terms {
     pub(crate) works: bool,
     /// How long they may take to find each other.
     pub(crate) deadline: Span,
-    /// Who may call an end that listens on a network.
+    /// The addresses that may call an end that listens on a network.
     pub(crate) callers: Callers,
 }
 

@@ -82,7 +82,7 @@ fn pass(mut from: &TcpStream, mut to: &TcpStream) -> io::Result<u64> {
             }
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) => {
-                // Whoever waits at the other side is not to wait for ever.
+                // The other side must not wait for ever.
                 let _ = to.shutdown(Shutdown::Both);
                 return Err(error);
             }

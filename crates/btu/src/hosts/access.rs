@@ -38,7 +38,7 @@ fn keys(reaching: &Reaching) -> anyhow::Result<Keys> {
     Ok(Keys { identity, revocations, pairings })
 }
 
-/// Who asks, as others may read it who find a host busy.
+/// The name of this controller, which others see when the host is busy.
 fn controller() -> String {
     let user = std::env::var("USER").or_else(|_| std::env::var("LOGNAME"));
     format!(

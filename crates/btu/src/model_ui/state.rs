@@ -74,7 +74,7 @@ pub(super) enum Mode {
     Warnings(u16),
 }
 
-/// Whose delay the curve shows.
+/// The delay that the curve shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Figure {
     /// The delay of all frames.

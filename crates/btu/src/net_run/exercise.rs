@@ -53,7 +53,7 @@ impl Exercise {
         let script = script(drawing, time)?;
         let mut ready: Vec<Ready> = Vec::new();
         for step in &script.steps {
-            // Who is called stands before who calls.
+            // A step that listens comes before the step that connects to it.
             let order = order(step, drawing, &ready);
             ready.push(prepare(directory, step.host.as_str(), &order, signals)?);
         }

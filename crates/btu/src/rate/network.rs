@@ -88,8 +88,8 @@ fn drawn(rate: &Rate, network: &str) -> anyhow::Result<Network> {
     Ok(Network::Drawing(Drawn { name: drawing.name, text, stations }))
 }
 
-/// Who plays which role: as the options say, else the stations called so, else the first, the last,
-/// and the last but one.
+/// Which station has which role: as the options say, else the stations called so, else the first,
+/// the last, and the last but one.
 fn stations(rate: &Rate, network: &str, drawing: &Drawing) -> Result<Stations, Refusal> {
     let usual = |role: HostRole, place: Option<&Station>| {
         drawing

@@ -49,7 +49,7 @@ pub(crate) struct Caller {
 pub(super) enum Who {
     /// Somebody on this machine.
     Local,
-    /// Whoever started this process; ssh knows who, and this process speaks with nobody else.
+    /// The user who started this process; ssh knows the user, and the process has no other callers.
     Starter,
     /// The holder of a certificate with this name.
     Named(String),

@@ -81,7 +81,7 @@ async fn dismiss(listener: UnixListener) {
     }
 }
 
-/// Who listens at an abstract name; nobody counts who takes no callers.
+/// The process that listens at an abstract name, if it accepts callers.
 fn holder(name: &str) -> io::Result<UnixCredentials> {
     let flags = SockFlag::SOCK_CLOEXEC | SockFlag::SOCK_NONBLOCK;
     let caller = socket(AddressFamily::Unix, SockType::Stream, flags, None)?;
@@ -161,7 +161,7 @@ mod tests {
         let (none, admin) = ("0000000000000000", "0000000000001000");
         assert!(is_administrator(&status("61234\t61234\t61234\t61234", admin), 61_234));
         assert!(!is_administrator(&status("61234\t61234\t61234\t61234", none), 61_234));
-        // Whoever listens first and then becomes a program of root's is still a stranger.
+        // A process that listens first and then starts a program of root's is still a stranger.
         assert!(!is_administrator(&status("61234\t0\t0\t0", admin), 61_234));
         assert!(!is_administrator("", 0));
     }

@@ -43,7 +43,7 @@ pub enum Entrance {
     },
 }
 
-/// Whom an agent believes.
+/// The certificates that an agent trusts.
 #[derive(Debug, Clone)]
 pub enum Trust {
     /// Controllers of the same authority.
@@ -53,7 +53,7 @@ pub enum Trust {
         /// The authority's list of revoked certificates.
         revoked: Option<PathBuf>,
     },
-    /// Whoever types the code.
+    /// The controller that has the code.
     Pair,
 }
 
@@ -299,7 +299,7 @@ fn reload_trust(handle: &ListenerHandle, trust: &Trust, shown: &mut Identity) {
                     peer.name
                 );
             }
-            // Whoever sent SIGHUP learns by this line that from now on the new list counts.
+            // This line tells the sender of SIGHUP that the new list counts from now on.
             eprintln!("agent: read the identity and the revocations again");
         }
         Err(error) => {

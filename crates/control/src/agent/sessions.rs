@@ -36,7 +36,7 @@ impl Rules {
         Self { most: 1, lease: Span::from_seconds(5), keep: Span::from_seconds(3600) };
 }
 
-/// Who asks for the host, and what for.
+/// The controller that asks for the host, and its run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Asked {
     pub(super) run: String,
@@ -65,7 +65,7 @@ pub(super) enum Answer {
     Busy(Busy),
 }
 
-/// Who has the host.
+/// The controller that has the host.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Busy {
     pub(super) run: String,
@@ -147,8 +147,8 @@ impl Sessions {
     /// Asks for the host. `fresh` names the session if it is a new one; `old` is one that the same
     /// run had before.
     ///
-    /// Who has it already, for the same run, gets it again: a controller that was killed need not
-    /// wait for its own lease.
+    /// A controller that has it already, for the same run, gets it again: a controller that was
+    /// killed need not wait for its own lease.
     pub(super) fn reserve(
         &mut self,
         now: Time,

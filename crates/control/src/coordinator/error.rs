@@ -252,7 +252,7 @@ pub fn with_reasons(mut text: String, error: &dyn std::error::Error) -> String {
     }
 }
 
-/// Who asked to stop.
+/// What asked the run to stop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Interrupt {
     /// The user pressed Ctrl-C (SIGINT).

@@ -1,14 +1,13 @@
 //! Real hosts in the place of the testbed: reached, reserved, surveyed, and reached again when they
 //! were lost.
 //!
-//! ```text
-//! way          how an agent is reached: TLS; the user's own OpenSSH (ssh), which copies a program there; a child of this program (pipe)
-//! remote_host  one host: its agent, its reservation, its clock (clock), kept by a task of its own
-//! host_set     all hosts of a run, before there is a run: gathered, and what can be measured on them (survey)
-//! notes        a run on them: what they were like before and after
-//! worker_host  one host whose workers are directed one by one, here or elsewhere, for what is measured between two ends
-//! roll         every host of an inventory greeted at once, for `btu hosts check`
-//! ```
+//! ```text way          how an agent is reached: TLS; the user's own OpenSSH (ssh), which copies a
+//! program there; a child of this program (pipe) remote_host  one host: its agent, its reservation,
+//! its clock (clock), kept by a task of its own host_set     all hosts of a run, before there is a
+//! run: gathered, and what can be measured on them (survey) notes        a run on them: what they
+//! were like before and after worker_host  one host whose workers are directed one by one, here or
+//! elsewhere, for what is measured between two ends roll         every host of an inventory greeted
+//! at once, for `btu hosts check` ```
 
 mod clock;
 mod host_set;
@@ -62,7 +61,8 @@ pub struct Access {
     pub binary: Program,
     /// This program's own file, an agent of this machine.
     pub executable: PathBuf,
-    /// Who asks, for the messages that others get; over TLS the certificate's name counts instead.
+    /// The name of this controller, for the messages that others get; over TLS the certificate's
+    /// name counts instead.
     pub controller: String,
     /// For how long a host that was lost is called again.
     pub timeout: Duration,

@@ -70,7 +70,7 @@ pub(crate) fn may_administer_networks() -> bool {
     capabilities().has(Capabilities::NET_ADMIN)
 }
 
-/// Who may not ask has none that is known of.
+/// A process without the right to ask knows of none.
 fn capabilities() -> Capabilities {
     Capabilities::effective().unwrap_or(Capabilities::NONE)
 }

@@ -31,7 +31,7 @@ pub struct Card {
     pub not_after_unix_s: i64,
 }
 
-/// Who is at the other end of a connection, from its verified certificate.
+/// The other end of a connection, from its verified certificate.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Peer {
     /// The name of the peer, from its certificate.

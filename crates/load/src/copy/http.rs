@@ -172,7 +172,7 @@ fn hear(
             Ok(call) if call.method != method => "405 Method Not Allowed",
             Ok(call) => return Ok((flow, call, head)),
         };
-        // Whoever has gone does not hear it.
+        // A client that has gone does not get it.
         let _ = say(&flow, status, 0, &timeout);
     }
 }

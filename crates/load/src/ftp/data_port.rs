@@ -49,7 +49,7 @@ impl DataPort {
     }
 }
 
-/// Who is connected to `port` by this open file, if it is such a connection.
+/// The address that is connected to `port` by this open file, if it is such a connection.
 fn caller(file: RawFd, port: u16) -> Option<IpAddr> {
     // What is no socket of the internet, or not connected, has no such names.
     let (_, local) = ends(&getsockname(file).ok()?)?;

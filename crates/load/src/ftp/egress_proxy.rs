@@ -55,7 +55,7 @@ pub fn serve_egress_proxy(
                         let mut inside = inside;
                         // Both ends see the connection close; there is nobody else to tell.
                         let _ = let_out(&mut inside, target, stop);
-                        // Who sees it closed may come again at once.
+                        // A client that sees it closed may connect again at once.
                         drop(slot);
                     });
                 }

@@ -8,7 +8,7 @@ use btu_units::{Bytes, Span};
 /// Most clients that are told apart; what others do is counted together.
 const MOST_CLIENTS: usize = 256;
 
-/// Whom that is counted for.
+/// The client for which that is counted.
 pub const OTHERS: u32 = u32::MAX;
 
 /// What a server did for one of its clients, by the number that the client gave of itself.

@@ -30,7 +30,7 @@ const GRACE: Duration = Duration::from_secs(2);
 pub struct ServerSettings {
     /// Where it listens, on any free port.
     pub address: IpAddr,
-    /// Who says it may do everything; nobody else hears a word.
+    /// A client with the token may do everything; others get no answer.
     pub token: Token,
     /// An existing directory for the content of files, which have no name there.
     pub directory: PathBuf,

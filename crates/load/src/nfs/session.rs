@@ -211,7 +211,7 @@ impl Done<'_> {
                 Attributes::write_after(Some(&self.stat(node)?), &mut to);
                 to.fixed(&self.service.verifier);
             }
-            // Who has said the token may do everything.
+            // A client that has sent the token may do everything.
             Call::Access { node, rights } => {
                 Attributes::write_optional(Some(&self.stat(node)?), &mut to);
                 to.number(*rights);

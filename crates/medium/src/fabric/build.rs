@@ -39,7 +39,7 @@ pub(super) struct Build {
 /// How a line is made: so that it can change under way, or not.
 type Make = fn(&Direction, &str, u64) -> Chain;
 
-/// Who stands on a segment.
+/// The stations and bridges on a segment.
 #[derive(Debug, Clone, Copy)]
 enum Resident {
     Station(u32),
@@ -253,7 +253,7 @@ fn bridge_node(drawing: &Drawing, bridge: &network::Bridge) -> Node {
     Node::Bridge { name: bridge.name.clone(), bridge: Box::new(Bridge::new(traits, table)), exits }
 }
 
-/// Who stands on each segment.
+/// The stations and bridges on each segment.
 fn residents(drawing: &Drawing) -> Vec<Residents> {
     let mut residents = vec![Vec::new(); drawing.segments.len()];
     for (number, station) in (0..).zip(&drawing.stations) {

@@ -46,7 +46,7 @@ pub(super) struct Prospect {
     pub(super) end: Time,
     /// Whether somebody sends who has heard nobody else yet.
     pub(super) undisturbed: bool,
-    /// Who sends, if nobody else does.
+    /// The only station that sends, if there is only one.
     pub(super) only: Option<Tap>,
     /// From this time on every station hears it.
     pub(super) heard: Time,

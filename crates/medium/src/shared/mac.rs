@@ -40,7 +40,7 @@ pub(super) struct Mac<C> {
     /// Who next asks whether it may start, and when: one entry for each station that waits for a
     /// known time.
     attempts: BinaryHeap<Reverse<(Time, Tap)>>,
-    /// Who defers to a transmission whose end is not known.
+    /// The stations that defer to a transmission whose end is not known.
     deferring: Vec<Tap>,
     /// The number of frames in the stations.
     waiting: u64,
@@ -117,7 +117,7 @@ impl<C: Cable> Mac<C> {
             }
             Sense::Clear => {
                 PeekMut::pop(next);
-                // Whoever tries has a frame.
+                // A station that tries has a frame.
                 if let Some(frame) = station.frame {
                     self.cable.transmit(
                         spot,
@@ -233,7 +233,7 @@ impl<C: Cable> Mac<C> {
     /// A time before which no frame inside is delivered or dropped.
     fn next_outcome(&mut self) -> Option<Time> {
         let Some(prospect) = self.cable.prospect() else { return self.outcome_of_attempts() };
-        // Whoever hears it defers to it.
+        // A station that hears it defers to it.
         let joining = self
             .attempts
             .peek()

@@ -28,12 +28,12 @@ pub struct MostFound {
     pub found: Option<Found>,
     /// The figure there, in seconds; none where something is saturated.
     pub figure_seconds: Option<f64>,
-    /// Who answered, and how far to believe it.
+    /// The method that answered, and the range in which it is valid.
     #[serde(flatten)]
     pub answered: Answered,
 }
 
-/// Who answered, and how far to believe it.
+/// The method that answered, and the range in which it is valid.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "by", rename_all = "kebab-case")]
 pub enum Answered {

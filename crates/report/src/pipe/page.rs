@@ -62,7 +62,7 @@ pub fn several_page(stored: &[StoredRun], verdicts: &[&PipeVerdict]) -> Page {
     }
 }
 
-/// Who has the shortest latency, else who carries most.
+/// The signature with the shortest latency, or the one with the highest rate.
 fn quickest(named: &[Named]) -> String {
     let latency = |verdict: &PipeVerdict| Some(verdict.latency.as_ref()?.median_seconds.value);
     let rate = |verdict: &PipeVerdict| Some(verdict.maximum.as_ref()?.bits_per_second.value);

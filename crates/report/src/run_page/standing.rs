@@ -9,7 +9,7 @@ use crate::html::{
     Axis, Block, Cell, Drawn, Figure, Layout, Panel, Point, Role, Section, Series, Table,
 };
 
-/// Whose result it is.
+/// The study or run of the result.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Group {
     Machines1995,

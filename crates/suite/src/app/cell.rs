@@ -12,7 +12,7 @@ use crate::network::HostName;
 pub struct AppCell {
     /// The picture that is drawn.
     pub workload: Workload,
-    /// Who waits for whom.
+    /// The protocol: which end waits for which.
     pub protocol: Protocol,
     /// What carries the requests.
     pub carrier: Carrier,

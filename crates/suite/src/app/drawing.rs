@@ -10,7 +10,7 @@ use super::{Mix, Niceness, Protocol, Request, Speeds, Workload};
 pub struct Drawing {
     /// The picture that is drawn.
     pub workload: Workload,
-    /// Who waits for whom.
+    /// The protocol: which end waits for which.
     pub protocol: Protocol,
     /// What the application computes for each request, on top of making it.
     #[serde(rename = "application_ns")]

@@ -38,7 +38,7 @@ pub enum Factor {
         #[serde(rename = "high_percent")]
         high: Speed,
     },
-    /// Who waits for whom.
+    /// The protocol: which end waits for which.
     Protocol {
         /// The first level of the factor.
         low: Protocol,

@@ -22,7 +22,8 @@ pub const BITMAP_PIECE: usize = 1420;
 /// The widest window: more items on their way than any picture of ours has.
 const WIDEST: u16 = 1024;
 
-/// Who waits for whom. The study's levels (its section 5), with a window between the first two.
+/// The protocol: which end waits for which. The study's levels (its section 5), with a window
+/// between the first two.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum Protocol {

@@ -203,7 +203,7 @@ pub(super) fn background_faults(seen: &Observation, mode: Mode) -> Vec<String> {
                 all[0] += u128::from(sent.datagrams);
                 let rate = sent.bits_per_second().unwrap_or(0.0);
                 let offered = sent.offered.bits_per_second() as f64;
-                // Who sends as much as goes is held up by the network.
+                // The network slows a sender that sends as much as possible.
                 if mode != Mode::Saturated && (rate / offered - 1.0).abs() > PACE {
                     let [rate, offered] = [rate, offered].map(|rate| rate / 1e6);
                     faults.push(format!(

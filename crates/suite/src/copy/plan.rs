@@ -57,7 +57,7 @@ pub struct CopyPlan {
     /// Whether times of the report of 1989 stand in the picture.
     #[serde(default)]
     pub paper: bool,
-    /// Who makes the background, and who gets it.
+    /// The hosts that send and receive the background.
     #[serde(deserialize_with = "border::levels")]
     pub pairs: Vec<[HostName; 2]>,
     /// The rate of datagrams of [`DATAGRAM`], counted over the payload, that takes all of the
@@ -120,7 +120,7 @@ impl CopyPlan {
     /// Most programs, sizes, backgrounds, and pairs of stations.
     pub const MOST_LEVELS: usize = border::MOST_LEVELS;
 
-    /// Who has the file, and who gets it.
+    /// The host with the file, and the one that receives it.
     pub fn hosts(&self) -> [Option<&HostName>; 2] {
         self.frame.network.ends()
     }

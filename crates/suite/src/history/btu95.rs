@@ -28,7 +28,7 @@ pub use rows::{Activity, MESSAGE_BYTES, Machine};
 pub struct History {
     /// The machines, in the order of the published geometric means.
     pub machines: Vec<MachineHistory>,
-    /// Who comes first by each rule.
+    /// The order of the machines by each rule.
     pub rankings: Vec<Ranking>,
 }
 

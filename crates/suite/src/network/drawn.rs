@@ -35,7 +35,7 @@ pub struct Stations {
 pub struct Topology {
     /// The drawing of the network that is raised.
     pub drawing: Drawing,
-    /// Who plays what; in the order of [`HostRole::ALL`].
+    /// The stations of the roles, in the order of [`HostRole::ALL`].
     pub roles: Vec<(HostRole, StationId)>,
 }
 
@@ -123,7 +123,7 @@ impl Network {
         }
     }
 
-    /// Who takes part, in the order of [`HostRole::ALL`].
+    /// The stations that take part, in the order of [`HostRole::ALL`].
     pub fn roles(&self) -> Vec<HostRole> {
         match self {
             Self::Drawing(drawn) => drawn.stations.roles().map(|(role, _)| role).collect(),

@@ -20,7 +20,7 @@ impl Turns {
         Self { over: vec![false; done.len()], done }
     }
 
-    /// Whose turn it is; `None` when all have come to their end.
+    /// The signature whose turn it is; `None` when all are done.
     pub fn next(&self) -> Option<usize> {
         let open = (0..self.done.len()).filter(|index| !self.over[*index]);
         let least = open.clone().map(|index| self.done[index]).min()?;

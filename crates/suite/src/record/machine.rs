@@ -37,7 +37,7 @@ pub struct MachineCpu {
 /// Two clocks cannot be read at once. A process that loses its processor between them sees them
 /// apart by a time slice of a few milliseconds; three attempts make that unlikely, not impossible.
 /// NTP's slewing of up to 500 parts per million needs no allowance: the kernel slews the three
-/// clocks alike. Whoever sleeps or sets a clock by less changes no result.
+/// clocks alike. A shorter sleep or a smaller step changes no result.
 const LEAST_DISTURBANCE: Span = Span::from_milliseconds(5);
 
 impl MachineCpu {

@@ -261,7 +261,7 @@ impl Reader<'_> {
         Some(setup)
     }
 
-    /// Who there is, by address, and on which network.
+    /// The hosts by address, and their network.
     #[allow(clippy::type_complexity, reason = "three things that are found together and used once")]
     fn hosts(
         &self,

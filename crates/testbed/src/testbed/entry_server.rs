@@ -154,7 +154,7 @@ fn receive_first(stream: &UnixStream) -> io::Result<(Vec<u8>, Vec<OwnedFd>)> {
     Ok((bytes, namespaces))
 }
 
-/// Who answers the entry server.
+/// The process that answers for the entry server.
 struct EntryServer {
     namespaces: Namespaces,
     stations: Vec<String>,

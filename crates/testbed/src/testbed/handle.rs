@@ -152,7 +152,7 @@ impl TestbedHandle {
 
 impl Drop for TestbedHandle {
     fn drop(&mut self) {
-        // Whoever wants to know calls `lower` first; a second time it does nothing.
+        // A caller that needs the result calls `lower` first; a second time it does nothing.
         drop(self.lower());
     }
 }

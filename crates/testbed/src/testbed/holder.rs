@@ -41,7 +41,7 @@ pub fn keep() -> ExitCode {
     match live() {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            // Whoever asked may be gone; the log has it as well.
+            // The caller may be gone; the log has it as well.
             eprintln!("btu: {error}");
             drop(send(io::stdout(), &KeepAnswer::Refused(error)));
             ExitCode::FAILURE

@@ -20,7 +20,7 @@ use super::processes::TestbedProcesses;
 use super::registry::reset_accounts;
 use super::{design, entry_server, hosts, probe};
 
-/// How long processes may take to go after SIGTERM. Whoever takes longer goes with process 1.
+/// How long processes may take to go after SIGTERM. Processes that take longer end with process 1.
 const GRACE_PERIOD: Duration = Duration::from_millis(700);
 
 /// What `btu internal init` does. Takes no arguments: its order is the first line of standard
@@ -139,7 +139,7 @@ fn shut_down() -> ! {
     let deadline = Instant::now() + GRACE_PERIOD;
     // -1 is everybody in this process namespace but process 1.
     let _ = kill(Pid::from_raw(-1), Signal::SIGTERM);
-    // Whoever was stopped cannot hear it.
+    // A stopped process cannot act on it.
     let _ = kill(Pid::from_raw(-1), Signal::SIGCONT);
     // Commands that came in by the door are not process 1's children, so it is not enough to have
     // none left.

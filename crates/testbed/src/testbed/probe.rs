@@ -21,7 +21,7 @@ pub(super) const MOST_TARGETS: usize = 16;
 /// The longest wait between two looks at the deadline and at the processes.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
-/// Who calls whom, and how often. The caller is the first station.
+/// The calls of the probe, and their number. The caller is the first station.
 pub(super) struct Calls {
     from: Ipv4Addr,
     targets: Vec<(usize, Ipv4Addr)>,
@@ -78,7 +78,7 @@ pub(super) fn prove(
 
 struct Probe {
     caller: Party,
-    /// Who has not been heard from yet.
+    /// The stations that have not answered yet.
     waiting: Vec<Party>,
     called: Option<Instant>,
 }
@@ -167,7 +167,7 @@ impl Party {
         }
     }
 
-    /// Who sent the next packet that is there.
+    /// The sender of the next packet.
     fn receive(&self) -> Result<Option<SocketAddr>, TestbedError> {
         match self.socket.recv_from(&mut [0; 16]) {
             Ok((_, from)) => Ok(Some(from)),

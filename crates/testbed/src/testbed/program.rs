@@ -39,7 +39,7 @@ pub fn programs(directory: &Path) -> ExitCode {
         Ok(false) => ExitCode::FAILURE,
         Err(error) => {
             let message = format!("making a process namespace for a program: {error}");
-            // Who does not listen is gone, and so is what is to be done.
+            // A reader that is gone needs nothing more.
             let _ = send(io::stdout(), &Message::Failed { message });
             ExitCode::FAILURE
         }

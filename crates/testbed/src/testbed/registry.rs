@@ -151,7 +151,7 @@ impl Registry {
             let name = log.file_stem()?.to_str()?.to_owned();
             let messages = fs::read_to_string(&log).ok()?;
             let messages = match messages.trim_end() {
-                // Who is killed says nothing.
+                // A killed process reports nothing.
                 "" => "the process that kept it ended without a message, as after kill -9",
                 messages => messages,
             };
@@ -212,7 +212,7 @@ impl Raised {
         Some(Self { directory, record })
     }
 
-    /// Who is in its stations.
+    /// The processes in its stations.
     ///
     /// # Errors
     /// It does not answer.

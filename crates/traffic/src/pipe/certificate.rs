@@ -1,7 +1,7 @@
 //! Certificates for one run. The listening end makes one for itself, and the other end does not
 //! verify whose it is.
 //!
-//! Who is at the other end is told by the token, said inside. That keeps strangers out; it is no
+//! The token, sent inside, identifies the other end. That keeps strangers out; it is no
 //! defence against someone who sits on the path that is measured, and does not have to be one:
 //! nothing but filling goes over it.
 

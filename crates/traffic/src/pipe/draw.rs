@@ -109,7 +109,7 @@ impl<'a> Application<'a> {
     fn picture<P: Pipe>(&mut self, pipe: &mut P, drawn: &mut Drawn) -> io::Result<Span> {
         let begun = now();
         if self.drawing.protocol == Protocol::Bitmap {
-            // Whoever sends pixels has drawn them itself.
+            // An application that sends pixels has drawn them itself.
             let work = times(self.drawing.application, self.drawing.items());
             drawn.busy += compute(work, self.drawing.speeds.application, begun);
         }

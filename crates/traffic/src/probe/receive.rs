@@ -30,7 +30,7 @@ const AT_ONCE: usize = 64;
 const SILENCE_DELAYS: u64 = 2;
 const SHORTEST_SILENCE: Span = Span::from_milliseconds(200);
 
-/// Who takes what arrives.
+/// The thread that receives what arrives.
 pub(super) struct Inbox<'a> {
     sockets: &'a [UdpSocket],
     schedule: &'a [ScheduledPacket],

@@ -210,7 +210,7 @@ fn hear(callers: &mut Vec<Caller>, token: &Token, allowed: &Callers) -> Option<C
             Verdict::Wait => index += 1,
             Verdict::Refuse => {
                 let gone = callers.remove(index);
-                // Whoever hung up before has not said another.
+                // A caller that disconnected before has sent no other token.
                 if gone.length == gone.said.len() {
                     allowed.refuse(gone.peer.ip(), Refused::WrongToken);
                 }

@@ -172,7 +172,7 @@ impl Line {
         Ok(Self { stream, peer })
     }
 
-    /// Who is at the other end.
+    /// The address of the other end.
     pub(crate) fn peer(&self) -> SocketAddr {
         self.peer
     }

@@ -231,7 +231,7 @@ impl Exchange {
         self.round_trip
     }
 
-    /// Who is at the other end.
+    /// The address of the other end.
     pub(crate) fn peer(&self) -> SocketAddr {
         self.peer
     }

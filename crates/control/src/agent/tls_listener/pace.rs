@@ -104,7 +104,7 @@ mod tests {
         let mut paces = Paces::new(PACE, began);
         let admitted = (0..2 * MOST_BUCKETS).filter(|who| paces.admit(*who, began)).count();
         assert_eq!((admitted, paces.buckets.len()), (MOST_BUCKETS + 5, MOST_BUCKETS));
-        // Who stays away for long enough is forgotten.
+        // An address that stays away for long enough is forgotten.
         assert!(
             paces.admit(usize::MAX, began + Duration::from_secs(3)) && paces.buckets.len() == 1
         );

@@ -81,7 +81,7 @@ impl Places {
         self.held.remove(&number).is_some()
     }
 
-    /// Who has to leave for somebody from there.
+    /// The handshake that must end to make a place for that address.
     fn make_room(
         &self,
         from: IpAddr,

@@ -46,7 +46,7 @@ impl Monitor {
         if timeout(EXIT_LIMIT, self.child.wait()).await.is_err() {
             self.kill().await;
         }
-        // Who hears of its end may have another one made at once.
+        // A caller that learns of its end may order another one at once.
         drop(self.claim);
         self.told.send_modify(|heard| heard.end(&result));
     }

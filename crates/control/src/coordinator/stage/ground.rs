@@ -30,7 +30,7 @@ pub(super) struct Testbed {
     places: BTreeMap<HostName, StationPlace>,
     /// Nothing where the network is bare.
     pub(super) wire: Option<WireClient>,
-    /// Who looks after users' programs.
+    /// The supervisor of users' programs.
     pub(super) crew: Crew,
     impairments: Option<Impairments>,
 }

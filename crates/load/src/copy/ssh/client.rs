@@ -28,7 +28,7 @@ pub(crate) struct SshClient {
     program: &'static str,
     to: SocketAddr,
     token: Token,
-    /// Whom the server lets in: whoever it is there, it has no other rights.
+    /// The user whom the server lets in, who has no other rights there.
     user: String,
     identity: Held,
     known: Held,

@@ -146,7 +146,7 @@ fn transfer(
 ) -> io::Result<()> {
     let goes_on = || !shared.stop.load(std::sync::atomic::Ordering::Relaxed);
     let come = || gate::next_within(listener, COME, goes_on);
-    // Whoever else comes is hung up on.
+    // Other callers are disconnected.
     let client = std::iter::from_fn(come).find(|(_, from)| from.ip() == peer.ip());
     if let Some((mut client, _)) = client {
         let mut server = connect_out(&shared.egress_proxy, port, &shared.stop)?;

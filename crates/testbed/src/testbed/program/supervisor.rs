@@ -50,7 +50,7 @@ pub fn supervisor(directory: &Path) -> ExitCode {
     match serve(directory) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            // Who does not listen is gone, and so is what is to be done.
+            // A reader that is gone needs nothing more.
             let _ = send(io::stdout(), &Message::Failed { message: error.to_string() });
             ExitCode::FAILURE
         }
@@ -175,7 +175,7 @@ struct Run<'a> {
     supervisor: &'a mut Supervisor,
     order: &'a ProgramOrder,
     child: Child,
-    /// Who listened before it was started.
+    /// The ports that were listening before it was started.
     before: Listening,
     is_ready: bool,
     /// Why it is being ended, and when it is killed.
@@ -272,7 +272,7 @@ impl Run<'_> {
     fn ask_to_end(&mut self, ending: Ending, now: Time) {
         self.stop = Some((ending, now + GRACE_PERIOD));
         let _ = kill(EVERYBODY, Signal::SIGTERM);
-        // Whoever was stopped cannot hear it.
+        // A stopped process cannot act on it.
         let _ = kill(EVERYBODY, Signal::SIGCONT);
     }
 

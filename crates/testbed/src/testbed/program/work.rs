@@ -36,7 +36,7 @@ impl Work {
 
 impl Drop for Work {
     fn drop(&mut self) {
-        // Whoever still had a file in it has ended; else it goes with the mount namespace.
+        // Processes that had a file in it have ended; else it goes with the mount namespace.
         let _ = umount2(&self.path, MntFlags::MNT_DETACH);
     }
 }
