@@ -61,7 +61,7 @@ pub(crate) enum Tool {
     Iperf3,
     Nuttcp,
     Sockperf,
-    /// NPtcp, which is `NetPIPE` over TCP.
+    /// `NPtcp`, which is `NetPIPE` over TCP.
     Nptcp,
     /// btu's wire between two stations.
     Wire,
