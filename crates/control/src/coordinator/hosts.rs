@@ -1,13 +1,14 @@
-//! Real hosts in the place of the testbed: reached, reserved, surveyed, and reached again when they
-//! were lost.
+//! Real hosts instead of the testbed: how they are reached, reserved, surveyed, and reached again
+//! after a loss.
 //!
-//! ```text way          how an agent is reached: TLS; the user's own OpenSSH (ssh), which copies a
-//! program there; a child of this program (pipe) remote_host  one host: its agent, its reservation,
-//! its clock (clock), kept by a task of its own host_set     all hosts of a run, before there is a
-//! run: gathered, and what can be measured on them (survey) notes        a run on them: what they
-//! were like before and after worker_host  one host whose workers are directed one by one, here or
-//! elsewhere, for what is measured between two ends roll         every host of an inventory greeted
-//! at once, for `btu hosts check` ```
+//! * `transport`: the way to an agent: TLS; the user's own OpenSSH (`ssh`), which copies a program
+//!   there; or a child of this program (`pipe`).
+//! * `remote_host`: one host: its agent, its reservation, and its clock (`clock`), which a task
+//!   follows.
+//! * `host_set`: all hosts of a run, and what can be measured on them (`survey`).
+//! * `notes`: the environments of the hosts before and after a run.
+//! * `worker_host`: one host whose workers get single orders, for measurements between two ends.
+//! * `roll`: contacts every host of an inventory at the same time, for `btu hosts check`.
 
 mod clock;
 mod host_set;
