@@ -364,7 +364,7 @@ fn traffic() {
     }
     refused_after_lab(&[
         ("[traffic.t]\nto = \"b\"\nsaturated = true", "7:10", "`from` is missing"),
-        ("[traffic.t]\nfrom = \"a\"\nto = \"a\"\nsaturated = true", "7:10", "nobody sends"),
+        ("[traffic.t]\nfrom = \"a\"\nto = \"a\"\nsaturated = true", "7:10", "there is no sender"),
         (
             "[traffic.t]\nfrom = \"a\"\nto = \"next\"\nsaturated = true",
             "7:10",
