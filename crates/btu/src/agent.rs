@@ -40,7 +40,8 @@ fn entrance(agent: &Agent) -> Result<Entrance, Refusal> {
     Ok(Entrance::Network { listen, trust })
 }
 
-/// Without a certificate anybody could give orders, on loopback every user of the machine.
+/// Without a certificate any client could give orders to the agent; on loopback, every user of the
+/// machine could.
 const UNTRUSTED: &str = "an agent listens only to controllers it can tell from strangers: give it --identity FILE (see \
                          `btu keys issue`), --pair for a quick try, --unix PATH for this user alone, or --stdio under ssh";
 

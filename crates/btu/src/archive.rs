@@ -52,7 +52,7 @@ pub(crate) fn remove(remove: &Remove, common: &Common) -> anyhow::Result<()> {
     print(&format!("deleted {}", list(&runs)))
 }
 
-/// Asks on a terminal; elsewhere nobody can answer.
+/// Asks the user on a terminal. Without a terminal no user can answer, and this is an error.
 fn confirmed(store: &Store, runs: &[RunId]) -> anyhow::Result<bool> {
     if !stdin().is_terminal() || !stderr().is_terminal() {
         let problem = format!("deleting {} needs a terminal to ask on, or --yes", list(runs));
@@ -113,7 +113,8 @@ fn stream(store: &Store, runs: &[RunId], is_asked: bool) -> anyhow::Result<()> {
     }
 }
 
-/// Writes beside the file and moves it into its place when it is whole; says how large it is.
+/// Writes a new file next to the file that is asked for, and renames it when it is complete.
+/// Returns its size.
 fn write(store: &Store, runs: &[RunId], path: &Path) -> anyhow::Result<u64> {
     if path.exists() {
         let problem = format!("{} is there already; name another file", path.display());

@@ -141,7 +141,7 @@ fn wire(chosen: &Chosen, from: &HostName, to: &HostName) -> Option<Wire> {
     Wire::between(drawing, station(from)?, station(to)?)
 }
 
-/// Without a rate nobody knows what a share of it is.
+/// Without the rate of a line, a share of it has no meaning.
 fn backgrounds(copy: &Copy, wire: Option<Wire>) -> anyhow::Result<Vec<Background>> {
     let percent = |levels: &[u16]| {
         levels.iter().filter_map(|level| Background::percent(*level)).collect::<Vec<_>>()

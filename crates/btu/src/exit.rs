@@ -40,7 +40,7 @@ pub(crate) fn code_of(result: anyhow::Result<ExitCode>) -> ExitCode {
     if is_broken_pipe(&error) {
         return ExitCode::SUCCESS;
     }
-    // The terminal may be gone (SIGHUP), and then there is nobody to tell.
+    // The terminal may be gone (SIGHUP): then no user sees this message.
     let _ = writeln!(std::io::stderr(), "btu: {}", with_reasons(error.to_string(), error.as_ref()));
     ExitCode::from(number(&error))
 }

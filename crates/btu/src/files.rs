@@ -132,7 +132,8 @@ impl Source {
         reader(&self.name, &files, settings).read_parameters(&self.text)
     }
 
-    /// A file that the network file names: beside it, else the library's of that name.
+    /// A file that the network file names: the one in the directory of the network file, else the
+    /// one of that name in the library.
     fn file(&self, name: &str) -> Result<String, String> {
         let Some(directory) = &self.directory else { return library_trace(name) };
         let path = directory.join(name);

@@ -15,12 +15,12 @@ use crate::exit::Refusal;
 use crate::progress::Watch;
 use crate::study::{self, Chosen};
 
-/// What is measured on where no network is named, and how many stations it has beside server and
-/// bench.
+/// The network that is measured on if the user names none, and how many stations it has in addition
+/// to server and bench.
 const USUAL: &str = "office-1988";
 const USUAL_STATIONS: u32 = 10;
 
-/// How many stations are at work where nobody says it.
+/// How many stations work if the user does not say it.
 const USUAL_LEVELS: [u32; 5] = [0, 1, 3, 5, 10];
 
 /// A record begins with the number of its transaction.

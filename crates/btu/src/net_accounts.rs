@@ -119,7 +119,7 @@ pub(crate) fn text(account: &WireAccount) -> String {
     text
 }
 
-/// A segment that nobody used says nothing.
+/// How busy a segment was; empty if no station used it.
 fn busy(segment: &SegmentUse) -> String {
     if segment.frames == 0 && segment.collision_count == 0 {
         return String::new();

@@ -55,7 +55,8 @@ pub(crate) fn run(run: &Run) -> anyhow::Result<ExitCode> {
     if let Some(event) = fallen {
         anyhow::bail!("{event} under way, so the network stopped and the command with it");
     }
-    // Without its accounts, nobody can tell whether what was measured may be believed.
+    // Without the accounts of the network, the user cannot tell whether the measured numbers can be
+    // trusted.
     let account = account?;
     net_accounts::warn(&account);
     if !run.quiet {

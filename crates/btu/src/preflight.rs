@@ -102,7 +102,8 @@ pub(crate) fn scratch(rate: &Rate, plan: &Plan, database: &Path) -> Result<PathB
 }
 
 /// Where the files of the disk and transfer activities go: the directory that the user names, which
-/// has to be there, else `scratch` beside the stored runs, which [`scratch_room`] makes.
+/// has to be there, else `scratch` in the directory of the stored runs, which [`scratch_room`]
+/// makes.
 pub(crate) fn scratch_directory(named: Option<&Path>, database: &Path) -> Result<PathBuf, Refusal> {
     let Some(directory) = named else {
         return Ok(database.parent().unwrap_or(Path::new(".")).join("scratch"));

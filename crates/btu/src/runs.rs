@@ -114,7 +114,7 @@ fn with_variance(page: &Page, run: RunId, options: &TextOptions) -> Result<Strin
     Ok(format!("{}\n{section}", first_screen(page, options)))
 }
 
-/// The same document on one line that names its kind.
+/// The document of a result on one line, with its kind added.
 fn result_line(document: &str) -> anyhow::Result<String> {
     let mut document: serde_json::Map<String, Value> = serde_json::from_str(document)?;
     document.insert("kind".to_owned(), "result".into());

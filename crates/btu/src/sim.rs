@@ -65,8 +65,8 @@ fn settings(sim: &Sim, drawing: &Drawing) -> Result<Settings, Refusal> {
     Ok(Settings { warm_up, replications: sim.replications, seed: sim.seed, ..suited })
 }
 
-/// All replications in their order, whoever ran which; `progress` is told which share of the work
-/// is done.
+/// All replications in their order, whichever thread ran each of them; `progress` is told which
+/// share of the work is done.
 pub(crate) fn replicate_all(
     drawing: &Drawing,
     settings: &Settings,
@@ -94,7 +94,7 @@ pub(crate) fn replicate_all(
 
 type Told = (u32, Result<Replication, SimulationError>);
 
-/// Replications one after the other until there are no more, or nobody listens.
+/// Runs one replication after the other until there are no more, or until no receiver listens.
 fn work(
     drawing: &Drawing,
     settings: &Settings,

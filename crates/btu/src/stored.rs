@@ -105,7 +105,7 @@ pub(crate) fn origin(row: &RunRow, plan_is_known: bool) -> Origin {
     }
 }
 
-/// What a report says of any stored run beside its result.
+/// What a report says of any stored run in addition to its result.
 pub(crate) struct Surroundings {
     head: RunHead,
     origin: Origin,

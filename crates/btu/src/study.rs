@@ -120,7 +120,7 @@ impl Prepared {
 /// A run that goes on, with what it has to keep of that.
 pub(crate) type Resumed = (RunLock, Option<String>);
 
-/// What measuring takes beside a plan: every command that measures cells has one.
+/// What a measurement needs in addition to a plan: every command that measures cells has one.
 pub(crate) struct Session {
     command: &'static str,
     pub(crate) store: Store,
@@ -393,7 +393,8 @@ pub(crate) struct NetworkText {
 }
 
 impl NetworkText {
-    /// The rate of a line, a name of the library, or a file, which may lie beside another.
+    /// The rate of a line, a name of the library, or a file; a relative path of a file is looked up
+    /// in the directory of the file `beside`, if that is given.
     pub(crate) fn of(
         asked: &str,
         delay: Option<Span>,

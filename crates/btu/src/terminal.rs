@@ -54,7 +54,7 @@ pub(crate) fn print_json<T: Serialize + ?Sized>(value: &T) -> anyhow::Result<()>
     print(&serde_json::to_string_pretty(value)?)
 }
 
-/// Prints a result. Writing can fail: standard output may be a pipe that nobody reads any more.
+/// Prints a result. Writing can fail: standard output may be a pipe that no process reads any more.
 pub(crate) fn print(text: &str) -> anyhow::Result<()> {
     let mut output = stdout().lock();
     writeln!(output, "{}", text.trim_end())?;

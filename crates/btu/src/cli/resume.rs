@@ -58,7 +58,7 @@ pub(super) fn check(command: &Command, matches: &ArgMatches) -> Result<(), Refus
     let Some((name, given)) = matches.subcommand() else { return Ok(()) };
     let Some(command) = command.find_subcommand(name) else { return Ok(()) };
     let written = command.get_arguments().filter(|argument| {
-        // Environment variables and defaults are nobody's wish for this run.
+        // The user did not ask for environment variables and defaults for this run.
         given.value_source(argument.get_id().as_str()) == Some(ValueSource::CommandLine)
     });
     let written: Vec<_> = written.collect();

@@ -44,7 +44,7 @@ impl Secret {
     }
 }
 
-/// A file that nobody else can read, or a pipe that a shell has made.
+/// Opens a file that no other user can read, or a pipe that a shell has made.
 fn private(path: &Path) -> Result<BufReader<File>, String> {
     let file = File::open(path).map_err(|error| error.to_string())?;
     let about = file.metadata().map_err(|error| error.to_string())?;

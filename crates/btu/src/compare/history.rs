@@ -31,7 +31,7 @@ struct Key {
 impl Key {
     fn of<C: Compared>(suite: &C, member: &Member<C::Plan>) -> Self {
         let machine = member.machine.as_ref().map_or_else(String::new, machine);
-        // By the plan itself: what is stored beside it may be anybody's.
+        // The hash is of the plan itself: a hash that is stored next to it may be wrong or forged.
         Self { plan: suite.hash(&member.plan), machine }
     }
 }

@@ -44,8 +44,8 @@ pub(crate) fn remote(beside: &Beside, to: Option<&str>) -> anyhow::Result<Option
     }))
 }
 
-/// Reaches and reserves that host. A run that is taken up again gets it at once, whoever had it for
-/// that run before.
+/// Reaches and reserves that host. A run that is resumed gets the host at once, even if the host is
+/// still reserved for an earlier process of the same run.
 pub(crate) fn reach(
     remote: &Remote,
     reaching: &Reaching,

@@ -16,7 +16,7 @@ use super::rated::refused;
 use crate::cli::{Reaching, StudyHosts};
 use crate::exit::Refusal;
 
-/// Everybody whom the options name, in their order; nobody where they name none.
+/// All hosts that the options name, in their order; an empty list if the options name none.
 pub(crate) fn named_hosts(options: &StudyHosts) -> anyhow::Result<Vec<Host>> {
     if let Some(file) = &options.hosts {
         return listed_hosts(file, &options.reaching);

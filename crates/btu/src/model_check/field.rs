@@ -19,7 +19,8 @@ use btu_testbed::testbed::{
 use super::words::{Order, Record};
 use crate::rate;
 
-/// What a replication may take beside its own time: the last packets, starting, and a busy machine.
+/// How long a replication may take in addition to its own duration: for the last packets, for the
+/// start, and for a busy machine.
 const FURTHER: Duration = Duration::from_secs(30);
 
 /// How long frames that are still on the wire are waited for before the accounts are closed.
@@ -79,8 +80,8 @@ impl<'a> Field<'a> {
         Ok(Self { signals, stop, source, seed, executable, standing: None })
     }
 
-    /// Measures one replication; the network's own accounts beside it. `report_progress` is called
-    /// now and then.
+    /// Measures one replication. Returns its record together with the accounts of the network
+    /// itself. `report_progress` is called now and then.
     pub(super) fn measure(
         &mut self,
         order: &Order,

@@ -24,7 +24,7 @@ const MOST_LATE: Span = Span::from_seconds(1);
 /// How long packets may be under way after the last was sent, at most.
 const TIMEOUT: Span = Span::from_seconds(10);
 
-/// Open files beside one for each station.
+/// How many files are open in addition to one for each station.
 const FURTHER_FILES: u64 = 64;
 
 /// Carries out the order on standard input, in the network with this runtime directory, and prints

@@ -20,7 +20,8 @@ const MOST_LATE_SHARE: f64 = 0.1;
 const LOST: f64 = 0.01;
 const GROWN: f64 = 0.02;
 
-/// Copies of frames that bridges keep from where they do not belong are nobody's loss.
+/// The reason that is counted when a bridge drops a copy of a frame that it need not forward. This
+/// is not a loss.
 const NO_LOSS: &str = "no route";
 const QUEUE_FULL: &str = "queue full";
 
@@ -45,7 +46,7 @@ pub(super) fn sum(
 struct Network<'a> {
     replications: &'a [Replication],
     counted: Span,
-    /// Whether frames may be damaged: the receiver's kernel drops those, and tells nobody.
+    /// Whether frames may be damaged: the receiver's kernel drops those without a report.
     damages: bool,
     accounts: MeasuredAccounts,
     wire_late_seconds: f64,

@@ -115,7 +115,7 @@ fn problem(error: &ReadError) -> String {
     format!("{path}{}{more}", first.message)
 }
 
-/// Answers questions until nobody asks or listens any more.
+/// Answers questions until no sender asks or no receiver listens any more.
 pub(super) fn work(basis: &Basis, asks: &Receiver<Ask>, tell: &dyn Fn(Told) -> bool) {
     let mut next = asks.recv().ok();
     while let Some(mut ask) = next.take() {
@@ -138,7 +138,7 @@ struct Worker<'a> {
 }
 
 impl Worker<'_> {
-    /// The answer, then its curve; false when nobody listens.
+    /// The answer, then its curve; false when no receiver listens.
     fn answer(&mut self, ask: &Ask) -> bool {
         match self.basis.answer(&ask.changes, ask.transfer) {
             Err(problem) => (self.tell)(Told::Answer(ask.number, Err(problem))),

@@ -39,8 +39,8 @@ pub(super) fn save(basis: &Basis, changes: &Changes, path: &Path, over: bool) ->
     }
 }
 
-/// What to say of the written file, which is read again: it may name files that do not lie beside
-/// it.
+/// What to say of the written file, which is read again: it may name files that are not in its
+/// directory.
 fn told(path: &Path) -> String {
     let name = path.display().to_string();
     // A whole path is never a name of the library.

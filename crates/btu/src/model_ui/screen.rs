@@ -51,7 +51,7 @@ impl Drop for Screen {
     }
 }
 
-/// Passes on keys and sizes, as long as somebody listens. The thread ends with the process: it
+/// Passes on keys and sizes, as long as a receiver listens. The thread ends with the process: it
 /// waits for a key.
 pub(super) fn watch_keys(tell: Sender<Happening>) {
     thread::spawn(move || {

@@ -53,7 +53,8 @@ fn ladder(quantity: Quantity, value: f64, up: bool) -> f64 {
         return nothing(quantity).min(value);
     }
     let decade = value.log10().floor() as i32;
-    // Powers below one by division, so that 0.1 is the 0.1 of everybody.
+    // Powers below one are computed by division, so that 0.1 is exactly the number that a program
+    // reads from the text 0.1.
     let power = |exponent: i32| {
         if exponent < 0 { 1.0 / 10f64.powi(-exponent) } else { 10f64.powi(exponent) }
     };

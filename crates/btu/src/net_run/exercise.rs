@@ -66,7 +66,7 @@ impl Exercise {
             let intervals = Arc::clone(&intervals);
             thread::Builder::new().name("listen".to_owned()).spawn(move || {
                 listen(step, words, &intervals);
-                // A worker ends when nobody can give it orders any more.
+                // A worker ends when no process can give it orders any more.
                 drop(orders);
             })?;
             workers.push(worker);

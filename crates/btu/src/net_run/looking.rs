@@ -144,7 +144,7 @@ fn note(course: &mut Course, seconds: f64, account: &WireAccount) {
     course.note(seconds, held, used);
 }
 
-/// Queues, what moved where somebody told of it, and what the media were busy with.
+/// Shows the queues, the rates and round trips that were reported, and how busy the media were.
 fn picture(seen: &Seen, title: &str) -> Picture {
     let mut picture = course_picture(&seen.course, title);
     let told = [

@@ -7,11 +7,12 @@ use btu_control::coordinator::{CoordinatorError, Interrupt};
 use btu_testbed::testbed::KeepAlive;
 use nix::sys::signal::Signal;
 
-/// How long a signal that a terminal sends to everybody may take to be noticed here after it has
-/// ended a worker.
+/// A terminal sends a signal to all processes. This is how long this process may take to notice the
+/// signal after it has ended a worker.
 const GRACE: Duration = Duration::from_millis(200);
 
-/// Whether somebody has asked, and what must be let go then; a clone is the same one.
+/// Whether a signal has asked this process to end, and what must be released then. A clone shares
+/// the state.
 #[derive(Debug, Default, Clone)]
 pub(super) struct CancelToken(Arc<Shared>);
 
@@ -32,7 +33,7 @@ impl CancelToken {
         }
     }
 
-    /// This goes down at once when somebody asks, or has asked.
+    /// Cuts `keep_alive` when a signal asks for the end, and at once if a signal has asked already.
     pub(super) fn ties(&self, keep_alive: KeepAlive) {
         if self.0.signal.get().is_some() {
             keep_alive.cut();
@@ -42,7 +43,7 @@ impl CancelToken {
         }
     }
 
-    /// The error that says so, if somebody has asked.
+    /// The error that reports the signal, if a signal has asked for the end.
     pub(super) fn error(&self) -> Option<CoordinatorError> {
         self.0.signal.get().map(|signal| {
             CoordinatorError::Interrupted(match signal {

@@ -111,7 +111,7 @@ fn differences(base: &RunRow, other: &RunRow) -> anyhow::Result<Vec<String>> {
         .collect())
 }
 
-/// What decides a signature beside its sizes.
+/// The conditions that a signature depends on, in addition to its sizes.
 fn conditions(row: &RunRow) -> anyhow::Result<[(&'static str, String); 8]> {
     let plan: PipePlan = plan(row)?;
     let held = plan

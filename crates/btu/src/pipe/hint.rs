@@ -82,7 +82,7 @@ fn pair(
     Ok(2)
 }
 
-/// Starts one process, which meets nobody.
+/// Starts one process, which has no peer.
 fn alone(
     place: &Place<'_>,
     run: &HintRun,

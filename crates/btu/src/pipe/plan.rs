@@ -166,7 +166,7 @@ fn stack(
     Ok(plans)
 }
 
-/// HINT over this pipe, with its messages beside it.
+/// HINT over this pipe, together with ping-pong messages over the same pipe.
 fn hint(pipe: &Pipe, plan: PipePlan) -> Result<HintRun, Refusal> {
     if plan.socket.zero_copy {
         let problem = "HINT's messages have 24 bytes, and their memory is used again at once: leave --zerocopy out";

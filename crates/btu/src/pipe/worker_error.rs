@@ -114,7 +114,7 @@ fn is_lost(error: &anyhow::Error) -> bool {
     }
 }
 
-/// Whether somebody stopped it, or the other machine was lost or ended its part.
+/// Whether a signal stopped the run, or the other machine was lost or ended its part.
 fn was_cut_off(error: &anyhow::Error) -> bool {
     let is_stopped = matches!(error.downcast_ref(), Some(CoordinatorError::Interrupted(_)));
     is_stopped || error.is::<EndedThere>() || is_lost(error)

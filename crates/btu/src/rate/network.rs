@@ -20,8 +20,8 @@ const LONGEST_DELAY: Span = Span::from_seconds(10);
 /// The frame of a small request: Ethernet's shortest.
 const SMALL_FRAME: Bytes = Bytes::new(64);
 
-/// Octets of a datagram's frame beside its payload: Ethernet header and check sequence, IPv4 and
-/// UDP headers.
+/// Octets of a datagram's frame in addition to its payload: Ethernet header and check sequence,
+/// IPv4 and UDP headers.
 const AROUND_DATAGRAM: Bytes = Bytes::new(14 + 4 + 20 + 8);
 
 /// The network that the options name: real hosts, or one that is raised.
@@ -181,8 +181,8 @@ fn last_long_enough(plan: &mut Plan, topology: &Topology) -> Option<String> {
     ))
 }
 
-/// What a small packet takes from test to active and back by the closed forms, with nobody else on
-/// the network; nothing where nothing is emulated.
+/// The time that a small packet takes from test to active and back by the closed forms, without
+/// other traffic on the network; `None` if no network is emulated.
 fn round_trip(topology: &Topology) -> Option<Span> {
     let (test, active) = (station(topology, HostRole::Test)?, station(topology, HostRole::Active)?);
     let rarely = Arrivals::Periodic { per_second: 1e-3 };
@@ -234,7 +234,7 @@ fn station(topology: &Topology, wanted: HostRole) -> Option<StationId> {
     topology.roles.iter().find(|(role, _)| *role == wanted).map(|&(_, station)| station)
 }
 
-/// What the closed forms expect of one flow of such frames with nobody else on the network.
+/// What the closed forms expect of one flow of such frames without other traffic on the network.
 fn flow(
     drawing: &Drawing,
     from: StationId,

@@ -1,4 +1,4 @@
-//! `btu keys`, as somebody uses it who has never made a key.
+//! `btu keys`, as a user runs it who has never made a key.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};

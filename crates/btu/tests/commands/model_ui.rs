@@ -101,7 +101,7 @@ fn listen(mut near: File) -> Receiver<Vec<u8>> {
     let (tell, told) = mpsc::channel();
     std::thread::spawn(move || {
         let mut bytes = vec![0; 65_536];
-        // Ends with EIO when nobody has the other end any more.
+        // The read ends with EIO when no process has the other end open any more.
         while let Ok(length @ 1..) = near.read(&mut bytes) {
             if tell.send(bytes[..length].to_vec()).is_err() {
                 return;

@@ -93,8 +93,8 @@ fn b8_a_code_that_is_used_up_is_told() {
     );
 }
 
-/// What stands on a command line is in `ps` for everybody: it is refused there, and no error
-/// repeats it.
+/// Every user can see a command line in `ps`. So a secret on a command line is refused, and no
+/// error message repeats it.
 #[test]
 fn secrets_are_not_taken_from_a_command_line() {
     let directory = tempfile::tempdir().unwrap();

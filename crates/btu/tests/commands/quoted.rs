@@ -1,5 +1,5 @@
-//! Commands that messages tell somebody to type: a shell takes them as they are meant, whatever a
-//! name or a path holds.
+//! Commands that messages tell the user to type: a shell reads them as they are meant, whatever a
+//! name or a path contains.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;

@@ -112,7 +112,7 @@ fn absurd_sizes() {
 
 #[test]
 fn an_ftp_server_that_is_not_there() {
-    // Port 1 of loopback: nobody listens there.
+    // No process listens on port 1 of loopback.
     let (code, line) = refusal(&["rate", "--ftp-server", "127.0.0.1:1"]);
     assert_eq!(code, Some(3), "{line}");
     assert!(line.contains("FTP server 127.0.0.1:1"), "{line}");

@@ -21,7 +21,7 @@ fn elsewhere() -> Environment {
     machine
 }
 
-/// All rows of all tables, and how often anybody has written since the connection was opened.
+/// All rows of all tables, and how often other connections have written since this one was opened.
 fn everything(connection: &Connection) -> (i64, Vec<Vec<Value>>) {
     let mut rows = Vec::new();
     for table in ["runs", "tags", "environments", "events", "cells", "machines"] {

@@ -50,7 +50,7 @@ impl Place {
         output
     }
 
-    /// A host of the inventory that nobody is at.
+    /// Adds a host to the inventory, at an address where no agent listens.
     fn name(&mut self, name: &str) -> String {
         let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
         writeln!(self.inventory, "[hosts.{name}]\ncontrol = \"{free}\"").unwrap();

@@ -46,7 +46,7 @@ impl Running {
             command.arg("--policy").arg(file);
         }
         let running = Self { child: command.spawn().unwrap(), directory };
-        // The socket is there a moment before anybody may call.
+        // The socket is there a moment before clients may call.
         wait_for("the agent listens", || running.log().contains("agent: listening on"));
         running
     }
@@ -189,7 +189,7 @@ fn a_lost_controller_s_work_ends_in_time_and_what_was_finished_is_kept() {
         assert!(!first.machine_json.is_empty());
         set_off(&mut client, 2, &session, crunch(60)).await;
         assert_eq!(agent.workers(), 1);
-        // From here on nobody renews the lease.
+        // From here on no client renews the lease.
         drop(client);
         tokio::time::sleep(Duration::from_secs(4).saturating_sub(reserved.elapsed())).await;
         wait_for("the worker is killed", || agent.workers() == 0);

@@ -169,9 +169,9 @@ fn the_lines_of_table_8_2_carry_their_ceilings_within_two_per_cent() {
 }
 
 /// Seconds of six requests one by one, or of three at a time, by hand: 1000 octets are 1070 in
-/// their frame and 1090 on the line, 8 are 78 and 98; of a frame that comes alone nobody waits for
-/// the gap of 12 behind it. TCP's bare acknowledgement between two calls is left out: 1.3 ms of 190
-/// at most.
+/// their frame and 1090 on the line, 8 are 78 and 98; the receiver of a frame that comes alone does
+/// not wait for the gap of 12 behind it. TCP's bare acknowledgement between two calls is left out:
+/// 1.3 ms of 190 at most.
 fn by_hand(rate: f64, delay: f64, at_once: bool) -> f64 {
     let octets = |count: f64| 8.0 * count / rate;
     let round = 2.0 * delay + octets(1078.0) + octets(86.0);
@@ -233,8 +233,8 @@ fn six_factors_are_tried_in_less_than_ten_minutes() {
     println!("{result}");
 }
 
-/// Whoever dies, everybody ends, what was finished is kept, and the experiment can be finished:
-/// without the block in which a run does not count.
+/// When one process dies, all processes end, the finished cells are kept, and the experiment can be
+/// resumed: without the block in which a run does not count.
 #[test]
 fn a_killed_worker_is_a_cell_that_does_not_count_and_a_killed_run_is_resumed() {
     let Some(laboratory) = Laboratory::open_once() else { return };

@@ -34,7 +34,8 @@ fn measured(laboratory: &Laboratory, rate: &str, tag: &str) {
     }
 }
 
-/// The same line twice is the same; one that was made five per cent slower is five per cent slower.
+/// Two measurements of the same line are found to be the same; a line that was made five per cent
+/// slower is found to be five per cent slower.
 #[test]
 fn a_cut_made_with_the_wire_is_seen_and_nothing_where_nothing_is() {
     let Some(laboratory) = Laboratory::open_alone() else { return };

@@ -140,8 +140,8 @@ fn a_file_over_nfs_waits_for_each_block() {
     assert_eq!(row["invalid"], 0, "{row}");
 }
 
-/// A file so small that its time is round trips: as many as each protocol has, both ways, and what
-/// processes take beside them. What OpenSSH takes is told.
+/// The time of a file this small is round trips: as many as each protocol has, both ways, and the
+/// time that the processes take in addition. The test prints the time that OpenSSH takes.
 #[test]
 fn a_small_file_takes_the_round_trips_of_its_program() {
     const ROUND_TRIP: f64 = 0.040;
@@ -188,7 +188,8 @@ fn a_small_file_takes_the_round_trips_of_its_program() {
     }
 }
 
-/// The system's scp and sftp between stations, both ways, cold and warm, as nobody or as root.
+/// The system's scp and sftp between stations, both ways, cold and warm, as the user `nobody` or as
+/// root.
 #[test]
 fn scp_and_sftp_of_the_system_copy_between_stations() {
     let Some(laboratory) = Laboratory::open() else { return };
@@ -269,7 +270,8 @@ fn where_queues_are_fair_a_copy_gets_half_of_the_line() {
     assert!((number(&row["background_use"]["during"]) - 0.5).abs() < 0.015, "{row}");
 }
 
-/// A bare copy from memory to memory beside so many thousandths of background.
+/// Copies from memory to memory with the bare program, under a background load of so many
+/// thousandths of the line.
 fn beside(laboratory: &Laboratory, network: &str, thousandths: u64, size: u64) -> Value {
     let path = laboratory.directory.path().join("trunk.toml");
     fs::write(&path, network).expect("written");
@@ -325,7 +327,8 @@ fn long_ssh_has_the_same_window_at_every_delay() {
     );
 }
 
-/// A share is copied to and from, beside a copy that stays here; nothing stays there.
+/// Files are copied to a mounted share, from it, and, to compare, within this machine; no file is
+/// left on the share.
 #[test]
 fn a_share_that_is_mounted_is_copied_to_and_from() {
     let Some(laboratory) = Laboratory::open() else { return };
@@ -530,7 +533,8 @@ fn a_background_takes_little_from_who_waits_for_answers() {
     assert!(seconds(loaded) / seconds(quiet) < 1.03, "{loaded}");
 }
 
-/// Whoever dies, everybody ends, what was finished is kept, and the run can be finished.
+/// When one process dies, all processes end, the finished cells are kept, and the run can be
+/// resumed.
 #[test]
 fn a_killed_receiver_is_a_cell_that_does_not_count_and_the_run_is_resumed() {
     let Some(laboratory) = Laboratory::open_once() else { return };

@@ -57,7 +57,8 @@ fn capabilities(process: i32) -> (u64, u64) {
     (of("CapEff:"), of("CapBnd:"))
 }
 
-/// Of the superuser's, too; in a user namespace, where everybody is one.
+/// This holds for the superuser's processes, too, in a user namespace, where every process is the
+/// superuser's.
 #[test]
 fn agents_and_the_emulator_keep_no_rights_that_they_have_no_use_for() {
     // Files of others (1 to 3), interfaces (12), locked memory (14), other processes' memory (19),

@@ -1,5 +1,5 @@
-//! A program file with capabilities (setcap): what it gives to whoever starts it does not let
-//! strangers at this host's interfaces.
+//! A program file with capabilities (setcap): the rights that it gives to the user who starts it do
+//! not let strangers use this host's interfaces.
 //!
 //! Held by the superuser only, who can give them and also be that stranger.
 
@@ -24,14 +24,15 @@ const NET_ADMIN: u64 = 0x1000;
 /// and `CAP_IPC_LOCK`.
 const KEPT: u64 = 0x400e;
 
-/// A copy of the program in a directory of nobody's.
+/// A copy of the program in a directory of the user `nobody`.
 struct Copy {
     directory: tempfile::TempDir,
 }
 
 impl Copy {
-    /// With capabilities of its file, and this mode; nobody is of its group. Nothing where that
-    /// cannot be: said loudly, and a failure where a lab is required.
+    /// A copy whose file has capabilities, and this mode; the user `nobody` is not in its group.
+    /// `None` if the capabilities cannot be set: the test prints this, and fails where a lab is
+    /// required.
     fn with_capabilities(mode: u32) -> Option<Self> {
         let copy = Self::plain(mode)?;
         let given =
@@ -72,7 +73,7 @@ impl Copy {
         self.directory.path().join("btu")
     }
 
-    /// The copy, started by nobody in its directory.
+    /// The copy, started by the user `nobody` in the directory of the copy.
     fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(self.program());
         command.args(arguments).current_dir(self.directory.path()).uid(NOBODY).gid(NOBODY);
@@ -111,8 +112,8 @@ impl Drop for Running {
     }
 }
 
-/// A wire on this host's own interfaces would show their frames to nobody, and carry frames between
-/// them.
+/// A wire on this host's own interfaces would show their frames to the user `nobody`, and carry
+/// frames between them.
 #[test]
 fn parts_of_btu_refuse_to_work_with_rights_of_the_file() {
     let _share = Share::one();
@@ -152,7 +153,7 @@ fn a_wire_outside_of_a_testbed_refuses_the_superuser_too() {
     assert!(text(&output.stderr).contains("in a testbed only"), "{}", text(&output.stderr));
 }
 
-/// Over its Unix socket an agent obeys its own user: whoever started it.
+/// Over its Unix socket an agent obeys the user who started it.
 #[test]
 fn an_agent_keeps_rights_of_the_file_only_where_it_is_a_groups_to_start() {
     let _share = Share::one();

@@ -1,8 +1,8 @@
 //! Ten thousand strangers in a minute at the door of a host that is being measured.
 //!
-//! They come from ten networks and in ten ways, to one agent. The run beside them is complete and
-//! says that its host was crowded; the agent accounts for each of them, stays small, and keeps
-//! nothing of them.
+//! They come from ten networks and in ten ways, to one agent. The run that goes on meanwhile is
+//! complete and says that its host was crowded; the agent counts each stranger, uses little memory,
+//! and keeps no state of them.
 
 mod crowd;
 

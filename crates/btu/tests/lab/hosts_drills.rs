@@ -133,8 +133,8 @@ fn the_control_network_is_gone(trio: Trio<'_>) {
     );
 }
 
-/// Its interfaces go down before its processes do, so that nobody hears a farewell, and its clock
-/// begins again.
+/// The interfaces of the host go down before its processes end, so that no peer hears a farewell,
+/// and its clock starts again.
 fn a_host_reboots(trio: Trio<'_>) {
     let (hosts, name) = (trio.hosts, trio.active());
     let child = trio.begin(trio.rate(&RATING), 2);
@@ -257,7 +257,7 @@ fn nothing_moves(trio: Trio<'_>) {
     assert_eq!(stored["result"]["invalid_cells"], 3, "{}", stored["result"]["warnings"]);
 }
 
-/// The library that shifts the clocks of whoever starts with it.
+/// Builds the library that shifts the clocks of every program that starts with it.
 fn shifting(trio: Trio<'_>) -> String {
     let [library, source] =
         ["so", "c"].map(|ending| trio.hosts.path(&format!("shift-{}.{ending}", trio.number)));

@@ -105,7 +105,7 @@ fn hint(hosts: &Hosts) {
     assert!(steps.is_some_and(|steps| steps.len() > 3), "{}", result["result"]["two"]);
 }
 
-/// Every transport of a network, beside the load that is a transfer.
+/// Measures every transport of a network, and also the load `transfer`.
 fn over_ipv6(hosts: &Hosts) {
     if !(hosts.speak_ipv6("desk", "measured", "fd99::1")
         && hosts.speak_ipv6("alpha", "m0", "fd99::10"))
@@ -230,7 +230,7 @@ fn worker_there(hosts: &Hosts) -> i32 {
     found.expect("the agent has a worker").0
 }
 
-/// Whether anybody's worker lives.
+/// Whether a worker of any host is alive.
 fn is_at_work(hosts: &Hosts) -> bool {
     hosts.lab.processes().iter().any(|(_, line)| line.contains("internal worker"))
 }

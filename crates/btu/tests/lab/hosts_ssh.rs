@@ -17,7 +17,7 @@ use nix::unistd::{Pid, geteuid};
 /// A rating small enough for a test.
 const SMALL: [&str; 6] = ["--component", "SEND", "--message", "65536", "--load", "idle"];
 
-/// Where the OpenSSH server is installed, which is not in everybody's path.
+/// Where the OpenSSH server is installed, which is not in the path of every user.
 const SSHD: &str = "/usr/sbin/sshd";
 
 /// What the server wants to be there.

@@ -157,7 +157,7 @@ fn a_server_is_lost_and_the_run_goes_on_later(trio: &Trio<'_>) {
         after.0 == before.0 && after.1 > before.1,
         "the same run went on: {before:?} {after:?}"
     );
-    // Two tasks: on the own disk, with nobody else, and beside the one other host.
+    // There are two tasks: on the local disk without load, and with the one other host at work.
     let rows = result["result"]["rows"].as_array().expect("rows");
     assert_eq!(rows.len(), 6, "{rows:?}");
     assert!(rows.iter().all(|row| row["seconds"]["value"].as_f64().is_some()), "{rows:?}");

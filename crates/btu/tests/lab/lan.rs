@@ -8,7 +8,8 @@ use serde_json::Value;
 use crate::common::{Laboratory, finish};
 use crate::support::{send, text};
 
-/// A switch so fast that a server of 2 ms is all there is, with a line of 1 Mb/s beside it.
+/// An office whose switch is so fast that only the server's 2 ms count, and a second network with a
+/// line of 1 Mb/s.
 const OFFICE: &str = "
 name = \"office\"
 [segments.switch]
@@ -252,9 +253,9 @@ Close 101 NT_STATUS_OK
 Unlink \"\\clients\\client1\\f\" 0x6 NT_STATUS_OK
 ";
 
-/// The same operations in the same directory by dbench and by one station, in turns: as many
-/// transactions a second. What either gets scatters with the device that is flushed to; the medians
-/// differ by no more than both scatter, from their least to their most.
+/// dbench and one station do the same operations in the same directory, in turns, and reach the
+/// same number of transactions per second. Both results scatter with the device that is flushed to;
+/// the medians differ by no more than both scatter, from their least to their most.
 #[test]
 #[ignore = "needs dbench: scripts/lan-lab"]
 fn dbench_does_the_same_operations_as_often() {
@@ -312,7 +313,8 @@ fn dbench(load: &str, directory: &str) -> f64 {
     count / SECONDS
 }
 
-/// Whoever dies, everybody ends, the cell says why it does not count, and the run can be finished.
+/// When one process dies, all processes end, the cell says why it does not count, and the run can
+/// be resumed.
 #[test]
 fn a_killed_file_server_is_a_cell_that_does_not_count_and_a_killed_run_is_resumed() {
     let Some(laboratory) = Laboratory::open_once() else { return };

@@ -1,5 +1,5 @@
-//! `btu model --check`: predictions beside the simulator and beside real packets, with the real
-//! program.
+//! `btu model --check`: predictions compared with the simulator and with real packets, with the
+//! real program.
 
 use crate::drawn::{Lab, finish};
 use crate::share::Share;
@@ -22,9 +22,9 @@ const LINE: &str = "name = \"line\"\n[stations.a]\n[stations.b]\n[links.line]\nb
 const UNTIL_LAST: f64 = 1008.0 * 8.0 / 1e6;
 const UNTIL_NEXT: f64 = 1020.0 * 8.0 / 1e6;
 
-/// What a packet may take beside the line and the lateness that was noted, in the mean: the way
-/// through the kernel on both sides, on a machine that has other things to do. The same as is
-/// allowed to a drawn delay elsewhere.
+/// The mean time that a packet may take in addition to the time of the line and the noted lateness:
+/// for the way through the kernel on both sides, on a machine that has other work. Other tests
+/// allow the same for a drawn delay.
 const KERNEL: f64 = 0.2e-3;
 
 /// How far the clocks of stamps and deadlines may be apart.

@@ -173,7 +173,8 @@ fn whoever_is_killed_takes_the_network_along() {
         while lab.status() != serde_json::json!([]) {
             assert!(Instant::now() < deadline, "{victim}: {}", lab.status());
         }
-        // What fell of itself leaves its last words, until somebody takes note.
+        // A network that went down by itself leaves a last message until the user takes the network
+        // down.
         if victim != "internal keep" {
             let down = lab.output(&["net", "down", "--name", "line"]);
             assert!(

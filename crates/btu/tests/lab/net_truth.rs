@@ -153,9 +153,9 @@ fn ping_sees_the_loss() {
     lab.assert_gone();
 }
 
-/// The lesson of docs/net.md: what an upload does to everybody's ping, behind a modem that keeps
-/// 256 KiB and behind one that queues fairly. CUBIC where stations may use it; Reno fills a queue
-/// as well.
+/// The lesson of docs/net.md: how an upload delays the ping of every station, behind a modem that
+/// keeps 256 KiB and behind one that queues fairly. CUBIC where stations may use it; Reno fills a
+/// queue as well.
 #[test]
 fn an_upload_bloats_the_queue_of_one_home_and_not_of_the_other() {
     let Some(lab) = Lab::open_alone().filter(|_| is_there("iperf3") && is_there("ping")) else {

@@ -1,9 +1,9 @@
 //! How the tests of this program share the machine.
 //!
-//! A test that only waits for processes takes one share of four, and others run beside it. A test
-//! that holds a measured number against a bound takes all shares, so that nothing else of this
-//! program runs meanwhile. Those that take one go first: a test that waits for all of them would
-//! let shares lie idle until the last of the others has ended.
+//! A test that only waits for processes takes one share of four, and other tests run at the same
+//! time. A test that holds a measured number against a bound takes all shares, so that nothing else
+//! of this program runs meanwhile. Those that take one go first: a test that waits for all of them
+//! would let shares lie idle until the last of the others has ended.
 
 use std::fs::OpenOptions;
 use std::io::Write;

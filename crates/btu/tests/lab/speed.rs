@@ -206,7 +206,7 @@ fn runs_of_a_study_are_compared() {
     assert!(laboratory.command(&html).output().expect("btu starts").status.success());
 }
 
-/// Whoever dies, everybody ends, and the run can be finished.
+/// When one process dies, all processes end, and the run can be resumed.
 #[test]
 fn a_killed_run_is_resumed_and_a_killed_worker_is_told() {
     let Some(laboratory) = Laboratory::open_once() else { return };

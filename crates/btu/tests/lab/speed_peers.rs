@@ -189,8 +189,8 @@ fn number(value: &Value) -> f64 {
 /// Rates within 2 % of iperf3's, by the median of the receiver's seconds of both: a mean also
 /// counts how a connection begins, which is another one each time. Round trips of each phase within
 /// 5 % of what ping sees at the same time, and a packet of the queue: that takes `packet` seconds
-/// on the line, and a queue grows and shrinks by whole packets, so that the median of one sample
-/// may lie a packet beside that of another.
+/// on the line, and a queue grows and shrinks by whole packets, so that the medians of two samples
+/// may differ by one packet.
 fn agrees(pair: &Pair, what: &str, packet: f64) {
     let ping = pair.ping();
     let Told { result, phases, seconds: moved } = pair.told(&["-t", "3 s"]);
@@ -201,8 +201,8 @@ fn agrees(pair: &Pair, what: &str, packet: f64) {
         let seen = median(meanwhile.collect());
         let told = number(&row(&result, phase)["round_trip"]["median"]["value"]);
         println!("{what}, {phase}: {:.2} ms, ping {:.2} ms", told * 1e3, seen * 1e3);
-        // ping rounds to three digits, and the ends of a request are programs: 0.1 ms beside the 5
-        // %.
+        // ping rounds to three digits, and the ends of a request are programs: this allows 0.1 ms
+        // in addition to the 5 %.
         let step = if phase == "idle" { 0.0 } else { packet };
         assert!(
             (told - seen).abs() <= seen * TRIP + step + 1e-4,

@@ -1,5 +1,5 @@
-//! Strangers on this machine: what another user leaves where everybody may write harms nobody who
-//! uses btu.
+//! Strangers on this machine: files that another user leaves where every user may write harm no
+//! user of btu.
 //!
 //! Held by the superuser only, who can also be that stranger, in mounts of the test's own.
 
@@ -10,7 +10,7 @@ use crate::share::Share;
 use crate::support::{lab_skipped, text};
 
 /// Makes /tmp and /run empty for this command and its children alone, with the program at
-/// `/mnt/btu`, which everybody may execute, and runs the script that follows.
+/// `/mnt/btu`, which every user may execute, and runs the script that follows.
 const PRIVATELY: &str = r#"
 mount -t tmpfs -o mode=0755 none /mnt && : > /mnt/btu && mount --bind "$PROGRAM" /mnt/btu
 mount -t tmpfs -o mode=1777 none /tmp && mount -t tmpfs -o mode=0755 none /run
@@ -18,8 +18,8 @@ as_nobody() { setpriv --reuid=65534 --regid=65534 --clear-groups "$@"; }
 cd /mnt
 "#;
 
-/// What the script did, run by the superuser with mounts that nobody else sees; nothing where that
-/// cannot be.
+/// The output of the script, which the superuser runs with mounts that no other process sees;
+/// `None` if that is not possible.
 fn privately(script: &str) -> Option<Output> {
     if !nix::unistd::geteuid().is_root() {
         eprintln!("only root can be two users: tested as root only");

@@ -134,7 +134,7 @@ fn plot(frame: &mut Frame<'_>, area: Rect, curve: &Curve, drawn: &[Line], palett
 fn saturation(frame: &mut Frame<'_>, area: Rect, curve: &Curve, drawn: &[Line], palette: Palette) {
     let Some(line) = drawn.last() else { return };
     let (Some(first), Some(last)) = (curve.points.first(), curve.points.last()) else { return };
-    // The same numbers, not computed again: they are equal or they are others.
+    // These are copies of the same numbers, not computed again, so an exact comparison is right.
     let is_drawn = |point: &Point| line.iter().any(|(at, _)| at.total_cmp(&point.at).is_eq());
     let side = |place: Option<&(f64, f64)>| {
         place.map(|(at, _)| shortened(&curve.axis, *at, 4)).unwrap_or_default()

@@ -1,4 +1,4 @@
-//! A database of made-up runs, and the program beside it.
+//! A database of made-up runs, and the program that reads it.
 
 // Each test program uses its own part of this.
 #![allow(dead_code)]

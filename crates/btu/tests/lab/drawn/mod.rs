@@ -177,7 +177,8 @@ impl Lab {
 
 impl Drop for Lab {
     fn drop(&mut self) {
-        // A failed test must not leave its network; after a good one there is nobody.
+        // A failed test must not leave its network behind; after a good test there are no
+        // processes.
         for (number, _) in self.processes() {
             let _ = kill(Pid::from_raw(number), Signal::SIGKILL);
         }

@@ -156,7 +156,7 @@ fn server_name() -> ServerName<'static> {
     ServerName::try_from("alpha.agent.btu.invalid").expect("a name")
 }
 
-/// The authority of the agent, which everybody may know.
+/// The authority of the agent, which is public.
 fn roots(keys: &Path) -> RootCertStore {
     let mut roots = RootCertStore::empty();
     let authority =
@@ -165,7 +165,8 @@ fn roots(keys: &Path) -> RootCertStore {
     roots
 }
 
-/// All that a controller says in its handshake, as somebody between the two would record it.
+/// All that a controller sends in its handshake, as an attacker between controller and agent would
+/// record it.
 fn recorded(agent: SocketAddr, config: Arc<ClientConfig>) -> Vec<u8> {
     let between = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port");
     let address = between.local_addr().expect("its address");

@@ -39,8 +39,8 @@ pub(crate) struct Hosts {
 }
 
 impl Hosts {
-    /// Raises `count` hosts beside the controller's desk; the first three are on the measured
-    /// network, too.
+    /// Raises `count` hosts in addition to the controller's desk; the first three are on the
+    /// measured network, too.
     pub(crate) fn raise(count: usize) -> Option<Self> {
         Self::raise_in(Lab::open(), count, RATED.len())
     }
@@ -219,7 +219,8 @@ impl Hosts {
         for mut agent in
             self.agents.into_inner().unwrap_or_else(PoisonError::into_inner).into_values()
         {
-            // It stopped with its agent, and nobody else tells it to go on.
+            // This process was stopped together with its agent, and no other process sends it
+            // SIGCONT.
             kill(Pid::from_raw(agent.id().cast_signed()), Signal::SIGCONT).unwrap();
             agent.wait().unwrap();
         }

@@ -1,4 +1,4 @@
-//! Bad days: whoever dies, everybody ends, and what was finished is kept.
+//! Failures: when one process dies, all processes end, and the finished results are kept.
 
 use std::time::{Duration, Instant};
 
@@ -114,7 +114,7 @@ fn with_an_emulator_that_stops(laboratory: &Laboratory, stop: Duration) -> serde
     let arguments = [&arguments[..], &["--sizes", "512,1024,2048"]].concat();
     let child = laboratory.command(&arguments).spawn().expect("btu starts");
     let wire = laboratory.process("internal wire");
-    // Trials are due once a worker lives; what is stopped before that is late for nobody.
+    // Trials are due once a worker lives; a stop of the emulator before that makes no trial late.
     laboratory.process("internal worker");
     for _ in 0..8 {
         std::thread::sleep(Duration::from_millis(150));

@@ -208,8 +208,8 @@ fn every_load_works_in_a_station() {
 }
 
 /// Two real processes, with 1 Mb/s between them: bounds hold, Q = P n - 1, and an exchange is two
-/// messages. Its messages have 24 bytes and those beside it 16: with 90 more of headers, preamble
-/// and gap, 114 octets on the line are 7.5 % more than 106.
+/// messages. The messages of HINT have 24 bytes, those of the pipe that is measured with it 16:
+/// with 90 more of headers, preamble and gap, 114 octets on the line are 7.5 % more than 106.
 #[test]
 fn hint_by_two_processes_over_a_network() {
     let Some(laboratory) = Laboratory::open_alone() else { return };

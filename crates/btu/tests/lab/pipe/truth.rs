@@ -7,10 +7,10 @@ use crate::support::path;
 
 /// On an Ethernet of 10 Mb/s, n bytes in k full segments of 1448 take k frames of 1538 octets (66
 /// of headers and timestamps, 24 of preamble, check sequence and gap): t0 + n/r with r = 10 Mb/s *
-/// 1448/1538. The last frame's gap of 12 octets keeps nobody waiting, though n/r counts it: so t0
-/// is what the machine takes less the gap, and can be below zero. One short message shows t0: its
-/// own frame has 64 + 90 octets. A message of two segments or more is acknowledged at once (RFC
-/// 5681, section 4.2), by a frame of 90 octets that goes ahead of the answer; the short one's
+/// 1448/1538. The receiver does not wait for the last frame's gap of 12 octets, though n/r counts
+/// it: so t0 is what the machine takes less the gap, and can be below zero. One short message shows
+/// t0: its own frame has 64 + 90 octets. A message of two segments or more is acknowledged at once
+/// (RFC 5681, section 4.2), by a frame of 90 octets that goes ahead of the answer; the short one's
 /// acknowledgement is in the answer. The tenth part of the round trips that were quickest counts:
 /// what else the machine does only ever makes them longer, and leaves as many alone.
 #[test]
@@ -120,7 +120,7 @@ fn emulated_fddi_and_atm_have_the_signatures_of_their_closed_forms() {
     laboratory.assert_down();
 }
 
-/// All 124 sizes at the precision that nobody asked for: how long a user waits.
+/// All 124 sizes at the default precision: how long a user waits.
 #[test]
 #[ignore = "takes 50 s: cargo test --release --test lab -- --ignored full_tcp"]
 fn a_full_tcp_signature_takes_less_than_a_minute() {

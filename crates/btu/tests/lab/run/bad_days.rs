@@ -11,7 +11,7 @@ use crate::support::text;
 /// What each program does, and what is said of it; nothing where its cell counts.
 const PROGRAMS: [(&str, &str); 7] = [
     ("exit 0", ""),
-    // It forks away, with another session, and nobody waits for it.
+    // The program forks a process with a session of its own, and does not wait for it.
     ("setsid sleep 1000 & exit 0", ""),
     ("trap '' TERM INT HUP; while :; do sleep 1; done", "had not ended after"),
     ("head -c 200000000 /dev/zero > file", "its directory was full: give it more with `room`"),

@@ -1,5 +1,5 @@
-//! The same command in the same stations, measured by btu and by hyperfine: both find the same
-//! mean, and btu adds no more to it.
+//! btu and hyperfine measure the same command in the same stations: both find the same mean, and
+//! btu adds no more to it than hyperfine.
 
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -147,8 +147,8 @@ fn slow_hyperfine_finds_the_same_means() {
     }
 }
 
-/// `true` does nothing: what is measured of it, and what a repetition takes beside, is the tool's
-/// own.
+/// `true` does nothing: its measured time, and the further time of a repetition, are the cost of
+/// the tool itself.
 #[test]
 #[ignore = "slow: needs hyperfine; scripts/run-lab hyperfine"]
 fn slow_a_repetition_costs_no_more_than_hyperfines() {
