@@ -167,7 +167,8 @@ pub trait Observer {
     fn progress(&mut self, progress: &Progress);
     /// Something to tell the user at once.
     fn notice(&mut self, text: &str);
-    /// How often what moves is to be told while a cell is measured; never where nobody looks.
+    /// How often the numbers that move are to be told while a cell is measured; never if no user
+    /// looks.
     fn every(&self) -> Option<Span> {
         None
     }

@@ -68,7 +68,8 @@ pub fn collect() -> Environment {
 /// How long a machine is watched before a run: ten ticks of each processor.
 pub const WATCHED: Duration = Duration::from_millis(100);
 
-/// The same before a run begins: watches first for [`WATCHED`] what others do with the processors.
+/// Like `collect`, before a run begins: first watches for [`WATCHED`] how busy other processes keep
+/// the processors.
 pub fn collect_before() -> Environment {
     let before = cpu_time::machine_cpu();
     std::thread::sleep(WATCHED);

@@ -2,8 +2,8 @@
 //! and pairing by a one-time code.
 //!
 //! Both ends of a control connection show a certificate of the same private authority (mutual TLS
-//! 1.3, RFC 8446). What somebody may do follows from the certificate alone: its extended key usage
-//! is the role, its name a DNS name below `.invalid`, which RFC 6761 section 6.4 keeps out of every
+//! 1.3, RFC 8446). What a peer may do follows from the certificate alone: its extended key usage is
+//! the role, its name a DNS name below `.invalid`, which RFC 6761 section 6.4 keeps out of every
 //! real name service. No certificate of a public authority is taken, and no certificate of ours
 //! means anything elsewhere.
 //!

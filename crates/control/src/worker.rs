@@ -65,7 +65,7 @@ fn callers(bounds: Bounds) -> Callers {
 }
 
 fn finish(word: &Word, code: ExitCode) -> ExitCode {
-    // When the agent is gone there is nobody left to tell.
+    // When the agent is gone, no process receives the word.
     if say(word).is_err() { ExitCode::FAILURE } else { code }
 }
 
@@ -177,6 +177,6 @@ fn follow(input: BufReader<Stdin>, go: &Sender<()>, stop: &AtomicBool) {
             other => eprintln!("worker: ignoring unknown word `{other}`"),
         }
     }
-    // The agent is gone, and with it everybody who could use a result.
+    // The agent is gone, and with it every process that could use a result.
     std::process::exit(1);
 }

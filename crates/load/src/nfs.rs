@@ -48,7 +48,7 @@ pub use transfer::{Transfer, Uncommitted};
 
 use xdr::Reader;
 
-/// For fuzzers: what a stranger says at the listener, and what somebody with the token says in a
+/// For fuzzers: what a stranger sends to the listener, and what a client with the token sends in a
 /// call.
 #[doc(hidden)]
 pub fn fuzz_call(octets: &[u8]) {

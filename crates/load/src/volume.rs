@@ -1,9 +1,9 @@
 //! A file system of its own: names in memory, and the content of each file in a file without a name
 //! in a scratch directory.
 //!
-//! No name that anybody says becomes a path of this machine, and nothing is left behind, however
-//! the process ends: a file without a name is gone with the last who has it open. What it takes at
-//! most is decided when it is made.
+//! No name that a client sends becomes a path of this machine, and nothing is left behind, however
+//! the process ends: a file without a name is gone when no process has it open any more. What it
+//! takes at most is decided when it is made.
 
 mod node;
 mod service;
@@ -207,7 +207,7 @@ impl Volume {
         check_name(name)?;
         let content = match &self.directory {
             Some(directory) => ScratchFile::create(directory, false)?,
-            // How long it will be, nobody says.
+            // The caller does not say how long it will be.
             None => ScratchFile::in_memory(0)?,
         };
         let file = FileNode::new(content);
@@ -247,7 +247,7 @@ impl Volume {
         })
     }
 
-    /// Removes a file; its room is free when nobody reads or writes it any more.
+    /// Removes a file; its room is free when no operation reads or writes it any more.
     pub(crate) fn remove(&self, directory: u64, name: &[u8]) -> Result<(), Fault> {
         let file = self.write(|tree| {
             let number = *tree.directory(directory)?.get(name).ok_or(Fault::NoSuchName)?;

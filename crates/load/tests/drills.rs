@@ -63,7 +63,7 @@ fn skip(why: &str) {
 /// Runs `script` with the given arguments in a mount namespace of its own; none when that cannot be
 /// had.
 fn in_own_mounts(script: &str, arguments: &[String], stage: &Path) -> Option<Output> {
-    // Root needs no user namespace, and may be forbidden one; everybody else needs it.
+    // Root needs no user namespace, and may be forbidden one; every other user needs one.
     ["-m", "-Urm"].iter().find_map(|flags| {
         let possible = Command::new("unshare")
             .args([flags, "mount", "-t", "tmpfs", "none"])

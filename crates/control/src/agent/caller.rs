@@ -10,9 +10,9 @@ use crate::trust::Peer;
 /// How a controller came in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Way {
-    /// By a Unix socket: whoever can open it may use this machine anyway.
+    /// By a Unix socket: a process that can open it may use this machine anyway.
     Unix,
-    /// By standard input and output: whoever started this process, by ssh.
+    /// By standard input and output: the caller started this process, over ssh.
     Stdio,
     /// The caller is connected by TLS over a network.
     Network,
@@ -40,7 +40,7 @@ pub struct Arrival {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Caller {
     pub(super) who: Who,
-    /// None where the control connection does not cross a network, or nobody knows which.
+    /// `None` if the control connection does not cross a network, or if its ends are unknown.
     pub(super) connection: Option<Connection>,
 }
 
@@ -106,9 +106,9 @@ impl Caller {
         self.who == Who::Local
     }
 
-    /// The interfaces over which the control connection comes: none for a user of this machine;
-    /// nothing where nobody knows, as of an agent by standard input and output that ssh did not
-    /// start itself.
+    /// The interfaces over which the control connection comes: an empty list for a user of this
+    /// machine; `None` if they are unknown, as for an agent by standard input and output that ssh
+    /// did not start itself.
     pub(super) fn carriers(&self) -> Option<Vec<String>> {
         match (self.connection, &self.who) {
             (Some(connection), _) => Some(carriers_of(connection)),

@@ -30,7 +30,7 @@ struct Seen {
 }
 
 impl Description {
-    /// What the host is like; `may` is asked when nobody else is looking any more.
+    /// What the host is like; calls `may` when no other caller looks at the host any more.
     pub(super) async fn get(
         &self,
         executable: PathBuf,
@@ -54,8 +54,9 @@ fn look(
     scratch: &Path,
 ) -> Result<DescribeReply, Status> {
     seen.looks += 1;
-    // It is rarely looked at, and much that is not needed otherwise is needed for it: neither what
-    // work has needed stays in memory beside that, nor that beside what comes after it.
+    // A look is rare, and it needs much code that nothing else needs. So the agent gives back the
+    // memory of code before the look and after it: the code that the work needed does not stay in
+    // memory during the look, and the code that the look needed does not stay in memory afterwards.
     let _ = give_back_code();
     let facts = doctor::look(executable, scratch);
     let findings_json =

@@ -79,7 +79,7 @@ pub(super) struct ProcessClaim {
 pub(super) struct PreparingDiskFile {
     pub(super) directory: PathBuf,
     pub(super) claim: Claim,
-    /// Turns true when nobody wants the file any more.
+    /// Turns true when no caller wants the file any more.
     pub(super) stop: Arc<AtomicBool>,
 }
 
@@ -287,7 +287,7 @@ impl Host {
         Status::permission_denied(forbidden.to_string())
     }
 
-    /// What this host is like, unless it is somebody else's just now.
+    /// What this host is like, unless another controller has it just now.
     pub(super) async fn describe(&self, caller: &Caller) -> Result<DescribeReply, Status> {
         let (executable, scratch) = (self.executable.clone(), self.scratch_directory());
         let reply =

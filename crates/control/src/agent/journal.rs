@@ -27,7 +27,7 @@ impl Journal {
         );
     }
 
-    /// A controller of this name wanted the host looked at while somebody else has it.
+    /// A controller of this name wanted a look at the host while another controller has it.
     pub(super) fn disturbed(&self, controller: &str, busy: &Busy) {
         write(&self.refused, AGENT, &format!("refused {controller} a look: {busy}"));
     }

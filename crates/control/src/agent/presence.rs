@@ -44,7 +44,7 @@ pub(super) struct Presence {
 }
 
 impl Presence {
-    /// Takes a name of this kind that nobody else has. To be called in a runtime.
+    /// Takes a name of this kind that no other process has. To be called in a runtime.
     pub(super) fn announce(kind: &str) -> io::Result<Self> {
         let name = format!("{kind}{}", hexadecimal(&random::<8>()?));
         let listener = StdListener::bind_addr(&SocketAddr::from_abstract_name(&name)?)?;

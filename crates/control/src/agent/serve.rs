@@ -102,7 +102,7 @@ pub fn serve(settings: &ServiceSettings) -> Result<(), AgentError> {
                 by_network(&host, *listen, trust, settings, &mut signals).await
             }
         };
-        // Workers are killed and impairments undone before anybody can think that the agent is
+        // Workers are killed and impairments undone before a controller can think that the agent is
         // gone.
         host.end();
         ended
@@ -180,8 +180,8 @@ async fn by_unix(
     ended
 }
 
-/// A socket that only this user can open. One that nobody listens at any more is replaced; any
-/// other file stays.
+/// A socket that only this user can open. A socket where no process listens any more is replaced;
+/// any other file stays.
 async fn private_socket(path: &Path) -> io::Result<UnixListener> {
     use nix::sys::stat::{Mode, umask};
     // Linux refuses connections to files that are no sockets with the same word (connect(2)).

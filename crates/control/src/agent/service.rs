@@ -268,7 +268,8 @@ impl Drop for StopWhenDropped {
 /// A year: beyond it an expectation is nonsense, and would only overflow somewhere.
 const MOST_EXPECTED_MS: u64 = 365 * 24 * 3600 * 1000;
 
-/// What others may be shown of a name that somebody chose: short, and nothing that moves a cursor.
+/// What others may be shown of a name that a controller chose: short, and without control
+/// characters, which could move a cursor.
 fn presentable(name: &str) -> String {
     let shown: String = name.chars().filter(|sign| !sign.is_control()).take(64).collect();
     if shown.is_empty() { "somebody".to_owned() } else { shown }

@@ -191,7 +191,7 @@ impl Sessions {
         Answer::Reserved { session: id, resumed: true }
     }
 
-    /// The one that is over first, when nobody else is let in.
+    /// The session that is over first, if no further controller can be let in.
     fn busy(&self, now: Time) -> Option<Busy> {
         let held = self.all.iter().filter(|session| session.is_held()).count();
         if held < self.rules.most { None } else { self.first_of(now, |_| true) }
@@ -279,7 +279,7 @@ impl Sessions {
         due
     }
 
-    /// When [`Self::pass`] has something to do next; nothing while nobody has a session.
+    /// When [`Self::pass`] has something to do next; `None` while no controller has a session.
     pub(super) fn next_wake(&self) -> Option<Time> {
         self.all.iter().map(Session::wake).min()
     }

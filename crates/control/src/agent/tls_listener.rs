@@ -7,9 +7,9 @@
 //!    +------------- closed ---------------+----------------- counted, and told in at most one line a second
 //! ```
 //!
-//! Where all places are taken, the oldest handshake that is not finished has to leave, so that
-//! nobody keeps others out by saying nothing. Addresses from which clients have come before have
-//! some places for themselves.
+//! Where all places are taken, the oldest handshake that is not finished has to leave, so that a
+//! client that says nothing cannot keep others out. Addresses from which clients have come before
+//! have some places for themselves.
 //!
 //! Nothing is sent to a caller before it has completed a TCP handshake and sent its TLS greeting,
 //! so that no caller can use an agent to flood a third party.
@@ -184,7 +184,8 @@ async fn keep(listener: TcpListener, handle: ListenerHandle, arrived: mpsc::Send
     }
 }
 
-/// From stranger to client, or out; also when somebody else needs the place.
+/// Takes a stranger through the handshake until it is a client or is turned away. It is turned
+/// away, too, when another stranger needs its place.
 async fn attend(
     stranger: TcpStream,
     from: IpAddr,

@@ -1,8 +1,8 @@
 //! One worker process as its agent sees it.
 //!
-//! Until it is ready the agent speaks with it directly. From then on a task attends it: keeps its
-//! words, kills it at its deadline or when nobody holds its [`Worker`] any more, and writes its
-//! account, whether somebody waits for it or not.
+//! Until it is ready the agent speaks with it directly. From then on a task attends it: the task
+//! keeps the words of the worker, kills it at its deadline or when its [`Worker`] is dropped, and
+//! writes its account, even if no caller waits for it.
 
 mod monitor;
 mod process;

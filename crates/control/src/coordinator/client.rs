@@ -29,8 +29,8 @@ use crate::protocol::{
 /// Connecting to a local agent that lives takes well under this.
 const CONNECT_LIMIT: Duration = Duration::from_secs(5);
 
-/// What an agent answers from memory, over the slowest network that anybody would control a
-/// benchmark by.
+/// How long an agent may take to answer from memory, over the slowest network over which a user
+/// would control a benchmark.
 const ANSWER_LIMIT: Duration = Duration::from_secs(10);
 
 /// An agent kills what is not ready after 30 s, and says so.

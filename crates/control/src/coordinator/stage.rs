@@ -162,7 +162,7 @@ impl Stage {
         observer: &mut dyn Observer,
     ) -> Result<Observation, CoordinatorError> {
         if let Err(error) = self.prepare(cell, script, observer.every()).await {
-            // Of hosts that were lost, nobody can be told.
+            // The coordinator cannot tell hosts that were lost.
             self.abandon()
                 .await
                 .or_else(|second| if error.is_lost() { Ok(()) } else { Err(second) })?;
@@ -464,8 +464,9 @@ impl Stage {
         }
     }
 
-    /// Finds the hosts that were lost, adds to `found` who had been away, and ends what was left of
-    /// the cell. Who was found is there even when somebody is lost again before the end.
+    /// Finds the hosts that were lost, adds those that are back to `found`, and ends what was left
+    /// of the cell. `found` has the hosts that are back even if a host is lost again before the
+    /// end.
     pub(super) async fn find(
         &mut self,
         found: &mut Vec<Reconnected>,
@@ -517,7 +518,7 @@ enum Turn {
     /// Then: it has loads, which are told to stop when what else it does has ended, and which
     /// others may serve.
     IsStopped,
-    /// Last: somebody's load is served by it.
+    /// Last: it serves the load of another host.
     Serves,
 }
 

@@ -31,8 +31,8 @@ pub struct Facts {
     pub scratch_free_bytes: Option<u64>,
     /// Whether processors can be kept from deep sleep (`/dev/cpu_dma_latency`).
     pub latency_request: bool,
-    /// `kernel.io_uring_disabled`: 0 for everybody, 1 for the privileged, 2 for nobody; absent
-    /// before Linux 6.6.
+    /// `kernel.io_uring_disabled`: 0 lets every process use it, 1 only privileged processes, 2 no
+    /// process; absent before Linux 6.6.
     pub io_uring_disabled: Option<u64>,
     /// Whether the kernel has IPv6.
     pub ipv6: bool,

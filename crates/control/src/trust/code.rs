@@ -26,7 +26,8 @@ impl Bits {
         &self.0
     }
 
-    /// Reads what somebody typed: case, spaces and hyphens do not count, O is 0, I and L are 1.
+    /// Reads the code that a user typed: case, spaces and hyphens do not count, O is 0, I and L are
+    /// 1.
     pub(super) fn parse(text: &str) -> Result<Self, TrustError> {
         let typed = text.chars().filter(|c| !c.is_whitespace() && *c != '-').take(DIGITS + 2);
         let values = typed.map(value).collect::<Option<Vec<u8>>>();

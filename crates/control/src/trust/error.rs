@@ -7,7 +7,7 @@ use thiserror::Error;
 
 use super::Role;
 
-/// Why somebody cannot be trusted, or cannot be given what others trust.
+/// Why a peer cannot be trusted, or cannot be given what others trust.
 #[derive(Debug, Error)]
 pub enum TrustError {
     /// A file could not be read.

@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 
 use super::TrustError;
 
-/// The most that is read of a file that somebody may have sent: an identity has 2 kB, a list with
-/// ten thousand entries 400 kB.
+/// The most that is read of a file that another person may have sent: an identity has 2 kB, a list
+/// with ten thousand entries 400 kB.
 pub(super) const MOST_BYTES: u64 = 1 << 20;
 
 /// Permission bits of files that only the owner may read.
@@ -18,7 +18,7 @@ pub(super) const PRIVATE: u32 = 0o600;
 /// Permission bits of files that every user may read.
 pub(super) const PUBLIC: u32 = 0o644;
 
-/// Where an authority is unless somebody says otherwise, from the environment variables that
+/// Where an authority is unless the user says otherwise, from the environment variables that
 /// `variable` looks up: `$BTU_KEYS`, else `btu/keys` in the user's configuration (XDG Base
 /// Directory Specification: an empty variable counts as unset, a relative one is ignored).
 pub fn default_directory(
@@ -53,7 +53,7 @@ fn exposing(path: &Path, credentials: Option<&OsStr>) -> u32 {
     if shown.is_some() && path.parent() == shown { 0o037 } else { 0o077 }
 }
 
-/// Reads a file that anybody may see.
+/// Reads a file that every user may see.
 pub(super) fn read_public(path: &Path) -> Result<String, TrustError> {
     bounded(File::open(path).map_err(reading(path))?, path)
 }
@@ -90,7 +90,7 @@ pub(super) fn fill(mut file: File, path: &Path, text: &str) -> Result<(), TrustE
 /// Replaces a file of ours, so that a reader sees the old or the new one, never a half.
 pub(super) fn replace(path: &Path, mode: u32, text: &str) -> Result<(), TrustError> {
     let part = path.with_extension("part");
-    // A part that is there was left by a crash; whoever writes here holds the lock.
+    // A part that is there was left by a crash; the process that writes here holds the lock.
     let _ = fs::remove_file(&part);
     fill(create(&part, mode)?, &part, text)?;
     fs::rename(&part, path).map_err(writing(path))?;

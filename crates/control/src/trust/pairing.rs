@@ -3,10 +3,10 @@
 //!
 //! Both sides derive the same authority's key from the code and issue themselves certificates of
 //! it, each with a key of its own. What crosses the wire is an ordinary mutual TLS handshake. A
-//! guess can be checked against the signature of the certificate that everybody is shown who
-//! connects; there are 2^100 codes, so that leads nowhere, and a shorter code would not do. Who
-//! learns the code before it is used can be either side; once the two have met, each has pinned the
-//! other's key and takes no other.
+//! guess can be checked against the signature of the certificate that is shown to every process
+//! that connects; there are 2^100 codes, so that leads nowhere, and a shorter code would not do.
+//! Who learns the code before it is used can be either side; once the two have met, each has pinned
+//! the other's key and takes no other.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -42,7 +42,7 @@ impl Pairing {
         Ok(Self { bits: Bits::of(random()?), pin: Arc::new(Pin::new(Some(LAPSE))) })
     }
 
-    /// A code that somebody typed, for the controller.
+    /// A code that the user typed, for the controller.
     pub fn from_code(code: &str) -> Result<Self, TrustError> {
         Ok(Self { bits: Bits::parse(code)?, pin: Arc::new(Pin::new(None)) })
     }

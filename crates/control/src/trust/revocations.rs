@@ -1,4 +1,4 @@
-//! The list of revoked certificates (RFC 5280 section 5). The authority signs it, so anybody may
+//! The list of revoked certificates (RFC 5280 section 5). The authority signs it, so any host may
 //! pass it on.
 
 use std::path::Path;

@@ -440,7 +440,8 @@ fn a_source_that_changes_is_told() {
     assert_ne!(digest, other, "the seed decides");
 }
 
-/// Whoever waits for somebody who never comes ends at the deadline, and by `stop`.
+/// An activity that waits for a peer that never comes ends at the deadline, and when `stop` turns
+/// true.
 #[test]
 fn nobody_waits_for_ever() {
     let directory = tempfile::tempdir().expect("tempdir");

@@ -33,7 +33,8 @@ impl DiskSource {
         Self::make_unless(directory, size, seed, &AtomicBool::new(false))
     }
 
-    /// The same; given up, with nothing left behind, within a block or so of `stop` turning true.
+    /// Like [`Self::make`], but gives up within a block or so when `stop` turns true, and then
+    /// leaves nothing behind.
     ///
     /// # Errors
     /// As [`Self::make`], and when it was stopped.

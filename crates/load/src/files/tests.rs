@@ -23,7 +23,7 @@ fn work(files: &mut impl Files) -> (Vec<u8>, u64) {
     (content[..length].to_vec(), files.operations())
 }
 
-/// The same content, and as many operations, here as at a server.
+/// Local files and files at a server get the same content with the same number of operations.
 #[test]
 fn files_here_and_at_a_server_are_the_same() {
     let directory = tempfile::tempdir().expect("tempdir");

@@ -36,7 +36,7 @@ impl DataPort {
         self.port.store(port, Ordering::Relaxed);
     }
 
-    /// Whether nobody but the client is connected to it.
+    /// Whether no process but the client is connected to it.
     ///
     /// # Errors
     /// What this process has open cannot be listed.

@@ -53,7 +53,7 @@ pub fn serve_egress_proxy(
                 Some(slot) => {
                     scope.spawn(move || {
                         let mut inside = inside;
-                        // Both ends see the connection close; there is nobody else to tell.
+                        // Both ends see the connection close; no other process has to be told.
                         let _ = let_out(&mut inside, target, stop);
                         // A client that sees it closed may connect again at once.
                         drop(slot);
@@ -66,7 +66,7 @@ pub fn serve_egress_proxy(
             }
         }
     });
-    // Nobody can probe at a door that nobody answers.
+    // The port is closed, so that no stranger can probe at it.
     drop(listener);
     Ok(())
 }

@@ -53,7 +53,7 @@ impl Slot {
         std::mem::replace(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner), next)
     }
 
-    /// The place, if nobody else has had it.
+    /// The place, if no client has taken it before.
     pub(super) fn take(&self) -> Option<Stored> {
         let mut content = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if !matches!(*content, Content::Free(_)) {

@@ -44,7 +44,8 @@ struct Shared {
     transfers: Slots,
 }
 
-/// The relay, running since it was prepared: a client logs in before anybody's clock starts.
+/// The relay, running since it was prepared: a client logs in before the clock of any activity
+/// starts.
 #[derive(Debug)]
 pub(crate) struct Relaying {
     address: SocketAddr,
@@ -106,7 +107,8 @@ fn accept(listener: &TcpListener, shared: &Shared) {
                         drop(slot);
                     });
                 }
-                // A new connection has room for one line; if the client is gone, nobody misses it.
+                // A new connection has room for one line; if the client is gone, the line is not
+                // needed.
                 None => {
                     let _ = client.write_all(b"421 All connections of the relay are in use.\r\n");
                 }

@@ -20,8 +20,8 @@ impl Offer {
         }
     }
 
-    /// The same kind of reply for another address; none where it cannot be said (an IPv6 address in
-    /// a 227).
+    /// A reply of the same kind for another address; `None` if the reply cannot hold the address
+    /// (an IPv6 address in a 227).
     pub(super) fn rewritten(self, address: SocketAddr) -> Option<String> {
         let port = address.port();
         match (self, address.ip()) {

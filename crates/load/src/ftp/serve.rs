@@ -1,7 +1,7 @@
 //! The embedded FTP server: control part by libunftp, files by [`VirtualFiles`].
 //!
 //! The server accepts connections itself and gives each to a session of its own: so it can take any
-//! free port, for control as for data, and say which, with no moment in which somebody else could
+//! free port, for control as for data, and say which, with no moment in which another process could
 //! take it.
 
 use std::io;
@@ -39,7 +39,8 @@ const TICK: Duration = Duration::from_millis(5);
 /// How long open sessions may take to end.
 const GRACE: Duration = Duration::from_millis(200);
 
-/// The server, running since it was prepared: a client logs in before anybody's clock starts.
+/// The server, running since it was prepared: a client logs in before the clock of any activity
+/// starts.
 #[derive(Debug)]
 pub(crate) struct Serving {
     address: SocketAddr,
@@ -91,7 +92,7 @@ impl Serving {
         self.address
     }
 
-    /// Whether anybody is connected.
+    /// Whether a client is connected.
     pub(super) fn has_sessions(&self) -> bool {
         self.places.available_permits() < SESSIONS
     }

@@ -42,7 +42,7 @@ pub(super) struct VirtualFiles {
     served: Arc<AtomicU64>,
     /// Where they go, for the files of a session.
     data: Option<DataPort>,
-    /// What is there beside the files that all have.
+    /// The place of an uploaded file, in addition to the files that every server has.
     place: Option<Place>,
 }
 
@@ -74,7 +74,7 @@ impl VirtualFiles {
         self.served.load(Ordering::Relaxed)
     }
 
-    /// The same files for one session, and for nobody else's data connection.
+    /// These files for one session: they go over the data connection of this session only.
     pub(super) fn for_session(&self, data: DataPort) -> Self {
         Self { data: Some(data), ..self.clone() }
     }

@@ -21,7 +21,7 @@ pub(super) struct PatternWork {
     name: String,
     /// Of a file that comes and goes, before and after it is renamed.
     passing: [String; 2],
-    /// What every record has beside its number.
+    /// The content of every record, in addition to its number.
     record: Vec<u8>,
     back: Vec<u8>,
     /// The last writing of each record of the file that stays.

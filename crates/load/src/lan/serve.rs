@@ -17,7 +17,8 @@ use crate::nfs::{ClientAccount, Server, ServerSettings};
 /// How often it is looked whether to stop.
 const TICK: Duration = Duration::from_millis(5);
 
-/// The server, running since it was prepared: files are made before anybody's clock starts.
+/// The server, running since it was prepared: files are made before the clock of any activity
+/// starts.
 #[derive(Debug)]
 pub(crate) struct ServingFiles {
     server: Server,

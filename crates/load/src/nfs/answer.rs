@@ -188,8 +188,8 @@ impl<'a> Piece<'a> {
     }
 }
 
-/// Most octets of one READ and of one WRITE, as FSINFO says (section 3.3.19): a server may hang up
-/// on whoever asks for more.
+/// Most octets of one READ and of one WRITE, as FSINFO says (section 3.3.19): a server may close
+/// the connection of a client that asks for more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Limits {
     pub(super) read: usize,

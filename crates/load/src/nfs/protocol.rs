@@ -10,7 +10,7 @@ pub const LONGEST_NAME: usize = 255;
 /// Most octets of a file in one call, either way: `rtmax` and `wtmax` of section 3.3.19.
 pub const MOST_DATA: usize = 1 << 20;
 
-/// Longest record: what a call or an answer has beside data.
+/// Longest record: the longest data, and all else that a call or an answer has.
 pub(super) const LONGEST_RECORD: usize = MOST_DATA + 1024;
 
 /// Longest handle (section 2.4, `NFS3_FHSIZE`).
@@ -29,7 +29,7 @@ impl Handle {
         Self::of(token, crate::volume::ROOT)
     }
 
-    /// The server's own handles: the token, which nobody guesses, and the node's number.
+    /// The server's own handles: the token, which no stranger can guess, and the node's number.
     pub(super) fn of(token: &Token, node: u64) -> Self {
         let mut octets = [0; LONGEST_HANDLE];
         octets[..16].copy_from_slice(token);
@@ -413,7 +413,8 @@ fn write_new_attributes(size: Option<u64>, to: &mut Writer<'_>) {
     (0..2).for_each(|_| to.number(0));
 }
 
-/// The size that they ask for; everything else is let pass, as files here belong to nobody.
+/// The size that the attributes ask for; all other attributes are read and ignored, since files
+/// here have no owner.
 fn read_new_attributes(from: &mut Reader<'_>) -> Result<Option<u64>, Garbled> {
     for _ in 0..3 {
         from.optional(Reader::number)?;

@@ -34,7 +34,7 @@ const LONGEST_MACHINE: usize = 255;
 /// Most groups of a credential (same).
 const MOST_GROUPS: u32 = 16;
 
-/// Most fragments of a record: nobody who writes whole records needs more than one.
+/// Most fragments of a record: a sender that writes whole records needs only one.
 const MOST_FRAGMENTS: usize = 16;
 
 /// Octets of a record's mark.
@@ -70,7 +70,7 @@ impl Credential {
         to.number(length as u32);
         to.number(self.client);
         to.opaque(&self.machine);
-        // User and group 0, no further groups: the server's files belong to nobody.
+        // User and group 0, no further groups: the server's files have no owner.
         (0..3).for_each(|_| to.number(0));
     }
 

@@ -191,7 +191,7 @@ impl Done<'_> {
                 }
                 Creation::Guarded => self.made(name, Volume::create_new, &mut to)?,
                 // Clients then ask for a guarded one (section 3.3.8): no file here outlives the
-                // server, so nobody has to find out whose it is.
+                // server, so no client has to find out which client made it.
                 Creation::Exclusive(_) => return Err(Status::NOT_SUPPORTED),
             },
             Call::MakeDirectory { name } => self.made(name, Volume::make_directory, &mut to)?,

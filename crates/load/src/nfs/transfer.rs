@@ -19,8 +19,8 @@ pub struct Transfer {
 }
 
 impl Transfer {
-    /// Most calls on their way. What they and the answers to them take beside data fits into
-    /// sockets' buffers, so that neither end can wait for the other to read.
+    /// Most calls on their way. All that they and their answers have in addition to data fits into
+    /// the buffers of the sockets, so that neither end can wait for the other to read.
     pub const MOST_WINDOW: usize = 256;
 
     fn bounded(self) -> Self {

@@ -165,7 +165,8 @@ impl ScratchFile {
     }
 }
 
-/// A path under which this process, and whoever inherits it, can open a file that is open here.
+/// A path under which this process, and a process that inherits the file, can open a file that is
+/// open here.
 pub(crate) fn open_file(file: &File) -> PathBuf {
     PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()))
 }
@@ -196,8 +197,8 @@ fn open_and_unlink(directory: &Path, direct: bool) -> io::Result<File> {
     let number = COUNTER.fetch_add(1, Ordering::Relaxed);
     let path = directory.join(format!(".btu-scratch-{}-{number}", std::process::id()));
     let opened = options(0, direct).create_new(true).open(&path);
-    // Older kernels create the file and then refuse O_DIRECT, so the name is taken away in any case
-    // but one: that it belongs to somebody else.
+    // Older kernels create the file and then refuse O_DIRECT, so this process removes the name in
+    // every case but one: if the name belongs to another process.
     let foreign = matches!(&opened, Err(error) if error.kind() == io::ErrorKind::AlreadyExists);
     match if foreign { Ok(()) } else { fs::remove_file(&path) } {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),

@@ -8,7 +8,8 @@ use btu_units::{Span, Time};
 
 use crate::{LoadError, account};
 
-/// The longest service; a longer one is a mistake, and would outlast whoever waits for it.
+/// The longest service; a longer one is a mistake, and would take longer than a client waits for
+/// it.
 const LONGEST: Span = Span::from_seconds(1);
 
 /// One server that takes the same time for every operation, in the order in which they come.
@@ -46,9 +47,9 @@ impl Service {
         Visit { service: self, arrived: now, found, due }
     }
 
-    /// When an operation that comes now is done. Times follow from each other, not from when
-    /// somebody wakes: lateness of one does not add to the next, so that a busy server does exactly
-    /// one operation in its time.
+    /// When an operation that comes now is done. Each time follows from the one before, not from
+    /// the moment when a thread wakes: the lateness of one operation does not add to the next, so
+    /// that a busy server does exactly one operation in its time.
     fn book(&self, now: Time) -> Time {
         let mut free_at = self.free_at.lock().unwrap_or_else(PoisonError::into_inner);
         *free_at = (*free_at).max(now) + self.time;
@@ -80,8 +81,8 @@ impl Drop for Visit<'_> {
 mod tests {
     use super::*;
 
-    /// Three that come together at 2 ms each leave after 2, 4 and 6 ms, and met 0, 1 and 2; one
-    /// that comes later meets nobody.
+    /// Three operations of 2 ms each that come together leave after 2, 4 and 6 ms, and found 0, 1
+    /// and 2 others; one that comes later finds none.
     #[test]
     fn one_after_the_other() {
         let service = Service::new(Span::from_milliseconds(2));

@@ -162,8 +162,8 @@ impl Policy {
         Err(Forbidden { what: what.to_owned(), place: UNCHANGEABLE.to_owned() })
     }
 
-    /// Whether a directory is one of the shares that are named. Where no file says which, whoever
-    /// started this agent may use any: it is that user's own.
+    /// Whether a directory is one of the shares that are named. If no file names the shares, the
+    /// user who started this agent may use any directory: the agent is that user's own.
     fn check_share(&self, kind: &str, directory: &Path, caller: &Caller) -> Result<(), Forbidden> {
         let shares = &self.share_directories;
         let is_starters_own = shares.line.is_none() && caller.who == Who::Starter;

@@ -5,9 +5,9 @@ use btu_suite::network::Impairment;
 use super::{Forbidden, IMPAIR, Policy, UNCHANGEABLE};
 
 impl Policy {
-    /// Whether what comes in at `interface` may be impaired so. `control` are the interfaces over
-    /// which the control connection comes: whoever impairs those impairs more than what is
-    /// measured, and itself. Where they are not known it may be any.
+    /// Whether packets that come in at `interface` may be impaired like this. `control` are the
+    /// interfaces over which the control connection comes: an impairment there would also impair
+    /// the control connection. If they are unknown, `interface` may be one of them.
     pub(crate) fn check_impair(
         &self,
         interface: &str,

@@ -290,7 +290,8 @@ fn only_what_may_be_is_impaired() {
     assert!(written.check_impair("eth1", wanted(2000, 1.0), Some(&control)).is_ok());
     assert!(refused(&written, "eth2", Impairment::DL).contains("not one of eth1"));
     assert!(refused(&written, "eth0", Impairment::DL).contains("carries the control connection"));
-    // Where nobody knows which interface that is, it may be any, whatever the policy says.
+    // If the agent does not know the interface of the control connection, it may be any, and no
+    // policy changes that.
     let unknown = written.check_impair("eth1", Impairment::DL, None).unwrap_err().to_string();
     assert!(
         unknown.contains("SSH_CONNECTION") && unknown.contains("no policy changes"),

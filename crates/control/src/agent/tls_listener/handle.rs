@@ -95,7 +95,7 @@ impl State {
     }
 }
 
-/// Of whoever is in a handshake.
+/// The place of a stranger that is in a handshake.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Place {
     /// The number of its place.
@@ -163,7 +163,7 @@ impl ListenerHandle {
         self.state().config.clone()
     }
 
-    /// Takes one of the places for handshakes; somebody else may have to leave it.
+    /// Takes one of the places for handshakes; another stranger may have to leave it.
     pub(super) fn try_hand(&self, from: IpAddr) -> Result<Hand, Cause> {
         let now = Instant::now();
         let mut state = self.state();
@@ -228,7 +228,7 @@ impl ListenerHandle {
         })
     }
 
-    /// Counts somebody who is turned away at the listener itself.
+    /// Counts a caller that is turned away at the listener itself.
     pub(super) fn turned_away(&self, from: IpAddr, cause: Cause) {
         self.count(&mut self.state(), from, cause);
     }
@@ -256,7 +256,7 @@ impl ListenerHandle {
         self.shared.news.notify_one();
     }
 
-    /// Waits until somebody was turned away.
+    /// Waits until a caller was turned away.
     pub(super) async fn news(&self) {
         self.shared.news.notified().await;
     }
@@ -285,7 +285,7 @@ impl Hand {
         self.taken.0
     }
 
-    /// Waits until somebody else needs the place, and has it.
+    /// Waits until another stranger needs the place, and has it.
     pub(super) async fn taken_away(&mut self) {
         // The handle forgets a place only when it is taken away or given back.
         let _ = (&mut self.taken.1).await;

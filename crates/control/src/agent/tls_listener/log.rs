@@ -14,7 +14,7 @@ pub type Tell = Box<dyn Fn(&str) + Send + Sync>;
 /// No more than a line in this time.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// Why somebody was turned away.
+/// Why a caller was turned away.
 #[derive(Debug)]
 pub(super) enum Cause {
     Crowded,

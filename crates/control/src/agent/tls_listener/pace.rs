@@ -7,7 +7,7 @@ use std::time::Instant;
 /// So many at once, and so many a second from then on.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Pace {
-    /// At once, where nobody came for a while.
+    /// How many are admitted at once when no caller came for a while.
     pub burst: u32,
     /// How many are admitted per second after the burst.
     pub per_second: u32,

@@ -31,7 +31,8 @@ struct Place {
     leave: oneshot::Sender<()>,
 }
 
-/// What somebody has who took a place: its number, and word that it is another's now.
+/// What a stranger gets when it takes a place: the number of the place, and a message when the
+/// place goes to another stranger.
 pub(super) type Taken = (u64, oneshot::Receiver<()>);
 
 impl Places {

@@ -1,5 +1,5 @@
-//! HTTP/2 with limits for clients. A client with a valid certificate can still have mistakes or be
-//! taken over by somebody else.
+//! HTTP/2 with limits for clients. A client with a valid certificate can still have defects, or an
+//! attacker can take it over.
 
 use std::time::Duration;
 

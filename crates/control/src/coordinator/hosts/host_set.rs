@@ -59,7 +59,7 @@ impl HostSet {
     }
 }
 
-/// The thread that measures drives everything: nobody else takes processor time from what is
+/// The thread that measures does all the work: no other thread takes processor time from what is
 /// measured here.
 pub(crate) fn runtime() -> Result<Runtime, CoordinatorError> {
     tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(|source| {

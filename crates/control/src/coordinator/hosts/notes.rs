@@ -30,8 +30,8 @@ type Looks = BTreeMap<HostName, (String, Environment, Value)>;
 /// was started.
 const TURNED_AWAY: &str = "turned_away";
 
-/// Fewer than this are somebody's mistake, or a look at who is there. So many handshakes take a
-/// processor some 30 ms.
+/// Fewer callers than this come from a user's mistake, or from a scan of the network. This many
+/// handshakes take a processor some 30 ms.
 const MANY: u64 = 100;
 
 /// Measures a run on reserved hosts.

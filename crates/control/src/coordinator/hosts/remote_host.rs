@@ -192,8 +192,8 @@ fn asking(purpose: &Purpose) -> ReserveRequest {
     }
 }
 
-/// Renews until the host no longer wants to hear of it; whoever asks it for something then finds
-/// out why.
+/// Renews the lease until the host refuses it; the next request to the host then fails and tells
+/// why.
 async fn renew(mut link: AgentLink, probes: Arc<Mutex<Probes>>, purpose: Purpose) {
     loop {
         sleep(RENEW_EVERY).await;

@@ -109,7 +109,8 @@ impl WorkerHost {
     /// Has the host for this run, expected to take so long; workers of the one before are ended.
     ///
     /// # Errors
-    /// A host that was lost or is somebody else's, or why the caller shall not wait.
+    /// The host was lost, or another controller has it, or the caller must not wait for the reason
+    /// that is given.
     pub fn begin(&self, run: &str, expected: Duration) -> Result<(), CoordinatorError> {
         self.next_step.store(1, Ordering::Relaxed);
         self.cell.fetch_add(1, Ordering::Relaxed);
@@ -272,8 +273,8 @@ impl Drop for WorkerHost {
     }
 }
 
-/// One thread beside the caller's: it renews the lease once a second and reads what the host's
-/// workers say.
+/// One thread in addition to the caller's: it renews the lease once a second and reads what the
+/// host's workers say.
 fn runtime() -> Result<Runtime, CoordinatorError> {
     let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build();
     runtime.map_err(|source| CoordinatorError::System {

@@ -145,7 +145,7 @@ impl Hosts {
         if self.impairments.as_ref() == Some(wanted) {
             return Ok(());
         }
-        // If it fails halfway, nobody knows.
+        // If this fails halfway, the state of the peers is unknown.
         self.impairments = None;
         for role in HostRole::ALL.into_iter().filter(|role| role.is_black_box()) {
             let host = HostName::from(role);
@@ -241,13 +241,14 @@ impl Hosts {
             .iter_mut()
             .map(|(_, remote_host)| remote_host.find(purpose, since, timeout));
         let found = try_join_all(finding).await?;
-        // Where a reservation has ended, so has the impairment: everybody is told again.
+        // Where a reservation has ended, its impairment has ended, too: so all peers are told
+        // again.
         self.impairments = None;
         Ok(found.into_iter().flatten().collect())
     }
 
-    /// After a loss nobody knows what the peers do; those that cannot impair do nothing for
-    /// sure.
+    /// After a loss the coordinator does not know what the peers do; but peers that cannot impair
+    /// certainly do nothing.
     pub(super) async fn settle(&mut self) -> Result<(), CoordinatorError> {
         match self.impair(&Impairments::new(), 0).await {
             Err(CoordinatorError::Impair { .. }) => {

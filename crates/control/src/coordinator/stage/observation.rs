@@ -10,7 +10,7 @@ use btu_suite::script::{Role, Script};
 
 use super::super::client::StationAccount;
 
-/// What is seen beside the accounts.
+/// What is seen in addition to the accounts.
 pub(super) struct HostMetrics {
     pub(super) machine: MachineCpu,
     pub(super) wire: WireAccount,

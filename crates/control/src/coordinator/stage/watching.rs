@@ -13,7 +13,7 @@ use futures_util::{FutureExt, Stream, StreamExt, select_biased};
 use super::super::client::AgentLink;
 use super::super::{Observer, Phase, Progress};
 
-/// For scripts that nobody watches.
+/// For scripts that no user watches.
 pub(super) struct Unwatched;
 
 impl Observer for Unwatched {

@@ -56,7 +56,7 @@ impl ClientCertVerifier for ControllersOnly {
         signature: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, Error> {
         let valid = self.inner.verify_tls13_signature(message, certificate, signature)?;
-        // Only now: a certificate can be shown by anybody who has seen it.
+        // The pin is checked only now: any process that has seen a certificate can show it.
         self.pin.as_ref().map_or(Ok(()), |pin| pin.proved(certificate))?;
         Ok(valid)
     }

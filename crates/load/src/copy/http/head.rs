@@ -144,8 +144,8 @@ fn field<'a>(fields: &[httparse::Header<'a>], name: &str) -> Option<&'a [u8]> {
     fields.iter().find(|field| field.name.eq_ignore_ascii_case(name)).map(|field| field.value)
 }
 
-/// The length of the content. Digits alone, and said once: whoever says it twice may mean two
-/// things (RFC 9112, 6.3).
+/// The length of the content. Digits alone, and said once: a sender that says it twice may mean two
+/// different lengths (RFC 9112, 6.3).
 fn length(fields: &[httparse::Header<'_>]) -> Result<Option<u64>, &'static str> {
     if field(fields, "transfer-encoding").is_some() {
         return Err(

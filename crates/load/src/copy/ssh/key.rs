@@ -28,8 +28,8 @@ pub(super) struct Key {
 }
 
 impl Key {
-    /// Of the host, or of the user: the same at both ends, and nobody else's who does not know the
-    /// token.
+    /// The key of the host, or of the user: both ends derive the same key, and a process that does
+    /// not know the token cannot derive it.
     pub(super) fn of(token: &Token, whose: &str) -> Result<Self, LoadError> {
         let mut hash = Sha256::new();
         hash.update(b"btu ssh key: ");

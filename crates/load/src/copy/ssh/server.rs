@@ -24,12 +24,12 @@ use crate::copy::{Moved, Over};
 /// Opens host key, authorised key and file as 3, 4 and 5, and goes on as an account in a user
 /// namespace of its own: an sshd that is not the superuser's needs neither a directory nor an
 /// account for itself. The last shell stays, since its open files are the directory that is served,
-/// and sshd shows nobody its own.
+/// and sshd hides its own open files from other processes.
 const OUTSIDE: &str = "exec 3<\"$1\" 4<\"$2\" 5<>\"$3\"; shift 3; exec \"$@\"";
 const INSIDE: &str = "\"$@\" -o HostKey=/proc/$$/fd/3 -o AuthorizedKeysFile=/proc/$$/fd/4 \
                       -o \"ForceCommand=internal-sftp -d /proc/$$/fd\"; exit $?";
 
-/// What sshd is told beside that; no file of the system's decides anything.
+/// The options of sshd in addition to those; no file of the system decides anything.
 const OPTIONS: [&str; 10] = [
     "AllowTcpForwarding=no",
     "AuthenticationMethods=publickey",

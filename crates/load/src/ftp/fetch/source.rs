@@ -55,7 +55,7 @@ impl Session {
         ftp = ftp.passive_stream_builder(open_data);
         // PASV cannot say IPv6 addresses (RFC 2428); where it can be used, more servers know it.
         // The address it says is not taken: behind a relay or a translator it is not reachable, and
-        // it could be anybody's.
+        // it could be that of any machine.
         ftp.set_mode(if server.is_ipv4() { Mode::Passive } else { Mode::ExtendedPassive });
         ftp.set_passive_nat_workaround(true);
         ftp.login(user, password).map_err(failed("log in"))?;

@@ -143,7 +143,7 @@ fn odd_server(content: &'static [u8], last: &'static str) -> (SocketAddr, JoinHa
         for line in BufReader::new(control).lines().map_while(Result::ok) {
             let answer = match line.split(' ').next() {
                 Some("USER") => "230 in\r\n".to_owned(),
-                // An address that must not be believed: nobody is there.
+                // An address that must not be believed: no server is there.
                 Some("PASV") => format!("227 Entering Passive Mode (192,0,2,1,{high},{low})\r\n"),
                 Some("RETR") => {
                     answers.write_all(b"150 here\r\n").expect("written");

@@ -1,5 +1,5 @@
-//! The same tasks at file servers, and through clients, that others wrote. `scripts/nfs-lab` runs
-//! these: each is told where its peer is by the environment.
+//! Tests that do the tasks at file servers, and through clients, of other authors.
+//! `scripts/nfs-lab` runs these tests: the environment tells each where its peer is.
 
 use std::io::Read;
 use std::net::SocketAddr;

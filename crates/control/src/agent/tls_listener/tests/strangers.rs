@@ -139,7 +139,7 @@ async fn a_slow_loris_is_shown_out() {
     drill.still_serves().await;
 }
 
-/// What a client once said opens the listener to nobody who says it again.
+/// A stranger that repeats what a client once sent does not get in.
 #[tokio::test]
 async fn a_replayed_handshake_is_refused() {
     let mut drill = Drill::begin(LIMITS);
@@ -155,8 +155,8 @@ async fn a_replayed_handshake_is_refused() {
     drill.still_serves().await;
 }
 
-/// All that a controller says in a handshake and a call, as somebody between the two would record
-/// it.
+/// All that a controller sends in a handshake and a call, as an attacker between controller and
+/// agent would record it.
 async fn recorded(drill: &mut Drill) -> Vec<u8> {
     let config = drill.controller("work");
     let between = TcpListener::bind("127.0.0.1:0").await.unwrap();

@@ -56,7 +56,8 @@ async fn who_was_found_is_told_of_though_another_is_lost_meanwhile() {
     assert_eq!(found.iter().map(|found| found.host.as_str()).collect::<Vec<_>>(), ["alpha"]);
 }
 
-/// A look raises namespaces and tries netem, which would disturb what somebody else measures.
+/// A look raises namespaces and tries netem, which would disturb the measurements of another
+/// controller.
 #[tokio::test]
 async fn a_host_is_looked_at_only_when_it_is_ours() {
     let mut authority = TestAuthority::new();
