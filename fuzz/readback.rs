@@ -39,7 +39,8 @@ pub(super) fn import_and_show(octets: &[u8]) {
     imported(octets);
 }
 
-/// The same; how many runs were believed, nothing where the file was refused.
+/// Imports the archive and shows its runs. Returns how many runs were believed; `None` if the file
+/// was refused.
 pub fn imported(octets: &[u8]) -> Option<usize> {
     let text = String::from_utf8_lossy(octets);
     let runs = text.lines().filter(|line| line.starts_with("{\"run\":")).count();

@@ -79,7 +79,7 @@ pub fn of(target: &str) -> Vec<Vec<u8>> {
 /// program, version, procedure, no credential, no verifier; then a handle of eight octets.
 const NFS_GETATTR: [u32; 13] = [1, 0, 2, 100_003, 3, 1, 0, 0, 0, 0, 8, 0, 1];
 
-/// The same with procedure 7: at offset 0 four octets, durable at once.
+/// Like `NFS_GETATTR`, with procedure 7: at offset 0 four octets, durable at once.
 const NFS_WRITE: [u32; 19] =
     [2, 0, 2, 100_003, 3, 7, 0, 0, 0, 0, 8, 0, 1, 0, 0, 4, 2, 4, 0x6174_6164];
 

@@ -79,7 +79,7 @@ impl Account {
         Self { received: held, held, ..Self::default() }
     }
 
-    /// The same accounts with `held` frames inside.
+    /// These accounts with `held` frames inside.
     #[must_use]
     pub fn holding(self, held: u64) -> Self {
         Self { held, ..self }

@@ -1,9 +1,9 @@
 //! Random damage: a share of frames has one bit inverted.
 //!
 //! Source: `corrupt` of tc-netem(8), which inverts one random bit of the packet's linear part. Here
-//! only the place is noted in [`Frame::damage`]: whoever has the payload inverts the bit, and a
-//! simulated receiver drops the frame. Deviation: a frame that is damaged already stays as it is,
-//! so that a second damage cannot repair it.
+//! only the place is noted in [`Frame::damage`]: the wire, which has the payload, inverts the bit,
+//! and a simulated receiver drops the frame. Deviation: a frame that is damaged already stays as it
+//! is, so that a second damage cannot repair it.
 
 use btu_units::Time;
 

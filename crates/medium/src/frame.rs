@@ -60,19 +60,19 @@ impl Frame {
         }
     }
 
-    /// The same frame between `source` and `destination`.
+    /// This frame, but between `source` and `destination`.
     #[must_use]
     pub fn between(self, source: Address, destination: Address) -> Self {
         Self { source, destination, ..self }
     }
 
-    /// The same frame carrying `kind`.
+    /// This frame, but carrying `kind`.
     #[must_use]
     pub fn carrying(self, kind: Kind) -> Self {
         Self { kind, ..self }
     }
 
-    /// The same frame in the flow numbered `flow`.
+    /// This frame, but in the flow numbered `flow`.
     #[must_use]
     pub fn in_flow(self, flow: u32) -> Self {
         Self { flow, ..self }

@@ -71,7 +71,7 @@ impl Jitter {
         now + Span::from_nanoseconds(nanoseconds.round().max(0.0) as u64)
     }
 
-    /// Lets the frames go that nobody can overtake any more.
+    /// Lets the frames go that no other frame can overtake any more.
     fn land(&mut self, now: Time) {
         while let Some(Reverse(next)) = self.flying.peek()
             && next.due <= now

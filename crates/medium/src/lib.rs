@@ -4,8 +4,8 @@
 //! **Contract.** Nothing here reads a clock, sleeps, opens a socket or allocates per frame once it
 //! is warm. A driver hands in frames and the time, and takes out what became due:
 //! [`Element::accept`], then [`Element::poll`] until it answers [`Step::Wake`] or [`Step::Idle`].
-//! The same elements are driven by virtual time and by the real-time wire, and both pass the same
-//! tests (module `conformance`).
+//! The simulator drives the elements by virtual time, the wire drives the same elements by real
+//! time, and both pass the same tests (module `conformance`).
 //!
 //! * `now` never goes back, for each element by itself.
 //! * A delivery carries its *due* time, at most the `now` of the poll. The next element starts from

@@ -14,8 +14,8 @@ pub enum Listener {
 
 /// All listeners of a shared medium. Every frame passes all of them; it is handed to those it
 /// concerns: the station it is addressed to, if it is here, and every bridge. Group frames, and
-/// frames to an address that no station of the network has, go to everybody but the sender, so that
-/// a driver's own addresses work too (a bridge inside a station).
+/// frames to an address that no station of the network has, go to all listeners but the sender, so
+/// that a driver's own addresses work too (a bridge inside a station).
 #[derive(Debug, Clone, Default)]
 pub struct Listeners {
     /// The stations in ascending order of address.

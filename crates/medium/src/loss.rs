@@ -44,7 +44,7 @@ impl Loss {
         }
     }
 
-    /// The same loss as a network file says, with the bernoulli's stream.
+    /// The loss that a network file asks for, with the random stream of this Bernoulli loss.
     #[must_use]
     pub fn of(mut self, loss: btu_network::Loss) -> Self {
         self.switch_to(loss);

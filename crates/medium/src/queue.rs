@@ -1,10 +1,10 @@
 //! Queues before transmitters: one type over the disciplines, each in its own file.
 //!
 //! A queue is told the time of everything it decides, and decides by nothing else: so its decisions
-//! do not depend on how late anybody looks. Whoever holds one calls [`Queue::enqueue`] when a frame
-//! comes, [`Queue::dequeue`] when its transmitter or its turn is free, and after either
-//! [`Queue::dropped`] until it answers `None`; times never go back.
-//! Received = taken out + dropped + [`Queue::len`].
+//! do not depend on how late a caller looks. The owner of a queue calls [`Queue::enqueue`] when a
+//! frame comes, [`Queue::dequeue`] when its transmitter or its turn is free, and after either
+//! [`Queue::dropped`] until it answers `None`; times never go back. The frames received are those
+//! taken out, those dropped and [`Queue::len`] together.
 
 mod codel;
 mod fifo;
@@ -47,7 +47,7 @@ enum Kind {
     FlowQueue(Box<FlowQueue>),
 }
 
-/// The same method on whichever discipline it is.
+/// Calls a method of the same name on the discipline, whichever it is.
 macro_rules! each {
     ($kind:expr, $queue:ident => $call:expr) => {
         match $kind {

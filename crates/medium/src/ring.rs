@@ -1,9 +1,9 @@
 //! What token ring and FDDI share: a token that goes round, and stations that keep it while they
 //! send.
 //!
-//! **The idle ring costs nothing.** A token that nobody holds is not moved: its place is a function
-//! of time ([`Route`]), and the next event is the one at the first station downstream that has a
-//! frame ([`Ready`]).
+//! **The idle ring costs nothing.** A token that no station holds is not moved: its place is a
+//! function of time ([`Route`]), and the next event is the one at the first station downstream that
+//! has a frame ([`Ready`]).
 //!
 //! **Cause before effect.** A frame takes part in what happens after the nanosecond in which it was
 //! accepted, never in what happens within it: a token that passes a station at the very time at

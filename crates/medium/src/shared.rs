@@ -97,7 +97,7 @@ enum Kind {
     Ideal(Box<Pool>),
 }
 
-/// The same method on whichever it is.
+/// Calls a method of the same name on the medium, whichever kind it is.
 macro_rules! each {
     ($kind:expr, $medium:ident => $call:expr) => {
         match $kind {

@@ -16,8 +16,8 @@
 //! * **The accounts** are verified after each replication: generated = delivered + dropped +
 //!   inside. An imbalance is an error.
 //!
-//! The same drawing, settings and seed give the same bits, whoever runs the replications and in
-//! whatever order.
+//! A drawing, settings and a seed give the same bits each time, whichever thread runs the
+//! replications and in whatever order.
 
 mod course;
 mod flight;

@@ -24,7 +24,7 @@ pub enum Stage {
     Reorder(Box<Reorder>),
 }
 
-/// The same method on whichever element it is.
+/// Calls a method of the same name on the element, whichever kind it is.
 macro_rules! each {
     ($stage:expr, $element:ident => $call:expr) => {
         match $stage {

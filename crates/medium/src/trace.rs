@@ -56,7 +56,7 @@ impl TraceLine {
         }
     }
 
-    /// The same line dropping frames longer than `longest`.
+    /// This line, but dropping frames longer than `longest`.
     #[must_use]
     pub fn up_to(self, longest: Bytes) -> Self {
         Self { longest, ..self }

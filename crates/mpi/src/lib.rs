@@ -1,8 +1,8 @@
 //! The system's Message Passing Interface (MPI), as far as two processes need it that move messages
 //! between them.
 //!
-//! Nobody needs `mpirun`. A library asks whoever started it for the addresses of the other
-//! processes, in a small protocol of lines (PMI, `manager`). Here the process answers its own
+//! No user needs `mpirun`. A library asks the process that started it for the addresses of the
+//! other processes, in a small protocol of lines (PMI, `manager`). Here the process answers its own
 //! library, and the two processes, which are connected already, tell each other what their
 //! libraries say. So two processes anywhere become one MPI world. MPICH and its relatives can do
 //! that; Open MPI asks in another way (`PMIx`), and is refused by name.

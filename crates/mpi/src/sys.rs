@@ -88,7 +88,7 @@ pub(crate) struct Begun {
     pub(crate) takes_several: bool,
 }
 
-/// Begins MPI with these settings in its environment; nobody may do that twice.
+/// Begins MPI with these settings in its environment; a process may do that only once.
 pub(crate) fn begin(settings: &[(String, String)], several: bool) -> Result<Begun, Code> {
     for (name, value) in settings {
         // SAFETY: readers in Rust take turns with this; a worker, which alone begins MPI, has no
@@ -131,8 +131,8 @@ impl Channel {
         if moved.is_err() {
             IS_OVER.store(true, Ordering::Relaxed);
             // SAFETY: the link is alive. Requests that MPI cannot cancel keep the address of memory
-            // of our caller: without any further call nobody writes there, since the libraries move
-            // bytes only when they are called.
+            // of our caller: without any further call no code writes there, since the libraries
+            // move bytes only when they are called.
             unsafe { btu_mpi_abandon(self.0.as_ptr()) };
         }
         moved

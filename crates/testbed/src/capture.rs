@@ -184,7 +184,7 @@ impl Capture {
     fn hand_over(&mut self) {
         self.since = None;
         if let Some(chunk) = self.filling.take() {
-            // The writer lives until it is told to close, so somebody takes it.
+            // The writer lives until it is told to close, so it receives this order.
             let _ = self.full.send(Order::Write(chunk));
         }
     }

@@ -135,7 +135,7 @@ impl Guard {
     /// What became of the frames; after a change to another chain, since then.
     ///
     /// # Errors
-    /// The kernel does not answer, for example because somebody removed the device.
+    /// The kernel does not answer, for example because another process removed the device.
     pub fn accounts(&mut self) -> Result<Accounts, NetemError> {
         let of = |talk: &mut Talk, index| {
             disciplines(talk, index)
@@ -175,7 +175,8 @@ impl Guard {
 
 impl Drop for Guard {
     fn drop(&mut self) {
-        // What is gone already, with its namespace or by somebody's hand, need not be removed.
+        // What is already gone, with its namespace or because a user removed it, need not be
+        // removed.
         let _ = remove(&mut self.talk, self.index, self.device, self.redirects);
     }
 }

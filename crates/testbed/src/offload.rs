@@ -100,7 +100,7 @@ impl<'a> Device<'a> {
         if fd < 0 {
             return Err(io::Error::last_os_error());
         }
-        // SAFETY: `fd` was just opened and belongs to nobody else.
+        // SAFETY: `fd` was just opened and has no other owner.
         Ok(Self { socket: unsafe { OwnedFd::from_raw_fd(fd) }, name })
     }
 

@@ -78,7 +78,7 @@ pub struct Received {
     pub at: Time,
 }
 
-/// What a receive did beside filling [`Batch::received`].
+/// What a receive did in addition to filling [`Batch::received`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Took {
     /// Whether there may be more: as many frames came as were asked for, or no buffer was free for
@@ -155,8 +155,8 @@ impl Port {
         sent.map_err(|error| self.error("sending", error))
     }
 
-    /// Frames the kernel dropped on this side since the port was opened, because nobody took them
-    /// in time.
+    /// Frames the kernel dropped on this side since the port was opened, because this process did
+    /// not take them in time.
     ///
     /// # Errors
     /// The interface is gone.

@@ -22,7 +22,7 @@ impl Capabilities {
     /// The empty set of capabilities.
     pub const NONE: Self = Self(0);
     /// Writing and reading what belongs to other users: the superuser's scratch directory may be
-    /// somebody's home.
+    /// the home of another user.
     pub const FILES: Self = Self(1 << 1 | 1 << 2 | 1 << 3);
     /// `CAP_SETPCAP`: deciding what programs that are started later may have.
     const SETPCAP: Self = Self(1 << 8);
@@ -68,7 +68,7 @@ impl Capabilities {
     }
 }
 
-/// What the file of a program gives to whoever starts it.
+/// What the file of a program gives to the user who starts it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Gift {
     /// Nothing is given.
@@ -92,9 +92,9 @@ pub fn gift_of_the_file() -> io::Result<Gift> {
     if user.real != user.effective || group.real != group.effective {
         return Ok(Gift::Identity);
     }
-    // The superuser, who may be that in a user namespace only, has capabilities of right. Others
-    // have them from whoever started them (ambient ones, which a file with capabilities takes away)
-    // or from the file.
+    // The superuser, who may be that in a user namespace only, has capabilities of right. Processes
+    // of other users have them from the process that started them (ambient ones, which a file with
+    // capabilities takes away) or from the file.
     let sets = Sets::here()?;
     let is_given = !user.effective.is_root() && sets.permitted & !sys::ambient(sets.permitted) != 0;
     Ok(if is_given { Gift::Capabilities } else { Gift::Nothing })

@@ -49,7 +49,7 @@ impl Drop for Held {
 /// Keeps all processors from sleeping while it lives, by a latency request of 0
 /// (`/dev/cpu_dma_latency`, kernel document "PM Quality Of Service Interface").
 ///
-/// Threads at idle priority would keep them awake for everybody, but a busy machine lets such a
+/// Threads at idle priority would keep them awake for all processes, but a busy machine lets such a
 /// thread end only after seconds, and with it the process.
 #[derive(Debug)]
 pub struct Awake {

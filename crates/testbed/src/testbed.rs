@@ -1,6 +1,6 @@
-//! The testbed: any network that somebody drew, raised in anonymous namespaces and gone with its
-//! processes ([`RaisedNetwork`]). Its stations are entered ([`enter`]) with commands of all sorts,
-//! and can have agents.
+//! The testbed: any network that a user has described, raised in anonymous namespaces and gone with
+//! its processes ([`RaisedNetwork`]). Its stations are entered ([`enter`]) with commands of all
+//! sorts, and can have agents.
 //!
 //! ```text
 //! coordinator            keeps its own namespaces; holds the keep-alive pipe, the writing end of a pipe
@@ -8,7 +8,7 @@
 //!     init               `btu internal init`: process 1 in them; its network namespace is the wire's
 //!       wire             `btu internal wire --socket S`, its plan on standard input
 //!       agent (any)      `btu internal agent --station NAME --socket S`, in the station's network namespace
-//!       command (any)    started from outside, by whoever got the namespaces from process 1
+//!       command (any)    started from outside, by a process that got the namespaces from process 1
 //! ```
 //!
 //! Nothing can be left behind, by construction: no namespace has a name, no interface is in the
@@ -16,8 +16,8 @@
 //! whatever reason, the kernel ends every process of the process namespace; with the last of them
 //! the network namespaces go, and with those the interfaces. Process 1 ends when the outer process
 //! does, and that when the coordinator does: each link is a pipe that ends *and* a parent-death
-//! signal, so that `kill -9` of anybody, even of a stopped process's parent, brings the whole
-//! testbed down.
+//! signal, so that `kill -9` of any of these processes, even of the parent of a stopped process,
+//! brings the whole testbed down.
 //!
 //! What a coordinator that was killed does leave is its runtime directory with dead sockets: the
 //! next start sweeps it.

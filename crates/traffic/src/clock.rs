@@ -134,8 +134,8 @@ impl<'a> Limit<'a> {
 }
 
 /// For how many requests that were due one by one this round trip stands: itself, and all that
-/// could not be sent meanwhile. Without them the slowest times would be the rarest, since nobody
-/// asked then (coordinated omission).
+/// could not be sent meanwhile. Without them the slowest times would be the rarest, since no
+/// request was sent then (coordinated omission).
 pub(crate) fn stands_for(round_trip: Span, every: Option<Span>) -> u64 {
     every.map_or(1, |every| round_trip.nanoseconds().div_ceil(every.nanoseconds().max(1)).max(1))
 }

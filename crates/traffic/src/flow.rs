@@ -47,7 +47,7 @@ impl FlowDoor {
         self.0.refuse(peer);
     }
 
-    /// Waits for the caller that presents the token; all others are sent away and hold nobody up.
+    /// Waits for the caller that presents the token; all others are sent away and do not delay it.
     ///
     /// # Errors
     /// Nobody did within the limit.

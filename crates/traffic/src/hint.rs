@@ -73,7 +73,7 @@ pub fn near<S: Read + Write>(
     Ok(points)
 }
 
-/// The same work by one process alone: what two of them are compared with.
+/// One process does the work alone: two processes are compared with this.
 pub fn alone(plan: &HintPlan, measured: &mut (impl FnMut(&HintPoint) + ?Sized)) -> Vec<HintPoint> {
     let mut kernel = Kernel::new(Grid::DOUBLE, plan.share(0), plan.most_intervals);
     let mut points: Vec<HintPoint> = Vec::new();

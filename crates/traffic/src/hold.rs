@@ -14,7 +14,7 @@ const SELF: Pid = Pid::from_raw(0);
 /// The processors that the calling thread may use, rising.
 ///
 /// # Errors
-/// The kernel does not tell: it has more processors than anybody counts on (`CpuSet` holds 1024).
+/// The kernel does not tell: it has more processors than `CpuSet` can hold (1024).
 pub fn allowed_processors() -> io::Result<Vec<u32>> {
     let allowed = sched_getaffinity(SELF)?;
     let is_allowed = |processor: &usize| allowed.is_set(*processor).unwrap_or(false);

@@ -45,7 +45,7 @@ pub use hold::allowed_processors;
 pub use pipe::{check as pipe_check, largest as pipe_largest};
 
 /// Sets up the network activity of `order`; `None` when the activity is not one of this crate's.
-/// Every port on which it listens asks `callers` before it hears or answers anybody.
+/// Every port on which it listens asks `callers` before it hears or answers any caller.
 ///
 /// Listening activities are bound when this returns, and tell where; connecting ones are connected
 /// (TCP) or know their way (UDP).

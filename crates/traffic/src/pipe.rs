@@ -114,7 +114,7 @@ pub(crate) trait Pipe: Send {
     /// alone.
     fn close(&mut self) {}
 
-    /// What somebody who reads the result should know of how bytes were moved.
+    /// What a reader of the result should know about how bytes were moved.
     fn notes(&self) -> Vec<String> {
         Vec::new()
     }

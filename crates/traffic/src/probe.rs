@@ -43,8 +43,8 @@ pub use receive::fuzz_packet;
 /// is.
 pub const LEAST_PAYLOAD: Bytes = Bytes::new(8);
 
-/// What an Ethernet frame with such a packet has beside the payload: 14 octets of its header, 20 of
-/// IPv4's (RFC 791), 8 of UDP's (RFC 768) and the check sequence's 4.
+/// What an Ethernet frame with such a packet has in addition to the payload: 14 octets of its
+/// header, 20 of IPv4's (RFC 791), 8 of UDP's (RFC 768) and the check sequence's 4.
 pub const AROUND_PAYLOAD: Bytes = Bytes::new(14 + 20 + 8 + 4);
 
 /// The most packets of one offer.

@@ -114,7 +114,7 @@ impl Sampling<'_> {
     }
 }
 
-/// Tells samples until the work is done or nobody listens.
+/// Tells samples until the work is done or no receiver listens.
 fn tell_all(
     every: Span,
     started: Time,

@@ -42,7 +42,7 @@ pub(super) struct VirtualFiles {
     served: Arc<AtomicU64>,
     /// Where they go, for the files of a session.
     data: Option<DataPort>,
-    /// The place of an uploaded file, in addition to the files that every server has.
+    /// The place of one more file, in addition to the files that every server has.
     place: Option<Place>,
 }
 

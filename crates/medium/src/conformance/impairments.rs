@@ -41,8 +41,8 @@ pub fn jitter_is_distributed_as_asked(bench: &mut impl Bench, shape: Shape) {
     }
 }
 
-/// Where order is to be kept nobody overtakes; where it is not, at 200 us between frames and 2 ms
-/// of deviation, many do.
+/// If the order is to be kept, no frame overtakes another; if it is not, at 200 us between frames
+/// and 2 ms of deviation, many frames do.
 ///
 /// # Panics
 /// When it is otherwise.

@@ -17,7 +17,7 @@ use crate::limit::Limit;
 /// Octets of an Ethernet header, which an MTU does not count.
 const HEADER: u64 = 14;
 
-/// What a bridge does beside learning.
+/// The properties of a bridge, apart from its table of addresses.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Traits {
     /// How many ports it has.

@@ -21,7 +21,7 @@ use crate::segment::Tap;
 use crate::shared::{SharedEthernet, SharedEthernetError};
 use crate::token_ring::TokenRing;
 
-/// How many addresses beside the stations' own the inside of a star learns at most.
+/// How many addresses the inside of a star learns at most, in addition to those of the stations.
 const STRANGERS: u32 = 4096;
 
 /// The nodes, and where each station's frames enter.
@@ -123,7 +123,7 @@ impl<'a> Builder<'a> {
         Ok(())
     }
 
-    /// A bridge in the middle, and two lines to everybody.
+    /// A bridge in the middle, and two lines to each resident.
     fn star(&mut self, name: &str, star: &Star, residents: &Residents) {
         let middle = self.nodes.len() as u32;
         let ports = residents.len() as u32;

@@ -47,7 +47,8 @@ fn lines_of(way: Way, lines: [u32; 2]) -> Vec<u32> {
 
 impl Fabric {
     /// Makes the next change, if it is due before whatever happens next, and says which node has to
-    /// be asked then. Where nothing happens any more, nobody would notice.
+    /// be asked then. If nothing happens afterwards, no change is made, since it would have no
+    /// effect.
     pub(super) fn change(&mut self, next: Option<Time>) -> Option<u32> {
         let (time, line, change) = self.changes.list.get(self.changes.next)?;
         if *time > next? {

@@ -17,7 +17,7 @@ pub(super) enum Medium {
     Fddi(Box<Fddi>),
 }
 
-/// The same method on whichever medium it is.
+/// Calls a method of the same name on the medium, whichever kind it is.
 macro_rules! each {
     ($medium:expr, $segment:ident => $call:expr) => {
         match $medium {

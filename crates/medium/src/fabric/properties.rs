@@ -44,8 +44,8 @@ prop_compose! {
 }
 
 prop_compose! {
-    /// Times, senders, receivers (one of them everybody, one a stranger) and lengths; whether the
-    /// driver polls then.
+    /// Times, senders, receivers (one of them means all stations, one is a stranger) and lengths;
+    /// whether the driver polls then.
     fn script()(entries in prop::collection::vec(
         (0u64..800_000, 0..STATIONS, 0..STATIONS + 2, 46u64..1514, any::<bool>()), 1..120)) -> Vec<(Time, Port, Frame, bool)> {
         let mut now = Time::ZERO;

@@ -9,7 +9,7 @@
 //!
 //! **While every token is in time** a timer runs out one target after the token's last passage, and
 //! when that was follows from who held the token in the last lap ([`History`]): nothing is kept for
-//! stations that have nothing to send. When a lap takes as long as the target, somebody is late.
+//! stations that have nothing to send. When a lap takes as long as the target, a station is late.
 //! Then all timers are written out, and each is set at every passage, until two laps together were
 //! shorter than the target everywhere: of two such tokens one at least was in time, and then so was
 //! the second.
@@ -37,9 +37,9 @@ pub(crate) struct Timers {
 }
 
 impl Timers {
-    /// The timers at time zero on a ring where nobody has sent anything before: the token passed
-    /// every station once in the lap before, the first one just now. The target must be longer than
-    /// a lap.
+    /// The timers at time zero on a ring where no station has sent anything before: the token
+    /// passed every station once in the lap before, the first one just now. The target must be
+    /// longer than a lap.
     pub(crate) fn new(route: Route, target: Span) -> Self {
         Self {
             route,

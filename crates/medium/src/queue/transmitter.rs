@@ -46,13 +46,13 @@ impl Transmitter {
         }
     }
 
-    /// The same line with another framing.
+    /// This line, but with another framing.
     #[must_use]
     pub fn framed(self, framing: Framing) -> Self {
         Self { gap: gap(self.serializer.rate(), framing), framing, ..self }
     }
 
-    /// The same line dropping frames longer than `longest`.
+    /// This line, but dropping frames longer than `longest`.
     #[must_use]
     pub fn up_to(self, longest: Bytes) -> Self {
         Self { longest, ..self }

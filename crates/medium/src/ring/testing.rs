@@ -128,8 +128,8 @@ impl Journey {
     }
 }
 
-/// Scripts for `taps` taps in time order; several offers may come at one time, and some are for
-/// everybody, for a station that is elsewhere, or for the sender itself.
+/// Scripts for `taps` taps in time order; several offers may come at one time, and some are for all
+/// stations, for a station that is elsewhere, or for the sender itself.
 pub(crate) fn script(taps: u32, gap: u64) -> impl Strategy<Value = Vec<(Offer, bool)>> {
     let offer = (prop_oneof![Just(0), 0..gap], 0..taps, 0..taps + 2, 20u64..3000, any::<bool>());
     prop::collection::vec(offer, 1..80).prop_map(move |offers| {
@@ -226,10 +226,10 @@ impl Traffic {
     /// frames; `around` octets are on the ring beyond a frame's length, `between` is the time of
     /// propagation from one station to another.
     ///
-    /// The same frames go through a single queue without a ring, whose mean wait is known exactly
-    /// (Pollaczek and Khinchine); what the queue had too much or too little is taken off (a control
-    /// variate with weight one), which leaves the mean as it is and most of the chance out. The
-    /// first tenth is not counted.
+    /// For comparison the same frames go through a single queue without a ring, whose mean wait is
+    /// known exactly (Pollaczek and Khinchine); what the queue had too much or too little is taken
+    /// off (a control variate with weight one), which leaves the mean as it is and most of the
+    /// chance out. The first tenth is not counted.
     pub(crate) fn mean_wait(
         &self,
         ring: &mut impl Segment,

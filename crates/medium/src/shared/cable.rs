@@ -26,7 +26,7 @@ pub(super) enum Sense {
     Clear,
     /// It defers, and will not start before this time.
     Until(Time),
-    /// It defers to a transmission of which nobody knows yet when it ends.
+    /// It defers to a transmission whose end no station knows yet.
     Busy,
 }
 
@@ -44,7 +44,7 @@ pub(super) struct Over {
 pub(super) struct Prospect {
     /// The next end of a transmission.
     pub(super) end: Time,
-    /// Whether somebody sends who has heard nobody else yet.
+    /// Whether a station sends that has not heard another station yet.
     pub(super) undisturbed: bool,
     /// The only station that sends, if there is only one.
     pub(super) only: Option<Tap>,
@@ -67,7 +67,8 @@ pub(super) trait Cable {
         at
     }
 
-    /// Lets a station start at `at` what takes `carrier` if nobody disturbs it.
+    /// Lets a station start a transmission at `at`, which takes `carrier` if no other station
+    /// disturbs it.
     fn transmit(&mut self, spot: Spot, at: Time, carrier: Span);
 
     /// The next end of transmissions.

@@ -75,7 +75,8 @@ impl LongCable {
         }
     }
 
-    /// Forgets what nobody hears any more, and what cannot belong to a carrier that somebody hears.
+    /// Forgets the signals that no station hears any more and that cannot belong to a carrier that
+    /// a station hears.
     fn forget(&mut self, now: Time) {
         let lasting = self.propagation + self.timing.gap + self.timing.slot;
         self.signals.retain(|signal| signal.sending || signal.end + lasting >= now);

@@ -87,8 +87,8 @@ impl<C: Cable> Mac<C> {
     /// Lets everything happen until `now`, or until there is something to tell.
     ///
     /// What happens at `now` itself happens before a frame that is accepted at `now`; that frame
-    /// can still collide with all that starts now, because nobody hears a signal at the moment of
-    /// its start.
+    /// can still collide with all that starts now, because no station hears a signal at the moment
+    /// of its start.
     fn advance(&mut self, now: Time, enough: impl Fn(&Outgoing) -> bool) {
         while !enough(&self.out) {
             let end = self.cable.prospect().map(|prospect| prospect.end);
@@ -250,7 +250,7 @@ impl<C: Cable> Mac<C> {
         })
     }
 
-    /// As [`Self::next_outcome`], while nobody sends.
+    /// Like [`Self::next_outcome`], while no station sends.
     fn outcome_of_attempts(&self) -> Option<Time> {
         // The heap's first entry is its least, and one of the two behind it is the least of the
         // others.
@@ -263,7 +263,7 @@ impl<C: Cable> Mac<C> {
         first.into_iter().chain(second).min()
     }
 
-    /// When a frame that nobody disturbs will be delivered first.
+    /// When a frame that no other station disturbs is delivered first.
     fn due(&mut self, prospect: Prospect) -> Time {
         let Some(sender) = prospect.only else { return prospect.end };
         let spot = self.spot(sender);

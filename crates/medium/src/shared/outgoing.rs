@@ -43,8 +43,8 @@ impl Outgoing {
         self.notices.push_back(Notice::Dropped(frame, cause));
     }
 
-    /// Delivers a frame to all of `taps` at the times that `due` says, or drops it where nobody
-    /// takes it up.
+    /// Delivers a frame to all of `taps` at the times that `due` says, or drops it if no tap takes
+    /// it up.
     pub(super) fn deliver(&mut self, frame: Frame, taps: &[Tap], due: impl Fn(Tap) -> Time) {
         let Some(copies) = taps.len().checked_sub(1) else {
             return self.drop(frame, Cause::NoRoute);

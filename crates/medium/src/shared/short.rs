@@ -36,7 +36,7 @@ struct Signal {
     spot: Spot,
     start: Time,
     end: Time,
-    /// When its sender hears another, `None` while nobody else is under way.
+    /// When its sender hears another station; `None` while no other station sends.
     struck: Option<Time>,
     /// Least of start - place over itself and those to the left when it started: signals going
     /// right.

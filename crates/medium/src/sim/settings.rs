@@ -10,7 +10,7 @@ pub const BATCHES: u32 = 20;
 /// How many frames a replication is to see when its length is not given.
 const FRAMES: f64 = 200_000.0;
 
-/// What a simulation is asked for beside the drawing.
+/// The settings of a simulation, in addition to the drawing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Settings {
     /// Virtual time of each replication, warm-up included.

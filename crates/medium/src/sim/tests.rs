@@ -122,8 +122,8 @@ fn a_server_may_take_one_request_at_a_time() {
             .clone()
             .unwrap();
         let found = exchanges.took.unwrap().mean.value;
-        // Lines, switch and pauses are below 1 % of it where everybody waits, and 2 % where nobody
-        // does.
+        // Lines, switch and pauses take less than 1 % of it if each client waits for all others,
+        // and 2 % if no client waits.
         assert!((found / expected - 1.0).abs() < 0.02, "{one}: {found}");
     }
 }

@@ -1,5 +1,5 @@
 //! For the tests of the testbed only: plays every process of it, with agents that do what they are
-//! told by lines of text, and with another such agent beside the wire.
+//! told by lines of text, and with another such agent next to the wire.
 
 use std::error::Error;
 use std::io::{self, BufRead, BufReader, Read, Write};
@@ -169,7 +169,8 @@ fn connect(to: &str) -> Outcome<String> {
     Ok(start.elapsed().as_micros().to_string())
 }
 
-/// Sends UDP datagrams as one superframe, for whoever has segmentation offload to cut.
+/// Sends UDP datagrams as one superframe, which the first interface without segmentation offload
+/// cuts.
 fn send_train(to: &str, bytes: usize, segment: u16) -> Outcome<String> {
     let sender = UdpSocket::bind("0.0.0.0:0")?;
     setsockopt(&sender, sockopt::UdpGsoSegment, &i32::from(segment))?;
@@ -191,7 +192,7 @@ fn capture(interface: &str, time: Duration) -> Outcome<String> {
     Ok(format!("{frames} {longest}"))
 }
 
-/// The real wire, with an agent beside it that hears of the same interfaces.
+/// The real wire, and next to it an agent that hears of the same interfaces.
 fn wire(path: &Path) -> ExitCode {
     let beside = path.with_file_name("beside-wire.sock");
     if mischief() == "deaf" {

@@ -57,8 +57,8 @@ pub(super) fn ifb_error(name: &str, source: io::Error) -> NetemError {
     NetemError::with(IFB, format!("make the device {name}"), source)
 }
 
-/// Sets an interface up, without any IPv6 address: it would send packets that nobody asked for
-/// through its queue.
+/// Sets an interface up, without any IPv6 address: with one, the kernel would send packets that no
+/// program asked for through the queue.
 pub(super) fn up(talk: &mut Talk, index: u32) -> io::Result<()> {
     const FAMILIES: u16 = 26;
     const INET6: u16 = 10;
@@ -117,8 +117,8 @@ fn put_one(
     talk.tell(NEW_QDISC, CREATE | REPLACE, body.bytes())
 }
 
-/// The place where what comes in at an interface can be redirected; an error `EEXIST` when somebody
-/// uses it.
+/// The place where what comes in at an interface can be redirected; an error `EEXIST` when it is
+/// already in use.
 pub(super) fn add_ingress(talk: &mut Talk, interface: u32) -> io::Result<()> {
     let body =
         traffic_message(interface, INGRESS_HANDLE, INGRESS, 0).with_text(TCA_KIND, "ingress");

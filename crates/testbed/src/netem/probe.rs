@@ -11,7 +11,8 @@ use super::attributes::find;
 use super::error::NetemError;
 use super::{Guard, apply};
 
-/// What this kernel can do beside rate, delay, loss and a tail-drop queue counted in frames.
+/// What this kernel can do in addition to rate, delay, loss and a tail-drop queue counted in
+/// frames.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[allow(clippy::struct_excessive_bools)] // each a fact of its own
 pub struct Support {

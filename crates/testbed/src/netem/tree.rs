@@ -11,10 +11,10 @@
 //!   For the same reason the limit is raised by what jitter and reordering hold on a busy line of
 //!   full frames.
 //! * **Everything else** (octets, RED, `CoDel`, `FQ-CoDel`, and duplicates, which newer kernels
-//!   refuse beside a second netem): one netem for propagation and impairments first, and as its
-//!   child a token bucket before the queue. Deviations: lost frames take no time on the line and
-//!   duplicates take twice theirs; jitter comes before the queue; a frame after a pause leaves up
-//!   to one full frame's time early, because a bucket fills while nothing is sent.
+//!   refuse together with a second netem): one netem for propagation and impairments first, and as
+//!   its child a token bucket before the queue. Deviations: lost frames take no time on the line
+//!   and duplicates take twice theirs; jitter comes before the queue; a frame after a pause leaves
+//!   up to one full frame's time early, because a bucket fills while nothing is sent.
 
 use btu_network::{Direction, Discipline, Loss, QueueLimit, Reordering};
 use btu_units::{Probability, Span};

@@ -52,7 +52,7 @@ impl Batch {
         }
     }
 
-    /// What the last receive took; each buffer has one holder, whoever reads this.
+    /// What the last receive took; each buffer keeps its one owner while a caller reads this.
     pub fn received(&self) -> &[Received] {
         &self.received
     }

@@ -19,7 +19,7 @@ fn read(clock: ClockId) -> Time {
     )
 }
 
-/// The same moment by the monotonic and by the wall clock.
+/// One moment, by the monotonic and by the wall clock.
 #[derive(Debug, Clone, Copy)]
 pub struct Instants {
     /// By the clock that never jumps.

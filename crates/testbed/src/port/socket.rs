@@ -48,7 +48,7 @@ fn raw_socket() -> io::Result<OwnedFd> {
     if fd < 0 {
         return Err(io::Error::last_os_error());
     }
-    // SAFETY: just opened, owned by nobody else.
+    // SAFETY: just opened, and without another owner.
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }
 

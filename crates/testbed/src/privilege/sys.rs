@@ -82,7 +82,7 @@ pub(super) fn bound(kept: u64) -> io::Result<()> {
     Ok(())
 }
 
-/// Whether a program's file gives capabilities to whoever starts it.
+/// Whether a program's file gives capabilities to the user who starts it.
 pub(super) fn has_file_capabilities(path: &CStr) -> bool {
     // SAFETY: both are strings that end with a zero; with a size of zero, getxattr(2) only tells
     // how long the value is.

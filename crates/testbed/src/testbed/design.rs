@@ -22,8 +22,8 @@ const SMALLEST_MTU_BYTES: u32 = 68;
 /// Like `SMALLEST_MTU_BYTES`, for IPv6 (RFC 8200, section 5).
 const SMALLEST_MTU_OF_IPV6_BYTES: u32 = 1280;
 
-/// Open files of a testbed beside one for each station: pipes, sockets, netlink, with room to
-/// spare.
+/// Open files of a testbed in addition to one for each station: pipes, sockets, netlink, with room
+/// to spare.
 const FURTHER_FILES: u64 = 64;
 
 /// From the order until packets pass in a testbed of few stations and quick lines.
@@ -47,7 +47,7 @@ pub(super) struct Design {
     pub(super) processors: Vec<(StationId, Vec<u32>)>,
     /// What the stations' TCP uses; the host's own choice when absent.
     pub(super) congestion_control: Option<CongestionControl>,
-    /// Whether stations have IPv6 addresses beside those of IPv4.
+    /// Whether stations have IPv6 addresses in addition to those of IPv4.
     #[serde(default)]
     pub(super) ipv6: bool,
 }
@@ -136,7 +136,7 @@ pub(super) fn allow_files(drawing: &Drawing) -> Result<(), TestbedError> {
 }
 
 fn files(drawing: &Drawing) -> u64 {
-    // The wire may keep a capture file for each port beside it.
+    // In addition, the wire may keep a capture file for each port.
     2 * drawing.stations.len() as u64 + FURTHER_FILES
 }
 

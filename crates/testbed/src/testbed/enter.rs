@@ -47,7 +47,8 @@ pub fn enter(
     let here = env::current_dir();
     spawn(&keys).map_err(|error| refused(station, &error))?;
     mount_for(station);
-    // The same path in other mounts; where it is not there, the root is.
+    // Goes to the same path in the other mounts; if it is not there, the command starts in the
+    // root.
     let _ = here.and_then(env::set_current_dir);
     let child = start(command, signals).map_err(|error| not_started(station, command, &error))?;
     signals.attend(&child).map_err(|error| TestbedError::process("stand for the command", &error))

@@ -217,7 +217,8 @@ impl EntryServer {
         let mut processes = Vec::new();
         for entry in fs::read_dir("/proc")?.flatten() {
             let number = entry.file_name().to_str().and_then(|name| name.parse::<u32>().ok());
-            // Processes come and go meanwhile, and others are nobody's business.
+            // Processes come and go meanwhile, and what is not a process of a station does not
+            // matter.
             let Some(number) = number else { continue };
             let Ok(status) = fs::metadata(entry.path().join("ns/net")) else { continue };
             if let Some(room) =

@@ -70,7 +70,8 @@ impl TestbedError {
         Self::new(Cause::Processes, operation, error, process_remedy(error))
     }
 
-    /// The testbed's processes lost their thread: a defect, or somebody killed one of them.
+    /// The messages of the testbed's processes do not fit together: this is a defect, or a user
+    /// killed one of them.
     pub(super) fn protocol(operation: impl Into<String>, reason: impl fmt::Display) -> Self {
         Self::new(
             Cause::Protocol,

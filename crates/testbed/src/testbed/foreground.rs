@@ -79,7 +79,7 @@ impl Signals {
         }
     }
 
-    /// The same while something `lasts`; nothing where it ended first.
+    /// Like [`Self::await_request`], while `lasts` returns true; `None` if it returns false first.
     ///
     /// # Errors
     /// The signals cannot be read.
@@ -125,7 +125,7 @@ impl Signals {
                 }
                 Ok(WaitStatus::Stopped(..)) => {
                     raise(Signal::SIGSTOP)?;
-                    // Here again: somebody wants this process, and so the command, to go on.
+                    // This process runs again: a user wants it, and so the command, to go on.
                     kill(pid, Signal::SIGCONT)?;
                     continue;
                 }

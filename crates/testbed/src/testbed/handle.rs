@@ -18,8 +18,8 @@ use super::messages::{Ending, Message, Order, Privilege, ProcessExit, TestbedPro
 /// How long a testbed may take to go before its outer process is killed, and then again to be gone.
 const TEAR_DOWN_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// The end of the pipe that keeps a testbed up. Clones share it: whoever cuts it, the testbed goes
-/// down.
+/// The end of the pipe that keeps a testbed up. Clones share it: when a holder of any clone cuts
+/// it, the testbed goes down.
 ///
 /// Cutting is one `close(2)` under a lock, so a thread that waits for signals may do it at once.
 #[derive(Debug, Clone)]
@@ -213,7 +213,7 @@ fn await_end(
     {}
     if let Ok(status) = locked(outer).wait() {
         let event = ProcessExit { who: TestbedProcess::Outer, how: Ending::from(status) };
-        // Both are for whoever still listens.
+        // A receiver may still listen to either of these.
         let _ = settled.send(Err(TestbedError::protocol("raise the testbed", &event)));
         let _ = events.send(event);
     }

@@ -33,8 +33,8 @@ pub(super) enum KeepAnswer {
 }
 
 /// What `btu internal keep` does. Takes no arguments: its order is the first line of standard
-/// input, its answer one line on standard output. Then it stays until somebody takes the network
-/// down (`btu net down`, or SIGTERM), or it falls.
+/// input, its answer one line on standard output. Then it stays until a user takes the network down
+/// (`btu net down`, or SIGTERM), or until the network falls by itself.
 ///
 /// Must be called before the process has any thread but the first.
 pub fn keep() -> ExitCode {
@@ -50,7 +50,7 @@ pub fn keep() -> ExitCode {
 }
 
 fn live() -> Result<(), TestbedError> {
-    // Neither the terminal nor the directory of whoever asked is held on to.
+    // This process keeps neither the terminal nor the directory of the process that started it.
     let _ = setsid();
     let _ = chdir("/");
     let failed = |error: io::Error| TestbedError::process("keep the network", &error);

@@ -27,13 +27,13 @@ const GRACE_PERIOD: Duration = Duration::from_millis(700);
 /// input, which is the outer process's keep-alive pipe afterwards; its messages go to standard
 /// output.
 ///
-/// It refuses to run as anything but process 1 of a process namespace, because it ends by ending
-/// everybody.
+/// It refuses to run as anything but process 1 of a process namespace, because at its end it ends
+/// all processes there.
 pub fn init() -> ExitCode {
     match live() {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            // Without the outer process there is nobody to tell.
+            // Without the outer process no process hears this.
             drop(send(io::stdout(), &Message::Refused { error }));
             ExitCode::FAILURE
         }
@@ -134,10 +134,10 @@ fn watch_keep_alive() {
     }
 }
 
-/// Asks everybody to go, waits a little, and goes: the kernel ends whoever is left.
+/// Asks all processes to end, waits a little, and ends: then the kernel kills those that are left.
 fn shut_down() -> ! {
     let deadline = Instant::now() + GRACE_PERIOD;
-    // -1 is everybody in this process namespace but process 1.
+    // -1 means all processes in this process namespace but process 1.
     let _ = kill(Pid::from_raw(-1), Signal::SIGTERM);
     // A stopped process cannot act on it.
     let _ = kill(Pid::from_raw(-1), Signal::SIGCONT);

@@ -7,8 +7,9 @@ use super::error::{Cause, TestbedError};
 use super::namespace::Namespace;
 
 /// Does `work` on a thread inside `station`'s network, of the testbed with this runtime directory:
-/// sockets made there belong to the station, whoever uses them afterwards. The calling process must
-/// run in the testbed, as what [`super::enter`] starts does, in whichever of its stations.
+/// sockets made there belong to the station, whichever process uses them afterwards. The calling
+/// process must run in the testbed, as what [`super::enter`] starts does, in whichever of its
+/// stations.
 ///
 /// # Errors
 /// There is no such station, the testbed does not open, or the process is outside.

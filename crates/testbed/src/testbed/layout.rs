@@ -80,7 +80,7 @@ pub(super) struct Layout {
     pub(super) stations: Vec<String>,
     /// Whether each station knows the others' Ethernet addresses from the start.
     pub(super) acquainted: bool,
-    /// Whether stations have IPv6 addresses beside those of IPv4.
+    /// Whether stations have IPv6 addresses in addition to those of IPv4.
     pub(super) ipv6: bool,
 }
 

@@ -173,8 +173,9 @@ fn connect_end(netlink: &Netlink, layout: &Layout, end: &End) -> io::Result<()> 
     }
 }
 
-/// Tells a station who answers to the others' addresses, so that no frame of a measurement asks for
-/// it: a request lost on a lossy line would cost whoever waits for the answer a second.
+/// Tells a station which MAC address answers to the address of each other station, so that no frame
+/// of a measurement asks for it: if such a request is lost on a lossy line, its sender waits a
+/// second for the answer.
 fn introduce(netlink: &Netlink, layout: &Layout, place: Place) -> io::Result<()> {
     if place == Place::Wire {
         return Ok(());

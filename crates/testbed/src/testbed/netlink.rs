@@ -38,8 +38,8 @@ impl Netlink {
         Ok(Self { runtime, handle })
     }
 
-    /// Makes a bridge that forwards at once (no spanning tree) and asks nobody about multicast, and
-    /// sets it up.
+    /// Makes a bridge that forwards at once (no spanning tree) and asks no station about multicast,
+    /// and sets it up.
     pub(super) fn add_bridge(&self, name: &str) -> io::Result<()> {
         let message = LinkBridge::new(name).mcast_snooping(false).build();
         self.ask(self.handle.link().add(message).execute())
@@ -64,7 +64,7 @@ impl Netlink {
     ///
     /// The entry is fixed because a learned one expires (after 300 s) where a station hears on one
     /// interface and answers through another, and the bridge would then send everything for it to
-    /// everybody.
+    /// all stations.
     pub(super) fn plug(&self, port: u32, bridge: u32, beyond: Mac) -> io::Result<()> {
         let message = LinkUnspec::new_with_index(port).controller(bridge).build();
         self.ask(self.handle.link().set(message).execute())?;

@@ -43,7 +43,7 @@ pub fn outer() -> ExitCode {
     match status {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            // The coordinator may be gone already; then there is nobody to tell.
+            // The coordinator may be gone already; then no process hears this.
             drop(send(io::stdout(), &Message::Refused { error }));
             ExitCode::FAILURE
         }
@@ -70,20 +70,20 @@ fn unblock_signals() -> Result<(), TestbedError> {
 }
 
 /// A session of its own: Ctrl-C and hang-up are for the coordinator, which lowers the testbed in
-/// good order; and nobody in the testbed is stopped for writing to a terminal that has `tostop`
+/// good order; and no process in the testbed is stopped for writing to a terminal that has `tostop`
 /// set.
 fn leave_the_terminal() -> Result<(), TestbedError> {
     match setsid() {
-        // Already the leader of its session or group: started by hand, and nobody's terminal to
-        // leave.
+        // This process already leads its session or group: a user started it by hand, and it need
+        // not leave that user's terminal.
         Ok(_) | Err(nix::Error::EPERM) => Ok(()),
         Err(error) => Err(TestbedError::process("leave the terminal", &error.into())),
     }
 }
 
-/// Lets the kernel kill this process when the *thread* that started it ends, so whoever starts it
-/// must do so from a thread that lives as long as the testbed. Set after the namespaces are made:
-/// changed credentials clear it.
+/// Lets the kernel kill this process when the *thread* that started it ends, so the process that
+/// starts it must do so from a thread that lives as long as the testbed. Set after the namespaces
+/// are made: changed credentials clear it.
 pub(super) fn die_with_parent() -> Result<(), TestbedError> {
     let set = set_pdeathsig(Signal::SIGKILL);
     set.map_err(|error| TestbedError::process("tie this process to its parent", &error.into()))

@@ -26,7 +26,7 @@ const LONGEST_XDG_BYTES: usize =
 /// else below `/run/btu` for the superuser, else below `/tmp/btu-UID`.
 ///
 /// # Errors
-/// The directory cannot be made, is somebody else's, or others may enter it.
+/// The directory cannot be made, belongs to another user, or other users may enter it.
 pub fn private_directory(part: &str) -> Result<PathBuf, TestbedError> {
     let xdg = env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from);
     let user = geteuid();
@@ -38,9 +38,9 @@ pub fn private_directory(part: &str) -> Result<PathBuf, TestbedError> {
     first(&preferred, &PathBuf::from(last), part)
 }
 
-/// The number that this user has outside the user namespace: within, everybody may be the
-/// superuser, and one such must not take the directory of another. `map` has lines of first number
-/// within, first number outside, and count (`user_namespaces(7)`).
+/// The number that this user has outside the user namespace: within, every user may be the
+/// superuser, and one such superuser must not take the directory of another. `map` has lines of
+/// first number within, first number outside, and count (`user_namespaces(7)`).
 fn outer_id(user: Uid, map: &str) -> u32 {
     let inner = user.as_raw();
     let mut ranges = map.lines().filter_map(|line| {
@@ -54,7 +54,7 @@ fn outer_id(user: Uid, map: &str) -> u32 {
     ranges.find_map(outer).unwrap_or(inner)
 }
 
-/// The directories that nobody else can take first.
+/// The directories that no other user can take first.
 fn preferred(xdg: Option<&Path>, user: Uid, system: &Path) -> Vec<PathBuf> {
     let is_usable = |path: &&Path| {
         path.is_absolute() && path.as_os_str().len() <= LONGEST_XDG_BYTES && is_private(path)

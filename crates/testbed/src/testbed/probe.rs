@@ -102,7 +102,7 @@ impl Probe {
         Ok(Self { caller, waiting, called: None })
     }
 
-    /// Calls whoever is waited for when it is time, then listens for a moment.
+    /// Calls the stations that are waited for when it is time, then listens for a moment.
     ///
     /// An earlier try's packet counts as well, so that a way that is longer than thought is waited
     /// for, too.

@@ -26,7 +26,7 @@ const CONTENTION: Duration = Duration::from_millis(20);
 /// 5600 times.
 const TRIES: u32 = 30;
 
-/// Beyond this nobody waits, whatever was drawn.
+/// The probe never waits longer than this, whatever network was drawn.
 const LONGEST_TIMEOUT: Duration = Duration::from_mins(5);
 
 /// Where this share of packets or more is lost on one line, waiting for one proves nothing.

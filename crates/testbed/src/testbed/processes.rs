@@ -20,7 +20,7 @@ use super::runtime::RuntimeDirectory;
 use super::wiring;
 use crate::processors::Held;
 
-/// Time between two looks whether somebody listens.
+/// Time between two looks whether a process listens.
 const POLL_INTERVAL: Duration = Duration::from_millis(5);
 
 /// Time between two looks whether a testbed without processes has inherited an orphan.
@@ -33,7 +33,7 @@ struct Entry {
     socket: PathBuf,
 }
 
-/// The processes of a testbed, started by process 1 and by nobody else.
+/// The processes of a testbed, started by process 1 and by no other process.
 #[derive(Default)]
 pub(super) struct TestbedProcesses(Vec<Entry>);
 
@@ -98,7 +98,7 @@ impl TestbedProcesses {
         socket: PathBuf,
         mut command: Command,
     ) -> Result<(), TestbedError> {
-        // Standard output is process 1's way to the coordinator: nobody else may write there.
+        // Standard output is process 1's way to the coordinator: no other process may write there.
         let spawned = io::stderr().as_fd().try_clone_to_owned().and_then(|errors| {
             command.stdout(errors);
             namespaces.at(place).enter(|| command.spawn())?
@@ -110,7 +110,7 @@ impl TestbedProcesses {
         Ok(())
     }
 
-    /// Waits until everybody accepts connections.
+    /// Waits until all processes accept connections.
     pub(super) fn await_listening(&self, deadline: Instant) -> Result<(), TestbedError> {
         for entry in &self.0 {
             while UnixStream::connect(&entry.socket).is_err() {
@@ -124,7 +124,7 @@ impl TestbedProcesses {
         Ok(())
     }
 
-    /// An error if anybody has ended.
+    /// An error if one of the processes has ended.
     pub(super) fn check_alive(&self) -> Result<(), TestbedError> {
         match waitpid(None::<Pid>, Some(WaitPidFlag::WNOHANG))
             .ok()
@@ -135,8 +135,8 @@ impl TestbedProcesses {
         }
     }
 
-    /// Reaps whatever ends, until nobody is left; tells of processes. A testbed that has none
-    /// stands as long as it is kept.
+    /// Reaps every process that ends, until none is left; tells of the processes of the testbed. A
+    /// testbed that has none stands as long as it is kept.
     pub(super) fn reap(
         &self,
         mut send: impl FnMut(ProcessExit) -> io::Result<()>,
@@ -152,8 +152,7 @@ impl TestbedProcesses {
         }
     }
 
-    /// The event of a process's end; the ends of orphans that process 1 inherits are nobody's
-    /// business.
+    /// The event of a process's end; `None` for an orphan that process 1 inherits.
     fn recognise(&self, status: WaitStatus) -> Option<ProcessExit> {
         let (pid, how) = match status {
             WaitStatus::Exited(pid, code) => (pid, Ending::Exited(code)),

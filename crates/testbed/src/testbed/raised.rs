@@ -49,9 +49,9 @@ pub struct NetworkRequest {
     pub executable: PathBuf,
     /// Where each port's frames are written, if they are: an absolute path.
     pub capture: Option<PathBuf>,
-    /// The file it was read from, for whoever looks.
+    /// The file that the network was read from, to be shown to the user.
     pub source: String,
-    /// When it was asked for, for whoever looks.
+    /// When the network was asked for, to be shown to the user.
     pub since: String,
     /// The stations that have an agent, through which workers are started there.
     #[serde(default)]

@@ -49,11 +49,11 @@ pub struct RuntimeDirectory {
 }
 
 impl RuntimeDirectory {
-    /// Makes `path`, private to this user, or takes it where it is empty or was left behind by an
-    /// owner that died; before that removes what other owners that died left beside it.
+    /// Makes `path`, private to this user, or takes it over if it is empty or if an owner that died
+    /// left it behind. Before that, removes the directories that other dead owners left next to it.
     ///
     /// # Errors
-    /// A path that is too long, not absolute, somebody else's, open to others, or not empty.
+    /// A path that is too long, not absolute, owned by another user, open to others, or not empty.
     pub fn claim(path: &Path) -> Result<Self, TestbedError> {
         let bytes = path.as_os_str().len();
         if bytes > LONGEST_RUNTIME_PATH_BYTES {
@@ -113,7 +113,7 @@ pub(super) fn is_name(name: &str) -> bool {
     is_short && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
 }
 
-/// Whether `path` is a testbed's directory of ours whose lock nobody holds.
+/// Whether `path` is a testbed's directory of this user whose lock no process holds.
 pub(super) fn is_left_behind(path: &Path) -> bool {
     open_private(path).is_ok_and(|directory| dead_owner(&directory).is_some())
 }
@@ -197,7 +197,8 @@ fn remove(directory: &File, path: &Path) -> io::Result<()> {
     fs::remove_dir(path)
 }
 
-/// Opens `path` if it is a directory of this user, not a link to one, which nobody else may enter.
+/// Opens `path` if it is a directory of this user, not a link to one, and if no other user may
+/// enter it.
 fn open_private(path: &Path) -> io::Result<File> {
     let directory = open_directory(path)?;
     let is_private = directory.metadata()?.mode() & 0o777 == 0o700;

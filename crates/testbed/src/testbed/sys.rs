@@ -18,7 +18,7 @@ use nix::unistd::Pid;
 /// Takes a file that the kernel just gave to this process, as `SCM_RIGHTS` does.
 pub(super) fn own(file: RawFd) -> OwnedFd {
     // SAFETY: the only caller passes files that came with a message a moment ago: they are open and
-    // nobody else's.
+    // have no other owner.
     unsafe { OwnedFd::from_raw_fd(file) }
 }
 

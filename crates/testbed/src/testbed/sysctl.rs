@@ -21,7 +21,7 @@ const NAMESPACE: [(&str, &str); 11] = [
     // one: cells are to be independent of each other.
     ("ipv4/tcp_no_metrics_save", "1"),
     // Stations speak IPv4 only, unless IPv6 was asked for; the kernel's own IPv6 talk would be
-    // frames that nobody asked for.
+    // frames that no program asked for.
     ("ipv6/conf/all/disable_ipv6", "1"),
     ("ipv6/conf/default/disable_ipv6", "1"),
     // Where the module is loaded, bridged packets would take the way through the packet filter.
@@ -31,8 +31,8 @@ const NAMESPACE: [(&str, &str); 11] = [
 
 /// Settings of a namespace whose interfaces get IPv6 addresses, before they are made.
 const WITH_IPV6: [(&str, &str); 6] = [
-    // No address but the one that is given, nobody is asked whether somebody else has it, and no
-    // router.
+    // An interface has no address but the one that is given; the kernel does not ask whether
+    // another host has this address, and looks for no router.
     ("ipv6/conf/default/addr_gen_mode", "1"),
     ("ipv6/conf/default/accept_dad", "0"),
     ("ipv6/conf/default/dad_transmits", "0"),

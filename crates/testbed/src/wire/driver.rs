@@ -16,9 +16,9 @@ use crate::privilege::{Capabilities, confine_to};
 /// Busy turns after which orders are looked for all the same.
 const TURNS_BETWEEN_ORDERS: u32 = 64;
 
-/// Runs a wire until it is told to stop, or until `keep_alive` (a pipe or socket that somebody
-/// keeps open and never writes to) ends. To be called in a process of its own, in the network
-/// namespace that has the interfaces.
+/// Runs a wire until it is told to stop, or until `keep_alive` (a pipe or socket that another
+/// process keeps open and never writes to) ends. To be called in a process of its own, in the
+/// network namespace that has the interfaces.
 ///
 /// # Errors
 /// An impossible plan, an interface that cannot be opened or goes away; see [`WireError`].

@@ -2,7 +2,8 @@
 //! every one.
 //!
 //! Edge-triggered (epoll(7)): a port is named once when frames come to it, and again only after it
-//! was emptied and more came. So whoever is told has to go on asking the port until it has no more.
+//! was emptied and more came. So the caller that is told of a port has to go on asking it until it
+//! has no more.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};

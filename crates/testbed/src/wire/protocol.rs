@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum Request {
-    /// Say when frames are being carried: whoever speaks this version may go on.
+    /// Asks the wire to answer when it carries frames: a caller that speaks this version may go on.
     Hello(u32),
     /// Do this to packets that come in to these hosts from now on; others stay as they are.
     Set(Impairments),

@@ -55,9 +55,9 @@ struct Attributes {
     period: u64,
 }
 
-/// What everybody may ask since Linux 6.12: slices of 0.1 ms, the shortest, so that a wake-up comes
-/// sooner to its turn among others (earliest eligible virtual deadline first). Older kernels ignore
-/// it.
+/// Asks for what every process may have since Linux 6.12: slices of 0.1 ms, the shortest, so that a
+/// wake-up comes sooner to its turn among others (earliest eligible virtual deadline first). Older
+/// kernels ignore it.
 fn ask_for_short_slices() {
     const SHORTEST_SLICE_NANOSECONDS: u64 = 100_000;
     let size = size_of::<Attributes>() as u32;

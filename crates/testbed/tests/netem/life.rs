@@ -85,7 +85,7 @@ fn a_taken_interface_is_named() {
             "{error}"
         );
         near(milliseconds(&pair), 20.0);
-        // As after a kill: nobody takes it back.
+        // This is as after a kill: the guard does not take the impairment back.
         std::mem::forget(guard);
         assert!(clear(FAR).unwrap());
         near(milliseconds(&pair), 0.0);

@@ -156,7 +156,7 @@ impl Testbed {
         self.words.recv_timeout(TIMEOUT).expect("the coordinator speaks")
     }
 
-    /// The process numbers and command lines of everybody, the coordinator included.
+    /// The process numbers and command lines of all processes, the coordinator included.
     pub(crate) fn processes(&self) -> Vec<(Pid, String)> {
         let numbers = fs::read_dir("/proc").unwrap().flatten();
         let numbers = numbers.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
@@ -183,7 +183,7 @@ impl Testbed {
         kill(self.process(role), signal).unwrap();
     }
 
-    /// Waits until nobody is left; returns how long it took.
+    /// Waits until no process is left; returns how long it took.
     pub(crate) fn await_nobody(&mut self) -> Duration {
         let start = Instant::now();
         loop {
@@ -198,7 +198,7 @@ impl Testbed {
         }
     }
 
-    /// Tells the coordinator to lower the testbed, and waits until nobody is left.
+    /// Tells the coordinator to lower the testbed, and waits until no process is left.
     pub(crate) fn lower(&mut self) -> Duration {
         drop(self.coordinator.stdin.take());
         self.await_nobody()

@@ -44,7 +44,7 @@ impl PathLab {
         lab
     }
 
-    /// With everybody introduced to everybody.
+    /// Makes a lab where all places know the addresses of each other.
     pub(crate) fn introduced() -> Self {
         let lab = Self::new();
         for (_, room, place) in lab.rooms() {
@@ -190,7 +190,7 @@ fn receive(place: Place, ready: &mpsc::Sender<()>) -> Vec<Arrival> {
     loop {
         match receive_one(&socket) {
             Ok(arrival) => arrivals.push(arrival),
-            // While somebody listens to this, the sender is not done.
+            // While the other end of this channel is there, the sender is not done.
             Err(_) if ready.send(()).is_ok() => {}
             Err(_) => return arrivals,
         }

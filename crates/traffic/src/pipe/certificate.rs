@@ -30,7 +30,7 @@ pub(super) fn server() -> io::Result<ServerConfig> {
     Ok(config)
 }
 
-/// TLS 1.3 with whoever proves to have the key of the certificate it shows.
+/// TLS 1.3 with any server that proves to have the key of the certificate that it shows.
 pub(super) fn client() -> io::Result<ClientConfig> {
     let provider = Arc::new(ring::default_provider());
     let builder = ClientConfig::builder_with_provider(Arc::clone(&provider));

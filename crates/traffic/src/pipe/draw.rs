@@ -347,8 +347,8 @@ impl<'a> Screen<'a> {
         self.account(span)
     }
 
-    /// A message that was handed over in a call; its answer, where it has one. What comes of a
-    /// picture is looked at by [`Self::settle`], when nobody waits.
+    /// A message that was handed over in a call; its answer, where it has one. [`Self::settle`]
+    /// looks at the finished picture later, when no peer waits.
     pub(super) fn called(&mut self, message: &[u8]) -> io::Result<Option<[u8; REPLY_BYTES]>> {
         let room =
             self.room.get_mut(..message.len()).ok_or_else(|| nonsense("a message is too long"))?;
@@ -432,7 +432,7 @@ impl<'a> Screen<'a> {
         Ok(())
     }
 
-    /// What is left when a picture is drawn; nobody waits for this.
+    /// What is left to do when a picture is drawn; no peer waits for this.
     fn account(&mut self, span: Span) -> io::Result<()> {
         if self.drawing.protocol == Protocol::Construction {
             // Only now is it seen what was kept.

@@ -31,7 +31,7 @@ use crate::error::TrafficError;
 /// largest message.
 const WINDOW: u32 = 16 << 20;
 
-/// What was handed to the connection's task leaves within this; the task runs while somebody waits.
+/// What was handed to the connection's task leaves within this; the task runs while a caller waits.
 const LEAVES_WITHIN: Duration = Duration::from_millis(1);
 
 /// How long the far end waits for the near one to hear its last word.

@@ -59,7 +59,7 @@ impl Performance for Alone {
     }
 }
 
-/// Tells every point that `work` measures, unless nobody listens any more.
+/// Tells every point that `work` measures, until no receiver listens any more.
 fn heard<T>(tell: Tell<'_>, work: impl FnOnce(&mut dyn FnMut(&HintPoint)) -> T) -> io::Result<T> {
     let mut told = Ok(());
     let done = work(&mut |point| {

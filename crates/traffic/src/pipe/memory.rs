@@ -13,7 +13,8 @@ use crate::clock::Limit;
 use crate::error::TrafficError;
 use crate::sys::memory::{Rings, create};
 
-/// What a ring holds where nobody asks for something else: it fits in a processor's second cache.
+/// What a ring holds if the user does not ask for another size: it fits in a processor's second
+/// cache.
 const CAPACITY: Bytes = Bytes::new(256 * 1024);
 
 /// How often a waiting end looks before it sleeps: some microseconds, what it takes to be woken.

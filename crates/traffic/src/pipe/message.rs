@@ -94,8 +94,8 @@ impl Messages {
         Self { outgoing: Pool::new(buffers, largest), incoming, end, whole, last: 0 }
     }
 
-    /// Message number `n`, and room for its counterpart; there is none in warm ping-pong, where
-    /// nobody asks for both.
+    /// Message number `n`, and room for its counterpart; there is none in warm ping-pong, where no
+    /// caller asks for both.
     #[inline]
     pub(super) fn both(&mut self, n: u64, length: usize) -> (&[u8], &mut [u8]) {
         let tag = tag(n, self.end);

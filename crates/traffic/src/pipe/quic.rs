@@ -32,8 +32,8 @@ use crate::clock::{Limit, TICK, now};
 use crate::error::TrafficError;
 use crate::token;
 
-/// Silence that means that nobody is there any more: shorter than the two seconds after which an
-/// end must know.
+/// A silence this long means that the peer is gone. It is shorter than the two seconds after which
+/// an end must know.
 const SILENCE_MS: u32 = 1500;
 
 /// Like `SILENCE_MS`, where ends take turns or there are several pairs: there, who started them
@@ -61,7 +61,7 @@ pub(super) struct Quic {
     callee: Option<SocketAddr>,
     token: Token,
     callers: Callers,
-    /// Silence that means that nobody is there any more; `None` where it means nothing.
+    /// A silence this long means that the peer is gone; `None` where silence means nothing.
     silence_ms: Option<u32>,
 }
 
@@ -171,7 +171,7 @@ fn transport(silence_ms: Option<u32>) -> TransportConfig {
     transport
 }
 
-/// Calls until somebody answers: nobody may be there yet.
+/// Calls until the peer answers: it may not be there yet.
 async fn call(endpoint: &Endpoint, peer: SocketAddr, token: &Token) -> io::Result<Stream> {
     let connection = loop {
         match endpoint.connect(peer, certificate::NAME).map_err(io::Error::other)?.await {
@@ -185,9 +185,9 @@ async fn call(endpoint: &Endpoint, peer: SocketAddr, token: &Token) -> io::Resul
     Ok((connection, sends, receives))
 }
 
-/// Lets in who may call and presents the token; all others are sent away and hold nobody up. Who
-/// has not proved the address that it calls from is only asked to (RFC 9000, section 8.1.2), in
-/// fewer octets than it sent.
+/// Lets in a caller that may call and presents the token; all others are sent away and do not delay
+/// it. A caller that has not proved its address is only asked to prove it (RFC 9000, section
+/// 8.1.2), in fewer octets than it sent.
 async fn admit(endpoint: &Endpoint, token: &Token, allowed: &Callers) -> io::Result<Stream> {
     let mut callers = JoinSet::new();
     loop {
@@ -248,7 +248,7 @@ impl BackgroundDriver {
 /// An end of a stream.
 pub(super) struct QuicPipe {
     runtime: Arc<Runtime>,
-    /// Drives the connection while nobody calls.
+    /// Drives the connection while no caller uses it.
     driver: Option<BackgroundDriver>,
     endpoint: Endpoint,
     connection: Connection,

@@ -134,8 +134,9 @@ impl<P: Pipe> Talk<P> {
         Ok(0)
     }
 
-    /// A stream whose messages can get lost. It lasts until the last one that came, which nobody
-    /// knows to be the last before the end is heard; so each is timed.
+    /// A stream whose messages can get lost. It lasts until the last message that came. The
+    /// receiver knows that a message was the last only when it hears the end; so it times each
+    /// message.
     fn catch(&mut self, Round { size, .. }: Round, begun: Time) -> io::Result<Seen> {
         let mut seen = Seen { begun, ..Seen::default() };
         while let Some(n) = self.pipe.catch(self.messages.room(size))? {

@@ -17,7 +17,7 @@ pub(super) const PROBE_WAIT: Duration = Duration::from_millis(500);
 /// The longest such wait.
 pub(super) const LONGEST_WAIT: Duration = Duration::from_secs(5);
 
-/// Silence that means that nobody is there any more, where nobody knows how long an answer takes.
+/// A silence this long means that the peer is gone, where it is not known how long an answer takes.
 pub(super) const TIMEOUT: Duration = Duration::from_secs(20);
 
 /// Like `TIMEOUT`, where messages as long have been answered: this, and so many times the longest

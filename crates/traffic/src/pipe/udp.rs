@@ -1,16 +1,17 @@
 //! UDP: a datagram for each message; what gets lost is repaired by the pattern, or counted.
 //!
 //! Every datagram begins with eight bytes, its number in its direction, and goes on with the
-//! message. In ping-pong the two ends speak in turn, so whoever hears a new message knows that its
-//! own last one has arrived. The near end repeats its last datagram when nothing has come for a
+//! message. In ping-pong the two ends speak in turn, so an end that hears a new message knows that
+//! its own last one has arrived. The near end repeats its last datagram when nothing has come for a
 //! while; the far end answers a datagram that it has seen before by its own last one. Where
 //! messages go both ways at once, an end can be one message ahead of the other: then the last two
 //! are repeated, and the one that came early is kept. Messages of a stream are never repeated, only
 //! counted where they arrive; what follows them, the near end's question how many came, ends the
 //! stream. Every repetition and every duplicate is counted.
 //!
-//! An end that was killed is found out because its machine says that nobody listens there any more:
-//! to make it, both ends greet when nothing has come for a while.
+//! An end finds out that the other one was killed because the machine of the other one says that no
+//! process listens there any more. To make it say so, both ends send a greeting when nothing has
+//! come for a while.
 
 mod hear;
 mod repair;

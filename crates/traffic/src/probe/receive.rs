@@ -18,8 +18,8 @@ use crate::clock::now;
 use crate::error::TrafficError;
 use crate::sys::option;
 
-/// Packets are taken together this often: the kernel keeps and stamps them, and whoever sends has
-/// the processor meanwhile.
+/// Packets are taken together this often: the kernel keeps and stamps them, and the sender has the
+/// processor meanwhile.
 const EVERY: Duration = Duration::from_millis(1);
 
 /// Sockets named by one system call.
@@ -137,8 +137,8 @@ impl<'a> Inbox<'a> {
     fn empty(&mut self, place: usize) -> Result<(), TrafficError> {
         loop {
             match self.take_one(place) {
-                // An earlier packet of this station found nobody: it is missed where it should have
-                // arrived.
+                // An earlier packet of this station found no receiver: the packet is missed where
+                // it should have arrived.
                 Ok(())
                 | Err(nix::Error::EINTR | nix::Error::ECONNREFUSED | nix::Error::EHOSTUNREACH) => {}
                 Err(nix::Error::EAGAIN) => return Ok(()),
@@ -171,7 +171,7 @@ impl<'a> Inbox<'a> {
         Ok(())
     }
 
-    /// Notes an arrival; what is not of this offer is nobody's business.
+    /// Notes an arrival; a packet that is not of this offer is ignored.
     fn note(&mut self, packet: [u8; 8], stamp: Option<Time>) {
         let Some(scheduled) = scheduled(packet, self.number, self.arrived.len()) else { return };
         let moment = Moment::now();

@@ -74,7 +74,7 @@ impl<'a> Outbox<'a> {
     }
 }
 
-/// Whether the kernel only had no room, or found nobody there.
+/// Whether the kernel only had no room, or found no receiver there.
 fn is_refusal(error: &std::io::Error) -> bool {
     let known = [libc::ENOBUFS, libc::EAGAIN, libc::ECONNREFUSED, libc::EHOSTUNREACH, libc::EINTR];
     error.raw_os_error().is_some_and(|code| known.contains(&code))

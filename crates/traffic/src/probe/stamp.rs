@@ -13,7 +13,7 @@ const CLOSE: Span = Span::from_nanoseconds(500);
 /// Tries before the closest pair so far has to do.
 const TRIES: u32 = 8;
 
-/// The same moment by both clocks.
+/// One moment, by both clocks.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Moment {
     monotonic: Time,

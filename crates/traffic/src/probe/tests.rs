@@ -69,7 +69,8 @@ fn a_sender_that_cannot_follow_gives_up_and_says_what_it_did_not_send() {
 #[test]
 fn packets_that_do_not_come_are_waited_for_a_while_and_missing() {
     let sockets = sockets(2);
-    // Connected to somebody else, the receiver's kernel turns these packets away.
+    // The receiver's socket is connected to another address, so its kernel turns these packets
+    // away.
     sockets[1].connect("127.0.0.9:9").unwrap();
     let schedule =
         [0, 1].map(|to| ScheduledPacket { due: Span::ZERO, from: 0, to, payload: LEAST_PAYLOAD });

@@ -2,8 +2,8 @@
 //!
 //! One process writes a ring and the other reads it. Both count bytes for ever; what the other one
 //! counts is checked before it is used, so that a peer gone mad can be wrong but never make this
-//! process touch what is not the ring's. A process that waits looks for a while (waking somebody
-//! who sleeps takes longer than most messages), then sleeps in futex(2).
+//! process touch what is not the ring's. A process that waits looks for a while (to wake a process
+//! that sleeps takes longer than most messages), then sleeps in futex(2).
 #![allow(unsafe_code)]
 
 use std::ffi::c_void;
@@ -40,8 +40,8 @@ struct Head {
 #[repr(C, align(128))]
 struct Apart<T>(T);
 
-/// Memory for two rings, one each way, of `capacity` bytes each; sealed, so that nobody can take it
-/// away from under the other.
+/// Memory for two rings, one each way, of `capacity` bytes each; sealed, so that neither process
+/// can take it away from the other.
 pub(crate) fn create(capacity: usize) -> io::Result<OwnedFd> {
     let file = memfd_create(c"btu-pipe", MFdFlags::MFD_CLOEXEC | MFdFlags::MFD_ALLOW_SEALING)?;
     ftruncate(&file, libc::off_t::try_from(length(capacity)).map_err(io::Error::other)?)?;
@@ -263,7 +263,7 @@ impl Drop for Rings {
     }
 }
 
-/// Wakes who sleeps on `word`, if anybody does.
+/// Wakes the process that sleeps on `word`, if one does.
 fn wake(word: &AtomicU32) {
     fence(Ordering::SeqCst);
     if word.load(Ordering::Relaxed) != 0 {

@@ -33,8 +33,8 @@ pub(crate) fn take<const N: usize>(socket: BorrowedFd<'_>) -> io::Result<[OwnedF
     let mut files = Vec::new();
     for part in message.cmsgs()? {
         if let ControlMessageOwned::ScmRights(raw) = part {
-            // SAFETY: the kernel has just opened these descriptors for this process, and nobody
-            // else knows them.
+            // SAFETY: the kernel has just opened these descriptors for this process, and no other
+            // code knows them.
             files.extend(raw.into_iter().map(|file| unsafe { OwnedFd::from_raw_fd(file) }));
         }
     }

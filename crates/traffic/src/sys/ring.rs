@@ -38,7 +38,8 @@ impl Way {
 }
 
 impl Ring {
-    /// Asks the kernel for one; where it can, it interrupts nobody to say that something is done.
+    /// Asks the kernel for a ring; where the kernel can, it interrupts no process to say that
+    /// something is done.
     pub(crate) fn new() -> io::Result<Self> {
         let ring = match IoUring::builder().setup_coop_taskrun().build(ENTRIES) {
             // Before Linux 5.19.

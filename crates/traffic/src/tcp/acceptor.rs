@@ -23,9 +23,9 @@ const HESITATION: Span = Span::from_seconds(1);
 /// sent away.
 const CALLERS: usize = 32;
 
-/// Callers the kernel keeps while nobody listens to them, which is until the activity starts: the
-/// flow's peer and strangers. Beyond it Linux drops newcomers, so that a scan of the ports would keep
-/// the peer out.
+/// How many callers the kernel keeps until the activity starts and listens to them: the flow's peer
+/// and strangers. Beyond it Linux drops newcomers, so that a scan of the ports would keep the peer
+/// out.
 const BACKLOG: i32 = 1024;
 
 /// The place of an activity in its meeting: connected already, or listening.
@@ -119,7 +119,7 @@ impl Acceptor {
         self.address
     }
 
-    /// Waits for the caller that presents the token; all others are sent away and hold nobody up.
+    /// Waits for the caller that presents the token; all others are sent away and do not delay it.
     pub(crate) fn admit(self, token: &Token, limit: &Limit<'_>) -> Result<Line, TrafficError> {
         let mut callers = Vec::with_capacity(CALLERS);
         loop {
@@ -264,7 +264,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Strangers who come before anybody listens to them, and say nothing, keep no peer out.
+    /// Strangers that come before the activity listens to them, and say nothing, keep no peer out.
     #[test]
     fn strangers_before_the_start_keep_no_peer_out() {
         let (here, token) = (IpAddr::from([127, 0, 0, 1]), [7; 16]);

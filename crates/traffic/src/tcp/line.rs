@@ -209,7 +209,7 @@ impl Line {
         set.map_err(TrafficError::socket("take the time-outs away", self.peer))
     }
 
-    /// Ends the connection in both directions: whoever waits on it is woken.
+    /// Ends the connection in both directions: a thread that waits on it is woken.
     pub(crate) fn end(&self) {
         // The only failure there can be is that the connection has already ended.
         let _ = self.stream.shutdown(std::net::Shutdown::Both);

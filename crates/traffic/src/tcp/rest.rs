@@ -4,8 +4,8 @@
 //! wake it each time, and the acknowledgements it causes keep segments small and the sender's
 //! timers busy. So it reads in batches, as programs do that have other work too. A batch is so
 //! large that it and what is under way meanwhile take three quarters of the offered window at most:
-//! nobody ever waits for the window because of a rest. And it is at most 512 KiB, so that it is
-//! still in the processor's cache when it is read.
+//! the sender never waits for the window because of a rest. And it is at most 512 KiB, so that it
+//! is still in the processor's cache when it is read.
 
 use btu_units::Span;
 

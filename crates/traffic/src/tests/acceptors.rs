@@ -1,5 +1,5 @@
-//! Tests that a caller without a token can make a listening activity send nothing, so that nobody
-//! can use it to flood a third party.
+//! Tests that a caller without a token can make a listening activity send nothing, so that no
+//! attacker can use it to flood a third party.
 
 use std::io::{Read, Write};
 use std::net::{IpAddr, TcpStream, UdpSocket};

@@ -389,7 +389,7 @@ proptest! {
         let thread = thread::spawn(move || receiver.perform(&NEVER));
         let peer = udp_caller(endpoint);
         let sent = said.iter().filter(|bytes| peer.send(bytes).is_ok()).count() as u64;
-        // Farewells until nobody hears them any more.
+        // The peer sends farewells until no process hears them any more.
         while peer.send(&word(Kind::Farewell, 0)).is_ok() && !thread.is_finished() {
             thread::sleep(Duration::from_millis(1));
         }

@@ -59,7 +59,8 @@ fn the_accounts_balance_at_every_message_size() {
         assert_eq!(received.samples_wrong, 0);
         assert!(received.first_byte <= received.last_byte && received.last_byte > Span::ZERO);
         assert_eq!(received.progress.last(), Some(&(received.last_byte.nanoseconds(), total)));
-        // The token of the caller and the one of the receiver are the only bytes beside the stream.
+        // The token of the caller and the one of the receiver are the only bytes in addition to the
+        // stream.
         assert_eq!(sent.tcp.bytes_sent - sent.tcp.bytes_retransmitted, total + 16);
         assert!(received.tcp.bytes_received >= total + 16);
     }

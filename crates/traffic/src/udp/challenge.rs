@@ -8,7 +8,7 @@ use std::net::SocketAddr;
 use ring::hmac::{HMAC_SHA256, Key, sign};
 use ring::rand::SystemRandom;
 
-/// Makes the numbers: nobody who does not get them can know them.
+/// Makes the numbers: a process that does not get them cannot know them.
 pub(super) struct Challenges(Key);
 
 impl Challenges {

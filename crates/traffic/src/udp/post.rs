@@ -11,7 +11,7 @@
 //! again. Who does is taken: the listener connects its socket to that address (from then on the
 //! kernel drops what others send) and says `Welcome`. So a forged address gets no stream, even of
 //! who knows the token. Who is done says `Farewell`, up to 25 times 20 ms apart, until it hears
-//! `Goodbye` or that nobody listens any more.
+//! `Goodbye` or that no process listens any more.
 
 use std::io::{self, ErrorKind};
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
@@ -130,8 +130,8 @@ impl Post {
 
     fn challenge(&self, caller: SocketAddr, number: u64) {
         let challenge = Header { kind: Kind::Challenge, token: self.token, number }.encode();
-        // Anybody may have written that address: that nothing can be sent there is nobody else's
-        // trouble.
+        // Any host may have written that address: if nothing can be sent there, this is no trouble
+        // for any other caller.
         let _ = self.socket.send_to(&challenge, caller);
     }
 }

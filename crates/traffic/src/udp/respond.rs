@@ -70,7 +70,7 @@ impl Performance for Responder {
     }
 }
 
-/// Answers until the farewell, or until nobody listens any more.
+/// Answers until the farewell, or until no process listens any more.
 fn answer_all(
     exchange: &Exchange,
     room: &mut [u8],
@@ -93,7 +93,7 @@ fn answer_all(
                 }
             }
             Err(error) if is_pause(&error) => limit.check(now(), DOING, exchange.peer())?,
-            // The requester is gone without a farewell that reached us: there is nobody left to
+            // The requester is gone without a farewell that reached us: there is no process left to
             // answer.
             Err(error) if error.kind() == ErrorKind::ConnectionRefused => return Ok(()),
             Err(error) => return Err(TrafficError::socket(DOING, exchange.peer())(error)),

@@ -45,7 +45,7 @@ fn fractions_of_nanoseconds_do_not_add_up() {
     assert_eq!(last, Time::ZERO + (Span::from_milliseconds(6720) - gap));
 }
 
-/// Nobody else sends: delay = preamble + frame + propagation, whoever sends to whom.
+/// No other station sends: delay = preamble + frame + propagation, for every sender and receiver.
 #[test]
 fn a_lone_frame_takes_its_bits_and_its_way() {
     let drawn = cable(10, 1000);

@@ -8,7 +8,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 /// The state of a socket that listens (`linux/tcp_states.h`).
 const LISTEN: &str = "0A";
 
-/// Addresses at which somebody listens.
+/// Addresses at which a process listens.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Listening(Vec<SocketAddr>);
 

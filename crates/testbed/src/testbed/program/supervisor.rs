@@ -45,7 +45,7 @@ const LONGEST_TASK_BYTES: usize = 1 << 20;
 const EVERYBODY: Pid = Pid::from_raw(-1);
 
 /// What `btu internal supervisor` does. It refuses to run as anything but process 1 of a process
-/// namespace, because it ends programs by ending everybody.
+/// namespace, because it ends a program by ending all processes there.
 pub fn supervisor(directory: &Path) -> ExitCode {
     match serve(directory) {
         Ok(()) => ExitCode::SUCCESS,
@@ -74,7 +74,7 @@ fn serve(directory: &Path) -> Result<(), TestbedError> {
 
 struct Supervisor {
     directory: PathBuf,
-    /// Whether mounts reach nobody else.
+    /// Whether no process outside sees the mounts.
     is_private: bool,
     tasks: Tasks,
     children: SignalFd,
@@ -97,7 +97,7 @@ impl Supervisor {
         })
     }
 
-    /// Task after task, until nobody asks any more.
+    /// Performs task after task, until no caller asks any more.
     fn serve(&mut self) -> io::Result<()> {
         send(io::stdout(), &Message::Waiting)?;
         while let Some(task) = self.tasks.next()? {
@@ -365,7 +365,7 @@ impl Tasks {
         Ok(Self { from: io::stdin().as_fd().try_clone_to_owned()?.into(), read: Vec::new() })
     }
 
-    /// The next task; nothing where nobody asks any more.
+    /// The next task; `None` if no caller asks any more.
     fn next(&mut self) -> io::Result<Option<Task>> {
         loop {
             if let Some(end) = self.read.iter().position(|byte| *byte == b'\n') {

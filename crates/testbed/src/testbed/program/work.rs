@@ -8,7 +8,7 @@ use btu_units::Bytes;
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
 use nix::sys::statvfs::statvfs;
 
-/// A directory of one program's own. It is seen by nobody outside the supervisor's mounts.
+/// A directory of one program's own. No process outside the supervisor's mounts sees it.
 #[derive(Debug)]
 pub(super) struct Work {
     path: PathBuf,

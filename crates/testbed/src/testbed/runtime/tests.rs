@@ -24,7 +24,7 @@ fn directory(parent: &Path, name: &str, mode: u32) -> PathBuf {
     path
 }
 
-/// Like `directory`, with a lock file that nobody holds, as a dead owner leaves it.
+/// Like `directory`, with a lock file that no process holds, as a dead owner leaves it.
 fn left_behind(parent: &Path, name: &str, mode: u32) -> PathBuf {
     let path = directory(parent, name, mode);
     fs::write(path.join(OWNER), "").unwrap();
@@ -82,7 +82,8 @@ fn a_claim_sweeps_what_lies_beside_it() {
     assert!(!dead.exists() && !unborn.exists() && claimed.path().exists());
 }
 
-/// The superuser owns such directories in /tmp on every desktop, and everybody may write into them.
+/// The superuser owns such directories in /tmp on every desktop, and every user may write into
+/// them.
 #[test]
 fn a_directory_that_others_may_enter_is_not_swept() {
     let parent = parent();

@@ -105,7 +105,7 @@ fn lost_datagrams_of_a_stream_are_counted_where_the_others_arrive() {
     }
 }
 
-/// Nothing comes through any more, and no machine says that nobody listens: as when a cable is
+/// Nothing comes through any more, and no machine says that no process listens: as when a cable is
 /// pulled.
 #[test]
 fn a_peer_that_vanishes_without_a_word_is_noticed() {
