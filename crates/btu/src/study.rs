@@ -231,7 +231,7 @@ fn prepare<E: Experiment>(
 
 /// What the options name to measure on.
 pub(crate) struct Chosen<'a> {
-    /// Everybody there, in the order of the file or of the options.
+    /// All hosts there, in the order of the file or of the options.
     pub(crate) hosts: Vec<HostName>,
     place: Place<'a>,
     family: Family,

@@ -131,7 +131,7 @@ pub enum LoadError {
         /// What is wrong, and what is allowed.
         what: &'static str,
     },
-    /// Nobody wants the file any more.
+    /// The caller does not want the file any more.
     #[error("making a file in {} was stopped: who asked for it is gone", .directory.display())]
     Stopped {
         /// The path of the directory.

@@ -150,8 +150,8 @@ impl Volume {
     }
 
     /// The names of a directory whose nodes come after `after`, in the order in which they were
-    /// made, at most so many; and whether those are the last. Whoever lists it in parts misses
-    /// none, whatever is removed meanwhile: no number is used again.
+    /// made, at most so many; and whether those are the last. A client that lists it in parts
+    /// misses none, whatever is removed meanwhile: no number is used again.
     pub(crate) fn list(
         &self,
         directory: u64,

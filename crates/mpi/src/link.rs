@@ -49,7 +49,7 @@ pub enum MpiError {
         /// The version text of the library.
         library: String,
     },
-    /// Nobody has begun MPI.
+    /// MPI was not begun in this process.
     #[error("MPI was not begun in this process")]
     Early,
     /// A message has not the agreed size.

@@ -64,7 +64,7 @@ impl Manager {
     /// Answers `library` until it says no more; what it says is told over `peer`.
     ///
     /// # Errors
-    /// Somebody is gone or talks nonsense.
+    /// The library or the peer is gone, or talks nonsense.
     pub fn serve(
         &mut self,
         library: &mut (impl Read + Write),

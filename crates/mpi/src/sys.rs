@@ -31,7 +31,7 @@ pub(crate) enum Failure<E> {
     Long,
     /// A transfer of this process was given up before.
     Over,
-    /// Whoever was asked between two looks said so.
+    /// The function that is asked between two looks returned this.
     Asked(E),
 }
 

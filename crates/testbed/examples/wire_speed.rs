@@ -98,7 +98,7 @@ fn flood(payload: usize) {
         socket.connect((ACTIVE.address(), 9)).unwrap();
         let (end, payload, mut sent) = (now() + TIME, vec![0; payload], 0u64);
         while now() < end {
-            // Nobody listens: refusals that come back are the price of a flood.
+            // No process listens there: refusals that come back are the price of a flood.
             sent += u64::from(socket.send(&payload).is_ok());
         }
         sent

@@ -37,7 +37,7 @@ impl FlowDoor {
     /// their own for who it is.
     ///
     /// # Errors
-    /// Nobody did within the limit.
+    /// No such caller came within the limit.
     pub fn accept(&self, limit: &Limit<'_>) -> Result<Flow, TrafficError> {
         self.0.accept(limit).map(Flow)
     }
@@ -50,7 +50,7 @@ impl FlowDoor {
     /// Waits for the caller that presents the token; all others are sent away and do not delay it.
     ///
     /// # Errors
-    /// Nobody did within the limit.
+    /// No caller presented the token within the limit.
     pub fn admit(self, token: &Token, limit: &Limit<'_>) -> Result<Flow, TrafficError> {
         self.0.admit(token, limit).map(Flow)
     }

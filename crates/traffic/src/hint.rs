@@ -5,7 +5,7 @@
 //! the same number. So an exchange is two messages one after the other, every lap needs what came
 //! of the one before, and nothing can be sent ahead or together. The two speak strictly in turn,
 //! also between the laps: then it goes over every transport, those that repair losses by the
-//! pattern and those of requests and answers, too. Whoever opens the connection turns Nagle's
+//! pattern and those of requests and answers, too. The code that opens the connection turns Nagle's
 //! algorithm off and sets the timeouts.
 
 use std::io::{self, Read, Write};

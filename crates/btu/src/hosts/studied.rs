@@ -25,7 +25,7 @@ pub(crate) fn named_hosts(options: &StudyHosts) -> anyhow::Result<Vec<Host>> {
     if hosts.is_empty() { Ok(hosts) } else { Ok(checked(hosts, &options.reaching)?) }
 }
 
-/// Everybody in this inventory.
+/// All hosts of this inventory.
 pub(crate) fn listed_hosts(file: &Path, reaching: &Reaching) -> anyhow::Result<Vec<Host>> {
     Ok(checked(named::inventory(file)?.hosts, reaching)?)
 }

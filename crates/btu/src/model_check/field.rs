@@ -190,7 +190,7 @@ fn listen(
     let (tell, told) = mpsc::channel();
     let read = move || {
         let mut said = String::new();
-        // Nobody listens any more when it took too long.
+        // No thread receives this any more if it took too long.
         let _ = tell.send(output.read_to_string(&mut said).map(|_| said));
     };
     thread::Builder::new().name("record".to_owned()).spawn(read)?;

@@ -1,5 +1,6 @@
 //! What the documents on security, agents and runs promise a test holds: each line of their tables
-//! names tests, and they are there. Beside tests it may name a script that checks, with its words.
+//! names tests, and they are there. In addition to tests, a line may name a script that checks the
+//! promise, with its words.
 
 use std::collections::BTreeSet;
 use std::fs;

@@ -284,7 +284,8 @@ fn options_of_another_plan_are_refused() {
     );
 }
 
-/// Whoever made the file named the hosts, and they would be called with this user's keys and ssh.
+/// The author of the file named the hosts, and btu would call them with the keys and the ssh of
+/// this user.
 #[test]
 fn an_imported_run_calls_no_host_without_being_asked() {
     let host = |station: HostRole| Machine {

@@ -311,7 +311,7 @@ fn a_listening_sender_floods_nobody() {
         let outside = UdpSocket::bind(("127.0.0.7", 0)).unwrap();
         let forged = UdpSocket::bind(("127.0.0.8", 0)).unwrap();
         let peer = UdpSocket::bind((HERE, 0)).unwrap();
-        // Whoever knows the token writes these in the name of others.
+        // A process that knows the token sends these in the name of others.
         outside.send_to(&hello(0), endpoint).unwrap();
         forged.send_to(&hello(0), endpoint).unwrap();
         peer.send_to(&hello(0), endpoint).unwrap();

@@ -204,7 +204,7 @@ fn a_worker_has_no_rights_over_the_network() {
     assert_eq!(superuser.permitted() & !KEPT, 0, "{:x}", superuser.permitted());
 }
 
-/// Whoever starts it has no more rights than before, and no fewer.
+/// The process that starts the copy has no more rights than before, and no fewer.
 #[test]
 fn everything_else_works_as_without_rights_of_the_file() {
     let _share = Share::one();

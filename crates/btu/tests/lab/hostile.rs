@@ -21,8 +21,8 @@ use crowd::{CROWD, KINDS, LASTS, NETWORKS};
 const MOST: u64 = if cfg!(debug_assertions) { 45_000_000 } else { 30_000_000 };
 const MOST_OWN: u64 = 10_000_000;
 
-/// Nobody is listened to for longer: the handshake's limit, what a refused stranger may still say,
-/// and a busy machine.
+/// The agent listens to no stranger for longer: the handshake's limit, what a refused stranger may
+/// still say, and a busy machine.
 const LONGEST: Duration = Duration::from_secs(15);
 
 #[test]

@@ -173,7 +173,7 @@ fn bad_days(hosts: &mut Hosts) {
     assert_eq!(output.status.code(), Some(130), "{}", text(&output.stderr));
     assert!(took < ENDS_WITHIN, "{took:?}");
     in_the_middle(hosts, |hosts| send(controller(hosts), Signal::SIGKILL));
-    // Nobody released the host; its lease ends, and the work with it.
+    // The controller did not release the host; its lease ends, and the work with it.
     let deadline = Instant::now() + Duration::from_secs(8);
     while is_at_work(hosts) {
         assert!(Instant::now() < deadline, "its worker lives on");

@@ -264,7 +264,7 @@ fn hosts_by_ssh_need_nothing_and_keep_nothing() {
     assert!(said.contains("cannot run it") && said.contains("scripts/static"), "{said}");
     servers.assert_nothing_left();
 
-    // Nobody to talk to.
+    // There is no host at this address.
     let wrong = servers
         .hosts
         .desk(&[

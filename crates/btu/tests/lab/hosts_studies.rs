@@ -99,7 +99,7 @@ fn a_file_is_copied_from_host_to_host(trio: &Trio<'_>) {
     );
     let rows = result["result"]["rows"].as_array().expect("rows");
     assert_eq!(rows.len(), 6, "{rows:?}");
-    // Nobody knows what lies between them, so nothing is expected of it.
+    // The network between them is not known, so no time is expected of it.
     assert!(
         rows.iter().all(|row| row["seconds"]["median"]["value"].as_f64().is_some()
             && row["line_seconds"].is_null()),
@@ -110,7 +110,8 @@ fn a_file_is_copied_from_host_to_host(trio: &Trio<'_>) {
     assert_eq!(left, 0, "files are left");
 }
 
-/// Beside a single host: nothing runs on this machine before and after.
+/// This machine takes part together with a single host: nothing runs on this machine before and
+/// after.
 fn this_machine_takes_part_itself(trio: &Trio<'_>) {
     let far = "alpha=198.18.1.1";
     let result =

@@ -115,8 +115,8 @@ fn the_queue_is_that_of_the_closed_form(laboratory: &Laboratory, levels: &str) {
     let spread = spread(&result);
     let apart = spread["longest_over_shortest"].as_f64().expect("a spread");
     assert!(apart < 1.05 && spread["fairness"].as_f64().expect("an index") > 0.99, "{spread}");
-    // Beside the task a transaction of two operations takes 4 (k + 1) ms, which crosses 30 ms
-    // between six stations and seven.
+    // While k stations do the task, a transaction of two operations takes 4 (k + 1) ms, which
+    // crosses 30 ms between six stations and seven.
     let users = result["users"]["fit"]["stations"]["value"].as_f64().expect("users by the curve");
     assert!((6.0..=8.0).contains(&users), "{}", result["users"]);
 }

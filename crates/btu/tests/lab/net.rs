@@ -135,7 +135,7 @@ fn signals_reach_the_command_and_its_end_is_passed_on() {
         std::os::unix::process::ExitStatusExt::signal(&status),
         Some(Signal::SIGTERM as i32)
     );
-    // Whoever kills btu kills the command.
+    // When a user kills btu, the command is killed, too.
     let mut asleep = lab.exec("client", &["sleep", "1002"]).spawn().unwrap();
     lab.await_command("sleep 1002");
     asleep.kill().unwrap();

@@ -47,13 +47,13 @@ pub(crate) struct Caller {
 /// What is known of a caller.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Who {
-    /// Somebody on this machine.
+    /// A user of this machine.
     Local,
     /// The user who started this process; ssh knows the user, and the process has no other callers.
     Starter,
     /// The holder of a certificate with this name.
     Named(String),
-    /// Somebody without one: a bug, and no one to serve.
+    /// A caller without a certificate: this is a bug, and the agent does not serve it.
     Nobody,
 }
 

@@ -61,7 +61,7 @@ pub(super) enum Due {
 pub(super) enum Answer {
     /// The session; whether it is the old one that was asked for.
     Reserved { session: SessionId, resumed: bool },
-    /// Somebody else has it.
+    /// Another controller has it.
     Busy(Busy),
 }
 

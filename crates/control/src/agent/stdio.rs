@@ -41,7 +41,7 @@ impl Stdio {
         })?;
         thread::Builder::new().name("output".to_owned()).spawn(move || {
             if carry(&mut from, &mut io::stdout().lock()).is_err() {
-                // Nobody reads: the connection is of no use any more.
+                // No process reads: the connection is of no use any more.
                 let _ = from.shutdown(Shutdown::Both);
             }
             drop(writing);

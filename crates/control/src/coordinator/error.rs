@@ -124,7 +124,7 @@ pub enum CoordinatorError {
         /// Which versions, and what to do.
         message: String,
     },
-    /// Somebody else measures there.
+    /// Another controller measures there.
     #[error("{who} is {busy}: wait, or ask that user")]
     Busy {
         /// The name of the host.

@@ -113,7 +113,7 @@ pub enum TrustError {
         /// The path of the file or directory.
         path: PathBuf,
     },
-    /// Nobody says where keys are.
+    /// Neither the user nor the environment says where keys are.
     #[error("there is no HOME to keep keys in: name a directory with --keys or BTU_KEYS")]
     NoHome,
     /// There is no such certificate.

@@ -21,7 +21,7 @@ const HERE: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 const TOKEN: Token = *b"sixteen byte key";
 const REMOTE: [Program; 4] = [Program::Bare, Program::Rcp, Program::Ftp, Program::Http];
 
-/// Whoever serves does so until it is told to stop.
+/// A server works until it is told to stop: this tells it to.
 static STOPPED: AtomicBool = AtomicBool::new(true);
 
 fn place(size: u64, storage: Storage, directory: &Path) -> FilePlace {

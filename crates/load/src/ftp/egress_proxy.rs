@@ -59,7 +59,7 @@ pub fn serve_egress_proxy(
                         drop(slot);
                     });
                 }
-                // As above.
+                // Both ends see the connection close here, too.
                 None => {
                     let _ = refuse(inside, stop);
                 }

@@ -131,8 +131,8 @@ impl Drop for Serving {
     }
 }
 
-/// Gives every connection of who may call a session of its own, until the runtime goes. Nobody else
-/// hears a word.
+/// Gives every connection of a client that may call a session of its own, until the runtime goes.
+/// Other clients do not hear a word.
 async fn accept(
     listener: TcpListener,
     files: VirtualFiles,

@@ -37,7 +37,7 @@ pub(super) struct Listener {
     waiting: Vec<Caller>,
 }
 
-/// Somebody who has not yet said who it is.
+/// A client that has not yet said what it is.
 #[derive(Debug)]
 struct Caller {
     stream: TcpStream,
@@ -47,7 +47,7 @@ struct Caller {
     until: Instant,
 }
 
-/// Somebody who said the token, and waits for the answer to its first call.
+/// A client that said the token, and waits for the answer to its first call.
 #[derive(Debug)]
 pub(super) struct Guest {
     pub(super) stream: TcpStream,
@@ -144,7 +144,7 @@ impl Listener {
                 }
                 Verdict::Refuse => {
                     let gone = self.waiting.remove(index);
-                    // Whoever hung up before, or said too little, has not said another token.
+                    // A client that hung up before, or said too little, has not said a wrong token.
                     if whole(&gone.said[..gone.length]).is_some() {
                         self.callers.refuse(gone.peer.ip(), Refused::WrongToken);
                     }

@@ -59,8 +59,8 @@ impl Room {
     }
 }
 
-/// A file. Whoever changes it keeps others out, so that its content never outgrows the size that it
-/// is accounted with.
+/// A file. An operation that changes it keeps others out, so that its content never outgrows the
+/// size that it is accounted with.
 #[derive(Debug)]
 pub(super) struct FileNode {
     content: ScratchFile,

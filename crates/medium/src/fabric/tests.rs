@@ -150,7 +150,7 @@ fn a_bridge_between_two_segments_and_a_link_carries_what_belongs_elsewhere() {
         (0..4).map(|to| (u64::from(to) * 100_000, 0, frame(to, 0, to))).skip(1).collect();
     let arrivals: Vec<_> =
         run(&mut fabric, &script).into_iter().map(|(port, tag, _)| (port, tag)).collect();
-    // Nobody has spoken before, so the first frame is carried everywhere; only station 1's own
+    // No station has sent before, so the first frame is carried everywhere; only station 1's own
     // segment filters for it.
     assert_eq!(arrivals, [(1, 1), (3, 1), (2, 2), (3, 2), (3, 3)]);
     let back = run(&mut fabric, &[(1_000_000, 3, frame(9, 3, 0))]);

@@ -52,7 +52,7 @@ impl Timers {
     }
 
     /// The token comes to a station in this passage, at `start + route.at(passage)`: until when it
-    /// may be used, if it is in time. Whoever uses it says so with [`Self::freed`].
+    /// may be used, if it is in time. The station that uses it says so with [`Self::freed`].
     pub(crate) fn token(&mut self, passage: u64, start: Time) -> Option<Time> {
         if self.punctual {
             return Some(self.punctual_expiry(passage, start));
@@ -210,7 +210,8 @@ mod tests {
     }
 
     proptest! {
-        /// Whoever looks at the timers, they are as if each had been set at every passage.
+        /// At whatever time the timers are looked at, they are as if each had been set at every
+        /// passage.
         #[test]
         fn nothing_is_lost_by_not_looking(
             stations in 1usize..8,

@@ -150,8 +150,8 @@ proptest! {
         the_same_happened(plain, drive(&mut changing_line(&direction, "up", 7), &script))?;
     }
 
-    /// Nobody has to poll at all between frames, and changes may be told when they come instead of
-    /// beforehand.
+    /// The driver does not have to poll at all between frames, and changes may be told when they
+    /// come instead of beforehand.
     #[test]
     fn changes_may_be_told_when_they_come(
         direction in direction(), change in change(), script in script(),

@@ -223,7 +223,7 @@ impl<'a> Run<'a> {
                 self.flights.of(frame.tag).cause = Some(Cause::Damaged);
             }
         }
-        // Anybody else's network card ignores it: it was flooded.
+        // The network card of another station ignores the frame: it was flooded.
         self.land(frame, due);
     }
 

@@ -171,8 +171,8 @@ impl Source {
         }
     }
 
-    /// Its frame is lost. Nobody answers any more, so the next exchange begins with a new pause: a
-    /// timeout that costs nothing.
+    /// Its frame is lost. No station answers any more, so the next exchange begins with a new
+    /// pause: a timeout that costs nothing.
     pub(super) fn lost(&mut self, now: Time) -> Progress {
         match self.pace {
             Pace::Closed { .. } => Progress::Wake(self.think(now)),

@@ -48,7 +48,7 @@ enum Response {
     Welcome,
     /// There is no such station.
     Unknown,
-    /// Everybody who is in a station.
+    /// All processes that are in a station.
     Processes(Vec<Process>),
 }
 
@@ -207,7 +207,7 @@ impl EntryServer {
         Ok(())
     }
 
-    /// Everybody whose network namespace is a station's.
+    /// All processes whose network namespace is a station's.
     fn processes(&self) -> io::Result<Vec<Process>> {
         let namespaces = (0..self.stations.len()).map(|number| {
             let status = self.namespaces.at(Place::Station(number)).file().metadata()?;

@@ -184,7 +184,7 @@ impl Signals {
                     let _ = self.mask.thread_unblock();
                     let _ = raise(signal);
                 }
-                // Somebody had told this process to ignore it.
+                // The parent of this process made it ignore the signal, so it still runs.
                 ExitCode::from(128_u8.saturating_add(number as u8))
             }
         }

@@ -181,7 +181,7 @@ fn listen(
                 continue;
             }
             (Ok(Message::Ended { event }), _) => {
-                // Nobody has to listen to events.
+                // The receiver need not listen to events.
                 let _ = events.send(event);
                 continue;
             }

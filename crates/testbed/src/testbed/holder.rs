@@ -72,7 +72,7 @@ fn live() -> Result<(), TestbedError> {
     Ok(())
 }
 
-/// Whoever asked must not wait for the end of standard output, which may be a pipe of theirs.
+/// The process that asked must not wait for the end of standard output, which may be a pipe to it.
 fn answer() -> Result<(), TestbedError> {
     let sent = send(io::stdout(), &KeepAnswer::Up);
     let let_go =

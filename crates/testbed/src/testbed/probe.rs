@@ -186,7 +186,7 @@ fn is_passing(error: &io::Error) -> bool {
         error.kind(),
         io::ErrorKind::WouldBlock
             | io::ErrorKind::Interrupted
-            // Nobody answered an ARP request in time.
+            // The station did not answer an ARP request in time.
             | io::ErrorKind::HostUnreachable
     )
 }

@@ -344,8 +344,8 @@ fn watch(
     Ok(watched)
 }
 
-/// Whoever says a message at this socket takes the network down, and hears the end of it when it
-/// is.
+/// A process that says a message at this socket takes the network down, and hears the end of it
+/// when it is down.
 fn listen(runtime: &Path, keep_alive: KeepAlive) -> Result<(), TestbedError> {
     let listener = UnixListener::bind(holder_socket(runtime)).map_err(|error| no_thread(&error))?;
     let listen = move || {

@@ -83,7 +83,7 @@ impl RuntimeDirectory {
 
 impl Drop for RuntimeDirectory {
     fn drop(&mut self) {
-        // Nobody is left to tell, and what cannot be removed now is swept by the next start.
+        // No process is left to tell, and the next start sweeps what cannot be removed now.
         drop(remove(&self.directory, &self.path));
     }
 }

@@ -44,8 +44,8 @@ const FIRST_PROCESS_NAMESPACE: u64 = 0xefff_fffc;
 /// carries frames until it is told to stop. It needs no keep-alive pipe: it ends with the testbed's
 /// process namespace.
 ///
-/// It refuses to run anywhere else. Whoever makes such namespaces by hand has every right in them
-/// that the wire has.
+/// It refuses to run anywhere else. A user who makes such namespaces by hand has every right in
+/// them that the wire has.
 pub fn wire(socket: &Path) -> ExitCode {
     match check_inside().and_then(|()| carry(socket)) {
         Ok(()) => ExitCode::SUCCESS,

@@ -32,7 +32,7 @@ pub(crate) enum User {
     Nobody,
 }
 
-/// Whoever can be here: the superuser can also be an ordinary user.
+/// The users that a test can be: the superuser can also be an ordinary user.
 pub(crate) fn users() -> &'static [User] {
     if geteuid().is_root() { &[User::Myself, User::Nobody] } else { &[User::Myself] }
 }

@@ -220,7 +220,7 @@ fn three_hundred_stations() {
                 stations.iter_mut().skip(1).map(&mut heard).sum::<usize>(),
                 STATIONS as usize - 1
             );
-            // Everybody makes itself known first, so that nothing is flooded.
+            // All stations make themselves known first, so that nothing is flooded.
             for (number, station) in (0..).zip(&mut stations) {
                 station.send(&[frame(number, Address::of_station(0), 0, SHORT)]);
             }

@@ -1,9 +1,9 @@
 //! Certificates for one run. The listening end makes one for itself, and the other end does not
 //! verify whose it is.
 //!
-//! The token, sent inside, identifies the other end. That keeps strangers out; it is no
-//! defence against someone who sits on the path that is measured, and does not have to be one:
-//! nothing but filling goes over it.
+//! The token, sent inside, identifies the other end. That keeps strangers out; it is no defence
+//! against an attacker on the path that is measured, and does not have to be one: nothing but
+//! filling goes over it.
 
 use std::io;
 use std::sync::Arc;

@@ -24,7 +24,7 @@ use super::stream;
 /// Bytes of a ring's counters, each on a cache line pair of its own.
 const HEAD: usize = 4096;
 
-/// Nobody sleeps longer without looking whether the other end is still there.
+/// A process sleeps no longer than this without looking whether the other end is still there.
 static LONGEST_SLEEP: libc::timespec = libc::timespec { tv_sec: 0, tv_nsec: 100_000_000 };
 
 /// What both processes see of a ring; all of it is zero at the start.

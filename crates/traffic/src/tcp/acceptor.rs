@@ -187,7 +187,7 @@ impl Acceptor {
         }
     }
 
-    /// Sleeps until someone connects or speaks, a tick at most.
+    /// Sleeps until a caller connects or speaks, for a tick at most.
     fn wait(&self, callers: &[Caller]) -> Result<(), TrafficError> {
         let sockets = std::iter::once(self.listener.as_fd())
             .chain(callers.iter().map(|caller| caller.stream.as_fd()));

@@ -202,7 +202,7 @@ impl Line {
             .map_err(TrafficError::socket("set SO_SNDTIMEO", self.peer))
     }
 
-    /// Takes the timeouts away; someone else must then bound what is done.
+    /// Takes the timeouts away; the caller must then bound in another way how long this takes.
     pub(crate) fn wait_as_long_as_it_takes(&self) -> Result<(), TrafficError> {
         let set =
             self.stream.set_read_timeout(None).and_then(|()| self.stream.set_write_timeout(None));

@@ -100,9 +100,9 @@ fn a_greeting_is_answered_with_no_more_than_it_has() {
     }
 }
 
-/// Whoever knows the token and forges a sender's address: what goes there is no more than what
-/// came, and no stream, whether the number that the listener wants to hear again is guessed or was
-/// given to another address.
+/// A process that knows the token forges a sender's address: the listener sends no more octets
+/// there than came, and no stream, whether the number that the listener wants to hear again is
+/// guessed or was given to another address.
 #[test]
 fn a_forged_address_gets_no_stream() {
     for activity in listeners_of_datagrams() {
@@ -222,7 +222,7 @@ fn a_connection_with_another_token_hears_nothing() {
 /// Who was sent away, and why.
 type Told = Arc<Mutex<Vec<(IpAddr, Refused)>>>;
 
-/// Everybody may call, and who is sent away is noted.
+/// Every process may call; the list notes which callers are sent away.
 fn told() -> (Callers, Told) {
     let told = Told::default();
     let list = Arc::clone(&told);

@@ -127,7 +127,7 @@ impl Telling for Receiver {
     }
 }
 
-/// Nobody listens at the sender's port any more.
+/// No process listens at the sender's port any more.
 fn is_gone(error: &std::io::Error) -> bool {
     error.kind() == std::io::ErrorKind::ConnectionRefused
 }

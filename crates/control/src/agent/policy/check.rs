@@ -17,8 +17,8 @@ use super::{Forbidden, Policy, UNCHANGEABLE};
 
 impl Policy {
     /// The order as this host carries it out. The paths of this machine's own user are that user's
-    /// own business. Anybody else's directory is replaced by the policy's, and `source` is the only
-    /// file that may be named.
+    /// own business. The directory of any other caller is replaced by the policy's, and `source` is
+    /// the only file that may be named.
     pub(crate) fn admit(
         &self,
         mut order: Order,

@@ -59,7 +59,7 @@ pub struct ListenerHandle {
 struct Shared {
     limits: ListenerLimits,
     state: Mutex<State>,
-    /// Somebody was turned away.
+    /// Notified when a caller was turned away.
     news: Notify,
 }
 

@@ -68,7 +68,8 @@ impl WorkerHost {
     /// Connects to the agent of `station` behind `socket`.
     ///
     /// # Errors
-    /// Nobody listens there, an agent of another version, or why the caller shall not wait.
+    /// No process listens there, an agent of another version does, or the caller must not wait for
+    /// the reason that is given.
     pub fn local(station: HostName, socket: &Path, stop: Stop) -> Result<Self, CoordinatorError> {
         let runtime = runtime()?;
         let name = station.to_string();

@@ -139,7 +139,7 @@ impl SshServer {
                 return Ok(Served { connected, moved: watch.moved(), over });
             }
             self.door.refuse(peer);
-            // Whoever only looked in is no reason to end; an sshd that cannot begin is.
+            // A client that only looked in is no reason to end; an sshd that cannot begin is.
             if !said.last.contains(&peer.ip().to_string()) {
                 return Err(failed(format!(
                     "it ended with {status} before any login; it said last: {}",

@@ -103,7 +103,8 @@ fn what_cannot_be_fetched_is_known_before_the_clock_starts() {
     assert!(prepare(&good).contains("connect"), "{}", prepare(&good));
 }
 
-/// Whoever may fetch must not read by this what other services say, which are no FTP servers.
+/// A user who may fetch must not use the messages to read what other services say, which are no FTP
+/// servers.
 #[test]
 fn of_what_a_server_says_only_the_code_is_told() {
     let directory = tempfile::tempdir().expect("tempdir");

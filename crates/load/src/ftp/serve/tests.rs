@@ -145,7 +145,7 @@ fn nobody_else_gets_a_file() {
         kept.send(stranger).expect("wanted");
         let own =
             std::net::TcpStream::connect(address).map_err(suppaftp::FtpError::ConnectionError)?;
-        // Nobody accepts it, so that nothing ever comes or ends.
+        // No process accepts this connection, so that nothing ever comes or ends.
         own.set_read_timeout(Some(SILENCE)).map_err(suppaftp::FtpError::ConnectionError)?;
         Ok(own)
     });

@@ -36,8 +36,8 @@ fn calls<'a>(name: &'a [u8], number: u64, data: &'a [u8]) -> Vec<Call<'a>> {
     ]
 }
 
-/// A WRITE of 8 KiB takes 144 octets beside its data: a mark of 4, a header of 92, and 48 by
-/// section 3.3.7.
+/// A WRITE of 8 KiB takes 144 octets in addition to its data: a mark of 4, a header of 92, and 48
+/// by section 3.3.7.
 #[test]
 fn a_write_has_the_length_of_the_standard() {
     let mut out = Vec::new();

@@ -21,7 +21,7 @@ pub(crate) fn gateway(server: &Server, token: Token, port: u16) -> SocketAddr {
     let (address, server) = (listener.local_addr().expect("bound"), server.address());
     thread::spawn(move || {
         for (number, client) in (1..).zip(listener.incoming().flatten()) {
-            // Whoever hangs up is done.
+            // Each client is served until it hangs up.
             thread::spawn(move || serve(client, server, Credential::new(&token, number), token));
         }
     });

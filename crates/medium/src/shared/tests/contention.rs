@@ -77,8 +77,8 @@ fn a_fragment_strikes_those_who_have_already_heard_silence() {
         medium.poll(Time::from_nanoseconds(19_700));
         let before = medium.meter();
         medium.poll(Time::from_nanoseconds(35_000));
-        // Whoever started at 19,200 ns is struck at 20,830 ns at the latest and jams until 28,800
-        // ns, gap 9600 ns.
+        // A station that started at 19,200 ns is struck at 20,830 ns at the latest and jams until
+        // 28,800 ns, gap 9600 ns.
         let more = medium.meter().collisions - before.collisions;
         alone += u32::from(more > Span::ZERO);
         if more > Span::ZERO {

@@ -41,7 +41,7 @@ const UNREACHABLE: Span = Span::from_seconds(1);
 /// Longest task that is read.
 const LONGEST_TASK_BYTES: usize = 1 << 20;
 
-/// Everybody in this process namespace but process 1.
+/// All processes in this process namespace but process 1.
 const EVERYBODY: Pid = Pid::from_raw(-1);
 
 /// What `btu internal supervisor` does. It refuses to run as anything but process 1 of a process

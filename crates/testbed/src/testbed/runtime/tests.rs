@@ -173,8 +173,8 @@ fn a_path_too_long_for_sockets_is_refused_before_anything_is_made() {
     assert!(!long.exists());
 }
 
-/// Whoever holds a directory keeps it, whatever sweepers and others who want it do at the same
-/// time.
+/// The process that holds a directory keeps it, even while sweepers and other processes want it at
+/// the same time.
 #[test]
 fn nobody_takes_a_living_owners_directory() {
     let parent = parent();
