@@ -48,8 +48,8 @@ pub(crate) struct Args {
     /// Exit with 1 when a stated bound is missed
     #[arg(long)]
     pub(crate) check: bool,
-    /// The `btu` whose workers are measured; the one beside this program when absent, and this
-    /// program itself (same traffic, same protocol) when there is none
+    /// The `btu` whose workers are measured; when absent, the one next to this program, and when
+    /// there is none, this program itself (same traffic, same protocol)
     #[arg(long)]
     pub(crate) btu: Option<PathBuf>,
     /// Where the result is written

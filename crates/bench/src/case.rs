@@ -27,15 +27,15 @@ pub(crate) enum Case {
     WireSuperframes,
     /// One-way delay of datagrams with nothing else under way.
     WireIdle,
-    /// One-way delay beside 10 Mb/s of full frames.
+    /// One-way delay under a load of 10 Mb/s of full frames.
     #[value(name = "wire-10")]
     #[serde(rename = "wire-10")]
     Wire10,
-    /// One-way delay beside 100 Mb/s of full frames.
+    /// One-way delay under a load of 100 Mb/s of full frames.
     #[value(name = "wire-100")]
     #[serde(rename = "wire-100")]
     Wire100,
-    /// One-way delay beside 1000 Mb/s of full frames.
+    /// One-way delay under a load of 1000 Mb/s of full frames.
     #[value(name = "wire-1000")]
     #[serde(rename = "wire-1000")]
     Wire1000,
@@ -207,7 +207,8 @@ impl Case {
         matches!(self, Self::Bulk | Self::Small)
     }
 
-    /// The frames that go beside datagrams whose delay is measured, in 10^6 frame bits per second.
+    /// The load of full frames while the delay of datagrams is measured, in 10^6 frame bits per
+    /// second.
     pub(crate) fn load_megabits(self) -> u64 {
         match self {
             Self::Wire10 => 10,

@@ -41,7 +41,7 @@ impl Axis {
         Self { growth: Growth::Logarithmic, ..Self::linear(label) }
     }
 
-    /// The same axis from `first` to `last`.
+    /// Returns this axis with the range from `first` to `last`.
     #[must_use]
     pub fn within(self, first: f64, last: f64) -> Self {
         Self { range: Some((first, last)), ..self }
@@ -164,7 +164,7 @@ fn linear_ticks(scale: &Scale) -> Vec<Tick> {
         .collect()
 }
 
-/// Letters of a number that have room beside an axis, at 7 pixels each.
+/// How many characters of a number fit next to an axis, at 7 pixels each.
 const ROOM: usize = 7;
 
 /// Numbers that tell all ticks of an axis apart: as people write them, with powers of ten where

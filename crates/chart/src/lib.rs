@@ -1,8 +1,8 @@
 //! Pictures: panels one below the other, each with series of points, lines and intervals.
 //!
-//! Data in, SVG text, PNG bytes or lines for a terminal out. The same picture gives the same bytes
-//! on every machine: coordinates are rounded to hundredths, nothing reads a clock, a locale or the
-//! machine's fonts.
+//! Data goes in; SVG text, PNG bytes or lines for a terminal come out. A picture gives identical
+//! bytes on every machine: coordinates are rounded to hundredths, and no code reads a clock, a
+//! locale or the machine's fonts.
 
 #![forbid(unsafe_code)]
 

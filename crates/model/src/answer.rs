@@ -41,7 +41,7 @@ impl Answer {
         }
     }
 
-    /// The same answer with a warning, where it has none yet.
+    /// Returns this answer with `warning`, unless it has a warning already.
     #[must_use]
     pub fn but(self, warning: Warning) -> Self {
         Self { warning: self.warning.or(Some(warning)), ..self }

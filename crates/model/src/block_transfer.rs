@@ -2,17 +2,17 @@
 //!
 //! Model: a block's time is the round trip, the server's own time, and the request and reply on the
 //! line; with a window of w requests in flight w blocks share it, until the line is full. Sizes as
-//! in RFC 1813 (version 3): a WRITE has about 144 octets beside its data, its reply 140. Every
-//! packet carries 90 octets beside its payload (IEEE 802.3: preamble 8, header 14, check sequence
-//! 4, gap 12; IP 20, TCP with time stamps 32), a full one 1448 octets of payload. Assumptions: a
-//! line for each direction, no loss, TCP's own window never limits.
+//! in RFC 1813 (version 3): a WRITE has about 144 octets in addition to its data, its reply has 140
+//! octets. Every packet carries 90 octets in addition to its payload (IEEE 802.3: preamble 8,
+//! header 14, check sequence 4, gap 12; IP 20, TCP with time stamps 32), a full one 1448 octets of
+//! payload. Assumptions: a line for each direction, no loss, TCP's own window never limits.
 
 use crate::answer::{Answer, sensible};
 
 /// Payload of a full packet.
 const SEGMENT_BYTES: f64 = 1448.0;
 
-/// What each packet occupies beside its payload.
+/// What each packet occupies in addition to its payload, in octets.
 const PACKET_BYTES: f64 = 90.0;
 
 /// A file and the way it takes. Times in seconds, sizes in octets.
@@ -22,7 +22,7 @@ pub struct BlockTransfer {
     pub bytes: f64,
     /// The size of one block of the file, in octets.
     pub block_bytes: f64,
-    /// Of a request beside its block; 144 for a WRITE of version 3.
+    /// The size of a request without its block, in octets; 144 for a WRITE of version 3.
     pub request_bytes: f64,
     /// Of a reply; 140 for a WRITE of version 3.
     pub reply_bytes: f64,

@@ -69,10 +69,10 @@ impl SharedCable {
         if self.data() > REALISTIC { answer.but(Warning::Optimistic) } else { answer }
     }
 
-    /// What a frame saves that finds nobody contending.
+    /// The time in seconds that a frame saves when no other station contends.
     fn saved_when_idle(&self) -> f64 {
         let (rate, tau) = (self.rate, self.propagation);
-        // 1 - exp(-2 lambda tau): somebody arrives within a slot.
+        // 1 - exp(-2 lambda tau) is the probability that a frame arrives within a slot.
         let arrives = -(-2.0 * rate * tau).exp_m1();
         // (1 - exp(-2 lambda tau)) / lambda, which tends to a slot without load.
         let slot = if rate == 0.0 { 2.0 * tau } else { arrives / rate };

@@ -24,8 +24,8 @@ pub fn metcalfe_boggs(stations: u32, bits: f64, rate: f64, slot: f64) -> Answer 
     Answer::of(bits / rate / (bits / rate + slots * slot))
 }
 
-/// What an efficiency 1 / (1 + k a) for many stations counts beside the frame, in propagation
-/// delays.
+/// What an efficiency 1 / (1 + k a) for many stations counts in addition to the frame, in
+/// propagation delays.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Overhead {
     /// Contention only: 2 (e - 1), about 3.44.

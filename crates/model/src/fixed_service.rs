@@ -43,7 +43,7 @@ pub fn fixed_service(users: u32, think: f64, service: f64) -> Option<FixedServic
         _ if think == 0.0 => 0.0,
         _ => probability_of_nobody_left(users as usize, -(-service / think).exp_m1()),
     };
-    // After a service that leaves nobody behind, the server waits for the first of all users to
+    // When a service leaves no user at the server, the server waits for the first of all users to
     // ask.
     let throughput = 1.0 / (service + idle * think / count);
     let busy = (throughput * service).min(1.0);
@@ -51,8 +51,8 @@ pub fn fixed_service(users: u32, think: f64, service: f64) -> Option<FixedServic
     Some(FixedService { throughput, users, busy, work_found: (users - busy / 2.0) * service })
 }
 
-/// Probability that the end of a service leaves nobody at the server. `ask` is the probability that
-/// a thinking user asks during a service.
+/// Probability that no user is at the server when a service ends. `ask` is the probability that a
+/// thinking user asks during a service.
 ///
 /// From state n (users left behind) the next state is n - 1 plus those who ask, so the chain falls
 /// by at most one. What flows up over the cut between n and n + 1 flows down over it: all terms are
@@ -117,7 +117,7 @@ mod tests {
     use proptest::prelude::*;
 
     /// Two users by hand: with q = e^(-service/think) the chain has states 0 and 1, up 1 - q from
-    /// both, down q, so nobody is left with probability q.
+    /// both, down q, so no user is left with probability q.
     #[test]
     fn two_users_by_hand() {
         let (think, service) = (3.0f64, 2.0);

@@ -25,7 +25,7 @@ pub enum Turn {
 pub struct Ring {
     /// The number of stations on the ring.
     pub stations: u32,
-    /// Seconds a bit takes to go round: the walk of a token that nobody takes.
+    /// Seconds that a bit takes to go round: the walk of a token that no station takes.
     pub latency: f64,
     /// Frames per second of all stations together.
     pub rate: f64,

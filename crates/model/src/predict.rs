@@ -47,7 +47,7 @@ pub fn predict(drawing: &Drawing) -> Prediction {
     solve(drawing, None, None)
 }
 
-/// What closed forms expect of one flow of such frames with nobody else on the network.
+/// What closed forms expect of one flow of such frames when no other flow uses the network.
 pub fn alone(
     drawing: &Drawing,
     from: StationId,
@@ -61,7 +61,7 @@ pub fn alone(
     predict(&Drawing { traffic: vec![flow], ..drawing.clone() })
 }
 
-/// The same, and how long `transfer` takes.
+/// Like [`predict`], and predicts how long `transfer` takes, too.
 ///
 /// # Errors
 /// When the drawing has no such flow.
@@ -72,7 +72,7 @@ pub fn predict_transfer(
     predict_with(drawing, &Question { transfer: Some(transfer.clone()), sizes: None })
 }
 
-/// The same with everything that can be asked.
+/// Like [`predict`], with everything that a [`Question`] can ask.
 ///
 /// # Errors
 /// When the drawing has no such flow.

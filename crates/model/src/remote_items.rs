@@ -51,7 +51,7 @@ pub struct ItemLine {
     pub item_bytes: f64,
     /// Of one reply, without headers.
     pub reply_bytes: f64,
-    /// Of headers in each packet, down to what the line carries beside it.
+    /// Octets of headers in each packet, including those that the line adds around it.
     pub header_bytes: f64,
     /// Payload of a full packet, where items may share one.
     pub segment_bytes: f64,

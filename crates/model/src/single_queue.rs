@@ -40,8 +40,8 @@ pub fn waiting_of_exponential(rate: f64, mean: f64) -> Answer {
     waiting(rate, &FrameTimes::exponential(mean))
 }
 
-/// Mean wait where the server, whenever it finds nobody, goes away for a time with these two
-/// moments (in seconds and seconds squared), and again if still nobody is there.
+/// Mean wait where the server, whenever it finds no frame, goes away for a time with these two
+/// moments (in seconds and seconds squared), and goes away again if it still finds none.
 pub fn waiting_with_vacations(
     rate: f64,
     times: &FrameTimes,

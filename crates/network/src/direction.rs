@@ -11,7 +11,7 @@ use crate::queue::Discipline;
 pub struct Direction {
     /// How fast bits leave.
     pub rate: Rate,
-    /// What a frame occupies beside its own octets.
+    /// What a frame occupies in addition to its own octets.
     pub framing: Framing,
     /// The queue before the transmitter.
     pub queue: Discipline,
@@ -87,7 +87,7 @@ impl Trace {
     }
 }
 
-/// What a frame occupies on a line beside its own octets.
+/// What a frame occupies on a line in addition to its own octets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Framing {

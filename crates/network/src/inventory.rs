@@ -8,7 +8,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-/// The port of agents unless somebody says otherwise.
+/// The port of agents unless the user names another port.
 pub const AGENT_PORT: u16 = 7417;
 
 /// The hosts of an inventory file, in its order, or of a command line.
@@ -135,8 +135,8 @@ impl fmt::Display for AgentAddress {
     }
 }
 
-/// Labels with dots between them (RFC 1123, section 2.1); `_` occurs in names of hosts that nobody
-/// else sees.
+/// Labels with dots between them (RFC 1123, section 2.1); `_` occurs in names of hosts that are
+/// only used locally.
 pub(crate) fn is_host_name(text: &str) -> bool {
     let label = |label: &str| {
         let inner = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';

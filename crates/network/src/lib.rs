@@ -1,7 +1,7 @@
 //! The network file: what it draws, how it is read, and what is wrong with one that cannot be read.
 //!
 //! A [`Drawing`] is a network as data: segments, stations, bridges, links and traffic, checked and
-//! expanded, so that whoever answers for it (closed forms, the simulator, the wire) needs to check
+//! expanded, so that the code that uses it (closed forms, the simulator, the wire) needs to check
 //! nothing again. Names are resolved to places in the drawing's lists; groups with a count are
 //! written out, one entry for each member.
 

@@ -65,7 +65,7 @@ impl Quantity {
             return format!("{:.0}", value.max(1.0));
         }
         let units = self.units();
-        // A full Ethernet frame is 1518 B to everybody.
+        // Network engineers write a full Ethernet frame as 1518 B, so kB begin at 10 kB.
         let large = |unit: &str, scale: f64| if unit == "kB" { scale * 10.0 } else { scale };
         let fits = |&&(unit, scale): &&(&str, f64)| value >= large(unit, scale) * (1.0 - 1e-9);
         let zero = units.iter().find(|(unit, _)| matches!(*unit, "m" | "ms"));

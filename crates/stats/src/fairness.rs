@@ -1,7 +1,7 @@
 //! How evenly something is shared.
 
 /// Jain's fairness index, (sum x)² / (n sum x²): 1 when all got as much, 1/n when one got all.
-/// `None` when nobody got anything, or a share is not finite.
+/// `None` when all shares are zero, or a share is not finite.
 ///
 /// Source: Jain, Chiu and Hawe, "A quantitative measure of fairness", 1984.
 pub fn jain(shares: &[f64]) -> Option<f64> {

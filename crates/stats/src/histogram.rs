@@ -127,7 +127,7 @@ impl Default for Histogram {
 }
 
 impl PartialEq for Histogram {
-    /// The same values, however they are held.
+    /// Two histograms are equal when they hold the same values, in whatever form.
     fn eq(&self, other: &Self) -> bool {
         self.all() == other.all()
     }

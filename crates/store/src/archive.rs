@@ -16,9 +16,9 @@
 //! (their `\n` included). Documents are as they are stored, so that nothing is lost between
 //! versions.
 //!
-//! A file may come from anybody. It is read a line at a time, with limits on a line, on the whole,
-//! and on how much larger than the file the whole may be; everything is checked before anything is
-//! stored, documents by reading them back as they will be read later, and stored in one
+//! A file may come from an untrusted source. It is read a line at a time, with limits on a line, on
+//! the whole, and on how much larger than the file the whole may be; everything is checked before
+//! anything is stored, documents by reading them back as they will be read later, and stored in one
 //! transaction.
 
 mod document;

@@ -77,7 +77,7 @@ pub enum StoreError {
         /// The description of what was found.
         what: String,
     },
-    /// Somebody else is writing the run.
+    /// Another writer is writing the run.
     #[error("run {run} is being written by {}; wait for it to end, or stop it first", owner_name(*owner))]
     Locked {
         /// The run in question.

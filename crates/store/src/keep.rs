@@ -34,8 +34,8 @@ impl Store {
         self.all("look for a tag", sql, [tag], |row| row.get(0).map(RunId::new))
     }
 
-    /// Deletes a run with everything that is stored of it. Its lock shows that nobody is writing
-    /// it.
+    /// Deletes a run with everything that is stored of it. The caller holds its lock, so no other
+    /// process is writing it.
     pub fn delete(&self, lock: RunLock) -> Result<(), StoreError> {
         let rows = self.change("delete a run", "DELETE FROM runs WHERE id = ?1", [lock.run()]);
         drop(lock);

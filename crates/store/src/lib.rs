@@ -7,7 +7,7 @@
 //! * **Raw data is never overwritten.** A cell is stored once; saving it again is an error.
 //! * **One writer per run.** All writing takes a [`RunLock`], an advisory lock that the kernel
 //!   drops with the process that holds it: it can never be stale. A run whose stored state is
-//!   `running` while nobody holds its lock is shown as `interrupted`.
+//!   `running` while no process holds its lock is shown as `interrupted`.
 //! * **Readers never wait for the writer**, nor the writer for them.
 //! * **No clock but a monotonic one**, for how long a run was written. Wall time comes in as RFC
 //!   3339 text from the caller.

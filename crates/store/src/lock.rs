@@ -107,7 +107,7 @@ impl Locks {
         }
     }
 
-    /// Whether somebody is writing `run` right now.
+    /// Whether a process is writing `run` right now.
     pub(crate) fn is_taken(&self, run: RunId) -> Result<bool, StoreError> {
         let file = match File::open(&self.path) {
             Ok(file) => file,
@@ -151,8 +151,8 @@ impl Slot {
 
 impl Drop for Slot {
     fn drop(&mut self) {
-        // Closing the file would do, were it not for forked children that still hold it. Unlocking
-        // a range that one has locked cannot fail, and nobody could act on it here.
+        // It would be enough to close the file, if forked children did not still hold it. Unlocking
+        // a range that this file has locked cannot fail, and no caller could act on an error here.
         let _ = fcntl(&self.file, FcntlArg::F_OFD_SETLK(&range(self.number, libc::F_UNLCK)));
     }
 }

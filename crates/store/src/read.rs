@@ -143,7 +143,7 @@ impl Store {
             .collect()
     }
 
-    /// Adds what lies outside the row: tags, and whether somebody still writes it.
+    /// Adds what lies outside the row: tags, and whether a process still writes the run.
     fn finish_summary(&self, raw: (RunSummary, String)) -> Result<RunSummary, StoreError> {
         let (mut summary, stored) = raw;
         summary.state = self
@@ -153,8 +153,8 @@ impl Store {
         Ok(summary)
     }
 
-    /// A run that claims to be running while nobody holds its lock was interrupted. It may have
-    /// ended between the two looks, so its state is read once more.
+    /// A run whose stored state is `running` while no process holds its lock was interrupted. It
+    /// may have ended between the two looks, so its state is read once more.
     fn shown_state(&self, run: RunId, stored: State) -> Result<State, StoreError> {
         if stored != State::Running || self.locks.is_taken(run)? {
             return Ok(stored);

@@ -135,7 +135,7 @@ pub struct RunSummary {
     pub label: Option<String>,
     /// The user's own words to find it by, sorted.
     pub tags: Vec<String>,
-    /// How far it got; a run that nobody writes any more is not shown as running.
+    /// How far the run got; a run that no process writes any more is not shown as running.
     pub state: State,
     /// Wall time of the start, RFC 3339.
     pub created: String,

@@ -43,8 +43,9 @@ pub(crate) fn open(path: &Path, locks: &Locks) -> Result<Connection, StoreError>
     Ok(connection)
 }
 
-/// Opens a file that cannot be written, of the schema that this program writes: nobody else can
-/// write it either, or the file beside it that readers and writers share could be made.
+/// Opens a file that cannot be written, of the schema that this program writes. No other process
+/// can write it either: otherwise SQLite could make the file next to it that readers and writers
+/// share.
 pub(crate) fn open_to_read(path: &Path) -> Result<Connection, StoreError> {
     let explain = |source| StoreError::from_sqlite(path, "open the database to read it", source);
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY

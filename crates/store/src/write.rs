@@ -23,7 +23,7 @@ impl Store {
         let explain = |source| StoreError::from_sqlite(path, OPERATION, source);
         let transaction = connection.transaction().map_err(explain)?;
         let run = insert_run(&transaction, new).map_err(explain)?;
-        // The lock comes before the commit, so nobody ever sees the run as abandoned.
+        // The lock comes before the commit, so no reader ever sees the run as abandoned.
         let lock = locks.take(run)?;
         transaction.commit().map_err(explain)?;
         Ok(lock)

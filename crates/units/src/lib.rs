@@ -4,7 +4,7 @@
 //! millimetres), so arithmetic is exact and the same on every machine. Conversions to floating
 //! point are named after their unit.
 //!
-//! [`shell_word`] writes a word of a command line that somebody will copy: every crate that prints
+//! [`shell_word`] writes a word of a command line that a user will copy: every crate that prints
 //! commands needs it.
 //!
 //! Written forms never guess: `k`, `M`, `G` are powers of 1000, `Ki`, `Mi`, `Gi` powers of 1024,

@@ -1,5 +1,5 @@
-//! Quotes words of a command line that a user will copy into a shell. The words may come from a
-//! file of somebody else.
+//! Quotes words of a command line that a user will copy into a shell. The words may come from
+//! another person's file.
 
 /// `word` as a shell takes it: as it is where nothing in it means anything to a shell, else in
 /// quotation marks.

@@ -18,14 +18,14 @@ use crate::tools::Outcome;
 
 const STREAM_PORT: u16 = 5001;
 const PROBE_PORT: u16 = 9000;
-/// Datagrams whose delay is measured, per second: few beside any load, many enough for a 99.9th
-/// percentile.
+/// How many datagrams per second measure the delay: they are less traffic than any load, and enough
+/// for a 99.9th percentile.
 const PROBES_PER_SECOND: u64 = 2000;
 /// A full frame with check sequence.
 const FRAME_BITS: u64 = 1518 * 8;
 
-/// Full frames to an address that nobody has (so that nothing but the way is measured), as fast as
-/// they go.
+/// Sends full frames, as fast as it can, to an address that no station has, so that it measures
+/// only the way.
 pub(super) fn flood(middle: &Middle, time: Duration) -> Result<Outcome> {
     let mut source = Source::open([2, 0, 0, 0, 0, 9])?;
     let settle = now() + Span::from_milliseconds(100);
@@ -112,8 +112,8 @@ fn pour(time: Duration) -> Result<()> {
     Ok(())
 }
 
-/// Short datagrams at a steady pace beside a load of full frames: from just before they are sent
-/// until the far station's kernel has them.
+/// Measures the delay of short datagrams at a steady pace under a load of full frames: from just
+/// before the sender sends a datagram until the far station's kernel has it.
 pub(super) fn delay(middle: &Middle, megabits: u64, time: Duration) -> Result<Outcome> {
     let done = AtomicBool::new(false);
     let receiver = inside(middle.far(), prepare_receiver)??;

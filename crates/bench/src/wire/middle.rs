@@ -12,7 +12,7 @@ use nix::sched::{CloneFlags, setns};
 use crate::lab::within_five_seconds;
 use crate::pinning;
 
-/// The stations' addresses, beside those of the other cases.
+/// The stations' addresses; the other cases use other addresses.
 pub(super) const NEAR: &str = "198.18.1.1";
 pub(super) const FAR: &str = "198.18.1.2";
 /// The name of the near station's interface.
@@ -20,7 +20,7 @@ pub(super) const NEAR_END: &str = "w-near";
 pub(super) const FAR_END: &str = "w-far";
 /// The names of the other ends of the stations' interfaces.
 pub(super) const PORTS: [&str; 2] = ["p-near", "p-far"];
-/// Address of the far station, so that nobody needs to ask.
+/// MAC address of the far station, fixed so that no station needs to ask for it.
 pub(super) const FAR_MAC: [u8; 6] = [2, 0, 0, 0, 0, 2];
 const FAR_MAC_TEXT: &str = "02:00:00:00:00:02";
 const NEAR_MAC_TEXT: &str = "02:00:00:00:00:01";

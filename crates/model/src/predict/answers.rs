@@ -263,7 +263,7 @@ pub struct Crossing {
     pub whole_packets_per_second: f64,
 }
 
-/// What is asked beside the drawing.
+/// What the caller asks in addition to the drawing.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Question {
     /// A file transfer to predict as well; absent when none is asked for.

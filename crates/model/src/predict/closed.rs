@@ -9,8 +9,8 @@ use crate::closed_network::closed_network;
 /// What the senders of a flow wait for.
 struct Cycle {
     users: u32,
-    /// Seconds between requests in which nobody waits for a server: pause, service at the target,
-    /// propagation.
+    /// Seconds between requests in which a user does not wait for a server: pause, service at the
+    /// target, propagation.
     elsewhere: f64,
     /// The part of that which belongs to the response.
     fixed: f64,
@@ -121,7 +121,8 @@ impl Cycle {
         (throughput / users, Answer::of(response + self.fixed.max(0.0)))
     }
 
-    /// Servers that all users together keep less than one part in a hundred busy make nobody wait.
+    /// Leaves out the servers that all users together keep busy less than one part in a hundred of
+    /// the time: no user waits at them. A single user waits at none.
     fn leave_out_idle(&mut self) {
         const IDLE: f64 = 0.01;
         let own: f64 = self.demands.iter().sum();

@@ -175,8 +175,8 @@ impl<'a> Router<'a> {
         self.take()
     }
 
-    /// Each sender to everybody: it passes every branch away from the sender. Its delay is that of
-    /// frames to one of all.
+    /// Each sender sends to all stations: its frames pass every branch away from the sender. Their
+    /// delay is that of frames to one of all stations.
     fn everywhere(&mut self, from: &[StationId]) -> Route {
         let root = self.tree.root(self.tree.node[from[0].0 as usize]);
         let inside =
@@ -245,7 +245,7 @@ impl<'a> Router<'a> {
     }
 }
 
-/// The same way backwards: every branch the other way, every medium again.
+/// Reverses a route: it passes every branch in the other direction, and every medium again.
 pub(super) fn backwards(route: &Route, tree: &Tree) -> Route {
     let back = |list: &[(u32, f64)]| {
         list.iter().map(|(server, unit)| (tree.servers[*server as usize].back, *unit)).collect()

@@ -67,7 +67,7 @@ impl Network<'_> {
 /// Seconds of a full server that a frame takes.
 fn cost(server: &Server, visit: &Visit) -> f64 {
     let hop = match server.nature {
-        // Nobody contends with a station that is alone.
+        // A station that is alone on its cable has no other station to contend with.
         Nature::Cable { .. } if server.visits.len() == 1 && visit.unit <= 1.0 => 0.0,
         Nature::Cable { .. } => server.propagation * (1.0 + 2.0 * E),
         Nature::TokenRing { .. } | Nature::TimedToken { .. } => {

@@ -37,7 +37,7 @@ pub(super) enum Nature {
     TimedToken { target: f64 },
     /// A line with its own queue.
     Line,
-    /// It serves everybody at once.
+    /// It serves all frames at once.
     Delay,
 }
 
@@ -51,7 +51,7 @@ pub(super) struct Server {
     pub(super) rate: f64,
     /// End to end of a cable; once around a ring; along a line. Seconds.
     pub(super) propagation: f64,
-    /// Seconds in a switch or bridge, which every frame spends and nobody waits for.
+    /// Seconds in a switch or bridge: every frame spends them, and no frame queues for them.
     pub(super) latency: f64,
     /// Stations and bridges on it.
     pub(super) stations: u32,
@@ -122,7 +122,7 @@ impl Server {
         way + self.latency - self.occupation.gap_bits() / self.rate
     }
 
-    /// Seconds that a frame waits where nobody else is.
+    /// Seconds that a frame waits when no other frame is there.
     pub(super) fn idle_wait(&self) -> f64 {
         match self.nature {
             Nature::Cable { .. } => 2.0 * self.propagation,

@@ -15,7 +15,8 @@ use crate::segment::{Medium, Star};
 use crate::station::Attachment;
 use crate::traffic::{Arrivals, Flow, Sizes, Target};
 
-/// Writes out all flows. `parts` says who can reach whom; without it nobody asks.
+/// Writes out all flows. `parts` says which stations can reach each other; without it, the function
+/// does not check that.
 pub(super) fn write_out(work: &mut Work<'_>, parts: Option<&Parts>) {
     let written = work.written;
     for group in &written.flows {
@@ -227,7 +228,7 @@ fn bits_for_load(work: &Work<'_>, share: f64, from: &[StationId]) -> Option<f64>
     let mut on_segment = vec![0_u32; drawing.segments.len()];
     for station in from {
         if let Attachment::Segment(segment, _) = drawing.station(*station).attachment {
-            // A seat that is plugged in nowhere stands on segment 0 until somebody complains.
+            // A seat that is plugged in nowhere stands on segment 0 until the reader reports it.
             *on_segment.get_mut(segment.0 as usize)? += 1;
         }
     }

@@ -1,4 +1,4 @@
-//! What somebody may have meant.
+//! Finds the word that a user may have meant.
 
 /// The one of `known` that differs least from `word`, where it differs little.
 pub(crate) fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {

@@ -146,7 +146,7 @@ pub enum Place {
         /// First character of the place in the excerpt, from 0, and how many there are, at least 1.
         mark: (usize, usize),
     },
-    /// In a setting that was made beside the file.
+    /// In a setting that the user made in addition to the file.
     Setting {
         /// As it was made, `KEY=VALUE`.
         text: String,

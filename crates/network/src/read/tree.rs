@@ -82,8 +82,8 @@ pub(super) fn of_file(table: &DeTable<'_>) -> Table {
     copy_table(table, &|span| At::File(span))
 }
 
-/// The tree of a setting's value: as TOML where it is some, else as a text, so that nobody must
-/// quote `10 Mb/s`.
+/// The tree of a setting's value: TOML where the text is a TOML value other than a date or time,
+/// else a text, so that users need not quote `10 Mb/s`.
 pub(super) fn of_setting(number: usize, text: &str) -> Node {
     let at = |_| At::Setting(number);
     match DeValue::parse(text.trim()) {

@@ -37,8 +37,8 @@ struct Search {
 }
 
 impl Search {
-    /// So many generators from the candidates at this place on, beside words that are there
-    /// already.
+    /// Chooses `count` generators from the candidates at `from` and after it, in addition to
+    /// `words`, which are there already.
     fn choose(&mut self, count: usize, from: usize, words: &[Set]) -> Option<Vec<Set>> {
         if count == 0 {
             return Some(Vec::new());

@@ -1,6 +1,6 @@
 //! The documents of an archive, read back as they will be before they are stored: one that could
-//! not be read would cost the run, and a line end within a name would begin a line of its own on
-//! somebody's terminal.
+//! not be read would cost the run, and a line end within a name would begin a line of its own on a
+//! user's terminal.
 
 use serde_json::Value;
 

@@ -38,7 +38,7 @@ pub struct Imported {
 impl Store {
     /// Stores the runs of the archive in `file`, all or none of them; those that are here already
     /// (by their uuid) stay as they are. The file is read twice: once to check everything, so that
-    /// a bad one costs nobody the database's lock.
+    /// no process has to wait for the database's lock because of a bad file.
     pub fn import(&mut self, mut file: impl Read + Seek) -> Result<Vec<Imported>, ArchiveError> {
         let mut check = Check::default();
         let head = read(&mut file, |number, text| check.line(number, text))?;

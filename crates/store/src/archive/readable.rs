@@ -21,7 +21,7 @@ pub(super) enum Readable {
     Pipe(Box<PipePlan>),
     /// Sizes of several signatures.
     Set(SetPlan),
-    /// Steps of HINT and the messages beside them.
+    /// Steps of HINT and the messages that were measured in addition to them.
     Hint(Box<HintRun>),
     /// Of a study of scripted cells, with its plan.
     Experiment(&'static dyn AnyExperiment, String),

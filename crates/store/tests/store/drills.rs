@@ -1,4 +1,4 @@
-//! Bad days: a killed writer, a full disk, a run that somebody else is writing.
+//! Bad days: a killed writer, a full disk, a run that another process is writing.
 //!
 //! A drill that needs another process starts this test program again with one of its ignored tests,
 //! which plays the other part when [`DATABASE`] is set and does nothing otherwise.
