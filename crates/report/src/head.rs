@@ -1,4 +1,4 @@
-//! What a report has to know beside the verdict.
+//! What a report has to know in addition to the verdict.
 
 use btu_units::Span;
 
@@ -24,8 +24,8 @@ pub struct RunHead {
     /// The hosts it was measured on, a line for each with how it was reached; none for a run on one
     /// machine.
     pub hosts: Vec<String>,
-    /// What decides the result beside the network: the processors and whether they slept, TCP's
-    /// congestion control; a phrase each.
+    /// What decides the result in addition to the network: the processors and whether they slept,
+    /// TCP's congestion control; a phrase each.
     pub conditions: Vec<String>,
     /// The database the run is stored in.
     pub database: String,
@@ -39,7 +39,7 @@ pub struct RunHead {
 }
 
 impl RunHead {
-    /// The hosts, and what decides the result beside the network.
+    /// The hosts, and what decides the result in addition to the network.
     pub(crate) fn about_hosts(&self) -> impl Iterator<Item = String> {
         self.hosts.iter().chain(&self.conditions).cloned()
     }

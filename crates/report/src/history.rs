@@ -1,4 +1,4 @@
-//! The papers' own results beside what their rows give.
+//! The papers' own results next to what their rows give.
 
 mod btu95;
 mod citi89;

@@ -1,5 +1,5 @@
-//! One self-contained HTML file: opens from disk, asks nobody for anything, and is readable without
-//! its script.
+//! One self-contained HTML file: it opens from disk, sends no request to any server, and is
+//! readable without its script.
 //!
 //! Charts are drawn by plotly.js, which comes packed (see `library`) and is unpacked by the
 //! browser. The file's own policy allows exactly two scripts, by their hashes, and no connection to

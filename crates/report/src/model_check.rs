@@ -1,4 +1,4 @@
-//! A prediction beside other answers at the same points, simulated or measured: the figures, what
+//! A prediction next to other answers at the same points, simulated or measured: the figures, what
 //! they say together, and how it looks.
 
 mod measured;
@@ -17,7 +17,7 @@ pub use verdict::{Break, Verdict};
 /// The shares within which a prediction may be called valid, from strict to generous.
 pub const WITHIN: [f64; 4] = [0.02, 0.05, 0.1, 0.2];
 
-/// Predicted mean delays of a network at several points, and others beside them.
+/// Predicted mean delays of a network at several points, and other answers next to them.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ModelCheck {
     /// The name of the network.
@@ -35,13 +35,13 @@ pub struct ModelCheck {
 pub struct CheckCase {
     /// What is different from the drawing; empty for the network as drawn.
     pub name: String,
-    /// What stands beside the prediction.
+    /// The kinds of answers that stand next to the prediction.
     pub answers: Vec<Beside>,
     /// The flows in the drawing's order.
     pub flows: Vec<CheckFlow>,
 }
 
-/// What may stand beside a prediction.
+/// The kinds of answers that may stand next to a prediction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Beside {

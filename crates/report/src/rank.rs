@@ -15,7 +15,7 @@ use crate::number::{NOTHING, count, ends, or_dash, three_digits};
 use crate::paint::Paint;
 use crate::sheet::{Sheet, page, section, wrap};
 
-/// What is known of a machine beside its results.
+/// What is known of a machine in addition to its results.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct MachineCard {
     /// The user's word for it, else its key.

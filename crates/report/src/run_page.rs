@@ -51,7 +51,7 @@ pub struct RunReport<'a> {
     pub changes: &'a [String],
     /// What this machine gives from run to run, where earlier runs of the same plan are stored.
     pub earlier: Option<&'a EarlierRuns>,
-    /// Other people's results to be drawn beside it.
+    /// Other studies, whose results are drawn next to those of this run.
     pub beside: &'a [Study],
 }
 

@@ -46,8 +46,8 @@ impl Sheet {
     }
 }
 
-/// A section: its title, an explanation beside it (below it where there is no room) that may be
-/// skipped, and its lines.
+/// A section: its title, an explanation next to it (below it where there is no room) that readers
+/// may skip, and its lines.
 pub(crate) fn section(
     title: &str,
     note: &str,

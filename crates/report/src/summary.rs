@@ -64,7 +64,7 @@ impl Next {
 }
 
 impl Page {
-    /// The same with what keeps the result from being better.
+    /// Returns this page with `limit`, which says what keeps the result from being better.
     pub(crate) fn limited_by(mut self, limit: String) -> Self {
         self.summary.limit = limit;
         self

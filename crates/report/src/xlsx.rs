@@ -50,7 +50,7 @@ pub enum WorkbookError {
 }
 
 /// The workbook of `drawing` as a file's content, where `prediction` is what closed forms expect of
-/// it. The same input gives the same bytes.
+/// it. Equal input gives equal bytes.
 ///
 /// # Errors
 /// When the network has too many submodels.

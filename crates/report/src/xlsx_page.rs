@@ -7,7 +7,7 @@ use rust_xlsxwriter::{
 use crate::html::{Cell, Page, Table, tables};
 use crate::xlsx::WorkbookError;
 
-/// The page as a file's content. The same page gives the same bytes.
+/// The page as a file's content. Equal pages give equal bytes.
 ///
 /// # Errors
 /// When a table is larger than a sheet can be.

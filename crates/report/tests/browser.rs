@@ -1,5 +1,5 @@
-//! The HTML report in a real browser: nothing complains, nobody is asked, charts are drawn and can
-//! be used.
+//! The HTML report in a real browser: the browser reports no error and sends no request to a
+//! server, and charts are drawn and can be used.
 //!
 //! `BTU_REPORT_PICTURES=DIR` writes screenshots there, which docs/images has two of.
 
@@ -299,7 +299,8 @@ fn without_its_script_the_tables_say_it(browser: &Browser, file: &Path) {
     assert_eq!(count(browser, shown), 0, "no holes where charts would be");
 }
 
-/// A screenshot of what is seen first, where somebody wants one.
+/// Writes screenshots of the first screen and of the whole page to `BTU_REPORT_PICTURES`, where it
+/// is set.
 fn picture(browser: &Browser, name: &str) {
     let Some(directory) = std::env::var_os("BTU_REPORT_PICTURES").map(PathBuf::from) else {
         return;

@@ -56,7 +56,7 @@ impl Engine {
         (from..6000).find(is).unwrap_or_else(|| panic!("no line {label}"))
     }
 
-    /// What stands beside a label.
+    /// The value of the cell in this column of a label's row.
     fn beside(&self, sheet: &str, label: &str, column: i32) -> CellValue {
         let sheet = self.sheet(sheet);
         self.cell(sheet, self.row(sheet, label, 1), column)
@@ -69,7 +69,7 @@ impl Engine {
         }
     }
 
-    /// Puts a value beside a label and works everything out again.
+    /// Puts a value into a column of a label's row and calculates the workbook again.
     fn set(&mut self, sheet: &str, label: &str, column: i32, value: &str) {
         let sheet = self.sheet(sheet);
         let row = self.row(sheet, label, 1);

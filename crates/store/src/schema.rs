@@ -44,7 +44,7 @@ pub(crate) fn open(path: &Path, locks: &Locks) -> Result<Connection, StoreError>
 }
 
 /// Opens a file that cannot be written, of the schema that this program writes. No other process
-/// can write it either: otherwise SQLite could make the file next to it that readers and writers
+/// can write it either: otherwise `SQLite` could make the file next to it that readers and writers
 /// share.
 pub(crate) fn open_to_read(path: &Path) -> Result<Connection, StoreError> {
     let explain = |source| StoreError::from_sqlite(path, "open the database to read it", source);

@@ -36,7 +36,7 @@ impl Across {
         }
     }
 
-    /// What tells lines apart beside the protocol.
+    /// What tells lines apart, in addition to the protocol.
     fn line(self, cell: &AppCell) -> String {
         if self == Self::Pictures { String::new() } else { picture(cell) }
     }

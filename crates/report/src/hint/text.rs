@@ -78,7 +78,7 @@ fn graph(result: &HintResult, options: &TextOptions) -> Vec<String> {
     section("QUIPS", "quality improvements per second against the time of a lap", lines, options)
 }
 
-/// What of a lap is the network, beside the network's own time.
+/// The time of an exchange by HINT, next to that of two messages over the network.
 fn exchange(result: &HintResult, options: &TextOptions) -> Vec<String> {
     let Some((two, exchange)) =
         result.two.as_ref().and_then(|two| Some((two, two.exchange_seconds?)))

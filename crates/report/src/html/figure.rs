@@ -112,15 +112,15 @@ pub enum Mark {
 /// picture.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
-    /// Nothing ran beside it.
+    /// A result while no other activity runs.
     Idle,
-    /// Beside the CPU activity.
+    /// A result while the CPU activity runs.
     Cpu,
-    /// Beside the disk activity.
+    /// A result while the disk activity runs.
     Disk,
-    /// Beside the file transfer.
+    /// A result while the file transfer runs.
     Transfer,
-    /// Beside any of them.
+    /// A result while any of these activities runs.
     Loaded,
     /// A result of another study.
     Reference,

@@ -1,7 +1,7 @@
 //! What a report says, before it is known whether it becomes HTML, Markdown, CSV, a workbook or a
 //! picture.
 //!
-//! All texts are plain: whoever writes a format escapes them.
+//! All texts are plain: the code that writes a format escapes them.
 
 use btu_stats::Estimate;
 
@@ -18,7 +18,7 @@ pub struct Page {
     pub headline: String,
     /// What belongs to the result, one line each.
     pub remarks: Vec<String>,
-    /// Short words that must be seen beside the result.
+    /// Short words that must be seen next to the result.
     pub marks: Vec<Mark>,
     /// Warnings; they come before everything else.
     pub warnings: Vec<PageWarning>,

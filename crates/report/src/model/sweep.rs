@@ -55,7 +55,7 @@ impl Column {
 
 /// The whole table; lines end with `\n`.
 pub fn sweep_text(table: &SweepTable, options: &TextOptions) -> String {
-    // What an ordinary terminal can hold beside the value itself.
+    // How many columns the terminal can hold next to the value itself; at least 3.
     let most = (options.columns().saturating_sub(12) / 16).max(3);
     let paint = Paint(options.colour);
     let Some((_, first)) = table.points.first() else { return String::new() };

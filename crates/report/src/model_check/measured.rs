@@ -43,7 +43,7 @@ pub struct MeasuredAccounts {
     pub dropped: BTreeMap<String, u64>,
     /// That did not arrive and were not under way.
     pub lost: u64,
-    /// Still in the network when nobody waited any more.
+    /// Still in the network when the measurement stopped waiting for them.
     pub in_flight: u64,
 }
 

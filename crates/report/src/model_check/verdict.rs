@@ -1,11 +1,11 @@
 //! How far a prediction holds.
 //!
 //! The rule: points are taken by rising utilisation. A point agrees within x when the prediction is
-//! off by at most x of the mean beside it, or when both call the network overloaded. The prediction
-//! is valid up to the utilisation of the last point before the first that does not agree; agreement
-//! beyond is chance and does not count. A point whose interval is wider than x to either side
-//! cannot be judged and ends the range as well; and so does a measured one that is void, or of
-//! whose delay more than x is this machine's own lateness.
+//! off by at most x of the mean next to it, or when both call the network overloaded. The
+//! prediction is valid up to the utilisation of the last point before the first that does not
+//! agree; agreement beyond is chance and does not count. A point whose interval is wider than x to
+//! either side cannot be judged and ends the range as well; and so does a measured one that is
+//! void, or of whose delay more than x is this machine's own lateness.
 
 use super::{Beside, CheckFlow, CheckPoint};
 
@@ -29,7 +29,7 @@ pub enum Break {
     Off(f64),
     /// Only one of the two is overloaded.
     Overload,
-    /// The interval of what stands beside it is too wide.
+    /// The interval of the answer next to it is too wide.
     Undecided,
     /// This share of what was measured is lateness of this machine.
     Late(f64),
@@ -38,8 +38,8 @@ pub enum Break {
 }
 
 impl CheckFlow {
-    /// Up to where the prediction holds within this share of the answer beside it; see the module's
-    /// rule.
+    /// Up to where the prediction holds within this share of the answer next to it; see the
+    /// module's rule.
     pub fn verdict(&self, beside: Beside, within: f64) -> Verdict {
         let utilisation = |point: &CheckPoint| point.utilisation.unwrap_or(0.0);
         let mut points: Vec<&CheckPoint> = self.points.iter().collect();

@@ -39,7 +39,7 @@ pub(super) fn figures(verdict: &PipeVerdict) -> Vec<KeyFigure> {
     latency.into_iter().chain(maximum).chain(half).collect()
 }
 
-/// A line for each of several signatures; `costs` are those of the others beside the first.
+/// A line for each of several signatures; `costs` are those of the others compared with the first.
 pub(super) fn compared(named: &[Named], costs: &[&Beside]) -> Vec<KeyFigure> {
     let costs =
         std::iter::once(None).chain(costs.iter().copied().map(Some)).chain(std::iter::repeat(None));

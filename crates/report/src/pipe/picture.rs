@@ -21,7 +21,7 @@ pub enum Graph {
     Time,
 }
 
-/// A signature and what it is called beside others.
+/// A signature and the name that tells it apart from others.
 #[derive(Debug, Clone, Copy)]
 pub struct NamedSignature<'a> {
     /// Its name in the legend.
@@ -119,7 +119,7 @@ impl Units {
         let samples = || series.iter().flat_map(|source| &source.samples);
         let most = samples().map(|sample| sample.bits_per_second.value).fold(0.0, f64::max);
         let least = samples().map(|sample| sample.seconds.value).fold(f64::INFINITY, f64::min);
-        // An axis over many decades is read in the unit that everybody knows.
+        // An axis over many decades has the unit that every reader knows.
         Self { rate: rate_unit(if alike(series) { most } else { 1e6 }), time: time_unit(least) }
     }
 }

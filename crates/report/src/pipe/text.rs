@@ -99,7 +99,7 @@ fn fit_rows(fit: &Fit, sheet: &mut Sheet) {
     }
 }
 
-/// The graph that everybody knows.
+/// The usual graph of a signature: throughput against the size of a message.
 fn throughput(verdict: &PipeVerdict, options: &TextOptions) -> Vec<String> {
     if verdict.sizes.len() < FEWEST_TO_DRAW {
         return Vec::new();

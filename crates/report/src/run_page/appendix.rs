@@ -22,7 +22,7 @@ pub(super) fn goodput(report: &RunReport) -> Option<Section> {
         y: Axis::logarithmic("goodput, Mb/s"),
         series: loads(report).into_iter().map(|load| curve(report, component, load)).collect(),
     });
-    // Two figures of up to three panels: six beside each other would be too narrow to read.
+    // Two figures of up to three panels: six panels in a row would be too narrow to read.
     let panels: Vec<Panel> = panels.collect();
     let figures = panels.chunks(3).enumerate().map(|(place, panels)| {
         let names: Vec<&str> = panels.iter().map(|panel| panel.title.as_str()).collect();
@@ -64,8 +64,8 @@ fn curve(report: &RunReport, component: Component, load: Load) -> Series {
 fn rates(report: &RunReport, wanted: &[Component]) -> Table {
     let sizes = size_heads(report);
     let head: Vec<&str> = ["", ""].into_iter().chain(sizes.iter().map(String::as_str)).collect();
-    // Each of the tables has a name of its own: in a CSV file and as a sheet they stand beside each
-    // other.
+    // Each of the tables has a name of its own: in a CSV file and as a sheet they stand next to
+    // each other.
     let names: Vec<&str> = wanted.iter().map(|component| component.name()).collect();
     let mut table = Table::new(&format!("Goodput, Mb/s: {}", names.join(", ")), &head, 2);
     for &component in wanted {

@@ -7,7 +7,7 @@ use btu_suite::verdict::{Obstacle, Title, Verdict};
 use super::{MEGABIT, RunReport};
 use crate::number::{ends, three_digits};
 
-/// What must be said beside a result, the most severe first.
+/// What must be said next to a result, the most severe first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum RunMark {
     /// It may not be called a BTU rating.

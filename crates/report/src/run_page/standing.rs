@@ -75,7 +75,7 @@ fn scaled(estimate: &Estimate) -> Estimate {
     Estimate { value: estimate.value / MEGABIT, interval }
 }
 
-/// Other people's results, from the slowest on; none where nobody asked for them.
+/// Results of other studies, from the slowest on; none where the user did not ask for them.
 fn references(beside: &[Study]) -> Vec<Place> {
     let of_1995 = if beside.contains(&Study::Btu95) { corrected() } else { Vec::new() };
     let machines = of_1995.into_iter().map(|machine| Place {

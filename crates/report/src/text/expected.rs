@@ -6,7 +6,7 @@ use super::{MEGABIT, Page};
 use crate::number::{NOTHING, or_dash};
 use crate::sheet::Sheet;
 
-/// Goodput of bulk TCP with nothing beside it, three times.
+/// Goodput of bulk TCP without a load: measured, by the closed form and by the simulator.
 pub(super) fn lines(page: &Page) -> Vec<String> {
     let Some(first) = page.verdict.expected.first() else { return Vec::new() };
     let head = ["", "measured", "closed form", "", "simulator", ""].map(str::to_owned);

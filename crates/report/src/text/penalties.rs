@@ -14,7 +14,7 @@ fn loads(page: &Page) -> Vec<Load> {
     page.verdict.penalties.by_load.iter().map(|of| of.load).collect()
 }
 
-/// By component: each network activity beside each host activity, and the other way round.
+/// By component: each network activity under each host activity, and the other way round.
 pub(super) fn slowdowns(page: &Page) -> Vec<String> {
     let loads = loads(page);
     if page.verdict.penalties.by_load.iter().all(|of| of.network.is_none() && of.host.is_none()) {

@@ -60,7 +60,7 @@ fn first_load(page: &Page) -> Load {
     page.verdict.rates.iter().map(|rate| rate.load).min().unwrap_or(Load::Idle)
 }
 
-/// The load beside a network activity.
+/// The name of the load under which a network activity runs.
 pub(crate) fn called(load: Load) -> String {
     if load == Load::Idle { "alone".to_owned() } else { format!("+ {load}") }
 }

@@ -92,7 +92,7 @@ fn delay(
     })
 }
 
-/// What a frame saves that finds nobody contending.
+/// The time that a frame saves when no other station contends.
 fn saved(
     page: &mut Page,
     load: &Load,

@@ -55,7 +55,7 @@ impl SampleRun {
         judge(&self.cells, &self.context)
     }
 
-    /// The report, with the studies that can be drawn beside it.
+    /// The report, with the studies that can be drawn next to it.
     pub(crate) fn page(&self) -> Page {
         self.page_beside(&[Study::Btu95, Study::Netpipe96])
     }
