@@ -613,8 +613,8 @@ pub enum Word {
     },
 }
 
-/// How a performance says a word while it is under way; an error means that nobody listens any
-/// more. Another thread than the performing one may say it.
+/// How a performance tells a [`Word`] while it runs; an error means that no process listens any
+/// more. A thread other than the performing one may tell it, too.
 pub type Tell<'a> = &'a mut (dyn FnMut(Word) -> std::io::Result<()> + Send);
 
 /// An activity that is set up and waits for `go`; each room that performs activities makes these
@@ -632,11 +632,11 @@ pub trait Performance: Send {
         stop: &std::sync::atomic::AtomicBool,
     ) -> Result<Report, Box<dyn std::error::Error + Send + Sync>>;
 
-    /// The same for activities that have something to tell before they are done; the others have
-    /// not.
+    /// Like [`Self::perform`], for activities that have something to tell before they are done; all
+    /// others only perform.
     ///
     /// # Errors
-    /// As [`Self::perform`], and when nobody listens any more.
+    /// As [`Self::perform`], and when no process listens any more.
     fn perform_telling(
         self: Box<Self>,
         stop: &std::sync::atomic::AtomicBool,

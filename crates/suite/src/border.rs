@@ -1,5 +1,5 @@
-//! Limits of a stored plan. The plan may come with a file from anybody, so it is checked where it
-//! is read; code that has a plan need not check it again.
+//! Limits of a stored plan. The plan may come with a file from an untrusted source, so it is
+//! checked where it is read; code that has a plan need not check it again.
 
 use std::fmt::Display;
 use std::ops::RangeInclusive;

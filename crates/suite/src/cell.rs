@@ -156,7 +156,7 @@ pub enum Row {
         /// One system call moves this much.
         #[serde(rename = "message_bytes")]
         message: Bytes,
-        /// The host activity beside it.
+        /// The host activity that runs at the same time.
         load: Load,
     },
     /// A host activity alone: the baseline of its penalty.

@@ -80,7 +80,7 @@ pub struct Comparison<R = Row> {
     pub matter: Matter,
     /// What the others are measured against.
     pub base: Side,
-    /// Each of the others beside the base.
+    /// Each of the other sides, compared with the base.
     pub others: Vec<Beside<R>>,
 }
 
@@ -95,7 +95,7 @@ pub struct Side {
     pub network: String,
 }
 
-/// One side beside the base.
+/// One side, compared with the base.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Beside<R = Row> {
     /// The side that is compared with the base.
@@ -231,7 +231,7 @@ pub fn compare<R: ComparedRow>(question: &Question<'_, R>) -> Comparison<R> {
     }
 }
 
-/// One side beside the base; the findings wait for the correction.
+/// Compares one side with the base; the findings wait for the correction.
 fn beside<R: ComparedRow>(
     question: &Question<'_, R>,
     base: &[Logs<R>],

@@ -285,7 +285,7 @@ pub trait Experiment: Clone + PartialEq + Serialize + DeserializeOwned {
         Vec::new()
     }
 
-    /// Networks beside that of the frame, with the same stations.
+    /// Networks in addition to that of the frame, with the same stations.
     fn other_networks(&self) -> Vec<&Raised> {
         Vec::new()
     }

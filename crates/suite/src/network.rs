@@ -51,7 +51,7 @@ pub struct Path {
     pub reorder: f64,
 }
 
-/// As users write it, and what is done to frames beside it.
+/// The network as users write it; of a path, its rate and what is done to frames.
 impl fmt::Display for Network {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let path = match self {

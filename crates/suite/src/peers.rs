@@ -20,7 +20,7 @@ impl Peers {
     /// Every host, for work that no policy bounds.
     pub const ANY: Self = Self(None);
 
-    /// The hosts of these networks and nobody else.
+    /// Only the hosts of these networks.
     pub fn within(networks: Vec<Cidr>) -> Self {
         Self(Some(networks))
     }
@@ -80,7 +80,7 @@ impl Callers {
         Self { peers: Peers::ANY, refused: Arc::new(|_, _| ()) }
     }
 
-    /// Only `peers` may call; `refused` is given the address of everybody who is sent away, and
+    /// Only `peers` may call; `refused` gets the address of every caller that is sent away, and
     /// why.
     pub fn only(peers: Peers, refused: impl Fn(IpAddr, Refused) + Send + Sync + 'static) -> Self {
         Self { peers, refused: Arc::new(refused) }
@@ -95,7 +95,7 @@ impl Callers {
         may
     }
 
-    /// Tells that somebody at this address is sent away.
+    /// Tells that a caller at this address is sent away.
     pub fn refuse(&self, caller: IpAddr, why: Refused) {
         (self.refused)(caller.to_canonical(), why);
     }
@@ -147,7 +147,7 @@ pub fn loopback() -> Vec<Cidr> {
 }
 
 /// Private networks (RFC 1918, RFC 4193), links (RFC 3927, RFC 4291), shared addresses (RFC 6598),
-/// and the networks for benchmarking (RFC 2544, RFC 5180): nobody on the internet can be reached
+/// and the networks for benchmarking (RFC 2544, RFC 5180): no host on the internet can be reached
 /// there.
 pub fn private() -> Vec<Cidr> {
     let four = |a, b, c, d, length| Cidr { address: Ipv4Addr::new(a, b, c, d).into(), length };

@@ -294,7 +294,7 @@ pub(crate) fn name_of(plan: &impl Serialize) -> String {
 
 /// Nine tenths of a path's rate as payload, 500 Mb/s where the host itself is the limit. What lies
 /// between real hosts and what a network file carries is not known before it is measured or
-/// predicted; whoever knows replaces this.
+/// predicted; a caller that knows it replaces this value.
 fn default_udp_load(network: &Network) -> BitRate {
     match network {
         Network::Veth | Network::Drawing(_) | Network::Machines(_) => {

@@ -1,9 +1,10 @@
 //! Which processors of one machine serve the machine under test, and which serve everything around
 //! it.
 //!
-//! Where stations share a machine, the scheduler puts the work of the peers, the emulator and
-//! the controller beside or upon the work that is measured, again for each cell. With processors of
-//! its own, the machine under test loses to a load what the load takes from it, and nothing else.
+//! Where stations share a machine, the scheduler puts the work of the peers, the emulator and the
+//! controller next to the measured work or on the same processor, and decides that again for each
+//! cell. With processors of its own, the machine under test loses to a load what the load takes
+//! from it, and nothing else.
 
 use std::collections::BTreeSet;
 use std::fmt;

@@ -57,7 +57,7 @@ pub enum Part {
 pub struct ProgramOrder {
     /// The program, a name looked for in `$PATH` or a path, and its arguments.
     pub command: Vec<String>,
-    /// What it finds in its environment beside what btu has in its own.
+    /// What it finds in its environment in addition to what btu has in its own.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub environment: BTreeMap<String, String>,
     /// Where it works; an empty directory of its own, in memory, where none is named.
@@ -159,7 +159,7 @@ pub struct Ended {
 pub enum Ending {
     /// With this exit code.
     Exited(i32),
-    /// By this signal, which nobody of ours sent.
+    /// By this signal, which btu did not send.
     Killed(i32),
     /// It did not end in time, and was ended.
     Deadline,

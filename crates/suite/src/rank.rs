@@ -7,15 +7,15 @@
 //!   of two machines, is left out, and named. Plans that leave out parts of the suite have lists of
 //!   their own, which say so.
 //! * **All runs count.** A machine's BTU is the geometric mean over its runs. The best of them
-//!   would reward whoever runs most often, and no user gets the best run.
+//!   would reward the user who measures most often, and no user can expect the best run.
 //! * **Its interval** (95 %) comes from the highest level that varies (Kalibera and Jones, ISMM
 //!   2013): with three runs or more, Student's t over the logarithms of the runs' ratings; with
 //!   two, the hull of their own intervals; with one, its own. With fewer than three runs it does
 //!   not see how the machine differs from run to run, and is marked.
 //! * **Ties.** A machine shares the rank of the first machine of the tie above it while their
-//!   intervals overlap, or when one of them has none; the next rank counts everybody above (1, 1,
-//!   3). Overlap is a careful test: two machines that share a rank may still differ when compared
-//!   directly.
+//!   intervals overlap, or when one of them has none; the next rank counts all machines above (1,
+//!   1, 3). Overlap is a careful test: two machines that share a rank may still differ when
+//!   compared directly.
 
 mod machine;
 mod price;

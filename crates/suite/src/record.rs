@@ -107,7 +107,7 @@ pub enum Outcome {
         /// Sizes that were left out: they take too long, or the transport does not move so much at
         /// once.
         left_out: u64,
-        /// What somebody who reads the result should know of how bytes were moved.
+        /// What a reader of the result should know of how bytes were moved.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         notes: Vec<String>,
     },

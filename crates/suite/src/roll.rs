@@ -9,7 +9,7 @@ use crate::record::HostClock;
 /// The name of this suite in the store.
 pub const SUITE: &str = "hosts";
 
-/// A wall clock that is off by more than this confuses whoever compares two hosts' logs, and lets
+/// A wall clock that is off by more than this confuses users who compare two hosts' logs, and lets
 /// certificates lapse at the wrong time.
 pub const MOST_APART_NS: u64 = 1_000_000_000;
 
@@ -57,7 +57,7 @@ pub struct Answer {
     /// When its worker of the empty cell started, in ns after the first of all.
     pub started_after_ns: Option<u64>,
     /// Its processor, kernel and network, as they are stored with a run; null where it could not be
-    /// reserved, since looking at a host would disturb whoever has it.
+    /// reserved, since looking at a host would disturb the run that has reserved it.
     pub environment: Value,
     /// What `btu doctor --json` prints there; null likewise.
     pub findings: Value,

@@ -51,7 +51,7 @@ impl Activity {
             | Self::FilesStation(_)
             | Self::DrawInside(_)
             | Self::Relay(_) => SMALL,
-            // Beside what each round allocates, a block of 64 MiB is kept.
+            // In addition to what each round allocates, the activity keeps a block of 64 MiB.
             Self::Cpu(_) => SMALL.and(128 * MIB),
             // A bit for each datagram that may come.
             Self::UdpReceive(part) => SMALL.and(part.expected_datagrams / 8),

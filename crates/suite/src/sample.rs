@@ -78,7 +78,7 @@ struct Watched {
     /// What it told, by the number of the interval that ended then.
     told: BTreeMap<u64, Sample>,
     last: Sample,
-    /// Whether it has ended: nobody waits for it any more.
+    /// Whether the step has ended: then no interval waits for it any more.
     has_ended: bool,
 }
 
@@ -136,9 +136,9 @@ impl Intervals {
         }
     }
 
-    /// The next interval of which everybody who is still at work has told. It lasts until somebody
-    /// told: a host that says it is years later gets one interval of years and not millions of
-    /// empty ones.
+    /// The next interval, when every step that is still at work has told of it. It lasts until the
+    /// first end of an interval of which a step has told: a host that says it is years later gets
+    /// one interval of years and not millions of empty ones.
     pub fn ready(&mut self) -> Option<Interval> {
         let is_told = |watched: &Watched| {
             watched.has_ended || watched.told.keys().any(|number| *number >= self.next)

@@ -27,8 +27,8 @@ pub struct Script {
 }
 
 impl Script {
-    /// After how many others a step can be prepared, each of whom the next one connects to: 0 for
-    /// who connects to nobody.
+    /// How many other steps must be ready before this step: the step that it connects to, the peer
+    /// of that step, and so on; 0 for a step that connects to no other.
     pub fn wave(&self, index: usize) -> usize {
         let peer = |index: &usize| self.steps.get(*index)?.peer;
         // Bounded, so that steps that call each other in a circle end, too.
@@ -718,7 +718,8 @@ mod tests {
         }
     }
 
-    /// The stream outlasts the profile's time, and the load beside it lasts as long as the stream.
+    /// The stream outlasts the profile's time, and the load that runs with it lasts as long as the
+    /// stream.
     #[test]
     fn a_load_lasts_as_long_as_the_stream_beside_it() {
         let plan = Plan::whole(1, Profile::quick(), Network::Veth);

@@ -6,9 +6,9 @@
 //! name carries its unit, `null` means "cannot be told from these cells".
 //!
 //! Means: a cell's repetitions are summarised by the geometric mean of their goodput; ratings are
-//! geometric means over cells with the arithmetic and the harmonic mean beside them. Intervals are
-//! at 95 %. Cells are fixed, not a sample of possible cells: only what varies between repetitions
-//! and between blocks makes an interval.
+//! geometric means over cells, with the arithmetic and the harmonic mean next to them. Intervals
+//! are at 95 %. Cells are fixed, not a sample of possible cells: only what varies between
+//! repetitions and between blocks makes an interval.
 
 mod btu95;
 mod cells;

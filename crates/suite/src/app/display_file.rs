@@ -11,7 +11,7 @@ const MOST_ITEMS: usize = 1_000_000;
 /// billions of items.
 const MOST_PIXELS: u64 = 1 << 26;
 
-/// What an item costs beside its pixels, in pixels.
+/// What an item costs in addition to its pixels, in pixels.
 const ITEM_PIXELS: u64 = 32;
 
 /// Symbols with their items.

@@ -8,14 +8,14 @@ use serde::Serialize;
 use super::{BITMAP_PIECE, Carrier, Mix, Protocol, REPLY_BYTES, REQUEST_BYTES, TOGETHER};
 use crate::experiment::{AROUND_SEGMENT, passage};
 
-/// A TLS 1.3 record beside its content: header, content type, authentication tag (RFC 8446, section
-/// 5.2).
+/// Octets of a TLS 1.3 record in addition to its content: header, content type, authentication tag
+/// (RFC 8446, section 5.2).
 const AROUND_RECORD: usize = 5 + 1 + 16;
 
 /// Payload of a full TCP segment of Ethernet, with time stamps.
 const SEGMENT: usize = 1448;
 
-/// How packets pass between application and display with nobody else on the network.
+/// How packets pass between application and display when no other station uses the network.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Ways {
     request: Passage,
@@ -57,7 +57,7 @@ pub struct Work {
 
 impl Ways {
     /// Of a network file; nothing where nothing is emulated, where the closed forms have no answer,
-    /// and for carriers whose headers nobody can tell beforehand.
+    /// and for carriers whose headers are not known beforehand.
     ///
     /// The route begins with the application's station and ends with the display's; what is between
     /// passes on what it has got as a whole, and is taken to compute nothing.
@@ -116,7 +116,7 @@ impl Ways {
         self.line_bits_per_second
     }
 
-    /// The same ways with so many times the bandwidth.
+    /// Returns these ways with `times` times the bandwidth.
     #[must_use]
     pub fn with_bandwidth(&self, times: f64) -> Self {
         let faster = self.map(|passage| Passage { occupied: passage.occupied / times, ..passage });
@@ -236,7 +236,7 @@ mod tests {
 
     use super::*;
 
-    /// A line of 1 Mb/s, 10 ms long, that counts 24 octets beside a frame.
+    /// A line of 1 Mb/s, 10 ms long, that counts 24 octets in addition to a frame.
     const LINE: &str = "
 name = \"line\"
 [stations.application]
@@ -253,7 +253,7 @@ delay = \"10 ms\"
     }
 
     /// By hand: 20 octets of request are 90 in their frame and 110 on the line, 8 of reply 78 and
-    /// 98; of a frame that comes alone nobody waits for the gap of 12 behind it.
+    /// 98; no receiver waits for the gap of 12 behind a frame that comes alone.
     #[test]
     fn a_line_by_hand() {
         let ways = ways(Carrier::Tcp).unwrap();

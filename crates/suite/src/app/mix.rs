@@ -16,8 +16,8 @@ const MOST_CALLS: u32 = 10_000;
 /// Requests of one call.
 const MOST_FAN_OUT: u32 = 1024;
 
-/// Octets of the requests of one call: what sockets hold without anybody reading, or both ends
-/// would wait for each other.
+/// Octets of the requests of one call: as many as sockets hold while no process reads. With more,
+/// both ends would wait for each other.
 const MOST_AT_ONCE: u64 = 64 << 10;
 
 /// Octets of the responses of one call.

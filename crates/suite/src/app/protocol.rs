@@ -9,8 +9,8 @@ use thiserror::Error;
 use crate::pipe::Kind;
 use crate::text::{named, stored_as_text};
 
-/// Requests that one send takes where nobody waits for each: as many as fit a full TCP segment of
-/// Ethernet.
+/// Requests that one send takes when the sender does not wait for each reply: as many as fit a full
+/// TCP segment of Ethernet.
 pub const TOGETHER: usize = 72;
 
 /// Octets of every reply: the request's number and what came of it.

@@ -26,8 +26,8 @@ pub enum Workload {
     Vectors,
     /// Five by six inverters of 26 rectangles: 780 items.
     Rectangles,
-    /// The same picture by symbols: 23 rectangles, 2 calls of a contact cut in the inverter, 30
-    /// calls of the inverter.
+    /// The picture of `Rectangles` by symbols: 23 rectangles, 2 calls of a contact cut in the
+    /// inverter, 30 calls of the inverter.
     StructuredRectangles,
     /// 5000 characters of 8 x 16 pixels, eight to the item.
     Text,

@@ -151,7 +151,8 @@ pub(super) fn background_use(
         (seconds > 0.0 && full > 0.0).then(|| (bytes(to) - bytes(from)) * 8.0 / seconds / full)
     };
     let offered: f64 = sources.iter().filter_map(|sent| sent.bits_per_second()).sum();
-    // Records may have come with a file from anybody: no sum of theirs may overflow.
+    // Records may have come with a file from an untrusted source: no sum of their numbers may
+    // overflow.
     let out: f64 = sources.iter().map(|sent| sent.datagrams as f64).sum();
     let came: f64 = sinks.iter().map(|(_, sink)| sink.datagrams as f64).sum();
     Some(BackgroundUse {

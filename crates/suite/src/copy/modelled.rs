@@ -8,16 +8,18 @@ use serde::Serialize;
 
 use super::{DATAGRAM, PacketCount};
 
-/// What Ethernet puts around a packet beside its header, in octets: preamble, check sequence, gap.
+/// What Ethernet puts around a packet in addition to its header, in octets: preamble, check
+/// sequence, gap.
 const AROUND: f64 = 24.0;
 
 /// Octets of the background's frames with all of that.
 const BACKGROUND_FRAME: f64 = 1046.0 + AROUND;
 
-/// The model's answer beside the measured time.
+/// The model's answer next to the measured time.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Modelled {
-    /// Packets that carried the file, and what was sent beside it.
+    /// Packets that carried the file, and the other packets that the interface counted in that
+    /// direction.
     pub packets: f64,
     /// Mean delay of a packet, in seconds.
     pub delay_seconds: f64,
@@ -47,9 +49,9 @@ impl Cable {
         }
     }
 
-    /// At the rates of a copy whose interface counted so, whose file went with what it sent or
-    /// received, beside so many bits of the background's payload a second. Nothing above the
-    /// model's range.
+    /// The model's answer at the rates of a copy: `counts` are what its interface counted,
+    /// `is_sent` says whether the file was sent or received, and `background` is the background's
+    /// payload in bits per second. `None` above the model's range.
     pub(super) fn modelled(
         &self,
         counts: &[PacketCount],
@@ -95,8 +97,8 @@ mod tests {
     }
 
     /// 60 packets of 1436 octets and 10 answers a second for ten seconds: by hand 600 times the
-    /// delay of 60 and 10 packets a second that take 1.168 and 0.072 ms; beside 60 % it is longer,
-    /// and beyond the cable's time there is none.
+    /// delay of 60 and 10 packets a second that take 1.168 and 0.072 ms; with a background of 60 %
+    /// it is longer, and beyond the cable's time there is none.
     #[test]
     fn packets_wait_one_after_the_other() {
         let all = PacketCount {

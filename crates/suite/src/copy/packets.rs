@@ -80,7 +80,7 @@ fn second(before: &PacketCount, after: &PacketCount) -> Option<PacketSecond> {
     if seconds <= 0.0 {
         return None;
     }
-    // Records may have come with a file from anybody.
+    // Records may have come with a file from an untrusted source.
     let more = |of: fn(&PacketCount) -> u64| of(after).saturating_sub(of(before)) as f64;
     let (sent, received) = (more(|count| count.sent), more(|count| count.received));
     let mean = |octets: f64, packets: f64| (packets > 0.0).then(|| octets / packets);

@@ -61,7 +61,7 @@ fn saturated(one: &CopyChain) -> bool {
 /// A time that the report gives.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct PaperTime {
-    /// Of what, beside how much background.
+    /// What took the time, and how much background there was.
     pub what: &'static str,
     /// Of how large a file.
     #[serde(rename = "size_bytes")]
@@ -86,7 +86,7 @@ const fn time(what: &'static str, seconds: (f64, f64), source: &'static str) -> 
     PaperTime { what, size: Bytes::new(100_000_000), seconds, source }
 }
 
-/// Every range of the report beside the same here.
+/// Every range that the report prints, next to the range that was found here.
 pub(super) fn beside_the_paper(chains: &[CopyChain]) -> Vec<PaperRow> {
     let row =
         |&(what, source, printed, ratio): &(&'static str, &'static str, (f64, f64), Ratio)| {

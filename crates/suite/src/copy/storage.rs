@@ -45,8 +45,8 @@ impl TwoByTwo {
 
 /// How far stages that take `stages` seconds each, alone, overlap when all together take `whole`
 /// seconds: 1 when they are fully pipelined (as long as the longest), 0 when one comes after the
-/// other. Outside 0 to 1 they gain or lose otherwise. `None` where a single stage, or one beside
-/// which others take no time, leaves nothing to overlap.
+/// other. Outside 0 to 1 they gain or lose otherwise. `None` where nothing can overlap, because at
+/// most one stage takes any time.
 pub fn overlap(stages: &[f64], whole: f64) -> Option<f64> {
     let (sum, longest) = (stages.iter().sum::<f64>(), stages.iter().copied().fold(0.0, f64::max));
     let possible =

@@ -34,7 +34,7 @@ pub struct CopyVerdict {
     pub chains: Vec<CopyChain>,
     /// Program and storage, two levels of each.
     pub storage: Vec<StorageEffect>,
-    /// What the report of 1989 printed, beside what was found here.
+    /// What the report of 1989 printed, next to what was found here.
     pub paper: Vec<PaperRow>,
     /// Times of that report, where the plan wants them in the picture.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -60,9 +60,9 @@ pub struct CopyRow {
     /// The line alone: the file's bits at the rate of full packets of TCP/IP.
     pub line_seconds: Option<f64>,
     /// What the closed form expects: the program's round trips, and the line, or NFS's blocks one
-    /// window after the other; beside a background that does not give way, that in the share of
-    /// time that is left, or in an equal share where queues are fair; none beside one that does, on
-    /// a shared medium.
+    /// window after the other. With a background that does not give way, the copy has the share of
+    /// time that is left, or an equal share where queues are fair. None with a background that gives
+    /// way, on a shared medium.
     pub expected_seconds: Option<f64>,
     /// The median against that: a share.
     pub error: Option<f64>,
@@ -97,18 +97,19 @@ pub struct Wire {
     /// form here knows how far.
     pub is_shared: bool,
     /// Whether the slowest links have a queue for each flow (RFC 8290): then a copy gets its equal
-    /// share of them, however much is offered beside it.
+    /// share of them, however much other traffic is offered.
     pub is_fair: bool,
-    /// There and back, beside what frames take on the slowest part of the way, in seconds.
+    /// There and back, without the time that frames take on the slowest part of the way, in
+    /// seconds.
     pub round_trip: f64,
 }
 
-/// What a WRITE of NFS version 3 has beside its data, and its reply: record mark, call, credential
-/// with the token, handle, attributes.
+/// Octets of a WRITE of NFS version 3 in addition to its data, and those of its reply: record mark,
+/// call, credential with the token, handle, attributes.
 const WRITE_BYTES: f64 = 144.0;
 const WRITTEN_BYTES: f64 = 140.0;
 
-/// What a READ is, and what its reply has beside the data.
+/// Octets of a READ, and those of its reply in addition to the data.
 const READ_BYTES: f64 = 136.0;
 const PIECE_BYTES: f64 = 132.0;
 
@@ -154,8 +155,8 @@ impl Wire {
         let waiting = f64::from(round_trips(cell.program, cell.direction)?) * self.round_trip;
         let line = self.seconds(cell.size)?.1 / left;
         let Program::Nfs(writes) = cell.program else { return Some(line + waiting) };
-        // The form has the block in the request; it is the same with the block in the reply, but
-        // for what stands beside it.
+        // The form has the block in the request. With the block in the reply the form is the same,
+        // except for the octets that go with the block.
         let (beside, answer) = match cell.direction {
             Direction::Put => (WRITE_BYTES, WRITTEN_BYTES),
             Direction::Get => (PIECE_BYTES, READ_BYTES),
@@ -180,9 +181,10 @@ impl Wire {
     }
 }
 
-/// How often a program waits for an answer, beside NFS's for its blocks: TCP's handshake is one,
-/// and the end of a file that is put, since nobody but the receiver knows when it is durable. None
-/// of ssh, whose versions differ, and of a share, whose client decides it.
+/// How often a program waits for an answer, in addition to NFS's waits for its blocks. TCP's
+/// handshake is one wait; the end of a file that is put is another, since only the receiver knows
+/// when the file is durable. None for ssh, whose versions differ, and for a share, whose client
+/// decides it.
 const fn round_trips(program: Program, direction: Direction) -> Option<u8> {
     let trips = match (program, direction) {
         (Program::Local, _) => 0,
@@ -198,7 +200,7 @@ const fn round_trips(program: Program, direction: Direction) -> Option<u8> {
         // The greeting, user, password, binary, the data connection's port, its handshake, RETR,
         // whose answer the file comes with.
         (Program::Ftp, Direction::Get) => 8,
-        // The same with STOR, and the end.
+        // Like a get, with STOR instead of RETR, and the end.
         (Program::Ftp, Direction::Put) => 9,
         (Program::Scp | Program::Sftp | Program::Mount, _) => return None,
     };

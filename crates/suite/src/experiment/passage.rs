@@ -6,11 +6,11 @@ use btu_model::predict::alone;
 use btu_network::{Arrivals, Drawing, StationId};
 use btu_units::Bytes;
 
-/// Octets of a frame beside TCP's payload: Ethernet's header and check sequence, the headers of
-/// IPv4 and of TCP with time stamps.
+/// Octets of a frame in addition to TCP's payload: Ethernet's header and check sequence, the
+/// headers of IPv4 and of TCP with time stamps.
 pub(crate) const AROUND_SEGMENT: usize = 14 + 4 + 20 + 32;
 
-/// Octets of a frame beside UDP's payload.
+/// Octets of a frame in addition to UDP's payload.
 pub(crate) const AROUND_DATAGRAM: usize = 14 + 4 + 20 + 8;
 
 /// The size of Ethernet's shortest frame in octets.

@@ -132,7 +132,8 @@ pub struct HintPoint {
     /// How long all laps of a trial took until both processes had finished the last.
     #[serde(rename = "trials_ns")]
     pub trials: Vec<Span>,
-    /// The same laps of one process's share without the exchange; empty where not measured.
+    /// How long one process's share of these laps took without the exchange; empty where not
+    /// measured.
     #[serde(rename = "alone_ns", default)]
     pub alone: Vec<Span>,
     /// The area from below.

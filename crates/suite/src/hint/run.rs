@@ -17,7 +17,7 @@ use crate::plan::name_of;
 pub struct HintRun {
     /// Version of the plan's meaning.
     pub version: u32,
-    /// How the exchange is carried, and the messages that are measured beside it.
+    /// How the exchange is carried, and the messages that are measured in addition to it.
     pub pipe: PipePlan,
     /// The work of two processes.
     pub two: HintPlan,

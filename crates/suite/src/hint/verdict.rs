@@ -66,8 +66,8 @@ pub struct HintStep {
     pub work_share: Option<f64>,
 }
 
-/// The verdict; `message_seconds` is the one-way time of 16 bytes over the same transport, if
-/// somebody measured it. `None` without a point that took any time.
+/// The verdict; `message_seconds` is the one-way time of 16 bytes over the same transport, if it
+/// was measured. `None` without a point that took any time.
 pub fn judge(
     plan: &HintPlan,
     points: &[HintPoint],
@@ -146,7 +146,7 @@ impl HintVerdict {
         self.outside == 0 && self.off_law == 0
     }
 
-    /// The exact area, to be shown beside the bounds.
+    /// The exact area, to be shown next to the bounds.
     pub const fn area() -> f64 {
         AREA
     }

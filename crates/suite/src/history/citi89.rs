@@ -67,7 +67,7 @@ pub struct Case {
     pub simple_seconds: f64,
 }
 
-/// A file of 20 megabytes beside background traffic.
+/// The transfer of a file of 20 megabytes while background traffic runs.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Transfer {
     /// Background packets per second.
@@ -119,7 +119,7 @@ const MODEL: [Printed; 2] = [
 ];
 
 impl Printed {
-    /// The same network with other background traffic.
+    /// Returns this network with other background traffic.
     fn cable(&self, background: f64) -> SharedCable {
         let flows = [
             self.sender,

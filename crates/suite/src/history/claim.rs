@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-/// A sentence of a paper beside what the paper's tables or programs give.
+/// A sentence of a paper next to what the paper's tables or programs give.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Claim {
     /// Where it stands: a section, a table, a figure.

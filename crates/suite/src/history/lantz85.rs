@@ -52,7 +52,7 @@ pub struct History {
     pub ceilings: Vec<Ceiling>,
     /// What the structured picture moves over these lines.
     pub structure: StructureTransfer,
-    /// The same configuration with different rates in different tables.
+    /// Configurations that have different rates in different tables.
     pub repeated: Vec<Repeated>,
     /// What the text says, compared with the tables.
     pub claims: Vec<Claim>,

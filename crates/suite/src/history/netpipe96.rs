@@ -116,7 +116,7 @@ impl Point {
     }
 }
 
-/// MPI beside the TCP it runs on.
+/// MPI, compared with the TCP it runs on.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct LayerCost {
     /// The latency that MPI adds, in seconds.

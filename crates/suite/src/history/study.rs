@@ -24,7 +24,7 @@ pub enum Study {
     Netpipe96,
 }
 
-/// One number of a study, as it can be drawn beside new ones.
+/// One number of a study, as it can be drawn next to new ones.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ReferencePoint {
     /// The curve that it belongs to; all points of a curve have the same, and stand in the order of

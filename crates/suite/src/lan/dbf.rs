@@ -44,7 +44,7 @@ pub fn table(random: &[u8]) -> Vec<u8> {
     table
 }
 
-/// The same records in the order of their keys.
+/// Returns the records of `table` in the order of their keys.
 pub fn sorted(table: &[u8]) -> Vec<u8> {
     let mut all: Vec<&[u8; RECORD]> = records(table).iter().collect();
     all.sort_by_key(|record| key(*record));

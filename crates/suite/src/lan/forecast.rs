@@ -12,8 +12,9 @@ use serde::Serialize;
 use super::StationWork;
 use crate::experiment::{AROUND_SEGMENT, passage};
 
-/// Octets of a call and of its answer beside what they carry of a file (RFC 1813, RFC 5531): those
-/// of WRITE, the most frequent with READ, whose call is 12 octets shorter.
+/// Octets of a call and of its answer in addition to what they carry of a file (RFC 1813, RFC
+/// 5531): those of WRITE. WRITE and READ are the most frequent calls; a call of READ is 12 octets
+/// shorter.
 pub(super) const CALL: f64 = 144.0;
 pub(super) const ANSWER: f64 = 140.0;
 
@@ -104,8 +105,8 @@ impl Alone {
 }
 
 impl Demands {
-    /// Of stations that do this work; none of work that has no closed form. What is a station's own
-    /// is least seen in the task that does least beside its operations.
+    /// Of stations that do this work; none of work that has no closed form. The station's own time
+    /// comes from the task where it is least, which does least in addition to its operations.
     pub(super) fn of(tasks: &[Alone], wire: Option<&Wire>, work: &StationWork) -> Option<Self> {
         let program = work.closed_program()?;
         let own = tasks.iter().map(|task| task.own(wire)).min_by(f64::total_cmp)?;
@@ -151,9 +152,9 @@ impl Demands {
 
     /// What regular times make of a server that takes `service` seconds for each operation:
     /// stations that need no longer for themselves than the others need at the server come back
-    /// before it is their turn, so everybody waits for everybody, and an operation of the task
-    /// takes one more of each. The second number is for how many of theirs it waits. None where
-    /// somebody takes longer, or pauses.
+    /// before it is their turn, so all stations wait for each other, and an operation of the task
+    /// takes one more of each. The second number is for how many of theirs it waits. None where a
+    /// station or the task takes longer, or pauses.
     pub(super) fn regular(&self, task: &Alone, stations: u32, service: f64) -> Option<[f64; 2]> {
         let alone = task.seconds / task.operations;
         let others = f64::from(stations) * service;

@@ -100,7 +100,7 @@ impl LanPlan {
     fn alone(&self, task: Task, setting: &CellSetting) -> Activity {
         let (directory, room, service) = (setting.scratch.clone(), self.room(), self.service);
         let place = FilesPlace::Own { directory, room, service };
-        // Nobody else is to be waited for.
+        // The task waits for no station, so its lead is zero.
         self.task(task, place, Span::ZERO, setting)
     }
 
@@ -135,7 +135,8 @@ impl LanPlan {
     }
 }
 
-/// Numbers of stations that a plan can have: it may have come with a file from anybody.
+/// Numbers of stations that a plan can have: the plan may have come with a file from an untrusted
+/// source.
 fn levels<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<u32>, D::Error> {
     let levels: Vec<u32> = border::once(from)?;
     match levels.iter().find(|count| **count > MOST_STATIONS) {
@@ -146,7 +147,7 @@ fn levels<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<u32>, D::Error> {
     }
 }
 
-/// For what file systems take beside content.
+/// Room for what file systems take in addition to content.
 const MARGIN: Bytes = Bytes::new(4 << 20);
 
 /// Filled in before the order leaves.
@@ -189,8 +190,8 @@ impl Experiment for LanPlan {
         cells
     }
 
-    /// The server listens, everybody calls it; the task ends the cell, and the others are told to
-    /// stop then. At a share there is nobody to be called.
+    /// The server listens, and all other steps call it; the task ends the cell, and the others are
+    /// told to stop then. At a share no step listens.
     fn script(&self, cell: &LanCell, setting: &CellSetting) -> Script {
         let [server, bench] = self.server_and_bench();
         let step = |host: Option<&HostName>, role, peer, activity| {

@@ -117,8 +117,8 @@ impl Office<'_> {
 }
 
 /// Virtual time for about so many operations of the task and the stations together: the server does
-/// no more than it can, and stations ask no more than they do. None for times that nobody has
-/// measured.
+/// no more than it can, and stations ask no more than they do. None for times that no measurement
+/// can have given.
 fn duration(count: u32, task: &Mean, demands: &Demands) -> Option<Span> {
     let cycle = demands.server_seconds + demands.medium_seconds.iter().sum::<f64>();
     let asked = 1.0 / (task.own + cycle)

@@ -6,8 +6,8 @@ use serde::Serialize;
 /// Probability below which stations are said to differ.
 const SIGNIFICANT: f64 = 0.01;
 
-/// A mean this much longer than the shortest is a difference that somebody may feel: with thousands
-/// of transactions the test finds those of a few microseconds, too.
+/// A mean this much longer than the shortest is a difference that a user may feel: with thousands
+/// of transactions the test also finds differences of a few microseconds.
 const FELT: f64 = 1.05;
 
 /// How the stations' times of a transaction compare.
@@ -70,8 +70,8 @@ mod tests {
         assert!(throttled.longest_over_shortest > 2.5, "{throttled:?}");
     }
 
-    /// Times that differ by a thousandth and hardly scatter: the test is sure of it, and nobody
-    /// feels it.
+    /// Times that differ by a thousandth and hardly scatter: the test is sure of the difference,
+    /// and no user feels it.
     #[test]
     fn what_nobody_feels_is_no_difference() {
         let station =

@@ -210,7 +210,7 @@ impl Observed<'_> {
         geometric_interval(&seconds, btu_stats::Level::P95)
     }
 
-    /// What a task is with nobody else at the server.
+    /// What a task takes when no other station uses the server.
     fn alone(&self, task: Task) -> Option<Alone> {
         let cell = LanCell { level: Level::Stations(0), task };
         let seconds = self.estimate(cell)?.value;
@@ -234,7 +234,8 @@ impl Observed<'_> {
     /// Seconds from the task's calls to their answers at the server.
     fn stay(&self, cell: LanCell) -> Option<f64> {
         let clients = || self.valid(cell).filter_map(|measured| served(&measured.seen)?.client(0));
-        // Records may have come with a file from anybody: no sum of theirs may overflow.
+        // Records may have come with a file from an untrusted source: no sum of their numbers may
+        // overflow.
         let operations: f64 = clients().map(|client| client.operations as f64).sum();
         let stayed: f64 = clients().map(|client| client.stayed.seconds()).sum();
         (operations > 0.0).then(|| stayed / operations)

@@ -10,7 +10,7 @@ use super::Kind;
 use super::beside::{Beside, beside};
 use super::verdict::PipeVerdict;
 
-/// What a layer adds and takes, beside the same path without it.
+/// What a layer adds and takes, compared with the same path without it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LayerCost {
     /// The kind of pipe whose cost is told.

@@ -118,7 +118,7 @@ impl Buffers {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "cache", rename_all = "kebab-case")]
 pub enum Cache {
-    /// The same buffer for all messages of a size.
+    /// All messages of a size are in the same buffer.
     Warm,
     /// Each message lies behind the one before in a pool too large for any cache (`NetPIPE` 5: 200
     /// MB).

@@ -69,7 +69,7 @@ impl Point {
         network.map_or(0, |network| network.port_drops + network.faults().count() as u64)
     }
 
-    /// How long the near end's machine slept meanwhile: its times are then nobody's.
+    /// How long the near end's machine slept meanwhile: its times are then not the network's.
     pub fn slept(&self) -> Option<Span> {
         self.conditions.as_ref()?.machine.slept()
     }

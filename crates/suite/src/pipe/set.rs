@@ -79,7 +79,7 @@ impl SetPlan {
 pub struct LoadCost {
     /// The load on the machine.
     pub load: Load,
-    /// The loaded machine beside the idle one: a throughput ratio of 0.8 keeps 80 %.
+    /// The loaded machine compared with the idle one: a throughput ratio of 0.8 keeps 80 %.
     #[serde(flatten)]
     pub cost: Beside,
 }
@@ -93,9 +93,9 @@ pub struct SetVerdict {
     pub purpose: Purpose,
     /// The signatures in the plan's order.
     pub signatures: Vec<LoadedVerdict>,
-    /// Each layer beside the first; empty where layers are not the purpose.
+    /// Each layer compared with the first; empty where layers are not the purpose.
     pub layers: Vec<LayerCost>,
-    /// Each load beside the first; empty where loads are not the purpose.
+    /// Each load compared with the first; empty where loads are not the purpose.
     pub loads: Vec<LoadCost>,
 }
 

@@ -11,7 +11,7 @@ use thiserror::Error;
 /// No message is larger: both ends hold a few in memory.
 pub const LARGEST: Bytes = Bytes::new(1 << 30);
 
-/// More sizes than anybody waits for.
+/// The most sizes that a list may have; no user would wait for so many.
 const MOST_SIZES: usize = 10_000;
 
 /// The sizes of 1996's Ethernet curves (figures 1 to 3): powers of the root of two from 1 B to 1
@@ -31,7 +31,7 @@ pub enum Sizes {
     Netpipe(Sequence),
     /// The older 37 sizes of 1996's Ethernet curves.
     RootTwo,
-    /// As somebody asked for; not empty, each size once.
+    /// The sizes that the user asked for; not empty, each size once.
     List {
         /// The sizes of messages.
         #[serde(rename = "sizes_bytes")]
@@ -39,7 +39,8 @@ pub enum Sizes {
     },
 }
 
-/// Where `NetPIPE`'s sequence begins and ends, and how far beside each size is measured too.
+/// Where `NetPIPE`'s sequence begins and ends, and how far below and above each size it measures,
+/// too.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sequence {
     /// The smallest size of the range.

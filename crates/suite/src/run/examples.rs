@@ -7,7 +7,8 @@ pub struct Example {
     pub name: &'static str,
     /// The text of the experiment file.
     pub text: &'static str,
-    /// The programs that it needs beside a shell; none where it has btu's own activities only.
+    /// The programs that it needs in addition to a shell; none where it has btu's own activities
+    /// only.
     pub programs: &'static [&'static str],
 }
 

@@ -182,7 +182,7 @@ fn is_own(key: &str) -> bool {
     OWN.contains(&first) && !key.starts_with("network.")
 }
 
-/// Everybody who has something to do, in the order of the first row that says so.
+/// All hosts that have something to do, in the order of the first row that says so.
 fn hosts_of(rows: &[RunRow]) -> Vec<HostName> {
     let mut hosts: Vec<HostName> = Vec::new();
     for row in rows {

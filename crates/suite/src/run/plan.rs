@@ -64,7 +64,7 @@ pub struct Factor {
     pub levels: Vec<String>,
 }
 
-/// The rows of a plan that may have come with a file from anybody.
+/// Reads the rows of a plan, which may have come with a file from an untrusted source.
 fn rows<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<RunRow>, D::Error> {
     let rows = Vec::<RunRow>::deserialize(from)?;
     if rows.len() > MOST_ROWS {

@@ -9,7 +9,8 @@ use crate::experiment::Observation;
 use crate::program::{Printed, ProgramReport};
 use crate::record::{Outcome, Report};
 
-/// Largest compiled pattern, in bytes: a pattern of a stored plan may come from anybody.
+/// Largest compiled pattern, in bytes: a pattern of a stored plan may come from an untrusted
+/// source.
 const LARGEST_PATTERN: usize = 1 << 20;
 
 /// A value of a run.

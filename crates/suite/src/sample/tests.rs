@@ -98,7 +98,7 @@ fn sent(milliseconds: u64, total_retransmits: u32, rtt_us: u32) -> Sample {
     Sample { tcp: Some(tcp), ..sample(milliseconds, 0) }
 }
 
-/// What everybody tells at one moment.
+/// What all steps tell at one moment.
 fn all_tell(
     intervals: &mut Intervals,
     milliseconds: u64,

@@ -60,7 +60,7 @@ pub struct SpeedPlan {
     pub dscp: Option<Dscp>,
 }
 
-/// It may have come with a file from anybody.
+/// Reads the number of connections; it may have come with a file from an untrusted source.
 fn streams<'de, D: Deserializer<'de>>(from: D) -> Result<u32, D::Error> {
     let streams = u32::deserialize(from)?;
     if (1..=MOST_STREAMS).contains(&streams) {

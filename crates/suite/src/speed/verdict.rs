@@ -15,7 +15,7 @@ use crate::record::{CpuTime, Outcome, Report, Requested, TcpInfo};
 /// In how many parts the course of a flow is told.
 const PARTS: usize = 20;
 
-/// Octets of an IP packet over Ethernet beside its headers and those of TCP with time stamps:
+/// Octets of an IP packet over Ethernet without its headers and those of TCP with time stamps:
 /// payload of a full segment, over IPv4; over IPv6 headers are longer by [`LONGER_HEADER`].
 const SEGMENT: usize = 1448;
 
@@ -92,8 +92,8 @@ pub struct FlowSpeed {
     pub goodput: Option<Estimate>,
     /// That time, in seconds, the mean of the blocks: longer than the phase where queues drain.
     pub seconds: f64,
-    /// The same rate in each twentieth of that time, the mean of the blocks: its course, and how
-    /// much it varies.
+    /// The goodput in each twentieth of that time, the mean of the blocks: its course, and how much
+    /// it varies.
     pub course_bits_per_second: Vec<f64>,
     /// What the network file's closed form expects of TCP.
     pub expected_bits_per_second: Option<f64>,

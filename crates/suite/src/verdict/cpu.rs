@@ -13,7 +13,7 @@ use crate::record::{CellRecord, MachineCpu, Outcome, Report};
 /// CPU time by load and message size, over the rated components.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct CpuRow {
-    /// The host load that ran beside the components.
+    /// The host load that ran at the same time as the components.
     pub load: Load,
     /// The message size of this row.
     #[serde(rename = "message_bytes")]

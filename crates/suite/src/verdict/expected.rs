@@ -27,14 +27,14 @@ const SEGMENTS_FOR_ONE: f64 = 2.0;
 /// more than the ratio of their sizes, which is 20.
 const ROUNDS: usize = 3;
 
-/// Frames of a simulation: 2 s of the slowest, and no longer than somebody waits for a result.
+/// Frames of a simulation: 2 s of the slowest, and no longer than a user waits for a result.
 const SIMULATED: Span = Span::from_seconds(2);
 const MOST_FRAMES: f64 = 50_000.0;
 
-/// Goodput of a component with nothing beside it, in bits per second of payload.
+/// Goodput of a component without a load, in bits per second of payload.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ExpectedRow {
-    /// The component; only those whose packets nobody impairs.
+    /// The component; only those whose packets no peer impairs.
     pub component: Component,
     /// The message size it was measured with: the largest of the plan.
     #[serde(rename = "message_bytes")]

@@ -18,7 +18,7 @@ pub struct InteractiveRow {
     /// Size of request and of response.
     #[serde(rename = "message_bytes")]
     pub message: Bytes,
-    /// What ran beside it.
+    /// The load that ran at the same time.
     pub load: Load,
     /// The number of valid repetitions.
     pub repetitions: usize,
@@ -75,7 +75,7 @@ pub struct UdpRow {
     /// Payload of a datagram.
     #[serde(rename = "message_bytes")]
     pub message: Bytes,
-    /// What ran beside it.
+    /// The load that ran at the same time.
     pub load: Load,
     /// The number of valid repetitions.
     pub repetitions: usize,

@@ -1,9 +1,10 @@
 //! What each activity loses because the others run (Table 2 of the paper).
 //!
-//! `COMM_load` is what the network activity loses beside a host load, `LOAD_comm` what the host
-//! activity loses beside the network. The paper gives one mean over the components in seconds, each
-//! difference clipped at zero; here the signed mean stands beside it, and the slowdown as a ratio
-//! with its interval: seconds depend on how much work was chosen, the slowdown does not.
+//! `COMM_load` is what the network activity loses while a host load runs, `LOAD_comm` what the host
+//! activity loses while the network activity runs. The paper gives one mean over the components in
+//! seconds, each difference clipped at zero; here the signed mean stands next to it, and the
+//! slowdown as a ratio with its interval: seconds depend on how much work was chosen, the slowdown
+//! does not.
 
 mod pairs;
 
@@ -35,11 +36,11 @@ pub struct Penalty {
     /// The message size of this row.
     #[serde(rename = "message_bytes")]
     pub message: Bytes,
-    /// The host activity that ran beside the network activities.
+    /// The host activity that ran at the same time as the network activities.
     pub load: Load,
-    /// `COMM_load`: what the network activities lose beside the host activity.
+    /// `COMM_load`: what the network activities lose while the host activity runs.
     pub network: Option<Side>,
-    /// `LOAD_comm`: what the host activity loses beside the network activities.
+    /// `LOAD_comm`: what the host activity loses while the network activities run.
     pub host: Option<Side>,
     /// Each component on its own.
     pub components: Vec<ComponentPenalty>,
@@ -104,9 +105,9 @@ pub struct ComponentSlowdown {
     pub component: Component,
     /// The load, which is the host activity.
     pub load: Load,
-    /// Of the network activity beside the host activity.
+    /// The slowdown of the network activity while the host activity runs.
     pub network: Option<Estimate>,
-    /// Of the host activity beside the network activity.
+    /// The slowdown of the host activity while the network activity runs.
     pub host: Option<Estimate>,
 }
 
@@ -115,9 +116,9 @@ pub struct ComponentSlowdown {
 pub struct LoadSlowdown {
     /// The load, which is the host activity.
     pub load: Load,
-    /// Of the network activities beside the host activity.
+    /// The slowdown of the network activities while the host activity runs.
     pub network: Option<Estimate>,
-    /// Of the host activity beside the network activities.
+    /// The slowdown of the host activity while the network activities run.
     pub host: Option<Estimate>,
 }
 

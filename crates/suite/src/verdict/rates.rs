@@ -18,7 +18,7 @@ pub struct RateRow {
     /// The message size of the network activity.
     #[serde(rename = "message_bytes")]
     pub message: Bytes,
-    /// What ran beside it.
+    /// The load that ran at the same time.
     pub load: Load,
     /// Geometric mean over repetitions; absent when no repetition counts.
     pub goodput_bits_per_second: Option<Estimate>,

@@ -53,7 +53,7 @@ pub struct SizeRating {
     pub message: Bytes,
     /// Over components and host loads.
     pub rating: Option<Rating>,
-    /// Over components, with nothing beside them.
+    /// The rating over components, without a load.
     pub idle: Option<Rating>,
 }
 
@@ -62,7 +62,7 @@ pub(super) fn loaded(goodputs: &Goodputs, context: &Context) -> Option<Rating> {
     rating(goodputs, context, context.rated_rows(|_, load| load != Load::Idle))
 }
 
-/// Over components and message sizes, with nothing beside them.
+/// The rating over components and message sizes, without a load.
 pub(super) fn idle(goodputs: &Goodputs, context: &Context) -> Option<Rating> {
     rating(goodputs, context, context.rated_rows(|_, load| load == Load::Idle))
 }

@@ -53,8 +53,8 @@ fn cell(row: Row, block: u32) -> CellRecord {
     }
 }
 
-/// A network activity that moved `volume` in `seconds`, beside a host activity of `host_seconds`
-/// where there is one.
+/// A network activity that moved `volume` in `seconds`, at the same time as a host activity of
+/// `host_seconds` where there is one.
 pub(crate) fn network_cell(
     row: Row,
     block: u32,
@@ -118,7 +118,7 @@ fn received(bytes: Bytes, seconds: f64) -> PlacedReport {
 }
 
 /// Every row of `context` in each of `blocks`: network activities take `seconds(row, block)` for
-/// [`VOLUME`], host activities one second alone and `host_seconds` beside the network.
+/// [`VOLUME`], host activities one second alone and `host_seconds` while the network activity runs.
 fn run(
     context: &Context,
     blocks: u32,

@@ -43,7 +43,7 @@ impl Title {
 pub enum Obstacle {
     /// No loaded cell was measured.
     NoRating,
-    /// The plan cannot be read, so nobody knows what is missing.
+    /// The plan cannot be read, so it is not known what is missing.
     UnknownPlan,
     /// Rows of the plan have no valid cell, or the run did not end by itself.
     Incomplete,

@@ -175,7 +175,7 @@ fn directions_are_everywhere_and_warm_sources_where_storage_is_compared() {
     let names: std::collections::BTreeSet<String> = cells.iter().map(ToString::to_string).collect();
     assert_eq!(names.len(), cells.len(), "a name is the cell's in the store");
     // Local: three sizes, the largest warm and in memory; both others twice as many, and three
-    // sizes beside the background.
+    // sizes with the background.
     assert_eq!(cells.len(), 5 + 2 * 2 * 5 + 2 * 2 * 3);
     let warm = || cells.iter().filter(|cell| cell.cache == Cache::Warm);
     assert_eq!(warm().count(), 5);
@@ -256,8 +256,8 @@ fn accounts_that_do_not_agree_void_a_cell() {
     assert_eq!(plan().faults(&of, &Observation::default()), ["an end of the copy has no account"]);
 }
 
-/// Local copies of 0.1 s a megabyte, bare ones of 0.9, rcp's of 1.2, all twice as long beside
-/// background: by hand.
+/// Local copies of 0.1 s a megabyte, bare ones of 0.9, rcp's of 1.2, all twice as long while
+/// background runs: by hand.
 #[test]
 fn a_verdict_by_hand() {
     let plan = plan();

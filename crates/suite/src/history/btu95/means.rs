@@ -58,7 +58,7 @@ impl MeanKind {
     }
 }
 
-/// A printed mean beside the one that its rows give.
+/// A printed mean next to the one that its rows give.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct MeanCheck {
     /// The name of the table in the paper.

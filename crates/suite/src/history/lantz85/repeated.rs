@@ -1,4 +1,4 @@
-//! The same configuration in several tables: their software differed, so their rates do.
+//! Configurations that stand in several tables: their software differed, so their rates differ.
 
 use serde::Serialize;
 

@@ -155,7 +155,7 @@ fn a_script_has_a_server_the_task_and_so_many_stations() {
     assert_eq!(steps(Level::Stations(1)), expected);
 }
 
-/// Nobody serves a share, and a host has several stations where there are fewer hosts.
+/// At a share no step serves files, and a host has several stations where there are fewer hosts.
 #[test]
 fn at_a_share_stations_are_spread_over_hosts() {
     let plan = LanPlan { at: Some("/mnt/nas".into()), levels: vec![0, 6], ..plan() };
@@ -174,7 +174,7 @@ fn at_a_share_stations_are_spread_over_hosts() {
         };
         assert_eq!(found, &place);
     }
-    // What the clients counted nobody else did.
+    // At a share only the clients count, so it is no fault that no server counted them.
     let level = Level::Stations(1);
     let unserved = seen(level, |_, served, _| served.clients.clear());
     assert_eq!(plan.faults(&cell(level), &unserved), Vec::<String>::new());

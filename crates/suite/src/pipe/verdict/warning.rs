@@ -14,7 +14,8 @@ use crate::verdict::count;
 /// A median whose interval's half width is a larger share of it than this is widely spread.
 const WIDE: f64 = 0.05;
 
-/// A trial should last so long that a clock's reading and a timer's interrupt are small beside it.
+/// A trial should last so long that a clock's reading and a timer's interrupt are short compared
+/// with it.
 const SHORT: Span = Span::from_milliseconds(1);
 
 /// A warning, in numbers and in words.

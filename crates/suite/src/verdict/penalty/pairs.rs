@@ -9,7 +9,7 @@ use super::super::LEVEL;
 use super::super::cells::Cells;
 use crate::cell::{Component, Load, Row};
 
-/// The same activity, alone and together.
+/// One activity, alone and together with another.
 pub(super) struct Pair {
     /// Row of the baseline: several pairs may lean on the same one.
     base_row: Row,

@@ -7,7 +7,7 @@ use super::super::*;
 use super::*;
 use crate::record::{DatagramsReceived, DatagramsSent, Requested};
 
-/// Half a second alone, a second beside any load, whatever the component.
+/// Half a second alone, a second under any load, whatever the component.
 fn doubled(row: Row, _: u32) -> f64 {
     match row {
         Row::Network { load: Load::Idle, .. } => 0.5,

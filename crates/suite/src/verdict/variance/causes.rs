@@ -25,7 +25,7 @@ pub enum VarianceCause {
     OtherPrograms,
     /// Processors had nothing to do: they may have slept, and have to be woken.
     IdleProcessors,
-    /// Packets were received in software interrupts instead of by whoever waited for them.
+    /// Packets were received in software interrupts instead of by the process that waited for them.
     SoftwareInterrupts,
     /// How many bytes one read brought.
     ReceiveBatching,
