@@ -66,7 +66,8 @@ pub(crate) fn succeeds(command: &mut Command) -> bool {
         .is_ok_and(|status| status.success())
 }
 
-/// CPU seconds, user and system, of all children that have been waited for, and of theirs.
+/// CPU seconds, user and system, of all children that this process has waited for, and of those
+/// that the children have waited for.
 pub(crate) fn children_cpu_seconds() -> Result<f64> {
     let usage: Usage = getrusage(UsageWho::RUSAGE_CHILDREN).context("getrusage")?;
     let seconds = |time: TimeVal| time.tv_sec() as f64 + time.tv_usec() as f64 / 1e6;

@@ -42,13 +42,13 @@ pub struct SharedEthernet {
     pub length: Length,
     /// Speed of a signal on it, as a share of the speed of light.
     pub velocity: f64,
-    /// How stations agree on who sends.
+    /// How stations agree on which of them sends.
     pub contention: Contention,
     /// The queue in each station before its turn comes.
     pub queue: Discipline,
 }
 
-/// How stations on a shared Ethernet agree on who sends.
+/// How stations on a shared Ethernet agree on which of them sends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Contention {

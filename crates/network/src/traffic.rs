@@ -1,5 +1,5 @@
-//! Traffic: who sends what to whom. For the simulator and the closed forms; a raised network
-//! carries what its programs send.
+//! Traffic: which stations send what, and to which stations. For the simulator and the closed
+//! forms; a raised network carries what its programs send.
 
 use btu_units::{Bytes, Span};
 use serde::{Deserialize, Serialize};

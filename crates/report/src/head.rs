@@ -6,16 +6,16 @@ use crate::number::duration;
 use crate::paint::Paint;
 use crate::sheet::wrap;
 
-/// Which run a report is about; every text as it shall be shown.
+/// Which run a report is about; every text is as the report shows it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct RunHead {
     /// The run's name, as `btu show` takes it.
     pub id: String,
     /// Wall time of the start.
     pub started: String,
-    /// The name of the network, as it shall be shown.
+    /// The name of the network, as the report shows it.
     pub network: String,
-    /// The name of the profile, as it shall be shown.
+    /// The name of the profile, as the report shows it.
     pub profile: String,
     /// The seed of order, payload and impairments.
     pub seed: u64,
@@ -61,7 +61,7 @@ impl RunHead {
     }
 }
 
-/// How a text shall look.
+/// How a text looks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TextOptions {
     /// Whether ANSI colours may be used; the caller minds `NO_COLOR` and whether there is a

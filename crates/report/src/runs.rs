@@ -8,18 +8,18 @@ use crate::number::{NOTHING, duration, three_digits};
 use crate::paint::Paint;
 use crate::sheet::{Sheet, columns, wrap};
 
-/// One run as listed; every text as it shall be shown.
+/// One run as listed; every text is as the list shows it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RunLine {
-    /// The name of the run, as it shall be shown.
+    /// The name of the run, as the list shows it.
     pub id: String,
     /// Wall time of the start.
     pub started: String,
     /// How far it got.
     pub state: String,
-    /// The name of the profile, as it shall be shown.
+    /// The name of the profile, as the list shows it.
     pub profile: String,
-    /// The name of the network, as it shall be shown.
+    /// The name of the network, as the list shows it.
     pub network: String,
     /// The user's own word for it.
     pub label: Option<String>,

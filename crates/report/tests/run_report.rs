@@ -245,7 +245,7 @@ fn b5_a_part_of_the_suite_is_not_called_a_rating() {
     assert!(run.page().headline.starts_with("Part of a BTU rating: "), "{}", run.page().headline);
 }
 
-/// One table for `btu report`, `btu rank` and `btu history`, and only for who asks.
+/// One table for `btu report`, `btu rank` and `btu history`, and only where the user asks for it.
 #[test]
 fn b7_the_machines_of_1995_stand_by_their_corrected_ratings_and_on_demand() {
     let run = SampleRun::new();

@@ -74,7 +74,8 @@ impl Store {
         Ok(Self { path, connection, locks })
     }
 
-    /// Opens the database for who only looks at it: one that may not be written is read as it is.
+    /// Opens the database for a caller that only reads it: a file that may not be written is read
+    /// as it is.
     ///
     /// # Errors
     /// As [`Self::open`]; a database of an older schema has to be written once.

@@ -130,7 +130,7 @@ pub enum Activity {
     FileReceive(FileServer),
     /// Copies a file from another host and keeps the time, from before it connects.
     FileFetch(FileClient),
-    /// Gives a file to who fetches it.
+    /// Gives a file to the client that fetches it.
     FileOffer(FileServer),
     /// Copies a file on one host.
     FileCopy(FileCopy),
@@ -432,7 +432,7 @@ pub struct PipeEnd {
     pub end: End,
     /// Where the two meet.
     pub meeting: PipeMeeting,
-    /// Said by who connects before anything else.
+    /// The end that connects sends it before anything else.
     pub token: Token,
     /// What is measured; the same at both ends.
     pub plan: PipePlan,
@@ -452,7 +452,7 @@ pub struct HintEnd {
     pub end: End,
     /// Where the two meet.
     pub meeting: PipeMeeting,
-    /// Said by who connects before anything else.
+    /// The end that connects sends it before anything else.
     pub token: Token,
     /// What is measured; the same at both ends.
     pub hint: HintPlan,
@@ -486,7 +486,7 @@ pub struct DrawEnd {
     pub end: End,
     /// Where the two meet.
     pub meeting: PipeMeeting,
-    /// Said by who connects before anything else.
+    /// The end that connects sends it before anything else.
     pub token: Token,
     /// What is drawn, and how; the same at both ends.
     pub drawing: Drawing,
@@ -524,7 +524,7 @@ pub struct Relay {
     pub on: IpAddr,
     /// Where the octets go.
     pub to: SocketAddr,
-    /// Said by who calls, and to whom is called.
+    /// The caller sends it to the relay, and the relay sends it to the end that it calls.
     pub token: Token,
 }
 
@@ -561,8 +561,8 @@ pub struct FileServer {
 /// A copy on one host.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct FileCopy {
-    /// The source, made from the order's seed before the clock starts; the copy stands on the same,
-    /// but for what `share` says.
+    /// The source, made from the order's seed before the clock starts; the copy stands on the same
+    /// storage, except for what `share` says.
     pub file: FilePlace,
     /// A directory of this host's, which a share is mounted on: the copy stands there, or the
     /// source.

@@ -116,7 +116,7 @@ pub enum Outcome {
 /// What a relay passed on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Relayed {
-    /// From who called to who was called.
+    /// Octets from the caller to the host that was called.
     #[serde(rename = "there_bytes")]
     pub there: Bytes,
     /// Octets from the host that was called back to the caller.

@@ -61,7 +61,7 @@ pub struct FlowInterval {
     pub missed: Option<i64>,
 }
 
-/// What a step of a script does, for who watches it.
+/// What a watched step of a script does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Part {
     Receives,
@@ -73,7 +73,7 @@ enum Part {
 #[derive(Debug)]
 struct Watched {
     part: Part,
-    /// From whom to whom data goes.
+    /// The host that sends the data, and the host that receives it.
     way: (HostName, HostName),
     /// What it told, by the number of the interval that ended then.
     told: BTreeMap<u64, Sample>,

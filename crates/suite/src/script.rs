@@ -17,7 +17,7 @@ use crate::network::{HostName, HostRole, Impairment, Impairments};
 use crate::plan::Plan;
 use crate::work::{Amounts, HostAmount, amount_for};
 
-/// One cell's activities, listeners before those who connect to them.
+/// One cell's activities, listeners before the steps that connect to them.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Script {
     /// What happens to incoming packets during the cell.

@@ -43,7 +43,7 @@ impl Forwarder {
         }
     }
 
-    /// Takes it away; a wire that dropped frames of its own accord is an error.
+    /// Takes it away; a wire that dropped frames that it should carry is an error.
     pub(super) fn end(self) -> Result<()> {
         match self {
             Self::Wire { mut process, client, directory } => {

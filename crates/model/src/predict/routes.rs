@@ -1,8 +1,8 @@
 //! Traffic equations: how often the frames of a flow pass each server.
 //!
-//! Who sends to whom is even (each sender to each target but itself), so what passes a branch of
-//! the tree follows from how many senders and targets are on either side of it, and no pair is
-//! looked at by itself.
+//! Each sender sends to each target but itself equally often, so what passes a branch of the tree
+//! follows from how many senders and targets are on either side of it, and no pair is looked at by
+//! itself.
 
 use btu_network::{Drawing, Flow, StationId, Target};
 

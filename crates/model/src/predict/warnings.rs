@@ -157,7 +157,8 @@ fn most_of_one(solved: &Solved<'_>, ring: &Server, segment: u32) -> (f64, f64) {
     (own.into_values().fold(bridged / standing as f64, f64::max), all)
 }
 
-/// Who sends a flow's frames or replies, and how many each if every sender of the flow sends one.
+/// The stations that send a flow's frames or replies, and how many each of them sends if every
+/// sender of the flow sends one.
 fn senders(flow: &Flow, reply: bool) -> (&[StationId], f64) {
     let replying = |stations: &[StationId]| flow.from.len() as f64 / stations.len() as f64;
     match (&flow.to, reply) {

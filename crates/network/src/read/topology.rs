@@ -1,4 +1,4 @@
-//! What is connected with what: no loops, and who can reach whom.
+//! What is connected with what: no loops, and which stations can reach each other.
 
 use super::expand::Work;
 use crate::drawing::StationId;

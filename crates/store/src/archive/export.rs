@@ -31,7 +31,8 @@ impl Store {
     /// Writes `runs` with everything that is stored of them to `file`, a cell at a time; gives the
     /// file back.
     pub fn export<W: Write>(&self, runs: &[RunId], file: W) -> Result<W, ArchiveError> {
-        // One moment of the database, whatever others write meanwhile.
+        // This transaction sees one moment of the database, whatever other processes write
+        // meanwhile.
         let _moment = Transaction::new_unchecked(&self.connection, TransactionBehavior::Deferred)
             .map_err(self.explain(OPERATION))?;
         let mut writer =

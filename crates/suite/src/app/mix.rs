@@ -10,7 +10,7 @@ use thiserror::Error;
 
 use super::{Protocol, REPLY_BYTES, REQUEST_BYTES};
 
-/// Calls of one picture, as it were: one is made after the other.
+/// Calls of one picture of a mix, which are made one after the other.
 const MOST_CALLS: u32 = 10_000;
 
 /// Requests of one call.

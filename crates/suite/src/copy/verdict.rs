@@ -188,12 +188,13 @@ impl Wire {
 const fn round_trips(program: Program, direction: Direction) -> Option<u8> {
     let trips = match (program, direction) {
         (Program::Local, _) => 0,
-        // HTTP's request. Bare's token; who gets the file has its first octets with the answer to
-        // it.
+        // HTTP's request. Bare's token; the host that gets the file has its first octets with the
+        // answer to it.
         (Program::Http, _) | (Program::Bare, Direction::Get) => 2,
         // Bare's token. NFS's token with the first call, LOOKUP.
         (Program::Bare, Direction::Put) | (Program::Nfs(_), Direction::Get) => 3,
-        // The token, and rcp's record; who gets the file asks for the record, and for the file.
+        // The token, and rcp's record; the host that gets the file asks for the record, and for the
+        // file.
         (Program::Rcp, _) => 4,
         // The token with the first call, CREATE, and COMMIT, which is the end.
         (Program::Nfs(writes), Direction::Put) => 4 - writes.is_sync() as u8,

@@ -222,7 +222,7 @@ mod tests {
         assert!((found - expected).abs() <= tolerance, "{found}, not {expected}");
     }
 
-    /// A reference run of HINT 1.0 with doubles: Q = n - 1 but for the grid.
+    /// A reference run of HINT 1.0 with doubles: Q = n - 1, except for what the grid changes.
     #[test]
     fn the_quality_of_doubles() {
         let table = [

@@ -4,8 +4,8 @@ use btu_stats::Histogram;
 use btu_units::{Bytes, Span};
 use serde::{Deserialize, Serialize};
 
-/// Who makes the foreground task's files ready and looks at them afterwards, to the server's
-/// account; the task itself is client 0, and the background stations are 1, 2 and so on.
+/// The client that makes the foreground task's files ready and looks at them afterwards, in the
+/// server's account; the task itself is client 0, and the background stations are 1, 2 and so on.
 pub const SETUP_CLIENT: u32 = 1_000_000;
 
 /// What a file server did for its clients.

@@ -153,8 +153,8 @@ impl Demands {
     /// What regular times make of a server that takes `service` seconds for each operation:
     /// stations that need no longer for themselves than the others need at the server come back
     /// before it is their turn, so all stations wait for each other, and an operation of the task
-    /// takes one more of each. The second number is for how many of theirs it waits. None where a
-    /// station or the task takes longer, or pauses.
+    /// takes one more of each. The second number says for how many of the stations' operations it
+    /// waits. None where a station or the task takes longer, or pauses.
     pub(super) fn regular(&self, task: &Alone, stations: u32, service: f64) -> Option<[f64; 2]> {
         let alone = task.seconds / task.operations;
         let others = f64::from(stations) * service;

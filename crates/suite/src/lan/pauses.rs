@@ -114,10 +114,10 @@ mod tests {
 
     use super::*;
 
-    /// The mean of 40,000 has a standard deviation of a 200th of theirs; five of them are allowed.
-    /// Deviations are known: exponential 1, uniform 1/sqrt(3), fixed 0 of the mean; that of a
-    /// sample of so many is within 5 % of it (for the exponential sqrt(8/n)/2 = 0.7 % is one
-    /// standard deviation).
+    /// The mean of 40,000 pauses has a standard deviation that is a 200th of that of one pause; the
+    /// test allows five of them. Deviations are known: exponential 1, uniform 1/sqrt(3), fixed 0 of
+    /// the mean; that of a sample of so many is within 5 % of it (for the exponential sqrt(8/n)/2 =
+    /// 0.7 % is one standard deviation).
     #[test]
     fn drawn_pauses_have_the_mean_and_the_deviation_of_their_distribution() {
         let mean = Span::from_milliseconds(10);

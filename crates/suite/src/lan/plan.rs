@@ -49,7 +49,7 @@ pub struct LanPlan {
     pub work: StationWork,
     /// How large the tasks' files are.
     pub sizes: FileSizes,
-    /// The directory of a share that every host has mounted, instead of a server of ours.
+    /// The directory of a share that every host has mounted, instead of btu's own server.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at: Option<PathBuf>,
     /// What each operation takes at least, at the server and on the station's own disk, one after

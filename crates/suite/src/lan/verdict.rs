@@ -31,7 +31,7 @@ pub struct LanVerdict {
     pub stations: Vec<LevelStations>,
     /// What the machine had to do, level by level.
     pub machine: Vec<LevelMachine>,
-    /// What the share is that the files were on; none at a server of ours.
+    /// What the share is that the files were on; none where they were on btu's own server.
     pub share: Option<Share>,
     /// How many background stations there may be before 5 of 100 of their transactions take longer
     /// than the plan's limit.

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{HostRole, Network, Path};
 
-/// A network file, and who plays which role in it.
+/// A network file, and which station plays which role in it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Drawn {
     /// The name of the network.
@@ -49,7 +49,7 @@ impl Stations {
     }
 }
 
-/// The network's name, and who plays which role.
+/// The network's name, and which station plays which role.
 impl fmt::Display for Drawn {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let roles: Vec<String> =

@@ -136,7 +136,8 @@ struct Datagrams {
     jitter: Option<Span>,
 }
 
-/// The accounts of each pair of a cell: who listens is at the far host, who calls at the near one.
+/// The accounts of each pair of a cell: the listener is at the far host, the caller at the near
+/// one.
 fn pairs(seen: &Observation) -> impl Iterator<Item = [&Report; 2]> {
     seen.reports.chunks_exact(2).filter_map(|pair| {
         let [far, near] = pair else { return None };

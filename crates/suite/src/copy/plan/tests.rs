@@ -165,8 +165,8 @@ fn background_serves_and_the_copy_waits_for_it() {
     assert_eq!(quiet.steps.len(), 1);
 }
 
-/// Who gets a file connects and keeps the time; its source is warm for the largest file on the
-/// quiet network alone.
+/// The host that gets a file connects and keeps the time; its source is warm for the largest file
+/// on the quiet network alone.
 #[test]
 fn directions_are_everywhere_and_warm_sources_where_storage_is_compared() {
     let (directions, caches) = (Direction::ALL.to_vec(), Cache::ALL.to_vec());
