@@ -1,4 +1,4 @@
-//! Hosts.
+//! Stations: the hosts of a network.
 
 use std::net::Ipv4Addr;
 

@@ -1,4 +1,4 @@
-//! Issued certificates.
+//! Lists the certificates that were issued.
 
 use crate::head::TextOptions;
 use crate::paint::Paint;

@@ -18,7 +18,7 @@ use crate::sheet::{Sheet, page, section, wrap};
 /// What is known of a machine in addition to its results.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct MachineCard {
-    /// The user's word for it, else its key.
+    /// The name that the user gave the machine, else its key.
     pub name: String,
     /// The model name of the processor; absent when it is not known.
     pub processor: Option<String>,

@@ -21,7 +21,7 @@ pub struct RunLine {
     pub profile: String,
     /// The name of the network, as the list shows it.
     pub network: String,
-    /// The user's own word for it.
+    /// The label that the user gave the run; absent when there is none.
     pub label: Option<String>,
     /// The number of valid cells.
     pub valid_cells: u64,

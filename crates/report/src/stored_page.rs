@@ -27,7 +27,7 @@ pub struct StoredRun<'a> {
 pub struct Origin {
     /// The UUID of the run, which is the same in every database.
     pub uuid: String,
-    /// The user's own word for it.
+    /// The label that the user gave the run; absent when there is none.
     pub label: Option<String>,
     /// The version of the program that measured it.
     pub version: String,

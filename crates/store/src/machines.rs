@@ -11,7 +11,7 @@ use crate::{Store, StoreError};
 pub struct MachineNote {
     /// Its key, from the environment of its runs ([`btu_suite::rank::MachineKey`]).
     pub key: String,
-    /// The user's own word for it; no two machines share one.
+    /// The name that the user gave the machine; no two machines share one.
     pub name: Option<String>,
     /// The price of the machine; absent when the user gave none.
     pub price: Option<Price>,

@@ -131,9 +131,9 @@ pub struct RunSummary {
     pub profile: String,
     /// The network as the user named it.
     pub network: String,
-    /// The user's own word for it.
+    /// The label that the user gave the run; absent when there is none.
     pub label: Option<String>,
-    /// The user's own words to find it by, sorted.
+    /// The tags that the user gave the run, sorted.
     pub tags: Vec<String>,
     /// How far the run got; a run that no process writes any more is not shown as running.
     pub state: State,

@@ -59,7 +59,7 @@ pub struct Answer {
     /// Its processor, kernel and network, as they are stored with a run; null where it could not be
     /// reserved, since looking at a host would disturb the run that has reserved it.
     pub environment: Value,
-    /// What `btu doctor --json` prints there; null likewise.
+    /// What `btu doctor --json` prints there; null in the same case.
     pub findings: Value,
 }
 

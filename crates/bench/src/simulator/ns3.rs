@@ -1,4 +1,5 @@
-//! ns-3: a small program of ours on its CSMA model, built on the spot from Debian's package.
+//! ns-3: a small program of this project on ns-3's CSMA model, built on the spot from Debian's
+//! package.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

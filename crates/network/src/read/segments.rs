@@ -1,4 +1,4 @@
-//! `[segments.NAME]`.
+//! Reads the segments of a network file, `[segments.NAME]`.
 
 use btu_units::{BitRate, Length, Span};
 

@@ -1,4 +1,4 @@
-//! `[stations.NAME]`.
+//! Reads the stations of a network file, `[stations.NAME]`.
 
 use std::net::Ipv4Addr;
 

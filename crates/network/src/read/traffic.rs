@@ -1,4 +1,4 @@
-//! `[traffic.NAME]`.
+//! Reads the flows of a network file, `[traffic.NAME]`.
 
 use btu_units::{BitRate, Bytes, Span};
 

@@ -1,4 +1,4 @@
-//! `NetPIPE` 1996.
+//! The page of the study `NetPIPE` of 1996.
 
 use btu_suite::history::netpipe96::{Curve, History, LayerCost};
 

@@ -1,4 +1,4 @@
-//! Press 1988.
+//! The page of the study of Press, 1988.
 
 use btu_suite::history::press88::{History, Pause, Prediction, Service, Task};
 

@@ -1,4 +1,4 @@
-//! The tables.
+//! The tables of a simulation's result.
 
 use btu_medium::sim::{DelayOutcome, FlowOutcome, MediumOutcome};
 use btu_stats::Estimate;

@@ -48,7 +48,7 @@ fn first(page: &Page) -> Vec<String> {
     }
 }
 
-/// Why it is only part of a rating, but for the rows that [`confidence`] counts.
+/// Why it is only part of a rating, except for the rows that [`confidence`] counts.
 fn obstacles(page: &Page, rating: &Rating) -> String {
     let uncounted =
         |obstacle: &&Obstacle| **obstacle != Obstacle::Incomplete || rating.missing.is_empty();

@@ -19,7 +19,7 @@ pub const REPLY_BYTES: usize = 8;
 /// Octets of the bitmap that one request carries.
 pub const BITMAP_PIECE: usize = 1420;
 
-/// The widest window: more items on their way than any picture of ours has.
+/// The widest window: more items on their way than any picture of btu has.
 const WIDEST: u16 = 1024;
 
 /// The protocol: which end waits for which. The study's levels (its section 5), with a window

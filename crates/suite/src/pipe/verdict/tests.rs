@@ -66,7 +66,7 @@ fn four_latencies_that_are_named() {
     let latency = judge(&plan, &points(&plan, ethernet)).latency.unwrap();
     near(latency.netpipe_1996_seconds, ethernet(1.0), 1e-6);
     assert_eq!(latency.up_to, Bytes::new(8));
-    // Six sizes, the median between those of 3 and of 4 bytes but for the noise of 0.6 %.
+    // Six sizes, the median between those of 3 and of 4 bytes except for the noise of 0.6 %.
     near(latency.median_seconds.value, ethernet(3.5) * 1.003, 0.003);
     assert!(latency.median_seconds.interval.unwrap().contains(latency.median_seconds.value));
     // 1 to 61 bytes: 20 sizes below 64.

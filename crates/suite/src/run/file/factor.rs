@@ -84,7 +84,7 @@ impl Factors {
         places.flat_map(|(factor, read)| (0..read.levels.len()).map(move |level| (factor, level)))
     }
 
-    /// The baseline but for one level.
+    /// The baseline except for one level.
     pub(super) fn only(&self, factor: usize, level: usize) -> Vec<usize> {
         let mut levels = self.baseline();
         levels[factor] = level;

@@ -129,7 +129,7 @@ fn mistakes_are_told_all_at_once_where_they_stand() {
     );
 }
 
-/// A file that is right but for what is added.
+/// A file that is right except for what is added.
 fn with(more: &str) -> String {
     format!(
         "network = \"home-fq-codel\"\n[measure.a]\non = \"laptop\"\nrun = [\"true\"]\n[load.cpu]\non = \"phone\"\nactivity = \"cpu\"\n{more}\n"
