@@ -61,8 +61,8 @@ pub struct CopyRow {
     pub line_seconds: Option<f64>,
     /// What the closed form expects: the program's round trips, and the line, or NFS's blocks one
     /// window after the other. With a background that does not give way, the copy has the share of
-    /// time that is left, or an equal share where queues are fair. None with a background that gives
-    /// way, on a shared medium.
+    /// time that is left, or an equal share where queues are fair. None with a background that
+    /// gives way, on a shared medium.
     pub expected_seconds: Option<f64>,
     /// The median against that: a share.
     pub error: Option<f64>,
