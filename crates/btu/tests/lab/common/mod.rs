@@ -51,6 +51,15 @@ impl Laboratory {
         }
     }
 
+    /// Like `open_alone`, for a test of what the kernel gives to root alone.
+    pub(crate) fn open_alone_as_root() -> Option<Self> {
+        if !nix::unistd::geteuid().is_root() {
+            eprintln!("only root may do this: tested as root only");
+            return None;
+        }
+        if once::is_unchanged() { None } else { Self::open_with(Share::all()) }
+    }
+
     fn open_with(share: Share) -> Option<Self> {
         let directory = tempfile::tempdir().expect("a temporary directory");
         let mark = format!("{MARK}={}-{}", std::process::id(), directory.path().display());
