@@ -102,36 +102,13 @@ fn curl_puts_and_gets_by_http() {
     let directory = tempfile::tempdir().expect("tempdir");
     let credential = format!("Authorization: Bearer {}", secret());
     let url = |address| format!("http://{address}/copy");
-    let put = |address, path: &Path| {
-        run(
-            "curl",
-            &[
-                "-sSf",
-                "--noproxy",
-                "*",
-                "-H",
-                &credential,
-                "-T",
-                path.to_str().expect("UTF-8"),
-                &url(address),
-            ],
-        );
+    let curl = |option, path: &Path, address| {
+        let path = path.to_str().expect("UTF-8");
+        let quiet = ["-sSf", "--noproxy", "*", "-H", &credential];
+        run("curl", &[&quiet[..], &[option, path, &url(address)]].concat());
     };
-    let get = |address, path: &Path| {
-        run(
-            "curl",
-            &[
-                "-sSf",
-                "--noproxy",
-                "*",
-                "-H",
-                &credential,
-                "-o",
-                path.to_str().expect("UTF-8"),
-                &url(address),
-            ],
-        );
-    };
+    let put = |address, path: &Path| curl("-T", path, address);
+    let get = |address, path: &Path| curl("-o", path, address);
     serves(Program::Http, directory.path(), put, get);
 }
 
