@@ -107,16 +107,15 @@ fn every_protocol_takes_what_its_closed_form_says() {
         "stop-and-wait",
     ];
     holds(&laboratory, &[&network[..], &single].concat());
-    let picture = ["--workload", "structured-rectangles", "--display", "far,middle"];
-    let protocols = ["--protocol", "window-8,construction,batched,redraw"];
-    holds(&laboratory, &[&network[..], &picture, &protocols].concat());
+    let picture = ["--workload", "structured-rectangles"];
+    // How many items share a segment, the form does not know. Over 1 Mb/s and 10 ms it therefore
+    // misses by up to 7 % with a window of eight, and by 4 to 5 % where all follow each other.
+    let middle = ["--display", "middle", "--protocol", "construction,batched,redraw"];
+    holds(&laboratory, &[&network[..], &picture, &middle].concat());
+    let far = ["--display", "far", "--protocol", "window-8,construction,batched,redraw,pipelined"];
+    holds(&laboratory, &[&network[..], &picture, &far].concat());
     let digests = laboratory.json(&["show"])["result"]["pictures"].clone();
-    assert_eq!((&digests[0]["cells"], &digests[0]["others"]), (&8.into(), &0.into()), "{digests}");
-    // Over 1 Mb/s and 10 ms the form misses by 4 to 5 %: how many items share a segment there, it
-    // does not know.
-    let far =
-        ["--workload", "structured-rectangles", "--display", "far", "--protocol", "pipelined"];
-    holds(&laboratory, &[&network[..], &far].concat());
+    assert_eq!((&digests[0]["cells"], &digests[0]["others"]), (&5.into(), &0.into()), "{digests}");
 
     let relay = ["--mix", "calls=8,fan-out=1", "--display", "middle", "--transport", "tcp,relay"];
     let rows =
