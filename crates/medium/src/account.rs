@@ -16,11 +16,11 @@ pub enum Cause {
     NoRoute,
     /// Active queue management dropped it before the queue was full (RED, `CoDel`).
     Early,
-    /// It collided on a shared Ethernet as often as a station tries.
+    /// It collided in every attempt that a station on a shared Ethernet makes.
     Collisions,
     /// It is longer than the line takes.
     TooLong,
-    /// A bit of it was inverted under way, and its receiver found that its check sequence does not
+    /// A bit of it was inverted in flight, and its receiver found that its check sequence does not
     /// match.
     Damaged,
 }

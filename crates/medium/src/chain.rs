@@ -10,13 +10,13 @@ use crate::stage::{Changed, Stage};
 
 /// Named elements, each feeding the next at the time its frames were due.
 ///
-/// A poll goes downstream: each stage is emptied of what is due before the next one is asked, so
-/// every stage sees its frames in the order of their times however late the poll comes.
+/// A poll goes downstream: each stage delivers all due frames before the next one is polled, so
+/// every stage receives its frames in the order of their times, even if the poll is late.
 #[derive(Debug)]
 pub struct Chain {
     first: (String, Stage),
     rest: Vec<(String, Stage)>,
-    /// The stage that is asked next; the ones before it have nothing more for now.
+    /// The stage that is polled next; the ones before it have nothing more for now.
     cursor: usize,
     /// The earliest wake-up of the stages before the cursor.
     wake: Step,
@@ -40,12 +40,12 @@ impl Chain {
         self.stages().map(|(name, stage)| (name.as_str(), stage.account()))
     }
 
-    /// Notes that from `at` on the line is otherwise, as `change` says (its own time and way are
-    /// not looked at). It holds for frames that come to each part from then on: the frame in
-    /// transmission and those in flight keep their times, and it does not matter how late the chain
-    /// is polled. Poll it afterwards: a wake-up that was told before may be too late.
+    /// Applies `change` from `at` on (the function ignores the change's own time and way). It
+    /// applies to frames that reach each part from then on: the frame in transmission and those in
+    /// flight keep their times, however late the chain is polled. Poll it afterwards: an earlier
+    /// wake-up time may be too late.
     ///
-    /// Returns whether there is a part for everything that changes; see [`crate::changing_line`].
+    /// Returns whether the chain has a part for each changed value; see [`crate::changing_line`].
     #[must_use]
     pub fn change(&mut self, change: &Change, at: Time) -> bool {
         let mut changed = Changed::default();

@@ -1,9 +1,9 @@
 //! One body of tests for every driver of the medium: virtual time here, the wire in real time.
 //!
 //! A driver offers a [`Bench`]: one direction of a line between a sender and a receiver. Each
-//! function sends something over it, and panics when what arrives is not what the line was asked
-//! for. Tolerances come from the bench: zero in virtual time. Which functions a driver passes is
-//! told by the tests that call them.
+//! function sends something over it, and panics when the arrivals do not match the direction that
+//! was asked for. Tolerances come from the bench: zero in virtual time. The tests of a driver name
+//! the functions that it passes.
 
 mod impairments;
 mod queues;
@@ -36,13 +36,13 @@ pub trait Bench {
 /// A frame at the far end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Arrival {
-    /// Its place in the script, from 0.
+    /// Its index in the script, from 0.
     pub number: u32,
-    /// When it was really sent.
+    /// The time at which it was sent.
     pub sent: Time,
     /// The time at which the frame arrived.
     pub arrived: Time,
-    /// Whether it arrived otherwise than it was sent, with a bit inverted.
+    /// Whether it arrived with a bit inverted.
     pub damaged: bool,
 }
 
@@ -58,7 +58,7 @@ pub const FULL_FRAME: Bytes = Bytes::new(1514);
 /// The shortest frame as a driver sees it, without check sequence.
 pub const SHORTEST_FRAME: Bytes = Bytes::new(60);
 
-/// So many standard deviations leave 99.9 per cent of a normal distribution inside.
+/// 99.9 per cent of a normal distribution are within this many standard deviations.
 const TWO_SIDED_99_9_PERCENT: f64 = 3.2905;
 
 const FAST: BitRate = BitRate::from_megabits_per_second(100);

@@ -19,7 +19,7 @@ pub struct Corrupt {
 }
 
 impl Corrupt {
-    /// Damages what `bernoulli` says, anywhere with equal probability.
+    /// Damages the frames that `bernoulli` selects, each bit with equal probability.
     pub fn new(bernoulli: Bernoulli) -> Self {
         Self { bernoulli, out: Departures::default() }
     }

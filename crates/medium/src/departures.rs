@@ -1,5 +1,4 @@
-//! What all elements have in common apart from their own decision: events to report, frames that
-//! leave, and accounts.
+//! The common parts of all elements: events to report, frames that leave, and accounts.
 
 use std::collections::VecDeque;
 
@@ -21,8 +20,8 @@ pub(crate) trait Departing {
     /// Decides what happens to a frame that arrives at `now` and is counted as received.
     fn take(&mut self, frame: Frame, now: Time);
 
-    /// Moves the frames that are held elsewhere and are due by `now` to the departures. Answers when
-    /// the next of them is due.
+    /// Moves the frames that are held elsewhere and are due by `now` to the departures. Returns the
+    /// time at which the next of them is due.
     fn advance(&mut self, _now: Time) -> Step {
         Step::Idle
     }
@@ -106,7 +105,7 @@ impl Departures {
         self.notices.push_back(Notice::Dropped(frame, cause));
     }
 
-    /// Says that one more frame like this one is inside; the caller then sends it.
+    /// Announces one more copy of this frame; the caller then sends it.
     pub(crate) fn duplicate(&mut self, frame: Frame) {
         self.account.duplicated += 1;
         self.notices.push_back(Notice::Duplicated(frame));
@@ -144,7 +143,7 @@ impl Departures {
         }
     }
 
-    /// The accounts, with `elsewhere` more frames that the element keeps outside of this box.
+    /// The accounts, with `elsewhere` more frames that the element holds outside of the departures.
     pub(crate) fn account(&self, elsewhere: usize) -> Account {
         self.account.holding(self.held() + elsewhere as u64)
     }

@@ -17,7 +17,7 @@ pub struct Duplicate {
 }
 
 impl Duplicate {
-    /// Duplicates what `bernoulli` says.
+    /// Duplicates the frames that `bernoulli` selects.
     pub fn new(bernoulli: Bernoulli) -> Self {
         Self { bernoulli, out: Departures::default() }
     }

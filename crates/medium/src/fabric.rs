@@ -1,11 +1,11 @@
-//! A whole drawn network: media, lines and bridges, and what goes on between them.
+//! A whole drawn network: media, lines and bridges, and the frames that pass between them.
 //!
 //! A fabric is its own virtual-time loop. Frames that are accepted wait until a poll reaches their
 //! time; a poll lets one thing after the other happen, in the order of their times, up to its
-//! `now`. So no part of the network ever sees time go back, and what happens does not depend on
-//! when or how often a driver polls. At equal times the order is: changes of links, what was under
-//! way inside (the node drawn first goes first), then frames from outside in the order in which
-//! they were accepted.
+//! `now`. So time never decreases in any part of the network, and the results do not depend on when
+//! or how often a driver polls. At equal times the order is: changes of links, events inside the
+//! network (the node drawn first goes first), then frames from outside in the order in which they
+//! were accepted.
 
 mod accounts;
 mod announce;
@@ -42,15 +42,14 @@ pub(crate) use timers::TimerHeap;
 /// [`crate::Element`], with ports named.
 ///
 /// Stations of the drawing are known by [`crate::Address::of_station`]; frames from and to other
-/// addresses pass as on any network with bridges: they are flooded until it is known where they
-/// belong.
+/// addresses pass as on any network with bridges: they are flooded until their ports are known.
 ///
 /// Links change at their times after [`Time::ZERO`]: a driver in real time counts from when the
 /// network came up.
 #[derive(Debug)]
 pub struct Fabric {
     nodes: Vec<Node>,
-    /// When each node wants to be polled.
+    /// The time at which each node must be polled.
     timers: TimerHeap,
     /// Where each station's frames enter.
     entries: Vec<Place>,
@@ -60,25 +59,25 @@ pub struct Fabric {
     links: Vec<[u32; 2]>,
     /// The nodes of the inputs, with their stations.
     inputs: Vec<(Port, u32)>,
-    /// Frames from outside whose time has not come.
+    /// Frames from outside with times in the future.
     pending: VecDeque<(Time, Port, Frame)>,
-    /// The node that is being asked for all that has happened.
+    /// The node that is being polled for its events.
     asked: Option<u32>,
-    /// What changes at links under way.
+    /// The changes of links during a run.
     changes: Changes,
-    /// How far the network has come.
+    /// The network's time.
     clock: Time,
     received: u64,
     delivered: u64,
     backlog: Backlog,
 }
 
-/// What a simulation is told beyond what a driver of real frames needs.
+/// The events that a simulation gets in addition to those for a driver of real frames.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum FabricEvent {
     /// An event that [`Fabric::poll`] reports.
     Event(Event),
-    /// Less is waiting at this station than before.
+    /// Fewer frames wait at this station than before.
     Room(Port),
 }
 
@@ -92,7 +91,7 @@ impl Fabric {
         Self::with_inputs(drawing, seed, &[])
     }
 
-    /// As [`Self::of`]; what comes in to the stations of `inputs` can be impaired
+    /// As [`Self::of`]; frames that arrive at the stations of `inputs` can be impaired
     /// ([`Self::impair`]). A station that the drawing does not have is our own bug.
     ///
     /// # Errors
@@ -129,8 +128,8 @@ impl Fabric {
     }
 
     /// From now on, loses this share of the IP packets that come in to the station at `port`, and
-    /// delays every frame: so address resolution survives and nothing overtakes. Frames in flight
-    /// keep their times. Says whether the station has an input.
+    /// delays every frame: so address resolution still works and no frame overtakes another. Frames
+    /// in flight keep their times. Returns whether the station has an input.
     #[must_use]
     pub fn impair(&mut self, port: Port, delay: Span, loss: Probability) -> bool {
         let Some(&(_, node)) = self.inputs.iter().find(|(station, _)| *station == port) else {
@@ -138,7 +137,7 @@ impl Fabric {
         };
         let Node::Input { chain, .. } = &mut self.nodes[node as usize] else { return false };
         let loss = Some(Loss::Random(loss));
-        // A chain that was changed wants to be asked again.
+        // A chain that was changed must be polled again.
         self.timers.set(node, self.clock);
         chain.change(
             &Change { at: Span::ZERO, way: Way::Both, rate: None, delay: Some(delay), loss },
@@ -158,8 +157,7 @@ impl Fabric {
         self.pending.push_back((now, port, frame));
     }
 
-    /// The next thing that has happened by `now`; call it until it answers [`Event::Wake`] or
-    /// [`Event::Idle`].
+    /// The next event by `now`; call it until it answers [`Event::Wake`] or [`Event::Idle`].
     pub fn poll(&mut self, now: Time) -> Event {
         loop {
             if let FabricEvent::Event(event) = self.next(now) {
@@ -204,12 +202,12 @@ impl Fabric {
         )
     }
 
-    /// How far the network has come: the time of what happened last.
+    /// The network's time: the time of the last event.
     pub(crate) fn clock(&self) -> Time {
         self.clock
     }
 
-    /// Moves the clock to the next thing that happens by `now`, and says which node it happens at.
+    /// Moves the clock to the next event by `now`, and returns the node at which it happens.
     fn advance(&mut self, now: Time) -> Option<u32> {
         let alarm = self.timers.earliest().filter(|&(time, _)| time <= now);
         let input = self.pending.front().map(|&(time, ..)| time).filter(|&time| time <= now);
@@ -232,7 +230,7 @@ impl Fabric {
         }
     }
 
-    /// Hands a frame to the node of `place`, which is not a station, and says which it is.
+    /// Hands a frame to the node of `place`, which is not a station, and returns the node.
     fn hand(&mut self, place: Place, frame: Frame) -> u32 {
         let (Place::Tap(node, _)
         | Place::Line(node)
@@ -242,12 +240,12 @@ impl Fabric {
         node
     }
 
-    /// Ends the asking of a node.
+    /// Ends the polling of a node.
     fn quiet(&mut self, set: impl FnOnce(&mut TimerHeap, Time)) {
         set(&mut self.timers, self.clock);
         self.asked = None;
     }
 }
 
-/// The least that a wake-up is later than what was asked for last: a promise of every node.
+/// The least difference between a wake-up and the time of the last poll: every node guarantees it.
 const INSTANT: Span = Span::from_nanoseconds(1);

@@ -15,9 +15,9 @@
 //! station must have seen all of it before it sends. A station that kept it sends a new one right
 //! behind its last frame (early release), which takes 88 bits.
 //!
-//! **Who may send.** All traffic is asynchronous and of one priority; deviation: synchronous
-//! bandwidth, restricted tokens and priority thresholds are not modelled. See the file `timers.rs`
-//! for the rule. A frame is begun while holding time is left, and ends even if it is over then
+//! **Transmission rules.** All traffic is asynchronous and of one priority; deviation: synchronous
+//! bandwidth, restricted tokens and priority thresholds are not modelled. The file `timers.rs` has
+//! the rule. A frame is begun while holding time is left, and ends even if it is over then
 //! (asynchronous overrun).
 //!
 //! **The ring's latency** is the fibre's propagation and each station's latency, divided evenly

@@ -1,4 +1,4 @@
-//! What moves through the medium: a frame's description, without its payload.
+//! The unit that moves through the medium: a frame's description, without its payload.
 
 use btu_units::Bytes;
 
@@ -21,7 +21,7 @@ pub struct Frame {
     /// Whether and where a bit of it was inverted.
     pub damage: Damage,
     /// Which flow it belongs to, for fair queues: any number that a driver makes of network
-    /// addresses and ports. 0 says nothing; then source and destination tell flows apart.
+    /// addresses and ports. 0 means no flow; then source and destination distinguish flows.
     pub flow: u32,
 }
 
@@ -33,7 +33,7 @@ impl Damage {
     /// The value of a frame of which no bit was inverted.
     pub const NONE: Self = Self(0);
 
-    /// One was, at this place: 0 the frame's first bit, 65 534 its last.
+    /// A bit was inverted at this place: 0 is the frame's first bit, 65 534 its last.
     pub const fn at(place: u16) -> Self {
         Self(if place == u16::MAX { place } else { place + 1 })
     }

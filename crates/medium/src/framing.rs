@@ -3,9 +3,9 @@
 //! Sources: IEEE 802.3 clause 4 (preamble and start delimiter 8 octets, padding to 64 with the
 //! check sequence, gap 12); RFC 1662 (PPP in HDLC-like framing); RFC 2684 and ITU-T I.363.5
 //! (LLC/SNAP 8 octets and AAL5 trailer 8, padded to whole cells of 48 octets of payload in 53).
-//! Deviations: octets that HDLC escapes are not counted, because payloads are not seen; what a
-//! sender padded to Ethernet's shortest frame counts as packet on other lines, because it cannot be
-//! told apart here.
+//! Deviations: octets that HDLC escapes are not counted, because payloads are not seen; a sender's
+//! padding to Ethernet's shortest frame counts as packet on other lines, because it cannot be
+//! recognised here.
 
 use btu_network::Framing;
 use btu_units::Bytes;
@@ -14,7 +14,7 @@ const PREAMBLE: u64 = 8;
 const CHECK_SEQUENCE: u64 = 4;
 const SHORTEST: u64 = 64;
 const GAP: u64 = 12;
-/// Destination, source and type: what a packet travels without on lines that are no Ethernet.
+/// Destination, source and type: lines other than Ethernet carry a packet without them.
 const HEADER: u64 = 14;
 const LLC_SNAP: u64 = 8;
 const AAL5_TRAILER: u64 = 8;
@@ -45,7 +45,7 @@ pub(crate) fn gap_bits(framing: Framing) -> u64 {
     }
 }
 
-/// The packet in a frame: what is left without the Ethernet header.
+/// The packet in a frame: the frame without the Ethernet header.
 pub(crate) fn packet(length: Bytes) -> Bytes {
     Bytes::new(length.count().saturating_sub(HEADER))
 }
@@ -59,7 +59,7 @@ pub(crate) fn frame_of(mtu: Bytes) -> Bytes {
 mod tests {
     use super::*;
 
-    /// The frame that carries a packet of so many octets.
+    /// The length of the frame that carries a packet of this size.
     fn frame(packet: u64) -> Bytes {
         Bytes::new(packet + HEADER)
     }
@@ -88,8 +88,8 @@ mod tests {
         assert_eq!(occupied_bits(Framing::Ethernet, Bytes::new(20)), 84 * 8, "padded");
     }
 
-    /// What is left of 10 Mb/s in full frames: UDP 1472 octets, TCP 1460, TCP with time stamps 1448
-    /// in each.
+    /// The payload rate at 10 Mb/s in full frames: UDP 1472 octets, TCP 1460, TCP with time stamps
+    /// 1448 in each.
     #[test]
     fn ethernet_leaves_so_much_to_transports() {
         for (payload, megabits) in [(1472, 9.5709), (1460, 9.4928), (1448, 9.4148)] {

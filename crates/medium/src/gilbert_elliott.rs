@@ -10,7 +10,7 @@ use btu_units::Probability;
 
 use crate::random::Stream;
 
-/// The chain and what each state loses.
+/// The chain and the loss in each state.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct GilbertElliott {
     /// From good to bad.
@@ -25,7 +25,7 @@ pub(crate) struct GilbertElliott {
 }
 
 impl GilbertElliott {
-    /// Moves the chain and says whether the next frame is lost.
+    /// Moves the chain and returns whether the next frame is lost.
     pub(crate) fn loses(&mut self, stream: &mut Stream) -> bool {
         let leaves = if self.is_bad { self.r } else { self.p };
         self.is_bad ^= stream.share() < leaves.share();

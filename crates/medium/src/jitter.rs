@@ -1,16 +1,16 @@
-//! Propagation that varies: a fixed delay and a random deviation, never less than nothing together.
+//! Propagation that varies: a fixed delay and a random deviation; their sum is never negative.
 //!
 //! Sources: `delay` of tc-netem(8) for what can be asked; Pareto's distribution with shape 3, moved
-//! so that its mean is 0, with the standard deviation that is asked. Deviations from netem:
+//! so that its mean is 0, with the requested standard deviation. Deviations from netem:
 //! * A first-order autoregression, x = rho last + sqrt(1 - rho^2) new, keeps mean and variance and
-//!   gives neighbours a correlation of rho. netem mixes its 32-bit random numbers as
-//!   rho last + (1 - rho) new before it looks up the distribution, which shrinks the variance to
-//!   (1 - rho) / (1 + rho) of what was asked. In both, a correlated uniform or Pareto deviation is
-//!   no longer exactly uniform or Pareto: sums of such are not.
+//!   gives neighbours a correlation of rho. netem mixes its 32-bit random numbers as rho last + (1
+//!   - rho) new before it looks up the distribution, which shrinks the variance to (1 - rho) / (1 +
+//!   rho) of the requested one. In both, a correlated uniform or Pareto deviation is no longer
+//!   exactly uniform or Pareto: sums of such are not.
 //! * Distributions are computed, not looked up in tables of 4096 entries that end at four standard
 //!   deviations.
-//! * Frames overtake only where that is asked; there, deviations of more than the delay are cut off
-//!   at no delay at all, which raises the mean. With their order kept, a frame waits for the ones
+//! * Frames overtake only if that is requested; then deviations larger than the delay are cut off
+//!   at a delay of 0, which raises the mean. With their order kept, a frame waits for the ones
 //!   before it, which raises the mean as well.
 
 use std::cmp::Reverse;
@@ -62,7 +62,7 @@ impl Jitter {
         self.changes.note(at, delay);
     }
 
-    /// When a frame that comes at `now` is due.
+    /// The due time of a frame that arrives at `now`.
     fn due(&mut self, now: Time) -> Time {
         while let Some((_, delay)) = self.changes.next_by(now) {
             self.delay = delay;
@@ -273,8 +273,8 @@ mod tests {
         }
     }
 
-    /// Distribution functions turned round, at q; a sample quantile varies by sqrt(q(1-q)/n) /
-    /// density, here allowed as the quantiles of shares 3.29 sqrt(q(1-q)/n) to either side.
+    /// Inverse distribution functions at q; a sample quantile varies by sqrt(q(1-q)/n) / density,
+    /// here allowed as the quantiles of shares 3.29 sqrt(q(1-q)/n) to either side.
     #[test]
     fn quantiles_are_those_of_the_distribution() {
         let pareto = |q: f64| ((1.0 - q).cbrt().recip() - 1.5) * 2.0 / 3f64.sqrt();

@@ -2,7 +2,7 @@
 //! networks.
 //!
 //! **Contract.** Nothing here reads a clock, sleeps, opens a socket or allocates per frame once it
-//! is warm. A driver hands in frames and the time, and takes out what became due:
+//! is warm. A driver hands in frames and the time, and takes out the frames that became due:
 //! [`Element::accept`], then [`Element::poll`] until it answers [`Step::Wake`] or [`Step::Idle`].
 //! The simulator drives the elements by virtual time, the wire drives the same elements by real
 //! time, and both pass the same tests (module `conformance`).

@@ -1,4 +1,4 @@
-//! How much a store may hold.
+//! The limit of a store.
 
 use btu_network::QueueLimit;
 use btu_units::{BitRate, Bytes, Span};

@@ -19,7 +19,7 @@ use crate::framing::{gap_bits, occupied_bits};
 use crate::limit::Limit;
 use crate::schedule::Schedule;
 
-/// A line of a fixed rate with a tail-drop queue before it; propagation is not its business.
+/// A line of a fixed rate with a tail-drop queue before it, without propagation.
 #[derive(Debug)]
 pub struct Line {
     serializer: Serializer,
@@ -27,12 +27,13 @@ pub struct Line {
     gap: Span,
     limit: Limit,
     longest: Bytes,
-    /// When the frame in transmission and all that wait are through, gap included.
+    /// The time at which the frame in transmission and all waiting frames have left, gap included.
     free: Time,
-    /// Frames that had not begun when last looked: when they begin, and their sizes.
+    /// Frames that had not begun at the last update: the times at which they begin, and their
+    /// sizes.
     waiting: VecDeque<(Time, Bytes)>,
     waiting_bytes: Bytes,
-    /// The latest time it was told.
+    /// The latest time that a caller passed.
     latest: Time,
     rates: Schedule<BitRate>,
     out: Departures,

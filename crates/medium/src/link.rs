@@ -30,8 +30,8 @@ pub fn changing_line(direction: &Direction, name: &str, seed: u64) -> Chain {
     Draft { direction, name, seed, changes: true }.chain()
 }
 
-/// What a station does to what comes in, in two parts named `<name>/loss` and `<name>/delay`, which
-/// do nothing until they are changed ([`Chain::change`]).
+/// A station's impairments of incoming packets, in two parts named `<name>/loss` and
+/// `<name>/delay`, which do nothing until they are changed ([`Chain::change`]).
 ///
 /// Source: BTU (1995), section 4.1: DR drops incoming IP packets with a probability, DL delays them
 /// by a fixed time. Deviation: the delay is every frame's, so that address resolution cannot
@@ -88,8 +88,8 @@ impl Draft<'_> {
         match jitter {
             Some(jitter) => {
                 let stream = Stream::new(self.seed, &self.name_of("delay"));
-                // What lies beyond eight deviations is rare enough, and the limit has room for a
-                // thousand more.
+                // Deviations beyond eight spreads are rare enough, and the limit has room for a
+                // thousand more frames.
                 let flight = self.flight(*delay + jitter.spread * 8);
                 Some(Stage::Jitter(Box::new(Jitter::new(*delay, jitter, stream, flight))))
             }
@@ -135,7 +135,7 @@ impl Draft<'_> {
         Bernoulli::new(self.seed, &self.name_of(element), odds)
     }
 
-    /// What may be under way at once; unknown where rate and delay may change.
+    /// The limit of frames in flight; unknown if rate and delay may change.
     fn flight(&self, delay: Span) -> Limit {
         if self.changes {
             Limit::frames(Limit::MOST_FRAMES)
@@ -159,7 +159,7 @@ impl Draft<'_> {
     }
 }
 
-/// Whether it ever loses a frame: also before a chain of states has come to its long run.
+/// Whether it ever loses a frame: also before a chain of states has reached its long-run share.
 fn may_lose(loss: btu_network::Loss) -> bool {
     match loss {
         btu_network::Loss::None => false,

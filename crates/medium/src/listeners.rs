@@ -3,19 +3,19 @@
 use crate::frame::Address;
 use crate::segment::Tap;
 
-/// What is plugged in at a tap.
+/// The node at a tap.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Listener {
-    /// A station, which takes up what is addressed to it.
+    /// A station, which receives the frames that are addressed to it.
     Station(Address),
-    /// A bridge, which takes up everything.
+    /// A bridge, which receives all frames.
     Bridge,
 }
 
-/// All listeners of a shared medium. Every frame passes all of them; it is handed to those it
-/// concerns: the station it is addressed to, if it is here, and every bridge. Group frames, and
-/// frames to an address that no station of the network has, go to all listeners but the sender, so
-/// that a driver's own addresses work too (a bridge inside a station).
+/// All listeners of a shared medium. Every frame passes all of them; the medium delivers it to its
+/// destination station, if that is here, and to every bridge. Group frames, and frames to an
+/// address that no station of the network has, go to all listeners but the sender, so that a
+/// driver's own addresses work too (a bridge inside a station).
 #[derive(Debug, Clone, Default)]
 pub struct Listeners {
     /// The stations in ascending order of address.
@@ -46,9 +46,9 @@ impl Listeners {
     }
 
     /// Notes that every bridge here knows already that the `number`th station is reached through
-    /// `tap`, its own or that of the one bridge that leads to it. Bridges that would only look at a
-    /// frame to it and throw it away need not hear it then: on a backbone with hundreds of them
-    /// nearly all would.
+    /// `tap`, its own or that of the one bridge that leads to it. Then the medium does not deliver
+    /// frames for that station to bridges that would discard them: on a backbone with hundreds of
+    /// bridges nearly all would.
     pub fn announce(&mut self, number: u32, tap: Tap) {
         if self.bridges.is_empty() {
             return;
@@ -78,7 +78,7 @@ impl Listeners {
                         .filter(|&tap| tap != from),
                 );
             }
-            // A station of the network that is not here is beyond a bridge.
+            // A station of the network that is not on this medium is behind a bridge.
             Err(_) if destination.is_station() => {
                 to.extend(self.bridges.iter().copied().filter(|&tap| tap != from));
             }

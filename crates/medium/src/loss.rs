@@ -33,7 +33,7 @@ pub struct Loss {
 }
 
 impl Loss {
-    /// Loses what `bernoulli` says among the frames of `scope`.
+    /// Loses those frames of `scope` that `bernoulli` selects.
     pub fn new(bernoulli: Bernoulli, scope: Scope) -> Self {
         Self {
             bernoulli,

@@ -1,4 +1,4 @@
-//! What must hold for every element and chain under any script: the contract of the crate's first
+//! Properties of every element and chain under any script: the contract of the crate's first
 //! paragraph.
 
 mod lines;
@@ -74,7 +74,7 @@ fn everybody_ends_once(script: &[(Time, Frame)], journey: &Journey) -> Result<()
     Ok(())
 }
 
-/// Two journeys differ at most in the order in which drops were told.
+/// Two runs differ at most in the order in which drops were reported.
 fn the_same_happened(one: Journey, other: Journey) -> Result<(), TestCaseError> {
     prop_assert_eq!(one.arrivals, other.arrivals);
     let sorted = |mut drops: Vec<(u32, Cause)>| {
@@ -93,7 +93,7 @@ proptest! {
         everybody_ends_once(&script, &drive(&mut chain(&stages), &script))?;
     }
 
-    /// Late wake-ups change when something is noticed, never what happens or when it was due.
+    /// Late wake-ups change when an event is reported, never the event or its due time.
     #[test]
     fn lateness_does_not_add_up(stages in stages(5), script in script(), skips in prop::collection::vec(any::<bool>(), 1..64)) {
         let exact = drive(&mut chain(&stages), &script);

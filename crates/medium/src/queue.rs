@@ -1,10 +1,10 @@
 //! Queues before transmitters: one type over the disciplines, each in its own file.
 //!
-//! A queue is told the time of everything it decides, and decides by nothing else: so its decisions
-//! do not depend on how late a caller looks. The owner of a queue calls [`Queue::enqueue`] when a
-//! frame comes, [`Queue::dequeue`] when its transmitter or its turn is free, and after either
-//! [`Queue::dropped`] until it answers `None`; times never go back. The frames received are those
-//! taken out, those dropped and [`Queue::len`] together.
+//! The caller passes the time of every decision to the queue, and decisions depend on nothing else:
+//! so they do not depend on how late a caller polls. The owner of a queue calls [`Queue::enqueue`]
+//! when a frame comes, [`Queue::dequeue`] when its transmitter or its turn is free, and after
+//! either [`Queue::dropped`] until it answers `None`; times never go back. The frames received are
+//! those taken out, those dropped and [`Queue::len`] together.
 
 mod codel;
 mod fifo;
@@ -29,7 +29,7 @@ use red::Red;
 use tail_drop::TailDrop;
 pub use transmitter::Transmitter;
 
-/// Frames that a queue has dropped and not yet told.
+/// Frames that a queue has dropped and not yet reported.
 type Drops = VecDeque<(Frame, Cause)>;
 
 /// A queue of any discipline.
@@ -139,8 +139,8 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever is done to it: a queue knows how many frames and octets it holds, loses none,
-        /// and keeps to its limit.
+        /// After any sequence of calls, a queue knows how many frames and octets it holds, loses
+        /// none, and keeps to its limit.
         #[test]
         fn accounts_balance(
             which in 0usize..4,

@@ -53,7 +53,7 @@ impl Bernoulli {
         Self { stream: Stream::new(seed, name), odds: distribution(odds) }
     }
 
-    /// Changes the odds; the stream goes on.
+    /// Changes the odds; the stream continues.
     pub fn set(&mut self, odds: Probability) {
         self.odds = distribution(odds);
     }
@@ -63,7 +63,7 @@ impl Bernoulli {
         self.odds.sample(&mut self.stream.0)
     }
 
-    /// Its stream, for draws that are no such decision.
+    /// Its stream, for other random draws.
     pub(crate) fn stream(&mut self) -> &mut Stream {
         &mut self.stream
     }

@@ -32,14 +32,14 @@ pub struct Reorder {
 #[derive(Debug)]
 struct Held {
     frame: Frame,
-    /// Frames that have still to pass.
+    /// The number of frames that must still pass.
     to_pass: u32,
     until: Time,
 }
 
 impl Reorder {
-    /// Holds back what `bernoulli` says until `depth` (at least one) frames have passed or
-    /// `timeout` is over; of `limit` only the frames count.
+    /// Holds back the frames that `bernoulli` selects until `depth` (at least one) frames have
+    /// passed or `timeout` is over; of `limit` only the frames count.
     pub fn new(bernoulli: Bernoulli, depth: u32, timeout: Span, limit: Limit) -> Self {
         Self {
             bernoulli,
@@ -69,7 +69,7 @@ impl Reorder {
         }
     }
 
-    /// Lets those go whose timeout is at an end by `now`.
+    /// Releases the frames that have reached their timeout by `now`.
     fn expire(&mut self, now: Time) {
         while let Some(held) = self.held.pop_front_if(|held| held.until <= now) {
             self.out.send(held.frame, held.until);

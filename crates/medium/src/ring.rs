@@ -1,5 +1,5 @@
-//! What token ring and FDDI share: a token that goes round, and stations that keep it while they
-//! send.
+//! The common part of token ring and FDDI: a token that circulates, and stations that keep it while
+//! they send.
 //!
 //! **The idle ring costs nothing.** A token that no station holds is not moved: its place is a
 //! function of time ([`Route`]), and the next event is the one at the first station downstream that
@@ -68,8 +68,8 @@ pub trait Access {
     /// reaches it at `now`, that is `start + route.at(passage)`.
     fn keeps(&mut self, passage: u64, start: Time, waiting: usize, now: Time) -> bool;
 
-    /// Whether the station that has the token may begin a frame that occupies `size` now. What is
-    /// allowed is done.
+    /// Whether the station that has the token may begin a frame that occupies `size` now. If the
+    /// answer is yes, the station begins it.
     fn begins(&mut self, size: Bytes, now: Time) -> bool;
 
     /// When the token leaves a station whose last frame began at `began` and ended at `ended`.
@@ -79,7 +79,7 @@ pub trait Access {
     fn left(&mut self, passage: u64, start: Time);
 }
 
-/// Where the token is.
+/// The state of the token.
 #[derive(Debug, Clone, Copy)]
 enum Token {
     /// Under way; it has passed, or will leave, the station of `passed`, and passes others at
@@ -101,13 +101,13 @@ pub struct Ring<A> {
     waiting: u64,
     token: Token,
     listeners: Listeners,
-    /// Kept to be filled again.
+    /// Reused to avoid allocation.
     hearers: Vec<Tap>,
     exit: Exit,
     work: Work,
 }
 
-/// What the ring has done.
+/// The counters of the ring.
 #[derive(Debug, Clone, Copy, Default)]
 struct Work {
     /// Frames that ended and had a receiver.
@@ -198,14 +198,14 @@ impl<A: Access> Ring<A> {
         }
     }
 
-    /// Lets everything happen that happens by `now`, without delivering.
+    /// Processes all events by `now`, without delivering.
     fn advance(&mut self, now: Time) {
         while let Some(event) = self.next_event().filter(|&event| event <= now) {
             self.step(event);
         }
     }
 
-    /// When something happens next: the token reaches a station that has a frame, or a frame ends.
+    /// The time of the next event: the token reaches a station that has a frame, or a frame ends.
     fn next_event(&self) -> Option<Time> {
         match self.token {
             Token::Free { passed, start } => Some(start + self.route.at(self.next_stop(passed)?)),
@@ -282,8 +282,8 @@ impl<A: Access> Ring<A> {
         }
     }
 
-    /// Sends a frame round the ring and answers when its last bit leaves the station. Each listener
-    /// has it when that bit passes.
+    /// Sends a frame round the ring and returns the time at which its last bit leaves the station.
+    /// Each listener receives it when that bit passes.
     fn transmit(&mut self, station: u32, frame: Frame, now: Time) -> Time {
         let end = now + self.serializer.transmit(frame.length() + A::AROUND);
         self.listeners.of(Tap(station), frame.destination, &mut self.hearers);
@@ -302,8 +302,8 @@ impl<A: Access> Ring<A> {
         end
     }
 
-    /// Brings a token that is under way up to date, so that what is accepted now cannot meet it
-    /// where it was before.
+    /// Updates the place of a moving token, so that a frame that is accepted now cannot meet it at
+    /// an earlier place.
     fn walk(&mut self, now: Time) {
         if let Token::Free { passed, start } = &mut self.token {
             let last = self.route.last_by(now.since(*start)).max(*passed);

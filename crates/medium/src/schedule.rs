@@ -1,7 +1,7 @@
 //! Changes that are known before their time.
 //!
-//! An element applies each when the time of what it does has come to it, not when it is polled; so
-//! what happens does not depend on how late polls are.
+//! An element applies each change at its own time, not at the time of a poll; so the results do not
+//! depend on how late polls are.
 
 use std::collections::VecDeque;
 
@@ -18,13 +18,13 @@ impl<T> Default for Schedule<T> {
 }
 
 impl<T> Schedule<T> {
-    /// Notes that from `at` on it will be `value`, after what is noted for the same time already.
+    /// Adds `value` from `at` on, after the changes that were added earlier for that time.
     pub(crate) fn note(&mut self, at: Time, value: T) {
         let place = self.0.partition_point(|&(earlier, _)| earlier <= at);
         self.0.insert(place, (at, value));
     }
 
-    /// Takes out the next change if it has come by `now`.
+    /// Takes out the next change if its time is not after `now`.
     pub(crate) fn next_by(&mut self, now: Time) -> Option<(Time, T)> {
         self.0.pop_front_if(|(at, _)| *at <= now)
     }

@@ -1,11 +1,11 @@
-//! The contract of a medium with many taps: what [`crate::Element`] is to a line.
+//! The contract of a medium with many taps, as [`crate::Element`] is that of a line.
 
 use btu_units::{Span, Time};
 
 use crate::account::{Account, Cause};
 use crate::frame::Frame;
 
-/// One of a segment's taps, numbered from 0: where a station or a bridge is plugged in.
+/// One of a segment's taps, numbered from 0: the attachment of a station or a bridge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Tap(pub u32);
 
@@ -21,9 +21,9 @@ impl Tap {
 /// [`SegmentStep::Idle`], and again at the wake-up time.
 ///
 /// * `now` never goes back, over both methods and all taps.
-/// * A driver polls exactly at the wake-up time it was told, or as late as it likes: what is
-///   decided does not depend on it, only on the times of the frames. A frame accepted at `now` may
-///   still take part in whatever has not been answered by a poll at an earlier `now`.
+/// * A driver polls exactly at the last wake-up time, or later: decisions do not depend on it, only
+///   on the times of the frames. A frame accepted at `now` may still take part in all events that
+///   no poll at an earlier `now` has reported.
 /// * Deliveries come in the order of their due times; a copy for each further listener is announced
 ///   by [`SegmentStep::Duplicate`] before it is delivered, so received + duplicated = delivered +
 ///   dropped + held.
@@ -31,17 +31,17 @@ pub trait Segment {
     /// Takes a frame that the station at `tap` wants to send at `now`.
     fn accept(&mut self, tap: Tap, frame: Frame, now: Time);
 
-    /// The next thing that has happened by `now`.
+    /// The next event by `now`.
     fn poll(&mut self, now: Time) -> SegmentStep;
 
     /// The accounts since the start or the last reset.
     fn account(&self) -> Account;
 
-    /// What the medium was busy with, from the start or the last reset until the last poll's or
-    /// frame's `now`.
+    /// The meter of the medium, from the start or the last reset until the last poll's or frame's
+    /// `now`.
     fn meter(&self) -> Meter;
 
-    /// Told before the start: every bridge on the medium knows that the `number`th station is
+    /// Called before the start: every bridge on the medium knows that the `number`th station is
     /// reached through `tap`; see [`crate::Listeners::announce`].
     fn announce(&mut self, number: u32, tap: Tap);
 
@@ -65,8 +65,8 @@ pub enum SegmentStep {
     Idle,
 }
 
-/// What a medium was busy with. All but the two counts are times; a full-duplex star sums its lines
-/// and says how many.
+/// The busy times of a medium. All fields but the two counts are times; a full-duplex star sums its
+/// lines and gives their number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Meter {
     /// Carrying octets, from destination address to check sequence, of frames that arrived.
@@ -74,7 +74,7 @@ pub struct Meter {
     /// What such frames occupy beyond that: preamble, gap, cell headers, padding, token passing on
     /// behalf of a frame.
     pub overhead: Span,
-    /// Spoilt by collisions: from the first colliding bit to the end of the last jam and the gap
+    /// Lost to collisions: from the first colliding bit to the end of the last jam and the gap
     /// after it.
     pub collisions: Span,
     /// Collisions, each counted once however many stations took part.

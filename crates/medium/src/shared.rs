@@ -5,8 +5,8 @@
 //! them. What is in which file:
 //! * `timing`: slot, gap, jam, preamble and frames as times;
 //! * `mac`: deference, backoff, attempts; the deviations from the standard;
-//! * `cable`: what stations hear, answered by `short` (carriers come in rounds) or `long` (any
-//!   cable);
+//! * `cable`: the signals that stations receive, computed by `short` (carriers in rounds) or `long`
+//!   (any cable);
 //! * `ideal`: Lam's idealised contention instead of all that.
 //!
 //! Deviations: no repeaters (a cable is one piece of any length that the slot allows); times are
@@ -69,12 +69,12 @@ pub enum SharedEthernetError {
         name: String,
         /// The index of the tap, from 0.
         tap: u32,
-        /// Where it should be.
+        /// The place where it should be.
         place: Length,
         /// How long the cable is.
         length: Length,
     },
-    /// The discipline cannot be had here.
+    /// The discipline is not available here.
     #[error(
         "shared Ethernet \"{name}\": under idealised contention stations have tail-drop queues only; give a limit in \
          frames or bytes"

@@ -5,14 +5,15 @@
 //!   when its last copy has.
 //! * **Sizes** are those of the network file, from destination address to check sequence; goodput
 //!   counts them.
-//! * **Warm-up**: what happens before [`Settings::warm_up`] moves the network but is not counted. A
-//!   frame counts when it arrives (or is lost) after the warm-up, even if it was sent before.
+//! * **Warm-up**: events before [`Settings::warm_up`] change the network's state but are not
+//!   counted. A frame counts when it arrives (or is lost) after the warm-up, even if it was sent
+//!   before.
 //! * **Replications** differ in their seeds only. Intervals are Student's over replications; of a
 //!   single replication over the means of [`BATCHES`] batches of equal time, as far as the value is
 //!   a mean.
 //! * Before the start every bridge knows every station
 //!   ([`Fabric::announce`](crate::Fabric::announce)).
-//! * A damaged frame is dropped by the bridge or receiver that finds out.
+//! * A damaged frame is dropped by the bridge or receiver that detects the damage.
 //! * **The accounts** are verified after each replication: generated = delivered + dropped +
 //!   inside. An imbalance is an error.
 //!
@@ -46,7 +47,7 @@ pub use warning::SimulationWarning;
 
 use btu_network::Drawing;
 
-/// All replications, one after the other, and what they say together.
+/// Runs all replications, one after the other, and combines them.
 ///
 /// # Errors
 /// As [`replicate`].

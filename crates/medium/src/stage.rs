@@ -50,7 +50,7 @@ pub(crate) struct Changed {
 }
 
 impl Stage {
-    /// Notes what of `change` concerns this element, from `at` on.
+    /// Applies those parts of `change` that concern this element, from `at` on.
     pub(crate) fn change(&mut self, change: &Change, at: Time, changed: &mut Changed) {
         match (self, change.rate, change.delay, change.loss) {
             (Self::Line(line), Some(rate), ..) => {

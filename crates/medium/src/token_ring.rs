@@ -14,8 +14,8 @@
 //! sends a new one right behind. Taking and freeing cost no time therefore; the 24 bits only say
 //! how short a ring may be.
 //!
-//! **The ring's latency** is the cable's propagation and each station's bits, or what was asked
-//! for, and at least 24 bits: the active monitor's latency buffer makes room for the token.
+//! **The ring's latency** is the cable's propagation and each station's bits, or the value that the
+//! file gives, and at least 24 bits: the active monitor's latency buffer makes room for the token.
 //! Stations divide it evenly, in the order of their taps.
 //!
 //! **Without early release** a station frees the token when its last frame has ended and the first

@@ -2,11 +2,12 @@
 //!
 //! Source: the link emulation of Mahimahi (Netravali and others, 2015; mm-link(1) and its
 //! `link_queue`). An opportunity of 1504 octets on a whole millisecond sends from the frame that
-//! was begun before and from those that wait, until it is used up; what is left when nothing waits
-//! is lost. A frame is delivered with its last octet's opportunity. A frame that comes at the time
-//! of an opportunity is too late for it. Frames count as their IP packet and 4 octets, whatever the
-//! line's framing says, because so they were counted when traces were recorded. The trace begins at
-//! time 0 and starts again after its last opportunity. Deviation: any queue may stand before it.
+//! was begun before and from those that wait, until it is used up; the rest of an opportunity is
+//! lost when no frame waits. A frame is delivered with its last octet's opportunity. A frame that
+//! arrives at the time of an opportunity is too late for it. Frames count as their IP packet and 4
+//! octets, whatever the line's framing says, because the recorders of traces counted them so. The
+//! trace begins at time 0 and starts again after its last opportunity. Deviation: any queue may
+//! stand before it.
 
 use btu_network::{Discipline, Trace};
 use btu_units::{Bytes, Span, Time};
@@ -18,7 +19,7 @@ use crate::frame::Frame;
 use crate::framing::packet;
 use crate::queue::Queue;
 
-/// What Mahimahi's tunnel puts before each packet.
+/// The header that Mahimahi's tunnel puts before each packet, in octets.
 const TUNNEL_HEADER: u64 = 4;
 const MILLISECOND: Span = Span::from_milliseconds(1);
 
@@ -28,7 +29,7 @@ pub struct TraceLine {
     trace: Trace,
     queue: Queue,
     longest: Bytes,
-    /// When the trace last began, and which of its opportunities is next.
+    /// The time at which the trace last began, and the index of its next opportunity.
     lap: Time,
     place: usize,
     /// A frame that was begun, and how many octets of it are left.
@@ -66,7 +67,7 @@ impl TraceLine {
         self.begun.is_none() && self.queue.is_empty()
     }
 
-    /// Uses the opportunities that have come by `now`.
+    /// Uses the opportunities by `now`.
     fn catch_up(&mut self, now: Time) {
         while !self.is_idle() && self.next() <= now {
             self.send(self.next());
@@ -87,7 +88,7 @@ impl TraceLine {
         MILLISECOND * u64::from(self.trace.opportunities_ms.last().copied().unwrap_or(1))
     }
 
-    /// Leaves out what has passed by `now` while nothing waited.
+    /// Skips the opportunities by `now` at which no frame waited.
     fn skip(&mut self, now: Time) {
         if self.next() > now {
             return;
@@ -207,8 +208,8 @@ mod tests {
         assert_eq!(arrivals(&[1], &[(0, 372); 9]), [1, 1, 1, 1, 2, 2, 2, 2, 3]);
     }
 
-    /// 2000 + 4 octets: 1504 in the first, 500 in the second; the next one begins in what is left
-    /// of it.
+    /// 2000 + 4 octets: 1504 in the first, 500 in the second; the next one begins in the rest of
+    /// it.
     #[test]
     fn large_packets_use_several_and_leave_the_rest_to_the_next() {
         assert_eq!(arrivals(&[1], &[(0, 2000), (0, 1000), (0, 1500)]), [2, 2, 3]);

@@ -1,4 +1,4 @@
-//! A network file as data, and what is said of a wrong one: `cargo run -p btu-network --example
+//! A network file as data, and the errors of a wrong one: `cargo run -p btu-network --example
 //! read_a_file`.
 
 use btu_network::{Drawing, library_text};

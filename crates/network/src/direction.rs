@@ -9,7 +9,7 @@ use crate::queue::Discipline;
 /// jitter, loss, corruption, duplication, reordering.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Direction {
-    /// How fast bits leave.
+    /// The rate at which bits leave.
     pub rate: Rate,
     /// What a frame occupies in addition to its own octets.
     pub framing: Framing,
@@ -53,13 +53,13 @@ impl Direction {
     }
 }
 
-/// How fast bits leave.
+/// The rate at which bits leave.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Rate {
     /// The rate is constant.
     Fixed(BitRate),
-    /// As a recorded link delivered.
+    /// The rate follows the deliveries of a recorded link.
     Trace(Trace),
 }
 

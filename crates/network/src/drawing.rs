@@ -9,18 +9,18 @@ use crate::traffic::Flow;
 
 /// A network that was read and checked.
 ///
-/// What holds of every drawing: names are unique within their kind; every identifier points into
+/// These hold for every drawing: names are unique within their kind; every identifier points into
 /// its list; every station is attached to exactly one segment or one link; segments, bridges and
 /// links form no loop; every flow's stations can reach each other; rates are at least 1 b/s.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Drawing {
-    /// What the network is called: letters, digits and `-`.
+    /// The name of the network: letters, digits and `-`.
     pub name: String,
     /// What it is, in a sentence; may be empty.
     pub about: String,
-    /// Nothing is emulated: the stations are on a bridge of this host's kernel, or at the two ends
-    /// of one cable where they are two, as fast as the host goes. There is one switched segment
-    /// then, whose values mean nothing.
+    /// No emulation: the stations are on a bridge of this host's kernel (two stations: at the two
+    /// ends of one cable), as fast as the host allows. The drawing then has one switched segment
+    /// with values that have no meaning.
     #[serde(default)]
     pub bare: bool,
     /// Shared and switched media.

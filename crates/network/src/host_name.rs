@@ -1,4 +1,4 @@
-//! What a host is called.
+//! The name of a host.
 
 use std::fmt;
 use std::sync::Arc;

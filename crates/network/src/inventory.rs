@@ -21,13 +21,13 @@ pub struct Inventory {
 /// A host that can be measured with.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Host {
-    /// What it is called: a label as host names have them.
+    /// The name of the host: a label as host names have them.
     pub name: String,
-    /// What it does in `btu rate`; nothing where it has no part.
+    /// Its role in `btu rate`; `None` if it has none.
     pub role: Option<HostRole>,
     /// The way to its agent.
     pub control: Control,
-    /// Where its activities listen; the address of its agent where there is none.
+    /// The address at which its activities listen; `None` means the address of its agent.
     pub measured: Option<IpAddr>,
 }
 
@@ -73,17 +73,17 @@ impl fmt::Display for HostRole {
 pub enum Control {
     /// Over TLS, at this address.
     Agent(AgentAddress),
-    /// Over the user's own OpenSSH, which is given this.
+    /// Over the user's own OpenSSH, which gets this destination.
     Ssh(SshDestination),
 }
 
 /// Why an address is refused.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum HostAddressError {
-    /// Its parts are not where they belong.
+    /// Its parts are missing or in the wrong order.
     #[error("`{0}` is no address: write host:port, 192.0.2.10, or [2001:db8::10]:7417")]
     Address(String),
-    /// OpenSSH would take it for an option, or for several words.
+    /// OpenSSH would read it as an option, or as several words.
     #[error(
         "`{0}` is nothing that ssh could go to: write user@host, or a name of your ~/.ssh/config"
     )]
@@ -145,7 +145,7 @@ pub(crate) fn is_host_name(text: &str) -> bool {
     text.len() <= 253 && text.trim_end_matches('.').split('.').all(label)
 }
 
-/// What OpenSSH is told to go to: `user@host`, or a name of its configuration.
+/// The destination of OpenSSH: `user@host`, or a name of its configuration.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SshDestination(String);
 

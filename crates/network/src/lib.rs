@@ -1,9 +1,9 @@
-//! The network file: what it draws, how it is read, and what is wrong with one that cannot be read.
+//! The network file: its data, its reader, and the errors of a file that cannot be read.
 //!
 //! A [`Drawing`] is a network as data: segments, stations, bridges, links and traffic, checked and
-//! expanded, so that the code that uses it (closed forms, the simulator, the wire) needs to check
-//! nothing again. Names are resolved to places in the drawing's lists; groups with a count are
-//! written out, one entry for each member.
+//! expanded, so the code that uses it (closed forms, the simulator, the wire) does not repeat the
+//! checks. Names are resolved to places in the drawing's lists; groups with a count are written
+//! out, one entry for each member.
 
 #![forbid(unsafe_code)]
 

@@ -20,7 +20,7 @@ pub struct Link {
     pub forth: Direction,
     /// From the second end to the first.
     pub back: Direction,
-    /// What changes under way, ascending by time.
+    /// The changes during a run, ascending by time.
     pub changes: Vec<Change>,
 }
 
@@ -34,8 +34,8 @@ pub enum End {
     Bridge(BridgeId),
 }
 
-/// A change of a link's properties at a time. What is `None` stays as it was; frames under way keep
-/// their times.
+/// A change of a link's properties at a time. Values that are `None` do not change; frames in
+/// flight keep their times.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Change {
     /// The time of the change, counted from the start.
@@ -69,14 +69,14 @@ pub struct Bridge {
     pub name: String,
     /// The key it was drawn under.
     pub group: String,
-    /// The segments it stands on, each with its place on the cable where the medium cares (else 0,
-    /// as for stations).
+    /// The segments to which it is attached, each with its place on the cable, if the medium has
+    /// places (else 0, as for stations).
     pub segments: Vec<(SegmentId, btu_units::Length)>,
     /// The links that end at it.
     pub links: Vec<LinkId>,
     /// From the last bit of a frame until it waits for the next segment.
     pub latency: Span,
-    /// How much each of its ports holds back before the medium takes it.
+    /// The queue of each port, before the medium.
     pub buffer: QueueLimit,
     /// How many addresses it learns.
     pub addresses: u32,

@@ -1,24 +1,24 @@
-//! What traffic offers to the media.
+//! The load that the traffic offers to the media.
 
 use crate::drawing::{Drawing, SegmentId};
 use crate::station::Attachment;
 use crate::traffic::Arrivals;
 
-/// What a segment's own stations offer to it. What comes over bridges is not counted.
+/// The load that a segment's own stations offer to it, without frames that arrive over bridges.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Offered {
     /// Bits per second of frames, from destination address to check sequence, of senders that keep
     /// a rate.
     pub bits_per_second: f64,
-    /// How many senders always have one more.
+    /// The number of senders that always have another frame.
     pub saturated: u64,
-    /// How many senders wait for what they asked for.
+    /// The number of senders that wait for replies to their requests.
     pub closed: u64,
 }
 
 impl Drawing {
-    /// What each segment's stations offer to it while all traffic is on, in the order of the
-    /// segments.
+    /// The load that each segment's stations offer to it while all traffic is on, in the order of
+    /// the segments.
     pub fn offered(&self) -> Vec<Offered> {
         let mut offered = vec![Offered::default(); self.segments.len()];
         for flow in &self.traffic {

@@ -1,8 +1,8 @@
-//! Kinds of quantities that a network file has, and how each is written.
+//! The quantities in a network file, and how each is written.
 
 use btu_units::{BitRate, Bytes, Length, Span};
 
-/// What a value of a network file is a number of.
+/// The quantity of a value in a network file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Quantity {
     /// Bits per second: `10 Mb/s`.
@@ -39,8 +39,8 @@ const SHARES: &[(&str, f64)] = &[("%", 0.01)];
 const BITS: &[(&str, f64)] = &[("bits", 1.0)];
 
 impl Quantity {
-    /// The number that `text` stands for: bits per second, seconds, octets, metres, one for 100 %,
-    /// or itself.
+    /// The number that `text` means: bits per second, seconds, octets, metres, one for 100 %, or
+    /// itself.
     pub fn value(self, text: &str) -> Option<f64> {
         let text = text.trim();
         match self {
@@ -58,7 +58,7 @@ impl Quantity {
         }
     }
 
-    /// How a network file has `value`, in the largest unit that leaves a whole part, with nine
+    /// `value` as a network file writes it, in the largest unit that leaves a whole part, with nine
     /// digits at most.
     pub fn written(self, value: f64) -> String {
         if self == Self::Count {
@@ -72,7 +72,7 @@ impl Quantity {
         let (first, found) = (units.first(), units.iter().rev().find(fits));
         match if value == 0.0 { zero.or(first) } else { found.or(first) } {
             Some((unit, scale)) => format!("{} {unit}", rounded(value / scale)),
-            // No unit says how small it is.
+            // The value is smaller than every unit.
             None if value > 0.0 && value < 1e-4 => format!("{:e}", rounded(value)),
             None => rounded(value).to_string(),
         }

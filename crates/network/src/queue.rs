@@ -3,11 +3,11 @@
 use btu_units::{Bytes, Probability, Span};
 use serde::{Deserialize, Serialize};
 
-/// What a queue does with frames that it cannot send at once.
+/// How a queue treats frames that it cannot send at once.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Discipline {
-    /// First in, first out; what does not fit is dropped.
+    /// First in, first out; frames that do not fit are dropped.
     TailDrop {
         /// The limit of the queue.
         limit: QueueLimit,
@@ -30,7 +30,7 @@ impl Default for Discipline {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum QueueLimit {
-    /// What suits the rate: 100 full frames or 100 ms worth of them, whichever is more.
+    /// A limit by the rate: the larger of 100 full frames and 100 ms of full frames.
     Suited,
     /// A number of frames.
     Frames(u32),

@@ -1,13 +1,13 @@
-//! The reader: from a text to a [`Drawing`], or to everything that is wrong with the text.
+//! The reader turns a text into a [`Drawing`], or into a list of all mistakes in the text.
 //!
-//! Three steps, one after another:
-//! 1. the text becomes a tree that knows where everything stands (`tree`), with settings put in;
+//! It works in three steps:
+//! 1. the text becomes a tree with the place of each value (`tree`), and settings are put in;
 //! 2. every group is read key by key (`fields`, and one file for each kind of group);
 //! 3. groups are written out and names resolved (`expand`), and the whole is checked (`cable`,
 //!    `topology`, `flows`).
 //!
-//! Problems are collected all the way (`problem`); what cannot be read is left out, so that one
-//! mistake is told once.
+//! All steps collect problems (`problem`) and leave out what they cannot read, so that one mistake
+//! is reported once.
 
 mod addresses;
 mod cable;
@@ -54,12 +54,11 @@ use tree::At;
 use written::Written;
 
 impl Drawing {
-    /// Reads a network file; `source_name` is what errors call it, and what a network without a
-    /// name is called. Traces that the file names are those of the library; a [`Reader`] can look
-    /// elsewhere.
+    /// Reads a network file; `source_name` is its name in errors, and the name of a network that
+    /// has none. Traces are read from the library; a [`Reader`] can read them from files.
     ///
     /// # Errors
-    /// When it is not a network file: everything that is wrong with it.
+    /// When it is not a network file: all mistakes in it.
     pub fn read(text: &str, source_name: &str) -> Result<Self, ReadError> {
         Reader::new(source_name).read(text)
     }
@@ -80,17 +79,17 @@ impl Drawing {
     }
 }
 
-/// How a setting is kept in the text of a network: as a remark before it.
+/// Settings are stored in the text of a network, as comments before it.
 pub const SETTING: &str = "# --set ";
 
-/// The settings that are kept at the beginning of a text, keys and values.
+/// The settings at the beginning of a text, keys and values.
 pub fn settings_of(text: &str) -> impl Iterator<Item = (&str, &str)> {
     text.lines()
         .map_while(|line| line.strip_prefix(SETTING))
         .filter_map(|line| line.split_once('='))
 }
 
-/// How a network file is to be read.
+/// The options for reading a network file.
 pub struct Reader<'a> {
     source_name: &'a str,
     settings: Vec<(String, String)>,
@@ -103,9 +102,9 @@ impl<'a> Reader<'a> {
         Self { source_name, settings: Vec::new(), files: &crate::library::library_trace }
     }
 
-    /// Puts `value` in the place of what stands under `key`, such as
-    /// `traffic.background.packets_per_s`, before anything is checked. Quantities need no quotation
-    /// marks. The last key may be new; what leads to it must be in the file.
+    /// Replaces the value under `key`, such as `traffic.background.packets_per_s`, before any
+    /// check. Quantities need no quotation marks. The last key may be new; the keys before it must
+    /// be in the file.
     #[must_use]
     pub fn set(mut self, key: &str, value: &str) -> Self {
         self.settings.push((key.trim().to_owned(), value.trim().to_owned()));
@@ -122,7 +121,7 @@ impl<'a> Reader<'a> {
     /// Reads `text`.
     ///
     /// # Errors
-    /// When it is not a network file: everything that is wrong with it.
+    /// When it is not a network file: all mistakes in it.
     pub fn read(&self, text: &str) -> Result<Drawing, ReadError> {
         let problems = Problems::default();
         let drawing = self.drawing(text, &problems);
@@ -158,8 +157,8 @@ impl<'a> Reader<'a> {
         drawing
     }
 
-    /// A name from the source's: what stands between its last `/` and the `.` after that, if it can
-    /// be a name.
+    /// A name from the source's name: the text between its last `/` and the next `.`, if it can be
+    /// a name.
     fn stem(&self) -> String {
         let file = self.source_name.rsplit('/').next().unwrap_or_default();
         let stem = file.split('.').next().unwrap_or_default();
@@ -169,7 +168,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// What is not emulated has nothing that an emulated network could have.
+/// A bare network must have none of the tables of an emulated one.
 fn check_bare(drawing: &Drawing, item: &Item<'_>) {
     let is_switch = matches!(drawing.segments.as_slice(), [segment] if matches!(segment.medium, Medium::SwitchedEthernet(_)));
     if drawing.bare && !(is_switch && drawing.bridges.is_empty() && drawing.links.is_empty()) {

@@ -13,11 +13,11 @@ pub struct Segment {
     pub name: String,
     /// The key it was drawn under.
     pub group: String,
-    /// What it is made of.
+    /// Its medium.
     pub medium: Medium,
 }
 
-/// What a segment is made of.
+/// The medium of a segment.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Medium {
@@ -89,9 +89,9 @@ pub struct TokenRing {
     pub length: Length,
     /// Speed of a signal on it, as a share of the speed of light.
     pub velocity: f64,
-    /// What each station adds to the ring's latency, in bits.
+    /// The latency that each station adds to the ring, in bits.
     pub station_latency_bits: u32,
-    /// The whole ring's latency, where it is given instead of following from length and stations.
+    /// The whole ring's latency, if it is given and does not follow from length and stations.
     pub ring_latency: Option<Span>,
     /// Whether a station frees the token after its last bit instead of when its frame comes back.
     pub early_release: bool,
@@ -105,12 +105,12 @@ pub struct TokenRing {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Service {
-    /// So long (802.5's token holding time, 10 ms by default): a frame is begun only if it ends in
-    /// time.
+    /// For this time (802.5's token holding time, 10 ms by default): a station begins a frame only
+    /// if it ends in time.
     HoldingTime(Span),
     /// Until it has nothing more to send.
     Exhaustive,
-    /// For what waited when the token came.
+    /// Until it has sent the frames that waited when the token arrived.
     Gated,
     /// The station keeps the token for one frame.
     One,
@@ -125,7 +125,7 @@ pub struct Fddi {
     pub length: Length,
     /// Speed of a signal on it, as a share of the speed of light.
     pub velocity: f64,
-    /// What each station adds to the ring's latency.
+    /// The latency that each station adds to the ring.
     pub station_latency: Span,
     /// Target token rotation time.
     pub target_rotation: Span,

@@ -16,22 +16,23 @@ pub struct Station {
     pub name: String,
     /// The key it was drawn under: the name without numbers.
     pub group: String,
-    /// Where it is plugged in.
+    /// Its attachment.
     pub attachment: Attachment,
     /// Its address in 198.18.0.0/15 (RFC 2544, appendix C.2.2), as drawn or given out in order from
     /// 198.18.0.1.
     pub address: Ipv4Addr,
-    /// Whether it works on one request at a time, in the order in which they come, as a server with
+    /// Whether it works on one request at a time, in the order of their arrival, as a server with
     /// one disk; else on all at once.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub one_at_a_time: bool,
 }
 
-/// Where a station is plugged in.
+/// The attachment of a station.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Attachment {
-    /// On a segment, so far from the beginning of its cable (0 where the medium does not care).
+    /// On a segment, at this distance from the beginning of its cable (0 if the medium has no
+    /// places).
     Segment(SegmentId, Length),
     /// At one end of a link.
     Link(LinkId),

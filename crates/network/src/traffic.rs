@@ -26,7 +26,7 @@ pub struct Flow {
     pub stop: Option<Span>,
 }
 
-/// To whom a flow goes.
+/// The target of a flow.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Target {
@@ -35,7 +35,7 @@ pub enum Target {
     /// One of these, chosen again for each frame, never the sender itself. Ascending; at least one
     /// other than any sender.
     AnyOf(Vec<StationId>),
-    /// The sender's neighbour in the list of senders, the last one's being the first.
+    /// The next station in the list of senders; the first one for the last.
     Next,
     /// The frames go to all stations.
     Broadcast,
@@ -75,17 +75,17 @@ impl Sizes {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Arrivals {
-    /// Independently, so many frames a second in the mean.
+    /// At random, independently (Poisson), with this mean rate.
     Poisson {
         /// The number of frames per second.
         per_second: f64,
     },
-    /// Evenly, so many frames a second; senders start at random moments of the first period.
+    /// At equal intervals, at this rate; senders start at random moments of the first period.
     Periodic {
         /// The number of frames per second.
         per_second: f64,
     },
-    /// Always one more as soon as there is room.
+    /// Another frame as soon as there is room.
     Saturated,
     /// A request, its reply, a pause, and the next request.
     Closed {

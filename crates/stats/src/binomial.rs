@@ -1,15 +1,15 @@
-//! Shares: losses out of so many sent.
+//! Shares of a count, such as lost of sent datagrams.
 
 use serde::{Deserialize, Serialize};
 
 use crate::interval::{Interval, Level, normal_quantile};
 
-/// So many events out of so many trials, as a share with its interval.
+/// A number of events in a number of trials, as a share with its interval.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Proportion {
-    /// How often it happened.
+    /// The number of events.
     pub events: u64,
-    /// How often it could have.
+    /// The number of trials.
     pub trials: u64,
     /// Events over trials: 0 to 1.
     pub share: f64,

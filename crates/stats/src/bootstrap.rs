@@ -26,7 +26,7 @@ pub struct Bootstrap {
     pub level: Level,
     /// Resamples; 10 000 make the ends of a 95 % interval good to about 1 % of its width.
     pub resamples: u32,
-    /// Seed of the resampling, so that a report made again says the same.
+    /// Seed of the resampling, so that a report that is made again has equal numbers.
     pub seed: u64,
 }
 

@@ -1,4 +1,4 @@
-//! Where a history changes its level.
+//! Finds the places where a history changes its level.
 
 use serde::{Deserialize, Serialize};
 
@@ -20,7 +20,7 @@ pub struct ChangePoint {
 pub struct ChangeRule {
     /// Largest p value, after correction.
     pub alpha: f64,
-    /// Smallest relative change that is worth telling.
+    /// Smallest relative change that is reported.
     pub smallest_effect: f64,
     /// Fewest values on each side.
     pub fewest: usize,

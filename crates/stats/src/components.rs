@@ -1,14 +1,14 @@
-//! Where the spread of repeated measurements comes from: components of variance, and what goes
-//! along with it.
+//! The causes of the spread of repeated measurements: components of variance, and correlation with
+//! other quantities.
 
 use crate::interval::{Interval, Level, normal_quantile};
 
 /// Components of variance of a table of rows that were each measured once in every block.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TwoWay {
-    /// Variance of what all rows of a block have in common, at least 0.
+    /// Variance of the part that all rows of a block have in common, at least 0.
     pub between_blocks: f64,
-    /// Variance of what is left of a value when its row's mean and its block's part are taken away.
+    /// Variance of the residual: a value without its row's mean and its block's part.
     pub residual: f64,
 }
 
@@ -53,7 +53,7 @@ impl TwoWay {
 /// 53 bits.
 const ROUNDING: f64 = 1e-24;
 
-/// How closely two quantities go together within groups.
+/// The correlation of two quantities within groups.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Association {
     /// Correlation of the differences from the groups' means: -1 to 1.
@@ -96,12 +96,12 @@ impl Association {
         })
     }
 
-    /// The share of y's variance within groups that goes along with x: 0 to 1.
+    /// The share of y's variance within groups that x explains: 0 to 1.
     pub fn share(&self) -> f64 {
         self.correlation.powi(2)
     }
 
-    /// Whether the interval leaves out that they have nothing to do with each other.
+    /// Whether the interval excludes 0, the correlation of unrelated quantities.
     pub fn is_told(&self) -> bool {
         !self.interval.contains(0.0)
     }

@@ -22,8 +22,8 @@ type Set = u32;
 pub struct Factorial {
     levels: Vec<usize>,
     runs: Vec<Vec<usize>>,
-    /// Sets of two-level factors whose product is the same in every run: what the fraction gives
-    /// up.
+    /// Sets of two-level factors with an equal product in every run: the information that the
+    /// fraction gives up.
     words: Vec<Set>,
 }
 

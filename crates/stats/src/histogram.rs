@@ -5,10 +5,10 @@ use std::borrow::Cow;
 use hdrhistogram::Histogram as Hdr;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// Highest value that is told apart: one minute in nanoseconds; longer values count as this one.
+/// Highest value with its own bucket: one minute in nanoseconds; longer values count as this one.
 const HIGHEST: u64 = 60_000_000_000;
 
-/// The highest value that falls into the last bucket, where everything above falls, too.
+/// The highest value of the last bucket, which also counts all higher values.
 const LAST: u64 = HIGHEST.next_power_of_two() - 1;
 
 /// A distribution of nanoseconds with three significant digits (relative error of a quantile at
@@ -21,19 +21,18 @@ const LAST: u64 = HIGHEST.next_power_of_two() - 1;
 pub struct Histogram {
     /// A count for every bucket, once something was recorded.
     recorded: Option<Hdr<u64>>,
-    /// What was read, until then: values up to [`LAST`] and their counts, ascending.
+    /// The values that were read, until then: values up to [`LAST`] and their counts, ascending.
     read: Box<[(u64, u64)]>,
 }
 
 impl Histogram {
-    /// An empty distribution that tells values up to one minute apart; longer values count as one
-    /// minute.
+    /// An empty distribution of values up to one minute; longer values count as one minute.
     pub fn new() -> Self {
         Self::reaching(HIGHEST)
     }
 
-    /// An empty distribution that tells values apart up to `highest` nanoseconds; longer values
-    /// count as this one. Only distributions that reach as far can be merged.
+    /// An empty distribution of values up to `highest` nanoseconds; longer values count as this
+    /// one. Only distributions that reach as far can be merged.
     pub fn reaching(highest: u64) -> Self {
         Self { recorded: Some(buckets_up_to(highest)), read: Box::default() }
     }
@@ -141,7 +140,8 @@ impl Serialize for Histogram {
 }
 
 impl<'de> Deserialize<'de> for Histogram {
-    /// Any pairs in any order; what is not told apart any more when recorded is not when read.
+    /// Any pairs in any order; values that recording puts into one bucket are in one bucket when
+    /// read, too.
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let mut pairs = Vec::<(u64, u64)>::deserialize(deserializer)?;
         pairs.retain(|(_, count)| *count > 0);

@@ -1,9 +1,9 @@
-//! Whether several samples differ in where they lie, without assuming a distribution.
+//! Tests whether several samples differ in location, without assuming a distribution.
 
 use serde::{Deserialize, Serialize};
 use statrs::distribution::{ChiSquared, ContinuousCDF};
 
-/// What the test says.
+/// The result of the test.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct KruskalWallis {
     /// How far the samples' mean ranks lie apart, corrected for ties.

@@ -1,8 +1,9 @@
-//! Means, intervals, ratings, penalties and distributions. Knows no networks, reads no clock.
+//! Means, intervals, ratings, penalties and distributions. This crate knows no networks and reads
+//! no clock.
 //!
-//! Every function is pure and total: what cannot be computed (too few values, a rate of zero in a
-//! geometric mean) is `None`, never a silent not-a-number. Rates are positive and spread over
-//! orders of magnitude, so their means and intervals are made in the logarithmic domain:
+//! Every function is pure and total: a value that cannot be computed (too few values, a rate of
+//! zero in a geometric mean) is `None`, never a silent not-a-number. Rates are positive and spread
+//! over orders of magnitude, so their means and intervals are made in the logarithmic domain:
 //! [`LogSample`] summarises the repetitions of one cell, and a [`contrast`] of such summaries is a
 //! mean over cells, a ratio, or a mean of ratios.
 

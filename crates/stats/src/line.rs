@@ -5,7 +5,7 @@ use crate::interval::{Estimate, Interval, Level, student_quantile};
 /// The line y = intercept + slope x, with the errors of both.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Line {
-    /// Where it crosses x = 0.
+    /// The value of y at x = 0.
     pub intercept: f64,
     /// How much y grows with x.
     pub slope: f64,

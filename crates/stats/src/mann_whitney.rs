@@ -1,9 +1,9 @@
-//! Whether one sample tends to be larger than another, without assuming a distribution.
+//! Tests whether one sample tends to be larger than another, without assuming a distribution.
 
 use serde::{Deserialize, Serialize};
 use statrs::distribution::{ContinuousCDF, Normal};
 
-/// What the test says.
+/// The result of the test.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct MannWhitney {
     /// Pairs in which the first sample's value is the larger; ties count half.

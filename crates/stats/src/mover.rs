@@ -14,8 +14,8 @@ pub fn difference(a: &Estimate, b: &Estimate) -> Estimate {
     Estimate { value, interval }
 }
 
-/// `a` / `b` for independent positive estimates: the same of their logarithms. `None` where one is
-/// not positive.
+/// `a` / `b` for independent positive estimates: [`difference`] of their logarithms. `None` where
+/// one is not positive.
 pub fn ratio(a: &Estimate, b: &Estimate) -> Option<Estimate> {
     let (a, b) = (logarithm(a)?, logarithm(b)?);
     let difference = difference(&a, &b);

@@ -1,4 +1,4 @@
-//! One number for many cells, with an interval that believes the more unreliable of two stories.
+//! One number for many cells, with the wider of two intervals.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,7 +11,7 @@ use crate::log_sample::{LogSample, contrast, geometric_interval};
 pub enum Form {
     /// The spread of repetitions within each cell, cells independent of each other.
     WithinCells,
-    /// The spread of whole blocks' ratings, which sees what slows all cells of a block alike.
+    /// The spread of whole blocks' ratings, which includes effects on all cells of a block.
     BetweenBlocks,
 }
 
@@ -26,8 +26,8 @@ pub struct Rating {
     pub complete_blocks: usize,
 }
 
-/// Fewer complete blocks say next to nothing: with two, Student's t has one degree of freedom and
-/// the interval is nine times the spread.
+/// Fewer complete blocks give no useful interval: with two, Student's t has one degree of freedom
+/// and the interval is nine times the spread.
 const FEWEST_BLOCKS: usize = 3;
 
 /// The rating over `cells` (each the repetitions of one cell); `block_ratings` are the geometric

@@ -25,7 +25,7 @@ pub fn student_half_width(values: &[f64], level: Level) -> Option<f64> {
 /// Repeat at least `fewest` times, then until the interval is narrow enough, at most `most` times.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct StopRule {
-    /// Repetitions before the rule is asked at all.
+    /// Fewest repetitions, before the rule is applied.
     pub fewest: usize,
     /// The highest number of repetitions: the rule stops there even if the interval is still too
     /// wide.
@@ -36,7 +36,7 @@ pub struct StopRule {
     pub level: Level,
 }
 
-/// What a [`StopRule`] says.
+/// The answer of a [`StopRule`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Decision {

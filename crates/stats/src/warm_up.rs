@@ -1,4 +1,4 @@
-//! Where a series has settled.
+//! Finds the place where a series has settled.
 
 /// Values in each batch mean: what White and Spratt recommend.
 const BATCH: usize = 5;

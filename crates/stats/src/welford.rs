@@ -28,7 +28,7 @@ impl Welford {
         self.most = self.most.max(value);
     }
 
-    /// Takes what another has seen.
+    /// Adds the values of another accumulator.
     pub fn merge(&mut self, other: &Self) {
         if other.count == 0 {
             return;

@@ -1,5 +1,5 @@
-//! How people write quantities, and what arithmetic on them gives: `cargo run -p btu-units
-//! --example quantities`.
+//! How users write quantities, and what arithmetic on them gives: `cargo run -p btu-units --example
+//! quantities`.
 
 use btu_units::{BitRate, Bytes, ParseError, Span};
 

@@ -68,7 +68,7 @@ impl std::iter::Sum for Bytes {
     }
 }
 
-/// What may stand behind a number of bytes; decimal and binary prefixes are never mixed up.
+/// The units of a number of bytes; decimal and binary prefixes are different units.
 const UNITS: &[(&str, f64)] = &[
     ("B", 1.0),
     ("kB", 1e3),

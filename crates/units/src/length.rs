@@ -54,7 +54,7 @@ impl Length {
     }
 }
 
-/// What may stand behind a length.
+/// The units of a length.
 const UNITS: &[(&str, f64)] = &[("mm", 1.0), ("cm", 10.0), ("m", 1e3), ("km", 1e6)];
 
 impl FromStr for Length {

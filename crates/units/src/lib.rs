@@ -1,4 +1,4 @@
-//! Time, sizes, rates, lengths and probabilities as types, and how people write them.
+//! Time, sizes, rates, lengths and probabilities as types, and how users write them.
 //!
 //! Everything is an unsigned integer in one base unit (nanoseconds, bytes, bits per second,
 //! millimetres), so arithmetic is exact and the same on every machine. Conversions to floating
@@ -8,7 +8,7 @@
 //! commands needs it.
 //!
 //! Written forms never guess: `k`, `M`, `G` are powers of 1000, `Ki`, `Mi`, `Gi` powers of 1024,
-//! `B` is bytes and `b` bits; anything else is an error that says what is allowed.
+//! `B` is bytes and `b` bits; anything else is an error that names the allowed units.
 
 #![forbid(unsafe_code)]
 

@@ -1,4 +1,4 @@
-//! Probabilities, and how people write them.
+//! Probabilities, and how users write them.
 
 use std::fmt;
 use std::str::FromStr;

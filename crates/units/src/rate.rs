@@ -75,7 +75,7 @@ impl Serializer {
     }
 }
 
-/// What may stand behind a bit rate.
+/// The units of a bit rate.
 const UNITS: &[(&str, f64)] =
     &[("b/s", 1.0), ("kb/s", 1e3), ("Mb/s", 1e6), ("Gb/s", 1e9), ("Tb/s", 1e12)];
 

@@ -1,7 +1,7 @@
 //! Quotes words of a command line that a user will copy into a shell. The words may come from
 //! another person's file.
 
-/// `word` as a shell takes it: as it is where nothing in it means anything to a shell, else in
+/// `word` as a shell takes it: unchanged if no character has a meaning to a shell, else in
 /// quotation marks.
 pub fn shell_word(word: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "._/-+:,@=".contains(c);
@@ -39,7 +39,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(32))]
 
-        /// A shell makes of it what it was, whatever it was.
+        /// A shell reads every quoted word as the original word.
         #[test]
         fn a_shell_reads_the_word_itself(word in "[^\0]{0,20}") {
             let said = Command::new("sh").args(["-c", &format!("printf %s {}", shell_word(&word))]).output().unwrap();

@@ -44,7 +44,7 @@ impl Time {
 }
 
 impl Span {
-    /// No time at all.
+    /// The span of 0 ns.
     pub const ZERO: Self = Self(0);
     /// The longest span there is: "never".
     pub const MAX: Self = Self(u64::MAX);
@@ -159,7 +159,7 @@ impl std::iter::Sum for Span {
     }
 }
 
-/// What may stand behind a number that is a length of time.
+/// The units of a length of time.
 const UNITS: &[(&str, f64)] =
     &[("ns", 1.0), ("us", 1e3), ("µs", 1e3), ("ms", 1e6), ("s", 1e9), ("min", 60e9), ("h", 3600e9)];
 

@@ -1,7 +1,7 @@
-//! What goes wrong on a line: delays that vary, losses in bursts, damage.
+//! Tests of impairments of a line: delays that vary, losses in bursts, damage.
 //!
 //! Distributions are judged by quantiles, not by means: one late wake-up of a driver in real time
-//! moves a mean by as much as it likes, a quantile hardly.
+//! can move a mean by any amount, but hardly moves a quantile.
 
 use btu_network::{Direction, Jitter, Loss, Shape};
 use btu_units::{Probability, Span};
@@ -114,8 +114,8 @@ fn varying(shape: Shape, keep_order: bool) -> Direction {
     Direction { delay: DELAY, jitter: Some(jitter), ..fast() }
 }
 
-/// The distribution's quantile in spreads. The normal one's is a constant because only 0.1, 0.5 and
-/// 0.9 are asked.
+/// The distribution's quantile in spreads. That of the normal one is a constant because the tests
+/// use only 0.1, 0.5 and 0.9.
 fn quantile(shape: Shape, below: f64) -> f64 {
     match shape {
         Shape::Uniform => 2.0 * below - 1.0,

@@ -9,7 +9,7 @@ use crate::element::{Element, Step};
 use crate::frame::{Damage, Frame};
 use crate::link::line;
 
-/// What became of the frames of a script.
+/// The outcome of the frames of a script.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Journey {
     /// Frames that left, with their due times.
@@ -31,8 +31,8 @@ pub struct Arrival {
     pub damaged: bool,
 }
 
-/// Drives `element` with frames at ascending times, waking it exactly when it asks, until nothing
-/// is left inside.
+/// Drives `element` with frames at ascending times and polls it exactly at its wake-up times, until
+/// it holds no frame.
 ///
 /// # Panics
 /// When the element breaks its contract.
@@ -40,7 +40,7 @@ pub fn drive(element: &mut impl Element, script: &[(Time, Frame)]) -> Journey {
     drive_late(element, script, |_| false)
 }
 
-/// As [`drive`], but wake-ups for which `skip` (asked with their number) says so do not happen.
+/// As [`drive`], but without the wake-ups for which `skip`, called with their number, returns true.
 ///
 /// # Panics
 /// When the element breaks its contract.

@@ -28,12 +28,13 @@ impl Fabric {
         let mut whole =
             self.nodes.iter().map(Node::account).fold(Account::default(), Account::beside);
         whole.held += self.pending.len() as u64;
-        // What one node delivers another receives; only what passed the ports counts from outside.
+        // A frame that one node delivers, another receives; from outside only frames at the ports
+        // count.
         (whole.received, whole.delivered) = (self.received, self.delivered);
         whole
     }
 
-    /// What the segments were busy with, in the drawing's order and with their names, and then the
+    /// The meters of the segments, in the drawing's order and with their names, and then of the
     /// links, each direction by itself as `link/forth` and `link/back`. Stars sum their lines.
     pub fn meters(&self) -> impl Iterator<Item = (&str, Meter)> {
         let segments = self.segments.iter().filter_map(|range| self.segment_meter(range.clone()));
@@ -107,7 +108,7 @@ impl Fabric {
 /// What a segment or a line carried.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Carried {
-    /// What it was busy with.
+    /// Its meter.
     pub(crate) meter: Meter,
     /// Frames, each counted once.
     pub(crate) frames: u64,

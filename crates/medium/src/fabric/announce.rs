@@ -1,4 +1,4 @@
-//! Teaches bridges what they would know after every station had sent one frame.
+//! Teaches bridges the addresses that they would know after every station had sent one frame.
 
 use super::Fabric;
 use super::node::{Node, Place};
@@ -7,9 +7,9 @@ use crate::segment::{Segment, Tap};
 
 impl Fabric {
     /// Lets every bridge and star learn where all stations are, as if each had announced itself
-    /// before the start; nothing is sent for it. Simulations begin so, because stations of a real
-    /// network have long spoken when one looks at it; without it the first frames to each station
-    /// are flooded.
+    /// before the start; nothing is sent for it. Simulations begin so, because the stations of a
+    /// real network have sent frames before a measurement begins; without it the first frames to
+    /// each station are flooded.
     pub fn announce(&mut self) {
         let ways: Vec<Vec<(u32, Place)>> =
             self.nodes.iter().map(|node| self.ways_on(node)).collect();

@@ -1,20 +1,20 @@
-//! How much waits at stations that always have more to send.
+//! Counts the frames that wait at stations that always have more to send.
 
 use super::Fabric;
 use super::Port;
 use super::node::{Hop, Node, Place};
 use crate::frame::Frame;
 
-/// Which stations are watched, and what waits at them.
+/// The watched stations, and the frames that wait at them.
 #[derive(Debug, Default)]
 pub(super) struct Backlog {
-    /// By station, where any is watched: whether this one is.
+    /// By station, if any is watched: whether this one is.
     watched: Vec<bool>,
     /// By station: its frames that it has handed over and that have not yet entered the network.
     outside: Vec<u32>,
     /// By station on a medium: its frames, and copies of them, that the medium holds.
     on_medium: Vec<u32>,
-    /// A station that has room, until it is told.
+    /// A station that has room, until the driver gets the event.
     room: Option<Port>,
 }
 
@@ -34,8 +34,8 @@ impl Backlog {
 }
 
 impl Fabric {
-    /// Tells from now on when less is waiting at the station at `port`; to be said before the first
-    /// frame.
+    /// Reports from now on when fewer frames wait at the station at `port`; call it before the
+    /// first frame.
     pub(crate) fn watch(&mut self, port: Port) {
         self.backlog.watched.resize(self.entries.len(), false);
         self.backlog.outside.resize(self.entries.len(), 0);
@@ -60,14 +60,14 @@ impl Fabric {
         entered + u64::from(self.backlog.outside[port.index()])
     }
 
-    /// Notes what a station hands over.
+    /// Counts a frame that a station hands over.
     pub(super) fn note_hand_over(&mut self, port: Port) {
         if self.backlog.is_watching() {
             self.backlog.outside[port.index()] += 1;
         }
     }
 
-    /// Notes that it enters the network.
+    /// Counts it as entered into the network.
     pub(super) fn note_entry(&mut self, port: Port) {
         if self.backlog.is_watching() {
             self.backlog.outside[port.index()] -= 1;
@@ -75,7 +75,7 @@ impl Fabric {
         }
     }
 
-    /// Notes what happened at a node, as far as it is the first of a watched station.
+    /// Counts an event at a node, if the node is the first of a watched station.
     pub(super) fn note(&mut self, node: u32, hop: &Hop) {
         match hop {
             Hop::Wake(_) | Hop::Idle => {
@@ -99,7 +99,7 @@ impl Fabric {
         }
     }
 
-    /// The watched station that sent the frame, if this is the medium it stands on.
+    /// The watched station that sent the frame, if this is its medium.
     fn first_of(&self, node: u32, frame: &Frame) -> Option<u32> {
         let station = self.backlog.watched_source(frame)?;
         matches!(self.entries[station as usize], Place::Tap(first, _) if first == node)

@@ -1,4 +1,4 @@
-//! A store-and-forward bridge that learns; also what is inside a star.
+//! A store-and-forward bridge that learns; a star has one inside, too.
 //!
 //! Source: IEEE 802.1D clause 7: a frame is taken whole; a damaged one is discarded (7.5 b); one
 //! whose destination is behind the port it came from is filtered, one whose destination is known is
@@ -54,7 +54,7 @@ struct Flood {
     from: u32,
     /// The index of the port to poll next.
     next: u32,
-    /// Copies that have still to be told.
+    /// Copies that have not been reported yet.
     untold: u32,
     /// The frame and its copies that are inside.
     held: u32,
@@ -81,7 +81,7 @@ impl Bridge {
         Self { traits, table, inside, notices, flood: None, account: Account::default() }
     }
 
-    /// What it has learned.
+    /// The addresses that it has learned.
     pub(super) fn table(&mut self) -> &mut Table {
         &mut self.table
     }
@@ -93,7 +93,8 @@ impl Bridge {
             return self.notices.push_back((frame, cause));
         }
         self.table.learn(frame.source, from);
-        // Most of what a bridge hears on a shared medium stays there: it goes no further than here.
+        // Most frames that a bridge receives from a shared medium stay there: it discards them
+        // here.
         if self.table.find(frame.destination) == Some(from) {
             return self.notices.push_back((frame, Cause::NoRoute));
         }
@@ -103,7 +104,7 @@ impl Bridge {
         self.inside.push_back(Inside { due: now + self.traits.latency, from, frame });
     }
 
-    /// The next thing that has happened by `now`.
+    /// The next event by `now`.
     pub(super) fn poll(&mut self, now: Time) -> Forwarding {
         if let Some((frame, cause)) = self.notices.pop_front() {
             self.account.drop_one(cause);
@@ -170,7 +171,7 @@ impl Bridge {
         Some(next)
     }
 
-    /// First tells of all copies, then lets them go by one port after the other.
+    /// First announces all copies, then delivers them by one port after the other.
     fn next_of(&mut self, flood: &mut Flood) -> Forwarding {
         if flood.untold > 0 {
             flood.untold -= 1;

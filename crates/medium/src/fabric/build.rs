@@ -1,4 +1,4 @@
-//! From a drawing to nodes.
+//! Builds the nodes of a drawing.
 
 use btu_network::{
     self as network, Atm, Attachment, BridgeId, Direction, Discipline, Drawing, End, LinkId,
@@ -24,7 +24,7 @@ use crate::token_ring::TokenRing;
 /// How many addresses the inside of a star learns at most, in addition to those of the stations.
 const STRANGERS: u32 = 4096;
 
-/// The nodes, and where each station's frames enter.
+/// The nodes, and the place where each station's frames enter.
 pub(super) struct Build {
     pub(super) nodes: Vec<Node>,
     pub(super) entries: Vec<Place>,
@@ -36,7 +36,7 @@ pub(super) struct Build {
     pub(super) inputs: Vec<(Port, u32)>,
 }
 
-/// How a line is made: so that it can change under way, or not.
+/// The form of a line: one that can change during a run, or one that cannot.
 type Make = fn(&Direction, &str, u64) -> Chain;
 
 /// The stations and bridges on a segment.
@@ -71,7 +71,8 @@ impl<'a> Builder<'a> {
     /// Bridges come first, so that their places are known: the `n`th bridge is the `n`th node.
     fn new(drawing: &'a Drawing, seed: u64) -> Self {
         let nodes = drawing.bridges.iter().map(|bridge| bridge_node(drawing, bridge)).collect();
-        // Every station has an attachment; this is only there until it is found.
+        // Every station has an attachment; this value is a placeholder until the attachment is
+        // found.
         let entries = vec![Place::Station(0); drawing.stations.len()];
         Self { drawing, seed, nodes, entries, links: Vec::new(), segments: Vec::new() }
     }
@@ -177,7 +178,7 @@ impl<'a> Builder<'a> {
         self.links.push([forth, back]);
     }
 
-    /// Where frames go that reach this end of the link.
+    /// The destination of frames that reach this end of the link.
     fn end(&self, end: End, link: LinkId) -> Place {
         match end {
             End::Station(station) => Place::Station(station.0),
@@ -189,7 +190,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// Tells bridges which lines their links begin with. Their ports are their segments, then their
+    /// Gives bridges the first lines of their links. Their ports are their segments, then their
     /// links.
     fn attach_links(&mut self) {
         for (id, bridge) in (0..).map(BridgeId).zip(&self.drawing.bridges) {
@@ -204,8 +205,8 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// Puts an input before a station: whatever led to the station leads to it, and it to the
-    /// station.
+    /// Puts an input before a station: all exits to the station now lead to the input, and the
+    /// input leads to the station.
     fn input(&mut self, port: Port) -> (Port, u32) {
         let node = self.nodes.len() as u32;
         let station = Place::Station(port.0);
@@ -217,7 +218,7 @@ impl<'a> Builder<'a> {
         (port, node)
     }
 
-    /// Says where the frames of `resident` enter.
+    /// Sets the place where the frames of `resident` enter.
     fn enter(&mut self, resident: Resident, place: Place) {
         match resident {
             Resident::Station(station) => {

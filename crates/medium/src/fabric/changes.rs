@@ -1,4 +1,4 @@
-//! What changes at links under way.
+//! The changes of links during a run.
 
 use btu_network::{Change, Drawing, Way};
 use btu_units::Time;
@@ -46,8 +46,8 @@ fn lines_of(way: Way, lines: [u32; 2]) -> Vec<u32> {
 }
 
 impl Fabric {
-    /// Makes the next change, if it is due before whatever happens next, and says which node has to
-    /// be asked then. If nothing happens afterwards, no change is made, since it would have no
+    /// Makes the next change, if it is due before the next event, and returns the node that must be
+    /// polled then. If nothing happens afterwards, no change is made, since it would have no
     /// effect.
     pub(super) fn change(&mut self, next: Option<Time>) -> Option<u32> {
         let (time, line, change) = self.changes.list.get(self.changes.next)?;

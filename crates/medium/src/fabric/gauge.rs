@@ -1,4 +1,4 @@
-//! What a line was busy with.
+//! The busy time of a line.
 
 use btu_network::{Direction, Framing, Rate};
 use btu_units::{BitRate, Bytes, Span};
@@ -10,15 +10,15 @@ use crate::segment::Meter;
 /// Octets of Ethernet's check sequence.
 const CHECK_SEQUENCE: u64 = 4;
 
-/// Counts what a line carried. Times follow from the line's rate (of a trace: its mean rate), so
-/// that counting costs two additions a frame.
+/// Counts the frames that a line carried. Times follow from the line's rate (of a trace: its mean
+/// rate), so that counting costs two additions a frame.
 #[derive(Debug, Clone)]
 pub(super) struct Gauge {
     rate: BitRate,
     framing: Framing,
     data_bits: u64,
     line_bits: u64,
-    /// What was counted before the rate changed.
+    /// The counts before the rate changed.
     before: Meter,
     frames: u64,
     /// All of the frames' own bits since the start or the last reset.

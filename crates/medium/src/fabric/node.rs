@@ -1,4 +1,4 @@
-//! The kinds of node that a drawing is made of, and where their frames go.
+//! The kinds of nodes in a drawing, and the destinations of their frames.
 
 use btu_units::Time;
 
@@ -11,7 +11,7 @@ use crate::element::{Element, Step};
 use crate::frame::Frame;
 use crate::segment::{Segment, SegmentStep, Tap};
 
-/// Where frames go next. Nodes are named by their place in the fabric's list.
+/// The next destination of frames. Nodes are named by their index in the fabric's list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Place {
     /// Out of the network, at a station.
@@ -40,7 +40,7 @@ pub(super) enum Hop {
 }
 
 impl Hop {
-    /// What a chain's step is to the fabric: what it delivers goes to `exit`.
+    /// A chain's step as a step of the fabric: frames that it delivers go to `exit`.
     fn of(step: Step, exit: Place) -> Self {
         match step {
             Step::Deliver(frame, due) => Self::To(exit, frame, due),
@@ -60,14 +60,14 @@ pub(super) enum Node {
     /// One direction of a line; its parts have names of their own. `from` is the station that sends
     /// on it, if one does.
     Line { name: String, from: Option<u32>, chain: Box<Chain>, gauge: Gauge, exit: Place },
-    /// What a station does to packets that come in; its parts have names of their own.
+    /// The impairments of a station's incoming packets; its parts have names of their own.
     Input { chain: Box<Chain>, exit: Place },
     /// A bridge, or the inside of a star; exits by port.
     Bridge { name: String, bridge: Box<Bridge>, exits: Vec<Place> },
 }
 
 impl Node {
-    /// Where its frames go.
+    /// The destination of its frames.
     pub(super) fn exits(&mut self) -> &mut [Place] {
         match self {
             Self::Medium { exits, .. } | Self::Bridge { exits, .. } => exits,
@@ -91,7 +91,7 @@ impl Node {
         }
     }
 
-    /// The next thing that has happened by `now`.
+    /// The next event by `now`.
     pub(super) fn poll(&mut self, now: Time) -> Hop {
         match self {
             Self::Medium { medium, exits, .. } => match medium.poll(now) {

@@ -1,4 +1,4 @@
-//! Where a fabric meets its driver.
+//! The ports between a fabric and its driver.
 
 use btu_units::Time;
 

@@ -1,4 +1,4 @@
-//! What must hold for every drawn network under any script.
+//! Properties of every drawn network under any script.
 
 use std::collections::HashMap;
 
@@ -16,7 +16,7 @@ use crate::frame::Address;
 const SEED: u64 = 11;
 const STATIONS: u32 = 6;
 
-/// A shared segment, a star and a far station, in a row, with a trunk on which things go wrong.
+/// A shared segment, a star and a far station, in a row, with an impaired trunk.
 fn drawing(trunk: Direction) -> Drawing {
     let megabits = BitRate::from_megabits_per_second;
     Sketch::default()
@@ -44,7 +44,7 @@ prop_compose! {
 }
 
 prop_compose! {
-    /// Times, senders, receivers (one of them means all stations, one is a stranger) and lengths;
+    /// Times, senders, receivers (one of them means all stations, one is unknown) and lengths;
     /// whether the driver polls then.
     fn script()(entries in prop::collection::vec(
         (0u64..800_000, 0..STATIONS, 0..STATIONS + 2, 46u64..1514, any::<bool>()), 1..120)) -> Vec<(Time, Port, Frame, bool)> {
@@ -62,7 +62,7 @@ prop_compose! {
     }
 }
 
-/// What came out of a network.
+/// The frames that left a network.
 #[derive(Debug, Default, PartialEq)]
 struct Story {
     arrivals: Vec<(Port, Frame, Time)>,

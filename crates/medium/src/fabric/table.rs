@@ -1,4 +1,4 @@
-//! What a bridge has learned: behind which of its ports each address is.
+//! A bridge's table: the port of each address that it has learned.
 //!
 //! Source: IEEE 802.1D clauses 7.8 and 7.9. Deviations: entries do not age, because networks here
 //! live no longer than a run; a table that is full learns no more.

@@ -100,7 +100,7 @@ fn frame(tag: u32, from: u32, to: u32) -> Frame {
     Frame::new(tag, Bytes::new(1514)).between(Address::of_station(from), Address::of_station(to))
 }
 
-/// Everything that happens until nothing is left: who gets which frame when.
+/// All deliveries until no frame is left: the station, the frame and the time.
 fn run(fabric: &mut Fabric, script: &[(u64, u32, Frame)]) -> Vec<(u32, u32, u64)> {
     for &(at, port, frame) in script {
         fabric.accept(Port(port), frame, Time::from_nanoseconds(at * 1000));

@@ -1,4 +1,4 @@
-//! When each node wants to be asked again: the earliest of many times, cheaply.
+//! The times at which the nodes must be polled again: finds the earliest of many times at low cost.
 //!
 //! A tournament tree (Knuth, The Art of Computer Programming, volume 3, section 5.4.1): each inner
 //! node holds the winner of the match between its two subtrees. Setting a time replays the matches
@@ -42,7 +42,7 @@ impl TimerHeap {
         self.enter(entry, NEVER);
     }
 
-    /// The earliest alarm, and whose it is.
+    /// The earliest timer and its entry.
     pub(crate) fn earliest(&self) -> Option<(Time, u32)> {
         let first = self.winners[1];
         let time = self.times[first as usize];

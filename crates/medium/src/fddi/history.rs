@@ -1,4 +1,5 @@
-//! The holders of the token in the last lap, which give the times at which it passed each station.
+//! The stations that held the token in the last lap, which give the times at which it passed each
+//! station.
 
 use std::collections::VecDeque;
 
@@ -14,8 +15,8 @@ pub(crate) struct History {
 }
 
 impl History {
-    /// The token was held in this passage, whose time follows from `start`; what is more than a lap
-    /// ago is forgotten.
+    /// Adds a passage in which the token was held; its time follows from `start`. Passages more
+    /// than a lap ago are removed.
     pub(crate) fn push(&mut self, passage: u64, start: Time, stations: u64) {
         while self.holds.pop_front_if(|hold| hold.0 + stations <= passage).is_some() {}
         self.holds.push_back((passage, start));

@@ -25,7 +25,7 @@ fn ring(drawn: &Drawn, on_it: u32) -> Fddi {
     Fddi::new(drawn, &stations(on_it), "ring", 1)
 }
 
-/// What came of `active` saturated stations with frames of `size` octets on the ring.
+/// The results of `active` saturated stations with frames of `size` octets on the ring.
 struct Saturation {
     /// Latency and target rotation time, in nanoseconds.
     latency: u64,
@@ -58,8 +58,8 @@ fn saturation(kilometres: u64, on_it: u32, active: u32, size: u64) -> Saturation
 
 /// Jain (1990): n (T - D) / (n T + D) with a target of 8 ms, fibre of 5.085 us/km and 1 us for each
 /// station. Tolerance 1 %. The formula knows neither tokens' own bits nor overruns; with 1000
-/// stations frames much shorter than the longest ones fall below that: a station that is early by a
-/// hair sends one frame, and its timer starts again.
+/// stations frames much shorter than the longest ones fall below that: a station that is early by
+/// the smallest amount sends one frame, and its timer starts again.
 #[test]
 fn saturated_rings_are_as_efficient_as_jain_says() {
     for (kilometres, on_it, active, size, expected) in [
@@ -77,7 +77,7 @@ fn saturated_rings_are_as_efficient_as_jain_says() {
 }
 
 /// Jain's (n - 1) T + 2 D for the longest wait, where each of the n turns may overrun by a frame
-/// and frees a token, and the two laps may meet a token each: what his formula leaves out.
+/// and frees a token, and the two laps may meet a token each: Jain's formula leaves this out.
 #[test]
 fn no_station_waits_longer_than_jain_says() {
     for (kilometres, on_it, active, size) in [

@@ -4,15 +4,15 @@
 //! (TTRT) and the station is late. A token that comes in time may be used for as long as the timer
 //! had left (the token holding time, THT), and sets the timer to the target again. A token that
 //! comes late only clears the late counter: the timer runs on, so that lateness is made up for.
-//! Deviation: a station whose timer runs out twice would claim the ring anew; here only the counter
-//! is cleared.
+//! Deviation: when a timer runs out twice, the station would claim the ring again; here only the
+//! counter is cleared.
 //!
 //! **While every token is in time** a timer runs out one target after the token's last passage, and
-//! when that was follows from who held the token in the last lap ([`History`]): nothing is kept for
-//! stations that have nothing to send. When a lap takes as long as the target, a station is late.
-//! Then all timers are written out, and each is set at every passage, until two laps together were
-//! shorter than the target everywhere: of two such tokens one at least was in time, and then so was
-//! the second.
+//! that time follows from the stations that held the token in the last lap ([`History`]): no state
+//! is kept for stations that have nothing to send. When a lap takes as long as the target, a
+//! station is late. Then all timers are written out, and each is set at every passage, until two
+//! laps together were shorter than the target everywhere: of two such tokens one at least was in
+//! time, and then so was the second.
 
 use std::ops::Range;
 
@@ -51,8 +51,9 @@ impl Timers {
         }
     }
 
-    /// The token comes to a station in this passage, at `start + route.at(passage)`: until when it
-    /// may be used, if it is in time. The station that uses it says so with [`Self::freed`].
+    /// The token arrives at a station in this passage, at `start + route.at(passage)`. Returns the
+    /// time until which the station may use it, if it is in time. The caller reports a use with
+    /// [`Self::freed`].
     pub(crate) fn token(&mut self, passage: u64, start: Time) -> Option<Time> {
         if self.punctual {
             return Some(self.punctual_expiry(passage, start));

@@ -130,8 +130,8 @@ proptest! {
         everybody_ends_once(&script, &drive(&mut line(&direction, "up", 7), &script))?;
     }
 
-    /// Late wake-ups change when something is noticed, never what happens or when it was due: also
-    /// with active queues, jitter that overtakes, traces, and whatever changes.
+    /// Late wake-ups change when an event is reported, never the event or its due time: also with
+    /// active queues, jitter that overtakes, traces, and changes.
     #[test]
     fn lateness_does_not_add_up(
         direction in direction(), changes in prop::collection::vec(change(), 0..4), script in script(),
@@ -143,15 +143,15 @@ proptest! {
         the_same_happened(exact, late)?;
     }
 
-    /// Parts that were left out would have done nothing.
+    /// Parts that were left out would have had no effect.
     #[test]
     fn parts_that_may_change_but_do_not_do_nothing(direction in direction(), script in script()) {
         let plain = drive(&mut line(&direction, "up", 7), &script);
         the_same_happened(plain, drive(&mut changing_line(&direction, "up", 7), &script))?;
     }
 
-    /// The driver does not have to poll at all between frames, and changes may be told when they
-    /// come instead of beforehand.
+    /// The driver does not have to poll at all between frames, and changes may be announced at
+    /// their time instead of in advance.
     #[test]
     fn changes_may_be_told_when_they_come(
         direction in direction(), change in change(), script in script(),

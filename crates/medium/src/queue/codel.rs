@@ -1,4 +1,4 @@
-//! Controlled delay: a queue that drops from its head while frames have stood in it for too long.
+//! Controlled delay: a queue that drops from its head while frames have waited in it for too long.
 //!
 //! Source: RFC 8289, section 5 (pseudocode), of which the names are kept. The largest packet, below
 //! which a rest is never dropped, is the longest frame seen, from the pseudocode's 512 octets up
@@ -55,7 +55,7 @@ impl Codel {
     }
 }
 
-/// What a control aims at; many queues may share it.
+/// The parameters of a control; many queues may share them.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Settings {
     target: Span,
@@ -68,7 +68,7 @@ impl Settings {
         Self { target: codel.target, interval: codel.interval, largest: Bytes::new(512) }
     }
 
-    /// Takes notice of a frame's size.
+    /// Updates the largest frame size.
     pub(super) fn note(&mut self, frame: &Frame) {
         self.largest = self.largest.max(frame.length());
     }
@@ -130,7 +130,7 @@ impl Control {
         Some((frame, now >= first_above))
     }
 
-    /// Begins to drop; where it has dropped shortly before, at about the rate it had come to.
+    /// Begins to drop; if it dropped shortly before, at about its last rate.
     fn start_dropping(&mut self, interval: Span, now: Time) {
         self.dropping = true;
         let delta = self.count.wrapping_sub(self.last_count);
@@ -210,7 +210,7 @@ mod tests {
         let (mut queue, mut drops) = (codel(), Drops::new());
         for now in (0..3000).map(milliseconds) {
             queue.enqueue(Frame::new(0, Bytes::new(1514)), now, &mut drops);
-            // Four stand in the queue all the time: 4 ms.
+            // Four frames are in the queue all the time: 4 ms.
             if queue.len() > 4 {
                 queue.dequeue(now, &mut drops);
             }
@@ -236,7 +236,7 @@ mod tests {
         while queue.dequeue(milliseconds(1500), &mut none).is_some() {}
         let again = drops_under_overload(&mut queue, 1510, 3010);
         let gap = again[1].since(again[0]);
-        // After n drops the gap had come to interval / sqrt(n).
+        // After n drops the gap was interval / sqrt(n).
         assert!(
             before > 45 && gap < Span::from_milliseconds(100 / 6),
             "second drop {gap} after the first"

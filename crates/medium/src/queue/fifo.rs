@@ -1,4 +1,4 @@
-//! Frames in the order in which they came, with the times at which they did.
+//! Frames in the order of their arrival, with their arrival times.
 
 use std::collections::VecDeque;
 
@@ -19,7 +19,7 @@ impl Fifo {
         self.frames.push_back((frame, now));
     }
 
-    /// The oldest frame, and when it came.
+    /// The oldest frame, and its arrival time.
     pub(super) fn pop(&mut self) -> Option<(Frame, Time)> {
         let oldest = self.frames.pop_front()?;
         self.bytes = self.bytes - oldest.0.length();

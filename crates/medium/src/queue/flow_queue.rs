@@ -1,9 +1,9 @@
 //! Flow queueing with controlled delay: a queue for each flow, served in turn, new ones first, each
 //! under `CoDel`.
 //!
-//! Source: RFC 8290, section 4. Flows are told apart by the driver's number ([`Frame::flow`], made
-//! of addresses, protocol and ports), or by source and destination where it gives none; the hash is
-//! seeded by the run. Deviations:
+//! Source: RFC 8290, section 4. Flows are distinguished by the driver's number ([`Frame::flow`],
+//! made of addresses, protocol and ports), or by source and destination where it gives none; the
+//! hash is seeded by the run. Deviations:
 //! * When all queues together are full, frames are dropped at the head of the longest one until the
 //!   limit holds, not half of its frames or 64 at once, which only saves work; the longest is
 //!   looked for among the active.
@@ -44,7 +44,7 @@ pub(super) struct FlowQueue {
 struct Flow {
     fifo: Fifo,
     control: Control,
-    /// Octets it may still send in this round.
+    /// Octets that the flow may still send in this round.
     deficit: i64,
     /// Whether it is in one of the lists.
     active: bool,

@@ -2,7 +2,8 @@
 //! it is full.
 //!
 //! Source: Floyd and Jacobson, Random Early Detection Gateways for Congestion Avoidance (1993),
-//! figure 2, with the mean decayed over idle times. What the paper leaves open, or a deviation:
+//! figure 2, with the mean decayed over idle times. Choices that the paper leaves open, and
+//! deviations:
 //! * The queue is measured in octets, and drop probabilities do not depend on a frame's size (RFC
 //!   7141, section 2.2).
 //! * Idle time begins when the last frame leaves the queue for the transmitter, not when that has
@@ -21,7 +22,7 @@ use crate::frame::Frame;
 use crate::limit::Limit;
 use crate::random::Stream;
 
-/// What an idle line is taken to send instead.
+/// The packet size that an idle line is assumed to send.
 const TYPICAL_PACKET: Bytes = Bytes::new(500);
 
 /// A queue that drops early.
@@ -95,7 +96,7 @@ impl Red {
                 let packets =
                     now.since(*since).nanoseconds() as f64 / self.step.nanoseconds() as f64;
                 self.mean *= (1.0 - self.weight).powf(packets);
-                // Where this frame is dropped, the next does not count the same time again.
+                // If this frame is dropped, the next one does not count this idle time again.
                 *since = now;
             }
             None => self.mean += self.weight * (self.fifo.bytes().count() as f64 - self.mean),
@@ -144,7 +145,7 @@ mod tests {
         Red::new(&red, RATE, Stream::new(1995, "red"))
     }
 
-    /// Drops of frames that come to a mean held at `mean` octets.
+    /// Drops of frames that arrive at a mean held at `mean` octets.
     fn drops_at(mean: f64, frames: u32) -> Vec<u32> {
         let mut red = red(0.0);
         red.mean = mean;

@@ -1,8 +1,8 @@
 //! A line of a fixed rate behind a queue of any discipline.
 //!
 //! It takes the next frame out of the queue when it becomes free, at that very time, however late
-//! it is asked: what active queue management decides then depends on the times of frames alone. For
-//! tail drop [`crate::Line`] does the same with less work.
+//! the poll is: so the decisions of active queue management depend only on the times of frames. For
+//! tail drop [`crate::Line`] has equal results with less work.
 
 use btu_network::{Discipline, Framing};
 use btu_units::{BitRate, Bytes, Serializer, Span, Time};
@@ -63,7 +63,7 @@ impl Transmitter {
         self.rates.note(at, rate);
     }
 
-    /// Sends what begins by `now`.
+    /// Sends the frames that begin by `now`.
     fn catch_up(&mut self, now: Time) {
         while self.free <= now && !self.queue.is_empty() {
             self.send_next(self.free);
@@ -132,8 +132,7 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// With tail drop it is the same as a line, to the nanosecond, changes of the rate
-        /// included.
+        /// With tail drop it equals a line to the nanosecond, changes of the rate included.
         #[test]
         fn with_tail_drop_it_is_a_line(
             gaps in prop::collection::vec((0u64..2_000_000, 40u64..1600), 0..150),

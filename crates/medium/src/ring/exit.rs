@@ -17,7 +17,7 @@ pub(crate) struct Exit {
     flying: BinaryHeap<Reverse<Flight>>,
     /// Frames launched so far: of two that are due together, the one launched first comes first.
     launched: u64,
-    /// Frames in `notices` that are dropped when they are told.
+    /// Frames in `notices` that are dropped when they are reported.
     condemned: u64,
     account: Account,
 }
@@ -68,7 +68,7 @@ impl Exit {
         self.notices.push_back(SegmentStep::Drop(frame, cause));
     }
 
-    /// Says that one more frame like this one is inside; the caller then launches it.
+    /// Announces one more copy of this frame; the caller then launches it.
     pub(crate) fn duplicate(&mut self, frame: Frame) {
         self.account.duplicated += 1;
         self.notices.push_back(SegmentStep::Duplicate(frame));

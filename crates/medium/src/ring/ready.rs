@@ -1,4 +1,4 @@
-//! The stations that have a frame, found in ring order without looking at the others.
+//! The stations that have a frame, found in ring order without examining the others.
 
 /// A set of station numbers: a bit for each station, and above every 64 bits one bit that says
 /// whether any is set. Three levels reach 262 144 stations; there are as many as needed. Every step

@@ -11,7 +11,7 @@ const LONGEST: u64 = 1 << 39;
 /// A ring whose stations divide its latency evenly.
 ///
 /// Passages are numbered: passage `lap * stations + station` is the token's at `station` in that
-/// lap, so that one number says both where the token is and how often it went round.
+/// lap, so that one number has both the place of the token and the number of its laps.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Route {
     stations: u64,
@@ -42,7 +42,7 @@ impl Route {
         (passage % self.stations) as u32
     }
 
-    /// When the passage is, from the token's start at station 0 on.
+    /// The time of the passage, from the token's start at station 0 on.
     pub(crate) fn at(&self, passage: u64) -> Span {
         let (lap, station) = (passage / self.stations, passage % self.stations);
         Span::from_nanoseconds(

@@ -9,8 +9,8 @@ use crate::queue::Queue;
 /// Frames of one station that wait for the token.
 #[derive(Debug)]
 pub(crate) struct Station {
-    /// The frame in the transmitter: it was next when the time to hold the token did not last for
-    /// it. It has left the queue, because a queue may choose only when a frame leaves.
+    /// The frame in the transmitter: it was next when too little token holding time was left for
+    /// it. It has left the queue, because a queue chooses only when a frame leaves.
     head: Option<Frame>,
     queue: Queue,
 }

@@ -1,5 +1,5 @@
-//! What the tests of both rings share: drivers, listeners, random traffic, and the properties that
-//! hold of any ring.
+//! Common parts of the tests of both rings: drivers, listeners, random traffic, and the properties
+//! of any ring.
 
 use std::collections::HashMap;
 
@@ -37,7 +37,7 @@ pub(crate) fn stations_and_a_bridge() -> Vec<Listener> {
     stations(3).into_iter().chain([Listener::Bridge]).collect()
 }
 
-/// Short queues of two kinds: one drops what comes, the other what leaves.
+/// Short queues of two kinds: one drops arriving frames, the other leaving ones.
 pub(crate) fn discipline() -> impl Strategy<Value = Discipline> {
     let codel = |frames| Codel {
         limit: QueueLimit::Frames(frames),
@@ -58,7 +58,7 @@ pub(crate) struct Offer {
     pub(crate) frame: Frame,
 }
 
-/// What came of a script.
+/// The result of a script.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Journey {
     /// Tap, tag and due time.
@@ -83,7 +83,7 @@ pub(crate) fn drive(segment: &mut impl Segment, script: &[Offer]) -> Journey {
     journey
 }
 
-/// Drives a segment lazily: it is polled after the offers at which `polls` says so, and at the end.
+/// Drives a segment lazily: it is polled after the offers that `polls` selects, and at the end.
 pub(crate) fn drive_lazily(
     segment: &mut impl Segment,
     script: &[Offer],
@@ -102,7 +102,7 @@ pub(crate) fn drive_lazily(
 }
 
 impl Journey {
-    /// Polls until there is no more; answers when to poll again.
+    /// Polls until there are no more events; returns the time of the next poll.
     fn empty(&mut self, segment: &mut impl Segment, now: Time) -> Option<Time> {
         loop {
             let passage = segment.poll(now);
@@ -147,7 +147,7 @@ pub(crate) fn script(taps: u32, gap: u64) -> impl Strategy<Value = Vec<(Offer, b
 }
 
 /// The two properties of every ring under a script: accounts balance and end empty (asserted on the
-/// way), and what happens does not depend on when it is polled.
+/// way), and the results do not depend on the times of polls.
 pub(crate) fn laziness_changes_nothing(
     new: impl Fn() -> Box<dyn Segment>,
     script: &[(Offer, bool)],
@@ -227,9 +227,9 @@ impl Traffic {
     /// propagation from one station to another.
     ///
     /// For comparison the same frames go through a single queue without a ring, whose mean wait is
-    /// known exactly (Pollaczek and Khinchine); what the queue had too much or too little is taken
-    /// off (a control variate with weight one), which leaves the mean as it is and most of the
-    /// chance out. The first tenth is not counted.
+    /// known exactly (Pollaczek and Khinchine); the queue's error is subtracted (a control variate
+    /// with weight one), which keeps the mean and removes most of the random error. The first tenth
+    /// is not counted.
     pub(crate) fn mean_wait(
         &self,
         ring: &mut impl Segment,
@@ -300,7 +300,7 @@ impl Run<'_> {
         (offer, size)
     }
 
-    /// Takes up what arrived by `now`.
+    /// Collects the frames that arrived by `now`.
     fn wait(
         &mut self,
         ring: &mut impl Segment,

@@ -2,11 +2,11 @@
 //!
 //! Source: IEEE 802.3-2018, 4.2.3.2.5: a uniformly distributed integer r, 0 <= r < 2^k, k = min(n,
 //! 10), after the n-th collision. Generator: `SplitMix64` (Steele, Lea, Flood 2014), one for each
-//! station, so that what one draws does not depend on when others draw.
+//! station, so that the draws of one do not depend on those of others.
 
 use crate::random::{fnv1a, mix};
 
-/// How the wait stops growing.
+/// The collision from which the range of the wait no longer grows.
 const BACKOFF_LIMIT: u8 = 10;
 /// The generator's increment: 2^64 divided by the golden ratio, odd.
 const INCREMENT: u64 = 0x9e37_79b9_7f4a_7c15;

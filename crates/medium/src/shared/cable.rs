@@ -19,10 +19,10 @@ impl Spot {
     }
 }
 
-/// What a station with a frame to send makes of what it hears.
+/// The decision of a station that has a frame to send.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Sense {
-    /// Nothing that keeps it from starting.
+    /// It may start.
     Clear,
     /// It defers, and will not start before this time.
     Until(Time),
@@ -39,12 +39,12 @@ pub(super) struct Over {
     pub(super) collided: bool,
 }
 
-/// When the cable will next have something to tell, as far as is known.
+/// The time of the next event on the cable, as far as it is known.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Prospect {
     /// The next end of a transmission.
     pub(super) end: Time,
-    /// Whether a station sends that has not heard another station yet.
+    /// A station sends that has not received the signal of another station yet.
     pub(super) undisturbed: bool,
     /// The only station that sends, if there is only one.
     pub(super) only: Option<Tap>,
@@ -62,7 +62,7 @@ pub(super) trait Cable {
     /// What a station with a frame to send hears at `at`.
     fn sense(&mut self, spot: Spot, at: Time) -> Sense;
 
-    /// `at`, or a later time before which the station would defer anyway: spares it a question.
+    /// `at`, or a later time before which the station would defer anyway: saves a call.
     fn not_before(&self, _spot: Spot, at: Time) -> Time {
         at
     }

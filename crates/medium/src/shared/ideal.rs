@@ -27,7 +27,7 @@ use crate::listeners::Listeners;
 use crate::random::Bernoulli;
 use crate::segment::{Meter, Segment, SegmentStep, Tap};
 
-/// What waits, what is on the cable, and what was carried.
+/// The waiting frames, the frame on the cable, and the carried frames.
 #[derive(Debug)]
 pub(super) struct Pool {
     timing: Timing,
@@ -36,7 +36,7 @@ pub(super) struct Pool {
     listeners: Listeners,
     bernoulli: Bernoulli,
     remainder: u64,
-    /// What each station has in the pool.
+    /// Each station's frames in the pool.
     stations: Vec<Share>,
     /// In the order of their arrival.
     waiting: VecDeque<(Tap, Frame)>,
@@ -54,9 +54,9 @@ struct Share {
 
 #[derive(Debug, Clone, Copy)]
 enum State {
-    /// Nothing waits; slots have been counted from this time on.
+    /// No frame waits; slots have been counted from this time on.
     Idle(Time),
-    /// Something waits; it is looked at when this slot ends.
+    /// A frame waits; the end of this slot decides about it.
     Slot(Time),
     /// The first frame in the pool is on its way, or lost slots before it are, from and until these
     /// times.
@@ -94,8 +94,8 @@ impl Pool {
         self.tally.carried_after()
     }
 
-    /// Lets everything happen until `now`, or until there is something to tell. What happens at
-    /// `now` does not know of frames that are accepted at `now`.
+    /// Processes all events until `now`, or until there is one to report. Events at `now` do not
+    /// see frames that are accepted at `now`.
     fn advance(&mut self, now: Time, enough: impl Fn(&Outgoing) -> bool) {
         while !enough(&self.out) {
             match self.state {
@@ -106,7 +106,7 @@ impl Pool {
         }
     }
 
-    /// Those who wait at `now` agree on who sends.
+    /// The waiting stations at `now` decide which one sends.
     fn contend(&mut self, now: Time) {
         let lost = match self.waiting.len() {
             0 => {
@@ -151,9 +151,9 @@ impl Pool {
         self.propagation * 2
     }
 
-    /// When the slot ends in which `now` is, slots being counted from `since` on. What comes just
-    /// as one slot ends and another begins is in the new one; without propagation delay there is
-    /// nothing to wait for.
+    /// When the slot ends in which `now` is, slots being counted from `since` on. A frame that
+    /// arrives exactly between two slots is in the later one; without propagation delay there are
+    /// no slots to wait for.
     fn end_of_slot(&self, since: Time, now: Time) -> Time {
         match now.since(since).nanoseconds().checked_div(self.slot().nanoseconds()) {
             Some(slots) => since + self.slot() * (slots + 1),

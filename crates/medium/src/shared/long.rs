@@ -1,11 +1,11 @@
 //! Carriers on a cable of any length: each station's deference is computed from every signal that
 //! passes it.
 //!
-//! Where a signal takes longer than a fragment of a collision lasts, a station can hear silence
-//! between two fragments of one collision, and those beyond have their own view of what is over. So
-//! nothing is taken together here: IEEE 802.3-2018, 4.2.8, process `Deference`, is followed for the
-//! station that asks, through the intervals in which it hears a carrier or sends itself. Each
-//! question costs as much as there are signals on the cable.
+//! If a signal takes longer than a fragment of a collision lasts, a station can receive silence
+//! between two fragments of one collision, and stations behind it see other ends. So signals are
+//! not combined here: IEEE 802.3-2018, 4.2.8, process `Deference`, is followed for the station that
+//! asks, through the intervals in which it hears a carrier or sends itself. Each question costs as
+//! much as there are signals on the cable.
 
 use btu_units::{Span, Time};
 
@@ -17,11 +17,12 @@ use super::timing::Timing;
 pub(super) struct LongCable {
     timing: Timing,
     propagation: Span,
-    /// All whose tails and gaps have not passed every station, in the order of their starts.
+    /// All transmissions with tails or gaps that have not passed every station, in the order of
+    /// their starts.
     signals: Vec<Signal>,
     /// How many of them are still being sent.
     sending: usize,
-    /// Kept for its memory.
+    /// Reused to avoid allocation.
     heard: Vec<Heard>,
 }
 
@@ -48,7 +49,7 @@ impl LongCable {
         Self { timing, propagation, signals: Vec::new(), sending: 0, heard: Vec::new() }
     }
 
-    /// What passes the station, in the order of arrival.
+    /// The signals that pass the station, in the order of arrival.
     fn listen(&mut self, spot: Spot) {
         self.heard.clear();
         self.heard.extend(self.signals.iter().map(|signal| {
@@ -75,8 +76,8 @@ impl LongCable {
         }
     }
 
-    /// Forgets the signals that no station hears any more and that cannot belong to a carrier that
-    /// a station hears.
+    /// Removes the signals that no station receives any more and that cannot belong to a carrier
+    /// that a station receives.
     fn forget(&mut self, now: Time) {
         let lasting = self.propagation + self.timing.gap + self.timing.slot;
         self.signals.retain(|signal| signal.sending || signal.end + lasting >= now);

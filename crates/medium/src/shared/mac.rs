@@ -1,18 +1,18 @@
 //! The stations' media access control: IEEE 802.3-2018, clause 4, half duplex.
 //!
-//! * 4.2.8 `Deference`, 4.2.3.2.1: 1-persistent; who has a frame starts as soon as it does not
-//!   defer. The gap after a carrier is what [`Cable`] says; a station that has just sent keeps the
-//!   same gap.
-//! * 4.2.3.2.4, 4.2.4.1: who hears another while it sends completes its preamble, jams and stops;
-//!   so does [`Cable`].
+//! * 4.2.8 `Deference`, 4.2.3.2.1: 1-persistent; a station with a frame starts as soon as it does
+//!   not defer. [`Cable`] gives the gap after a carrier; a station that has just sent keeps that
+//!   gap, too.
+//! * 4.2.3.2.4, 4.2.4.1: a station that detects another one while it sends completes its preamble,
+//!   jams and stops; so does [`Cable`].
 //! * 4.2.3.2.5: backoff counts from the end of the jam, 16 attempts, then the frame is dropped. The
 //!   next frame begins with no collisions behind it.
 //! * 4.2.8 lets `BackOff` and `Deference` run side by side: a wait that ends while others send
 //!   becomes deference.
 //!
 //! Deviations: a station needs no time between its frames beyond the gap (no host overhead); frame
-//! bursting (1 Gb/s) is not used; a collision that would reach the sender after its last bit is
-//! none, because cables on which that happens are refused.
+//! bursting (1 Gb/s) is not used; a collision that would reach the sender after its last bit does
+//! not exist, because cables on which that happens are refused.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -37,8 +37,8 @@ pub(super) struct Mac<C> {
     timing: Timing,
     stations: Vec<Station>,
     listeners: Listeners,
-    /// Who next asks whether it may start, and when: one entry for each station that waits for a
-    /// known time.
+    /// The times at which stations next sense the carrier: one entry for each station that waits
+    /// for a known time.
     attempts: BinaryHeap<Reverse<(Time, Tap)>>,
     /// The stations that defer to a transmission whose end is not known.
     deferring: Vec<Tap>,
@@ -48,7 +48,7 @@ pub(super) struct Mac<C> {
     desperate: u32,
     out: Outgoing,
     tally: Tally,
-    /// Kept for their memory.
+    /// Reused to avoid allocation.
     over: Vec<Over>,
     takers: Vec<Tap>,
 }
@@ -84,7 +84,7 @@ impl<C: Cable> Mac<C> {
         Spot { tap, place: self.stations[tap.index()].place }
     }
 
-    /// Lets everything happen until `now`, or until there is something to tell.
+    /// Processes all events until `now`, or until there is one to report.
     ///
     /// What happens at `now` itself happens before a frame that is accepted at `now`; that frame
     /// can still collide with all that starts now, because no station hears a signal at the moment
@@ -103,7 +103,7 @@ impl<C: Cable> Mac<C> {
         }
     }
 
-    /// The next station in turn looks whether it may start.
+    /// The next station in turn senses the carrier.
     fn attempt(&mut self) {
         let Some(mut next) = self.attempts.peek_mut() else { return };
         let Reverse((at, tap)) = *next;
@@ -140,7 +140,7 @@ impl<C: Cable> Mac<C> {
         self.ask_again(now);
     }
 
-    /// Those who deferred look again.
+    /// The stations that deferred sense the carrier again.
     fn ask_again(&mut self, now: Time) {
         let mut still = 0;
         for place in 0..self.deferring.len() {
@@ -209,13 +209,13 @@ impl<C: Cable> Mac<C> {
         self.clear_drops(tap);
     }
 
-    /// Lets a station look at `at` whether it may start.
+    /// Lets a station sense the carrier at `at`.
     fn try_at(&mut self, tap: Tap, at: Time) {
         let at = self.cable.not_before(self.spot(tap), at);
         self.attempts.push(Reverse((at, tap)));
     }
 
-    /// Tells what a station's queue has dropped.
+    /// Reports the frames that a station's queue has dropped.
     fn clear_drops(&mut self, tap: Tap) {
         while let Some((frame, cause)) = self.stations[tap.index()].queue.dropped() {
             self.waiting -= 1;
@@ -223,7 +223,7 @@ impl<C: Cable> Mac<C> {
         }
     }
 
-    /// No later than the next thing to tell, and after all that has happened.
+    /// No later than the next event to report, and after all past events.
     fn wake(&mut self) -> SegmentStep {
         let due = self.out.next_due();
         let inside = self.next_outcome();
@@ -273,12 +273,13 @@ impl<C: Cable> Mac<C> {
                 let ways = self.takers.iter().map(|tap| spot.to(self.stations[tap.index()].place));
                 prospect.end + ways.min().unwrap_or(Span::ZERO)
             }
-            // Not worth looking at every station.
+            // Examining every station would cost more than it saves.
             _ => prospect.end,
         }
     }
 
-    /// The least time in which a transmission that starts at `start` can lead to something to tell.
+    /// The least time in which a transmission that starts at `start` can lead to an event to
+    /// report.
     fn soonest_end(&self, start: Time) -> Time {
         let fragment = self.timing.preamble + self.timing.jam;
         start + if self.desperate > 0 { fragment } else { self.timing.shortest_carrier() }

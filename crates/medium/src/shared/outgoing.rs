@@ -9,8 +9,8 @@ use crate::account::{Account, Cause};
 use crate::frame::Frame;
 use crate::segment::{SegmentStep, Tap};
 
-/// See the module. Its length is bounded by what the stations hold and, for copies, by the
-/// listeners.
+/// The output that the module describes. Its length is bounded by what the stations hold and, for
+/// copies, by the listeners.
 #[derive(Debug, Default)]
 pub(super) struct Outgoing {
     notices: VecDeque<Notice>,
@@ -24,7 +24,7 @@ enum Notice {
     Duplicated(Frame),
 }
 
-/// A frame on its last way.
+/// A frame on its way to its tap.
 #[derive(Debug)]
 struct Delivery {
     due: Time,
@@ -43,7 +43,7 @@ impl Outgoing {
         self.notices.push_back(Notice::Dropped(frame, cause));
     }
 
-    /// Delivers a frame to all of `taps` at the times that `due` says, or drops it if no tap takes
+    /// Delivers a frame to all of `taps` at the times that `due` gives, or drops it if no tap takes
     /// it up.
     pub(super) fn deliver(&mut self, frame: Frame, taps: &[Tap], due: impl Fn(Tap) -> Time) {
         let Some(copies) = taps.len().checked_sub(1) else {
@@ -61,7 +61,7 @@ impl Outgoing {
         }
     }
 
-    /// Whether there is anything to tell by `now`.
+    /// Whether there is an event to report by `now`.
     pub(super) fn has_something(&self, now: Time) -> bool {
         !self.notices.is_empty()
             || self.deliveries.front().is_some_and(|delivery| delivery.due <= now)

@@ -5,11 +5,11 @@
 //! that time (twice the cable's propagation delay is at most 96 bits: 1.1 km at 10 Mb/s), every
 //! station hears the signals of a collision as one carrier, and all of it is over everywhere before
 //! any station may start again. So transmissions come in rounds: either one success, or one
-//! collision of all who started before they heard another. Of a finished round two numbers are
-//! left, because the last of many tails to arrive is max(end - place) + x or max(end + place) - x.
-//! Within a round only the nearest neighbours on the cable matter to a newcomer: what comes from
-//! behind a neighbour who started earlier cannot be first. That makes a start cost O(log of the
-//! round) and an idle or waiting station nothing.
+//! collision of all stations that started before they received another signal. Of a finished round
+//! two numbers are left, because the last of many tails to arrive is max(end - place) + x or
+//! max(end + place) - x. Within a round only the nearest neighbours on the cable matter to a new
+//! sender: a signal from behind a neighbour that started earlier cannot be first. So a start costs
+//! O(log of the round), and an idle or waiting station costs nothing.
 
 use btu_units::{Span, Time};
 
@@ -36,7 +36,7 @@ struct Signal {
     spot: Spot,
     start: Time,
     end: Time,
-    /// When its sender hears another station; `None` while no other station sends.
+    /// The time at which its sender detects another station; `None` while no other station sends.
     struck: Option<Time>,
     /// Least of start - place over itself and those to the left when it started: signals going
     /// right.
@@ -46,7 +46,7 @@ struct Signal {
     leftward: i64,
 }
 
-/// Where the tails of the last round are.
+/// The tails of the last round.
 #[derive(Debug, Clone, Copy)]
 struct Silence {
     /// Greatest of end - place.
@@ -65,7 +65,7 @@ impl Silence {
 }
 
 impl ShortCable {
-    /// Whether a cable is short enough for this.
+    /// Whether a cable is short enough for this method.
     pub(super) fn suits(propagation: Span, timing: &Timing) -> bool {
         propagation * 2 <= timing.preamble + timing.jam
     }
@@ -97,7 +97,7 @@ impl ShortCable {
         from_left.min(from_right)
     }
 
-    /// Tells the sender of `signals[at]` that another signal arrives at `struck`.
+    /// Records for the sender of `signals[at]` that another signal arrives at `struck`.
     fn strike(&mut self, at: usize, struck: Time) {
         let Timing { preamble, jam, .. } = self.timing;
         let signal = &mut self.signals[at];
@@ -187,8 +187,8 @@ impl Cable for ShortCable {
     }
 }
 
-/// Times and places as numbers that may be subtracted; 2^61 ns is 73 years, and whatever is later
-/// counts as that.
+/// Times and places as numbers that may be subtracted; 2^61 ns is 73 years, and later times count
+/// as that.
 fn signed(nanoseconds: u64) -> i64 {
     nanoseconds.min(1 << 61).cast_signed()
 }

@@ -1,4 +1,4 @@
-//! What a shared Ethernet was busy with.
+//! The busy times of a shared Ethernet.
 
 use btu_units::{Span, Time};
 
@@ -11,7 +11,7 @@ pub const MOST_ATTEMPTS: usize = 16;
 #[derive(Debug, Clone)]
 pub(super) struct Tally {
     meter: Meter,
-    /// From when until when the cable was spoilt last.
+    /// The last interval that was lost to collisions: from and until.
     spoilt: (Time, Time),
     /// Frames by the number of collisions before they were carried.
     carried_after: [u64; MOST_ATTEMPTS],
@@ -57,7 +57,7 @@ impl Tally {
         self.carried_after
     }
 
-    /// Begins again; what was spoilt before stays known, so that it is not counted twice.
+    /// Resets the counts; the last lost interval is kept, so that it is not counted twice.
     pub(super) fn reset(&mut self) {
         *self = Self { spoilt: self.spoilt, ..Self::default() };
     }

@@ -1,4 +1,4 @@
-//! What a shared Ethernet must do: vectors with their sources, and what must hold under any script.
+//! Tests of a shared Ethernet: vectors with their sources, and properties under any script.
 
 mod contention;
 mod drive;
@@ -50,7 +50,7 @@ fn medium(drawn: &Drawn, taps: &[(Listener, Length)], seed: u64) -> SharedEthern
     SharedEthernet::new(drawn, taps, "lan", seed).unwrap()
 }
 
-/// A frame from one station to another whose length is `octets` with its check sequence.
+/// A frame of `octets`, check sequence included, from one station to another.
 fn frame(tag: u32, from: u32, to: u32, octets: u64) -> Frame {
     Frame::new(tag, Bytes::new(octets - 4))
         .between(Address::of_station(from), Address::of_station(to))

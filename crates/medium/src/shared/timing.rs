@@ -1,4 +1,4 @@
-//! What the standard counts in bits, as times.
+//! The standard's bit counts as times.
 //!
 //! Source: IEEE 802.3-2018, 4.4.2 (parameters): slot 512 bits up to 100 Mb/s and 4096 bits at 1
 //! Gb/s, gap 96 bits of which the first 64 listen for a carrier (4.2.3.2.2), jam 32 bits, shortest
@@ -24,7 +24,7 @@ const NANOSECONDS: u64 = 1_000_000_000;
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Timing {
     rate: u64,
-    /// Of a bit, where they are whole: then there is nothing to carry and nothing to divide.
+    /// The time of a bit, if it is whole: then there is no remainder to carry and no division.
     nanoseconds_per_bit: Option<u64>,
     /// Least bits from destination address to the end of the carrier.
     shortest: u64,
@@ -36,7 +36,7 @@ pub(super) struct Timing {
     pub(super) gap_that_listens: Span,
     /// Preamble and start delimiter.
     pub(super) preamble: Span,
-    /// What is sent once a collision was heard.
+    /// The signal that a station sends after it detects a collision.
     pub(super) jam: Span,
 }
 
@@ -57,7 +57,7 @@ impl Timing {
         }
     }
 
-    /// What a frame takes from the first bit of its preamble to its last, extension included. The
+    /// The time of a frame from the first bit of its preamble to its last, extension included. The
     /// fraction of a nanosecond that it and its gap take beyond that is left in `remainder`, in
     /// units of 1/rate nanoseconds.
     pub(super) fn carrier(&self, frame: Frame, remainder: &mut u64) -> Span {
@@ -65,12 +65,12 @@ impl Timing {
             - self.gap
     }
 
-    /// What the shortest frame takes at least.
+    /// The least time of the shortest frame.
     pub(super) fn shortest_carrier(&self) -> Span {
         self.bits(PREAMBLE + self.shortest + GAP, &mut 0) - self.gap
     }
 
-    /// What the octets of a frame take by themselves, from destination address to check sequence.
+    /// The time of a frame's octets by themselves, from destination address to check sequence.
     pub(super) fn data(&self, frame: Frame, remainder: &mut u64) -> Span {
         self.bits(octets(frame).saturating_mul(8), remainder)
     }

@@ -1,4 +1,4 @@
-//! Queues and media over time: what a picture of a network is drawn from.
+//! Queues and media over time: the data for a picture of a network.
 
 use btu_network::Drawing;
 use btu_units::{Span, Time};
@@ -8,7 +8,7 @@ use super::run::{Run, SimulationError, seed_of};
 use super::settings::Settings;
 use crate::segment::Meter;
 
-/// What elements hold that is under way and does not wait.
+/// Elements that hold frames in flight, which do not wait.
 const UNDER_WAY: [&str; 8] =
     ["/delay", "/loss", "/corrupt", "/duplicate", "/reorder", "/receive", "/send", "/input"];
 
@@ -33,11 +33,11 @@ pub struct Course {
     /// Share of the time since the moment before in which frames were carried, by medium or
     /// direction of a link.
     pub busy: Vec<Track>,
-    /// What the media had counted at the last moment: collisions, and seconds of carrying.
+    /// The counts of the media at the last moment: collisions, and seconds of carrying.
     before: Vec<(f64, f64)>,
 }
 
-/// What a medium has been busy with since the start.
+/// The busy times of a medium since the start.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Used<'a> {
     /// The name of the medium.
@@ -46,13 +46,13 @@ pub struct Used<'a> {
     pub collisions: u64,
     /// Carrying frames and what they occupy beyond their octets.
     pub carrying: Span,
-    /// How many lines that is the sum of.
+    /// The number of lines in the sum.
     pub lines: u32,
 }
 
 impl Course {
-    /// Notes what is so at a moment: frames inside each element, and what the media have been busy
-    /// with since the start. The elements and the media are the same each time, in the same order.
+    /// Adds the state at a moment: frames inside each element, and the busy times of the media
+    /// since the start. Each call has equal elements and media, in an equal order.
     pub fn note<'a>(
         &mut self,
         seconds: f64,

@@ -4,7 +4,7 @@ use btu_units::Time;
 
 use crate::account::Cause;
 
-/// What is known of a frame under way; copies share it.
+/// The state of a frame in flight; copies share it.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Flight {
     /// When the application handed it over.
@@ -15,9 +15,9 @@ pub(super) struct Flight {
     pub(super) source: u32,
     /// The frame itself and its copies that are under way; 0 in a place that is free.
     pub(super) copies: u32,
-    /// What took the last copy that was taken.
+    /// The cause of the last copy's loss.
     pub(super) cause: Option<Cause>,
-    /// Whether it has arrived where it should.
+    /// Whether it has arrived at its destination.
     pub(super) arrived_at_all: bool,
     /// Whether its delivery is in the accounts.
     pub(super) settled: bool,
@@ -66,7 +66,7 @@ impl Flights {
         last
     }
 
-    /// Frames whose fate is open, counted where they are stored.
+    /// Frames that have neither arrived nor been lost, counted where they are stored.
     pub(super) fn unsettled(&self) -> u64 {
         self.flights.iter().filter(|flight| flight.copies > 0 && !flight.settled).count() as u64
     }

@@ -10,22 +10,22 @@ use super::source::Source;
 /// A frame that a sender hands over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Offer {
-    /// When, from the start of the replication.
+    /// The time, from the start of the replication.
     pub at: Span,
     /// Place of its flow in the drawing.
     pub flow: u32,
     /// The station that sends the frame.
     pub from: StationId,
-    /// To whom; `None` means to all.
+    /// The destination; `None` means to all.
     pub to: Option<StationId>,
     /// From destination address to check sequence.
     pub size: Bytes,
 }
 
-/// The frames that the senders of `drawing` hand over before `end`, in the order of time: the same
-/// ones at the same times as in the simulator's replication `number` with this seed. Flows without
-/// a rate of their own (saturated ones, and those that wait for replies) are left out: what they
-/// send depends on what the network does.
+/// The frames that the senders of `drawing` hand over before `end`, in the order of time: frames
+/// and times equal those of the simulator's replication `number` with this seed. Flows without a
+/// rate of their own (saturated ones, and those that wait for replies) are left out: their frames
+/// depend on the behaviour of the network.
 pub fn offers(drawing: &Drawing, seed: u64, number: u32, end: Span) -> Vec<Offer> {
     let mut offers = Vec::new();
     for mut source in Source::all(drawing, seed_of(seed, number)) {

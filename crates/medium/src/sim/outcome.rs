@@ -20,18 +20,18 @@ pub struct Outcome {
     pub network: String,
     /// The description of the network.
     pub about: String,
-    /// How long and how often.
+    /// The length and the number of replications.
     pub settings: Settings,
     /// The confidence level of all intervals.
     pub confidence: f64,
-    /// Warnings about what follows.
+    /// Warnings about the figures.
     pub warnings: Vec<SimulationWarning>,
     /// Segments in the drawing's order, then each direction of each link.
     pub media: Vec<MediumOutcome>,
     /// The flows in the drawing's order.
     pub flows: Vec<FlowOutcome>,
-    /// Jain's index (1984) over what each sending station delivered: 1 when all got as much, 1/n
-    /// when one got all. Absent with fewer than two.
+    /// Jain's index (1984) over the rates that each sending station delivered: 1 when all got as
+    /// much, 1/n when one got all. Absent with fewer than two.
     pub fairness: Option<Estimate>,
     /// The stations in the drawing's order.
     pub stations: Vec<StationOutcome>,
@@ -44,7 +44,7 @@ pub struct Outcome {
 pub struct MediumOutcome {
     /// Its name; `link/forth` and `link/back` for links.
     pub name: String,
-    /// What it is made of, as in the network file; `link` for links.
+    /// Its medium, as in the network file; `link` for links.
     pub medium: &'static str,
     /// Its rate; of a star that of a line down, of a trace the mean.
     #[serde(rename = "rate_bits_per_second")]
@@ -66,7 +66,7 @@ pub struct MediumOutcome {
     pub collisions_per_second: Option<Estimate>,
 }
 
-/// What came of a flow.
+/// The results of a flow.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct FlowOutcome {
     /// The name of the flow.
@@ -86,7 +86,7 @@ pub struct FlowOutcome {
     pub delay: Option<DelayOutcome>,
     /// Exchanges of a flow that has them.
     pub exchanges: Option<ExchangeOutcome>,
-    /// What was lost, by cause.
+    /// The lost frames, by cause.
     pub drops: Vec<DropOutcome>,
     /// Copies that arrived beyond the first, in all replications.
     pub duplicates: u64,
@@ -106,9 +106,9 @@ pub struct DelayOutcome {
     pub deviation: Estimate,
     /// The median of the delay, in seconds.
     pub p50: Estimate,
-    /// What 99 of 100 frames stay below.
+    /// The 99th percentile of the delay, in seconds.
     pub p99: Estimate,
-    /// The longest of all replications.
+    /// The longest delay of all replications.
     pub longest: f64,
 }
 
@@ -152,8 +152,8 @@ pub struct StationOutcome {
 }
 
 impl Outcome {
-    /// What `replications` of `drawing` with `settings` say together. Without replications every
-    /// figure is 0.
+    /// The combined figures of `replications` of `drawing` with `settings`. Without replications
+    /// every figure is 0.
     pub fn of(drawing: &Drawing, settings: &Settings, replications: &[Replication]) -> Self {
         let sample = Sample { settings, replications };
         let media = media(drawing);

@@ -1,4 +1,4 @@
-//! What a replication leaves behind.
+//! The result of a replication.
 
 use serde::Serialize;
 
@@ -22,7 +22,7 @@ impl Replication {
     }
 }
 
-/// How far sums had come at a moment.
+/// The sums at a moment.
 #[derive(Debug, Clone)]
 pub(super) struct Snapshot {
     /// By segment, then by link and direction.
@@ -31,7 +31,7 @@ pub(super) struct Snapshot {
     pub(super) flows: Vec<FlowSum>,
 }
 
-/// How far a flow had come.
+/// The sums of a flow at a moment.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct FlowSum {
     pub(super) offered: Volume,

@@ -42,12 +42,12 @@ impl Sample<'_> {
         Some(Estimate { interval, ..estimate })
     }
 
-    /// As [`Self::mean_over_time`] of something that is always there.
+    /// As [`Self::mean_over_time`], for a value that always exists.
     fn rate(&self, figure: impl Fn(Stretch) -> f64) -> Estimate {
         self.mean_over_time(|stretch| Some(figure(stretch))).unwrap_or(NOTHING)
     }
 
-    /// A mean over replications of what has no meaning for a part of one.
+    /// A mean over replications of a value that has no meaning for a part of one.
     fn mean(&self, figure: impl Fn(&Replication) -> Option<f64>) -> Option<Estimate> {
         let values: Vec<f64> = self.replications.iter().filter_map(figure).collect();
         mean_interval(&values, LEVEL)
@@ -245,5 +245,5 @@ impl Stretch<'_> {
     }
 }
 
-/// What there is to say of nothing.
+/// The estimate without any value.
 const NOTHING: Estimate = Estimate { value: 0.0, interval: None };

@@ -1,13 +1,13 @@
-//! How long and how often.
+//! The length and the number of replications.
 
 use btu_network::{Arrivals, Attachment, Contention, Drawing, Flow, Medium, Rate, StationId};
 use btu_units::{BitRate, Span};
 use serde::Serialize;
 
-/// Into how many batches the counted time of a replication is cut.
+/// The number of batches in the counted time of a replication.
 pub const BATCHES: u32 = 20;
 
-/// How many frames a replication is to see when its length is not given.
+/// The number of frames of a replication when its length is not given.
 const FRAMES: f64 = 200_000.0;
 
 /// The settings of a simulation, in addition to the drawing.
@@ -26,7 +26,7 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// How many replications when nothing else is asked: enough for an interval.
+    /// The default number of replications: enough for an interval.
     pub const REPLICATIONS: u32 = 5;
 
     /// Settings for `drawing`: as long as about 200,000 frames take, from 2 s to 1 h; a tenth of it
@@ -69,7 +69,7 @@ fn round(span: Span) -> Span {
     Span::from_seconds_f64(step.unwrap_or(10.0) * decade)
 }
 
-/// About how many frames a second a flow's senders hand over, all together.
+/// The approximate rate of frames that a flow's senders hand over, all together, per second.
 fn expected_rate(drawing: &Drawing, flow: &Flow) -> f64 {
     let senders = flow.from.len() as f64;
     match flow.arrivals {
@@ -86,8 +86,7 @@ fn expected_rate(drawing: &Drawing, flow: &Flow) -> f64 {
     }
 }
 
-/// What the media of the senders carry at most: of a shared medium its rate once, of lines each
-/// line's.
+/// The highest rate of the senders' media: of a shared medium its rate once, of lines each line's.
 fn saturated_rate(drawing: &Drawing, flow: &Flow) -> f64 {
     let mut shared = vec![false; drawing.segments.len()];
     let mut bits_per_second = 0.0;

@@ -24,7 +24,7 @@ pub(super) fn draw(sizes: &Sizes, random: &mut Stream) -> Bytes {
     }
 }
 
-/// The part in which `share` of all weight is reached.
+/// The entry at which `share` of all weight is reached.
 fn mixed(parts: &[(Bytes, f64)], share: f64) -> Bytes {
     let mut left = share * parts.iter().map(|&(_, weight)| weight).sum::<f64>();
     for &(size, weight) in parts {

@@ -1,4 +1,4 @@
-//! A sender of a flow: when it sends, how much, and to which station.
+//! A sender of a flow: the times, sizes and destinations of its frames.
 
 use btu_network::{Arrivals, Drawing, Flow, StationId, Target};
 use btu_units::{Bytes, Span, Time};
@@ -21,7 +21,7 @@ pub(super) struct Source {
     stop: Time,
 }
 
-/// When a source sends.
+/// The times at which a source sends.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Pace {
     /// After exponentially distributed gaps with this mean, in nanoseconds.
@@ -34,7 +34,7 @@ pub(super) enum Pace {
     Closed { think: f64, reply: Option<Bytes>, service: Span, phase: Phase },
 }
 
-/// Where an exchange is.
+/// The state of an exchange.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Phase {
     /// The request will be sent when the source's alarm rings.
@@ -56,14 +56,14 @@ pub(super) struct Parcel {
     pub(super) size: Bytes,
 }
 
-/// What came of a frame that arrived or was lost, as far as its source cares.
+/// The source's reaction to a frame that arrived or was lost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Progress {
-    /// There is nothing.
+    /// No action.
     None,
-    /// The source wants to be woken then.
+    /// The source must be woken at this time.
     Wake(Time),
-    /// The exchange is over and took so long; the source wants to be woken then.
+    /// The exchange is over: its duration, and the time at which the source must be woken.
     Done(Span, Time),
 }
 
@@ -86,7 +86,7 @@ impl Source {
             .collect()
     }
 
-    /// When it wants to be woken first, `start` being the flow's start.
+    /// The first wake-up time; `start` is the flow's start.
     pub(super) fn first(&mut self, start: Time) -> Option<Time> {
         let random = &mut self.random;
         let at = match &mut self.pace {
@@ -111,7 +111,7 @@ impl Source {
         now < self.stop
     }
 
-    /// The frame it sends now that it was woken, and when it wants to be woken next.
+    /// The frame that it sends at this wake-up, and its next wake-up time.
     pub(super) fn fire(&mut self, flow: &Flow, now: Time) -> (Parcel, Option<Time>) {
         if let Pace::Closed { reply: Some(size), phase, .. } = &mut self.pace
             && let Phase::Serving { asked, server } = *phase

@@ -1,11 +1,11 @@
-//! What is counted while a replication runs.
+//! The counters of a replication.
 
 use btu_stats::{Histogram, Welford};
 use btu_units::{Bytes, Span};
 
 use crate::account::Cause;
 
-/// Delays are told apart up to a day.
+/// Delays up to a day have their own buckets.
 const LONGEST_DELAY: Span = Span::from_seconds(86_400);
 
 /// The figures of a flow. Sizes are those of the network file.
@@ -74,14 +74,14 @@ impl FlowTally {
 /// The figures of a station.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct StationTally {
-    /// What it handed over.
+    /// The frames that it handed over.
     pub(super) offered: Volume,
-    /// What of it arrived.
+    /// The frames of these that arrived.
     pub(super) delivered: Volume,
-    /// The sum of the delays of what arrived, in seconds.
+    /// The sum of the delays of the frames that arrived, in seconds.
     pub(super) delay_sum: f64,
-    /// What of it was lost.
+    /// The frames of these that were lost.
     pub(super) dropped: u64,
-    /// What arrived at it.
+    /// The frames that arrived at the station.
     pub(super) received: Volume,
 }

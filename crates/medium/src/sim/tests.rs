@@ -180,7 +180,7 @@ fn a_network_without_traffic_is_silent() {
     assert!((outcome.media[0].busy.value - 0.0).abs() < f64::EPSILON);
 }
 
-/// How a replication is told of is a matter of the caller; nothing else depends on it.
+/// The form of a report of progress is the caller's choice; no figure depends on it.
 #[test]
 fn watching_changes_nothing() {
     let drawing = read(MIXED);

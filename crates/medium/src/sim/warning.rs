@@ -9,20 +9,21 @@ use super::replication::Replication;
 
 /// An interval wider than this share of its value to either side is low confidence.
 const WIDE: f64 = 0.1;
-/// A flow of which fewer frames arrive in all replications says little about its 99th percentile.
+/// A flow of which fewer frames arrive in all replications gives a poor estimate of its 99th
+/// percentile.
 const FEW_FRAMES: u64 = 1000;
 /// The share of what an open flow offers that may be lost to full queues before it counts as
 /// overload.
 const LOST: f64 = 0.01;
-/// What is inside may grow by this share of what was handed over.
+/// The number of frames inside may grow by this share of those handed over.
 const GROWN: f64 = 0.02;
 
-/// Something that a reader should know before believing the figures.
+/// A reason not to rely on the figures.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum SimulationWarning {
     /// More is offered than is carried, so queues were filling all the time: the delay depends on
-    /// how long one looks.
+    /// the length of the simulation.
     Saturated {
         /// The name of the flow.
         flow: String,
@@ -37,7 +38,7 @@ pub enum SimulationWarning {
         /// The name of the flow.
         flow: String,
     },
-    /// Nothing of a flow arrived.
+    /// No frame of a flow arrived.
     Silent {
         /// The name of the flow.
         flow: String,
@@ -53,7 +54,7 @@ pub enum SimulationWarning {
     LowConfidence {
         /// The name of the flow.
         flow: String,
-        /// What it is the interval of.
+        /// The value that has the interval.
         figure: &'static str,
         /// Half its width as a share of the value.
         half_width: f64,

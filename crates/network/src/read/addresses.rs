@@ -6,7 +6,7 @@ use super::expand::Work;
 use super::stations::{ADDRESSES, address_at, place};
 
 /// An address for each seat, in their order. The first member of a group has the written address,
-/// the others those after it; a seat without one gets the lowest that is free.
+/// the others those after it; a seat without one gets the lowest free address.
 pub(super) fn hand_out(work: &Work<'_>) -> Vec<Ipv4Addr> {
     let mut taken = vec![false; ADDRESSES as usize];
     let mut given: Vec<Option<u32>> = vec![None; work.seats.len()];

@@ -12,7 +12,7 @@ use crate::station::Attachment;
 /// The place of a bridge's port before it has one.
 pub(super) const UNPLACED: Length = Length::from_millimetres(u64::MAX);
 
-/// Where the file puts the member with this number; `None` where it leaves that open.
+/// The place that the file gives to the member with this number; `None` if it gives none.
 pub(super) fn written_place(group: &StationGroup, number: u32) -> Option<Length> {
     match group.position.as_ref()?.places.as_slice() {
         [one] => Some(*one),
@@ -45,7 +45,7 @@ pub(super) fn check_positions(
     }
 }
 
-/// Why a place on these segments is none.
+/// The reason why a place on these segments is invalid.
 fn beyond(work: &Work<'_>, segments: Members, place: Length) -> Option<String> {
     let segment = &work.drawing.segments[segments.first as usize];
     let Medium::SharedEthernet(cable) = &segment.medium else {
@@ -89,8 +89,8 @@ enum Tap {
     Port(usize, usize),
 }
 
-/// Spreads what has no place evenly over its cable, from one end to the other: stations in their
-/// order, then bridges. On other media every place is 0.
+/// Spreads the stations and bridges without a place evenly over their cable, from one end to the
+/// other: stations in their order, then bridges. On other media every place is 0.
 pub(super) fn spread(work: &mut Work<'_>) {
     let mut taps: Vec<Vec<Tap>> = vec![Vec::new(); work.drawing.segments.len()];
     for (place, seat) in work.seats.iter().enumerate().filter(|(_, seat)| !seat.placed) {

@@ -1,12 +1,12 @@
-//! A file of another kind that is read as a network file is: every mistake is told at once, at its
-//! place, with what would be right.
+//! A file of another kind that is read like a network file: the reader reports all mistakes at
+//! once, each with its place and the correct form.
 
 use super::fields::Fields;
 use super::problem::{Problems, ReadError, Spot};
 use super::tree::{At, Table};
 use super::{limits, setting, syntax};
 
-/// A TOML file with settings put in, and what was found to be wrong with it so far.
+/// A TOML file with settings put in, and the mistakes found so far.
 #[derive(Debug)]
 pub struct Document<'a> {
     source_name: &'a str,
@@ -30,12 +30,12 @@ impl<'a> Document<'a> {
         Self { source_name, text, settings: settings.to_vec(), table, problems }
     }
 
-    /// What stands in it; nothing where it is no TOML.
+    /// Its content; `None` if it is not TOML.
     pub fn fields(&self) -> Option<Fields<'_>> {
         Some(Fields::of(self.table.as_ref()?, start(), &self.problems))
     }
 
-    /// Complains about a place.
+    /// Reports a problem at a place.
     pub fn problem_at(&self, spot: &Spot, message: impl Into<String>) {
         self.problems.note(spot, message);
     }
@@ -45,7 +45,7 @@ impl<'a> Document<'a> {
         self.problems.none()
     }
 
-    /// What is wrong with settings, each with its setting's place in their list.
+    /// The mistakes in settings, each with its setting's index in their list.
     pub fn problems_of_settings(&self) -> Vec<(usize, String)> {
         self.problems.of_settings()
     }
@@ -64,7 +64,7 @@ pub(super) fn start() -> Spot {
     Spot { at: At::File(0..0), path: String::new() }
 }
 
-/// The tree of a file of this kind with settings put in; nothing where it is too large, or no TOML.
+/// The tree of a file of this kind with settings put in; `None` if it is too large, or not TOML.
 pub(super) fn opened(
     text: &str,
     kind: &str,

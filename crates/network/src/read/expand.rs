@@ -1,5 +1,5 @@
-//! From what is written to a drawing: groups are written out, names become places, and the whole is
-//! checked.
+//! Turns the written groups into a drawing: writes out their members, resolves names to places, and
+//! checks the whole.
 
 use std::collections::HashMap;
 
@@ -15,11 +15,11 @@ use crate::drawing::{Drawing, SegmentId};
 use crate::segment::{Medium, Segment};
 use crate::station::{Attachment, Station};
 
-/// A station of which not everything is known yet.
+/// A station during expansion: some of its values are not known yet.
 #[derive(Debug)]
 pub(super) struct Seat {
     pub(super) name: String,
-    /// Place of its group in what is written.
+    /// Index of its group in the file.
     pub(super) group: usize,
     pub(super) plug: Option<Attachment>,
     /// Whether its place on the cable was written.
@@ -34,7 +34,7 @@ pub(super) struct Work<'a> {
     pub(super) seats: Vec<Seat>,
     pub(super) names: Names,
     pub(super) problems: &'a Problems,
-    /// For each bridge and link, the place of its group in what is written.
+    /// For each bridge and link, the index of its group in the file.
     pub(super) bridge_groups: Vec<usize>,
     pub(super) link_groups: Vec<usize>,
     /// Entries written out so far; see [`limits::ENTRIES`].
@@ -42,8 +42,8 @@ pub(super) struct Work<'a> {
     opportunities: usize,
 }
 
-/// The drawing that `written` describes. What is wrong is noted in `problems`; the answer is then
-/// of no use.
+/// The drawing that `written` describes. Mistakes are added to `problems`; the answer is then of no
+/// use.
 pub(super) fn expand(written: &Written, problems: &Problems) -> Drawing {
     let mut work = Work {
         written,
@@ -161,13 +161,13 @@ impl Work<'_> {
         }
     }
 
-    /// Complains about stations that are plugged in nowhere and bridges that connect nothing.
+    /// Reports stations that are attached to nothing and bridges that connect nothing.
     fn check_plugged(&mut self) {
         let mut told = HashMap::new();
         for seat in self.seats.iter().filter(|seat| seat.plug.is_none()) {
             told.entry(seat.group).or_insert(&seat.name);
         }
-        // A link that is wrong may have been meant to attach it.
+        // A link with a mistake may have been meant to attach it.
         for (group, name) in told.into_iter().filter(|_| self.problems.none()) {
             let message = format!(
                 "the station `{name}` is attached to nothing: give it a `segment`, or name it in a link's `between`"
@@ -216,7 +216,7 @@ impl Work<'_> {
         list
     }
 
-    /// Whether so many more are allowed.
+    /// Whether this number of further entries is allowed.
     pub(super) fn room(&self, there: u32, more: u32, most: u32, what: &str, spot: &Spot) -> bool {
         let fits = there.saturating_add(more) <= most;
         if !fits {
@@ -228,7 +228,7 @@ impl Work<'_> {
         fits
     }
 
-    /// Takes so many entries out of what a file may write out.
+    /// Counts entries against the limit of a file.
     pub(super) fn spend(&mut self, entries: usize, spot: &Spot) -> bool {
         self.entries = self.entries.saturating_add(entries);
         let fits = self.entries <= limits::ENTRIES;

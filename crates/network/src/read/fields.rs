@@ -1,5 +1,5 @@
-//! Reading a table key by key: every key is asked for by name, so what was never asked for is
-//! unknown.
+//! Reading a table key by key: the reader asks for every key by name, so a key that it never asked
+//! for is unknown.
 
 use std::cell::RefCell;
 use std::fmt::Display;
@@ -10,7 +10,7 @@ use super::nearest::{listed, suggestion};
 use super::problem::{Problems, Spot};
 use super::tree::{self, At, Node, Table, Value};
 
-/// Longest text that is looked at as a quantity or a name.
+/// Longest text that is read as a quantity or a name.
 const LONGEST: usize = 100;
 
 /// A value with the keys that lead to it.
@@ -100,17 +100,17 @@ impl<'a> Fields<'a> {
         })
     }
 
-    /// Complains about the table.
+    /// Reports a problem of the table.
     pub fn problem(&self, message: impl Into<String>) {
         self.problems.note(&self.spot, message);
     }
 
-    /// Complains about a place that was reached from the table.
+    /// Reports a problem at a place that was reached from the table.
     pub fn problem_at(&self, spot: &Spot, message: impl Into<String>) {
         self.problems.note(spot, message);
     }
 
-    /// Complains about every key that was not asked for.
+    /// Reports every key that the reader did not ask for.
     pub fn finish(self) {
         let asked = self.asked.into_inner();
         for entry in self.table.entries.iter().filter(|entry| !asked.contains(&entry.key.as_str()))
@@ -140,7 +140,7 @@ impl<'a> Item<'a> {
         &self.spot
     }
 
-    /// It as a setting would be written that puts it elsewhere.
+    /// The value as it would be written in a setting.
     pub fn written(&self) -> String {
         match &self.node.value {
             Value::Text(text) => text.clone(),
@@ -148,7 +148,7 @@ impl<'a> Item<'a> {
         }
     }
 
-    /// The text that it is.
+    /// The value as a text.
     pub fn text(&self) -> Option<&'a str> {
         match &self.node.value {
             Value::Text(text) if text.len() <= LONGEST => Some(text),
@@ -159,7 +159,7 @@ impl<'a> Item<'a> {
         }
     }
 
-    /// The text of any length that it is.
+    /// The value as a text of any length.
     pub fn prose(&self) -> Option<String> {
         match &self.node.value {
             Value::Text(text) => Some(text.clone()),
@@ -169,7 +169,7 @@ impl<'a> Item<'a> {
         }
     }
 
-    /// The quantity that it is: a text, because a quantity has a unit.
+    /// The value as a quantity: a text, because a quantity has a unit.
     pub fn quantity<T: FromStr>(&self) -> Option<T>
     where
         T::Err: Display,
@@ -177,8 +177,8 @@ impl<'a> Item<'a> {
         self.quantity_text()?.parse().map_err(|error: T::Err| self.problem(error.to_string())).ok()
     }
 
-    /// What is written there, a bare number too: what reads a quantity says then which units there
-    /// are.
+    /// The value as it is written, a bare number too: the reader of quantities then names the
+    /// units.
     pub(super) fn quantity_text(&self) -> Option<String> {
         match &self.node.value {
             Value::Whole(number) => Some(number.to_string()),
@@ -187,7 +187,7 @@ impl<'a> Item<'a> {
         }
     }
 
-    /// The quantity that it is, within bounds.
+    /// The value as a quantity within bounds.
     pub fn quantity_in<T>(&self, bounds: RangeInclusive<T>) -> Option<T>
     where
         T: FromStr + PartialOrd + Display,
@@ -204,7 +204,7 @@ impl<'a> Item<'a> {
         ))
     }
 
-    /// The whole number that it is.
+    /// The value as a whole number.
     pub fn whole(&self, bounds: RangeInclusive<u32>) -> Option<u32> {
         let Value::Whole(number) = self.node.value else {
             return self
@@ -220,7 +220,7 @@ impl<'a> Item<'a> {
         })
     }
 
-    /// The number that it is, whole or not.
+    /// The value as a number, whole or not.
     pub fn number(&self, bounds: RangeInclusive<f64>) -> Option<f64> {
         let number = match self.node.value {
             Value::Whole(number) => number as f64,
@@ -242,7 +242,7 @@ impl<'a> Item<'a> {
         ))
     }
 
-    /// The truth value that it is.
+    /// The value as a truth value.
     pub fn truth(&self) -> Option<bool> {
         match self.node.value {
             Value::Truth(truth) => Some(truth),
@@ -252,14 +252,14 @@ impl<'a> Item<'a> {
         }
     }
 
-    /// One of these words, and what it stands for.
+    /// The value as one of these words, with its meaning.
     pub fn word<T: Clone>(&self, words: &[(&str, T)]) -> Option<T> {
         let text = self.text()?;
         let found = words.iter().find(|(word, _)| *word == text).map(|(_, value)| value.clone());
         found.or_else(|| self.unknown(text, words.iter().map(|(word, _)| *word)))
     }
 
-    /// Complains about a word that is none of those known.
+    /// Reports an unknown word.
     pub fn unknown<'k, T>(
         &self,
         text: &str,
@@ -269,7 +269,7 @@ impl<'a> Item<'a> {
         self.none(format!("`{}` is not known here{meant}; there are {}", clip(text), listed(known)))
     }
 
-    /// The members of the list that it is, or itself where it is no list.
+    /// The members of the list, or the value itself if it is not a list.
     pub fn each(&self) -> Vec<Item<'a>> {
         let Value::List(list) = &self.node.value else { return vec![self.clone()] };
         let item = |(place, node): (usize, &'a Node)| Item {
@@ -290,7 +290,7 @@ impl<'a> Item<'a> {
         matches!(self.node.value, Value::List(_))
     }
 
-    /// The table that it is.
+    /// The value as a table.
     pub fn fields(&self) -> Option<Fields<'a>> {
         match &self.node.value {
             Value::Table(table) => Some(Fields::of(table, self.spot.clone(), self.problems)),
@@ -298,7 +298,7 @@ impl<'a> Item<'a> {
         }
     }
 
-    /// Notes `message` as a problem at the place of this item.
+    /// Adds `message` as a problem at the place of this item.
     pub fn problem(&self, message: impl Into<String>) {
         self.problems.note(&self.spot, message);
     }

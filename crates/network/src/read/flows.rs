@@ -49,7 +49,7 @@ fn flow(work: &mut Work<'_>, group: &FlowGroup, parts: Option<&Parts>) -> Option
     })
 }
 
-/// The stations that the names stand for, ascending, each once.
+/// The stations of these names, ascending, each once.
 fn stations(work: &mut Work<'_>, names: &[Reference]) -> Option<Vec<StationId>> {
     let mut list = Vec::new();
     for reference in names {
@@ -68,7 +68,7 @@ fn stations(work: &mut Work<'_>, names: &[Reference]) -> Option<Vec<StationId>> 
     Some(list)
 }
 
-/// To whom the flow goes. A single target is taken out of the senders.
+/// The target of the flow. A single target is removed from the senders.
 fn target(work: &mut Work<'_>, group: &FlowGroup, from: &mut Vec<StationId>) -> Option<Target> {
     match single(&group.to) {
         Some("all") => return broadcast(work, group),
@@ -99,13 +99,13 @@ fn broadcast(work: &Work<'_>, group: &FlowGroup) -> Option<Target> {
     Some(Target::Broadcast)
 }
 
-/// Complains about the first two stations that cannot reach each other.
+/// Reports the first two stations that cannot reach each other.
 fn reach(work: &Work<'_>, group: &FlowGroup, from: &[StationId], to: &Target, parts: &Parts) {
     let others = match to {
         Target::Station(one) => std::slice::from_ref(one),
         Target::AnyOf(list) => list,
         Target::Next => from,
-        // Goes as far as it goes.
+        // Longer ranges end at the last station.
         Target::Broadcast => &[],
     };
     let home = parts.of_station(work, from[0]);
@@ -121,7 +121,7 @@ fn reach(work: &Work<'_>, group: &FlowGroup, from: &[StationId], to: &Target, pa
     }
 }
 
-/// Complains about sizes that a sender's or a receiver's medium does not take.
+/// Reports sizes that a sender's or a receiver's medium does not take.
 fn sizes(work: &Work<'_>, group: &FlowGroup, from: &[StationId], to: &Target) {
     let receivers = match to {
         Target::Station(one) => std::slice::from_ref(one),
@@ -228,7 +228,7 @@ fn bits_for_load(work: &Work<'_>, share: f64, from: &[StationId]) -> Option<f64>
     let mut on_segment = vec![0_u32; drawing.segments.len()];
     for station in from {
         if let Attachment::Segment(segment, _) = drawing.station(*station).attachment {
-            // A seat that is plugged in nowhere stands on segment 0 until the reader reports it.
+            // A seat without an attachment counts as one on segment 0 until the reader reports it.
             *on_segment.get_mut(segment.0 as usize)? += 1;
         }
     }

@@ -14,7 +14,7 @@ impl Inventory {
     /// Reads an inventory file, which errors call `source_name`.
     ///
     /// # Errors
-    /// When it is none: everything that is wrong with it.
+    /// When it is not an inventory: all mistakes in it.
     pub fn read(text: &str, source_name: &str) -> Result<Self, ReadError> {
         let problems = Problems::default();
         let inventory = of_text(text, &problems);

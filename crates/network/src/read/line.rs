@@ -1,4 +1,4 @@
-//! One direction of a line, of which a file says as much as it wants.
+//! One direction of a line, of which a file may give any part.
 
 use btu_units::{BitRate, Bytes, Probability, Span};
 
@@ -8,7 +8,7 @@ use super::{limits, queue};
 use crate::direction::{Direction, Framing, Jitter, Loss, Rate, Reordering, Shape};
 use crate::queue::Discipline;
 
-/// What a file says about a direction; the rest is the standard's.
+/// The values of a direction in a file; the others have standard values.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Partial {
     rate: Option<Rate>,
@@ -45,8 +45,7 @@ impl Partial {
         }
     }
 
-    /// Reads the table under `key`, where there is one, as what one direction has different from
-    /// `self`.
+    /// Reads the table under `key`, if there is one: the differences of one direction from `self`.
     pub(super) fn overridden(
         &self,
         fields: &Fields<'_>,
@@ -82,7 +81,7 @@ impl Partial {
         self.rate.is_some()
     }
 
-    /// The whole direction, with `standard` for what was not said.
+    /// The whole direction, with the values of `standard` for those that are not in the file.
     pub(super) fn complete(self, standard: &Direction) -> Direction {
         Direction {
             rate: self.rate.unwrap_or_else(|| standard.rate.clone()),

@@ -78,7 +78,7 @@ pub(super) fn link(name: &str, spot: Spot, item: &Item<'_>, files: Files<'_>) ->
     let both = Partial::read(&fields, files, true);
     let forth = both.overridden(&fields, "forth", files, true);
     let back = both.overridden(&fields, "back", files, true);
-    // A rate that was written but wrong has been complained about already.
+    // A wrong rate has been reported already.
     let silent = fields.get("rate").is_none() && fields.get("trace").is_none();
     if silent && !(forth.has_rate() && back.has_rate()) {
         fields.problem(

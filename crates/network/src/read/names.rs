@@ -1,4 +1,4 @@
-//! Names: which are allowed, which are taken, and what they stand for.
+//! Names: which are allowed, which are in use, and what they refer to.
 
 use std::collections::{HashMap, HashSet};
 
@@ -7,7 +7,7 @@ use super::nearest::suggestion;
 use super::problem::{Problems, Spot};
 use super::stations::Reference;
 
-/// What a name can stand for.
+/// The kinds of things that a name can refer to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     Segment,
@@ -27,7 +27,7 @@ impl Kind {
     }
 }
 
-/// The members that a name stands for: `count` of them one after another in their kind's list.
+/// The members that a name refers to: `count` consecutive entries of their kind's list.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Members {
     pub(super) kind: Kind,
@@ -54,12 +54,12 @@ impl Members {
 #[derive(Debug, Default)]
 pub(super) struct Names {
     taken: HashMap<String, Members>,
-    /// Drawn, but wrongly: what refers to them is not to blame.
+    /// Names of entries with mistakes: a reference to one of them is no further mistake.
     broken: HashSet<String>,
 }
 
 impl Names {
-    /// Takes a name for these members; a clash is complained about.
+    /// Takes a name for these members; a clash is reported as a problem.
     pub(super) fn take(&mut self, name: &str, members: Members, spot: &Spot, problems: &Problems) {
         let before = self.taken.insert(name.to_ascii_lowercase(), members);
         if let Some(before) = before {
@@ -68,12 +68,12 @@ impl Names {
         }
     }
 
-    /// Takes note of a name whose entry is wrong.
+    /// Adds a name with a wrong entry.
     pub(super) fn broken(&mut self, name: &str) {
         self.broken.insert(name.to_ascii_lowercase());
     }
 
-    /// What `reference` stands for, which must be one of `kinds`.
+    /// The members that `reference` names; their kind must be one of `kinds`.
     pub(super) fn find(
         &self,
         reference: &Reference,
@@ -117,8 +117,7 @@ fn bare(kinds: &[Kind]) -> String {
     kinds.iter().map(|kind| kind.word()).collect::<Vec<_>>().join(" or ")
 }
 
-/// Words that stand for something else: the loopback interface, the host itself, and the targets of
-/// traffic.
+/// Words with another meaning: the loopback interface, the host itself, and the targets of traffic.
 const RESERVED: [&str; 4] = ["lo", "localhost", "all", "next"];
 
 /// Checks that `name` can be a host's name: a label as RFC 1123, section 2.1, has it.

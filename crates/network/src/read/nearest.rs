@@ -1,6 +1,6 @@
 //! Finds the word that a user may have meant.
 
-/// The one of `known` that differs least from `word`, where it differs little.
+/// The member of `known` that differs least from `word`, if the difference is small.
 pub(crate) fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     // A long word is no typing error of a short one, and comparing costs the product of the
     // lengths.

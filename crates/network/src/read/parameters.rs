@@ -1,4 +1,4 @@
-//! The values of a file that can be turned: what it says, and what holds where it says nothing.
+//! The values of a file that a setting can change: the written ones, and the standard ones.
 
 use super::tree::{At, Entry, Node, Table, Value};
 use super::{Problems, ReadError, Reader, document};
@@ -7,24 +7,23 @@ use crate::quantity::Quantity;
 use crate::segment::{Atm, Medium, Star};
 use crate::{Direction, Rate, Service};
 
-/// A value of a network file that can be turned with [`Reader::set`].
+/// A value of a network file that [`Reader::set`] can change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Parameter {
     /// Its key, such as `segments.ether.rate`.
     pub key: String,
     /// As it is written, without quotation marks.
     pub text: String,
-    /// What it is a number of.
+    /// Its quantity.
     pub quantity: Quantity,
-    /// Whether the file says it or a setting; otherwise it is the standard.
+    /// Whether the file or a setting gives it; otherwise it is the standard value.
     pub written: bool,
 }
 
 impl Reader<'_> {
-    /// Reads `text`, and lists the values that say how fast, how far, how long, how large, how many
-    /// and how often, in the order of the file; each group's standards come after what it says.
-    /// Left out are queues, impairments other than loss, what changes under way, and what is part
-    /// of a list.
+    /// Reads `text`, and lists the rates, distances, times, sizes, counts and frequencies, in the
+    /// order of the file; each group's standard values follow its written ones. The list has no
+    /// queues, no impairments other than loss, no changes during a run, and no members of lists.
     ///
     /// # Errors
     /// As [`Reader::read`].
@@ -54,7 +53,7 @@ struct List<'a> {
 }
 
 impl List<'_> {
-    /// What a group says, then its standards.
+    /// A group's written values, then its standard ones.
     fn group(&mut self, kind: &str, group: &Entry, drawing: &Drawing) {
         let path = format!("{kind}.{}", group.key);
         let first = self.found.len();
@@ -116,7 +115,7 @@ impl List<'_> {
     }
 }
 
-/// What the value under a key is a number of; none of what cannot be turned.
+/// The quantity of the value under a key; `None` for a value that cannot be changed.
 fn quantity(key: &str, value: &Value) -> Option<Quantity> {
     let quantity = match key {
         "rate" => Quantity::Rate,
@@ -145,7 +144,7 @@ fn quantity(key: &str, value: &Value) -> Option<Quantity> {
     }
 }
 
-/// What holds for a group where its file says nothing.
+/// The standard values of a group.
 fn standards(kind: &str, name: &str, drawing: &Drawing) -> Vec<(&'static str, Quantity, f64)> {
     match kind {
         "segments" => {

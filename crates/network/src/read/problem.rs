@@ -1,4 +1,4 @@
-//! What is wrong with a file, and where.
+//! Mistakes in a file, with their places.
 
 use std::cell::RefCell;
 use std::fmt;
@@ -11,7 +11,7 @@ use super::tree::At;
 /// How many problems of one file are kept; a file with more is not a network file.
 const MOST: usize = 100;
 
-/// A place that can be complained about: where it stands, and the keys that lead to it.
+/// The place of a possible problem: its position, and the keys that lead to it.
 #[derive(Debug, Clone)]
 pub struct Spot {
     pub(super) at: At,
@@ -25,7 +25,7 @@ pub(crate) struct Problems {
 }
 
 impl Problems {
-    /// Takes note of a problem.
+    /// Adds a problem.
     pub(super) fn note(&self, spot: &Spot, message: impl Into<String>) {
         let mut found = self.found.borrow_mut();
         if found.len() < MOST {
@@ -33,7 +33,7 @@ impl Problems {
         }
     }
 
-    /// Whether so much is wrong that nothing more is kept.
+    /// Whether the limit of problems is reached, so that further ones are dropped.
     pub(super) fn full(&self) -> bool {
         self.found.borrow().len() >= MOST
     }
@@ -43,7 +43,7 @@ impl Problems {
         self.found.borrow().is_empty()
     }
 
-    /// What is wrong with settings, each with its setting's number.
+    /// The mistakes in settings, each with its setting's number.
     pub(super) fn of_settings(&self) -> Vec<(usize, String)> {
         let found = self.found.borrow();
         let problem = |(spot, message): &(Spot, String)| match spot.at {
@@ -53,8 +53,7 @@ impl Problems {
         found.iter().filter_map(problem).collect()
     }
 
-    /// The answer to a file: nothing, or everything that is wrong with it, in the order of the
-    /// file.
+    /// The result for a file: success, or all mistakes in it, in the order of the file.
     pub(super) fn verdict(
         self,
         source: &str,
@@ -79,7 +78,7 @@ impl Problems {
     }
 }
 
-/// A file that cannot be read as a network, with everything that is wrong with it.
+/// A file that cannot be read as a network, with all its mistakes.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub struct ReadError {
     source_name: String,
@@ -87,20 +86,20 @@ pub struct ReadError {
 }
 
 impl ReadError {
-    /// One thing that is wrong with `text`, which may be another kind of file than a network's:
-    /// shown in the same way. `span` is in octets.
+    /// One mistake in `text`, which may be a file of another kind than a network file and is shown
+    /// in an equal form. `span` is in octets.
     pub fn at(source: &str, text: &str, span: Range<usize>, message: impl Into<String>) -> Self {
         let place = Lines::of(text).in_file(span.start, span.end);
         let problem = Problem { place, path: String::new(), message: message.into() };
         Self { source_name: source.to_owned(), problems: vec![problem] }
     }
 
-    /// What the file was called.
+    /// The name of the file.
     pub fn source_name(&self) -> &str {
         &self.source_name
     }
 
-    /// Everything that is wrong, in the order of the file; at least one, at most 100.
+    /// The mistakes, in the order of the file; at least one, at most 100.
     pub fn problems(&self) -> &[Problem] {
         &self.problems
     }
@@ -120,19 +119,18 @@ impl fmt::Display for ReadError {
     }
 }
 
-/// One thing that is wrong.
+/// One mistake.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
     /// The place in the file or the setting where the problem is.
     pub place: Place,
-    /// The keys that lead there, such as `segments.lab.rate`; empty where the file is no TOML at
-    /// all.
+    /// The keys that lead there, such as `segments.lab.rate`; empty if the file is not TOML.
     pub path: String,
-    /// What is wrong, and what would be right.
+    /// The mistake, and the correct form.
     pub message: String,
 }
 
-/// Where something is wrong.
+/// The place of a mistake.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Place {
     /// A place in the file.

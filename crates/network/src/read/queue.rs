@@ -7,7 +7,7 @@ use super::fields::{Fields, Item};
 use super::limits;
 use crate::queue::{Codel, Discipline, FairCodel, QueueLimit, Red};
 
-/// The words for disciplines.
+/// The names of the disciplines.
 const DISCIPLINES: &[(&str, Kind)] = &[
     ("tail-drop", Kind::TailDrop),
     ("red", Kind::Red),

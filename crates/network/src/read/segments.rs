@@ -85,7 +85,7 @@ fn shared(fields: &Fields<'_>) -> SharedEthernet {
     read
 }
 
-/// Every station must hear of a collision before its shortest frame ends.
+/// Every station must detect a collision before its shortest frame ends.
 fn within_slot(fields: &Fields<'_>, segment: &SharedEthernet) {
     if segment.contention == Contention::Ideal {
         return;
@@ -116,8 +116,8 @@ fn switched() -> Direction {
     Direction::new(BitRate::from_megabits_per_second(100), Span::ZERO)
 }
 
-/// What cells get of a 155.52 Mb/s SDH line: 260 of its 270 columns (ITU-T I.432.2). Longest
-/// packet: RFC 2225, section 7.
+/// The part of a 155.52 Mb/s SDH line that carries cells: 260 of its 270 columns (ITU-T I.432.2).
+/// Longest packet: RFC 2225, section 7.
 fn atm() -> Direction {
     let mut line = Direction::new(BitRate::from_bits_per_second(149_760_000), Span::ZERO);
     line.framing = Framing::Aal5;
@@ -202,7 +202,8 @@ fn fddi(fields: &Fields<'_>) -> Fddi {
     }
 }
 
-/// What stations may agree on: ISO 9314-2's least and greatest requested rotation times.
+/// The range of the target token rotation time: ISO 9314-2's least and greatest requested rotation
+/// times.
 const TTRT: std::ops::RangeInclusive<Span> =
     Span::from_milliseconds(4)..=Span::from_milliseconds(165);
 

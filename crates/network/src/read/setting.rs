@@ -24,7 +24,7 @@ pub(super) fn apply(table: &mut Table, number: usize, key: &str, value: &str, pr
 }
 
 /// The table that `way` leads to. Tables inside of a group, such as a link's `forth`, are made
-/// where they are missing; groups are not, because a new one can only be a slip.
+/// where they are missing; groups are not, because a new one can only be a mistake.
 fn below<'a>(
     mut table: &'a mut Table,
     way: &[&str],

@@ -8,7 +8,7 @@ use super::fields::{Fields, Item};
 use super::limits;
 use super::problem::Spot;
 
-/// A name in the file that stands for something else in it.
+/// A name in the file that refers to another entry of it.
 #[derive(Debug, Clone)]
 pub(super) struct Reference {
     pub(super) name: String,

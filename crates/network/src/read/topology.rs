@@ -1,11 +1,11 @@
-//! What is connected with what: no loops, and which stations can reach each other.
+//! The connections: they must form no loop, and they decide which stations can reach each other.
 
 use super::expand::Work;
 use crate::drawing::StationId;
 use crate::link::End;
 use crate::station::Attachment;
 
-/// Segments, bridges and stations at links as one list of nodes, and which belong together.
+/// Segments, bridges and stations at links as one list of nodes, in parts that are connected.
 #[derive(Debug)]
 pub(super) struct Parts {
     parent: Vec<u32>,
@@ -18,11 +18,11 @@ pub(super) struct Parts {
 struct Edge {
     ends: [u32; 2],
     link: Option<usize>,
-    /// The bridge whose port it is.
+    /// The bridge of the port.
     bridge: usize,
 }
 
-/// Finds out what belongs together; complains about the first loop, and answers `None` then.
+/// Finds the connected parts; reports the first loop, and then returns `None`.
 pub(super) fn check(work: &Work<'_>) -> Option<Parts> {
     let drawing = &work.drawing;
     let (segments, bridges) = (drawing.segments.len(), drawing.bridges.len());
@@ -65,14 +65,14 @@ impl Parts {
         node
     }
 
-    /// Joins two nodes' parts; false where they were one already.
+    /// Joins two nodes' parts; false if they were one part already.
     fn join(&mut self, left: u32, right: u32) -> bool {
         let (left, right) = (self.shortened(left), self.shortened(right));
         self.parent[left as usize] = right;
         left != right
     }
 
-    /// The root, with every second step on the way there left out from now on.
+    /// The root of a part; the search also shortens the path for later searches (path halving).
     fn shortened(&mut self, mut node: u32) -> u32 {
         while self.parent[node as usize] != node {
             let above = self.parent[node as usize];

@@ -3,7 +3,8 @@
 use super::fields::{Item, clip};
 use crate::direction::Trace;
 
-/// What answers for the files that a network file names: the text, or why it cannot be had.
+/// A function that reads the files that a network file names: it returns the text, or the reason
+/// why it cannot.
 pub type Files<'a> = &'a dyn Fn(&str) -> Result<String, String>;
 
 /// Opportunities in one trace; at 12 Mb/s more than an hour.

@@ -35,7 +35,7 @@ pub(super) enum Pace {
         rate: BitRate,
         regular: bool,
     },
-    /// So much of what the medium carries; 1 is all of it.
+    /// A share of the medium's capacity; 1 is all of it.
     Load {
         share: f64,
         regular: bool,
@@ -241,7 +241,7 @@ fn load(item: &Item<'_>) -> Option<f64> {
     share
 }
 
-/// Whether a name is one of the words that stand for stations without naming them.
+/// Whether a name is one of the words that mean stations without naming them.
 pub(super) fn single(names: &[Reference]) -> Option<&str> {
     if let [one] = names { Some(&one.name) } else { None }
 }

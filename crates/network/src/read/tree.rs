@@ -1,4 +1,4 @@
-//! The file as a tree of values, each of which knows where it stands.
+//! The file as a tree of values, each with its place.
 //!
 //! The tree is the parser's own, copied, for two reasons: keys keep the order in which they were
 //! written (stations are numbered by it), and a value can come from a setting instead of the file.
@@ -17,14 +17,14 @@ pub(super) enum At {
     Setting(usize),
 }
 
-/// A value and where it stands.
+/// A value and its place.
 #[derive(Debug, Clone)]
 pub(super) struct Node {
     pub(super) at: At,
     pub(super) value: Value,
 }
 
-/// What TOML knows, less what no network file needs.
+/// The kinds of TOML values that a network file needs.
 #[derive(Debug, Clone)]
 pub(super) enum Value {
     Text(String),

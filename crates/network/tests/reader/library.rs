@@ -1,4 +1,4 @@
-//! The library's networks are what their heads say.
+//! The library's networks agree with the comments at their heads.
 
 use btu_network::{Contention, Drawing, Medium, Rate, library, library_text, library_trace};
 use btu_units::BitRate;

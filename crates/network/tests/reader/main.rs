@@ -1,5 +1,5 @@
-//! Network files as users write them: read, refused with a sentence, and the library that comes
-//! with btu.
+//! Network files as users write them: valid ones, invalid ones with their messages, and btu's
+//! library.
 
 mod errors;
 mod handbook;

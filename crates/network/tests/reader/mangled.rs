@@ -1,9 +1,9 @@
-//! Whatever a file holds, the reader answers; it never panics, and its answers point into the file.
+//! The reader answers for any file; it never panics, and the places in its answers are in the file.
 
 use btu_network::{Attachment, Drawing, End, Place, fuzz_read, library};
 use proptest::prelude::*;
 
-/// Words that mean something somewhere in a network file.
+/// Words that have a meaning somewhere in a network file.
 const WORDS: &[&str] = &[
     "name",
     "about",
@@ -134,8 +134,8 @@ fn mutated() -> impl Strategy<Value = String> {
     })
 }
 
-/// What a drawing promises: identifiers point into their lists, and both sides of every attachment
-/// agree.
+/// The properties of every drawing: identifiers point into their lists, and both sides of every
+/// attachment agree.
 fn keeps_its_promises(drawing: &Drawing) {
     for (number, station) in drawing.stations.iter().enumerate() {
         match station.attachment {

@@ -1,4 +1,4 @@
-//! Values of a file that can be turned.
+//! Values of a file that a setting can change.
 
 use btu_network::{Parameter, Quantity, Reader, library};
 
@@ -87,8 +87,8 @@ fn a_direction_s_own_value_hides_the_line_s() {
     assert_eq!(lines(&parameters(text, &[])), expected);
 }
 
-/// Every parameter of every network of the library can be set to its own text, and then says the
-/// same.
+/// Every parameter of every network of the library can be set to its own text, which changes
+/// nothing.
 #[test]
 fn what_is_listed_can_be_set() {
     for (name, text) in library() {

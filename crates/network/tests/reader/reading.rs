@@ -1,4 +1,4 @@
-//! Files that can be read, and what they draw.
+//! Files that can be read, and the drawings that they give.
 
 use btu_network::{
     Arrivals, Attachment, Drawing, End, Framing, Loss, Medium, Rate, SegmentId, Sizes, StationId,

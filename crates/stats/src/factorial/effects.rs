@@ -68,8 +68,8 @@ impl Effects {
         self.terms.iter().find(|term| term.factors == factors)
     }
 
-    /// Share of the variance that the scatter of single values would make by itself: what a share
-    /// must exceed to mean anything, all terms together. `None` for a single block.
+    /// Share of the variance that the scatter of single values would make by itself: a share of all
+    /// terms together is significant only above it. `None` for a single block.
     pub fn noise(&self, blocks: usize) -> Option<f64> {
         Some(self.error_variance? / blocks as f64 / self.variance).filter(|noise| noise.is_finite())
     }

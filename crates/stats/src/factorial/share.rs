@@ -1,11 +1,11 @@
 //! Intervals of shares of variance, by a bootstrap over blocks.
 //!
-//! Every block is a whole experiment, so every block has effects of its own, and their scatter says
-//! how well their mean is known. To draw three blocks from three with replacement has ten outcomes,
-//! and holds the truth in three cases of four instead of in 95 of 100. Here a draw gives each block
-//! a normal weight (the multiplier bootstrap: van der Vaart and Wellner, "Weak Convergence and
-//! Empirical Processes", 1996, section 2.9) and divides by a chi deviate with one degree of freedom
-//! less than there are blocks, so that for a single effect the interval is Student's.
+//! Every block is a whole experiment with effects of its own. Their scatter shows how well their
+//! mean is known. To draw three blocks from three with replacement has ten outcomes, and holds the
+//! truth in three cases of four instead of in 95 of 100. Here a draw gives each block a normal
+//! weight (the multiplier bootstrap: van der Vaart and Wellner, "Weak Convergence and Empirical
+//! Processes", 1996, section 2.9) and divides by a chi deviate with one degree of freedom less than
+//! there are blocks, so that for a single effect the interval is Student's.
 //!
 //! A share is the square of a length: that of the term's effects, where all effects together have
 //! length one. Drawn effects lie at some distance from the found ones. The interval of the length

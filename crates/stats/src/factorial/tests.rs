@@ -138,7 +138,7 @@ fn shares_are_covered_at_least_as_stated() {
     );
 }
 
-/// A wide scatter must be seen as such, and a large share must not be said to be certain.
+/// The interval must show a wide scatter, and must not present a large share as certain.
 #[test]
 fn factors_are_ranked_by_what_they_do() {
     let truth = [1.0, 0.5, 0.25, 0.1, 0.0, 0.0];
@@ -175,8 +175,8 @@ proptest! {
         }
     }
 
-    /// What factors add up to is theirs: no interaction, and every level's effect is its distance
-    /// from the mean level.
+    /// Factors that add up have no interaction, and every level's effect is its distance from the
+    /// mean level.
     #[test]
     fn effects_that_add_up_do_not_interact(
         rows in prop::collection::vec(-9.0f64..9.0, 2..6),

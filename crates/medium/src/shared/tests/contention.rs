@@ -1,4 +1,4 @@
-//! Collisions and what comes after them.
+//! Collisions and their consequences.
 
 use btu_units::Time;
 
@@ -40,9 +40,9 @@ fn two_stations_end_their_contention_as_often_as_they_should() {
     assert!((mean - 1.641_632_6).abs() < 5.0 * (0.5388 / f64::from(RUNS)).sqrt(), "{mean}");
 }
 
-/// Two stations 433 ns apart that start 100 ns after each other, times computed by hand: the
-/// first hears the second at 533 ns, the second hears the first at 433 ns; both complete their
-/// preambles and jam. The cable is spoilt from the first bit to the last jam's end and a gap.
+/// Two stations 433 ns apart that start 100 ns after each other, times computed by hand: the first
+/// hears the second at 533 ns, the second hears the first at 433 ns; both complete their preambles
+/// and jam. The cable's time is lost from the first bit to the last jam's end and a gap.
 #[test]
 fn a_collision_spoils_the_cable_until_its_gap_is_over() {
     let drawn = cable(10, 100);
@@ -113,8 +113,8 @@ fn sixteen_collisions_drop_a_frame() {
 }
 
 /// After a success or a drop a station's next frame has no collisions behind it: the winner of a
-/// collision has drawn from two values, the loser of its next one from four. So winners go on
-/// winning (the capture effect): of two busy stations with frames of 1518 octets, the same one
+/// collision has drawn from two values, the loser of its next one from four. So winners continue to
+/// win (the capture effect): of two busy stations with frames of 1518 octets, the last sender also
 /// sends the next frame in far more than half of all cases.
 #[test]
 fn a_winner_begins_anew() {

@@ -6,7 +6,7 @@ use crate::account::Cause;
 use crate::frame::Frame;
 use crate::segment::{Segment, SegmentStep, Tap};
 
-/// What became of the frames of a script.
+/// The outcome of the frames of a script.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Journey {
     pub(super) arrivals: Vec<(Time, Tap, u32)>,
@@ -78,7 +78,7 @@ impl Journey {
     }
 }
 
-/// Keeps two frames in each station, from `next`, until `end`; tells `arrived` of each delivery.
+/// Keeps two frames in each station, from `next`, until `end`; calls `arrived` for each delivery.
 ///
 /// A frame's tag is its sender's tap.
 pub(super) fn saturate(

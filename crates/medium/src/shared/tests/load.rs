@@ -1,4 +1,4 @@
-//! Open loads: mean delays where frames come by themselves.
+//! Open loads: mean delays of frames that arrive at random times.
 
 use btu_units::Time;
 use rand::{RngExt, SeedableRng};
@@ -7,7 +7,7 @@ use rand_pcg::Pcg64;
 use super::*;
 use crate::segment::{Segment, SegmentStep, Tap};
 
-/// What comes to one medium: frames of all stations together, as a Poisson process.
+/// The arrivals at one medium: frames of all stations together, as a Poisson process.
 pub(super) struct Load {
     /// The number of frames per second.
     pub(super) rate: f64,

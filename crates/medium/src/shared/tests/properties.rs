@@ -1,4 +1,4 @@
-//! What must hold under any script, on any cable.
+//! Properties under any script, on any cable.
 
 use std::collections::HashMap;
 
@@ -94,7 +94,7 @@ proptest! {
         prop_assert_eq!(medium.meter().frames, medium.carried_after().iter().sum::<u64>());
     }
 
-    /// Late polls change when something is noticed, never what happens or when it was due.
+    /// Late polls change when an event is reported, never the event or its due time.
     #[test]
     fn lateness_changes_nothing(
         drawn in any_cable(),
@@ -112,8 +112,8 @@ proptest! {
         prop_assert_eq!(exact_medium.meter(), late_medium.meter());
     }
 
-    /// On a short cable, taking transmissions in rounds is the same as following each signal to
-    /// each station.
+    /// On a short cable, transmissions in rounds give the results of following each signal to each
+    /// station.
     #[test]
     fn rounds_are_what_each_station_hears(
         drawn in any_cable(), bits_long in 0u64..=47, script in any_script(), seed in 0u64..1000,
@@ -133,7 +133,7 @@ proptest! {
         prop_assert_eq!(short.carried_after(), long.carried_after());
     }
 
-    /// New accounts at any moment still balance, and what was inside is carried over.
+    /// New accounts at any moment still balance, and frames that were inside are carried over.
     #[test]
     fn accounts_opened_under_way_balance(drawn in any_cable(), script in any_script(), opened in 0usize..120) {
         let mut medium = medium(&drawn, &taps(&drawn), SEED);

@@ -1,4 +1,4 @@
-//! What one station gets, to the nanosecond, and what a few busy ones get together.
+//! The rate of one station, to the nanosecond, and of a few busy ones together.
 
 use btu_units::{BitRate, Time};
 
@@ -64,7 +64,7 @@ fn a_lone_frame_takes_its_bits_and_its_way() {
     }
 }
 
-/// What is padded counts as overhead, not as data.
+/// Padding counts as overhead, not as data.
 #[test]
 fn a_short_frame_is_padded_to_64_octets() {
     let drawn = cable(10, 0);
