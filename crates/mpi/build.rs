@@ -1,5 +1,5 @@
-//! Compiles the C part by the MPI library's own compiler wrapper, and links that library. Nothing
-//! is done, and nothing needed, without the feature `system`.
+//! Compiles the C part by the MPI library's own compiler wrapper, and links that library. Without
+//! the feature `system` it does nothing and needs nothing.
 
 fn main() {
     println!("cargo::rerun-if-changed=src/shim.c");
@@ -12,8 +12,8 @@ fn main() {
 mod system {
     use std::process::Command;
 
-    /// Wrappers by the names that Debian gives them, MPICH's first: it joins processes that no
-    /// mpirun has started.
+    /// Wrappers by the names that Debian gives them, MPICH's first: it joins processes that mpirun
+    /// has not started.
     const WRAPPERS: [&str; 2] = ["mpicc.mpich", "mpicc"];
 
     pub(crate) fn build() {
@@ -44,7 +44,7 @@ mod system {
         }
     }
 
-    /// The command that the wrapper stands for; MPICH's and Open MPI's both tell it.
+    /// The command that the wrapper runs; both MPICH's and Open MPI's print it.
     fn flags(wrapper: &str) -> Option<String> {
         let told = Command::new(wrapper)
             .arg("-show")

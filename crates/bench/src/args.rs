@@ -48,8 +48,8 @@ pub(crate) struct Args {
     /// Exit with 1 when a stated bound is missed
     #[arg(long)]
     pub(crate) check: bool,
-    /// The `btu` whose workers are measured; when absent, the one next to this program, and when
-    /// there is none, this program itself (same traffic, same protocol)
+    /// The `btu` program with the measured workers; when absent, the one next to this program, and
+    /// when there is none, this program itself (same traffic, same protocol)
     #[arg(long)]
     pub(crate) btu: Option<PathBuf>,
     /// Where the result is written
@@ -62,10 +62,10 @@ pub(crate) struct Args {
 /// The processes that this program makes of itself.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Part {
-    /// Performs one activity, spoken to as any worker of btu.
+    /// Performs one activity, controlled like any worker of btu
     #[command(hide = true)]
     Worker,
-    /// Carries frames, as told on standard input.
+    /// Carries frames by the plan on standard input
     #[command(hide = true)]
     Carry {
         /// The path of its control socket.

@@ -1,4 +1,4 @@
-//! What is compared, with which tools, and the bounds that must hold.
+//! The cases of a comparison, their tools, and the bounds that must hold.
 
 use clap::ValueEnum;
 use serde::Serialize;
@@ -69,7 +69,7 @@ pub(crate) enum Tool {
     Bridge,
 }
 
-/// A number that a tool's run gives.
+/// A number from a tool's run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Measure {
@@ -101,7 +101,7 @@ pub(crate) enum Measure {
     MegabitsMean,
 }
 
-/// What must hold of btu's number, or of its ratio to the other's.
+/// A bound on btu's number, or on its ratio to the other tool's.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Bound {
@@ -111,15 +111,15 @@ pub(crate) enum Bound {
     AtMost(f64),
     /// The number itself is at least this.
     Reaches(f64),
-    /// The number is at most so much more than the other's.
+    /// The number exceeds the other's by at most this amount.
     Adds(f64),
-    /// The ratio differs from 1 by no more than from run to run.
+    /// The ratio differs from 1 by no more than its spread between runs.
     Alike,
 }
 
 impl Case {
-    /// The cases of a list, each once: [`Self::Wire`] stands for all that are about the wire,
-    /// [`Self::Pipe`] for all that are about signatures.
+    /// The cases of a list, each once: [`Self::Wire`] means all cases of the wire, [`Self::Pipe`]
+    /// all cases of signatures.
     pub(crate) fn expanded(cases: &[Self]) -> Vec<Self> {
         let mut expanded = Vec::new();
         for &case in cases {
@@ -161,7 +161,7 @@ impl Case {
         }
     }
 
-    /// What is compared; the first decides which of the other tools is the better.
+    /// The measures of the case; the first decides which of the other tools is the better.
     pub(crate) fn measures(self) -> Vec<(Measure, Option<Bound>)> {
         match self {
             _ if signature::is_one(self) => signature::measures(self),
@@ -223,7 +223,7 @@ impl Case {
         if self == Self::Bulk { 65_536 } else { 100 }
     }
 
-    /// One line for people.
+    /// A description in one line.
     pub(crate) fn title(self) -> &'static str {
         match self {
             Self::Bulk => "bulk TCP, 64 KiB messages",
@@ -249,7 +249,7 @@ impl Case {
 }
 
 impl Measure {
-    /// The unit, for people.
+    /// The unit, as the table shows it.
     pub(crate) fn unit(self) -> String {
         let unit = match self {
             Self::MessagesPerSecond => "messages/s",
@@ -279,7 +279,7 @@ impl Measure {
         )
     }
 
-    /// Whether what one adds to the other says more than their ratio.
+    /// Whether the difference of two tools is more useful than their ratio.
     pub(crate) fn is_added(self) -> bool {
         matches!(
             self,
@@ -289,7 +289,7 @@ impl Measure {
 }
 
 impl Tool {
-    /// The name people know.
+    /// The usual name of the tool.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Btu => "btu",

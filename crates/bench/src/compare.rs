@@ -13,17 +13,17 @@ pub(crate) struct Spread {
     pub(crate) max: f64,
 }
 
-/// What a bound says about a ratio.
+/// The verdict of a bound on a ratio.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Verdict {
-    /// The whole interval keeps it.
+    /// The whole interval keeps the bound.
     Shown,
-    /// The median keeps it.
+    /// The median keeps the bound.
     Kept,
-    /// The median does not, but the interval reaches it: no difference can be told.
+    /// The median does not keep the bound, but the interval reaches it: no significant difference.
     Open,
-    /// The whole interval is beyond it.
+    /// The whole interval is beyond the bound.
     Missed,
 }
 
@@ -70,7 +70,7 @@ impl Spread {
 }
 
 impl Spread {
-    /// Whether a ratio is 1 as far as can be told.
+    /// Whether a ratio does not differ significantly from 1.
     fn likeness(&self) -> Verdict {
         match 1.0 {
             one if (self.interval.0..=self.interval.1).contains(&one) => Verdict::Shown,

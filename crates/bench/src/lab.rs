@@ -12,10 +12,9 @@ use nix::unistd::Uid;
 
 use crate::pinning;
 
-/// The near end, where clients and senders are; 198.18.0.0/15 is reserved for benchmarks (RFC
-/// 2544).
+/// The near end, with clients and senders; 198.18.0.0/15 is reserved for benchmarks (RFC 2544).
 pub(crate) const NEAR: &str = "198.18.0.1";
-/// The far end, where servers and receivers are.
+/// The far end, with servers and receivers.
 pub(crate) const FAR: &str = "198.18.0.2";
 
 const CONGESTION_CONTROL: &str = "net.ipv4.tcp_congestion_control";
@@ -24,11 +23,11 @@ const CONGESTION_CONTROL: &str = "net.ipv4.tcp_congestion_control";
 /// process's own.
 pub(crate) struct Lab {
     holder: Child,
-    /// While it is open at 0, the processors do not go to sleep (linux, `pm_qos_interface`).
+    /// While it is open with the value 0, the processors do not sleep (linux, `pm_qos_interface`).
     awake: Option<File>,
 }
 
-/// A private directory of this process for `part` of it; it goes when it is dropped.
+/// A private directory of this process for `part` of it; it is removed when it is dropped.
 pub(crate) fn directory(part: &str) -> Result<RuntimeDirectory> {
     let name = format!("bench-{part}-{}", std::process::id());
     Ok(RuntimeDirectory::claim(&private_directory("run")?.join(name))?)

@@ -6,7 +6,7 @@ use rand_pcg::Pcg64;
 use crate::case::{Case, Tool};
 use crate::signature;
 
-/// What one tool measures in one piece.
+/// One measurement of a tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Turn {
     pub(crate) case: Case,
@@ -15,8 +15,8 @@ pub(crate) struct Turn {
     pub(crate) range: (u64, u64),
 }
 
-/// What is measured in one block, in order; the tools of a case, and of each part of a signature,
-/// stay together, so that what changes slowly on the machine meets all of them.
+/// The measurements of one block, in order; the tools of a case, and of each part of a signature,
+/// stay together, so that slow changes of the machine affect all of them.
 pub(crate) fn block(cases: &[Case], random: &mut Pcg64) -> Vec<Turn> {
     let mut cases = cases.to_vec();
     cases.shuffle(random);

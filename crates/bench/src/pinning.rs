@@ -10,15 +10,15 @@ use nix::sys::signal::{Signal, kill};
 use nix::sys::time::TimeVal;
 use nix::unistd::Pid;
 
-/// No child lives longer than this, whatever it does.
+/// The time limit of a child.
 const LONGEST_SECONDS: &str = "120";
 
-/// Where one end of a path is started.
+/// The place where one end of a path is started.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct End {
     /// The network namespace of this process, or the own one.
     pub(crate) namespace: Option<u32>,
-    /// The processor on which it is held.
+    /// The processor to which it is pinned.
     pub(crate) processor: Option<u32>,
 }
 
@@ -49,7 +49,7 @@ pub(crate) fn run(command: &mut Command) -> Result<String> {
     said(command, &output)
 }
 
-/// What a command that has ended wrote; an error with its complaints when it failed.
+/// The output of a command that has ended; an error with its messages when it failed.
 pub(crate) fn said(command: &Command, output: &Output) -> Result<String> {
     let (out, complaints) =
         (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
@@ -57,7 +57,7 @@ pub(crate) fn said(command: &Command, output: &Output) -> Result<String> {
     Ok(out.into_owned())
 }
 
-/// Runs a command that is there or not; whether it succeeded.
+/// Runs a command that may not be installed; returns whether it succeeded.
 pub(crate) fn succeeds(command: &mut Command) -> bool {
     command
         .stdout(Stdio::null())
@@ -78,8 +78,8 @@ pub(crate) fn children_cpu_seconds() -> Result<f64> {
 pub(crate) fn end(mut server: Child) -> Result<()> {
     kill(Pid::from_raw(server.id().try_into()?), Signal::SIGTERM).context("end a server")?;
     let status = server.wait().context("wait for a server")?;
-    // `timeout` passes the signal on and tells of it by 124, by the shell's 143, or by dying of it
-    // too.
+    // `timeout` passes the signal on and reports it by status 124, by the shell's 143, or by ending
+    // by the signal as well.
     if status.success()
         || matches!(status.code(), Some(124 | 143))
         || status.signal() == Some(Signal::SIGTERM as i32)

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 
-/// How long the machine is watched at a time, and how often at most.
+/// The length of one observation of the machine, and the largest number of them.
 const WATCH: Duration = Duration::from_millis(250);
 const TIMEOUT: u32 = 40;
 
@@ -20,7 +20,7 @@ struct Ticks {
 }
 
 /// Returns once the machine is quiet, after ten seconds in any case, or at once when `impatient`;
-/// with the share of its time that others took.
+/// returns the share of its time that other programs used.
 pub(crate) fn wait(impatient: bool) -> Result<f64> {
     let mut busy = 1.0;
     for _ in 0..if impatient { 1 } else { TIMEOUT } {

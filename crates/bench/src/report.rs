@@ -15,7 +15,7 @@ use crate::compare::{Spread, Verdict, differences, ratios};
 use crate::run::Sample;
 use crate::signature::Repetitions;
 
-/// Under which conditions everything was measured, the same for every tool.
+/// The conditions of the measurement, which are equal for every tool.
 #[derive(Debug, Serialize)]
 pub(crate) struct Circumstances {
     seed: u64,
@@ -62,7 +62,7 @@ impl Circumstances {
     }
 }
 
-/// What the cases run on.
+/// The networks of the cases.
 fn networks(cases: &[Case]) -> String {
     let (wire, plain): (Vec<&Case>, Vec<&Case>) =
         cases.iter().partition(|case| case.tools().contains(&Tool::Wire));
@@ -107,7 +107,7 @@ pub(crate) struct Comparison {
     is_best: bool,
     /// btu over the other, block by block.
     ratio: Option<Spread>,
-    /// btu less the other, block by block, where that says more.
+    /// btu less the other, block by block, if the difference is more useful.
     added: Option<Spread>,
     bound: Option<Bound>,
     pub(crate) verdict: Option<Verdict>,
@@ -155,7 +155,7 @@ fn values(case: Case, tool: Tool, measure: Measure, samples: &[Sample]) -> Vec<f
     own.map(|sample| sample.outcome.measure(measure)).collect()
 }
 
-/// What the machine did for others just before each sample.
+/// The load by other programs just before each sample.
 pub(crate) fn company(samples: &[Sample]) -> String {
     let busy: Vec<f64> = samples.iter().map(|sample| 100.0 * sample.busy_before).collect();
     Spread::of(&busy).map_or_else(String::new, |busy| {

@@ -103,7 +103,7 @@ pub(crate) fn inside(args: &Args) -> Result<ExitCode> {
     Ok(ExitCode::from(u8::from(args.check && missed)))
 }
 
-/// The processors of the near and the far end, where they are held on some.
+/// The processors of the near and the far end, if they are pinned.
 fn processors(pin: Option<Pin>) -> Result<Option<Processors>> {
     let allowed = btu_traffic::allowed_processors().context("ask which processors may be used")?;
     let each: Vec<_> =

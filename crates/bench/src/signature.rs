@@ -1,5 +1,4 @@
-//! Signatures side by side: which sizes, on which networks, and the numbers that are compared with
-//! each other.
+//! Signatures side by side: their sizes, their networks, and the numbers that are compared.
 
 use std::collections::BTreeMap;
 
@@ -10,36 +9,37 @@ use btu_units::{Bytes, Span};
 use crate::case::{Bound, Case, Measure};
 use crate::tools::SizeTime;
 
-/// The message whose time is called latency here; sockperf sends none below 14 bytes.
+/// The size of the message for the latency; sockperf sends none below 14 bytes.
 pub(crate) const SMALL: u64 = 16;
 
 /// Trials of each size; the best one counts, by `NetPIPE`'s rule.
 pub(crate) const TRIALS: u32 = 3;
 
-/// What a trial lasts where tools choose their repetitions (`NetPIPE` 3).
+/// The time of a trial if tools choose their repetitions (`NetPIPE` 3).
 const TRIAL: Span = Span::from_milliseconds(250);
 
-/// What one lasts where they are told them, about. Two processes differ more, by where their memory
-/// happens to lie, than trials of one do: many blocks tell more than long trials.
+/// The approximate time of a trial if the caller gives the repetitions. Two processes differ more,
+/// by the placement of their memory, than trials of one do: many blocks give better estimates than
+/// long trials.
 const SHORT_TRIAL: Span = Span::from_milliseconds(100);
 
-/// What a trial of latency lasts: sockperf's shortest run.
+/// The time of a trial of latency: sockperf's shortest run.
 const LATENCY_TRIAL: Span = Span::from_seconds(1);
 
-/// Repetitions of a trial by size, the same for every tool that can be told: the best of three
-/// short trials is better than that of three long ones, and left alone, `NPtcp` does a third of
-/// what btu does at 2 MiB.
+/// Repetitions of a trial by size, equal for every tool that accepts them: the best of three short
+/// trials is better than that of three long ones, and by default `NPtcp` makes a third of btu's
+/// repetitions at 2 MiB.
 pub(crate) type Repetitions = BTreeMap<u64, u64>;
 
 const ETHERNET: &str = "name = \"bench\"\n[stations.near]\n[stations.far]\n\
                         [links.cable]\nbetween = [\"near\", \"far\"]\nrate = \"10 Mb/s\"\n";
-/// What an SDH line of 155.52 Mb/s leaves for cells (ITU-T I.432).
+/// The rate that an SDH line of 155.52 Mb/s leaves for cells (ITU-T I.432).
 const ATM: &str = "name = \"bench\"\n[segments.atm]\nmedium = \"atm\"\nrate = \"149.76 Mb/s\"\ndelay = \"1 us\"\n\
                    [stations.near]\nsegment = \"atm\"\n[stations.far]\nsegment = \"atm\"\n";
 const FDDI: &str = "name = \"bench\"\n[segments.ring]\nmedium = \"fddi\"\nlength = \"4 km\"\nttrt = \"8 ms\"\n\
                     [stations.near]\nsegment = \"ring\"\n[stations.far]\nsegment = \"ring\"\n";
 
-/// Whether a case is about signatures.
+/// Whether a case measures signatures.
 pub(crate) fn is_one(case: Case) -> bool {
     matches!(
         case,
@@ -79,8 +79,8 @@ fn each(case: Case) -> Vec<u64> {
 }
 
 /// The parts in which a signature is measured, from one size to another. On the veth pair each size
-/// is one: what the machine does for others changes from one second to the next, and so the tools
-/// take turns size by size.
+/// is a part: the load by other programs changes from one second to the next, so the tools
+/// alternate size by size.
 pub(crate) fn parts(case: Case) -> Vec<(u64, u64)> {
     if case == Case::PipeVeth {
         each(case).into_iter().map(|bytes| (bytes, bytes)).collect()
@@ -89,25 +89,24 @@ pub(crate) fn parts(case: Case) -> Vec<(u64, u64)> {
     }
 }
 
-/// Whether each size of a case is measured by itself, so that every tool can be told its
-/// repetitions.
+/// Whether each size of a case is measured by itself, so that every tool can get its repetitions.
 pub(crate) fn is_by_size(case: Case) -> bool {
     parts(case).iter().all(|(least, most)| least == most)
 }
 
-/// What btu is to measure before anything counts, to learn what messages take.
+/// The measurement of btu before the comparison, to learn the times of messages.
 pub(crate) fn pilot(seed: u64, range: (u64, u64)) -> Result<PipePlan> {
     with_precision(seed, range, Precision::quick())
 }
 
-/// As many repetitions of each size as last a trial; never fewer than `NPtcp`'s least.
+/// As many repetitions of each size as fill a trial; never fewer than `NPtcp`'s least.
 pub(crate) fn repetitions(case: Case, pilot: &[SizeTime]) -> Repetitions {
     let trial = if case == Case::PipeLatency { LATENCY_TRIAL } else { SHORT_TRIAL };
     let wanted = |time: &SizeTime| (trial.seconds() / (2.0 * time.one_way_seconds)).round() as u64;
     pilot.iter().map(|time| (time.bytes, wanted(time).max(u64::from(TRIALS)))).collect()
 }
 
-/// What btu is to measure: as many repetitions as were told, or as many as last a trial.
+/// The measurement of btu: with the given repetitions, or with as many as fill a trial.
 pub(crate) fn plan(seed: u64, range: (u64, u64), told: Option<u64>) -> Result<PipePlan> {
     let own = Precision { trials: TRIALS, target: TRIAL, ..Precision::standard() };
     let precision = match told {
@@ -132,7 +131,7 @@ pub(crate) fn measures(case: Case) -> Vec<(Measure, Option<Bound>)> {
     std::iter::once((Measure::MegabitsMean, Some(mean))).chain(each).collect()
 }
 
-/// One of the numbers of a signature; not a number when it has none.
+/// One of the numbers of a signature; not-a-number when it has none.
 pub(crate) fn measure(times: &[SizeTime], measure: Measure) -> f64 {
     let rate = |time: &SizeTime| time.bytes as f64 * 8.0 / time.one_way_seconds / 1e6;
     match measure {

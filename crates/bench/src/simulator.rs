@@ -3,9 +3,9 @@
 //!
 //! Both run as a process of their own, one thread, and count the processor time of the simulation
 //! itself: btu with building the network, ns-3 without. A shared Ethernet of 10 Mb/s, 914 m; every
-//! station always has one more frame for the next one. The models differ, and that is in btu's
-//! disfavour: btu simulates collisions, backoff and the gap as IEEE 802.3 has them, by position on
-//! the cable; ns-3's stations never collide.
+//! station always has one more frame for the next one. The models differ, to btu's disadvantage:
+//! btu simulates collisions, backoff and the gap as IEEE 802.3 has them, by position on the cable;
+//! ns-3's stations never collide.
 
 mod ns3;
 mod ours;
@@ -45,8 +45,8 @@ pub(crate) struct Simulator {
     directory: PathBuf,
 }
 
-/// One size of the segment, and how long each simulator is given: as long as takes it some tenths
-/// of a second.
+/// One size of the segment, and the virtual time of each simulator: as much as takes some tenths of
+/// a second.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub(crate) struct Size {
     pub(crate) stations: u32,
@@ -75,7 +75,7 @@ const SIZES: [Size; 5] = [
     size(10_000, 1518, 10_000, 100),
 ];
 
-/// What one run of a simulator says.
+/// The result of one run of a simulator.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Told {
     /// The number of frames that arrived.

@@ -24,7 +24,7 @@ use crate::pinning::{self, End};
 use crate::signature::Repetitions;
 use crate::{signature, wire};
 
-/// What one run of a tool gave.
+/// The result of one run of a tool.
 #[derive(Debug, Clone, Serialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub(crate) enum Outcome {
@@ -43,7 +43,7 @@ pub(crate) enum Outcome {
     Signature { times: Vec<SizeTime> },
 }
 
-/// What a message of one size takes.
+/// The time of a message of one size.
 #[derive(Debug, Clone, Copy, Serialize)]
 pub(crate) struct SizeTime {
     pub(crate) bytes: u64,
@@ -57,7 +57,7 @@ impl Outcome {
             times.extend(more);
         }
     }
-    /// One of its numbers; not a number when this outcome does not have it.
+    /// One of its numbers; not-a-number when this outcome does not have it.
     pub(crate) fn measure(&self, measure: Measure) -> f64 {
         if let Self::Signature { times } = self {
             return signature::measure(times, measure);
@@ -92,17 +92,17 @@ impl Outcome {
 /// A full frame with its check sequence.
 const FRAME_BITS: f64 = 1518.0 * 8.0;
 
-/// Where and how long a tool is run.
+/// The place and the duration of a tool's run.
 pub(crate) struct Bench<'a> {
     pub(crate) lab: &'a Lab,
     pub(crate) worker: &'a WorkerCommand,
     pub(crate) seconds: u32,
     pub(crate) seed: u64,
-    /// Whether to measure though the machine is busy.
+    /// Whether to measure although the machine is busy.
     pub(crate) impatient: bool,
-    /// The processors of the near and the far end, where they are held on some.
+    /// The processors of the near and the far end, if they are pinned.
     pub(crate) processors: Option<Processors>,
-    /// Of the trials of cases that are measured size by size.
+    /// The repetitions of the trials of cases that are measured size by size.
     pub(crate) repetitions: BTreeMap<Case, Repetitions>,
     /// For the cases about the wire.
     pub(crate) middle: Option<&'a wire::Middle>,
@@ -142,8 +142,8 @@ impl Bench<'_> {
         self.meet(turn, &self.ends(self.lab.far(), FAR))
     }
 
-    /// How many repetitions last a trial, by btu's own quick look at each size of a case on the
-    /// veth pair.
+    /// The repetitions that fill a trial, from a short measurement of each size of a case on the
+    /// veth pair by btu.
     pub(crate) fn pilot(&self, case: Case) -> Result<Repetitions> {
         let plan = signature::pilot(self.seed, signature::range(case))?;
         match btu::signature(self, &plan, &self.ends(self.lab.far(), FAR))? {
@@ -152,7 +152,7 @@ impl Bench<'_> {
         }
     }
 
-    /// The repetitions of each trial in a turn, where every tool is told them.
+    /// The repetitions of each trial in a turn, if every tool gets them.
     fn told(&self, turn: Turn) -> Option<u64> {
         self.repetitions.get(&turn.case)?.get(&turn.range.0).copied()
     }
@@ -187,8 +187,7 @@ impl Bench<'_> {
     }
 }
 
-/// A server needs a moment until it listens: the kernel's own list of sockets in the far namespace
-/// tells.
+/// Waits until a server listens, by the kernel's list of sockets in the far namespace.
 fn wait_until_listening(far: u32, protocol: &str, port: u16) -> Result<()> {
     let wanted = format!(":{port:04X}");
     let state = if protocol == "tcp" { "0A" } else { "07" };
@@ -229,7 +228,7 @@ fn package(tool: Tool) -> &'static str {
 
 fn version(tool: Tool) -> Option<String> {
     if tool == Tool::Nptcp {
-        // It cannot tell its version, the package can.
+        // The tool cannot print its version, but the package has it.
         let query = ["--show", "--showformat=NPtcp ${Version}", package(tool)];
         let output = Command::new("dpkg-query")
             .args(query)

@@ -22,7 +22,7 @@ use crate::tools::Outcome;
 use forwarder::Forwarder;
 pub(crate) use middle::Middle;
 
-/// Puts the forwarder between the stations, measures, takes it away.
+/// Puts the forwarder between the stations, measures, and removes it.
 pub(crate) fn run(middle: &Middle, case: Case, tool: Tool, time: Duration) -> Result<Outcome> {
     let carriage =
         if case == Case::WireSuperframes { Carriage::Superframes } else { Carriage::Frames };
@@ -37,8 +37,8 @@ pub(crate) fn run(middle: &Middle, case: Case, tool: Tool, time: Duration) -> Re
     outcome
 }
 
-/// Puts a drawn network between the stations while `work` is done, which is told a process in the
-/// far one and its address.
+/// Puts a drawn network between the stations during `work`, which gets a process in the far one and
+/// its address.
 pub(crate) fn between<T>(
     middle: &Middle,
     drawing: &str,

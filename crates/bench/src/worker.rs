@@ -8,7 +8,7 @@ use anyhow::{Context, Result, anyhow};
 use btu_suite::activity::{Order, Word};
 use btu_suite::peers::Callers;
 
-/// Reads an order, prepares, waits for `go`, performs, tells.
+/// Reads an order, prepares, waits for `go`, performs, and reports.
 pub(crate) fn run() -> Result<ExitCode> {
     Ok(match perform() {
         Ok(()) => ExitCode::SUCCESS,

@@ -5,7 +5,7 @@ use crate::scale::Scale;
 /// An axis of a panel: its label, its scale and its range.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Axis {
-    /// What it counts, with the unit: `mean delay (ms)`. Without a label the axis has no numbers
+    /// The quantity with its unit: `mean delay (ms)`. An axis without a label has no numbers
     /// either.
     pub label: String,
     /// How values grow along it.
@@ -47,7 +47,7 @@ impl Axis {
         Self { range: Some((first, last)), ..self }
     }
 
-    /// Where values lie, given all that should be seen.
+    /// The range of an axis, given all values that should be visible.
     pub(crate) fn scale(&self, values: impl Iterator<Item = f64>) -> Scale {
         let logarithmic = self.growth == Growth::Logarithmic;
         let fixed = self.range.filter(|&(first, last)| {
@@ -65,16 +65,16 @@ impl Axis {
     }
 }
 
-/// Values that differ by less than this share of their size are drawn as one: what lies below is
-/// rounding of floating point (about 1e-16 for each operation), or finer than the numbers of an
-/// axis can say. A step is at least a seventh of the range, so a tick has six digits at most, and
-/// `−1.23456e10` is as long as there is room for.
+/// Values that differ by less than this share of their size are drawn as one: smaller differences
+/// come from rounding of floating point (about 1e-16 for each operation), or are finer than the
+/// numbers of an axis. A step is at least a seventh of the range, so a tick has six digits at most,
+/// and `−1.23456e10` is as long as there is room for.
 const FLAT: f64 = 1e-4;
 
-/// Like `FLAT`, for sizes below 1e-9, whose powers of ten are a letter longer: `−1.2345e−10`.
+/// Like `FLAT`, for sizes below 1e-9, with powers of ten that are a letter longer: `−1.2345e−10`.
 const FLAT_OF_TINY: f64 = 1e-3;
 
-/// Whether nothing between these two is worth an axis.
+/// Whether two values are so close that they count as one.
 fn is_flat(least: f64, most: f64) -> bool {
     let size = least.abs().max(most.abs());
     most - least <= size * if size < 1e-9 { FLAT_OF_TINY } else { FLAT }
@@ -132,7 +132,7 @@ impl Step {
         all.into_iter().find(|step| step.times(1.0) >= rough).unwrap_or(next)
     }
 
-    /// So many steps, rounded once.
+    /// A number of steps, rounded once.
     fn times(self, count: f64) -> f64 {
         let steps = count * self.factor;
         if self.exponent < 0 {
@@ -167,8 +167,8 @@ fn linear_ticks(scale: &Scale) -> Vec<Tick> {
 /// How many characters of a number fit next to an axis, at 7 pixels each.
 const ROOM: usize = 7;
 
-/// Numbers that tell all ticks of an axis apart: as people write them, with powers of ten where
-/// that is too long.
+/// Numbers that distinguish all ticks of an axis: in plain notation, or with powers of ten if that
+/// is too long.
 fn linear_numbers(values: &[f64], step: Step) -> Vec<String> {
     let longest =
         |numbers: &[String]| numbers.iter().map(|number| number.chars().count()).max().unwrap_or(0);
@@ -267,7 +267,7 @@ mod tests {
         assert_eq!((scale.first, scale.last), (1.0, 10.0));
     }
 
-    /// A sweep whose figure stays the same is a straight line, however its last digits came out.
+    /// A sweep with a constant figure is a straight line, whatever its last digits are.
     #[test]
     fn b6_rounding_noise_is_no_shape() {
         let noisy = [60.000_000_000_000_01, 59.999_999_999_999_99, 60.0, 60.000_000_000_000_014];
@@ -293,7 +293,7 @@ mod tests {
     }
 
     proptest! {
-        /// Numbers have at most eleven letters: more would reach over the edge of a picture, at 77
+        /// Numbers have at most eleven letters: more would cross the edge of a picture, at 77
         /// pixels.
         #[test]
         fn linear_ticks_are_few_short_distinct_and_inside(

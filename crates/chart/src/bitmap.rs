@@ -8,7 +8,7 @@ use crate::png::PngError;
 /// every row begins with a new octet.
 ///
 /// # Errors
-/// Too few bits for width and height, or what the encoder says.
+/// Too few bits for width and height, or an error of the encoder.
 pub fn bitmap_png(width: u16, height: u16, bits: &[u8]) -> Result<Vec<u8>, PngError> {
     let row = usize::from(width).div_ceil(8);
     let pixmap = Pixmap::new(width.into(), height.into())

@@ -1,5 +1,5 @@
-//! What lies on the paper: shapes, which become text (SVG) or pixels (PNG). Coordinates are in
-//! pixels of the SVG, y goes down.
+//! The shapes of a picture, which become text (SVG) or pixels (PNG). Coordinates are in pixels of
+//! the SVG, y goes down.
 
 /// A sheet of paper with its shapes, the lowest first.
 #[derive(Debug)]
@@ -10,7 +10,7 @@ pub(crate) struct Drawing {
     pub(crate) shapes: Vec<Shape>,
 }
 
-/// One thing on the paper.
+/// One shape of a picture.
 #[derive(Debug, Clone)]
 pub(crate) enum Shape {
     Path { steps: Vec<Step>, ink: Ink },
@@ -31,18 +31,18 @@ pub(crate) enum Step {
     Across(f64),
     /// A vertical line to another y.
     Up(f64),
-    /// So far to the right and down from here.
+    /// A relative step to the right and down.
     By(f64, f64),
     /// Back to the last [`Step::Move`].
     Close,
 }
 
-/// How a shape is inked.
+/// The paint of a shape.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Ink {
-    /// Along its outline; one pixel wide unless said.
+    /// Along its outline; one pixel wide by default.
     Stroke { colour: Colour, width: Option<f64>, round_joins: bool },
-    /// Inside; opaque unless said.
+    /// Inside; opaque by default.
     Fill { colour: Colour, opacity: Option<f64> },
 }
 
@@ -64,7 +64,7 @@ pub(crate) type Colour = &'static str;
 /// A line of text.
 #[derive(Debug, Clone)]
 pub(crate) struct Text {
-    /// Where it is anchored, on its base line.
+    /// Its anchor, on its base line.
     pub(crate) x: f64,
     pub(crate) y: f64,
     /// The height of an em.
@@ -83,7 +83,7 @@ impl Text {
     }
 }
 
-/// Which part of a text stands at its place.
+/// The part of a text at its anchor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Anchor {
     Start,
@@ -91,7 +91,7 @@ pub(crate) enum Anchor {
     End,
 }
 
-/// A series in a panel; nothing of it is seen outside.
+/// A series in a panel; it is clipped at the panel's edges.
 #[derive(Debug, Clone)]
 pub(crate) struct Group {
     pub(crate) name: String,

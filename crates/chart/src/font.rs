@@ -8,10 +8,10 @@ use tiny_skia::{Path, PathBuilder, Transform};
 
 use crate::drawing::{Anchor, Text};
 
-/// The font, read once. It is ours, so what it lacks or says wrongly shows in a test.
+/// The font, read once. The font is part of this project, so tests find its errors.
 static FONT: LazyLock<Font> = LazyLock::new(|| Font::read(include_str!("../font/outlines.txt")));
 
-/// What stands for characters that the font lacks.
+/// The replacement for characters that the font lacks.
 const MISSING: char = '\0';
 
 /// Outlines by character, in units of which an em has [`Font::em`].
@@ -29,7 +29,7 @@ struct Glyph {
     outline: Option<Path>,
 }
 
-/// The outline of a text where it is to be painted. None where nothing of it is seen.
+/// The outline of a text where it is to be painted. `None` if it has no visible part.
 pub(crate) fn outline(text: &Text) -> Option<Path> {
     let font = &*FONT;
     let size = text.size as f32 / font.em;

@@ -1,4 +1,4 @@
-//! Where everything of a picture lies on the paper.
+//! The layout of a picture.
 
 use crate::drawing::{Anchor, Colour, Drawing, Ink, Shape, Step, Text};
 use crate::legend::Legend;
@@ -12,7 +12,7 @@ const LEFT: f64 = 84.0;
 /// Room at the right.
 const RIGHT: f64 = 28.0;
 
-/// Okabe and Ito's colours (2008), which people with every kind of colour vision tell apart;
+/// Okabe and Ito's colours (2008), which people with every kind of colour vision can distinguish;
 /// without yellow, which is too light on white.
 const COLOURS: [Colour; 7] =
     ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000"];

@@ -7,7 +7,7 @@ use crate::picture::{Mark, Picture};
 /// The height of a row.
 const ROW: f64 = 18.0;
 
-/// A name and where it stands.
+/// A name and its place.
 struct Entry<'a> {
     name: &'a str,
     x: f64,
@@ -20,7 +20,7 @@ pub(crate) struct Legend<'a> {
 }
 
 impl<'a> Legend<'a> {
-    /// Of all series of `picture`, between these two places.
+    /// The legend of all series of `picture`, between these two places.
     pub(crate) fn of(picture: &'a Picture, left: f64, right: f64) -> Self {
         let mut entries = Vec::new();
         let (mut x, mut row) = (left, 0);
@@ -35,7 +35,7 @@ impl<'a> Legend<'a> {
         Self { entries }
     }
 
-    /// How high it is.
+    /// Its height in pixels.
     pub(crate) fn height(&self) -> f64 {
         self.entries.last().map_or(0.0, |entry| f64::from(entry.row + 1) * ROW)
     }

@@ -6,7 +6,7 @@ use crate::layout::{colour, dot};
 use crate::picture::{Mark, Panel, Picture, Point, Series};
 use crate::scale::Scale;
 
-/// Where a panel is drawn, in pixels.
+/// The place of a panel, in pixels.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Frame {
     pub(crate) number: usize,
@@ -46,14 +46,14 @@ impl Field<'_> {
 
     fn spot(&self, point: &Point) -> Option<Spot> {
         let interval = point.interval.and_then(|(low, high)| {
-            // On a logarithmic axis an interval may reach below everything.
+            // On a logarithmic axis an interval may reach below the range.
             Some((self.up(low).unwrap_or(self.bottom() + self.frame.height), self.up(high)?))
         });
         Some(Spot { x: self.across(point.x)?, y: self.up(point.y)?, interval })
     }
 }
 
-/// Draws a panel; how much height it took, labels and all.
+/// Draws a panel; returns its height, labels included.
 pub(crate) fn draw(out: &mut Vec<Shape>, picture: &Picture, panel: &Panel, frame: &Frame) -> f64 {
     let points = || panel.series.iter().flat_map(|series| &series.points);
     let heights = points().map(|point| point.y).chain(panel.across.iter().copied());

@@ -1,19 +1,19 @@
-//! What is drawn.
+//! The data of a drawing.
 
 use crate::axis::Axis;
 
 /// A picture: a title over panels with a common width.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Picture {
-    /// The title, which says what the picture shows.
+    /// The title of the picture.
     pub title: String,
-    /// Under what circumstances; may be empty. One line each.
+    /// Notes about the circumstances, a line each; may be empty.
     pub notes: Vec<String>,
     /// From above to below.
     pub panels: Vec<Panel>,
 }
 
-/// A pair of axes and what is drawn between them.
+/// A pair of axes and the series between them.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Panel {
     /// The horizontal axis, with values that grow to the right.
@@ -24,8 +24,7 @@ pub struct Panel {
     pub height: u32,
     /// Values of y at which a line goes across, such as the zero of residuals.
     pub across: Vec<f64>,
-    /// The series. Those of the same name have the same colour in all panels and stand once in the
-    /// legend.
+    /// The series. Series of one name have one colour in all panels and one entry in the legend.
     pub series: Vec<Series>,
 }
 
@@ -71,7 +70,7 @@ impl Point {
 }
 
 impl Picture {
-    /// Names of all series, each once, in the order in which they come first.
+    /// Names of all series, each once, in the order of their first occurrence.
     pub(crate) fn names(&self) -> Vec<&str> {
         let mut names: Vec<&str> = Vec::new();
         for series in self.panels.iter().flat_map(|panel| &panel.series) {

@@ -47,7 +47,7 @@ pub fn png(picture: &Picture) -> Result<Vec<u8>, PngError> {
     canvas.pixmap.encode_png().map_err(|error| PngError::Encoding(error.to_string()))
 }
 
-/// What is painted on, and the part of it that is open to paint.
+/// The pixels, and the part of them that may be painted.
 struct Canvas {
     pixmap: Pixmap,
     clip: Option<Mask>,
@@ -97,8 +97,8 @@ fn scale() -> Transform {
     Transform::from_scale(FINENESS, FINENESS)
 }
 
-/// The path of a shape and its ink. None for what cannot be seen, and for a series, which is more
-/// than one.
+/// The path of a shape and its paint. `None` for an invisible shape, and for a series, which has
+/// several paths.
 fn outline(shape: &Shape) -> Option<(Path, Ink)> {
     match shape {
         Shape::Path { steps, ink } => Some((path(steps)?, *ink)),
@@ -170,7 +170,7 @@ mod tests {
         pixmap.pixels().iter().map(|pixel| pixel.green()).min().unwrap()
     }
 
-    /// Text is painted although the machine's fonts are not looked at.
+    /// Text is painted although the machine's fonts are not used.
     #[test]
     fn text_is_painted_with_the_embedded_font() {
         let picture =
@@ -181,7 +181,7 @@ mod tests {
         assert_eq!(written, png(&picture("τ = 4.33 µs, ± 2 %")).unwrap());
     }
 
-    /// A line far beyond its axis is seen inside the panel only, in its colour.
+    /// A line far beyond its axis is visible inside the panel only, in its colour.
     #[test]
     fn series_stay_in_their_panel() {
         let points = [(0.0, -1000.0), (1.0, 1000.0)].map(|(x, y)| Point::new(x, y)).to_vec();
@@ -191,7 +191,7 @@ mod tests {
         let painted =
             png(&Picture { title: String::new(), notes: vec![], panels: vec![panel] }).unwrap();
         let pixmap = Pixmap::decode_png(&painted).unwrap();
-        // The panel begins below the title and the legend, whose sample of the line ends at y = 62,
+        // The panel begins below the title and the legend (its sample of the line ends at y = 62),
         // and is 100 high.
         let rows: Vec<u32> = (0..pixmap.height())
             .filter(|row| {

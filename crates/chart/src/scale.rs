@@ -1,4 +1,4 @@
-//! From values to places along an axis.
+//! Computes the places of values along an axis.
 
 use crate::axis::Growth;
 
@@ -11,7 +11,7 @@ pub(crate) struct Scale {
 }
 
 impl Scale {
-    /// Where `value` lies: 0 at the first, 1 at the last. None where it has no place.
+    /// The place of `value`: 0 at the first, 1 at the last. `None` if it has no place.
     pub(crate) fn share(&self, value: f64) -> Option<f64> {
         let share = match self.growth {
             Growth::Linear => (value - self.first) / (self.last - self.first),
@@ -21,8 +21,8 @@ impl Scale {
         share.is_finite().then_some(share)
     }
 
-    /// As [`Self::share`], but what lies outside lies just outside, so that lines go there and
-    /// coordinates stay small.
+    /// As [`Self::share`], but values outside the range are just outside it, so that lines lead
+    /// there and coordinates stay small.
     pub(crate) fn place(&self, value: f64) -> Option<f64> {
         self.share(value).map(|share| share.clamp(-1.0, 2.0))
     }

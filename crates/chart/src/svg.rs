@@ -116,7 +116,7 @@ fn label(text: &Text) -> String {
     )
 }
 
-/// Letters as XML wants them; what XML cannot hold is left out.
+/// Text escaped for XML, without the characters that XML cannot hold.
 fn escaped(letters: impl Iterator<Item = char>) -> String {
     let mut out = String::new();
     for letter in letters.filter(|letter| !letter.is_control()) {

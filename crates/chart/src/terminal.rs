@@ -8,7 +8,7 @@ use crate::scale::Scale;
 /// Dots of a character's two columns from above to below (Unicode 15, chapter 21.1).
 const DOTS: [[u32; 4]; 2] = [[0x01, 0x02, 0x04, 0x40], [0x08, 0x10, 0x20, 0x80]];
 
-/// What single points look like, by the series' place.
+/// The marks of single points, by the index of the series.
 const MARKS: [char; 4] = ['●', '■', '▲', '◆'];
 
 /// The mark of the series at this place: single points look like it, and a line ends in it where
@@ -21,7 +21,7 @@ pub fn mark(panel: &Panel, place: usize) -> char {
 }
 
 /// The panel in about `columns` columns and `rows` rows between the axes, with numbers and labels
-/// around. `paint` gives what belongs to the series at a place its colour.
+/// around. `paint` colours the text of the series with this index.
 pub fn terminal(
     panel: &Panel,
     columns: usize,
@@ -55,7 +55,7 @@ pub fn terminal(
     lines
 }
 
-/// What stands at one place.
+/// The content of one character cell.
 #[derive(Clone, Copy, Default)]
 struct Cell {
     dots: u32,
@@ -84,7 +84,7 @@ impl Canvas {
         Self { columns, rows, x, y, cells: vec![Cell::default(); columns * rows] }
     }
 
-    /// Where a point lies in dots from the left and from above.
+    /// The place of a point in dots from the left and from above.
     fn spot(&self, point: &Point) -> Option<(f64, f64)> {
         let (across, up) = (self.x.place(point.x)?, self.y.place(point.y)?);
         Some((across * (self.columns * 2 - 1) as f64, (1.0 - up) * (self.rows * 4 - 1) as f64))
@@ -142,7 +142,7 @@ impl Canvas {
         }
     }
 
-    /// Puts the series' mark where it ends.
+    /// Puts the series' mark at its end.
     fn sign(&mut self, series: &Series, place: usize, sign: char) {
         let last = series.points.iter().rev().find_map(|point| self.spot(point));
         if let Some(last) = last {

@@ -8,8 +8,8 @@ use crate::account::{Account, Cause};
 use crate::element::{Element, Step};
 use crate::frame::Frame;
 
-/// An element whose frames leave through [`Departures`]. It decides what happens to a frame that
-/// arrives; polling and accounting are the same for all.
+/// An element with frames that leave through [`Departures`]. It decides what happens to a frame
+/// that arrives; polling and accounting are the same for all.
 pub(crate) trait Departing {
     /// The frames that leave, and the accounts.
     fn departures(&self) -> &Departures;

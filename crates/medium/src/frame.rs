@@ -102,7 +102,7 @@ impl Address {
     /// The broadcast address `ff:ff:ff:ff:ff:ff`, which means all stations.
     pub const BROADCAST: Self = Self(0xffff_ffff_ffff);
 
-    /// The address whose octets on the wire are `octets`.
+    /// The address with these octets on the wire.
     pub const fn from_octets(octets: [u8; 6]) -> Self {
         let [first, second, third, fourth, fifth, sixth] = octets;
         Self(u64::from_be_bytes([0, 0, first, second, third, fourth, fifth, sixth]))
@@ -119,7 +119,7 @@ impl Address {
         self.0 >> 24 == 0x0002_6274
     }
 
-    /// The number of the station whose address it is, if it is one of [`Self::of_station`].
+    /// The number of the station with this address, if it is one of [`Self::of_station`].
     pub const fn station_number(self) -> Option<u32> {
         if self.is_station() { Some((self.0 & 0x00ff_ffff) as u32) } else { None }
     }

@@ -40,7 +40,7 @@ pub struct Line {
 }
 
 impl Line {
-    /// An Ethernet line of `rate` whose queue holds `limit`, the frame in transmission not counted.
+    /// An Ethernet line of `rate` with a queue of `limit`, the frame in transmission not counted.
     pub fn new(rate: BitRate, limit: Limit) -> Self {
         Self {
             gap: gap(rate, Framing::Ethernet),

@@ -36,8 +36,8 @@ use ready::Ready;
 pub(crate) use route::{Route, bits_at};
 pub(crate) use station::Station;
 
-/// A station for each listener, with queues of `discipline` whose chance comes from `name` and
-/// `seed`.
+/// A station for each listener, with queues of `discipline`, which draw from the random stream of
+/// `name` and `seed`.
 pub(crate) fn stations_of(
     discipline: &Discipline,
     rate: BitRate,
@@ -72,7 +72,8 @@ pub trait Access {
     /// answer is yes, the station begins it.
     fn begins(&mut self, size: Bytes, now: Time) -> bool;
 
-    /// When the token leaves a station whose last frame began at `began` and ended at `ended`.
+    /// The time at which the token leaves a station; its last frame began at `began` and ended at
+    /// `ended`.
     fn leaves(&self, began: Time, ended: Time) -> Time;
 
     /// The token that was kept in `passage` has left: passages after it follow from `start`.

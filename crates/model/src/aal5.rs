@@ -1,4 +1,4 @@
-//! What ATM takes of a packet: cells, padding, trailers.
+//! The overhead of ATM on a packet: cells, padding, trailers.
 //!
 //! Sources: ITU-T I.363.5 (AAL5: a trailer of 8 octets, padded to whole cells of 48), I.361 (cells
 //! of 53 octets), RFC 2684 section 5 (LLC and SNAP: 8 octets before the packet); for OC-3c:
@@ -15,7 +15,7 @@ const LLC_SNAP: u64 = 8;
 /// Bits per second that an OC-3c (STM-1) line leaves for cells.
 pub const OC3C: BitRate = BitRate::from_bits_per_second(149_760_000);
 
-/// Cells for a PDU of `octets`, whatever it begins with.
+/// Cells for a PDU of `octets`, headers included.
 pub const fn cells(octets: Bytes) -> u64 {
     octets.count().saturating_add(TRAILER).div_ceil(CELL_PAYLOAD)
 }

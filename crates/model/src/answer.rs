@@ -1,34 +1,34 @@
-//! What a closed form answers: a number, or the reason why there is none, and what to think of it.
+//! The answer of a closed form: a number, or the reason why there is none, and a warning about it.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// The answer of a closed form; the function that gives it says in which unit.
+/// The answer of a closed form; the function that gives it documents the unit.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Answer {
-    /// The number: finite and not negative. None where the formula has none.
+    /// The number: finite and not negative. `None` if the formula gives none.
     pub value: Option<f64>,
-    /// What to think of it, and always there when it is missing.
+    /// A warning about the number; always present when the number is missing.
     pub warning: Option<Warning>,
 }
 
-/// What to think of an answer.
+/// A warning about an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Warning {
     /// More is offered than can be carried: queues grow for ever, so there is no mean.
     Saturated,
-    /// The formula was asked outside the range in which it means anything.
+    /// The arguments are outside the range in which the formula is valid.
     OutOfRange,
-    /// The formula's network does better than a real one there.
+    /// A real network is slower than the formula there.
     Optimistic,
 }
 
 impl Answer {
     /// There is no steady state.
     pub const SATURATED: Self = Self { value: None, warning: Some(Warning::Saturated) };
-    /// The question makes no sense.
+    /// An argument is impossible.
     pub const OUT_OF_RANGE: Self = Self { value: None, warning: Some(Warning::OutOfRange) };
 
     /// The answer `value` without a warning; a value that is negative or not finite is out of
@@ -52,7 +52,7 @@ impl Answer {
         self.warning == Some(Warning::Saturated)
     }
 
-    /// The answer with something added or changed that does not make it any less true.
+    /// The answer with a change that keeps its warning valid.
     #[must_use]
     pub fn map(self, change: impl FnOnce(f64) -> f64) -> Self {
         match self.value.map(|value| Self::of(change(value))) {

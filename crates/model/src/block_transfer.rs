@@ -1,4 +1,4 @@
-//! A file that is written in blocks, each of them a request that is answered: NFS over TCP.
+//! A file that is written in blocks, each of them a request with a reply: NFS over TCP.
 //!
 //! Model: a block's time is the round trip, the server's own time, and the request and reply on the
 //! line; with a window of w requests in flight w blocks share it, until the line is full. Sizes as
@@ -12,10 +12,10 @@ use crate::answer::{Answer, sensible};
 /// Payload of a full packet.
 const SEGMENT_BYTES: f64 = 1448.0;
 
-/// What each packet occupies in addition to its payload, in octets.
+/// The octets that each packet occupies in addition to its payload.
 const PACKET_BYTES: f64 = 90.0;
 
-/// A file and the way it takes. Times in seconds, sizes in octets.
+/// A file and its path. Times in seconds, sizes in octets.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct BlockTransfer {
     /// The size of the file, in octets.
@@ -24,18 +24,18 @@ pub struct BlockTransfer {
     pub block_bytes: f64,
     /// The size of a request without its block, in octets; 144 for a WRITE of version 3.
     pub request_bytes: f64,
-    /// Of a reply; 140 for a WRITE of version 3.
+    /// The size of a reply, in octets; 140 for a WRITE of version 3.
     pub reply_bytes: f64,
-    /// Of the line, each way.
+    /// The rate of the line in each direction, in bits per second.
     pub bits_per_second: f64,
-    /// There and back, without anything sent.
+    /// The round-trip time of the empty path, in seconds.
     pub round_trip: f64,
-    /// That the server takes for one block.
+    /// The server's time for one block, in seconds.
     pub server: f64,
 }
 
 impl BlockTransfer {
-    /// Every block answered before the next is sent.
+    /// The time if the server answers every block before the next is sent.
     pub fn stop_and_wait(&self) -> Answer {
         self.windowed(1.0)
     }
@@ -69,7 +69,7 @@ impl BlockTransfer {
     }
 }
 
-/// What `payload` octets occupy on the line.
+/// The octets that `payload` octets occupy on the line.
 fn occupied(payload: f64) -> f64 {
     payload + PACKET_BYTES * (payload / SEGMENT_BYTES).ceil()
 }

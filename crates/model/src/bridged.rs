@@ -2,13 +2,13 @@
 //!
 //! Sources: Jackson, "Networks of waiting lines", Operations Research 5 (1957), for the traffic
 //! equations; Kleinrock's independence assumption (1964) for adding the delays up: each segment and
-//! bridge is looked at by itself, as if frames arrived there as a Poisson stream of their own.
+//! bridge is treated by itself, as if frames arrived there as an independent Poisson stream.
 
 use btu_units::{BitRate, Bytes, Span};
 
 use crate::answer::{Answer, sensible};
 
-/// One segment on a frame's way, and what waits before it.
+/// One segment on a frame's path, and the wait before it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Hop {
     /// The line rate of the segment.
@@ -21,7 +21,7 @@ pub struct Hop {
 
 /// Mean seconds of a frame of `frame` octets over these segments, with a bridge between each two
 /// that takes `lookup` from the last bit on. Octets count from destination address to check
-/// sequence. One saturated hop saturates the way.
+/// sequence. One saturated hop saturates the path.
 pub fn store_and_forward(frame: Bytes, hops: &[Hop], lookup: Span) -> Answer {
     let bridges = hops.len().saturating_sub(1);
     let lookups = Answer::of(lookup.seconds() * bridges as f64);
@@ -48,10 +48,11 @@ fn add(total: Answer, more: Answer) -> Answer {
 }
 
 /// Frames per second on each segment, where `own[i]` come from outside onto segment i, and of those
-/// on segment j a share `onward[j][i]` goes on to segment i: the traffic equations. `None` where
-/// frames could go round for ever, or for impossible shares.
+/// on segment j a share `onward[j][i]` goes on to segment i: the traffic equations. `None` if
+/// frames could circulate for ever, or for impossible shares.
 pub fn traffic(own: &[f64], onward: &[Vec<f64>]) -> Option<Vec<f64>> {
-    // What goes round in circles with less than all of it going on has long faded by then.
+    // Traffic that circulates with a share below one has become negligible after this number of
+    // rounds.
     const ROUNDS: usize = 100_000;
     const SETTLED: f64 = 1e-12;
     let fits = onward.len() == own.len()

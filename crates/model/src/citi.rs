@@ -3,10 +3,10 @@
 //!
 //! The study's network: 10 Mb/s, a propagation delay of 5.12 us, one size for all packets, the
 //! weighted mean. A machine sends 60 packets of 11 680 bits in a second and gets 10 answers of 1104
-//! bits; others add packets of 8376 bits in the background. The scan that is left of the study is
-//! damaged; the values below are those that fit all of its figures. A transfer takes either its
-//! packets' delays one after the other (aggregate) or its packets at 60 per second (simple),
-//! whichever is longer.
+//! bits; others add packets of 8376 bits in the background. The only scan of the study is damaged;
+//! the values below are those that fit all of its figures. A transfer takes either its packets'
+//! delays one after the other (aggregate) or its packets at 60 per second (simple), whichever is
+//! longer.
 
 use crate::answer::Answer;
 use crate::contention::SharedCable;

@@ -1,4 +1,4 @@
-//! A closed network: a fixed number of users who think, send a request, and wait.
+//! A closed network: a fixed number of users, each of whom thinks, sends a request and waits.
 //!
 //! Source: Reiser and Lavenberg, "Mean-value analysis of closed multichain queuing networks",
 //! Journal of the ACM 27 (1980). Assumptions: one class of users; service stations with one server
@@ -7,7 +7,7 @@
 
 use crate::answer::sensible;
 
-/// What so many users get.
+/// The performance that this number of users gets.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Closed {
     /// The throughput of all users together, in requests per second.
@@ -34,7 +34,7 @@ pub fn closed_network(users: u32, think: f64, demands: &[f64]) -> Option<Closed>
 }
 
 impl Closed {
-    /// One user more: a new one sees the others as they were.
+    /// One more user: an arriving user finds the network in the state without that user.
     fn add_one(&mut self, users: f64, think: f64, demands: &[f64]) {
         let residences =
             demands.iter().zip(&self.users).map(|(demand, queue)| demand * (1.0 + queue));

@@ -1,4 +1,4 @@
-//! Mean delay on a shared Ethernet.
+//! The mean delay on a shared Ethernet.
 //!
 //! Source: a model of the kind of Lam, "A carrier sense multiple access protocol for local
 //! networks", Computer Networks 4 (1980), derived again: Poisson arrivals; after each success time

@@ -1,4 +1,4 @@
-//! How much of a shared Ethernet's time carries frames when all contend.
+//! The share of a shared Ethernet's time that carries frames when all stations contend.
 //!
 //! Sources: Metcalfe and Boggs, "Ethernet: distributed packet switching for local computer
 //! networks", CACM 19 (1976); Lam, "A carrier sense multiple access protocol for local networks",
@@ -24,15 +24,14 @@ pub fn metcalfe_boggs(stations: u32, bits: f64, rate: f64, slot: f64) -> Answer 
     Answer::of(bits / rate / (bits / rate + slots * slot))
 }
 
-/// What an efficiency 1 / (1 + k a) for many stations counts in addition to the frame, in
-/// propagation delays.
+/// The overhead in an efficiency 1 / (1 + k a) for many stations, in propagation delays.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Overhead {
     /// Contention only: 2 (e - 1), about 3.44.
     Contention,
-    /// And the frame's own propagation: 2 e - 1, about 4.44.
+    /// Contention and the frame's own propagation: 2 e - 1, about 4.44.
     WithPropagation,
-    /// And Lam's (1980) one collision slot more: 2 e + 1, about 6.44.
+    /// Contention, propagation and Lam's (1980) further collision slot: 2 e + 1, about 6.44.
     Lam,
 }
 

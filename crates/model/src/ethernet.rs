@@ -22,18 +22,18 @@ pub fn frame_rate(rate: BitRate, frame: Bytes) -> f64 {
     rate.bits_per_second() as f64 / occupied(frame).bits()
 }
 
-/// What a frame occupies on the link.
+/// The octets that a frame occupies on the link.
 fn occupied(frame: Bytes) -> Bytes {
     Bytes::new(frame.count().max(SHORTEST)) + Bytes::new(PREAMBLE_AND_GAP)
 }
 
-/// What carries the payload.
+/// The protocol that carries the payload.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Transport {
     /// TCP over IPv4 without options.
     TcpPlain,
-    /// TCP over IPv4 with timestamps in every segment: what today's systems speak.
+    /// TCP over IPv4 with timestamps in every segment, as current systems send it.
     Tcp,
     /// The transport is UDP over IPv4.
     Udp,
@@ -66,11 +66,11 @@ pub enum ModelError {
         "a datagram of {payload} does not fit an MTU of {mtu}: at most {most} do without fragments"
     )]
     TooLarge {
-        /// What was to be carried.
+        /// The payload, in octets.
         payload: Bytes,
         /// The largest IP packet of the link.
         mtu: Bytes,
-        /// The most that fits.
+        /// The largest payload that fits, in octets.
         most: Bytes,
     },
 }

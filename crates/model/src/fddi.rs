@@ -21,7 +21,7 @@ pub fn efficiency(active: u32, target: f64, latency: f64) -> Answer {
 
 /// The longest time in seconds until a station may send again: (n - 1) T + 2 D. Overruns and
 /// tokens' own bits, which the formula leaves out, come on top of it; and a station that is early
-/// by a hair may use its turn for a single frame.
+/// by the smallest amount may use its turn for a single frame.
 pub fn longest_access(active: u32, target: f64, latency: f64) -> Answer {
     let active = f64::from(active);
     in_range(active, target, latency, (active - 1.0) * target + 2.0 * latency)

@@ -1,12 +1,12 @@
-//! A fixed number of users who think, send a request to one server and wait, with a constant
-//! service time.
+//! A fixed number of users, each of whom thinks, sends a request to one server and waits, with a
+//! constant service time.
 //!
 //! Method: the embedded Markov chain at the ends of services (the machine-repair model M/D/1 with
 //! finite source; Takács, "Introduction to the Theory of Queues", 1962, chapter 5). During a
 //! service each thinking user asks with probability 1 - e^(-service/think), independently of the
 //! others. Assumptions: one server, first come first served, exponential times of thinking. Exact
-//! for these. Next to [`crate::closed_network`], whose service is exponential, it shows how much of
-//! a queue comes from irregular service.
+//! for these. Next to [`crate::closed_network`], with exponential service, it shows how much of a
+//! queue comes from irregular service.
 
 use crate::answer::sensible;
 
@@ -16,7 +16,7 @@ const MOST_USERS: u32 = 2000;
 /// A weight above this is scaled down with all others before it overflows.
 const LARGE: f64 = 1e200;
 
-/// What so many users get.
+/// The performance that this number of users gets.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct FixedService {
     /// The throughput of all users together, in requests per second.
@@ -25,14 +25,14 @@ pub struct FixedService {
     pub users: f64,
     /// Share of time in which the server is busy.
     pub busy: f64,
-    /// Mean seconds of work before one more, rare visitor who comes at any moment: those who wait
-    /// need a whole service, the one in service half of one.
+    /// Mean seconds of work before a rare additional request that arrives at a random time: each
+    /// waiting request needs a whole service, the one in service half of one.
     pub work_found: f64,
 }
 
 /// Mean values with `users` users who think for `think` seconds on the average between requests,
-/// each of which takes `service` seconds of the one server. `None` for impossible times, for
-/// service that takes none, and above 2000 users.
+/// each of which takes `service` seconds of the one server. `None` for impossible times, for a
+/// service time of 0, and above 2000 users.
 pub fn fixed_service(users: u32, think: f64, service: f64) -> Option<FixedService> {
     if !sensible(&[think, service]) || service <= 0.0 || users > MOST_USERS {
         return None;
@@ -54,9 +54,9 @@ pub fn fixed_service(users: u32, think: f64, service: f64) -> Option<FixedServic
 /// Probability that no user is at the server when a service ends. `ask` is the probability that a
 /// thinking user asks during a service.
 ///
-/// From state n (users left behind) the next state is n - 1 plus those who ask, so the chain falls
-/// by at most one. What flows up over the cut between n and n + 1 flows down over it: all terms are
-/// positive, and nothing cancels.
+/// From state n (users left behind) the next state is n - 1 plus the users that ask, so the chain
+/// falls by at most one. What flows up over the cut between n and n + 1 flows down over it: all
+/// terms are positive, and nothing cancels.
 fn probability_of_nobody_left(users: usize, ask: f64) -> f64 {
     let above: Vec<Vec<f64>> = (0..users).map(|left| tails(users - left.max(1), ask)).collect();
     let mut weights = vec![1.0];
@@ -77,7 +77,7 @@ fn tail(above: &[f64], left: usize, from: usize) -> f64 {
     above.get(left + 1 - from.max(1)).copied().unwrap_or(0.0)
 }
 
-/// Adds a weight; one that is out of range makes all before it nothing.
+/// Adds a weight; one that is out of range makes all earlier ones negligible.
 fn push(weights: &mut Vec<f64>, next: f64) {
     if next.is_finite() && next < LARGE {
         weights.push(next);
@@ -135,7 +135,7 @@ mod tests {
         assert!((found.work_found - 0.5 / 7.2).abs() < 1e-12);
     }
 
-    /// Worked out by iterating the whole transition matrix elsewhere: think 6.2, service 1.
+    /// Computed by iterating the whole transition matrix in another program: think 6.2, service 1.
     #[test]
     fn reference_values() {
         let (think, service) = (6.2, 1.0);

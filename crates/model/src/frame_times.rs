@@ -1,4 +1,4 @@
-//! How long frames are: a distribution of transmission times.
+//! The lengths of frames: a distribution of transmission times.
 
 use crate::answer::sensible;
 
@@ -15,7 +15,7 @@ enum Part {
 }
 
 impl FrameTimes {
-    /// Every frame takes so many seconds.
+    /// Every frame takes this time, in seconds.
     pub fn fixed(seconds: f64) -> Self {
         Self { parts: vec![(1.0, Part::Fixed(seconds))] }
     }

@@ -1,11 +1,10 @@
-//! What closed forms expect of a network. Independent of `medium` on purpose: each is the other's
-//! oracle.
+//! Closed forms for networks. This crate is independent of `medium` on purpose: each checks the
+//! other.
 //!
 //! One file for each formula or family, with its source, its assumptions and its range. A formula
 //! that may have no answer gives an [`Answer`]: past saturation there is no mean, and never a
 //! negative one. Times are seconds and rates per second throughout, as floating-point numbers,
-//! because means are fractions of nanoseconds; a formula that scales may be asked in any one unit
-//! of time.
+//! because means are fractions of nanoseconds; a formula that scales works in any unit of time.
 
 #![forbid(unsafe_code)]
 

@@ -1,4 +1,4 @@
-//! What a bulk flow should get from a point-to-point path, and which limit decides it.
+//! The expected goodput of a bulk flow on a point-to-point path, and its limit.
 //!
 //! Sources: the Ethernet ceiling; window over round-trip time (RFC 1323 section 1.1); for random
 //! loss the square-root law of Mathis, Semke, Mahdavi, Ott (1997): (MSS / RTT) * sqrt(3/2) /
@@ -22,7 +22,7 @@ pub struct Path {
     pub loss: f64,
 }
 
-/// What limits a flow.
+/// The limit of a flow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Reason {
@@ -32,11 +32,11 @@ pub enum Reason {
     Window,
     /// Congestion control's answer to loss: an estimate, not a ceiling.
     Loss,
-    /// The sender offers no more.
+    /// The rate that the sender offers.
     Offer,
 }
 
-/// What a flow should get.
+/// The expected goodput of a flow.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Prediction {
     /// Payload at the receiver.
@@ -54,7 +54,7 @@ impl Path {
             + self.link.transmission(ACKNOWLEDGEMENT)
     }
 
-    /// A bulk TCP flow whose window is at most `window` (`None`: as large as it likes).
+    /// A bulk TCP flow with a window of at most `window` (`None`: without a limit).
     ///
     /// # Errors
     /// When the link's MTU leaves no room for payload.

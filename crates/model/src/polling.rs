@@ -9,12 +9,12 @@
 use crate::answer::{Answer, sensible};
 use crate::frame_times::FrameTimes;
 
-/// What a station may send when the token comes.
+/// The frames that a station may send when the token arrives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Turn {
-    /// Until it has nothing more.
+    /// All frames, until its queue is empty.
     Exhaustive,
-    /// What waited when the token came.
+    /// The frames that waited when the token arrived.
     Gated,
     /// A station sends one frame for each token.
     One,
@@ -34,7 +34,7 @@ pub struct Ring {
 }
 
 impl Ring {
-    /// Mean wait in seconds from a frame's arrival to its first bit, where the token is freed
+    /// Mean wait in seconds from a frame's arrival to its first bit, if the station frees the token
     /// behind the last bit.
     pub fn waiting(&self, turn: Turn) -> Answer {
         self.waiting_with(turn, self.times.mean(), self.times.second_moment())

@@ -1,12 +1,13 @@
-//! From a network file to what closed forms expect of the network.
+//! Computes the closed forms' prediction for a network file.
 //!
 //! Every flow is routed over the tree of segments, bridges and links (`tree`, `routes`); each
-//! medium and each line is a server fed with what passes it (`server`, `network`); senders without
-//! a rate of their own are given one (`saturated`, `closed`); each server has its wait (`wait`);
-//! and a flow's delay is the sum over its way (`assemble`), by Kleinrock's independence assumption.
+//! medium and each line is a server for the frames that pass it (`server`, `network`); senders
+//! without a rate of their own are given one (`saturated`, `closed`); each server has its wait
+//! (`wait`); and a flow's delay is the sum over its path (`assemble`), by Kleinrock's independence
+//! assumption.
 //!
-//! What holds of every prediction: no number is negative, none is infinite, and where there is no
-//! mean it says so.
+//! These hold for every prediction: no number is negative or infinite, and a mean that does not
+//! exist is marked.
 
 mod answers;
 mod assemble;
@@ -42,12 +43,12 @@ use assemble::Solved;
 use network::Network;
 use transfer::Task;
 
-/// What closed forms expect of `drawing`.
+/// The closed forms' prediction for `drawing`.
 pub fn predict(drawing: &Drawing) -> Prediction {
     solve(drawing, None, None)
 }
 
-/// What closed forms expect of one flow of such frames when no other flow uses the network.
+/// The closed forms' prediction for one flow of such frames when no other flow uses the network.
 pub fn alone(
     drawing: &Drawing,
     from: StationId,
@@ -72,7 +73,7 @@ pub fn predict_transfer(
     predict_with(drawing, &Question { transfer: Some(transfer.clone()), sizes: None })
 }
 
-/// Like [`predict`], with everything that a [`Question`] can ask.
+/// Like [`predict`], with all options of a [`Question`].
 ///
 /// # Errors
 /// When the drawing has no such flow.
@@ -122,7 +123,7 @@ pub enum PredictError {
     /// There is no such flow.
     #[error("there is no traffic called `{name}`; there is {known}")]
     NoFlow {
-        /// What was asked for.
+        /// The name that the caller gave.
         name: String,
         /// The names that exist.
         known: String,

@@ -1,4 +1,4 @@
-//! An application that sends items to a display on another host: how long a picture takes by each
+//! An application that sends items to a display on another host: the time of a picture by each
 //! protocol.
 //!
 //! Source: the levels of communication of Lantz, Nowicki and Theimer, "An Empirical Study of
@@ -10,13 +10,13 @@
 
 use crate::answer::{Answer, sensible};
 
-/// How packets of one size pass the network, in seconds.
+/// The times of packets of one size on the network, in seconds.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Passage {
-    /// That the slowest part of the way is busy with one.
+    /// The time for which one packet occupies the slowest part of the path.
     pub occupied: f64,
-    /// From when that part is done with one until it has arrived, and from its departure until that
-    /// part has it: the delay of the way, and what its other parts take.
+    /// The time before and after that part: the propagation delay, and the time in the other parts
+    /// of the path.
     pub beyond: f64,
 }
 
@@ -27,42 +27,43 @@ impl Passage {
     }
 }
 
-/// A picture's items and the way they take; times in seconds.
+/// A picture's items and their path; times in seconds.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct RemoteItems {
     /// The number of items in the picture.
     pub items: f64,
     /// An item alone in its packet.
     pub request: Passage,
-    /// How long a reply occupies the slowest part of the way, and how long it takes beyond that.
+    /// The time for which a reply occupies the slowest part of the path, and its other time.
     pub reply: Passage,
-    /// Items that share packets: one item's share of the packet, and what the packet takes beyond.
+    /// Items that share packets: one item's share of the packet, and the other time of the packet.
     pub packed: Passage,
-    /// That the application takes for one item.
+    /// The application's time for one item.
     pub application: f64,
-    /// That the display takes for one item.
+    /// The display's time for one item.
     pub display: f64,
 }
 
-/// A full-duplex line, and what is on it. Times in seconds, sizes in octets.
+/// A full-duplex line, and its packets. Times in seconds, sizes in octets.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ItemLine {
-    /// Of one item; 20 in the study.
+    /// The size of one item; 20 in the study.
     pub item_bytes: f64,
-    /// Of one reply, without headers.
+    /// The size of one reply, without headers.
     pub reply_bytes: f64,
     /// Octets of headers in each packet, including those that the line adds around it.
     pub header_bytes: f64,
     /// Payload of a full packet, where items may share one.
     pub segment_bytes: f64,
-    /// Of the line, each way.
+    /// The rate of the line in each direction, in bits per second.
     pub bits_per_second: f64,
-    /// From one end of the line to the other.
+    /// The propagation delay from one end of the line to the other.
     pub delay: f64,
 }
 
 impl ItemLine {
-    /// So many items over this line, of which application and display take so long for each.
+    /// A picture of `items` items over this line, with the application's and the display's time for
+    /// each.
     pub fn carrying(&self, items: f64, application: f64, display: f64) -> RemoteItems {
         let passage = |bytes: f64| Passage {
             occupied: 8.0 * bytes / self.bits_per_second,
@@ -86,9 +87,9 @@ impl RemoteItems {
         self.answer(|| self.items * self.round())
     }
 
-    /// Up to `window` items on their way, cut to whole ones: each group of so many takes a round,
-    /// or what the slowest stage needs for them; the last item of the last group is as late as the
-    /// slowest stage lets those before it pass.
+    /// Up to `window` items in flight, cut to whole ones: each group of that size takes a round, or
+    /// the time of the slowest stage for its items; the last item of the last group waits until the
+    /// slowest stage has passed those before it.
     pub fn windowed(&self, window: f64) -> Answer {
         if !sensible(&[window]) || window < 1.0 {
             return Answer::OUT_OF_RANGE;
@@ -132,13 +133,13 @@ impl RemoteItems {
         self.answer(|| added + self.packed.beyond + self.items * self.display + self.reply.takes())
     }
 
-    /// Items per second of a line that does nothing else: the ceiling of Table 8-2 where there are
-    /// no headers.
+    /// Items per second of a line without other traffic: the ceiling of Table 8-2 if there are no
+    /// headers.
     pub fn ceiling_per_second(&self) -> Answer {
         self.answer(|| 1.0 / self.packed.occupied)
     }
 
-    /// What keeps items apart where each is acknowledged and none has to wait for that.
+    /// The least time between items if each is acknowledged and none waits for that.
     fn slowest(&self) -> f64 {
         [self.application, self.request.occupied, self.display, self.reply.occupied]
             .into_iter()
@@ -162,9 +163,9 @@ impl RemoteItems {
     }
 }
 
-/// Something that is moved as a whole: `fixed` seconds, then `bytes` at `bits_per_second`. A
-/// structured picture, whose symbols go once, or a bitmap, one bit for each pixel and its share of
-/// headers. In seconds.
+/// The time of an object that is moved as a whole: `fixed` seconds, then `bytes` at
+/// `bits_per_second`. A structured picture, with symbols that are sent once, or a bitmap, one bit
+/// for each pixel and its share of headers. In seconds.
 pub fn moved_whole(fixed: f64, bytes: f64, bits_per_second: f64) -> Answer {
     if !sensible(&[fixed, bytes, bits_per_second]) || bits_per_second <= 0.0 {
         return Answer::OUT_OF_RANGE;
@@ -177,7 +178,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// A line with all that is asked of it.
+    /// A line and a picture for it.
     #[derive(Clone, Copy)]
     struct Picture {
         items: f64,
@@ -214,7 +215,7 @@ mod tests {
         }
     }
 
-    /// The line of Table 8-2: 780 items of 20 octets, no headers, nothing else takes time.
+    /// The line of Table 8-2: 780 items of 20 octets, no headers, and no other time.
     fn bare(bits_per_second: f64) -> Picture {
         Picture {
             items: 780.0,
@@ -234,8 +235,8 @@ mod tests {
         assert!((value - expected).abs() <= tolerance, "{value}, not {expected}");
     }
 
-    /// 7.5, 15, 30 and 60 items/s: what Table 8-2's lines carry at most, by every protocol without
-    /// headers.
+    /// 7.5, 15, 30 and 60 items/s: the highest rates of Table 8-2's lines, by every protocol
+    /// without headers.
     #[test]
     fn ceilings_of_table_8_2() {
         for (rate, ceiling) in [(1200.0, 7.5), (2400.0, 15.0), (4800.0, 30.0), (9600.0, 60.0)] {

@@ -40,8 +40,8 @@ pub fn waiting_of_exponential(rate: f64, mean: f64) -> Answer {
     waiting(rate, &FrameTimes::exponential(mean))
 }
 
-/// Mean wait where the server, whenever it finds no frame, goes away for a time with these two
-/// moments (in seconds and seconds squared), and goes away again if it still finds none.
+/// Mean wait where the server, whenever it finds no frame, takes a vacation of a time with these
+/// two moments (in seconds and seconds squared), and another one if it still finds none.
 pub fn waiting_with_vacations(
     rate: f64,
     times: &FrameTimes,

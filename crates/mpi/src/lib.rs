@@ -3,16 +3,15 @@
 //!
 //! No user needs `mpirun`. A library asks the process that started it for the addresses of the
 //! other processes, in a small protocol of lines (PMI, `manager`). Here the process answers its own
-//! library, and the two processes, which are connected already, tell each other what their
-//! libraries say. So two processes anywhere become one MPI world. MPICH and its relatives can do
-//! that; Open MPI asks in another way (`PMIx`), and is refused by name.
+//! library, and the two processes, which are connected already, exchange the data of their
+//! libraries. So two processes anywhere become one MPI world. MPICH and its relatives can do that;
+//! Open MPI uses another protocol (`PMIx`), and btu refuses it by name.
 //!
-//! A library waits by looking again and again. So does a `Link`, which asks its owner now and then
-//! whether the peer is still there: MPI itself has no word for a peer that was killed, and would
-//! wait for it for ever.
+//! A library waits by polling. So does a `Link`, which asks its owner from time to time whether the
+//! peer is still there: MPI itself does not detect a killed peer, and would wait for it for ever.
 //!
 //! Without the feature `system`, which wants the library's compiler wrapper, `mpicc`, only the
-//! protocol is there.
+//! protocol is compiled.
 
 mod manager;
 

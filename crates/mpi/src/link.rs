@@ -7,14 +7,14 @@ use thiserror::Error;
 use crate::sys::{Channel, Code, Failure};
 use crate::world::{self, version};
 
-/// So many looks pass before the processor is offered to others, who may be the peer.
+/// The number of polls before the thread yields the processor, perhaps to the peer.
 const LOOKS_BEFORE_YIELDING: u32 = 64;
 
-/// So many looks pass before the owner is asked whether the peer is still there: about half a
+/// The number of polls before the owner is asked whether the peer is still there: about half a
 /// millisecond.
 const LOOKS_BEFORE_ASKING: u32 = 4096;
 
-/// What MPI cannot do.
+/// The errors of MPI.
 #[derive(Debug, Clone, Error)]
 pub enum MpiError {
     /// The MPI library refused a call.
@@ -27,7 +27,7 @@ pub enum MpiError {
         /// The version text of the library.
         library: String,
     },
-    /// The libraries did not hear of each other.
+    /// The libraries did not find each other.
     #[error("begin MPI: {why} ({library})")]
     Manager {
         /// The description of what happened.
@@ -35,7 +35,7 @@ pub enum MpiError {
         /// The version text of the library.
         library: String,
     },
-    /// A library that asks for its peers in another way.
+    /// A library that finds its peers by another protocol.
     #[error(
         "{library} joins only processes that its own mpirun has started: build btu with MPICH (Debian: libmpich-dev; MPICC=mpicc.mpich)"
     )]
@@ -49,10 +49,10 @@ pub enum MpiError {
         /// The version text of the library.
         library: String,
     },
-    /// MPI was not begun in this process.
+    /// MPI was not initialised in this process.
     #[error("MPI was not begun in this process")]
     Early,
-    /// A message has not the agreed size.
+    /// A message does not have the agreed size.
     #[error("a message has not the agreed size")]
     Size,
     /// An earlier transfer of this process failed.
@@ -73,21 +73,22 @@ impl MpiError {
 pub struct Link(Channel);
 
 impl Link {
-    /// A way of its own to the other process. Both open theirs in the same order.
+    /// A separate channel to the other process. Both processes open their channels in an equal
+    /// order.
     ///
     /// # Errors
-    /// MPI was not begun, or not for a second link.
+    /// MPI was not initialised, or not for several links.
     pub fn open() -> Result<Self, MpiError> {
         let tag = world::admit()?;
         Channel::open(tag).map(Self).ok_or(MpiError::Early)
     }
 
-    /// Sends `message` and fills `room`, both at the same time; one that is empty is none.
-    /// `is_gone` is asked now and then whether the peer is gone.
+    /// Sends `message` and fills `room`, both at the same time; an empty one is not transferred.
+    /// The function calls `is_gone` from time to time to find out whether the peer is gone.
     ///
     /// # Errors
-    /// The peer is gone, a message has another size, or MPI fails. MPI cannot be used any more in
-    /// this process then.
+    /// The peer is gone, a message has another size, or MPI fails. After that MPI cannot be used
+    /// any more in this process.
     #[inline]
     pub fn exchange(
         &mut self,
@@ -114,7 +115,7 @@ impl Link {
         })
     }
 
-    /// Lets the library work on what is still on its way, while its owner waits for something else.
+    /// Lets the library continue unfinished transfers, while its owner waits for other events.
     ///
     /// # Errors
     /// MPI fails.

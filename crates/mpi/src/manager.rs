@@ -1,39 +1,39 @@
-//! What a process manager tells an MPI library: the Process Management Interface, version 1, whose
-//! words are lines of `name=value` that begin with `cmd=` (MPICH's source:
+//! A process manager for an MPI library: the Process Management Interface, version 1, with messages
+//! that are lines of `name=value` and begin with `cmd=` (MPICH's source:
 //! `src/pmi/simple/simple_pmi.c`, and Hydra's server for it).
 //!
-//! What a library says about itself is kept, told to the other process when the library waits for
-//! all to have said theirs (`barrier_in`), and given to it when it asks for it.
+//! The manager stores the data that a library publishes, sends them to the other process when the
+//! library waits for all processes (`barrier_in`), and returns them on request.
 
 use std::collections::BTreeMap;
 use std::io::{self, BufRead, Read, Write};
 
 use thiserror::Error;
 
-/// The longest line; what a library says of itself has at most [`LONGEST_VALUE`] bytes.
+/// The longest line; a value that a library publishes has at most [`LONGEST_VALUE`] bytes.
 const LONGEST_LINE: u64 = 4096;
 
-/// Limits that are told to the library.
+/// Limits that the library gets.
 const LONGEST_NAME: usize = 256;
 const LONGEST_KEY: usize = 64;
 const LONGEST_VALUE: usize = 1024;
 
-/// More than a library says of two processes.
+/// More entries than a library publishes for two processes.
 const MOST_ENTRIES: usize = 1024;
 
-/// What the two processes' common store is called.
+/// The name of the two processes' common store.
 const STORE: &str = "btu";
 
-/// Ends what one process tells the other.
+/// Ends the message from one process to the other.
 const THAT_IS_ALL: &str = "all";
 
 /// Why a library was not served.
 #[derive(Debug, Error)]
 pub enum ManagerError {
-    /// It went, or the other process did.
+    /// The library or the other process closed its connection.
     #[error("talk about addresses: {0}")]
     Talk(#[from] io::Error),
-    /// The other process or the library said what makes no sense.
+    /// The other process or the library sent an invalid message.
     #[error("`{0}` is no word of a process manager")]
     Word(String),
     /// The MPI library ended the process.
@@ -46,13 +46,13 @@ pub enum ManagerError {
 pub struct Manager {
     rank: u32,
     store: BTreeMap<String, String>,
-    /// What the other process was not yet told.
+    /// The data that the other process does not have yet.
     news: Vec<String>,
 }
 
 impl Manager {
-    /// Of the process with this rank of two; whether both are on one machine, so that they may
-    /// share memory.
+    /// The manager of the process with this rank of two; `local` means that both are on one
+    /// machine, so that they may share memory.
     pub fn new(rank: u32, is_one_machine: bool) -> Self {
         // Blocks of (first node, nodes, processes on each); see MPICH's
         // `MPIR_NODEMAP_parse_mapping`.
@@ -61,10 +61,10 @@ impl Manager {
         Self { rank, store, news: Vec::new() }
     }
 
-    /// Answers `library` until it says no more; what it says is told over `peer`.
+    /// Answers `library` until it ends its connection; sends its published data over `peer`.
     ///
     /// # Errors
-    /// The library or the peer is gone, or talks nonsense.
+    /// The library or the peer is gone, or sends invalid messages.
     pub fn serve(
         &mut self,
         library: &mut (impl Read + Write),
@@ -113,8 +113,8 @@ impl Manager {
         }))
     }
 
-    /// Both tell what is new; the process of rank 0 first, so that neither has to hear while it
-    /// speaks.
+    /// Both send their new data; the process of rank 0 sends first, so that neither has to receive
+    /// while it sends.
     fn tell_each_other(&mut self, peer: &mut (impl Read + Write)) -> Result<(), ManagerError> {
         if self.rank == 0 {
             self.tell(peer)?;
@@ -162,12 +162,13 @@ fn value<'a>(line: &'a str, name: &str) -> Option<&'a str> {
         .find_map(|(found, value)| (found == name).then_some(value))
 }
 
-/// All that follows this name, which is the last one.
+/// The text that follows this name, which is the last one.
 fn rest<'a>(line: &'a str, name: &str) -> &'a str {
     line.split_once(&format!(" {name}=")).map_or("", |(_, rest)| rest)
 }
 
-/// A line without its end, octet by octet: what follows it belongs to others. `None` at the end.
+/// A line without its end, read octet by octet, because the following octets belong to other
+/// readers. `None` at the end.
 fn read_line(from: &mut impl Read) -> Result<Option<String>, ManagerError> {
     let mut line = Vec::new();
     io::BufReader::with_capacity(1, from).take(LONGEST_LINE).read_until(b'\n', &mut line)?;
@@ -190,7 +191,7 @@ mod tests {
 
     use super::*;
 
-    /// Says a line as a library does; the answer.
+    /// Sends a line as a library does; returns the answer.
     fn ask(library: &mut UnixStream, line: &str) -> String {
         writeln!(library, "{line}").expect("said");
         read_line(library).expect("a line").expect("an answer")
@@ -232,7 +233,7 @@ mod tests {
                 });
             }
         });
-        // What follows the last line is left to others.
+        // The octets after the last line are left to other readers.
         to_one.write_all(b"x").expect("said");
         let mut next = [0];
         to_other.read_exact(&mut next).expect("heard");

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// Bytes of a text from the library: more than its own limits (MPICH 8192, Open MPI 256).
 const TEXT: c_int = 8192;
 
-/// The ways of a link, as the C part numbers them.
+/// The channels of a link, as the C part numbers them.
 const SENDS: c_int = 0;
 const RECEIVES: c_int = 1;
 
@@ -16,7 +16,7 @@ const RECEIVES: c_int = 1;
 /// again.
 static IS_OVER: AtomicBool = AtomicBool::new(false);
 
-/// What MPI returned; not 0.
+/// The code that MPI returned; not 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Code(c_int);
 
@@ -25,13 +25,13 @@ pub(crate) struct Code(c_int);
 pub(crate) enum Failure<E> {
     /// The library refused the call with this code.
     Mpi(Code),
-    /// Fewer bytes came than were due.
+    /// Fewer bytes arrived than expected.
     Short,
     /// A message is larger than MPI counts.
     Long,
     /// A transfer of this process was given up before.
     Over,
-    /// The function that is asked between two looks returned this.
+    /// The function that is called between two polls returned this.
     Asked(E),
 }
 
@@ -79,7 +79,7 @@ impl Code {
     }
 }
 
-/// What came of the begin.
+/// The result of the initialisation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Begun {
     /// Processes that found each other.
@@ -88,7 +88,7 @@ pub(crate) struct Begun {
     pub(crate) takes_several: bool,
 }
 
-/// Begins MPI with these settings in its environment; a process may do that only once.
+/// Initialises MPI with these settings in its environment; a process may do that only once.
 pub(crate) fn begin(settings: &[(String, String)], several: bool) -> Result<Begun, Code> {
     for (name, value) in settings {
         // SAFETY: readers in Rust take turns with this; a worker, which alone begins MPI, has no
@@ -101,7 +101,7 @@ pub(crate) fn begin(settings: &[(String, String)], several: bool) -> Result<Begu
     Ok(Begun { size, takes_several: granted != 0 })
 }
 
-/// What the C part keeps of a link.
+/// The C part's state of a link.
 pub(crate) struct Channel(NonNull<RawLink>);
 
 // SAFETY: the library was begun for calls from any thread, and `world` allows a second channel only
@@ -109,14 +109,15 @@ pub(crate) struct Channel(NonNull<RawLink>);
 unsafe impl Send for Channel {}
 
 impl Channel {
-    /// A way of its own to the other process; `None` where there is no memory. MPI was begun.
+    /// A separate channel to the other process; `None` if there is no memory. MPI must be
+    /// initialised.
     pub(crate) fn open(tag: i32) -> Option<Self> {
         // SAFETY: the function only takes memory.
         NonNull::new(unsafe { btu_mpi_link(tag) }).map(Self)
     }
 
-    /// Sends `message` and fills `room`, both at the same time; one that is empty is none. `look`
-    /// is called between two looks whether it is done.
+    /// Sends `message` and fills `room`, both at the same time; an empty one is not transferred.
+    /// The C part calls `look` between two polls.
     #[inline]
     pub(crate) fn transfer<E>(
         &mut self,
@@ -175,7 +176,7 @@ impl Channel {
         Ok(())
     }
 
-    /// Bytes that came, once the request of this way is done.
+    /// The bytes that arrived, once the request of this channel is done.
     #[inline]
     fn test(&mut self, way: c_int) -> Result<Option<c_int>, Code> {
         let (mut done, mut came) = (0, 0);
@@ -184,7 +185,7 @@ impl Channel {
         Ok((done != 0).then_some(came))
     }
 
-    /// Lets the library work on what is still on its way.
+    /// Lets the library continue unfinished transfers.
     pub(crate) fn progress(&mut self) -> Result<(), Code> {
         if IS_OVER.load(Ordering::Relaxed) {
             return Ok(());

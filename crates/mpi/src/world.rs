@@ -12,7 +12,7 @@ use crate::link::MpiError;
 use crate::manager::Manager;
 use crate::sys::{self, Begun};
 
-/// How many threads call the library.
+/// The number of threads that call the library.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Threads {
     /// One at a time.
@@ -21,40 +21,40 @@ pub enum Threads {
     Several,
 }
 
-/// Where the two processes are.
+/// The places of the two processes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Place {
     /// On one machine: a library may use its memory.
     OneMachine,
-    /// On stations of a network that is emulated on one machine: a library must not find out that
-    /// it is one.
+    /// On stations of a network that is emulated on one machine: a library must not detect the
+    /// common machine.
     Stations,
     /// The processes run on any machines.
     Apart,
 }
 
-/// One of the two.
+/// One of the two processes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Party {
     /// Its rank, 0 or 1.
     pub rank: u32,
-    /// Where the two processes are, relative to each other.
+    /// The places of the two processes, relative to each other.
     pub place: Place,
-    /// How many threads of it call.
+    /// The number of its threads that call the library.
     pub threads: Threads,
 }
 
-/// What came of the begin.
+/// The result of the initialisation.
 static WORLD: OnceLock<Result<Begun, MpiError>> = OnceLock::new();
 
-/// Begins are one at a time.
+/// Initialisations are serialised.
 static BEGINNING: Mutex<()> = Mutex::new(());
 
-/// Links that there have been.
+/// The number of links that were opened.
 static LINKS: AtomicI32 = AtomicI32::new(0);
 
-/// The library's name and version, in a line: what it says of how it was built is left out, but for
-/// the way it moves messages.
+/// The library's name and version, in a line: the details of its build are left out, except the way
+/// in which it moves messages.
 pub fn version() -> String {
     let said = sys::version();
     let lines = || said.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" "));
@@ -76,23 +76,23 @@ pub fn version() -> String {
     }
 }
 
-/// Refuses a library that is known to join only what its own mpirun has started.
+/// Refuses a library that is known to join only processes that its own mpirun has started.
 ///
 /// # Errors
-/// It is such a one.
+/// The library is such a one.
 pub fn check() -> Result<(), MpiError> {
     let library = version();
     if library.starts_with("Open MPI") { Err(MpiError::Library { library }) } else { Ok(()) }
 }
 
-/// Makes this process and the one at the other end of `line`, which does the same, one MPI world.
-/// Nothing else may be on its way there meanwhile. A process can do this once; MPI is never ended,
-/// the process is.
+/// Makes this process and the one at the other end of `line`, which makes the matching call, one
+/// MPI world. The line must carry no other data meanwhile. A process can do this once; MPI ends
+/// only with the process.
 ///
-/// A library that fails to begin ends the process, after it has said why.
+/// A library that fails to initialise ends the process, after it has printed the reason.
 ///
 /// # Errors
-/// The library does not find the other process, or takes not so many threads.
+/// The library does not find the other process, or does not accept this number of threads.
 pub fn begin(party: Party, line: &mut (impl Read + Write + Send)) -> Result<(), MpiError> {
     let _turn = BEGINNING.lock().map_err(|_| MpiError::Early)?;
     let begun = WORLD.get_or_init(|| join(party, line)).clone()?;
@@ -102,7 +102,7 @@ pub fn begin(party: Party, line: &mut (impl Read + Write + Send)) -> Result<(), 
     Ok(())
 }
 
-/// Whether that was done.
+/// Whether MPI was initialised.
 pub fn has_begun() -> bool {
     WORLD.get().is_some()
 }
@@ -123,11 +123,11 @@ fn join(party: Party, line: &mut (impl Read + Write + Send)) -> Result<Begun, Mp
             managed
         });
         let begun = sys::begin(&settings, party.threads == Threads::Several);
-        // It has asked all that it wanted to know.
+        // The library has asked all its questions.
         let _ = leave.shutdown(Shutdown::Both);
         (begun, manager.join())
     });
-    // The library may look at the descriptor when the process ends.
+    // The library may use the descriptor when the process ends.
     std::mem::forget(library);
     if let Ok(Err(error)) = managed {
         return Err(MpiError::Manager { why: error.to_string(), library: version() });
@@ -138,13 +138,15 @@ fn join(party: Party, line: &mut (impl Read + Write + Send)) -> Result<Begun, Mp
     }
 }
 
-/// What the library reads from its environment; what the user has set there stays.
+/// The settings that the library reads from its environment; those that the user has set do not
+/// change.
 fn settings(party: Party, descriptor: i32) -> Vec<(String, String)> {
     let rank = party.rank.to_string();
     let manager =
         [("PMI_FD", descriptor.to_string()), ("PMI_RANK", rank), ("PMI_SIZE", "2".to_owned())];
     let mut settings: Vec<_> = manager.map(|(name, value)| (name.to_owned(), value)).into();
-    // Libraries below MPICH find shared memory by themselves, through the walls between stations.
+    // Libraries below MPICH find shared memory by themselves, although stations are separate
+    // namespaces.
     let apart = [("UCX_TLS", "tcp,self"), ("FI_PROVIDER", "tcp")];
     if party.place == Place::Stations {
         let free = apart.iter().filter(|(name, _)| std::env::var_os(name).is_none());
@@ -153,7 +155,7 @@ fn settings(party: Party, descriptor: i32) -> Vec<(String, String)> {
     settings
 }
 
-/// The tag of another link. Both processes open theirs in the same order.
+/// The tag of another link. Both processes open their links in an equal order.
 pub(crate) fn admit() -> Result<i32, MpiError> {
     let begun = WORLD.get().cloned().unwrap_or(Err(MpiError::Early))?;
     let tag = LINKS.fetch_add(1, Ordering::Relaxed);

@@ -1,4 +1,4 @@
-//! What `btu doctor` prints, from data: `cargo run -p btu-report --example findings`.
+//! The output of `btu doctor`, from data: `cargo run -p btu-report --example findings`.
 
 use btu_report::{TextOptions, doctor_text};
 use btu_suite::doctor::{Finding, Health};

@@ -1,5 +1,5 @@
-//! A network over time as a picture: queues above, then collisions, then what the media are busy
-//! with.
+//! A network over time as a picture: queues above, then collisions, then the busy times of the
+//! media.
 
 use btu_chart::{Axis, Mark, Panel, Picture, Point, Series};
 use btu_medium::sim::{Course, Track};
@@ -7,7 +7,7 @@ use btu_medium::sim::{Course, Track};
 /// Most curves in a panel: those that reach highest.
 const MOST_CURVES: usize = 6;
 
-/// The picture of a course; `title` says of what.
+/// The picture of a course, with this title.
 pub fn course_picture(course: &Course, title: &str) -> Picture {
     let panels = [
         panel(course, "frames that wait or are being sent", &course.queues),
@@ -25,7 +25,7 @@ fn highest(track: &Track) -> f64 {
     track.values.iter().copied().fold(0.0, f64::max)
 }
 
-/// What is zero all the time is left out; a panel of nothing else, too.
+/// Curves that are always zero are left out, and panels without other curves, too.
 fn panel(course: &Course, label: &str, tracks: &[Track]) -> Option<Panel> {
     let mut shown: Vec<&Track> = tracks.iter().filter(|track| highest(track) > 0.0).collect();
     shown.sort_by(|one, other| highest(other).total_cmp(&highest(one)));

@@ -67,8 +67,8 @@ fn line(table: &str, row: &str, column: &str, cell: &Cell) -> String {
     [table, row, column, &value, &low, &high, shown].map(field).join(",")
 }
 
-/// Quoted where it must be. A word that a spreadsheet program would take for a formula is kept from
-/// it by a blank.
+/// Quoted where necessary. A leading blank keeps a spreadsheet program from reading a word as a
+/// formula.
 fn field(text: &str) -> String {
     let formula = text.starts_with(['=', '+', '-', '@', '\t', '\r'])
         && text.parse::<f64>().is_err()

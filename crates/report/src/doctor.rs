@@ -1,4 +1,4 @@
-//! What `btu doctor` found, as text.
+//! The findings of `btu doctor`, as text.
 
 use btu_suite::doctor::{Finding, Health};
 
@@ -6,8 +6,7 @@ use crate::head::TextOptions;
 use crate::paint::Paint;
 use crate::sheet::{columns, wrap};
 
-/// Findings as users read them: a line each, and below what is not as it should be why that matters
-/// and what fixes it.
+/// Findings as users read them: a line each, and below each problem its impact and its fix.
 pub fn doctor_text(findings: &[Finding], options: &TextOptions) -> String {
     let topics = findings.iter().map(|finding| columns(&finding.topic)).max().unwrap_or_default();
     let healths = columns(Health::Missing.name());
@@ -37,7 +36,7 @@ fn lines(finding: &Finding, topics: usize, indent: usize, options: &TextOptions)
         lines.extend(
             hang(&finding.impact).iter().map(|line| format!("{blanks}{}", paint.quiet(line))),
         );
-        // A command is never broken: it is there to be copied.
+        // A command is never wrapped, because users copy it.
         lines.extend(finding.fix.iter().map(|fix| format!("{blanks}try: {fix}")));
     }
     lines

@@ -1,4 +1,4 @@
-//! What a report has to know in addition to the verdict.
+//! The data of a report in addition to the verdict.
 
 use btu_units::Span;
 
@@ -6,7 +6,7 @@ use crate::number::duration;
 use crate::paint::Paint;
 use crate::sheet::wrap;
 
-/// Which run a report is about; every text is as the report shows it.
+/// The run of a report; every text is as the report shows it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct RunHead {
     /// The run's name, as `btu show` takes it.
@@ -21,30 +21,29 @@ pub struct RunHead {
     pub seed: u64,
     /// Processor, kernel, memory: one line.
     pub machine: String,
-    /// The hosts it was measured on, a line for each with how it was reached; none for a run on one
+    /// The hosts of the run, a line for each with the way to its agent; none for a run on one
     /// machine.
     pub hosts: Vec<String>,
-    /// What decides the result in addition to the network: the processors and whether they slept,
-    /// TCP's congestion control; a phrase each.
+    /// The conditions that affect the result in addition to the network: the processors and their
+    /// sleep states, TCP's congestion control; a phrase each.
     pub conditions: Vec<String>,
     /// The database the run is stored in.
     pub database: String,
     /// How long the run took.
     pub duration: Span,
-    /// What a cell that does nothing takes: the tool's own fixed cost.
+    /// The time of a cell without work: the tool's own fixed cost.
     pub own_cost: Option<Span>,
-    /// Warnings that were stored while the run went on: about the network, about a machine that
-    /// changed.
+    /// Warnings that were stored during the run: about the network, about a machine that changed.
     pub notes: Vec<String>,
 }
 
 impl RunHead {
-    /// The hosts, and what decides the result in addition to the network.
+    /// The hosts, and the conditions that affect the result in addition to the network.
     pub(crate) fn about_hosts(&self) -> impl Iterator<Item = String> {
         self.hosts.iter().chain(&self.conditions).cloned()
     }
 
-    /// A title, and below it in quiet lines what was measured, where and when.
+    /// A title, and below it in dim lines the subject, the place and the time of the measurement.
     pub(crate) fn below(&self, title: String, what: &str, options: &TextOptions) -> Vec<String> {
         let about = format!(
             "{}; {what} in {}; profile {}, seed {}; {}",
@@ -64,7 +63,7 @@ impl RunHead {
 /// How a text looks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TextOptions {
-    /// Whether ANSI colours may be used; the caller minds `NO_COLOR` and whether there is a
+    /// Whether ANSI colours may be used; the caller checks `NO_COLOR` and whether there is a
     /// terminal.
     pub colour: bool,
     /// Columns of the terminal; fewer than 80 count as 80.

@@ -1,4 +1,4 @@
-//! The papers' own results next to what their rows give.
+//! The papers' own results next to those recomputed from their rows.
 
 mod btu95;
 mod citi89;

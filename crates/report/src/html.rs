@@ -3,8 +3,8 @@
 //!
 //! Charts are drawn by plotly.js, which comes packed (see `library`) and is unpacked by the
 //! browser. The file's own policy allows exactly two scripts, by their hashes, and no connection to
-//! anywhere. Texts are escaped by the template language; data for the script stands in one JSON
-//! block in which no tag can occur.
+//! anywhere. The template language escapes texts; data for the script is in one JSON block in which
+//! no tag can occur.
 
 mod figure;
 mod library;
@@ -20,7 +20,7 @@ use sha2::{Digest, Sha256};
 pub use figure::{Axis, Figure, Layout, Mark as Drawn, Panel, Point, Role, Scale, Series};
 pub use page::{Block, Cell, Mark, Page, PageWarning, Section, Table};
 
-/// Draws the charts and minds the theme.
+/// Draws the charts and applies the theme.
 const SCRIPT: &str = include_str!("html/report.js");
 
 const STYLE: &str = include_str!("html/style.css");
@@ -82,8 +82,8 @@ pub(crate) fn tables_of(sections: &[Section]) -> impl Iterator<Item = &Table> {
     })
 }
 
-/// What the browser may do with the file: run these two scripts, apply styles, show pictures that
-/// the page made itself.
+/// The browser's rights for the file: run these two scripts, apply styles, show pictures that the
+/// page made itself.
 fn policy() -> String {
     let own = STANDARD.encode(Sha256::digest(SCRIPT));
     let library = library::HASH;
@@ -160,8 +160,8 @@ fn part(place: usize, section: &Section) -> Markup {
     }
 }
 
-/// A figure: where it will be drawn, buttons that the script fills, and its table. The table stands
-/// open until the script has drawn the figure.
+/// A figure: its place, buttons that the script fills, and its table. The table is open until the
+/// script has drawn the figure.
 fn drawn(figure: &Figure) -> Markup {
     html! {
         figure id=(figure.name) {
@@ -198,7 +198,7 @@ fn sheet(table: &Table) -> Markup {
     }
 }
 
-/// The ground of a number of a heat map: the darker the larger, by equal ratios.
+/// The background of a number in a heat map: darker for larger numbers, by equal ratios.
 fn shade(table: &Table, cell: &Cell) -> Option<String> {
     let logarithm = |cell: &Cell| match cell {
         Cell::Number { value, .. } if *value > 0.0 => Some(value.ln()),

@@ -1,4 +1,4 @@
-//! What moved in an interval, as a line while it is measured.
+//! The progress of an interval, as a line during the measurement.
 
 use btu_suite::sample::{FlowInterval, Interval};
 
@@ -9,8 +9,8 @@ const MILLI: f64 = 1e3;
 const MEGA: f64 = 1e6;
 const KIBI: f64 = 1024.0;
 
-/// A line for each direction, or one where nothing but requests went over the network; at most 80
-/// columns where names are short. `cell` is what is measured.
+/// A line for each direction, or one if only requests went over the network; at most 80 columns if
+/// names are short. `cell` is the name of the cell.
 pub fn interval_lines(cell: &str, interval: &Interval) -> Vec<String> {
     let head = format!("{cell:<14} {:>4.0} s", interval.to_seconds);
     let request =

@@ -91,7 +91,7 @@ fn quoted(text: &str) -> String {
     format!("\"{}\"", escaped(text))
 }
 
-/// What XML 1.0 allows in texts and attributes.
+/// The characters that XML 1.0 allows in texts and attributes.
 fn escaped(text: &str) -> String {
     let letter = |letter: char| match letter {
         '&' => "&amp;".to_owned(),

@@ -9,7 +9,7 @@ use crate::sheet::Sheet;
 pub struct KeyRow {
     /// The name of the certificate's holder.
     pub name: String,
-    /// What the holder is.
+    /// The holder's role.
     pub role: String,
     /// The last day on which it is valid.
     pub last_day: String,
@@ -22,16 +22,16 @@ pub struct KeyRow {
 /// Whether a certificate is valid.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum KeyState {
-    /// It is, for so many days.
+    /// It is valid for this number of days.
     Valid {
         /// The number of whole days.
         days: i64,
-        /// Whether that is so few that it should be replaced.
+        /// Whether it should be replaced soon.
         ends_soon: bool,
     },
-    /// It is too old.
+    /// It has expired.
     Lapsed,
-    /// It was taken back on this day.
+    /// It was revoked on this day.
     Revoked(String),
 }
 

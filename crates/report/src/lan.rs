@@ -28,8 +28,7 @@ impl Reported for LanPlan {
     }
 }
 
-/// The tasks at the highest level, each with what it takes there over what it takes alone, the
-/// slowest first.
+/// The tasks at the highest level, each with its slowdown there, the slowest first.
 fn ranked(verdict: &LanVerdict) -> Vec<(&LanRow, f64)> {
     let highest =
         verdict.rows.iter().filter(|row| row.slowdown.is_some()).map(|row| row.cell.level).max();
@@ -40,12 +39,12 @@ fn ranked(verdict: &LanVerdict) -> Vec<(&LanRow, f64)> {
     rows
 }
 
-/// What the highest level does to each task.
+/// The effect of the highest level on each task.
 fn figures(verdict: &LanVerdict) -> Vec<KeyFigure> {
     let figure = |(row, times): (&LanRow, f64)| {
         let seconds =
             row.seconds.map(|seconds| format!("{} ms", three_digits(seconds.value / MILLI)));
-        // The closed form knows no collisions.
+        // The closed form ignores collisions.
         let expected = match (row.simulated, row.expected) {
             (Some(times), _) => Some(("simulator", times)),
             (None, times) => times.map(|times| ("closed form", times)),
@@ -65,7 +64,7 @@ fn figures(verdict: &LanVerdict) -> Vec<KeyFigure> {
     ranked(verdict).into_iter().map(figure).collect()
 }
 
-/// The task that suffers most at the highest level, and whether stations are served in time.
+/// The task with the largest slowdown at the highest level, and the closed form for it.
 fn headline(verdict: &LanVerdict) -> String {
     let slowdowns: Vec<(Task, f64)> =
         ranked(verdict).into_iter().map(|(row, times)| (row.cell.task, times)).collect();
@@ -82,8 +81,8 @@ fn headline(verdict: &LanVerdict) -> String {
     if slowdowns.len() == 1 { all } else { format!("{all}, {least} {} times", three_digits(*best)) }
 }
 
-/// What an operation occupies longest, the server or the medium, and from how many stations on that
-/// is all that counts.
+/// The resource that an operation occupies longest, the server or the medium, and the number of
+/// stations from which it alone limits.
 fn limit(verdict: &LanVerdict) -> String {
     let Some(demands) = &verdict.demands else { return String::new() };
     let medium = demands.medium_seconds.iter().copied().fold(0.0, f64::max);
@@ -315,8 +314,8 @@ fn expected(verdict: &LanVerdict) -> Option<Section> {
     Section::of("What the closed form expects", note, vec![Block::Text(text), Block::Table(table)])
 }
 
-/// The queue stands there only where the server takes a fixed time: else it is not what stations
-/// wait for alone.
+/// The queue is shown only if the server takes a fixed time: else stations wait for other
+/// resources, too.
 fn expected_table(verdict: &LanVerdict) -> Table {
     let has_queue = verdict.rows.iter().any(|row| row.queue.is_some());
     let mut head = vec!["task", "k", "measured", "expected", "error, %", "simulated"];
@@ -348,7 +347,7 @@ fn expected_table(verdict: &LanVerdict) -> Table {
     table
 }
 
-/// Where the curves were seen to bend.
+/// The points at which the measured curves bend.
 fn seen(verdict: &LanVerdict) -> String {
     let mut knees: Vec<f64> = verdict.knees.iter().filter_map(|knee| knee.stations).collect();
     knees.sort_by(f64::total_cmp);
@@ -390,7 +389,7 @@ fn stations(plan: &LanPlan, verdict: &LanVerdict) -> Option<Section> {
     Section::of("What the background stations got", note, blocks)
 }
 
-/// What the share is, where files are on one.
+/// The shared file system, if the files are on one.
 fn share(verdict: &LanVerdict) -> String {
     verdict.share.as_ref().map_or_else(String::new, |share| {
         let cache = if share.is_direct {
@@ -470,7 +469,7 @@ fn users(verdict: &LanVerdict) -> Option<String> {
     Some(measured + &fitted)
 }
 
-/// What the curve through the levels says.
+/// The parameters of the curve through the levels.
 fn fitted(fit: &UsersFit) -> String {
     let curve = format!(
         "{} ms at the server and {} ms elsewhere for each transaction, which misses the mean times by {} %",

@@ -1,8 +1,7 @@
-//! What a run looks like on paper: text from stored data only, so that every report can be made
-//! again.
+//! Reports of runs: text from stored data only, so that every report can be made again.
 //!
-//! Data in, text out: nothing here reads a clock, a terminal or a file. The caller says how wide
-//! the text may be and whether it may have colour.
+//! Data in, text out: nothing here reads a clock, a terminal or a file. The caller gives the width
+//! of the text and whether it may have colour.
 
 #![forbid(unsafe_code)]
 

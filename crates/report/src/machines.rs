@@ -1,4 +1,4 @@
-//! The machines there are.
+//! The list of machines.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! A report as Markdown (GitHub's dialect): what it says, with figures as their tables.
+//! A report as Markdown (GitHub's dialect), with figures as their tables.
 
 use crate::html::{Block, Cell, Page, Section, Table};
 
@@ -55,7 +55,7 @@ fn section(section: &Section) -> Vec<String> {
         .collect()
 }
 
-/// Code that nothing in it can end.
+/// Code in a fence that its content cannot close.
 fn indented(text: &str) -> String {
     text.lines().map(|line| format!("    {line}")).collect::<Vec<_>>().join("\n")
 }
@@ -74,7 +74,7 @@ fn field(cell: &Cell) -> String {
     escaped(cell.shown()) + &interval
 }
 
-/// Without anything that Markdown or HTML would read as more than a letter, on one line.
+/// The text on one line, with all special characters of Markdown and HTML escaped.
 fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for letter in text.chars() {

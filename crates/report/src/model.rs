@@ -1,8 +1,8 @@
-//! A prediction for a terminal: what speaks against it first, then a block for each submodel,
-//! flows, and the transfer.
+//! A prediction for a terminal: warnings first, then a block for each submodel, flows, and the
+//! transfer.
 //!
-//! The blocks follow figures 9 and 10 of the CITI study: what goes in, what is used, what it costs
-//! a packet.
+//! The blocks follow figures 9 and 10 of the CITI study: the input, the utilisation, the delay of a
+//! packet.
 
 pub mod figures;
 mod first;
@@ -33,7 +33,7 @@ pub fn model_text(prediction: &Prediction, about: &str, options: &TextOptions) -
     sheet::page(sections)
 }
 
-/// What every section is made from.
+/// The data of every section.
 struct Page<'a> {
     prediction: &'a Prediction,
     options: TextOptions,
@@ -68,7 +68,7 @@ fn warnings(warnings: &[PredictionWarning], options: &TextOptions) -> Vec<String
     paragraphs.map(|line| paint.warning(&line)).collect()
 }
 
-/// The closed forms, each with its source and what it takes for granted.
+/// The closed forms, each with its source and its assumptions.
 fn sources(page: &Page) -> Vec<String> {
     let of = |reference: &btu_model::predict::Reference| {
         wrap(

@@ -1,5 +1,5 @@
-//! A prediction next to other answers at the same points, simulated or measured: the figures, what
-//! they say together, and how it looks.
+//! A prediction next to other answers at the same points, simulated or measured: the figures, the
+//! verdict, and the output.
 
 mod measured;
 mod picture;
@@ -22,9 +22,10 @@ pub const WITHIN: [f64; 4] = [0.02, 0.05, 0.1, 0.2];
 pub struct ModelCheck {
     /// The name of the network.
     pub network: String,
-    /// How long and how often was simulated and measured, and with which seed.
+    /// The length, the number and the seed of simulations and measurements.
     pub how: String,
-    /// What was turned from point to point, with its unit: `data load of the busiest medium (%)`.
+    /// The quantity that changes from point to point, with its unit: `data load of the busiest
+    /// medium (%)`.
     pub turned: String,
     /// The network as drawn, and other ways to have it.
     pub cases: Vec<CheckCase>,
@@ -33,7 +34,7 @@ pub struct ModelCheck {
 /// One way to have the network.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct CheckCase {
-    /// What is different from the drawing; empty for the network as drawn.
+    /// The difference from the drawing; empty for the network as drawn.
     pub name: String,
     /// The kinds of answers that stand next to the prediction.
     pub answers: Vec<Beside>,
@@ -52,7 +53,7 @@ pub enum Beside {
 }
 
 impl Beside {
-    /// As it is called in tables and pictures.
+    /// Its name in tables and pictures.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Simulated => "simulated",
@@ -66,14 +67,14 @@ impl Beside {
 pub struct CheckFlow {
     /// The name of the flow.
     pub name: String,
-    /// In the order in which they were turned.
+    /// The points, in the order of the changed value.
     pub points: Vec<CheckPoint>,
 }
 
 /// Answers to one question: a flow's mean delay.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct CheckPoint {
-    /// Of what was turned.
+    /// The value of the changed quantity.
     pub value: f64,
     /// Predicted share of time in frames' own bits of the busiest medium or line; above one where
     /// more is offered.
@@ -81,13 +82,13 @@ pub struct CheckPoint {
     /// Predicted mean delay in seconds; none past saturation.
     #[serde(rename = "predicted_seconds")]
     pub predicted: Option<f64>,
-    /// Simulated mean delay in seconds with its interval; none where nothing arrived, or nothing
-    /// was simulated.
+    /// Simulated mean delay in seconds with its interval; `None` if no frame arrived or there was
+    /// no simulation.
     #[serde(rename = "simulated_seconds")]
     pub simulated: Option<Estimate>,
     /// Whether the simulation was overloaded, so that its delay means nothing.
     pub overloaded: bool,
-    /// What real packets saw, where it was measured.
+    /// The results of real packets, if they were measured.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub measured: Option<Measured>,
 }
@@ -109,13 +110,13 @@ impl CheckPoint {
         }
     }
 
-    /// Whether what was measured says nothing of the network.
+    /// Whether the measurement is void.
     pub fn is_void(&self, beside: Beside) -> bool {
         beside == Beside::Measured
             && self.measured.as_ref().is_some_and(|measured| !measured.void.is_empty())
     }
 
-    /// The mean delay, where it means something.
+    /// The mean delay, if it is meaningful.
     pub fn settled(&self, beside: Beside) -> Option<Estimate> {
         self.answer(beside).filter(|_| !self.is_overloaded(beside) && !self.is_void(beside))
     }
@@ -130,12 +131,12 @@ impl CheckPoint {
         Some(Estimate { value: of(other.value), interval })
     }
 
-    /// Whether both say that the network is overloaded.
+    /// Whether both find the network overloaded.
     pub fn both_overloaded(&self, beside: Beside) -> bool {
         self.predicted.is_none() && self.is_overloaded(beside) && !self.is_void(beside)
     }
 
-    /// The share of the other answer's mean delay that this machine is to blame for.
+    /// The share of the other answer's mean delay that this machine causes.
     pub fn late_share(&self, beside: Beside) -> Option<f64> {
         self.measured.as_ref().filter(|_| beside == Beside::Measured)?.late_share()
     }

@@ -1,13 +1,13 @@
-//! Numbers as people read them: three significant digits, units elsewhere.
+//! Numbers for readers: three significant digits, with the unit in another place.
 
 use btu_stats::Estimate;
 use btu_units::Span;
 
-/// What stands where nothing was measured.
+/// The text for a missing value.
 pub(crate) const NOTHING: &str = "-";
 
-/// `value` with three significant digits, zeros kept: `1230`, `12.3`, `0.0123`; with an exponent
-/// where that would be long.
+/// `value` with three significant digits, zeros kept: `1230`, `12.3`, `0.0123`; with an exponent if
+/// that would be long.
 pub(crate) fn three_digits(value: f64) -> String {
     if value == 0.0 || !value.is_finite() {
         return "0".to_owned();
@@ -50,7 +50,7 @@ pub(crate) fn ends(estimate: &Estimate, unit: f64) -> Option<String> {
     Some(format!("{} .. {}", three_digits(interval.low / unit), three_digits(interval.high / unit)))
 }
 
-/// A length of time as people say it: `2 min 5 s`, `1 h 3 min`, `12.5 s`.
+/// A length of time for readers: `2 min 5 s`, `1 h 3 min`, `12.5 s`.
 pub(crate) fn duration(span: Span) -> String {
     let seconds = span.seconds().round() as u64;
     match seconds {

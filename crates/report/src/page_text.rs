@@ -1,4 +1,4 @@
-//! A report for a terminal: the result, what speaks against it, and its tables; figures as theirs.
+//! A report for a terminal: the result, its warnings, and its tables; figures as their tables.
 
 use crate::head::TextOptions;
 use crate::html::{Block, Cell, Page, PageWarning, Section, Table};
@@ -6,7 +6,7 @@ use crate::number::count;
 use crate::paint::Paint;
 use crate::sheet::{Sheet, page, section, wrap};
 
-/// The page as text; sections that only a file has room for are left out.
+/// The page as text; sections for files only are left out.
 pub fn page_text(report: &Page, options: &TextOptions) -> String {
     let sections = report.sections.iter().filter(|section| !section.appendix);
     let parts = [headline(report, options), summary(&report.warnings, options)].into_iter();
@@ -33,7 +33,7 @@ fn headline(report: &Page, options: &TextOptions) -> Vec<String> {
         .collect()
 }
 
-/// One line that names the warnings, where people look first.
+/// One line that names the warnings, near the top.
 fn summary(warnings: &[PageWarning], options: &TextOptions) -> Vec<String> {
     if warnings.is_empty() {
         return Vec::new();

@@ -1,11 +1,11 @@
-//! Colour, where it is wanted.
+//! Colours for terminals.
 
 /// Puts ANSI sequences (ECMA-48, SGR) around text, or leaves it alone.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Paint(pub(crate) bool);
 
 impl Paint {
-    /// The number a reader came for.
+    /// The main number of a result.
     pub(crate) fn strong(self, text: &str) -> String {
         self.wrap("1;32", text)
     }
@@ -20,12 +20,12 @@ impl Paint {
         self.wrap("33", text)
     }
 
-    /// What may be skipped.
+    /// Text that readers may skip.
     pub(crate) fn quiet(self, text: &str) -> String {
         self.wrap("2", text)
     }
 
-    /// What belongs to the series at this place of a plot.
+    /// The colour of the series with this index in a plot.
     pub(crate) fn series(self, place: usize, text: &str) -> String {
         const COLOURS: [&str; 6] = ["36", "33", "32", "35", "34", "31"];
         self.wrap(COLOURS[place % COLOURS.len()], text)

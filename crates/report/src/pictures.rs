@@ -4,7 +4,7 @@ use btu_chart as chart;
 
 use crate::html::{self, Drawn, Page, Panel, Scale, figures};
 
-/// The figures whose axes are numbers, as a file's content; `None` when there is none.
+/// The figures with numbers on their axes, as a file's content; `None` when there is none.
 pub fn svg(page: &Page) -> Option<String> {
     let panels: Vec<chart::Panel> = figures(page)
         .flat_map(|figure| figure.panels.iter().map(move |panel| (figure, panel)))
@@ -18,7 +18,7 @@ pub fn svg(page: &Page) -> Option<String> {
     (!picture.panels.is_empty()).then(|| chart::svg(&picture))
 }
 
-/// A panel with numbers on both axes; where there are words or bars, the table says it better.
+/// A panel with numbers on both axes; words and bars are better shown as a table.
 fn drawn(title: &str, panel: &Panel) -> Option<chart::Panel> {
     let series: Vec<chart::Series> = panel.series.iter().filter_map(series).collect();
     let name = if panel.title.is_empty() { title } else { &panel.title };

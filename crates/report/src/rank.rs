@@ -15,14 +15,14 @@ use crate::number::{NOTHING, count, ends, or_dash, three_digits};
 use crate::paint::Paint;
 use crate::sheet::{Sheet, page, section, wrap};
 
-/// What is known of a machine in addition to its results.
+/// The data of a machine in addition to its results.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct MachineCard {
     /// The name that the user gave the machine, else its key.
     pub name: String,
     /// The model name of the processor; absent when it is not known.
     pub processor: Option<String>,
-    /// How many take part.
+    /// The number of processors that take part.
     pub cpus: usize,
     /// The total main memory, in bytes; absent when it is not known.
     pub memory_bytes: Option<u64>,
@@ -34,7 +34,7 @@ pub struct MachineCard {
     pub price: Option<Price>,
 }
 
-/// Everything that `btu rank` shows; serialised it is what `--json` prints.
+/// All data that `btu rank` shows; `--json` prints it in serialised form.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct RankPage {
     /// The ranking of the machines.
@@ -42,7 +42,7 @@ pub struct RankPage {
     pub ranking: Ranking,
     /// The machines by key.
     pub machines: BTreeMap<MachineKey, MachineCard>,
-    /// Machines of 1995 to look back to; empty unless asked for.
+    /// Machines of 1995 for comparison; empty unless requested.
     pub machines_of_1995: Vec<Corrected>,
 }
 
@@ -162,7 +162,7 @@ fn whole(rank: &RankPage) -> Option<&List> {
     rank.ranking.lists.iter().find(|list| list.title == Title::BtuRating)
 }
 
-/// How far it is from a SPARC 10, with what the figures of 1995 are.
+/// The distance from a SPARC 10, with a note about the figures of 1995.
 fn looking_back(rank: &RankPage) -> Option<String> {
     let sparc = rank.machines_of_1995.iter().find(|machine| machine.machine == Machine::Sparc10)?;
     let Some(list) = whole(rank) else {

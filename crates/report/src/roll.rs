@@ -1,4 +1,4 @@
-//! A roll call as text: a line for each host, and what to do about those that are not fit.
+//! A roll call as text: a line for each host, and the advice for those with problems.
 
 use btu_suite::roll::{Answer, Greeted, Roll};
 use btu_units::Span;
@@ -102,7 +102,8 @@ fn trouble(host: &Greeted) -> Vec<String> {
     [trouble, busy, apart].into_iter().flatten().collect()
 }
 
-/// What each host's own look at itself found worst; the same words of several hosts are told once.
+/// The most severe finding of each host's own check; equal findings of several hosts are shown
+/// once.
 fn findings(roll: &Roll, options: &TextOptions) -> Vec<String> {
     let mut found: Vec<(String, Vec<&str>)> = Vec::new();
     for host in &roll.hosts {
@@ -141,8 +142,8 @@ fn named(hosts: &[&str]) -> String {
     text
 }
 
-/// What a host's doctor found missing, in words; another version may say it otherwise, and then
-/// nothing is shown.
+/// The problems that a host's doctor found, as text; another version may use another form, which is
+/// not shown.
 fn worst(findings: &Value) -> Vec<String> {
     let missing =
         findings.as_array().into_iter().flatten().filter(|finding| finding["health"] == "missing");

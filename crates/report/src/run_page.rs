@@ -37,7 +37,7 @@ use crate::stored_page::{Origin, StoredRun};
 pub struct RunReport<'a> {
     /// The run in words.
     pub run: &'a RunHead,
-    /// Where it came from.
+    /// Its origin.
     pub origin: &'a Origin,
     /// What its cells amount to.
     pub verdict: &'a Verdict,
@@ -47,11 +47,11 @@ pub struct RunReport<'a> {
     pub cells: &'a [CellRecord],
     /// The machine's settings before the run, by name.
     pub settings: &'a BTreeMap<String, String>,
-    /// What changed until after it, a sentence each.
+    /// The changes between the start and the end, a sentence each.
     pub changes: &'a [String],
     /// What this machine gives from run to run, where earlier runs of the same plan are stored.
     pub earlier: Option<&'a EarlierRuns>,
-    /// Other studies, whose results are drawn next to those of this run.
+    /// Other studies, with results that are drawn next to those of this run.
     pub beside: &'a [Study],
 }
 

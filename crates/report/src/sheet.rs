@@ -1,4 +1,4 @@
-//! Tables and paragraphs in one quiet style.
+//! Tables and paragraphs in one plain style.
 
 use comfy_table::{CellAlignment, ContentArrangement, LineStyle, Table, TableStyle};
 
@@ -9,8 +9,8 @@ use crate::paint::Paint;
 const QUIET: TableStyle =
     TableStyle::new().header_separator(LineStyle::none().fill('─').junction('─'));
 
-/// A table: the first `labels` columns hold words and stand left, the others numbers and stand
-/// right.
+/// A table: the first `labels` columns hold words and are aligned left, the others hold numbers and
+/// are aligned right.
 pub(crate) struct Sheet {
     table: Table,
     labels: usize,
@@ -46,8 +46,8 @@ impl Sheet {
     }
 }
 
-/// A section: its title, an explanation next to it (below it where there is no room) that readers
-/// may skip, and its lines.
+/// A section: its title, an explanation next to it (below it if there is no room) that readers may
+/// skip, and its lines.
 pub(crate) fn section(
     title: &str,
     note: &str,
@@ -92,7 +92,7 @@ pub(crate) fn wrap_at(text: &str, separator: &str, width: usize, indent: usize) 
     lines
 }
 
-/// Columns that `text` takes in a terminal; everything written here is one column wide.
+/// Columns that `text` takes in a terminal; every character in reports is one column wide.
 pub(crate) fn columns(text: &str) -> usize {
     text.chars().count()
 }

@@ -33,7 +33,7 @@ pub fn sim_text(outcome: &Outcome, stations: bool, options: &TextOptions) -> Str
     sheet::page(sections)
 }
 
-/// What every section is made from.
+/// The data of every section.
 struct Page<'a> {
     outcome: &'a Outcome,
     options: TextOptions,
@@ -47,7 +47,7 @@ impl Page<'_> {
     }
 }
 
-/// `Simulation of NAME`, what it is, and how long and how often.
+/// `Simulation of NAME`, its description, its length and its replications.
 fn head(page: &Page) -> Vec<String> {
     let Outcome { network, about, settings, .. } = page.outcome;
     let how = how(settings);
@@ -71,7 +71,7 @@ fn how(settings: &Settings) -> String {
     )
 }
 
-/// That every frame is accounted for.
+/// The line that shows that every frame is accounted for.
 fn accounts(page: &Page) -> Vec<String> {
     let accounts = page.outcome.accounts;
     let text = format!(

@@ -16,8 +16,8 @@ const MILLI: f64 = 1e3;
 const MEGA: f64 = 1e6;
 const PERCENT: f64 = 100.0;
 
-/// Where TCP gets so much of what a line can carry, nothing else is the limit: the rest is its
-/// start and its waiting for losses.
+/// If TCP gets this share of a line's capacity, the line is the limit: the rest is its start and
+/// its recovery from losses.
 const MOST_OF_LINE: f64 = 0.8;
 
 impl Reported for SpeedPlan {
@@ -29,7 +29,7 @@ impl Reported for SpeedPlan {
     }
 }
 
-/// Both rates, and what a request took with and without them.
+/// Both rates, and the time of a request with and without them.
 fn headline(verdict: &SpeedVerdict, [near, far]: &[String; 2]) -> String {
     let rate = |phase: Phase, direction: Direction| {
         let row = verdict.rows.iter().find(|row| row.cell.phase == phase)?;
@@ -75,7 +75,7 @@ fn both(direction: Direction) -> String {
     format!("both ways, {way}")
 }
 
-/// The rate of each flow with what requests took meanwhile; without a flow only that.
+/// The rate of each flow with the times of requests meanwhile; without a flow only those times.
 fn figures(verdict: &SpeedVerdict) -> Vec<KeyFigure> {
     verdict.rows.iter().flat_map(of_phase).collect()
 }
@@ -109,7 +109,7 @@ fn of_phase(row: &SpeedRow) -> Vec<KeyFigure> {
     row.flows.iter().filter_map(of_flow).collect()
 }
 
-/// A line that is known is the limit where TCP gets most of it.
+/// A known line is the limit if TCP gets most of it.
 fn limit(verdict: &SpeedVerdict) -> String {
     let share = |row: &SpeedRow| {
         let flow =
@@ -142,7 +142,7 @@ fn answer(verdict: &SpeedVerdict, [near, far]: &[String; 2]) -> Option<Section> 
             if row.flows.is_empty() { vec![None] } else { row.flows.iter().map(Some).collect() };
         for (place, flow) in flows.into_iter().enumerate() {
             let way = flow.map_or_else(|| name(row.cell.phase).to_owned(), |flow| way(row, flow));
-            // What requests took stands once.
+            // The times of requests are shown once.
             let trip = row.round_trip.filter(|_| place == 0);
             let queue = row.queue_seconds.filter(|_| place == 0);
             let goodput: Option<Estimate> = flow.and_then(|flow| flow.goodput);
@@ -245,7 +245,7 @@ fn course(verdict: &SpeedVerdict) -> Option<Section> {
     )
 }
 
-/// The numbers of RFC 6349, the closed forms, and what it cost the hosts.
+/// The numbers of RFC 6349, the closed forms, and the cost for the hosts.
 fn further(verdict: &SpeedVerdict, [near, far]: &[String; 2]) -> Option<Section> {
     let mut blocks =
         vec![Block::Table(rfc(verdict)), Block::Table(hosts_table(verdict, near, far))];
@@ -438,7 +438,7 @@ mod tests {
         plan().page(verdict, &stored)
     }
 
-    /// Each flow on a line with what requests took meanwhile, at most twelve lines.
+    /// Each flow on a line with the times of requests meanwhile, at most twelve lines.
     #[test]
     fn the_first_screen() {
         let page = paged(&verdict());
@@ -451,8 +451,7 @@ mod tests {
         insta::assert_snapshot!(screens.join("\n"));
     }
 
-    /// The answer with its intervals stands on the first lines, and no line is wider than it may
-    /// be.
+    /// The answer with its intervals is on the first lines, and no line is wider than the limit.
     #[test]
     fn the_answer_comes_first() {
         let text = told(&verdict(), 100);

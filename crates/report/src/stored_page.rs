@@ -1,4 +1,4 @@
-//! The part of a report that every stored run has: its origin, its machine, and what changed there.
+//! The part of a report that every stored run has: its origin, its machine, and the changes there.
 
 use std::collections::BTreeMap;
 
@@ -14,18 +14,18 @@ use crate::summary::{KeyFigure, Next, Summary, first_estimates};
 pub struct StoredRun<'a> {
     /// The run in words.
     pub run: &'a RunHead,
-    /// Where it came from.
+    /// Its origin.
     pub origin: &'a Origin,
     /// The machine's settings before the run, by name.
     pub settings: &'a BTreeMap<String, String>,
-    /// What changed until after it, a sentence each.
+    /// The changes between the start and the end, a sentence each.
     pub changes: &'a [String],
 }
 
-/// Where a run came from.
+/// The origin of a run.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Origin {
-    /// The UUID of the run, which is the same in every database.
+    /// The UUID of the run, which it keeps in every database.
     pub uuid: String,
     /// The label that the user gave the run; absent when there is none.
     pub label: Option<String>,
@@ -38,14 +38,14 @@ pub struct Origin {
 }
 
 impl StoredRun<'_> {
-    /// What the run is called.
+    /// The name of the run.
     pub(crate) fn title(&self) -> String {
         let label =
             self.origin.label.as_ref().map_or_else(String::new, |label| format!(": {label}"));
         format!("btu run {}{label}", self.run.id)
     }
 
-    /// What was noted while it went on, and what changed on the machine.
+    /// The notes during the run, and the changes on the machine.
     pub(crate) fn warnings(&self) -> impl Iterator<Item = PageWarning> {
         let advice = "keep the machine's settings as they are while it measures, and measure again";
         let noted = self.run.notes.iter().map(|note| page_warning("seen during the run", note, ""));
@@ -54,7 +54,7 @@ impl StoredRun<'_> {
         )
     }
 
-    /// Every setting that was recorded, and what changed.
+    /// Every recorded setting, and the changes.
     pub(crate) fn environment(&self) -> Option<Section> {
         if self.settings.is_empty() {
             let nothing =
@@ -80,7 +80,7 @@ impl StoredRun<'_> {
         )
     }
 
-    /// The first screen of the run: its key numbers, and what limits them where that is known.
+    /// The first screen of the run: its key numbers, and their limit if it is known.
     pub(crate) fn summary(&self, figures: Vec<KeyFigure>, limit: String) -> Summary {
         let RunHead { id, network, profile, duration: took, conditions, .. } = self.run;
         let run = format!("{id}: {profile} profile on {network}, {}", duration(*took));

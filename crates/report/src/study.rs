@@ -6,7 +6,7 @@ use btu_suite::experiment::Experiment;
 use crate::html::Page;
 use crate::stored_page::StoredRun;
 
-/// A study that can be told.
+/// A study with reports.
 pub trait Reported: Experiment {
     /// The report of a stored run of this plan.
     fn page(&self, verdict: &Self::Verdict, stored: &StoredRun<'_>) -> Page;

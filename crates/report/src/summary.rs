@@ -1,6 +1,6 @@
-//! The first screen of a result: the answer with its interval, what limits it, on what it was
-//! measured, the warnings that weigh most, and what to type next. It is made from the same [`Page`]
-//! as every file, so that no suite has a first screen of its own.
+//! The first screen of a result: the answer with its interval, its limit, the measured path, the
+//! most severe warnings, and the next commands. It is made from the same [`Page`] as every file, so
+//! that no suite has a first screen of its own.
 
 use crate::head::TextOptions;
 use crate::html::{Cell, Page, PageWarning, Section, Table, tables_of};
@@ -8,29 +8,28 @@ use crate::number::{count, three_digits};
 use crate::paint::Paint;
 use crate::sheet::{columns, wrap};
 
-/// No first screen is longer.
+/// The largest number of lines of a first screen.
 pub const FIRST_SCREEN_LINES: usize = 12;
 
-/// Lines of the headline, of the setting where there is room, and of warnings.
+/// Lines of the headline, of the setting if there is room, and of warnings.
 const MOST_OF_HEADLINE: usize = 2;
 const MOST_OF_SETTING: usize = 3;
 const MOST_WARNINGS: usize = 3;
 
-/// Commands that are always shown, and key numbers where there is no room for more.
+/// The number of commands that are always shown, and of key numbers if there is no room for more.
 const COMMANDS: usize = 2;
 const FEWEST_FIGURES: usize = 2;
 
-/// What the first screen says below the headline.
+/// The content of the first screen below the headline.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Summary {
-    /// The result's numbers, those that weigh most first.
+    /// The result's numbers, the most important first.
     pub figures: Vec<KeyFigure>,
-    /// What keeps the result from being better, in one short sentence; empty where that is not
-    /// known.
+    /// The limit of the result, in one short sentence; empty if it is not known.
     pub limit: String,
-    /// On what it was measured, and what its intervals cover: short phrases.
+    /// The measured path, and the meaning of the intervals: short phrases.
     pub setting: Vec<String>,
-    /// What to type next; the first one shows everything.
+    /// The next commands; the first one shows all tables.
     pub next: Vec<Next>,
 }
 
@@ -43,28 +42,28 @@ pub struct KeyFigure {
     pub value: String,
     /// Ends of its 95 % interval, without a unit; empty where there is none.
     pub interval: String,
-    /// What belongs to it; may be empty.
+    /// An addition to the value; may be empty.
     pub note: String,
 }
 
-/// A command to type, and what it gives.
+/// A command to type, and its purpose.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Next {
-    /// As it is typed.
+    /// The command as a user types it.
     pub command: String,
-    /// In a few words.
+    /// The purpose in a few words.
     pub gives: String,
 }
 
 impl Next {
-    /// A command and what it gives.
+    /// A command and its purpose.
     pub fn new(command: impl Into<String>, gives: &str) -> Self {
         Self { command: command.into(), gives: gives.to_owned() }
     }
 }
 
 impl Page {
-    /// Returns this page with `limit`, which says what keeps the result from being better.
+    /// Returns this page with `limit`, the sentence about the limit of the result.
     pub(crate) fn limited_by(mut self, limit: String) -> Self {
         self.summary.limit = limit;
         self
@@ -132,7 +131,7 @@ fn lined_up(figures: &[KeyFigure], width: usize) -> Vec<String> {
     figures.iter().map(line).collect()
 }
 
-/// Warnings with the same title are one, in the order in which they came.
+/// Warnings with equal titles are merged, in the order of their first occurrence.
 fn grouped(warnings: &[PageWarning]) -> Vec<String> {
     let mut groups: Vec<(&PageWarning, usize)> = Vec::new();
     for warning in warnings {
@@ -156,7 +155,7 @@ fn commands(next: &[Next], left_out: usize, options: &TextOptions) -> Vec<String
             _ => String::new(),
         };
         let plain = cut(&format!("> {command:widest$}  {gives}{more}"), options.columns());
-        // The command alone stands out; what it gives may be skipped.
+        // Only the command is emphasised; its purpose is dim.
         match plain.split_at_checked(2 + widest) {
             Some((command, gives)) => format!("{command}{}", Paint(options.colour).quiet(gives)),
             None => plain,
@@ -165,7 +164,7 @@ fn commands(next: &[Next], left_out: usize, options: &TextOptions) -> Vec<String
     next.iter().enumerate().map(line).collect()
 }
 
-/// The first `most` lines; that there were more is marked.
+/// The first `most` lines, with a mark if there were more.
 fn at_most(mut lines: Vec<String>, most: usize, width: usize) -> Vec<String> {
     if lines.len() > most {
         lines.truncate(most);
@@ -182,14 +181,14 @@ fn cut(text: &str, width: usize) -> String {
         return text.to_owned();
     }
     let most: String = text.chars().take(width.saturating_sub(1)).collect();
-    // A word that would be the whole line is cut itself.
+    // A word that fills the whole line is cut.
     let end = most.rfind(' ').filter(|end| *end > width / 2).unwrap_or(most.len());
     format!("{}…", most[..end].trim_end_matches([' ', ',', ';', ':']))
 }
 
 /// The rows of the first table of `sections` that has an interval, each with its first value that
 /// has one, else of the first table with its first numbers: the key numbers of a result that names
-/// none itself.
+/// none.
 pub(crate) fn first_estimates(sections: &[Section]) -> Vec<KeyFigure> {
     let has_estimate =
         |table: &&Table| table.rows.iter().flatten().any(|cell| cell.interval().is_some());
@@ -213,7 +212,7 @@ fn estimate(table: &Table, row: &[Cell]) -> Option<KeyFigure> {
         .position(|cell| cell.interval().is_some())
         .or_else(|| row.iter().position(is_number))?;
     let names: Vec<&str> = row.iter().take(table.labels).map(Cell::shown).collect();
-    // A head is a unit, or what it is with its unit behind the last comma.
+    // A head is a unit, or a name with its unit behind the last comma.
     let head = table.head.get(place).map_or("", String::as_str);
     let (note, unit) = head.rsplit_once(", ").unwrap_or(("", head));
     let Cell::Number { value, .. } = row[place] else { return None };

@@ -47,7 +47,7 @@ pub fn rate_text(verdict: &Verdict, run: &RunHead, options: &TextOptions) -> Str
     sections.join("\n\n") + "\n"
 }
 
-/// What every section is made from.
+/// The data of every section.
 struct Page<'a> {
     verdict: &'a Verdict,
     run: &'a RunHead,
@@ -70,7 +70,7 @@ impl Page<'_> {
         [heading, table].concat()
     }
 
-    /// What a line is called that is the mean over all rated components of the run.
+    /// The name of the line with the mean over all rated components of the run.
     fn together(&self) -> &'static str {
         let components: BTreeSet<Component> =
             self.verdict.rates.iter().map(|rate| rate.component).collect();

@@ -4,7 +4,7 @@
 //! Every result is a formula over cells that may be changed (rates, packets per second, sizes,
 //! propagation delays, the size of the transfer), stored together with its number, so that programs
 //! that only show a workbook show it right. The closed forms are written out in cells a second time
-//! here; tests hold them against the predictions, and let another spreadsheet engine work them out
+//! here; tests compare them with the predictions, and let another spreadsheet engine compute them
 //! again.
 
 mod cable;
@@ -29,7 +29,7 @@ use server::{Book, Solved};
 use structure::Structure;
 use summary::Line;
 
-/// More sheets than this no spreadsheet program shows with joy.
+/// Spreadsheet programs are slow with more sheets than this.
 const MOST_SHEETS: usize = 1000;
 
 /// A workbook that cannot be made.
@@ -49,8 +49,8 @@ pub enum WorkbookError {
     Xlsx(#[from] XlsxError),
 }
 
-/// The workbook of `drawing` as a file's content, where `prediction` is what closed forms expect of
-/// it. Equal input gives equal bytes.
+/// The workbook of `drawing` as a file's content, with the closed forms' `prediction` for it. Equal
+/// input gives equal bytes.
 ///
 /// # Errors
 /// When the network has too many submodels.
@@ -101,7 +101,7 @@ fn bind(pages: Vec<Page>) -> Result<Vec<u8>, XlsxError> {
     workbook.save_to_buffer()
 }
 
-/// Submodels' sheets and what they gave.
+/// Submodels' sheets and their results.
 #[derive(Default)]
 struct Parts {
     pages: Vec<Page>,
@@ -174,7 +174,7 @@ impl Parts {
     }
 }
 
-/// What frames occupy on the media that the network has.
+/// The bits that frames occupy on the network's media.
 fn occupations(drawing: &Drawing) -> Vec<Occupation> {
     let mut found = Vec::new();
     for segment in &drawing.segments {

@@ -1,4 +1,4 @@
-//! A report's tables as a workbook: a sheet of what must be known, then a sheet for each table.
+//! A report's tables as a workbook: a sheet with the result, then a sheet for each table.
 
 use rust_xlsxwriter::{
     DocProperties, ExcelDateTime, Format, FormatAlign, FormatBorder, Workbook, Worksheet, XlsxError,
@@ -24,7 +24,8 @@ pub fn page_workbook(page: &Page) -> Result<Vec<u8>, WorkbookError> {
     Ok(workbook.save_to_buffer()?)
 }
 
-/// What no number may be shown without: the result, its marks, the warnings, how to quote it.
+/// The sheet that belongs to every number: the result, its marks, the warnings, the rules for
+/// quoting.
 fn summary(page: &Page) -> Result<Worksheet, XlsxError> {
     let mut sheet = Worksheet::new();
     sheet.set_name("Result")?.set_column_width(0, 24)?.set_column_width(1, 110)?;

@@ -23,7 +23,7 @@ const READY: &str = "document.documentElement.dataset.charts";
 
 #[test]
 fn the_report_works_in_a_browser() {
-    // Being root makes no difference: scripts/test has held it already.
+    // The result does not depend on root: scripts/test has run the test already.
     if std::env::var_os("BTU_TESTED_AS").is_some() {
         return;
     }
@@ -72,7 +72,7 @@ fn nothing_complains(browser: &Browser) {
     assert!(loud.iter().all(|entry| entry["entry"]["level"] != json!("error")), "{loud:?}");
 }
 
-/// The file itself, and what it carries.
+/// The file itself, and its embedded data.
 fn nobody_is_asked(browser: &Browser, file: &Path) {
     let own = format!("file://{}", file.display());
     let requests = browser.events("Network.requestWillBeSent");
@@ -101,7 +101,7 @@ fn charts_are_drawn(browser: &Browser) {
     assert_eq!(open, 0, "tables stand back when charts are drawn");
 }
 
-/// Where the middle of something is in the window, after scrolling there.
+/// The middle of an element in the window, after scrolling there.
 fn middle(browser: &Browser, selector: &str) -> (f64, f64) {
     let place = browser.value(&format!(
         "(() => {{
@@ -134,7 +134,7 @@ fn click(browser: &Browser, selector: &str) {
     }
 }
 
-/// Waits until something holds, since the library draws when it likes.
+/// Waits until a condition holds, because the library draws asynchronously.
 fn eventually(browser: &Browser, condition: &str) {
     let expression = format!(
         "new Promise((done) => {{
@@ -246,7 +246,7 @@ fn paper_is_light_and_has_pages(browser: &Browser, directory: &Path) {
     std::fs::write(&path, &bytes).unwrap();
     let pages = String::from_utf8_lossy(&bytes).matches("/Type /Page\n").count();
     assert!((5..60).contains(&pages), "{pages} pages");
-    // What the page does before it is printed can be looked at only without printing.
+    // The page's preparation for printing can be observed only without printing.
     browser.value("dispatchEvent(new Event('beforeprint'))");
     assert!(brightness(browser, GROUND) > 200.0);
     assert_eq!(
@@ -261,7 +261,7 @@ fn paper_is_light_and_has_pages(browser: &Browser, directory: &Path) {
 }
 
 /// At a phone's width nothing scrolls sideways, no word of a table is broken into letters, and no
-/// title lies on another.
+/// title overlaps another.
 fn a_phone_shows_it_whole(browser: &Browser) {
     size(browser, 390, 844);
     eventually(browser, "document.documentElement.scrollWidth <= 390");

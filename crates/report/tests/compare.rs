@@ -1,4 +1,4 @@
-//! What a comparison looks like, word for word.
+//! The output of a comparison, word for word.
 
 use btu_report::html::{Block, Figure, html};
 use btu_report::{TextOptions, comparison_markdown, comparison_page, comparison_text};
@@ -24,8 +24,8 @@ fn rows() -> Vec<Row> {
     rows
 }
 
-/// A run whose speeds are `factor` times 100 Mb/s, 20,000 requests/s, 3000 rounds/s, with some
-/// tenths of a per cent between blocks.
+/// A run with speeds of `factor` times 100 Mb/s, 20,000 requests/s, 3000 rounds/s, with some tenths
+/// of a per cent between blocks.
 fn run(name: &str, factor: f64, rows: &[Row]) -> Run {
     let base = |row: &Row| match row {
         Row::Host { .. } => 3000.0,
@@ -124,7 +124,7 @@ fn names_cannot_break_the_page() {
     );
 }
 
-/// Both sides stand on one axis, changes have their intervals, and every cell is in a table; names
+/// Both sides are on one axis, changes have their intervals, and every cell is in a table; names
 /// cannot break the page.
 #[test]
 fn a_page_with_both_on_one_axis() {

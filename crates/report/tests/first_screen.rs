@@ -1,5 +1,5 @@
-//! The first screens, word for word: the answer, what limits it, on what it was measured, what
-//! speaks against it, what to type next; never more than twelve lines.
+//! The first screens, word for word: the answer, its limit, the measured path, the warnings, the
+//! next commands; never more than twelve lines.
 
 mod run;
 mod sample;
@@ -21,7 +21,7 @@ use btu_units::{Bytes, Span};
 
 use run::SampleRun;
 
-/// The screen at 80 and at 120 columns, held to its limits.
+/// The screen at 80 and at 120 columns, checked for its limits.
 fn both(page: &Page) -> String {
     let screens = [80, 120].map(|width| {
         let text = first_screen(page, &TextOptions { colour: false, width });
@@ -106,7 +106,7 @@ fn of_predictions() {
     insta::assert_snapshot!(screens.join("\n"));
 }
 
-/// Whatever a network of the library has, its first screens have room for it.
+/// The first screens have room for every network of the library.
 #[test]
 fn of_every_network_of_the_library() {
     for (name, _) in library() {
@@ -153,8 +153,8 @@ fn of_comparisons() {
     insta::assert_snapshot!(screens.join("\n"));
 }
 
-/// Long names, many numbers, endless warnings: what does not fit is left out, and the command that
-/// shows it is not.
+/// Long names, many numbers, many warnings: the screen leaves out text that does not fit, but never
+/// the command that shows it.
 #[test]
 fn twelve_lines_hold_whatever_there_is() {
     let long = "a sentence that goes on and on, ".repeat(20);

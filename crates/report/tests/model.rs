@@ -1,4 +1,4 @@
-//! What the terminal shows of a prediction, word for word.
+//! The terminal output of a prediction, word for word.
 
 use btu_model::Warning;
 use btu_model::predict::{Found, Question, Range, Transfer, predict_with, sweep_with};
@@ -78,7 +78,7 @@ fn a_sweep() {
     insta::assert_snapshot!(sweep_text(&curve(), &WIDE));
 }
 
-/// A line for each point, as many cells in each; nothing where there is no value.
+/// A line for each point, as many cells in each; empty if there is no value.
 #[test]
 fn a_sweep_as_csv() {
     let csv = sweep_csv(&curve());
@@ -125,7 +125,8 @@ fn questions_asked_backwards_are_answered_in_a_sentence() {
     );
 }
 
-/// What a formula says outside its range is no answer; what a simulation says has an interval.
+/// The result of a formula outside its range is no answer; the result of a simulation has an
+/// interval.
 #[test]
 fn an_answer_says_how_far_to_believe_it() {
     let formula = |found, beyond| MostFound {

@@ -1,4 +1,4 @@
-//! What the terminal shows of a simulation, word for word.
+//! The terminal output of a simulation, word for word.
 
 use btu_medium::sim::{Settings, simulate};
 use btu_network::Drawing;
@@ -7,7 +7,8 @@ use btu_units::Span;
 
 const WIDE: TextOptions = TextOptions { colour: false, width: 100 };
 
-/// Something of everything: an overload, losses, exchanges, a medium that collides and a link.
+/// A network with all features: an overload, losses, exchanges, a medium with collisions and a
+/// link.
 const OFFICE: &str = r#"
     name = "office"
     about = "Three desks on a shared Ethernet and a far printer."

@@ -1,4 +1,4 @@
-//! What the terminal shows, word for word.
+//! The terminal output, word for word.
 
 mod sample;
 
@@ -103,7 +103,7 @@ fn line(id: &str, label: Option<&str>, rating: Option<f64>) -> RunLine {
     }
 }
 
-/// Two components of six: the run rules allow no other name, in no line.
+/// Two components of six: the run rules allow no other name in any line.
 #[test]
 fn a_part_of_the_suite() {
     let base = sample::context();
@@ -139,7 +139,7 @@ fn a_part_of_the_suite() {
     );
 }
 
-/// What runs are found by is whole, on a terminal and in a pipe.
+/// The names of runs are complete, on a terminal and in a pipe.
 #[test]
 fn b11_tags_and_labels_are_never_cut() {
     let label = "first thing after the upgrade #nightly #kernel-6.18";

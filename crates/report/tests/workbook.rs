@@ -9,7 +9,7 @@ use btu_units::Bytes;
 use ironcalc::base::Model;
 use ironcalc::base::cell::CellValue;
 
-/// Relative to the number expected.
+/// The tolerance, relative to the expected number.
 const WITHIN: f64 = 1e-9;
 
 fn drawing(name: &str, settings: &[(&str, &str)]) -> Drawing {
@@ -109,7 +109,7 @@ fn is(cell: &CellValue, answer: Answer, what: &str) {
     }
 }
 
-/// The summary's submodels, flows and transfer are what the program predicts.
+/// The summary's submodels, flows and transfer equal the program's prediction.
 fn agrees(engine: &Engine, prediction: &Prediction) {
     let sheet = engine.sheet("Summary");
     let first = engine.row(sheet, "Submodels", 1);
@@ -168,7 +168,7 @@ fn agrees(engine: &Engine, prediction: &Prediction) {
     }
 }
 
-/// What is stored is what the engine computes, cell by cell.
+/// The stored values equal those of the engine, cell by cell.
 fn stored_is_worked_out(engine: &mut Engine, network: &str) {
     let stored = engine.everything();
     engine.0.evaluate();
@@ -177,7 +177,7 @@ fn stored_is_worked_out(engine: &mut Engine, network: &str) {
         let what = format!("{network}, {sheet}, row {row}, column {column}");
         match (before, &after) {
             (CellValue::Number(before), CellValue::Number(after)) => {
-                // Where large numbers cancel, what is left over may differ in its last digits.
+                // Where large numbers cancel, the difference may differ in its last digits.
                 assert!(
                     (before - after).abs() <= WITHIN * before.abs() + 1e-15,
                     "{what}: {before}, then {after}"
@@ -222,7 +222,7 @@ fn citi_s_cases_in_a_spreadsheet() {
     close(engine.number("Transfer", "Aggregate delay"), 73.06, 5e-5, "without background");
 }
 
-/// More than the cable carries is a word, everywhere, and goes away again.
+/// A load above the cable's capacity gives a word in every cell, and a lower one removes it.
 #[test]
 fn saturation_is_said() {
     let (drawing, light) = citi(&[]);
@@ -233,7 +233,7 @@ fn saturation_is_said() {
     agrees(&engine, &over);
     engine.set("Traffic", "background", 3, "500");
     agrees(&engine, &citi(&[("traffic.background.packets_per_s", "500")]).1);
-    // Stored as a word, too.
+    // The stored value is a word, too.
     let mut stored = Engine::open(&workbook(&drawing_over(), &over).unwrap());
     stored_is_worked_out(&mut stored, "citi, saturated");
     agrees(&stored, &over);

@@ -64,8 +64,8 @@ pub struct Association {
 }
 
 impl Association {
-    /// Of (x, y) in groups, whose means may differ by as much as they like. `None` below four
-    /// degrees of freedom, and where x or y does not vary within any group.
+    /// The correlation of (x, y) in groups with any means. `None` below four degrees of freedom,
+    /// and where x or y does not vary within any group.
     ///
     /// A pooled partial correlation: with n values in g groups it behaves as that of n - g + 1
     /// pairs (Anderson, An Introduction to Multivariate Statistical Analysis, 4.3.3).

@@ -49,9 +49,9 @@ impl Factorial {
     }
 
     /// A fraction of a two-level design: `base` factors in full, and one more for each generator,
-    /// whose level is the product of the levels of the factors that the generator names (low counts
-    /// as -1, high as +1). `None` when a generator names fewer than two factors, one twice, or one
-    /// that is no base factor, or above the bounds of [`Self::full`].
+    /// with a level that is the product of the levels of the factors that the generator names (low
+    /// counts as -1, high as +1). `None` when a generator names fewer than two factors, one twice,
+    /// or one that is no base factor, or above the bounds of [`Self::full`].
     pub fn fraction(base: usize, generators: &[&[usize]]) -> Option<Self> {
         let full = Self::full(&vec![2; base])?;
         if base + generators.len() > Self::MOST_FACTORS {

@@ -4,7 +4,7 @@ use crate::interval::{Estimate, Interval};
 
 /// `a` - `b` for independent estimates, the interval by recovering each one's variance from the
 /// ends of its own: MOVER (Zou and Donner, Statistics in Medicine 27, 2008). It holds for medians
-/// and other estimates whose intervals are not symmetric. Absent where one of the two has none.
+/// and other estimates with asymmetric intervals. Absent if one of the two has none.
 pub fn difference(a: &Estimate, b: &Estimate) -> Estimate {
     let value = a.value - b.value;
     let interval = a.interval.zip(b.interval).map(|(of_a, of_b)| Interval {

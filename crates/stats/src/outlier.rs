@@ -2,7 +2,7 @@
 
 use crate::{arithmetic_mean, median};
 
-/// Flag a value whose modified z score exceeds this (Iglewicz & Hoaglin, 1993).
+/// Flag a value with a modified z score above this (Iglewicz & Hoaglin, 1993).
 pub const OUTLIER_THRESHOLD: f64 = 3.5;
 
 /// With fewer values than this nothing is flagged: of three values the middle two are often close

@@ -3,9 +3,9 @@
 /// Values in each batch mean: what White and Spratt recommend.
 const BATCH: usize = 5;
 
-/// How many of the first values belong to the warm-up, a multiple of 5: those whose removal makes
-/// the mean of the rest surest. `None` when the series is shorter than 20 values, or when its best
-/// cut lies in its second half: then it has not settled, and must be made longer.
+/// How many of the first values belong to the warm-up, a multiple of 5: without them the mean of
+/// the rest has the smallest error. `None` when the series is shorter than 20 values, or when its
+/// best cut lies in its second half: then it has not settled, and must be made longer.
 ///
 /// Source: MSER-5 (White 1997; White, Cobb and Spratt 2000): over batch means of 5, the cut d that
 /// minimises variance(d..n) / (n - d).

@@ -1,5 +1,5 @@
-//! What it costs to store a cell: `cargo run --release -p btu-store --example cell_cost [DIRECTORY]
-//! [CELLS]`.
+//! Measures the cost of storing a cell: `cargo run --release -p btu-store --example cell_cost
+//! [DIRECTORY] [CELLS]`.
 
 #[path = "../tests/store/sample.rs"]
 #[allow(dead_code, reason = "the tests use the rest")]

@@ -1,4 +1,4 @@
-//! Runs in one file, to be kept or carried to another machine.
+//! Archives: runs in one file, for keeping or for another machine.
 //!
 //! The file is a gzip stream (RFC 1952) of JSON, one document a line, so that `zcat` shows it to
 //! people:
@@ -12,8 +12,8 @@
 //! {"end":{"sha256":"..."}}
 //! ```
 //!
-//! What belongs to a run follows its line. The last line holds the SHA-256 of all lines before it
-//! (their `\n` included). Documents are as they are stored, so that nothing is lost between
+//! The lines of a run's data follow its line. The last line holds the SHA-256 of all lines before
+//! it (their `\n` included). Documents are as they are stored, so that nothing is lost between
 //! versions.
 //!
 //! A file may come from an untrusted source. It is read a line at a time, with limits on a line, on

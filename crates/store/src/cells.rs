@@ -1,4 +1,4 @@
-//! Cells: in with one transaction each, out whole.
+//! Cells: written with one transaction each, read whole.
 
 use std::num::NonZero;
 use std::panic::resume_unwind;
@@ -21,7 +21,7 @@ pub(crate) const INSERT: &str =
     goodput_bits_per_second, duration_ns, host_duration_ns, record, packed)
     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, '', ?11)";
 
-/// What of a cell stands in columns of its own. A host activity alone has no component and no
+/// The values of a cell with columns of their own. A host activity alone has no component and no
 /// message.
 pub(crate) struct Columns<'a> {
     pub(crate) component: &'a str,
@@ -33,8 +33,8 @@ pub(crate) struct Columns<'a> {
     pub(crate) host_duration_ns: Option<i64>,
 }
 
-/// A cell of another suite than the BTU benchmark's: what it is known by, what helps to search it,
-/// and all that was seen.
+/// A cell of another suite than the BTU benchmark's: its key, its columns for searches, and all its
+/// data.
 #[derive(Debug, Clone)]
 pub struct NewCell<'a> {
     /// Its block, from 0.
@@ -43,12 +43,11 @@ pub struct NewCell<'a> {
     pub position: u32,
     /// The name of the component that was measured.
     pub component: &'a str,
-    /// With messages of which size.
+    /// The size of the messages.
     pub message: Bytes,
-    /// Against which load. Within a block of a run, no other cell has the same component, message
-    /// and load.
+    /// The load. Within a block of a run, each component, message and load occurs once.
     pub load: &'a str,
-    /// Whether it may be used.
+    /// Whether the cell is valid.
     pub valid: bool,
     /// The rate of the payload that arrived, in bits per second; absent when the cell has none.
     pub goodput_bits_per_second: Option<f64>,
@@ -59,7 +58,7 @@ pub struct NewCell<'a> {
 }
 
 impl<'a> NewCell<'a> {
-    /// A cell whose columns say these facts; the record is JSON.
+    /// A cell with these columns; the record is JSON.
     pub fn of((block, position): (u32, u32), facts: &'a Facts, record: String) -> Self {
         let Facts { component, message, load, valid, goodput_bits_per_second, duration } = facts;
         Self {
@@ -92,7 +91,8 @@ impl Store {
         )
     }
 
-    /// Stores a cell of another suite, whose records are its own; the promise is the same.
+    /// Stores a cell of another suite, with that suite's record, with the guarantee of
+    /// [`Self::save_cell`].
     pub fn save_record(&self, lock: &RunLock, cell: &NewCell<'_>) -> Result<(), StoreError> {
         let columns = Columns {
             component: cell.component,
@@ -154,8 +154,8 @@ impl Store {
     pub fn records<T: DeserializeOwned + Send>(&self, run: RunId) -> Result<Vec<T>, StoreError> {
         let packed = self.packed(run)?;
         // A full run has a hundred megabytes of them unpacked, and nearly all the time of reading
-        // it goes into taking them apart: each is unpacked by itself, so that never all of them are
-        // in memory as text.
+        // goes into parsing them: each is unpacked by itself, so that they are never all in memory
+        // as text.
         let threads = thread::available_parallelism().map_or(1, NonZero::get);
         let share = packed.len().div_ceil(threads).max(1);
         let parts: Vec<Result<Vec<T>, String>> = thread::scope(|scope| {
@@ -179,7 +179,7 @@ impl Store {
         Ok(records)
     }
 
-    /// The records of a run as they are kept.
+    /// The stored records of a run.
     fn packed(&self, run: RunId) -> Result<Vec<Packed>, StoreError> {
         let sql = format!("SELECT {RECORD} FROM cells WHERE run = ?1 ORDER BY block, position, id");
         let explain = self.explain("read the cells");

@@ -1,4 +1,4 @@
-//! What can go wrong with a store, and what its user can do about it.
+//! The errors of a store, and what its user can do about them.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use crate::run::RunId;
 /// Why the store could not do what was asked; each is one line that ends in what to do next.
 #[derive(Debug, Error)]
 pub enum StoreError {
-    /// No variable tells where data may be kept.
+    /// No environment variable names a place for data.
     #[error(
         "no place to keep runs: none of BTU_DATA, XDG_DATA_HOME and HOME is set; set BTU_DATA to a directory"
     )]
@@ -22,10 +22,10 @@ pub enum StoreError {
     Unwritable {
         /// The directory or file.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the system.
         reason: String,
     },
-    /// The file is not ours.
+    /// The file is not a database of btu.
     #[error("`{}` is not a database of btu runs; move it away, or set BTU_DATA to another directory", path.display())]
     NotADatabase {
         /// The path of the file.
@@ -64,7 +64,7 @@ pub enum StoreError {
         /// The description of what was found.
         what: String,
     },
-    /// What is stored of one run contradicts itself.
+    /// The stored data of one run contradict each other.
     #[error(
         "run {run} in `{}` cannot be read: {what}; other runs are as they were: `btu rm {run} --yes` deletes this one, or \
          copy the file back from where you keep copies", path.display()
@@ -85,7 +85,7 @@ pub enum StoreError {
         /// The writer's process id, where it could be read.
         owner: Option<u32>,
     },
-    /// Not a word that could be a tag.
+    /// The text cannot be a tag.
     #[error(
         "{tag:?} is no tag: write one word of at most 100 bytes, without commas or control characters, that does not \
          begin with `-`"
@@ -94,7 +94,7 @@ pub enum StoreError {
         /// The text that was given.
         tag: String,
     },
-    /// Not a text that could be a label.
+    /// The text cannot be a label.
     #[error(
         "{label:?} is no label: write one line of at most {LONGEST_LABEL} bytes, without control characters"
     )]
@@ -105,17 +105,17 @@ pub enum StoreError {
     /// There is no such run.
     #[error("there is no run `{selector}`; `btu runs` lists those there are")]
     UnknownRun {
-        /// What was asked for.
+        /// The name that the caller gave.
         selector: String,
     },
-    /// More than one run fits.
+    /// More than one run matches.
     #[error(
         "`{selector}` fits several runs ({candidates}); write one of these, or more of the uuid"
     )]
     Ambiguous {
-        /// What was asked for.
+        /// The name that the caller gave.
         selector: String,
-        /// The runs it fits.
+        /// The runs that match.
         candidates: String,
     },
     /// The cell is stored already.
@@ -142,20 +142,20 @@ pub enum StoreError {
         /// The value of the figure.
         value: f64,
     },
-    /// Anything else the database said.
+    /// Any other error of the database.
     #[error("cannot {operation} in `{}`: {source}", path.display())]
     Sqlite {
-        /// What was being done.
+        /// The operation that failed.
         operation: &'static str,
         /// The path of the database file.
         path: PathBuf,
-        /// What the database said.
+        /// The error of the database.
         source: rusqlite::Error,
     },
 }
 
 impl StoreError {
-    /// Sorts what `SQLite` says about the database at `path` into the cases a user can act on.
+    /// Maps an error of `SQLite` about the database at `path` to the cases that a user can act on.
     pub(crate) fn from_sqlite(
         path: &Path,
         operation: &'static str,
@@ -179,7 +179,7 @@ impl StoreError {
         }
     }
 
-    /// Sorts what the system says about a file.
+    /// Maps an error of the system about a file.
     pub(crate) fn from_io(path: &Path, source: &io::Error) -> Self {
         let path = path.to_owned();
         match source.kind() {

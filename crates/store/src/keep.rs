@@ -1,4 +1,4 @@
-//! Naming runs and throwing them away.
+//! Names runs and deletes them.
 
 use rusqlite::params;
 
@@ -14,7 +14,7 @@ const LONGEST_TAG: usize = 100;
 pub(crate) const LONGEST_LABEL: usize = 500;
 
 impl Store {
-    /// Gives `run` a tag; says whether it is new. A tag has no blanks, commas or control
+    /// Gives `run` a tag; returns whether it is new. A tag has no blanks, commas or control
     /// characters, so that it can be written on a command line.
     pub fn tag(&self, run: RunId, tag: &str) -> Result<bool, StoreError> {
         check_tag(tag)?;
@@ -22,7 +22,7 @@ impl Store {
         self.change("tag a run", insert, params![run, tag]).map(|rows| rows > 0)
     }
 
-    /// Takes a tag from `run`; says whether it had it.
+    /// Removes a tag from `run`; returns whether the run had it.
     pub fn untag(&self, run: RunId, tag: &str) -> Result<bool, StoreError> {
         let delete = "DELETE FROM tags WHERE run = ?1 AND tag = ?2";
         self.change("take a tag from a run", delete, params![run, tag]).map(|rows| rows > 0)
@@ -34,15 +34,15 @@ impl Store {
         self.all("look for a tag", sql, [tag], |row| row.get(0).map(RunId::new))
     }
 
-    /// Deletes a run with everything that is stored of it. The caller holds its lock, so no other
-    /// process is writing it.
+    /// Deletes a run with all its stored data. The caller holds its lock, so no other process is
+    /// writing it.
     pub fn delete(&self, lock: RunLock) -> Result<(), StoreError> {
         let rows = self.change("delete a run", "DELETE FROM runs WHERE id = ?1", [lock.run()]);
         drop(lock);
         rows.map(drop)
     }
 
-    /// Changes some rows in a transaction of its own; says how many.
+    /// Changes some rows in a transaction of its own; returns their number.
     fn change(
         &self,
         operation: &'static str,
@@ -55,7 +55,7 @@ impl Store {
     }
 }
 
-/// Refuses what could not be written or shown as a tag.
+/// Refuses a text that cannot be written or shown as a tag.
 pub fn check_tag(tag: &str) -> Result<(), StoreError> {
     let odd = |c: char| c.is_whitespace() || c == ',';
     if tag.is_empty()
@@ -69,7 +69,7 @@ pub fn check_tag(tag: &str) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Refuses what could not be shown in one line as a label.
+/// Refuses a text that cannot be shown in one line as a label.
 pub fn check_label(label: &str) -> Result<(), StoreError> {
     if label.len() > LONGEST_LABEL || !is_plain(label) {
         return Err(StoreError::BadLabel { label: label.to_owned() });

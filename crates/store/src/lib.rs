@@ -1,12 +1,12 @@
 //! Runs, their cells and all raw samples, in one embedded `SQLite` file.
 //!
-//! What the store promises:
+//! The guarantees of the store:
 //! * **A cell that was acknowledged stays.** [`Store::save_cell`] returns after its own transaction
 //!   has reached the device (write-ahead log, `synchronous = FULL`), so neither `kill -9` nor a
 //!   power cut takes it back.
 //! * **Raw data is never overwritten.** A cell is stored once; saving it again is an error.
 //! * **One writer per run.** All writing takes a [`RunLock`], an advisory lock that the kernel
-//!   drops with the process that holds it: it can never be stale. A run whose stored state is
+//!   drops with the process that holds it: it can never be stale. A run with the stored state
 //!   `running` while no process holds its lock is shown as `interrupted`.
 //! * **Readers never wait for the writer**, nor the writer for them.
 //! * **No clock but a monotonic one**, for how long a run was written. Wall time comes in as RFC
@@ -14,8 +14,8 @@
 //!
 //! The order of calls: [`Store::open`]; [`Store::create_run`], or [`Store::lock`] and
 //! [`Store::reopen`] to resume; [`Store::save_environment`], [`Store::save_calibration`];
-//! [`Store::save_cell`] or [`Store::save_record`] for each cell; [`Store::finish`]. What the user
-//! says of machines ([`Store::save_machine_note`]) belongs to no run and takes no lock. Reading
+//! [`Store::save_cell`] or [`Store::save_record`] for each cell; [`Store::finish`]. The user's
+//! notes about machines ([`Store::save_machine_note`]) belong to no run and take no lock. Reading
 //! ([`Store::runs`], [`Store::run`], [`Store::cells`]) needs no lock and may happen at any time.
 
 #![forbid(unsafe_code)]
@@ -90,7 +90,7 @@ impl Store {
         Ok(Self { path, connection, locks })
     }
 
-    /// Where runs are kept unless the user says otherwise: `runs.sqlite` in `$BTU_DATA`, else in
+    /// The default place of the database: `runs.sqlite` in `$BTU_DATA`, else in
     /// `$XDG_DATA_HOME/btu`, else in `~/.local/share/btu` (XDG Base Directory Specification 0.8).
     pub fn default_path() -> Result<PathBuf, StoreError> {
         place::default_path(|name| std::env::var_os(name))
@@ -101,7 +101,7 @@ impl Store {
         &self.path
     }
 
-    /// Turns a database error into one that says what to do.
+    /// Turns a database error into one that tells the user what to do.
     fn explain(&self, operation: &'static str) -> impl Fn(rusqlite::Error) -> StoreError {
         move |source| StoreError::from_sqlite(&self.path, operation, source)
     }

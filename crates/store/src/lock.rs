@@ -2,9 +2,9 @@
 //! each run.
 //!
 //! A run is locked by an open-file-description lock (`F_OFD_SETLK`, fcntl(2)) on its slot. The
-//! kernel drops it when the process ends, however it ends, so a lock cannot be stale; and it can be
-//! asked about without being taken. The slot holds the owner's process id as text, only to name it
-//! to others. A child that was forked without `exec` shares the lock until it ends too.
+//! kernel drops it when the process ends, however it ends, so a lock cannot be stale; and a process
+//! can query it without taking it. The slot holds the owner's process id as text, only for messages
+//! of other processes. A child that was forked without `exec` shares the lock until it ends too.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -33,12 +33,12 @@ pub(crate) struct Locks {
     path: PathBuf,
 }
 
-/// The right to write a run; given back when it is dropped or its process ends.
+/// The right to write a run; released when it is dropped or its process ends.
 #[derive(Debug)]
 pub struct RunLock {
     run: RunId,
     slot: Slot,
-    /// Up to when the time of this session is stored.
+    /// The time up to which this session's time is stored.
     counted: Mutex<Instant>,
 }
 
@@ -48,7 +48,7 @@ impl RunLock {
         self.run
     }
 
-    /// The time since this was asked last, first since the lock was taken.
+    /// The time since the last call, at first since the lock was taken.
     pub(crate) fn lap(&self) -> Span {
         let now = Instant::now();
         let mut counted = self.counted.lock().unwrap_or_else(PoisonError::into_inner);
@@ -63,7 +63,7 @@ struct Slot {
     number: i64,
 }
 
-/// The schema may be changed while this lives.
+/// The right to change the schema, while this value exists.
 #[derive(Debug)]
 pub(crate) struct SchemaLock {
     _slot: Slot,
@@ -159,7 +159,7 @@ impl Drop for Slot {
 
 impl Drop for RunLock {
     fn drop(&mut self) {
-        // The id is only a hint to others, so a full disk here is nothing to report.
+        // The id is only a hint to other processes, so a full disk is not reported here.
         let _ = self.slot.file.write_all_at(&[b' '; SLOT_BYTES as usize], self.slot.offset());
     }
 }

@@ -32,13 +32,12 @@ impl Store {
             .collect()
     }
 
-    /// Keeps `note` in place of what was said of that machine before.
+    /// Stores `note` in place of the earlier note about that machine.
     pub fn save_machine_note(&self, note: &MachineNote) -> Result<(), StoreError> {
         let sql =
             "INSERT INTO machines (key, name, price_hundredths, currency) VALUES (?1, ?2, ?3, ?4)
             ON CONFLICT (key) DO UPDATE SET name = ?2, price_hundredths = ?3, currency = ?4";
-        // A price that does not fit would have to be of some 10^17; it is stored as the largest
-        // that does.
+        // Only a price of some 10^17 does not fit; it is stored as the largest that does.
         let hundredths =
             note.price.as_ref().map(|price| i64::try_from(price.hundredths).unwrap_or(i64::MAX));
         let currency = note.price.as_ref().map(|price| &price.currency);

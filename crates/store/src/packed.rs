@@ -1,5 +1,5 @@
-//! Records as they are kept: compressed, since most of a record is digits of histograms and of a
-//! flow's course. Records of older versions are plain text in another column.
+//! Records as they are stored: compressed, because most of a record is digits of histograms and of
+//! a flow's progress. Records of older versions are plain text in another column.
 
 use std::borrow::Cow;
 use std::io::{Read, Write};
@@ -12,7 +12,7 @@ use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ValueRef};
 /// No record is larger; a hostile database must not fill the memory.
 const LARGEST: u64 = 256 << 20;
 
-/// Of a cell, its record in whichever form it is kept.
+/// A cell's record, in either stored form.
 pub(crate) const RECORD: &str = "coalesce(packed, record)";
 
 /// A record as it was read.
@@ -34,7 +34,7 @@ impl Packed {
     /// The JSON text.
     ///
     /// # Errors
-    /// What was kept is no text in this form, or far too long for one.
+    /// The stored bytes are not a text in this form, or far too long for one.
     pub(crate) fn text(&self) -> Result<Cow<'_, str>, String> {
         let packed = match self {
             Self::Plain(text) => return Ok(Cow::Borrowed(text)),
@@ -80,7 +80,7 @@ mod tests {
         assert_eq!(Packed::Deflated(packed.clone()).text().unwrap(), record);
         assert_eq!(Packed::Plain(record.clone()).text().unwrap(), record);
         assert_eq!(Packed::Deflated(pack("")).text().unwrap(), "");
-        // What was damaged is an error and no panic, wherever it was.
+        // Damage at any place gives an error and no panic.
         for place in 0..packed.len().min(64) {
             let mut damaged = packed.clone();
             damaged[place] ^= 0x55;

@@ -1,4 +1,4 @@
-//! Where the database lives, and making that place.
+//! The place of the database; creates it if it is missing.
 
 use std::ffi::OsString;
 use std::fs::{DirBuilder, OpenOptions};
@@ -25,8 +25,8 @@ pub(crate) fn default_path(
     Ok(share.join("btu").join(FILE))
 }
 
-/// Makes the directories above `path` and the file itself, for their owner only; what exists keeps
-/// its rights.
+/// Makes the directories above `path` and the file itself, for their owner only; existing ones keep
+/// their rights.
 pub(crate) fn prepare(path: &Path) -> Result<(), StoreError> {
     if let Some(directory) = path.parent().filter(|directory| !directory.as_os_str().is_empty()) {
         DirBuilder::new()
@@ -35,7 +35,7 @@ pub(crate) fn prepare(path: &Path) -> Result<(), StoreError> {
             .create(directory)
             .map_err(|error| StoreError::from_io(directory, &error))?;
     }
-    // The database itself would fall back to reading only, and then fail at the first cell.
+    // `SQLite` itself would open it for reading only, and fail at the first cell.
     OpenOptions::new()
         .write(true)
         .create(true)

@@ -1,14 +1,13 @@
-//! Texts that do nothing to a terminal.
+//! Texts without control characters for a terminal.
 
-/// Whether a character, shown on a terminal, would do something instead of standing there: move,
-/// erase, or turn the direction of what follows (Unicode Standard Annex 9), so that something else
-/// is read than what is written. The end of a line and a tab do no more than what they are for.
+/// Whether a terminal would act on a character instead of showing it: move, erase, or change the
+/// direction of the following text (Unicode Standard Annex 9), so that the screen shows another
+/// text than the stored one. The end of a line and a tab are harmless.
 pub(crate) fn controls(c: char) -> bool {
     c.is_control() && !matches!(c, '\n' | '\t') || turns(c)
 }
 
-/// Whether a word holds a character that [`controls`], or is no word because it goes on in the next
-/// line.
+/// Whether a word holds a character that [`controls`], or a line end.
 pub(crate) fn is_plain(word: &str) -> bool {
     !word.contains(|c: char| c.is_control() || turns(c))
 }

@@ -1,4 +1,4 @@
-//! Finding runs and reading what is stored of them.
+//! Finds runs and reads their stored data.
 
 use btu_units::Span;
 use rusqlite::types::{ToSql, ToSqlOutput};
@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::run::{Event, Level, Moment, RunId, RunRow, RunSummary, State};
 use crate::{Store, StoreError};
 
-/// The fewest characters of a uuid that select a run: fewer would be a slip of the finger.
+/// The fewest characters of a uuid that select a run: fewer are probably a typing error.
 const UUID_PREFIX_LEAST: usize = 4;
 
 const SUMMARY: &str =
@@ -48,7 +48,7 @@ impl Store {
         self.find_uuid(selector)
     }
 
-    /// Everything stored of the run that `selector` means, but its cells; see [`Store::find`].
+    /// All stored data of the run that `selector` means, except its cells; see [`Store::find`].
     pub fn run(&self, selector: &str) -> Result<RunRow, StoreError> {
         let run = self.find(selector)?;
         let explain = self.explain("read a run");
@@ -79,7 +79,7 @@ impl Store {
         })
     }
 
-    /// What a list shows of `run`; it can be told where the rest cannot be read.
+    /// The data of `run` for a list; it can be read even if the other data cannot.
     pub fn summary(&self, run: RunId) -> Result<RunSummary, StoreError> {
         let raw =
             self.connection.query_row(&format!("{SUMMARY} WHERE id = ?1"), [run], raw_summary);
@@ -143,7 +143,7 @@ impl Store {
             .collect()
     }
 
-    /// Adds what lies outside the row: tags, and whether a process still writes the run.
+    /// Adds the data outside the row: tags, and whether a process still writes the run.
     fn finish_summary(&self, raw: (RunSummary, String)) -> Result<RunSummary, StoreError> {
         let (mut summary, stored) = raw;
         summary.state = self
@@ -153,8 +153,8 @@ impl Store {
         Ok(summary)
     }
 
-    /// A run whose stored state is `running` while no process holds its lock was interrupted. It
-    /// may have ended between the two looks, so its state is read once more.
+    /// A run with the stored state `running` while no process holds its lock was interrupted. It
+    /// may have ended between the two checks, so its state is read once more.
     fn shown_state(&self, run: RunId, stored: State) -> Result<State, StoreError> {
         if stored != State::Running || self.locks.is_taken(run)? {
             return Ok(stored);

@@ -11,8 +11,7 @@ use crate::packed::Packed;
 use crate::run::RunId;
 use crate::{Store, StoreError};
 
-/// The speed of bulk and datagrams is in a column of its own; that of other rows has to be worked
-/// out.
+/// The speed of bulk and datagrams is in a column of its own; that of other rows must be computed.
 const SELECT: &str = "SELECT block, component, message_bytes, load, goodput_bits_per_second,
     iif(component = '' OR component LIKE 'INTERACTIVE/%', coalesce(packed, record), NULL)
     FROM cells WHERE run = ?1 AND valid AND (?2 OR component NOT LIKE 'INTERACTIVE/%') ORDER BY block, position, id";
@@ -33,8 +32,8 @@ impl Store {
         self.read_speeds(run, true)
     }
 
-    /// Like `readings`, without request and response, whose histograms take nearly all the time:
-    /// what a rating needs, and more.
+    /// Like `readings`, without request and response, which cost nearly all the time because of
+    /// their histograms: enough for a rating.
     pub fn readings_for_rating(&self, run: RunId) -> Result<Vec<Reading>, StoreError> {
         self.read_speeds(run, false)
     }

@@ -28,7 +28,7 @@ impl fmt::Display for RunId {
     }
 }
 
-/// Makes an enumeration whose names are the texts in the database.
+/// Makes an enumeration with names that are the texts in the database.
 macro_rules! named {
     ($(#[$about:meta])* $name:ident { $($(#[$doc:meta])* $variant:ident = $text:literal,)+ }) => {
         $(#[$about])*
@@ -123,7 +123,7 @@ pub struct NewRun<'a> {
 pub struct RunSummary {
     /// The number of the run in this database.
     pub id: RunId,
-    /// The UUID of the run, which is the same in every database.
+    /// The UUID of the run, which it keeps in every database.
     pub uuid: String,
     /// The name of the suite that measured the run.
     pub suite: String,

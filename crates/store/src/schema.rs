@@ -93,7 +93,7 @@ fn identity(connection: &Connection) -> rusqlite::Result<(i64, i64, i64)> {
     Ok((ask("PRAGMA application_id")?, ask("PRAGMA user_version")?, objects))
 }
 
-/// Applies what is missing, one process at a time; the others then find nothing left to do.
+/// Applies the missing migrations, one process at a time; the others then find none.
 fn upgrade(path: &Path, connection: &mut Connection, locks: &Locks) -> Result<(), StoreError> {
     let _alone = locks.take_schema()?;
     let explain = |source| StoreError::from_sqlite(path, "bring the schema up to date", source);

@@ -1,4 +1,4 @@
-//! Creates runs and stores what happens to them.
+//! Creates runs and stores their events.
 
 use rusqlite::{Transaction, params};
 use serde_json::Value;
@@ -29,12 +29,12 @@ impl Store {
         Ok(lock)
     }
 
-    /// Locks a run in order to go on with it; refused while another process writes it.
+    /// Locks a run to resume it; refused while another process writes it.
     pub fn lock(&self, run: RunId) -> Result<RunLock, StoreError> {
         self.locks.take(run)
     }
 
-    /// Puts a run that is to be resumed back into [`State::Running`].
+    /// Puts a resumed run back into [`State::Running`].
     pub fn reopen(&self, lock: &RunLock) -> Result<(), StoreError> {
         self.update(
             "resume a run",
@@ -43,13 +43,13 @@ impl Store {
         )
     }
 
-    /// Keeps the calibrated amounts of work; a resumed run goes on with the same.
+    /// Stores the calibrated amounts of work; a resumed run continues with them.
     pub fn save_calibration(&self, lock: &RunLock, calibration: &Value) -> Result<(), StoreError> {
         let set = "UPDATE runs SET calibration = ?2 WHERE id = ?1";
         self.update("store the calibration", set, params![lock.run(), calibration.to_string()])
     }
 
-    /// Keeps what the machine looked like; further ones are added, none is replaced.
+    /// Stores the machine's environment; further ones are added, none is replaced.
     pub fn save_environment(
         &self,
         lock: &RunLock,
@@ -61,7 +61,7 @@ impl Store {
         self.update("store the environment", insert, values)
     }
 
-    /// Notes what happened at the wall time `at` (RFC 3339).
+    /// Stores an event at the wall time `at` (RFC 3339).
     pub fn save_event(
         &self,
         lock: &RunLock,

@@ -1,5 +1,4 @@
-//! ns-3: a small program of this project on ns-3's CSMA model, built on the spot from Debian's
-//! package.
+//! ns-3: a small program of this project on ns-3's CSMA model, built with Debian's package.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -18,7 +17,7 @@ pub(super) struct Program {
 }
 
 impl Program {
-    /// Builds it in `directory`; installs ns-3 where it may.
+    /// Builds it in `directory`; installs ns-3 if it may.
     pub(super) fn build(directory: &Path) -> Result<Self> {
         let source = directory.join("saturated_csma.cc");
         std::fs::write(&source, SOURCE).with_context(|| format!("write {}", source.display()))?;

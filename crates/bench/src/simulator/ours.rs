@@ -22,7 +22,7 @@ pub(super) fn run(size: Size) -> Result<Told> {
     serde_json::from_str(&told).with_context(|| format!("the simulator told `{told}`"))
 }
 
-/// The hidden part: simulates once and prints what it took.
+/// The hidden part: simulates once and prints the cost.
 pub(crate) fn simulate(stations: u32, frame_octets: u32, milliseconds: u32) -> Result<ExitCode> {
     let drawing = drawing(stations, frame_octets)?;
     let duration = Span::from_milliseconds(u64::from(milliseconds));

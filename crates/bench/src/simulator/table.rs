@@ -6,7 +6,7 @@ use super::{Sample, Size};
 use crate::case::Bound;
 use crate::compare::{Spread, Verdict};
 
-/// With so many stations the bounds are held.
+/// The number of stations at which the bounds are checked.
 const JUDGED_STATIONS: u32 = 24;
 const RATIO: Bound = Bound::AtLeast(10.0);
 const FRAMES_PER_SECOND: Bound = Bound::AtLeast(1e6);
@@ -61,8 +61,8 @@ fn judge(text: &mut String, what: &str, spread: &Spread, bound: Bound) -> bool {
     verdict == Verdict::Missed
 }
 
-/// What a station takes: the difference of the largest and the smallest segment's peak over that of
-/// their stations.
+/// The memory of a station: the difference of the largest and the smallest segment's peak over that
+/// of their stations.
 fn memory(samples: &[Sample]) -> String {
     let least = samples.iter().min_by_key(|sample| sample.size.stations);
     let most = samples.iter().max_by_key(|sample| sample.size.stations);

@@ -21,7 +21,7 @@ use crate::pinning;
 
 const TOKEN: [u8; 16] = *b"btu side by side";
 
-/// The program whose workers are measured, and its arguments.
+/// The program with the measured workers, and its arguments.
 pub(crate) struct WorkerCommand {
     program: PathBuf,
     arguments: &'static [&'static str],
@@ -101,7 +101,7 @@ fn perform(
     Ok((far.finish()?, calling))
 }
 
-/// A signature; its points are told as they come.
+/// A signature; its points are reported during the measurement.
 pub(super) fn signature(bench: &Bench<'_>, plan: &PipePlan, ends: &Ends<'_>) -> Result<Outcome> {
     let order = |end, meeting| {
         let part = PipeEnd {
@@ -213,7 +213,7 @@ impl Worker {
                 word => bail!("a worker said {word:?} instead of done"),
             }
         };
-        // Its orders stay open until it has ended: a worker whose agent is gone does not end in
+        // Its orders stay open until it has ended: a worker without its agent does not end in
         // order.
         let status = self.child.wait().context("wait for a worker")?;
         drop(self.orders);

@@ -1,5 +1,5 @@
 //! `NPtcp` (Debian's `netpipe-tcp`, version 3.7): a signature with its defaults, without
-//! perturbation; with as many repetitions as it is told, if it is.
+//! perturbation; with the given repetitions, if there are any.
 
 use std::process::Command;
 
@@ -37,7 +37,7 @@ pub(super) fn run(
     Ok(Outcome::Signature { times: read(&told)? })
 }
 
-/// Lines of bytes, Mb/s of 2^20, and seconds with eight digits: the rate tells the time more
+/// Lines of bytes, Mb/s of 2^20, and seconds with eight digits: the rate gives the time more
 /// exactly.
 fn read(told: &str) -> Result<Vec<SizeTime>> {
     let time = |line: &str| {

@@ -1,4 +1,4 @@
-//! What carries frames in the middle: the wire in a process of its own, or the kernel's bridge.
+//! The forwarder in the middle: the wire in a process of its own, or the kernel's bridge.
 
 use std::fs::File;
 use std::io::Write;
@@ -23,7 +23,7 @@ const LINK: &str = "name = \"bench\"\n[stations.near]\n[stations.far]\n\
 /// How long a bridge's new ports may need until they forward.
 const SETTLING: Duration = Duration::from_millis(50);
 
-/// Either of the two, at work.
+/// A running forwarder, one of the two.
 pub(super) enum Forwarder {
     Wire { process: Child, client: WireClient, directory: RuntimeDirectory },
     Bridge { middle: u32 },
@@ -43,7 +43,7 @@ impl Forwarder {
         }
     }
 
-    /// Takes it away; a wire that dropped frames that it should carry is an error.
+    /// Removes the forwarder; a wire that dropped frames that it should carry is an error.
     pub(super) fn end(self) -> Result<()> {
         match self {
             Self::Wire { mut process, client, directory } => {

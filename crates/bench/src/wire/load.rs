@@ -25,7 +25,7 @@ const PROBES_PER_SECOND: u64 = 2000;
 const FRAME_BITS: u64 = 1518 * 8;
 
 /// Sends full frames, as fast as it can, to an address that no station has, so that it measures
-/// only the way.
+/// only the path.
 pub(super) fn flood(middle: &Middle, time: Duration) -> Result<Outcome> {
     let mut source = Source::open([2, 0, 0, 0, 0, 9])?;
     let settle = now() + Span::from_milliseconds(100);
@@ -176,7 +176,7 @@ fn prepare_receiver() -> Result<UdpSocket> {
     let socket = UdpSocket::bind((FAR, PROBE_PORT))?;
     setsockopt(&socket, sockopt::ReceiveTimestampns, &true)?;
     setsockopt(&socket, sockopt::RcvBuf, &(1 << 20))?;
-    // Nothing came for so long: nothing will.
+    // No datagram arrived for this time: no more will arrive.
     socket.set_read_timeout(Some(Duration::from_millis(300)))?;
     Ok(socket)
 }

@@ -1,5 +1,5 @@
-//! Three namespaces in a row: the stations at both ends, and in the middle whatever carries frames
-//! between them.
+//! Three namespaces in a row: the stations at both ends, and in the middle the forwarder between
+//! them.
 
 use std::fs::File;
 use std::process::{Child, Command, Stdio};
@@ -71,7 +71,7 @@ impl Middle {
         self.far.id()
     }
 
-    /// A process in the middle.
+    /// A process in the middle namespace.
     pub(super) fn middle(&self) -> u32 {
         self.middle.id()
     }
@@ -87,7 +87,7 @@ impl Middle {
     }
 }
 
-/// Does something on a thread in the network namespace of a process.
+/// Runs a function on a thread in the network namespace of a process.
 pub(super) fn inside<T: Send>(process: u32, work: impl FnOnce() -> T + Send) -> Result<T> {
     let namespace =
         File::open(format!("/proc/{process}/ns/net")).context("open a network namespace")?;

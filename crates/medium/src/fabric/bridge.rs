@@ -1,7 +1,7 @@
 //! A store-and-forward bridge that learns; a star has one inside, too.
 //!
 //! Source: IEEE 802.1D clause 7: a frame is taken whole; a damaged one is discarded (7.5 b); one
-//! whose destination is behind the port it came from is filtered, one whose destination is known is
+//! with a destination behind the port it came from is filtered, one with a known destination is
 //! forwarded there, any other is flooded (7.7). Deviations: no spanning tree, because drawings have
 //! no loops; what was learned does not age.
 
@@ -86,7 +86,7 @@ impl Bridge {
         &mut self.table
     }
 
-    /// Takes a frame whose last bit came in at port `from` at `now`.
+    /// Takes a frame that has arrived completely at port `from` at `now`.
     pub(super) fn accept(&mut self, from: u32, frame: Frame, now: Time) {
         self.account.received += 1;
         if let Some(cause) = self.refuses(&frame) {

@@ -148,7 +148,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// A line whose queue is the bridge's buffer when a bridge sends.
+    /// A line; its queue is the bridge's buffer when a bridge sends.
     fn sent_by(&self, resident: Resident, direction: &Direction) -> Direction {
         let queue = match resident {
             Resident::Station(_) => direction.queue,

@@ -16,7 +16,7 @@ pub(super) struct Changes {
 }
 
 impl Changes {
-    /// The changes of `drawing`, whose links are these lines.
+    /// The changes of `drawing`; its links are these lines.
     pub(super) fn of(drawing: &Drawing, links: &[[u32; 2]]) -> Self {
         let mut list: Vec<_> = drawing
             .links

@@ -8,7 +8,7 @@ use btu_units::{BitRate, Span};
 /// stations fits 64 bits.
 const LONGEST: u64 = 1 << 39;
 
-/// A ring whose stations divide its latency evenly.
+/// A ring with stations that divide its latency evenly.
 ///
 /// Passages are numbered: passage `lap * stations + station` is the token's at `station` in that
 /// lap, so that one number has both the place of the token and the number of its laps.

@@ -226,7 +226,7 @@ impl Traffic {
     /// frames; `around` octets are on the ring beyond a frame's length, `between` is the time of
     /// propagation from one station to another.
     ///
-    /// For comparison the same frames go through a single queue without a ring, whose mean wait is
+    /// For comparison the same frames go through a single queue without a ring; its mean wait is
     /// known exactly (Pollaczek and Khinchine); the queue's error is subtracted (a control variate
     /// with weight one), which keeps the mean and removes most of the random error. The first tenth
     /// is not counted.

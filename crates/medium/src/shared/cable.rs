@@ -26,7 +26,7 @@ pub(super) enum Sense {
     Clear,
     /// It defers, and will not start before this time.
     Until(Time),
-    /// It defers to a transmission whose end no station knows yet.
+    /// It defers to a transmission with an end that no station knows yet.
     Busy,
 }
 

@@ -40,11 +40,11 @@ pub(super) struct Mac<C> {
     /// The times at which stations next sense the carrier: one entry for each station that waits
     /// for a known time.
     attempts: BinaryHeap<Reverse<(Time, Tap)>>,
-    /// The stations that defer to a transmission whose end is not known.
+    /// The stations that defer to a transmission with an unknown end.
     deferring: Vec<Tap>,
     /// The number of frames in the stations.
     waiting: u64,
-    /// Stations whose next collision will be their frame's last.
+    /// Stations that drop their frame at the next collision.
     desperate: u32,
     out: Outgoing,
     tally: Tally,

@@ -74,7 +74,7 @@ pub(super) struct Run<'a> {
     sources: Vec<Source>,
     /// When each source wants to be woken.
     timers: TimerHeap,
-    /// By station: its saturated sources, and whose turn it is.
+    /// By station: its saturated sources, and the index of the next one.
     saturated: Vec<(Vec<u32>, usize)>,
     /// By station: when it is free for the next request, where it takes one at a time.
     free_at: Vec<Option<Time>>,

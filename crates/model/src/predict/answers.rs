@@ -9,12 +9,12 @@ use serde::Serialize;
 use super::formula::Formula;
 use crate::answer::{Answer, Warning};
 
-/// What closed forms expect of a network while all its traffic is on.
+/// The closed forms' prediction for a network while all its traffic is on.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Prediction {
     /// The name of the network.
     pub network: String,
-    /// Reasons not to believe it, most severe first.
+    /// Warnings about the prediction, most severe first.
     pub warnings: Vec<PredictionWarning>,
     /// One for each segment, in the drawing's order.
     pub segments: Vec<SegmentPrediction>,
@@ -30,14 +30,14 @@ pub struct Prediction {
     pub formulas: Vec<Reference>,
 }
 
-/// A reason not to believe a prediction.
+/// A warning about a prediction.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct PredictionWarning {
-    /// What it concerns: `segments.ether`, `links.trunk`, `traffic.file`.
+    /// The place that it concerns: `segments.ether`, `links.trunk`, `traffic.file`.
     pub place: String,
-    /// Of which kind it is.
+    /// The kind of the warning.
     pub warning: Warning,
-    /// What was seen, and what it means.
+    /// The observation, and its meaning.
     pub message: String,
 }
 
@@ -46,11 +46,11 @@ pub struct PredictionWarning {
 pub struct Reference {
     /// The closed form itself.
     pub formula: Formula,
-    /// What it is called.
+    /// Its name.
     pub name: &'static str,
     /// The publication that the closed form comes from.
     pub source: &'static str,
-    /// What it takes for granted.
+    /// Its assumptions.
     pub assumptions: &'static str,
 }
 
@@ -72,7 +72,7 @@ pub enum MediumKind {
     Atm,
 }
 
-/// How a shared Ethernet's formula takes packets' sizes.
+/// How a shared Ethernet's formula treats packet sizes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum PacketSizes {
@@ -100,7 +100,7 @@ pub struct SegmentPrediction {
     pub propagation_seconds: f64,
     /// Stations and bridges on it.
     pub stations: u32,
-    /// How the formula takes the packets' sizes.
+    /// How the formula treats packet sizes.
     pub packet_sizes: PacketSizes,
     /// Kinds of frames that pass over it.
     pub kinds: Vec<FrameKind>,
@@ -113,18 +113,18 @@ pub struct SegmentPrediction {
     /// Share of time in frames' own bits; of a star, on the busiest line. Above one where more is
     /// offered than there is.
     pub utilisation_data: Answer,
-    /// Share of time in frames and everything that goes with them: contention and collisions of a
-    /// shared Ethernet (lambda S1), preambles, gaps, cells, tokens.
+    /// Share of time in frames and all their overhead: contention and collisions of a shared
+    /// Ethernet (lambda S1), preambles, gaps, cells, tokens.
     pub utilisation_data_and_collisions: Answer,
     /// The largest possible share of time in frames' own bits with these sizes: 1 / (1 + 6.44 a)
     /// and its like.
     pub effective_throughput: Answer,
-    /// Mean time until the medium is the frame's own; of a star, on the busiest line.
+    /// Mean time until the medium is free for the frame; of a star, on the busiest line.
     pub waiting_seconds: Answer,
     /// Mean time of all frames from being ready at the sender (or bridge) to the last bit at the
     /// receiver.
     pub delay_seconds: Answer,
-    /// A star's lines that carry something; lines alike are told once. Empty for other media.
+    /// A star's lines that carry frames; equal lines are listed once. Empty for other media.
     pub lines: Vec<LinePrediction>,
 }
 
@@ -135,7 +135,7 @@ pub struct FrameKind {
     pub flow: String,
     /// Whether these are replies.
     pub reply: bool,
-    /// How many a second.
+    /// The number of these frames per second.
     pub packets_per_second: f64,
     /// Mean size from destination address to check sequence, in bits.
     pub mean_packet_bits: f64,
@@ -150,7 +150,7 @@ pub struct FrameKind {
 pub struct LinePrediction {
     /// Its name: `trunk forth`, or the station's and the direction, `host-1 up`.
     pub name: String,
-    /// How many lines are alike, this one included.
+    /// The number of equal lines, this one included.
     pub alike: u32,
     /// The closed form of its wait.
     pub formula: Formula,
@@ -188,15 +188,15 @@ pub struct BridgePrediction {
     pub latency_seconds: f64,
 }
 
-/// What one flow gets; means over its senders and targets.
+/// The results of one flow; means over its senders and targets.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct FlowPrediction {
     /// The name of the flow.
     pub name: String,
     /// The number of stations that send the flow.
     pub senders: u32,
-    /// Frames (or requests) per second of each sender. An outcome, not an input, of senders that
-    /// wait for replies or that always have one more.
+    /// Frames (or requests) per second of each sender. For senders that wait for replies or always
+    /// have another frame it is a result, not an input.
     pub packets_per_second_each: Answer,
     /// Mean size from destination address to check sequence, in bits.
     pub mean_packet_bits: f64,
@@ -217,7 +217,7 @@ pub struct FlowPrediction {
 /// A transfer of a file by a flow's sender.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct TransferPrediction {
-    /// The flow whose sender sends it.
+    /// The flow that carries it.
     pub flow: String,
     /// The file's size in octets.
     pub size_bytes: f64,
@@ -226,17 +226,17 @@ pub struct TransferPrediction {
     /// *Simple delay*: packets over the rate at which the software makes them; none of a flow
     /// without a rate.
     pub simple_seconds: Option<f64>,
-    /// The submodel with the longest per-packet delay on the way: the segment's or link's name.
+    /// The submodel with the longest per-packet delay on the path: the segment's or link's name.
     pub bottleneck: Option<String>,
     /// Mean per-packet delay there.
     pub packet_delay_seconds: Answer,
-    /// *Aggregate delay*: packets times that delay, and once the rest of the way.
+    /// *Aggregate delay*: packets times that delay, and once the delay of the rest of the path.
     pub aggregate_seconds: Answer,
     /// The larger of the two.
     pub seconds: Answer,
     /// Which of the two is the larger.
     pub limit: Limit,
-    /// At what rate of another flow the aggregate delay overtakes the simple one.
+    /// The rate of another flow at which the aggregate delay overtakes the simple one.
     pub overtaken: Option<Crossing>,
 }
 
@@ -252,10 +252,10 @@ pub enum Limit {
     Saturated,
 }
 
-/// Where one delay overtakes another.
+/// The point at which one delay overtakes another.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Crossing {
-    /// The flow that was turned.
+    /// The flow with the changed rate.
     pub flow: String,
     /// Its frames per second of each sender, from which on the network limits.
     pub packets_per_second: f64,
@@ -263,24 +263,24 @@ pub struct Crossing {
     pub whole_packets_per_second: f64,
 }
 
-/// What the caller asks in addition to the drawing.
+/// The caller's options in addition to the drawing.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Question {
     /// A file transfer to predict as well; absent when none is asked for.
     pub transfer: Option<Transfer>,
-    /// How shared Ethernets' formula takes packets' sizes; as drawn if nothing is said, but with
-    /// their mean on one with ideal contention, which is the CITI study's own network.
+    /// How the formula of shared Ethernets treats packet sizes. `None` means as drawn, but their
+    /// mean on an Ethernet with ideal contention, which is the CITI study's own network.
     pub sizes: Option<PacketSizes>,
 }
 
-/// What is to be transferred.
+/// The file transfer to predict.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Transfer {
     /// The size of the file that is transferred.
     pub size: btu_units::Bytes,
-    /// The flow whose sender sends it; the first one if none is named.
+    /// The flow that carries it; the first one if none is named.
     pub flow: Option<String>,
-    /// The flow that is turned to find out where the network begins to limit; one called
-    /// `background`, else the last other one with a rate.
+    /// The flow with the rate that is changed to find the point from which the network limits: the
+    /// one called `background`, else the last other one with a rate.
     pub against: Option<String>,
 }

@@ -101,8 +101,8 @@ impl<'a> Solved<'a> {
         }
     }
 
-    /// Mean seconds through a star: all lines' delays, weighed by what passes them, for each frame
-    /// that comes in.
+    /// Mean seconds through a star: all lines' delays, weighted by the frames that pass them, for
+    /// each frame that comes in.
     fn through(&self, servers: &[u32], frames: f64) -> Answer {
         if frames <= 0.0 {
             return Answer::OUT_OF_RANGE;
@@ -163,7 +163,7 @@ impl<'a> Solved<'a> {
         }
     }
 
-    /// The lines that carry something, those alike told once.
+    /// The lines that carry frames, equal ones once.
     fn lines(&self, servers: &[u32]) -> Vec<LinePrediction> {
         let mut lines: Vec<LinePrediction> = Vec::new();
         let mut alike = std::collections::HashMap::new();
@@ -180,8 +180,8 @@ impl<'a> Solved<'a> {
         lines
     }
 
-    /// What makes a line the same as another of its star: where it leads, and what passes it, to
-    /// nine digits.
+    /// The properties that equal lines of a star share: their direction, and the frames that pass
+    /// them, to nine digits.
     fn likeness(&self, number: u32) -> Vec<u64> {
         let server = &self.network.servers[number as usize];
         let bridge = matches!(server.place, Place::BridgeLine { .. });
@@ -244,7 +244,7 @@ impl<'a> Solved<'a> {
             way.iter().map(|(server, visits)| (&self.network.servers[*server as usize], visits));
         let hops =
             servers.clone().filter(|(server, _)| server.queues()).map(|(_, visits)| visits).sum();
-        // Few frames are lost more than once, so the mean loss of a mean way will do.
+        // Few frames are lost more than once, so the mean loss of a mean path is exact enough.
         let arriving_share =
             servers.map(|(server, visits)| (1.0 - server.loss).powf(*visits)).product();
         let delay = self.delay(class);
@@ -266,7 +266,7 @@ impl<'a> Solved<'a> {
         }
     }
 
-    /// Mean seconds of a frame of this class over its whole way.
+    /// Mean seconds of a frame of this class over its whole path.
     fn delay(&self, class: usize) -> Answer {
         self.network.routes[class].way.iter().fold(Answer::of(0.0), |total, (number, visits)| {
             let (server, wait) =
@@ -277,7 +277,7 @@ impl<'a> Solved<'a> {
         })
     }
 
-    /// What a server is called.
+    /// The name of a server.
     pub(super) fn called(&self, server: &Server) -> String {
         let drawing = self.network.drawing;
         let way = |up| if up { "up" } else { "down" };

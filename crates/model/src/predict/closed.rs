@@ -6,23 +6,22 @@ use super::network::Network;
 use crate::answer::Answer;
 use crate::closed_network::closed_network;
 
-/// What the senders of a flow wait for.
+/// The parts of the round of a flow's senders.
 struct Cycle {
     users: u32,
     /// Seconds between requests in which a user does not wait for a server: pause, service at the
     /// target, propagation.
     elsewhere: f64,
-    /// The part of that which belongs to the response.
+    /// The part of this time that belongs to the response.
     fixed: f64,
-    /// Seconds at each server, made longer by what else it has to do.
+    /// Seconds at each server, stretched by its other load.
     demands: Vec<f64>,
 }
 
 impl Network<'_> {
     /// Finds the rates of all senders that wait, and each flow's response time in seconds.
     pub(super) fn settle(&mut self) -> Vec<Option<Answer>> {
-        // Flows that wait for each other's servers: a round for each makes the others' rates better
-        // known.
+        // Flows share servers: each round for one flow improves the rates of the others.
         const ROUNDS: usize = 30;
         let closed = |flow: &Flow| matches!(flow.arrivals, Arrivals::Closed { .. });
         let flows: Vec<usize> =
@@ -40,7 +39,7 @@ impl Network<'_> {
         responses
     }
 
-    /// None where something on the way is saturated by others.
+    /// `None` if other flows saturate a server on the path.
     fn cycle(&self, number: usize) -> Option<Cycle> {
         let flow = &self.drawing.traffic[number];
         let Arrivals::Closed { think, service, .. } = flow.arrivals else { return None };
@@ -111,8 +110,8 @@ impl Cycle {
         let users = f64::from(self.users);
         let own: f64 = self.demands.iter().sum();
         let bound = || {
-            // Asymptotic bounds (Denning and Buzen 1978): exact where thousands of users leave
-            // nothing between them.
+            // Asymptotic bounds (Denning and Buzen 1978): exact for thousands of users, where both
+            // bounds meet.
             let longest = self.demands.iter().copied().fold(0.0, f64::max);
             let throughput = (users / (self.elsewhere + own)).min(1.0 / longest);
             (throughput, users / throughput - self.elsewhere)
@@ -121,8 +120,8 @@ impl Cycle {
         (throughput / users, Answer::of(response + self.fixed.max(0.0)))
     }
 
-    /// Leaves out the servers that all users together keep busy less than one part in a hundred of
-    /// the time: no user waits at them. A single user waits at none.
+    /// Leaves out the servers that all users together keep busy for less than one per cent of the
+    /// time: no user waits at them. A single user never waits.
     fn leave_out_idle(&mut self) {
         const IDLE: f64 = 0.01;
         let own: f64 = self.demands.iter().sum();

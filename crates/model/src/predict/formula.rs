@@ -1,4 +1,4 @@
-//! The closed forms by name, each with its source and what it takes for granted.
+//! The closed forms by name, each with its source and its assumptions.
 
 use serde::Serialize;
 
@@ -18,12 +18,12 @@ pub enum Formula {
     SingleQueue,
     /// The formula of [`crate::closed_network`].
     MeanValues,
-    /// The sum over the parts of a way.
+    /// The sum over the parts of a path.
     Independence,
 }
 
 impl Formula {
-    /// What it is called, who published it, and what it takes for granted.
+    /// Its name, its source, and its assumptions.
     pub fn reference(self) -> Reference {
         let (name, source, assumptions) = match self {
             Self::CsmaCd => (

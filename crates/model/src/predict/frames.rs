@@ -1,4 +1,4 @@
-//! What frames occupy on each medium.
+//! The bits that frames occupy on each medium.
 //!
 //! Sources: IEEE 802.3 clause 4 (preamble and start delimiter 8 octets, gap 12, shortest frame 64,
 //! at 1 Gb/s on a shared medium extended to 512); IEEE 802.5 clause 3 (9 octets around addresses
@@ -22,7 +22,7 @@ pub enum Occupation {
     },
     /// A constant number of octets more than the frame has.
     Octets {
-        /// Octets that the medium adds; negative where it leaves octets out.
+        /// Octets that the medium adds; negative if it leaves octets out.
         more: f64,
         /// Bits that each octet takes.
         bits: f64,
@@ -53,7 +53,7 @@ impl Occupation {
 
     /// The occupation of a line with this framing.
     pub fn of_line(framing: Framing) -> Self {
-        // Header and check sequence, which a packet leaves behind on lines that are no Ethernet.
+        // Header and check sequence: lines other than Ethernet carry a packet without them.
         const AROUND: f64 = 18.0;
         match framing {
             Framing::Ethernet => Self::Ethernet { shortest: 64.0 },
@@ -121,7 +121,7 @@ impl Class {
         }
     }
 
-    /// Moments of what frames occupy.
+    /// Moments of the bits that frames occupy.
     pub(super) fn moments(&mut self, occupation: Occupation) -> Moments {
         if let Some((_, moments)) = self.known.iter().find(|(known, _)| *known == occupation) {
             return *moments;
@@ -172,7 +172,7 @@ fn evenly(least: u64, most: u64) -> Vec<(f64, f64)> {
     (0..count).map(point).collect()
 }
 
-/// Twentieths of the mean, each with the mean of what falls into it: the mean is exact, the second
+/// Twentieths of the mean, each with the mean of the values in it: the mean is exact, the second
 /// moment to 1e-4.
 fn exponentially(mean: f64) -> Vec<(f64, f64)> {
     const WIDTH: f64 = 0.05;

@@ -1,5 +1,4 @@
-//! The submodels and what feeds them: everything about a drawing that does not depend on how much
-//! is sent.
+//! The submodels and the flows through them: the part of a drawing that does not depend on rates.
 
 use btu_network::{Arrivals, Drawing, Flow, Sizes};
 
@@ -10,14 +9,14 @@ use super::server::{Server, Visit};
 use super::tree::Tree;
 use super::wait::{self, Wait};
 
-/// Servers, what passes them, and at what rates senders send.
+/// Servers, the frames that pass them, and the senders' rates.
 #[derive(Debug)]
 pub(super) struct Network<'a> {
     pub(super) drawing: &'a Drawing,
     pub(super) servers: Vec<Server>,
     /// The kinds of frames in the network.
     pub(super) classes: Vec<Class>,
-    /// The way of each class.
+    /// The path of each class.
     pub(super) routes: Vec<Route>,
     /// The classes of each flow: its frames, and their replies.
     pub(super) of_flow: Vec<(usize, Option<usize>)>,
@@ -26,8 +25,8 @@ pub(super) struct Network<'a> {
 }
 
 impl<'a> Network<'a> {
-    /// The network with its traffic at fixed rates; what senders do that wait or always have more
-    /// is not known yet.
+    /// The network with its traffic at fixed rates; the rates of senders that wait or always have
+    /// more are not known yet.
     pub(super) fn of(drawing: &'a Drawing, sizes: Option<PacketSizes>) -> Self {
         let mut tree = Tree::of(drawing);
         let mut finder = Router::new(drawing, &tree);
@@ -74,7 +73,7 @@ impl<'a> Network<'a> {
     }
 }
 
-/// The rate of senders that have one.
+/// The rates of senders with a fixed rate.
 pub(super) fn fixed_rate(flow: &Flow) -> Option<f64> {
     match flow.arrivals {
         Arrivals::Poisson { per_second } | Arrivals::Periodic { per_second } => Some(per_second),

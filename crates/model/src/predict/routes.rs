@@ -1,14 +1,14 @@
 //! Traffic equations: how often the frames of a flow pass each server.
 //!
-//! Each sender sends to each target but itself equally often, so what passes a branch of the tree
-//! follows from how many senders and targets are on either side of it, and no pair is looked at by
-//! itself.
+//! Each sender sends to each target but itself equally often, so the traffic on a branch of the
+//! tree follows from the numbers of senders and targets on either side of it, without examining
+//! each pair.
 
 use btu_network::{Drawing, Flow, StationId, Target};
 
 use super::tree::{NONE, Tree};
 
-/// How often something passes each server.
+/// The number of passages at each server.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Route {
     /// Servers and frames per second there, if every sender sends one a second.
@@ -28,7 +28,7 @@ pub(super) struct Router<'a> {
     passed: Vec<u32>,
 }
 
-/// What is at a node and beyond it, seen from the root.
+/// The stations at a node and below it.
 #[derive(Debug, Clone, Copy, Default)]
 struct Counts {
     touched: bool,
@@ -51,7 +51,7 @@ impl<'a> Router<'a> {
         }
     }
 
-    /// The way of a flow's frames.
+    /// The path of a flow's frames.
     pub(super) fn route(&mut self, flow: &Flow) -> Route {
         let load = match &flow.to {
             Target::Station(one) => self.even(&flow.from, std::slice::from_ref(one)),
@@ -68,7 +68,7 @@ impl<'a> Router<'a> {
     fn even(&mut self, from: &[StationId], to: &[StationId]) -> Vec<(u32, f64)> {
         let all = self.count(from, to);
         let targets = to.len() as f64;
-        // What leaves senders for one target that is not among them.
+        // The frames of senders to one target that is not among them.
         let share = |senders: u64, both: u64| {
             let of_both = if both == 0 { 0.0 } else { both as f64 / (targets - 1.0) };
             senders as f64 / targets + of_both
@@ -94,7 +94,7 @@ impl<'a> Router<'a> {
         self.take()
     }
 
-    /// Counts senders and targets below every node above them, and all of them.
+    /// Counts senders and targets below every node, and in total.
     fn count(&mut self, from: &[StationId], to: &[StationId]) -> Counts {
         let mut all = Counts { targets: to.len() as u64, ..Counts::default() };
         for target in to {
@@ -143,7 +143,7 @@ impl<'a> Router<'a> {
         }
     }
 
-    /// What senders put on their own media and lines.
+    /// The frames that senders put on their own media and lines.
     fn send(&mut self, from: &[StationId]) {
         for sender in from {
             let line = self.tree.line[sender.0 as usize];
@@ -234,7 +234,7 @@ impl<'a> Router<'a> {
         }
     }
 
-    /// What has passed, ascending by server; the sums begin again.
+    /// The passages so far, ascending by server; resets the sums.
     fn take(&mut self) -> Vec<(u32, f64)> {
         self.passed.sort_unstable();
         let sum = &mut self.sum;

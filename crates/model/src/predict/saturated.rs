@@ -1,8 +1,8 @@
-//! Senders that always have one more: what is left for them.
+//! The rates of senders that always have another frame.
 //!
-//! Max-min fairness (Bertsekas and Gallager, Data Networks, 1992, section 6.5.2): all grow alike,
-//! in bits per second of each sender, until a server is full; those that pass it stay as they are,
-//! the others go on.
+//! Max-min fairness (Bertsekas and Gallager, Data Networks, 1992, section 6.5.2): all rates grow
+//! equally, in bits per second of each sender, until a server is full; the senders that pass it
+//! keep their rates, the others continue.
 
 use std::f64::consts::E;
 
@@ -12,10 +12,10 @@ use super::network::Network;
 use super::server::{Nature, Server, Visit};
 
 impl Network<'_> {
-    /// Gives senders that always have one more what the others leave.
+    /// Gives the remaining capacity to senders that always have another frame.
     pub(super) fn fill(&mut self) {
-        // A hair more than there is, so that rounding does not make a full server look as if it had
-        // room.
+        // Slightly more than the capacity, so that rounding does not make a full server look as if
+        // it had room.
         const FULL: f64 = 1.0 + 1e-9;
         let saturated =
             |number: &usize| matches!(self.drawing.traffic[*number].arrivals, Arrivals::Saturated);
@@ -44,7 +44,7 @@ impl Network<'_> {
         }
     }
 
-    /// How much senders may grow until the first server is full, and which that is.
+    /// The growth of senders until the first server is full, and that server.
     fn first_full(&self, growth: &[f64]) -> Option<(f64, usize)> {
         let room = |server: &Server| {
             let busy = |rates: &[f64]| -> f64 {

@@ -1,4 +1,4 @@
-//! Servers: what frames wait for. A shared medium is one; a star and a link have one for each
+//! Servers, for which frames wait. A shared medium is one; a star and a link have one for each
 //! direction of each line.
 
 use btu_network::{
@@ -11,10 +11,10 @@ use super::answers::PacketSizes;
 use super::frames::Occupation;
 use crate::polling::Turn;
 
-/// Where a server is.
+/// The place of a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Place {
-    /// A segment that is one for all.
+    /// A segment with one server for all stations.
     Segment(u32),
     /// A line of a star, from a station to the switch or back.
     StationLine { segment: u32, station: u32, up: bool },
@@ -22,11 +22,11 @@ pub(super) enum Place {
     BridgeLine { segment: u32, bridge: u32, up: bool },
     /// A direction of a link.
     Link { link: u32, forth: bool },
-    /// A bridge, which only takes time.
+    /// A bridge, which only adds time.
     Bridge(u32),
 }
 
-/// What a server does.
+/// The kind of a server.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Nature {
     /// The cable of a shared Ethernet.
@@ -55,13 +55,13 @@ pub(super) struct Server {
     pub(super) latency: f64,
     /// Stations and bridges on it.
     pub(super) stations: u32,
-    /// How its formula takes frames' sizes.
+    /// How its formula treats frame sizes.
     pub(super) sizes: PacketSizes,
     /// Share of frames that vanish on it.
     pub(super) loss: f64,
-    /// The server of the way back.
+    /// The server of the opposite direction.
     pub(super) back: u32,
-    /// What passes over it.
+    /// The frames that pass it.
     pub(super) visits: Vec<Visit>,
 }
 
@@ -79,7 +79,7 @@ pub(super) struct Visit {
 }
 
 impl Server {
-    /// The server that a whole segment is; none of a star.
+    /// The server of a whole segment; `None` for a star.
     pub(super) fn of_segment(number: u32, medium: &Medium, stations: u32) -> Option<Self> {
         let server = match medium {
             Medium::SharedEthernet(cable) => of_cable(number, cable),
@@ -109,8 +109,8 @@ impl Server {
         Self { latency: latency.seconds(), ..blank }
     }
 
-    /// Seconds from a frame's first bit to its last at the receiver, beyond those it occupies the
-    /// server.
+    /// Seconds from a frame's first bit to its last at the receiver, in addition to those in which
+    /// it occupies the server.
     pub(super) fn beyond(&self) -> f64 {
         let way = match self.nature {
             // The cable's formula has its propagation in it.
@@ -175,7 +175,7 @@ fn of_cable(number: u32, cable: &SharedEthernet) -> Server {
     )
 }
 
-/// The ring's latency is the cable's and each station's, or what was asked for, and at least the
+/// The ring's latency is the cable's and each station's, or the given value, and at least the
 /// token's 24 bits.
 fn of_token_ring(number: u32, ring: &TokenRing, stations: u32) -> Server {
     const TOKEN_BITS: f64 = 24.0;
@@ -186,7 +186,7 @@ fn of_token_ring(number: u32, ring: &TokenRing, stations: u32) -> Server {
     let turn = match ring.service {
         Service::Gated => Turn::Gated,
         Service::One => Turn::One,
-        // Two full frames must fit, or it is one frame a turn.
+        // If two full frames do not fit, it is one frame a turn.
         Service::HoldingTime(longest) if longest.seconds() * (rate as f64) < 2.0 * 1529.0 * 8.0 => {
             Turn::One
         }
@@ -208,7 +208,7 @@ fn of_fddi(number: u32, ring: &Fddi, stations: u32) -> Server {
     Server { propagation: drawn.max(TOKEN_BITS / rate as f64), ..blank }
 }
 
-/// The star of a segment that is one.
+/// The star of a segment, if it is one.
 pub(super) fn star(drawing: &Drawing, segment: u32) -> Option<&Star> {
     match &drawing.segments[segment as usize].medium {
         Medium::SwitchedEthernet(star) | Medium::Atm(Atm { star }) => Some(star),

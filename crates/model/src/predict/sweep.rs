@@ -1,5 +1,5 @@
-//! One value of a network file turned: predictions along it, and the last value at which something
-//! still holds.
+//! A sweep over one value of a network file: predictions along it, and the last value at which a
+//! condition holds.
 
 use std::fmt;
 use std::str::FromStr;
@@ -26,10 +26,10 @@ pub fn sweep(text: &str, key: &str, values: &[f64]) -> Result<Vec<(f64, Predicti
         .collect()
 }
 
-/// What `answer` makes of each setting of `range`, as key and value.
+/// The results of `answer` for each setting of `range`, as key and value.
 ///
 /// # Errors
-/// The first of `answer`'s.
+/// The first error of `answer`.
 pub fn sweep_with<T, E>(
     range: &Range,
     mut answer: impl FnMut(&str, &str) -> Result<T, E>,
@@ -51,9 +51,9 @@ pub struct Range {
     pub from: f64,
     /// The last value of the key, in `unit`.
     pub to: f64,
-    /// From each to the next.
+    /// The step from each value to the next.
     pub step: f64,
-    /// What stands behind each; empty for plain numbers.
+    /// The unit of each value; empty for plain numbers.
     pub unit: String,
 }
 
@@ -68,9 +68,9 @@ pub struct RangeError {
 }
 
 impl Range {
-    /// Points of a range that says nothing about steps.
+    /// The number of points of a range without a step.
     const POINTS: f64 = 20.0;
-    /// More would only be a slip.
+    /// More points than this are a typing error.
     const MOST: f64 = 100_000.0;
 
     /// All values, the last included.
@@ -79,7 +79,7 @@ impl Range {
         (0..=steps).map(|number| self.from + number as f64 * self.step).collect()
     }
 
-    /// A value as the file has it. A frame rate of zero, which no file takes, becomes a frame in
+    /// A value as a file has it. A frame rate of zero, which no file accepts, becomes a frame in
     /// thirty years.
     pub fn written(&self, value: f64) -> String {
         const LEAST: f64 = 1e-9;
@@ -142,7 +142,7 @@ impl fmt::Display for Range {
     }
 }
 
-/// Where something stops to hold.
+/// The point at which a condition stops to hold.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Found {
@@ -154,7 +154,7 @@ pub enum Found {
     Always,
 }
 
-/// How closely a value is looked for.
+/// The precision of a search.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Resolution {
     /// The values are whole numbers.
@@ -167,7 +167,7 @@ pub enum Resolution {
 /// some value and not above.
 ///
 /// # Errors
-/// The first of `holds`'s.
+/// The first error of `holds`.
 pub fn last_that_holds<E>(
     [least, most]: [f64; 2],
     resolution: Resolution,

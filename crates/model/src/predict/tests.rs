@@ -304,7 +304,7 @@ fn turned(drawing: &Drawing, factor: f64) -> Drawing {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 60, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// More of everything makes no delay shorter, until there is none.
+    /// Higher rates make no delay shorter, until delays no longer exist.
     #[test]
     fn delays_grow_with_load(place in 0..library().len(), factor in 0.001f64..3.0, more in 1.0f64..2.0) {
         let &(name, text) = &library()[place];
@@ -323,7 +323,7 @@ proptest! {
         }
     }
 
-    /// Whatever can be read has a sound prediction.
+    /// Every file that can be read has a sound prediction.
     #[test]
     fn any_settings_are_answered(
         place in 0..library().len(),
@@ -359,8 +359,8 @@ proptest! {
     }
 }
 
-/// With its packets' real sizes the study's network is a little slower: what its own figures leave
-/// out.
+/// With its packets' real sizes the study's network is a little slower; the study's figures leave
+/// this out.
 #[test]
 fn a_mix_of_sizes_takes_longer_than_its_mean() {
     let delay = |name, sizes| {
@@ -375,7 +375,7 @@ fn a_mix_of_sizes_takes_longer_than_its_mean() {
     }
 }
 
-/// One sender of a ring's two: by symmetric polling both would wait alike.
+/// One of a ring's two senders: symmetric polling would give both an equal wait.
 #[test]
 fn a_ring_on_which_one_sends_most_is_warned_of() {
     let ring = |medium: &str, quiet: f64| {

@@ -17,7 +17,7 @@ use super::server::Nature;
 use super::wait::Wait;
 use crate::answer::Answer;
 
-/// A transfer's flow and what it is turned against, as places in the drawing.
+/// A transfer's flow and the flow with the changed rate, as indices in the drawing.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Task {
     flow: usize,
@@ -53,7 +53,7 @@ impl Task {
         Ok(Self { flow, against, bits: transfer.size.bits() })
     }
 
-    /// What becomes of the transfer.
+    /// The prediction of the transfer.
     pub(super) fn answer(self, solved: &Solved<'_>) -> TransferPrediction {
         let drawing = solved.network.drawing;
         let packets = self.packets(solved.network);
@@ -85,7 +85,7 @@ impl Task {
         self.bits / network.classes[network.of_flow[self.flow].0].mean_bits
     }
 
-    /// The per-packet delays on the way, for packets of the mean size there.
+    /// The per-packet delays on the path, for packets of the mean size there.
     fn carry(self, network: &Network<'_>, wait: impl Fn(u32) -> Wait) -> Carried {
         let class = network.of_flow[self.flow].0;
         let mut carried = Carried { place: None, longest: Answer::of(0.0), once: Answer::of(0.0) };
@@ -114,7 +114,7 @@ impl Task {
         carried
     }
 
-    /// Turns the other flow until the network takes longer than the software.
+    /// Raises the rate of the other flow until the network takes longer than the software.
     fn crossing(self, network: &Network<'_>, packets: f64, simple: f64) -> Option<Crossing> {
         const HIGHEST: f64 = 1e9;
         const CLOSE: f64 = 1e-9;
@@ -139,12 +139,12 @@ impl Task {
     }
 }
 
-/// What a way costs a packet.
+/// A packet's delays on its path.
 struct Carried {
     place: Option<u32>,
     /// The longest delay at one place.
     longest: Answer,
-    /// The delay of all other parts of the way.
+    /// The delay of all other parts of the path.
     once: Answer,
 }
 
@@ -161,7 +161,7 @@ impl Carried {
     }
 }
 
-/// A network of which one flow's rate is turned.
+/// A network in which one flow's rate is changed.
 struct Turned<'a> {
     network: &'a Network<'a>,
     question: Task,
@@ -182,7 +182,7 @@ impl Turned<'_> {
     }
 }
 
-/// How fast a sender's software makes packets.
+/// The rate at which a sender's software makes packets.
 fn packets_per_second(drawing: &Drawing, flow: usize) -> Option<f64> {
     match drawing.traffic[flow].arrivals {
         Arrivals::Poisson { per_second } | Arrivals::Periodic { per_second } => Some(per_second),

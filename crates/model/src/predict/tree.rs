@@ -25,7 +25,7 @@ pub(super) struct Tree {
     pub(super) node: Vec<u32>,
     /// The server from each station of a star to its switch; the one back comes next.
     pub(super) line: Vec<u32>,
-    /// The server that a node's segment is.
+    /// The server of a node's segment.
     pub(super) medium: Vec<u32>,
 }
 
@@ -93,7 +93,7 @@ impl<'a> Plan<'a> {
         self.servers.len() as u32 - 1
     }
 
-    /// Two servers that are each other's way back.
+    /// Two servers of opposite directions.
     fn add_pair(&mut self, there: Server, back: Server) -> u32 {
         let first = self.servers.len() as u32;
         self.servers.push(Server { back: first + 1, ..there });
@@ -237,7 +237,7 @@ impl<'a> Plan<'a> {
 }
 
 impl Tree {
-    /// Hangs the other end of `edge` below `node`, unless it hangs somewhere already.
+    /// Attaches the other end of `edge` below `node`, unless it has a parent already.
     fn attach(&mut self, node: u32, edge: Edge) {
         let first = edge.ends[0] == node;
         let below = edge.ends[usize::from(first)];

@@ -1,4 +1,4 @@
-//! How long frames wait at each server, and how much of it is used.
+//! The wait at each server, and its utilisation.
 
 use std::f64::consts::E;
 
@@ -12,7 +12,7 @@ use crate::frame_times::FrameTimes;
 use crate::polling::{Ring, Turn};
 use crate::single_queue;
 
-/// What a server is busy with.
+/// The load of a server.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Wait {
     /// The number of frames per second.
@@ -91,8 +91,8 @@ struct Load<'a> {
 }
 
 impl Load<'_> {
-    /// Where `used` of the server is used and a whole server would carry so much of its time as
-    /// frames.
+    /// The load if `used` of the server is used and a full server would carry this share of its
+    /// time as frames.
     fn answer(&self, used: f64, capacity: f64, waiting: Answer) -> Wait {
         let Sums { frames, own_bits, busy, .. } = self.sums;
         Wait {

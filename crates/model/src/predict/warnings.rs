@@ -1,4 +1,4 @@
-//! Reasons not to believe a prediction. Members of a group share one.
+//! Warnings about a prediction. Members of a group share one.
 
 use btu_network::{Arrivals, Attachment, Bridge, Flow, Rate, StationId, Target};
 
@@ -23,7 +23,7 @@ pub(super) fn of(solved: &Solved<'_>, segments: &[SegmentPrediction]) -> Vec<Pre
     warnings
 }
 
-/// The names that a warning is about, the first of them, and the most of what is unreliable.
+/// The names that a warning concerns, the first of them, and the largest of their values.
 struct Named {
     place: String,
     first: String,
@@ -102,7 +102,7 @@ fn optimistic(segments: &[SegmentPrediction], warnings: &mut Vec<PredictionWarni
 /// A station of a ring that sends more than this many times the mean makes the ring uneven.
 const UNEVEN: f64 = 2.0;
 
-/// Rings whose formula takes all stations as sending as much, while one sends far more.
+/// Rings with a formula for equal stations, in which one station sends far more than the others.
 fn uneven(solved: &Solved<'_>, warnings: &mut Vec<PredictionWarning>) {
     let mut named = Vec::new();
     for server in &solved.network.servers {
@@ -132,9 +132,9 @@ fn uneven(solved: &Solved<'_>, warnings: &mut Vec<PredictionWarning>) {
     }));
 }
 
-/// Seconds per second that the busiest sender of a ring occupies it, and that all do. What stations
-/// do not send comes from bridges; which of them sends how much is not known, so each counts with
-/// their mean.
+/// Seconds per second in which the busiest sender of a ring occupies it, and all senders do. Frames
+/// that no station sends come from bridges; the share of each bridge is not known, so each counts
+/// with the mean.
 fn most_of_one(solved: &Solved<'_>, ring: &Server, segment: u32) -> (f64, f64) {
     let network = solved.network;
     let mut own = std::collections::HashMap::new();

@@ -91,7 +91,7 @@ impl<'a> Fields<'a> {
         self.get(key)?.truth()
     }
 
-    /// The members of the table, each as an item: for tables whose keys are names.
+    /// The members of the table, each as an item: for tables with names as keys.
     pub fn members(&self) -> impl Iterator<Item = (&'a str, Spot, Item<'a>)> {
         self.table.entries.iter().map(|entry| {
             let spot = self.below(&entry.key, &entry.key_at);

@@ -17,7 +17,7 @@ pub(super) struct Written {
     pub(super) bridges: Vec<BridgeGroup>,
     pub(super) links: Vec<LinkGroup>,
     pub(super) flows: Vec<FlowGroup>,
-    /// Names whose entries are wrong.
+    /// Names with wrong entries.
     pub(super) broken: Vec<String>,
 }
 

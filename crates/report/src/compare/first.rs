@@ -1,5 +1,5 @@
-//! What a terminal shows at first of a comparison: both means, the cells that changed most, and
-//! what could explain it.
+//! The first screen of a comparison: both means, the cells that changed most, and possible
+//! explanations.
 
 use btu_suite::compare::{Beside, CellBeside, ComparedRow, Comparison, Finding};
 
@@ -11,7 +11,7 @@ use crate::summary::{KeyFigure, Next, Summary};
 
 const MEGABIT: f64 = 1e6;
 
-/// So many cells that changed are on the first screen.
+/// The number of changed cells on the first screen.
 const MOST_CHANGED: usize = 3;
 
 pub(super) fn summary<R: ComparedRow>(comparison: &Comparison<R>, all: &str) -> Summary {
@@ -35,7 +35,7 @@ pub(super) fn summary<R: ComparedRow>(comparison: &Comparison<R>, all: &str) -> 
     Summary { figures, limit: String::new(), setting, next }
 }
 
-/// Both means, what became of the cells, and those that changed most.
+/// Both means, the counts of findings, and the cells that changed most.
 fn of_one<R: ComparedRow>(comparison: &Comparison<R>, beside: &Beside<R>) -> Vec<KeyFigure> {
     let overall = beside.overall.as_ref();
     let mean = |name: &str, rate: Option<f64>| {
@@ -81,7 +81,7 @@ fn side<R: ComparedRow>(beside: &Beside<R>) -> KeyFigure {
     }
 }
 
-/// What could explain a difference, and what was left out.
+/// Possible explanations of a difference, and the cells that were left out.
 pub(super) fn warnings<R: ComparedRow>(comparison: &Comparison<R>) -> Vec<PageWarning> {
     let differs = comparison.others.iter().flat_map(|beside| {
         let plans = beside

@@ -61,7 +61,7 @@ fn row<R: ComparedRow>(cell: &CellBeside<R>) -> String {
     )
 }
 
-/// Names and settings come from users and machines; none may break the page.
+/// Names and settings come from users and machines; they must not break the page.
 fn safe(text: &str) -> String {
     text.chars()
         .flat_map(|c| match c {

@@ -134,7 +134,7 @@ fn panel(label: &str, logarithmic: bool, names: &[String], series: Vec<Series>) 
     Panel { title: String::new(), x: Axis::words("", names.to_vec()), y, series }
 }
 
-/// The rows of any side that fit, each once, in the order of the table of rates.
+/// The rows of all sides that match, each once, in the order of the table of rates.
 fn rows<R: ComparedRow>(
     comparison: &Comparison<R>,
     fits: impl Fn(&CellBeside<R>) -> bool,
@@ -153,7 +153,7 @@ fn find<'a, R: ComparedRow>(beside: &'a Beside<R>, row: &R) -> Option<&'a CellBe
     beside.cells.iter().find(|cell| cell.row == *row)
 }
 
-/// The base's cell, as the first side that shares it has it.
+/// The base's cell, from the first side that has it.
 fn of_base<R: ComparedRow>(comparison: &Comparison<R>, row: &R) -> Option<f64> {
     comparison.others.iter().find_map(|beside| find(beside, row)).map(|cell| cell.base_per_second)
 }

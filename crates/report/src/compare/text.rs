@@ -8,10 +8,10 @@ use crate::number::count;
 use crate::paint::Paint;
 use crate::sheet::{Sheet, columns, page, section, wrap};
 
-/// Up to so many cells are all shown.
+/// Up to this number of cells, all are shown.
 const FEW: usize = 20;
 
-/// Up to so many differences of the environment are shown.
+/// The largest number of differences of the environment that are shown.
 const MOST_DIFFERENCES: usize = 10;
 
 /// The whole comparison; `all` shows every cell, else only those that differ. Lines end with `\n`.
@@ -83,7 +83,7 @@ fn indented(text: &str, options: &TextOptions) -> Vec<String> {
     wrap(text, options.columns() - 2, 0).iter().map(|line| format!("  {line}")).collect()
 }
 
-/// What was asked differently, and what was different by itself.
+/// The differences of the plans, and the differences of the environments.
 fn explanations<R: ComparedRow>(beside: &Beside<R>, options: &TextOptions) -> Vec<String> {
     let plans = beside.plan_differences.iter().map(ToString::to_string);
     let machines = beside.environment_differences.iter().take(MOST_DIFFERENCES).cloned();
@@ -121,7 +121,7 @@ fn cells<R: ComparedRow>(
     section(&count(beside.cells.len(), "cell"), &note, lines, options)
 }
 
-/// Without intervals where there is no room for them.
+/// Without intervals if there is no room for them.
 fn table<R: ComparedRow>(
     comparison: &Comparison<R>,
     beside: &Beside<R>,

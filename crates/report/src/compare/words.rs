@@ -1,4 +1,4 @@
-//! What both forms of a comparison say.
+//! The words that both forms of a comparison use.
 
 use btu_stats::{Estimate, Interval};
 use btu_suite::compare::{
@@ -29,7 +29,7 @@ fn signed(ratio: f64) -> String {
     if value.abs() >= 99.5 { format!("{value:+.0}") } else { format!("{value:+.1}") }
 }
 
-/// The interval in the same way: `-6.9 .. -3.1 %`; of what is given as times as times.
+/// The interval in the same way: `-6.9 .. -3.1 %`; as factors if the ratio is given as a factor.
 pub(super) fn ends(ratio: &Estimate) -> Option<String> {
     let Interval { low, high } = ratio.interval?;
     Some(match ratio.value {
@@ -57,13 +57,13 @@ pub(super) fn cut_to(name: &str, most: usize) -> String {
     }
 }
 
-/// `faster`, or the like, of the whole.
+/// The finding about the whole, such as `faster`.
 pub(super) fn headline<R: ComparedRow>(beside: &Beside<R>) -> String {
     let nothing = || "nothing to compare: both have no cell in common".to_owned();
     beside.overall.as_ref().map_or_else(nothing, |overall| overall.finding.to_string())
 }
 
-/// The finding where there is little room.
+/// The finding, for a narrow column.
 pub(super) fn short(finding: Finding) -> &'static str {
     if finding == Finding::NoDifferenceSeen { "no difference" } else { finding.name() }
 }
@@ -97,7 +97,7 @@ pub(super) fn over(overall: &Overall) -> String {
     format!("{what} {base} -> {other} Mb/s, geometric mean of {rows}")
 }
 
-/// Where the interval comes from, and what it does not hold.
+/// The source of the interval, and its limits.
 pub(super) fn basis<R: ComparedRow>(
     overall: &Overall,
     comparison: &Comparison<R>,
@@ -119,7 +119,7 @@ pub(super) fn basis<R: ComparedRow>(
     }
 }
 
-/// What an open question would take.
+/// The effort that would answer an open question.
 pub(super) fn advice(overall: &Overall) -> Option<String> {
     if overall.finding != Finding::CannotTell {
         return None;
@@ -132,7 +132,7 @@ pub(super) fn advice(overall: &Overall) -> Option<String> {
     ))
 }
 
-/// What a speed of the cell's kind is called.
+/// The name of a speed of the cell's kind.
 pub(super) fn unit<R: ComparedRow>(cell: &CellBeside<R>) -> &'static str {
     match cell.unit {
         Unit::Bits => "Mb/s",
@@ -168,7 +168,7 @@ pub(super) fn tally<R: ComparedRow>(cells: &[CellBeside<R>]) -> String {
     said.collect::<Vec<_>>().join(", ")
 }
 
-/// Why the mean of all cells may be told when none of them can.
+/// Why the mean of all cells may change significantly when no single cell does.
 pub(super) fn surer_together<R: ComparedRow>(
     overall: &Overall,
     cells: &[CellBeside<R>],

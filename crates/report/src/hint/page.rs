@@ -133,7 +133,7 @@ fn panel(result: &HintResult) -> Panel {
     }
 }
 
-/// What of a lap is the network, with the network's own time.
+/// The network's share of a lap, and the network's time.
 fn exchange(result: &HintResult) -> Option<Section> {
     let two = result.two.as_ref()?;
     let exchange = two.exchange_seconds.as_ref()?;

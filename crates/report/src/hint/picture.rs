@@ -3,8 +3,8 @@
 use btu_chart::{Axis, Mark, Panel, Picture, Point, Series};
 use btu_suite::hint::{HintResult, HintVerdict};
 
-/// QUIPS against the time of a lap (1996, figure 6), and what part of a lap is work, against the
-/// same.
+/// QUIPS against the time of a lap (1996, figure 6), and the share of work in a lap against that
+/// time.
 pub fn hint_picture(title: &str, notes: Vec<String>, result: &HintResult) -> Picture {
     let mut panels = vec![quips(result)];
     panels.extend(result.two.as_ref().map(work));

@@ -10,8 +10,8 @@ use super::*;
 use crate::head::{RunHead, TextOptions};
 use crate::stored_page::{Origin, StoredRun};
 
-/// A run in which an exchange takes `exchange` seconds and every interval `each`; the bounds are
-/// those that the law asks for.
+/// A run in which an exchange takes `exchange` seconds and every interval `each`; the bounds follow
+/// the law.
 fn verdict(processes: u64, exchange: f64, each: f64, message: Option<f64>) -> HintVerdict {
     let plan = HintPlan::standard(processes);
     let point = |intervals: u64| {

@@ -9,7 +9,7 @@ use crate::paint::Paint;
 use crate::pipe::{PLOT_ROWS, ends, legend, plotted, time, time_unit};
 use crate::sheet::{Sheet, page, section, wrap};
 
-/// So many steps fit on a screen.
+/// The number of steps that fit on a screen.
 const GLANCE: usize = 24;
 
 /// The whole result, all steps in the table if `all`; `transport` carried the exchange. Lines end
@@ -32,7 +32,7 @@ pub fn hint_text(
     ])
 }
 
-/// What was measured, where, when.
+/// The subject, the place and the time of the measurement.
 fn head(result: &HintResult, transport: &str, run: &RunHead, options: &TextOptions) -> Vec<String> {
     let paint = Paint(options.colour);
     let title =
@@ -49,7 +49,7 @@ fn quips(value: f64) -> String {
     format!("{} {name}", three_digits(value / worth))
 }
 
-/// Peak and net QUIPS, and where two processes begin to pay.
+/// Peak and net QUIPS, and the point from which two processes are faster.
 fn headline(result: &HintResult) -> Vec<String> {
     let Some(two) = &result.two else { return vec!["Nothing was measured.".to_owned()] };
     let of_one = |figure: fn(&HintVerdict) -> f64| {

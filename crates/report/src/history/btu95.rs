@@ -1,4 +1,4 @@
-//! The 1995 BTU paper: ratings, order, slips, penalties.
+//! The 1995 BTU paper: ratings, order, misprints, penalties.
 
 use btu_suite::history::btu95::{
     Half, History, MESSAGE_BYTES, MachineHistory, MeanCheck, MeanKind, OverLoads, PenaltyCheck,
@@ -71,8 +71,7 @@ fn ratings(history: &History, paint: Paint) -> Vec<String> {
     lines
 }
 
-/// Whether a rule gives the published means. A harmonic mean above the geometric is no mean of
-/// anything.
+/// Whether a rule gives the published means. A harmonic mean above the geometric one is impossible.
 fn reproduces(machine: &MachineHistory, rating: &Rating95) -> bool {
     let published = &machine.published_megabits_per_second;
     let compared = MeanKind::ALL

@@ -7,8 +7,8 @@ use crate::head::TextOptions;
 use crate::number::{NOTHING, three_digits};
 use crate::sheet::{Sheet, page, section};
 
-/// Both cases of the model, Figure 11, and what the scan hides; with `all` also the sentences that
-/// hold.
+/// Both cases of the model, Figure 11, and the values that the scan hides; with `all` also the
+/// sentences that hold.
 pub fn citi89_text(history: &History, all: bool, options: &TextOptions) -> String {
     let about = "A workstation sends a file over one Ethernet: 60 packets of 11,680 bits a second and 10 answers of 1104 \
                  bits, beside background packets of 8376 bits. The scan is damaged; what is called printed are the digits \
@@ -33,7 +33,7 @@ pub fn citi89_text(history: &History, all: bool, options: &TextOptions) -> Strin
     ])
 }
 
-/// What a line of the table shows of a case: printed, where it is, and recomputed.
+/// A line of the table for a case: the printed value, its place, and the recomputed value.
 type Quantity = (&'static str, fn(&Case) -> Option<String>, fn(&Case) -> String);
 
 const QUANTITIES: [Quantity; 9] = [

@@ -1,4 +1,4 @@
-//! The studies there are.
+//! The list of studies.
 
 use btu_suite::history::Study;
 

@@ -7,7 +7,7 @@ use crate::head::TextOptions;
 use crate::number::{NOTHING, three_digits};
 use crate::sheet::{Sheet, page, section};
 
-/// The curves, what a second layer costs, and what the figures say of the text; with `all` also
+/// The curves, the cost of a second layer, and a check of the text by the figures; with `all` also
 /// every point, and the sentences that hold.
 pub fn netpipe96_text(history: &History, all: bool, options: &TextOptions) -> String {
     let about = "Two identical workstations and a link of their own; a message goes there and back, and half of that is its \

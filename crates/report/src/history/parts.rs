@@ -1,4 +1,4 @@
-//! What the pages of all studies share.
+//! Common parts of the pages of all studies.
 
 use btu_suite::history::Claim;
 
@@ -18,14 +18,14 @@ pub(super) fn words(head: &[&str]) -> Vec<String> {
     head.iter().map(|&word| word.to_owned()).collect()
 }
 
-/// The title of a page with what it is about.
+/// The title of a page with its subject.
 pub(super) fn opening(title: &str, about: &str, options: &TextOptions) -> Vec<String> {
     let title = Paint(options.colour).title(title);
     [title, String::new()].into_iter().chain(paragraph(about, options)).collect()
 }
 
-/// The sentences that do not hold, or all of them: where it stands and what it says, then what its
-/// numbers give.
+/// The sentences that do not hold, or all of them: the place and the text of each, then the
+/// recomputed numbers.
 pub(super) fn claims(claims: &[Claim], all: bool, options: &TextOptions) -> Vec<String> {
     let wrong = claims.iter().filter(|claim| !claim.holds).count();
     let title = format!(

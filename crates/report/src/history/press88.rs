@@ -7,8 +7,8 @@ use crate::head::TextOptions;
 use crate::number::three_digits;
 use crate::sheet::{Sheet, page, section};
 
-/// Figure 3, what the load alone does, and the load programs; with `all` also the sentences that
-/// hold.
+/// Figure 3, the effect of the load alone, and the load programs; with `all` also the sentences
+/// that hold.
 pub fn press88_text(history: &History, all: bool, options: &TextOptions) -> String {
     let about = "Seven tasks on one workstation with a file server while up to ten others made load, against the same \
                  tasks on a stand-alone IBM PC-XT with its own disk.";
@@ -52,7 +52,7 @@ fn slowdowns(tasks: &[Task], options: &TextOptions) -> Vec<String> {
     section("Recomputed: what the load alone does", note, sheet.lines(), options)
 }
 
-/// The slowdowns again, by each closed form; its own numbers stand below it.
+/// The slowdowns again, by each closed form, with its own numbers below it.
 fn predictions(all: &[Prediction], tasks: &[Task], options: &TextOptions) -> Vec<String> {
     let sections = all.iter().flat_map(|one| {
         let mut columns = head(tasks, 1, "task");

@@ -1,6 +1,6 @@
-//! Pictures as data: panels with series, and the table that says the same.
+//! Pictures as data: panels with series, and a table of their values.
 
-/// A point; in a panel whose y axis has words, its interval is of x.
+/// A point; in a panel with words on its y axis, its interval is of x.
 pub use btu_chart::Point;
 
 use super::page::Table;
@@ -8,12 +8,12 @@ use super::page::Table;
 /// A picture with its table.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Figure {
-    /// What it is called in links and files: letters, digits and hyphens.
+    /// Its name in links and files: letters, digits and hyphens.
     pub name: String,
-    /// The title, which says what the figure shows.
+    /// The title of the figure.
     pub title: String,
-    /// From above to below. Series of the same name have the same colour in all panels and are
-    /// hidden together.
+    /// From above to below. Series of one name have one colour in all panels and are hidden
+    /// together.
     pub panels: Vec<Panel>,
     /// The arrangement of the panels.
     pub layout: Layout,
@@ -21,16 +21,16 @@ pub struct Figure {
     pub table: Table,
 }
 
-/// How the panels of a figure stand.
+/// The arrangement of a figure's panels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Layout {
     /// Side by side, with axes of their own.
     Beside,
-    /// The second below the first, lower, with the same x axis.
+    /// The second below the first, less high, with a common x axis.
     Below,
 }
 
-/// A pair of axes and what is drawn between them.
+/// A pair of axes and the series between them.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Panel {
     /// Above it; may be empty.
@@ -46,13 +46,13 @@ pub struct Panel {
 /// An axis of a panel, with its label and its scale.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Axis {
-    /// What it counts, with the unit.
+    /// The quantity, with its unit.
     pub label: String,
-    /// How values lie along it.
+    /// The scale of its values.
     pub scale: Scale,
 }
 
-/// How values lie along an axis.
+/// The scale of an axis.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Scale {
     /// By equal differences, from zero.
@@ -87,7 +87,7 @@ impl Axis {
 pub struct Series {
     /// The name of the series, as the legend shows it.
     pub name: String,
-    /// What it stands for; decides the colour.
+    /// Its role, which decides the colour.
     pub role: Role,
     /// How it is drawn.
     pub mark: Mark,
@@ -108,7 +108,7 @@ pub enum Mark {
     Stack,
 }
 
-/// What a series stands for. Colours are chosen by role, so that a load looks the same in every
+/// The role of a series. Colours are chosen by role, so that a load has one colour in every
 /// picture.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {

@@ -1,5 +1,5 @@
-//! The charting library: the basic bundle of plotly.js, which has the bars, lines and points that
-//! figures are made of.
+//! The charting library: the basic bundle of plotly.js, which has the bars, lines and points of
+//! figures.
 //!
 //! It is kept packed; the browser unpacks it. `scripts/plotly` fetches it and writes its version
 //! and hash down.

@@ -1,4 +1,4 @@
-//! What a report says, before it is known whether it becomes HTML, Markdown, CSV, a workbook or a
+//! The content of a report, independent of its format: HTML, Markdown, CSV, a workbook or a
 //! picture.
 //!
 //! All texts are plain: the code that writes a format escapes them.
@@ -12,25 +12,25 @@ use crate::summary::Summary;
 /// A report as a page of sections, with a summary for the terminal.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Page {
-    /// What it is about, in a few words.
+    /// Its subject, in a few words.
     pub title: String,
     /// The result, in large letters.
     pub headline: String,
-    /// What belongs to the result, one line each.
+    /// Additions to the result, one line each.
     pub remarks: Vec<String>,
-    /// Short words that must be seen next to the result.
+    /// Short words that every form shows next to the result.
     pub marks: Vec<Mark>,
-    /// Warnings; they come before everything else.
+    /// Warnings; they come first.
     pub warnings: Vec<PageWarning>,
     /// The sections of the report, in the order in which they are shown.
     pub sections: Vec<Section>,
-    /// What a terminal shows of all this at first.
+    /// The first screen of a terminal.
     pub summary: Summary,
-    /// The last word: what may be said of the result, and how it must be quoted.
+    /// The closing text: the valid statements about the result, and the rules for quoting it.
     pub footer: Vec<String>,
 }
 
-/// A short word about the result, and what it means.
+/// A short word about the result, and its meaning.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mark {
     /// One to three words.
@@ -42,29 +42,29 @@ pub struct Mark {
 /// A warning as the page shows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PageWarning {
-    /// In two or three words.
+    /// The title, in two or three words.
     pub title: String,
-    /// What was observed that caused the warning.
+    /// The observation that caused the warning.
     pub observed: String,
-    /// What to try; may be empty.
+    /// The advice; may be empty.
     pub advice: String,
 }
 
 /// A part of a report.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Section {
-    /// The title, which says what the section shows.
+    /// The title of the section.
     pub title: String,
     /// How to read it; may be empty.
     pub note: String,
     /// The blocks of the section, in the order in which they are shown.
     pub blocks: Vec<Block>,
-    /// Whether only a file has room for it.
+    /// Whether it appears in files only.
     pub appendix: bool,
 }
 
 impl Section {
-    /// A section; none where there is nothing to show.
+    /// A section; `None` if it has no content.
     pub fn of(title: &str, note: &str, blocks: Vec<Block>) -> Option<Self> {
         let (title, note) = (title.to_owned(), note.to_owned());
         (!blocks.is_empty()).then_some(Self { title, note, blocks, appendix: false })
@@ -93,21 +93,21 @@ pub enum Block {
 /// A table: some columns of words, then columns of numbers.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Table {
-    /// What it shows, with the unit; the name of its sheet and of its part of a CSV file.
+    /// Its content with the unit; the name of its sheet and of its part of a CSV file.
     pub caption: String,
     /// One word for each column.
     pub head: Vec<String>,
     /// How many columns at the left hold words.
     pub labels: usize,
-    /// Each as long as the head.
+    /// The rows, each as long as the head.
     pub rows: Vec<Vec<Cell>>,
-    /// Whether the ground of a number says how large it is, by equal ratios: a heat map, where that
-    /// can be shown.
+    /// Whether the background of a number shows its size, by equal ratios: a heat map, in formats
+    /// that have colours.
     pub shaded: bool,
 }
 
 impl Table {
-    /// An empty table; `labels` of its columns hold words.
+    /// An empty table; its first `labels` columns hold words.
     pub fn new(caption: &str, head: &[&str], labels: usize) -> Self {
         let head = head.iter().map(|&word| word.to_owned()).collect();
         Self { caption: caption.to_owned(), head, labels, rows: Vec::new(), shaded: false }
@@ -119,11 +119,11 @@ impl Table {
 pub enum Cell {
     /// A cell with text.
     Text(String),
-    /// A number as people read it, and as programs do.
+    /// A number, rounded for readers and in full for programs.
     Number {
         /// The value without rounding.
         value: f64,
-        /// Rounded, with what belongs to it.
+        /// The rounded value, with its marks.
         shown: String,
         /// Ends of its 95 % interval, in full.
         interval: Option<(f64, f64)>,
@@ -161,7 +161,7 @@ impl Cell {
         Self::Number { value: estimate.value / unit, shown, interval }
     }
 
-    /// As people read it.
+    /// The text as the report shows it.
     pub fn shown(&self) -> &str {
         match self {
             Self::Text(text) => text,
@@ -170,7 +170,7 @@ impl Cell {
         }
     }
 
-    /// The interval in words, where there is one.
+    /// The interval as text, if there is one.
     pub fn interval(&self) -> Option<String> {
         let Self::Number { value, interval: Some((low, high)), .. } = *self else { return None };
         ends(&Estimate { value, interval: Some(btu_stats::Interval { low, high }) }, 1.0)

@@ -1,7 +1,7 @@
-//! Figures as the charting library (plotly.js) wants them.
+//! Figures in the form of the charting library (plotly.js).
 //!
-//! Colours are left to the page: each trace says in `meta` which colour of the palette it has, and
-//! the page's script fills it in for the theme that is on.
+//! The page decides the colours: each trace has in `meta` its index in the palette, and the page's
+//! script inserts the colour of the current theme.
 
 use serde_json::{Value, json};
 
@@ -54,7 +54,7 @@ fn trace(figure: &Figure, panel: &Panel, place: usize, series: &Series, first: b
     trace
 }
 
-/// The value, or the word that stands there.
+/// The value, or the word at that place.
 fn place_on(axis: &Axis, value: f64) -> Value {
     match &axis.scale {
         Scale::Words(words) => json!(words.get(value as usize).map(|word| escaped(word))),
@@ -129,7 +129,7 @@ fn layout(figure: &Figure) -> Value {
     layout
 }
 
-/// Where a panel lies in the figure, as shares of its width and height.
+/// The place of a panel in the figure, as shares of its width and height.
 fn domains(layout: Layout, panels: usize, place: usize) -> ([f64; 2], [f64; 2]) {
     match layout {
         Layout::Below if place == 0 && panels > 1 => ([0.0, 1.0], [0.42, 1.0]),
@@ -178,7 +178,7 @@ fn mark_texts(values: &[f64]) -> Vec<String> {
         .collect()
 }
 
-/// The library reads a few tags in its texts; what comes from outside shall not make any.
+/// The library interprets a few tags in its texts; text from outside must not contain any.
 fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }

@@ -33,8 +33,8 @@
     });
   }
 
-  // On a phone panels that stand beside each other have no room for their titles: there they stand below each other. Nor is there
-  // room between powers of ten.
+  // On a phone, panels side by side have no room for their titles, so the script places them one below the other. Powers of ten
+  // have no room between them, either.
   const NARROW = 600, PANEL = 260, BETWEEN = 90, AROUND = 84, FEW_MARKS = 3;
 
   function layout(figure, more) {

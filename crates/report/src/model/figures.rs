@@ -2,7 +2,7 @@
 
 use btu_model::{Answer, Warning};
 
-/// `value` with so many significant digits, in plain notation where that is short.
+/// `value` with this number of significant digits, in plain notation if that is short.
 pub fn digits(value: f64, digits: i32) -> String {
     if value == 0.0 || !value.is_finite() {
         return "0".to_owned();
@@ -32,12 +32,12 @@ pub fn percent(share: f64) -> String {
     if value >= 1000.0 { format!("{value:.0} %") } else { format!("{value:.2} %") }
 }
 
-/// A rate: whole where it is as good as whole, and nothing below a frame in ten days.
+/// A rate: whole if it is nearly whole, and 0 below a frame in ten days.
 pub fn rate(per_second: f64) -> String {
     if per_second < 1e-6 { "0".to_owned() } else { whole_or(per_second, 5) }
 }
 
-/// Whole where it is as good as whole, else with so many digits.
+/// Whole if it is nearly whole, else with this number of digits.
 pub fn whole_or(value: f64, other: i32) -> String {
     let whole = value.round();
     if (1.0..1e9).contains(&whole) && (value - whole).abs() <= whole * 1e-9 {

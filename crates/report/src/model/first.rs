@@ -1,4 +1,4 @@
-//! What a terminal shows at first of a prediction.
+//! The first screen of a prediction.
 
 use btu_model::Answer;
 use btu_model::predict::{
@@ -113,7 +113,7 @@ fn limit(prediction: &Prediction) -> String {
     }
 }
 
-/// What is said of several places alike is said once.
+/// A text that holds for several places is shown once.
 fn warnings(warnings: &[PredictionWarning]) -> Vec<crate::html::PageWarning> {
     let mut said: Vec<(&PredictionWarning, usize)> = Vec::new();
     for one in warnings {

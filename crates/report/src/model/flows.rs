@@ -1,4 +1,4 @@
-//! What flows get, and how long a transfer takes.
+//! The results of flows, and the time of a transfer.
 
 use btu_model::predict::{Limit, TransferPrediction};
 

@@ -1,4 +1,4 @@
-//! A value turned, as a picture: delays, transfers and what is used.
+//! A sweep as a picture: delays, transfers and utilisations.
 
 use btu_chart::{Axis, Mark, Panel, Picture, Point, Series};
 use btu_model::Warning;
@@ -6,10 +6,10 @@ use btu_model::predict::Prediction;
 
 use super::sweep::{Column, Kind, SweepTable, columns};
 
-/// More curves in one panel, and the picture would need more colours than can be told apart.
+/// More curves in one panel would need more colours than readers can distinguish.
 const MOST_CURVES: usize = 2;
 
-/// What a panel shows of a sweep.
+/// The part of a sweep that a panel shows.
 struct Shown {
     kind: Kind,
     label: &'static str,

@@ -1,4 +1,4 @@
-//! The answer to a question asked backwards.
+//! The answer to an inverse question: the largest load that keeps a bound.
 
 use btu_medium::sim;
 use btu_model::Warning;
@@ -11,22 +11,22 @@ use crate::head::TextOptions;
 use crate::number::plus_minus;
 use crate::sheet::{self, wrap};
 
-/// What was looked for, and what was found.
+/// The question, and its answer.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct MostFound {
-    /// What was turned: the key.
+    /// The key of the changed value.
     pub key: String,
-    /// What stands behind its values.
+    /// The unit of its values.
     pub unit: String,
-    /// What must not be exceeded: `mean delay`, `transfer time`.
+    /// The figure with the bound: `mean delay`, `transfer time`.
     pub figure: String,
     /// The bound, in seconds.
     pub bound_seconds: f64,
     /// The least and the greatest value that were tried.
     pub tried: [f64; 2],
-    /// Up to which value the bound is known to be kept; none where that is not known of any.
+    /// The largest value for which the bound is known to be kept; `None` if there is none.
     pub found: Option<Found>,
-    /// The figure there, in seconds; none where something is saturated.
+    /// The figure there, in seconds; `None` if the network is saturated.
     pub figure_seconds: Option<f64>,
     /// The method that answered, and the range in which it is valid.
     #[serde(flatten)]
@@ -39,9 +39,9 @@ pub struct MostFound {
 pub enum Answered {
     /// The closed form gave the answer.
     Formula {
-        /// What it says outside the range in which it holds; none where the answer lies inside.
+        /// Its result outside the range in which it is valid; `None` if the answer lies inside.
         beyond: Option<Beyond>,
-        /// Reasons not to believe it.
+        /// Warnings about the answer.
         warnings: Vec<PredictionWarning>,
     },
     /// The simulator gave the answer.
@@ -53,7 +53,7 @@ pub enum Answered {
         interval: Option<[f64; 2]>,
         /// The figure at the value found.
         figure_estimate: Option<Estimate>,
-        /// How often each value was simulated.
+        /// The number of replications of each value.
         replications: u32,
         /// Seed of all chance.
         seed: u64,
@@ -62,16 +62,16 @@ pub enum Answered {
     },
 }
 
-/// What a formula says where it does not hold.
+/// The result of a formula where it is not valid.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Beyond {
-    /// Why it does not hold there.
+    /// Why it is not valid there.
     pub warning: Warning,
     /// Up to which value its figure stays within the bound.
     pub found: Found,
 }
 
-/// The answer, what speaks against it, and what to type next; ends with `\n`.
+/// The answer, its warnings, and the next commands; ends with `\n`.
 pub fn most_text(most: &MostFound, options: &TextOptions) -> String {
     let (answer, warnings, next) = match &most.answered {
         Answered::Formula { beyond, warnings } => {
@@ -109,7 +109,7 @@ fn formula(most: &MostFound, beyond: Option<Beyond>) -> String {
     }
 }
 
-/// What a formula says outside its range.
+/// The result of a formula outside its range.
 fn outside(most: &MostFound, beyond: Beyond) -> String {
     let bound = bound(most);
     let kind = if beyond.warning == Warning::Optimistic {
@@ -208,7 +208,7 @@ const NOISE: f64 = 1e-6;
 /// How a value is rounded.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Rounding {
-    /// To three digits, or whole, so that what is said of it still holds.
+    /// Down to three digits, or whole, so that the bound still holds.
     Down,
     /// Like `Down`, but upwards.
     Up,
@@ -219,9 +219,9 @@ enum Rounding {
 }
 
 impl MostFound {
-    /// What [`MostFound::figure`] is called where it is a transfer's.
+    /// The name of [`MostFound::figure`] if it is a transfer's.
     pub const TRANSFER_TIME: &str = "transfer time";
-    /// What it is called where it is the slowest flow's, or that of one.
+    /// Its name if it is the slowest flow's, or that of one flow.
     pub const MEAN_DELAY: &str = "mean delay";
 
     fn there(&self) -> String {

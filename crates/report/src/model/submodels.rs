@@ -27,7 +27,7 @@ pub(super) fn blocks(page: &Page) -> Vec<Vec<String>> {
     blocks
 }
 
-/// Segments of one group with the same numbers are told once: the first, and how many there are.
+/// Segments of one group with equal numbers are shown once: the first, and their number.
 pub fn alike_segments(segments: &[SegmentPrediction]) -> Vec<(&SegmentPrediction, usize)> {
     let mut groups: Vec<(&SegmentPrediction, usize)> = Vec::new();
     for segment in segments {
@@ -84,7 +84,7 @@ fn block(page: &Page, number: usize, segment: &SegmentPrediction, alike: usize) 
     [lines, star(&segment.lines)].concat()
 }
 
-/// What is used and what it costs.
+/// Utilisation and delay.
 fn shares(segment: &SegmentPrediction) -> Vec<(String, String)> {
     let row = |label: &str, value: String| (label.to_owned(), value);
     let (distance, data, all) = match segment.medium {

@@ -1,4 +1,4 @@
-//! A value turned: a table of what follows, for people and as CSV.
+//! A sweep: a table of its results, for readers and as CSV.
 
 use btu_model::Answer;
 use btu_model::predict::Prediction;
@@ -11,22 +11,22 @@ use crate::sheet::{Sheet, wrap};
 /// Predictions along one key.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SweepTable {
-    /// The key of the network file whose value changes.
+    /// The key of the changed value in the network file.
     pub key: String,
-    /// What stands behind its values; empty for plain numbers.
+    /// The unit of its values; empty for plain numbers.
     pub unit: String,
-    /// Values and what follows.
+    /// The values and their predictions.
     pub points: Vec<(f64, Prediction)>,
 }
 
-/// One column: what it is, and its value at a point.
+/// One column: its kind, and its value at a point.
 pub(super) struct Column {
     pub(super) head: String,
     pub(super) kind: Kind,
     value: Box<dyn Fn(&Prediction) -> Answer>,
 }
 
-/// What a column tells.
+/// The content of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     /// How long the transfer takes.
@@ -55,7 +55,7 @@ impl Column {
 
 /// The whole table; lines end with `\n`.
 pub fn sweep_text(table: &SweepTable, options: &TextOptions) -> String {
-    // How many columns the terminal can hold next to the value itself; at least 3.
+    // The number of columns that fit next to the value itself; at least 3.
     let most = (options.columns().saturating_sub(12) / 16).max(3);
     let paint = Paint(options.colour);
     let Some((_, first)) = table.points.first() else { return String::new() };
@@ -78,7 +78,7 @@ pub fn sweep_text(table: &SweepTable, options: &TextOptions) -> String {
 }
 
 /// The whole table as comma-separated values (RFC 4180): seconds, shares and rates as plain
-/// numbers, nothing where there is no value.
+/// numbers, empty if there is no value.
 pub fn sweep_csv(table: &SweepTable) -> String {
     let Some((_, first)) = table.points.first() else { return String::new() };
     let columns = columns(first);

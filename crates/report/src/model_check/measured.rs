@@ -1,4 +1,4 @@
-//! What real packets saw of a flow at one point.
+//! The results of a flow's real packets at one point.
 
 use std::collections::BTreeMap;
 
@@ -16,13 +16,13 @@ pub struct Measured {
     pub replications_seconds: Vec<f64>,
     /// Whether the network was overloaded, so that the delay means nothing.
     pub overloaded: bool,
-    /// Why the point says nothing of the network; empty where it does.
+    /// Why the point is void; empty if it is valid.
     pub void: Vec<String>,
     /// Bits of frames that arrived, per second, from destination address to check sequence.
     pub goodput_bits_per_second: Option<Estimate>,
     /// Packets of this flow that were sent and counted.
     pub sent: u64,
-    /// Those that arrived; the others were lost, or still under way at the end.
+    /// Those that arrived; the others were lost, or still in flight at the end.
     pub received: u64,
     /// How long after their time packets left their sender, in the mean; it is part of the delay.
     pub sender_late_seconds: f64,
@@ -39,9 +39,9 @@ pub struct MeasuredAccounts {
     pub sent: u64,
     /// Packets that arrived at their destination.
     pub received: u64,
-    /// That the network dropped, by the cause that the wire's accounts name.
+    /// Packets that the network dropped, by the cause in the wire's accounts.
     pub dropped: BTreeMap<String, u64>,
-    /// That did not arrive and were not under way.
+    /// Packets that did not arrive and were not in flight.
     pub lost: u64,
     /// Still in the network when the measurement stopped waiting for them.
     pub in_flight: u64,

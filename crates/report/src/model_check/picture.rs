@@ -1,4 +1,4 @@
-//! The check as a picture: curves above, what separates them below.
+//! The check as a picture: curves above, their differences below.
 
 use btu_chart::{Axis, Mark, Panel, Picture, Point, Series};
 
@@ -7,17 +7,18 @@ use super::{Beside, CheckCase, CheckFlow, CheckPoint, ModelCheck};
 /// More curves in one picture cannot be told apart.
 const MOST_PAIRS: usize = 3;
 
-/// Errors beyond this many per cent are cut off below the curves: they would press all others flat.
+/// Errors beyond this many per cent are cut off below the curves: they would make all others too
+/// small to read.
 const MOST_ERROR: f64 = 100.0;
 
-/// A flow of a case, and what the names of its series end with.
+/// A flow of a case, and the suffix of the names of its series.
 struct Drawn<'a> {
     answers: &'a [Beside],
     flow: &'a CheckFlow,
     suffix: String,
 }
 
-/// Mean delays by all answers over what was turned, and the prediction's errors below. Of many
+/// Mean delays by all answers over the changed value, and the prediction's errors below. Of many
 /// flows the first few.
 pub fn check_picture(check: &ModelCheck) -> Picture {
     let several = check.cases.iter().any(|case| case.flows.len() > 1);
@@ -70,7 +71,7 @@ fn answers(check: &ModelCheck) -> String {
     format!("predicted{separator}{}", beside.join(" and "))
 }
 
-/// What the names of a flow's series end with.
+/// The suffix of the names of a flow's series.
 fn suffix(case: &CheckCase, flow: &CheckFlow, several: bool) -> String {
     let parts = [(several, &flow.name), (!case.name.is_empty(), &case.name)];
     parts.iter().filter(|(said, _)| *said).flat_map(|(_, name)| [", ", name.as_str()]).collect()

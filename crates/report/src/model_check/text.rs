@@ -56,7 +56,7 @@ fn table(case: &CheckCase, flow: &CheckFlow) -> Vec<String> {
     sheet.lines()
 }
 
-/// Of one answer at one point.
+/// The columns of one answer at one point.
 fn cells(point: &CheckPoint, beside: Beside) -> Vec<String> {
     let or_nothing = |text: Option<String>| text.unwrap_or_else(|| NOTHING.to_owned());
     let answer = if point.is_void(beside) {
@@ -77,7 +77,7 @@ fn cells(point: &CheckPoint, beside: Beside) -> Vec<String> {
     cells
 }
 
-/// What is to be known of the measured points: the accounts, and why points are void.
+/// Notes about the measured points: the accounts, and why points are void.
 fn notes(flow: &CheckFlow) -> Vec<String> {
     let measured: Vec<(&CheckPoint, &Measured)> =
         flow.points.iter().filter_map(|point| Some((point, point.measured.as_ref()?))).collect();
@@ -130,7 +130,7 @@ fn plain(value: f64) -> String {
     if value != 0.0 && rounded == 0.0 { three_digits(value) } else { rounded.to_string() }
 }
 
-/// One line for each share, or for those that say the same.
+/// One line for each share, or for several with an equal result.
 fn verdicts(case: &CheckCase, flow: &CheckFlow, beside: Beside, width: usize) -> Vec<String> {
     let against = if case.answers.len() > 1 {
         format!("As {}, within", beside.name())
@@ -246,7 +246,7 @@ fn columns(point: &CheckPoint, beside: Beside) -> String {
     format!("{},{overloaded}", numbers.map(or_empty).join(","))
 }
 
-/// What only a measurement has.
+/// The columns of measurements alone.
 fn further_columns(point: &CheckPoint) -> String {
     let Some(measured) = &point.measured else { return ",,,,".to_owned() };
     let Measured { sent, received, sender_late_seconds, wire_late_seconds, .. } = measured;

@@ -1,15 +1,15 @@
-//! How far a prediction holds.
+//! The range in which a prediction holds.
 //!
 //! The rule: points are taken by rising utilisation. A point agrees within x when the prediction is
 //! off by at most x of the mean next to it, or when both call the network overloaded. The
 //! prediction is valid up to the utilisation of the last point before the first that does not
-//! agree; agreement beyond is chance and does not count. A point whose interval is wider than x to
-//! either side cannot be judged and ends the range as well; and so does a measured one that is
-//! void, or of whose delay more than x is this machine's own lateness.
+//! agree; agreement beyond is chance and does not count. A point with an interval wider than x to
+//! either side cannot be judged and ends the range as well. A measured point ends it, too, if it is
+//! void, or if this machine's own lateness is more than x of its delay.
 
 use super::{Beside, CheckFlow, CheckPoint};
 
-/// Up to where a prediction holds.
+/// The end of the range in which a prediction holds.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Verdict {
     /// At all points; the last one's utilisation.
@@ -18,7 +18,7 @@ pub enum Verdict {
     UpTo(f64, Break),
     /// Not even at the first point.
     Nowhere(Break),
-    /// There was nothing to compare.
+    /// There was no other answer to compare with.
     Unknown,
 }
 
@@ -33,13 +33,13 @@ pub enum Break {
     Undecided,
     /// This share of what was measured is lateness of this machine.
     Late(f64),
-    /// What was measured is void.
+    /// The measured point is void.
     Void,
 }
 
 impl CheckFlow {
-    /// Up to where the prediction holds within this share of the answer next to it; see the
-    /// module's rule.
+    /// The end of the range in which the prediction agrees within this share with the answer next
+    /// to it; see the module's rule.
     pub fn verdict(&self, beside: Beside, within: f64) -> Verdict {
         let utilisation = |point: &CheckPoint| point.utilisation.unwrap_or(0.0);
         let mut points: Vec<&CheckPoint> = self.points.iter().collect();

@@ -20,14 +20,14 @@ use crate::summary::{Next, Summary};
 pub struct StoredSignature {
     /// The name of the run.
     pub name: String,
-    /// What was measured where and when, in a line.
+    /// The subject, the place and the time of the measurement, in a line.
     pub about: String,
-    /// What came of it.
+    /// The verdict of the run.
     pub verdict: PipeVerdict,
 }
 
-/// All compared with the first, with what has to be said of their runs; every figure with its
-/// interval if `all`, or where there is room. Lines end with `\n`.
+/// All compared with the first, with the notes about their runs; every figure with its interval if
+/// `all`, or if there is room. Lines end with `\n`.
 pub fn beside_text(
     runs: &[StoredSignature],
     warnings: &[String],
@@ -61,7 +61,7 @@ pub fn beside_text(
     ])
 }
 
-/// What a terminal shows at first of the same; `again` is the command that compares.
+/// The first screen of the comparison; `again` is the command that compares.
 pub fn beside_page(runs: &[StoredSignature], warnings: &[String], again: &str) -> Page {
     let named: Vec<Named> = runs.iter().map(|run| (run.name.clone(), &run.verdict)).collect();
     let Some((base, others)) = runs.split_first() else { return Page::default() };
@@ -103,7 +103,7 @@ fn warned(warnings: &[String], options: &TextOptions) -> Vec<String> {
     lines.map(|line| Paint(options.colour).warning(&line)).collect()
 }
 
-/// What intervals of two runs cannot say.
+/// The limits of intervals of two runs.
 const CAUTION: &str = "Intervals come from the trials within each run. What differs between one run and the next of the same kind is \
                        not in them: repeat both before a small difference is believed. `btu pipe --layers` and `--load` measure in \
                        turns, within one run.";

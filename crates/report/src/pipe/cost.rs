@@ -1,4 +1,4 @@
-//! What signatures have more and less than the first of their set, as tables.
+//! The differences of signatures from the first of their set, as tables.
 
 use btu_stats::Estimate;
 use btu_suite::pipe::{Beside, PipeVerdict};
@@ -8,16 +8,16 @@ use crate::head::TextOptions;
 use crate::number::{NOTHING, three_digits};
 use crate::sheet::{Sheet, section};
 
-/// So many sizes fit on a screen.
+/// The number of sizes that fit on a screen.
 const GLANCE: usize = 9;
 
-/// One of the set: what it is called, and what it has more and less than the first.
+/// One of the set: its name, and its differences from the first.
 pub(super) struct Line<'a> {
     pub(super) name: String,
     pub(super) cost: &'a Beside,
 }
 
-/// Latency, maximum, and what every message and every byte costs.
+/// Latency, maximum, and the cost of every message and every byte.
 pub(super) fn summary(first: &str, base: (&str, &PipeVerdict), lines: &[Line]) -> Vec<String> {
     let head = [first, "latency", "more", "%", "maximum", "%", "message", "byte"]
         .map(str::to_owned)
@@ -30,7 +30,7 @@ pub(super) fn summary(first: &str, base: (&str, &PipeVerdict), lines: &[Line]) -
     sheet.lines()
 }
 
-/// What the others are compared with.
+/// The signature with which the others are compared.
 fn lowest(name: &str, base: &PipeVerdict) -> Vec<String> {
     let nothing = || NOTHING.to_owned();
     let latency =
@@ -56,7 +56,7 @@ fn row(name: &str, cost: &Beside) -> Vec<String> {
     ]
 }
 
-/// The value, with a star where its interval leaves `nothing` out.
+/// The value, with a star if its interval excludes `nothing`.
 fn told(estimate: Option<Estimate>, nothing: f64, text: fn(f64) -> String) -> String {
     let Some(estimate) = estimate else { return NOTHING.to_owned() };
     let apart = estimate.interval.is_some_and(|interval| !interval.contains(nothing));
@@ -75,7 +75,7 @@ fn signed(value: f64) -> String {
     format!("{}{}", if value < 0.0 { "-" } else { "+" }, three_digits(value.abs()))
 }
 
-/// A figure of a cost, what it is called, and how its ends are written.
+/// A figure of a cost, its name, and the form of its ends.
 type Figure = (&'static str, fn(&Beside) -> Option<Estimate>, fn(f64) -> String);
 
 /// The figures of all costs with their intervals, one line each.

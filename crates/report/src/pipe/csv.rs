@@ -19,7 +19,7 @@ pub fn pipe_csv(verdict: &PipeVerdict) -> String {
     out
 }
 
-/// What belongs under the head.
+/// The columns below the head.
 pub(super) fn size_line(size: &SizeVerdict) -> String {
     let times = &size.one_way;
     format!(

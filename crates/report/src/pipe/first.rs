@@ -1,5 +1,5 @@
-//! The first screen of signatures: latency and maximum with their intervals, and where the time of
-//! a message gives way to that of its bytes.
+//! The first screen of signatures: latency and maximum with their intervals, and the size from
+//! which the time of bytes exceeds that of a message.
 
 use btu_stats::Estimate;
 use btu_suite::pipe::{Beside, PipeVerdict};
@@ -9,7 +9,7 @@ use super::unit::{Unit, bytes, rate_unit, time, time_unit};
 use crate::number::{ends, three_digits};
 use crate::summary::KeyFigure;
 
-/// From so much of the maximum on, bytes weigh more than messages.
+/// From this share of the maximum on, bytes cost more than messages.
 const HALF: f64 = 0.5;
 
 /// The numbers of one signature.
@@ -81,8 +81,8 @@ fn figure(name: &str, estimate: &Estimate, unit: Unit, note: String) -> KeyFigur
     }
 }
 
-/// Where the time of each message gives way to that of each byte: by the fit, else by the sizes
-/// themselves.
+/// The size from which the time of bytes exceeds the fixed time of a message: by the fit, else by
+/// the sizes themselves.
 pub(super) fn limit(verdict: &PipeVerdict) -> String {
     let fit = verdict.fit.as_ref().filter(|fit| !fit.is_poor());
     if let Some((fit, knee)) = fit.and_then(|fit| Some((fit, fit.knee.as_ref()?)))

@@ -1,5 +1,5 @@
-//! Signatures as a report: throughput against size and against time, the key figures, what each has
-//! more than the first.
+//! Signatures as a report: throughput against size and against time, the key figures, and the
+//! differences from the first.
 
 use btu_stats::Estimate;
 use btu_suite::pipe::{Beside, PipeVerdict, SetVerdict, SizeVerdict, beside};
@@ -36,8 +36,8 @@ pub fn pipe_page(stored: &StoredRun, verdict: &PipeVerdict) -> Page {
     Page { summary: stored.summary(first::figures(verdict), first::limit(verdict)), ..page }
 }
 
-/// What a terminal shows at first of several signatures, each a run of its own, that were measured
-/// by one command.
+/// The first screen of several signatures, each a run of its own, that were measured by one
+/// command.
 pub fn several_page(stored: &[StoredRun], verdicts: &[&PipeVerdict]) -> Page {
     let named: Vec<Named> =
         verdicts.iter().map(|verdict| (verdict.kind.label().to_owned(), *verdict)).collect();
@@ -118,7 +118,7 @@ fn sections(named: &[Named]) -> Vec<Option<Section>> {
     vec![Some(key_figures(named)), by_size(named), by_time(named), accounts(named)]
 }
 
-/// Latency, maximum, and what a fixed time and a rate make of the larger half of the sizes.
+/// Latency, maximum, and the fit of a fixed time and a rate to the larger half of the sizes.
 fn key_figures(named: &[Named]) -> Section {
     let head = ["", "latency, us", "maximum, Mb/s", "fixed time, us", "rate, Mb/s", "n-half, B"];
     let mut table = Table::new("Key figures", &head, 1);
@@ -261,7 +261,7 @@ fn sizes(named: &[Named]) -> Table {
     table
 }
 
-/// What the others have more and less than the first.
+/// The differences of the others from the first.
 fn cost(named: &[Named], costs: &[&Beside]) -> Option<Section> {
     let ((base, _), others) = named.split_first()?;
     let head = [
@@ -292,7 +292,7 @@ fn cost(named: &[Named], costs: &[&Beside]) -> Option<Section> {
     )
 }
 
-/// What became of all messages.
+/// The accounts of all messages.
 fn accounts(named: &[Named]) -> Option<Section> {
     let head = ["", "sent", "received", "duplicates", "lost", "looked at", "wrong"];
     let mut table = Table::new("Messages", &head, 1);

@@ -21,7 +21,7 @@ pub enum Graph {
     Time,
 }
 
-/// A signature and the name that tells it apart from others.
+/// A signature and its distinct name.
 #[derive(Debug, Clone, Copy)]
 pub struct NamedSignature<'a> {
     /// Its name in the legend.
@@ -35,8 +35,8 @@ impl Graph {
     pub const ALL: [Self; 4] = [Self::Throughput, Self::Signature, Self::Saturation, Self::Time];
 }
 
-/// All four graphs of these signatures, one below the other; with the points that were read off the
-/// paper's figures if `references`.
+/// All four graphs of these signatures, one below the other; with the points that were read from
+/// the paper's figures if `references`.
 pub fn pipe_picture(
     title: &str,
     notes: Vec<String>,
@@ -66,7 +66,7 @@ pub(super) fn panel(graph: Graph, runs: &[NamedSignature], references: bool) -> 
     Panel { x, y, height: 260, across: Vec::new(), series: drawn.collect() }
 }
 
-/// One series before it is known what goes where.
+/// One series before its axes are chosen.
 struct Source {
     name: String,
     mark: Mark,
@@ -93,7 +93,7 @@ fn measured(run: &NamedSignature) -> Source {
     }
 }
 
-/// A curve of 1996: the points of which size and time are known.
+/// A curve of 1996: the points with a known size and time.
 fn reference(curve: &netpipe96::Curve) -> Option<Source> {
     let only = |value| Estimate { value, interval: None };
     let sample = |point: &netpipe96::Point| {
@@ -139,7 +139,7 @@ fn axes(graph: Graph, series: &[Source], units: &Units) -> (Axis, Axis) {
     }
 }
 
-/// Whether the signatures reach about as high: then the axis of throughput has equal differences,
+/// Whether the signatures have similar maxima: then the axis of throughput has equal differences,
 /// as in the paper.
 fn alike(series: &[Source]) -> bool {
     let highest = |source: &Source| {

@@ -1,4 +1,4 @@
-//! The signature in a terminal: a quick look, also over a slow line and while the run goes on.
+//! The signature in a terminal: a quick view, also over a slow line and during the run.
 
 use btu_chart::{Panel, mark, terminal};
 
@@ -10,8 +10,8 @@ use crate::sheet::columns;
 /// Rows between the axes of a result.
 pub const ROWS: usize = 14;
 
-/// The graph of one or several signatures in braille dots with so many rows between the axes, and a
-/// legend where there are several series.
+/// The graph of one or several signatures in braille dots with this number of rows between the
+/// axes, and a legend for several series.
 pub fn pipe_plot(
     graph: Graph,
     runs: &[NamedSignature],
@@ -27,7 +27,7 @@ pub fn pipe_plot(
     lines
 }
 
-/// A panel with so many rows between its axes.
+/// A panel with this number of rows between its axes.
 pub(crate) fn plotted(panel: &Panel, rows: usize, options: &TextOptions) -> Vec<String> {
     let paint = Paint(options.colour);
     terminal(panel, options.columns().min(110), rows, |place, text| paint.series(place, text))

@@ -1,4 +1,4 @@
-//! Several signatures of one run: what each layer costs, or what a busy machine keeps.
+//! Several signatures of one run: the cost of each layer, or the share that a busy machine keeps.
 
 use std::fmt::Write;
 
@@ -13,7 +13,7 @@ use crate::number::count;
 use crate::paint::Paint;
 use crate::sheet::{page, section, wrap};
 
-/// What a signature is called in its set: its layer, or its load.
+/// The name of a signature in its set: its layer, or its load.
 pub(super) fn name_in_set(purpose: Purpose, one: &LoadedVerdict) -> String {
     match purpose {
         Purpose::Layers => one.verdict.kind.label().to_owned(),
@@ -58,7 +58,7 @@ fn lines(verdict: &SetVerdict) -> Vec<Line<'_>> {
     layers.chain(loads).collect()
 }
 
-/// What such a set is called above its text and its picture.
+/// The title of such a set above its text and its picture.
 pub const fn set_title(purpose: Purpose) -> &'static str {
     match purpose {
         Purpose::Layers => "Layers of a stack",
@@ -66,7 +66,7 @@ pub const fn set_title(purpose: Purpose) -> &'static str {
     }
 }
 
-/// What was measured, where, when.
+/// The subject, the place and the time of the measurement.
 fn head(verdict: &SetVerdict, run: &RunHead, options: &TextOptions) -> Vec<String> {
     let paint = Paint(options.colour);
     let pattern = verdict.signatures.first().map_or("", |one| one.verdict.pattern.name());

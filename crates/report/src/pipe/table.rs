@@ -7,11 +7,11 @@ use crate::head::TextOptions;
 use crate::number::{or_dash, plus_minus, three_digits};
 use crate::sheet::{Sheet, section};
 
-/// So many sizes are still read by people.
+/// The number of sizes that readers still read.
 const READABLE: usize = 30;
 
-/// Sizes with times and throughput: all of them, or one per octave where there are many and `all`
-/// is not asked for.
+/// Sizes with times and throughput: all of them, or one per octave if there are many and `all` is
+/// false.
 pub(super) fn lines(verdict: &PipeVerdict, all: bool, options: &TextOptions) -> Vec<String> {
     let sizes = chosen(verdict, all);
     let Some(typical) = sizes.get(sizes.len() / 2) else { return Vec::new() };
@@ -34,7 +34,7 @@ pub(super) fn lines(verdict: &PipeVerdict, all: bool, options: &TextOptions) -> 
     section("Sizes", &note, sheet.lines(), options)
 }
 
-/// All sizes where they are few or wanted; else powers of two, the ends, and the highest.
+/// All sizes if they are few or `all` is true; else powers of two, the ends, and the highest.
 fn chosen(verdict: &PipeVerdict, all: bool) -> Vec<&SizeVerdict> {
     let last = verdict.sizes.len().saturating_sub(1);
     let peak = verdict.maximum.as_ref().map(|peak| peak.size);

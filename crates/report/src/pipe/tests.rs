@@ -15,9 +15,9 @@ use crate::stored_page::{Origin, StoredRun};
 
 const NARROW: TextOptions = TextOptions { colour: false, width: 80 };
 
-/// What `kind` would show on a path where a message of n bytes takes `fixed` + n/`rate`, with a
-/// step where messages become too large for one buffer, as real ones have; seven trials that differ
-/// by up to 3 %.
+/// The record of `kind` on a path where a message of n bytes takes `fixed` + n/`rate`, with a step
+/// where messages become too large for one buffer, as real ones have; seven trials that differ by
+/// up to 3 %.
 fn verdict(kind: Kind, sizes: &str, fixed: f64, rate_bits: f64) -> PipeVerdict {
     let plan = PipePlan { sizes: sizes.parse().unwrap(), ..PipePlan::new(1, kind, Place::Here) };
     let points: Vec<Point> =
@@ -59,7 +59,7 @@ fn head() -> RunHead {
     }
 }
 
-/// What `draw` makes of a made-up stored run, in Markdown.
+/// The text of `draw` for a made-up stored run, in Markdown.
 fn reported(draw: impl FnOnce(&StoredRun) -> crate::html::Page) -> String {
     let origin = Origin {
         uuid: "5f0a6a3e-9c1d-4e57-8b1e-2f7f0d0c9a11".to_owned(),
@@ -103,7 +103,7 @@ fn the_report_of_a_busy_machine() {
     );
 }
 
-/// What `draw` makes of the same run as the first screen, held to its limits.
+/// The first screen of `draw` for that run, checked for its limits.
 fn screens(draw: impl Fn(&StoredRun) -> crate::html::Page) -> String {
     let origin = Origin { plan_is_known: true, ..Origin::default() };
     let page = draw(&StoredRun {
@@ -225,7 +225,7 @@ fn stored_runs_side_by_side() {
     assert_eq!(beside_text(&[], &[], false, &NARROW), "");
 }
 
-/// A set on paths where messages take so long; the times of the tests above.
+/// A set on paths with these message times; the times of the tests above.
 fn set(purpose: Purpose, series: &[(Kind, Load, f64, f64)]) -> SetVerdict {
     let plan = |kind, load| PipePlan {
         load,

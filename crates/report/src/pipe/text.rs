@@ -1,5 +1,5 @@
-//! The result of a run for a terminal: what a user came for, the signature as a plot, the table,
-//! what speaks against it.
+//! The result of a run for a terminal: the main numbers, the signature as a plot, the table, the
+//! warnings.
 
 use btu_suite::pipe::{Fit, Latencies, Peak, PipeVerdict};
 
@@ -11,7 +11,7 @@ use crate::number::count;
 use crate::paint::Paint;
 use crate::sheet::{Sheet, page, section, wrap};
 
-/// Fewer sizes make no curve.
+/// The fewest sizes of a curve.
 const FEWEST_TO_DRAW: usize = 3;
 
 /// The whole result, all sizes in the table if `all`; lines end with `\n`.
@@ -28,7 +28,7 @@ pub fn pipe_text(verdict: &PipeVerdict, run: &RunHead, all: bool, options: &Text
     ])
 }
 
-/// What was measured, where, when.
+/// The subject, the place and the time of the measurement.
 fn head(verdict: &PipeVerdict, run: &RunHead, options: &TextOptions) -> Vec<String> {
     let paint = Paint(options.colour);
     let pairs = if verdict.pairs == 1 {
@@ -62,7 +62,7 @@ fn headline(verdict: &PipeVerdict) -> Vec<String> {
             format!("at {size}"),
         ]);
     }
-    // What does not fit is among the warnings.
+    // A bad fit is among the warnings.
     if let Some(fit) = verdict.fit.as_ref().filter(|fit| !fit.is_poor()) {
         fit_rows(fit, &mut sheet);
     }
@@ -125,7 +125,7 @@ fn signature(verdict: &PipeVerdict, options: &TextOptions) -> Vec<String> {
     section("Signature", &note, lines, options)
 }
 
-/// What other programs would call latency and maximum.
+/// Latency and maximum by the definitions of other programs.
 fn definitions(verdict: &PipeVerdict, options: &TextOptions) -> Vec<String> {
     let mut sheet =
         Sheet::new(["", "1996", "NetPIPE 3", "NetPIPE 5", "here"].map(str::to_owned).to_vec(), 1);
@@ -154,7 +154,7 @@ fn definitions(verdict: &PipeVerdict, options: &TextOptions) -> Vec<String> {
     )
 }
 
-/// That every message is accounted for.
+/// The line that shows that every message is accounted for.
 fn accounts(verdict: &PipeVerdict, options: &TextOptions) -> Vec<String> {
     let accounts = &verdict.accounts;
     let lost = accounts.lost().map_or_else(|| "?".to_owned(), |lost| lost.to_string());

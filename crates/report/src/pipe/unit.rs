@@ -5,7 +5,7 @@ use btu_units::Bytes;
 
 use crate::number::three_digits;
 
-/// A unit and what it is worth in the base unit.
+/// A unit and its value in the base unit.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Unit {
     pub(crate) name: &'static str,

@@ -1,4 +1,4 @@
-//! What speaks against signatures.
+//! Warnings about signatures.
 
 use btu_suite::pipe::{PipeVerdict, PipeWarning};
 
@@ -6,13 +6,13 @@ use crate::head::{RunHead, TextOptions};
 use crate::paint::Paint;
 use crate::sheet::wrap;
 
-/// Each reason with what was seen and what to try; first what was noted while the run went on.
+/// Each warning with its observation and its advice; first those from during the run.
 pub(super) fn lines(verdict: &PipeVerdict, run: &RunHead, options: &TextOptions) -> Vec<String> {
     of_several(&[(String::new(), verdict)], run, options)
 }
 
-/// Like `lines`, for several signatures with their names: what holds for more than one of them is
-/// said once.
+/// Like `lines`, for several signatures with their names: a warning about several of them is shown
+/// once.
 pub(super) fn of_several(
     verdicts: &[(String, &PipeVerdict)],
     run: &RunHead,
@@ -40,12 +40,12 @@ pub(super) fn of_several(
 /// A warning about one or several signatures.
 pub(super) struct Reason<'a> {
     pub(super) title: &'static str,
-    /// What was seen, with the signature's name where it does not hold for all of them alike.
+    /// The observation, with the signature's name if it does not hold for all of them.
     pub(super) seen: Vec<String>,
     pub(super) advice: &'a str,
 }
 
-/// Reasons of several signatures with their names: what holds for all of them is said once.
+/// Warnings of several signatures with their names: one that holds for all of them is shown once.
 pub(super) fn together<'a>(verdicts: &'a [(String, &'a PipeVerdict)]) -> Vec<Reason<'a>> {
     let reason = |reasons: Vec<(&str, &'a PipeWarning)>| {
         let first = reasons[0].1;
@@ -65,7 +65,7 @@ pub(super) fn together<'a>(verdicts: &'a [(String, &'a PipeVerdict)]) -> Vec<Rea
     alike(verdicts).into_iter().map(reason).collect()
 }
 
-/// Reasons of the same title together, in the order in which they come first.
+/// Warnings grouped by title, in the order of their first occurrence.
 fn alike<'a>(verdicts: &'a [(String, &'a PipeVerdict)]) -> Vec<Vec<(&'a str, &'a PipeWarning)>> {
     let mut groups: Vec<Vec<(&str, &PipeWarning)>> = Vec::new();
     for (name, verdict) in verdicts {

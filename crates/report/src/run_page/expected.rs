@@ -1,4 +1,5 @@
-//! What the closed form and the simulator expect of the network file, next to the measurements.
+//! The predictions of the closed form and the simulator for the network file, next to the
+//! measurements.
 
 use super::{MEGABIT, RunReport};
 use crate::html::{Block, Cell, Section, Table};

@@ -9,10 +9,10 @@ use crate::html::{
     Axis, Block, Cell, Drawn, Figure, Layout, Panel, Point, Role, Section, Series, Table,
 };
 
-/// Selects the side whose loss is meant.
+/// Selects the activity that has the loss.
 type Of = fn(&Penalty) -> Option<Side>;
 
-/// A column of Table 2: what it is called, its colour, whose loss, and the load.
+/// A column of Table 2: its name, its colour, the activity that has the loss, and the load.
 type Part = (String, Role, Of, Load);
 
 pub(super) fn section(report: &RunReport) -> Option<Section> {
@@ -102,7 +102,7 @@ fn table(report: &RunReport, unit: &Unit, parts: &[Part]) -> Table {
     table
 }
 
-/// Selects the side whose slowdown is meant.
+/// Selects the activity that has the slowdown.
 type Slowed = fn(&ComponentSlowdown) -> Option<Estimate>;
 
 /// By component, a panel for each side.
@@ -175,7 +175,7 @@ fn by_load(report: &RunReport) -> Table {
     table
 }
 
-/// Seconds, or milliseconds where everything is short.
+/// Seconds, or milliseconds if all values are short.
 struct Unit {
     name: &'static str,
     per_second: f64,

@@ -6,7 +6,7 @@ use crate::stored_page::page_warning;
 
 pub(super) fn of(report: &RunReport) -> Vec<PageWarning> {
     let judged = report.verdict.warnings.iter().map(|warning| {
-        // The verdict does not know what the run is called.
+        // The verdict does not know the name of the run.
         page_warning(
             warning.cause.title(),
             &warning.observed,

@@ -1,4 +1,4 @@
-//! What a terminal shows at first of a simulation.
+//! The first screen of a simulation.
 
 use btu_medium::sim::{FlowOutcome, MediumOutcome, Outcome};
 use btu_stats::Estimate;
@@ -9,7 +9,7 @@ use crate::html::Page;
 use crate::number::{ends, percent, three_digits};
 use crate::summary::{KeyFigure, Next, Summary};
 
-/// From this share of time on, a medium is what limits.
+/// From this share of time on, a medium is the limit.
 const BUSY: f64 = 0.9;
 
 /// The answer of a simulation; `all` is the command that shows every table.
@@ -42,7 +42,7 @@ pub fn sim_page(outcome: &Outcome, all: &str) -> Page {
     }
 }
 
-/// What arrives of what is offered, and the delay of the flow that waits longest.
+/// The delivered and the offered load, and the delay of the slowest flow.
 fn headline(outcome: &Outcome, flows: &[&FlowOutcome]) -> String {
     if flows.is_empty() {
         return format!(

@@ -10,7 +10,7 @@ use crate::sheet::Sheet;
 /// Bits per second in a megabit.
 pub(super) const MEGABIT: f64 = 1e6;
 
-/// What was offered and what arrived.
+/// The offered and the delivered load.
 pub(super) fn flows(page: &Page) -> Vec<String> {
     let flows = &page.outcome.flows;
     if flows.is_empty() {
@@ -34,7 +34,7 @@ pub(super) fn flows(page: &Page) -> Vec<String> {
     page.section("Flows", note, sheet.lines())
 }
 
-/// How long frames took.
+/// The delays of frames.
 pub(super) fn delays(page: &Page) -> Vec<String> {
     let mut sheet = sheet(&["flow", "mean", "", "sd", "p50", "", "p99", "", "longest"]);
     for flow in &page.outcome.flows {
@@ -69,7 +69,7 @@ pub(super) fn exchanges(page: &Page) -> Vec<String> {
     }
 }
 
-/// What segments and links were busy with.
+/// The busy times of segments and links.
 pub(super) fn media(page: &Page) -> Vec<String> {
     let collide = page.outcome.media.iter().any(|medium| medium.collisions_per_second.is_some());
     let head = [
@@ -83,7 +83,7 @@ pub(super) fn media(page: &Page) -> Vec<String> {
         "frames/s",
         "collisions/s",
     ];
-    // Where there is little room, the kind and the frames a second go first.
+    // On a narrow terminal, the kind and the frames per second are left out first.
     let room = page.options.is_wide();
     let shown = |place: usize| match place {
         1 | 7 => room,
@@ -116,8 +116,8 @@ pub(super) fn media(page: &Page) -> Vec<String> {
     )
 }
 
-/// More media than this whose names differ in their numbers alone are one line, with means: a
-/// campus has hundreds of floors.
+/// From this number on, media with names that differ in their numbers alone share one line, with
+/// means: a campus has hundreds of floors.
 const MOST_ALIKE: usize = 4;
 
 fn folded(used: &[&MediumOutcome]) -> Vec<MediumOutcome> {
@@ -142,7 +142,7 @@ fn folded(used: &[&MediumOutcome]) -> Vec<MediumOutcome> {
     groups.into_iter().flat_map(fold).collect()
 }
 
-/// What one of many alike does in the mean.
+/// The mean of many equal media.
 fn mean(group: &[&MediumOutcome]) -> MediumOutcome {
     let mean = |of: fn(&MediumOutcome) -> f64| Estimate {
         value: group.iter().map(|medium| of(medium)).sum::<f64>() / group.len() as f64,
@@ -185,7 +185,7 @@ fn medium_cells(medium: &MediumOutcome) -> Vec<String> {
     ]
 }
 
-/// What was lost, and why.
+/// The lost frames, by cause.
 pub(super) fn losses(page: &Page) -> Vec<String> {
     let mut sheet =
         Sheet::new(["flow", "cause", "frames", "share %"].map(str::to_owned).to_vec(), 2);

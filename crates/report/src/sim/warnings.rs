@@ -1,4 +1,4 @@
-//! Warnings about the figures, each with what was seen and what to try.
+//! Warnings about the figures, each with its observation and its advice.
 
 use btu_medium::sim::SimulationWarning as Cause;
 

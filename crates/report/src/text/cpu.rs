@@ -1,4 +1,4 @@
-//! What moving bytes costs the test machine.
+//! The CPU cost of moving bytes on the test machine.
 
 use btu_stats::arithmetic_mean;
 use btu_suite::verdict::CpuRow;
@@ -9,7 +9,7 @@ use super::{Page, size_head};
 use crate::number::{NOTHING, or_dash, percent};
 use crate::sheet::Sheet;
 
-/// CPU seconds by load and message size, and what the machine did meanwhile.
+/// CPU seconds by load and message size, and the other load of the machine meanwhile.
 pub(super) fn lines(page: &Page) -> Vec<String> {
     let rows = &page.verdict.cpu;
     if rows.is_empty() {

@@ -1,4 +1,4 @@
-//! The rating, and what it is the rating of.
+//! The rating, and its scope.
 
 use btu_stats::{Form, Means};
 use btu_suite::cell::Load;
@@ -18,8 +18,8 @@ pub(super) fn lines(page: &Page) -> Vec<String> {
     lines
 }
 
-/// `BTU rating  1234 Mb/s  (95 %: 1200 .. 1268)  quick profile, low confidence: 3 rows`, or what
-/// else it may be called.
+/// `BTU rating  1234 Mb/s  (95 %: 1200 .. 1268)  quick profile, low confidence: 3 rows`, or another
+/// name of the result.
 fn first(page: &Page) -> Vec<String> {
     let words = page.verdict.title.words();
     let title = page.paint.title(words);
@@ -86,7 +86,7 @@ fn per_load(page: &Page) -> Vec<String> {
         .collect()
 }
 
-/// What the number is a mean of, and its two companions.
+/// The scope of the mean, and the two other means.
 fn made_of(page: &Page) -> Vec<String> {
     let Some(rating) = &page.verdict.rating else { return Vec::new() };
     let form = match rating.interval_form {
@@ -138,7 +138,7 @@ fn run(page: &Page) -> Vec<String> {
     lines.flat_map(|line| quiet(page, &line)).collect()
 }
 
-/// Between things on one line that are not words of one sentence.
+/// The separator between independent phrases on one line.
 const GAP: &str = "   ";
 
 /// Columns before everything under the first line.

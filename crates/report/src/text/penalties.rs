@@ -1,4 +1,4 @@
-//! What each activity loses because the others run.
+//! The time that each activity loses because the others run.
 
 use btu_stats::Estimate;
 use btu_suite::cell::{Component, Load};
@@ -128,7 +128,7 @@ fn cell(page: &Page, unit: &Unit, side: Option<Side>) -> String {
     both(page, unit, side.map(|side| (side.clipped_seconds, side.signed_seconds)))
 }
 
-/// The clipped penalty and, where there is room and it differs, the signed one in parentheses.
+/// The clipped penalty and, if there is room and it differs, the signed one in parentheses.
 fn both(page: &Page, unit: &Unit, seconds: Option<(f64, f64)>) -> String {
     let clipped = unit.text(seconds.map(|(clipped, _)| clipped));
     if !page.options.is_wide() {
@@ -139,7 +139,7 @@ fn both(page: &Page, unit: &Unit, seconds: Option<(f64, f64)>) -> String {
     format!("{clipped} {signed:>7}")
 }
 
-/// Seconds, or milliseconds where everything is short.
+/// Seconds, or milliseconds if all values are short.
 struct Unit {
     name: &'static str,
     per_second: f64,

@@ -32,11 +32,11 @@ pub(super) fn lines(page: &Page) -> Vec<String> {
     page.section("Goodput, Mb/s", &legend(page), sheet.lines())
 }
 
-/// Columns behind a head, so that it stands over the values and not over their marks or intervals.
+/// Blanks behind a head, so that it is above the values and not above their marks or intervals.
 const MARKS: usize = 2;
 const WIDE_MARKS: usize = 6;
 
-/// What the signs mean that occur.
+/// The meanings of the marks that occur.
 fn legend(page: &Page) -> String {
     let rates = &page.verdict.rates;
     let spread = page.options.is_wide().then(|| "± half the 95 % interval".to_owned());
@@ -103,8 +103,8 @@ fn rated(page: &Page, rating: Option<&Rating>) -> String {
     )
 }
 
-/// The value in Mb/s, its interval where there is room, and its marks; always as wide behind the
-/// value.
+/// The value in Mb/s, its interval if there is room, and its marks; the part behind the value has a
+/// fixed width.
 fn marked(page: &Page, estimate: Option<Estimate>, low: bool, outliers: bool) -> String {
     let value = or_dash(estimate.map(|estimate| estimate.value / MEGABIT));
     let (low, outliers) = (if low { '?' } else { ' ' }, if outliers { '*' } else { ' ' });

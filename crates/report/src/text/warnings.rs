@@ -4,7 +4,7 @@ use super::Page;
 use crate::number::count;
 use crate::sheet::wrap;
 
-/// The title of what was noted while the run went on.
+/// The title of the notes from during the run.
 const NOTED: &str = "seen during the run";
 
 /// One line that names the reasons.
@@ -18,7 +18,7 @@ pub(super) fn summary(page: &Page) -> Vec<String> {
     wrap(&text, page.options.columns(), 2).iter().map(|line| page.paint.warning(line)).collect()
 }
 
-/// Each reason with what was seen and what to try.
+/// Each warning with its observation and its advice.
 pub(super) fn lines(page: &Page) -> Vec<String> {
     let warnings = &page.verdict.warnings;
     if warnings.is_empty() && page.run.notes.is_empty() {
@@ -34,7 +34,7 @@ pub(super) fn lines(page: &Page) -> Vec<String> {
         let title = page.paint.warning(warning.cause.title());
         let seen =
             wrap(&warning.observed, width - 4, 0).into_iter().map(|line| format!("    {line}"));
-        // The verdict does not know what the run is called.
+        // The verdict does not know the name of the run.
         let advice = warning.advice.replace("RUN", &page.run.id);
         let advice = wrap(&format!("try: {advice}"), width - 4, 5);
         let advice = advice.into_iter().map(|line| format!("    {line}"));

@@ -1,4 +1,4 @@
-//! Where the run is, and how to see more of it.
+//! The place of the run, and the commands that show more of it.
 
 use btu_suite::verdict::Cause;
 

@@ -121,7 +121,7 @@ fn saved(
     )
 }
 
-/// F(lambda), the Laplace transform of X: a line for each kind, and the mean weighed by frames.
+/// F(lambda), the Laplace transform of X: a line for each kind, and the mean weighted by frames.
 fn laplace(page: &mut Page, load: &Load, rate: &Value, alike: &Value) -> Result<Value, XlsxError> {
     let lambda = &load.frames;
     let mut sum = Value::constant(0.0);

@@ -14,29 +14,29 @@ struct Styles {
     result: Format,
 }
 
-/// A sheet under work.
+/// A sheet during its construction.
 pub(super) struct Page {
     pub(super) sheet: Worksheet,
     name: String,
     styles: Styles,
     row: u32,
-    /// Names of input cells and what they stand for.
+    /// Names of input cells and their references.
     pub(super) names: Vec<(String, String)>,
 }
 
-/// A table under work: where its first row is, and its columns so far.
+/// A table during its construction: its first row, and its columns so far.
 #[derive(Debug)]
 pub(super) struct Table {
     first: u32,
     columns: Vec<Vec<f64>>,
 }
 
-/// What a table's cell holds.
+/// The content of a table's cell.
 #[derive(Debug, Clone)]
 pub(super) enum Cell {
     /// A worker sent a message.
     Label(String),
-    /// A number that may be changed, with the name it goes by.
+    /// A number that users may change, with its name.
     Input(f64, String),
     /// A number that follows from the drawing.
     Drawn(f64),
@@ -192,7 +192,7 @@ impl Page {
         Column { text, numbers }
     }
 
-    /// The column of a table whose first row comes so many lines below the next one.
+    /// The column of a table with its first row this number of lines below the next one.
     pub(super) fn column_below(&self, column: u16, lines: u32, numbers: Vec<f64>) -> Column {
         let first = self.row + lines + 1;
         let last = first + (numbers.len() as u32).max(1) - 1;
@@ -200,7 +200,7 @@ impl Page {
         Column { text: format!("'{}'!${letter}${first}:${letter}${last}", self.name), numbers }
     }
 
-    /// Where the next line of a row's cell will be, so that a formula may stand in the same row.
+    /// The row of the next cell, so that a formula can refer to its own row.
     pub(super) fn next_cell(&self, column: u16, number: f64) -> Value {
         Value::new(self.reference(self.row, column), number)
     }

@@ -135,8 +135,8 @@ fn polling(
     })
 }
 
-/// Mean and mean square of what a frame takes of the ring: its time, or the ring's latency where
-/// the token waits for it.
+/// Mean and mean square of the time for which a frame occupies the ring: its time, or the ring's
+/// latency where the token waits for it.
 fn served(
     page: &mut Page,
     load: &Load,

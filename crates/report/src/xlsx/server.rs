@@ -1,4 +1,4 @@
-//! What frames wait for: the part that all submodels share.
+//! Servers: the part that all submodels share.
 
 use btu_model::predict::{FrameKind, Occupation};
 use rust_xlsxwriter::XlsxError;
@@ -9,14 +9,14 @@ use super::structure::Structure;
 use super::traffic::FlowCells;
 use super::value::Value;
 
-/// All that submodels refer to.
+/// The cells to which submodels refer.
 pub(super) struct Book<'a> {
     pub(super) structure: &'a Structure<'a>,
     pub(super) classes: &'a [ClassCells],
     pub(super) flows: &'a [FlowCells],
 }
 
-/// What passes a submodel: its table and sums over all frames of a second.
+/// The frames that pass a submodel: their table and sums over all frames of a second.
 pub(super) struct Load<'a> {
     pub(super) kinds: Vec<Kind<'a>>,
     /// The number of frames per second.
@@ -46,15 +46,15 @@ pub(super) struct Kind<'a> {
     pub(super) occupied: &'a Occupied,
 }
 
-/// A solved submodel, as others refer to it.
+/// A solved submodel, as other sheets refer to it.
 #[derive(Debug, Clone)]
 pub(super) struct Solved {
-    /// What it is called.
+    /// Its name.
     pub(super) name: String,
-    /// Classes, how many of their frames pass for each that is sent, and the mean seconds that one
-    /// occupies it.
+    /// The classes, the passages for each frame that is sent, and the mean seconds for which a
+    /// frame occupies it.
     pub(super) kinds: Vec<(usize, f64, Value)>,
-    /// How many submodels are alike.
+    /// The number of equal submodels.
     pub(super) alike: f64,
     /// The number of frames per second.
     pub(super) frames: Value,
@@ -67,14 +67,14 @@ pub(super) struct Solved {
     pub(super) waiting: Value,
     /// From a frame's last bit at the sender to the receiver, the gap taken off.
     pub(super) beyond: Value,
-    /// What of `beyond` a successor need not wait for.
+    /// The part of `beyond` for which the next frame need not wait.
     pub(super) pipelined: Value,
     /// Mean delay of all frames.
     pub(super) delay: Value,
 }
 
 impl<'a> Book<'a> {
-    /// The table of what passes, and its sums. `rate` is the medium's in bits per second.
+    /// The table of the passing frames, and its sums. `rate` is the medium's in bits per second.
     pub(super) fn load(
         &self,
         page: &mut Page,
@@ -142,7 +142,7 @@ fn sums<'a>(page: &mut Page, table: &Table, kinds: Vec<Kind<'a>>) -> Result<Load
     Ok(Load { kinds, frames, own, busy, second, mean, mean_square })
 }
 
-/// What a submodel's own formula gives.
+/// The results of a submodel's own formula.
 pub(super) struct Formula {
     pub(super) name: String,
     pub(super) alike: f64,
@@ -160,7 +160,7 @@ impl Load<'_> {
         self.frames.above(0.0, &(&self.own / rate / &self.busy), &Value::constant(1.0))
     }
 
-    /// The results' lines, the same for every submodel.
+    /// The results' lines, equal for every submodel.
     pub(super) fn results(
         self,
         page: &mut Page,

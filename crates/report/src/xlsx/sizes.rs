@@ -25,7 +25,7 @@ pub(super) struct ClassCells {
     occupied: Vec<(Occupation, Occupied)>,
 }
 
-/// What a class's frames occupy on one kind of medium.
+/// The bits that a class's frames occupy on one kind of medium.
 #[derive(Debug, Clone)]
 pub(super) struct Occupied {
     /// The mean of the occupied bits.
@@ -41,7 +41,7 @@ pub(super) struct Occupied {
 }
 
 impl ClassCells {
-    /// What the class occupies; the sheet has every kind of medium of the network.
+    /// The bits that the class occupies; the sheet has every kind of medium of the network.
     pub(super) fn occupied(&self, occupation: Occupation) -> Option<&Occupied> {
         self.occupied.iter().find(|(known, _)| *known == occupation).map(|(_, occupied)| occupied)
     }
@@ -111,7 +111,7 @@ fn moments(
     Ok(Occupied { mean, second, shares: cells.shares.clone(), bits, exponential })
 }
 
-/// Bits of a frame of so many octets, the gap after it included.
+/// Bits of a frame of this many octets, the gap after it included.
 fn bits(occupation: Occupation, octets: &Value) -> Value {
     let constant = Value::constant;
     match occupation {
@@ -139,10 +139,10 @@ fn octets_number(cell: &Cell) -> f64 {
     }
 }
 
-/// What a class's points are made from.
+/// The source of a class's points.
 enum Shape {
-    /// The table's own inputs; their mean and the sum of weights come from the table, which lies so
-    /// many rows below.
+    /// The table's own inputs; their mean and the sum of weights come from the table, which lies
+    /// this number of rows below.
     Listed { mean: Value, weights: Value },
     /// Sizes are equally likely between two values.
     Even { least: Value, most: Value },

@@ -4,7 +4,7 @@
 use btu_model::predict::{FrameKind, Occupation, Prediction, predict};
 use btu_network::{Arrivals, Drawing, Sizes};
 
-/// What a number of bits contains, for the cell next to it.
+/// The parts of a number of bits, for the cell next to it.
 pub(super) fn words(occupation: Occupation) -> String {
     match occupation {
         Occupation::Ethernet { shortest } => {
@@ -25,20 +25,20 @@ pub(super) struct Class {
     pub(super) flow: usize,
     /// Whether these are replies.
     pub(super) reply: bool,
-    /// How long they are.
+    /// Their lengths.
     pub(super) sizes: Sizes,
-    /// What the workbook calls them.
+    /// Their name in the workbook.
     pub(super) label: String,
 }
 
-/// A network's kinds of frames and where they pass.
+/// A network's kinds of frames and their paths.
 #[derive(Debug)]
 pub(super) struct Structure<'a> {
     pub(super) drawing: &'a Drawing,
-    /// What the program predicts for the drawing.
+    /// The program's prediction for the drawing.
     pub(super) prediction: &'a Prediction,
-    /// Like `prediction`, with a frame or so per second of every flow, whatever the drawing says:
-    /// shares of frames can be read from it even where a flow sends nothing.
+    /// Like `prediction`, but with about one frame per second of every flow: it gives shares of
+    /// frames even for a flow that sends none.
     pub(super) unit: Prediction,
     /// How many frames of a flow each bridge forwards for each that is sent: by bridge, then flow.
     pub(super) forwarded: Vec<Vec<f64>>,
@@ -56,8 +56,8 @@ impl<'a> Structure<'a> {
         }
     }
 
-    /// The class of a kind of frames, and how many frames pass for each that is sent. None for
-    /// frames whose rate is nowhere known.
+    /// The class of a kind of frames, and how many frames pass for each that is sent. `None` for
+    /// frames without a known rate.
     pub(super) fn passes(&self, kind: &FrameKind) -> Option<(usize, f64)> {
         let flow = self.drawing.traffic.iter().position(|flow| flow.name == kind.flow)?;
         let class = self
@@ -71,8 +71,8 @@ impl<'a> Structure<'a> {
     }
 }
 
-/// Every flow that has a rate gets one near 1/s; all differ, so that lines are alike only if they
-/// are so with any rates.
+/// Every flow that has a rate gets one near 1/s; all differ, so that lines are equal only if they
+/// are equal for any rates.
 fn with_unit_rates(drawing: &Drawing) -> Drawing {
     let mut drawing = drawing.clone();
     for (number, flow) in drawing.traffic.iter_mut().enumerate() {

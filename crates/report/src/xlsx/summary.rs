@@ -1,4 +1,4 @@
-//! The first sheet: what came out, and where the formulas are from.
+//! The first sheet: the results, and the sources of the formulas.
 
 use rust_xlsxwriter::XlsxError;
 

@@ -50,8 +50,8 @@ pub(super) fn sheet(
     }
     if outcomes {
         page.note(
-            "Senders that wait for replies, or always have one more, have no rate of their own: theirs was worked out by btu \
-             (mean-value analysis) and stays as it is when other cells are changed.",
+            "Senders that wait for replies, or always have one more, have no rate of their own: btu computed theirs \
+             (mean-value analysis), and it does not follow changes of other cells.",
         )?;
     }
     Ok((page, cells))
@@ -114,8 +114,8 @@ fn pace(flow: &Flow) -> &'static str {
     }
 }
 
-/// Network files write no rate as the smallest that they can; a frame in ten days is none in a
-/// workbook.
+/// Network files write a rate of zero as the smallest possible one; a workbook shows a frame in ten
+/// days as zero.
 fn or_none(per_second: f64) -> f64 {
     if per_second < 1e-6 { 0.0 } else { per_second }
 }

@@ -1,5 +1,5 @@
-//! Numbers with the formula that makes them: what a cell shows before any spreadsheet program has
-//! worked it out again is computed here, by the same expression.
+//! Numbers with their formulas: this module computes the number that a cell shows before a
+//! spreadsheet program evaluates its formula, by an equal expression.
 
 use std::ops::{Add, Div, Mul, Sub};
 
@@ -9,7 +9,7 @@ use std::ops::{Add, Div, Mul, Sub};
 pub(super) struct Value {
     /// The expression, without the equals sign.
     pub(super) text: String,
-    /// What it comes to.
+    /// Its value.
     pub(super) number: f64,
     /// Cells in it that may hold a word instead of a number.
     pub(super) words: Vec<String>,
@@ -56,7 +56,7 @@ impl Value {
     /// The larger of the two.
     pub(super) fn max(&self, other: &Self) -> Self {
         let text = format!("MAX({},{})", self.text, other.text);
-        // What is not a number stays so, unlike in `f64::max`.
+        // Not-a-number stays not-a-number, unlike in `f64::max`.
         let known = !self.number.is_nan() && !other.number.is_nan();
         let number = if known { self.number.max(other.number) } else { f64::NAN };
         Self { text, number, words: both(self, other) }
@@ -90,7 +90,7 @@ impl Value {
         Self { text, number, words: self.words.clone() }
     }
 
-    /// The expression that asks first whether all its cells hold numbers.
+    /// The expression behind a test that all its cells hold numbers.
     pub(super) fn guarded(&self) -> String {
         if self.words.is_empty() {
             return self.text.clone();

@@ -1,4 +1,4 @@
-//! The sheets of bridges, of flows' ways and of the transfer.
+//! The sheets of bridges, of flows' paths and of the transfer.
 
 use btu_model::predict::{Limit, TransferPrediction};
 use btu_network::{Arrivals, Target};
@@ -60,20 +60,20 @@ pub(super) fn bridge(
     Ok((page, BridgeCells { name: bridge.name.clone(), place, frames, latency }))
 }
 
-/// A flow's way, as the transfer needs it.
+/// A flow's path, as the transfer needs it.
 #[derive(Debug)]
 pub(super) struct Way {
     /// Mean delay of the flow's own frames.
     pub(super) delay: Value,
-    /// The longest per-packet delay on the way.
+    /// The longest per-packet delay on the path.
     pub(super) longest: Value,
-    /// The whole way once, with every submodel's mean packet.
+    /// The delay of the whole path once, with every submodel's mean packet.
     pub(super) once: Value,
     /// Whether it follows the inputs.
     pub(super) live: bool,
 }
 
-/// The sheet of flows: each one's way, and the sum of its delays.
+/// The sheet of flows: each one's path, and the sum of its delays.
 pub(super) fn flows(
     book: &Book,
     submodels: &[Solved],
@@ -243,7 +243,8 @@ pub(super) fn transfer(
     Ok(Some((page, TransferCells { simple, aggregate, seconds })))
 }
 
-/// How fast a sender's software makes packets; of those that wait for replies as btu worked it out.
+/// The rate at which a sender's software makes packets; for senders that wait for replies as btu
+/// computed it.
 fn software(arrivals: &Arrivals, asked: &TransferPrediction, each: &Value) -> Option<Value> {
     match arrivals {
         Arrivals::Poisson { .. } | Arrivals::Periodic { .. } => Some(each.clone()),

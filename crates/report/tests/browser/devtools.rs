@@ -1,4 +1,4 @@
-//! A headless Chromium and a few words of its `DevTools` protocol, spoken through a pair of pipes:
+//! A headless Chromium and a few messages of its `DevTools` protocol, sent through a pair of pipes:
 //! no port is opened, and the browser ends with this process.
 
 use std::cell::RefCell;
@@ -20,13 +20,13 @@ pub(crate) struct Browser {
     answers: RefCell<BufReader<ChildStdout>>,
     next: RefCell<u64>,
     session: String,
-    /// Everything that came unasked.
+    /// The events that arrived without a request.
     events: RefCell<Vec<Value>>,
     _home: tempfile::TempDir,
 }
 
 impl Browser {
-    /// Starts it; `None` where there is no Chromium.
+    /// Starts it; `None` if Chromium is not installed.
     pub(crate) fn start() -> Option<Self> {
         let program = ["chromium", "chromium-browser", "google-chrome"]
             .into_iter()
@@ -69,7 +69,7 @@ impl Browser {
         Some(browser)
     }
 
-    /// Sends a command and waits for its answer; what comes before it is kept.
+    /// Sends a command and waits for its answer; earlier events are kept.
     pub(crate) fn call(&self, method: &str, parameters: Value) -> Value {
         let id = self.next.replace_with(|next| *next + 1) + 1;
         let mut message = json!({ "id": id, "method": method });
@@ -127,7 +127,7 @@ impl Browser {
         }
     }
 
-    /// What an expression (or the promise that it is) comes to.
+    /// The value of an expression or of its promise.
     pub(crate) fn value(&self, expression: &str) -> Value {
         let parameters =
             json!({ "expression": expression, "awaitPromise": true, "returnByValue": true });
@@ -140,7 +140,7 @@ impl Browser {
         answer["result"]["value"].clone()
     }
 
-    /// What came unasked under this name.
+    /// The events of this name.
     pub(crate) fn events(&self, method: &str) -> Vec<Value> {
         let events = self.events.borrow();
         events
@@ -159,8 +159,8 @@ impl Browser {
 
 impl Drop for Browser {
     fn drop(&mut self) {
-        // The shell has become the browser's script, which may have children: asking the browser
-        // ends them all.
+        // The shell has become the browser's script, which may have children: a request to the
+        // browser ends them all.
         let bye = json!({ "id": 0, "method": "Browser.close" }).to_string() + "\0";
         let asked = self.commands.borrow_mut().write_all(bye.as_bytes());
         if asked.is_err() {

@@ -1,5 +1,5 @@
-//! The first screens of `btu app`, `copy`, `lan` and `speed`, from accounts that are made up and
-//! judged as measured ones are.
+//! The first screens of `btu app`, `copy`, `lan` and `speed`, from invented accounts that are
+//! judged like measured ones.
 
 use std::collections::BTreeMap;
 
@@ -45,7 +45,7 @@ fn frame(version: u32, network: &str, stations: &[&str]) -> Frame {
     }
 }
 
-/// The page of a run all of whose cells were seen like this.
+/// The page of a run with equal cells of this kind.
 fn page<E: Experiment + Reported>(
     plan: &E,
     network: &str,
@@ -86,7 +86,7 @@ fn observation(outcomes: Vec<(&str, Outcome)>, lasted: Span) -> Observation {
     Observation { reports: outcomes.into_iter().map(placed).collect(), ..Observation::default() }
 }
 
-/// 10 us for a request at either end, and what the protocol waits for 10 ms of round trip.
+/// 10 us for a request at either end, and the protocol's waits for 10 ms of round trip.
 fn drawn(cell: &AppCell, factor: f64) -> Observation {
     let requests = if cell.protocol == Protocol::Bitmap { 100 } else { 630 };
     let waits = if cell.protocol == Protocol::StopAndWait { 630.0 } else { 1.0 };
@@ -147,7 +147,8 @@ fn of_an_application() {
     );
 }
 
-/// Bare TCP needs little more than the line, rcp half as much again, and both share it with others.
+/// Bare TCP needs little more than the line, rcp 50 % more, and both share the line with other
+/// traffic.
 fn copied(cell: &CopyCell, factor: f64) -> Observation {
     let program = if cell.program == Program::Bare { 1.0 } else { 1.5 };
     let others = if cell.background.is_quiet() { 1.0 } else { 2.5 };
@@ -200,8 +201,8 @@ fn of_copies() {
     insta::assert_snapshot!(both(&page(&plan, "citi-1989", copied)));
 }
 
-/// A server of exactly 2 ms and nothing else: a task of 100 operations takes 0.2 s alone, and as
-/// much more for each station.
+/// A server of exactly 2 ms and no other time: a task of 100 operations takes 0.2 s alone, and 0.2
+/// s more for each station.
 fn served(cell: &LanCell, factor: f64) -> Observation {
     let count = if let Level::Stations(count) = cell.level { count } else { 0 };
     let operation = Span::from_seconds_f64(0.002 * factor) * u64::from(count + 1);
@@ -254,7 +255,7 @@ fn worked(time: Span) -> StationDone {
 fn of_a_file_server() {
     let mut frame = frame(LanPlan::VERSION, "office-1988", &["server", "bench", "s1", "s2", "s3"]);
     if let Field::Drawing(raised) = &mut frame.network {
-        // Nothing but the server counts: closed forms of the network are held elsewhere.
+        // Only the server counts: other tests check the closed forms of the network.
         raised.text = String::new();
     }
     let record = Bytes::new(512);

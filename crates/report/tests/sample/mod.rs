@@ -1,4 +1,4 @@
-//! A made-up run that looks like one on a small virtual machine, the same every time.
+//! A made-up run that looks like one on a small virtual machine, equal every time.
 
 use btu_report::RunHead;
 use btu_stats::Histogram;

@@ -64,7 +64,7 @@ pub(super) fn shares(terms: &[Departures], rest: f64, bootstrap: &Bootstrap) -> 
         .collect()
 }
 
-/// Departures whose squares add up to the term's variance.
+/// Departures with squares that add up to the term's variance.
 fn scaled_means(term: &Departures) -> Vec<f64> {
     let means = term.means();
     let scale = (means.len() as f64).sqrt();
@@ -128,7 +128,7 @@ fn weights(random: &mut Pcg64, blocks: usize) -> Vec<f64> {
 }
 
 fn normal(random: &mut Pcg64) -> f64 {
-    // Never 0 or 1, whose quantiles are infinite.
+    // Never 0 or 1, because their quantiles are infinite.
     Normal::standard().inverse_cdf((f64::from(random.random::<u32>()) + 0.5) / 2f64.powi(32))
 }
 

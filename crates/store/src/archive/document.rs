@@ -1,5 +1,5 @@
-//! The documents of an archive, read back as they will be before they are stored: one that could
-//! not be read would cost the run, and a line end within a name would begin a line of its own on a
+//! Reads the documents of an archive before they are stored, as later readers will: an unreadable
+//! one would make the run unreadable, and a line end within a name would begin a new line on a
 //! user's terminal.
 
 use serde_json::Value;
@@ -7,7 +7,7 @@ use serde_json::Value;
 /// Part of a plan that has several lines: the network file.
 const FILE: &str = "text";
 
-/// What is wrong with the `document` that is the run's `what`, if anything.
+/// The mistake in `document`, which is the run's `what`; `None` if it has none.
 pub(super) fn check(what: &str, document: &str) -> Result<(), String> {
     match serde_json::from_str(document) {
         Ok(value) if has_line_ends(&value) => {

@@ -1,4 +1,4 @@
-//! What can be wrong with an archive.
+//! The errors of archives.
 
 use std::io;
 
@@ -9,7 +9,7 @@ use crate::{RunId, StoreError};
 /// Why an archive could not be written or read. Nothing was imported.
 #[derive(Debug, Error)]
 pub enum ArchiveError {
-    /// It is something else.
+    /// The file is not an archive.
     #[error("this is no archive of btu runs; `btu export` makes one")]
     NotAnArchive,
     /// A later version of the program wrote it.
@@ -22,7 +22,7 @@ pub enum ArchiveError {
         /// The newest this program reads.
         known: u32,
     },
-    /// It ends too early.
+    /// The archive ends too early.
     #[error("the archive is cut short after line {line}: copy it again")]
     CutShort {
         /// The last whole line.
@@ -36,12 +36,12 @@ pub enum ArchiveError {
         /// The description of what was found.
         what: String,
     },
-    /// It is larger than any archive should be.
+    /// The archive is larger than the limit.
     #[error("the archive is refused at line {line}: {what}")]
     TooLarge {
         /// Which line, from 1.
         line: u64,
-        /// What is too large.
+        /// The part that is too large.
         what: String,
     },
     /// A run is still being written.

@@ -1,4 +1,4 @@
-//! From the database to a file.
+//! Writes runs from the database to a file.
 
 use std::io::{self, Write};
 
@@ -28,10 +28,9 @@ const CELLS: &str =
 const OPERATION: &str = "export runs";
 
 impl Store {
-    /// Writes `runs` with everything that is stored of them to `file`, a cell at a time; gives the
-    /// file back.
+    /// Writes `runs` with all their stored data to `file`, a cell at a time; returns the file.
     pub fn export<W: Write>(&self, runs: &[RunId], file: W) -> Result<W, ArchiveError> {
-        // This transaction sees one moment of the database, whatever other processes write
+        // This transaction reads one state of the database, although other processes may write
         // meanwhile.
         let _moment = Transaction::new_unchecked(&self.connection, TransactionBehavior::Deferred)
             .map_err(self.explain(OPERATION))?;
@@ -127,7 +126,7 @@ fn cell_line(row: &Row<'_>) -> rusqlite::Result<CellLine> {
     })
 }
 
-/// A cell's record, in whichever form it is kept.
+/// A cell's record, in either stored form.
 fn record(row: &Row<'_>, column: usize) -> rusqlite::Result<Box<RawValue>> {
     let packed: Packed = row.get(column)?;
     let unreadable = |error: Box<dyn std::error::Error + Send + Sync>| {
@@ -137,7 +136,7 @@ fn record(row: &Row<'_>, column: usize) -> rusqlite::Result<Box<RawValue>> {
     RawValue::from_string(text).map_err(|error| unreadable(error.into()))
 }
 
-/// A column of JSON as it stands.
+/// A column of JSON, unchanged.
 fn raw(row: &Row<'_>, column: usize) -> rusqlite::Result<Box<RawValue>> {
     let text: String = row.get(column)?;
     RawValue::from_string(text).map_err(|error| {
@@ -170,9 +169,8 @@ impl<W: Write> Writer<W> {
     }
 }
 
-/// For fuzzers, which get neither compression nor checksum nor the name of a changed plan right:
-/// these lines as an archive of so many runs, every plan that can be read under the name that it
-/// has.
+/// For fuzzers, which cannot produce valid compression, checksums or plan names: these lines as an
+/// archive of this number of runs, in which every readable plan has its correct name.
 #[doc(hidden)]
 pub fn fuzz_sealed(lines: &str, runs: usize) -> io::Result<Vec<u8>> {
     let mut writer =
@@ -185,7 +183,7 @@ pub fn fuzz_sealed(lines: &str, runs: usize) -> io::Result<Vec<u8>> {
     writer.finish()
 }
 
-/// A run's line with the name that its plan has; nothing for every other line.
+/// A run's line with the correct name of its plan; `None` for every other line.
 fn resealed(line: &str) -> Option<String> {
     let Ok(Line::Run(mut run)) = serde_json::from_str(line) else { return None };
     run.plan_hash = Readable::name_of(&run.suite, run.plan.get())?;

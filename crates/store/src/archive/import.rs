@@ -1,4 +1,4 @@
-//! From a file to the database: checked first, then stored whole or not at all.
+//! Reads a file into the database: checks it first, then stores all of it or nothing.
 
 use std::collections::BTreeSet;
 use std::io::{Read, Seek, SeekFrom};
@@ -19,26 +19,26 @@ use crate::{Store, StoreError};
 /// The longest name, time or label, in bytes.
 const LONGEST_WORD: usize = 500;
 
-/// The most that a run may hold, in bytes: a full one has a hundred megabytes.
+/// The size limit of a run, in bytes: a full one has a hundred megabytes.
 const MOST_OF_A_RUN: u64 = 1 << 30;
 
 const OPERATION: &str = "import runs";
 
-/// What became of one run of an archive.
+/// The result for one run of an archive.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Imported {
-    /// The UUID of the run, which is the same in every database.
+    /// The UUID of the run, which it keeps in every database.
     pub uuid: String,
     /// The number of the run in this database.
     pub run: RunId,
-    /// Whether it was stored now; else it was here before and was left alone.
+    /// Whether the import stored it; else the database had it already, and it did not change.
     pub new: bool,
 }
 
 impl Store {
-    /// Stores the runs of the archive in `file`, all or none of them; those that are here already
-    /// (by their uuid) stay as they are. The file is read twice: once to check everything, so that
-    /// no process has to wait for the database's lock because of a bad file.
+    /// Stores the runs of the archive in `file`, all or none of them; those that the database has
+    /// already (by their uuid) do not change. The file is read twice: once to check everything, so
+    /// that no process has to wait for the database's lock because of a bad file.
     pub fn import(&mut self, mut file: impl Read + Seek) -> Result<Vec<Imported>, ArchiveError> {
         let mut check = Check::default();
         let head = read(&mut file, |number, text| check.line(number, text))?;
@@ -59,15 +59,15 @@ impl Store {
     }
 }
 
-/// What one line cannot say about the whole.
+/// The checks that need more than one line.
 #[derive(Debug)]
 struct Check {
     uuids: BTreeSet<String>,
     run: Option<Readable>,
     line: u64,
-    /// What the run holds so far.
+    /// The contents of the run so far.
     bytes: u64,
-    /// What it may hold.
+    /// The allowed contents.
     most_bytes: u64,
 }
 
@@ -84,7 +84,7 @@ impl Check {
         self.measure(&line, text)?;
         match line {
             Line::Run(run) => {
-                // It was read a moment ago, when the line was looked at by itself.
+                // The check of the single line has read it already.
                 self.run = Some(
                     Readable::of(&run.suite, run.plan.get(), &run.plan_hash)
                         .map_err(|what| damaged(number, &what))?,
@@ -129,7 +129,7 @@ fn damaged(line: u64, what: &str) -> ArchiveError {
     ArchiveError::Damaged { line, what: what.to_owned() }
 }
 
-/// A line that makes sense by itself.
+/// A line that passed the checks of a single line.
 fn check_line(number: u64, text: &str) -> Result<Line, ArchiveError> {
     let line = parse(number, text)?;
     let problem = match &line {
@@ -198,7 +198,8 @@ fn is_uuid(text: &str) -> bool {
 /// Stores lines within a transaction.
 struct Insert<'a> {
     transaction: &'a Transaction<'a>,
-    /// Where the lines go; none while they belong to a run that is here already.
+    /// The run that gets the lines; `None` while they belong to a run that the database has
+    /// already.
     run: Option<RunId>,
     imported: Vec<Imported>,
 }
@@ -299,7 +300,7 @@ pub fn fuzz_import(octets: &[u8]) {
     let mut check = Check::default();
     let text = String::from_utf8_lossy(octets);
     let mut lines = (2..).zip(text.lines());
-    // Past the compression and the checksum, which no fuzzer gets right.
+    // Behind the compression and the checksum, which no fuzzer can produce.
     let _ = lines.try_for_each(|(number, line)| check.line(number, line));
 }
 

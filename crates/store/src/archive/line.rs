@@ -15,7 +15,7 @@ pub(super) enum Line {
     End(End),
 }
 
-/// What the file is.
+/// The head of the file: format and version.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Head {
     pub(super) version: u32,
@@ -79,7 +79,7 @@ pub(super) struct CellLine {
     pub(super) record: Box<RawValue>,
 }
 
-/// Of all lines before it.
+/// The SHA-256 of all lines before it.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct End {

@@ -1,5 +1,5 @@
-//! The runs of an archive that this program can read: their plans and cells are looked at before
-//! they are stored.
+//! The runs of an archive that this program can read: their plans and cells are checked before they
+//! are stored.
 
 use btu_suite::experiment::{self, AnyExperiment};
 use btu_suite::hint::{self, HintRecord, HintRun};
@@ -12,7 +12,7 @@ use serde::de::DeserializeOwned;
 use super::line::CellLine;
 use crate::cells::{Columns, column};
 
-/// What the cells of a run have to be.
+/// The required form of a run's cells.
 #[derive(Debug)]
 pub(super) enum Readable {
     /// A cell of the rating.
@@ -23,17 +23,17 @@ pub(super) enum Readable {
     Set(SetPlan),
     /// Steps of HINT and the messages that were measured in addition to them.
     Hint(Box<HintRun>),
-    /// Of a study of scripted cells, with its plan.
+    /// Cells of a study with scripts, with its plan.
     Experiment(&'static dyn AnyExperiment, String),
     /// Roll calls of hosts.
     Roll,
-    /// Of a suite that this program does not know; they are stored as they are.
+    /// Cells of a suite that this program does not know; they are stored unchanged.
     Unknown,
 }
 
 impl Readable {
-    /// Reads the plan of a run of `suite`, which `hash` names. A plan that cannot be read would
-    /// make every list of runs fail; one under the name of another would be taken for that one.
+    /// Reads the plan of a run of `suite`, which `hash` names. An unreadable plan would make every
+    /// list of runs fail; a plan under the name of another one would be mistaken for it.
     pub(super) fn of(suite: &str, plan: &str, hash: &str) -> Result<Self, String> {
         let readable = Self::read(suite, plan)?;
         match readable.hash(plan)? {
@@ -44,13 +44,13 @@ impl Readable {
         }
     }
 
-    /// The name that the plan of a run of `suite` has; none where it cannot be read, or its suite
+    /// The correct name of the plan of a run of `suite`; `None` if it cannot be read, or its suite
     /// or version names no plans.
     pub(super) fn name_of(suite: &str, plan: &str) -> Option<String> {
         Self::read(suite, plan).ok()?.hash(plan).ok()?
     }
 
-    /// The name of the plan; none where another version wrote it, whose form may have been another.
+    /// The name of the plan; `None` if another version wrote it, because its form may differ.
     fn hash(&self, plan: &str) -> Result<Option<String>, String> {
         let is_ours =
             |plans: &[PipePlan]| plans.iter().all(|plan| plan.version == PipePlan::VERSION);
@@ -84,7 +84,7 @@ impl Readable {
         })
     }
 
-    /// Whether a cell can be read, and its columns say what it says.
+    /// Whether a cell can be read, and its columns agree with it.
     pub(super) fn check(&self, line: &CellLine) -> Result<(), String> {
         let same = match self {
             Self::Unknown => true,

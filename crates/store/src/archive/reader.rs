@@ -1,4 +1,4 @@
-//! From a file to lines, within limits.
+//! Reads the lines of a file, within limits.
 
 use std::io::{self, BufRead, BufReader, Read};
 
@@ -13,11 +13,11 @@ use crate::plain::controls;
 /// The longest line: the largest cells have some hundred kilobytes.
 const LONGEST_LINE: u64 = 8 << 20;
 
-/// The most that an archive may hold.
+/// The size limit of an unpacked archive.
 const MOST: u64 = 8 << 30;
 
-/// An archive may be so many times as large as its file: ours are ten times, a bomb of zeros a
-/// thousand times.
+/// The limit of the ratio of an archive to its file: btu's are ten times as large, a bomb of zeros
+/// a thousand times.
 const MOST_TIMES: u64 = 100;
 
 /// Below this, no archive is a bomb.
@@ -49,7 +49,7 @@ pub(super) fn read(
     }
 }
 
-/// A line as what it says.
+/// A parsed line.
 pub(super) fn parse(number: u64, text: &str) -> Result<Line, ArchiveError> {
     serde_json::from_str(text)
         .map_err(|error| ArchiveError::Damaged { line: number, what: error.to_string() })
@@ -61,7 +61,7 @@ fn head<R: Read>(lines: &mut Lines<R>) -> Result<Head, ArchiveError> {
         Err(ArchiveError::Io(error)) => return Err(error.into()),
         _ => return Err(ArchiveError::NotAnArchive),
     };
-    // A newer one may say more about itself than this program knows.
+    // A newer version may have fields that this program does not know.
     let Line::Archive(head) = parse(1, &first)? else { return Err(ArchiveError::NotAnArchive) };
     if head.version > ARCHIVE_VERSION {
         return Err(ArchiveError::Newer { found: head.version, known: ARCHIVE_VERSION });
@@ -73,7 +73,7 @@ fn head<R: Read>(lines: &mut Lines<R>) -> Result<Head, ArchiveError> {
 struct Lines<R: Read> {
     text: BufReader<GzDecoder<BufReader<Counted<R>>>>,
     hash: Sha256,
-    /// Of the last line that was read, from 1.
+    /// The number of the last line that was read, from 1.
     number: u64,
     bytes: u64,
 }
@@ -128,7 +128,7 @@ impl<R: Read> Lines<R> {
         Err(ArchiveError::TooLarge { line: self.number, what })
     }
 
-    /// Nothing may follow, neither in the stream nor behind it.
+    /// No data may follow, neither in the stream nor behind it.
     fn expect_end(&mut self) -> Result<(), ArchiveError> {
         if self.next()?.is_some() {
             return Err(self.damaged("something follows the checksum"));
@@ -144,7 +144,7 @@ impl<R: Read> Lines<R> {
         ArchiveError::Damaged { line: self.number, what: what.to_owned() }
     }
 
-    /// What the decoder says of bad data is damage, what the system says is not.
+    /// An error of the decoder means damage, an error of the system does not.
     fn explain(&self, error: io::Error) -> ArchiveError {
         match error.kind() {
             io::ErrorKind::UnexpectedEof => ArchiveError::CutShort { line: self.number },
@@ -156,7 +156,7 @@ impl<R: Read> Lines<R> {
     }
 }
 
-/// Counts what is read of a file.
+/// Counts the bytes that are read from a file.
 struct Counted<R> {
     file: R,
     bytes: u64,
@@ -180,8 +180,8 @@ fn hides_control_characters(text: &str) -> bool {
             .strip_prefix("\\u")
             .and_then(|code| u32::from_str_radix(code.get(..4)?, 16).ok());
         let shows = code.and_then(char::from_u32).is_some_and(controls);
-        // Alone, the return of the carriage writes over the line; before the end of the line it is
-        // that.
+        // A carriage return alone would overwrite the line; before a line feed it is part of the
+        // line end.
         let returns = escape.starts_with("\\r") && !escape.starts_with("\\r\\n");
         if shows
             || returns

@@ -1,4 +1,4 @@
-//! Runs in a file and back: whole, or not at all.
+//! Exports and imports runs: all of their data, or nothing.
 
 use std::io::{Cursor, Read, Write};
 use std::path::Path;
@@ -55,7 +55,7 @@ fn archive(store: &Store, runs: &[RunId]) -> Vec<u8> {
     store.export(runs, Vec::new()).unwrap()
 }
 
-/// An archive of two runs, and what is in it.
+/// An archive of two runs, and its contents.
 fn two_runs() -> (Vec<u8>, Vec<String>) {
     let (_directory, path) = temporary();
     let mut store = open(&path);
@@ -63,7 +63,7 @@ fn two_runs() -> (Vec<u8>, Vec<String>) {
     (archive(&store, &runs), runs.map(|run| everything(&store, run)).to_vec())
 }
 
-/// All that is stored of a run, but its number.
+/// All stored data of a run, except its number.
 fn everything(store: &Store, run: RunId) -> String {
     let mut row = serde_json::to_value(store.run(&run.to_string()).unwrap()).unwrap();
     for own in ["id", "imported"] {
@@ -108,7 +108,7 @@ fn what_was_exported_is_imported_whole() {
     );
     let found: Vec<String> = imported.iter().map(|run| everything(&store, run.run)).collect();
     assert_eq!(found, expected);
-    // Exported again, it is the same to the last byte.
+    // A second export is equal to the last byte.
     assert_eq!(archive(&store, &[imported[0].run, imported[1].run]), file);
 }
 
@@ -139,13 +139,13 @@ fn a_run_that_is_being_written_is_not_exported() {
         store.export(&[lock.run()], Vec::new()),
         Err(ArchiveError::Unfinished { .. })
     ));
-    // What was interrupted is exported as that.
+    // An interrupted run is exported as interrupted.
     let run = lock.run();
     drop(lock);
     assert!(lines(&archive(&store, &[run]))[1].contains(r#""state":"interrupted""#));
 }
 
-/// Imports into an empty store, in which nothing may be left.
+/// Imports into an empty store, which must stay empty.
 fn refusal(file: &[u8]) -> ArchiveError {
     let (_directory, path) = temporary();
     let mut store = open(&path);
@@ -177,8 +177,7 @@ fn what_contradicts_itself_is_refused_with_its_line() {
     let (file, _) = two_runs();
     let whole = lines(&file);
     let body = &whole[..whole.len() - 1];
-    // Compared unpacked: how a stream is cut into blocks depends on how it was written, and on the
-    // compressor.
+    // Compared unpacked: the blocks of a stream depend on the writer and on the compressor.
     assert_eq!(lines(&sealed(body)), whole, "the test makes archives as the program does");
     let changed = |line: usize, from: &str, to: &str| {
         let mut lines = body.to_vec();
@@ -253,7 +252,7 @@ fn bombs_are_refused_early() {
     let head = "{\"archive\":{\"version\":1,\"runs\":1}}\n";
     let one_line = refusal(&packed(&format!("{head}{}", " ".repeat(9 << 20))));
     assert!(matches!(one_line, ArchiveError::TooLarge { line: 2, .. }), "{one_line}");
-    // Many lines that are each fine: 80 MB out of 300 kB.
+    // Many valid lines: 80 MB out of 300 kB.
     let (file, _) = two_runs();
     let run = lines(&file)[1].clone();
     let event = json!({"event": {"at": CREATED, "level": "info", "text": " ".repeat(1 << 20)}})
@@ -282,7 +281,7 @@ proptest! {
         let mut store = open(&path);
         match store.import(Cursor::new(&damaged)) {
             Err(_) => prop_assert!(store.runs().unwrap().is_empty()),
-            // The time in gzip's head, for one, means nothing.
+            // The time in gzip's head, for example, has no meaning.
             Ok(imported) => {
                 let found: Vec<String> = imported.iter().map(|run| everything(&store, run.run)).collect();
                 prop_assert_eq!(found, expected);
@@ -313,7 +312,7 @@ thread_local! {
     static ARCHIVE: (Vec<u8>, Vec<String>) = two_runs();
 }
 
-/// Enough cells to be killed among.
+/// Enough cells for a kill between two of them.
 const MANY: u32 = 40;
 
 #[test]
@@ -343,7 +342,7 @@ fn a_killed_import_leaves_nothing_or_all() {
         let runs = store.runs().unwrap();
         outcomes[runs.len()] += 1;
         assert!(runs.iter().all(|run| run.cells == MANY), "{runs:?}");
-        // And it can be done again.
+        // A second time works as well.
         store.import(Cursor::new(&file)).unwrap();
         assert_eq!(store.runs().unwrap().len(), 1);
     }

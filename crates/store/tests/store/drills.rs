@@ -1,7 +1,7 @@
-//! Bad days: a killed writer, a full disk, a run that another process is writing.
+//! Fault drills: a killed writer, a full disk, a run that another process is writing.
 //!
 //! A drill that needs another process starts this test program again with one of its ignored tests,
-//! which plays the other part when [`DATABASE`] is set and does nothing otherwise.
+//! which is the other process when [`DATABASE`] is set and does nothing otherwise.
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -13,7 +13,7 @@ use rusqlite::Connection;
 
 use crate::sample::{cell, create, open, row, temporary};
 
-/// Tells the other part where to work.
+/// Names the database for the other process.
 pub(crate) const DATABASE: &str = "BTU_STORE_DRILL";
 
 pub(crate) fn other_part(program: &mut Command, part: &str, database: &Path) -> Child {
@@ -83,7 +83,7 @@ fn a_writer_may_be_killed_while_it_begins() {
     }
 }
 
-/// Everything acknowledged is there, one more cell at most, and the run can be taken up again.
+/// All acknowledged cells are there, one more at most, and the run can be resumed.
 fn check_after_kill(path: &Path, acknowledged: u32) {
     let store = open(path);
     let integrity: String = Connection::open(path)
@@ -122,7 +122,7 @@ fn a_run_that_is_being_written_can_be_read_but_not_taken() {
     reader.lock(run.id).unwrap();
 }
 
-/// Stores cells until the disk is full; says how many went in.
+/// Stores cells until the disk is full; returns their number.
 fn fill(store: &Store, lock: &btu_store::RunLock) -> u32 {
     for block in 0..1000 {
         match store.save_cell(lock, &cell(block, 0, row())) {
@@ -175,7 +175,7 @@ fn a_full_disk_keeps_what_it_has() {
     assert!(output.status.success() && text.contains("small disk: stored"), "{text}");
 }
 
-/// This program in a mount namespace of its own, where that can be had.
+/// This program in a mount namespace of its own, if the system allows that.
 pub(crate) fn with_mounts() -> Option<Command> {
     let mut command = Command::new("unshare");
     command
@@ -186,7 +186,7 @@ pub(crate) fn with_mounts() -> Option<Command> {
     probe.is_ok_and(|status| status.success()).then_some(command)
 }
 
-/// Says loudly that a drill could not be held; fails where it must be.
+/// Prints that a drill was skipped; fails where CI requires it.
 pub(crate) fn skip(reason: &str) {
     eprintln!("LAB SKIPPED: {reason}");
     assert!(

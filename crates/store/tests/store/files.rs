@@ -1,4 +1,4 @@
-//! Files and directories that are not as the program would have made them.
+//! Files and directories that differ from those that the program makes.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -10,14 +10,13 @@ use rusqlite::Connection;
 
 use crate::sample::{self, cell, create, open, row, temporary};
 
-/// A database as version 0.1.0 wrote it. It stays as it is for ever: later schemas must be able to
-/// read it.
+/// A database as version 0.1.0 wrote it. It never changes: later schemas must be able to read it.
 const SCHEMA_1: &str = include_str!("fixtures/schema-1.sql");
 
 /// Like `SCHEMA_1`, for schema 2, with machines described.
 const SCHEMA_2: &str = include_str!("fixtures/schema-2.sql");
 
-/// Like `SCHEMA_2`, for schema 3, with an imported run whose time is known.
+/// Like `SCHEMA_2`, for schema 3, with an imported run of known time.
 const SCHEMA_3: &str = include_str!("fixtures/schema-3.sql");
 
 fn old_at(path: &Path, schema: &str) {
@@ -199,7 +198,8 @@ fn a_directory_in_the_files_place_is_named() {
 #[test]
 fn a_read_only_directory_or_file_is_named() {
     if nix::unistd::geteuid().is_root() {
-        // Rights do not bind root; a read-only mount does, and looks the same to the program.
+        // Rights do not bind root; a read-only mount does, and gives the program the errors of a
+        // read-only file.
         return assert!(
             refusal(Path::new("/sys/kernel/runs.sqlite")).contains("/sys/kernel/runs.sqlite")
         );
@@ -220,7 +220,8 @@ fn a_log_that_a_killed_writer_left_is_taken_in() {
     let mut store = open(&path);
     let lock = create(&mut store);
     store.save_cell(&lock, &cell(0, 0, row())).unwrap();
-    // What a killed process leaves: the file and its log, without the last connection's tidying up.
+    // The files that a killed process leaves: the database and its log, without the clean-up of the
+    // last connection.
     let copy = path.with_file_name("copy.sqlite");
     fs::copy(&path, &copy).unwrap();
     fs::copy(path.with_file_name("runs.sqlite-wal"), path.with_file_name("copy.sqlite-wal"))

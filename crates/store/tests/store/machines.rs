@@ -1,4 +1,4 @@
-//! What the user says of machines.
+//! The user's notes about machines.
 
 use btu_store::MachineNote;
 

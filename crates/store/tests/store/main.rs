@@ -1,4 +1,4 @@
-//! The store as its users see it: runs in order, bad days, and files of other versions.
+//! The store as its users see it: complete runs, fault drills, and files of other versions.
 
 mod archive;
 mod drills;

@@ -1,4 +1,4 @@
-//! What the tests of the store share: a run and cells as large as real ones.
+//! Common data of the store's tests: a run and cells as large as real ones.
 
 use std::path::{Path, PathBuf};
 
