@@ -3,9 +3,9 @@
 //! Sources: `delay` of tc-netem(8) for what can be asked; Pareto's distribution with shape 3, moved
 //! so that its mean is 0, with the requested standard deviation. Deviations from netem:
 //! * A first-order autoregression, x = rho last + sqrt(1 - rho^2) new, keeps mean and variance and
-//!   gives neighbours a correlation of rho. netem mixes its 32-bit random numbers as rho last + (1
-//!   - rho) new before it looks up the distribution, which shrinks the variance to (1 - rho) / (1 +
-//!   rho) of the requested one. In both, a correlated uniform or Pareto deviation is no longer
+//!   gives neighbours a correlation of rho. netem mixes its 32-bit random numbers as rho last +
+//!   (1 - rho) new before it looks up the distribution, which shrinks the variance to
+//!   (1 - rho) / (1 + rho) of the requested one. In both, a correlated uniform or Pareto deviation is no longer
 //!   exactly uniform or Pareto: sums of such are not.
 //! * Distributions are computed, not looked up in tables of 4096 entries that end at four standard
 //!   deviations.
