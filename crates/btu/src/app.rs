@@ -21,6 +21,9 @@ use crate::study::{self, Chosen};
 const USUAL_RATE: &str = "10 Mb/s";
 const USUAL_DELAY: Span = Span::from_milliseconds(5);
 
+/// All lines of the study's tables.
+const PAPER_NETWORK: &str = "stanford-1985";
+
 /// An item may take as long as a slow program does.
 const LONGEST_WORK: Span = Span::from_seconds(1);
 
@@ -36,21 +39,23 @@ fn save_picture(app: &App, path: &Path) -> anyhow::Result<()> {
     files::save(path, &btu_chart::bitmap_png(WIDTH, HEIGHT, picture.bits())?)
 }
 
-fn plan(app: &App) -> anyhow::Result<AppPlan> {
-    for (option, time) in
-        [("--application-time", app.application_time), ("--display-time", app.display_time)]
-    {
-        if time > LONGEST_WORK {
-            return Err(usage(format!(
-                "{option} {time} is too long: at most {LONGEST_WORK} an item"
-            ))
-            .into());
-        }
+/// What an end computes for each item on top: what was asked for, else what the study's own took if
+/// its tables are repeated.
+fn work(app: &App, option: &str, asked: Option<Span>, paper: Span) -> Result<Span, Refusal> {
+    let time = asked.unwrap_or(if app.paper { paper } else { Span::ZERO });
+    if time > LONGEST_WORK {
+        return Err(usage(format!("{option} {time} is too long: at most {LONGEST_WORK} an item")));
     }
-    let factors = factors(app)?;
-    let Place { network, displays, relay } = place(app, factors.as_ref())?;
-    let profile = app.study.profile;
-    let (blocks, target, budget) = match profile {
+    Ok(time)
+}
+
+/// Blocks, the least time of a cell, and the time of the run.
+fn extent(app: &App, factors: Option<&Factors>) -> (u32, Span, Span) {
+    let (blocks, target, budget) = match app.study.profile {
+        // As the study: the mean of ten trials.
+        ProfileName::Quick if app.paper => {
+            (AppPlan::PAPER_BLOCKS, Span::from_milliseconds(50), Span::from_seconds(4 * 3600))
+        }
         ProfileName::Quick => (3, Span::from_milliseconds(50), Span::from_seconds(170)),
         ProfileName::Standard => (7, Span::from_milliseconds(500), Span::from_seconds(45 * 60)),
         ProfileName::Full => (15, Span::from_seconds(2), Span::from_seconds(8 * 3600)),
@@ -58,6 +63,16 @@ fn plan(app: &App) -> anyhow::Result<AppPlan> {
     // Of an experiment every block counts, or none of its runs does.
     let budget = if factors.is_some() { budget.max(Span::from_seconds(10 * 60)) } else { budget };
     let (blocks, budget) = app.limit.over((blocks, budget));
+    (blocks, target, budget)
+}
+
+fn plan(app: &App) -> anyhow::Result<AppPlan> {
+    let application =
+        work(app, "--application-time", app.application_time, AppPlan::PAPER_APPLICATION)?;
+    let display = work(app, "--display-time", app.display_time, AppPlan::PAPER_DISPLAY)?;
+    let factors = factors(app)?;
+    let Place { network, displays, relay } = place(app, factors.as_ref())?;
+    let (blocks, target, budget) = extent(app, factors.as_ref());
     let pictures: &[Workload] = match (app.mix, &factors) {
         (Some(_), _) => &[Workload::Mix],
         (None, Some(_)) => &[Workload::StructuredRectangles],
@@ -67,24 +82,31 @@ fn plan(app: &App) -> anyhow::Result<AppPlan> {
         frame: Frame {
             version: AppPlan::VERSION,
             seed: study::seed(&app.study)?,
-            profile: profile.name().to_owned(),
+            profile: app.study.profile.name().to_owned(),
             blocks,
             budget,
             deadline: DEADLINE,
             network,
         },
         workloads: or_usual(&app.workload, pictures),
-        protocols: or_usual(&app.protocol, &Protocol::USUAL),
-        carriers: or_usual(&app.transport, &[Carrier::Tcp]),
+        protocols: or_usual(
+            &app.protocol,
+            if app.paper { &AppPlan::PAPER_PROTOCOLS } else { &Protocol::USUAL },
+        ),
+        carriers: or_usual(
+            &app.transport,
+            if app.paper { &AppPlan::PAPER_CARRIERS } else { &[Carrier::Tcp] },
+        ),
         displays,
         speeds: speeds(app),
         nice: Niceness { application: app.application_nice, display: app.display_nice },
         mix: app.mix,
         relay,
         factors,
+        paper: app.paper,
         questions: Questions { within: app.within, at_least: app.at_least },
-        application: app.application_time,
-        display: app.display_time,
+        application,
+        display,
         target,
     })
 }
@@ -138,13 +160,16 @@ fn place(app: &App, factors: Option<&Factors>) -> anyhow::Result<Place> {
         );
         return Err(usage(problem).into());
     }
-    let chosen = Chosen::of(&app.study, (USUAL_RATE, USUAL_DELAY))?;
+    let usual = if app.paper { (PAPER_NETWORK, Span::ZERO) } else { (USUAL_RATE, USUAL_DELAY) };
+    let chosen = Chosen::of(&app.study, usual)?;
     let named = |name: &String| chosen.host("display", Some(name), None);
     let mut displays = app.display.iter().map(named).collect::<Result<Vec<_>, _>>()?;
-    if displays.is_empty() {
+    let application = chosen.host("application", app.application.as_deref(), chosen.last())?;
+    if displays.is_empty() && app.paper {
+        displays.extend(chosen.hosts.iter().filter(|host| **host != application).cloned());
+    } else if displays.is_empty() {
         displays.push(chosen.host("display", None, Some(0))?);
     }
-    let application = chosen.host("application", app.application.as_deref(), chosen.last())?;
     if displays.contains(&application) {
         let problem =
             "--application and --display are different stations or hosts: two of them are needed";
@@ -156,7 +181,7 @@ fn place(app: &App, factors: Option<&Factors>) -> anyhow::Result<Place> {
     let ends: Vec<HostName> =
         std::iter::once(application).chain(displays.iter().cloned()).collect();
     let relay = relay(app, factors, &chosen, &ends)?;
-    if displays.len() == 1 {
+    if displays.len() == 1 && !app.paper {
         displays.clear();
     }
     let stations = ends.into_iter().chain(relay.clone()).collect();

@@ -47,6 +47,7 @@ const LIBRARY: &[(&str, &str)] = networks![
     "atm-155",
     "arpanet",
     "telephone",
+    "stanford-1985",
     "satellite",
     "home-bloated",
     "home-fq-codel",

@@ -2,6 +2,7 @@
 
 mod backwards;
 mod factors;
+mod paper;
 mod shape;
 mod way;
 
@@ -31,10 +32,18 @@ impl Reported for AppPlan {
             memory(verdict),
             pictures(verdict),
         ];
-        let sections = [which, pairs, rates, shape::section(verdict), trips, bandwidth]
-            .into_iter()
-            .chain(rest)
-            .collect();
+        let sections = [
+            which,
+            pairs,
+            paper::section(verdict),
+            rates,
+            shape::section(verdict),
+            trips,
+            bandwidth,
+        ]
+        .into_iter()
+        .chain(rest)
+        .collect();
         stored
             .page(headline(verdict), warned(&verdict.warnings), sections)
             .limited_by(limit(verdict))

@@ -30,6 +30,7 @@ Examples:
                                                   what a relay on a third station costs
   btu app --within '100 ms' --at-least 5000/s     how many round trips are allowed, how much
                                                   bandwidth is needed
+  btu app --paper                                 the tables of the study of 1985, repeated
   btu app --resume latest                         finish an interrupted run
 
 An application on one station sends the items of a picture to a display on another, which keeps
@@ -54,6 +55,12 @@ pub(crate) struct App {
     /// [default: tcp]
     #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = Carrier::named)]
     pub(crate) transport: Vec<Carrier>,
+    /// Repeat the tables of the study of 1985: its pictures, protocols, lines (the library's
+    /// stanford-1985) and shares of processor speed, in ten blocks of some 14 minutes;
+    /// --workload, --protocol, --transport and --display choose parts of it
+    #[arg(long, conflicts_with_all = ["network", "delay", "factors", "mix", "application", "relay"])]
+    #[arg(conflicts_with_all = ["hosts", "ssh", "application_speed", "display_speed"])]
+    pub(crate) paper: bool,
     /// The application's station [default: the one called `application`, else the last]
     #[arg(long, value_name = "STATION|HOST")]
     pub(crate) application: Option<String>,
@@ -98,12 +105,14 @@ pub(crate) struct App {
     /// 500/s
     #[arg(long, value_name = "NUMBER/s", value_parser = per_second)]
     pub(crate) at_least: Option<f64>,
-    /// Time that the application computes for each item, in addition to making it
-    #[arg(long, value_name = "TIME", default_value = "0 ms", value_parser = quantity::<Span>)]
-    pub(crate) application_time: Span,
-    /// Time that the display computes for each item, in addition to drawing it
-    #[arg(long, value_name = "TIME", default_value = "0 ms", value_parser = quantity::<Span>)]
-    pub(crate) display_time: Span,
+    /// Time that the application computes for each item, in addition to making it [default: none;
+    /// with --paper, what the study's host takes]
+    #[arg(long, value_name = "TIME", value_parser = quantity::<Span>)]
+    pub(crate) application_time: Option<Span>,
+    /// Time that the display computes for each item, in addition to drawing it [default: none; with
+    /// --paper, what the study's workstation takes]
+    #[arg(long, value_name = "TIME", value_parser = quantity::<Span>)]
+    pub(crate) display_time: Option<Span>,
 }
 
 fn protocol(text: &str) -> Result<Protocol, String> {

@@ -269,3 +269,29 @@ fn a_killed_worker_is_a_cell_that_does_not_count_and_a_killed_run_is_resumed() {
     assert!(fault.as_str().is_some_and(told), "{:?}", faults[0]["faults"]);
     assert_eq!(laboratory.json(&["show"])["result"]["factors"]["blocks"], 2);
 }
+
+/// A part of Table 5-1 on its own network: the display draws one of 430 items a second, so that the
+/// structured picture (55 items) takes it 0.128 s at least, and its 780 rectangles are shown at no
+/// more than 6098 a second.
+#[test]
+fn the_study_s_tables_are_shown_with_the_printed_numbers() {
+    let Some(laboratory) = Laboratory::open() else { return };
+    let part = ["--workload", "structured-rectangles", "--display", "workstation-10"];
+    app(&laboratory, &[&["--paper", "--time", "1 s"], &part[..]].concat());
+    let tables = laboratory.json(&["show"])["result"]["paper"].clone();
+    let numbers: Vec<&Value> =
+        tables.as_array().expect("tables").iter().map(|table| &table["number"]).collect();
+    assert_eq!(numbers, ["5-1", "8-2"], "{tables}");
+    let cells = tables[0]["lines"][0]["cells"].as_array().expect("cells");
+    for (cell, (column, printed)) in cells.iter().zip([("Local", 1070.0), ("E-IP", 670.0)]) {
+        assert_eq!(
+            (&cell["column"], &cell["printed"]),
+            (&column.into(), &printed.into()),
+            "{cell}"
+        );
+        let measured = cell["measured"]["value"].as_f64().expect("a rate");
+        println!("{column}: {measured}, {printed} there");
+        assert!(measured > 0.0 && measured < 780.0 * 430.0 / 55.0, "{cell}");
+    }
+    assert_eq!(cells.len(), 2, "{tables}");
+}

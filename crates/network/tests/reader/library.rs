@@ -118,10 +118,14 @@ fn only_the_fast_ring_frees_its_token_early() {
 
 #[test]
 fn the_telephone_lines_run_at_their_names() {
-    let drawing = drawing("telephone");
-    for link in drawing.links.iter().filter(|link| link.name.starts_with("line-")) {
-        let bits: u64 = link.name["line-".len()..].parse().unwrap();
-        assert_eq!(fixed(&link.forth.rate).bits_per_second(), bits);
+    for name in ["telephone", "stanford-1985"] {
+        let drawing = drawing(name);
+        let lines = drawing.links.iter().filter(|link| link.name.starts_with("line-"));
+        assert_eq!(lines.clone().count(), 4, "{name}");
+        for link in lines {
+            let bits: u64 = link.name["line-".len()..].parse().unwrap();
+            assert_eq!(fixed(&link.forth.rate).bits_per_second(), bits, "{name}");
+        }
     }
 }
 

@@ -131,6 +131,7 @@ fn of_an_application() {
         mix: None,
         relay: None,
         factors: None,
+        paper: false,
         questions: app::Questions::default(),
         application: Span::ZERO,
         display: Span::ZERO,

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::verdict::{AppVerdict, judge};
 use super::{
     AppCell, Carrier, Drawing, Factors, Mix, Niceness, Protocol, Questions, REPLY_BYTES, Speeds,
-    Workload,
+    Workload, paper,
 };
 use crate::activity::{Activity, DrawEnd, Order, PipeMeeting, Relay, Rendezvous};
 use crate::border;
@@ -60,6 +60,10 @@ pub struct AppPlan {
     /// Without them every level of these lists is tried with every other.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub factors: Option<Factors>,
+    /// Only what repeats a number of the study's tables is measured, as far as the lists above have
+    /// its levels.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub paper: bool,
     /// What is asked of the closed forms.
     #[serde(default, skip_serializing_if = "Questions::are_none")]
     pub questions: Questions,
@@ -75,6 +79,23 @@ pub struct AppPlan {
 }
 
 impl AppPlan {
+    /// The protocols of the study's tables.
+    pub const PAPER_PROTOCOLS: [Protocol; 5] = paper::PROTOCOLS;
+
+    /// What carries requests in the study's tables: a procedure call where both ends are on one
+    /// workstation, else its internet protocols.
+    pub const PAPER_CARRIERS: [Carrier; 2] = [Carrier::InProcess, Carrier::Tcp];
+
+    /// What a VAX-780 of the study needs to make an item: 510 a second are its fastest (Table 4-2,
+    /// construction).
+    pub const PAPER_APPLICATION: Span = Span::from_nanoseconds(1_000_000_000 / 510);
+
+    /// What its workstation of 10 MHz needs to draw one: 430 a second (Table 3-1, display).
+    pub const PAPER_DISPLAY: Span = Span::from_nanoseconds(1_000_000_000 / 430);
+
+    /// The trials that the study takes the mean of (section 3.1.1).
+    pub const PAPER_BLOCKS: u32 = 10;
+
     /// Requests of one picture.
     pub(super) fn requests(&self, cell: &AppCell) -> u64 {
         self.mix(cell)
@@ -227,6 +248,7 @@ impl Experiment for AppPlan {
 
     fn cells(&self) -> Vec<AppCell> {
         match (&self.factors, self.base()) {
+            _ if self.paper => paper::cells(self),
             (Some(factors), Some(base)) => factors.cells(&base),
             _ => self.crossed(),
         }
@@ -368,6 +390,7 @@ mod tests {
             mix: None,
             relay: None,
             factors: None,
+            paper: false,
             questions: Questions::default(),
             application: Span::ZERO,
             display: Span::ZERO,
@@ -463,6 +486,55 @@ mod tests {
         let designed = AppPlan { factors: Some(Factors::usual()), ..plan() };
         assert_eq!(designed.cells().len(), 32);
         assert_ne!(designed.hash(), plan().hash());
+    }
+
+    /// What each table of the study needs, once: 10 MHz is full speed, 8 MHz four fifths of it; a
+    /// VAX-780 is full speed, a 750 half of it.
+    #[test]
+    fn the_study_s_tables_are_repeated_number_by_number() {
+        let stations = ["workstation-10", "workstation-3", "workstation-arpanet", "terminal-1200"];
+        let displays = stations.map(|name| HostName::try_from(name).unwrap()).to_vec();
+        let plan = AppPlan {
+            workloads: Workload::ALL.to_vec(),
+            protocols: AppPlan::PAPER_PROTOCOLS.to_vec(),
+            carriers: AppPlan::PAPER_CARRIERS.to_vec(),
+            displays,
+            paper: true,
+            ..plan()
+        };
+        let cells = plan.cells();
+        let names: std::collections::BTreeSet<String> =
+            cells.iter().map(ToString::to_string).collect();
+        assert_eq!(names.len(), cells.len());
+        for expected in [
+            "vectors batched tcp at workstation-arpanet application 100% display 80%",
+            "vectors redraw in-process at workstation-10 application 50% display 100%",
+            "text pipelined tcp at workstation-10 application 50% display 100%",
+            "rectangles stop-and-wait tcp at workstation-arpanet application 50% display 100%",
+            "structured-rectangles batched tcp at terminal-1200 application 50% display 100%",
+        ] {
+            assert!(names.contains(expected), "{expected}: {names:#?}");
+        }
+        assert!(!names.iter().any(|name| name.contains("terminal-2400")), "not in the plan");
+        let few = AppPlan { workloads: vec![Workload::Text], ..plan.clone() };
+        assert!(few.cells().iter().all(|cell| cell.workload == Workload::Text));
+        let records: Vec<Measured<AppCell>> = cells
+            .into_iter()
+            .map(|cell| {
+                let slot = crate::experiment::Slot { cell, block: 0, position: 0 };
+                plan.record(slot, observed(|_, _| {}))
+            })
+            .collect();
+        let tables = plan.judge(&records).paper;
+        let numbers: Vec<&str> = tables.iter().map(|table| table.number).collect();
+        assert_eq!(numbers, ["3-1", "3-2", "4-1", "4-2", "4-3", "5-1", "8-1", "8-2"]);
+        let text = &tables[1].lines[0];
+        assert_eq!((text.name, text.unit), ("10,780,text", "characters/s"));
+        let local = text.cells.iter().find(|cell| cell.column == "Local").unwrap();
+        // 5000 characters in 5 ms.
+        assert!((local.printed - 7700.0).abs() < 1e-9, "{local:?}");
+        assert!((local.measured.unwrap().value / 1e6 - 1.0).abs() < 1e-9, "{local:?}");
+        assert!(text.cells.iter().all(|cell| cell.column != "IKP"), "another protocol");
     }
 
     #[test]

@@ -10,8 +10,8 @@ use serde::Serialize;
 use super::effects::two_way;
 use super::plan::accounts;
 use super::{
-    AppCell, AppPlan, Bandwidth, Carrier, Displayed, Drawn, FactorShares, PICTURE_BYTES, Protocol,
-    TimeShares, Trips, Ways, Work, Workload, backwards, effects,
+    AppCell, AppPlan, Bandwidth, Carrier, Displayed, Drawn, FactorShares, PICTURE_BYTES,
+    PaperTable, Protocol, TimeShares, Trips, Ways, Work, Workload, backwards, effects, paper,
 };
 use crate::experiment::{Experiment, Measured, Warning, warnings};
 use crate::network::HostName;
@@ -28,6 +28,9 @@ pub struct AppVerdict {
     pub shares: Option<ProtocolShares>,
     /// What each factor does, where several are tried together.
     pub factors: Option<FactorShares>,
+    /// The study's tables next to what was measured, where they are repeated.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub paper: Vec<PaperTable>,
     /// How many round trips a picture may have, where that is asked.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub round_trips: Vec<Trips>,
@@ -136,6 +139,7 @@ pub(super) fn judge(plan: &AppPlan, cells: &[Measured<AppCell>]) -> AppVerdict {
     AppVerdict {
         shares: shares(plan, &rows),
         factors: plan.factors.as_ref().and_then(|factors| effects::judge(plan, factors, cells)),
+        paper: if plan.paper { paper::tables(&rows) } else { Vec::new() },
         round_trips,
         bandwidth,
         memory: memory(plan, cells),

@@ -69,6 +69,14 @@ impl Workload {
         }
     }
 
+    /// What the study counts instead of each shown item: characters of text, else items.
+    pub(super) fn units_of_an_item(self) -> f64 {
+        match self {
+            Self::Text => f64::from(COLUMNS * ROWS) / self.shown() as f64,
+            _ => 1.0,
+        }
+    }
+
     /// The items with the symbols they belong to, in the order in which they are sent: symbols
     /// before their calls.
     pub fn items(self) -> Vec<(Symbol, Item)> {

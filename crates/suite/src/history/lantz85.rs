@@ -77,6 +77,11 @@ pub fn history() -> History {
     }
 }
 
+/// Every table as printed.
+pub fn tables() -> Vec<Table> {
+    tables::read()
+}
+
 /// Table 8-2 as curves over the line's rate.
 pub(super) fn reference_points() -> Vec<ReferencePoint> {
     let tables = tables::read();
