@@ -1,4 +1,4 @@
-//! What `btu rate` would measure: `cargo run -p btu-suite --example plan`.
+//! Prints the plan of `btu rate`: `cargo run -p btu-suite --example plan`.
 
 use btu_suite::network::Network;
 use btu_suite::plan::{Plan, Profile};

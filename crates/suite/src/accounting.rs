@@ -1,5 +1,5 @@
-//! Whether a cell's accounts balance: what was sent was received, lost or is in flight, at every
-//! level that can be seen.
+//! Checks whether a cell's accounts balance: sent = received + lost + in flight, at every level
+//! with counts.
 
 use btu_units::{Bytes, Span};
 
@@ -12,7 +12,7 @@ use crate::record::{
 };
 use crate::script::{Role, Script, Step};
 
-/// What a cell's accounts amount to.
+/// The result of a cell's accounts.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CellAccounting {
     /// Why the cell does not count; empty when the accounts balance.
@@ -24,7 +24,7 @@ pub struct CellAccounting {
 }
 
 /// Reconciles the accounts of a cell from its script, the workers' accounts (one per step, in
-/// order), the wire's accounts and what became of the machine meanwhile.
+/// order), the wire's accounts and the machine's state meanwhile.
 pub fn balance(row: Option<&Row>, script: &Script, seen: &Observation) -> CellAccounting {
     let mut faults = seen.failures();
     let reports = &seen.reports;
@@ -34,7 +34,7 @@ pub fn balance(row: Option<&Row>, script: &Script, seen: &Observation) -> CellAc
     CellAccounting { faults, network, host }
 }
 
-/// Why flows of a script do not count whose accounts are all there, a sentence each.
+/// Why flows with complete accounts do not count, a sentence each.
 pub fn flow_faults(script: &Script, reports: &[PlacedReport]) -> Vec<String> {
     flows(script, reports)
         .filter_map(|(steps, one, other)| flow_result(steps, one, other).err())
@@ -73,7 +73,7 @@ fn flows<'a>(
     )
 }
 
-/// What one flow moved, in how long, and the share that was lost.
+/// The payload, the time and the lost share of one flow.
 struct Flow {
     bytes: Bytes,
     duration: Span,
@@ -159,18 +159,18 @@ fn udp_flow(sent: &DatagramsSent, received: &DatagramsReceived) -> Result<Flow, 
     })
 }
 
-/// What arrived, over the longer of two times: between the first and the last arrival, and that in
-/// which it was sent.
+/// The arrived payload over the longer of two times: between the first and the last arrival, and
+/// the sending time.
 ///
 /// The first datagram only starts the receiver's clock, so its payload is not counted over the
 /// receiver's time. Where that time is the shorter one, the first datagram was delayed more than
 /// the last (a receiver that had to wait for a processor, say): the stream came late, not faster
-/// than it was sent. So goodput is never above the rate that was really sent.
+/// than it was sent. So goodput is never above the real sending rate.
 fn datagram_goodput(sent: &DatagramsSent, received: &DatagramsReceived) -> f64 {
     let arrived = received.bytes.bits();
     let after_the_first = arrived * (received.datagrams - 1) as f64 / received.datagrams as f64;
     let by_receiver = after_the_first / received.span.seconds();
-    // Older records do not say how long it was sent.
+    // Older records have no sending time.
     if sent.span == Span::ZERO {
         by_receiver
     } else {
@@ -206,7 +206,7 @@ fn combine(component: Component, flows: &[Flow]) -> Option<NetworkResult> {
     let duration = flows.iter().map(|flow| flow.duration).max()?;
     let bytes: Bytes = flows.iter().map(|flow| flow.bytes).sum();
     let goodput = match component {
-        // Rated components: all bytes over the time until the last of them has come.
+        // Rated components: all bytes over the time until the last of them has arrived.
         _ if component.is_rated() => bytes.bits() / duration.seconds(),
         _ => flows.iter().map(|flow| flow.goodput_bits_per_second).sum(),
     };
@@ -391,7 +391,7 @@ mod tests {
         assert!((goodput_of(1000, 1099, 1000) - 999.0 * 8000.0 / 1.099).abs() < 1.0);
         // The sender needed longer than its schedule.
         assert!((goodput_of(1250, 999, 1000) - 6.4e6).abs() < 1.0);
-        // Half is lost, the last half: the receiver's time says nothing of that.
+        // The last half is lost: the receiver's time does not show that.
         assert!((goodput_of(1000, 499, 500) - 4e6).abs() < 1.0);
         // A record without the sender's time.
         assert!((goodput_of(0, 500, 501) - 8e6).abs() < 1.0);

@@ -21,7 +21,7 @@ use crate::pipe::{End, Pattern, PipePlan, Point, Sizes};
 use crate::record::Report;
 use crate::sample::Sample;
 
-/// What one worker has to do.
+/// The work of one worker.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Order {
     /// Seeds payload and randomised choices.
@@ -31,29 +31,30 @@ pub struct Order {
     pub deadline: Span,
     /// The activity that the worker performs.
     pub activity: Activity,
-    /// While it is performed, a [`Word::Sample`] is due each time this has passed since `go`; none
-    /// where absent, and of activities that move no stream of their own.
+    /// The interval of [`Word::Sample`]s during the activity, from `go` on; no samples if absent,
+    /// and for activities that move no stream of their own.
     #[serde(rename = "sample_every_ns", default, skip_serializing_if = "Option::is_none")]
     pub sample_every: Option<Span>,
-    /// What the headers of its packets ask routers for; zero, the best effort, where absent.
+    /// The code point in the headers of its packets; zero, the best effort, if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dscp: Option<Dscp>,
 }
 
 impl Order {
-    /// An order whose worker tells nothing before its end, and whose packets carry no mark.
+    /// An order without samples before the end and without marks in its packets.
     pub const fn new(seed: u64, deadline: Span, activity: Activity) -> Self {
         Self { seed, deadline, activity, sample_every: None, dscp: None }
     }
 }
 
-/// How much to do.
+/// The amount of work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Work {
     /// A fixed volume in bytes.
     Bytes(Bytes),
-    /// As much as goes in this time: for calibration and for activities that are rates by nature.
+    /// As much as possible in this time: for calibration and for activities that are rates by
+    /// nature.
     #[serde(rename = "for_ns")]
     For(Span),
 }
@@ -63,7 +64,7 @@ pub enum Work {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Rendezvous {
-    /// Bind to this address, any free port, and tell the port in [`Word::Ready`].
+    /// Bind to this address, any free port, and report the port in [`Word::Ready`].
     Listen(IpAddr),
     /// Connect to a listening worker.
     Connect(SocketAddr),
@@ -79,11 +80,11 @@ pub enum Transport {
     Udp,
 }
 
-/// One activity with all it needs.
+/// One activity with its parameters.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Activity {
-    /// Does nothing: what remains is the tool's own cost.
+    /// Does nothing: the cell then measures the tool's own cost.
     Null,
     /// Sends a bulk TCP stream. Starts when the receiver's token arrives on the connection.
     TcpSend(TcpSend),
@@ -101,42 +102,42 @@ pub enum Activity {
     Cpu(Cpu),
     /// Reads a large file and copies it to another.
     Disk(Disk),
-    /// Serves FTP until told to stop.
+    /// Serves FTP until a `stop` arrives.
     FtpServe(FtpServe),
-    /// Offers an FTP server elsewhere under this station's address until told to stop.
+    /// Offers an external FTP server under this station's address until a `stop` arrives.
     FtpRelay(FtpRelay),
     /// Fetches by FTP into a file.
     FtpFetch(FtpFetch),
-    /// Serves files by NFS until told to stop.
+    /// Serves files by NFS until a `stop` arrives.
     FilesServe(FilesServe),
-    /// Does what a program does with files, at a server or on its own disk, and keeps the time.
+    /// Performs a program's file operations, at a server or on its own disk, and measures the time.
     FilesTask(FilesTask),
-    /// Reads and writes records at a server until told to stop.
+    /// Reads and writes records at a server until a `stop` arrives.
     FilesStation(FilesStation),
-    /// One end of a pipe: the near end measures, the far end does as it is told.
+    /// One end of a pipe: the near end measures, the far end follows its messages.
     Pipe(Box<PipeEnd>),
     /// One process of HINT: the near end measures, the far end takes its share of the work.
     Hint(Box<HintEnd>),
-    /// One end of an application that draws on a display: the near end is the application and keeps
-    /// the time.
+    /// One end of an application that draws on a display: the near end is the application and
+    /// measures the time.
     Draw(Box<DrawEnd>),
     /// An application that draws on a display in its own process.
     DrawInside(Box<Drawing>),
     /// Passes the octets of one connection on to another host, and back.
     Relay(Relay),
-    /// Copies a file to another host and keeps the time, from before it connects.
+    /// Copies a file to another host and measures the time, connecting included.
     FileSend(FileClient),
     /// Takes the copy of a file.
     FileReceive(FileServer),
-    /// Copies a file from another host and keeps the time, from before it connects.
+    /// Copies a file from another host and measures the time, connecting included.
     FileFetch(FileClient),
-    /// Gives a file to the client that fetches it.
+    /// Sends a file to the client that fetches it.
     FileOffer(FileServer),
     /// Copies a file on one host.
     FileCopy(FileCopy),
 }
 
-/// The token that opens a data connection: only a peer that was told it may start a flow.
+/// The token that opens a data connection: only a peer that knows it may start a flow.
 pub type Token = [u8; 16];
 
 /// Sender of a bulk TCP stream.
@@ -144,12 +145,12 @@ pub type Token = [u8; 16];
 pub struct TcpSend {
     /// Which of the two ends connects to the other.
     pub meeting: Rendezvous,
-    /// What the receiver says first.
+    /// The token that the receiver sends first.
     pub token: Token,
     /// Bytes per system call; the last message of a volume may be shorter.
     #[serde(rename = "message_bytes")]
     pub message: Bytes,
-    /// The amount of work: a fixed volume in bytes, or as much as goes in a given time.
+    /// The amount of work: a fixed volume in bytes, or as much as possible in a given time.
     pub work: Work,
     /// Socket buffer (`SO_SNDBUF`), set before the connection is made; the system's own choice when
     /// absent.
@@ -162,7 +163,7 @@ pub struct TcpSend {
 pub struct TcpReceive {
     /// Which of the two ends connects to the other.
     pub meeting: Rendezvous,
-    /// What it says to the sender to start it.
+    /// The token that starts the sender.
     pub token: Token,
     /// Bytes asked for in each system call.
     #[serde(rename = "message_bytes")]
@@ -170,11 +171,11 @@ pub struct TcpReceive {
     /// Socket buffer (`SO_RCVBUF`) and window clamp, set before the connection is made.
     #[serde(rename = "window_bytes")]
     pub window: Option<Bytes>,
-    /// What the sender is going to send, where that is known: then the clock need not be read at
-    /// every call to see the last byte.
+    /// The sender's volume, if it is known: then the receiver need not read the clock at every call
+    /// to time the last byte.
     #[serde(rename = "volume_bytes", default, skip_serializing_if = "Option::is_none")]
     pub volume: Option<Bytes>,
-    /// How the receiver reads.
+    /// The receiver's pattern of reads.
     #[serde(default, skip_serializing_if = "Receiving::is_plain")]
     pub receiving: Receiving,
 }
@@ -186,18 +187,17 @@ pub enum Receiving {
     /// As most programs do: one call for each message, which waits for it.
     #[default]
     Plain,
-    /// As programs do that have other work between: everything that is there, then nothing for 0.1
-    /// to 4 ms.
+    /// As programs with other work do: all available data, then a pause of 0.1 to 4 ms.
     Batched,
 }
 
 impl Receiving {
-    /// Whether it is the usual way.
+    /// Whether it is the default pattern.
     pub const fn is_plain(&self) -> bool {
         matches!(self, Self::Plain)
     }
 
-    /// Whether it reads all that is there, and then rests.
+    /// Whether it reads all available data, and then pauses.
     pub const fn is_batched(&self) -> bool {
         matches!(self, Self::Batched)
     }
@@ -210,17 +210,17 @@ pub struct Request {
     pub to: SocketAddr,
     /// The transport that carries requests and responses.
     pub transport: Transport,
-    /// Said in each first message.
+    /// The token in each first message.
     pub token: Token,
     /// Size of request and of response.
     #[serde(rename = "message_bytes")]
     pub message: Bytes,
-    /// How long to go on.
+    /// The length of time.
     #[serde(rename = "duration_ns")]
     pub duration: Span,
-    /// From one request to the next at least, one at a time: a round trip that takes longer is
-    /// counted as often as there were requests due meanwhile. The next follows the answer at once
-    /// where there is none.
+    /// The least time from one request to the next, one at a time: a longer round trip is counted
+    /// once for each request that was due meanwhile. Without it, the next request follows the
+    /// answer at once.
     #[serde(rename = "every_ns", default, skip_serializing_if = "Option::is_none")]
     pub every: Option<Span>,
 }
@@ -232,7 +232,7 @@ pub struct Respond {
     pub on: IpAddr,
     /// The transport that carries requests and responses.
     pub transport: Transport,
-    /// A requester that does not say it is not answered.
+    /// The responder does not answer a requester without this token.
     pub token: Token,
     /// Size of request and of response.
     #[serde(rename = "message_bytes")]
@@ -244,7 +244,7 @@ pub struct Respond {
 pub struct UdpSend {
     /// Which end connects: the listener answers the caller's greeting before anything flows.
     pub meeting: Rendezvous,
-    /// Said in the greeting.
+    /// The token in the greeting.
     pub token: Token,
     /// Payload of one datagram, at least 40 bytes.
     #[serde(rename = "message_bytes")]
@@ -255,8 +255,8 @@ pub struct UdpSend {
     /// The length of time for which the stream is sent.
     #[serde(rename = "duration_ns")]
     pub duration: Span,
-    /// Turns what is offered, by what the receiver tells; it begins with `offered`, which else is
-    /// fixed.
+    /// Controls the offered rate by the receiver's reports; it begins with `offered`, which is
+    /// fixed without a control.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hold: Option<Hold>,
 }
@@ -266,17 +266,17 @@ pub struct UdpSend {
 pub struct UdpReceive {
     /// Which of the two ends connects to the other.
     pub meeting: Rendezvous,
-    /// Said in the greeting.
+    /// The token in the greeting.
     pub token: Token,
     /// Payload of one datagram.
     #[serde(rename = "message_bytes")]
     pub message: Bytes,
-    /// Upper bound on datagrams expected, to size the record of what was seen.
+    /// Upper bound on datagrams expected, to size the record of arrivals.
     pub expected_datagrams: u64,
-    /// What the sender offers, where jitter is to be told: its schedule follows.
+    /// The sender's offered rate, for computing jitter: the schedule follows from it.
     #[serde(rename = "offered_bits_per_second", default, skip_serializing_if = "Option::is_none")]
     pub offered: Option<BitRate>,
-    /// Whether it tells the sender again and again how many have come.
+    /// Whether it reports the number of arrivals to the sender at intervals.
     #[serde(default)]
     pub tells: bool,
 }
@@ -294,7 +294,7 @@ pub struct Cpu {
 pub enum Rounds {
     /// A fixed number of rounds.
     Count(u64),
-    /// As many as go in this time.
+    /// As many as possible in this time.
     #[serde(rename = "for_ns")]
     For(Span),
 }
@@ -304,7 +304,8 @@ pub enum Rounds {
 pub struct Disk {
     /// Scratch directory; its files are removed at the end.
     pub directory: PathBuf,
-    /// A source file of `file` bytes that is kept ready and stays; made afresh when absent.
+    /// A prepared source file of `file` bytes, which the activity does not remove; without it, the
+    /// activity makes a new one.
     #[serde(default)]
     pub source: Option<PathBuf>,
     /// Size of the file that is read; the copy takes as much again.
@@ -328,7 +329,7 @@ pub struct FtpServe {
 pub struct FtpRelay {
     /// Address to listen on, any free port.
     pub address: IpAddr,
-    /// Unix socket behind which the world outside the testbed is.
+    /// Unix socket that leads out of the testbed.
     pub egress_proxy: PathBuf,
 }
 
@@ -354,14 +355,14 @@ pub struct FtpFetch {
 pub struct FilesServe {
     /// Address to listen on, any free port.
     pub address: IpAddr,
-    /// A client that does not say it is not answered.
+    /// The server does not answer a client without this token.
     pub token: Token,
-    /// Where the content of files is; they have no names there.
+    /// The storage of files' contents; they have no names there.
     pub directory: PathBuf,
     /// Most that all files hold.
     #[serde(rename = "room_bytes")]
     pub room: Bytes,
-    /// What each operation takes at least, one after the other; zero leaves them to the machine.
+    /// The least time of each operation, one after the other; zero means the machine's own time.
     #[serde(rename = "service_ns")]
     pub service: Span,
 }
@@ -372,14 +373,14 @@ pub struct FilesServe {
 pub enum FilesPlace {
     /// The files are at a server.
     Server(SocketAddr),
-    /// On this station's own disk: what the server serves, without a network before it.
+    /// On this station's own disk, with the storage of the server but without a network.
     Own {
-        /// Where the content of files is.
+        /// The storage of files' contents.
         directory: PathBuf,
         /// Most that all files hold.
         #[serde(rename = "room_bytes")]
         room: Bytes,
-        /// What each operation takes at least.
+        /// The least time of each operation.
         #[serde(rename = "service_ns")]
         service: Span,
     },
@@ -388,7 +389,7 @@ pub enum FilesPlace {
     Share {
         /// The path of an existing directory.
         directory: PathBuf,
-        /// Tells the run's directories from others there.
+        /// Distinguishes the run's directories from others there.
         run: u64,
     },
 }
@@ -398,26 +399,26 @@ pub enum FilesPlace {
 pub struct FilesTask {
     /// Where its files are.
     pub place: FilesPlace,
-    /// What it says to a server.
+    /// Its token for a server.
     pub token: Token,
     /// The task that the station performs.
     pub task: Task,
-    /// How large its files are.
+    /// The sizes of its files.
     pub sizes: FileSizes,
-    /// It begins so long after `go`: the background stations have come to be at work by then.
+    /// The delay from `go` to its start: by then the background stations are working.
     #[serde(rename = "lead_ns")]
     pub lead: Span,
-    /// It is done again until this time has passed, once at least.
+    /// It is repeated until this time has passed, at least once.
     #[serde(rename = "target_ns")]
     pub target: Span,
 }
 
-/// A background station, which reads and writes records until it is told to stop.
+/// A background station, which reads and writes records until a `stop` arrives.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct FilesStation {
     /// Where its files are: at a server, or on a share.
     pub place: FilesPlace,
-    /// What it says to a server.
+    /// Its token for a server.
     pub token: Token,
     /// Which station this is, from 1.
     pub number: u32,
@@ -430,19 +431,19 @@ pub struct FilesStation {
 pub struct PipeEnd {
     /// Which end of the pipe this is, near or far.
     pub end: End,
-    /// Where the two meet.
+    /// The place where the two ends meet.
     pub meeting: PipeMeeting,
-    /// The end that connects sends it before anything else.
+    /// The connecting end sends it first.
     pub token: Token,
-    /// What is measured; the same at both ends.
+    /// The measurement; equal at both ends.
     pub plan: PipePlan,
-    /// Whether the near end waits for another `go` after each size: others have their turn, or what
-    /// was measured is stored meanwhile.
+    /// Whether the near end waits for another `go` after each size, for the turns of other
+    /// signatures or while a result is stored.
     #[serde(default)]
     pub turns: bool,
 }
 
-/// What HINT exchanges at a time: three numbers of eight bytes.
+/// The size of HINT's exchange: three numbers of eight bytes.
 const HINT_MESSAGE: Bytes = Bytes::new(24);
 
 /// One process of HINT.
@@ -450,13 +451,13 @@ const HINT_MESSAGE: Bytes = Bytes::new(24);
 pub struct HintEnd {
     /// Which end of the pipe this is, near or far.
     pub end: End,
-    /// Where the two meet.
+    /// The place where the two ends meet.
     pub meeting: PipeMeeting,
-    /// The end that connects sends it before anything else.
+    /// The connecting end sends it first.
     pub token: Token,
-    /// What is measured; the same at both ends.
+    /// The measurement; equal at both ends.
     pub hint: HintPlan,
-    /// How the exchange is carried: transport and its options; the sizes do not matter.
+    /// The carrier of the exchange: transport and its options; the sizes have no effect.
     pub pipe: PipePlan,
 }
 
@@ -468,7 +469,7 @@ impl HintEnd {
             sizes: Sizes::one(HINT_MESSAGE),
             ..self.pipe.clone()
         };
-        // An end that computes its bounds is silent for as long as that takes.
+        // An end sends no data while it computes its bounds.
         PipeEnd {
             end: self.end,
             meeting: self.meeting.clone(),
@@ -482,15 +483,15 @@ impl HintEnd {
 /// One end of an application that draws on a display.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct DrawEnd {
-    /// Which: the near end is the application, the far one the display.
+    /// Which end: the near end is the application, the far one the display.
     pub end: End,
-    /// Where the two meet.
+    /// The place where the two ends meet.
     pub meeting: PipeMeeting,
-    /// The end that connects sends it before anything else.
+    /// The connecting end sends it first.
     pub token: Token,
-    /// What is drawn, and how; the same at both ends.
+    /// The picture and the way of drawing; equal at both ends.
     pub drawing: Drawing,
-    /// How requests are carried: transport and its options; the sizes do not matter.
+    /// The carrier of requests: transport and its options; the sizes have no effect.
     pub pipe: PipePlan,
 }
 
@@ -506,7 +507,7 @@ impl DrawEnd {
             sizes: Sizes::one(largest),
             ..self.pipe.clone()
         };
-        // An end that computes is silent for as long as that takes.
+        // An end sends no data while it computes.
         PipeEnd {
             end: self.end,
             meeting: self.meeting.clone(),
@@ -522,25 +523,25 @@ impl DrawEnd {
 pub struct Relay {
     /// Address to listen on, any free port.
     pub on: IpAddr,
-    /// Where the octets go.
+    /// The destination of the octets.
     pub to: SocketAddr,
     /// The caller sends it to the relay, and the relay sends it to the end that it calls.
     pub token: Token,
 }
 
-/// The end of a copy that connects and keeps the time.
+/// The end of a copy that connects and measures the time.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct FileClient {
-    /// What copies; not [`Program::Local`].
+    /// The copying program; not [`Program::Local`].
     pub program: Program,
     /// The IP address and port of the other end.
     pub to: SocketAddr,
-    /// Said first; the password of [`Program::Ftp`], in hexadecimal digits.
+    /// The token that is sent first; the password of [`Program::Ftp`], in hexadecimal digits.
     pub token: Token,
-    /// The source, made from the order's seed before the clock starts; or where the copy goes, and
-    /// how large it has to be.
+    /// The source, made from the order's seed before the clock starts; or the target of the copy,
+    /// with its expected size.
     pub file: FilePlace,
-    /// The command starts so long after `go`: others have begun by then.
+    /// The delay from `go` to the start of the command: by then other activities have begun.
     #[serde(rename = "wait_ns")]
     pub wait: Span,
 }
@@ -548,24 +549,23 @@ pub struct FileClient {
 /// The end of a copy that listens.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct FileServer {
-    /// What copies; not [`Program::Local`].
+    /// The copying program; not [`Program::Local`].
     pub program: Program,
     /// Address to listen on, any free port.
     pub on: IpAddr,
-    /// A client that does not say it is not heard.
+    /// The listener ignores a client without this token.
     pub token: Token,
-    /// Where the copy goes, and how large it has to be; or the source.
+    /// The target of the copy, with its expected size; or the source.
     pub file: FilePlace,
 }
 
 /// A copy on one host.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct FileCopy {
-    /// The source, made from the order's seed before the clock starts; the copy stands on the same
-    /// storage, except for what `share` says.
+    /// The source, made from the order's seed before the clock starts; the copy is on the same
+    /// storage, except as `share` says.
     pub file: FilePlace,
-    /// A directory of this host's, which a share is mounted on: the copy stands there, or the
-    /// source.
+    /// A directory of this host on which a share is mounted: it holds the copy, or the source.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub share: Option<PathBuf>,
     /// Whether the file goes to the share, or comes from it.
@@ -585,15 +585,15 @@ pub enum PipeMeeting {
     ConnectAt(PathBuf),
 }
 
-/// How the message of [`Word::Failed`] begins where an agent says it for a worker that a signal
+/// The beginning of a [`Word::Failed`] message that an agent sends for a worker that a signal
 /// ended.
 pub const KILLED: &str = "it died: killed by";
 
-/// What a worker says to its agent, one line of JSON each.
+/// A message from a worker to its agent, one line of JSON each.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Word {
-    /// Set up and waiting for `go`; where it listens, if it does.
+    /// Set up and waiting for `go`; with its address, if it listens.
     Ready {
         /// The address and port a peer can connect to.
         endpoint: Option<SocketAddr>,
@@ -602,28 +602,29 @@ pub enum Word {
     Point(Box<Point>),
     /// A number of intervals of HINT is measured; more may follow.
     Step(Box<HintPoint>),
-    /// How far a stream is; more may follow.
+    /// The progress of a stream; more may follow.
     Sample(Box<Sample>),
     /// The worker has finished.
     Done(Box<Report>),
-    /// Could not do it; the message names the operation and the object.
+    /// The worker failed; the message names the operation and the object.
     Failed {
         /// The reason that the host gives.
         message: String,
     },
 }
 
-/// How a performance tells a [`Word`] while it runs; an error means that no process listens any
-/// more. A thread other than the performing one may tell it, too.
+/// The channel of a [`Word`] during a performance; an error means that no process listens any more.
+/// Other threads than the performing one may send, too.
 pub type Tell<'a> = &'a mut (dyn FnMut(Word) -> std::io::Result<()> + Send);
 
-/// An activity that is set up and waits for `go`; each room that performs activities makes these
+/// An activity that is set up and waits for `go`; each crate that performs activities makes these
 /// from an [`Order`].
 pub trait Performance: Send {
-    /// Where a peer can connect to, for activities that listen.
+    /// The address for peers, for activities that listen.
     fn endpoint(&self) -> Option<SocketAddr>;
 
-    /// Performs and accounts. `stop` turns true when a serving activity shall end in order.
+    /// Performs and returns its account. `stop` becomes true when a serving activity must end in
+    /// order.
     ///
     /// # Errors
     /// A message that names the operation and the object.
@@ -632,8 +633,8 @@ pub trait Performance: Send {
         stop: &std::sync::atomic::AtomicBool,
     ) -> Result<Report, Box<dyn std::error::Error + Send + Sync>>;
 
-    /// Like [`Self::perform`], for activities that have something to tell before they are done; all
-    /// others only perform.
+    /// Like [`Self::perform`], for activities that send messages before their end; all others only
+    /// perform.
     ///
     /// # Errors
     /// As [`Self::perform`], and when no process listens any more.

@@ -92,7 +92,7 @@ pub(crate) fn blocks<'de, D: Deserializer<'de>>(from: D) -> Result<u32, D::Error
     }
 }
 
-/// A share of something: more than none, and no more than all.
+/// A share, above 0 and at most 1.
 pub(crate) fn share<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
     let share = f64::deserialize(from)?;
     if share > 0.0 && share <= 1.0 {
@@ -102,7 +102,7 @@ pub(crate) fn share<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error>
     }
 }
 
-/// What a user calls a host.
+/// The user's name for a host.
 pub(crate) fn host_name<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Error> {
     HostName::deserialize(from).map(String::from)
 }
@@ -117,7 +117,7 @@ pub(crate) fn destination<'de, D: Deserializer<'de>>(from: D) -> Result<String, 
     readable::<SshDestination, D>(from)
 }
 
-/// A text that can be read as what it stands for.
+/// A text that can be parsed as its type.
 fn readable<'de, T: FromStr<Err: Display>, D: Deserializer<'de>>(
     from: D,
 ) -> Result<String, D::Error> {

@@ -1,5 +1,4 @@
-//! What an agent holds a worker to, by its host's policy: it travels with the order, from the agent
-//! to the worker.
+//! The bounds of a worker by its host's policy: the agent sends them to the worker with the order.
 
 use btu_units::Bytes;
 use serde::{Deserialize, Serialize};
@@ -23,14 +22,13 @@ pub struct Bounds {
     pub open_files: Option<u64>,
 }
 
-/// What a worker is given: an order, and what it is held to. A bare [`Order`] is one without
-/// bounds.
+/// A worker's input: an order, and its bounds. A bare [`Order`] has no bounds.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct BoundedOrder {
-    /// The order that says what to do.
+    /// The order with the work.
     #[serde(flatten)]
     pub order: Order,
-    /// What it is held to.
+    /// The bounds.
     #[serde(default)]
     pub bounds: Bounds,
 }

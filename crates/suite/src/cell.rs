@@ -1,4 +1,4 @@
-//! The smallest thing measured: a component with a message size under a load, once.
+//! The smallest unit of measurement: a component with a message size under a load, once.
 
 use std::fmt;
 
@@ -92,7 +92,7 @@ impl Component {
         }
     }
 
-    /// What the peers do to incoming packets.
+    /// The peers' impairment of incoming packets.
     pub const fn impairment(self) -> Impairment {
         match self {
             Self::SendDelayed | Self::TwoRecvDelayed => Impairment::DL,
@@ -108,7 +108,7 @@ impl fmt::Display for Component {
     }
 }
 
-/// What else the test machine does at the same time.
+/// The other work of the test machine at the same time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Load {
@@ -145,7 +145,7 @@ impl fmt::Display for Load {
     }
 }
 
-/// Which row of the result a cell belongs to; repetitions of a cell share it.
+/// The row of a cell in the result; repetitions of a cell share it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Row {

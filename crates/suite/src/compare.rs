@@ -1,7 +1,7 @@
-//! Compares runs: how much faster or slower, how sure that is, and when no verdict is possible.
+//! Compares runs: the ratio of their speeds, its certainty, and the cases without a verdict.
 //!
 //! [`compare`] is a pure function of readings. The ratios are of speeds, other over base: above 1
-//! is faster. Every mean is geometric, so that the comparison turned round gives the reciprocal.
+//! is faster. Every mean is geometric, so the reverse comparison gives the reciprocal.
 //!
 //! # What varies
 //!
@@ -17,10 +17,10 @@
 //! 3. **The block**, when there is nothing else. Two runs are then taken to differ as two blocks of
 //!    one run do: the spread of blocks enters once undivided, for the drift between the runs, and
 //!    once divided by the number of blocks, for the error of the run's mean. For noise of equal
-//!    power in every octave (flicker) that is what adjacent runs do, whatever their length (its
-//!    Allan variance does not depend on the averaging time: Allan 1966); for white noise it is
-//!    careful; for a machine that is a different one in every run it is too narrow, and only
-//!    further runs can tell.
+//!    power in every octave (flicker) this is exact for adjacent runs of any length (its Allan
+//!    variance does not depend on the averaging time: Allan 1966); for white noise the interval is
+//!    wider than necessary; for a machine that differs in every run it is too narrow, and only
+//!    further runs show that.
 //!
 //! # Verdicts
 //!
@@ -53,10 +53,10 @@ use crate::cell::Row;
 use logs::Logs;
 use spread::{Difference, Measured};
 
-/// What shall be compared.
+/// The input of a comparison.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Question<'a, R = Row> {
-    /// What the others are measured against.
+    /// The side with which the others are compared.
     pub base: &'a Group<R>,
     /// The groups that are compared with the base.
     pub others: &'a [Group<R>],
@@ -78,7 +78,7 @@ pub struct Comparison<R = Row> {
     pub level: Level,
     /// The smallest effect that matters: 0.01 is one per cent.
     pub matter: Matter,
-    /// What the others are measured against.
+    /// The side with which the others are compared.
     pub base: Side,
     /// Each of the other sides, compared with the base.
     pub others: Vec<Beside<R>>,
@@ -104,15 +104,15 @@ pub struct Beside<R = Row> {
     pub overall: Option<Overall>,
     /// Cell by cell, in the order of the table of rates.
     pub cells: Vec<CellBeside<R>>,
-    /// Rows that only one of both has, or that not every run of a side has.
+    /// Rows that only one side has, or that not every run of a side has.
     pub left_out: Vec<R>,
-    /// What differs between the plans, where that was allowed.
+    /// The differences of the plans, if they were allowed.
     pub plan_differences: Vec<PlanDifference>,
-    /// What differs between the machines, a sentence each: it may explain a difference.
+    /// The differences of the machines, a sentence each: they may explain a difference of speeds.
     pub environment_differences: Vec<String>,
 }
 
-/// What the overall ratio is taken over.
+/// The set of cells of the overall ratio.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Over {
@@ -132,10 +132,10 @@ pub enum Over {
 pub struct Overall {
     /// The set of cells that the ratio covers.
     pub over: Over,
-    /// How many these are.
+    /// The number of these cells.
     pub rows: usize,
-    /// Geometric mean of the base over these cells, in b/s; absent for [`Over::Further`], whose
-    /// cells have several units.
+    /// Geometric mean of the base over these cells, in b/s; absent for [`Over::Further`], because
+    /// its cells have several units.
     pub base_bits_per_second: Option<f64>,
     /// Like `base_bits_per_second`, for the other side.
     pub other_bits_per_second: Option<f64>,
@@ -146,9 +146,9 @@ pub struct Overall {
     /// Like `p`, made larger by Holm's rule for the number of sides that are compared with the
     /// base.
     pub adjusted_p: Option<f64>,
-    /// What that amounts to.
+    /// The finding.
     pub finding: Finding,
-    /// Where the interval comes from.
+    /// The source of the interval.
     pub basis: Basis,
     /// Its degrees of freedom.
     pub degrees_of_freedom: Option<f64>,
@@ -157,7 +157,7 @@ pub struct Overall {
     pub learned_from: Vec<String>,
 }
 
-/// Where an interval comes from.
+/// The source of an interval.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Basis {
@@ -176,7 +176,7 @@ pub enum Basis {
 pub struct CellBeside<R = Row> {
     /// The row that both sides measured.
     pub row: R,
-    /// What its speeds count.
+    /// The unit of its speeds.
     pub unit: Unit,
     /// Geometric mean of the base.
     pub base_per_second: f64,
@@ -190,13 +190,13 @@ pub struct CellBeside<R = Row> {
     pub p: Option<f64>,
     /// Like `p`, made larger by Holm's rule for the number of cells of all sides.
     pub adjusted_p: Option<f64>,
-    /// What that amounts to among so many cells.
+    /// The finding, corrected for the number of cells.
     pub finding: Finding,
-    /// Where the interval comes from.
+    /// The source of the interval.
     pub basis: Basis,
 }
 
-/// What a speed counts per second.
+/// The unit of a speed, per second.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Unit {
@@ -206,7 +206,7 @@ pub enum Unit {
     Requests,
     /// Units of work of a host activity: rounds, bytes.
     Work,
-    /// How often something that takes a time could be done, one after the other.
+    /// Repetitions of an operation that takes a time, one after the other.
     Times,
 }
 
@@ -317,7 +317,7 @@ fn correct<R>(others: &mut [Beside<R>], question: &Question<'_, R>) {
     }
 }
 
-/// Holm's adjustment of those p values that there are.
+/// Holm's adjustment of the p values that exist.
 fn adjust(p_values: impl Iterator<Item = Option<f64>>) -> Vec<Option<f64>> {
     let all: Vec<Option<f64>> = p_values.collect();
     let known: Vec<f64> = all.iter().copied().flatten().collect();

@@ -1,4 +1,4 @@
-//! What `btu doctor` finds: per host, what will and will not work.
+//! The findings of `btu doctor`: which features work on each host.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 pub enum Health {
     /// As it should be.
     Ok,
-    /// It works, or is done without, at a price.
+    /// It works with a limitation, or btu works without it.
     Limited,
     /// It does not work.
     Missing,
@@ -25,23 +25,23 @@ impl Health {
     }
 }
 
-/// One thing that was looked at.
+/// One check and its finding.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Finding {
-    /// The topic: what was looked at.
+    /// The topic of the check.
     pub topic: String,
     /// How well it works.
     pub health: Health,
-    /// Whether nothing works without it.
+    /// Whether btu cannot work without it.
     pub essential: bool,
     /// What the check observed.
     #[serde(alias = "seen")]
     pub observed: String,
-    /// Why it matters; empty where nothing is wrong.
+    /// The impact; empty if there is no problem.
     #[serde(default)]
     #[serde(alias = "matters")]
     pub impact: String,
-    /// The command that fixes it, where there is one.
+    /// The command that fixes it, if there is one.
     #[serde(default)]
     #[serde(alias = "mend")] // retired word: runs stored before
     pub fix: Option<String>,

@@ -1,4 +1,4 @@
-//! The differentiated services code point: what the header of a packet asks routers for (RFC 2474).
+//! The differentiated services code point, a request to routers in a packet's header (RFC 2474).
 
 use std::fmt;
 use std::str::FromStr;
@@ -41,7 +41,7 @@ const LARGEST: u8 = 63;
 #[serde(try_from = "u8", into = "u8")]
 pub struct Dscp(u8);
 
-/// What is no code point.
+/// A text or number that is not a code point.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("`{0}` is no code point: a number from 0 to 63, or a name such as EF, AF41, CS1 or LE")]
 pub struct NoDscp(String);

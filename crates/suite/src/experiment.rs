@@ -1,6 +1,6 @@
-//! What every study of scripted cells has in common: a plan whose cells are scripts on hosts by
-//! name, measured in randomised blocks, and the record of each cell. The runner knows studies by
-//! this and by nothing else.
+//! The common interface of all studies with scripts: a plan with cells that are scripts on named
+//! hosts, measured in randomised blocks, and the record of each cell. The runner uses only this
+//! interface.
 
 mod calls;
 mod passage;
@@ -34,7 +34,7 @@ pub use warning::{Warning, warnings};
 /// A cell to be measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Slot<C> {
-    /// What is varied, and how: unique within its block.
+    /// The cell's name, made of its factors and levels: unique within its block.
     pub cell: C,
     /// The randomised block, from 0.
     pub block: u32,
@@ -42,7 +42,7 @@ pub struct Slot<C> {
     pub position: u32,
 }
 
-/// What every plan says.
+/// The common part of all plans.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Frame {
     /// Version of the plan's meaning; a newer program that would measure differently has a higher
@@ -53,7 +53,7 @@ pub struct Frame {
     /// `quick`, `standard` or `full`.
     #[serde(deserialize_with = "border::profile")]
     pub profile: String,
-    /// How often every cell is measured.
+    /// The number of repetitions of every cell.
     #[serde(deserialize_with = "border::blocks")]
     pub blocks: u32,
     /// No block beyond the first is begun or continued after this time from the first cell.
@@ -72,7 +72,7 @@ pub struct Frame {
 pub enum Field {
     /// Stations of a network file, which is raised.
     Drawing(Raised),
-    /// Real hosts, and whatever lies between them.
+    /// Real hosts, and the network between them.
     Machines(Machines),
 }
 
@@ -85,11 +85,10 @@ pub struct Raised {
     pub text: String,
     /// Its stations that take part, by name: each has an agent.
     pub stations: Vec<HostName>,
-    /// What all its stations' TCP uses; the host's own choice when absent.
+    /// The congestion control of all its stations; the host's own choice when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub congestion_control: Option<CongestionControl>,
-    /// Whether its stations have IPv6 addresses and are measured by these; else IPv4 is what they
-    /// speak.
+    /// Whether its stations have IPv6 addresses and are measured over them; else IPv4 is used.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub ipv6: bool,
 }
@@ -103,18 +102,18 @@ impl Field {
         }
     }
 
-    /// The first two of them, of whom most studies make their two ends.
+    /// The first two of them, which are the two ends of most studies.
     pub fn ends(&self) -> [Option<&HostName>; 2] {
         let hosts = self.hosts();
         [0, 1].map(|place| hosts.get(place).copied())
     }
 
-    /// Whether it is a raised network whose stations are measured by their IPv6 addresses.
+    /// Whether it is a raised network that is measured over its stations' IPv6 addresses.
     pub fn is_ipv6(&self) -> bool {
         matches!(self, Self::Drawing(raised) if raised.ipv6)
     }
 
-    /// The network as it is drawn, with the traces of the library; nothing of real hosts, and of a
+    /// The network as it is drawn, with the traces of the library; `None` for real hosts, and for a
     /// file that this version cannot read.
     pub fn drawing(&self) -> Option<Drawing> {
         match self {
@@ -125,7 +124,7 @@ impl Field {
 }
 
 impl Raised {
-    /// The stations that take part; nothing where the file has no station of such a name.
+    /// The stations that take part; `None` if the file has no station of such a name.
     pub fn hosts(&self, drawing: &Drawing) -> Option<Vec<(HostName, StationId)>> {
         let hosts = self
             .stations
@@ -144,7 +143,7 @@ impl fmt::Display for Field {
     }
 }
 
-/// What a script needs beyond plan and cell.
+/// The parameters of a script in addition to plan and cell.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CellSetting {
     /// Seed of payload and choices.
@@ -158,35 +157,35 @@ pub struct CellSetting {
 }
 
 impl CellSetting {
-    /// For a script that is looked at and never played.
+    /// For a script that is examined and never played.
     pub(crate) fn unplayed(frame: &Frame) -> Self {
         Self { seed: 0, token: Token::default(), deadline: frame.deadline, scratch: PathBuf::new() }
     }
 }
 
-/// What was seen of one script.
+/// The observations of one script.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Observation {
     /// Every worker's account, in the script's order.
     pub reports: Vec<PlacedReport>,
-    /// What came of the user's own programs, in their order.
+    /// The results of the user's own programs, in their order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub programs: Vec<ProgramReport>,
     /// The stations' CPU time.
     pub stations: Vec<StationCpu>,
-    /// The machine's CPU time, and what became of its clocks.
+    /// The machine's CPU time, and the state of its clocks.
     pub machine: MachineCpu,
     /// The emulator's account of every element.
     pub wire: WireAccount,
     /// Between the first and the last worker's start.
     pub start_skew_ns: u64,
-    /// What the cell took beyond its activities: prepare, collect, check.
+    /// The time of the cell outside its activities: prepare, collect, check.
     pub overhead_ns: u64,
 }
 
 impl Observation {
-    /// Why activities have no account, what the emulator cannot account for, and that the machine
-    /// slept, a sentence each.
+    /// Faults, a sentence each: activities without an account, an emulator's account that does not
+    /// balance, a machine that slept.
     pub fn failures(&self) -> Vec<String> {
         let programs = self.programs.iter().filter_map(ProgramReport::fault);
         let reports = self.reports.iter().filter_map(PlacedReport::failure);
@@ -197,15 +196,15 @@ impl Observation {
 /// One cell as it is stored.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Measured<C> {
-    /// What is varied, and how: unique within its block.
+    /// The cell's name, made of its factors and levels: unique within its block.
     pub cell: C,
-    /// In which randomised block, from 0.
+    /// Its randomised block, from 0.
     pub block: u32,
     /// Its position in the block's order, from 0.
     pub position: u32,
     /// Why it does not count; empty when it is valid.
     pub faults: Vec<String>,
-    /// Everything that was seen.
+    /// All observations.
     #[serde(flatten)]
     pub seen: Observation,
 }
@@ -217,10 +216,10 @@ impl<C> Measured<C> {
     }
 }
 
-/// What helps to find a cell among others.
+/// The columns for finding a cell among others.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Facts {
-    /// The size of what was moved at once; zero where there is none.
+    /// The size of the object that was moved; zero if there is none.
     pub message: Bytes,
     /// Payload that arrived over time.
     pub goodput_bits_per_second: Option<f64>,
@@ -239,7 +238,7 @@ pub(crate) fn left<E: Experiment>(
     slots.map(|(cell, position)| Slot { cell, block, position }).collect()
 }
 
-/// A plan whose cells are scripts on hosts by name, measured in randomised blocks.
+/// A plan with cells that are scripts on named hosts, measured in randomised blocks.
 pub trait Experiment: Clone + PartialEq + Serialize + DeserializeOwned {
     /// The study's name in the store.
     const SUITE: &'static str;
@@ -247,14 +246,14 @@ pub trait Experiment: Clone + PartialEq + Serialize + DeserializeOwned {
     const COMMAND: &'static str;
     /// The plan's version that this program writes.
     const VERSION: u32;
-    /// The levels of every factor: what tells one cell from another. Its text is unique among a
-    /// plan's cells.
+    /// The levels of every factor, which distinguish the cells. Its text is unique among a plan's
+    /// cells.
     type Cell: Clone + Ord + Send + fmt::Display + Serialize + DeserializeOwned;
 
-    /// What the records of a run amount to.
+    /// The verdict over the records of a run.
     type Verdict: Serialize;
 
-    /// What every plan says.
+    /// The common part of all plans.
     fn frame(&self) -> &Frame;
 
     /// Like `frame`, to be changed.
@@ -264,7 +263,7 @@ pub trait Experiment: Clone + PartialEq + Serialize + DeserializeOwned {
     fn cells(&self) -> Vec<Self::Cell>;
 
     /// The cells of a block in their order: a permutation drawn from the seed and the block's
-    /// number alone. A study whose levels are not all as quickly set has its own order.
+    /// number alone. A study with levels that take long to set up has its own order.
     fn order(&self, block: u32) -> Vec<Self::Cell> {
         let mut cells = self.cells();
         cells.sort_unstable();
@@ -272,7 +271,7 @@ pub trait Experiment: Clone + PartialEq + Serialize + DeserializeOwned {
         cells
     }
 
-    /// What the cell means in activities.
+    /// The activities of the cell.
     fn script(&self, cell: &Self::Cell, setting: &CellSetting) -> Script;
 
     /// The user's own programs of a cell; only on networks that are raised.
@@ -290,7 +289,7 @@ pub trait Experiment: Clone + PartialEq + Serialize + DeserializeOwned {
         Vec::new()
     }
 
-    /// On which network a cell is measured: 0 is that of the frame, 1 the first of the others.
+    /// The index of a cell's network: 0 is that of the frame, 1 the first of the others.
     fn network_of(&self, _cell: &Self::Cell) -> usize {
         0
     }
@@ -299,10 +298,10 @@ pub trait Experiment: Clone + PartialEq + Serialize + DeserializeOwned {
     /// not agree, an answer that is wrong.
     fn faults(&self, cell: &Self::Cell, seen: &Observation) -> Vec<String>;
 
-    /// What helps to find a cell among others.
+    /// The columns for finding a cell among others.
     fn facts(&self, cell: &Self::Cell, seen: &Observation) -> Facts;
 
-    /// Judges a run by all that is stored of it.
+    /// Judges a run by all its stored data.
     fn judge(&self, cells: &[Measured<Self::Cell>]) -> Self::Verdict;
 
     /// The seed of one cell's payload and choices.
@@ -318,14 +317,14 @@ pub trait Experiment: Clone + PartialEq + Serialize + DeserializeOwned {
         left(self, block, done)
     }
 
-    /// The plan's name: as of a rating's plan, the seed left out.
+    /// The plan's name: a hash without the seed, as for a rating's plan.
     fn hash(&self) -> String {
         let mut unseeded = self.clone();
         unseeded.frame_mut().seed = 0;
         name_of(&unseeded)
     }
 
-    /// The record of a cell: what its activities and the network say of themselves first, then what
+    /// The record of a cell: the faults of its activities and its network first, then those that
     /// the study finds.
     fn record(&self, slot: Slot<Self::Cell>, seen: Observation) -> Measured<Self::Cell> {
         let mut faults = seen.failures();

@@ -4,8 +4,8 @@
 //!
 //! The area under (1 - x)/(1 + x) from 0 to 1 is bounded from below and above by rectangles on a
 //! grid of whole numbers. The more rectangles, the better the bounds: their quality over the time
-//! it took are quality improvements per second, QUIPS. Between processes each bounds its own
-//! chunks, and every lap ends in a sum of two numbers over all of them.
+//! is quality improvements per second, QUIPS. Each of several processes bounds its own chunks, and
+//! every lap ends in a sum of two numbers over all of them.
 
 mod kernel;
 mod plan;

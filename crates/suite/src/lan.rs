@@ -1,5 +1,5 @@
-//! `btu lan`, after Press (1988): a task of one station at a file server, slowed down by what
-//! background stations do there. Pure: time comes in as an argument.
+//! `btu lan`, after Press (1988): a task of one station at a file server, slowed down by background
+//! stations there. Pure: time is an argument.
 
 mod account;
 mod background;

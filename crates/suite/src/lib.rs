@@ -1,5 +1,5 @@
-//! What is asked and what came of it, as data: networks, cells, plans, the orders given to workers
-//! and their reports, and the verdict over a run. Pure: no clock, no socket, no file.
+//! Plans and results as data: networks, cells, plans, the orders to workers and their reports, and
+//! the verdict over a run. Pure: no clock, no socket, no file.
 
 #![forbid(unsafe_code)]
 

@@ -1,5 +1,5 @@
-//! What each activity needs of its host and of others: the one description that a host's policy is
-//! applied to. An activity that does not say it does not compile.
+//! The needs of each activity on its host and other hosts: the one description to which a host's
+//! policy is applied. An activity without its needs does not compile.
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -13,74 +13,74 @@ use crate::activity::{
 };
 use crate::copy::{FilePlace, MOST_OFFERED, Program};
 
-/// What a fetch takes of its scratch directory at most.
+/// The most that a fetch takes of its scratch directory.
 pub const FETCH_ROOM: Bytes = Bytes::new(128 << 20);
 
-/// Files on disk take whole blocks of so many bytes: those of `O_DIRECT` on every usual device.
+/// Files on disk take whole blocks of this size: that of `O_DIRECT` on every usual device.
 const BLOCK: u64 = 4096;
 
-/// What an activity needs. There is no default: every activity states each of them.
+/// The needs of an activity. There is no default: every activity states each of them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Needs<'a> {
     /// The peer to which it connects.
     pub peer: Option<SocketAddr>,
-    /// How fast it sends.
+    /// Its sending rate.
     pub rate: Rate,
-    /// How much it moves.
+    /// The volume that it moves.
     pub volume: Volume,
     /// Most that its own files hold at a time.
     pub scratch: Bytes,
-    /// What of the file system it is given.
+    /// Its access to the file system.
     pub files: Files<'a>,
 }
 
-/// How fast an activity sends.
+/// The sending rate of an activity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Rate {
     /// It sends no data.
     Silent,
     /// The activity sends at this rate.
     Paced(BitRate),
-    /// As fast as the network takes it, or as it is asked.
+    /// As fast as the network allows, or as requests arrive.
     Unpaced,
 }
 
-/// How much an activity moves at most.
+/// The largest volume that an activity moves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Volume {
     /// The activity moves this volume.
     Fixed(Bytes),
-    /// As much as goes until its deadline.
+    /// As much as possible until its deadline.
     Unbounded,
-    /// Nothing, or what its peer moves, which has a limit of its own.
+    /// Nothing, or its peer's volume, which has its own limit.
     PeersOwn,
 }
 
-/// What of the file system an activity is given.
+/// An activity's access to the file system.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Files<'a> {
-    /// There is nothing.
+    /// It has none.
     None,
     /// A directory for files of its own, and a file that it reads instead of making one.
     Scratch {
         /// The file in question.
         source: Option<&'a Path>,
     },
-    /// A directory of this host's that a share is mounted on, for a directory of its own in it.
+    /// A directory of this host on which a share is mounted, for a directory of its own in it.
     Share(&'a Path),
-    /// A path of this machine that means something to its own users only; why.
+    /// A path of this machine that has a meaning only for its own users; with the reason.
     OfThisMachine(&'static str),
 }
 
 impl Activity {
-    /// What this activity needs of its host and of other hosts.
+    /// The needs of this activity on its host and on other hosts.
     pub fn needs(&self) -> Needs<'_> {
         match self {
             Self::Null | Self::Cpu(_) | Self::DrawInside(_) => idle(),
             Self::TcpSend(part) => part.needs(),
             Self::TcpReceive(part) => part.needs(),
             Self::Request(part) => part.needs(),
-            // As they are asked.
+            // As requests arrive.
             Self::Respond(_) | Self::FtpServe(_) => traffic(None, Rate::Unpaced, Volume::Unbounded),
             Self::UdpSend(part) => part.needs(),
             Self::UdpReceive(part) => part.needs(),
@@ -144,7 +144,7 @@ impl Activity {
 const A_WAY_THROUGH: &str =
     "a relay passes on whatever comes, so it would be a way through this host for its controller";
 
-/// Nothing but a processor.
+/// Only a processor.
 fn idle() -> Needs<'static> {
     Needs {
         peer: None,
@@ -160,7 +160,7 @@ fn traffic(peer: Option<SocketAddr>, rate: Rate, volume: Volume) -> Needs<'stati
     Needs { peer, rate, volume, scratch: Bytes::ZERO, files: Files::None }
 }
 
-/// Data to and from a path of this machine, as fast as it goes.
+/// Data to and from a path of this machine, as fast as possible.
 fn of_this_machine(why: &'static str) -> Needs<'static> {
     Needs { files: Files::OfThisMachine(why), ..traffic(None, Rate::Unpaced, Volume::Unbounded) }
 }
@@ -185,7 +185,7 @@ impl Request {
 
 impl UdpSend {
     fn needs(&self) -> Needs<'_> {
-        // What is held may be raised to a fifth above what there is.
+        // The controlled rate may rise to a fifth above the offered one.
         let raised = self.hold.map(|hold| hold.full.bits_per_second() as f64 * MOST_OFFERED);
         let most = raised.map_or(self.offered, |most| {
             self.offered.max(BitRate::from_bits_per_second(most as u64))
@@ -230,7 +230,7 @@ impl FtpFetch {
 }
 
 impl FilesServe {
-    /// As it is asked.
+    /// As requests arrive.
     fn needs(&self) -> Needs<'_> {
         let files = Files::Scratch { source: None };
         Needs { scratch: self.room, files, ..traffic(None, Rate::Unpaced, Volume::Unbounded) }
@@ -250,7 +250,7 @@ impl FilesPlace {
             Self::Own { room, .. } => {
                 Needs { scratch: *room, files: Files::Scratch { source: None }, ..idle() }
             }
-            // The share's server is its host's own business, as is how fast that lets it be used.
+            // btu does not control the share's server, nor its speed.
             Self::Share { directory, .. } => Needs {
                 files: Files::Share(directory),
                 ..traffic(None, Rate::Unpaced, Volume::Unbounded)
@@ -295,7 +295,7 @@ impl FileServer {
     }
 }
 
-/// A file at one end; in memory it takes as much.
+/// A file at one end; in memory it needs an equal size.
 fn copied(program: Program, file: &FilePlace, rate: Rate) -> Needs<'static> {
     let files = if program.is_the_systems() {
         Files::OfThisMachine(
@@ -310,7 +310,7 @@ fn copied(program: Program, file: &FilePlace, rate: Rate) -> Needs<'static> {
 impl FileCopy {
     /// The needs of a source and its copy.
     fn needs(&self) -> Needs<'_> {
-        // The share's server is its host's own business.
+        // btu does not control the share's server.
         let files = self.share.as_deref().map_or(Files::Scratch { source: None }, Files::Share);
         let scratch = Bytes::new(on_disk(self.file.size).count().saturating_mul(2));
         Needs {
@@ -348,12 +348,12 @@ fn called(meeting: &Rendezvous) -> Option<SocketAddr> {
     }
 }
 
-/// What a file of this size takes of its file system: whole blocks, one at least.
+/// The space of a file of this size on its file system: whole blocks, at least one.
 pub fn on_disk(file: Bytes) -> Bytes {
     Bytes::new(file.count().clamp(1, u64::MAX - BLOCK).next_multiple_of(BLOCK))
 }
 
-/// What a paced stream sends; a product that does not fit is beyond any limit.
+/// The volume of a paced stream; a product that overflows is beyond any limit.
 fn offered(rate: BitRate, duration: Span) -> Bytes {
     let bits =
         u128::from(rate.bits_per_second()) * u128::from(duration.nanoseconds()) / 1_000_000_000;

@@ -1,5 +1,4 @@
-//! The network a run is made on: stations, the path between them, and what the peers do to
-//! incoming packets.
+//! The network of a run: stations, the path between them, and the peers' impairments.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -20,17 +19,17 @@ pub use machines::{Machine, Machines, Reached};
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Network {
     /// The library's `veth`: a bridge of this host's kernel, offloads on, as fast as this host
-    /// goes.
+    /// allows.
     Veth,
     /// The library's `path`: a full-duplex line between the test station and both peers.
     Path(Path),
     /// Stations of a network file.
     Drawing(Drawn),
-    /// Real hosts, and whatever lies between them.
+    /// Real hosts, and the network between them.
     Machines(Machines),
 }
 
-/// An emulated point-to-point link, the same in both directions.
+/// An emulated point-to-point link, equal in both directions.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Path {
     /// Line rate, counted over the frame with preamble, check sequence and gap (24 bytes more than
@@ -51,7 +50,7 @@ pub struct Path {
     pub reorder: f64,
 }
 
-/// The network as users write it; of a path, its rate and what is done to frames.
+/// The network as users write it; for a path, its rate and its impairments.
 impl fmt::Display for Network {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let path = match self {
@@ -71,10 +70,10 @@ impl fmt::Display for Network {
     }
 }
 
-/// What happens to the packets that come in to each host. Hosts that are not named are left alone.
+/// The impairment of incoming packets at each host. Hosts that are not named have none.
 pub type Impairments = BTreeMap<HostName, Impairment>;
 
-/// What a peer does to every incoming IP packet (the paper's DL and DR).
+/// A peer's impairment of every incoming IP packet (the paper's DL and DR).
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 pub struct Impairment {
     /// The delay that is added to every incoming packet.
@@ -85,7 +84,7 @@ pub struct Impairment {
 }
 
 impl Impairment {
-    /// Nothing is done to packets.
+    /// Packets pass untouched.
     pub const NONE: Self = Self { delay: Span::ZERO, loss: 0.0 };
 
     /// DL of section 4.1: 1 ms.

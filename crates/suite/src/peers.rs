@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::text::stored_as_text;
 
-/// Networks whose hosts an activity may exchange data with.
+/// The networks with which an activity may exchange data.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Peers(Option<Vec<Cidr>>);
@@ -35,31 +35,31 @@ impl Peers {
     }
 }
 
-/// No multicast, no broadcast, not "any address"; an IPv4 address written as an IPv6 one is the
-/// same address.
+/// No multicast, no broadcast, not "any address"; an IPv4 address in IPv6 form is equal to the IPv4
+/// address.
 pub fn is_one_host(address: IpAddr) -> bool {
     let address = address.to_canonical();
     let broadcast = matches!(address, IpAddr::V4(four) if four.is_broadcast());
     !address.is_multicast() && !address.is_unspecified() && !broadcast
 }
 
-/// What every listening port asks about a caller before it hears or answers anything.
+/// The check of every caller by every listening port, before it reads or answers.
 #[derive(Clone)]
 pub struct Callers {
     peers: Peers,
     refused: Arc<dyn Fn(IpAddr, Refused) + Send + Sync>,
 }
 
-/// Why a caller is sent away.
+/// Why a caller is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Refused {
-    /// It is none of the peers.
+    /// The caller is not one of the peers.
     NoPeer,
-    /// It said another token.
+    /// The caller sent another token.
     WrongToken,
-    /// It did not log in: it guessed too often, or said too little for too long.
+    /// The caller did not log in: it guessed too often, or sent too little for too long.
     NoLogin,
-    /// Too many others are there.
+    /// Too many other callers are connected.
     Full,
 }
 
@@ -80,13 +80,12 @@ impl Callers {
         Self { peers: Peers::ANY, refused: Arc::new(|_, _| ()) }
     }
 
-    /// Only `peers` may call; `refused` gets the address of every caller that is sent away, and
-    /// why.
+    /// Only `peers` may call; `refused` gets the address of every refused caller, and the reason.
     pub fn only(peers: Peers, refused: impl Fn(IpAddr, Refused) + Send + Sync + 'static) -> Self {
         Self { peers, refused: Arc::new(refused) }
     }
 
-    /// Whether the caller may be heard.
+    /// Whether the caller is accepted.
     pub fn may_call(&self, caller: SocketAddr) -> bool {
         let may = self.peers.hold(caller.ip());
         if !may {
@@ -95,7 +94,7 @@ impl Callers {
         may
     }
 
-    /// Tells that a caller at this address is sent away.
+    /// Reports that a caller at this address is refused.
     pub fn refuse(&self, caller: IpAddr, why: Refused) {
         (self.refused)(caller.to_canonical(), why);
     }
@@ -122,7 +121,7 @@ impl Cidr {
         Self { address, length: if address.is_ipv4() { 32 } else { 128 } }
     }
 
-    /// Whether an address is in it; an IPv4 address written as an IPv6 one is the same address.
+    /// Whether an address is in it; an IPv4 address in IPv6 form is equal to the IPv4 address.
     pub fn holds(&self, address: IpAddr) -> bool {
         match (self.address, address.to_canonical()) {
             (IpAddr::V4(network), IpAddr::V4(address)) => {

@@ -1,10 +1,10 @@
-//! Signatures: what a way to move bytes does with messages of every size, as the network protocol
-//! independent performance evaluator `NetPIPE` draws it (Snell, Mikler and Gustafson, 1996).
+//! Signatures: the time and throughput of a transport for messages of every size, as the network
+//! protocol independent performance evaluator `NetPIPE` draws them (Snell, Mikler and Gustafson,
+//! 1996).
 //!
-//! A [`PipePlan`] says everything that decides what is measured. Its [`Sizes`] are walked through
-//! in order; a [`Schedule`] says how often a message of the next size is exchanged and when to
-//! stop; every size leaves a [`Point`] with all its [`Trial`]s, and [`judge`] says what the points
-//! amount to.
+//! A [`PipePlan`] decides what is measured. Its [`Sizes`] are walked through in order; a
+//! [`Schedule`] gives the repetitions of the next size and the end; every size gives a [`Point`]
+//! with all its [`Trial`]s, and [`judge`] computes the verdict over the points.
 
 mod beside;
 mod conditions;

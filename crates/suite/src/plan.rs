@@ -1,9 +1,9 @@
 //! The list of cells, decided before anything starts.
 //!
-//! A plan is data: everything that decides what is measured and in which order stands in it, and
-//! its hash names it. Cells come in blocks; a block holds every row once, in an order drawn from
-//! the plan's seed, so that baselines and loaded runs of a row are spread alike over the time of
-//! the run (randomised blocks).
+//! A plan is data: it contains all settings and the order of the measurement, and its hash is its
+//! name. Cells come in blocks; a block holds every row once, in an order drawn from the plan's
+//! seed, so that baselines and loaded runs of a row are spread alike over the time of the run
+//! (randomised blocks).
 
 use btu_medium::Limit;
 use btu_network::{Direction, Discipline, FairCodel, Rate, Red};
@@ -24,7 +24,7 @@ use crate::processors::Division;
 /// The name of this suite in the store: its runs have a rating, and can be compared.
 pub const SUITE: &str = "btu";
 
-/// Everything that decides a run.
+/// All settings of a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Plan {
     /// Version of the plan's meaning; a newer program that would measure differently has a higher
@@ -32,7 +32,7 @@ pub struct Plan {
     pub version: u32,
     /// Orders blocks, seeds payload, loss and jitter.
     pub seed: u64,
-    /// How long and how often.
+    /// The length and the number of repetitions.
     pub profile: Profile,
     /// The network on which the run is measured.
     pub network: Network,
@@ -58,20 +58,20 @@ pub struct Plan {
     /// Offered load of the UDP row.
     #[serde(rename = "udp_offered_bits_per_second")]
     pub udp_offered: BitRate,
-    /// How long the stream of the UDP row lasts; in plans that are older than this field, the
-    /// profile's time.
+    /// The time of the UDP row's stream; in plans that are older than this field, the profile's
+    /// time.
     #[serde(rename = "udp_stream_ns", default, skip_serializing_if = "Option::is_none")]
     pub udp_stream: Option<Span>,
     /// An external FTP server for the file transfer, as the user gave it.
     pub ftp_server: Option<String>,
-    /// The processors of the machine under test and those of everything else, where they share one
-    /// machine; all share all of them when absent.
+    /// The processors of the machine under test and those of all other work, if they share one
+    /// machine; without it, all share all processors.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub processors: Option<Division>,
     /// Whether processors are kept from sleeping while the run lasts.
     #[serde(rename = "processors_kept_awake", default, skip_serializing_if = "std::ops::Not::not")]
     pub kept_awake: bool,
-    /// What the TCP of a raised network's stations uses; the host's own choice when absent.
+    /// The congestion control of a raised network's stations; the host's own choice when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub congestion_control: Option<CongestionControl>,
     /// When receivers of bulk streams read; in plans that are older than this field, in batches.
@@ -83,13 +83,13 @@ fn batched() -> Receiving {
     Receiving::Batched
 }
 
-/// How long and how often.
+/// The length and the number of repetitions.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Profile {
     /// `quick`, `standard` or `full`.
     #[serde(deserialize_with = "border::profile")]
     pub name: String,
-    /// What a calibrated baseline lasts.
+    /// The time of a calibrated baseline.
     #[serde(rename = "target_ns")]
     pub target: Span,
     /// Blocks that are always measured.
@@ -143,20 +143,20 @@ impl Profile {
         }
     }
 
-    /// A stream is never shorter: what sender and receiver wait for a processor, or a socket's
-    /// buffer, weighs little in it.
+    /// The shortest time of a stream: waits of sender and receiver for a processor or a socket's
+    /// buffer have little effect in it.
     const SHORTEST_STREAM: Span = Span::from_milliseconds(500);
 
-    /// A stream is never longer: more would be no look at a network but at its queue.
+    /// The longest time of a stream: a longer one would measure the queue rather than the network.
     const LONGEST_STREAM: Span = Span::from_seconds(20);
 
-    /// How long the UDP row's stream lasts where the queue on its way takes so long to drain.
+    /// The time of the UDP row's stream if the queue on its path takes this time to drain.
     ///
-    /// What is offered too much first fills the queue, where it is neither delivered nor lost. So
-    /// the receiver's time may be longer than the sender's by what the queue takes to drain, and
-    /// goodput and loss miss each other by this share of the stream's time at most. The stream
-    /// outlasts the queue so often that this is no more than the half width which the profile
-    /// wants: 10 times in `quick`, 20 in `standard`, 40 in `full`.
+    /// Excess load first fills the queue, where it is neither delivered nor lost. So the receiver's
+    /// time may be longer than the sender's by the time in which the queue drains, and goodput and
+    /// loss disagree by at most this share of the stream's time. The stream's time is such a
+    /// multiple of the queue's that this is no more than the half width that the profile requires:
+    /// 10 times in `quick`, 20 in `standard`, 40 in `full`.
     pub fn stream_over(&self, drain: Span) -> Span {
         let outlasting = Span::from_seconds_f64(drain.seconds() / self.wanted_half_width);
         outlasting.clamp(Self::SHORTEST_STREAM, Self::LONGEST_STREAM).max(self.target)
@@ -249,8 +249,7 @@ impl Plan {
     /// `rows` in the order of block `block`: a permutation drawn from the seed and the block's
     /// number alone.
     pub fn shuffled(&self, block: u32, mut rows: Vec<Row>) -> Vec<Row> {
-        // Sorting first makes the order depend on the set of rows, not on how the caller came by
-        // it.
+        // Sorting first makes the order depend on the set of rows, not on the caller's order.
         rows.sort_unstable();
         rows.shuffle(&mut self.stream(u64::from(block)));
         rows
@@ -266,7 +265,7 @@ impl Plan {
     }
 
     /// The plan's name: the first 16 hexadecimal digits of the SHA-256 of its canonical JSON, the
-    /// seed left out, so that runs of one plan can be told from runs of different ones.
+    /// seed left out, so that it distinguishes runs of different plans.
     pub fn hash(&self) -> String {
         name_of(&Self { seed: 0, ..self.clone() })
     }
@@ -292,9 +291,9 @@ pub(crate) fn name_of(plan: &impl Serialize) -> String {
     format!("{:016x}", u64::from_be_bytes(first))
 }
 
-/// Nine tenths of a path's rate as payload, 500 Mb/s where the host itself is the limit. What lies
-/// between real hosts and what a network file carries is not known before it is measured or
-/// predicted; a caller that knows it replaces this value.
+/// Nine tenths of a path's rate as payload, 500 Mb/s if the host itself is the limit. The rate
+/// between real hosts or on a network file is not known before a measurement or prediction; a
+/// caller that knows it replaces this value.
 fn default_udp_load(network: &Network) -> BitRate {
     match network {
         Network::Veth | Network::Drawing(_) | Network::Machines(_) => {
@@ -310,8 +309,8 @@ fn default_udp_load(network: &Network) -> BitRate {
     }
 }
 
-/// What a full queue before a line takes to drain; of one with controlled delay, how long it takes
-/// to control it.
+/// The time in which a full queue before a line drains; for one with controlled delay, the time
+/// until the delay is controlled.
 pub fn drain_time(line: &Direction) -> Span {
     /// The header of a frame, and its preamble, check sequence and gap, which a queue does not
     /// count.
@@ -396,7 +395,7 @@ mod tests {
         }
     }
 
-    /// Plans that were stored before the stream had a time of its own go on as they began.
+    /// Plans that were stored before the stream had its own time continue unchanged.
     #[test]
     fn a_plan_without_the_stream_s_time_can_be_read() {
         let old = Plan { udp_stream: None, ..plan() };

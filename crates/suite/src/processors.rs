@@ -1,10 +1,9 @@
-//! Which processors of one machine serve the machine under test, and which serve everything around
-//! it.
+//! Divides the processors of one machine between the machine under test and all other work.
 //!
-//! Where stations share a machine, the scheduler puts the work of the peers, the emulator and the
-//! controller next to the measured work or on the same processor, and decides that again for each
-//! cell. With processors of its own, the machine under test loses to a load what the load takes
-//! from it, and nothing else.
+//! If stations share a machine, the scheduler puts the work of the peers, the emulator and the
+//! controller on other processors than the measured work or on a common one, and decides that again
+//! for each cell. With processors of its own, the machine under test loses only the time that its
+//! load takes.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -25,7 +24,7 @@ const MOST_PROCESSORS: u32 = 8192;
 pub struct ProcessorList(Vec<u32>);
 
 impl ProcessorList {
-    /// The list of these; nothing where there are none.
+    /// The list of these; `None` if there are none.
     pub fn of(processors: impl IntoIterator<Item = u32>) -> Option<Self> {
         let all: BTreeSet<u32> =
             processors.into_iter().filter(|processor| *processor < MOST_PROCESSORS).collect();
@@ -37,7 +36,7 @@ impl ProcessorList {
         &self.0
     }
 
-    /// Those that are also among `others`; nothing where there are none.
+    /// Those that are also among `others`; `None` if there are none.
     pub fn within(&self, others: &[u32]) -> Option<Self> {
         Self::of(self.0.iter().copied().filter(|processor| others.contains(processor)))
     }
@@ -88,7 +87,7 @@ pub enum DivisionError {
     /// Not in the kernel's list format.
     #[error("`{0}` is no list of processors: write 0-3,8")]
     NoList(String),
-    /// Something else than two lists.
+    /// The text is not two lists.
     #[error("`{0}` divides no processors: write test=0-3,rest=4-7")]
     NoDivision(String),
     /// The machine under test would share them.
@@ -112,7 +111,7 @@ pub struct Division {
     rest: ProcessorList,
 }
 
-/// A division before it was looked at.
+/// A division before its check.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct Sides {
     test: ProcessorList,
@@ -120,20 +119,20 @@ struct Sides {
 }
 
 impl Division {
-    /// Of the machine under test.
+    /// The processors of the machine under test.
     pub const fn test(&self) -> &ProcessorList {
         &self.test
     }
 
-    /// Of the peers, the emulator and the controller.
+    /// The processors of the peers, the emulator and the controller.
     pub const fn rest(&self) -> &ProcessorList {
         &self.rest
     }
 
     /// The usual one: half of the cores, the upper ones, are the machine under test's. Processor 0
     /// stays with the rest, as the kernel gives it most interrupts. `cores` has the processors of
-    /// each core that may be used; where there is one core only, its threads are divided. Nothing
-    /// where there is one processor.
+    /// each core that may be used; with a single core, its threads are divided. `None` for a single
+    /// processor.
     pub fn usual(cores: &[ProcessorList]) -> Option<Self> {
         let mut cores = cores.to_vec();
         if let [core] = cores.as_slice() {
@@ -177,7 +176,7 @@ impl From<Division> for Sides {
     }
 }
 
-/// As it is written: `test=0-3,rest=4-7`.
+/// Its written form: `test=0-3,rest=4-7`.
 impl fmt::Display for Division {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "test={},rest={}", self.test, self.rest)

@@ -1,4 +1,4 @@
-//! A user's own program in a station: what to start, when it is ready, and its result.
+//! A user's own program in a station: the command, its readiness, and its result.
 //!
 //! Agents know nothing of this: a [`crate::activity::Activity`] is never a command. The coordinator
 //! starts programs itself, in stations of a network that it has raised (decision 0016).
@@ -14,84 +14,83 @@ use serde::{Deserialize, Serialize};
 use crate::network::HostName;
 use crate::record::CpuTime;
 
-/// Of each of a program's two streams so much is kept: the first half from its beginning, the
+/// The size that is kept of each of a program's two streams: the first half from its beginning, the
 /// second from its end.
 pub const KEPT: usize = 64 << 10;
 
 /// The programs of a cell.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Programs {
-    /// Loads are at work so long before what is measured begins.
+    /// The time for which loads run before the measured program begins.
     pub lead: Span,
-    /// In the order in which they are started: services, loads, and what is measured.
+    /// The programs in the order of their starts: services, loads, and the measured one.
     pub steps: Vec<ProgramStep>,
 }
 
 /// One program and its place.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ProgramStep {
-    /// What the user calls it.
+    /// The user's name for it.
     pub name: String,
     /// The host on which the program runs.
     pub host: HostName,
-    /// What it is to the cell.
+    /// Its role in the cell.
     pub part: Part,
-    /// The command, and how it is run.
+    /// The command, and the settings of its run.
     pub order: ProgramOrder,
 }
 
-/// What a program is to its cell.
+/// The role of a program in its cell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Part {
     /// It is ready before anything else begins, and is stopped at the end.
     Service,
-    /// It is at work before what is measured begins, and is stopped after it.
+    /// It runs before the measured program begins, and is stopped after it.
     Load,
     /// It ends by itself; its time is measured.
     Measured,
 }
 
-/// The command of a program, and how it is run.
+/// The command of a program, and the settings of its run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ProgramOrder {
     /// The program, a name looked for in `$PATH` or a path, and its arguments.
     pub command: Vec<String>,
-    /// What it finds in its environment in addition to what btu has in its own.
+    /// Its environment variables in addition to those of btu.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub environment: BTreeMap<String, String>,
-    /// Where it works; an empty directory of its own, in memory, where none is named.
+    /// Its working directory; without one, an empty directory of its own, in memory.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub directory: Option<PathBuf>,
     /// Most that its own directory holds.
     #[serde(rename = "room_bytes")]
     pub room: Bytes,
-    /// It is ended, with every process that came of it, so long after its start. A service has so
-    /// long to become ready.
+    /// The time limit from its start, after which it is ended with all its child processes. A
+    /// service has this time to become ready.
     #[serde(rename = "deadline_ns")]
     pub deadline: Span,
-    /// When it is ready; at once where nothing is said.
+    /// The condition of its readiness; `None` means at once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ready: Option<Ready>,
 }
 
-/// When a service is ready.
+/// The condition of a service's readiness.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Ready {
-    /// When a process of its station listens for TCP connections that did not before, on whichever
-    /// port.
+    /// When a process of its station listens for TCP connections on a new port.
     Listens,
     /// When a process of its station listens on this TCP port.
     Port(u16),
     /// When it has printed this, on either stream.
     Output(String),
-    /// So long after its start.
+    /// This time after its start.
     #[serde(rename = "after_ns")]
     After(Span),
 }
 
-/// What the supervisor of a program in a station is asked, one line of JSON each.
+/// A request to the supervisor of a program in a station, one line of JSON each.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Task {
@@ -101,7 +100,7 @@ pub enum Task {
     Stop,
 }
 
-/// What it says, one line of JSON each.
+/// A message from the supervisor, one line of JSON each.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Message {
@@ -109,24 +108,24 @@ pub enum Message {
     Waiting,
     /// The program runs, and is ready.
     Ready,
-    /// The program has ended, with every process that came of it.
+    /// The program has ended, with all its child processes.
     Ended(Box<Ended>),
-    /// Something of the supervisor's own failed.
+    /// An operation of the supervisor itself failed.
     Failed {
-        /// What, and on what.
+        /// The operation, and its object.
         message: String,
     },
 }
 
-/// What came of a program.
+/// The result of a program.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Ended {
     /// The way in which the program ended.
     pub ending: Ending,
-    /// Just before it was started, by this host's monotonic clock.
+    /// The time just before its start, by this host's monotonic clock.
     #[serde(rename = "started_ns")]
     pub started: Time,
-    /// When it had ended, by the same clock.
+    /// The time at which it had ended, by that clock.
     #[serde(rename = "finished_ns")]
     pub finished: Time,
     /// Processor time of the program and of all its processes that ended (`wait4`).
@@ -134,26 +133,26 @@ pub struct Ended {
     /// Most memory that one of its processes had at a time (`ru_maxrss`).
     #[serde(rename = "peak_memory_bytes")]
     pub peak_memory: Bytes,
-    /// What `peak_memory` is at least, whatever the program: a new process counts what its maker
-    /// had in memory.
+    /// The lower bound of `peak_memory` for any program: a new process counts the memory of the
+    /// process that made it.
     #[serde(rename = "least_memory_bytes")]
     pub least_memory: Bytes,
-    /// How often it gave up the processor because it had to wait.
+    /// The number of voluntary context switches: it had to wait.
     pub voluntary_switches: u64,
-    /// How often the processor was taken from it.
+    /// The number of involuntary context switches.
     pub involuntary_switches: u64,
-    /// What it printed on its standard output.
+    /// The text on its standard output.
     pub output: Printed,
-    /// What it printed on its standard error.
+    /// The text on its standard error.
     pub errors: Printed,
-    /// Processes that it had left running when it ended, and that were ended then.
+    /// Processes that still ran when it ended, and that btu ended then.
     pub left_running: u32,
     /// Whether its own directory was full at the end.
     #[serde(default)]
     pub directory_full: bool,
 }
 
-/// How a program ended.
+/// The end of a program.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Ending {
@@ -161,23 +160,23 @@ pub enum Ending {
     Exited(i32),
     /// By this signal, which btu did not send.
     Killed(i32),
-    /// It did not end in time, and was ended.
+    /// It did not end in time, and btu ended it.
     Deadline,
-    /// It was told to stop.
+    /// btu stopped it.
     Stopped,
     /// It could not be started; why.
     NotStarted(String),
-    /// A service was not ready in time; what was seen instead.
+    /// A service was not ready in time; with the observed state.
     NotReady(String),
 }
 
-/// What a program printed, so much of it as is kept.
+/// The output of a program, as much of it as is kept.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Printed {
-    /// The beginning and the end, where it is longer than [`KEPT`]; octets that are no UTF-8 are
-    /// replaced.
+    /// The text, or its beginning and end if it is longer than [`KEPT`]; octets that are not UTF-8
+    /// are replaced.
     pub text: String,
-    /// How much it was.
+    /// The size of the whole output.
     #[serde(rename = "all_bytes")]
     pub all: u64,
 }
@@ -188,7 +187,7 @@ impl Printed {
         self.all <= KEPT as u64
     }
 
-    /// The last line that says something, short enough for a sentence.
+    /// The last line that is not empty, short enough for a sentence.
     pub fn last_line(&self) -> Option<String> {
         let line = self.text.lines().rev().map(str::trim).find(|line| !line.is_empty())?;
         let plain = line.chars().map(|letter| if letter.is_control() { '?' } else { letter });
@@ -196,14 +195,14 @@ impl Printed {
     }
 }
 
-/// A program of a cell, where it ran, and what came of it.
+/// A program of a cell, its place, and its result.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ProgramReport {
-    /// What the user calls it.
+    /// The user's name for it.
     pub name: String,
     /// The station on which the program ran.
     pub station: HostName,
-    /// What it was to the cell.
+    /// Its role in the cell.
     pub part: Part,
     /// What came of it.
     #[serde(flatten)]

@@ -1,11 +1,11 @@
-//! Machines by what they give to the user.
+//! Ranks machines by the rates that they give to users.
 //!
 //! # Rules
 //!
-//! * **Like with like.** Only runs whose plans ask the same (all but the seed) stand in one list.
-//! * **Whole runs.** A rating with rows missing is none; a run that was not completed, or that is
-//!   of two machines, is left out, and named. Plans that leave out parts of the suite have lists of
-//!   their own, which say so.
+//! * **Like with like.** Only runs with equal plans (except for the seed) are in one list.
+//! * **Whole runs.** A rating with missing rows does not count; a run that was not completed, or
+//!   that is of two machines, is left out, and named. Plans that leave out parts of the suite have
+//!   separate lists, which are marked.
 //! * **All runs count.** A machine's BTU is the geometric mean over its runs. The best of them
 //!   would reward the user who measures most often, and no user can expect the best run.
 //! * **Its interval** (95 %) comes from the highest level that varies (Kalibera and Jones, ISMM
@@ -34,21 +34,21 @@ use crate::verdict::{Obstacle, Rating, Title};
 /// The level of every interval.
 const LEVEL: Level = Level::P95;
 
-/// Runs between which a spread can be told.
+/// The number of runs from which a spread can be estimated.
 const RUNS_WITH_A_SPREAD: usize = 3;
 
-/// A stored run as far as a ranking needs it.
+/// The parts of a stored run that a ranking needs.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Candidate {
     /// The name of the run.
     pub run: String,
-    /// Where it was made.
+    /// Its machine.
     pub machine: MachineKey,
     /// Why its rating may not be called a BTU rating.
     pub obstacles: Vec<Obstacle>,
     /// The plan of the run: what was asked for.
     pub plan: Plan,
-    /// What came of it; none where no cell under load counts.
+    /// Its rating; `None` if no cell under load counts.
     pub rating: Option<Rating>,
     /// Rounds per second of the cpu activity alone: the geometric mean over its repetitions.
     pub cpu_rounds_per_second: Option<f64>,
@@ -60,15 +60,14 @@ pub struct Ranking {
     /// The lists: plans of the whole suite first, of these the plan with most machines, then the
     /// one with most runs.
     pub lists: Vec<List>,
-    /// Runs that stand in none.
+    /// Runs that are in no list.
     pub left_out: Vec<LeftOut>,
 }
 
-/// The machines that were asked the same.
+/// The machines with runs of one plan.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct List {
-    /// What its numbers may be called: of a plan that leaves something out they are parts of BTU
-    /// ratings.
+    /// The name of its numbers: a plan that leaves rows out gives parts of BTU ratings.
     pub title: Title,
     /// The hash of the plan that all runs in the list share.
     pub plan_hash: String,
@@ -76,7 +75,7 @@ pub struct List {
     pub profile: String,
     /// The name of the plan's network.
     pub network: String,
-    /// What else it decides: what a whole plan does not say by itself.
+    /// The plan's other settings that differ from a complete plan.
     pub particulars: Vec<String>,
     /// The machines, the fastest first.
     pub places: Vec<Place>,
@@ -85,9 +84,9 @@ pub struct List {
 /// A machine in a list.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Place {
-    /// Its rank, shared by machines that cannot be told apart.
+    /// Its rank, shared by machines without a significant difference.
     pub rank: usize,
-    /// Whether it shares it.
+    /// Whether other machines share its rank.
     pub tied: bool,
     /// The key of the machine.
     pub machine: MachineKey,
@@ -95,7 +94,7 @@ pub struct Place {
     pub runs: Vec<String>,
     /// Geometric mean over the runs.
     pub btu_bits_per_second: Estimate,
-    /// Where the interval comes from.
+    /// The source of the interval.
     pub basis: Basis,
     /// Whether some run's rating has low confidence.
     pub low_confidence: bool,
@@ -103,7 +102,7 @@ pub struct Place {
     pub cpu_rounds_per_second: Option<f64>,
 }
 
-/// Where an interval comes from.
+/// The source of an interval.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Basis {
@@ -115,12 +114,12 @@ pub enum Basis {
     BetweenRuns,
 }
 
-/// A run that stands in no list.
+/// A run that is in no list.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct LeftOut {
     /// The name of the run.
     pub run: String,
-    /// The reason why the run stands in no list.
+    /// The reason why the run is in no list.
     pub reason: String,
 }
 
@@ -143,7 +142,7 @@ pub fn rank(candidates: &[Candidate]) -> Ranking {
     Ranking { lists, left_out }
 }
 
-/// Puts `candidate` with those of the same key, in the order in which keys were seen.
+/// Adds `candidate` to those with its key, in the order of the keys' first occurrence.
 fn put<'a, K: PartialEq>(
     groups: &mut Vec<(K, Vec<&'a Candidate>)>,
     key: K,
@@ -176,7 +175,7 @@ fn obstacle(candidate: &Candidate) -> Option<String> {
             "it was resumed on another machine, kernel or version of btu: its cells are of both"
                 .to_owned(),
         ),
-        // It stands among those of the same plan, which are called what they are.
+        // It is in the list of its plan, which has a fitting name.
         Obstacle::NoRating | Obstacle::Partial => None,
     };
     candidate.obstacles.iter().find_map(reason)
@@ -202,7 +201,7 @@ fn list(plan_hash: String, runs: &[&Candidate]) -> List {
     }
 }
 
-/// What a plan decides otherwise than the whole suite does.
+/// The settings of a plan that differ from the whole suite.
 fn particulars(plan: &Plan) -> Vec<String> {
     let whole = Plan::whole(plan.seed, plan.profile.clone(), plan.network.clone());
     let differences = crate::compare::plan_differences(&whole, plan);
@@ -251,7 +250,7 @@ fn hull(ratings: &[Estimate]) -> Option<Interval> {
     Some(Interval { low, high })
 }
 
-/// Ranks to places that stand in order.
+/// The ranks of sorted machines.
 fn give_ranks(places: &mut [Place]) {
     let mut first_of_tie = 0;
     for index in 0..places.len() {

@@ -1,4 +1,4 @@
-//! The result of an order and of a cell: everything that is stored, with units in the names.
+//! The result of an order and of a cell: all stored data, with units in the names.
 
 use btu_stats::Histogram;
 use btu_units::{BitRate, Bytes, Span, Time};
@@ -19,15 +19,15 @@ pub use wire::{CaptureAccount, ElementAccount, SegmentUse, WireAccount};
 /// A worker's account of its activity.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Report {
-    /// When it was told to start, by this host's monotonic clock.
+    /// The time of its `go`, by this host's monotonic clock.
     #[serde(rename = "started_ns")]
     pub started: Time,
-    /// When it had finished, by the same clock.
+    /// The time at which it had finished, by that clock.
     #[serde(rename = "finished_ns")]
     pub finished: Time,
     /// CPU time of the worker between the two.
     pub cpu: CpuTime,
-    /// The outcome of the activity: what the worker did.
+    /// The outcome of the activity.
     pub outcome: Outcome,
 }
 
@@ -49,7 +49,7 @@ pub struct CpuTime {
     pub system: Span,
 }
 
-/// What a worker did, by activity.
+/// The outcome of a worker, by activity.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Outcome {
@@ -59,9 +59,9 @@ pub enum Outcome {
     Sent(Sent),
     /// A TCP stream came in.
     Received(Received),
-    /// Requests were answered, or not.
+    /// Requests were sent, with or without answers.
     Requested(Requested),
-    /// Answered so many requests.
+    /// Requests were answered.
     Responded {
         /// The number of answers that were sent.
         answers: u64,
@@ -89,9 +89,9 @@ pub enum Outcome {
     Displayed(Displayed),
     /// An application drew pictures on a display in its own process.
     DrawnInside {
-        /// What the application accounts for.
+        /// The account of the application.
         drawn: Drawn,
-        /// What the display accounts for.
+        /// The account of the display.
         displayed: Displayed,
     },
     /// The octets of a connection were passed on.
@@ -102,18 +102,18 @@ pub enum Outcome {
     FileReceived(FileEnd),
     /// A file was copied on this host.
     FileCopied(FileCopied),
-    /// An end of a pipe came to the end of its plan; its points were told on the way.
+    /// An end of a pipe reached the end of its plan; its points were sent before.
     Piped {
         /// Sizes that were left out: they take too long, or the transport does not move so much at
         /// once.
         left_out: u64,
-        /// What a reader of the result should know of how bytes were moved.
+        /// Notes for the reader of the result about the transport.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         notes: Vec<String>,
     },
 }
 
-/// What a relay passed on.
+/// The account of a relay.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Relayed {
     /// Octets from the caller to the host that was called.
@@ -148,7 +148,7 @@ pub struct Received {
     /// From the start to the last byte: the flow's duration.
     #[serde(rename = "last_byte_ns")]
     pub last_byte: Span,
-    /// Samples of the payload that were compared with what must have been sent.
+    /// Samples of the payload that were compared with the sent data.
     pub samples_checked: u64,
     /// The number of compared samples that differed.
     pub samples_wrong: u64,
@@ -210,7 +210,7 @@ pub struct Requested {
     pub lost: u64,
     /// Answers that came after their request had been given up.
     pub late: u64,
-    /// Answers whose content was wrong.
+    /// Answers with wrong content.
     pub wrong: u64,
     /// Round-trip times in ns of the answers in time; of requests at a distance, those that were
     /// due meanwhile as well. The loop is closed: a stall delays later requests, so the tail is
@@ -228,25 +228,24 @@ pub struct DatagramsSent {
     pub bytes: Bytes,
     /// Datagrams the kernel refused (`ENOBUFS`); they are not part of `datagrams`.
     pub refused: u64,
-    /// What was asked for.
+    /// The requested rate.
     #[serde(rename = "offered_bits_per_second")]
     pub offered: BitRate,
-    /// From the start of the schedule to its end, or until the last datagram had left where that
-    /// was later, by the sender's clock. Zero in records that are older than this field.
+    /// The time from the start of the schedule to its end, or until the last datagram had left if
+    /// that was later, by the sender's clock. Zero in records that are older than this field.
     #[serde(rename = "span_ns", default)]
     pub span: Span,
-    /// How late each left, against its place in the schedule, in ns.
+    /// The lateness of each datagram against its schedule, in ns.
     #[serde(rename = "lateness_ns")]
     pub lateness: Histogram,
-    /// What became of the level that was to be held; `offered` is the mean then.
+    /// The result of the controlled level; `offered` is the mean then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub held: Option<Held>,
 }
 
 impl DatagramsSent {
-    /// The rate that was really sent, by the sender's clock: below `offered` where the sender was
-    /// late at the end or its kernel refused datagrams. `None` where the record does not say how
-    /// long it sent.
+    /// The real sending rate, by the sender's clock: below `offered` if the sender was late at the
+    /// end or its kernel refused datagrams. `None` if the record has no sending time.
     pub fn bits_per_second(&self) -> Option<f64> {
         (self.span > Span::ZERO).then(|| self.bytes.bits() / self.span.seconds())
     }
@@ -263,7 +262,7 @@ pub struct DatagramsReceived {
     pub duplicates: u64,
     /// Datagrams that came after one with a higher number (RFC 4737, type-P-reordered).
     pub reordered: u64,
-    /// Datagrams whose content was wrong; not part of `datagrams`.
+    /// Datagrams with wrong content; not part of `datagrams`.
     pub wrong: u64,
     /// Datagrams the kernel dropped because this socket's buffer was full (`SO_MEMINFO`).
     pub buffer_drops: u64,
@@ -274,11 +273,11 @@ pub struct DatagramsReceived {
     /// From the first to the last datagram, by this host's clock.
     #[serde(rename = "span_ns")]
     pub span: Span,
-    /// Whether the sender's farewell came (else the stream ended by silence).
+    /// Whether the sender's farewell arrived (else the stream ended by silence).
     pub farewell: bool,
-    /// Mean difference between the spacing of two datagrams that came one after the other and their
-    /// spacing in the sender's schedule (|D| of RFC 3550, section 6.4.1); nothing where the
-    /// receiver did not know the schedule.
+    /// Mean difference between the spacing of two consecutive arrivals and their spacing in the
+    /// sender's schedule (|D| of RFC 3550, section 6.4.1); `None` if the receiver did not know the
+    /// schedule.
     #[serde(rename = "jitter_ns", default, skip_serializing_if = "Option::is_none")]
     pub jitter: Option<Span>,
     /// Progress: (nanoseconds since the first datagram, bytes so far), ascending, at most 1000.
@@ -290,11 +289,11 @@ pub struct DatagramsReceived {
 pub struct Host {
     /// Work done: rounds for cpu, bytes for disk and transfer.
     pub work: u64,
-    /// How it was done, for the record: `O_DIRECT, fdatasync`, `ext4`.
+    /// The method, for the record: `O_DIRECT, fdatasync`, `ext4`.
     pub method: String,
 }
 
-/// One activity of a cell, where it ran, and what came of it.
+/// One activity of a cell, its station, and its result.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PlacedReport {
     /// The station on which the activity ran.
@@ -334,7 +333,7 @@ pub enum Failure {
         /// The message of the worker.
         message: String,
     },
-    /// It died without a word.
+    /// The worker ended without a message.
     Died {
         /// Exit status or signal.
         status: String,
@@ -344,7 +343,7 @@ pub enum Failure {
 /// CPU time of a station's processes over a cell.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StationCpu {
-    /// The station whose processes are counted.
+    /// The station of the processes.
     pub station: HostName,
     /// The CPU time of the station's workers.
     pub workers: CpuTime,
@@ -352,13 +351,13 @@ pub struct StationCpu {
     pub agent: CpuTime,
 }
 
-/// Where a host's clocks stand against the controller's.
+/// The offsets of a host's clocks from the controller's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HostClock {
     /// The host's `CLOCK_MONOTONIC` less the controller's, at one moment; true within half of the
     /// round trip.
     pub offset_ns: i64,
-    /// The round trip of the probe that told.
+    /// The round trip of the probe.
     pub round_trip_ns: u64,
     /// The controller's `CLOCK_MONOTONIC` at that moment.
     pub at_ns: u64,
@@ -369,9 +368,9 @@ pub struct HostClock {
 /// One cell as it is stored.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CellRecord {
-    /// Which row it belongs to.
+    /// Its row.
     pub row: Row,
-    /// In which randomised block, from 0.
+    /// Its randomised block, from 0.
     pub block: u32,
     /// Its place in the block's order, from 0.
     pub position: u32,
@@ -385,13 +384,13 @@ pub struct CellRecord {
     pub reports: Vec<PlacedReport>,
     /// The stations' CPU time.
     pub stations: Vec<StationCpu>,
-    /// The machine's CPU time, and what became of its clocks.
+    /// The machine's CPU time, and the state of its clocks.
     pub machine: MachineCpu,
     /// The accounts of the wire, which emulates the network.
     pub wire: WireAccount,
     /// Between the first and the last worker's start.
     pub start_skew_ns: u64,
-    /// What the cell took beyond its activities: prepare, collect, check. Storing is measured by
+    /// The time of the cell outside its activities: prepare, collect, check. Storing is measured by
     /// the run.
     pub overhead_ns: u64,
 }
@@ -403,7 +402,7 @@ impl CellRecord {
     }
 }
 
-/// What the network activity of a cell achieved.
+/// The result of the network activity of a cell.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct NetworkResult {
     /// Payload of all flows, at their receivers.
@@ -417,7 +416,7 @@ pub struct NetworkResult {
     pub loss: f64,
 }
 
-/// What the host activity of a cell achieved.
+/// The result of the host activity of a cell.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct HostResult {
     /// Work done: rounds for cpu, bytes for disk and transfer.

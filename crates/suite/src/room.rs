@@ -1,8 +1,7 @@
-//! What a worker takes of its machine's memory and of its table of open files, by its activity. An
-//! agent that has a policy claims it before the worker is made, and the kernel gives the worker no
-//! more: so what is stated here is generous where an activity has libraries and threads below it,
-//! and follows the order where the order says how much is needed. An activity that does not state
-//! it does not compile.
+//! A worker's limits of memory and open files, by its activity. An agent with a policy claims them
+//! before it makes the worker, and the kernel enforces them: so the limits are generous for an
+//! activity with libraries and threads, and follow the order if the order gives the size. An
+//! activity without limits does not compile.
 
 use btu_units::Bytes;
 
@@ -12,7 +11,7 @@ use crate::pipe::{Cache, Kind, PipePlan};
 
 const MIB: u64 = 1 << 20;
 
-/// What a worker may have of its machine.
+/// A worker's limits on its machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Room {
     /// Memory of its own, stacks of its threads included (setrlimit(2), `RLIMIT_DATA`).
@@ -28,13 +27,13 @@ const SMALL: Room = Room { memory: Bytes::new(128 * MIB), open_files: 128 };
 /// A library with threads of its own, or many connections: threads take 2 MiB of stack each.
 const LARGE: Room = Room { memory: Bytes::new(256 * MIB), open_files: 256 };
 
-/// 128 clients, and files that are open as long as they exist.
+/// 128 clients, and files that stay open as long as they exist.
 const FILE_SERVER: Room = Room { memory: Bytes::new(1024 * MIB), open_files: 1024 };
 
-/// What HINT keeps of an interval, in bytes; a list that grows is there twice for a moment.
+/// HINT's memory for an interval, in bytes; a growing list exists twice for a moment.
 const INTERVAL: u64 = 2 * 144;
 
-/// Both ways, what they are compared with, and what libraries copy.
+/// Both directions, the data for comparison, and copies in libraries.
 const MESSAGES: u64 = 6;
 
 impl Activity {
@@ -53,7 +52,7 @@ impl Activity {
             | Self::Relay(_) => SMALL,
             // In addition to what each round allocates, the activity keeps a block of 64 MiB.
             Self::Cpu(_) => SMALL.and(128 * MIB),
-            // A bit for each datagram that may come.
+            // A bit for each datagram that may arrive.
             Self::UdpReceive(part) => SMALL.and(part.expected_datagrams / 8),
             Self::FtpServe(_)
             | Self::FtpRelay(_)
@@ -73,7 +72,7 @@ impl Activity {
 }
 
 impl Room {
-    /// With so many bytes of memory more.
+    /// With this number of further bytes of memory.
     fn and(self, bytes: u64) -> Self {
         Self { memory: Bytes::new(self.memory.count().saturating_add(bytes)), ..self }
     }

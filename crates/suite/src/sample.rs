@@ -11,37 +11,37 @@ use crate::network::HostName;
 use crate::record::TcpInfo;
 use crate::script::Script;
 
-/// How far a stream is, told by one of its ends.
+/// The progress of a stream, reported by one of its ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sample {
-    /// When, since `go`, by the monotonic clock of that end.
+    /// The time since `go`, by the monotonic clock of that end.
     #[serde(rename = "at_ns")]
     pub at: Span,
-    /// Payload so far: at a receiver what was handed to the application, at a sender what the
-    /// peer's kernel has acknowledged. Zero of requests.
+    /// Payload so far: at a receiver the bytes that the application got, at a sender those that the
+    /// peer's kernel has acknowledged. Zero for requests.
     pub bytes: Bytes,
-    /// Datagrams that are missing among those up to the highest number that came.
+    /// Datagrams that are missing among those up to the highest number that arrived.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub missing: Option<u64>,
-    /// What the kernel knows of the connection, of TCP.
+    /// The kernel's data about the connection (TCP).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tcp: Option<TcpInfo>,
 }
 
-/// What moved between two samples.
+/// The progress between two samples.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Interval {
-    /// When it began, in seconds since the start of the cell.
+    /// The time at which it began, in seconds since the start of the cell.
     pub from_seconds: f64,
     /// When the interval ended, in seconds since the start of the cell.
     pub to_seconds: f64,
-    /// How long requests take: the kernel's smoothed round trip of their connection.
+    /// The time of requests: the kernel's smoothed round trip of their connection.
     pub request_seconds: Option<f64>,
     /// One for each direction, all connections together.
     pub flows: Vec<FlowInterval>,
 }
 
-/// What moved from one host to another.
+/// The data that moved from one host to another.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct FlowInterval {
     /// The host of the sender.
@@ -52,8 +52,8 @@ pub struct FlowInterval {
     pub goodput_bits_per_second: f64,
     /// Segments that TCP sent again in the interval.
     pub segments_sent_again: Option<u64>,
-    /// What may be under way unacknowledged (TCP's congestion window) at its end, of all
-    /// connections together.
+    /// The congestion window (unacknowledged data in flight) at its end, of all connections
+    /// together.
     pub congestion_window_bytes: Option<u64>,
     /// The longest smoothed round trip of the connections themselves at its end.
     pub round_trip_seconds: Option<f64>,
@@ -61,7 +61,7 @@ pub struct FlowInterval {
     pub missed: Option<i64>,
 }
 
-/// What a watched step of a script does.
+/// The kind of a watched step of a script.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Part {
     Receives,
@@ -75,19 +75,19 @@ struct Watched {
     part: Part,
     /// The host that sends the data, and the host that receives it.
     way: (HostName, HostName),
-    /// What it told, by the number of the interval that ended then.
+    /// Its samples, by the number of the interval that ended then.
     told: BTreeMap<u64, Sample>,
     last: Sample,
     /// Whether the step has ended: then no interval waits for it any more.
     has_ended: bool,
 }
 
-/// Makes intervals of what the steps of a script tell.
+/// Makes intervals from the samples of a script's steps.
 #[derive(Debug)]
 pub struct Intervals {
     every: Span,
     steps: BTreeMap<usize, Watched>,
-    /// The interval that is told next, from 1.
+    /// The next interval to report, from 1.
     next: u64,
 }
 
@@ -95,7 +95,7 @@ pub struct Intervals {
 const MOST_KEPT: usize = 64;
 
 impl Intervals {
-    /// Of a script whose steps tell a sample `every` so often.
+    /// For a script with steps that send a sample at intervals of `every`.
     pub fn of(script: &Script, every: Span) -> Self {
         let steps = script.steps.iter().enumerate().filter_map(|(index, step)| {
             let part = part(&step.order.activity)?;
@@ -113,12 +113,12 @@ impl Intervals {
         Self { every, steps: steps.collect(), next: 1 }
     }
 
-    /// The steps that are worth listening to.
+    /// The steps that send samples.
     pub fn steps(&self) -> impl Iterator<Item = usize> + '_ {
         self.steps.keys().copied()
     }
 
-    /// Takes what a step told.
+    /// Adds a sample of a step.
     pub fn add(&mut self, step: usize, sample: Sample) {
         let number = sample.at.nanoseconds() / self.every.nanoseconds().max(1);
         if let Some(watched) = self.steps.get_mut(&step)
@@ -129,16 +129,16 @@ impl Intervals {
         }
     }
 
-    /// Takes it that a step has told everything.
+    /// Marks a step as ended.
     pub fn end(&mut self, step: usize) {
         if let Some(watched) = self.steps.get_mut(&step) {
             watched.has_ended = true;
         }
     }
 
-    /// The next interval, when every step that is still at work has told of it. It lasts until the
-    /// first end of an interval of which a step has told: a host that says it is years later gets
-    /// one interval of years and not millions of empty ones.
+    /// The next interval, when every running step has sent its sample. It lasts until the first end
+    /// of an interval with a sample: a host that reports a time years later gets one interval of
+    /// years and not millions of empty ones.
     pub fn ready(&mut self) -> Option<Interval> {
         let is_told = |watched: &Watched| {
             watched.has_ended || watched.told.keys().any(|number| *number >= self.next)
@@ -153,7 +153,7 @@ impl Intervals {
         Some(interval)
     }
 
-    /// Since the one before it, to the end of the one of this number.
+    /// The interval from the previous one to the end of the one with this number.
     fn interval(&mut self, number: u64) -> Interval {
         let every = self.every.seconds();
         let (from_seconds, to_seconds) = ((self.next - 1) as f64 * every, number as f64 * every);

@@ -1,5 +1,5 @@
-//! Which cells come next: decided by the plan and by what is stored, by nothing else, so that a
-//! resumed run goes on exactly where it stopped.
+//! The next cells: they depend only on the plan and on the stored cells, so a resumed run continues
+//! exactly where it stopped.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,8 +13,8 @@ use crate::record::{CellRecord, Outcome};
 pub type Slot = crate::experiment::Slot<Row>;
 
 /// The cells of block `block` that are not stored yet, in their order. Blocks below the plan's
-/// least hold every row; later ones the rows whose interval is still too wide, judged by the blocks
-/// before.
+/// least hold every row; later ones the rows with an interval that is still too wide, judged by the
+/// blocks before.
 pub fn missing(plan: &Plan, block: u32, records: &[CellRecord]) -> Vec<Slot> {
     let stored: BTreeSet<(u32, Row)> =
         records.iter().map(|record| (record.block, record.row)).collect();
@@ -59,8 +59,8 @@ fn values<'a>(records: impl Iterator<Item = &'a CellRecord>) -> BTreeMap<Row, Ve
     values
 }
 
-/// The number a row is judged by: goodput of bulk and datagrams, median round trip of request and
-/// response, duration of a host activity alone. `None` where there is none, or none above zero.
+/// The number by which a row is judged: goodput of bulk and datagrams, median round trip of request
+/// and response, duration of a host activity alone. `None` if there is none above zero.
 pub fn value(record: &CellRecord) -> Option<f64> {
     let value = match record.row {
         Row::Host { .. } => record.host.as_ref()?.duration.seconds(),

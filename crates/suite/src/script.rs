@@ -1,5 +1,5 @@
-//! Turns a row into activities: which host does what, which end listens, which connects, and what
-//! the peers do to packets.
+//! Turns a row into activities on hosts, with the listening and the connecting ends and the peers'
+//! impairments.
 
 use std::borrow::Cow;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -20,15 +20,15 @@ use crate::work::{Amounts, HostAmount, amount_for};
 /// One cell's activities, listeners before the steps that connect to them.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Script {
-    /// What happens to incoming packets during the cell.
+    /// The impairments of incoming packets during the cell.
     pub impairments: Impairments,
     /// The activities of the cell, each with its host.
     pub steps: Vec<Step>,
 }
 
 impl Script {
-    /// How many other steps must be ready before this step: the step that it connects to, the peer
-    /// of that step, and so on; 0 for a step that connects to no other.
+    /// The number of other steps that must be ready before this step: the step that it connects to,
+    /// the peer of that step, and so on; 0 for a step that connects to no other.
     pub fn wave(&self, index: usize) -> usize {
         let peer = |index: &usize| self.steps.get(*index)?.peer;
         // Bounded, so that steps that call each other in a circle end, too.
@@ -41,33 +41,33 @@ impl Script {
 pub struct Step {
     /// The host on which the activity runs.
     pub host: HostName,
-    /// What it is to the cell.
+    /// Its role in the cell.
     pub role: Role,
-    /// The step it connects to, by index; steps without one listen or keep to themselves.
+    /// The index of the step to which it connects; steps without one listen or have no peer.
     pub peer: Option<usize>,
-    /// What to do; addresses are filled in when the peer has told its own.
+    /// The activity; its address is filled in when the peer has reported its own.
     pub order: Order,
 }
 
-/// What an activity is to its cell.
+/// The role of an activity in its cell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
     /// Part of the network activity.
     Network,
     /// The role of the host activity.
     Host,
-    /// Serves another; is told to stop when the others have finished.
+    /// Serves another activity; gets a `stop` when the others have finished.
     Support,
 }
 
-/// What a script needs beyond plan and row.
+/// The parameters of a script in addition to plan and row.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Setting {
     /// Seed of payload and choices.
     pub seed: u64,
     /// Opens the cell's data connections.
     pub token: Token,
-    /// How much to do.
+    /// The amount of work.
     pub amount: Amount,
     /// How long an activity may take before it is killed.
     pub deadline: Span,
@@ -79,16 +79,16 @@ pub struct Setting {
     pub ftp: FtpSource,
 }
 
-/// How much a cell's activities do.
+/// The amount of work of a cell's activities.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Amount {
     /// As calibrated or fixed.
     Fixed(Amounts),
-    /// As much as goes in this time: a pilot.
+    /// As much as possible in this time: a pilot.
     Pilot(Span),
 }
 
-/// Where files are fetched from.
+/// The server of the file transfer.
 #[derive(Debug, Clone, PartialEq)]
 pub enum FtpSource {
     /// The embedded server on active.
@@ -104,15 +104,15 @@ pub enum FtpSource {
         password: String,
         /// The name of the file to fetch.
         file: String,
-        /// Unix socket behind which the outside is.
+        /// Unix socket that leads out of the testbed.
         egress_proxy: PathBuf,
     },
 }
 
-/// An activity is killed when it takes so many times as long as it should, and some time more.
+/// The factor of an activity's deadline over its expected time, to which a constant is added.
 pub const DEADLINE_FACTOR: u64 = 20;
 
-/// Filled in before the order leaves.
+/// A placeholder that is replaced before the order is sent.
 const UNSET: IpAddr = IpAddr::V4(Ipv4Addr::UNSPECIFIED);
 const UNSET_PEER: SocketAddr = SocketAddr::new(UNSET, 0);
 
@@ -131,8 +131,8 @@ pub fn script(plan: &Plan, row: &Row, setting: &Setting) -> Script {
     }
 }
 
-/// The setting of a component. Where its network activity lasts longer than the profile's time, the
-/// host activity does as much more, so that it is there all the time, and the deadline is later.
+/// The setting of a component. If its network activity lasts longer than the profile's time, the
+/// host activity does more work, so that it runs all the time, and the deadline is later.
 fn lasting<'a>(plan: &Plan, component: Component, setting: &'a Setting) -> Cow<'a, Setting> {
     let (target, stream) = (plan.profile.target, plan.stream_time());
     let amounts = match &setting.amount {
@@ -146,7 +146,7 @@ fn lasting<'a>(plan: &Plan, component: Component, setting: &'a Setting) -> Cow<'
     Cow::Owned(Setting { amount: Amount::Fixed(amounts), deadline, ..setting.clone() })
 }
 
-/// The peers do `impairment` to what comes in.
+/// The peers apply `impairment` to incoming packets.
 pub fn at_black_boxes(plan: &Plan, impairment: Impairment) -> Impairments {
     let black_boxes = plan
         .network
@@ -156,7 +156,7 @@ pub fn at_black_boxes(plan: &Plan, impairment: Impairment) -> Impairments {
     black_boxes.map(|role| (role.into(), impairment)).collect()
 }
 
-/// A script that does nothing on any station: what is left is the tool's own cost.
+/// A script that does nothing on any station: it measures the tool's own cost.
 pub fn null_script(plan: &Plan, setting: &Setting) -> Script {
     let steps = plan
         .network
@@ -431,7 +431,7 @@ impl Activity {
         }
     }
 
-    /// Tells a listening activity its address; others ignore it.
+    /// Gives a listening activity its address; others ignore it.
     pub fn listen_on(&mut self, address: IpAddr) {
         match self {
             Self::TcpSend(TcpSend { meeting, .. })
@@ -471,7 +471,7 @@ impl Activity {
         }
     }
 
-    /// Tells a connecting activity its peer; others ignore it.
+    /// Gives a connecting activity its peer; others ignore it.
     pub fn connect_to(&mut self, peer: SocketAddr) {
         match self {
             Self::TcpSend(TcpSend { meeting, .. })
@@ -542,8 +542,7 @@ mod tests {
         script(&plan(), &Row::Network { component, message: Bytes::new(1024), load }, &setting())
     }
 
-    /// The variants are those of the stored form, and each is called there what [`Activity::kind`]
-    /// says.
+    /// The variants and their names in the stored form agree with [`Activity::kind`].
     #[test]
     fn kinds_are_the_variants() {
         let unknown = serde_json::from_str::<Activity>(r#"{"kind":"?"}"#).unwrap_err().to_string();

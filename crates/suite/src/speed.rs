@@ -1,6 +1,6 @@
-//! `btu speed`: in ten seconds, what a network gives between two hosts. How long a request takes
-//! while nothing else is sent and while each direction is full, how much data goes each way, and
-//! what that cost: segments sent again, datagrams lost, a queue that fills, processor time.
+//! `btu speed`: a network between two hosts in ten seconds: the time of a request on the idle
+//! network and while each direction is full, the goodput of each direction, and its cost:
+//! retransmitted segments, lost datagrams, a full queue, processor time.
 
 mod phase;
 mod plan;

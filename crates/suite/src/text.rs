@@ -22,10 +22,10 @@ macro_rules! stored_as_text {
 
 pub(crate) use stored_as_text;
 
-/// The one of `all` that is called so.
+/// The member of `all` with this name.
 ///
 /// # Errors
-/// Says that there is no `what` of that name, and which there are.
+/// The message that there is no `what` of that name, with the known ones.
 pub fn named<T: Copy>(
     text: &str,
     what: &str,

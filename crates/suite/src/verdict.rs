@@ -1,14 +1,14 @@
-//! What a run's stored cells amount to: rating, rates, penalties, further rows, and the warnings
+//! The verdict over a run's stored cells: rating, rates, penalties, further rows, and the warnings
 //! about them.
 //!
 //! [`judge`] is a pure function of the cells and the plan, so a verdict can be made again at any
 //! time from what is stored. Its serialised form is the result that `--json` prints: every field
-//! name carries its unit, `null` means "cannot be told from these cells".
+//! name carries its unit, `null` means "unknown from these cells".
 //!
 //! Means: a cell's repetitions are summarised by the geometric mean of their goodput; ratings are
 //! geometric means over cells, with the arithmetic and the harmonic mean next to them. Intervals
-//! are at 95 %. Cells are fixed, not a sample of possible cells: only what varies between
-//! repetitions and between blocks makes an interval.
+//! are at 95 %. Cells are fixed, not a sample of possible cells: only the variation between
+//! repetitions and between blocks enters an interval.
 
 mod btu95;
 mod cells;
@@ -71,16 +71,16 @@ pub struct Verdict {
     pub level: Level,
     /// The name of the profile.
     pub profile: String,
-    /// A row whose interval's half width is a larger share of its value than this has low
-    /// confidence.
+    /// A row has low confidence if the half width of its interval is a larger share of its value
+    /// than this.
     pub wanted_half_width: f64,
     /// The number of valid cells.
     pub valid_cells: usize,
     /// Cells that were measured and do not count.
     pub invalid_cells: usize,
-    /// What the rating may be called.
+    /// The name of the rating.
     pub title: Title,
-    /// Why it may not be called a BTU rating; empty where it may.
+    /// Why it may not be called a BTU rating; empty if it may.
     pub obstacles: Vec<Obstacle>,
     /// Over components, message sizes and host loads. Absent when no loaded cell was measured.
     pub rating: Option<Rating>,
@@ -94,19 +94,19 @@ pub struct Verdict {
     pub btu95: Option<Btu95>,
     /// The table of rates.
     pub rates: Vec<RateRow>,
-    /// What activities lose because others run.
+    /// The penalties of activities because others run.
     pub penalties: Penalties,
     /// The results of request and response, one row for each transport and load.
     pub interactive: Vec<InteractiveRow>,
     /// The results of the paced UDP stream, one row for each load.
     pub udp: Vec<UdpRow>,
-    /// What moving bytes costs the test machine.
+    /// The CPU cost of moving bytes on the test machine.
     pub cpu: Vec<CpuRow>,
-    /// What the closed form and the simulator expect of the network file; empty where there is
+    /// The predictions of the closed form and the simulator for the network file; empty if there is
     /// none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub expected: Vec<ExpectedRow>,
-    /// Where the spread of the rated rows comes from; absent where none was repeated.
+    /// The components of the rated rows' spread; absent if none was repeated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub variance: Option<Variance>,
     /// Warnings, the most severe first.
@@ -117,7 +117,7 @@ impl Verdict {
     /// The version of the form that this program writes.
     pub const VERSION: u32 = 1;
 
-    /// Rows of the rating that were measured and whose interval is wider than wanted, or unknown.
+    /// Measured rows of the rating with an interval that is wider than wanted, or unknown.
     pub fn low_confidence_rows(&self) -> usize {
         self.rates.iter().filter(|row| row.low_confidence && row.repetitions > 0).count()
     }
@@ -157,9 +157,8 @@ pub fn judge(records: &[CellRecord], context: &Context) -> Verdict {
     }
 }
 
-/// The rating of [`judge`] alone, with what keeps it from being called one, from the speeds of a
-/// run's valid cells: reading those of a run takes a hundredth of the time that its whole cells
-/// take.
+/// Only the rating of [`judge`], with the obstacles to its name, from the speeds of a run's valid
+/// cells: reading them takes a hundredth of the time that whole cells take.
 pub fn rating_of(readings: &[Reading], context: &Context) -> (Option<Rating>, Vec<Obstacle>) {
     let rating = rating::loaded(&Goodputs::of_readings(readings), context);
     let obstacles = title::obstacles(rating.as_ref(), context);

@@ -1,4 +1,4 @@
-//! How much each activity does: fixed, or calibrated so that every baseline lasts about the
+//! The amount of work of each activity: fixed, or calibrated so that every baseline lasts about the
 //! profile's time.
 
 use btu_units::{Bytes, Span};
@@ -7,14 +7,14 @@ use serde::{Deserialize, Serialize};
 use crate::cell::{Component, Load};
 use crate::plan::Plan;
 
-/// The amounts of a run; stored with it, so that a resumed run does the same work.
+/// The amounts of a run; stored with it, so that a resumed run does equal work.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Amounts {
     /// Volume in bytes per component and message size, all its connections together.
     pub volumes: Vec<Volume>,
     /// Rounds (cpu) or bytes (disk, transfer) of the host activities.
     pub host: Vec<HostAmount>,
-    /// What an empty cell takes: the tool's own fixed cost, in ns.
+    /// The time of an empty cell: the tool's own fixed cost, in ns.
     pub null_cell_ns: u64,
 }
 
@@ -23,7 +23,7 @@ pub struct Amounts {
 pub struct Volume {
     /// The component that moves the volume.
     pub component: Component,
-    /// At which message size.
+    /// The message size.
     #[serde(rename = "message_bytes")]
     pub message: Bytes,
     /// The volume in bytes, all connections of the component together.
@@ -56,7 +56,7 @@ impl Amounts {
     }
 }
 
-/// The combinations whose volume has to be found.
+/// The combinations without a volume.
 pub fn volumes_wanted(plan: &Plan) -> Vec<(Component, Bytes)> {
     let rated = plan.components.iter().filter(|component| component.is_rated());
     rated
@@ -66,7 +66,7 @@ pub fn volumes_wanted(plan: &Plan) -> Vec<(Component, Bytes)> {
         .collect()
 }
 
-/// The volume that lasts `target` at the rate a pilot showed, in whole messages per connection, at
+/// The volume that lasts `target` at the rate of a pilot, in whole messages per connection, at
 /// least one each.
 pub fn volume_for(
     component: Component,
@@ -81,7 +81,7 @@ pub fn volume_for(
     Bytes::new(wanted.div_ceil(unit).max(1) * unit)
 }
 
-/// The amount of work that lasts `target` at the pace a pilot showed, at least one.
+/// The amount of work that lasts `target` at the pace of a pilot, at least one.
 pub fn amount_for(done: u64, took: Span, target: Span) -> u64 {
     scaled(done, took, target).max(1)
 }

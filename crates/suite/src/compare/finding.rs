@@ -15,9 +15,9 @@ pub enum Finding {
     Faster,
     /// Slower than the base, beyond chance and by an effect that matters.
     Slower,
-    /// Whatever difference there is, it is smaller than what matters.
+    /// Any difference is smaller than the smallest effect that matters.
     NoDifferenceSeen,
-    /// The interval has room for a difference that matters and for none.
+    /// The interval allows a difference that matters and none.
     CannotTell,
 }
 
@@ -32,7 +32,7 @@ impl Finding {
         }
     }
 
-    /// What it would be with base and other exchanged.
+    /// The finding with base and other exchanged.
     #[must_use]
     pub const fn reversed(self) -> Self {
         match self {
@@ -49,14 +49,14 @@ impl fmt::Display for Finding {
     }
 }
 
-/// The smallest effect that matters, as a share: 0.01 means that ratios from 1/1.01 to 1.01 are as
-/// good as 1. In logarithms it is the same both ways, so that a comparison can be turned round.
+/// The smallest effect that matters, as a share: 0.01 means that ratios from 1/1.01 to 1.01 count
+/// as 1. It is symmetric in logarithms, so a comparison can be reversed.
 #[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Serialize, Deserialize)]
 #[serde(try_from = "f64", into = "f64")]
 pub struct Matter(f64);
 
 impl Matter {
-    /// One per cent: less than that is seldom felt, and less than most machines repeat.
+    /// One per cent: users seldom notice less, and most machines repeat less exactly.
     pub const DEFAULT: Self = Self(0.01);
 
     /// `share` as the smallest effect that matters; `None` unless it is at least 0 and below 1.
@@ -69,7 +69,7 @@ impl Matter {
         self.0
     }
 
-    /// Whether `ratio` is farther from 1 than what matters.
+    /// Whether `ratio` differs from 1 by more than the smallest effect that matters.
     fn is_passed_by(self, ratio: f64) -> bool {
         ratio >= self.high() || ratio <= self.low()
     }
@@ -115,11 +115,11 @@ pub(crate) fn find(ratio: &Estimate, p: Option<f64>, level: Level, matter: Matte
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Gate {
-    /// The whole interval lies within what is allowed.
+    /// The whole interval lies within the allowed range.
     Pass,
-    /// Slower beyond chance, and by at least what is not allowed.
+    /// Slower beyond chance, and by more than the allowed share.
     Fail,
-    /// Neither: further runs would tell.
+    /// Neither: further runs would decide.
     Unsure,
 }
 

@@ -1,4 +1,4 @@
-//! What two plans have to share before their results may be held side by side.
+//! The properties that two plans must share before their results may be compared.
 
 use std::fmt;
 
@@ -10,11 +10,11 @@ use crate::activity::Receiving;
 use crate::cell::{Component, Row};
 use crate::plan::Plan;
 
-/// Something that a plan decides.
+/// An aspect that a plan decides.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Aspect {
-    /// What the plan's words mean.
+    /// The meaning of the plan's values.
     Version,
     /// The networks may differ.
     Network,
@@ -24,15 +24,15 @@ pub enum Aspect {
     Messages,
     /// The loads may differ.
     Loads,
-    /// How much is moved.
+    /// The volumes may differ.
     Volume,
     /// The windows of the sockets may differ.
     Window,
-    /// How long and how often.
+    /// The length and the number of repetitions.
     Profile,
-    /// What the disk and transfer activities work with.
+    /// The settings of the disk and transfer activities.
     Files,
-    /// Whatever else a study's options decide.
+    /// The other options of a study.
     Options,
 }
 
@@ -74,14 +74,14 @@ impl fmt::Display for Aspect {
     }
 }
 
-/// Something that two plans decide differently.
+/// A difference between two plans.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PlanDifference {
     /// The aspect in which the two plans differ.
     pub aspect: Aspect,
-    /// What the base's plan says.
+    /// The value in the base's plan.
     pub base: String,
-    /// What the other plan says.
+    /// The value in the other plan.
     pub other: String,
 }
 
@@ -91,12 +91,12 @@ impl fmt::Display for PlanDifference {
     }
 }
 
-/// Everything that two plans decide differently, the seed left out.
+/// All differences between two plans, except the seed.
 pub fn plan_differences(base: &Plan, other: &Plan) -> Vec<PlanDifference> {
     let differs = |aspect: Aspect| {
         let [exactly_base, exactly_other] = [base, other].map(|plan| exactly(plan, aspect));
         let [base, other] = [base, other].map(|plan| in_words(plan, aspect));
-        // Words are rounded; where they hide the difference, the figures themselves are shown.
+        // Texts are rounded; if that hides the difference, the exact figures are shown.
         let (base, other) = if base == other {
             (exactly_base.clone(), exactly_other.clone())
         } else {
@@ -107,14 +107,14 @@ pub fn plan_differences(base: &Plan, other: &Plan) -> Vec<PlanDifference> {
     Aspect::ALL.into_iter().filter_map(differs).collect()
 }
 
-/// Whether `row` asks the same of both plans: the paced stream does not where the plans offer
-/// different loads or last differently long, as they do on networks of different rates.
+/// Whether `row` means an equal measurement in both plans: the paced stream does not if the plans
+/// differ in offered load or length, as they do on networks of different rates.
 pub fn asks_the_same(base: &Plan, other: &Plan, row: Row) -> bool {
     let paced = matches!(row, Row::Network { component: Component::Udp, .. });
     !paced || (base.udp_offered == other.udp_offered && base.stream_time() == other.stream_time())
 }
 
-/// What `plan` decides of `aspect`, to the last digit.
+/// The value of `aspect` in `plan`, to the last digit.
 fn exactly(plan: &Plan, aspect: Aspect) -> String {
     let value = match aspect {
         Aspect::Version => json!(plan.version),
@@ -131,7 +131,7 @@ fn exactly(plan: &Plan, aspect: Aspect) -> String {
     value.to_string()
 }
 
-/// Like `exactly`, as people say it.
+/// Like `exactly`, rounded for readers.
 fn in_words(plan: &Plan, aspect: Aspect) -> String {
     match aspect {
         Aspect::Options => match plan.receiving {

@@ -26,7 +26,7 @@ impl<R: ComparedRow> Logs<R> {
         Self { rows }
     }
 
-    /// How often `row` was measured.
+    /// The number of repetitions of `row`.
     pub(super) fn repetitions(&self, row: &R) -> usize {
         self.rows.get(row).map_or(0, BTreeMap::len)
     }

@@ -1,4 +1,4 @@
-//! The rows of a comparison: what is repeated, and in what unit its speed is.
+//! The rows of a comparison: the repeated measurements, and the units of their speeds.
 
 use std::fmt;
 
@@ -7,21 +7,21 @@ use serde::{Deserialize, Serialize};
 use super::{Over, Unit};
 use crate::cell::{Component, Load, MESSAGE_SIZES, Row};
 
-/// What readings of several runs are found by.
+/// The key of readings in several runs.
 pub trait ComparedRow: Ord + Clone + fmt::Display {
-    /// What rows that are no rates are called together, and their speeds with the unit.
+    /// The common name of rows that are not rates, and the name of their speeds with the unit.
     const FURTHER: [&'static str; 2];
 
-    /// What its speeds count.
+    /// The unit of its speeds.
     fn unit(&self) -> Unit;
 
-    /// Its name among the rows whose rates are drawn in one picture.
+    /// Its name among the rows in one picture.
     fn short_name(&self) -> String;
 
     /// That picture: its name, and its title.
     fn picture(&self) -> [String; 2];
 
-    /// Over which of the common rows the overall ratio is taken; nothing where there is none.
+    /// The common rows of the overall ratio; `None` if there are none.
     fn overall(common: &[Self]) -> Option<(Over, Vec<Self>)>;
 }
 
@@ -59,7 +59,7 @@ impl ComparedRow for Row {
         }
     }
 
-    /// The rows of the rating where there are any, else the best of what there is.
+    /// The rows of the rating if there are any, else the best available ones.
     fn overall(common: &[Self]) -> Option<(Over, Vec<Self>)> {
         let rated = |loaded: bool| -> Vec<Self> {
             let fits = |row: &&Self| matches!(row, Self::Network { component, load, .. } if component.is_rated() && (*load != Load::Idle) == loaded);
@@ -73,13 +73,13 @@ impl ComparedRow for Row {
     }
 }
 
-/// What is measured of a cell of a study.
+/// The measured quantity of a cell of a study.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Quantity {
     /// Payload that arrived over time: more is better.
     Goodput,
-    /// How long it took: less is better, and its speed is one over it.
+    /// The time that it took: less is better, and its speed is one over it.
     Time,
 }
 

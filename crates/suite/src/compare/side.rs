@@ -1,4 +1,4 @@
-//! What goes into a comparison: runs as speeds of cells.
+//! The input of a comparison: runs as speeds of cells.
 
 use serde::{Deserialize, Serialize};
 
@@ -12,7 +12,7 @@ use crate::schedule;
 pub struct Reading<R = Row> {
     /// Which row it repeats.
     pub row: R,
-    /// In which block of its run.
+    /// Its block in the run, from 0.
     pub block: u32,
     /// How much per second, in the unit of its row; more is faster.
     pub per_second: f64,

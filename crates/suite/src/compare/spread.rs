@@ -1,4 +1,4 @@
-//! How far two sides lie apart, and how sure that is.
+//! The difference of two sides, and its certainty.
 
 use btu_stats::{Estimate, Interval, Level, sample_variance, student_p, student_quantile};
 
@@ -6,7 +6,7 @@ use super::Basis;
 use super::logs::Logs;
 use super::row::ComparedRow;
 
-/// Below this many degrees of freedom a spread is no spread: with one, the interval is nearly
+/// Below this number of degrees of freedom a spread is useless: with one, the interval is nearly
 /// thirteen times as wide as the deviation it comes from.
 const FEWEST_DEGREES: f64 = 2.0;
 
@@ -31,7 +31,7 @@ impl Scatter {
         all.fold(Self::default(), Self::and)
     }
 
-    /// Zero when nothing was repeated; ask for the degrees of freedom first.
+    /// Zero when nothing was repeated; check the degrees of freedom first.
     fn variance(self) -> f64 {
         if self.degrees > 0.0 { self.squares / self.degrees } else { 0.0 }
     }
@@ -63,7 +63,7 @@ impl Measured {
     }
 }
 
-/// How groups of earlier runs scatter, each around its own mean. Runs without one of the rows do
+/// The scatter of groups of earlier runs, each around its own mean. Runs without one of the rows do
 /// not count.
 pub(super) fn between_runs<R: ComparedRow>(history: &[Vec<Logs<R>>], rows: &[R]) -> Scatter {
     Scatter::sum(history.iter().map(|group| {
@@ -72,7 +72,7 @@ pub(super) fn between_runs<R: ComparedRow>(history: &[Vec<Logs<R>>], rows: &[R])
     }))
 }
 
-/// How far `other` lies from `base`.
+/// The difference of `other` from `base`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Difference {
     /// Mean logarithm of the base.
@@ -97,14 +97,14 @@ struct Error {
 impl Error {
     /// Half of the width of the interval.
     fn half_width(self, level: Level) -> f64 {
-        // Rounding may leave a hair less than 1, where Student's t ends.
+        // Rounding may give slightly less than 1, the lower limit of Student's t.
         student_quantile(level, self.degrees.max(1.0)).unwrap_or(f64::INFINITY)
             * self.variance.sqrt()
     }
 }
 
-/// How far `other` lies from `base`, with the interval by the highest level that was repeated often
-/// enough.
+/// The difference of `other` from `base`, with the interval by the highest level with enough
+/// repetitions.
 pub(super) fn difference(
     base: &Measured,
     other: &Measured,
@@ -114,7 +114,7 @@ pub(super) fn difference(
     let (error, basis) = error(base, other, history, level);
     let distance = other.mean - base.mean;
     let ends = error.map(|error| Interval::around(distance, error.half_width(level)).map(f64::exp));
-    // From nothing to infinity is no interval, and JSON has no word for it.
+    // An interval from zero to infinity is useless, and JSON cannot represent it.
     let interval = ends.filter(|ends| ends.low > 0.0 && ends.high.is_finite());
     let ratio = Estimate { value: distance.exp(), interval };
     let p = error
@@ -130,13 +130,13 @@ pub(super) fn difference(
     })
 }
 
-/// Distance over error; no distance is none, however small the error.
+/// Distance over error; a distance of 0 gives 0 for any error.
 fn students_t(distance: f64, variance: f64) -> f64 {
     if distance == 0.0 { 0.0 } else { distance / variance.sqrt() }
 }
 
-/// The error and the level it comes from. The choice of the level depends on how often was
-/// measured, never on what was found, so that it cannot favour a result.
+/// The error and the level it comes from. The choice of the level depends on the number of
+/// repetitions, never on the results, so it cannot favour a result.
 fn error(
     base: &Measured,
     other: &Measured,
@@ -155,7 +155,8 @@ fn error(
     if learned.degrees >= FEWEST_DEGREES {
         let shares = sides.iter().map(|side| 1.0 / side.runs).sum::<f64>();
         let learned = Error { variance: learned.variance() * shares, degrees: learned.degrees };
-        // The mean of a run cannot be surer than its own blocks make it, whatever earlier runs did.
+        // The mean of a run cannot be more certain than its own blocks allow, whatever earlier runs
+        // show.
         let own = separate(sides.map(|side| (side.between_blocks, 1.0 / side.blocks)), level);
         let wider = own.filter(|own| own.variance > learned.variance).unwrap_or(learned);
         return (Some(wider), Basis::EarlierRuns);

@@ -1,4 +1,4 @@
-//! Runs of studies: what of a cell is compared, and what two plans decide differently.
+//! Runs of studies: the compared quantities of a cell, and the differences of two plans.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,11 +7,10 @@ use serde_json::Value;
 use super::{Aspect, PlanDifference, Quantity, Reading, StudyRow};
 use crate::experiment::{Experiment, Measured};
 
-/// What plans say of how often and how long.
+/// The plans' keys of repetitions and times.
 const PROFILE: [&str; 4] = ["profile", "blocks", "budget_ns", "deadline_ns"];
 
-/// The speeds of a cell: its goodput, and one over the time that it took. Nothing of one that does
-/// not count.
+/// The speeds of a cell: its goodput, and one over the time that it took. Empty for a void cell.
 pub fn study_readings<E: Experiment>(plan: &E, cell: &Measured<E::Cell>) -> Vec<Reading<StudyRow>> {
     let facts = plan.facts(&cell.cell, &cell.seen);
     let time = facts.duration.map(|duration| 1.0 / duration.seconds());
@@ -24,7 +23,7 @@ pub fn study_readings<E: Experiment>(plan: &E, cell: &Measured<E::Cell>) -> Vec<
     speeds.into_iter().filter_map(reading).collect()
 }
 
-/// Everything that two plans of a study decide differently, the seed left out.
+/// All differences between two plans of a study, except the seed.
 pub fn study_differences<E: Experiment>(base: &E, other: &E) -> Vec<PlanDifference> {
     let [ours, theirs] = [base, other].map(fields);
     let names: BTreeSet<&String> = ours.keys().chain(theirs.keys()).collect();
@@ -33,7 +32,7 @@ pub fn study_differences<E: Experiment>(base: &E, other: &E) -> Vec<PlanDifferen
         .map(|name| {
             let aspect = aspect(name);
             let networks = [base, other].map(|plan| plan.frame().network.to_string());
-            // Networks of one name may differ in what their files say.
+            // Networks of one name may have different files.
             let [base, other] = if aspect == Aspect::Network && networks[0] != networks[1] {
                 networks
             } else {
@@ -53,7 +52,7 @@ fn fields<E: Experiment>(plan: &E) -> BTreeMap<String, Value> {
     unseeded.frame_mut().seed = 0;
     match serde_json::to_value(unseeded) {
         Ok(Value::Object(fields)) => fields.into_iter().collect(),
-        // Plans are structures whose keys are text.
+        // Plans are structures with text keys.
         _ => BTreeMap::new(),
     }
 }

@@ -1,4 +1,4 @@
-//! Comparisons whose answer is known.
+//! Comparisons with known answers.
 
 mod known;
 mod simulation;
@@ -23,7 +23,7 @@ fn rows(count: usize) -> Vec<Row> {
     all.take(count).collect()
 }
 
-/// A run whose cells read `log(row index, block)` in logarithms.
+/// A run with cells of `log(row index, block)` in logarithms.
 fn run(name: &str, rows: &[Row], blocks: u32, mut log: impl FnMut(usize, u32) -> f64) -> Run {
     let mut readings = Vec::new();
     for block in 0..blocks {

@@ -1,4 +1,4 @@
-//! How frames pass from one station of a network file to another without other traffic, for the
+//! The time of frames from one station of a network file to another without other traffic, for the
 //! closed forms of studies.
 
 use btu_model::Passage;
@@ -16,7 +16,7 @@ pub(crate) const AROUND_DATAGRAM: usize = 14 + 4 + 20 + 8;
 /// The size of Ethernet's shortest frame in octets.
 const SHORTEST_FRAME: usize = 64;
 
-/// How frames of so many octets pass; nothing where the closed forms have no answer.
+/// The passage of frames of this size; `None` if the closed forms have no answer.
 pub(crate) fn passage(
     drawing: &Drawing,
     from: StationId,

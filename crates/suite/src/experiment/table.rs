@@ -37,13 +37,13 @@ pub trait AnyExperiment: Sync + std::fmt::Debug {
     /// The study's name in the store.
     fn suite(&self) -> &'static str;
 
-    /// A plan's name; none where another version wrote it, whose form may have been another.
+    /// A plan's name; `None` if another version wrote it, because its form may differ.
     ///
     /// # Errors
     /// A plan that this version cannot read.
     fn hash(&self, plan: &str) -> serde_json::Result<Option<String>>;
 
-    /// What a record's columns say of it, with its block and its position there.
+    /// A record's columns, with its block and its position there.
     ///
     /// # Errors
     /// A plan or a record that this version cannot read.
@@ -56,7 +56,7 @@ pub trait AnyExperiment: Sync + std::fmt::Debug {
     fn judged(&self, plan: &str, records: &[String]) -> serde_json::Result<String>;
 }
 
-/// The study whose plans are `E`.
+/// The study with plans of type `E`.
 struct Of<E>(PhantomData<fn() -> E>);
 
 impl<E: Experiment> std::fmt::Debug for Of<E> {
@@ -89,7 +89,7 @@ impl<E: Experiment> AnyExperiment for Of<E> {
     }
 }
 
-/// What the columns of a stored cell say.
+/// The columns of a stored cell.
 pub fn facts<E: Experiment>(plan: &E, record: &Measured<E::Cell>) -> Facts {
     let facts = plan.facts(&record.cell, &record.seen);
     Facts {

@@ -1,4 +1,4 @@
-//! Warnings that any study may have.
+//! Warnings that are common to all studies.
 
 use btu_stats::Histogram;
 use btu_units::Span;
@@ -11,16 +11,16 @@ use crate::verdict::{MOST_LATENESS, MOST_STEAL, Shares, count};
 /// A warning about a result.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Warning {
-    /// In two or three words.
+    /// The title, in two or three words.
     pub cause: &'static str,
-    /// What was observed that caused the warning.
+    /// The observation that caused the warning.
     pub observed: String,
-    /// What to do about it; may be empty.
+    /// The advice; may be empty.
     pub advice: &'static str,
 }
 
 /// Cells that do not count, processor time that went elsewhere, frames that left the emulator late,
-/// wall clocks that were set: whatever is measured, these speak against it.
+/// wall clocks that were set: they make any measurement unreliable.
 pub fn warnings<C: std::fmt::Display>(cells: &[Measured<C>]) -> Vec<Warning> {
     [invalid(cells), steal(cells), late(cells), stepped(cells)].into_iter().flatten().collect()
 }
@@ -128,7 +128,7 @@ mod tests {
         let broken = cell(|cell| cell.faults = vec!["it fell".to_owned()]);
         assert_eq!(warnings(&[cell(|_| {}), broken])[0].observed, "1 of 2; the first, 7: it fell");
     }
-    /// Of a machine that slept no cell counts, whatever its activities say.
+    /// No cell of a machine that slept counts, whatever its activities report.
     #[test]
     fn sleep_is_a_fault_of_every_study() {
         let mut seen = Observation::default();

@@ -85,19 +85,19 @@ impl Bounds {
         Self { lower: self.lower + other.lower, upper: self.upper + other.upper }
     }
 
-    /// Whether the exact area lies between: what makes a result valid.
+    /// Whether the exact area lies between the bounds, as in every valid result.
     pub fn hold(self) -> bool {
         self.lower <= AREA && AREA <= self.upper
     }
 
-    /// How much better than no bounds at all they are: 1 over what lies between them, less 1.
+    /// The quality of the bounds: 1 over their difference, less 1.
     pub fn quality(self) -> f64 {
         1.0 / (self.upper - self.lower) - 1.0
     }
 }
 
-/// An interval with what is known of it, nine numbers as in HINT: how much memory a step touches is
-/// part of the measure.
+/// An interval with its data, nine numbers as in HINT: the memory that a step touches is part of
+/// the measurement.
 #[derive(Debug, Clone, Copy)]
 struct Rectangle {
     /// Squares below the upper bound.
@@ -125,7 +125,7 @@ impl Rectangle {
         Self { area_high: width * left.0, area_low: width * right.1, width, left, right, from, to }
     }
 
-    /// What splitting it could gain, by HINT's estimate.
+    /// The possible gain of a split, by HINT's estimate.
     #[inline]
     fn error(&self) -> f64 {
         let between = self.left.0 - self.right.0 + self.left.1 - self.right.1;
@@ -133,12 +133,12 @@ impl Rectangle {
     }
 }
 
-/// The kernel with its memory, which is taken once.
+/// The kernel with its memory, which is allocated once.
 #[derive(Debug, Clone)]
 pub struct Kernel {
     grid: Grid,
     share: Share,
-    /// First to last split; the split ones stay where they are.
+    /// The intervals in the order of their splits; split ones keep their places.
     rectangles: Vec<Rectangle>,
 }
 
@@ -300,8 +300,8 @@ mod tests {
     /// 15, ...: Q = P n - 1.
     ///
     /// Where two processes have split whole pairs of neighbours the rule is exact; in between it is
-    /// off by up to 0.7 %, and so are the figure's own points (28.93 at n = 15, 34.80 at 18, 198.6
-    /// at 100).
+    /// off by up to 0.7 %, as are the figure's own points (28.93 at n = 15, 34.80 at 18, 198.6 at
+    /// 100).
     #[test]
     fn two_processes_have_the_quality_of_the_figure() {
         for intervals in [4, 5, 6, 7, 8, 10, 12, 64, 80] {

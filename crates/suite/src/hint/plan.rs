@@ -1,18 +1,18 @@
-//! How many intervals come next, how often, and when to stop.
+//! The schedule of HINT: the next number of intervals, its repetitions, and the end.
 
 use btu_units::Span;
 use serde::{Deserialize, Serialize};
 
 use super::{Bounds, Grid, Share};
 
-/// Everything that decides a run.
+/// All settings of a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct HintPlan {
     /// 1 or 2 processes.
     pub processes: u64,
     /// Trials of each number of intervals; HINT takes the fastest of 15.
     pub trials: u32,
-    /// What a trial should last (HINT: 1 s).
+    /// The target time of a trial (HINT: 1 s).
     #[serde(rename = "target_ns")]
     pub target: Span,
     /// Each number of intervals is this much larger than the one before, and at least by one: a
@@ -23,9 +23,9 @@ pub struct HintPlan {
     /// Stop when a lap takes this long (HINT: 240 s).
     #[serde(rename = "limit_ns")]
     pub limit: Span,
-    /// Stop after so many numbers of intervals.
+    /// Stop after this number of points.
     pub most_points: usize,
-    /// Never more intervals in one process: bounds its memory (144 bytes each).
+    /// The most intervals in one process: bounds its memory (144 bytes each).
     pub most_intervals: u64,
 }
 
@@ -52,14 +52,14 @@ impl HintPlan {
         }
     }
 
-    /// Intervals of each process to begin with: one per chunk, and two where there is but one,
-    /// which bounds nothing.
+    /// The first number of intervals of each process: one per chunk, and two if there is only one
+    /// chunk, because a single interval gives no bounds.
     const fn first(&self) -> u64 {
         let chunks = self.share(0).chunks;
         if chunks > 2 { chunks } else { 2 }
     }
 
-    /// What follows on `points`. `pilot` is how long a lap of the first took.
+    /// The step after `points`. `pilot` is the time of a lap of the first one.
     pub fn next(&self, points: &[HintPoint], pilot: Span) -> HintNext {
         let Some(last) = points.last() else {
             return HintNext::Measure { intervals: self.first(), laps: self.laps(pilot.seconds()) };
@@ -122,17 +122,17 @@ pub enum Reached {
     Points,
 }
 
-/// What came of one number of intervals.
+/// The result of one number of intervals.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct HintPoint {
     /// Intervals of each process.
     pub intervals: u64,
     /// Laps of each trial.
     pub laps: u64,
-    /// How long all laps of a trial took until both processes had finished the last.
+    /// The time of all laps of a trial, until both processes had finished the last.
     #[serde(rename = "trials_ns")]
     pub trials: Vec<Span>,
-    /// How long one process's share of these laps took without the exchange; empty where not
+    /// The time of one process's share of these laps without the exchange; empty if it was not
     /// measured.
     #[serde(rename = "alone_ns", default)]
     pub alone: Vec<Span>,

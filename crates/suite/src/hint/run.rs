@@ -12,7 +12,7 @@ use super::{HintPlan, HintPoint};
 use crate::pipe::{self, Facts, PipePlan, Point};
 use crate::plan::name_of;
 
-/// Everything that decides a run.
+/// All settings of a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct HintRun {
     /// Version of the plan's meaning.

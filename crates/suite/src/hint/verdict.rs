@@ -1,4 +1,4 @@
-//! What a run of HINT amounts to.
+//! The verdict over a run of HINT.
 
 use btu_stats::{Estimate, Level, quantile};
 use serde::{Deserialize, Serialize};
@@ -8,14 +8,14 @@ use super::{AREA, HintPlan, HintPoint};
 /// The level of every interval.
 pub(super) const LEVEL: Level = Level::P95;
 
-/// Up to here Q = P n - 1 is checked; beyond, the grid is seen.
+/// Up to this number Q = P n - 1 is checked; beyond, the grid has an effect.
 const LAW_UP_TO: u64 = 256;
 
 /// How far a quality may be from P n - 1: where neighbours are not split in both processes alike,
 /// the rule itself is off by up to 0.7 %.
 const LAW: f64 = 0.007;
 
-/// An exchange should take what two messages of 16 bytes do, within this share.
+/// An exchange should take as long as two messages of 16 bytes, within this share.
 const ALIKE: f64 = 0.20;
 
 /// The result of a run.
@@ -31,20 +31,21 @@ pub struct HintVerdict {
     pub peak_quips: f64,
     /// Net QUIPS: the area under QUIPS against the logarithm of time.
     pub net_quips: f64,
-    /// Steps whose bounds do not hold the exact area: must be none.
+    /// Steps with bounds that do not hold the exact area: must be none.
     pub outside: usize,
-    /// Steps up to 256 intervals whose quality is not that of P n - 1 within 0.7 %: must be none.
+    /// Steps up to 256 intervals with a quality that differs from P n - 1 by more than 0.7 %: must
+    /// be none.
     pub off_law: usize,
     /// The time of a 16-byte message one way over the same transport, in seconds, where it is
     /// known.
     pub message_seconds: Option<f64>,
-    /// What an exchange takes in seconds: the lap less the work, the median over the steps whose
-    /// laps are mostly exchange (over all where there are none). Where laps are mostly work, what
-    /// is left of them is what the two processes wait for each other.
+    /// The time of an exchange in seconds: the lap less the work, the median over the steps with
+    /// laps that are mostly exchange (over all if there are none). If laps are mostly work, the
+    /// rest of them is the wait of the two processes for each other.
     pub exchange_seconds: Option<Estimate>,
-    /// That over two messages: 1 where the exchange is just the network.
+    /// The exchange over two messages: 1 if the exchange is only the network's time.
     pub exchange_ratio: Option<f64>,
-    /// Whether it is, within 20 %.
+    /// Whether it is 1 within 20 %.
     pub exchange_is_the_network: Option<bool>,
 }
 
@@ -124,8 +125,8 @@ fn exchanges(points: &[&HintPoint]) -> Vec<f64> {
     if mostly.is_empty() { all.into_iter().map(|(exchange, _)| exchange).collect() } else { mostly }
 }
 
-/// The lap less the work, and the work, by the least times: what is left is the network, and noise
-/// adds to neither.
+/// The lap less the work, and the work, by the least times: the difference is the network's time,
+/// and least times have the least noise.
 fn exchange(point: &HintPoint) -> Option<(f64, f64)> {
     let alone = point.alone_seconds().into_iter().fold(f64::INFINITY, f64::min);
     alone.is_finite().then(|| (point.least_seconds() - alone, alone))
@@ -141,7 +142,7 @@ fn net_quips(steps: &[HintStep]) -> Option<f64> {
 }
 
 impl HintVerdict {
-    /// Whether every bound holds and every quality is what the intervals must give.
+    /// Whether every bound holds and every quality agrees with the intervals.
     pub const fn is_valid(&self) -> bool {
         self.outside == 0 && self.off_law == 0
     }
@@ -178,7 +179,7 @@ mod tests {
         assert!(verdict.is_valid());
     }
 
-    /// Where laps are mostly work, one process waits for the other: that is no exchange.
+    /// If laps are mostly work, one process waits for the other, which is not part of the exchange.
     #[test]
     fn steps_of_mostly_work_do_not_count_in_the_exchange() {
         let plan = HintPlan { most_points: 40, ..HintPlan::standard(2) };

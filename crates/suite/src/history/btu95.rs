@@ -1,7 +1,7 @@
 //! The 1995 BTU paper: every mean, rating and penalty, as printed and as recomputed from its raw
 //! rows.
 //!
-//! What the paper computed follows from its own tables: for a message size and a load the
+//! The paper's computation follows from its own tables: for a message size and a load the
 //! *duration* is the geometric mean over the six components; for a size it is a mean over the three
 //! loads (geometric for some machines, arithmetic for others); BTU is 32 Mb (4 MB) over it, rounded
 //! to two decimals; and the rating is a mean of BTU over the five sizes.
@@ -32,7 +32,7 @@ pub struct History {
     pub rankings: Vec<Ranking>,
 }
 
-/// The published numbers of one machine of 1995, and what follows from its rows.
+/// The published numbers of one machine of 1995, and those that follow from its rows.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct MachineHistory {
     /// The machine that the numbers belong to.
@@ -51,10 +51,10 @@ pub struct MachineHistory {
     pub total_penalty_seconds: [f64; 5],
 }
 
-/// What Table 4 says of a machine.
+/// The data of a machine in Table 4.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Configuration {
-    /// The `SPECint92` rating, which tells the speed of integer work.
+    /// The `SPECint92` rating, a measure of the speed of integer work.
     pub specint92: f64,
     /// Price in US dollars of the time.
     pub price_usd: f64,
@@ -69,9 +69,9 @@ pub struct Configuration {
 /// The machines from best to worst by one rule.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Ranking {
-    /// Which rows the durations come from; `None` for the published ratings.
+    /// The source of the durations; `None` for the published ratings.
     pub rows: Option<RowSource>,
-    /// Which mean over the loads; `None` for the published ratings.
+    /// The kind of mean over the loads; `None` for the published ratings.
     pub over_loads: Option<OverLoads>,
     /// Which mean over the sizes.
     pub over_sizes: MeanKind,

@@ -1,11 +1,11 @@
 //! CITI report 89-4 (1989): copying large files over one Ethernet; the network model of Figures 9
 //! to 11, rebuilt.
 //!
-//! The scan that is left of the report is damaged: where digits are unreadable the table holds
-//! those that fit all others. Every number of its model follows from `btu_model`'s shared cable
-//! with one size for all packets, the weighted mean, and a propagation delay of 5.12 us. A transfer
+//! The only scan of the report is damaged: the table has those digits in the place of unreadable
+//! ones that fit all others. Every number of its model follows from `btu_model`'s shared cable with
+//! one size for all packets, the weighted mean, and a propagation delay of 5.12 us. A transfer
 //! takes its packets' delays one after the other (aggregate) or its packets at 60 a second
-//! (simple), whichever is longer; the two are not added.
+//! (simple), whichever is longer; they are not added.
 
 mod claims;
 #[cfg(test)]
@@ -32,7 +32,7 @@ pub struct History {
     /// The least background, in packets per second, at which the network, not the sender, limits a
     /// transfer.
     pub crossing_packets_per_second: u32,
-    /// What the report says, compared with its model.
+    /// The report's statements, compared with its model.
     pub claims: Vec<Claim>,
 }
 
@@ -47,15 +47,15 @@ pub struct Case {
     pub printed_delay_seconds: f64,
     /// The shared cable's answer.
     pub delay_seconds: f64,
-    /// What a queue would give with packets of one size (M/D/1): not what the report used.
+    /// The delay in a queue with packets of one size (M/D/1), which the report did not use.
     pub fixed_queue_seconds: f64,
-    /// What a queue would give with exponential sizes (M/M/1): not what the report used either.
+    /// The delay in a queue with exponential sizes (M/M/1), which the report did not use either.
     pub exponential_queue_seconds: f64,
     /// All traffic, bits per second.
     pub traffic_bits_per_second: f64,
     /// Weighted mean of the packets' sizes, bits.
     pub mean_packet_bits: f64,
-    /// As printed, or as fits: share of the network's rate in data.
+    /// Share of the network's rate in data, as printed, or as it fits the other numbers.
     pub printed_utilization: f64,
     /// The share of the network's rate in data, recomputed.
     pub utilization: f64,

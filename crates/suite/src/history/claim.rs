@@ -2,14 +2,14 @@
 
 use serde::Serialize;
 
-/// A sentence of a paper next to what the paper's tables or programs give.
+/// A sentence of a paper next to the result of the paper's tables or programs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Claim {
-    /// Where it stands: a section, a table, a figure.
+    /// Its place: a section, a table, a figure.
     pub place: &'static str,
-    /// What it says, shortened.
+    /// Its text, shortened.
     pub said: &'static str,
-    /// What the numbers give.
+    /// The result of the numbers.
     pub found: String,
     /// Whether the two agree, as far as the printed digits go.
     pub holds: bool,

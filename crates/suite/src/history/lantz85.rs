@@ -1,8 +1,9 @@
-//! Lantz, Nowicki and Theimer (1985): what limits a distributed application, from their own tables.
+//! Lantz, Nowicki and Theimer (1985): the limits of a distributed application, from their own
+//! tables.
 //!
 //! The authors round to two significant digits and ask for their numbers to be taken as orders of
-//! magnitude; tables were measured with different versions of the software. What is recomputed here
-//! therefore keeps to ratios within one table.
+//! magnitude; tables were measured with different versions of the software. The recomputations
+//! therefore use only ratios within one table.
 
 mod bandwidth;
 mod claims;
@@ -40,7 +41,7 @@ pub struct History {
     pub tables: Vec<Table>,
     /// The vector benchmark's picture, drawn again.
     pub workload: Workload,
-    /// How much a faster part helps.
+    /// The effect of a faster part.
     pub sensitivities: Vec<Sensitivity>,
     /// Tables of two factors, with the share of each in the variance of ln(rate).
     pub variances: Vec<Division>,
@@ -48,13 +49,13 @@ pub struct History {
     pub factors: Vec<Factor>,
     /// The paper's conclusions about that order, judged by each measure.
     pub conclusions: Vec<Conclusion>,
-    /// What the slow lines of Table 8-2 allow, and what was reached.
+    /// The ceilings of Table 8-2's slow lines, and the measured rates.
     pub ceilings: Vec<Ceiling>,
-    /// What the structured picture moves over these lines.
+    /// The bytes that the structured picture moves over these lines.
     pub structure: StructureTransfer,
     /// Configurations that have different rates in different tables.
     pub repeated: Vec<Repeated>,
-    /// What the text says, compared with the tables.
+    /// The text's statements, compared with the tables.
     pub claims: Vec<Claim>,
 }
 

@@ -67,16 +67,16 @@ const ETHERNET_CROSSES_FDDI_BYTES: f64 = 163.0;
 pub struct History {
     /// The curves of the paper's figures.
     pub curves: Vec<Curve>,
-    /// What a second layer costs on the same hosts and fibre (Figure 8).
+    /// The cost of a second layer on hosts and fibre of one kind (Figure 8).
     pub layer: LayerCost,
-    /// What the text says, compared with the figures.
+    /// The text's statements, compared with the figures.
     pub claims: Vec<Claim>,
 }
 
 /// A curve of a figure, as points that were read off.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Curve {
-    /// Protocol, network, and what is special.
+    /// Protocol, network, and special settings.
     pub name: &'static str,
     /// The figure that shows it.
     pub figure: &'static str,
@@ -110,7 +110,7 @@ pub struct Point {
 }
 
 impl Point {
-    /// What is known of the rate: as the figure has it, else recomputed.
+    /// The rate as the figure has it, else recomputed.
     pub fn rate(&self) -> Option<f64> {
         self.printed_bits_per_second.or(self.bits_per_second)
     }

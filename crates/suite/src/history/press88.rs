@@ -1,5 +1,5 @@
-//! Press (1988): tasks on a workstation while others load the file server; Figure 3 and the two
-//! load programs.
+//! Press (1988): tasks on a workstation while other stations load the file server; Figure 3 and the
+//! two load programs.
 
 mod prediction;
 
@@ -33,13 +33,13 @@ const FIGURE_3: [(&str, [f64; 5]); 7] = [
 /// Everything about the paper.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct History {
-    /// Figure 3, with what follows from it.
+    /// Figure 3, with its analysis.
     pub tasks: Vec<Task>,
     /// The figure by closed queueing networks.
     pub predictions: Vec<Prediction>,
     /// The times between transactions of NORM.BAS.
     pub pauses: Vec<Pause>,
-    /// What the text says, compared with figure and programs.
+    /// The text's statements, compared with figure and programs.
     pub claims: Vec<Claim>,
 }
 
@@ -55,28 +55,28 @@ pub struct Task {
 /// One number of Figure 3.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Time {
-    /// Stations that made load.
+    /// The number of stations that made load.
     pub background_stations: u64,
     /// Elapsed time over that of the same task on a stand-alone PC-XT with its own disk; below one
     /// is faster than that.
     pub normalized_time: f64,
-    /// Recomputed: what the load alone does, the time over that without background stations.
+    /// Recomputed: the effect of the load alone, the time over that without background stations.
     pub slowdown_by_load: f64,
-    /// Between which values that may lie, since both times are printed with one decimal.
+    /// The bounds of this value, because both times are printed with one decimal.
     pub slowdown_bounds: Interval,
 }
 
-/// NORM.BAS waits a normally distributed time, but never a negative one: its mean is not the one
-/// asked for.
+/// NORM.BAS waits a normally distributed time, but never a negative one: so its mean differs from
+/// the requested one.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Pause {
-    /// The mean asked for, in seconds.
+    /// The requested mean, in seconds.
     pub mean_seconds: f64,
-    /// The standard deviation asked for, in seconds.
+    /// The requested standard deviation, in seconds.
     pub deviation_seconds: f64,
-    /// The mean that comes of it: M Phi(M/SD) + SD phi(M/SD).
+    /// The resulting mean: M Phi(M/SD) + SD phi(M/SD).
     pub actual_mean_seconds: f64,
-    /// Share of pauses that would be negative, and are none.
+    /// Share of pauses that would be negative and become zero.
     pub share_below_zero: f64,
 }
 

@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::{btu95, citi89, lantz85, netpipe96, press88};
 
-/// A paper whose results ship with this program.
+/// A paper; its results are part of this program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Study {
@@ -24,23 +24,22 @@ pub enum Study {
     Netpipe96,
 }
 
-/// One number of a study, as it can be drawn next to new ones.
+/// One number of a study, for pictures with new ones.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ReferencePoint {
-    /// The curve that it belongs to; all points of a curve have the same, and stand in the order of
-    /// `x`.
+    /// The name of its curve; the points of a curve are in the order of `x`.
     pub label: &'static str,
-    /// Where on the horizontal axis; `None` for what holds for the whole curve, such as its maximum
-    /// where the paper does not say at which size it was reached: draw it as a level.
+    /// Its place on the horizontal axis; `None` for a value of the whole curve, such as a maximum
+    /// for which the paper gives no size: draw it as a level.
     pub x: Option<f64>,
-    /// What `x` counts: `bytes`, `bits/s`, `background stations`.
+    /// The unit of `x`: `bytes`, `bits/s`, `background stations`.
     pub x_unit: &'static str,
     /// The value, in `unit`.
     pub y: f64,
     /// The unit of `y`: `seconds`, `bits/s` (of 10^6 to the megabit, whatever the paper used),
     /// `items/s`.
     pub unit: &'static str,
-    /// Table or figure of the paper, with what was done to it.
+    /// Table or figure of the paper, with a note about its processing.
     pub source: &'static str,
 }
 
@@ -85,7 +84,7 @@ impl Study {
         }
     }
 
-    /// What it is about, in one line.
+    /// Its subject, in one line.
     pub const fn about(self) -> &'static str {
         match self {
             Self::Lantz85 => "distributed graphics: processors matter more than networks",

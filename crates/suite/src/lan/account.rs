@@ -1,14 +1,14 @@
-//! What the parts of a cell account for.
+//! The accounts of the parts of a cell.
 
 use btu_stats::Histogram;
 use btu_units::{Bytes, Span};
 use serde::{Deserialize, Serialize};
 
-/// The client that makes the foreground task's files ready and looks at them afterwards, in the
-/// server's account; the task itself is client 0, and the background stations are 1, 2 and so on.
+/// The client that prepares the foreground task's files and checks them afterwards, in the server's
+/// account; the task itself is client 0, and the background stations are 1, 2 and so on.
 pub const SETUP_CLIENT: u32 = 1_000_000;
 
-/// What a file server did for its clients.
+/// The account of a file server.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct FilesServed {
     /// One for each client.
@@ -16,16 +16,16 @@ pub struct FilesServed {
 }
 
 impl FilesServed {
-    /// What was done for one of them.
+    /// The account for one of them.
     pub fn client(&self, number: u32) -> Option<&ServedClient> {
         self.clients.iter().find(|client| client.client == number)
     }
 }
 
-/// What a server did for one client.
+/// A server's account for one client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct ServedClient {
-    /// The number that it gave of itself.
+    /// The number by which it identified itself.
     pub client: u32,
     /// The number of calls that the server answered.
     pub operations: u64,
@@ -35,9 +35,10 @@ pub struct ServedClient {
     /// Octets of files that it wrote.
     #[serde(rename = "written_bytes")]
     pub written: Bytes,
-    /// Sum over its operations: how many others were waiting or served when it came.
+    /// Sum over its operations: the number of other operations that were waiting or served at its
+    /// arrival.
     pub met: u64,
-    /// Sum over its operations: from when a call was there to when its answer was ready.
+    /// Sum over its operations: the time from the arrival of a call until its answer was ready.
     #[serde(rename = "stayed_ns")]
     pub stayed: Span,
 }
@@ -57,7 +58,7 @@ pub struct TaskDone {
     pub times: Vec<Span>,
     /// Operations, all times together.
     pub operations: u64,
-    /// Operations before and after, to have files and to look at them.
+    /// Operations before and after, to prepare files and to check them.
     pub setup_operations: u64,
     /// Octets read, all times together.
     #[serde(rename = "read_bytes")]
@@ -65,11 +66,11 @@ pub struct TaskDone {
     /// Octets written, all times together.
     #[serde(rename = "written_bytes")]
     pub written: Bytes,
-    /// Times at which what was read or left was not what it had to be.
+    /// The number of times with wrong data, read or left behind.
     pub wrong: u64,
-    /// SHA-256 of what was read or left the last time.
+    /// SHA-256 of the data that were read or left the last time.
     pub digest: String,
-    /// What the share is that the files were on; none at our own server and on the own disk.
+    /// The share with the files; `None` for btu's own server and for the own disk.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub share: Option<Share>,
 }
@@ -79,10 +80,10 @@ pub struct TaskDone {
 pub struct Share {
     /// The type of its file system: `nfs4`, `cifs`, `9p`.
     pub filesystem: String,
-    /// How it is mounted: what the kernel says of its options.
+    /// Its mount options, as the kernel reports them.
     pub options: String,
-    /// Whether reads and writes go past the client's cache (`O_DIRECT`); else what was read or
-    /// written before may come from there.
+    /// Whether reads and writes go past the client's cache (`O_DIRECT`); else earlier data may come
+    /// from the cache.
     pub is_direct: bool,
 }
 
@@ -93,9 +94,9 @@ pub struct StationDone {
     pub transactions: u64,
     /// Operations, those that made its file among them.
     pub operations: u64,
-    /// Records that were not read as they had been written.
+    /// Records that differed from the written ones when they were read.
     pub wrong: u64,
-    /// From a transaction's start to its end; in an open loop from when it was due.
+    /// The time from a transaction's start to its end; in an open loop from its due time.
     #[serde(rename = "times_ns")]
     pub times: Histogram,
     /// Their mean, in seconds.
@@ -105,6 +106,6 @@ pub struct StationDone {
     /// Mean time from the end of one transaction to the end of the next, pauses included, in
     /// seconds.
     pub cycle_seconds: Option<f64>,
-    /// Of the times of transactions, some that are evenly spread over the run: 512 at most.
+    /// A sample of the times of transactions, evenly spread over the run: 512 at most.
     pub samples_ns: Vec<u64>,
 }

@@ -1,4 +1,4 @@
-//! When a background station begins its next transaction.
+//! Decides when a background station begins its next transaction.
 
 use btu_units::{Span, Time};
 
@@ -13,18 +13,18 @@ pub enum Background {
     Paced {
         /// The pauses of the station.
         pauses: PauseStream,
-        /// What a pause follows.
+        /// The event after which a pause begins.
         schedule: Schedule,
     },
 }
 
-/// What a pause follows.
+/// The event after which a pause begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Schedule {
     /// The end of the last transaction, as in NORM.BAS: a slow server thins its own load.
     Closed,
-    /// The time at which the last transaction was due: the load stays what was asked for, however
-    /// slow the server is.
+    /// The time at which the last transaction was due: the load stays as requested, even if the
+    /// server is slow.
     Open {
         /// When the last transaction was due; at first, when the station started.
         due: Time,

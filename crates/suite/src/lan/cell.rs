@@ -6,13 +6,13 @@ use serde::{Deserialize, Serialize};
 
 use super::Task;
 
-/// Under which load a task is done.
+/// The load during a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Level {
     /// On the station's own disk.
     StandAlone,
-    /// At the server, with so many background stations.
+    /// At the server, with this number of background stations.
     Stations(u32),
 }
 

@@ -31,8 +31,8 @@ const KEPT: u8 = b' ';
 /// Last changed in August 1988, when the study was published.
 const DATE: [u8; 3] = [88, 8, 1];
 
-/// A table of as many records as `random` has whole ones of [`RECORD`] octets; what they hold
-/// follows from these.
+/// A table of as many records as `random` has whole ones of [`RECORD`] octets; their content
+/// follows from these octets.
 pub fn table(random: &[u8]) -> Vec<u8> {
     let records = random.as_chunks::<RECORD>().0;
     let mut table = Vec::with_capacity(HEADER + records.len() * RECORD + 1);
@@ -65,14 +65,14 @@ pub fn index(table: &[u8]) -> Vec<u8> {
     keys.iter().flat_map(|(key, number)| key.iter().copied().chain(number.to_be_bytes())).collect()
 }
 
-/// The records of a table; of octets that are none, nothing.
+/// The records of a table; empty for octets that are not a table.
 pub fn records(table: &[u8]) -> &[[u8; RECORD]] {
     let count = record_count(table).unwrap_or(0);
     let records = table.get(HEADER..).unwrap_or_default().as_chunks::<RECORD>().0;
     &records[..count.min(records.len())]
 }
 
-/// How many records a table says that it has; none where its header is not that of a table of this
+/// The number of records in a table's header; `None` if it is not the header of a table of this
 /// kind.
 pub fn record_count(table: &[u8]) -> Option<usize> {
     let header = table.get(..HEADER)?;

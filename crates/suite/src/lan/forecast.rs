@@ -1,9 +1,9 @@
-//! What the closed form expects of more stations, from what one was seen to do alone.
+//! The closed form's prediction for more stations, from the measurement of one alone.
 //!
 //! A closed network (`btu_model::closed_network`): the background stations are its users; each
-//! pauses, and then visits the server and the medium before it. A foreground operation finds there
-//! what so many users hold (Reiser and Lavenberg's arrival theorem), and is slower by that.
-//! Everything comes from the cells without background, and from the network file.
+//! pauses, and then visits the server and the medium before it. A foreground operation finds these
+//! users' work there (Reiser and Lavenberg's arrival theorem), and is slower by it. Everything
+//! comes from the cells without background, and from the network file.
 
 use btu_model::closed_network;
 use btu_network::{Attachment, Drawing, Medium, StationId};
@@ -12,9 +12,8 @@ use serde::Serialize;
 use super::StationWork;
 use crate::experiment::{AROUND_SEGMENT, passage};
 
-/// Octets of a call and of its answer in addition to what they carry of a file (RFC 1813, RFC
-/// 5531): those of WRITE. WRITE and READ are the most frequent calls; a call of READ is 12 octets
-/// shorter.
+/// Octets of a call and of its answer in addition to file data (RFC 1813, RFC 5531): those of
+/// WRITE. WRITE and READ are the most frequent calls; a call of READ is 12 octets shorter.
 pub(super) const CALL: f64 = 144.0;
 pub(super) const ANSWER: f64 = 140.0;
 
@@ -22,7 +21,7 @@ pub(super) const ANSWER: f64 = 140.0;
 /// with time stamps.
 const SEGMENT: usize = 1448;
 
-/// What a task was seen to do with no background.
+/// The measurement of a task without background.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Alone {
     /// Seconds of the task.
@@ -36,7 +35,7 @@ pub(super) struct Alone {
     pub(super) stay: f64,
 }
 
-/// How long a medium is busy with an operation, by the octets that it carries.
+/// The time for which an operation occupies a medium, by the octets that it carries.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Wire {
     /// Seconds of a frame with no payload, and of a payload's octet, from client to server.
@@ -47,7 +46,7 @@ pub(super) struct Wire {
     is_shared: bool,
 }
 
-/// What a station asks of the server and of the medium.
+/// A station's demand on the server and on the medium.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Demands {
     /// Seconds of an operation at the server.
@@ -55,7 +54,7 @@ pub struct Demands {
     /// Seconds for which an operation of a background station occupies the medium: both ways
     /// together where they share it, else each way, up and down.
     pub medium_seconds: Vec<f64>,
-    /// Seconds of a station's own between two operations, pauses not counted.
+    /// A station's own seconds between two operations, without pauses.
     pub own_seconds: f64,
     /// Seconds from one transaction to the next that are neither the server's nor the medium's.
     pub think_seconds: f64,
@@ -64,7 +63,7 @@ pub struct Demands {
 }
 
 impl Wire {
-    /// Between a station and the server; none where the closed forms have no answer.
+    /// The medium between a station and the server; `None` if the closed forms have no answer.
     pub(super) fn between(drawing: &Drawing, bench: StationId, server: StationId) -> Option<Self> {
         if drawing.bare {
             return None;
@@ -85,7 +84,8 @@ impl Wire {
         Some(Self { up: way(bench, server)?, down: way(server, bench)?, is_shared })
     }
 
-    /// Seconds of an operation that reads and writes so many octets: both ways together, or each.
+    /// Seconds of an operation that reads and writes this number of octets: both ways together, or
+    /// each.
     fn busy(&self, read: f64, written: f64) -> Vec<f64> {
         let way = |[frame, octet]: [f64; 2], payload: f64| {
             (payload / SEGMENT as f64).max(1.0) * frame + payload * octet
@@ -105,8 +105,9 @@ impl Alone {
 }
 
 impl Demands {
-    /// Of stations that do this work; none of work that has no closed form. The station's own time
-    /// comes from the task where it is least, which does least in addition to its operations.
+    /// The demand of stations with this work; `None` for work without a closed form. The station's
+    /// own time comes from the task in which it is least, because that task does the least work
+    /// outside its operations.
     pub(super) fn of(tasks: &[Alone], wire: Option<&Wire>, work: &StationWork) -> Option<Self> {
         let program = work.closed_program()?;
         let own = tasks.iter().map(|task| task.own(wire)).min_by(f64::total_cmp)?;
@@ -130,19 +131,19 @@ impl Demands {
         std::iter::once(self.server_seconds).chain(self.medium_seconds.iter().copied()).collect()
     }
 
-    /// Of so many background stations, how many are at each place.
+    /// The number of background stations at each place, of this number in total.
     fn queues(&self, stations: u32) -> Option<Vec<f64>> {
         let demands: Vec<f64> =
             self.places().iter().map(|seconds| seconds * self.operations).collect();
         Some(closed_network(stations, self.think_seconds, &demands)?.users)
     }
 
-    /// How many of so many stations are at the server, waiting or served.
+    /// The number of stations at the server, waiting or served, of this number in total.
     pub fn at_server(&self, stations: u32) -> Option<f64> {
         self.queues(stations)?.first().copied()
     }
 
-    /// How many times as long a task takes with so many stations as with none.
+    /// The slowdown of a task with this number of stations: its time over that with none.
     pub(super) fn slowdown(&self, task: &Alone, stations: u32) -> Option<f64> {
         let queues = self.queues(stations)?;
         let waited: f64 =
@@ -150,11 +151,11 @@ impl Demands {
         (task.seconds > 0.0).then(|| 1.0 + task.operations * waited / task.seconds)
     }
 
-    /// What regular times make of a server that takes `service` seconds for each operation:
-    /// stations that need no longer for themselves than the others need at the server come back
-    /// before it is their turn, so all stations wait for each other, and an operation of the task
-    /// takes one more of each. The second number says for how many of the stations' operations it
-    /// waits. None where a station or the task takes longer, or pauses.
+    /// The slowdown at a server with a constant time of `service` seconds for each operation: a
+    /// station that needs no longer for itself than the others need at the server returns before
+    /// the server is free, so all stations wait for each other, and an operation of the task takes
+    /// one service more for each station. The second number is the number of other operations for
+    /// which it waits. `None` if a station or the task takes longer, or pauses.
     pub(super) fn regular(&self, task: &Alone, stations: u32, service: f64) -> Option<[f64; 2]> {
         let alone = task.seconds / task.operations;
         let others = f64::from(stations) * service;
@@ -164,8 +165,8 @@ impl Demands {
         is_full.then(|| [(others + service) / alone, (others + service - alone) / service])
     }
 
-    /// The number of stations beyond which each further one adds all of its demand: where the
-    /// busiest place is never idle.
+    /// The number of stations beyond which each further one adds all of its demand: from there on
+    /// the busiest place is never idle.
     pub fn knee(&self) -> Option<f64> {
         let places = self.places();
         let most = places.iter().copied().fold(0.0, f64::max) * self.operations;
@@ -193,7 +194,8 @@ mod tests {
         Alone { seconds, operations, read: 0.0, written: 0.0, stay: server }
     }
 
-    /// A server of 2 ms and nothing else: every station adds itself, and the knee is at one.
+    /// A server of 2 ms and no other time: every station adds its own service, and the knee is at
+    /// one.
     #[test]
     fn without_a_pause_slowdown_is_the_number_of_stations_and_one() {
         let task = alone(0.002, 0.0);

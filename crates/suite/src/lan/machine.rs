@@ -1,4 +1,4 @@
-//! Whether the machine that raises the network was itself the limit, level by level.
+//! Checks whether the machine that raises the network was itself the limit, level by level.
 
 use btu_stats::Histogram;
 use serde::Serialize;
@@ -7,13 +7,13 @@ use super::{LanCell, Level};
 use crate::experiment::{Measured, Warning};
 use crate::verdict::{MOST_LATENESS, Shares};
 
-/// Processors that are busy for a greater share have stations wait for each other's processor time.
+/// Above this share of busy processors, stations wait for each other's processor time.
 const MOST_BUSY: f64 = 0.9;
 
-/// What a level asked of the machine.
+/// The load of a level on the machine.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct LevelMachine {
-    /// How many background stations there are.
+    /// The number of background stations.
     pub count: u32,
     /// Share of all processors' time that was used; of real hosts, of all of them together.
     pub busy_share: Option<f64>,
@@ -24,7 +24,7 @@ pub struct LevelMachine {
 }
 
 impl LevelMachine {
-    /// Of the cells of a level that count; none where there is none.
+    /// Over the valid cells of a level; `None` if there are none.
     pub(super) fn of(count: u32, cells: &[Measured<LanCell>]) -> Option<Self> {
         let own = || {
             cells.iter().filter(|cell| cell.cell.level == Level::Stations(count) && cell.is_valid())
@@ -41,14 +41,14 @@ impl LevelMachine {
         })
     }
 
-    /// Whether its numbers are rather the machine's than the network's or the server's.
+    /// Whether the machine limited its numbers rather than the network or the server.
     pub fn is_limit(&self) -> bool {
         let is_late = self.lateness_p99_seconds.is_some_and(|late| late > MOST_LATENESS.seconds());
         is_late || self.busy_share.is_some_and(|share| share > MOST_BUSY)
     }
 }
 
-/// At which levels it was.
+/// The levels at which the machine was the limit.
 pub(super) fn warning(levels: &[LevelMachine]) -> Option<Warning> {
     let limited: Vec<&LevelMachine> = levels.iter().filter(|level| level.is_limit()).collect();
     let most = limited.iter().max_by_key(|level| level.count)?;

@@ -58,8 +58,8 @@ pub fn polar(first: f64, second: f64) -> Option<(f64, f64)> {
     Some((factor * first, factor * second))
 }
 
-/// The mean of max(0, normal), M Phi(M/SD) + SD phi(M/SD), in seconds: what NORM.BAS waits for when
-/// `mean` is asked for.
+/// The mean of max(0, normal), M Phi(M/SD) + SD phi(M/SD), in seconds: the mean wait of NORM.BAS
+/// for a requested `mean`.
 pub fn mean_pause_seconds(mean: f64, deviation: f64) -> f64 {
     if deviation <= 0.0 {
         return mean.max(0.0);

@@ -1,11 +1,11 @@
-//! What a transaction does with files: the study's record, and what servers are asked today.
+//! The file operations of a transaction: the study's record, and those that current servers get.
 
 use std::fmt;
 
 use btu_units::Bytes;
 use serde::{Deserialize, Serialize};
 
-/// What a transaction does.
+/// The operations of a transaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Pattern {
@@ -14,10 +14,10 @@ pub enum Pattern {
     /// Reads or writes one record of a larger file at random: seven of ten read, as in office and
     /// database loads.
     Mixed,
-    /// Makes a file, looks at it, gives it another name, looks again, removes it: no data at all.
+    /// Makes a file, reads its attributes, renames it, reads them again, removes it: no data.
     Metadata,
-    /// Makes a small file with a record in it, flushes it, looks at it, opens it, reads it, removes
-    /// it.
+    /// Makes a small file with a record in it, flushes it, reads its attributes, opens it, reads
+    /// it, removes it.
     SmallFiles,
 }
 
@@ -25,16 +25,16 @@ impl Pattern {
     /// All four patterns of a transaction.
     pub const ALL: [Self; 4] = [Self::Record, Self::Mixed, Self::Metadata, Self::SmallFiles];
 
-    /// Of ten transactions of [`Self::Mixed`] so many read.
+    /// The number of reads in ten transactions of [`Self::Mixed`].
     pub const READS_OF_TEN: u32 = 7;
 
-    /// Records of the file of [`Self::Mixed`], where a record is small.
+    /// Records of the file of [`Self::Mixed`], if a record is small.
     const RECORDS: u64 = 256;
 
-    /// That file is no larger than this: one call of NFS makes it.
+    /// The largest size of that file: one call of NFS makes it.
     const LARGEST: u64 = 1 << 20;
 
-    /// What it is called on the command line and in results.
+    /// Its name on the command line and in results.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Record => "record",
@@ -67,7 +67,8 @@ impl Pattern {
         }
     }
 
-    /// Records in the file that is there from the beginning; none where files come and go.
+    /// Records in the file that exists from the beginning; none if the pattern makes and removes
+    /// files.
     pub fn records(self, record: Bytes) -> u64 {
         match self {
             Self::Record => 1,

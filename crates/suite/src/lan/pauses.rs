@@ -1,4 +1,4 @@
-//! How long a station pauses between transactions.
+//! The pauses of a station between transactions.
 
 use std::fmt;
 
@@ -12,7 +12,7 @@ use super::{NormalPauses, mean_pause_seconds};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Pauses {
-    /// NORM.BAS: normally distributed, and none where that would be negative.
+    /// NORM.BAS: normally distributed, with 0 for negative values.
     Normal {
         /// Mean, before pauses are cut at zero.
         #[serde(rename = "mean_ns")]
@@ -21,7 +21,7 @@ pub enum Pauses {
         #[serde(rename = "deviation_ns")]
         deviation: Span,
     },
-    /// Exponentially distributed: users who know nothing of each other.
+    /// Exponentially distributed: independent users.
     Exponential {
         /// The mean of the pauses.
         #[serde(rename = "mean_ns")]

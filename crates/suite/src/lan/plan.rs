@@ -18,7 +18,7 @@ use crate::network::{HostName, Impairments};
 use crate::plan::stream;
 use crate::script::{Role, Script, Step};
 
-/// No task takes longer, nor does a cell.
+/// The time limit of a task and of a cell.
 pub const DEADLINE: Span = Span::from_seconds(600);
 
 /// Most background stations of a plan.
@@ -27,48 +27,48 @@ pub const MOST_STATIONS: u32 = 100;
 /// Largest record of a background station.
 pub const LARGEST_RECORD: Bytes = Bytes::new(64 << 10);
 
-/// Most files that all stations of a plan have at a server at a time: it has room for some more
-/// than those and the task's.
+/// Most files that all stations of a plan have at a server at a time: the server has room for
+/// these, the task's, and some more.
 pub const MOST_FILES: usize = 500;
 
-/// Everything that decides a run.
+/// All settings of a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LanPlan {
-    /// What every plan says; the first of the stations is the server, the second the one that is
-    /// measured, the others are the background, several on a host where there are fewer hosts. On a
-    /// share there is no server among them.
+    /// The common part of all plans; the first of the stations is the server, the second the
+    /// measured one, the others are the background, several on a host if there are fewer hosts. On
+    /// a share there is no server among them.
     #[serde(flatten)]
     pub frame: Frame,
     /// The tasks that are measured, each listed once.
     #[serde(deserialize_with = "border::once")]
     pub tasks: Vec<Task>,
-    /// How many background stations are at work.
+    /// The numbers of working background stations.
     #[serde(deserialize_with = "levels")]
     pub levels: Vec<u32>,
     /// The work that the background stations do, such as transactions of one pattern.
     pub work: StationWork,
-    /// How large the tasks' files are.
+    /// The sizes of the tasks' files.
     pub sizes: FileSizes,
     /// The directory of a share that every host has mounted, instead of btu's own server.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at: Option<PathBuf>,
-    /// What each operation takes at least, at the server and on the station's own disk, one after
-    /// the other.
+    /// The least time of each operation, at the server and on the station's own disk, one after the
+    /// other.
     #[serde(rename = "service_ns")]
     pub service: Span,
-    /// The background is at work so long before a task begins.
+    /// The time for which the background works before a task begins.
     #[serde(rename = "lead_ns")]
     pub lead: Span,
-    /// A task is done again until this time has passed, once at least.
+    /// A task is repeated until this time has passed, at least once.
     #[serde(rename = "target_ns")]
     pub target: Span,
-    /// The longest that 95 of 100 transactions may take.
+    /// The limit for the 95th percentile of transaction times.
     #[serde(rename = "limit_ns")]
     pub limit: Span,
 }
 
 impl LanPlan {
-    /// The server, which a share has not, and the station that is measured.
+    /// The server (`None` on a share), and the measured station.
     pub fn server_and_bench(&self) -> [Option<&HostName>; 2] {
         let [first, second] = self.frame.network.ends();
         if self.at.is_some() { [None, first] } else { [first, second] }
@@ -109,7 +109,7 @@ impl LanPlan {
         Activity::FilesTask(FilesTask { place, token, task, sizes, lead, target })
     }
 
-    /// Where tasks and stations have their files while stations are at work.
+    /// The place of the files of tasks and stations while stations work.
     fn place(&self) -> FilesPlace {
         match &self.at {
             Some(directory) => {
@@ -147,10 +147,10 @@ fn levels<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<u32>, D::Error> {
     }
 }
 
-/// Room for what file systems take in addition to content.
+/// Room for the overhead of file systems.
 const MARGIN: Bytes = Bytes::new(4 << 20);
 
-/// Filled in before the order leaves.
+/// A placeholder that is replaced before the order is sent.
 const UNSET: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), 0);
 
 impl Experiment for LanPlan {
@@ -190,8 +190,8 @@ impl Experiment for LanPlan {
         cells
     }
 
-    /// The server listens, and all other steps call it; the task ends the cell, and the others are
-    /// told to stop then. At a share no step listens.
+    /// The server listens, and all other steps call it; the task ends the cell, and the others get
+    /// a `stop` then. At a share no step listens.
     fn script(&self, cell: &LanCell, setting: &CellSetting) -> Script {
         let [server, bench] = self.server_and_bench();
         let step = |host: Option<&HostName>, role, peer, activity| {

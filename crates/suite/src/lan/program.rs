@@ -1,4 +1,4 @@
-//! Which program the background stations run: what they do, and when.
+//! The program of the background stations: their operations and times.
 
 use std::fmt;
 
@@ -24,7 +24,7 @@ pub enum StationProgram {
     },
 }
 
-/// All that a background station does.
+/// The work of a background station.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum StationWork {
@@ -51,7 +51,7 @@ impl StationProgram {
         matches!(self, Self::Paced { .. })
     }
 
-    /// Whether a slow server thins its own load, as the closed form has it.
+    /// Whether a slow server thins its own load, as the closed form assumes.
     pub const fn is_closed(self) -> bool {
         !matches!(self, Self::Paced { open_loop: true, .. })
     }
@@ -86,7 +86,7 @@ impl StationWork {
         }
     }
 
-    /// The program of transactions whose closed form there is.
+    /// The program of transactions, if it has a closed form.
     pub const fn closed_program(&self) -> Option<StationProgram> {
         match self {
             Self::Transactions { program, .. } if program.is_closed() => Some(*program),

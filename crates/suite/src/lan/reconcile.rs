@@ -1,4 +1,4 @@
-//! The accounts of a cell: what clients counted, the server counted too, or the cell does not
+//! Checks the accounts of a cell: the counts of clients and server must agree, or the cell does not
 //! count.
 
 use super::{FilesServed, Level, SETUP_CLIENT, StationDone, TaskDone};
@@ -36,8 +36,8 @@ pub(super) fn stations(seen: &Observation) -> impl Iterator<Item = (&HostName, &
     })
 }
 
-/// Why the accounts of a cell at this level do not agree, a sentence each. A share `has_server` of
-/// ours not: what it did is known by its clients alone.
+/// Why the accounts of a cell at this level do not agree, a sentence each. A share has no server of
+/// btu (`has_server` is false): only its clients have accounts.
 pub(super) fn faults(level: Level, has_server: bool, seen: &Observation) -> Vec<String> {
     let Some(done) = task_done(seen) else { return vec!["the task has no account".to_owned()] };
     let mut faults = Vec::new();
@@ -59,7 +59,7 @@ pub(super) fn faults(level: Level, has_server: bool, seen: &Observation) -> Vec<
     faults
 }
 
-/// Why what clients counted is not what the server counted.
+/// Why the counts of clients and server differ.
 fn at_server(done: &TaskDone, seen: &Observation) -> Vec<String> {
     let Some(served) = served(seen) else { return vec!["the server has no account".to_owned()] };
     let mut faults = Vec::new();
@@ -99,7 +99,7 @@ fn of_stations(count: u32, seen: &Observation) -> Vec<String> {
     faults
 }
 
-/// Why a client's operations are not those that the server counted for it.
+/// Why a client's operations differ from those that the server counted for it.
 fn apart(served: &FilesServed, client: u32, who: &str, operations: u64) -> Option<String> {
     let counted = served.client(client).map_or(0, |client| client.operations);
     (counted != operations).then(|| {

@@ -1,6 +1,6 @@
-//! What the simulator makes of more stations: the network file's own media, collisions among them,
-//! and a server that takes the same time for each operation, one after the other. Next to the
-//! closed form, which takes times for irregular and knows no collisions.
+//! The simulator's prediction for more stations: the network file's own media with their
+//! collisions, and a server with a constant time for each operation, one after the other. It
+//! complements the closed form, which assumes irregular times and no collisions.
 
 use btu_medium::sim::{Settings, simulate};
 use btu_network::{Arrivals, Drawing, Flow, Sizes, StationId, Target};
@@ -9,24 +9,25 @@ use btu_units::{Bytes, Span};
 use super::forecast::{ANSWER, Alone, CALL, Demands};
 use crate::experiment::AROUND_SEGMENT;
 
-/// Operations that a level is simulated for, about: their mean has settled to some per cent, and a
-/// level takes some ten milliseconds.
+/// The approximate number of simulated operations of a level: their mean is known to some per cent,
+/// and a level takes some ten milliseconds.
 const OPERATIONS: f64 = 4000.0;
 
 /// Longest virtual time of a level, in seconds.
 const LONGEST: f64 = 60.0;
 
-/// Operations in a second that no network and server do: such a record did not come from measuring.
+/// More operations per second than any network and server can do: such a record is not a
+/// measurement.
 const MOST_PER_SECOND: f64 = 1e7;
 
-/// A larger network takes longer to be built than to be simulated.
+/// A larger network takes longer to build than to simulate.
 const MOST_STATIONS: usize = 1000;
 
 /// Ethernet's shortest and longest frame.
 const SHORTEST_FRAME: usize = 64;
 const LONGEST_FRAME: usize = 1518;
 
-/// What an operation of a task takes at the server and on the way there and back, by the number of
+/// The time of a task's operation at the server and on the path there and back, by the number of
 /// stations.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Simulated {
@@ -34,7 +35,7 @@ pub(super) struct Simulated {
     levels: Vec<(u32, f64)>,
 }
 
-/// The background stations of a network and what they and the task do.
+/// The background stations of a network with their work and the task's.
 #[derive(Debug)]
 pub(super) struct Office<'a> {
     pub(super) drawing: &'a Drawing,
@@ -45,7 +46,7 @@ pub(super) struct Office<'a> {
 }
 
 impl Simulated {
-    /// Of these levels; none where the simulator cannot do it.
+    /// The results of these levels; `None` if the simulator cannot compute them.
     pub(super) fn of(
         office: &Office<'_>,
         levels: &[u32],
@@ -59,14 +60,14 @@ impl Simulated {
         Some(Self { alone: took(0)?, levels: levels.collect::<Option<_>>()? })
     }
 
-    /// How many times as long a task takes with so many stations as with none.
+    /// The slowdown of a task with this number of stations: its time over that with none.
     pub(super) fn slowdown(&self, task: &Alone, stations: u32) -> Option<f64> {
         let (_, took) = self.levels.iter().find(|(count, _)| *count == stations)?;
         Some(1.0 + task.operations * (took - self.alone) / task.seconds)
     }
 }
 
-/// One operation of all tasks together: its octets, and its station's own time.
+/// The mean operation of all tasks: its octets, and its station's own time.
 struct Mean {
     read: f64,
     written: f64,
@@ -84,7 +85,7 @@ fn mean_of(tasks: &[Alone]) -> Option<Mean> {
 }
 
 impl Office<'_> {
-    /// Seconds of an operation of the task with so many stations at work.
+    /// Seconds of an operation of the task with this number of working stations.
     fn took(&self, count: u32, task: &Mean, demands: &Demands, octets: [f64; 2]) -> Option<f64> {
         let duration = duration(count, task, demands)?;
         let mut drawing = self.drawing.clone();
@@ -116,9 +117,9 @@ impl Office<'_> {
     }
 }
 
-/// Virtual time for about so many operations of the task and the stations together: the server does
-/// no more than it can, and stations ask no more than they do. None for times that no measurement
-/// can have given.
+/// Virtual time for this approximate number of operations of the task and the stations together:
+/// the server's and the stations' own times bound the rate. `None` for times that no measurement
+/// can give.
 fn duration(count: u32, task: &Mean, demands: &Demands) -> Option<Span> {
     let cycle = demands.server_seconds + demands.medium_seconds.iter().sum::<f64>();
     let asked = 1.0 / (task.own + cycle)
@@ -130,8 +131,8 @@ fn duration(count: u32, task: &Mean, demands: &Demands) -> Option<Span> {
     is_possible.then(|| Span::from_seconds_f64((OPERATIONS / per_second).min(LONGEST)))
 }
 
-/// A call or an answer as one frame: what it carries beyond a full one waits no further time in the
-/// simulator.
+/// A call or an answer as one frame: the simulator adds no further waits for data beyond a full
+/// frame.
 fn frame(payload: f64) -> Bytes {
     Bytes::new(
         (AROUND_SEGMENT + payload.round() as usize).clamp(SHORTEST_FRAME, LONGEST_FRAME) as u64
@@ -159,9 +160,9 @@ segment = \"switch\"
 count = 10
 ";
 
-    /// At a server of 2 ms stations that hardly pause wait for each other: (k + 1) times 2 ms, less
-    /// what an operation takes elsewhere, as the form for regular times has it. The simulator's
-    /// pauses are exponential ones of 0.1 ms, which leaves it within 2 %.
+    /// At a server of 2 ms stations with very short pauses wait for each other: (k + 1) times 2 ms,
+    /// less an operation's time outside the server, as the form for regular times has it. The
+    /// simulator's pauses are exponential ones of 0.1 ms, which leaves it within 2 %.
     #[test]
     fn a_server_of_two_milliseconds_is_simulated_as_its_closed_form_has_it() {
         let drawing = Reader::new("office").read(OFFICE).unwrap();

@@ -1,21 +1,22 @@
-//! Whether background stations were served alike. The paper's were not, which surprised its author.
+//! Tests whether background stations were served equally. The paper's were not, which surprised its
+//! author.
 
 use btu_stats::{KruskalWallis, arithmetic_mean, jain, kruskal_wallis};
 use serde::Serialize;
 
-/// Probability below which stations are said to differ.
+/// Probability below which stations count as different.
 const SIGNIFICANT: f64 = 0.01;
 
 /// A mean this much longer than the shortest is a difference that a user may feel: with thousands
 /// of transactions the test also finds differences of a few microseconds.
 const FELT: f64 = 1.05;
 
-/// How the stations' times of a transaction compare.
+/// The comparison of the stations' transaction times.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Spread {
     /// The longest mean time of a station over the shortest.
     pub longest_over_shortest: f64,
-    /// Jain's index over what the stations got: transactions in the time of one mean transaction.
+    /// Jain's index over the stations' rates: transactions in the time of one mean transaction.
     pub fairness: f64,
     /// Test of equality; `None` where all times are equal.
     pub equality: Option<KruskalWallis>,
@@ -39,7 +40,7 @@ impl Spread {
         })
     }
 
-    /// Whether the test tells the stations apart at 1 %, and the slowest takes more than 5 % longer
+    /// Whether the stations differ significantly at 1 %, and the slowest takes more than 5 % longer
     /// than the fastest.
     pub fn stations_differ(&self) -> bool {
         self.longest_over_shortest > FELT
@@ -70,8 +71,8 @@ mod tests {
         assert!(throttled.longest_over_shortest > 2.5, "{throttled:?}");
     }
 
-    /// Times that differ by a thousandth and hardly scatter: the test is sure of the difference,
-    /// and no user feels it.
+    /// Times that differ by a thousandth and hardly scatter: the difference is significant, but no
+    /// user notices it.
     #[test]
     fn what_nobody_feels_is_no_difference() {
         let station =

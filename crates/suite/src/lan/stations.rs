@@ -1,4 +1,4 @@
-//! What the background stations were served with.
+//! The service that the background stations got.
 
 use std::collections::BTreeMap;
 
@@ -16,17 +16,17 @@ const NANO: f64 = 1e-9;
 /// The background stations at a level, over all its cells.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct LevelStations {
-    /// How many there are.
+    /// The number of them.
     pub count: u32,
     /// The row of each background station.
     pub stations: Vec<StationRow>,
-    /// How they compare; none where there is one.
+    /// Their comparison; `None` for a single station.
     pub spread: Option<Spread>,
     /// Mean time of all their transactions, in seconds.
     pub mean_seconds: Option<f64>,
-    /// What 95 of 100 of all their transactions take at most, in seconds.
+    /// The 95th percentile of all their transactions, in seconds.
     pub p95_seconds: Option<f64>,
-    /// Transactions of all in a second.
+    /// Transactions of all stations per second.
     pub per_second: Option<f64>,
 }
 
@@ -35,7 +35,7 @@ pub struct LevelStations {
 pub struct StationRow {
     /// Its number, from 1.
     pub number: u32,
-    /// The host that it is on, which may have several.
+    /// Its host, which may have several stations.
     pub station: HostName,
     /// The number of its transactions.
     pub transactions: u64,
@@ -43,9 +43,9 @@ pub struct StationRow {
     pub mean_seconds: Option<f64>,
     /// Its standard deviation, in seconds.
     pub deviation_seconds: Option<f64>,
-    /// Half of them take no longer, in seconds.
+    /// The median time, in seconds.
     pub p50_seconds: Option<f64>,
-    /// 99 of 100 take no longer, in seconds.
+    /// The 99th percentile, in seconds.
     pub p99_seconds: Option<f64>,
 }
 
@@ -53,7 +53,7 @@ pub struct StationRow {
 #[derive(Debug, Default)]
 struct Pooled {
     times: Histogram,
-    /// Of each cell: how many transactions, their mean and their deviation.
+    /// Of each cell: the number of transactions, their mean and their deviation.
     parts: Vec<(f64, f64, f64)>,
     samples: Vec<f64>,
     /// Transactions that have one before them, and the time from each such to the next.
@@ -109,13 +109,13 @@ impl Pooled {
     }
 }
 
-/// The stations at a level; none where no cell of it counts, or it has none.
+/// The stations at a level; `None` if no cell of it counts, or it has none.
 pub(super) fn of_level<'a>(
     count: u32,
     cells: impl Iterator<Item = &'a Measured<LanCell>>,
 ) -> Option<LevelStations> {
     let own = cells.filter(|cell| cell.cell.level == Level::Stations(count) && cell.is_valid());
-    // Several stations may be on one host: they are told apart by their numbers.
+    // Several stations may be on one host: their numbers distinguish them.
     let mut pooled: BTreeMap<u32, (&HostName, Pooled)> = BTreeMap::new();
     for cell in own {
         for (number, (host, done)) in (1..).zip(stations(&cell.seen)) {

@@ -1,7 +1,8 @@
-//! What the foreground station does: the seven tasks of Figure 3, and what servers are asked today.
+//! The work of the foreground station: the seven tasks of Figure 3, and operations that current
+//! servers get.
 //!
-//! The study says how large its document and its table were, and not how large its programs; those
-//! are ours.
+//! The study gives the sizes of its document and its table, but not of its programs; those are
+//! btu's choice.
 
 use std::fmt;
 
@@ -13,7 +14,8 @@ use super::{Pattern, dbf};
 /// Octets that a program reads or writes at a time.
 pub const BLOCK: usize = 4096;
 
-/// Octets of the word processor's document: of a book's chapter today, and the study's 50 KB.
+/// Octets of the word processor's document: of a book's chapter in today's size, and the study's 50
+/// KB.
 const DOCUMENT: usize = 64 * BLOCK;
 const PAPER_DOCUMENT: usize = 50 << 10;
 
@@ -27,16 +29,16 @@ const MIXED: usize = 200;
 const METADATA: usize = 20;
 const SMALL_FILES: usize = 20;
 
-/// Files are so many times as large at most.
+/// The largest factor of the files' sizes.
 pub const LARGEST_SCALE: u32 = 64;
 
-/// How large the tasks' files are.
+/// The sizes of the tasks' files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FileSizes {
-    /// The study's: a document of 50 KB, a table of 500 records.
+    /// The study's sizes: a document of 50 KB, a table of 500 records.
     Paper,
-    /// Today's, so many times.
+    /// Today's sizes, times this factor.
     Scaled(u32),
 }
 
@@ -44,13 +46,14 @@ pub enum FileSizes {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Task {
-    /// Looks at, opens and reads 24 files of 4 to 32 KiB: a program and its overlays.
+    /// Reads the attributes of, opens and reads 24 files of 4 to 32 KiB: a program and its
+    /// overlays.
     WpLoadProgram,
-    /// Looks at, opens and reads a document of 256 KiB.
+    /// Reads the attributes of, opens and reads a document of 256 KiB.
     WpLoadDocument,
-    /// Writes the document under another name, flushes it, and gives it the old one's name.
+    /// Writes the document under another name, flushes it, and renames it to the old name.
     WpSaveDocument,
-    /// Looks at, opens and reads 12 files of 4 to 64 KiB.
+    /// Reads the attributes of, opens and reads 12 files of 4 to 64 KiB.
     FmLoadProgram,
     /// Reads 2048 records of 128 octets until it finds the key of the last one.
     FmSerialSearch,
@@ -61,14 +64,14 @@ pub enum Task {
     FmIndex,
     /// Reads or writes a block of a file of 1 MiB at random, 200 times: seven of ten read.
     Mixed,
-    /// Makes a file, looks at it, gives it another name, looks again, removes it, 20 times.
+    /// Makes a file, reads its attributes, renames it, reads them again, removes it, 20 times.
     Metadata,
-    /// Makes a file of one block, flushes it, looks at it, opens it, reads it, removes it, 20
-    /// times.
+    /// Makes a file of one block, flushes it, reads its attributes, opens it, reads it, removes it,
+    /// 20 times.
     SmallFiles,
 }
 
-/// What a task does with its files.
+/// The operations of a task on its files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Doing {
     /// Reads all of them.
@@ -81,7 +84,7 @@ pub enum Doing {
     Sort,
     /// Reads the first and writes its keys in order.
     Index,
-    /// So many transactions of a pattern, on files of its own.
+    /// A number of transactions of a pattern, on files of its own.
     Repeat(Pattern, usize),
 }
 
@@ -111,7 +114,7 @@ impl Task {
         Self::SmallFiles,
     ];
 
-    /// The task that repeats a pattern; none repeats the study's record.
+    /// The task that repeats a pattern; `None` for the study's record, which no task repeats.
     pub const fn of_pattern(pattern: Pattern) -> Option<Self> {
         match pattern {
             Pattern::Record => None,
@@ -121,7 +124,7 @@ impl Task {
         }
     }
 
-    /// What it is called on the command line and in results.
+    /// Its name on the command line and in results.
     pub const fn name(self) -> &'static str {
         match self {
             Self::WpLoadProgram => "wp-load-program",
@@ -137,7 +140,7 @@ impl Task {
         }
     }
 
-    /// What it does with its files.
+    /// Its operations on its files.
     pub const fn doing(self) -> Doing {
         match self {
             Self::WpLoadProgram | Self::WpLoadDocument | Self::FmLoadProgram => Doing::Load,
@@ -151,14 +154,13 @@ impl Task {
         }
     }
 
-    /// The sizes of the files that are there before, in octets and in the order in which they are
-    /// used.
+    /// The sizes of the files that exist before, in octets and in the order of their use.
     pub fn files(self, sizes: FileSizes) -> Vec<usize> {
         let scale = sizes.scale();
         let table = |records: usize| vec![dbf::HEADER + sizes.records(records) * dbf::RECORD + 1];
         match self {
-            // 5 and 7 have no factor in common with the number of sizes: each comes as often, and
-            // neighbours differ.
+            // 5 and 7 have no factor in common with the number of sizes: all sizes are equally
+            // frequent, and neighbours differ.
             Self::WpLoadProgram => (0..24).map(|file| scale * BLOCK * (1 + 5 * file % 8)).collect(),
             Self::FmLoadProgram => {
                 (0..12).map(|file| scale * BLOCK * (1 + 7 * file % 16)).collect()
@@ -175,7 +177,7 @@ impl Task {
         matches!(self.doing(), Doing::Search | Doing::Sort | Doing::Index)
     }
 
-    /// Most octets of all its files together, what it writes among them.
+    /// Most octets of all its files together, including those that it writes.
     pub fn room(self, sizes: FileSizes) -> Bytes {
         match self.doing() {
             Doing::Repeat(pattern, _) => pattern.room(Bytes::new(BLOCK as u64)),
@@ -185,7 +187,7 @@ impl Task {
 }
 
 impl FileSizes {
-    /// How many times as large as today's; the study's programs are taken to be as large as ours.
+    /// The factor relative to today's sizes; the study's programs count as large as btu's.
     fn scale(self) -> usize {
         match self {
             Self::Paper => 1,
@@ -235,7 +237,7 @@ mod tests {
         assert_eq!(spread(Task::WpSaveDocument, FileSizes::Paper), (1, 50, 50, 50));
         assert_eq!(Task::FmIndex.files(FileSizes::Paper), [161 + 500 * 128 + 1]);
         assert_eq!(spread(Task::WpLoadProgram, FileSizes::Scaled(10)), (24, 40, 320, 4320));
-        // Whatever a stored plan says.
+        // The bound holds for any stored plan.
         assert_eq!(Task::WpLoadDocument.files(FileSizes::Scaled(u32::MAX)), [64 << 18]);
     }
 }

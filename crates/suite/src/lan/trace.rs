@@ -1,4 +1,5 @@
-//! A trace of file operations, replayed in time: what one user's programs did, a line each.
+//! A trace of file operations, replayed in time: the operations of one user's programs, a line
+//! each.
 //!
 //! ```text
 //! # seconds  operation  file        what
@@ -12,9 +13,9 @@
 //! 2.000      remove     notes.txt
 //! ```
 //!
-//! Files that are used before they are made are there from the beginning, as large as the trace
-//! reads and writes them. Everything is checked when it is read: a trace that a file system could
-//! not carry out is refused with its line.
+//! Files that the trace uses before it makes them exist from the beginning, as large as the trace
+//! reads and writes them. The reader checks everything: it refuses a trace that a file system could
+//! not perform, and names the line.
 
 mod line;
 mod state;
@@ -40,7 +41,7 @@ const MOST_FILES: usize = 32;
 /// The largest file of a trace, in bytes.
 const LARGEST_FILE: u64 = 1 << 20;
 
-/// A trace is no longer than that.
+/// The longest time of a trace.
 const LONGEST: Span = Span::from_seconds(300);
 
 /// The operations of a trace, checked.
@@ -60,61 +61,61 @@ pub struct OperationTrace {
 /// An operation of a trace, on one file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TracedOperation {
-    /// When it is due, from the trace's beginning.
+    /// Its due time, from the trace's beginning.
     pub at: Span,
-    /// Which name of [`OperationTrace::names`].
+    /// The index of its name in [`OperationTrace::names`].
     pub file: usize,
-    /// What is done with it.
+    /// The operation on it.
     pub doing: Replayed,
 }
 
-/// What is done with a file.
+/// An operation on a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Replayed {
     /// It is looked up and opened.
     Open,
-    /// So many octets are read from an offset; all of them are there.
+    /// A number of octets is read from an offset; all of them exist.
     Read {
         /// The offset of the first octet to read.
         offset: u64,
         /// The number of octets.
         length: usize,
     },
-    /// So many octets are written to an offset.
+    /// A number of octets is written to an offset.
     Write {
         /// The offset of the first octet to write.
         offset: u64,
         /// The number of octets.
         length: usize,
     },
-    /// What was written reaches the device.
+    /// The written data reach the device.
     Flush,
-    /// It is made, or emptied.
+    /// It is created, or truncated.
     Make,
-    /// Its attributes are asked for.
+    /// Its attributes are read.
     Stat,
-    /// It gets another name, by its number; a file of that name is replaced.
+    /// It is renamed to the name with this number; a file of that name is replaced.
     Rename(usize),
     /// The file is removed.
     Remove,
 }
 
-/// A file that is there from the beginning.
+/// A file that exists from the beginning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TracedFile {
-    /// Which name of [`OperationTrace::names`].
+    /// The index of its name in [`OperationTrace::names`].
     pub file: usize,
     /// Its size in octets.
     pub size: usize,
 }
 
-/// What is wrong with a trace.
+/// A mistake in a trace.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("line {line}: {problem}")]
 pub struct TraceError {
     /// The number of the line that is wrong, counted from 1.
     pub line: usize,
-    /// What, and what would be right.
+    /// The mistake, and the correct form.
     pub problem: String,
 }
 
@@ -128,7 +129,7 @@ impl OperationTrace {
     /// Reads a trace.
     ///
     /// # Errors
-    /// The first line that is wrong, and how it would be right.
+    /// The first wrong line, with the correct form.
     pub fn read(text: &str) -> Result<Self, TraceError> {
         if text.len() > LONGEST_TEXT {
             return Err(TraceError::at(
@@ -183,19 +184,18 @@ impl OperationTrace {
         &self.names
     }
 
-    /// Files that are there from the beginning.
+    /// Files that exist from the beginning.
     pub fn files(&self) -> &[TracedFile] {
         &self.files
     }
 
-    /// Files that are there at the end and were not at first: they are removed before the trace is
-    /// replayed again.
+    /// Files that exist at the end and did not at first: they are removed before the next replay.
     pub fn left(&self) -> &[usize] {
         &self.left
     }
 
-    /// Files that were there at first and are gone, replaced or of another size at the end: they
-    /// are made again before.
+    /// Files that existed at first and are removed, replaced or of another size at the end: they
+    /// are made again before the next replay.
     pub fn restored(&self) -> &[usize] {
         &self.restored
     }
@@ -226,7 +226,7 @@ impl OperationTrace {
         self.room
     }
 
-    /// Most files that there are at a time.
+    /// Most files that exist at a time.
     pub fn most_files(&self) -> usize {
         self.most_files
     }
@@ -252,8 +252,8 @@ impl fmt::Display for OperationTrace {
     }
 }
 
-/// For fuzzers: any octets as a trace; what is read is carried out by a file system of names and
-/// sizes.
+/// For fuzzers: any octets as a trace; a model file system of names and sizes performs its
+/// operations.
 #[doc(hidden)]
 pub fn fuzz_operation_trace(octets: &[u8]) {
     if let Ok(trace) = OperationTrace::read(&String::from_utf8_lossy(octets)) {

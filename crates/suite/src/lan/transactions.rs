@@ -5,7 +5,7 @@ use btu_units::Time;
 
 /// Times from the end of one transaction to the end of the next.
 ///
-/// CONST.BAS counts the time since it was initialised as the first of them and divides 0 by 0 for
+/// CONST.BAS counts the time since its initialisation as the first of them and divides 0 by 0 for
 /// its variance; here the first transaction only starts the clock, and there is no variance below
 /// two times. The program calls its variance a standard deviation in the text; this has both. Sums
 /// of squares cancel in its single precision; these do not.
@@ -16,7 +16,7 @@ pub struct Transactions {
 }
 
 impl Transactions {
-    /// A transaction has ended.
+    /// Adds a transaction that has ended.
     pub fn ended(&mut self, now: Time) {
         if let Some(last) = self.last.replace(now) {
             self.seconds.push(now.since(last).seconds());
@@ -28,7 +28,7 @@ impl Transactions {
         self.seconds.count() + u64::from(self.last.is_some())
     }
 
-    /// Times between them, in seconds: how many, mean, variance (unbiased), deviation.
+    /// Times between them, in seconds: number, mean, variance (unbiased), deviation.
     pub const fn seconds(&self) -> &Welford {
         &self.seconds
     }
@@ -38,8 +38,8 @@ impl Transactions {
 mod tests {
     use super::*;
 
-    /// Times of 1, 2, 4 and 8 s: mean 3.75, variance 9.583333, whatever passed before the first
-    /// transaction.
+    /// Times of 1, 2, 4 and 8 s: mean 3.75, variance 9.583333, independent of the time before the
+    /// first transaction.
     #[test]
     fn the_vector_of_const_bas() {
         for start in [0, 86_399] {

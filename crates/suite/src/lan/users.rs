@@ -1,10 +1,10 @@
-//! How many users are served in time: from the levels that were measured, and between and beyond
+//! The number of users that are served in time: from the measured levels, and between and beyond
 //! them from a curve through these.
 //!
 //! The curve is a closed network of one server and a delay: R(k) = d + D (1 + Q(k - 1)), where the
-//! k stations pause for as long as they were seen to. D and d are those that miss the measured mean
-//! times of a transaction least, by the squares of logarithms; what 95 of 100 take over the mean is
-//! taken from the measured levels, and drawn straight between them.
+//! k stations have the measured pauses. D and d fit the measured mean times of a transaction best,
+//! by least squares of logarithms; the ratio of the 95th percentile to the mean comes from the
+//! measured levels, with straight lines between them.
 
 use btu_model::closed_network;
 use btu_stats::{Estimate, geometric_interval};
@@ -13,46 +13,46 @@ use serde::Serialize;
 
 use super::stations::LevelStations;
 
-/// The curve is followed up to so many times the highest level that was measured.
+/// The curve is followed up to this multiple of the highest measured level.
 const BEYOND: u32 = 4;
 
-/// Steps of a search, each of which leaves 0.618 of what is searched: a thousandth of a thousandth.
+/// Steps of a search, each of which keeps 0.618 of the range: together a millionth.
 const STEPS: u32 = 30;
 
-/// The least demand that is looked for, as a share of the longest mean time.
+/// The lower end of the search for the demand, as a share of the longest mean time.
 const LEAST_SHARE: f64 = 1e-5;
 
-/// How many stations are served in time.
+/// The number of stations that are served in time.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Users {
-    /// What 95 of 100 transactions may take at most.
+    /// The limit for the 95th percentile of transaction times.
     #[serde(rename = "limit_ns")]
     pub limit: Span,
-    /// The most of the measured levels that were served in time; none where not even the fewest
-    /// were.
+    /// The highest measured level that was served in time; `None` if no level was.
     pub most: Option<u32>,
-    /// The fewest that were not; none where all were.
+    /// The lowest level that was not; `None` if all were.
     pub too_many: Option<u32>,
     /// The number of users by the curve, also between and beyond the levels; none in an open loop,
     /// and with fewer than two levels.
     pub fit: Option<UsersFit>,
 }
 
-/// What the curve through the measured levels says.
+/// The result of the curve through the measured levels.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct UsersFit {
-    /// So many stations until 5 of 100 transactions take longer; geometric mean of the blocks (95
-    /// %). None where the curve does not cross the limit within [`Self::looked_up_to`].
+    /// The number of stations at which 5 of 100 transactions exceed the limit; geometric mean of
+    /// the blocks (95 %). `None` if the curve does not cross the limit within
+    /// [`Self::looked_up_to`].
     pub stations: Option<Estimate>,
-    /// Whether that is more than the highest level that was measured.
+    /// Whether it is above the highest measured level.
     pub is_beyond: bool,
-    /// The curve was followed so far.
+    /// The end of the search along the curve.
     pub looked_up_to: u32,
-    /// The server's part of a transaction, in seconds: beyond the knee each station adds so much.
+    /// The server's part of a transaction, in seconds: beyond the knee each station adds this time.
     pub server_seconds: f64,
     /// The rest of a transaction, in seconds.
     pub delay_seconds: f64,
-    /// What the curve misses of the measured mean times, as a share of these (root mean square).
+    /// The error of the curve in the measured mean times, as a share of these (root mean square).
     pub missed: f64,
 }
 
@@ -61,9 +61,9 @@ pub struct UsersFit {
 struct Point {
     stations: u32,
     mean: f64,
-    /// What 95 of 100 take over the mean.
+    /// The 95th percentile over the mean.
     spread: f64,
-    /// From the end of a transaction to the beginning of the next.
+    /// The time from the end of a transaction to the beginning of the next.
     pause: f64,
 }
 
@@ -119,7 +119,7 @@ fn fit(limit: Span, all: &[LevelStations], blocks: &[Vec<LevelStations>]) -> Opt
     })
 }
 
-/// Levels with all that the curve needs, in ascending order.
+/// Levels with the data for the curve, in ascending order.
 fn points(levels: &[LevelStations]) -> Vec<Point> {
     let point = |level: &LevelStations| {
         let (mean, p95) = (level.mean_seconds?, level.p95_seconds?);
@@ -134,7 +134,7 @@ fn points(levels: &[LevelStations]) -> Vec<Point> {
 }
 
 impl Curve {
-    /// Nothing for fewer than two points.
+    /// `None` for fewer than two points.
     fn through(points: &[Point]) -> Option<Self> {
         let longest = points.iter().map(|point| point.mean).fold(0.0, f64::max);
         let shortest = points.iter().map(|point| point.mean).fold(f64::INFINITY, f64::min);
@@ -160,8 +160,8 @@ impl Curve {
         missed.is_finite().then_some(Self { server, delay, pause, missed })
     }
 
-    /// Where what 95 of 100 take crosses the limit, straight between two numbers of stations; none
-    /// up to `most`.
+    /// The point at which the 95th percentile crosses the limit, linear between two numbers of
+    /// stations; `None` up to `most`.
     fn crossing(&self, points: &[Point], limit: f64, most: u32) -> Option<f64> {
         let p95 = |stations: u32| {
             Some(
@@ -173,7 +173,7 @@ impl Curve {
         for stations in 1..=most {
             let here = p95(stations)?;
             if here > limit {
-                // No station takes no time.
+                // Every station's time is positive.
                 return Some(
                     f64::from(stations - 1)
                         + ((limit - before) / (here - before)).clamp(f64::EPSILON, 1.0),
@@ -185,13 +185,12 @@ impl Curve {
     }
 }
 
-/// The mean time of a transaction with so many stations.
+/// The mean time of a transaction with this number of stations.
 fn mean_at(stations: u32, server: f64, delay: f64, pause: f64) -> Option<f64> {
     Some(delay + closed_network(stations, pause + delay, &[server])?.response)
 }
 
-/// What 95 of 100 take over the mean: straight between the points, and as at the nearest beyond
-/// them.
+/// The 95th percentile over the mean: linear between the points, and as at the nearest beyond them.
 fn spread_at(points: &[Point], stations: u32) -> f64 {
     let after = points.iter().position(|point| point.stations >= stations);
     match after {
@@ -206,7 +205,7 @@ fn spread_at(points: &[Point], stations: u32) -> f64 {
     }
 }
 
-/// Where a function with one minimum between two numbers has it: the golden section.
+/// The minimum of a function with one minimum between two numbers: golden section.
 fn least(mut low: f64, mut high: f64, value: impl Fn(f64) -> f64) -> f64 {
     const GOLDEN: f64 = 0.618_033_988_749_895;
     for _ in 0..STEPS {
@@ -237,8 +236,8 @@ mod tests {
         counts.iter().map(|&count| level(count, 0.004, 0.001, 0.020)).collect()
     }
 
-    /// The curve is found that the levels were made of, and the limit between two levels: by the
-    /// same closed network 95 of 100 take 35.5 ms at 9 stations and 41.9 ms at 10.
+    /// The fit finds the curve of the invented levels, and the limit between two levels: by that
+    /// closed network the 95th percentile is 35.5 ms at 9 stations and 41.9 ms at 10.
     #[test]
     fn users_between_the_levels_come_from_the_curve() {
         let all = levels(&[1, 3, 5, 10]);

@@ -1,4 +1,4 @@
-//! What a run of `btu lan` amounts to.
+//! The verdict over a run of `btu lan`.
 
 use std::collections::BTreeSet;
 
@@ -19,22 +19,23 @@ use crate::history::press88;
 pub struct LanVerdict {
     /// One for each cell of the plan, in the plan's order.
     pub rows: Vec<LanRow>,
-    /// What a background station asks of the server and of the medium, as the cells without
-    /// background say.
+    /// A background station's demand on the server and on the medium, from the cells without
+    /// background.
     pub demands: Option<Demands>,
-    /// From how many stations on each further one costs its whole demand, by the closed form.
+    /// The number of stations from which each further one costs its whole demand, by the closed
+    /// form.
     pub knee: Option<f64>,
-    /// Like `knee`, as it was seen, task by task: where the line through the two highest levels
-    /// comes down to no slowdown.
+    /// Like `knee`, as measured, task by task: the point at which the line through the two highest
+    /// levels reaches no slowdown.
     pub knees: Vec<SeenKnee>,
     /// The background stations, level by level.
     pub stations: Vec<LevelStations>,
-    /// What the machine had to do, level by level.
+    /// The load on the machine, level by level.
     pub machine: Vec<LevelMachine>,
-    /// What the share is that the files were on; none where they were on btu's own server.
+    /// The share with the files; `None` if they were on btu's own server.
     pub share: Option<Share>,
-    /// How many background stations there may be before 5 of 100 of their transactions take longer
-    /// than the plan's limit.
+    /// The number of background stations at which 5 of 100 of their transactions exceed the plan's
+    /// limit.
     pub users: Option<Users>,
     /// The warnings about the result.
     pub warnings: Vec<Warning>,
@@ -43,24 +44,24 @@ pub struct LanVerdict {
 /// A task at a level.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct LanRow {
-    /// The task, and how many other stations are at work.
+    /// The task, and the number of other working stations.
     #[serde(flatten)]
     pub cell: LanCell,
-    /// Seconds of the task: of each cell the median, of the cells the geometric mean (95 %).
+    /// Seconds of the task: the median of each cell, and the geometric mean over the cells (95 %).
     pub seconds: Option<Estimate>,
-    /// Times as long as on the station's own disk, block by block (95 %): Figure 3's number.
+    /// Its time over that on the station's own disk, block by block (95 %): Figure 3's number.
     pub normalised: Option<Estimate>,
-    /// Times as long as at the server with no background, block by block (95 %).
+    /// Its time over that at the server with no background, block by block (95 %).
     pub slowdown: Option<Estimate>,
-    /// Like `slowdown`, by the closed form, which takes service times for irregular.
+    /// Like `slowdown`, by the closed form, which assumes irregular service times.
     pub expected: Option<f64>,
-    /// Like `expected`, by the simulator, on the network file's media, with a server that takes the
-    /// same time for each operation.
+    /// Like `expected`, by the simulator, on the network file's media, with a server that takes a
+    /// constant time for each operation.
     pub simulated: Option<f64>,
     /// Like `simulated`, if all times were regular, at a server that takes a fixed time.
     pub regular: Option<f64>,
-    /// For how many operations of others an operation of the task waited at a server that takes a
-    /// fixed time: what it stayed there longer than with no background, over that time.
+    /// The number of other operations for which an operation of the task waited, at a server with a
+    /// fixed time: its additional time there compared with no background, over the fixed time.
     pub queue: Option<f64>,
     /// Like `queue`, by the closed form: the background stations that are at the server.
     pub expected_queue: Option<f64>,
@@ -68,23 +69,23 @@ pub struct LanRow {
     pub regular_queue: Option<f64>,
     /// Operations of the task.
     pub operations: Option<f64>,
-    /// The study's slowdown of this task with so many stations, by Figure 3; none where it has no
-    /// such number.
+    /// The study's slowdown of this task with this number of stations, by Figure 3; `None` if it
+    /// has no such number.
     pub study_slowdown: Option<f64>,
     /// Cells that do not count.
     pub invalid: usize,
 }
 
-/// Where a task's curve bends.
+/// The bend of a task's curve.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct SeenKnee {
     /// The task that the curve belongs to.
     pub task: Task,
-    /// Background stations; none where the two highest levels do not differ.
+    /// The number of background stations; `None` if the two highest levels do not differ.
     pub stations: Option<f64>,
 }
 
-/// Judges a run by all that is stored of it.
+/// Judges a run by all its stored data.
 pub(super) fn judge(plan: &LanPlan, cells: &[Measured<LanCell>]) -> LanVerdict {
     let field = Observed { cells, service: plan.service.seconds() };
     let alone: Vec<(Task, Alone)> =
@@ -131,7 +132,7 @@ pub(super) fn judge(plan: &LanPlan, cells: &[Measured<LanCell>]) -> LanVerdict {
     }
 }
 
-/// The levels by the simulator; none on real hosts, and where nothing is emulated.
+/// The levels by the simulator; `None` on real hosts, and without emulation.
 fn simulated(plan: &LanPlan, tasks: &[Alone], demands: &Demands) -> Option<Simulated> {
     let drawing = plan.frame().network.drawing().filter(|drawing| !drawing.bare)?;
     let hosts = plan.frame().network.hosts();
@@ -172,7 +173,7 @@ fn wire(plan: &LanPlan) -> Option<Wire> {
 /// The cells of a run.
 struct Observed<'a> {
     cells: &'a [Measured<LanCell>],
-    /// What the server takes for each operation, in seconds; zero where that is the machine's.
+    /// The server's time for each operation, in seconds; zero means the machine's own time.
     service: f64,
 }
 
@@ -191,7 +192,7 @@ impl Observed<'_> {
         self.valid(cell).filter_map(typical).collect()
     }
 
-    /// Times as long as in the same block at another level.
+    /// The time over that at another level in one block.
     fn ratio(&self, cell: LanCell, base: Level) -> Option<Estimate> {
         let bases = self.seconds(LanCell { level: base, ..cell });
         let of =
@@ -210,7 +211,7 @@ impl Observed<'_> {
         geometric_interval(&seconds, btu_stats::Level::P95)
     }
 
-    /// What a task takes when no other station uses the server.
+    /// The time of a task when no other station uses the server.
     fn alone(&self, task: Task) -> Option<Alone> {
         let cell = LanCell { level: Level::Stations(0), task };
         let seconds = self.estimate(cell)?.value;
@@ -300,7 +301,7 @@ impl LanRow {
     }
 }
 
-/// Where the line through the two highest levels comes down to a slowdown of one.
+/// The point at which the line through the two highest levels reaches a slowdown of one.
 fn seen_knee(task: Task, rows: &[LanRow]) -> Option<f64> {
     let mut curve: Vec<(f64, f64)> = rows
         .iter()

@@ -7,18 +7,18 @@ use serde::{Deserialize, Serialize};
 
 use super::{HostRole, Network, Path};
 
-/// A network file, and which station plays which role in it.
+/// A network file, and the roles of its stations.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Drawn {
     /// The name of the network.
     pub name: String,
     /// The file with its settings, so that the plan is complete.
     pub text: String,
-    /// The names of the stations that play the roles.
+    /// The names of the stations in the roles.
     pub stations: Stations,
 }
 
-/// The stations that play the roles, by name.
+/// The stations in the roles, by name.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stations {
     /// The machine under test.
@@ -30,7 +30,7 @@ pub struct Stations {
     pub passive: Option<String>,
 }
 
-/// A network that is raised for a run, and the stations that play the roles.
+/// A network that is raised for a run, and the stations in the roles.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Topology {
     /// The drawing of the network that is raised.
@@ -49,7 +49,7 @@ impl Stations {
     }
 }
 
-/// The network's name, and which station plays which role.
+/// The network's name, and the roles of its stations.
 impl fmt::Display for Drawn {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let roles: Vec<String> =
@@ -59,7 +59,7 @@ impl fmt::Display for Drawn {
 }
 
 impl Topology {
-    /// Stations of `drawing`; nothing where it has no station of such a name.
+    /// Stations of `drawing`; `None` if it has no station of such a name.
     pub fn of(drawing: Drawing, stations: &Stations) -> Option<Self> {
         let roles =
             stations.roles().map(|(role, name)| Some((role, drawing.station_called(name)?)));
@@ -67,7 +67,7 @@ impl Topology {
         Some(Self { drawing, roles })
     }
 
-    /// The stations whose incoming packets are impaired.
+    /// The stations with impaired incoming packets.
     pub fn black_boxes(&self) -> impl Iterator<Item = StationId> {
         self.roles.iter().filter(|(role, _)| role.is_black_box()).map(|&(_, station)| station)
     }
@@ -90,7 +90,7 @@ impl Path {
     }
 }
 
-/// A network of the library whose stations are called after the roles.
+/// A network of the library with stations that are named after the roles.
 fn laboratory(name: &str, settings: &[(&str, String)]) -> Result<Topology, ReadError> {
     let reader =
         settings.iter().fold(Reader::new(name), |reader, (key, value)| reader.set(key, value));
@@ -107,8 +107,8 @@ pub(crate) fn read_stored(name: &str, text: &str) -> Result<Drawing, ReadError> 
 }
 
 impl Network {
-    /// What is raised for it; nothing on real hosts, and where a file has no station of such a
-    /// name. Traces that a file names are the library's.
+    /// The drawing that is raised for it; `None` on real hosts, and if a file has no station of
+    /// such a name. Traces that a file names are the library's.
     ///
     /// # Errors
     /// A file that cannot be read, or values that no network file can have.

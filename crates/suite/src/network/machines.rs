@@ -19,19 +19,18 @@ pub struct Machines {
 /// A real host that takes part.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Machine {
-    /// What scripts and accounts call it: the role that it plays in a rating, its own name in a
-    /// study.
+    /// Its name in scripts and accounts: the role in a rating, its own name in a study.
     pub station: HostName,
-    /// What the user calls it.
+    /// The user's name for it.
     #[serde(deserialize_with = "border::host_name")]
     pub name: String,
-    /// The way to its agent. Nothing of it is measured.
+    /// The way to its agent, which is not measured.
     pub reached: Reached,
     /// Its address on the measured network, where its activities listen.
     pub measured: IpAddr,
 }
 
-/// How an agent is reached.
+/// The way to an agent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "by", rename_all = "kebab-case")]
 pub enum Reached {
@@ -58,7 +57,7 @@ pub enum Reached {
 }
 
 impl Machines {
-    /// The host that scripts call so.
+    /// The host with this name in scripts.
     pub fn of(&self, station: &HostName) -> Option<&Machine> {
         self.hosts.iter().find(|host| host.station == *station)
     }

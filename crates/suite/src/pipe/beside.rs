@@ -6,12 +6,12 @@ use serde::{Deserialize, Serialize};
 
 use super::verdict::{LEVEL, PipeVerdict, SizeVerdict, line};
 
-/// What one signature has more and less than its base.
+/// The difference of a signature from its base.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Beside {
     /// Its own latency in seconds.
     pub latency_seconds: Option<Estimate>,
-    /// How much more that is, in seconds. Below zero where it is faster than the base.
+    /// The difference of the latencies, in seconds: below zero if it is faster than the base.
     pub latency_more_seconds: Option<Estimate>,
     /// The latency over that of the base.
     pub latency_ratio: Option<Estimate>,
@@ -21,11 +21,11 @@ pub struct Beside {
     /// The highest throughput over that of the base, both among the sizes that both have: 0.79
     /// takes 21 %.
     pub maximum_ratio: Option<Estimate>,
-    /// What every large message costs more, in seconds: the difference of t0, by the larger half of
-    /// the common sizes.
+    /// The additional cost of every large message, in seconds: the difference of t0, by the larger
+    /// half of the common sizes.
     pub per_message_seconds: Option<Estimate>,
-    /// What every byte of a large message costs more, in seconds: the difference of 1/r, by the
-    /// same.
+    /// The additional cost of every byte of a large message, in seconds: the difference of 1/r, by
+    /// that half.
     pub per_byte_seconds: Option<Estimate>,
     /// The throughputs of common sizes over those of the base.
     pub sizes: Vec<SizeRatio>,
@@ -41,7 +41,7 @@ pub struct SizeRatio {
     pub throughput_ratio: Estimate,
 }
 
-/// Holds `one` against `base`.
+/// Compares `one` with `base`.
 pub fn beside(one: &PipeVerdict, base: &PipeVerdict) -> Beside {
     let latency =
         |verdict: &PipeVerdict| verdict.latency.as_ref().map(|latency| latency.median_seconds);
@@ -68,8 +68,7 @@ pub fn beside(one: &PipeVerdict, base: &PipeVerdict) -> Beside {
     }
 }
 
-/// The sizes of `one` that `other` has, too. Both are in rising order, and so are what comes of
-/// both.
+/// The sizes of `one` that `other` has, too. Both are in rising order, and so is the result.
 fn common(one: &PipeVerdict, other: &PipeVerdict) -> Vec<SizeVerdict> {
     one.sizes
         .iter()

@@ -1,14 +1,15 @@
-//! What the machine and the network did while a size was measured.
+//! The state of the machine and the network during the measurement of a size.
 
 use btu_units::Span;
 use serde::{Deserialize, Serialize};
 
 use crate::record::{MachineCpu, WireAccount};
 
-/// What the machine and the network did while a size was measured, warm-up and all trials together.
+/// The state of the machine and the network during the measurement of a size, warm-up and all
+/// trials together.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Conditions {
-    /// CPU time of the near end's machine, all its processors together, and what became of its
+    /// CPU time of the near end's machine, all its processors together, and the state of its
     /// clocks.
     pub machine: MachineCpu,
     /// CPU time of the near end's worker; absent where it could not be read.

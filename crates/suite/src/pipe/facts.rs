@@ -1,11 +1,11 @@
-//! What of a point helps to find it among others.
+//! The columns for finding a point among others.
 
 use btu_stats::median;
 use btu_units::{Bytes, Span};
 
 use super::{PipePlan, Point};
 
-/// What a point is known by, and what it amounts to in a word.
+/// A point's key, and its result in short.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Facts {
     /// The transport and the pattern, separated by a space.
@@ -18,7 +18,7 @@ pub struct Facts {
     pub valid: bool,
     /// Bits over the median time.
     pub goodput_bits_per_second: Option<f64>,
-    /// How long its trials took together.
+    /// The time of its trials together.
     pub duration: Span,
 }
 

@@ -1,4 +1,4 @@
-//! Ways to move bytes, and patterns of moving them.
+//! Transports, and patterns of messages.
 
 use std::fmt;
 use std::str::FromStr;
@@ -64,7 +64,7 @@ impl Kind {
         }
     }
 
-    /// The name as people write it.
+    /// The usual name.
     pub const fn label(self) -> &'static str {
         match self {
             Self::Tcp => "TCP",
@@ -93,8 +93,8 @@ pub enum Pattern {
     /// A message there and a message of the same size back; half the round trip counts (1996: block
     /// transfer).
     PingPong,
-    /// Messages in one direction without an answer; the receiver's time counts, and latency cannot
-    /// be told.
+    /// Messages in one direction without an answer; the receiver's time counts, and latency is
+    /// unknown.
     Streaming,
     /// Both ends send a message, then both receive one; the bits of both count.
     Bidirectional,
@@ -121,8 +121,7 @@ impl Pattern {
         }
     }
 
-    /// What the time of a repetition is divided by: a round trip is two one-way times, everything
-    /// else one.
+    /// The divisor of a repetition's time: a round trip is two one-way times, everything else one.
     pub(crate) const fn one_way_parts(self) -> f64 {
         match self {
             Self::PingPong => 2.0,
@@ -137,7 +136,7 @@ impl Pattern {
     }
 }
 
-/// A name that stands for nothing here.
+/// An unknown name.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("`{text}` is not {what}: give one of {allowed}")]
 pub struct UnknownName {
@@ -149,7 +148,7 @@ pub struct UnknownName {
     pub allowed: String,
 }
 
-/// The one of `all` that is called `text`.
+/// The member of `all` with the name `text`.
 fn named<T: Copy>(
     text: &str,
     what: &'static str,

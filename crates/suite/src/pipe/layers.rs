@@ -1,5 +1,4 @@
-//! What each layer costs: signatures of a stack over the same path, compared with the lowest of
-//! them.
+//! The cost of each layer: signatures of a stack over one path, compared with the lowest of them.
 //!
 //! The 1996 paper does this once (figure 8, MPI on top of TCP over ATM): 661 us more latency and 21
 //! % less throughput.
@@ -10,14 +9,14 @@ use super::Kind;
 use super::beside::{Beside, beside};
 use super::verdict::PipeVerdict;
 
-/// What a layer adds and takes, compared with the same path without it.
+/// The cost of a layer, compared with the path without it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LayerCost {
-    /// The kind of pipe whose cost is told.
+    /// The kind of pipe that has this cost.
     pub kind: Kind,
-    /// What it is compared with.
+    /// The kind with which it is compared.
     pub base: Kind,
-    /// How much it costs.
+    /// The cost.
     #[serde(flatten)]
     pub cost: Beside,
 }
@@ -73,7 +72,7 @@ mod tests {
         assert_eq!(cost.cost.sizes.len(), 124);
     }
 
-    /// A layer that moves no large messages is compared with what the others do with small ones.
+    /// A layer that moves no large messages is compared by small ones.
     #[test]
     fn a_layer_with_fewer_sizes_is_compared_by_those() {
         let stack = [

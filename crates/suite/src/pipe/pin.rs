@@ -1,4 +1,4 @@
-//! On which processors the two ends of a pipe are held.
+//! The processors to which the two ends of a pipe are pinned.
 
 use std::fmt;
 use std::str::FromStr;
@@ -12,14 +12,14 @@ use crate::processors::ProcessorList;
 /// A processor for each end, by its machine's own number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Processors {
-    /// Of the end that sends first.
+    /// The processor of the end that sends first.
     pub near: u32,
-    /// Of the other one.
+    /// The processor of the other end.
     pub far: u32,
 }
 
 impl Processors {
-    /// The number of the processor on which `end` is held.
+    /// The number of the processor to which `end` is pinned.
     pub const fn of(self, end: End) -> u32 {
         match end {
             End::Near => self.near,
@@ -40,22 +40,22 @@ impl fmt::Display for Processors {
 }
 
 /// The processors on which the ends run. The scheduler alone puts them on one processor or on two,
-/// differently for each connection, and small messages take many times as long in one case as in
-/// the other.
+/// differently for each connection, and the times of small messages differ by large factors between
+/// the two cases.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pin {
-    /// Both on the first processor: nothing is ever woken from idleness, so that only the work
-    /// itself is left.
+    /// Both on the first processor: no processor has to wake up, so the time contains only the
+    /// work.
     Together,
     /// The near one on the first, the far one on the second.
     Apart,
     /// The ends run on these processors.
     On(Processors),
-    /// Nowhere: the scheduler puts them where it likes.
+    /// Not pinned: the scheduler decides.
     Free,
 }
 
-/// Why the ends cannot be held so.
+/// Why the ends cannot be pinned so.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum PinError {
     /// Neither a word nor two numbers.
@@ -77,15 +77,15 @@ pub enum PinError {
 }
 
 impl Pin {
-    /// The usual way where both ends may use these cores: apart, where one pair leaves a processor
-    /// to the emulator, if there is one.
+    /// The default if both ends may use these cores: apart, if one pair leaves a processor to the
+    /// emulator, if there is one.
     pub fn usual(cores: &[ProcessorList], pairs: u32, is_emulated: bool) -> Self {
         let threads: usize = cores.iter().map(|core| core.numbers().len()).sum();
         if pairs == 1 && threads >= 2 + usize::from(is_emulated) { Self::Apart } else { Self::Free }
     }
 
-    /// The processors that are meant, where both ends may use those of these cores: `apart` takes
-    /// two cores where there are two. Nothing where they are free.
+    /// The processors to use, if both ends may use those of these cores: `apart` takes two cores if
+    /// there are two. `None` if the ends are not pinned.
     ///
     /// # Errors
     /// [`PinError`] when there are too few, or one that is named is none of them.

@@ -1,4 +1,4 @@
-//! Where the two ends are.
+//! The places of the two ends.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::border;
 use crate::network::{Network, Reached};
 
-/// Where the two ends are and what lies between them.
+/// The places of the two ends and the path between them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "where", rename_all = "kebab-case")]
 pub enum Place {
@@ -16,7 +16,7 @@ pub enum Place {
     Here,
     /// Two stations of a network raised for the run.
     Stations {
-        /// What is between them.
+        /// The path between them.
         network: Network,
     },
     /// Two stations of a network file.
@@ -34,13 +34,13 @@ pub enum Place {
     Machines(Remote),
 }
 
-/// Another machine, where the far end is.
+/// Another machine, with the far end.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Remote {
-    /// What the user calls it.
+    /// The user's name for it.
     #[serde(deserialize_with = "border::host_name")]
     pub name: String,
-    /// The way to its agent. Nothing of it is measured.
+    /// The way to its agent, which is not measured.
     pub reached: Reached,
     /// Its address on the measured network, where the far end listens.
     pub measured: IpAddr,

@@ -1,4 +1,4 @@
-//! Everything that decides what a signature's run measures.
+//! All settings of a signature's run.
 
 use btu_units::{Bytes, Span};
 use serde::{Deserialize, Serialize};
@@ -8,7 +8,7 @@ use crate::cell::Load;
 use crate::congestion::CongestionControl;
 use crate::plan::name_of;
 
-/// Everything that decides a run.
+/// All settings of a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PipePlan {
     /// Version of the plan's meaning; a newer program that would measure differently has a higher
@@ -16,48 +16,48 @@ pub struct PipePlan {
     pub version: u32,
     /// Seeds the payload, and the network's loss and jitter.
     pub seed: u64,
-    /// How bytes are moved.
+    /// The transport.
     pub kind: Kind,
     /// The pattern of messages: which end sends, and when.
     pub pattern: Pattern,
     /// Pairs of processes that do this together; their throughputs are added.
     pub pairs: u32,
-    /// Which message sizes, in the order in which they are measured.
+    /// The message sizes, in the order in which they are measured.
     pub sizes: Sizes,
-    /// How long and how often.
+    /// The length and the number of repetitions.
     pub precision: Precision,
-    /// What the messages lie in.
+    /// The memory of the messages.
     pub buffers: Buffers,
-    /// How the transport is set up.
+    /// The options of the transport.
     pub socket: SocketOptions,
-    /// Where the two ends are.
+    /// The places of the two ends.
     pub place: Place,
-    /// What else the machine of the end that sends first does meanwhile.
+    /// The load on the machine of the end that sends first.
     pub load: Load,
-    /// Where the ends are held; absent where the scheduler puts them.
+    /// The processors of the ends; absent if the scheduler decides.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub processors: Option<Processors>,
     /// Whether processors of this machine are kept from sleeping while the run lasts.
     #[serde(rename = "processors_kept_awake", default, skip_serializing_if = "std::ops::Not::not")]
     pub kept_awake: bool,
-    /// What the TCP of a raised network's stations uses; the host's own choice when absent.
+    /// The congestion control of a raised network's stations; the host's own choice when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub congestion_control: Option<CongestionControl>,
 }
 
-/// How long and how often.
+/// The length and the number of repetitions.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Precision {
     /// Trials of each size; every trial's time is kept.
     pub trials: u32,
-    /// What one trial should last (`NetPIPE`: 0.5 s in 1996, 0.25 s in version 5).
+    /// The target time of one trial (`NetPIPE`: 0.5 s in 1996, 0.25 s in version 5).
     #[serde(rename = "target_ns")]
     pub target: Span,
     /// Exchanges of a size before its trials, not counted.
     pub warm_up: u64,
-    /// Repetitions of a trial, at least: whatever the message takes.
+    /// The least repetitions of a trial, for any time of a message.
     pub least_repetitions: u64,
-    /// Repetitions of a trial, at most.
+    /// The most repetitions of a trial.
     pub most_repetitions: u64,
     /// Once a message takes this long one way, larger sizes are left out (1996 and version 3: 1 s,
     /// version 5: 10 s).
@@ -97,15 +97,15 @@ impl Precision {
     }
 }
 
-/// What the messages lie in.
+/// The memory of the messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Buffers {
     /// Whether messages are in the processor's cache when they are sent.
     pub cache: Cache,
-    /// How far behind a page's begin a message begins; 0 is aligned.
+    /// The offset of a message from a page's start; 0 is aligned.
     #[serde(rename = "offset_bytes")]
     pub offset: Bytes,
-    /// How much of every message is looked at.
+    /// The part of every message that is checked.
     pub check: Check,
 }
 
@@ -129,7 +129,7 @@ pub enum Cache {
     },
 }
 
-/// How much of every message is looked at.
+/// The part of every message that is checked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Check {
@@ -139,7 +139,7 @@ pub enum Check {
     Whole,
 }
 
-/// How the transport is set up; absent means the system's own choice.
+/// The options of the transport; absent means the system's own choice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct SocketOptions {
     /// TCP's `TCP_NODELAY`; absent means on, as `NetPIPE` has it.
@@ -152,7 +152,7 @@ pub struct SocketOptions {
     pub receive_buffer: Option<Bytes>,
     /// Whether the kernel sends from the program's own memory (`MSG_ZEROCOPY`).
     pub zero_copy: bool,
-    /// How long a receiver spins in the driver before it sleeps (`SO_BUSY_POLL`).
+    /// The time for which a receiver polls the driver before it sleeps (`SO_BUSY_POLL`).
     #[serde(rename = "busy_poll_ns")]
     pub busy_poll: Option<Span>,
     /// How system calls are made.
@@ -196,7 +196,7 @@ impl PipePlan {
     }
 
     /// The plan's name: the first 16 hexadecimal digits of the SHA-256 of its canonical JSON, the
-    /// seed left out, so that runs of one plan can be told from runs of different ones.
+    /// seed left out, so that it distinguishes runs of different plans.
     pub fn hash(&self) -> String {
         name_of(&Self { seed: 0, ..self.clone() })
     }
@@ -232,7 +232,7 @@ mod tests {
         for plan in [plan(), held(), PipePlan { buffers: cold, sizes: Sizes::RootTwo, ..plan() }] {
             let text = serde_json::to_string(&plan).unwrap();
             assert_eq!(serde_json::from_str::<PipePlan>(&text).unwrap(), plan);
-            // Plans from before there was such a thing have the names that they had.
+            // Plans from before this field existed keep their names.
             assert_eq!(text.contains("processors"), plan.processors.is_some());
         }
     }

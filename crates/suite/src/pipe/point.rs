@@ -16,7 +16,7 @@ pub enum End {
     Far,
 }
 
-/// A message size with everything that was seen of it.
+/// A message size with all its observations.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Point {
     /// The size of the messages.
@@ -24,15 +24,15 @@ pub struct Point {
     pub size: Bytes,
     /// Its trials, in the order in which they were made.
     pub trials: Vec<Trial>,
-    /// What became of its messages.
+    /// The accounts of its messages.
     #[serde(alias = "books")] // retired word: runs stored before
     pub accounts: Accounts,
-    /// Times of single exchanges in nanoseconds (ping-pong: round trips), where the plan asks for
+    /// Times of single exchanges in nanoseconds (ping-pong: round trips), if the plan requests
     /// them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub each: Option<Histogram>,
-    /// What the machine and the network did meanwhile; absent in runs of versions that did not
-    /// look.
+    /// The state of the machine and the network meanwhile; absent in runs of older versions that
+    /// did not record it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub conditions: Option<Conditions>,
 }
@@ -40,12 +40,12 @@ pub struct Point {
 /// A trial: repetitions of a pattern that are timed together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Trial {
-    /// How often the pattern was repeated; at least once.
+    /// The repetitions of the pattern; at least one.
     pub repetitions: u64,
-    /// How long all of them took.
+    /// The time of all of them.
     #[serde(rename = "elapsed_ns")]
     pub elapsed: Span,
-    /// Whose clock says so: the near end's, and the far end's where messages are streamed to it.
+    /// The end that measured the time: the near end, or the far end if messages are streamed to it.
     pub clock: End,
     /// Messages of this trial that did not arrive.
     pub lost: u64,
@@ -62,14 +62,15 @@ impl Trial {
 }
 
 impl Point {
-    /// Frames that the emulator lost on its own account; 0 without one. The network that was asked
-    /// for loses none of them, so times of a size with such a frame say nothing of it.
+    /// Frames that the emulator lost on its own account; 0 without one. The drawn network loses
+    /// none of them, so times of a size with such a frame are not valid.
     pub fn lost_by_emulator(&self) -> u64 {
         let network = self.conditions.as_ref().and_then(|conditions| conditions.network.as_deref());
         network.map_or(0, |network| network.port_drops + network.faults().count() as u64)
     }
 
-    /// How long the near end's machine slept meanwhile: its times are then not the network's.
+    /// The time for which the near end's machine slept meanwhile: its times are then not the
+    /// network's.
     pub fn slept(&self) -> Option<Span> {
         self.conditions.as_ref()?.machine.slept()
     }
@@ -80,7 +81,7 @@ impl Point {
         self.lost_by_emulator() == 0 && self.slept().is_none()
     }
 
-    /// Whether the point counts: every byte that came was sent, and its times are the network's.
+    /// Whether the point counts: every byte that arrived was sent, and its times are the network's.
     pub fn is_valid(&self) -> bool {
         self.accounts.wrong == 0 && self.accounts.lost().is_some() && self.is_undisturbed()
     }
@@ -91,7 +92,7 @@ impl Point {
     }
 }
 
-/// What became of the messages of a size, warm-up and all trials, both directions and all pairs
+/// The accounts of the messages of a size, warm-up and all trials, both directions and all pairs
 /// together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Accounts {
@@ -101,7 +102,7 @@ pub struct Accounts {
     pub received: u64,
     /// Messages taken from it that had arrived before.
     pub duplicates: u64,
-    /// Messages whose bytes were looked at.
+    /// Messages with checked bytes.
     pub checked: u64,
     /// Messages of them with a wrong byte.
     pub wrong: u64,

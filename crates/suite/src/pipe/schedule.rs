@@ -1,12 +1,11 @@
-//! Which size comes next and how often it is exchanged: decided by the plan and by what is
-//! measured, by nothing else.
+//! The next size and its repetitions: they depend only on the plan and on the measured points.
 
 use btu_stats::median;
 use btu_units::Bytes;
 
 use super::{Pattern, PipePlan, Point, Precision};
 
-/// Sizes closer together than this ratio say more about noise than about what a byte costs.
+/// Sizes closer together than this ratio show noise rather than the cost of a byte.
 const FAR_ENOUGH: f64 = 1.25;
 
 /// The order of a run.
@@ -27,8 +26,8 @@ pub enum Next {
         /// Repetitions of each of its trials.
         repetitions: u64,
     },
-    /// Nothing: all is measured, except for so many sizes beyond the one that took as long as the
-    /// plan's limit.
+    /// The end: all sizes are measured, except those beyond the one that took as long as the plan's
+    /// limit.
     Done {
         /// Sizes that were left out.
         left_out: usize,
@@ -36,7 +35,7 @@ pub enum Next {
 }
 
 impl Schedule {
-    /// The order that `plan` asks for.
+    /// The schedule of `plan`.
     pub fn of(plan: &PipePlan) -> Self {
         Self { precision: plan.precision.clone(), pattern: plan.pattern, sizes: plan.sizes.list() }
     }
@@ -46,8 +45,8 @@ impl Schedule {
         &self.sizes
     }
 
-    /// What follows on `points`. `pilot_seconds` is the one-way time that a few exchanges of the
-    /// first size showed before anything was measured (`NetPIPE` 3: a hundred).
+    /// The step after `points`. `pilot_seconds` is the one-way time of a few exchanges of the first
+    /// size before the measurement (`NetPIPE` 3: a hundred).
     pub fn next(&self, points: &[Point], pilot_seconds: f64) -> Next {
         match self.missing(points, false).next() {
             Some(size) => {
@@ -57,8 +56,7 @@ impl Schedule {
         }
     }
 
-    /// The sizes that follow on `points`, as far as is known now: what a run that broke off has
-    /// left to do.
+    /// The sizes after `points`, as far as they are known now: the rest of an interrupted run.
     pub fn open(&self, points: &[Point]) -> Vec<Bytes> {
         self.missing(points, false).collect()
     }
@@ -88,20 +86,20 @@ impl Schedule {
         slow.map(|point| point.size).min()
     }
 
-    /// Repetitions that last the target, as far as the points before tell.
+    /// Repetitions that fill the target time, estimated from the points before.
     ///
     /// `NetPIPE` 5 divides the target by the last time, as if the next size took as long; 1996's
-    /// took it to grow as the size does. The truth lies between, and two sizes before tell where.
+    /// took it to grow as the size does. The truth lies between, and the two sizes before give an
+    /// estimate.
     fn repetitions(&self, size: Bytes, points: &[Point], pilot_seconds: f64) -> u64 {
         let one_way = self.expected(size, points).unwrap_or(pilot_seconds).max(1e-9);
         let wanted = self.precision.target.seconds() / (one_way * self.pattern.one_way_parts());
         let least = self.precision.least_repetitions.max(1);
-        // A float that is too large, or none at all, becomes the nearest whole number that there
-        // is.
+        // A float that is too large, or not-a-number, becomes the nearest whole number.
         (wanted as u64).clamp(least, self.precision.most_repetitions.max(least))
     }
 
-    /// The one-way time of a message in seconds to be expected.
+    /// The expected one-way time of a message, in seconds.
     fn expected(&self, size: Bytes, points: &[Point]) -> Option<f64> {
         let mut known = points
             .iter()
@@ -175,8 +173,8 @@ mod tests {
         assert_eq!((steps.len(), left_out), (124, 0));
         for (size, repetitions) in steps {
             let lasts = repetitions as f64 * 2.0 * (latency + size as f64 * per_byte);
-            // Below the fourth size nothing is known of what a byte costs; a whole repetition may
-            // be missing.
+            // Below the fourth size the cost of a byte is unknown; a whole repetition may be
+            // missing.
             let whole = 2.0 * (latency + size as f64 * per_byte);
             assert!(
                 (lasts - 0.050).abs() <= whole + 0.0005,

@@ -9,13 +9,13 @@ use crate::border;
 use crate::cell::Load;
 use crate::plan::name_of;
 
-/// What a set of signatures is made for.
+/// The purpose of a set of signatures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Purpose {
     /// The cost of each layer of a stack.
     Layers,
-    /// What is left of a signature when the machine works besides.
+    /// The part of a signature that remains when the machine has other work.
     Load,
 }
 
@@ -31,18 +31,18 @@ impl Purpose {
         }
     }
 
-    /// What the runs of a suite are made for, where it is one of sets.
+    /// The purpose of a suite's runs, if it is a suite of sets.
     pub fn of_suite(suite: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|purpose| purpose.suite() == suite)
     }
 }
 
-/// Everything that decides such a run.
+/// All settings of such a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SetPlan {
     /// Version of the plan's meaning.
     pub version: u32,
-    /// What it is made for.
+    /// Its purpose.
     pub purpose: Purpose,
     /// The signatures, measured in [`super::Turns`]; all are compared with the first.
     #[serde(deserialize_with = "border::series")]
@@ -52,7 +52,7 @@ pub struct SetPlan {
 /// A size of one of the signatures.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SetPoint {
-    /// Which, by its place in the plan.
+    /// The index of the signature in the plan.
     pub series: usize,
     /// The measured point of that signature.
     pub point: Point,
@@ -74,7 +74,7 @@ impl SetPlan {
     }
 }
 
-/// What the machine keeps of a signature under a load.
+/// The part of a signature that remains under a load.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LoadCost {
     /// The load on the machine.
@@ -89,13 +89,13 @@ pub struct LoadCost {
 pub struct SetVerdict {
     /// Version of this form; a reader of an older one may miss fields, never misread them.
     pub version: u32,
-    /// What it was made for.
+    /// Its purpose.
     pub purpose: Purpose,
     /// The signatures in the plan's order.
     pub signatures: Vec<LoadedVerdict>,
-    /// Each layer compared with the first; empty where layers are not the purpose.
+    /// Each layer compared with the first; empty if layers are not the purpose.
     pub layers: Vec<LayerCost>,
-    /// Each load compared with the first; empty where loads are not the purpose.
+    /// Each load compared with the first; empty if loads are not the purpose.
     pub loads: Vec<LoadCost>,
 }
 
@@ -109,7 +109,7 @@ pub struct LoadedVerdict {
     pub verdict: PipeVerdict,
 }
 
-/// The verdict over what was measured so far.
+/// The verdict over the points so far.
 pub fn judge_set(plan: &SetPlan, points: &[SetPoint]) -> SetVerdict {
     let verdicts: Vec<PipeVerdict> =
         plan.series.iter().enumerate().map(|(n, one)| judge(one, &of(points, n))).collect();

@@ -8,7 +8,7 @@ use btu_units::Bytes;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-/// No message is larger: both ends hold a few in memory.
+/// The largest message: both ends hold a few in memory.
 pub const LARGEST: Bytes = Bytes::new(1 << 30);
 
 /// The most sizes that a list may have; no user would wait for so many.
@@ -39,8 +39,7 @@ pub enum Sizes {
     },
 }
 
-/// Where `NetPIPE`'s sequence begins and ends, and how far below and above each size it measures,
-/// too.
+/// The ends of `NetPIPE`'s sequence, and its perturbation below and above each size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sequence {
     /// The smallest size of the range.
@@ -49,7 +48,7 @@ pub struct Sequence {
     /// The largest size of the range.
     #[serde(rename = "last_bytes")]
     last: Bytes,
-    /// Each size is measured this much smaller and larger too, where sizes lie far enough apart; 0
+    /// Each size is also measured this much smaller and larger, if sizes lie far enough apart; 0
     /// for none.
     #[serde(rename = "perturbation_bytes")]
     perturbation: Bytes,
@@ -58,34 +57,34 @@ pub struct Sequence {
 /// Why sizes were refused.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum SizesError {
-    /// A message of nothing, or one that does not fit in memory.
+    /// A message of zero bytes, or one that does not fit in memory.
     #[error("a message of {0} bytes cannot be measured: sizes reach from 1 to {largest} bytes (1 GiB)", largest = LARGEST.count())]
     OutOfRange(u64),
     /// The first is larger than the last.
     #[error("sizes from {first} to {last} bytes: the first must not be larger than the last")]
     Backwards {
-        /// Where it should begin.
+        /// The given beginning.
         first: u64,
-        /// Where it should end.
+        /// The given end.
         last: u64,
     },
     /// The list of sizes is empty.
     #[error("the list of sizes is empty: give at least one, for example `1,64,1024`")]
     Empty,
-    /// There are too many.
+    /// The list has too many sizes.
     #[error("{0} sizes are too many: give at most {MOST_SIZES}")]
     TooMany(usize),
-    /// One of them stands there twice.
+    /// A size occurs twice.
     #[error("the size of {0} bytes is in the list twice: leave one out")]
     Twice(u64),
-    /// What is written is no size.
+    /// The text is not a size.
     #[error(
         "`{text}` is not a message size: {problem}; sizes are a range such as `1..10MB`, a list such as `1,64,4KiB`, or `1996`"
     )]
     Unreadable {
         /// The text that was written.
         text: String,
-        /// What is wrong with it.
+        /// The mistake in it.
         problem: String,
     },
 }
@@ -108,7 +107,7 @@ impl Sequence {
     /// The sizes. `NetPIPE`'s rule (netpipe.c, versions 3 and 5): steps are the same twice and then
     /// doubled, which makes two sizes per octave; where a step is wider than the perturbation and
     /// one, both neighbours are measured too. Unlike there, no neighbour lies outside the asked
-    /// range, and sizes whose neighbours meet stand there once.
+    /// range, and sizes with common neighbours occur once.
     fn list(&self) -> Vec<Bytes> {
         let (first, last, aside) =
             (self.first.count(), self.last.count(), self.perturbation.count());
@@ -164,7 +163,7 @@ impl Sizes {
         Ok(Self::List { sizes })
     }
 
-    /// This one alone, or the nearest that a message can have.
+    /// Only this size, or the nearest possible one.
     pub fn one(size: Bytes) -> Self {
         Self::List { sizes: vec![size.clamp(Bytes::new(1), LARGEST)] }
     }

@@ -1,26 +1,26 @@
 //! The order of turns if several signatures are measured in one run.
 //!
-//! They go forward together, size by size: whatever drifts on the machine meanwhile, another
-//! process, heat, a fuller page cache, meets all of them alike, which it would not if one were
-//! measured after the other. Within a size they go in their order and, at the next size, in the
-//! opposite one, so that what grows steadily is in balance after every two sizes.
+//! They proceed together, size by size: a drift of the machine (another process, heat, a fuller
+//! page cache) affects all of them equally, unlike if one were measured after the other. Within a
+//! size they go in their order and, at the next size, in the opposite one, so that a steady drift
+//! is balanced after every two sizes.
 
 /// Signatures that take turns.
 #[derive(Debug, Clone)]
 pub struct Turns {
-    /// Sizes that each has behind it.
+    /// The number of sizes that each has measured.
     done: Vec<usize>,
     /// Whether each has come to its end.
     over: Vec<bool>,
 }
 
 impl Turns {
-    /// Signatures that have so many sizes behind them.
+    /// Signatures that have measured these numbers of sizes.
     pub fn after(done: Vec<usize>) -> Self {
         Self { over: vec![false; done.len()], done }
     }
 
-    /// The signature whose turn it is; `None` when all are done.
+    /// The signature that has the turn; `None` when all are done.
     pub fn next(&self) -> Option<usize> {
         let open = (0..self.done.len()).filter(|index| !self.over[*index]);
         let least = open.clone().map(|index| self.done[index]).min()?;

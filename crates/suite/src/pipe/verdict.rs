@@ -1,9 +1,9 @@
-//! What the points of a signature amount to.
+//! The verdict over the points of a signature.
 //!
 //! [`judge`] is a pure function of the plan and the points, so a verdict can be made again at any
 //! time from what is stored. Its serialised form is what `--json` prints: every field name carries
-//! its unit, `null` means "cannot be told from these points". Rates are plain bits per second.
-//! Intervals are at 95 %.
+//! its unit, `null` means "unknown from these points". Rates are plain bits per second. Intervals
+//! are at 95 %.
 
 mod emulator;
 mod fit;
@@ -44,17 +44,16 @@ pub struct PipeVerdict {
     pub pairs: u32,
     /// Every size that was measured, rising.
     pub sizes: Vec<SizeVerdict>,
-    /// What the smallest messages take; absent unless messages were answered.
+    /// The latency of the smallest messages; absent if messages were not answered.
     pub latency: Option<Latencies>,
     /// The highest throughput of all sizes; absent when nothing was measured.
     pub maximum: Option<Peak>,
-    /// A fixed time and a rate that explain the large sizes, and where the one gives way to the
-    /// other.
+    /// A fixed time and a rate that explain the large sizes, and the knee between them.
     pub fit: Option<Fit>,
-    /// Where a larger message took less time than a smaller one. The signature is then no function
-    /// of time; 1996's were not either, and it is repeatable.
+    /// Places where a larger message took less time than a smaller one. The signature is then not a
+    /// function of time, like those of 1996; the effect is repeatable.
     pub turns: Vec<Turn>,
-    /// Where throughput fell and came back.
+    /// Places where throughput fell and rose again.
     pub dips: Vec<Dip>,
     /// What became of all messages.
     pub accounts: Accounts,
@@ -62,10 +61,10 @@ pub struct PipeVerdict {
     pub warnings: Vec<PipeWarning>,
 }
 
-/// The verdict over what was measured so far.
+/// The verdict over the points so far.
 pub fn judge(plan: &PipePlan, points: &[Point]) -> PipeVerdict {
-    // What the emulator lost on its own account, or the machine slept through, is no property of
-    // the network.
+    // Frames that the emulator itself lost, and times in which the machine slept, are no property
+    // of the network.
     let undisturbed: Vec<Point> =
         points.iter().filter(|point| point.is_undisturbed()).cloned().collect();
     let mut sizes: Vec<SizeVerdict> =

@@ -5,7 +5,7 @@ use std::fmt;
 use super::{Ended, Ending, Part, ProgramReport, Ready};
 
 impl ProgramReport {
-    /// Why its cell does not count, if so.
+    /// Why its cell does not count; `None` if it does.
     pub fn fault(&self) -> Option<String> {
         let (name, station, elapsed) = (&self.name, &self.station, self.ended.elapsed());
         let who = format!("{name} on {station}");
@@ -32,13 +32,13 @@ impl ProgramReport {
 }
 
 impl Ended {
-    /// What it said last: errors before anything else.
+    /// Its last output: standard error first.
     fn last_words(&self) -> String {
         let line = self.errors.last_line().or_else(|| self.output.last_line());
         line.map_or_else(String::new, |line| format!("; it said last: {line}"))
     }
 
-    /// What most probably helps.
+    /// The most probable fix.
     fn hint(&self) -> &'static str {
         if self.directory_full {
             return "; its directory was full: give it more with `room`";

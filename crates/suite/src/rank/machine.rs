@@ -1,16 +1,16 @@
-//! Which runs were made on the same machine.
+//! Identifies runs of one machine.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-/// What tells machines apart, from a run's stored environment.
+/// The traits that distinguish machines, from a run's stored environment.
 ///
-/// Two runs are of one machine when all of it is the same: processor, its number, memory, whether a
-/// hypervisor runs it, the firmware's product name, and the host's own identity where it was
-/// recorded. A machine that gets another processor or more memory is another machine; a new kernel
-/// is not. Names of hosts do not count: containers get a new one each time.
+/// Two runs are of one machine when all traits are equal: processor, number of processors, memory,
+/// whether a hypervisor runs it, the firmware's product name, and the host's own identity if it was
+/// recorded. A machine with another processor or more memory is another machine; one with a new
+/// kernel is not. Names of hosts do not count: containers get a new one each time.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Traits {
     /// The model name of the processor; absent when it is not known.
@@ -21,14 +21,14 @@ pub struct Traits {
     pub memory_bytes: Option<u64>,
     /// Whether a hypervisor runs it.
     pub virtual_machine: bool,
-    /// Vendor and product, where the firmware tells.
+    /// Vendor and product, if the firmware has them.
     pub product: Option<String>,
     /// [`host_digest`], where it was recorded.
     pub host: Option<String>,
 }
 
-/// What the kernel keeps for itself differs between versions by some megabytes; memory is compared
-/// in these steps.
+/// The kernel's own memory differs between versions by some megabytes, so memory is compared in
+/// these steps.
 const MEMORY_STEP_BYTES: u64 = 512 << 20;
 
 /// A machine's name for programs: `m` and eight hexadecimal digits.
@@ -50,7 +50,7 @@ impl fmt::Display for MachineKey {
 }
 
 impl Traits {
-    /// The machine's key: the same for the same traits, today and later.
+    /// The machine's key: equal traits give equal keys in all versions.
     pub fn key(&self) -> MachineKey {
         let steps =
             self.memory_bytes.map(|bytes| (bytes + MEMORY_STEP_BYTES / 2) / MEMORY_STEP_BYTES);
@@ -62,7 +62,7 @@ impl Traits {
             self.product.clone(),
             self.host.clone(),
         ];
-        // A field that is not known differs from an empty one, and no field runs into the next.
+        // An unknown field differs from an empty one, and fields are separated.
         let text: Vec<String> = text
             .into_iter()
             .map(|field| field.map_or_else(|| "-".to_owned(), |field| format!("={field}")))
@@ -71,8 +71,8 @@ impl Traits {
     }
 }
 
-/// A host's identity from its `/etc/machine-id`, which is not to be shown bare (machine-id(5)): 16
-/// hexadecimal digits of a SHA-256 with a prefix of this program's own.
+/// A host's identity from its `/etc/machine-id`, which must not be shown directly (machine-id(5)):
+/// 16 hexadecimal digits of a SHA-256 with a prefix of this program's own.
 pub fn host_digest(machine_id: &str) -> String {
     format!("{:016x}", digest(&format!("btu host {}", machine_id.trim())))
 }

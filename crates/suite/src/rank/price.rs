@@ -1,4 +1,4 @@
-//! What a machine costs.
+//! The price of a machine.
 
 use std::fmt;
 use std::str::FromStr;
@@ -14,7 +14,7 @@ pub struct Price {
     pub currency: String,
 }
 
-/// The largest amount, in units: a machine that costs more is a slip of the finger.
+/// The largest amount, in units: a higher price is probably a typing error.
 const MOST_UNITS: u64 = 1_000_000_000;
 
 impl Price {

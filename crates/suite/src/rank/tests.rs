@@ -24,7 +24,7 @@ fn plan() -> Plan {
     Plan::whole(7, Profile::standard(), Network::Veth)
 }
 
-/// A run with so many Mb/s and, relative to it, half an interval.
+/// A run with this rating in Mb/s and, relative to it, this half interval.
 fn run(name: &str, on: &str, megabits: f64, half: Option<f64>) -> Candidate {
     let plan = plan();
     let value = megabits * 1e6;
@@ -71,8 +71,8 @@ fn clear_differences_give_clear_ranks() {
     assert_eq!(ranks(&ranking), [(1, false), (2, false), (3, false)]);
 }
 
-/// 100 +- 5 and 96 +- 5 overlap, 88 +- 3 overlaps the second and not the first: the tie is with its
-/// first.
+/// 100 +- 5 and 96 +- 5 overlap, 88 +- 3 overlaps the second and not the first: a tie is with its
+/// first machine.
 #[test]
 fn a_tie_is_with_its_first_machine() {
     let ranking = rank(&[
@@ -169,8 +169,8 @@ fn what_is_no_whole_run_is_left_out_and_named() {
     assert!(ranking.left_out[1].reason.contains("3 of 90"), "{:?}", ranking.left_out);
 }
 
-/// A part of the suite has a list that says so, behind those of the whole, however many machines it
-/// has.
+/// A part of the suite has a marked list behind those of the whole suite, for any number of
+/// machines.
 #[test]
 fn parts_of_the_suite_stand_apart_and_behind() {
     let part = |name: &str, on: &str| {

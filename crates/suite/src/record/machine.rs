@@ -1,4 +1,4 @@
-//! What the machine did over a cell: CPU time, sleep, and steps of its wall clock.
+//! The machine's state over a cell: CPU time, sleep, and steps of its wall clock.
 
 use std::ops::AddAssign;
 
@@ -23,21 +23,20 @@ pub struct MachineCpu {
     pub steal_ns: u64,
     /// Doing nothing, waiting for disks included.
     pub idle_ns: u64,
-    /// Suspended: what `CLOCK_BOOTTIME` went on by more than `CLOCK_MONOTONIC`. Of several
-    /// machines, the longest. Absent where it is zero, in absolute readings, and in records of
-    /// versions that did not look.
+    /// Suspended: the advance of `CLOCK_BOOTTIME` over `CLOCK_MONOTONIC`. Of several machines, the
+    /// longest. Absent if it is zero, in absolute readings, and in records of older versions.
     #[serde(default, skip_serializing_if = "is_default")]
     pub slept_ns: u64,
-    /// How far the wall clock was set, forward or back: what `CLOCK_REALTIME` moved by against
+    /// The step of the wall clock, forward or back: the advance of `CLOCK_REALTIME` over
     /// `CLOCK_BOOTTIME`. Of several machines, the farthest. Absent as `slept_ns` is.
     #[serde(default, skip_serializing_if = "is_default")]
     pub stepped_ns: u64,
 }
 
-/// Two clocks cannot be read at once. A process that loses its processor between them sees them
-/// apart by a time slice of a few milliseconds; three attempts make that unlikely, not impossible.
-/// NTP's slewing of up to 500 parts per million needs no allowance: the kernel slews the three
-/// clocks alike. A shorter sleep or a smaller step changes no result.
+/// Two clocks cannot be read at once. A process that loses its processor between the two reads a
+/// difference of a time slice of a few milliseconds; three attempts make that unlikely, but not
+/// impossible. NTP's slewing of up to 500 parts per million needs no allowance: the kernel slews
+/// the three clocks alike. A shorter sleep or a smaller step changes no result.
 const LEAST_DISTURBANCE: Span = Span::from_milliseconds(5);
 
 impl MachineCpu {
@@ -49,19 +48,19 @@ impl MachineCpu {
         (whole > 0).then(|| used as f64 / whole as f64)
     }
 
-    /// How long the machine slept; nothing where the readings may differ by as much of themselves.
+    /// The time for which the machine slept; `None` if the readings may differ by as much without
+    /// sleep.
     pub fn slept(&self) -> Option<Span> {
         told(self.slept_ns)
     }
 
-    /// How far the wall clock was stepped; nothing where the readings may differ by as much of
-    /// themselves.
+    /// The step of the wall clock; `None` if the readings may differ by as much without a step.
     pub fn stepped(&self) -> Option<Span> {
         told(self.stepped_ns)
     }
 
-    /// Why nothing counts that was measured meanwhile, in a sentence: workers slept with the
-    /// machine, their clocks stood still, and what others sent went nowhere.
+    /// Why a measurement meanwhile does not count, in a sentence: workers slept with the machine,
+    /// their clocks stopped, and data from others did not arrive.
     pub fn fault(&self) -> Option<String> {
         self.slept().map(|slept| format!("the machine slept {slept} meanwhile"))
     }
@@ -72,7 +71,7 @@ fn told(nanoseconds: u64) -> Option<Span> {
 }
 
 impl AddAssign for MachineCpu {
-    /// Two machines together. A host says what it likes, so a sum ends at the largest number.
+    /// Two machines together. A host may report any numbers, so sums saturate.
     fn add_assign(&mut self, other: Self) {
         let Self {
             user_ns,
@@ -98,14 +97,14 @@ impl AddAssign for MachineCpu {
 /// Steps of wall clocks during a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ClockSteps {
-    /// In how many cells.
+    /// The number of cells concerned.
     pub cells: u64,
     /// The farthest, in ns, forward or back.
     pub worst_ns: u64,
 }
 
 impl ClockSteps {
-    /// Steps in any of these cells; nothing where there is none.
+    /// Steps in any of these cells; `None` if there are none.
     pub fn of<'a>(machines: impl Iterator<Item = &'a MachineCpu>) -> Option<Self> {
         machines.filter_map(MachineCpu::stepped).fold(None, |steps: Option<Self>, step| {
             let before = steps.unwrap_or(Self { cells: 0, worst_ns: 0 });
@@ -116,7 +115,7 @@ impl ClockSteps {
         })
     }
 
-    /// What to do about it.
+    /// The advice.
     pub const ADVICE: &'static str = "let NTP slew the clock, and set it before a run; nothing measured depends on it, but \
                                       logs and stored times do";
 }
@@ -146,7 +145,7 @@ mod tests {
         assert_eq!(ClockSteps::of([machine(9_000_000_000, 0)].iter()), None);
     }
 
-    /// Hosts that sleep at the same time do not sleep twice as long.
+    /// The sleep of hosts at one time is not added.
     #[test]
     fn of_several_machines_the_longest_sleep_counts() {
         let mut machines = machine(3_000_000_000, 1);

@@ -1,18 +1,17 @@
-//! What the wire did: its accounts, lateness, what its segments were busy with, and what its
-//! capture wrote.
+//! The wire's result: its accounts, its lateness, its segments' busy times, and its capture.
 
 use btu_stats::Histogram;
 use btu_units::Span;
 use serde::{Deserialize, Serialize};
 
-/// What the wire did over a cell, one line of its accounts per element.
+/// The wire's result for a cell, with one account per element.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct WireAccount {
     /// Per element: name, frames in and out.
     pub elements: Vec<ElementAccount>,
     /// Frames the kernel dropped before the wire could take them.
     pub port_drops: u64,
-    /// How late frames were released, against their due time, in ns.
+    /// The lateness of frames against their due times, in ns.
     #[serde(rename = "lateness_ns")]
     pub lateness: Histogram,
     /// The bound on lateness; zero where none was set.
@@ -21,23 +20,24 @@ pub struct WireAccount {
     /// Frames that were released later than the bound.
     #[serde(default, skip_serializing_if = "is_default")]
     pub late: u64,
-    /// What each segment of a drawn network was busy with.
+    /// The busy times of each segment of a drawn network.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub segments: Vec<SegmentUse>,
-    /// What was carried was superframes: counts, times and drops are per superframe of up to 64 kB.
+    /// The wire carried superframes: counts, times and drops are per superframe of up to 64 kB.
     #[serde(default, skip_serializing_if = "is_default")]
     pub superframes: bool,
-    /// What the capture wrote, where there is one.
+    /// The capture's account, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub capture: Option<CaptureAccount>,
 }
 
 impl WireAccount {
-    /// The share of late frames beyond which what ran over the wire is unreliable: with the bound
-    /// at `d`, 99 of 100 frames left within `d` of their time in every run that is not marked.
+    /// The share of late frames beyond which a measurement over the wire is unreliable: with the
+    /// bound at `d`, 99 of 100 frames left within `d` of their time in every run that is not
+    /// marked.
     pub const MOST_LATE: f64 = 0.01;
 
-    /// Elements whose account does not balance, a sentence each; none where every frame is
+    /// Elements with an account that does not balance, a sentence each; none where every frame is
     /// accounted for.
     pub fn faults(&self) -> impl Iterator<Item = String> {
         self.elements.iter().filter_map(ElementAccount::fault)
@@ -55,7 +55,7 @@ impl WireAccount {
     }
 }
 
-/// What a segment was busy with. All but the counts are times; a full-duplex star sums its lines.
+/// The busy times of a segment. All but the counts are times; a full-duplex star sums its lines.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct SegmentUse {
     /// The segment's name in the network file.
@@ -66,7 +66,7 @@ pub struct SegmentUse {
     /// Carrying octets of frames that arrived, from destination address to check sequence.
     #[serde(rename = "data_ns")]
     pub data: Span,
-    /// What such frames occupy beyond that.
+    /// The overhead of such frames.
     #[serde(rename = "overhead_ns")]
     pub overhead: Span,
     /// The time that was lost to collisions.
@@ -98,18 +98,19 @@ impl SegmentUse {
     }
 }
 
-/// What a capture wrote since the wire was started.
+/// The account of a capture since the wire was started.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct CaptureAccount {
     /// Frames handed to the files.
     pub frames: u64,
-    /// Frames the writer had no time or no room for: they are in the traffic and not in the files.
+    /// Frames that the writer could not write for lack of time or room: they are in the traffic and
+    /// not in the files.
     pub missed: u64,
-    /// What ended the writing early, if anything did.
+    /// The error that ended the writing early, if there was one.
     pub failure: Option<String>,
 }
 
-/// For fields that are not stored when they say nothing.
+/// For fields that are not stored when they are empty.
 pub(super) fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
 }

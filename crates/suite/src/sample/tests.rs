@@ -98,7 +98,7 @@ fn sent(milliseconds: u64, total_retransmits: u32, rtt_us: u32) -> Sample {
     Sample { tcp: Some(tcp), ..sample(milliseconds, 0) }
 }
 
-/// What all steps tell at one moment.
+/// The samples of all steps at one moment.
 fn all_tell(
     intervals: &mut Intervals,
     milliseconds: u64,
@@ -175,7 +175,7 @@ fn nobody_waits_for_who_has_ended() {
     intervals.add(99, sample(4000, 1));
 }
 
-/// A host whose clock or word is wild costs an interval for each of its samples, not one for each
+/// A host with a wrong clock or wrong samples costs one interval for each sample, not one for each
 /// second that it claims.
 #[test]
 fn a_sample_from_far_ahead_is_one_interval() {

@@ -1,14 +1,14 @@
-//! What is measured one after the other.
+//! The phases of the measurement.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// What goes over the network meanwhile. The near host is the one that asks, the far one is asked.
+/// The traffic of a phase. The near host sends requests, the far host answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Phase {
-    /// Nothing but a small request every 20 ms, as in all others.
+    /// Only a small request every 20 ms, as in all other phases.
     Idle,
     /// TCP from the near host to the far one.
     Up,
@@ -23,7 +23,7 @@ pub enum Phase {
 }
 
 impl Phase {
-    /// As it is told and stored.
+    /// Its name in output and in the store.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Idle => "idle",
@@ -39,7 +39,7 @@ impl Phase {
 /// A phase is a cell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct SpeedCell {
-    /// What goes over the network.
+    /// The traffic.
     pub phase: Phase,
 }
 

@@ -34,28 +34,29 @@ const DATAGRAM: Bytes = Bytes::new(1400);
 /// Bytes of one system call of a stream: 128 KiB, as of most benchmarks.
 const MESSAGE: Bytes = Bytes::new(128 << 10);
 
-/// Everything that decides a run.
+/// All settings of a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SpeedPlan {
-    /// What every plan says; of the two hosts the first is the near one, the second the far one.
+    /// The common part of all plans; of the two hosts the first is the near one, the second the far
+    /// one.
     #[serde(flatten)]
     pub frame: Frame,
-    /// What is measured, in this order.
+    /// The phases, in this order.
     #[serde(deserialize_with = "border::once")]
     pub phases: Vec<Phase>,
-    /// How long the network is full in each phase.
+    /// The time for which the network is full in each phase.
     #[serde(rename = "time_ns")]
     pub time: Span,
-    /// How long nothing is sent but requests.
+    /// The time with requests only.
     #[serde(rename = "idle_ns")]
     pub idle: Span,
     /// TCP connections at a time in one direction.
     #[serde(deserialize_with = "streams")]
     pub streams: u32,
-    /// What datagrams are offered at, counted over their payload; only with such phases.
+    /// The offered rate of datagrams, counted over their payload; only with such phases.
     #[serde(rename = "offered_bits_per_second", default, skip_serializing_if = "Option::is_none")]
     pub offered: Option<BitRate>,
-    /// What headers of packets ask routers for, those of requests too.
+    /// The code point in all packets' headers, those of requests too.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dscp: Option<Dscp>,
 }
@@ -69,7 +70,7 @@ fn streams<'de, D: Deserializer<'de>>(from: D) -> Result<u32, D::Error> {
     Err(de::Error::custom(format!("{streams} connections are not between 1 and {MOST_STREAMS}")))
 }
 
-/// Filled in before the order leaves.
+/// A placeholder that is replaced before the order is sent.
 const UNSET: IpAddr = IpAddr::V4(Ipv4Addr::UNSPECIFIED);
 const UNSET_PEER: SocketAddr = SocketAddr::new(UNSET, 0);
 

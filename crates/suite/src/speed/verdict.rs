@@ -1,4 +1,4 @@
-//! What a run of `btu speed` amounts to.
+//! The verdict over a run of `btu speed`.
 
 use btu_network::{Drawing, StationId};
 use btu_stats::{Estimate, Histogram, Level, geometric_interval};
@@ -12,7 +12,7 @@ use crate::experiment::{
 };
 use crate::record::{CpuTime, Outcome, Report, Requested, TcpInfo};
 
-/// In how many parts the course of a flow is told.
+/// The number of parts in a flow's progress.
 const PARTS: usize = 20;
 
 /// Octets of an IP packet over Ethernet without its headers and those of TCP with time stamps:
@@ -27,8 +27,7 @@ const LONGER_HEADER: usize = 20;
 pub struct SpeedVerdict {
     /// One for each phase of the plan, in its order.
     pub rows: Vec<SpeedRow>,
-    /// What the network file's closed form expects of a request while nothing else is sent, in
-    /// seconds.
+    /// The closed form's time of a request on the idle network of the file, in seconds.
     pub expected_round_trip_seconds: Option<f64>,
     /// The warnings about the result.
     pub warnings: Vec<Warning>,
@@ -40,14 +39,14 @@ pub struct SpeedRow {
     /// The phase of the measurement.
     #[serde(flatten)]
     pub cell: SpeedCell,
-    /// How long requests took from the near host to the far one and back.
+    /// The times of requests from the near host to the far one and back.
     pub round_trip: Option<RoundTrip>,
-    /// The median less that of the idle network, in seconds: what waits in queues, most of all.
+    /// The median less that of the idle network, in seconds: mostly the wait in queues.
     pub queue_seconds: Option<f64>,
     /// The mean over the shortest idle round trip, less one: the buffer delay of RFC 6349, section
     /// 4.3, as a share.
     pub buffer_delay: Option<f64>,
-    /// What went over the network.
+    /// The flows over the network.
     pub flows: Vec<FlowSpeed>,
     /// Processor time of the near host's workers over the phase's time: 1 is one processor.
     pub near_processors: Option<f64>,
@@ -57,22 +56,22 @@ pub struct SpeedRow {
     pub invalid: usize,
 }
 
-/// How long requests took.
+/// The times of requests.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct RoundTrip {
-    /// How many there were.
+    /// Their number.
     pub count: u64,
     /// The shortest, in seconds.
     pub least_seconds: f64,
     /// The median: of all, with an interval (95 %) where there were several blocks.
     pub median: Estimate,
-    /// 99 of 100 took no longer.
+    /// The 99th percentile.
     pub p99_seconds: f64,
     /// The mean round-trip time, in seconds.
     pub mean_seconds: f64,
 }
 
-/// Which way data went.
+/// The direction of data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Direction {
@@ -82,12 +81,12 @@ pub enum Direction {
     Down,
 }
 
-/// What went one way, all connections together.
+/// The data in one direction, all connections together.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct FlowSpeed {
     /// The direction in which the data went.
     pub direction: Direction,
-    /// Payload that arrived over the time until the last of it had come, in bits per second: the
+    /// Payload that arrived over the time until its last byte had arrived, in bits per second: the
     /// geometric mean of the blocks (95 %).
     pub goodput: Option<Estimate>,
     /// That time, in seconds, the mean of the blocks: longer than the phase where queues drain.
@@ -95,22 +94,22 @@ pub struct FlowSpeed {
     /// The goodput in each twentieth of that time, the mean of the blocks: its course, and how much
     /// it varies.
     pub course_bits_per_second: Vec<f64>,
-    /// What the network file's closed form expects of TCP.
+    /// The closed form's rate of TCP on the network of the file.
     pub expected_bits_per_second: Option<f64>,
-    /// How much longer a transfer takes than it should: the transfer time ratio of RFC 6349,
-    /// section 4.1.
+    /// The time of a transfer over its ideal time: the transfer time ratio of RFC 6349, section
+    /// 4.1.
     pub transfer_time_ratio: Option<f64>,
     /// Octets that TCP sent again, as a share of all it sent; one less this is the efficiency of
     /// RFC 6349, section 4.2.
     pub sent_again: Option<f64>,
-    /// What was really sent of datagrams, in bits per second of payload.
+    /// The real sending rate of datagrams, in bits per second of payload.
     pub sent_bits_per_second: Option<f64>,
     /// Datagrams that did not arrive, as a share.
     pub lost: Option<f64>,
-    /// Datagrams that came after one that was sent later.
+    /// Datagrams that arrived after one that was sent later.
     pub overtaken: Option<u64>,
-    /// How unsteadily datagrams come, in seconds: the mean of |D| of RFC 3550, section 6.4.1,
-    /// against the sender's schedule.
+    /// The jitter of datagrams, in seconds: the mean of |D| of RFC 3550, section 6.4.1, against the
+    /// sender's schedule.
     pub jitter_seconds: Option<f64>,
 }
 
@@ -118,7 +117,7 @@ pub struct FlowSpeed {
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Arrived {
     direction: Direction,
-    /// Payload over the time until the last of it had come.
+    /// Payload over the time until its last byte had arrived.
     pub(super) bits_per_second: f64,
     /// That time, in seconds.
     time: f64,
@@ -145,7 +144,7 @@ fn pairs(seen: &Observation) -> impl Iterator<Item = [&Report; 2]> {
     })
 }
 
-/// What came of requests.
+/// The results of requests.
 pub(super) fn requested(seen: &Observation) -> Option<&Requested> {
     pairs(seen).find_map(|[_, near]| match &near.outcome {
         Outcome::Requested(requested) => Some(requested),
@@ -178,8 +177,7 @@ fn arrived(direction: Direction, from: &Outcome, to: &Outcome) -> Option<Arrived
         }),
         (Outcome::DatagramsSent(sent), Outcome::DatagramsReceived(received)) => {
             let sent_bits_per_second = rate(sent.bytes, sent.span)?;
-            // Over the longer of two times: a stream that comes late did not come faster than it
-            // was sent.
+            // Over the longer of two times: a stream cannot arrive faster than it was sent.
             let time = received.span.max(sent.span);
             Some(Arrived {
                 direction,
@@ -204,7 +202,7 @@ fn rate(bytes: Bytes, time: Span) -> Option<f64> {
     (time > Span::ZERO).then(|| bytes.bits() / time.seconds())
 }
 
-/// The rate in each part of `time`, by how many bytes had come when: (nanoseconds, bytes so far),
+/// The rate in each part of `time`, from the progress of arrivals: (nanoseconds, bytes so far),
 /// ascending.
 fn course(progress: &[(u64, u64)], time: Span) -> Vec<f64> {
     let part = time.seconds() / PARTS as f64;
@@ -217,7 +215,7 @@ fn course(progress: &[(u64, u64)], time: Span) -> Vec<f64> {
         .collect()
 }
 
-/// Bytes that had come by then; between two notes as many as a straight line has.
+/// Bytes that had arrived by then; linear between two points.
 fn come(progress: &[(u64, u64)], moment_ns: f64) -> f64 {
     let after = progress.partition_point(|(time, _)| (*time as f64) <= moment_ns);
     let before = after.checked_sub(1).map_or((0.0, 0.0), |place| point(progress[place]));
@@ -245,7 +243,7 @@ fn together(seen: &Observation, direction: Direction) -> Option<Arrived> {
     })
 }
 
-/// Judges a run by all that is stored of it.
+/// Judges a run by all its stored data.
 pub(super) fn judge(plan: &SpeedPlan, cells: &[Measured<SpeedCell>]) -> SpeedVerdict {
     let drawing = plan.frame().network.drawing().filter(|drawing| !drawing.bare);
     let way = drawing.as_ref().and_then(|drawing| Way::of(plan, drawing));
@@ -262,12 +260,12 @@ pub(super) fn judge(plan: &SpeedPlan, cells: &[Measured<SpeedCell>]) -> SpeedVer
     SpeedVerdict { rows, expected_round_trip_seconds: expected, warnings: warnings(cells) }
 }
 
-/// What the closed forms know of the way between the two hosts.
+/// The closed forms for the path between the two hosts.
 struct Way<'a> {
     drawing: &'a Drawing,
     near: StationId,
     far: StationId,
-    /// By how much headers are longer than those of IPv4.
+    /// The additional octets of headers, compared with IPv4.
     longer_header: usize,
 }
 
@@ -279,7 +277,7 @@ impl<'a> Way<'a> {
         Some(Self { drawing, near: near?, far: far?, longer_header })
     }
 
-    /// What a request and its answer take, in seconds.
+    /// The time of a request and its answer, in seconds.
     fn round_trip(&self) -> Option<f64> {
         let octets = ASKED.count() as usize + AROUND_SEGMENT + self.longer_header;
         let one =

@@ -15,10 +15,10 @@ use super::cells::Cells;
 use super::context::Context;
 use crate::cell::{Load, Row};
 
-/// The rating as the paper made it.
+/// The rating by the paper's rule.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Btu95 {
-    /// What each component moved.
+    /// The volume of each component.
     #[serde(rename = "volume_bytes")]
     pub volume: Bytes,
     /// The duration and the BTU of each message size.

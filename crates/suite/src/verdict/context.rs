@@ -6,12 +6,12 @@ use crate::cell::{Component, Load, Row};
 use crate::plan::Plan;
 use crate::record::HostClock;
 
-/// What was asked, and on what machine.
+/// The plan, and the machine.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Context {
     /// The plan of the run.
     pub plan: Plan,
-    /// Whether that is the stored plan; else it was guessed from the cells.
+    /// Whether it is the stored plan; else it was guessed from the cells.
     pub plan_is_known: bool,
     /// Whether the run ended by itself.
     pub complete: bool,
@@ -19,30 +19,29 @@ pub struct Context {
     pub resumed_elsewhere: bool,
     /// Processors that the stations shared.
     pub cpus: usize,
-    /// The share of the processors' time that others used just before the run, where it was
-    /// watched: 0 to 1.
+    /// The share of the processors' time that other programs used just before the run, if it was
+    /// measured: 0 to 1.
     pub busy_before: Option<f64>,
-    /// The machine's load average over one minute before the run, where it is known; it also counts
-    /// what btu did in that minute.
+    /// The machine's load average over one minute before the run, if it is known; it includes btu's
+    /// own load in that minute.
     pub load_before: Option<f64>,
-    /// Where the hosts' clocks stood; nothing where all stations share one.
+    /// The hosts' clock offsets; `None` if all stations share one clock.
     pub clocks: Vec<HostClocks>,
 }
 
-/// Where a host's clocks stood against the controller's.
+/// The offsets of a host's clocks from the controller's.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HostClocks {
     /// The name of the host.
     pub name: String,
-    /// Before the last session's first cell.
+    /// The clocks before the last session's first cell.
     pub before: Option<HostClock>,
     /// The clocks after the last session's last cell; absent when they are not known.
     pub after: Option<HostClock>,
 }
 
 impl Context {
-    /// A run of `plan` that ended by itself on one machine of which nothing else is known than its
-    /// processors.
+    /// A run of `plan` that ended by itself on one machine with a known number of processors.
     pub fn complete(plan: Plan, cpus: usize) -> Self {
         Self {
             plan,
@@ -85,7 +84,7 @@ impl Context {
         })
     }
 
-    /// Every rated row whose message size and load are `wanted`.
+    /// Every rated row with a `wanted` message size and load.
     pub(super) fn rated_rows(&self, wanted: impl Fn(Bytes, Load) -> bool) -> Vec<Row> {
         let fits = |row: &Row| matches!(row, Row::Network { message, load, .. } if wanted(*message, *load));
         self.rated().flat_map(|component| self.rows_of(component)).filter(fits).collect()

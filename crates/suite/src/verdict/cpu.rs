@@ -1,4 +1,4 @@
-//! What moving bytes costs the test machine.
+//! The CPU cost of moving bytes on the test machine.
 
 use btu_stats::arithmetic_mean;
 use btu_units::Bytes;
@@ -19,8 +19,8 @@ pub struct CpuRow {
     #[serde(rename = "message_bytes")]
     pub message: Bytes,
     /// CPU time of the test station's network workers per 10^9 bytes of payload: arithmetic mean
-    /// over components of all time over all bytes. What the kernel does in interrupts on their
-    /// behalf is in the machine's shares only.
+    /// over components of all time over all bytes. The kernel's work in interrupts on their behalf
+    /// is in the machine's shares only.
     pub cpu_seconds_per_gigabyte: Option<f64>,
     /// Busy share of all processors, by all stations and activities: 0 to 1.
     pub machine_busy: f64,

@@ -1,4 +1,5 @@
-//! What the closed form and the simulator expect of the run's network, next to the measurements.
+//! The predictions of the closed form and the simulator for the run's network, next to the
+//! measurements.
 
 use btu_medium::sim::{Settings, simulate};
 use btu_model::Transport;
@@ -14,8 +15,8 @@ use super::goodputs::Goodputs;
 use crate::cell::{Component, Load, Row};
 use crate::network::{HostRole, Impairment, Topology};
 
-/// The longest frame of Ethernet from destination address to check sequence, and what of it is
-/// payload of TCP with time stamps.
+/// The longest frame of Ethernet from destination address to check sequence, and its payload of TCP
+/// with time stamps.
 const FULL_FRAME: Bytes = Bytes::new(1518);
 const AROUND_PACKET: Bytes = Bytes::new(18);
 
@@ -23,8 +24,8 @@ const AROUND_PACKET: Bytes = Bytes::new(18);
 /// for two segments (RFC 9293, section 3.8.6.3).
 const SEGMENTS_FOR_ONE: f64 = 2.0;
 
-/// How often acknowledgements and data are brought into step: each round divides what is left by
-/// more than the ratio of their sizes, which is 20.
+/// The rounds that adjust acknowledgements and data: each round divides the error by more than the
+/// ratio of their sizes, which is 20.
 const ROUNDS: usize = 3;
 
 /// Frames of a simulation: 2 s of the slowest, and no longer than a user waits for a result.
@@ -34,7 +35,7 @@ const MOST_FRAMES: f64 = 50_000.0;
 /// Goodput of a component without a load, in bits per second of payload.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ExpectedRow {
-    /// The component; only those whose packets no peer impairs.
+    /// The component; only those without impairments by peers.
     pub component: Component,
     /// The message size it was measured with: the largest of the plan.
     #[serde(rename = "message_bytes")]
@@ -43,13 +44,13 @@ pub struct ExpectedRow {
     pub measured_bits_per_second: Option<f64>,
     /// By the closed form of bulk TCP in full frames, acknowledgements included.
     pub closed_form_bits_per_second: Option<f64>,
-    /// By the simulator, the same.
+    /// By the simulator, in an equal way.
     pub simulated_bits_per_second: Option<f64>,
 }
 
-/// The components that a plan has, as its network file has them; none where nothing is emulated,
-/// and where frames are lost, overtaken or cut shorter than Ethernet's: TCP does then what neither
-/// the closed form nor the simulator knows.
+/// The components that a plan has, as its network file has them; none without emulation, and if
+/// frames are lost, reordered or limited below Ethernet's length: neither the closed form nor the
+/// simulator models TCP's behaviour then.
 pub(super) fn expected(goodputs: &Goodputs, context: &Context) -> Vec<ExpectedRow> {
     let plan = &context.plan;
     let Ok(Some(topology)) = plan.network.topology() else { return Vec::new() };
@@ -159,8 +160,8 @@ fn closed_form(drawing: &Drawing) -> Option<f64> {
 }
 
 /// A sender on a shared medium always has one more frame and contends for it; on a line of its own,
-/// which may be quicker than the way behind it, it sends at the rate of the closed form, as TCP
-/// does that has found its rate.
+/// which may be faster than the path behind it, it sends at the rate of the closed form, like a TCP
+/// that has found its rate.
 fn simulated(drawing: &Drawing, seed: u64) -> Option<f64> {
     let prediction = predict(drawing);
     let mut drawing = drawing.clone();
@@ -205,7 +206,7 @@ mod tests {
         })
     }
 
-    /// 1448 of 1538 octets, with the way back to itself.
+    /// 1448 of 1538 octets, with a separate return path.
     #[test]
     fn a_line_gives_its_share_of_payload() {
         let rows = rows(path(0.0));
@@ -213,7 +214,7 @@ mod tests {
         assert_eq!(components, [Component::Send, Component::Recv, Component::SendRecv]);
         let line = 10e6 * 1448.0 / 1538.0;
         for (row, wanted) in rows.iter().zip([line, line, 2.0 * line]) {
-            // Where data goes both ways, acknowledgements of 70 octets take 90 of the line for two
+            // If data goes both ways, acknowledgements of 70 octets take 90 of the line for two
             // frames of 1538.
             let least =
                 if row.component == Component::SendRecv { wanted * 0.96 } else { wanted * 0.999 };

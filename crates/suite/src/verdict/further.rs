@@ -54,7 +54,7 @@ pub struct Quantiles {
 impl Quantiles {
     /// Of `histogram`; `None` when it is empty.
     fn of(histogram: &Histogram) -> Option<Self> {
-        // A quantile that fewer times tell is the longest of them under another name.
+        // A quantile of fewer times would equal the longest of them.
         let of = |quantile: f64, least: u64| {
             histogram.quantile(quantile).filter(|_| histogram.count() >= least)
         };
@@ -79,15 +79,15 @@ pub struct UdpRow {
     pub load: Load,
     /// The number of valid repetitions.
     pub repetitions: usize,
-    /// What was asked for, over the payload.
+    /// The requested rate, over the payload.
     #[serde(rename = "offered_bits_per_second")]
     pub offered: BitRate,
-    /// What the sender really sent, by its own clock: geometric mean over repetitions. Absent in
+    /// The real sending rate, by the sender's own clock: geometric mean over repetitions. Absent in
     /// older runs.
     #[serde(default)]
     pub sent_bits_per_second: Option<Estimate>,
-    /// What arrived, each datagram once: geometric mean over repetitions. Never above what was
-    /// sent.
+    /// The delivered rate, each datagram once: geometric mean over repetitions. Never above the
+    /// sending rate.
     pub goodput_bits_per_second: Option<Estimate>,
     /// Datagrams that were sent and did not arrive. The interval takes losses to be independent;
     /// bursts spread wider.
@@ -100,7 +100,7 @@ pub struct UdpRow {
     pub buffer_drops: u64,
     /// Datagrams that the sender's kernel refused; they were never sent and are not among the lost.
     pub refused: u64,
-    /// How late datagrams left against their schedule: 99 of 100 at most this.
+    /// The lateness of datagrams against their schedule: the 99th percentile.
     pub send_lateness_p99_ns: Option<u64>,
 }
 
@@ -205,7 +205,7 @@ fn datagrams_received(record: &CellRecord) -> Option<&DatagramsReceived> {
     })
 }
 
-/// What the workers of a cell did, those that finished.
+/// The outcomes of a cell's workers that finished.
 pub(super) fn outcomes(record: &CellRecord) -> impl Iterator<Item = &Outcome> {
     record
         .reports

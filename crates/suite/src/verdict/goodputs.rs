@@ -1,4 +1,4 @@
-//! What a rating is made of: the goodput of each valid cell, by row.
+//! The input of a rating: the goodput of each valid cell, by row.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,7 +17,7 @@ impl Goodputs {
         Self(cells.rows().map(|row| (row, cells.goodputs(row))).collect())
     }
 
-    /// Of their speeds, which of the rated rows are goodputs.
+    /// The goodputs of speeds, which are those of the rated rows.
     pub(super) fn of_readings(readings: &[Reading]) -> Self {
         let mut rows: BTreeMap<Row, Vec<(u32, f64)>> = BTreeMap::new();
         for reading in readings.iter().filter(|reading| reading.counts()) {

@@ -1,10 +1,10 @@
-//! What each activity loses because the others run (Table 2 of the paper).
+//! The time that each activity loses because the others run (Table 2 of the paper).
 //!
-//! `COMM_load` is what the network activity loses while a host load runs, `LOAD_comm` what the host
-//! activity loses while the network activity runs. The paper gives one mean over the components in
-//! seconds, each difference clipped at zero; here the signed mean stands next to it, and the
-//! slowdown as a ratio with its interval: seconds depend on how much work was chosen, the slowdown
-//! does not.
+//! `COMM_load` is the loss of the network activity while a host load runs, `LOAD_comm` the loss of
+//! the host activity while the network activity runs. The paper gives one mean over the components
+//! in seconds, each difference clipped at zero; this module adds the signed mean, and the slowdown
+//! as a ratio with its interval: seconds depend on the chosen amount of work, the slowdown does
+//! not.
 
 mod pairs;
 
@@ -38,9 +38,9 @@ pub struct Penalty {
     pub message: Bytes,
     /// The host activity that ran at the same time as the network activities.
     pub load: Load,
-    /// `COMM_load`: what the network activities lose while the host activity runs.
+    /// `COMM_load`: the loss of the network activities while the host activity runs.
     pub network: Option<Side>,
-    /// `LOAD_comm`: what the host activity loses while the network activities run.
+    /// `LOAD_comm`: the loss of the host activity while the network activities run.
     pub host: Option<Side>,
     /// Each component on its own.
     pub components: Vec<ComponentPenalty>,
@@ -60,7 +60,7 @@ pub struct Side {
     pub clipped_seconds: f64,
     /// Arithmetic mean of (together - alone), gains included.
     pub signed_seconds: f64,
-    /// Geometric mean of together / alone: 2 means everything takes twice as long.
+    /// Geometric mean of together / alone: 2 means that each activity takes twice as long.
     pub slowdown: Estimate,
 }
 
@@ -75,7 +75,7 @@ pub struct ComponentPenalty {
     pub host: Option<Times>,
 }
 
-/// How long an activity takes alone and together with another.
+/// The times of an activity alone and together with another.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Times {
     /// The time alone, in seconds.

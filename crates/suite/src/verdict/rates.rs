@@ -26,13 +26,13 @@ pub struct RateRow {
     pub range_bits_per_second: Option<[f64; 2]>,
     /// The number of valid repetitions.
     pub repetitions: usize,
-    /// Repetitions that do not.
+    /// The number of void repetitions.
     pub invalid: usize,
     /// Half the interval over the value; absent with fewer than two repetitions.
     pub relative_half_width: Option<f64>,
-    /// The interval is wider than wanted, or there is none.
+    /// Whether the interval is wider than wanted, or missing.
     pub low_confidence: bool,
-    /// Repetitions unlike the others; they are part of every mean.
+    /// Outlying repetitions; they are part of every mean.
     pub outliers: Vec<Outlier>,
     /// CPU time of the test station's network workers per 10^9 bytes of payload.
     pub cpu_seconds_per_gigabyte: Option<f64>,

@@ -19,7 +19,7 @@ pub struct Rating {
     pub interval_form: Option<Form>,
     /// Arithmetic mean over the same cells.
     pub arithmetic_mean_bits_per_second: f64,
-    /// Harmonic mean over the same cells: what a user feels when each cell moves the same volume.
+    /// Harmonic mean over the same cells: a user's mean rate when all cells move equal volumes.
     pub harmonic_mean_bits_per_second: f64,
     /// The number of rows with a valid repetition.
     pub cells_used: usize,

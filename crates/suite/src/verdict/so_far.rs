@@ -1,4 +1,4 @@
-//! What is known of a rating while it is being measured.
+//! The estimate of a rating during its measurement.
 
 use std::collections::BTreeMap;
 

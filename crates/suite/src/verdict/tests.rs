@@ -1,4 +1,4 @@
-//! Verdicts over cells whose answer is known.
+//! Verdicts over cells with known answers.
 
 mod known;
 mod paper;
@@ -17,7 +17,7 @@ use crate::record::{
     Received, Report, Sent, TcpInfo, WireAccount,
 };
 
-/// What a synthetic network activity moves.
+/// The volume of a synthetic network activity.
 const VOLUME: Bytes = Bytes::new(1_000_000);
 
 /// The whole suite without the further rows, on four processors.

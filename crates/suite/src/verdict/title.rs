@@ -1,11 +1,11 @@
-//! What a result may be called: the run rules of docs/run-rules.md. Every output asks here.
+//! The name of a result, by the run rules of docs/run-rules.md. Every output uses this module.
 
 use serde::{Deserialize, Serialize};
 
 use super::context::Context;
 use super::rating::Rating;
 
-/// What a result is called.
+/// The name of a result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Title {
@@ -13,7 +13,7 @@ pub enum Title {
     BtuRating,
     /// Part of one: a number by the same rule over less, or over more than one machine.
     Part,
-    /// Nothing was measured that makes one.
+    /// No cell of a rating was measured.
     None,
 }
 
@@ -27,7 +27,7 @@ impl Title {
         }
     }
 
-    /// The title as it stands before the number.
+    /// The title as it is printed before the number.
     pub const fn words(self) -> &'static str {
         match self {
             Self::BtuRating => "BTU rating",
@@ -43,7 +43,7 @@ impl Title {
 pub enum Obstacle {
     /// No loaded cell was measured.
     NoRating,
-    /// The plan cannot be read, so it is not known what is missing.
+    /// The plan cannot be read, so the missing rows are not known.
     UnknownPlan,
     /// Rows of the plan have no valid cell, or the run did not end by itself.
     Incomplete,
@@ -54,7 +54,7 @@ pub enum Obstacle {
 }
 
 impl Obstacle {
-    /// It in one to three words.
+    /// The obstacle in one to three words.
     pub const fn word(self) -> &'static str {
         match self {
             Self::NoRating => "no rating",
@@ -65,7 +65,7 @@ impl Obstacle {
         }
     }
 
-    /// What it means, in one sentence.
+    /// Its meaning, in one sentence.
     pub const fn meaning(self) -> &'static str {
         match self {
             Self::NoRating => {
@@ -87,7 +87,7 @@ impl Obstacle {
     }
 }
 
-/// Everything that keeps `rating` from being called a BTU rating, the most severe first.
+/// All obstacles to calling `rating` a BTU rating, the most severe first.
 pub(super) fn obstacles(rating: Option<&Rating>, context: &Context) -> Vec<Obstacle> {
     let missing = rating.is_some_and(|rating| !rating.missing.is_empty());
     let applies = [

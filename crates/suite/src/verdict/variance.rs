@@ -1,11 +1,11 @@
-//! Where the spread of a run's rows comes from.
+//! The components of the spread of a run's rows.
 //!
-//! The logarithm of a cell's goodput is its row's mean, what its whole block has in common, what is
-//! its own from beginning to end, and what its goodput did meanwhile. Variances of these four add
-//! up. The part of blocks comes from all rows together (a row is measured once in a block, so alone
-//! it cannot tell blocks from repetitions), the part within a cell from the course of the cell, and
-//! what is left lies between repetitions. Everything is a standard deviation as a share of the
-//! goodput.
+//! The logarithm of a cell's goodput is the sum of its row's mean, its block's part, its own part
+//! from beginning to end, and the variation of its goodput meanwhile. Variances of these four add
+//! up. The part of blocks comes from all rows together (a row is measured once in a block, so a
+//! single row cannot distinguish blocks from repetitions), the part within a cell from the progress
+//! of the cell, and the rest lies between repetitions. Everything is a standard deviation as a
+//! share of the goodput.
 
 mod causes;
 mod course;
@@ -22,31 +22,32 @@ use super::cells::Cells;
 use super::context::Context;
 use crate::cell::{Component, Load, Row};
 
-/// Where the spread of a run comes from.
+/// The components of a run's spread.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Variance {
-    /// Of all rated rows together.
+    /// The deviations of all rated rows together.
     pub all: Parts,
-    /// What that makes of the rating of such a run.
+    /// The resulting deviations of such a run's rating.
     pub rating: RatingSpread,
     /// By component, message size and load.
     pub groups: Vec<GroupVariance>,
-    /// Of each row that was repeated.
+    /// The deviations of each repeated row.
     pub rows: Vec<RowVariance>,
-    /// What goes along with the spread of the rated rows' repetitions, the largest share first.
+    /// The quantities that correlate with the spread of the rated rows' repetitions, the largest
+    /// share first.
     pub causes: Vec<CauseShare>,
 }
 
 /// Standard deviations of one cell's goodput, as shares of it: 0.05 is 5 %.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Parts {
-    /// Of a row's repetitions; of several rows, the root of their mean variance.
+    /// The deviation of a row's repetitions; of several rows, the root of their mean variance.
     pub total: f64,
     /// Common to all rows of a block. Absent where there are no two rows in two blocks.
     pub between_blocks: Option<f64>,
-    /// What is left: a cell's own, from its beginning to its end.
+    /// The rest: a cell's own part, from its beginning to its end.
     pub between_repetitions: f64,
-    /// By what goodput does within a cell. Absent where the course of cells is not known.
+    /// The variation of goodput within a cell. Absent if the progress of cells is not known.
     pub within_cells: Option<f64>,
 }
 
@@ -55,33 +56,33 @@ pub struct Parts {
 pub struct RatingSpread {
     /// The total variance.
     pub total: f64,
-    /// By what blocks have in common: more blocks make it smaller.
+    /// By the blocks' common part: more blocks make it smaller.
     pub by_blocks: f64,
-    /// By repetitions that differ: more blocks make it smaller, and whatever makes cells alike.
+    /// By different repetitions: more blocks and more uniform cells make it smaller.
     pub by_repetitions: f64,
-    /// By what goodput does within cells: longer cells make it smaller.
+    /// By the variation of goodput within cells: longer cells make it smaller.
     pub by_cells: f64,
 }
 
 /// The rated rows that have a component, a message size or a load in common.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct GroupVariance {
-    /// What they have in common.
+    /// Their common property.
     pub group: Group,
-    /// Of its rows together.
+    /// The deviations of its rows together.
     pub parts: Parts,
 }
 
-/// What rows have in common.
+/// The common property of rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Group {
-    /// A group of rows with the same component.
+    /// A group of rows with one component.
     Component(Component),
-    /// A group of rows with the same message size.
+    /// A group of rows with one message size.
     #[serde(rename = "message_bytes")]
     Message(Bytes),
-    /// A group of rows with the same load.
+    /// A group of rows with one load.
     Load(Load),
 }
 
@@ -92,16 +93,16 @@ pub struct RowVariance {
     pub row: Row,
     /// The number of repetitions that count.
     pub repetitions: usize,
-    /// Of this row; the part between blocks is that of all rated rows.
+    /// The deviations of this row; the part between blocks is that of all rated rows.
     pub parts: Parts,
 }
 
-/// A rated row with what it is judged by.
+/// A rated row with its input of the analysis.
 struct Repeated {
     row: Row,
     /// Logarithm of goodput by block.
     logarithms: BTreeMap<u32, f64>,
-    /// Relative variance of a cell's goodput by what it did meanwhile.
+    /// Relative variance of a cell's goodput by its variation within the cell.
     within: Option<f64>,
 }
 
@@ -120,13 +121,13 @@ impl Repeated {
         sample_variance(&self.logarithms.values().copied().collect::<Vec<_>>()).unwrap_or(0.0)
     }
 
-    /// What is not the blocks' and not within cells; never below zero.
+    /// The variance that is neither of blocks nor within cells; never below zero.
     fn own(&self, between_blocks: f64) -> f64 {
         (self.total() - between_blocks - self.within.unwrap_or(0.0)).max(0.0)
     }
 }
 
-/// Explains the spread of the rated rows; nothing where none was repeated.
+/// Explains the spread of the rated rows; `None` if none was repeated.
 pub(super) fn variance(cells: &Cells, context: &Context) -> Option<Variance> {
     let planned = context.rated_rows(|_, _| true);
     let rows: Vec<Repeated> =
@@ -154,8 +155,8 @@ fn of_row(one: &Repeated, between_blocks: Option<f64>) -> RowVariance {
     RowVariance { row: one.row, repetitions: one.logarithms.len(), parts }
 }
 
-/// Of several rows together: the means of their variances. Of a mean the rest is not biased by rows
-/// where it came out below zero.
+/// Of several rows together: the means of their variances. The rest of a mean is not biased by rows
+/// with a rest below zero.
 fn parts(rows: &[&Repeated]) -> Option<Parts> {
     let total = mean(rows, Repeated::total)?;
     let blocks = TwoWay::of(&table(rows)).map(|found| found.between_blocks);
@@ -188,8 +189,7 @@ fn table(rows: &[&Repeated]) -> Vec<Vec<f64>> {
     rows.iter().filter_map(|one| line(one)).collect()
 }
 
-/// The rating is a mean of logarithms over rows: what blocks have in common does not become smaller
-/// by more rows.
+/// The rating is a mean of logarithms over rows: more rows do not reduce the blocks' common part.
 fn rating(rows: &[Repeated], blocks: f64) -> RatingSpread {
     let count = rows.len() as f64;
     let most = rows.iter().map(|one| one.logarithms.len()).max().unwrap_or(1) as f64;

@@ -1,7 +1,7 @@
-//! Warnings about a result: each with what was seen and what to try.
+//! Warnings about a result: each with its observation and its advice.
 //!
-//! Every reason is a type of its own that holds the numbers, knows its threshold and finds its
-//! words. It appears only when it can be told from the cells.
+//! Every reason is a type of its own with its numbers, its threshold and its text. It appears only
+//! when the cells show it.
 
 mod cells;
 mod clocks;
@@ -30,17 +30,17 @@ use crate::plan::Plan;
 /// A warning, in numbers and in words.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Warning {
-    /// What was found, as numbers.
+    /// The observation, as numbers.
     #[serde(flatten)]
     pub cause: Cause,
-    /// What was found, as a sentence.
+    /// The observation, as a sentence.
     pub observed: String,
-    /// What to do about it, given the options of this run.
+    /// The advice, with regard to the options of this run.
     #[serde(rename = "try")]
     pub advice: String,
 }
 
-/// What can be wrong with a result that was measured in order.
+/// The warnings about a result of a regular measurement.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 #[expect(missing_docs, reason = "each variant is the type of the same name, documented there")]
@@ -66,17 +66,17 @@ pub enum Cause {
     ClockStepped(ClockStepped),
 }
 
-/// The words of a reason.
+/// The texts of a reason.
 trait Explanation {
-    /// What was seen, in one sentence without a full stop.
+    /// The observation, in one sentence without a full stop.
     fn observed(&self) -> String;
 
-    /// What to try, aware of what was tried already.
+    /// The advice, without options that are in use already.
     fn advice(&self, plan: &Plan) -> String;
 }
 
 impl Cause {
-    /// The reason in two or three words.
+    /// The title in two or three words.
     pub const fn title(&self) -> &'static str {
         match self {
             Self::InvalidCells(_) => "void cells",
@@ -134,8 +134,7 @@ impl Cause {
     }
 }
 
-/// Everything that speaks against this run: first what voids it, then the machine, then single
-/// rows.
+/// All warnings about this run: first those that make it void, then the machine, then single rows.
 pub(super) fn warnings(
     cells: &Cells,
     context: &Context,
@@ -166,7 +165,7 @@ pub(super) fn warnings(
     causes.into_iter().flatten().map(|cause| cause.into_warning(&context.plan)).collect()
 }
 
-/// A share as people read it: `7.5 %`, `30 %`.
+/// A share for readers: `7.5 %`, `30 %`.
 fn percent(share: f64) -> String {
     let value = share * 100.0;
     if value >= 10.0 {

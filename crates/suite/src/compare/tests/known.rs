@@ -8,7 +8,7 @@ use super::*;
 use crate::network::{Network, Path};
 use crate::plan::{Plan, Profile};
 
-/// A run with one row whose blocks read so.
+/// A run with one row and these values of its blocks.
 fn single(name: &str, values: &[f64]) -> Run {
     run(name, &rows(1), values.len() as u32, |_, block| values[block as usize].ln())
 }
@@ -68,7 +68,7 @@ fn earlier_runs_stand_in_for_repetitions() {
     assert_eq!(overall.learned_from.len(), 3);
     let half = student_quantile(Level::P95, 2.0).unwrap() * (0.01f64 * 2.0).sqrt();
     assert!(close(overall.ratio.interval.unwrap().high, half.exp()));
-    // A noisier day than any before counts by its own blocks.
+    // A run that is noisier than all earlier ones counts by its own blocks.
     let noisy = |name: &str| group(name, vec![run(name, &rows(2), 3, |_, block| f64::from(block))]);
     let quiet =
         group("", [0.0, 1e-6, 2e-6].map(|mean| run("old", &rows(2), 3, |_, _| mean)).to_vec());
@@ -104,7 +104,7 @@ fn the_rule_of_the_four_findings() {
     assert_eq!(found(0.0, 1e-4), Finding::NoDifferenceSeen);
     // Beyond chance, but too small to matter.
     assert_eq!(found(0.005, 1e-4), Finding::NoDifferenceSeen);
-    // Room for five per cent and for none.
+    // The interval allows five per cent and zero.
     assert_eq!(found(0.0, 0.02), Finding::CannotTell);
     assert_eq!(found(0.02, 0.02), Finding::CannotTell);
 }

@@ -1,4 +1,4 @@
-//! How often a verdict is false, and how often a true difference is seen, by simulation.
+//! The share of false verdicts, and of true differences that are found, by simulation.
 //!
 //! A machine has noise in every cell, in every block (all its cells alike), and in every run (all
 //! its blocks alike), or flicker over the blocks of consecutive runs: the drifts that real machines
@@ -6,8 +6,7 @@
 
 use super::*;
 
-/// Comparisons in one simulation: few enough for every day; `BTU_TRIALS=10000` says it more
-/// exactly.
+/// Comparisons in one simulation: few enough for every test run; `BTU_TRIALS=10000` is more exact.
 fn trials() -> u32 {
     let asked = std::env::var("BTU_TRIALS").ok();
     asked.map_or(400, |trials| trials.parse().expect("BTU_TRIALS is a number"))
@@ -20,7 +19,7 @@ fn bound() -> u32 {
     (expected + 4.0 * (expected * 0.95).sqrt()) as u32
 }
 
-/// How a machine varies: standard deviations in logarithms.
+/// The variation of a machine: standard deviations in logarithms.
 #[derive(Debug, Clone, Copy, Default)]
 struct Machine {
     cell: f64,
@@ -57,7 +56,7 @@ impl Flicker {
 }
 
 impl Machine {
-    /// So many consecutive runs, all speeds times `speed`.
+    /// Consecutive runs, all speeds times `speed`.
     fn runs(
         self,
         random: &mut Pcg64,
@@ -80,7 +79,7 @@ impl Machine {
     }
 }
 
-/// What is compared: runs of base, of other, and of before; blocks in each.
+/// The numbers of runs of base, of other and of history, and of blocks in each.
 #[derive(Debug, Clone, Copy)]
 struct Design {
     base: usize,
@@ -89,7 +88,7 @@ struct Design {
     blocks: u32,
 }
 
-/// How many were faster or slower overall, and how many had any such cell.
+/// The number of comparisons that were faster or slower overall, and of those with any such cell.
 struct Count {
     overall: u32,
     any_cell: u32,
@@ -105,7 +104,7 @@ fn count(what: &str, machine: Machine, design: Design, cut: f64, seed: u64) -> C
             |number, speed| machine.runs(&mut random, &mut flicker, number, design.blocks, speed);
         let history = [runs(design.history, 1.0)];
         let (base, other) = (runs(design.base, 1.0), runs(design.other, 1.0 - cut));
-        // The smallest effect that matters is nothing, so that chance alone decides.
+        // The smallest effect that matters is zero, so chance alone decides.
         let question = Question {
             matter: Matter::new(0.0).unwrap(),
             ..question(&base, std::slice::from_ref(&other), &history)
@@ -121,7 +120,7 @@ fn count(what: &str, machine: Machine, design: Design, cut: f64, seed: u64) -> C
     count
 }
 
-/// Two sides that are the same.
+/// Two equal sides.
 fn assert_honest(what: &str, machine: Machine, design: Design, seed: u64) {
     let found = count(what, machine, design, 0.0, seed);
     assert!(
@@ -207,9 +206,9 @@ fn single_runs_with_earlier_ones_however_much_they_drift() {
     }
 }
 
-/// The limit that the documentation states: single runs without any earlier one, on a machine whose
-/// runs drift five times as much as its blocks, are told apart too often. Should this test ever
-/// fail, that warning can go.
+/// The limit that the documentation states: single runs without any earlier one, on a machine with
+/// runs that drift five times as much as its blocks, differ significantly too often. If this test
+/// ever fails, that warning can be removed.
 #[test]
 fn single_runs_alone_cannot_see_drift_that_blocks_do_not_show() {
     let machine = Machine { run: 0.10, block: 0.02, ..Machine::default() };
@@ -217,14 +216,14 @@ fn single_runs_alone_cannot_see_drift_that_blocks_do_not_show() {
     assert!(found.overall > 4 * trials() / 10, "{}", found.overall);
 }
 
-/// How often a cut of five per cent is seen.
+/// The share of comparisons that find a loss of five per cent.
 fn power(what: &str, machine: Machine, design: Design, seed: u64) -> f64 {
     f64::from(count(what, machine, design, 0.05, seed).overall) / f64::from(trials())
 }
 
 #[test]
 fn a_cut_of_five_per_cent_is_seen() {
-    // An emulated path repeats within some tenths of a per cent: single runs will do.
+    // An emulated path repeats within some tenths of a per cent: single runs are enough.
     let path = Machine { cell: 0.005, block: 0.003, run: 0.003, ..Machine::default() };
     let seen = power("single runs on an emulated path", path, PAIR, 0x0c61);
     assert!(seen > 0.99, "{seen}");

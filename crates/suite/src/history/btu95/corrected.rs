@@ -11,15 +11,15 @@ use crate::history::ReferencePoint;
 
 /// A machine of 1995 by the rule that today's ratings follow: geometric means throughout, from the
 /// raw rows. The published ratings used this rule for two machines and another for the other two,
-/// and contain slips.
+/// and contain misprints.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Corrected {
     /// The machine that was rated.
     pub machine: Machine,
     /// The recomputed rating, in bits per second.
     pub bits_per_second: f64,
-    /// How far it would move with other components (95 %): no measurement error, since nothing was
-    /// repeated.
+    /// The range of the rating with other components (95 %): no measurement error, because nothing
+    /// was repeated.
     pub over_components_bits_per_second: Option<Interval>,
     /// As published: the geometric mean over sizes.
     pub published_bits_per_second: f64,

@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::rows::{self, Activity, MESSAGE_BYTES, Machine, SIZES};
 
-/// Printed with two decimals; a last digit that was cut instead of rounded is no misprint.
+/// Printed with two decimals; a last digit that was truncated instead of rounded is no misprint.
 const TOLERANCE_SECONDS: f64 = 0.0101;
 
 /// Which half of a table.
@@ -39,7 +39,7 @@ impl MeanKind {
     /// All three, in the paper's order.
     pub const ALL: [Self; 3] = [Self::Arithmetic, Self::Geometric, Self::Harmonic];
 
-    /// As the paper writes it.
+    /// Its name in the paper.
     pub const fn short(self) -> &'static str {
         match self {
             Self::Arithmetic => "AM",
@@ -48,7 +48,7 @@ impl MeanKind {
         }
     }
 
-    /// This one of three.
+    /// The value of this kind, of all three.
     pub const fn of(self, means: &Means) -> f64 {
         match self {
             Self::Arithmetic => means.arithmetic,
@@ -73,7 +73,7 @@ pub struct MeanCheck {
     pub message_bytes: u64,
     /// The mean as the paper prints it, in seconds.
     pub printed_seconds: f64,
-    /// From the six rows above it.
+    /// The mean of the six rows above it.
     pub recomputed_seconds: f64,
     /// Whether they agree within 0.01 s.
     pub follows: bool,

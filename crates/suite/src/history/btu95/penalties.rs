@@ -72,7 +72,7 @@ fn cell(
     }
 }
 
-/// How much longer each of the six took than alone.
+/// The additional time of each of the six, compared with alone.
 fn differences(machine: Machine, index: usize, activity: Activity, side: Side) -> Six {
     let (half, alone) = match side {
         Side::Network => (Half::Network, rows::baseline(machine, index)),

@@ -6,44 +6,44 @@ use serde::Serialize;
 use super::means::{Half, MeanKind, three};
 use super::rows::{self, Activity, Machine, SIZES};
 
-/// What each component moved: 4 MB, in Mb.
+/// The volume of each component: 4 MB, in Mb.
 const VOLUME_MEGABITS: f64 = 32.0;
 
-/// Where the durations come from.
+/// The source of the durations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum RowSource {
-    /// The geometric means as printed, slips included.
+    /// The geometric means as printed, misprints included.
     PrintedMeans,
     /// The durations come from the raw rows.
     RawRows,
 }
 
-/// Which mean over the three loads.
+/// The kind of mean over the three loads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum OverLoads {
-    /// Geometric: what the SPARC 10 and the PC were rated by.
+    /// Geometric: the paper's mean for the SPARC 10 and the PC.
     Geometric,
-    /// Arithmetic: what the DEC and the SGI were rated by.
+    /// Arithmetic: the paper's mean for the DEC and the SGI.
     Arithmetic,
 }
 
 /// The rating of a machine by one rule.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Rating95 {
-    /// Where the durations come from.
+    /// The source of the durations.
     pub rows: RowSource,
-    /// Which mean over the loads.
+    /// The kind of mean over the loads.
     pub over_loads: OverLoads,
     /// BTU of each message size, rounded to two decimals as the paper did.
     pub per_size_megabits_per_second: [f64; 5],
     /// Means over the sizes.
     pub megabits_per_second: Means,
-    /// How far the geometric mean would move with other components: 95 %, bootstrap over the six
+    /// The range of the geometric mean with other components: 95 %, bootstrap over the six
     /// components within each load and size, for raw rows with geometric means throughout. Nothing
-    /// was repeated in 1995, so this is no measurement error, but it says what a difference between
-    /// two machines is worth.
+    /// was repeated in 1995, so this is no measurement error, but it shows which differences
+    /// between two machines are significant.
     pub over_components: Option<Interval>,
 }
 

@@ -36,7 +36,7 @@ impl Machine {
     /// All four machines of the 1995 paper.
     pub const ALL: [Self; 4] = [Self::Sparc10, Self::Dec, Self::Pc, Self::Sgi];
 
-    /// As people read it.
+    /// Its name for readers.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Sparc10 => "SPARC 10",
@@ -71,7 +71,7 @@ impl Activity {
     /// All of them, in the order of Table 2.
     pub const ALL: [Self; 3] = [Self::Cpu, Self::Io, Self::Ftp];
 
-    /// As the paper calls it.
+    /// Its name in the paper.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Cpu => "CPU",

@@ -1,4 +1,4 @@
-//! What is known of the paper's numbers, computed by hand from its tables.
+//! Known facts about the paper's numbers, computed by hand from its tables.
 
 use super::*;
 
@@ -76,8 +76,8 @@ fn means_that_do_not_follow_are_where_they_are_known_to_be() {
     }
 }
 
-/// Table A5's means stand one row too low: AM is a copy of row 6, GM the arithmetic, HM the
-/// geometric mean.
+/// Table A5's means are one row too low: AM is a copy of row 6, GM the arithmetic, HM the geometric
+/// mean.
 #[test]
 fn the_means_of_table_a5_are_shifted() {
     let dec = machine(Machine::Dec);

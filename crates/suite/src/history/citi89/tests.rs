@@ -1,4 +1,4 @@
-//! What is known of the report's numbers.
+//! Known facts about the report's numbers.
 
 use super::*;
 

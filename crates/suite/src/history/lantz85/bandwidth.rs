@@ -1,4 +1,4 @@
-//! Table 8-2: what slow lines allow.
+//! Table 8-2: the ceilings of slow lines.
 
 use serde::Serialize;
 
@@ -12,14 +12,14 @@ const LINES: [(&str, f64); 5] =
 /// The items of the structured picture's drawing: 30 inverters of 26 rectangles (section 3.1.1).
 const RECTANGLES: f64 = 780.0;
 
-/// What one line allows, and what was reached on it.
+/// The ceiling of one line, and the measured rates.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Ceiling {
     /// The rate of the line, in bits per second.
     pub bits_per_second: f64,
     /// Items that fit: the rate over 8 bits times 20 bytes.
     pub items_per_second: f64,
-    /// With start and stop bits on the line (10 bits to the byte): below what was measured, so the
+    /// With start and stop bits on the line (10 bits to the byte): below the measured rate, so the
     /// line had none.
     pub with_start_stop_items_per_second: f64,
     /// The measured rate of construction, in items per second.
@@ -39,7 +39,7 @@ pub struct StructureTransfer {
     pub seconds: Vec<(f64, f64)>,
     /// B: bytes moved, by least squares over the four serial lines.
     pub bytes: f64,
-    /// T0: what does not depend on the line, by the same.
+    /// T0: the time that does not depend on the line, by the same fit.
     pub fixed_seconds: f64,
     /// Smallest and largest B between two neighbouring lines.
     pub bytes_between_neighbours: (f64, f64),
@@ -71,7 +71,7 @@ fn ceiling(bits_per_second: f64, construction: f64, batch: f64) -> Ceiling {
     }
 }
 
-/// What the structured picture moves.
+/// The volume of the structured picture.
 pub(super) fn structure(tables: &[Table]) -> StructureTransfer {
     let seconds: Vec<(f64, f64)> = line(tables, "10,750,structure")
         .into_iter()

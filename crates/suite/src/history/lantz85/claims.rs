@@ -12,7 +12,7 @@ pub(super) fn all(tables: &[Table]) -> Vec<Claim> {
     [pictures(tables), processors(tables), protocols(tables), networks(tables)].concat()
 }
 
-/// Sections 3 and 5.3: what is drawn, and what it takes.
+/// Sections 3 and 5.3: the pictures, and their cost.
 fn pictures(tables: &[Table]) -> Vec<Claim> {
     let picture = workload::draw();
     let mean = picture.pixels as f64 / f64::from(picture.vectors);
@@ -110,7 +110,7 @@ fn processors(tables: &[Table]) -> Vec<Claim> {
     ]
 }
 
-/// Section 5: what the protocol says at once.
+/// Section 5: the items in one message of the protocol.
 fn protocols(tables: &[Table]) -> Vec<Claim> {
     let configurations = ["Local", "E-IP", "A-IP"];
     let line = |name: &str| {
@@ -167,7 +167,7 @@ fn protocols(tables: &[Table]) -> Vec<Claim> {
     ]
 }
 
-/// Section 8: what the network's rate does.
+/// Section 8: the effect of the network's rate.
 fn networks(tables: &[Table]) -> Vec<Claim> {
     let rate = |table, line, column| printed(tables, table, line, column);
     let lan = |line| (rate("8-1", line, "E3-IP") / rate("8-1", line, "A-IP") - 1.0) * 100.0;

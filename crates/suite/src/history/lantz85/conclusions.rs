@@ -1,4 +1,4 @@
-//! What the paper concludes about the order of factors (section 10), judged by three measures.
+//! The paper's conclusions about the order of factors (section 10), judged by three measures.
 
 use serde::Serialize;
 
@@ -9,7 +9,7 @@ use super::tables::{Table, printed};
 /// One conclusion, judged three times.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Conclusion {
-    /// What the paper concludes, shortened; over which range, where that decides.
+    /// The conclusion, shortened, with its range if the range decides.
     pub said: &'static str,
     /// By the paper's own sensitivity (section 3.3).
     pub by_sensitivity: Judgement,
@@ -19,17 +19,17 @@ pub struct Conclusion {
     pub by_variance: Judgement,
 }
 
-/// What one measure says of a conclusion.
+/// The verdict of one measure on a conclusion.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Judgement {
-    /// Whether the conclusion holds; `None` where a factor has no scale, so that the measure cannot
-    /// say.
+    /// Whether the conclusion holds; `None` if a factor has no scale, so the measure does not
+    /// apply.
     pub holds: Option<bool>,
     /// The numbers behind it; empty where there are none.
     pub found: String,
 }
 
-/// The paper's order, pair by pair: said, the factors that come first, the one that comes after
+/// The paper's order, pair by pair: the text, the factors that come first, the one that comes after
 /// them.
 const ORDER: [(&str, &[&str], &str); 7] = [
     ("the workstation's speed comes before the host's", &[factors::WORKSTATION], factors::HOST),
@@ -57,7 +57,8 @@ const ORDER: [(&str, &[&str], &str); 7] = [
     ),
 ];
 
-/// Every conclusion about the order of factors, then those about what makes bandwidth matter less.
+/// Every conclusion about the order of factors, then those about the conditions that reduce the
+/// effect of bandwidth.
 pub(super) fn all(
     tables: &[Table],
     sensitivities: &[Sensitivity],
@@ -97,7 +98,7 @@ impl Judgement {
         Self { holds: Some(first.iter().all(|value| *value > after)), found }
     }
 
-    /// Each of `lower` is below the one of `upper` that stands at its place.
+    /// Each of `lower` is below the one of `upper` at its place.
     fn below(lower: &[f64], upper: &[f64]) -> Self {
         let list = |values: &[f64]| {
             values.iter().map(|value| digits(*value)).collect::<Vec<_>>().join(", ")
@@ -137,7 +138,7 @@ fn structure(sensitivities: &[Sensitivity]) -> Conclusion {
 /// Bandwidth of ARPANET and Ethernet, in bits per second.
 const WIDE_AND_LOCAL: (f64, f64) = (56e3, 10e6);
 
-/// Table 5-1: what lies between Ethernet and ARPANET, by the level of the protocol.
+/// Table 5-1: the ratio between Ethernet and ARPANET, by the level of the protocol.
 fn levels(tables: &[Table]) -> Conclusion {
     let ratio = |row: &str| {
         let rate = |column| printed(tables, "5-1", &format!("10,750,{row}"), column);

@@ -9,7 +9,7 @@ use super::variance::{self, Division};
 /// One factor over the range that a table tries.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Factor {
-    /// What was changed, between which levels.
+    /// The changed part, with its levels.
     pub name: &'static str,
     /// The tables that try it.
     pub table: &'static str,
@@ -19,8 +19,8 @@ pub struct Factor {
     pub elasticity: Option<Bounds>,
     /// Variance of ln(rate) that the factor makes over this range, the mean over its tables.
     pub variance: f64,
-    /// That over the sum of it for all factors, as if their tables were one experiment and nothing
-    /// interacted.
+    /// Its share of the sum over all factors, as if their tables were one experiment without
+    /// interactions.
     pub share: f64,
 }
 
@@ -35,13 +35,13 @@ pub struct Bounds {
     pub high: f64,
 }
 
-/// Where a factor's comparisons and tables are found.
+/// The places of a factor's comparisons and tables.
 struct Source {
     name: &'static str,
     table: &'static str,
-    /// The comparisons whose part begins so.
+    /// The comparisons of parts that begin with this text.
     parts: &'static [&'static str],
-    /// Factor of the divisions, and the part of the table where not all count.
+    /// The factor of the analyses of variance, and the part of the table if not all of it counts.
     factor: &'static str,
     part: Option<&'static str>,
 }

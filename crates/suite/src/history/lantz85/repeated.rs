@@ -1,4 +1,4 @@
-//! Configurations that stand in several tables: their software differed, so their rates differ.
+//! Configurations that are in several tables: their software differed, so their rates differ.
 
 use serde::Serialize;
 
@@ -28,7 +28,7 @@ impl Repeated {
 /// Names that some tables have for a configuration of the others (sections 6.2 and 8).
 const ALSO_CALLED: [(&str, &str); 3] = [("E10-IP", "E-IP"), ("VAX IKP", "IKP"), ("Normal", "PUP")];
 
-/// Every configuration whose rates differ, the widest spread first.
+/// Every configuration with different rates, the widest spread first.
 pub(super) fn find(tables: &[Table]) -> Vec<Repeated> {
     let mut found: Vec<Repeated> = Vec::new();
     for table in tables {

@@ -1,8 +1,8 @@
-//! How much a faster part helps: (gain in rate) / (gain in the part), by the paper's definition
+//! The effect of a faster part: (gain in rate) / (gain in the part), by the paper's definition
 //! (section 3.3), and the elasticity next to it: ln(rate after / before) / ln(part after / before).
 //!
-//! The two agree for small steps only. Over a large step the paper's quotient is small whatever the
-//! rate does: a rate that grows with the square root of the bandwidth has an elasticity of 0.5
+//! The two agree for small steps only. Over a large step the paper's quotient is small for any
+//! rate: a rate that grows with the square root of the bandwidth has an elasticity of 0.5
 //! everywhere, but over a factor of 100 a sensitivity of 0.09.
 
 use serde::Serialize;
@@ -16,9 +16,9 @@ use super::tables::{Table, printed};
 pub struct Sensitivity {
     /// The number of the table in the paper.
     pub table: &'static str,
-    /// What was made faster.
+    /// The part that was made faster.
     pub part: &'static str,
-    /// Which rate was measured.
+    /// The measured rate.
     pub rate: &'static str,
     /// The configuration that is compared.
     pub configuration: &'static str,
@@ -28,10 +28,10 @@ pub struct Sensitivity {
     pub before: f64,
     /// The rate after, per second.
     pub after: f64,
-    /// 1 is as much as the part's own gain, 0 is nothing.
+    /// 1 is a gain equal to the part's own, 0 is no gain.
     pub sensitivity: f64,
-    /// The exponent in rate ~ part^elasticity: 1 is in proportion, 0 is nothing, over steps of any
-    /// size.
+    /// The exponent in rate ~ part^elasticity: 1 is in proportion, 0 is no effect, over steps of
+    /// any size.
     pub elasticity: f64,
 }
 

@@ -22,11 +22,11 @@ pub struct Line {
     pub name: &'static str,
     /// The unit of its values.
     pub unit: &'static str,
-    /// What is printed, by column.
+    /// The printed values, by column.
     pub cells: Vec<Cell>,
 }
 
-/// A value of a row, with the column that it stands in.
+/// A value of a row, with its column.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Cell {
     /// The head of the column.
@@ -66,8 +66,8 @@ fn add(table: &mut Table, name: &'static str, unit: &'static str, cell: Cell) {
     }
 }
 
-/// A value that is known to be printed; the tables are part of this program, and every one is read
-/// by a test.
+/// A value that is known to be in the tables; the tables are part of this program, and every one is
+/// read by a test.
 pub(super) fn printed(tables: &[Table], number: &str, line: &str, column: &str) -> f64 {
     let table = tables.iter().find(|table| table.number == number);
     let value = table.and_then(|table| table.value(line, column));

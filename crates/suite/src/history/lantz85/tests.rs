@@ -1,4 +1,4 @@
-//! What is known of the paper's numbers, computed by hand from its tables.
+//! Known facts about the paper's numbers, computed by hand from its tables.
 
 use super::*;
 

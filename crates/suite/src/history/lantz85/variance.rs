@@ -1,4 +1,4 @@
-//! How much of the variance of ln(rate) each factor makes, in the tables that cross two factors.
+//! The share of each factor in the variance of ln(rate), in the tables that cross two factors.
 //!
 //! A share needs no scale: it also ranks protocols, which have no speed. But it holds for the range
 //! that the table tries.
@@ -13,11 +13,11 @@ use super::tables::{Table, printed};
 pub struct Division {
     /// The number of the table in the paper.
     pub table: &'static str,
-    /// Which of its rates, or which part of it.
+    /// The kind of rate, or the part of the table.
     pub part: &'static str,
-    /// What differs from row to row.
+    /// The factor of the rows.
     pub row_factor: &'static str,
-    /// What differs from column to column.
+    /// The factor of the columns.
     pub column_factor: &'static str,
     /// Variance of ln(rate) over all cells: a standard deviation of 0.1 is about 10 %.
     pub variance: f64,
@@ -25,7 +25,7 @@ pub struct Division {
     pub row_share: f64,
     /// Share of the column factor.
     pub column_share: f64,
-    /// Share of their interaction, which error cannot be told from: nothing was measured twice.
+    /// Share of their interaction, which includes the error, because nothing was measured twice.
     pub interaction_share: f64,
 }
 

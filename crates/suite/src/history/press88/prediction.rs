@@ -1,10 +1,11 @@
-//! Figure 3 computed by closed queueing networks: what a station on the server costs its users.
+//! Figure 3 computed by closed queueing networks: the cost of a station on the server for its
+//! users.
 //!
-//! A foreground visit finds what the background customers left at the server (arrival theorem), so
-//! a task's slowdown is 1 + f w(k). w(k) is the work found with k background stations, in services
-//! of one of them; f is the task's visits times that service over the task's time without load. The
-//! background's pause over its service, z, is that of the server and its stations, hence one for
-//! all tasks; f is each task's own.
+//! A foreground visit finds the background customers' remaining work at the server (arrival
+//! theorem), so a task's slowdown is 1 + f w(k). w(k) is the work found with k background stations,
+//! in services of one of them; f is the task's visits times that service over the task's time
+//! without load. The background's pause over its service, z, is a property of the server and its
+//! stations, so all tasks share it; each task has its own f.
 
 use btu_model::{closed_network, fixed_service};
 use serde::Serialize;
@@ -20,7 +21,7 @@ const MOST_STEPS: u32 = 200;
 /// One closed form next to the whole figure.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Prediction {
-    /// How the time of one service is distributed.
+    /// The distribution of the time of one service.
     pub service: Service,
     /// z: a background station's own time for each transaction over its service at the server; the
     /// one that fits best.
@@ -28,7 +29,7 @@ pub struct Prediction {
     /// Stations at which the server is full, 1 + z: beyond, each one adds a whole service to every
     /// visit.
     pub knee_stations: f64,
-    /// Root mean square of what the closed form misses of the slowdowns, over all tasks with load.
+    /// Root mean square of the closed form's errors in the slowdowns, over all tasks with load.
     pub root_mean_square: f64,
     /// Each task in the order of the figure.
     pub tasks: Vec<PredictedTask>,
@@ -107,11 +108,11 @@ fn loaded(task: &Task) -> impl Iterator<Item = (u64, f64)> {
 }
 
 impl Service {
-    /// Work that a rare visitor finds at the server, in services.
+    /// Work that a rare visit finds at the server, in services.
     fn work_found(self, stations: u64, think_over_service: f64) -> f64 {
         let stations = u32::try_from(stations).unwrap_or(u32::MAX);
         let found = match self {
-            // What is left of an exponential service is as long as a whole one.
+            // The rest of an exponential service is as long as a whole one.
             Self::Exponential => {
                 closed_network(stations, think_over_service, &[1.0]).map(|found| found.users[0])
             }
@@ -152,8 +153,8 @@ mod tests {
         }
     }
 
-    /// Regular service bends later and more sharply, as the figure does: less than half of the miss
-    /// is left.
+    /// Regular service bends later and more sharply, as the figure does: its error is less than
+    /// half.
     #[test]
     fn fixed_service_is_nearer() {
         let [exponential, fixed] = &history().predictions[..] else { panic!("two closed forms") };
@@ -166,11 +167,10 @@ mod tests {
         assert!((fixed.root_mean_square - 0.1227).abs() < 1e-4, "{}", fixed.root_mean_square);
     }
 
-    /// The closed form for fixed service against the simulator, which knows nothing of it: stations
-    /// whose frames meet in the line to the server, 1538 octets at 10 Mb/s each. The response is
-    /// users over throughput, less thinking (Little). A frame has arrived when its last bit has,
-    /// but its gap of 12 octets still takes the line: that counts as response here and not as
-    /// thinking.
+    /// The closed form for fixed service compared with the independent simulator: frames of the
+    /// stations meet in the line to the server, 1538 octets at 10 Mb/s each. The response is users
+    /// over throughput, less thinking (Little). A frame has arrived when its last bit has, but its
+    /// gap of 12 octets still takes the line: that counts as response here and not as thinking.
     #[test]
     fn the_simulator_agrees_with_fixed_service() {
         let (service, gap) = (1538.0 * 8.0 / 10e6, 12.0 * 8.0 / 10e6);

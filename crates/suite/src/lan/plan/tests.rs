@@ -155,7 +155,7 @@ fn a_script_has_a_server_the_task_and_so_many_stations() {
     assert_eq!(steps(Level::Stations(1)), expected);
 }
 
-/// At a share no step serves files, and a host has several stations where there are fewer hosts.
+/// At a share no step serves files, and a host has several stations if there are fewer hosts.
 #[test]
 fn at_a_share_stations_are_spread_over_hosts() {
     let plan = LanPlan { at: Some("/mnt/nas".into()), levels: vec![0, 6], ..plan() };
@@ -180,7 +180,7 @@ fn at_a_share_stations_are_spread_over_hosts() {
     assert_eq!(plan.faults(&cell(level), &unserved), Vec::<String>::new());
 }
 
-/// Room grows with what is asked for, and no stored number overflows it.
+/// Room grows with the demand, and no stored number overflows it.
 #[test]
 fn room_is_for_the_task_and_for_all_stations() {
     let mixed = |record| StationWork::Transactions {
@@ -195,8 +195,7 @@ fn room_is_for_the_task_and_for_all_stations() {
     assert_eq!(of(mixed(Bytes::new(u64::MAX)), vec![100]), u64::MAX);
 }
 
-/// What the slowest part of the way is known to be: the slowdown is k + 1, by the closed form and
-/// as it was seen.
+/// A known bottleneck: the slowdown is k + 1, by the closed form and as measured.
 #[test]
 fn a_server_without_a_pause_is_judged_by_hand() {
     let plan = plan();
@@ -222,7 +221,7 @@ fn a_server_without_a_pause_is_judged_by_hand() {
         near(row.expected_queue.unwrap(), f64::from(count));
     }
     near(verdict.knee.unwrap(), 1.0);
-    // The line through 2 at one station and 4 at three comes down to 1 where there are none.
+    // The line through 2 at one station and 4 at three reaches 1 at zero stations.
     assert!(verdict.knees.iter().all(|knee| knee.stations.is_none()), "{:?}", verdict.knees);
     let three = verdict.stations.iter().find(|level| level.count == 3).unwrap();
     assert_eq!((three.stations.len(), three.stations[0].transactions), (3, 2 * 2 * 20));

@@ -7,7 +7,7 @@ use super::{LARGEST_FILE, LONGEST, Replayed, TraceError, TracedOperation};
 /// The longest name of a file, in letters.
 const LONGEST_NAME: usize = 64;
 
-/// How a line is written.
+/// The form of a line.
 const FORM: &str =
     "a line is `SECONDS OPERATION FILE [OFFSET LENGTH]`, such as `0.25 read letter 0 4096`";
 
@@ -22,7 +22,7 @@ pub(super) struct Line {
     pub(super) operation: TracedOperation,
 }
 
-/// Reads a line; nothing of one that is empty or a comment. New names are added to `names`.
+/// Reads a line; `None` for one that is empty or a comment. New names are added to `names`.
 pub(super) fn read(
     number: usize,
     text: &str,

@@ -1,16 +1,16 @@
-//! What a trace does to its files' sizes: what has to be there before, whether each line can be
-//! carried out, what is left.
+//! The effect of a trace on its files' sizes: the files that must exist before, whether each line
+//! is possible, and the files at the end.
 
 use btu_units::Bytes;
 
 use super::line::Line;
 use super::{MOST_FILES, OperationTrace, Replayed, TraceError, TracedFile};
 
-/// Files by the number of their names; none where there is no such file.
+/// Files by the number of their names; `None` if there is no such file.
 #[derive(Debug)]
 pub(super) struct State {
     sizes: Vec<Option<u64>>,
-    /// Whether the file is still the one that was there at first.
+    /// Whether the file is still the one that existed at first.
     is_first: Vec<bool>,
     most_room: u64,
     most_files: usize,
@@ -20,7 +20,7 @@ pub(super) struct State {
 /// file has their name.
 pub(super) fn files_at_first(lines: &[Line], names: usize) -> Vec<TracedFile> {
     let mut sizes: Vec<Option<u64>> = vec![None; names];
-    // What a name means now: the file that was first called so, or one that the trace made.
+    // The current meaning of a name: the first file of that name, or one that the trace made.
     let mut origin: Vec<Option<usize>> = (0..names).map(Some).collect();
     for line in lines {
         let file = line.operation.file;
@@ -37,7 +37,7 @@ pub(super) fn files_at_first(lines: &[Line], names: usize) -> Vec<TracedFile> {
             }
         }
         match line.operation.doing {
-            // From here on its size is what the trace makes of it.
+            // From here on its size follows from the trace.
             Replayed::Make | Replayed::Remove => origin[file] = None,
             Replayed::Rename(target) if target != file => origin[target] = origin[file].take(),
             _ => {}
@@ -60,7 +60,7 @@ impl State {
         state
     }
 
-    /// Carries a line out.
+    /// Performs a line.
     pub(super) fn follow(&mut self, line: &Line, names: &[String]) -> Result<(), TraceError> {
         let operation = line.operation;
         let name = &names[operation.file];
@@ -118,7 +118,7 @@ impl State {
         ))
     }
 
-    /// Files that are there and were not at first.
+    /// Files that exist and did not at first.
     pub(super) fn left(&self, files: &[TracedFile]) -> Vec<usize> {
         let was_there = |file: &usize| files.iter().any(|first| first.file == *file);
         (0..self.sizes.len())
@@ -126,8 +126,7 @@ impl State {
             .collect()
     }
 
-    /// Files that were there at first and are not what they were; their content may differ, their
-    /// size must not.
+    /// Files that existed at first and have changed; their content may differ, their size must not.
     pub(super) fn restored(&self, files: &[TracedFile]) -> Vec<usize> {
         let is_same = |first: &TracedFile| {
             self.is_first[first.file] && self.sizes[first.file] == Some(first.size as u64)
@@ -144,11 +143,10 @@ impl State {
     }
 }
 
-/// Replays a trace twice as a station does, with files that are no more than sizes: for fuzzers and
-/// tests.
+/// Replays a trace twice as a station does, with files that are only sizes: for fuzzers and tests.
 ///
 /// # Panics
-/// Where an operation cannot be carried out: reading the trace should have said so.
+/// When an operation is impossible: the reader of the trace should have refused it.
 pub(super) fn replay(trace: &OperationTrace) {
     let mut sizes: Vec<Option<usize>> = vec![None; trace.names().len()];
     for first in trace.files() {

@@ -25,13 +25,13 @@ fn a_trace_is_read_as_it_is_documented() {
     assert_eq!(trace.operations()[2].doing, Replayed::Read { offset: 0, length: 4096 });
     assert_eq!(trace.operations()[6].doing, Replayed::Rename(0));
     assert_eq!(trace.operations()[6].at, Span::from_milliseconds(1512));
-    // What is read before it is made was there, and as large as that.
+    // A file that is read before it is made existed, with that size.
     assert_eq!(
         trace.files(),
         [TracedFile { file: 0, size: 4096 }, TracedFile { file: 2, size: 0 }]
     );
     assert_eq!((trace.left(), trace.restored()), (&[3][..], &[0, 2][..]));
-    // 10096 octets before the rename, and two files besides.
+    // 10096 octets before the rename, and two other files.
     assert_eq!((trace.room(), trace.most_files()), (Bytes::new(10_096), 3));
     // Ten operations in two seconds have nine gaps.
     assert_eq!(trace.period(), Span::from_nanoseconds(2_222_222_222));
@@ -105,18 +105,18 @@ fn files_that_change_places_are_followed() {
             .unwrap();
     assert_eq!(trace.files(), [TracedFile { file: 0, size: 100 }]);
     assert_eq!((trace.left(), trace.restored()), (&[][..], &[0][..]));
-    // A file that only grows is as large from the beginning, and is left alone.
+    // A file that only grows has its full size from the beginning, and is not replaced.
     let trace = OperationTrace::read("0 write a 0 10\n1 write a 10 10").unwrap();
     assert_eq!(
         (trace.files(), trace.restored()),
         (&[TracedFile { file: 0, size: 20 }][..], &[][..])
     );
-    // Emptying a file that was there.
+    // Truncates a file that existed.
     let trace = OperationTrace::read("0 read a 0 10\n1 make a\n2 write a 0 3").unwrap();
     assert_eq!((trace.files()[0].size, trace.restored()), (10, &[0][..]));
 }
 
-/// A line of a trace, mostly one that can be carried out.
+/// A line of a trace, mostly a possible one.
 fn line() -> impl Strategy<Value = String> {
     let name = prop::sample::select(vec!["a", "b", "c"]);
     let extent = (0u64..50, 1u64..50).prop_map(|(offset, length)| format!("{offset} {length}"));
@@ -133,10 +133,10 @@ fn line() -> impl Strategy<Value = String> {
 }
 
 proptest! {
-    /// Whatever is taken can be carried out, again and again.
+    /// Every accepted trace can be performed repeatedly.
     #[test]
     fn what_is_taken_can_be_replayed(lines in prop::collection::vec(line(), 1..30)) {
-        // As many lines as make sense: the first that does not ends the trace.
+        // The lines up to the first impossible one.
         for count in 1..=lines.len() {
             let numbered: Vec<String> = (0..).zip(&lines[..count]).map(|(at, line): (u32, _)| format!("{at} {line}")).collect();
             let text = numbered.join("\n");

@@ -1,4 +1,4 @@
-//! Whether the emulator and the machine let the sizes be measured as the network would have them.
+//! Checks whether the emulator or the machine distorted the measurement of the sizes.
 
 use btu_stats::median;
 use btu_units::Bytes;
@@ -8,7 +8,7 @@ use crate::pipe::Point;
 use crate::record::{ClockSteps, WireAccount};
 use crate::verdict::{MOST_LATENESS, MOST_STEAL, Shares};
 
-/// Of fewer frames, the latest of a hundred is one frame, and no rule.
+/// With fewer frames, the latest per cent is a single frame, which is not typical.
 const FRAMES_FOR_P99: u64 = 1000;
 
 /// A frame that leaves the emulator later than this share of a trial makes the trial longer by as
@@ -29,8 +29,8 @@ pub(super) fn late(points: &[Point]) -> Option<PipeCause> {
     Some(PipeCause::EmulatorLate { sizes: late.len(), worst_bytes, max_ns, share })
 }
 
-/// The latest frame as a share of a typical trial, with its size and its lateness in ns; nothing
-/// where that is harmless.
+/// The latest frame as a share of a typical trial, with its size and its lateness in ns; `None` if
+/// it is harmless.
 fn lateness(point: &Point) -> Option<(f64, Bytes, u64)> {
     let network: &WireAccount = point.conditions.as_ref()?.network.as_deref()?;
     let trials: Vec<f64> = point.trials.iter().map(|trial| trial.elapsed.seconds()).collect();

@@ -8,41 +8,42 @@ use super::LEVEL;
 use super::size::{SizeVerdict, inverse};
 use crate::pipe::PipePlan;
 
-/// What t0 + n/r says about the larger half of the sizes.
+/// The fit of t0 + n/r to the larger half of the sizes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Fit {
     /// The smallest size that counts in it.
     #[serde(rename = "from_bytes")]
     pub from: Bytes,
-    /// t0: what a message takes however small it is, in seconds. It may differ from the latency,
-    /// which small messages have, and below zero it is no time at all.
+    /// t0: the fixed time of a message of any size, in seconds. It may differ from the latency of
+    /// small messages, and has no meaning below zero.
     pub fixed_seconds: Estimate,
-    /// 1/r: what a byte more takes, in seconds.
+    /// 1/r: the time of a further byte, in seconds.
     pub per_byte_seconds: Estimate,
-    /// r: the rate that large messages approach. Absent where a byte more takes no time.
+    /// r: the rate that large messages approach. Absent if a further byte takes no time.
     pub rate_bits_per_second: Option<Estimate>,
     /// The largest distance of a median time from t0 + n/r, as a share of the time.
     pub worst_share: f64,
-    /// Where fixed time and bytes weigh the same. Absent where one of them is not positive.
+    /// The size at which the fixed time and the time of bytes are equal. Absent if one of them is
+    /// not positive.
     pub knee: Option<Knee>,
 }
 
-/// Median times further from t0 + n/r than this are not explained by it.
+/// The fit does not explain median times that differ from t0 + n/r by more than this share.
 const POOR_FIT: f64 = 0.10;
 
 impl Fit {
-    /// Whether a fixed time and a rate do not explain the large sizes: then neither they nor the
-    /// knee mean anything.
+    /// Whether a fixed time and a rate do not explain the large sizes: then they and the knee have
+    /// no meaning.
     pub fn is_poor(&self) -> bool {
         self.worst_share > POOR_FIT
     }
 }
 
-/// Where the fixed time gives way to the rate (Hockney's n-half).
+/// The knee between the fixed time and the rate (Hockney's n-half).
 ///
 /// The saturation point of the 1996 paper is "the knee" of the saturation graph, drawn by hand;
 /// here it is where the message's time is twice t0 and the slope of ln t over ln n one half, which
-/// is where the hand put it.
+/// agrees with the hand-drawn place.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Knee {
     /// The size at which half the rate is reached: t0 r, in bytes.

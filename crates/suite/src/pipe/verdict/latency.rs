@@ -1,4 +1,4 @@
-//! What the smallest messages take, by four definitions that all go by the name of latency.
+//! The time of the smallest messages, by four definitions of latency.
 
 use btu_stats::{Estimate, arithmetic_mean, quantile};
 use btu_units::Bytes;
@@ -7,14 +7,14 @@ use serde::{Deserialize, Serialize};
 use super::LEVEL;
 use crate::pipe::{Pattern, PipePlan, Point};
 
-/// Messages up to this size are all latency: eight bytes more or less are not seen on any medium.
+/// The time of messages up to this size is latency: no medium shows a difference of eight bytes.
 const SMALL: Bytes = Bytes::new(8);
 
 /// Latencies in seconds, one way.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Latencies {
-    /// Ours: the median over all trials of the sizes up to 8 bytes, or of the smallest size where
-    /// there is none so small.
+    /// btu's: the median over all trials of the sizes up to 8 bytes, or of the smallest size if all
+    /// are larger.
     pub median_seconds: Estimate,
     /// The largest size that counts in it.
     #[serde(rename = "up_to_bytes")]

@@ -1,4 +1,5 @@
-//! The shape of a signature: its highest point, where it turns back in time, where it dips.
+//! The shape of a signature: its highest point, the places where it turns back in time, and its
+//! dips.
 
 use btu_stats::{Estimate, arithmetic_mean};
 use btu_units::Bytes;
@@ -7,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::size::SizeVerdict;
 use crate::pipe::PipePlan;
 
-/// A fall of throughput by less than this share of what smaller messages reached is no dip.
+/// A fall of throughput by less than this share of the maximum of smaller messages is no dip.
 const DIP: f64 = 0.10;
 
 /// The highest throughput, by three rules.
@@ -16,7 +17,7 @@ pub struct Peak {
     /// The size that reached it.
     #[serde(rename = "size_bytes")]
     pub size: Bytes,
-    /// Ours: the highest of the throughputs from median times.
+    /// btu's: the highest of the throughputs from median times.
     pub bits_per_second: Estimate,
     /// The 1996 paper's and `NetPIPE` 3's: the highest of the throughputs from least times.
     pub netpipe_1996_bits_per_second: f64,
@@ -34,12 +35,11 @@ pub struct Turn {
     /// The size of the larger message.
     #[serde(rename = "to_bytes")]
     pub to: Bytes,
-    /// How much less it took, by the medians.
+    /// The difference of their times, by the medians.
     pub less_seconds: f64,
 }
 
-/// A range of sizes whose throughput lies below what smaller ones reached, and larger ones reach
-/// again.
+/// A range of sizes with throughput below a value that smaller and larger sizes reach.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Dip {
     /// The smallest size in it.
@@ -77,7 +77,7 @@ fn rate(size: &SizeVerdict) -> f64 {
     size.throughput_bits_per_second.value
 }
 
-/// Neighbours of which the larger took less time.
+/// Pairs of neighbours in which the larger took less time.
 pub(super) fn turns(sizes: &[SizeVerdict]) -> Vec<Turn> {
     let back = |pair: &[SizeVerdict]| {
         let [smaller, larger] = [&pair[0], &pair[1]].map(|size| size.one_way.median_seconds);

@@ -21,18 +21,18 @@ pub struct SizeVerdict {
     pub one_way: OneWay,
     /// Bits over the median time; all pairs, both directions where messages go both ways at once.
     pub throughput_bits_per_second: Estimate,
-    /// Times of single exchanges, where they were taken.
+    /// Times of single exchanges, if they were measured.
     pub exchanges: Option<Exchanges>,
 }
 
 /// One-way times in seconds, each trial counting as one value.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct OneWay {
-    /// The least: what the machine can do (`NetPIPE` up to version 3 reports this one).
+    /// The least: the machine's best (`NetPIPE` up to version 3 reports this one).
     pub least_seconds: f64,
     /// The quartile below the median.
     pub lower_quartile_seconds: Estimate,
-    /// The median: what a user gets.
+    /// The median: a user's typical time.
     pub median_seconds: Estimate,
     /// The quartile above the median.
     pub upper_quartile_seconds: Estimate,
@@ -47,13 +47,13 @@ pub struct OneWay {
 pub struct Exchanges {
     /// How many were timed.
     pub count: u64,
-    /// Half of them took no longer.
+    /// The median.
     pub p50_seconds: f64,
-    /// 90 of 100 took no longer.
+    /// The 90th percentile.
     pub p90_seconds: f64,
-    /// 99 of 100 took no longer.
+    /// The 99th percentile.
     pub p99_seconds: f64,
-    /// 999 of 1000 took no longer.
+    /// The 99.9th percentile.
     pub p999_seconds: f64,
     /// The longest exchange, in seconds.
     pub most_seconds: f64,

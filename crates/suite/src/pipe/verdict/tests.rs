@@ -10,7 +10,7 @@ pub(crate) fn plan(sizes: &str, pattern: Pattern) -> PipePlan {
     PipePlan { pattern, sizes: sizes.parse().unwrap(), ..PipePlan::new(1, Kind::Tcp, Place::Here) }
 }
 
-/// Seven trials of a second each, whose one-way times are those given times 1 to 1.006.
+/// Seven trials of a second each, with the given one-way times, multiplied by 1 to 1.006.
 pub(crate) fn point(plan: &PipePlan, size: Bytes, one_way_seconds: f64) -> Point {
     let parts = if plan.pattern == Pattern::PingPong { 2.0 } else { 1.0 };
     let repetitions = ((1.0 / (one_way_seconds * parts)) as u64).max(1);
@@ -40,7 +40,7 @@ fn near(found: f64, expected: f64, tolerance: f64) {
     assert!((found / expected - 1.0).abs() <= tolerance, "{found}, not {expected}");
 }
 
-/// 0.734 ms and 6.816 Mb/s give 5003 bits, which is where the 1996 paper's hand-drawn circle lies
+/// 0.734 ms and 6.816 Mb/s give 5003 bits, which agrees with the 1996 paper's hand-drawn circle
 /// (4.5 to 5 kbit, figure 3).
 #[test]
 fn the_saturation_point_of_1996() {
@@ -48,8 +48,8 @@ fn the_saturation_point_of_1996() {
     let verdict = judge(&plan, &points(&plan, ethernet));
     let fit = verdict.fit.unwrap();
     let knee = fit.knee.unwrap();
-    // The median of the trials is 0.3 % above the model's time: n-half is not touched by it, t0 and
-    // r are.
+    // The median of the trials is 0.3 % above the model's time: n-half does not depend on it, t0
+    // and r do.
     near(knee.half_bytes.value * 8.0, 5003.0, 1e-3);
     near(knee.ninety_bytes.value, 9.0 * 5003.0 / 8.0, 1e-3);
     near(fit.fixed_seconds.value, ETHERNET.0 * 1.003, 1e-3);
@@ -92,7 +92,7 @@ fn the_maximum_by_three_definitions() {
     let plan = plan("1..10MB", Pattern::PingPong);
     let peak = judge(&plan, &points(&plan, ethernet)).maximum.unwrap();
     let rate = |bytes: f64| bytes * 8.0 / ethernet(bytes);
-    // Times are whole nanoseconds: the three largest sizes are alike.
+    // Times are whole nanoseconds: the three largest sizes are equal.
     assert!((8_388_605..=8_388_611).contains(&peak.size.count()), "{}", peak.size);
     near(peak.bits_per_second.value, rate(8_388_611.0) / 1.003, 1e-5);
     near(peak.netpipe_1996_bits_per_second, rate(8_388_611.0), 1e-5);

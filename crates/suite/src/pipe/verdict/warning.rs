@@ -1,4 +1,4 @@
-//! Warnings about a signature: each with what was seen and what to try.
+//! Warnings about a signature: each with its observation and its advice.
 
 use btu_units::{Bytes, Span};
 use serde::{Deserialize, Serialize};
@@ -11,7 +11,7 @@ use crate::pipe::{Accounts, PipePlan, Point, Schedule};
 use crate::record::ClockSteps;
 use crate::verdict::count;
 
-/// A median whose interval's half width is a larger share of it than this is widely spread.
+/// A median with an interval of a larger half width than this share of it is widely spread.
 const WIDE: f64 = 0.05;
 
 /// A trial should last so long that a clock's reading and a timer's interrupt are short compared
@@ -21,17 +21,17 @@ const SHORT: Span = Span::from_milliseconds(1);
 /// A warning, in numbers and in words.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PipeWarning {
-    /// What was found, as numbers.
+    /// The observation, as numbers.
     #[serde(flatten)]
     pub cause: PipeCause,
-    /// What was found, as a sentence.
+    /// The observation, as a sentence.
     pub observed: String,
-    /// What to do about it.
+    /// The advice.
     #[serde(rename = "try")]
     pub advice: String,
 }
 
-/// What can be wrong with a signature.
+/// The kinds of warnings about a signature.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum PipeCause {
@@ -54,7 +54,7 @@ pub enum PipeCause {
     EmulatorLost {
         /// The number of frames.
         frames: u64,
-        /// Of how many sizes.
+        /// The number of sizes concerned.
         sizes: usize,
     },
     /// The machine slept while sizes were measured; they do not count.
@@ -66,11 +66,11 @@ pub enum PipeCause {
     },
     /// Frames left the emulator late.
     EmulatorLate {
-        /// Of how many sizes.
+        /// The number of sizes concerned.
         sizes: usize,
         /// The size with the latest frame, measured by its trials.
         worst_bytes: Bytes,
-        /// How late that was.
+        /// Its lateness.
         max_ns: u64,
         /// `max_ns` as a share of a typical trial of that size.
         share: f64,
@@ -82,9 +82,9 @@ pub enum PipeCause {
     },
     /// The wall clock was set meanwhile.
     ClockStepped {
-        /// While how many sizes were measured.
+        /// The number of sizes that were measured meanwhile.
         sizes: usize,
-        /// How far at most, forward or back.
+        /// The largest step, forward or back.
         worst_ns: u64,
     },
     /// Messages did not arrive.
@@ -117,7 +117,7 @@ pub enum PipeCause {
     Dips {
         /// The deepest dip.
         deepest: Dip,
-        /// How many there are.
+        /// The number of them.
         count: usize,
     },
     /// t0 + n/r does not describe the large sizes.
@@ -132,7 +132,7 @@ pub enum PipeCause {
     },
 }
 
-/// Everything that speaks against these points, the worst first.
+/// All warnings about these points, the most severe first.
 pub(super) fn all(
     plan: &PipePlan,
     points: &[Point],
@@ -217,7 +217,7 @@ fn short(points: &[Point]) -> Option<PipeCause> {
 }
 
 impl PipeCause {
-    /// The reason in two or three words.
+    /// The title in two or three words.
     pub const fn title(&self) -> &'static str {
         match self {
             Self::WrongBytes { .. } => "wrong bytes",
@@ -238,7 +238,7 @@ impl PipeCause {
         }
     }
 
-    /// What was seen, in one sentence without a full stop.
+    /// The observation, in one sentence without a full stop.
     fn observed(&self) -> String {
         match self {
             Self::WrongBytes { messages } => {

@@ -47,7 +47,7 @@ fn report(outcome: Outcome) -> Report {
     Report { started: Time::ZERO, finished: Time::ZERO + Span::from_seconds(2), cpu, outcome }
 }
 
-/// Requests that took so many milliseconds each.
+/// Requests of these times in milliseconds.
 fn asked(milliseconds: &[u64]) -> [Outcome; 2] {
     let mut round_trip = Histogram::new();
     for time in milliseconds {
@@ -81,7 +81,7 @@ fn turned([sender, receiver]: [Outcome; 2]) -> [Outcome; 2] {
     [receiver, sender]
 }
 
-/// A cell whose pairs say this: the far end first.
+/// A cell with these accounts of its pairs: the far end first.
 fn cell(phase: Phase, block: u32, pairs: Vec<[Outcome; 2]>) -> Measured<SpeedCell> {
     let placed = |(station, outcome): (&str, Outcome)| PlacedReport {
         station: HostName::try_from(station).expect("a name"),

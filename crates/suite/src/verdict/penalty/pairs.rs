@@ -1,4 +1,4 @@
-//! Pairs of cells: the same activity alone and under load.
+//! Pairs of cells: an activity alone and under load.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use crate::cell::{Component, Load, Row};
 
 /// One activity, alone and together with another.
 pub(super) struct Pair {
-    /// Row of the baseline: several pairs may lean on the same one.
+    /// Row of the baseline, which several pairs may share.
     base_row: Row,
     base: Measured,
     loaded: Measured,
@@ -48,8 +48,8 @@ impl Pair {
         self.base.seconds_per_work * self.base.work
     }
 
-    /// Together, for the baseline's work: the same number of seconds as measured when the work was
-    /// the same.
+    /// The time together, scaled to the baseline's work: it is the measured time if the work was
+    /// equal.
     pub(super) fn loaded_seconds(&self) -> f64 {
         self.loaded.seconds_per_work * self.base.work
     }

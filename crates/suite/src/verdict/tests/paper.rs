@@ -1,4 +1,4 @@
-//! The paper's own tables, put through the verdict as if they had been measured here.
+//! The paper's own tables, judged as if they had been measured here.
 
 use btu_units::Bytes;
 
@@ -7,7 +7,7 @@ use super::*;
 use crate::history::btu95::data::{ALONE, COMPONENTS, PENALTIES, TABLES, Times};
 use crate::history::btu95::{MESSAGE_BYTES, Machine};
 
-/// What every component moved.
+/// The volume of every component.
 const PAPER_VOLUME: Bytes = Bytes::new(4_000_000);
 
 fn row(component: &str, size: usize, load: Load) -> Row {
@@ -89,8 +89,8 @@ fn our_rating_of_the_same_rows_is_the_geometric_rule() {
     assert!(rating.low_confidence);
 }
 
-/// The 64 KB row of Table 2 follows from no rule that was tried, on any machine; the others of the
-/// DEC do exactly.
+/// The 64 KB row of Table 2 follows from no rule that was tried, for any machine; the other rows of
+/// the DEC follow exactly.
 #[test]
 fn table_2_of_the_dec() {
     let verdict = verdict(Machine::Dec);

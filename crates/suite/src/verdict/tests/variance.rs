@@ -1,4 +1,4 @@
-//! The spread of drawn runs whose components are known.
+//! The spread of drawn runs with known components.
 
 use btu_units::Span;
 use rand::SeedableRng;
@@ -10,8 +10,8 @@ use crate::cell::Row;
 use crate::record::{CellRecord, Outcome};
 use crate::verdict::{Context, Group, Variance, VarianceCause, judge};
 
-/// Standard deviations of what is drawn: of blocks, of repetitions, and of one hundredth of a
-/// cell's time.
+/// Standard deviations of the draws: of blocks, of repetitions, and of one hundredth of a cell's
+/// time.
 #[derive(Clone, Copy)]
 struct Drawn {
     blocks: f64,
@@ -25,8 +25,8 @@ fn normal(random: &mut Pcg64, deviation: f64) -> f64 {
     Normal::new(0.0, deviation).unwrap().sample(random)
 }
 
-/// The progress of a receiver whose goodput varies from one hundredth of its bytes to the next, and
-/// how long it takes.
+/// The progress of a receiver with goodput that varies from one hundredth of its bytes to the next,
+/// and its time.
 fn progress(random: &mut Pcg64, seconds: f64, deviation: f64) -> Vec<(u64, u64)> {
     let (mut at, piece) = (0.0, VOLUME.count() / PIECES as u64);
     // The logarithm's deviation that gives a factor this relative deviation.
@@ -80,9 +80,8 @@ fn explained(drawn: Drawn, blocks: u32, seed: u64) -> Variance {
 
 /// 120 rows in 20 blocks. The part of the blocks has 19 degrees of freedom: a standard error of 1 /
 /// sqrt(2 x 19) = 16 % of the deviation, and the tolerance is three of them, 0.49. The two others
-/// have more than 2000: 1.6 %, and half of that again for what batches of a cell take from each
-/// other; the tolerance is 10 %. A hundredth of the time that varies by 0.5 makes cells vary by
-/// 0.05.
+/// have more than 2000: 1.6 %, and half of that again for the correlation of a cell's batches; the
+/// tolerance is 10 %. A hundredth of the time that varies by 0.5 makes cells vary by 0.05.
 #[test]
 fn known_components_are_found() {
     let drawn = Drawn { blocks: 0.03, repetitions: 0.06, pieces: 0.5 };
@@ -93,7 +92,7 @@ fn known_components_are_found() {
     near(found.all.between_blocks.unwrap(), 0.03, 0.49);
     near(found.all.between_repetitions, 0.06, 0.10);
     near(found.all.within_cells.unwrap(), 0.05, 0.10);
-    // A rating over 120 rows in 20 blocks: what blocks have in common remains, of the rest a
+    // A rating over 120 rows in 20 blocks: the blocks' common part remains, of the rest a
     // hundredth.
     near(found.rating.by_blocks, found.all.between_blocks.unwrap() / 20_f64.sqrt(), 1e-9);
     near(found.rating.by_repetitions, 0.06 / 2400_f64.sqrt(), 0.10);
@@ -102,8 +101,8 @@ fn known_components_are_found() {
     assert_eq!(found.groups.len(), 6 + 5 + 4);
 }
 
-/// Whatever has no part is found to have none, up to the same errors of 120 rows in 20 blocks: in
-/// variance 1 / sqrt(2400 / 2) = 2.9 % of what there is, of blocks that over 120 rows.
+/// The estimate of an absent component is zero within the errors of 120 rows in 20 blocks: in
+/// variance 1 / sqrt(2400 / 2) = 2.9 % of the total, for blocks that over 120 rows.
 #[test]
 fn what_has_no_part_gets_none() {
     let quiet = Drawn { blocks: 0.0, repetitions: 0.0, pieces: 0.5 };
@@ -144,7 +143,7 @@ fn a_component_that_varies_stands_out() {
 }
 
 /// The hypervisor takes a share of each cell that makes up a half of the variance of its
-/// repetitions; the rest comes from nowhere.
+/// repetitions; the rest has no cause.
 #[test]
 fn a_known_cause_is_named_with_its_share_and_no_other_one() {
     let (context, mut random) = (context(), Pcg64::seed_from_u64(0x00d5));
@@ -169,7 +168,7 @@ fn a_known_cause_is_named_with_its_share_and_no_other_one() {
         "{steal:?}"
     );
     assert!(steal.interval.contains(0.5), "{steal:?}");
-    // What is idle is what is not stolen: the same said twice.
+    // Idle time is the time that is not stolen, so both causes are equal.
     let independent = |one: &&crate::verdict::CauseShare| {
         !matches!(one.cause, VarianceCause::Steal | VarianceCause::IdleProcessors)
     };

@@ -1,4 +1,4 @@
-//! Each warning appears for its reason and for nothing else.
+//! Each warning appears for its own reason only.
 
 use crate::network::HostRole;
 use btu_units::{Bytes, Span};
@@ -45,7 +45,7 @@ fn rows_that_were_not_measured() {
     assert_eq!((found.rows, found.of), (1, 123));
 }
 
-/// One of many is not `1 of 120 are`.
+/// The singular: not `1 of 120 are`.
 #[test]
 fn one_row_is_spoken_of_as_one() {
     let mut context = context();
@@ -83,8 +83,8 @@ fn a_machine_that_was_busy_or_is_small() {
     assert_eq!((small.workers, small.cpus, small.around_test), (3, 2, false));
 }
 
-/// What btu itself did in the minute before is no reason for a warning; what others do at this
-/// moment is, whatever the minute was.
+/// btu's own load in the minute before is no reason for a warning; the current load by other
+/// programs is, whatever the load of that minute.
 #[test]
 fn b13_a_machine_is_busy_with_what_others_do_and_not_with_what_was() {
     let found = |busy| {
@@ -98,8 +98,7 @@ fn b13_a_machine_is_busy_with_what_others_do_and_not_with_what_was() {
     assert!(found(None), "runs that did not watch have the load average alone");
 }
 
-/// Where the machine under test has processors of its own, only the others can be in each other's
-/// way.
+/// If the machine under test has its own processors, only the other workers compete.
 #[test]
 fn black_boxes_that_share_too_few_processors() {
     let divided = |station: HostRole| {

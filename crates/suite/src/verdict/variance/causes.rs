@@ -1,7 +1,7 @@
-//! What goes along with the spread of repetitions, among what is known of every cell.
+//! Finds the quantities of cells that correlate with the spread of repetitions.
 //!
-//! A share says how much of the variance of repetitions goes along with a quantity. That is no
-//! proof: both may follow from a third. What goes along with nothing is no cause.
+//! A share is the part of the variance of repetitions that a quantity explains. It is no proof of a
+//! cause: both may follow from a third. But a quantity without correlation is no cause.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ use super::super::cpu::Shares;
 use crate::cell::{Load, Row};
 use crate::record::{CellRecord, Outcome, Received, Sent, TcpInfo};
 
-/// Something that may make repetitions differ.
+/// A possible cause of differences between repetitions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum VarianceCause {
@@ -23,31 +23,31 @@ pub enum VarianceCause {
     Steal,
     /// Other programs used processors.
     OtherPrograms,
-    /// Processors had nothing to do: they may have slept, and have to be woken.
+    /// Processors were idle: they may have slept, and take time to wake up.
     IdleProcessors,
     /// Packets were received in software interrupts instead of by the process that waited for them.
     SoftwareInterrupts,
-    /// How many bytes one read brought.
+    /// The number of bytes in one read.
     ReceiveBatching,
     /// Round-trip time: queues, and waiting for a processor.
     RoundTrip,
     /// The window that congestion control allowed.
     CongestionWindow,
-    /// What was sent again.
+    /// The retransmitted bytes.
     Retransmissions,
     /// The sender waited for the receiver's window.
     ReceiverWindow,
-    /// For which share of its time the load ran, too.
+    /// The share of its time in which the load ran, too.
     Overlap,
-    /// How fast the load did its work: memory, page cache, disk.
+    /// The speed of the load's work: memory, page cache, disk.
     HostActivity,
     /// Workers did not begin together.
     StartSkew,
     /// Frames left the emulator late.
     EmulatorLate,
-    /// The cell before wrote files, which may still have been on their way to the disk.
+    /// The cell before wrote files, which the kernel may still have been writing to the disk.
     CellBefore,
-    /// How far the run was: something became faster or slower.
+    /// The progress of the run: a drift of the machine.
     Time,
 }
 
@@ -71,7 +71,7 @@ impl VarianceCause {
         Self::Time,
     ];
 
-    /// What is looked at, in a few words.
+    /// The quantity, in a few words.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Steal => "time taken by the hypervisor",
@@ -93,7 +93,7 @@ impl VarianceCause {
     }
 
     /// Its quantity in one cell, and the cell before it; `None` where it is not known. Logarithms
-    /// where only ratios mean something.
+    /// if only ratios have a meaning.
     fn of(self, record: &CellRecord, before: Option<&CellRecord>) -> Option<f64> {
         let shares = || Shares::of(std::iter::once(&record.machine));
         match self {
@@ -115,8 +115,8 @@ impl VarianceCause {
             ),
             Self::Overlap => {
                 let (host, network) = (record.host.as_ref()?, record.network.as_ref()?);
-                // The record has the share of the host activity's time; what slows the network is
-                // the share of its own.
+                // The record has the share of the host activity's time; the network activity
+                // depends on the share of its own time.
                 Some((host.overlap * host.duration.seconds() / network.duration.seconds()).min(1.0))
             }
             Self::HostActivity => {
@@ -134,25 +134,24 @@ impl VarianceCause {
     }
 }
 
-/// How much of the spread goes along with something.
+/// The share of the spread that a quantity explains.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct CauseShare {
     /// The quantity that varies with the goodput.
     pub cause: VarianceCause,
     /// Share of the variance between repetitions of the rows where it is known: 0 to 1.
     pub share: f64,
-    /// Ends of the share's interval; from 0 where it is not certain that they have anything to do
-    /// with each other.
+    /// Ends of the share's interval; from 0 if the correlation is not significant.
     pub interval: Interval,
     /// Whether cells with more of it are faster.
     pub is_faster: bool,
-    /// Whether chance alone would make less of it: the level is divided by how many causes are
-    /// looked at (Bonferroni).
+    /// Whether the share is significant: the level is divided by the number of examined causes
+    /// (Bonferroni).
     pub is_told: bool,
 }
 
-/// With what the spread of `rows` goes along, the largest share first; what does not vary is left
-/// out.
+/// The quantities that correlate with the spread of `rows`, the largest share first; constant ones
+/// are left out.
 pub(super) fn shares(cells: &Cells, rows: &[Row]) -> Vec<CauseShare> {
     let order: BTreeMap<(u32, u32), &CellRecord> =
         cells.valid().map(|record| ((record.block, record.position), record)).collect();

@@ -1,17 +1,17 @@
-//! What goodput does within a cell, from the progress of its receivers.
+//! The variation of goodput within a cell, from the progress of its receivers.
 
 use btu_stats::TwoWay;
 
 use crate::record::{CellRecord, Outcome};
 
-/// Batches that a cell's time is divided into: long against what one read brings, so that
-/// neighbours are nearly independent.
+/// Batches that a cell's time is divided into: long compared with one read, so that neighbours are
+/// nearly independent.
 pub(super) const BATCHES: usize = 10;
 
-/// The relative variance of a cell's goodput that comes from what it did meanwhile: batch means
-/// (Law and Kelton, Simulation Modeling and Analysis, 9.5.3). What all repetitions do alike, such
-/// as slow start, is taken away batch by batch, so two of them are needed. `None` where the course
-/// of fewer cells is known.
+/// The relative variance of a cell's goodput that comes from its variation within the cell: batch
+/// means (Law and Kelton, Simulation Modeling and Analysis, 9.5.3). The common course of all
+/// repetitions, such as slow start, is removed batch by batch, so two of them are needed. `None` if
+/// the progress of fewer cells is known.
 pub(super) fn variance_of_mean(repetitions: &[&CellRecord]) -> Option<f64> {
     let courses: Vec<Vec<f64>> = repetitions.iter().filter_map(|record| course(record)).collect();
     TwoWay::of(&courses).map(|found| found.residual / BATCHES as f64)
@@ -23,8 +23,8 @@ fn course(record: &CellRecord) -> Option<Vec<f64>> {
     let flows: Vec<&[(u64, u64)]> = receivers(record).collect();
     let end = flows.iter().filter_map(|flow| flow.last()).map(|last| last.0).max()? as f64;
     let whole: u64 = flows.iter().filter_map(|flow| flow.last()).map(|last| last.1).sum();
-    // A batch has to hold a few points, or it says more about when the clock was read than about
-    // the stream.
+    // A batch must hold a few points, or it shows the times of clock readings rather than the
+    // stream.
     if whole == 0 || flows.iter().any(|flow| flow.len() < 2 * BATCHES) {
         return None;
     }
@@ -43,7 +43,7 @@ fn receivers(record: &CellRecord) -> impl Iterator<Item = &[(u64, u64)]> {
     })
 }
 
-/// What had arrived at `at` nanoseconds, by a straight line between the two points around it.
+/// The bytes that had arrived at `at` nanoseconds, linear between the two points around it.
 fn bytes_at(flow: &[(u64, u64)], at: f64) -> f64 {
     let after = flow.partition_point(|point| (point.0 as f64) < at);
     let (from, to) = match after {

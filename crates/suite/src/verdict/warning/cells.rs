@@ -97,7 +97,7 @@ impl Explanation for NotMeasured {
 /// Network activities were so short that their start dominates.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ShortCells {
-    /// The number of rows whose median duration is below 50 ms.
+    /// The number of rows with a median duration below 50 ms.
     pub rows: u64,
     /// The number of rated rows that have a duration.
     pub of: u64,
@@ -145,7 +145,7 @@ impl Explanation for ShortCells {
 /// The workers of a cell did not start together.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct StartSkew {
-    /// The number of cells whose workers did not start together.
+    /// The number of cells with workers that did not start together.
     pub cells: u64,
     /// The number of valid cells.
     pub of: u64,
@@ -153,8 +153,7 @@ pub struct StartSkew {
     pub worst_ns: u64,
 }
 
-/// A worker that starts later than this share of the cell has missed part of what it should have
-/// met.
+/// A worker that starts later than this share of the cell has missed part of the common time.
 const LARGEST_SKEW: f64 = 0.05;
 
 impl StartSkew {

@@ -12,7 +12,7 @@ use crate::roll::MOST_APART_NS;
 /// Hosts' wall clocks do not agree with the controller's.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ClocksApart {
-    /// The number of hosts whose wall clocks are too far off.
+    /// The number of hosts with a large error of the wall clock.
     pub hosts: u64,
     /// The host that is furthest off.
     pub worst: String,
@@ -55,7 +55,7 @@ pub struct ClockDrift {
     pub host: String,
     /// How far its monotonic clock moved against the controller's, in ns.
     pub moved_ns: i64,
-    /// Over how long, in ns.
+    /// The length of that time, in ns.
     pub over_ns: u64,
 }
 
@@ -97,10 +97,10 @@ impl Explanation for ClockDrift {
 /// A wall clock was set while cells were measured.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ClockStepped {
-    /// In how many cells, and how far.
+    /// The number of cells, and the largest step.
     #[serde(flatten)]
     pub steps: ClockSteps,
-    /// Of how many cells.
+    /// The total number of cells.
     pub of: u64,
 }
 

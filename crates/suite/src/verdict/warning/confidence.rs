@@ -1,4 +1,4 @@
-//! Warnings about how well a number is known.
+//! Warnings about the certainty of a number.
 
 use btu_stats::median;
 use serde::{Deserialize, Serialize};
@@ -14,9 +14,9 @@ use crate::record::CellRecord;
 /// Rows of the rating have an interval that is wider than wanted, or none.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LowConfidence {
-    /// The number of rows whose interval is wider than wanted, or absent.
+    /// The number of rows with an interval that is wider than wanted, or absent.
     pub rows: u64,
-    /// Of how many that were measured.
+    /// The number of measured rows.
     pub of: u64,
     /// The wanted half width as a share of the value.
     pub wanted_half_width: f64,
@@ -81,12 +81,12 @@ impl Explanation for LowConfidence {
     }
 }
 
-/// Repetitions that are unlike the others of their row; they are part of every mean.
+/// Outlying repetitions of a row; they are part of every mean.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Outliers {
     /// The number of repetitions that are unlike the others.
     pub repetitions: u64,
-    /// In how many rows.
+    /// The number of rows concerned.
     pub rows: u64,
 }
 
@@ -112,13 +112,13 @@ impl Explanation for Outliers {
 }
 
 /// The host and the network activity of loaded rows ran together for only a part of their time, so
-/// penalties are diluted by the time alone.
+/// the time alone dilutes penalties.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SmallOverlap {
     /// The number of rows in which both activities ran together for less than half of the longer
     /// one.
     pub rows: u64,
-    /// Of how many loaded rows.
+    /// The total number of loaded rows.
     pub of: u64,
     /// The row with the least time together.
     pub worst: Row,

@@ -19,7 +19,7 @@ pub struct Steal {
     pub worst_share: f64,
 }
 
-/// One part in a hundred of the machine is about as much as the differences we want to see.
+/// One per cent of the machine is about as large as the differences that a user wants to detect.
 pub(crate) const MOST_STEAL: f64 = 0.01;
 
 impl Steal {
@@ -49,7 +49,7 @@ impl Explanation for Steal {
 /// The machine was busy before the run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LoadBefore {
-    /// Load average over one minute, of runs that did not watch.
+    /// Load average over one minute, of runs without that measurement.
     pub load_average: f64,
     /// The number of processors.
     pub cpus: u64,
@@ -58,12 +58,12 @@ pub struct LoadBefore {
     pub busy: Option<f64>,
 }
 
-/// Above this share of the processors others are at work: a quarter, which ten ticks of each
-/// processor tell from an idle machine's housekeeping.
+/// Above this share of the processors other programs are running: a quarter, which ten ticks of
+/// each processor distinguish from an idle machine's background work.
 const MOST_LOAD: f64 = 0.25;
 
 impl LoadBefore {
-    /// By what was watched before the run, which knows nothing of an earlier run; else by the load
+    /// By the measurement before the run, which an earlier run does not affect; else by the load
     /// average.
     pub(super) fn check(context: &Context) -> Option<Self> {
         let load_average = context.load_before?;
@@ -93,15 +93,15 @@ impl Explanation for LoadBefore {
     }
 }
 
-/// More activities than processors: those of the test machine also compete with the peers'
-/// own, or where it has processors of its own, the peers' among themselves.
+/// More activities than processors: those of the test machine also compete with the peers' own; if
+/// it has its own processors, only the peers' compete.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct OverCommitted {
     /// Workers of the largest cell; one that only answers, or does nothing, is not counted.
     pub workers: u64,
     /// The number of processors that the workers share.
     pub cpus: u64,
-    /// Whether those are the peers' alone, as the machine under test has its own.
+    /// Whether only the peers share them, because the machine under test has its own.
     #[serde(default)]
     pub around_test: bool,
 }

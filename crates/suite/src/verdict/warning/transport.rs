@@ -20,7 +20,7 @@ pub struct Retransmits {
     pub segments: u64,
     /// Retransmitted bytes over all bytes sent.
     pub share: f64,
-    /// In how many cells.
+    /// The number of cells concerned.
     pub cells: u64,
 }
 
@@ -49,9 +49,9 @@ impl Retransmits {
 /// Whether the network neither loses nor reorders on purpose.
 fn is_orderly(network: &Network) -> bool {
     match network {
-        // What real networks do is never on purpose.
+        // Impairments of real networks are never on purpose.
         Network::Veth | Network::Machines(_) => true,
-        // Its losses are the file's business.
+        // The network file decides its losses.
         Network::Drawing(_) => false,
         Network::Path(path) => path.loss <= 0.0 && path.reorder <= 0.0,
     }
@@ -62,7 +62,7 @@ fn is_lossless(record: &CellRecord) -> bool {
     matches!(record.row, Row::Network { component, .. } if component.is_rated() && component.impairment().loss <= 0.0)
 }
 
-/// What all senders of a cell sent again.
+/// The retransmissions of all senders of a cell.
 #[derive(Default)]
 struct Again {
     segments: u64,
@@ -129,7 +129,7 @@ const MOST_HELD_UP: f64 = 0.5;
 impl WindowLimited {
     pub(super) fn check(cells: &Cells, context: &Context) -> Option<Self> {
         if context.plan.window.is_some() {
-            // It was asked for.
+            // The user requested it.
             return None;
         }
         let idle = context.rated_rows(|_, load| load == Load::Idle);
@@ -142,7 +142,7 @@ impl WindowLimited {
     }
 }
 
-/// The share of the senders' busy time that the receivers' windows held up.
+/// The share of the senders' busy time in which they waited for the receivers' windows.
 fn held_up(record: &CellRecord) -> Option<f64> {
     let sum = |of: fn(&Sent) -> u64| senders(record).map(of).sum::<u64>();
     let (busy, held) = (sum(|sent| sent.tcp.busy_us), sum(|sent| sent.tcp.receiver_limited_us));
@@ -169,7 +169,7 @@ impl Explanation for WindowLimited {
 pub struct BufferDrops {
     /// The number of datagrams that the full buffer dropped.
     pub datagrams: u64,
-    /// Of how many sent.
+    /// The number of sent datagrams.
     pub of: u64,
 }
 
@@ -198,7 +198,7 @@ impl Explanation for BufferDrops {
 /// The paced sender could not keep its schedule.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LatePacing {
-    /// 99 of 100 datagrams left at most so late, under the worst load.
+    /// The 99th percentile of the datagrams' lateness, under the worst load.
     pub p99_ns: u64,
     /// Datagrams that the sender's kernel refused.
     pub refused: u64,

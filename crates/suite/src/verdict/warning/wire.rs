@@ -11,13 +11,13 @@ use crate::plan::Plan;
 /// The wire released frames late.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct WireLate {
-    /// 99 of 100 frames were at most so late.
+    /// The 99th percentile of the frames' lateness.
     pub p99_ns: u64,
     /// How late the latest frame left the wire, in nanoseconds.
     pub max_ns: u64,
 }
 
-/// Later than this, and an added delay of 1 ms is off by more than a tenth.
+/// With a larger lateness, an added delay of 1 ms is wrong by more than a tenth.
 pub(crate) const MOST_LATENESS: Span = Span::from_microseconds(100);
 
 impl WireLate {
@@ -48,7 +48,7 @@ impl Explanation for WireLate {
 pub struct WireDrops {
     /// The number of frames that the kernel dropped.
     pub frames: u64,
-    /// In how many cells.
+    /// The number of cells concerned.
     pub cells: u64,
 }
 
