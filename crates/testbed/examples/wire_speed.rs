@@ -1,10 +1,10 @@
-//! How much a wire carries and how punctually, on this machine: `cargo run --release -p btu-testbed
-//! --example wire_speed`.
+//! Measures the rate and the lateness of a wire on this machine: `cargo run --release -p
+//! btu-testbed --example wire_speed`.
 //!
-//! Between two namespaces on a veth pair each, offloads off unless said: frames per second of one
-//! flooding sender, and what one TCP connection gets. Everything shares this machine's processors,
-//! so the figures are floors. Needs root or user namespaces; bounded to half a minute; leaves
-//! nothing behind.
+//! Between two namespaces on a veth pair each, offloads off unless stated: frames per second of one
+//! flooding sender, and the goodput of one TCP connection. Everything shares this machine's
+//! processors, so the figures are floors. Needs root or user namespaces; bounded to half a minute;
+//! leaves nothing behind.
 
 #[path = "../tests/wire/lab.rs"]
 #[allow(dead_code)]
@@ -98,7 +98,7 @@ fn flood(payload: usize) {
         socket.connect((ACTIVE.address(), 9)).unwrap();
         let (end, payload, mut sent) = (now() + TIME, vec![0; payload], 0u64);
         while now() < end {
-            // No process listens there: refusals that come back are the price of a flood.
+            // No process listens there: the flood causes ICMP refusals that come back.
             sent += u64::from(socket.send(&payload).is_ok());
         }
         sent
@@ -170,7 +170,7 @@ fn pour() {
     }
 }
 
-/// What a wire costs that has nothing to do.
+/// The CPU time of an idle wire.
 fn idle() {
     let (_test, _active, wire) = rooms(Carriage::Frames);
     thread::sleep(Duration::from_millis(200));

@@ -1,11 +1,10 @@
-//! What passed each port, as pcapng files that Wireshark reads; never at the cost of the frames'
-//! times.
+//! Captures the frames of each port in pcapng files that Wireshark reads, without delaying frames.
 //!
 //! The wire copies frames into chunks of memory and hands full ones, or ones that are a tenth of a
 //! second old, to a thread that writes. Memory is bounded: when the writer has all chunks, frames
-//! are carried as ever and counted as missed. Each port has a file of its own, closed with its
+//! are carried as usual and counted as missed. Each port has a file of its own, closed with its
 //! counts (Interface Statistics Block). A process that is killed leaves files that can be read up
-//! to the last whole block; what was younger than a tenth of a second is then missing.
+//! to the last whole block; frames of the last tenth of a second are then missing.
 
 mod format;
 mod read;
@@ -34,7 +33,7 @@ const CHUNK_AGE: Span = Span::from_milliseconds(100);
 /// Memory for all chunks together: a quarter of a second at 2 Gb/s.
 const MOST_CHUNKS: usize = (64 << 20) / CHUNK_BYTES;
 
-/// Which way a frame passed a port.
+/// The direction in which a frame passed a port.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Direction {
     /// From the station into the network.
@@ -64,7 +63,7 @@ impl Direction {
 /// A port that is captured.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Tapped {
-    /// What the file is called, without `.pcapng`; a file of that name is replaced.
+    /// The name of the file, without `.pcapng`; a file of that name is replaced.
     pub file: String,
     /// The name of the network interface to capture.
     pub interface: String,
@@ -79,7 +78,7 @@ pub struct CaptureError {
     source: std::io::Error,
 }
 
-/// A running capture, on the side of the wire. Nothing here waits, but for closing.
+/// A running capture, on the side of the wire. Only closing waits.
 #[derive(Debug)]
 pub struct Capture {
     filling: Option<Chunk>,
@@ -142,12 +141,12 @@ impl Capture {
         }
     }
 
-    /// When [`Self::tend`] wants to be called.
+    /// The time of the next call of [`Self::tend`].
     pub fn due(&self) -> Option<Time> {
         self.since.map(|since| since + CHUNK_AGE)
     }
 
-    /// Hands over what is old enough by `now`.
+    /// Hands over the chunks that are old enough by `now`.
     pub fn tend(&mut self, now: Time) {
         if self.due().is_some_and(|due| due <= now) {
             self.hand_over();
@@ -155,8 +154,8 @@ impl Capture {
         }
     }
 
-    /// What has been written so far; frames that were handed to a writer that had failed count as
-    /// written.
+    /// The counts of written frames so far; frames that were handed to a writer that had failed
+    /// count as written.
     pub fn account(&self) -> CaptureAccount {
         CaptureAccount {
             frames: self.ports.iter().map(|port| port.written).sum(),
@@ -165,8 +164,8 @@ impl Capture {
         }
     }
 
-    /// Ends the files with their counts and waits until they are written. `dropped` says how many
-    /// frames the kernel dropped at each port. Closing again does nothing.
+    /// Ends the files with their counts and waits until they are written. `dropped` has the number
+    /// of frames that the kernel dropped at each port. Closing again does nothing.
     pub fn close(&mut self, dropped: &[u64]) {
         let Some(writer) = self.writer.take() else { return };
         self.hand_over();
@@ -174,7 +173,7 @@ impl Capture {
             port.dropped = dropped;
         }
         let at = self.clocks.wall(crate::port::now());
-        // A writer that is gone has panicked, which joining tells.
+        // A writer that is gone has panicked, which joining reports.
         let _ = self.full.send(Order::Close(at, self.ports.clone()));
         if writer.join().is_err() {
             let _ = self.failure.set("the writing thread panicked".to_owned());
@@ -184,7 +183,7 @@ impl Capture {
     fn hand_over(&mut self) {
         self.since = None;
         if let Some(chunk) = self.filling.take() {
-            // The writer lives until it is told to close, so it receives this order.
+            // The writer runs until it gets the order to close, so it receives this order.
             let _ = self.full.send(Order::Write(chunk));
         }
     }

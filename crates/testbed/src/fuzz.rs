@@ -1,4 +1,4 @@
-//! Entries for fuzzers: whatever comes over a socket of the testbed or the wire, these return.
+//! Entries for fuzzers: they return for any input from a socket of the testbed or the wire.
 
 pub use crate::capture::fuzz_capture as capture;
 pub use crate::testbed::fuzz_messages as testbed_messages;

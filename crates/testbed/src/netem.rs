@@ -1,13 +1,12 @@
-//! The impairments of one direction of a line, done by the kernel: netem on an IFB device.
+//! The impairments of one direction of a line in the kernel: netem on an IFB device.
 //!
-//! [`apply`] takes what comes in at an interface, sends it through a device of its own (`btu-ifb`
-//! and the interface's number), and lets it go on from there as if it had just come in. Nothing
-//! runs in user space, so this is what real hosts can be impaired with; no `tc` is needed. What the
-//! kernel cannot do as the network file means it, is an error; where it does it a little otherwise,
-//! [`Direction`]'s part is told in `docs/netem.md`.
+//! [`apply`] redirects incoming packets of an interface through a separate device (`btu-ifb` and
+//! the interface's number), after which they continue as if they had just come in. Nothing runs in
+//! user space, so it also works for real hosts; no `tc` is needed. An impairment that the kernel
+//! cannot do as the network file means it is an error; `docs/netem.md` lists the small deviations
+//! for each part of [`Direction`].
 //!
-//! The rules live in the kernel and outlive a process that is killed: [`clear`] removes what one
-//! has left behind.
+//! The rules are in the kernel and remain after a process is killed: [`clear`] removes them.
 
 mod accounts;
 mod attributes;
@@ -40,18 +39,19 @@ use kernel::{
 use talk::{Talk, error_number};
 use tree::Tree;
 
-/// Handles of the first chain; a chain of another shape gets the other number, and so on in turns.
+/// Handles of the first chain; a chain of another shape gets the other number, and so on
+/// alternately.
 const HANDLES: [u16; 2] = [0x10, 0x20];
 
-/// Impairs all that comes in at `interface`, in the network namespace of the calling thread, until
-/// the guard is dropped. Needs `CAP_NET_ADMIN` over that namespace.
+/// Impairs all incoming packets of `interface`, in the network namespace of the calling thread,
+/// until the guard is dropped. Needs `CAP_NET_ADMIN` over that namespace.
 ///
 /// Merging of received packets (GRO) is switched off meanwhile, so that a frame is a frame. `seed`
 /// makes the random numbers repeatable on kernels that can be seeded ([`Support::seeded`]).
 ///
 /// # Errors
-/// There is no such interface, something else handles what comes in there, the kernel lacks a part
-/// or cannot do what is asked, or the caller may not. Nothing is left behind then.
+/// There is no such interface, its incoming packets are redirected already, the kernel lacks a part
+/// or cannot do the impairment, or the caller has no right to it. Nothing is left behind then.
 pub fn apply(interface: &str, direction: &Direction, seed: u64) -> Result<Guard, NetemError> {
     let tree = Tree::of(direction, seed)?;
     let index = index_of(interface)?;
@@ -59,7 +59,7 @@ pub fn apply(interface: &str, direction: &Direction, seed: u64) -> Result<Guard,
     let receive_offload = ReceiveOffload::switch_off(interface)
         .map_err(|error| NetemError::of("switch gro off", error))?;
     let device = add_device(&mut talk, interface, index)?;
-    // From here on the guard takes back what was done.
+    // From here on the guard undoes the changes.
     let mut guard = Guard {
         talk,
         interface: interface.to_owned(),
@@ -75,11 +75,11 @@ pub fn apply(interface: &str, direction: &Direction, seed: u64) -> Result<Guard,
     Ok(guard)
 }
 
-/// Removes what a killed process has left of [`apply`] at `interface`; says whether there was
-/// anything.
+/// Removes the rules that a killed process has left of [`apply`] at `interface`; returns whether
+/// there were any.
 ///
 /// # Errors
-/// There is no such interface, or the caller may not.
+/// There is no such interface, or the caller has no right to it.
 pub fn clear(interface: &str) -> Result<bool, NetemError> {
     let index = index_of(interface)?;
     let name = device_name(index);
@@ -92,8 +92,7 @@ pub fn clear(interface: &str) -> Result<bool, NetemError> {
     Ok(true)
 }
 
-/// An impaired interface; dropping it removes the impairment, and frames that are under way with
-/// it.
+/// An impaired interface; dropping it removes the impairment, with its frames in flight.
 #[derive(Debug)]
 pub struct Guard {
     talk: Talk,
@@ -113,13 +112,13 @@ impl Guard {
         &self.interface
     }
 
-    /// Impairs otherwise from now on. Frames under way keep the times they were given, as long as
-    /// the new direction needs the same chain of queueing disciplines; rate, delay, loss and damage
-    /// always do. For another kind of queue, duplicates, or reordering with ordered jitter the
-    /// chain is replaced, and what is under way is dropped.
+    /// Changes the impairment from now on. Frames in flight keep their times if the new direction
+    /// needs the existing chain of queueing disciplines; rate, delay, loss and damage always do.
+    /// For another kind of queue, duplicates, or reordering with ordered jitter the chain is
+    /// replaced, and frames in flight are dropped.
     ///
     /// # Errors
-    /// The kernel lacks a part, or cannot do what is asked; what was before goes on.
+    /// The kernel lacks a part, or cannot do the impairment; the former one stays in effect.
     pub fn change(&mut self, direction: &Direction) -> Result<(), NetemError> {
         let tree = Tree::of(direction, self.seed)?;
         let base = if self.tree.has_shape_of(&tree) {
@@ -132,7 +131,7 @@ impl Guard {
         Ok(())
     }
 
-    /// What became of the frames; after a change to another chain, since then.
+    /// The accounts of the frames; after a change to another chain, since then.
     ///
     /// # Errors
     /// The kernel does not answer, for example because another process removed the device.
@@ -175,8 +174,8 @@ impl Guard {
 
 impl Drop for Guard {
     fn drop(&mut self) {
-        // What is already gone, with its namespace or because a user removed it, need not be
-        // removed.
+        // A device that is gone already, with its namespace or because a user removed it, need not
+        // be removed.
         let _ = remove(&mut self.talk, self.index, self.device, self.redirects);
     }
 }

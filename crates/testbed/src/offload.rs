@@ -1,5 +1,4 @@
-//! Switching a network interface's offloads, so that a frame on the wire is a frame
-//! (`SIOCETHTOOL`).
+//! Switches a network interface's offloads, so that a frame on the wire is a frame (`SIOCETHTOOL`).
 //!
 //! With segmentation offload on, a "frame" between two namespaces may carry 64 kB and an emulated
 //! line would delay, lose or reorder it as one; with checksum offload on, frames cross a packet
@@ -9,7 +8,7 @@
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
-/// One switch: (what users call it, command that sets, command that reads), from linux/ethtool.h.
+/// One switch: (usual name, command that sets, command that reads), from linux/ethtool.h.
 type Switch = (&'static str, u32, u32);
 
 const GRO: Switch = ("gro", 0x2c, 0x2b);
@@ -28,12 +27,12 @@ const SWITCHES: [Switch; 6] = [
 /// Switches tso, gso, gro, sg, tx-csum and rx-csum of `interface` on or off, in the network
 /// namespace of the calling thread. Needs `CAP_NET_ADMIN` over that namespace.
 ///
-/// Switching off is checked afterwards; switching on is a wish, because not every driver has every
-/// offload.
+/// Switching off is checked afterwards; switching on is best effort, because not every driver has
+/// every offload.
 ///
 /// # Errors
-/// The interface does not exist, the caller may not, or an offload stays on; the message names
-/// interface and offload.
+/// The interface does not exist, the caller has no right to it, or an offload stays on; the message
+/// names interface and offload.
 pub fn set_offloads(interface: &str, on: bool) -> io::Result<()> {
     let device = Device::open(interface)?;
     if on {
@@ -43,7 +42,7 @@ pub fn set_offloads(interface: &str, on: bool) -> io::Result<()> {
     }
 }
 
-/// Merging of received packets (GRO) on an interface is off as long as this lives, in the network
+/// Merging of received packets (GRO) on an interface is off while this value exists, in the network
 /// namespace of the thread that switched it off.
 #[derive(Debug)]
 pub(crate) struct ReceiveOffload {
@@ -53,7 +52,7 @@ pub(crate) struct ReceiveOffload {
 }
 
 impl ReceiveOffload {
-    /// Switches it off. An interface that cannot is taken to have none.
+    /// Switches it off. An interface without the operation counts as one without GRO.
     pub(crate) fn switch_off(interface: &str) -> io::Result<Self> {
         let device = Device::open(interface)?;
         let was_on = device.call(GRO.2, 0).unwrap_or(0) != 0;
@@ -82,7 +81,7 @@ struct Value {
     data: u32,
 }
 
-/// An interface and a socket to ask through.
+/// An interface and a socket for its requests.
 struct Device<'a> {
     socket: OwnedFd,
     name: &'a str,

@@ -1,4 +1,4 @@
-//! The pages of this process's program that are in its memory.
+//! Releases the pages of this process's program from its memory.
 #![allow(unsafe_code)]
 
 use std::ffi::c_void;
@@ -8,13 +8,13 @@ use std::ptr::NonNull;
 
 use nix::sys::mman::{MmapAdvise, madvise};
 
-/// Gives back the code that this process has in its memory: what it needs from here on comes again
-/// from the program's file, page by page, usually without reading it again. For a process that has
-/// started up and will wait for long: most of what starting takes, such as reading a command line,
-/// is never needed again.
+/// Releases the code pages of this process: the kernel maps those that it needs later again from
+/// the program's file, usually without reading the disk. For a process that has started and will
+/// wait for long: most of the code for starting, such as reading a command line, is never needed
+/// again.
 ///
 /// # Errors
-/// The kernel does not tell what is where (no /proc), or refuses.
+/// The kernel does not list the mappings (no /proc), or refuses.
 pub fn give_back_code() -> io::Result<()> {
     let program = fs::read_link("/proc/self/exe")?;
     let program = program.to_string_lossy();
@@ -28,7 +28,7 @@ pub fn give_back_code() -> io::Result<()> {
     Ok(())
 }
 
-/// Where a line of `proc_pid_maps`(5) has code of `program`: its start, and its length in bytes.
+/// The code of `program` in a line of `proc_pid_maps`(5): its start, and its length in bytes.
 fn code_of(program: &str, line: &str) -> Option<(NonNull<c_void>, usize)> {
     let (range, rest) = line.split_once(' ')?;
     let path = rest.strip_prefix("r-xp ")?.splitn(4, ' ').nth(3)?.trim_start();

@@ -26,7 +26,7 @@ pub const BATCH: usize = 64;
 /// Octets of `struct virtio_net_hdr` before each frame of a port that carries superframes.
 const OFFLOAD_HEADER: usize = 10;
 
-/// What a port carries.
+/// The kind of frames that a port carries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Carriage {
@@ -34,14 +34,14 @@ pub enum Carriage {
     /// ([`crate::offload::set_offloads`]).
     #[default]
     Frames,
-    /// Whatever the stations' kernels hand over, up to 64 kB with unfinished checksums and the
-    /// notes about them (`PACKET_VNET_HDR`): fast, but delays, losses and counts are per
+    /// Superframes as the stations' kernels hand them over, up to 64 kB with unfinished checksums
+    /// and a header about them (`PACKET_VNET_HDR`): fast, but delays, losses and counts are per
     /// superframe.
     Superframes,
 }
 
 impl Carriage {
-    /// The size of the buffers this takes, for an interface with this MTU.
+    /// The size of its buffers, for an interface with this MTU.
     pub fn buffer_bytes(self, mtu: usize) -> usize {
         const HEADERS: usize = 14 + 4 + 4;
         let frame = match self {
@@ -69,20 +69,19 @@ pub struct PortError {
     source: io::Error,
 }
 
-/// A frame that came in.
+/// A frame that arrived.
 #[derive(Debug, Clone, Copy)]
 pub struct Received {
-    /// Its buffer; the receiver of this is its holder.
+    /// Its buffer; the receiver of this value holds a reference to it.
     pub buffer: u32,
-    /// When the kernel took it from the other side, by the monotonic clock.
+    /// The time at which the kernel took it from the other side, by the monotonic clock.
     pub at: Time,
 }
 
-/// What a receive did in addition to filling [`Batch::received`].
+/// The result of a receive in addition to [`Batch::received`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Took {
-    /// Whether there may be more: as many frames came as were asked for, or no buffer was free for
-    /// one.
+    /// Whether there may be more: the batch was full, or no buffer was free.
     pub more: bool,
     /// Frames that were longer than a buffer, or shorter than an Ethernet header.
     misfits: usize,
@@ -128,8 +127,8 @@ impl Port {
     }
 
     /// Takes at most [`BATCH`] frames without waiting, into free buffers; they are then in
-    /// [`Batch::received`]. None when there is none, or no free buffer: then the kernel keeps
-    /// frames, and drops and counts what it cannot keep.
+    /// [`Batch::received`]. None when there is none, or no free buffer: then the kernel queues
+    /// frames, and drops and counts those without room.
     ///
     /// # Errors
     /// The interface is down or gone.
@@ -140,8 +139,8 @@ impl Port {
         Ok(took)
     }
 
-    /// Sends frames, in order, and says how many the kernel took; the others are lost. Holders stay
-    /// as they are.
+    /// Sends frames, in order, and returns the number that the kernel took; the others are lost.
+    /// References do not change.
     ///
     /// # Errors
     /// Never for a frame that cannot be sent; only when the interface is gone.

@@ -1,8 +1,8 @@
-//! What this process may do beyond its user (capabilities(7)): where it has that from, and how it
-//! gives it up.
+//! The capabilities of this process (capabilities(7)): their origin, and how the process gives them
+//! up.
 //!
-//! Capabilities belong to threads. So all of this is for the time before a process has a second
-//! one.
+//! Capabilities belong to threads. So all functions here must run before a process has a second
+//! thread.
 
 mod sys;
 
@@ -21,10 +21,10 @@ pub struct Capabilities(u64);
 impl Capabilities {
     /// The empty set of capabilities.
     pub const NONE: Self = Self(0);
-    /// Writing and reading what belongs to other users: the superuser's scratch directory may be
-    /// the home of another user.
+    /// Writing and reading other users' files: the superuser's scratch directory may be the home of
+    /// another user.
     pub const FILES: Self = Self(1 << 1 | 1 << 2 | 1 << 3);
-    /// `CAP_SETPCAP`: deciding what programs that are started later may have.
+    /// `CAP_SETPCAP`: limiting the capabilities of programs that are started later.
     const SETPCAP: Self = Self(1 << 8);
     /// `CAP_NET_BIND_SERVICE`: listening at ports below 1024.
     pub const LOW_PORTS: Self = Self(1 << 10);
@@ -39,8 +39,8 @@ impl Capabilities {
     /// `CAP_SYS_ADMIN`: making namespaces, among much else.
     pub const SYS_ADMIN: Self = Self(1 << 21);
 
-    /// `CAP_SETFCAP`: letting a user namespace below have the superuser of this one in it
-    /// (`user_namespaces(7)`, since Linux 5.12), as the system's sshd needs that a copy starts.
+    /// `CAP_SETFCAP`: mapping the superuser into a child user namespace (`user_namespaces(7)`,
+    /// since Linux 5.12), as the system's sshd needs when a copy starts it.
     pub const SETFCAP: Self = Self(1 << 31);
 
     /// Those of these bits.
@@ -59,19 +59,19 @@ impl Capabilities {
         self.0 & others.0 == others.0
     }
 
-    /// What the calling thread may use now.
+    /// The capabilities that the calling thread may use now.
     ///
     /// # Errors
-    /// A sandbox forbids to ask.
+    /// A sandbox forbids the query.
     pub fn effective() -> io::Result<Self> {
         Sets::here().map(|sets| Self(sets.effective))
     }
 }
 
-/// What the file of a program gives to the user who starts it.
+/// The rights that a program's file gives to the user who starts it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Gift {
-    /// Nothing is given.
+    /// The file gives no rights.
     Nothing,
     /// The file gives capabilities (setcap(8)).
     Capabilities,
@@ -79,29 +79,29 @@ pub enum Gift {
     Identity,
 }
 
-/// What this process got from its program's file. To be asked when it begins.
+/// The rights that this process got from its program's file. Call it when the process begins.
 ///
-/// Not asked of `AT_SECURE` (getauxval(3)): that is also set where a security module changes the
-/// process's label, and where the file's capabilities were withheld, and then the process may do
-/// nothing beyond its user.
+/// It does not use `AT_SECURE` (getauxval(3)): the kernel also sets that if a security module
+/// changes the process's label, or if the file's capabilities were withheld, and then the process
+/// has no rights beyond its user.
 ///
 /// # Errors
-/// The kernel does not tell, or a sandbox forbids to ask.
+/// The kernel does not report it, or a sandbox forbids the query.
 pub fn gift_of_the_file() -> io::Result<Gift> {
     let (user, group) = (getresuid()?, getresgid()?);
     if user.real != user.effective || group.real != group.effective {
         return Ok(Gift::Identity);
     }
-    // The superuser, who may be that in a user namespace only, has capabilities of right. Processes
-    // of other users have them from the process that started them (ambient ones, which a file with
+    // The superuser (perhaps of a user namespace only) has all capabilities by itself. Processes of
+    // other users have them from the process that started them (ambient ones, which a file with
     // capabilities takes away) or from the file.
     let sets = Sets::here()?;
     let is_given = !user.effective.is_root() && sets.permitted & !sys::ambient(sets.permitted) != 0;
     Ok(if is_given { Gift::Capabilities } else { Gift::Nothing })
 }
 
-/// Gives up all capabilities but these, for good; programs that are started later get none from
-/// this process, unless it is the superuser's.
+/// Gives up all capabilities but these, for good; programs that it starts later get none from this
+/// process, unless it is the superuser's.
 ///
 /// # Errors
 /// A sandbox forbids it.
@@ -110,15 +110,14 @@ pub fn give_up_all_but(kept: Capabilities) -> io::Result<()> {
 }
 
 /// Gives up all capabilities but these, for good, and for all programs that are started later: the
-/// superuser's, too, as far as this process may decide that (`CAP_SETPCAP`). What of these it hands
-/// on from its own starter it goes on to hand on.
+/// superuser's, too, if this process has the right to it (`CAP_SETPCAP`). It continues to pass on
+/// those of these capabilities that it inherited.
 ///
 /// # Errors
 /// A sandbox forbids it.
 pub fn confine_to(kept: Capabilities) -> io::Result<()> {
-    // The kernel starts no program whose file has capabilities that are out of bounds
-    // (capabilities(7), "Safety checking for capability-dumb binaries"), and this one starts
-    // itself.
+    // The kernel starts no program with file capabilities out of bounds (capabilities(7), "Safety
+    // checking for capability-dumb binaries"), and this program starts itself.
     if Capabilities::effective()?.has(Capabilities::SETPCAP)
         && !sys::has_file_capabilities(c"/proc/self/exe")
     {
@@ -137,12 +136,11 @@ fn keep(kept: Capabilities, handed_on: Capabilities) -> io::Result<()> {
     Sets { effective: sets.effective & kept.0, permitted: sets.permitted & kept.0, inheritable }
         .set()?;
     // The kernel gives the files in /proc of a process with capabilities of its program's file to
-    // root. A process that has no more rights than its user must write some of them to make a user
-    // namespace.
+    // root. A process with only its user's rights must write some of them to make a user namespace.
     Ok(set_dumpable(true)?)
 }
 
-/// From now on no program's file gives anything to this process or its children.
+/// From now on no program's file gives rights to this process or its children.
 ///
 /// # Errors
 /// None is known (`PR_SET_NO_NEW_PRIVS`(2const)).
@@ -158,7 +156,7 @@ mod tests {
 
     #[test]
     fn what_is_given_up_is_gone_and_what_is_kept_stays() {
-        // Capabilities belong to a thread: this one's do not matter to others.
+        // Capabilities belong to a thread: those of this thread do not affect others.
         let before = Capabilities::effective().unwrap();
         let kept = Capabilities::FILES.and(Capabilities::IPC_LOCK);
         let after = thread::spawn(move || {
@@ -173,7 +171,7 @@ mod tests {
         assert_eq!(Capabilities::effective().unwrap(), before);
     }
 
-    /// The superuser's children, which would have everything again, have no more either.
+    /// The superuser's children, which would get all capabilities again, have no more either.
     #[test]
     fn who_is_confined_starts_no_program_with_more() {
         let kept = Capabilities::FILES;

@@ -1,4 +1,4 @@
-//! On which processors processes work, and whether those sleep.
+//! Pins processes to processors, and keeps processors from sleeping.
 
 use std::io;
 
@@ -10,25 +10,26 @@ use crate::wire::hold_latency;
 /// The id that stands for the calling thread.
 const SELF: Pid = Pid::from_raw(0);
 
-/// Holds the calling thread, and what it starts from now on, on these processors.
+/// Pins the calling thread, and the processes and threads that it starts from now on, to these
+/// processors.
 ///
 /// # Errors
-/// None of them may be used, or the numbers are higher than any that can be asked for.
+/// None of them may be used, or the numbers are too high for the kernel's interface.
 pub fn hold(processors: &[u32]) -> io::Result<()> {
     let mut only = CpuSet::new();
     processors.iter().try_for_each(|&processor| only.set(processor as usize))?;
     Ok(sched_setaffinity(SELF, &only)?)
 }
 
-/// The calling thread on processors of its own; where it was before, when this is dropped on the
-/// same thread.
+/// Pins the calling thread to its own processors; dropping this on that thread restores the former
+/// ones.
 #[derive(Debug)]
 pub struct Held {
     before: CpuSet,
 }
 
 impl Held {
-    /// Holds the calling thread, and what it starts from now on.
+    /// Pins the calling thread, and the processes and threads that it starts from now on.
     ///
     /// # Errors
     /// See [`hold`].
@@ -41,7 +42,8 @@ impl Held {
 
 impl Drop for Held {
     fn drop(&mut self) {
-        // It was allowed before. What does not go back ends with this process anyway.
+        // The former processors were allowed before. If restoring fails, the pinning ends with this
+        // process anyway.
         let _ = sched_setaffinity(SELF, &self.before);
     }
 }
@@ -49,17 +51,17 @@ impl Drop for Held {
 /// Keeps all processors from sleeping while it lives, by a latency request of 0
 /// (`/dev/cpu_dma_latency`, kernel document "PM Quality Of Service Interface").
 ///
-/// Threads at idle priority would keep them awake for all processes, but a busy machine lets such a
-/// thread end only after seconds, and with it the process.
+/// Threads at idle priority would keep them awake for all processes, but on a busy machine such a
+/// thread, and with it the process, ends only after seconds.
 #[derive(Debug)]
 pub struct Awake {
     _latency: std::fs::File,
 }
 
 impl Awake {
-    /// Keeps them awake from now on. Nothing where this user may not ask for it (usually only root
-    /// may), or where the kernel does not choose between depths of sleep: there, as in many virtual
-    /// machines, an idle processor goes back to the host.
+    /// Keeps them awake from now on. `None` if this user has no right to request it (usually only
+    /// root has), or if the kernel does not choose between sleep states: then, as in many virtual
+    /// machines, an idle processor returns to the host.
     pub fn begin() -> Option<Self> {
         let driver =
             std::fs::read_to_string("/sys/devices/system/cpu/cpuidle/current_driver").ok()?;

@@ -1,6 +1,6 @@
-//! The testbed: any network that a user has described, raised in anonymous namespaces and gone with
-//! its processes ([`RaisedNetwork`]). Its stations are entered ([`enter`]) with commands of all
-//! sorts, and can have agents.
+//! The testbed: any network that a user has described, raised in anonymous namespaces that end with
+//! its processes ([`RaisedNetwork`]). Users run any commands in its stations ([`enter`]), and
+//! stations can have agents.
 //!
 //! ```text
 //! coordinator            keeps its own namespaces; holds the keep-alive pipe, the writing end of a pipe
@@ -14,13 +14,13 @@
 //! Nothing can be left behind, by construction: no namespace has a name, no interface is in the
 //! host's namespace, nothing is mounted outside a private mount namespace. When process 1 ends, for
 //! whatever reason, the kernel ends every process of the process namespace; with the last of them
-//! the network namespaces go, and with those the interfaces. Process 1 ends when the outer process
-//! does, and that when the coordinator does: each link is a pipe that ends *and* a parent-death
-//! signal, so that `kill -9` of any of these processes, even of the parent of a stopped process,
-//! brings the whole testbed down.
+//! the kernel removes the network namespaces and their interfaces. Process 1 ends when the outer
+//! process does, and the outer process when the coordinator does: each link is a pipe that ends
+//! *and* a parent-death signal, so that `kill -9` of any of these processes, even of the parent of
+//! a stopped process, brings the whole testbed down.
 //!
-//! What a coordinator that was killed does leave is its runtime directory with dead sockets: the
-//! next start sweeps it.
+//! A killed coordinator leaves only its runtime directory with dead sockets: the next start removes
+//! it.
 //!
 //! Agents see the host's /sys; it shows the host's interfaces, not theirs. Commands see their
 //! station's.
@@ -85,10 +85,10 @@ pub use wiring::wire;
 use handle::TestbedHandle;
 use messages::Order;
 
-/// A look takes well under a second.
+/// A probe takes well under a second.
 const PREFLIGHT_TIMEOUT: Duration = Duration::from_secs(15);
 
-/// Sees in a short-lived process whether this system allows a testbed, and by which right.
+/// Tests in a short-lived process whether this system allows a testbed, and by which right.
 /// `executable` as in [`NetworkRequest`].
 pub fn preflight(executable: &Path) -> Result<Privilege, TestbedError> {
     let handle = TestbedHandle::start(executable, &Order::Try)?;

@@ -1,5 +1,5 @@
-//! For the tests of the testbed only: plays every process of it, with agents that do what they are
-//! told by lines of text, and with another such agent next to the wire.
+//! For the tests of the testbed only: acts as each of its processes, with agents that follow
+//! commands in lines of text, and with another such agent next to the wire.
 
 use std::error::Error;
 use std::io::{self, BufRead, BufReader, Read, Write};
@@ -59,7 +59,7 @@ fn preflight() -> Outcome<()> {
     Ok(())
 }
 
-/// Raises a testbed, tells of it and of its events, and lowers it when standard input ends.
+/// Raises a testbed, reports it and its events, and lowers it when standard input ends.
 fn coordinate(network: &str, runtime_directory: PathBuf) -> Outcome<()> {
     let executable = std::env::current_exe()?;
     let request = NetworkRequest {
@@ -95,7 +95,7 @@ fn coordinate(network: &str, runtime_directory: PathBuf) -> Outcome<()> {
     Ok(())
 }
 
-/// A network of the library with test, active and passive; the path's line made quicker and longer.
+/// A network of the library with test, active and passive; the path's line made faster and longer.
 fn drawing(network: &str) -> Outcome<Drawing> {
     let text = library_text(network).ok_or("no such network")?;
     let settings: &[_] = match network {
@@ -152,7 +152,7 @@ fn listen() -> Outcome<String> {
     Ok(port.to_string())
 }
 
-/// Sends so many bytes, and returns how many the other side counted.
+/// Sends this number of bytes, and returns the number that the other side counted.
 fn send_bytes(to: &str, bytes: usize) -> Outcome<String> {
     let mut peer = TcpStream::connect(to)?;
     peer.write_all(&vec![7; bytes])?;
@@ -162,7 +162,7 @@ fn send_bytes(to: &str, bytes: usize) -> Outcome<String> {
     Ok(u64::from_be_bytes(count).to_string())
 }
 
-/// Connects by TCP, and returns how many microseconds it took.
+/// Connects by TCP, and returns the time in microseconds.
 fn connect(to: &str) -> Outcome<String> {
     let start = Instant::now();
     TcpStream::connect(to)?;
@@ -192,7 +192,7 @@ fn capture(interface: &str, time: Duration) -> Outcome<String> {
     Ok(format!("{frames} {longest}"))
 }
 
-/// The real wire, and next to it an agent that hears of the same interfaces.
+/// The real wire, and next to it an agent on its interfaces.
 fn wire(path: &Path) -> ExitCode {
     let beside = path.with_file_name("beside-wire.sock");
     if mischief() == "deaf" {
@@ -221,8 +221,8 @@ impl Port {
         Ok(Self(port))
     }
 
-    /// The length of a frame that came in from the other end of the cable; what was sent from here
-    /// comes by too.
+    /// The length of a frame from the other end of the cable; the socket also reads frames that
+    /// were sent from here.
     fn receive(&self, buffer: &mut [u8]) -> Option<usize> {
         let (length, from) = recvfrom::<LinkAddr>(self.0.as_raw_fd(), buffer).ok()?;
         let outgoing = from.is_some_and(|address| address.pkttype() == nix::libc::PACKET_OUTGOING);

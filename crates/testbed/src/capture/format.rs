@@ -37,14 +37,14 @@ pub(super) mod option {
     pub(crate) const ISB_USRDELIV: u16 = 8;
 }
 
-/// What an interface statistics block tells, in frames since the capture began.
+/// The counts of an interface statistics block, in frames since the capture began.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Statistics {
     /// Seen at the port, both ways, those dropped by the kernel not counted (`isb_ifrecv`).
     pub seen: u64,
     /// Dropped by the kernel before the wire could take them (`isb_ifdrop`).
     pub dropped: u64,
-    /// Carried, but not written: the writer had no time or no room (`isb_osdrop`).
+    /// Carried, but not written for lack of time or room (`isb_osdrop`).
     pub missed: u64,
     /// In the file (`isb_usrdeliv`).
     pub written: u64,

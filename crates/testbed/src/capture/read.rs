@@ -1,4 +1,4 @@
-//! Reading a capture back: enough pcapng for what is written here, and to step over what is not.
+//! Reads captures: enough of pcapng for the blocks that this crate writes, and to skip others.
 
 use btu_units::Time;
 use thiserror::Error;
@@ -18,12 +18,12 @@ pub enum Block {
     Interface {
         /// The name in question.
         name: String,
-        /// What it leads to.
+        /// The station that it leads to.
         description: String,
     },
     /// The block of a frame.
     Packet {
-        /// When it passed, by the wall clock.
+        /// The time at which it passed, by the wall clock.
         at: Time,
         /// The direction of the frame.
         direction: Direction,
@@ -40,16 +40,16 @@ pub enum Block {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 #[error("octet {at}: {what}")]
 pub struct NotACapture {
-    /// Where the block begins that cannot be read.
+    /// The offset of the block that cannot be read.
     pub at: usize,
     what: &'static str,
 }
 
-/// The whole blocks of a file, and how many octets of an unfinished one stand after them (none in a
+/// The whole blocks of a file, and the number of octets of an unfinished one after them (none in a
 /// file that was closed).
 ///
 /// # Errors
-/// It is no capture of ours: little-endian, one Ethernet interface to a section, stamps in
+/// It is not a capture in btu's form: little-endian, one Ethernet interface to a section, stamps in
 /// nanoseconds.
 pub fn read(octets: &[u8]) -> Result<(Vec<Block>, usize), NotACapture> {
     let mut blocks = Vec::new();
@@ -157,7 +157,7 @@ mod tests {
     }
 
     proptest! {
-        /// What is written is read again, whole or cut off anywhere.
+        /// Every written file can be read again, whole or cut off anywhere.
         #[test]
         fn captures_survive(name in "[a-z]{1,15}", description in ".{0,40}",
                             frames in prop::collection::vec((any::<u64>(), direction(), prop::collection::vec(any::<u8>(), 14..200)), 0..8),

@@ -11,7 +11,7 @@ use btu_units::Time;
 use super::format::{self, PACKET_OVERHEAD, Statistics};
 use super::{CaptureError, Direction, Tapped};
 
-/// A file's blocks are kept back until there are so many octets of them, while more is coming.
+/// A file's blocks are collected up to this number of octets, while more are arriving.
 const FLUSH_BYTES: usize = 128 << 10;
 
 /// Blocks of any ports, in the order in which frames passed.
@@ -47,7 +47,7 @@ impl Chunk {
     }
 }
 
-/// What the writer is told.
+/// An order to the writer.
 #[derive(Debug)]
 pub(super) enum Order {
     /// The thread writes this chunk.
@@ -81,10 +81,10 @@ impl Writer {
         Ok(Self { files, give_back, failure })
     }
 
-    /// Writes what comes until it is told to close.
+    /// Writes arriving chunks until it gets the order to close.
     pub(super) fn work(mut self, orders: &Receiver<Order>) {
         while let Ok(order) = orders.try_recv().or_else(|_| {
-            // Nothing more for now: what there is goes to disk.
+            // No more chunks for now: the collected blocks go to disk.
             self.flush();
             orders.recv()
         }) {
@@ -108,7 +108,7 @@ impl Writer {
             rest = after;
         }
         chunk.clear();
-        // The capture may be closing and no longer want it.
+        // The capture may be closing and no longer need the chunk.
         let _ = self.give_back.send(chunk);
     }
 
@@ -162,7 +162,7 @@ impl PortFile {
         if failure.get().is_none()
             && let Err(error) = self.file.write_all(&self.unwritten)
         {
-            // Another file's failure may have come first; it is the one that is told.
+            // Another file's failure may have been first; that one is reported.
             let _ = failure.set(format!("{}: {error}", self.path.display()));
         }
         self.unwritten.clear();

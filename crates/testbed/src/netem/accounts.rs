@@ -1,13 +1,13 @@
-//! What the kernel counted, read back.
+//! Reads the kernel's counts.
 //!
-//! Source: `linux/gen_stats.h`. A parent counts its child's drops as its own, so what each did
-//! itself is the difference.
+//! Source: `linux/gen_stats.h`. A parent counts its child's drops as its own, so each one's own
+//! drops are the difference.
 
 use super::attributes::{attributes, find, u32_at, u64_at};
 use super::kernel::{Listed, handle, is_ingress};
 use super::tree::{Role, Tree};
 
-/// Frames by what became of them, since the impairment was raised.
+/// The accounts of frames since the impairment was applied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Accounts {
     /// Came in at the interface.
@@ -23,8 +23,8 @@ pub struct Accounts {
 }
 
 impl Accounts {
-    /// Frames made by duplication; the kernel does not count them, so they are what is left.
-    /// Negative when frames are missing.
+    /// Frames made by duplication; the kernel does not count them, so they are computed as the
+    /// difference. Negative when frames are missing.
     pub fn duplicated(&self) -> i64 {
         (self.delivered + self.lost + self.refused + self.held).cast_signed()
             - self.received.cast_signed()

@@ -1,4 +1,4 @@
-//! Attributes of netlink messages, put together and taken apart by hand.
+//! Writes and reads the attributes of netlink messages.
 //!
 //! Source: `linux/netlink.h`. An attribute is a length (with these four octets of head, without
 //! padding), a kind, and its value, padded to four octets. Numbers are in the machine's own order.
@@ -16,13 +16,13 @@ impl Attributes {
         Self::default()
     }
 
-    /// A fixed structure, whose size is a multiple of four, and no attribute yet.
+    /// A fixed structure with a size that is a multiple of four, and no attribute yet.
     pub(super) fn after(structure: &[u8]) -> Self {
         debug_assert!(structure.len().is_multiple_of(HEAD));
         Self(structure.to_vec())
     }
 
-    /// One more.
+    /// Adds an attribute.
     ///
     /// # Panics
     /// When the value is longer than an attribute can be: nothing here makes one.
@@ -36,17 +36,17 @@ impl Attributes {
         self
     }
 
-    /// One more, a number of 32 bits.
+    /// Adds a number of 32 bits.
     pub(super) fn with_u32(self, kind: u16, value: u32) -> Self {
         self.with(kind, &value.to_ne_bytes())
     }
 
-    /// One more, a text with its final zero.
+    /// Adds a text with its final zero.
     pub(super) fn with_text(self, kind: u16, text: &str) -> Self {
         self.with(kind, &[text.as_bytes(), &[0]].concat())
     }
 
-    /// One more that consists of attributes.
+    /// Adds an attribute that consists of attributes.
     pub(super) fn with_nested(self, kind: u16, inner: &Self) -> Self {
         self.with(kind, &inner.0)
     }

@@ -1,10 +1,10 @@
-//! Random delays as netem draws them: one entry of a table, each as likely as the other.
+//! Random delays as netem draws them: one entry of a table, all equally likely.
 //!
 //! Source: `tabledist` in `net/sched/sch_netem.c`: delay = fixed delay + unit * entry / 8192,
 //! entries are 16 bits with sign, at most 16,384 of them. The tables that iproute2 brings are not
 //! used: these are made for the shapes of the network file, each entry the mean of its part of the
 //! distribution, so the mean is exact. The standard deviation is exact for the uniform shape, 0.01
-//! % low for the normal one, and 2 % low for Pareto, whose tail no finite table holds.
+//! % low for the normal one, and 2 % low for Pareto, because no finite table holds its tail.
 
 use btu_network::{Jitter, Reordering, Shape};
 use btu_units::Span;
@@ -15,7 +15,7 @@ const ENTRIES: usize = 16_384;
 /// The kernel's `NETEM_DIST_SCALE`.
 const SCALE: f64 = 8192.0;
 
-/// A table of delays and what its entries count in.
+/// A table of delays and the unit of its entries.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct DelayTable {
     /// Nanoseconds of an entry of 8192; netem's jitter.
@@ -24,8 +24,8 @@ pub(super) struct DelayTable {
 }
 
 impl DelayTable {
-    /// The deviations of `jitter`, and `hold` more for the share of frames that are to be
-    /// overtaken. `None` when the kernel cannot count that far (8.5 s).
+    /// The deviations of `jitter`, and `hold` more for the share of frames that others overtake.
+    /// `None` when the kernel cannot count that far (8.5 s).
     pub(super) fn new(jitter: Option<Jitter>, held: Option<(Reordering, Span)>) -> Option<Self> {
         let mut delays = jitter.map_or_else(|| vec![0.0; ENTRIES], deviations);
         if let Some((reordering, hold)) = held {
@@ -40,7 +40,7 @@ impl DelayTable {
         Some(Self { unit: unit as i32, entries })
     }
 
-    /// How much earlier than the fixed delay the earliest frame is.
+    /// The advance of the earliest frame, relative to the fixed delay.
     pub(super) fn earliest(&self) -> Span {
         let least = self.entries.iter().copied().min().unwrap_or(0).min(0);
         Span::from_seconds_f64(f64::from(-i32::from(least)) * f64::from(self.unit) / SCALE / 1e9)

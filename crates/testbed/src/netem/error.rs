@@ -1,4 +1,4 @@
-//! What can go wrong with kernel netem, each with what to do next.
+//! The errors of kernel netem, each with the next step for the user.
 
 use std::io;
 
@@ -13,19 +13,19 @@ pub enum NetemError {
          (Debian: linux-image-amd64 or linux-image-cloud-amd64), or let btu's own wire carry the frames"
     )]
     Missing {
-        /// The part, as users call it.
+        /// The usual name of the part.
         part: &'static str,
-        /// The module it comes in.
+        /// The module that contains it.
         module: &'static str,
-        /// What the kernel said.
+        /// The error of the kernel.
         source: io::Error,
     },
-    /// The direction asks for what the kernel's queueing disciplines cannot do.
+    /// The direction needs an impairment that the kernel's queueing disciplines cannot do.
     #[error("kernel netem cannot do {what}; {instead}")]
     Unsupported {
-        /// The impairment that was asked for.
+        /// The requested impairment.
         what: String,
-        /// What to ask instead.
+        /// The possible alternative.
         instead: &'static str,
     },
     /// There is no such interface.
@@ -33,10 +33,11 @@ pub enum NetemError {
     Interface {
         /// The name in question.
         name: String,
-        /// What the kernel said.
+        /// The error of the kernel.
         source: io::Error,
     },
-    /// Something else already looks at what comes in, or an earlier run left its device behind.
+    /// The interface's incoming packets are redirected already, or an earlier run left its device
+    /// behind.
     #[error(
         "interface {interface} is taken: {what} is there already; if nothing uses it any more, remove it with \
          `{remedy}`"
@@ -54,17 +55,17 @@ pub enum NetemError {
         "cannot {operation}: {source}; it takes CAP_NET_ADMIN over the network namespace (root has it)"
     )]
     Refused {
-        /// What was tried, and on what.
+        /// The operation, and its object.
         operation: String,
-        /// What the kernel said.
+        /// The error of the kernel.
         source: io::Error,
     },
-    /// The kernel said no for another reason.
+    /// The kernel refused for another reason.
     #[error("cannot {operation}: {source}")]
     Kernel {
-        /// What was tried, and on what.
+        /// The operation, and its object.
         operation: String,
-        /// What the kernel said.
+        /// The error of the kernel.
         source: io::Error,
     },
 }
@@ -77,12 +78,12 @@ pub(super) struct Part {
 }
 
 impl NetemError {
-    /// What cannot be done, and what to do instead.
+    /// The impossible impairment, and the alternative.
     pub(super) fn unsupported(what: &str, instead: &'static str) -> Self {
         Self::Unsupported { what: what.to_owned(), instead }
     }
 
-    /// An error of something that needs `part`.
+    /// An error of an operation that needs `part`.
     pub(super) fn with(part: Part, operation: impl Into<String>, source: io::Error) -> Self {
         match error_number(&source) {
             // "Unknown device type" is EOPNOTSUPP, an unknown discipline, classifier or action
@@ -94,7 +95,7 @@ impl NetemError {
         }
     }
 
-    /// An error of something that every kernel can do.
+    /// An error of an operation that every kernel supports.
     pub(super) fn of(operation: impl Into<String>, source: io::Error) -> Self {
         let operation = operation.into();
         match error_number(&source) {

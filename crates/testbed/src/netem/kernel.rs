@@ -26,7 +26,7 @@ const INGRESS_HANDLE: u32 = 0xffff_0000;
 
 const IFB: Part = Part { name: "intermediate functional block device", module: "ifb" };
 const INGRESS_QDISC: Part = Part { name: "ingress queueing discipline", module: "sch_ingress" };
-/// The kernel says the same of both, unless it gives its reason in words.
+/// The kernel returns one code for both, unless it gives its reason as text.
 const REDIRECT: Part =
     Part { name: "classifier matchall with action mirred", module: "cls_matchall act_mirred" };
 
@@ -57,8 +57,8 @@ pub(super) fn ifb_error(name: &str, source: io::Error) -> NetemError {
     NetemError::with(IFB, format!("make the device {name}"), source)
 }
 
-/// Sets an interface up, without any IPv6 address: with one, the kernel would send packets that no
-/// program asked for through the queue.
+/// Sets an interface up, without any IPv6 address: with one, the kernel itself would send packets
+/// through the queue.
 pub(super) fn up(talk: &mut Talk, index: u32) -> io::Result<()> {
     const FAMILIES: u16 = 26;
     const INET6: u16 = 10;
@@ -66,7 +66,7 @@ pub(super) fn up(talk: &mut Talk, index: u32) -> io::Result<()> {
     const NO_ADDRESS: u8 = 1;
     let inet6 = Attributes::new().with(ADDRESS_MODE, &[NO_ADDRESS]);
     let families = Attributes::new().with_nested(INET6, &inet6);
-    // A kernel without IPv6 refuses, and is quiet already.
+    // A kernel without IPv6 refuses, but sends none anyway.
     let _ = talk.tell(NEW_LINK, 0, link_message(index, 0).with_nested(FAMILIES, &families).bytes());
     talk.tell(NEW_LINK, 0, link_message(index, 1).bytes())
 }
@@ -75,7 +75,7 @@ pub(super) fn delete_link(talk: &mut Talk, index: u32) -> io::Result<()> {
     talk.tell(DEL_LINK, 0, link_message(index, 0).bytes())
 }
 
-/// Puts a chain of disciplines on a device, or changes the options of one of the same shape and
+/// Puts a chain of disciplines on a device, or changes the options of one with equal shape and
 /// handles. Handles are `base` and the numbers after it.
 pub(super) fn put(talk: &mut Talk, device: u32, base: u16, tree: &Tree) -> Result<(), NetemError> {
     let mut parent = ROOT;
@@ -117,8 +117,8 @@ fn put_one(
     talk.tell(NEW_QDISC, CREATE | REPLACE, body.bytes())
 }
 
-/// The place where what comes in at an interface can be redirected; an error `EEXIST` when it is
-/// already in use.
+/// Adds the ingress discipline of an interface, where incoming packets can be redirected; an error
+/// `EEXIST` when it is already in use.
 pub(super) fn add_ingress(talk: &mut Talk, interface: u32) -> io::Result<()> {
     let body =
         traffic_message(interface, INGRESS_HANDLE, INGRESS, 0).with_text(TCA_KIND, "ingress");
@@ -133,7 +133,7 @@ pub(super) fn delete_ingress(talk: &mut Talk, interface: u32) -> io::Result<()> 
     talk.tell(DEL_QDISC, 0, traffic_message(interface, INGRESS_HANDLE, INGRESS, 0).bytes())
 }
 
-/// Sends all that comes in at an interface through a device.
+/// Redirects all incoming packets of an interface through a device.
 pub(super) fn redirect(talk: &mut Talk, interface: u32, device: u32) -> Result<(), NetemError> {
     let operation = "redirect what comes in";
     let told = talk.tell(NEW_FILTER, CREATE | EXCLUSIVE, redirection(interface, device).bytes());

@@ -56,8 +56,8 @@ impl Line {
         u32::try_from(frames).unwrap_or(u32::MAX)
     }
 
-    /// So many octets as the line carries them: the kernel counts what the size table says, so each
-    /// full frame's octets take their framing along.
+    /// A number of octets on the line: the kernel counts by the size table, so each full frame's
+    /// octets include their framing.
     fn octets(&self, limit: QueueLimit) -> u32 {
         let octets = match limit {
             QueueLimit::Bytes(bytes) => self.framed(bytes),
@@ -102,7 +102,7 @@ impl Line {
         }
     }
 
-    /// Seconds that so many full frames take.
+    /// Seconds of this number of full frames.
     pub(super) fn time_of(&self, frames: f64) -> f64 {
         frames * self.full as f64 / self.octets_per_second as f64
     }

@@ -1,4 +1,4 @@
-//! What this kernel can do, found out by doing it.
+//! Finds out the features of this kernel by trying them.
 
 use std::io;
 use std::thread;
@@ -11,12 +11,12 @@ use super::attributes::find;
 use super::error::NetemError;
 use super::{Guard, apply};
 
-/// What this kernel can do in addition to rate, delay, loss and a tail-drop queue counted in
+/// The features of this kernel in addition to rate, delay, loss and a tail-drop queue counted in
 /// frames.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[allow(clippy::struct_excessive_bools)] // each a fact of its own
 pub struct Support {
-    /// Random numbers can be seeded: the same seed loses the same frames (Linux 6.6 on).
+    /// Random numbers can be seeded: equal seeds lose equal frames (Linux 6.6 on).
     pub seeded: bool,
     /// Queues counted in octets, and duplicates (`sch_tbf`).
     pub token_bucket: bool,
@@ -28,12 +28,12 @@ pub struct Support {
     pub fq_codel: bool,
 }
 
-/// Tries, in a network namespace made for it, what [`apply`] needs; the kernel loads modules by
-/// itself where it may.
+/// Tries the parts that [`apply`] needs, in a network namespace made for it; the kernel loads
+/// modules by itself if it may.
 ///
 /// # Errors
-/// A part that nothing works without is missing: the error names its module. Or the caller may not
-/// make a network namespace.
+/// A required part is missing: the error names its module. Or the caller may not make a network
+/// namespace.
 pub fn probe() -> Result<Support, NetemError> {
     let tried = thread::spawn(|| {
         let apart = unshare(CloneFlags::CLONE_NEWNET).map_err(io::Error::from);
@@ -67,7 +67,7 @@ fn try_all() -> Result<Support, NetemError> {
     })
 }
 
-/// A kernel that knows of seeds shows them.
+/// A kernel that supports seeds shows them.
 fn is_seeded(guard: &mut Guard) -> bool {
     const QOPT: usize = 24;
     const PRNG_SEED: u16 = 14;

@@ -1,9 +1,9 @@
 //! The queueing disciplines used here, in the kernel's own form.
 //!
 //! Source: `include/uapi/linux/pkt_sched.h`, and `net/sched/sch_netem.c`, `sch_tbf.c`,
-//! `sch_fifo.c`, `sch_red.c`, `sch_codel.c`, `sch_fq_codel.c` for what the numbers mean. Options
-//! that are not sent keep their old value when a discipline is changed, so every option is always
-//! sent.
+//! `sch_fifo.c`, `sch_red.c`, `sch_codel.c`, `sch_fq_codel.c` for the meaning of the numbers.
+//! Options that are not sent keep their old value when a discipline is changed, so every option is
+//! always sent.
 
 use btu_units::{Probability, Span};
 
@@ -17,9 +17,9 @@ use super::red::Red;
 pub(super) enum Qdisc {
     Netem(Netem),
     Tbf(Tbf),
-    /// First in, first out, so many frames.
+    /// First in, first out, with a limit in frames.
     Frames(u32),
-    /// First in, first out, so many octets.
+    /// First in, first out, with a limit in octets.
     Octets(u32),
     Red(Red),
     Codel(Codel),
@@ -53,7 +53,7 @@ impl Qdisc {
         Part { name: self.kind(), module }
     }
 
-    /// What goes into `TCA_OPTIONS`.
+    /// The content of `TCA_OPTIONS`.
     pub(super) fn options(&self) -> Attributes {
         match self {
             Self::Netem(netem) => netem.options(),
@@ -76,11 +76,11 @@ pub(super) enum Losses {
     GilbertElliott { p: Probability, r: Probability, bad: Probability, good: Probability },
 }
 
-/// netem. What it does to a frame, in its own order: duplicate, lose, corrupt, drop when full,
-/// delay, transmit.
+/// netem. It treats a frame in this order: duplicate, lose, corrupt, drop when full, delay,
+/// transmit.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Netem {
-    /// Most frames held, those under way included.
+    /// Most frames held, those in flight included.
     pub(super) limit: u32,
     pub(super) delay: Span,
     /// Random delay on top.
@@ -90,7 +90,7 @@ pub(super) struct Netem {
     pub(super) corrupt: Probability,
     /// Octets per second, 0 for no limit. With a rate frames keep their order.
     pub(super) octets_per_second: u64,
-    /// Seed of its random numbers (Linux 6.6 on; older kernels do not look at it).
+    /// Seed of its random numbers (Linux 6.6 on; older kernels ignore it).
     pub(super) seed: u64,
 }
 
@@ -99,7 +99,7 @@ impl Netem {
     /// for any frame.
     pub(super) const ORDERLY: u64 = u64::MAX;
 
-    /// One that does nothing.
+    /// A netem without effect.
     pub(super) fn idle(limit: u32, seed: u64) -> Self {
         let never = Probability::NEVER;
         Self {
@@ -157,8 +157,8 @@ impl Netem {
         match self.losses {
             Losses::Random(share) => (odds(share), None),
             Losses::GilbertElliott { p, r, bad, good } => {
-                // struct tc_netem_gemodel: p, r, h, k1. The kernel loses in the bad state what is
-                // drawn above h.
+                // struct tc_netem_gemodel: p, r, h, k1. The kernel loses a frame in the bad state
+                // if the drawn number is above h.
                 let model = [fraction(p), fraction(r), u32::MAX - fraction(bad), fraction(good)];
                 (
                     0,
@@ -173,7 +173,8 @@ impl Netem {
 }
 
 /// A share as netem compares it: the event happens when a number of 32 random bits is not above it,
-/// and never when it is 0. So one less than the share of 2^32, and at least 1 where it may happen.
+/// and never when it is 0. So it is one less than the share of 2^32, and at least 1 if the share is
+/// not 0.
 fn odds(share: Probability) -> u32 {
     let scaled = share.share() * 2f64.powi(32);
     if scaled == 0.0 { 0 } else { (scaled.round() - 1.0).max(1.0) as u32 }

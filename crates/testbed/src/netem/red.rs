@@ -1,9 +1,9 @@
 //! Random early detection in the kernel's form.
 //!
-//! Source: `include/net/red.h` for what the kernel does with the numbers, and `tc/tc_red.c` of
-//! iproute2 (GPL; not copied) for what user space is expected to compute: weights are powers of
-//! 1/2, and a table says by how many powers of 2 the mean decays while the queue is idle. Octets
-//! count as the line carries them.
+//! Source: `include/net/red.h` for the kernel's use of the numbers, and `tc/tc_red.c` of iproute2
+//! (GPL; not copied) for the values that user space must compute: weights are powers of 1/2, and a
+//! table has the powers of 2 by which the mean decays while the queue is idle. Octets count as the
+//! line carries them.
 
 use super::attributes::Attributes;
 
@@ -18,14 +18,14 @@ pub(super) struct Red {
     pub(super) probability: f64,
     /// Weight of the newest sample.
     pub(super) weight: f64,
-    /// How long a full frame takes, in microseconds: the mean decays once in so long while nothing
-    /// comes.
+    /// The time of a full frame, in microseconds: while no frame arrives, the mean decays once in
+    /// this time.
     pub(super) frame_us: f64,
 }
 
 /// Places of the table; the last serves all longer times.
 const PLACES: usize = 256;
-/// The most the mean may be shifted.
+/// The largest shift of the mean.
 const MOST: f64 = 31.0;
 
 impl Red {
@@ -51,8 +51,8 @@ impl Red {
         (-self.weight.log2()).round().clamp(1.0, f64::from(room.max(1))) as u8
     }
 
-    /// How long the table's places are (as a power of 2, in microseconds), and by what power of 1/2
-    /// the mean decays in each: a frame's time multiplies it by 1 - weight.
+    /// The time of the table's entries (as a power of 2, in microseconds), and the power of 1/2 by
+    /// which the mean decays in each: a frame's time multiplies it by 1 - weight.
     fn idle(self, weight: u8) -> (u8, [u8; PLACES]) {
         let shifts_per_us = -(1.0 - 0.5f64.powi(i32::from(weight))).log2() / self.frame_us;
         let longest = MOST / shifts_per_us;

@@ -1,10 +1,10 @@
-//! What a frame occupies on the line, as a table for the kernel (`TCA_STAB`).
+//! The octets that a frame occupies on the line, as a table for the kernel (`TCA_STAB`).
 //!
 //! Source: `__qdisc_calculate_pkt_len` in `net/sched/sch_api.c`: the size of a frame, counted as a
 //! driver sees it, is replaced by its entry. netem's own overhead and cell size could do Ethernet's
 //! 24 octets and AAL5's cells, but not the padding of short frames, which virtual interfaces do not
-//! do either; a table says it all. Frames beyond the table are counted as if the table went on in
-//! the same way, which is exact but for padding and the last cell.
+//! do either; a table covers all of it. For frames beyond the table the kernel extrapolates the
+//! table, which is exact except for padding and the last cell.
 
 use btu_medium::occupied_bits;
 use btu_network::{Direction, Framing};
@@ -16,7 +16,8 @@ use super::attributes::Attributes;
 const ETHERNET_HEADER: u64 = 14;
 /// A tag of IEEE 802.1Q may come on top.
 const TAG: u64 = 4;
-/// Octets of frames that the table tells apart at most: the longest attribute holds 32,766 entries.
+/// The longest frame with its own entry in the table, in octets: the longest attribute holds 32,766
+/// entries.
 const LONGEST: u64 = 16_383;
 
 const ETHERNET_GAP: u64 = 12;
@@ -56,7 +57,7 @@ pub(super) fn longest(direction: &Direction) -> Bytes {
     Bytes::new(direction.mtu.count() + ETHERNET_HEADER + TAG)
 }
 
-/// What goes into `TCA_STAB`, where a frame occupies anything but itself.
+/// The content of `TCA_STAB`, if a frame occupies more or less than its own octets.
 pub(super) fn table(direction: &Direction) -> Option<Attributes> {
     const BASE: u16 = 1;
     const DATA: u16 = 2;

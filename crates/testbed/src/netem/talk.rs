@@ -1,4 +1,4 @@
-//! Questions to the kernel by netlink, one after the other, without async: a guard may be dropped
+//! Requests to the kernel by netlink, one after the other, without async: a guard may be dropped
 //! anywhere.
 //!
 //! Source: `linux/netlink.h`, `linux/rtnetlink.h`. The socket belongs to the network namespace of
@@ -27,11 +27,11 @@ const ACKNOWLEDGE: u16 = 4;
 const HEADER: usize = 16;
 const KIND_ERROR: u16 = 2;
 const KIND_DONE: u16 = 3;
-/// Where the attributes of an error begin: after its code and the head of the message it answers.
+/// The offset of an error's attributes: after its code and the head of the message it answers.
 const AFTER_ERROR: usize = 4 + HEADER;
 const ERROR_TEXT: u16 = 1;
 
-/// An open talk with the kernel about one network namespace.
+/// An open netlink connection for one network namespace.
 pub(super) struct Talk {
     socket: Socket,
     number: u32,
@@ -44,24 +44,24 @@ impl std::fmt::Debug for Talk {
 }
 
 impl Talk {
-    /// About the calling thread's namespace.
+    /// A connection for the calling thread's namespace.
     pub(super) fn here() -> io::Result<Self> {
         let mut socket = Socket::new(NETLINK_ROUTE)?;
         socket.bind_auto()?;
         socket.connect(&SocketAddr::new(0, 0))?;
-        // With reasons, and without our own question quoted; an old kernel that does not know how
+        // With reasons, and without a copy of the request; an old kernel that does not support this
         // still answers.
         let _ = socket.set_ext_ack(true);
         let _ = socket.set_cap_ack(true);
         Ok(Self { socket, number: 0 })
     }
 
-    /// Tells the kernel to do something.
+    /// Sends a request to the kernel.
     pub(super) fn tell(&mut self, kind: u16, flags: u16, body: &[u8]) -> io::Result<()> {
         self.exchange(kind, flags | ACKNOWLEDGE, body).map(drop)
     }
 
-    /// Asks for a list; the bodies of the answers.
+    /// Requests a list; returns the bodies of the answers.
     pub(super) fn list(&mut self, kind: u16, body: &[u8]) -> io::Result<Vec<Vec<u8>>> {
         self.exchange(kind, DUMP, body)
     }
@@ -107,8 +107,8 @@ fn messages(datagram: &[u8]) -> impl Iterator<Item = (u16, u32, &[u8])> {
     })
 }
 
-/// What an error message says: code 0 is success. The kernel's own words are added where it gives
-/// some.
+/// The content of an error message: code 0 is success. The kernel's own text is added if there is
+/// one.
 fn verdict(body: &[u8]) -> io::Result<()> {
     let code = u32_at(body, 0).ok_or(io::ErrorKind::InvalidData)?.cast_signed();
     if code == 0 {
@@ -137,7 +137,7 @@ struct Explained {
     text: String,
 }
 
-/// The error number of an error of this talk.
+/// The error number of an error of this connection.
 pub(super) fn error_number(error: &io::Error) -> Option<i32> {
     error.raw_os_error().or_else(|| Some(error.get_ref()?.downcast_ref::<Explained>()?.code))
 }

@@ -1,20 +1,19 @@
-//! From a direction of a line to a chain of queueing disciplines.
+//! Builds the chain of queueing disciplines for a direction of a line.
 //!
 //! A [`Direction`] is: queue and transmitter, then propagation with jitter, loss, corruption,
-//! reordering. Two chains come near it.
+//! reordering. Two chains approximate it.
 //!
 //! * **Tail drop in frames**: three netems, each the child of the one before. The first only
-//!   delays; the second is nothing but queue and transmitter; the third adds jitter, losses and
-//!   damage. A fourth holds frames back where jitter must keep the order all the same. A constant
-//!   delay before a queue gives every frame the same times as one behind it, and it must stand
-//!   before: in newer kernels (seen in 6.12.117) netem's limit counts what its children hold too.
-//!   For the same reason the limit is raised by what jitter and reordering hold on a busy line of
-//!   full frames.
+//!   delays; the second is only queue and transmitter; the third adds jitter, losses and damage. A
+//!   fourth holds frames back if jitter must keep the order. A constant delay before a queue gives
+//!   every frame the times of one behind it, and it must be before: in newer kernels (seen in
+//!   6.12.117) netem's limit counts what its children hold too. So the limit also includes the
+//!   frames that jitter and reordering hold on a busy line of full frames.
 //! * **Everything else** (octets, RED, `CoDel`, `FQ-CoDel`, and duplicates, which newer kernels
 //!   refuse together with a second netem): one netem for propagation and impairments first, and as
 //!   its child a token bucket before the queue. Deviations: lost frames take no time on the line
 //!   and duplicates take twice theirs; jitter comes before the queue; a frame after a pause leaves
-//!   up to one full frame's time early, because a bucket fills while nothing is sent.
+//!   up to one full frame's time early, because a bucket fills while no frame is sent.
 
 use btu_network::{Direction, Discipline, Loss, QueueLimit, Reordering};
 use btu_units::{Probability, Span};
@@ -26,16 +25,16 @@ use super::line::Line;
 use super::qdisc::{Losses, Netem, Qdisc, Tbf};
 use super::sizes;
 
-/// More than any delay here holds: the limit of a netem that is no queue, where what comes in is
-/// not bounded by a rate.
+/// More frames than any delay here holds: the limit of a netem that is not a queue, if no rate
+/// bounds its input.
 const NO_QUEUE: u32 = 1_000_000;
 
-/// What a discipline of a chain is for.
+/// The purpose of a discipline in a chain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Role {
-    /// Queue and transmitter: what it drops found no room.
+    /// Queue and transmitter: its drops are frames without room.
     Queue,
-    /// Propagation: what it drops is lost.
+    /// Propagation: its drops are losses.
     Propagation,
 }
 
@@ -63,7 +62,7 @@ impl Tree {
         Ok(Self { sizes: sizes::table(direction), chain })
     }
 
-    /// Whether the one can become the other by changing options.
+    /// Whether a change of options turns one chain into the other.
     pub(super) fn has_shape_of(&self, other: &Self) -> bool {
         let shape = |tree: &Self| {
             tree.chain.iter().map(|(role, qdisc)| (*role, qdisc.kind())).collect::<Vec<_>>()
@@ -81,8 +80,8 @@ fn limit_of(discipline: Discipline) -> QueueLimit {
     }
 }
 
-/// Delay, queue and transmitter, impairments; all three always, so that each can be changed under
-/// way.
+/// Delay, queue and transmitter, impairments; always all three, so that each can be changed during
+/// a run.
 fn behind_a_delay(
     direction: &Direction,
     line: &Line,
@@ -126,12 +125,12 @@ fn before_a_token_bucket(
 
 /// Random delays of a direction.
 struct Propagation {
-    /// Jitter, and what is held back unless that is apart.
+    /// Jitter, and the frames that are held back, unless a separate discipline holds them.
     first: Option<DelayTable>,
-    /// What is held back after ordered jitter.
+    /// The frames that are held back after ordered jitter.
     second: Option<DelayTable>,
     keep_order: bool,
-    /// How much earlier than the mean jitter may let a frame be.
+    /// The largest advance of a frame by jitter, relative to the mean.
     earliest: Span,
     /// Frames that reordering holds, on average, on a busy line.
     overtaken: f64,
@@ -142,7 +141,7 @@ impl Propagation {
         let jitter = direction.jitter.filter(|jitter| jitter.spread > Span::ZERO);
         if jitter.is_some_and(|jitter| jitter.correlation > Probability::NEVER) {
             // get_crandom correlates 32-bit numbers, but tabledist takes them modulo the table's
-            // size: nothing is left.
+            // size: no correlation remains.
             return Err(NetemError::unsupported(
                 "correlated jitter",
                 "set the correlation to 0, or let btu's own wire carry the frames",
@@ -151,7 +150,7 @@ impl Propagation {
         let keep_order = jitter.is_some_and(|jitter| jitter.keep_order);
         let reordering = direction.reorder;
         let frames = f64::from(reordering.depth) + 0.5;
-        // As long as that many full frames take: on a busy line so many overtake.
+        // The time of this number of full frames: on a busy line this number overtakes.
         let held = (reordering.share > Probability::NEVER)
             .then(|| (reordering, Span::from_seconds_f64(line.time_of(frames))));
         let jittered = delays(jitter, None)?;
@@ -164,13 +163,13 @@ impl Propagation {
         })
     }
 
-    /// Frames under way behind the transmitter, where each waits for `early` and the random part.
+    /// Frames in flight behind the transmitter, where each waits for `early` and the random part.
     fn held_frames(&self, line: &Line, early: Span) -> u32 {
         (early.seconds() / line.time_of(1.0) + self.overtaken).ceil() as u32
     }
 
-    /// Everything but the held-back frames, after `delay`; and those, where they need a discipline
-    /// of their own.
+    /// All frames except the held-back ones, after `delay`; and those, if they need a discipline of
+    /// their own.
     fn stages(
         self,
         delay: Span,

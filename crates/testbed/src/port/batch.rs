@@ -9,14 +9,14 @@ use btu_units::Time;
 use super::clock::Instants;
 use super::{BATCH, Buffers, Received, Took};
 
-/// Room for one `SCM_TIMESTAMPNS` message, aligned as control messages have to be.
+/// Room for one `SCM_TIMESTAMPNS` message, with the alignment of control messages.
 type Control = [u64; 8];
 
 /// The length of an Ethernet header.
 const SHORTEST: usize = 14;
 
-/// Message headers that are used again and again, and the buffers that wait to be filled. One
-/// serves any number of ports.
+/// Reused message headers, and the buffers that wait for frames. One batch serves any number of
+/// ports.
 ///
 /// All pointers in here are set before each system call, from borrows that last across it.
 pub struct Batch {
@@ -52,7 +52,7 @@ impl Batch {
         }
     }
 
-    /// What the last receive took; each buffer keeps its one owner while a caller reads this.
+    /// The frames of the last receive; each buffer keeps its one owner while a caller reads this.
     pub fn received(&self) -> &[Received] {
         &self.received
     }
@@ -115,7 +115,8 @@ impl Batch {
         }
     }
 
-    /// Notes what came; frees the buffers of frames that do not fit and says how many there were.
+    /// Records the received frames; frees the buffers of frames that do not fit and returns their
+    /// number.
     fn collect(&mut self, count: usize, header: usize, buffers: &mut Buffers) -> usize {
         let instants = Instants::now();
         let mut misfits = 0;
@@ -135,7 +136,8 @@ impl Batch {
         misfits
     }
 
-    /// Sends the content of `frames`, in order; returns how many were taken, the others are lost.
+    /// Sends the content of `frames`, in order; returns the number that the kernel took; the others
+    /// are lost.
     pub(super) fn send(
         &mut self,
         socket: BorrowedFd<'_>,
@@ -157,8 +159,8 @@ impl Batch {
     ) -> io::Result<usize> {
         for (place, &buffer) in frames.iter().enumerate() {
             let content = buffers.content(buffer);
-            // The kernel only reads what is sent; the pointer is mutable because `iovec` serves
-            // both directions.
+            // The kernel only reads the data; the pointer is mutable because `iovec` serves both
+            // directions.
             self.vectors[place] = libc::iovec {
                 iov_base: content.as_ptr().cast_mut().cast(),
                 iov_len: content.len(),
@@ -179,7 +181,7 @@ impl Batch {
             };
             match usize::try_from(count) {
                 Ok(count) => (next, taken) = (next + count, taken + count),
-                // The frame in front was refused: it is lost, the others may do better.
+                // The kernel refused the first frame: it is lost, but the others may pass.
                 Err(_) => next += refused(io::Error::last_os_error())?,
             }
         }
@@ -187,9 +189,9 @@ impl Batch {
     }
 }
 
-/// Passes on an error of receiving unless it only says that there is nothing to receive. An
-/// interface that is set down or removed says so once (`ENETDOWN`); removal after that would go
-/// unnoticed, so both end the port.
+/// Passes on an error of receiving unless it only means that there is no frame. An interface that
+/// is set down or removed reports it once (`ENETDOWN`); removal after that would go unnoticed, so
+/// both end the port.
 fn nothing_yet(error: io::Error) -> io::Result<()> {
     match error.raw_os_error() {
         Some(libc::EAGAIN | libc::EINTR) => Ok(()),
@@ -197,8 +199,8 @@ fn nothing_yet(error: io::Error) -> io::Result<()> {
     }
 }
 
-/// How many frames to skip after an error of sending: one that was refused, none when the call was
-/// interrupted.
+/// The number of frames to skip after an error of sending: one that was refused, none when the call
+/// was interrupted.
 fn refused(error: io::Error) -> io::Result<usize> {
     match error.raw_os_error() {
         Some(libc::EINTR) => Ok(0),

@@ -1,4 +1,4 @@
-//! Buffers for frames under way, shared by copies of a frame.
+//! Buffers for frames in flight, shared by copies of a frame.
 
 use std::ops::Range;
 
@@ -11,7 +11,7 @@ const PIECE_BYTES: usize = 1 << 20;
 /// left.
 const MOST_BYTES: usize = 256 << 20;
 
-/// Equal buffers, each with the number of its holders; free at zero.
+/// Equal buffers with reference counts; free at zero.
 #[derive(Debug)]
 pub struct Buffers {
     buffer_bytes: usize,
@@ -24,9 +24,9 @@ pub struct Buffers {
 #[derive(Debug, Clone, Copy, Default)]
 struct Slot {
     holders: u32,
-    /// Where the Ethernet header begins; notes of the kernel may stand before it.
+    /// The offset of the Ethernet header; a header of the kernel may precede it.
     frame: u32,
-    /// Where the frame ends.
+    /// The end of the frame.
     end: u32,
 }
 
@@ -46,7 +46,7 @@ impl Buffers {
         buffers
     }
 
-    /// A free buffer with its first holder; `None` when memory for frames is used up.
+    /// A free buffer with its first reference; `None` when memory for frames is used up.
     pub fn take(&mut self) -> Option<u32> {
         if self.free.is_empty() {
             self.grow();
@@ -56,7 +56,7 @@ impl Buffers {
         Some(buffer)
     }
 
-    /// A copy of a frame of one's own making, in a free buffer; `None` when memory is used up.
+    /// A copy of a given frame, in a free buffer; `None` when memory is used up.
     ///
     /// # Panics
     /// When the frame is longer than a buffer.
@@ -64,23 +64,23 @@ impl Buffers {
         let buffer = self.take()?;
         let (start, end) = (carriage.header(), carriage.header() + frame.len());
         let space = self.space(buffer);
-        // Before it, the kernel's notes that say that nothing is left to do.
+        // Before it, a kernel header that requests no offload.
         space[..start].fill(0);
         space[start..end].copy_from_slice(frame);
         self.set_frame(buffer, start, end);
         Some(buffer)
     }
 
-    /// Adds one holder to `buffer`.
+    /// Adds one reference to `buffer`.
     pub fn hold(&mut self, buffer: u32) {
         self.slots[buffer as usize].holders += 1;
     }
 
-    /// One holder less; the buffer is free when it was the last.
+    /// Removes one reference; the buffer is free when it was the last.
     ///
     /// # Panics
-    /// When the buffer is free already: the accounts of the network are wrong, which is our own
-    /// bug.
+    /// When the buffer is free already: the accounts of the network are wrong, which is a bug of
+    /// btu.
     pub fn release(&mut self, buffer: u32) {
         let slot = &mut self.slots[buffer as usize];
         slot.holders =
@@ -90,12 +90,12 @@ impl Buffers {
         }
     }
 
-    /// Buffers with a holder.
+    /// The number of buffers with references.
     pub fn in_use(&self) -> usize {
         self.slots.len() - self.free.len()
     }
 
-    /// Says where the frame in a buffer is.
+    /// Sets the place of the frame in a buffer.
     pub(super) fn set_frame(&mut self, buffer: u32, start: usize, end: usize) {
         let slot = &mut self.slots[buffer as usize];
         (slot.frame, slot.end) = (start as u32, end as u32);
@@ -118,7 +118,7 @@ impl Buffers {
         self.space(buffer)[place] ^= 0x80 >> (bit % 8);
     }
 
-    /// What is sent for a buffer: the frame and the kernel's notes before it.
+    /// The octets to send for a buffer: the frame and the kernel's header before it.
     pub(super) fn content(&self, buffer: u32) -> &[u8] {
         &self.whole(buffer)[..self.slots[buffer as usize].end as usize]
     }

@@ -1,4 +1,4 @@
-//! Two clocks read together: the kernel stamps frames by the one, the wire lives by the other.
+//! Two clocks read together: the kernel stamps frames by one, the wire uses the other.
 
 use btu_units::{Span, Time};
 use nix::time::{ClockId, clock_gettime};
@@ -22,9 +22,9 @@ fn read(clock: ClockId) -> Time {
 /// One moment, by the monotonic and by the wall clock.
 #[derive(Debug, Clone, Copy)]
 pub struct Instants {
-    /// By the clock that never jumps.
+    /// The time by the monotonic clock.
     pub monotonic: Time,
-    /// By the wall clock, which the kernel stamps frames with.
+    /// The time by the wall clock, by which the kernel stamps frames.
     wall: Time,
 }
 
@@ -42,7 +42,7 @@ impl Instants {
         Time::ZERO + before
     }
 
-    /// A moment by the monotonic clock, by the wall clock as it stood when both were read.
+    /// Converts a time of the monotonic clock to the wall clock, by the offset when both were read.
     pub fn wall(&self, at: Time) -> Time {
         let before = self.monotonic.since(at);
         Time::ZERO + (self.wall.since(Time::ZERO) + at.since(self.monotonic)).saturating_sub(before)

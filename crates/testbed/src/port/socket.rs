@@ -1,4 +1,4 @@
-//! Opening and asking an `AF_PACKET` socket. Source: packet(7), socket(7), `linux/if_packet.h`.
+//! Opens and queries `AF_PACKET` sockets. Source: packet(7), socket(7), `linux/if_packet.h`.
 #![allow(unsafe_code)]
 
 use std::io;
@@ -8,7 +8,7 @@ use nix::net::if_::if_nametoindex;
 
 use super::{Carriage, PortError};
 
-/// What the kernel may keep while the wire does something else: about 20 000 full frames.
+/// The kernel's buffer while the wire is busy: about 20 000 full frames.
 const BUFFER_BYTES: libc::c_int = 32 << 20;
 
 /// Opens a raw socket on an interface, and reads the interface's MTU.
@@ -40,7 +40,7 @@ pub(super) fn open(interface: &str, carriage: Carriage) -> Result<(OwnedFd, usiz
     Ok((socket, mtu))
 }
 
-/// A socket that takes nothing until it is bound: protocol 0.
+/// A socket that receives nothing until it is bound: protocol 0.
 fn raw_socket() -> io::Result<OwnedFd> {
     let kind = libc::SOCK_RAW | libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC;
     // SAFETY: a system call without pointers.
@@ -55,8 +55,8 @@ fn raw_socket() -> io::Result<OwnedFd> {
 fn configure(socket: &OwnedFd, index: libc::c_int, carriage: Carriage) -> io::Result<()> {
     let on: libc::c_int = 1;
     set(socket, libc::SOL_PACKET, libc::PACKET_IGNORE_OUTGOING, &on)?;
-    // Frames have waited in the medium's queues; another one before the interface would only blur
-    // their times.
+    // Frames have waited in the medium's queues; another queue before the interface would only make
+    // their times less exact.
     set(socket, libc::SOL_PACKET, libc::PACKET_QDISC_BYPASS, &on)?;
     set(socket, libc::SOL_SOCKET, libc::SO_TIMESTAMPNS, &on)?;
     for (force, polite) in

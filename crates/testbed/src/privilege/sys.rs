@@ -1,4 +1,4 @@
-//! The system calls about capabilities, which the C library does not have.
+//! The system calls about capabilities, which the C library does not wrap.
 #![allow(unsafe_code)]
 
 use std::ffi::CStr;
@@ -66,7 +66,7 @@ impl Sets {
     }
 }
 
-/// Bounds what programs that the calling thread starts may have (`PR_CAPBSET_DROP`(2const)).
+/// Bounds the capabilities of programs that the calling thread starts (`PR_CAPBSET_DROP`(2const)).
 pub(super) fn bound(kept: u64) -> io::Result<()> {
     const UNUSED: libc::c_ulong = 0;
     for number in (0..u64::from(u64::BITS)).filter(|number| kept >> number & 1 == 0) {
@@ -91,7 +91,7 @@ pub(super) fn has_file_capabilities(path: &CStr) -> bool {
     }
 }
 
-/// Those of these that the calling thread hands on to every program it starts.
+/// Those of these that the calling thread passes to every program that it starts.
 pub(super) fn ambient(of: u64) -> u64 {
     // All of them in the width that the kernel reads, since the C function takes any.
     const ASK: libc::c_ulong = libc::PR_CAP_AMBIENT_IS_SET as libc::c_ulong;

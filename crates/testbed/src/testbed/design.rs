@@ -1,4 +1,4 @@
-//! What a testbed is raised for: a network, and what its stations are to have.
+//! The design of a testbed: a network, and the features of its stations.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -26,26 +26,26 @@ const SMALLEST_MTU_OF_IPV6_BYTES: u32 = 1280;
 /// to spare.
 const FURTHER_FILES: u64 = 64;
 
-/// From the order until packets pass in a testbed of few stations and quick lines.
+/// The time limit from the order until packets pass, in a testbed of few stations and fast lines.
 const USUAL_TIMEOUT: Duration = Duration::from_secs(12);
 
-/// What each station may add to it: a tenth of this is usual.
+/// The addition for each station: a tenth of this is usual.
 const TIMEOUT_PER_STATION: Duration = Duration::from_millis(50);
 
-/// A network, and what it is raised with.
+/// A network, and the settings for raising it.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub(super) struct Design {
-    /// The network, without its traffic: stations send what the programs in them send.
+    /// The network, without its traffic: the programs in the stations make the traffic.
     pub(super) drawing: Drawing,
-    /// Where frames are written, if they are.
+    /// The directory of the capture, if there is one.
     pub(super) capture: Option<PathBuf>,
     /// The stations that have an agent.
     pub(super) agents: Vec<StationId>,
     /// The stations to which incoming packets can be impaired.
     pub(super) inputs: Vec<StationId>,
-    /// The stations whose agents have processors of their own.
+    /// The stations with agents that have their own processors.
     pub(super) processors: Vec<(StationId, Vec<u32>)>,
-    /// What the stations' TCP uses; the host's own choice when absent.
+    /// The congestion control of the stations' TCP; the host's own choice when absent.
     pub(super) congestion_control: Option<CongestionControl>,
     /// Whether stations have IPv6 addresses in addition to those of IPv4.
     #[serde(default)]
@@ -53,13 +53,13 @@ pub(super) struct Design {
 }
 
 impl Design {
-    /// Whether a wire carries frames: where the network is bare, only those whose packets can be
-    /// impaired.
+    /// Whether a wire carries frames: in a bare network, only those of stations with impairable
+    /// packets.
     pub(super) fn has_wire(&self) -> bool {
         !self.drawing.bare || !self.inputs.is_empty()
     }
 
-    /// From the order until packets pass, as process 1 sees it.
+    /// The time limit from the order until packets pass, for process 1.
     pub(super) fn timeout(&self) -> Duration {
         let stations = TIMEOUT_PER_STATION.saturating_mul(self.drawing.stations.len() as u32);
         USUAL_TIMEOUT + stations + probe_timeout::of(&self.drawing)
@@ -69,8 +69,8 @@ impl Design {
 /// Whether `drawing` can be raised at all on this machine; nothing is started for it.
 ///
 /// # Errors
-/// Too many stations, a medium that exists on paper only, packets too short for IPv4, or a limit on
-/// open files.
+/// Too many stations, a medium that exists only in theory, packets too short for IPv4, or a limit
+/// on open files.
 pub fn check(drawing: &Drawing) -> Result<(), TestbedError> {
     let stations = drawing.stations.len();
     if stations == 0 {
@@ -124,7 +124,7 @@ pub fn longest_frame(drawing: &Drawing) -> Bytes {
     Bytes::new(layout::smallest_mtu(drawing).map_or(USUAL_MTU, u64::from) + AROUND_PACKET)
 }
 
-/// Lets this process, and those it starts, open a file for each station.
+/// Allows this process, and those that it starts, to open a file for each station.
 pub(super) fn allow_files(drawing: &Drawing) -> Result<(), TestbedError> {
     let (now, most) = file_limits(drawing)?;
     let needed = files(drawing).min(most);

@@ -19,12 +19,12 @@ use super::foreground::Signals;
 use super::messages::Ending;
 
 /// Runs `command` in `station` of the testbed with this runtime directory, with this process's
-/// terminal, directory and environment, and stands for it until it ends ([`Signals`]). If this
+/// terminal, directory and environment, and represents it until it ends ([`Signals`]). If this
 /// process is killed, the command is, too.
 ///
 /// The command sees the station's interfaces, name and /sys, the testbed's processes, and
-/// everything else as it is here. The calling process must have a single thread, and is spent
-/// afterwards: it stands between here and there.
+/// everything else as it is here. The calling process must have a single thread, and cannot be used
+/// afterwards: it is in some namespaces of the station and some of its own.
 ///
 /// # Errors
 /// There is no such station, the testbed does not open, or the command cannot be started
@@ -47,14 +47,15 @@ pub fn enter(
     let here = env::current_dir();
     spawn(&keys).map_err(|error| refused(station, &error))?;
     mount_for(station);
-    // Goes to the same path in the other mounts; if it is not there, the command starts in the
-    // root.
+    // Changes to the current path in the other mounts; if it does not exist there, the command
+    // starts in the root.
     let _ = here.and_then(env::set_current_dir);
     let child = start(command, signals).map_err(|error| not_started(station, command, &error))?;
     signals.attend(&child).map_err(|error| TestbedError::process("stand for the command", &error))
 }
 
-/// Users first: they decide what may be entered next. Processes move only when they are born.
+/// The user namespace first: it decides which namespaces may be entered next. The process namespace
+/// applies to new processes only.
 fn spawn(keys: &StationNamespaces) -> io::Result<()> {
     if !is_here(&keys.user, "user")? {
         setns(keys.user.as_fd(), CloneFlags::CLONE_NEWUSER)?;
@@ -73,8 +74,8 @@ fn is_here(namespace: &OwnedFd, kind: &str) -> io::Result<bool> {
     Ok(identity(there) == identity(here))
 }
 
-/// The station's name for the machine, and its interfaces in /sys, where this system allows it;
-/// nothing else depends on it.
+/// Sets the station's host name and shows its interfaces in /sys, if this system allows it; nothing
+/// else depends on it.
 fn mount_for(station: &str) {
     if unshare(CloneFlags::CLONE_NEWUTS).is_ok() {
         let _ = sethostname(station);

@@ -2,8 +2,7 @@
 //! station, and may ask for the list of processes.
 //!
 //! One request per connection, one line of JSON each way; the namespaces come along with the
-//! response as open files (`SCM_RIGHTS`, unix(7)). Process 1 answers, because it is the one who has
-//! them.
+//! response as open files (`SCM_RIGHTS`, unix(7)). Process 1 answers, because it has them.
 
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, IoSlice, IoSliceMut, Read};
@@ -24,17 +23,17 @@ use super::namespaces::Namespaces;
 use super::runtime::RuntimeDirectory;
 use super::sys;
 
-/// Process 1 answers at once; a testbed that is stopped does not.
+/// The timeout of an answer: process 1 answers at once, but a stopped testbed does not answer.
 const TIMEOUT: Duration = Duration::from_secs(5);
 
 /// A request is a station's name.
 const LONGEST_REQUEST_BYTES: u64 = 1024;
 
-/// What is asked at the entry server.
+/// A request to the entry server.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum Request {
-    /// Let me in to this station.
+    /// The request for the namespaces of this station.
     Enter(String),
     /// The request for the list of processes.
     Processes,
@@ -57,7 +56,7 @@ enum Response {
 pub struct Process {
     /// The name of the station in which the process runs.
     pub station: String,
-    /// Its number, as the testbed counts.
+    /// Its process id in the testbed's process namespace.
     pub number: u32,
     /// Its command line, or its name where it has none.
     pub command: String,
@@ -71,7 +70,7 @@ pub(super) struct StationNamespaces {
     pub(super) network: OwnedFd,
 }
 
-/// Opens the entry server, for as long as the testbed stands.
+/// Opens the entry server, for as long as the testbed exists.
 pub(super) fn open(
     namespaces: Namespaces,
     stations: Vec<String>,
@@ -82,14 +81,14 @@ pub(super) fn open(
     let server = EntryServer::new(namespaces, stations).map_err(failed)?;
     let response = move || {
         for visitor in listener.incoming().flatten() {
-            // A visitor who is gone, or makes no sense, needs no response.
+            // A client that is gone, or sends an invalid request, gets no response.
             let _ = server.serve(&visitor);
         }
     };
     thread::Builder::new().name("door".to_owned()).spawn(response).map(drop).map_err(failed)
 }
 
-/// Asks for the namespaces of `station`; nothing where the testbed has no such station.
+/// Asks for the namespaces of `station`; `None` if the testbed has no such station.
 pub(super) fn request_namespaces(
     runtime: &Path,
     station: &str,
@@ -105,7 +104,7 @@ pub(super) fn request_namespaces(
     }
 }
 
-/// Asks who is in.
+/// Requests the list of processes.
 pub(super) fn request_processes(runtime: &Path) -> Result<Vec<Process>, TestbedError> {
     match ask(runtime, &Request::Processes)?.0 {
         Response::Processes(processes) => Ok(processes),
@@ -136,7 +135,7 @@ fn exchange(path: &Path, request: &Request) -> io::Result<(Response, Vec<OwnedFd
     Ok((serde_json::from_slice(&line)?, namespaces))
 }
 
-/// Namespaces come with the first bytes.
+/// The namespaces arrive with the first bytes.
 fn receive_first(stream: &UnixStream) -> io::Result<(Vec<u8>, Vec<OwnedFd>)> {
     let mut bytes = vec![0; 4096];
     let mut control = nix::cmsg_space!([RawFd; 4]);
@@ -207,7 +206,7 @@ impl EntryServer {
         Ok(())
     }
 
-    /// All processes whose network namespace is a station's.
+    /// All processes in a station's network namespace.
     fn processes(&self) -> io::Result<Vec<Process>> {
         let namespaces = (0..self.stations.len()).map(|number| {
             let status = self.namespaces.at(Place::Station(number)).file().metadata()?;
@@ -217,8 +216,7 @@ impl EntryServer {
         let mut processes = Vec::new();
         for entry in fs::read_dir("/proc")?.flatten() {
             let number = entry.file_name().to_str().and_then(|name| name.parse::<u32>().ok());
-            // Processes come and go meanwhile, and what is not a process of a station does not
-            // matter.
+            // Processes start and end meanwhile, and processes outside of stations are skipped.
             let Some(number) = number else { continue };
             let Ok(status) = fs::metadata(entry.path().join("ns/net")) else { continue };
             if let Some(room) =

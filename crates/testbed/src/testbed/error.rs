@@ -1,4 +1,4 @@
-//! The errors of a testbed. Each is one line that says what to do next.
+//! The errors of a testbed. Each is one line that names the next step for the user.
 
 use std::fmt;
 use std::io;
@@ -19,21 +19,21 @@ pub enum Cause {
     Processes,
     /// An agent or the wire ended, or did not listen, before the testbed was ready.
     Process,
-    /// The testbed stands, but packets do not get through.
+    /// The testbed is up, but packets do not pass.
     Probe,
     /// The network cannot be raised, on this machine or at all.
     Network,
     /// There is no such network or station, or one too many.
     Name,
-    /// A command for a station is not there.
+    /// A command for a station was not found.
     NotFound,
     /// A command for a station cannot be started.
     NotStarted,
-    /// The testbed's own processes did not answer, or not in the messages they should.
+    /// The testbed's own processes did not answer, or sent unexpected messages.
     Protocol,
 }
 
-/// Why a testbed could not be raised: what was tried, what the system said, and what to do.
+/// Why a testbed could not be raised: the operation, the system's error, and the advice.
 ///
 /// It crosses process borders as JSON: most errors happen in the process inside the namespaces.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
@@ -41,11 +41,11 @@ pub enum Cause {
 pub struct TestbedError {
     /// The family of the error.
     pub cause: Cause,
-    /// What was tried, and on what.
+    /// The operation, and its object.
     pub operation: String,
-    /// What the system answered.
+    /// The system's error.
     pub reason: String,
-    /// What the user can do about it.
+    /// The advice for the user.
     pub remedy: String,
 }
 
@@ -70,8 +70,8 @@ impl TestbedError {
         Self::new(Cause::Processes, operation, error, process_remedy(error))
     }
 
-    /// The messages of the testbed's processes do not fit together: this is a defect, or a user
-    /// killed one of them.
+    /// The messages of the testbed's processes do not match: this is a bug, or a user killed one of
+    /// them.
     pub(super) fn protocol(operation: impl Into<String>, reason: impl fmt::Display) -> Self {
         Self::new(
             Cause::Protocol,

@@ -2,8 +2,9 @@
 //! command, and this process ends as the command does.
 //!
 //! The command shares this process's terminal, session and process group, so the terminal's own
-//! signals (Ctrl-C, Ctrl-\, Ctrl-Z) reach it without help. Passed on is what another *process*
-//! sends; and when the command stops, so does this process, so that a shell's `fg` and `bg` work.
+//! signals (Ctrl-C, Ctrl-\, Ctrl-Z) reach it without help. This process passes on signals that
+//! another *process* sends; and when the command stops, this process stops, too, so that a shell's
+//! `fg` and `bg` work.
 
 use std::io::{self, stdin};
 use std::os::fd::AsFd;
@@ -20,7 +21,7 @@ use nix::unistd::{Pid, getpgrp, tcgetpgrp, tcsetpgrp};
 use super::messages::Ending;
 use super::sys::tie;
 
-/// What a process may send to mean the command.
+/// Signals from a process that are meant for the command.
 const PASSED_ON: [Signal; 6] = [
     Signal::SIGHUP,
     Signal::SIGINT,
@@ -30,21 +31,21 @@ const PASSED_ON: [Signal; 6] = [
     Signal::SIGTERM,
 ];
 
-/// What else must not take this process by surprise: the command's end, and the terminal's wishes,
-/// which the command follows first.
+/// Other signals that this process handles: the command's end, and the terminal's signals, which
+/// the command follows first.
 const HELD: [Signal; 3] = [Signal::SIGCHLD, Signal::SIGTSTP, Signal::SIGTTOU];
 
-/// What asks a process to end.
+/// Signals that ask a process to end.
 const ENDING: [Signal; 4] = [Signal::SIGHUP, Signal::SIGINT, Signal::SIGQUIT, Signal::SIGTERM];
 
-/// Time between two looks at something else that may end the wait.
+/// Interval of checks for another event that may end the wait.
 const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
-/// This process's signals, which are waited for from now on instead of acting by themselves.
+/// This process's signals, blocked and read instead of acting by default.
 #[derive(Debug)]
 pub struct Signals {
     mask: SigSet,
-    /// What was blocked before.
+    /// The signals that were blocked before.
     before: SigSet,
     queue: SignalFd,
     /// Whether the terminal was this process group's at the start.
@@ -52,9 +53,8 @@ pub struct Signals {
 }
 
 impl Signals {
-    /// Takes them over. To be called before the process has any thread but the first: threads
-    /// inherit it, and one that did not would let a signal end the process. Commands are to be
-    /// started by [`Self::start`].
+    /// Blocks them. Call it before the process has a second thread: threads inherit the mask, and a
+    /// thread without it would let a signal end the process. Start commands by [`Self::start`].
     ///
     /// # Errors
     /// The kernel has no room for another open file.
@@ -101,8 +101,8 @@ impl Signals {
         Ok(None)
     }
 
-    /// Starts a command that has its signals to itself, and is killed when the thread that starts
-    /// it ends.
+    /// Starts a command with the former signal mask, which is killed when the thread that starts it
+    /// ends.
     ///
     /// # Errors
     /// As [`Command::spawn`].
@@ -111,7 +111,7 @@ impl Signals {
         command.spawn()
     }
 
-    /// Stands for `command` until it ends. Its starter must be the calling thread.
+    /// Represents `command` until it ends. The calling thread must have started it.
     ///
     /// # Errors
     /// The signals cannot be read, or the command is not this process's.
@@ -125,7 +125,7 @@ impl Signals {
                 }
                 Ok(WaitStatus::Stopped(..)) => {
                     raise(Signal::SIGSTOP)?;
-                    // This process runs again: a user wants it, and so the command, to go on.
+                    // This process runs again: a user wants it, and so the command, to continue.
                     kill(pid, Signal::SIGCONT)?;
                     continue;
                 }
@@ -155,31 +155,30 @@ impl Signals {
         }
     }
 
-    /// A command that had the terminal to itself (a shell) may have left it without an owner.
+    /// A command that owned the terminal (a shell) may have left it without an owner.
     fn end(&self, how: Ending) -> Ending {
         if self.foreground {
-            // SIGTTOU is held back, so this does not stop a process in the background; without a
+            // SIGTTOU is blocked, so this does not stop a process in the background; without a
             // terminal nothing is lost.
             let _ = tcsetpgrp(stdin().as_fd(), getpgrp());
         }
         how
     }
 
-    /// Gives the signals back: from now on they act by themselves again, the ones that are waiting
-    /// at once.
+    /// Unblocks the signals: from now on they act by default again, pending ones at once.
     pub fn release(self) {
         // Masks that this thread had before cannot be refused.
         let _ = self.before.thread_set_mask();
     }
 
-    /// Ends this process as the command ended: with its status, or by its signal, so that a script
-    /// or shell that waits sees what it would have seen of the command.
+    /// Ends this process as the command ended: with its status, or by its signal, so that a waiting
+    /// script or shell sees the command's status.
     pub fn end_like(self, how: Ending) -> ExitCode {
         match how {
             Ending::Exited(code) => ExitCode::from(code as u8),
             Ending::Killed(number) => {
                 if let Ok(signal) = Signal::try_from(number) {
-                    // The command's memory may be of interest, this process's is not.
+                    // A core dump of the command may be of interest, one of this process is not.
                     let _ = setrlimit(Resource::RLIMIT_CORE, 0, 0);
                     let _ = self.mask.thread_unblock();
                     let _ = raise(signal);
@@ -191,7 +190,7 @@ impl Signals {
     }
 }
 
-/// See `si_code` in sigaction(2): what the kernel sends of itself is positive.
+/// See `si_code` in sigaction(2): signals from the kernel itself have a positive code.
 fn is_from_process(info: &siginfo) -> bool {
     info.ssi_code <= 0
 }

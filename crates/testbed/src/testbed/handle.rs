@@ -15,18 +15,18 @@ use nix::unistd::Pid;
 use super::error::TestbedError;
 use super::messages::{Ending, Message, Order, Privilege, ProcessExit, TestbedProcess, send};
 
-/// How long a testbed may take to go before its outer process is killed, and then again to be gone.
+/// The time for a testbed to end before its outer process is killed, and again for the killed one.
 const TEAR_DOWN_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// The end of the pipe that keeps a testbed up. Clones share it: when a holder of any clone cuts
-/// it, the testbed goes down.
+/// The end of the pipe that keeps a testbed up. Clones share it: closing any clone takes the
+/// testbed down.
 ///
-/// Cutting is one `close(2)` under a lock, so a thread that waits for signals may do it at once.
+/// Closing is one `close(2)` under a lock, so a thread that waits for signals may do it at once.
 #[derive(Debug, Clone)]
 pub struct KeepAlive(Arc<Mutex<Option<ChildStdin>>>);
 
 impl KeepAlive {
-    /// Lets the testbed go down. It takes a moment (at most about a second);
+    /// Takes the testbed down. It takes a moment (at most about a second);
     /// [`super::RaisedNetwork::lower`] waits for it.
     pub fn cut(&self) {
         drop(locked(&self.0).take());
@@ -45,7 +45,7 @@ pub(super) struct TestbedHandle {
     outer: Arc<Mutex<Child>>,
     settled: Receiver<Result<Privilege, TestbedError>>,
     events: Receiver<ProcessExit>,
-    /// Says nothing; it hangs up when the outer process is gone and reaped.
+    /// A channel without messages; it closes when the outer process has ended and was reaped.
     gone: Receiver<()>,
 }
 
@@ -92,7 +92,7 @@ impl TestbedHandle {
         Ok(handle)
     }
 
-    /// Waits until the testbed stands or is refused.
+    /// Waits until the testbed is up or is refused.
     pub(super) fn wait_ready(&self, timeout: Duration) -> Result<Privilege, TestbedError> {
         let reason = match self.settled.recv_timeout(timeout) {
             Ok(settled) => return settled,
@@ -102,15 +102,15 @@ impl TestbedHandle {
         Err(TestbedError::protocol("raise the testbed", reason))
     }
 
-    /// What ended since the testbed stood, for a thread of its own; afterwards there is nothing to
-    /// receive here.
+    /// The processes that ended since the testbed was up, for a separate thread; afterwards there
+    /// is nothing to receive here.
     pub(super) fn take_events(&mut self) -> Receiver<ProcessExit> {
         std::mem::replace(&mut self.events, channel().1)
     }
 
     /// Waits until the outer process is gone and reaped.
     pub(super) fn await_gone(&self) {
-        // Nothing is ever sent: it hangs up.
+        // No message is ever sent: the channel closes.
         let _ = self.gone.recv();
     }
 
@@ -119,8 +119,8 @@ impl TestbedHandle {
         &self.keep_alive
     }
 
-    /// Cuts the keep-alive pipe and waits until nothing of the testbed is left; kills what takes
-    /// too long.
+    /// Closes the keep-alive pipe and waits until nothing of the testbed is left; kills processes
+    /// that take too long.
     pub(super) fn lower(&self) -> Result<(), TestbedError> {
         self.keep_alive.cut();
         if self.is_gone_within(TEAR_DOWN_TIMEOUT) {
@@ -152,7 +152,7 @@ impl TestbedHandle {
 
 impl Drop for TestbedHandle {
     fn drop(&mut self) {
-        // A caller that needs the result calls `lower` first; a second time it does nothing.
+        // A caller that needs the result calls `lower` first; a second call does nothing.
         drop(self.lower());
     }
 }
@@ -167,7 +167,7 @@ fn spawn(command: &mut Command) -> io::Result<Pipes> {
     Ok((outer, keep_alive, messages))
 }
 
-/// Sorts what the testbed says until it falls silent.
+/// Distributes the testbed's messages until it ends.
 fn listen(
     messages: ChildStdout,
     settled: &Sender<Result<Privilege, TestbedError>>,
@@ -194,20 +194,20 @@ fn listen(
                 Err(TestbedError::protocol("understand the testbed's process", error))
             }
         };
-        // Only the first answer is waited for.
+        // The caller waits for the first answer only.
         let _ = settled.send(answer);
     }
 }
 
-/// Waits for the end of the outer process, and tells of it.
+/// Waits for the end of the outer process, and reports it.
 fn await_end(
     outer: &Mutex<Child>,
     settled: &Sender<Result<Privilege, TestbedError>>,
     events: &Sender<ProcessExit>,
 ) {
     let pid = Pid::from_raw(locked(outer).id().cast_signed());
-    // Without reaping and without the lock, so that `lower` may kill it meanwhile without hitting a
-    // stranger.
+    // Without reaping and without the lock, so that `lower` may kill it meanwhile without hitting
+    // an unrelated process.
     while waitid(Id::Pid(pid), WaitPidFlag::WEXITED | WaitPidFlag::WNOWAIT)
         == Err(nix::Error::EINTR)
     {}

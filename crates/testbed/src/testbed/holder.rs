@@ -18,7 +18,7 @@ use super::raised::{NetworkRequest, RaisingNetwork};
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct KeepOrder {
     pub(super) request: NetworkRequest,
-    /// Where its standard error goes: removed when the network was taken down in good order.
+    /// The file of its standard error: removed when the network was taken down regularly.
     pub(super) log: PathBuf,
 }
 
@@ -32,16 +32,16 @@ pub(super) enum KeepAnswer {
     Refused(TestbedError),
 }
 
-/// What `btu internal keep` does. Takes no arguments: its order is the first line of standard
+/// The work of `btu internal keep`. It takes no arguments: its order is the first line of standard
 /// input, its answer one line on standard output. Then it stays until a user takes the network down
-/// (`btu net down`, or SIGTERM), or until the network falls by itself.
+/// (`btu net down`, or SIGTERM), or until the network ends by itself.
 ///
-/// Must be called before the process has any thread but the first.
+/// Call it before the process has a second thread.
 pub fn keep() -> ExitCode {
     match live() {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            // The caller may be gone; the log has it as well.
+            // The caller may be gone; the log has the message as well.
             eprintln!("btu: {error}");
             drop(send(io::stdout(), &KeepAnswer::Refused(error)));
             ExitCode::FAILURE
@@ -66,7 +66,7 @@ fn live() -> Result<(), TestbedError> {
     testbed.await_end();
     match testbed.fallen() {
         Some(event) => eprintln!("btu: {event}, so the network was taken down"),
-        // It is of no use any more.
+        // The file is of no use any more.
         None => drop(fs::remove_file(log)),
     }
     Ok(())

@@ -8,10 +8,10 @@ use std::path::Path;
 use btu_network::Drawing;
 use nix::mount::{MsFlags, mount};
 
-/// Where every resolver looks first (hosts(5)).
+/// The file that every resolver reads first (hosts(5)).
 const HOSTS: &str = "/etc/hosts";
 
-/// Lets programs inside find stations by name. To be called in a private mount namespace.
+/// Lets programs inside find stations by name. Call it in a private mount namespace.
 ///
 /// # Errors
 /// There is no /etc/hosts to put it over, or mounting is refused.

@@ -1,5 +1,5 @@
-//! Process 1 of a testbed (`btu internal init`): raises it, reaps what ends in it, and takes it
-//! along when it goes.
+//! Process 1 of a testbed (`btu internal init`): raises it, reaps its processes, and ends it when
+//! process 1 ends.
 
 use std::io::{self, Read};
 use std::process::{ExitCode, exit};
@@ -20,10 +20,10 @@ use super::processes::TestbedProcesses;
 use super::registry::reset_accounts;
 use super::{design, entry_server, hosts, probe};
 
-/// How long processes may take to go after SIGTERM. Processes that take longer end with process 1.
+/// The time for processes to end after SIGTERM. Processes that take longer end with process 1.
 const GRACE_PERIOD: Duration = Duration::from_millis(700);
 
-/// What `btu internal init` does. Takes no arguments: its order is the first line of standard
+/// The work of `btu internal init`. It takes no arguments: its order is the first line of standard
 /// input, which is the outer process's keep-alive pipe afterwards; its messages go to standard
 /// output.
 ///
@@ -33,7 +33,7 @@ pub fn init() -> ExitCode {
     match live() {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            // Without the outer process no process hears this.
+            // Without the outer process there is no receiver.
             drop(send(io::stdout(), &Message::Refused { error }));
             ExitCode::FAILURE
         }
@@ -71,14 +71,14 @@ fn raise(spec: &TestbedSpec) -> Result<TestbedProcesses, TestbedError> {
     let calls = probe::Calls::of(&spec.design);
     probe::prove(&namespaces, &layout, &calls, || processes.check_alive(), deadline)?;
     if spec.design.has_wire() {
-        // No accounts begin with the testbed's own packets.
+        // The accounts must not contain the testbed's own packets.
         reset_accounts(&spec.runtime_directory)?;
     }
     entry_server::open(namespaces, layout.stations, &spec.runtime_directory)?;
     Ok(processes)
 }
 
-/// What a testbed needs before its first namespace.
+/// The preparations of a testbed before its first namespace.
 fn prepare(spec: &TestbedSpec, private: bool) -> Result<(), TestbedError> {
     let drawing = &spec.design.drawing;
     design::allow_files(drawing)?;
@@ -106,10 +106,9 @@ fn answer(message: &Message) -> Result<(), TestbedError> {
         .map_err(|error| TestbedError::protocol("answer the outer process", error))
 }
 
-/// Shows the processes their own processes. Where the system refuses (a container with a masked
-/// /proc), they see the host's list, and everything the testbed itself needs still works. Nothing
-/// is mounted unless the mounts were made private first: a mount must not reach the host. Says
-/// whether they were.
+/// Shows the processes their own processes. If the system refuses (a container with a masked
+/// /proc), they see the host's list, and the testbed itself still works. Nothing is mounted unless
+/// the mounts were made private first: a mount must not reach the host. Returns whether they were.
 pub(super) fn mount_own_proc() -> bool {
     let nothing = None::<&str>;
     let flags = MsFlags::MS_NOSUID | MsFlags::MS_NODEV | MsFlags::MS_NOEXEC;
@@ -126,8 +125,8 @@ fn watch_keep_alive() {
     loop {
         match keep_alive.read(&mut [0; 64]) {
             Err(error) if error.kind() == io::ErrorKind::Interrupted => (),
-            // Nothing more is said through a keep-alive pipe, so anything but its end is read and
-            // forgotten.
+            // A keep-alive pipe carries no further data, so anything but its end is read and
+            // ignored.
             Ok(1..) => (),
             Ok(0) | Err(_) => shut_down(),
         }
@@ -137,12 +136,12 @@ fn watch_keep_alive() {
 /// Asks all processes to end, waits a little, and ends: then the kernel kills those that are left.
 fn shut_down() -> ! {
     let deadline = Instant::now() + GRACE_PERIOD;
-    // -1 means all processes in this process namespace but process 1.
+    // -1 means all processes in this process namespace except process 1.
     let _ = kill(Pid::from_raw(-1), Signal::SIGTERM);
     // A stopped process cannot act on it.
     let _ = kill(Pid::from_raw(-1), Signal::SIGCONT);
-    // Commands that came in by the door are not process 1's children, so it is not enough to have
-    // none left.
+    // Commands that users run in stations are not process 1's children, so it is not enough to have
+    // no children left.
     while kill(Pid::from_raw(-1), None).is_ok() && Instant::now() < deadline {
         let _ = waitpid(None::<Pid>, Some(WaitPidFlag::WNOHANG));
         thread::sleep(Duration::from_millis(2));

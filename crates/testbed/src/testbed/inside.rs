@@ -8,8 +8,7 @@ use super::namespace::Namespace;
 
 /// Does `work` on a thread inside `station`'s network, of the testbed with this runtime directory:
 /// sockets made there belong to the station, whichever process uses them afterwards. The calling
-/// process must run in the testbed, as what [`super::enter`] starts does, in whichever of its
-/// stations.
+/// process must run in the testbed, like commands of [`super::enter`], in any of its stations.
 ///
 /// # Errors
 /// There is no such station, the testbed does not open, or the process is outside.

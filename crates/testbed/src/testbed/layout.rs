@@ -1,4 +1,4 @@
-//! The interfaces of a testbed, their places and names. It is plain data, decided before anything
+//! The interfaces of a testbed, their places and names. It is plain data, computed before anything
 //! is created.
 
 mod bare;
@@ -16,9 +16,9 @@ use super::design::Design;
 /// Name of the bridge between the stations.
 pub(super) const LAN: &str = "lan";
 
-/// Up to so many stations know each other's Ethernet addresses from the start, so that no frame has
-/// to ask for them. Each knows all others, and the kernel keeps one table for all namespaces;
-/// beyond this, stations ask as hosts do (RFC 826), when they have something to say.
+/// Up to this number of stations, all know each other's Ethernet addresses from the start, so that
+/// no ARP frames are needed. Each knows all others, and the kernel has one table for all
+/// namespaces; beyond this, stations resolve addresses as hosts do (RFC 826), when they send.
 const MOST_ACQUAINTED: usize = 64;
 
 /// The longest name that an interface may have (`IFNAMSIZ` less its closing zero).
@@ -30,8 +30,8 @@ const PREFIX: u8 = 15;
 /// Like `PREFIX`, for IPv6: `2001:2::/48` (RFC 5180, section 8).
 const PREFIX_IPV6: u8 = 48;
 
-/// The IPv6 address of who has this one of IPv4, with the length of the network's part: the last 32
-/// bits are the same.
+/// The IPv6 address of the station with this IPv4 address, with the length of the network's part:
+/// the last 32 bits are equal.
 pub(super) fn ipv6_beside(address: Ipv4Addr) -> (Ipv6Addr, u8) {
     let [high, low] = [u32::from(address) >> 16, u32::from(address) & 0xffff];
     (Ipv6Addr::new(0x2001, 2, 0, 0, 0, 0, high as u16, low as u16), PREFIX_IPV6)
@@ -44,9 +44,9 @@ pub(super) struct Mac(pub(super) [u8; 6]);
 /// A network namespace of the testbed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Place {
-    /// Where the bridge and the wire are.
+    /// The namespace of the bridge and the wire.
     Wire,
-    /// Where one station is, by its place in the list of stations.
+    /// The namespace of one station, by its index in the list of stations.
     Station(usize),
 }
 
@@ -60,7 +60,7 @@ pub(super) struct End {
     pub(super) address: Option<(Ipv4Addr, u8)>,
     /// Whether segmentation and checksums may be left to the "hardware", as the kernel starts it.
     pub(super) offloads: bool,
-    /// Longest packet in bytes, where it is not what the kernel starts with.
+    /// Longest packet in bytes, if it differs from the kernel's default.
     pub(super) mtu: Option<u32>,
     /// On the bridge: the Ethernet address that is reached through this port.
     pub(super) lan_port_of: Option<Mac>,
@@ -105,7 +105,7 @@ impl Layout {
         (0..self.stations.len()).map(Place::Station).chain([Place::Wire])
     }
 
-    /// What a place is called in errors.
+    /// The name of a place in errors.
     pub(super) fn name(&self, place: Place) -> String {
         match place {
             Place::Wire => "the wire's namespace".to_owned(),
@@ -113,13 +113,13 @@ impl Layout {
         }
     }
 
-    /// The ends that stand in `place`.
+    /// The ends in `place`.
     pub(super) fn ends_in(&self, place: Place) -> impl Iterator<Item = &End> {
         self.ends().filter(move |end| end.place == place)
     }
 
-    /// Where other places than `place` are found: every address outside it, with its Ethernet
-    /// address; nothing where stations have to ask.
+    /// The addresses outside `place`, each with its Ethernet address; empty if stations must
+    /// resolve them.
     pub(super) fn neighbours_of(&self, place: Place) -> impl Iterator<Item = (IpAddr, Mac)> {
         let others = self.ends().filter(move |end| self.acquainted && end.place != place);
         others.flat_map(|end| self.addresses(end).map(|(address, _)| (address, end.mac)))

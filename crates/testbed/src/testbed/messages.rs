@@ -15,17 +15,17 @@ use super::error::TestbedError;
 /// has about 1 MB, a recorded link of an hour 10 MB.
 const LONGEST_LINE_BYTES: u64 = 32 << 20;
 
-/// What is asked of a testbed's processes.
+/// An order to a testbed's processes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "order", rename_all = "kebab-case")]
 pub(super) enum Order {
-    /// See whether this system allows a testbed at all, then go.
+    /// Test whether this system allows a testbed, then end.
     Try,
-    /// Raise this testbed and keep it.
+    /// Raise this testbed and hold it up.
     Raise(Box<TestbedSpec>),
 }
 
-/// The testbed that is asked for.
+/// The requested testbed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct TestbedSpec {
     pub(super) design: Design,
@@ -33,15 +33,15 @@ pub(super) struct TestbedSpec {
     pub(super) seed: u64,
 }
 
-/// What the processes of a testbed tell.
+/// A message from a testbed's processes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "message", rename_all = "kebab-case")]
 pub(super) enum Message {
-    /// The namespaces were granted, in this way.
+    /// The kernel granted the namespaces, by this right.
     Granted { privilege: Privilege },
-    /// Everything stands, and packets were seen to pass.
+    /// The testbed is up, and packets pass.
     Ready,
-    /// It cannot be done; the testbed is going down.
+    /// The testbed cannot be raised and is going down.
     Refused { error: TestbedError },
     /// A process of the testbed ended.
     Ended { event: ProcessExit },
@@ -61,7 +61,7 @@ pub enum Privilege {
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum TestbedProcess {
-    /// The process that makes the namespaces and stands between them and the coordinator.
+    /// The process that makes the namespaces and passes messages between them and the coordinator.
     Outer,
     /// Process 1 of the testbed's process namespace; with it, every process of the testbed ends.
     Init,
@@ -113,7 +113,7 @@ impl From<std::process::ExitStatus> for Ending {
     }
 }
 
-/// A process of the testbed ended, which no process does before the testbed is lowered.
+/// A process of the testbed ended, which must not happen before the testbed is lowered.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProcessExit {
     /// The process of the testbed that ended.
@@ -136,8 +136,8 @@ pub(super) fn send(mut to: impl Write, value: &impl Serialize) -> io::Result<()>
     to.flush()
 }
 
-/// Reads one line. Of standard input: its buffer belongs to the process, so what follows the line
-/// is not lost.
+/// Reads one line. Of standard input: its buffer belongs to the process, so the data after the line
+/// are not lost.
 pub(super) fn receive<T: DeserializeOwned>(from: impl BufRead) -> io::Result<T> {
     let mut line = Vec::new();
     from.take(LONGEST_LINE_BYTES).read_until(b'\n', &mut line)?;

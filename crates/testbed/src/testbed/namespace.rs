@@ -1,8 +1,6 @@
-//! A network namespace without a name: it lives as long as this handle or a process in it, and no
-//! longer.
+//! A network namespace without a name: it exists as long as this handle or a process in it.
 //!
-//! A thread that has changed its namespace is spent: everything here happens on threads made for
-//! it.
+//! A thread that has changed its namespace is not used again: all work here runs on new threads.
 
 use std::fs::File;
 use std::io;
@@ -24,7 +22,7 @@ impl Namespace {
         File::open(HERE).map(Self)
     }
 
-    /// The one that a door's key opens.
+    /// The namespace of an open file from the entry server.
     pub(super) fn from_key(key: OwnedFd) -> Self {
         Self(File::from(key))
     }

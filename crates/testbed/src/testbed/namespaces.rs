@@ -1,4 +1,4 @@
-//! Makes what a layout draws: namespaces, cables, addresses, settings.
+//! Creates the parts of a layout: namespaces, cables, addresses, settings.
 
 use std::io;
 use std::net::IpAddr;
@@ -44,7 +44,7 @@ impl Namespaces {
         }
     }
 
-    /// Does `work` inside `place`, and says where it failed.
+    /// Runs `work` inside `place`; errors name the place.
     fn inside<T: Send>(
         &self,
         place: &Named,
@@ -55,7 +55,7 @@ impl Namespaces {
             .map_err(|error| links(format!("enter {}", place.name), &error))?
     }
 
-    /// Puts in everything the layout draws, and waits until every cable has its carrier.
+    /// Creates all parts of the layout, and waits until every cable has its carrier.
     pub(super) fn configure(
         &self,
         layout: &Layout,
@@ -98,13 +98,13 @@ impl Namespaces {
     }
 }
 
-/// A place and what it is called in errors.
+/// A place and its name in errors.
 struct Named {
     place: Place,
     name: String,
 }
 
-/// Sees whether this system has what a testbed needs: a bridge and a veth pair, in the calling
+/// Tests whether this system has the parts of a testbed: a bridge and a veth pair, in the calling
 /// thread's namespace.
 pub(super) fn rehearse() -> Result<(), TestbedError> {
     let here =
@@ -139,14 +139,13 @@ fn allow_ipv6(place: &Named) -> Result<(), TestbedError> {
 fn choose(algorithm: &CongestionControl, place: &Named) -> Result<(), TestbedError> {
     sysctl::choose_congestion_control(algorithm).map_err(|error| {
         let operation = format!("let the TCP of {} use {algorithm}", place.name);
-        // ENOENT where there is none of that name, EPERM where only the host's superuser may use
-        // it.
+        // ENOENT if there is none of that name, EPERM if only the host's superuser may use it.
         let remedy = "choose one of `sysctl net.ipv4.tcp_allowed_congestion_control`, or have root add to those";
         TestbedError::new(Cause::Links, operation, error, remedy)
     })
 }
 
-/// Sets everything up inside `place`.
+/// Sets all interfaces up inside `place`.
 fn connect(layout: &Layout, &Named { place, ref name }: &Named) -> Result<(), TestbedError> {
     let netlink = begin_talk()?;
     let failed = |error: io::Error| links(format!("set up the interfaces of {name}"), &error);
@@ -173,9 +172,9 @@ fn connect_end(netlink: &Netlink, layout: &Layout, end: &End) -> io::Result<()> 
     }
 }
 
-/// Tells a station which MAC address answers to the address of each other station, so that no frame
-/// of a measurement asks for it: if such a request is lost on a lossy line, its sender waits a
-/// second for the answer.
+/// Gives a station the MAC address of each other station's address, so that no ARP frame is part of
+/// a measurement: if such a request is lost on a lossy line, its sender waits a second for the
+/// answer.
 fn introduce(netlink: &Netlink, layout: &Layout, place: Place) -> io::Result<()> {
     if place == Place::Wire {
         return Ok(());
@@ -215,7 +214,7 @@ fn links(operation: impl Into<String>, reason: impl Into<Reason>) -> TestbedErro
     TestbedError::new(Cause::Links, operation, text, remedy)
 }
 
-/// What the system answered, with what to do about it.
+/// The system's error, with advice.
 struct Reason {
     text: String,
     remedy: &'static str,

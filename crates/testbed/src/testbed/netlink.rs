@@ -1,5 +1,5 @@
-//! Interfaces, addresses and neighbours of the calling thread's network namespace, by netlink,
-//! without async at the face.
+//! Interfaces, addresses and neighbours of the calling thread's network namespace, by netlink, with
+//! a blocking interface.
 
 use std::io;
 use std::net::IpAddr;
@@ -12,7 +12,7 @@ use rtnetlink::{Handle, LinkBridge, LinkMessageBuilder, LinkUnspec, LinkVeth};
 use super::layout::Mac;
 use super::namespace::Namespace;
 
-/// One end of a pair that is to be made, and the namespace it belongs to.
+/// One end of a new pair, and its namespace.
 pub(super) struct NewEnd<'a> {
     pub(super) namespace: &'a Namespace,
     pub(super) name: &'a str,
@@ -20,15 +20,15 @@ pub(super) struct NewEnd<'a> {
     pub(super) mtu: Option<u32>,
 }
 
-/// A talk with the kernel about the namespace of the thread that began it.
+/// A netlink connection for the namespace of the thread that opened it.
 pub(super) struct Netlink {
     runtime: tokio::runtime::Runtime,
     handle: Handle,
 }
 
 impl Netlink {
-    /// Begins the talk. The runtime is single-threaded: all of it stays on this thread, and so in
-    /// this namespace.
+    /// Opens the connection. The runtime is single-threaded: all of it stays on this thread, and so
+    /// in this namespace.
     pub(super) fn here() -> io::Result<Self> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build()?;
         let inside = runtime.enter();
@@ -45,7 +45,7 @@ impl Netlink {
         self.ask(self.handle.link().add(message).execute())
     }
 
-    /// Makes a veth pair, each end where it belongs.
+    /// Makes a veth pair, each end in its namespace.
     pub(super) fn add_cable(&self, one: &NewEnd<'_>, other: &NewEnd<'_>) -> io::Result<()> {
         let peer =
             describe(LinkMessageBuilder::<LinkUnspec>::default().name(other.name), other).build();
@@ -60,9 +60,9 @@ impl Netlink {
         self.ask(self.handle.link().set(message).execute())
     }
 
-    /// Makes an interface a port of a bridge that leads to `beyond`, now and for ever.
+    /// Makes an interface a port of a bridge, with a fixed entry that `beyond` is behind it.
     ///
-    /// The entry is fixed because a learned one expires (after 300 s) where a station hears on one
+    /// The entry is fixed because a learned one expires (after 300 s) if a station receives on one
     /// interface and answers through another, and the bridge would then send everything for it to
     /// all stations.
     pub(super) fn plug(&self, port: u32, bridge: u32, beyond: Mac) -> io::Result<()> {
@@ -79,7 +79,7 @@ impl Netlink {
         self.ask(self.handle.address().add(index, address, prefix).execute())
     }
 
-    /// Notes for ever who answers to `address`.
+    /// Adds a permanent neighbour entry for `address`.
     pub(super) fn add_neighbour(&self, index: u32, address: IpAddr, mac: Mac) -> io::Result<()> {
         self.ask(self.handle.neighbours().add(index, address).link_layer_address(&mac.0).execute())
     }

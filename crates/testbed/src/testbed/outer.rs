@@ -24,18 +24,18 @@ use super::messages::{
 use super::process::own;
 use super::refusal::refusal;
 
-/// How long process 1 may take to go when it is asked, before it is killed.
+/// The time for process 1 to end on request, before it is killed.
 const GRACE_PERIOD: Duration = Duration::from_millis(1_200);
 
 /// The namespaces of a testbed, apart from the user namespace.
 const NAMESPACES: CloneFlags =
     CloneFlags::CLONE_NEWNET.union(CloneFlags::CLONE_NEWNS).union(CloneFlags::CLONE_NEWPID);
 
-/// What `btu internal testbed` does. Takes no arguments: its order is the first line of standard
-/// input, which is the coordinator's keep-alive pipe afterwards; its messages go to standard
-/// output.
+/// The work of `btu internal testbed`. It takes no arguments: its order is the first line of
+/// standard input, which is the coordinator's keep-alive pipe afterwards; its messages go to
+/// standard output.
 ///
-/// Must be called before the process has any thread but the first.
+/// Call it before the process has a second thread.
 pub fn outer() -> ExitCode {
     let status = start().and_then(|init| {
         relay(init).map_err(|error| TestbedError::protocol("keep the testbed", error))
@@ -43,7 +43,7 @@ pub fn outer() -> ExitCode {
     match status {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            // The coordinator may be gone already; then no process hears this.
+            // The coordinator may be gone already; then there is no receiver.
             drop(send(io::stdout(), &Message::Refused { error }));
             ExitCode::FAILURE
         }
@@ -62,15 +62,15 @@ fn start() -> Result<Child, TestbedError> {
     start_init(&order)
 }
 
-/// A coordinator may hold its signals back; the testbed's processes, which inherit that, are to
-/// hear theirs.
+/// A coordinator may block its signals; the testbed's processes inherit the mask, but must receive
+/// their signals.
 fn unblock_signals() -> Result<(), TestbedError> {
     let heard = SigSet::empty().thread_set_mask();
     heard.map_err(|error| TestbedError::process("hear signals", &error.into()))
 }
 
-/// A session of its own: Ctrl-C and hang-up are for the coordinator, which lowers the testbed in
-/// good order; and no process in the testbed is stopped for writing to a terminal that has `tostop`
+/// A session of its own: Ctrl-C and hang-up are for the coordinator, which lowers the testbed
+/// regularly; and no process in the testbed is stopped for writing to a terminal that has `tostop`
 /// set.
 fn leave_the_terminal() -> Result<(), TestbedError> {
     match setsid() {
@@ -93,8 +93,8 @@ fn make_namespaces() -> Result<Privilege, TestbedError> {
     if geteuid().is_root() {
         match unshare(NAMESPACES) {
             Ok(()) => return Ok(Privilege::Root),
-            // A superuser without its capabilities, as in a container: it may still do as ordinary
-            // users do.
+            // A superuser without its capabilities, as in a container: it may still act like an
+            // ordinary user.
             Err(nix::Error::EPERM) => (),
             Err(error) => return Err(refusal("make the namespaces of the testbed", &error.into())),
         }
@@ -129,7 +129,7 @@ fn start_init(order: &Order) -> Result<Child, TestbedError> {
     Ok(init)
 }
 
-/// Passes process 1's messages on until it ends; asks it to go when the keep-alive pipe is cut.
+/// Passes process 1's messages on until it ends; asks it to end when the keep-alive pipe is closed.
 fn relay(mut init: Child) -> io::Result<()> {
     let mut messages = init.stdout.take().expect("standard output was piped");
     let mut going: Option<Instant> = None;
@@ -172,25 +172,25 @@ fn wait_for(messages: &ChildStdout, going: Option<Instant>) -> io::Result<Ready>
     Ok(Ready { is_closed: keep_alive_ready && is_cut(keep_alive.lock()), messages })
 }
 
-/// Nothing more is said through a keep-alive pipe, so anything but its end is read and forgotten.
+/// A keep-alive pipe carries no further data, so anything but its end is read and ignored.
 fn is_cut(mut keep_alive: impl Read) -> bool {
     keep_alive.read(&mut [0; 64]).is_ok_and(|count| count == 0)
 }
 
-/// Until the deadline, in whole milliseconds rounded up; without one, for ever.
+/// The time until the deadline, in whole milliseconds rounded up; without one, for ever.
 fn timeout(going: Option<Instant>) -> PollTimeout {
     let Some(deadline) = going else { return PollTimeout::NONE };
     let left = deadline.saturating_duration_since(Instant::now()).as_millis() + 1;
     PollTimeout::try_from(left).unwrap_or(PollTimeout::MAX)
 }
 
-/// Copies what there is; returns how many bytes.
+/// Copies the available bytes; returns their number.
 fn pass_on(messages: &mut ChildStdout) -> io::Result<usize> {
     let mut buffer = [0; 4096];
     let count = messages.read(&mut buffer)?;
     let mut out = io::stdout();
-    // A coordinator that no longer listens has cut, or is about to cut, the keep-alive pipe: that
-    // ends the testbed.
+    // A coordinator that no longer listens has closed, or is about to close, the keep-alive pipe:
+    // that ends the testbed.
     drop(out.write_all(&buffer[..count]).and_then(|()| out.flush()));
     Ok(count)
 }

@@ -1,9 +1,8 @@
-//! The directories that are btu's own on this machine: private to their user, apart from everything
-//! a stranger may write.
+//! btu's own directories on this machine: private to their user, where other users cannot write.
 //!
-//! What others may put into a directory can neither be believed nor removed safely. So nothing of a
-//! testbed is kept in /tmp itself: sockets and records are below one directory of mode 0700 that
-//! belongs to this user.
+//! Files that other users can put into a directory can neither be trusted nor removed safely. So a
+//! testbed keeps no files in /tmp itself: sockets and records are below one directory of mode 0700
+//! that belongs to this user.
 
 use std::env;
 use std::fs::{self, DirBuilder};
@@ -21,9 +20,9 @@ use super::runtime::{LONGEST_NAME_BYTES, LONGEST_RUNTIME_PATH_BYTES};
 const LONGEST_XDG_BYTES: usize =
     LONGEST_RUNTIME_PATH_BYTES - LONGEST_NAME_BYTES - "/btu/net/".len();
 
-/// The private directory of this user for `part` of btu (`net`, `run`), made where it is not there:
-/// below `$XDG_RUNTIME_DIR/btu` where that variable names a short private directory of this user,
-/// else below `/run/btu` for the superuser, else below `/tmp/btu-UID`.
+/// The private directory of this user for `part` of btu (`net`, `run`), made if it does not exist:
+/// below `$XDG_RUNTIME_DIR/btu` if that variable names a short private directory of this user, else
+/// below `/run/btu` for the superuser, else below `/tmp/btu-UID`.
 ///
 /// # Errors
 /// The directory cannot be made, belongs to another user, or other users may enter it.
@@ -38,8 +37,8 @@ pub fn private_directory(part: &str) -> Result<PathBuf, TestbedError> {
     first(&preferred, &PathBuf::from(last), part)
 }
 
-/// The number that this user has outside the user namespace: within, every user may be the
-/// superuser, and one such superuser must not take the directory of another. `map` has lines of
+/// The number that this user has outside the user namespace: inside, every user may be the
+/// superuser, and one such superuser must not use the directory of another. `map` has lines of
 /// first number within, first number outside, and count (`user_namespaces(7)`).
 fn outer_id(user: Uid, map: &str) -> u32 {
     let inner = user.as_raw();
@@ -63,7 +62,7 @@ fn preferred(xdg: Option<&Path>, user: Uid, system: &Path) -> Vec<PathBuf> {
     xdg.filter(is_usable).into_iter().chain(system).map(|parent| parent.join("btu")).collect()
 }
 
-/// `part` in the first of these that can be had, or in `last`.
+/// `part` in the first of these that can be made, or in `last`.
 fn first(preferred: &[PathBuf], last: &Path, part: &str) -> Result<PathBuf, TestbedError> {
     let found = preferred.iter().find_map(|parent| make(parent, part).ok());
     found.map_or_else(|| make(last, part), Ok).map_err(|(path, error)| {
@@ -158,7 +157,7 @@ mod tests {
         }
     }
 
-    /// A stranger may make `/tmp/btu-0` first; the superuser does not need it.
+    /// Another user may make `/tmp/btu-0` first; the superuser does not need it.
     #[test]
     fn who_takes_the_last_place_first_keeps_only_those_out_who_have_no_other() {
         let home = tempfile::tempdir().unwrap();
@@ -166,8 +165,8 @@ mod tests {
         fs::create_dir(&system).unwrap();
         fs::create_dir(&last).unwrap();
         fs::set_permissions(&last, Permissions::from_mode(0o777)).unwrap();
-        // Only the superuser can make another's directory; an ordinary user's is as open as a
-        // stranger's.
+        // Only the superuser can make a directory of another user; an ordinary user's directory
+        // with open rights is refused in a similar way.
         let _ = chown(&last, Some(65_534), Some(65_534));
         assert_eq!(
             first(&preferred(None, ROOT, &system), &last, "net").unwrap(),

@@ -14,11 +14,11 @@ use super::layout::{self, Layout, Place};
 use super::namespaces::Namespaces;
 use super::probe_timeout;
 
-/// So many stations of a drawn network are called, evenly chosen: enough to find a wire that is
-/// deaf, and nothing that a slow line would be busy with for long.
+/// The number of stations of a drawn network that are probed, evenly chosen: enough to find a wire
+/// that carries nothing, and few enough for a slow line.
 pub(super) const MOST_TARGETS: usize = 16;
 
-/// The longest wait between two looks at the deadline and at the processes.
+/// The longest wait between two checks of the deadline and of the processes.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// The calls of the probe, and their number. The caller is the first station.
@@ -29,8 +29,8 @@ pub(super) struct Calls {
 }
 
 impl Calls {
-    /// Some of the stations, and every input by its own address; none where nothing can be expected
-    /// to come through.
+    /// Some of the stations, and every input by its own address; none if no packet can be expected
+    /// to pass.
     pub(super) fn of(design: &Design) -> Self {
         let drawing = &design.drawing;
         let others = if probe_timeout::is_hopeful(drawing) {
@@ -54,10 +54,10 @@ impl Calls {
     }
 }
 
-/// Sees a packet pass from the first station to every target, and back.
+/// Waits until a packet has passed from the first station to every target, and back.
 ///
-/// `alive` is asked again and again: a wire that ended is the reason to name, not the packet that
-/// did not come.
+/// It calls `alive` repeatedly: a wire that ended is the reason to report, not the packet that did
+/// not arrive.
 pub(super) fn prove(
     namespaces: &Namespaces,
     layout: &Layout,
@@ -102,10 +102,9 @@ impl Probe {
         Ok(Self { caller, waiting, called: None })
     }
 
-    /// Calls the stations that are waited for when it is time, then listens for a moment.
+    /// Sends to the stations that have not answered when a try is due, then receives for a moment.
     ///
-    /// An earlier try's packet counts as well, so that a way that is longer than thought is waited
-    /// for, too.
+    /// A packet of an earlier try counts as well, so that a path may be longer than expected.
     fn turn(&mut self, try_every: Duration) -> Result<(), TestbedError> {
         if self.called.is_none_or(|called| called.elapsed() >= try_every) {
             self.called = Some(Instant::now());
@@ -161,7 +160,7 @@ impl Party {
 
     fn send(&self, packet: &[u8], to: &Self) -> Result<(), TestbedError> {
         match self.socket.send_to(packet, (to.address, to.port())) {
-            // A full queue is the line's business; the next try may fit.
+            // A full queue of the line is possible; the next try may fit.
             Err(error) if !is_passing(&error) => Err(failure(self, to, &error)),
             _ => Ok(()),
         }

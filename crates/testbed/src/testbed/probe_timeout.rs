@@ -6,54 +6,54 @@ use std::time::Duration;
 use btu_network::{Atm, Direction, Drawing, Framing, Medium, Rate, Star};
 use btu_units::{BitRate, Span};
 
-/// What a probe's packet occupies on an Ethernet: 64 octets, preamble and gap.
+/// The octets that a probe's packet occupies on an Ethernet: 64 octets, preamble and gap.
 const ETHERNET_BITS: u64 = (64 + 8 + 12) * 8;
 
-/// What a probe's packet has at most without an Ethernet header: 28 octets of headers and 5 of
+/// The most octets of a probe's packet without an Ethernet header: 28 octets of headers and 5 of
 /// payload.
 const PACKET_OCTETS: u64 = 36;
 
 /// Two cells carry it (RFC 2684: 8 octets before it, 8 behind it, 48 in a cell of 53).
 const CELLS_BITS: u64 = 2 * 53 * 8;
 
-/// A random delay is rarely this many spreads long.
+/// A random delay is rarely longer than this number of spreads.
 const SPREADS: u32 = 4;
 
-/// What a token or a collision or two may cost.
+/// The time of a token, or of a collision or two.
 const CONTENTION: Duration = Duration::from_millis(20);
 
-/// Tries to plan for: where a quarter of them come through and back, all of so many fail once in
+/// The number of planned tries: if a quarter of them pass there and back, all of them fail once in
 /// 5600 times.
 const TRIES: u32 = 30;
 
 /// The probe never waits longer than this, whatever network was drawn.
 const LONGEST_TIMEOUT: Duration = Duration::from_mins(5);
 
-/// Where this share of packets or more is lost on one line, waiting for one proves nothing.
+/// If this share of packets or more is lost on one line, a probe proves nothing.
 const HOPELESS_LOSS: f64 = 0.5;
 
-/// From one try until the next: longer than `packets` short packets at once take there and back on
-/// the longest way.
+/// The time from one try to the next: longer than the time of `packets` simultaneous short packets
+/// there and back on the longest path.
 pub(super) fn try_every(drawing: &Drawing, packets: usize) -> Duration {
     const SHORTEST: Duration = Duration::from_millis(50);
-    // A network is a tree: a way passes each bridge once at most, and so one medium more than there
-    // are bridges.
+    // A network is a tree: a path passes each bridge at most once, and so at most one medium more
+    // than the number of bridges.
     let mut hops = hops(drawing, packets as u64);
     hops.sort_unstable_by(|one, other| other.cmp(one));
     let way = hops
         .into_iter()
         .take(drawing.bridges.len() + 1)
         .fold(Duration::ZERO, Duration::saturating_add);
-    // There and back, and half as much again.
+    // There and back, plus 50 %.
     SHORTEST.max(way.saturating_mul(3)).min(LONGEST_TIMEOUT)
 }
 
-/// How long packets may need to be seen passing.
+/// The timeout for the probe's packets.
 pub(super) fn of(drawing: &Drawing) -> Duration {
     try_every(drawing, super::probe::MOST_TARGETS).saturating_mul(TRIES).min(LONGEST_TIMEOUT)
 }
 
-/// Whether packets can be expected to pass at all: not where half of them or more are lost.
+/// Whether packets can be expected to pass: not if half of them or more are lost.
 pub(super) fn is_hopeful(drawing: &Drawing) -> bool {
     let stars = drawing.segments.iter().filter_map(|segment| star(&segment.medium));
     let links = drawing.links.iter().flat_map(|link| [&link.forth, &link.back]);
@@ -71,7 +71,7 @@ fn star(medium: &Medium) -> Option<&Star> {
     }
 }
 
-/// What each medium takes, in the slower direction.
+/// The time of each medium, in the slower direction.
 fn hops(drawing: &Drawing, packets: u64) -> Vec<Duration> {
     let segments = drawing.segments.iter().map(|segment| across(&segment.medium, packets));
     let links = drawing
@@ -143,7 +143,7 @@ mod tests {
 
     #[test]
     fn a_satellite_is_waited_for() {
-        // 270 ms each way and no time to speak of for sending: 540 ms, and half as much again.
+        // 270 ms each way and negligible time for sending: 540 ms, plus 50 %.
         let line = samples::line(BitRate::from_megabits_per_second(10), 270);
         let every = try_every(&line, 1);
         assert!(
@@ -154,8 +154,7 @@ mod tests {
 
     #[test]
     fn a_slow_line_is_given_the_time_that_all_packets_take() {
-        // 672 bits at 1200 b/s are 0.56 s: three of them there and three back, and half as much
-        // again.
+        // 672 bits at 1200 b/s are 0.56 s: three of them there and three back, plus 50 %.
         let line = samples::line(BitRate::from_bits_per_second(1_200), 0);
         assert_eq!(try_every(&line, 3).as_millis(), 5_040);
         assert!(of(&line) <= LONGEST_TIMEOUT);

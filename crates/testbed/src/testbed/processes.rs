@@ -20,13 +20,13 @@ use super::runtime::RuntimeDirectory;
 use super::wiring;
 use crate::processors::Held;
 
-/// Time between two looks whether a process listens.
+/// Interval of checks whether a process listens.
 const POLL_INTERVAL: Duration = Duration::from_millis(5);
 
-/// Time between two looks whether a testbed without processes has inherited an orphan.
+/// Interval of checks whether a testbed without processes has inherited an orphan.
 const REAP_INTERVAL: Duration = Duration::from_secs(1);
 
-/// One process, and the socket it is to listen on.
+/// One process, and the socket on which it must listen.
 struct Entry {
     pid: Pid,
     who: TestbedProcess,
@@ -98,14 +98,15 @@ impl TestbedProcesses {
         socket: PathBuf,
         mut command: Command,
     ) -> Result<(), TestbedError> {
-        // Standard output is process 1's way to the coordinator: no other process may write there.
+        // Standard output is process 1's channel to the coordinator: no other process may write
+        // there.
         let spawned = io::stderr().as_fd().try_clone_to_owned().and_then(|errors| {
             command.stdout(errors);
             namespaces.at(place).enter(|| command.spawn())?
         });
         let child =
             spawned.map_err(|error| TestbedError::process(format!("start {who}"), &error))?;
-        // Process 1 reaps every process by itself, so the handle is not kept.
+        // Process 1 reaps every process by itself, so the handle is dropped.
         self.0.push(Entry { pid: Pid::from_raw(child.id().cast_signed()), who, socket });
         Ok(())
     }
@@ -135,8 +136,8 @@ impl TestbedProcesses {
         }
     }
 
-    /// Reaps every process that ends, until none is left; tells of the processes of the testbed. A
-    /// testbed that has none stands as long as it is kept.
+    /// Reaps every process that ends, until none is left; reports the processes of the testbed. A
+    /// testbed without processes exists until it is taken down.
     pub(super) fn reap(
         &self,
         mut send: impl FnMut(ProcessExit) -> io::Result<()>,
@@ -166,7 +167,7 @@ impl TestbedProcesses {
     }
 }
 
-/// Where the agent of a station listens; no station's name can make it another socket's.
+/// The socket of a station's agent; no station's name can collide with another socket.
 pub(super) fn agent_socket(runtime: &Path, station: &str) -> PathBuf {
     RuntimeDirectory::socket(runtime, &format!("agent-{station}"))
 }

@@ -10,8 +10,8 @@
 //!
 //! Tasks come on standard input and messages go to standard output ([`btu_suite::program`]). When
 //! standard input ends, because the coordinator did, the supervisor ends; as it is process 1, the
-//! kernel then ends every process in its namespace, whatever session, parent or signal handlers
-//! that has given itself.
+//! kernel then ends every process in its namespace, independent of its session, parent and signal
+//! handlers.
 
 mod child;
 mod listening;
@@ -31,15 +31,15 @@ use super::process::own;
 
 pub use supervisor::supervisor;
 
-/// What `btu internal programs` does: makes the namespaces, and waits for the supervisor in them.
-/// `directory` exists, and is hidden by the programs' own directories.
+/// The work of `btu internal programs`: it makes the namespaces, and waits for the supervisor in
+/// them. `directory` exists, and is hidden by the programs' own directories.
 pub fn programs(directory: &Path) -> ExitCode {
     match in_namespaces(directory) {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::FAILURE,
         Err(error) => {
             let message = format!("making a process namespace for a program: {error}");
-            // A reader that is gone needs nothing more.
+            // A reader that is gone needs no further messages.
             let _ = send(io::stdout(), &Message::Failed { message });
             ExitCode::FAILURE
         }

@@ -1,4 +1,4 @@
-//! A drawn network that is up, for the process that keeps it up.
+//! A raised network, for the process that holds it up.
 
 use std::fs;
 use std::io::Read;
@@ -22,36 +22,37 @@ use super::messages::{Order, Privilege, ProcessExit, TestbedSpec};
 use super::processes::agent_socket;
 use super::runtime::RuntimeDirectory;
 
-/// The record of a network that stands, in its runtime directory.
+/// The record of a raised network, in its runtime directory.
 const RECORD: &str = "network.json";
 
-/// What the coordinator waits longer than process 1, so that the better error is the one told.
+/// The additional wait of the coordinator after process 1's timeout, so that process 1's more exact
+/// error is reported.
 const EXTRA_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// How long the news of a process that ended may take, and how often it is looked for.
+/// The time until the report of a process's end, and the interval of checks for it.
 const NEWS_DELAY: Duration = Duration::from_secs(2);
 const NEWS_INTERVAL: Duration = Duration::from_millis(5);
 
-/// The network that is wanted.
+/// The requested network.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct NetworkRequest {
-    /// What it is called while it stands.
+    /// Its name while it is up.
     pub name: String,
-    /// The network. Its traffic is left out: stations send what the programs in them send.
+    /// The network, without its traffic: the programs in the stations make the traffic.
     pub drawing: Drawing,
-    /// Where sockets go: a short absolute path. It is made, private to this user, and removed when
-    /// the network is taken down; where it exists it must be empty, or left behind by a run that
-    /// died.
+    /// The directory of sockets: a short absolute path. It is made, private to this user, and
+    /// removed when the network is taken down; an existing one must be empty, or left behind by a
+    /// killed run.
     pub runtime_directory: PathBuf,
     /// Seed of everything random on the wire.
     pub seed: u64,
     /// The program that answers to `internal testbed`, `init`, `agent`, `wire` and `keep`.
     pub executable: PathBuf,
-    /// Where each port's frames are written, if they are: an absolute path.
+    /// The directory of the capture, if there is one: an absolute path.
     pub capture: Option<PathBuf>,
-    /// The file that the network was read from, to be shown to the user.
+    /// The file of the network, for the user.
     pub source: String,
-    /// When the network was asked for, to be shown to the user.
+    /// The time of the request, for the user.
     pub since: String,
     /// The stations that have an agent, through which workers are started there.
     #[serde(default)]
@@ -60,15 +61,15 @@ pub struct NetworkRequest {
     /// ([`crate::wire::WireClient::set`]).
     #[serde(default)]
     pub inputs: Vec<StationId>,
-    /// The stations whose agents, and what these start, are held on processors of their own. All
-    /// other processes of the network are held where the process is that asks for it.
+    /// The stations with agents that are pinned, with their child processes, to separate
+    /// processors. All other processes of the network are pinned like the process that requests it.
     #[serde(default)]
     pub processors: Vec<(StationId, Vec<u32>)>,
     /// The congestion control that its stations' TCP uses; the host's own choice when absent.
     #[serde(default)]
     pub congestion_control: Option<CongestionControl>,
-    /// Whether its stations speak IPv6, too: each has the address in `2001:2::/48` whose last 32
-    /// bits are its address of IPv4, and agents use that.
+    /// Whether its stations speak IPv6, too: each has the address in `2001:2::/48` with its IPv4
+    /// address as the last 32 bits, and agents use that.
     #[serde(default)]
     pub ipv6: bool,
 }
@@ -80,10 +81,10 @@ pub struct StationPlace {
     pub station: HostName,
     /// The address that leads to it untouched.
     pub plain: IpAddr,
-    /// The address that leads to it through what is done to incoming packets, where that can be
-    /// asked for; the same as `plain` where the wire carries every packet.
+    /// The address that leads to it through its input impairments, if it has them; equal to `plain`
+    /// if the wire carries every packet.
     pub impaired: Option<IpAddr>,
-    /// Where its agent listens.
+    /// The socket of its agent.
     pub agent_socket: PathBuf,
 }
 
@@ -109,16 +110,16 @@ impl NetworkRequest {
     }
 }
 
-/// What is to be known of a network that stands.
+/// The data of a raised network.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Record {
     /// What it is called.
     pub name: String,
-    /// What its file says it is.
+    /// Its description in its file.
     pub about: String,
-    /// The file it was read from.
+    /// Its file.
     pub source: String,
-    /// When it was asked for.
+    /// The time of its request.
     pub since: String,
     /// Seed of everything random on the wire.
     pub seed: u64,
@@ -126,13 +127,13 @@ pub struct Record {
     pub privilege: Privilege,
     /// The process that keeps it up.
     pub holder: u32,
-    /// Where frames are written.
+    /// The directory of the capture.
     pub capture: Option<PathBuf>,
     /// Its stations, in the file's order.
     pub stations: Vec<StationRecord>,
 }
 
-/// A station of a network that stands.
+/// A station of a raised network.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StationRecord {
     /// The name of the station.
@@ -159,12 +160,12 @@ impl Record {
         }
     }
 
-    /// The record in a runtime directory; nothing where no network stands.
+    /// The record in a runtime directory; `None` if no network is up there.
     pub(super) fn read(runtime: &Path) -> Option<Self> {
         serde_json::from_slice(&fs::read(runtime.join(RECORD)).ok()?).ok()
     }
 
-    /// Never half a record: it is there or it is not.
+    /// Writes the record atomically: there is never half a record.
     fn write(&self, runtime: &Path) -> Result<(), TestbedError> {
         let unfinished = runtime.join("network.json.new");
         let written = serde_json::to_vec(self)
@@ -196,7 +197,7 @@ impl RaisingNetwork {
     /// Begins to raise a network.
     ///
     /// # Errors
-    /// What [`check`] finds; a runtime directory that cannot be used; a program that cannot be
+    /// The errors of [`check`]; a runtime directory that cannot be used; a program that cannot be
     /// started.
     pub fn begin(mut request: NetworkRequest) -> Result<Self, TestbedError> {
         check(&request.drawing)?;
@@ -225,7 +226,7 @@ impl RaisingNetwork {
         Ok(Self { handle, runtime, request, timeout, has_wire })
     }
 
-    /// What keeps it up, for a thread that must let it go at once.
+    /// Its keep-alive pipe, for a thread that must end it at once.
     pub fn keep_alive(&self) -> KeepAlive {
         self.handle.keep_alive().clone()
     }
@@ -233,7 +234,7 @@ impl RaisingNetwork {
     /// Waits until packets pass.
     ///
     /// # Errors
-    /// Whatever kept the network from being raised; its keep-alive pipe was cut.
+    /// The error that kept the network from being raised; its keep-alive pipe was closed.
     pub fn finish(mut self) -> Result<RaisedNetwork, TestbedError> {
         let privilege = self.handle.wait_ready(self.timeout)?;
         let fallen = Arc::default();
@@ -247,7 +248,7 @@ impl RaisingNetwork {
     }
 }
 
-/// A drawn network that stands. Dropping it takes it down.
+/// A raised network. Dropping it takes it down.
 #[derive(Debug)]
 pub struct RaisedNetwork {
     // Dropped in this order: first the processes, then the directory of their sockets.
@@ -257,12 +258,12 @@ pub struct RaisedNetwork {
     stations: Vec<StationPlace>,
     has_wire: bool,
     fallen: Arc<OnceLock<ProcessExit>>,
-    /// Hangs up when the last event has been looked at.
+    /// Closes when the last event has been processed.
     watched: Receiver<()>,
 }
 
 impl RaisedNetwork {
-    /// What keeps it up, for a thread that must let it go at once.
+    /// Its keep-alive pipe, for a thread that must end it at once.
     pub fn keep_alive(&self) -> KeepAlive {
         self.handle.keep_alive().clone()
     }
@@ -277,7 +278,7 @@ impl RaisedNetwork {
         &self.stations
     }
 
-    /// Where its wire listens; a bare network has none, unless the packets of a station can be
+    /// The socket of its wire; a bare network has none, unless the packets of a station can be
     /// impaired.
     pub fn wire_socket(&self) -> Option<PathBuf> {
         self.has_wire.then(|| RuntimeDirectory::socket(self.directory(), "wire"))
@@ -291,18 +292,18 @@ impl RaisedNetwork {
     /// Waits until nothing of it is left.
     pub fn await_end(&self) {
         self.handle.await_gone();
-        // Or `fallen` might not yet know.
+        // Otherwise `fallen` might not know it yet.
         let _ = self.watched.recv();
     }
 
-    /// The process whose end brought it down, if that is what happened.
+    /// The process that brought it down by its end, if there is one.
     pub fn fallen(&self) -> Option<ProcessExit> {
         self.fallen.get().cloned()
     }
 
-    /// Like `fallen`, for something that has failed just now: when that is because a process of the
-    /// network ended, the news of it may be a moment behind. It passes two processes, which wait
-    /// for a processor on a busy machine.
+    /// Like `fallen`, after an operation that has just failed: if it failed because a process of
+    /// the network ended, the report of that may arrive a moment later. It passes two processes,
+    /// which wait for a processor on a busy machine.
     pub fn fallen_soon(&self) -> Option<ProcessExit> {
         let deadline = Instant::now() + NEWS_DELAY;
         while self.fallen().is_none() && Instant::now() < deadline {
@@ -314,13 +315,14 @@ impl RaisedNetwork {
     /// Takes it down and waits until its processes are gone.
     ///
     /// # Errors
-    /// They do not go, even when killed.
+    /// They do not end, even when killed.
     pub fn lower(self) -> Result<(), TestbedError> {
         self.handle.lower()
     }
 }
 
-/// A network without its wire is none: when one of its processes ends of itself, everything goes.
+/// A network does not work without its wire: when one of its processes ends by itself, all of it
+/// ends.
 fn watch(
     handle: &mut TestbedHandle,
     fallen: &Arc<OnceLock<ProcessExit>>,
@@ -344,8 +346,8 @@ fn watch(
     Ok(watched)
 }
 
-/// A process that says a message at this socket takes the network down, and hears the end of it
-/// when it is down.
+/// A process that connects to this socket takes the network down, and its connection closes when
+/// the network is down.
 fn listen(runtime: &Path, keep_alive: KeepAlive) -> Result<(), TestbedError> {
     let listener = UnixListener::bind(holder_socket(runtime)).map_err(|error| no_thread(&error))?;
     let listen = move || {

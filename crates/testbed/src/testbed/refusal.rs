@@ -1,11 +1,11 @@
-//! What to do when a system refuses namespaces: each known lock is looked at and named.
+//! Advice when a system refuses namespaces: checks each known restriction and names it.
 
 use std::fs;
 use std::io;
 
 use super::error::{Cause, TestbedError};
 
-/// A setting under /proc/sys that refuses namespaces when it has this value, and the cure.
+/// A setting under /proc/sys that refuses namespaces when it has this value, and the fix.
 type Lock = (&'static str, &'static str, &'static str);
 
 const LOCKS: [Lock; 6] = [

@@ -1,5 +1,5 @@
-//! The networks of this user that are up: where they are recorded, and how they are found, entered,
-//! inspected and taken down.
+//! The networks of this user that are up: their records, and functions to find, enter, inspect and
+//! lower them.
 
 use std::fs::{self, File};
 use std::io::{self, BufReader, Read, Write};
@@ -25,18 +25,18 @@ use super::runtime::{
 };
 use crate::wire::WireClient;
 
-/// How long a holder may take to take its network down, and then again to be gone when killed.
+/// The time for a holder to take its network down, and again for a killed one.
 const TEAR_DOWN_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Where the networks of this user are noted.
+/// The records of this user's networks.
 #[derive(Debug, Clone)]
 pub struct Registry {
     directory: PathBuf,
 }
 
 impl Registry {
-    /// In the [`private_directory`] `net` of this user; what networks that died left there is
-    /// removed.
+    /// The records in the [`private_directory`] `net` of this user; removes the remains of killed
+    /// networks.
     ///
     /// # Errors
     /// As [`private_directory`].
@@ -45,12 +45,12 @@ impl Registry {
     }
 
     fn at(directory: PathBuf) -> Self {
-        // Failing to tidy up is no reason to fail.
+        // A failed clean-up is no reason to fail.
         let _ = sweep(&directory);
         Self { directory }
     }
 
-    /// Where a network called `name` would be.
+    /// The directory of a network called `name`.
     ///
     /// # Errors
     /// The name is not letters, digits and `-`, or there is such a network already.
@@ -77,7 +77,7 @@ impl Registry {
     /// Raises a network that stays when this process ends. Returns when packets pass.
     ///
     /// # Errors
-    /// Whatever keeps it from being raised. Then nothing of it is left.
+    /// The error that kept it from being raised. Then nothing of it is left.
     pub fn raise(&self, request: NetworkRequest) -> Result<Raised, TestbedError> {
         let (directory, log) = (request.runtime_directory.clone(), self.log(&request.name));
         let answer = start_holder(request, &log);
@@ -96,7 +96,7 @@ impl Registry {
         }
     }
 
-    /// The networks that stand, by name.
+    /// The raised networks, by name.
     ///
     /// # Errors
     /// The directory cannot be read.
@@ -108,10 +108,10 @@ impl Registry {
         Ok(raised)
     }
 
-    /// The network called `name`, or the only one there is.
+    /// The network called `name`, or the only one.
     ///
     /// # Errors
-    /// There is none, or there are several to choose from.
+    /// There is none, or there are several.
     pub fn find(&self, name: Option<&str>) -> Result<Raised, TestbedError> {
         let mut networks = self.networks()?;
         let names = networks
@@ -138,8 +138,8 @@ impl Registry {
         Err(TestbedError::new(Cause::Name, operation, reason, remedy))
     }
 
-    /// The last messages of networks that fell, with their names; nothing of those that were taken
-    /// down.
+    /// The last messages of networks that ended by themselves, with their names; none for those
+    /// that were taken down.
     ///
     /// # Errors
     /// The directory cannot be read.
@@ -160,7 +160,7 @@ impl Registry {
         Ok(fallen.collect())
     }
 
-    /// Forgets what a network that fell had said.
+    /// Removes the last messages of a network that ended by itself.
     pub fn forget(&self, name: &str) {
         let _ = fs::remove_file(self.log(name));
     }
@@ -202,7 +202,7 @@ fn start_holder(request: NetworkRequest, log: &Path) -> Result<KeepAnswer, Testb
 pub struct Raised {
     /// The runtime directory of the network.
     pub directory: PathBuf,
-    /// What is to be known of it.
+    /// Its data.
     pub record: Record,
 }
 
@@ -215,12 +215,12 @@ impl Raised {
     /// The processes in its stations.
     ///
     /// # Errors
-    /// It does not answer.
+    /// The network does not answer.
     pub fn processes(&self) -> Result<Vec<Process>, TestbedError> {
         entry_server::request_processes(&self.directory)
     }
 
-    /// Its wire's accounts; empty ones where it has no wire.
+    /// Its wire's accounts; empty ones if it has no wire.
     ///
     /// # Errors
     /// The wire does not answer.
@@ -232,7 +232,7 @@ impl Raised {
     /// not answer is killed.
     ///
     /// # Errors
-    /// It does not go.
+    /// The network does not end.
     pub fn lower(&self) -> Result<(), TestbedError> {
         let failed = |reason: &dyn std::fmt::Display| {
             TestbedError::protocol(format!("take network {} down", self.record.name), reason)
@@ -242,7 +242,7 @@ impl Raised {
         };
         let heard = holder.write_all(b"down\n").and_then(|()| {
             holder.set_read_timeout(Some(TEAR_DOWN_TIMEOUT))?;
-            // It says nothing; the connection ends with it.
+            // The holder sends nothing; the connection ends with it.
             holder.read(&mut [0; 1])
         });
         if heard.is_err() {
@@ -265,7 +265,7 @@ impl Raised {
     }
 }
 
-/// The accounts of the wire of the network with this runtime directory; empty ones where it has no
+/// The accounts of the wire of the network with this runtime directory; empty ones if it has no
 /// wire.
 ///
 /// # Errors
@@ -279,7 +279,7 @@ pub fn account(directory: &Path) -> Result<WireAccount, TestbedError> {
     account.map_err(|error| TestbedError::protocol("ask for the wire's accounts", error))
 }
 
-/// Resets the accounts of that wire: what it did before is forgotten.
+/// Resets the accounts of that wire.
 ///
 /// # Errors
 /// The wire does not answer.

@@ -65,7 +65,7 @@ impl RuntimeDirectory {
         if !path.is_absolute() {
             return Err(refuse(path, "its path must begin at the root"));
         }
-        // Failing to tidy up is no reason to fail.
+        // A failed clean-up is no reason to fail.
         drop(path.parent().map(sweep));
         lock(path).map_err(|error| refuse(path, error))
     }

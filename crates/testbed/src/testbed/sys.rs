@@ -23,7 +23,7 @@ pub(super) fn own(file: RawFd) -> OwnedFd {
 }
 
 /// Lets the kernel kill the command when the thread that starts it ends, and lets it start with
-/// these signals blocked: it would have those of its starter otherwise.
+/// these signals blocked: otherwise it would inherit the mask.
 pub(super) fn tie(command: &mut Command, blocked: SigSet) {
     let prepare = move || {
         set_pdeathsig(Signal::SIGKILL)?;
@@ -40,7 +40,7 @@ pub(super) fn now() -> io::Result<Time> {
     Ok(Time::from_nanoseconds(seconds * 1_000_000_000 + rest))
 }
 
-/// What the kernel counts of processes that have ended (getrusage(2)).
+/// The kernel's counts for processes that have ended (getrusage(2)).
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Usage {
     pub(super) cpu: CpuTime,
@@ -73,11 +73,11 @@ impl Usage {
     }
 }
 
-/// Which child, with its exit code or the signal that killed it, and what it used.
+/// The child, with its exit code or the signal that killed it, and its resources.
 pub(super) type Reaped = (Pid, Result<i32, i32>, Usage);
 
-/// A child that has ended: which, with its exit code or the signal that killed it, and what it and
-/// those used that it waited for; nothing where none has ended by now.
+/// A child that has ended: its process id, its exit code or the signal that killed it, and the
+/// resources of it and of its reaped children; `None` if none has ended by now.
 pub(super) fn reap() -> nix::Result<Option<Reaped>> {
     let (mut status, mut usage) = (0, MaybeUninit::<libc::rusage>::zeroed());
     // SAFETY: both pointers are to places of the right size that live until the call returns.

@@ -9,7 +9,7 @@ use btu_suite::congestion::CongestionControl;
 
 /// Settings of a new namespace; interfaces made later start with `default`.
 const NAMESPACE: [(&str, &str); 11] = [
-    // Answers to a peer's second address leave by its first interface: that is no forgery.
+    // Answers to a peer's second address leave by its first interface: that is not spoofing.
     ("ipv4/conf/all/rp_filter", "0"),
     ("ipv4/conf/default/rp_filter", "0"),
     // Each address is answered for on its own interface only, with that interface's own address.
@@ -17,22 +17,22 @@ const NAMESPACE: [(&str, &str); 11] = [
     ("ipv4/conf/default/arp_ignore", "1"),
     ("ipv4/conf/all/arp_announce", "2"),
     ("ipv4/conf/default/arp_announce", "2"),
-    // What one connection learned of a path (round trip, threshold) would otherwise start the next
-    // one: cells are to be independent of each other.
+    // Otherwise the next connection would start with the cached path data of the last one (round
+    // trip, threshold): cells must be independent of each other.
     ("ipv4/tcp_no_metrics_save", "1"),
-    // Stations speak IPv4 only, unless IPv6 was asked for; the kernel's own IPv6 talk would be
-    // frames that no program asked for.
+    // Stations use IPv4 only, unless the user requested IPv6; the kernel's own IPv6 packets would
+    // be frames outside the measurement.
     ("ipv6/conf/all/disable_ipv6", "1"),
     ("ipv6/conf/default/disable_ipv6", "1"),
-    // Where the module is loaded, bridged packets would take the way through the packet filter.
+    // If the module is loaded, bridged packets would pass the packet filter.
     ("bridge/bridge-nf-call-iptables", "0"),
     ("bridge/bridge-nf-call-arptables", "0"),
 ];
 
-/// Settings of a namespace whose interfaces get IPv6 addresses, before they are made.
+/// Settings of a namespace with interfaces that get IPv6 addresses, before they are made.
 const WITH_IPV6: [(&str, &str); 6] = [
-    // An interface has no address but the one that is given; the kernel does not ask whether
-    // another host has this address, and looks for no router.
+    // An interface has only the given address; the kernel does no duplicate address detection, and
+    // looks for no router.
     ("ipv6/conf/default/addr_gen_mode", "1"),
     ("ipv6/conf/default/accept_dad", "0"),
     ("ipv6/conf/default/dad_transmits", "0"),
@@ -44,12 +44,14 @@ const WITH_IPV6: [(&str, &str); 6] = [
 /// Settings that the namespace may lack because the kernel lacks the part they belong to.
 const OPTIONAL: [&str; 2] = ["ipv6/", "bridge/"];
 
-/// Makes a new namespace quiet, and ready for a peer with two interfaces.
+/// Keeps the kernel of a new namespace from sending packets by itself, and prepares it for a peer
+/// with two interfaces.
 pub(super) fn settle_namespace() -> io::Result<()> {
     NAMESPACE.iter().try_for_each(|(setting, value)| set(setting, value))
 }
 
-/// Lets interfaces of the namespace have IPv6 addresses, and keeps them as quiet as they can be.
+/// Lets interfaces of the namespace have IPv6 addresses, with as few packets from the kernel as
+/// possible.
 pub(super) fn allow_ipv6() -> io::Result<()> {
     WITH_IPV6.iter().try_for_each(|(setting, value)| write(setting, value))
 }

@@ -1,5 +1,4 @@
-//! The wire of a testbed: its plan, handed over on standard input, and the process that carries it
-//! out.
+//! The wire of a testbed: its plan, passed on standard input, and its process.
 
 use std::fs::{self, File};
 use std::io;
@@ -40,12 +39,12 @@ pub(super) fn write_plan(spec: &TestbedSpec) -> Result<File, TestbedError> {
 /// kernel's `linux/proc_ns.h`).
 const FIRST_PROCESS_NAMESPACE: u64 = 0xefff_fffc;
 
-/// What `btu internal wire --socket SOCKET` does: reads its plan, one line on standard input, and
-/// carries frames until it is told to stop. It needs no keep-alive pipe: it ends with the testbed's
-/// process namespace.
+/// The work of `btu internal wire --socket SOCKET`: it reads its plan, one line on standard input,
+/// and carries frames until it gets the order to stop. It needs no keep-alive pipe: it ends with
+/// the testbed's process namespace.
 ///
-/// It refuses to run anywhere else. A user who makes such namespaces by hand has every right in
-/// them that the wire has.
+/// It refuses to run anywhere else. A user who makes such namespaces by hand has all the wire's
+/// rights in them.
 pub fn wire(socket: &Path) -> ExitCode {
     match check_inside().and_then(|()| carry(socket)) {
         Ok(()) => ExitCode::SUCCESS,
@@ -94,11 +93,11 @@ fn plan(design: &Design, seed: u64) -> WirePlan {
     WirePlan { capture: capture.clone(), ..plan }
 }
 
-/// The fastest line that a network file can have: it takes 12 ns for a full frame.
+/// The fastest line that a network file can have: a full frame takes 12 ns.
 const FASTEST: BitRate = BitRate::from_bits_per_second(1_000_000_000_000);
 
-/// What a wire carries that is before the inputs of a bare network's stations and nowhere else: for
-/// each input a link from the bridge to the station, which is called as it is in the network.
+/// The network of a wire that is only before the inputs of a bare network's stations: for each
+/// input a link from the bridge to the station, which keeps its name.
 fn before_inputs(drawing: &Drawing, inputs: &[StationId]) -> Drawing {
     let mut carried = Drawing { name: drawing.name.clone(), ..Drawing::default() };
     for (number, input) in (0..).zip(inputs) {

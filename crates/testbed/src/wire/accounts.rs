@@ -1,5 +1,5 @@
-//! The emulator's own accounts, in addition to those of the network: what its ports did, and how
-//! late frames left.
+//! The emulator's own accounts, in addition to those of the network: the counts of its ports, and
+//! the lateness of frames.
 
 use btu_medium::{Account, Meter};
 use btu_stats::Histogram;
@@ -8,7 +8,7 @@ use btu_units::{Span, Time};
 
 use super::emulated::EmulatedNetwork;
 
-/// What happened at one port since the accounts were reset, in frames.
+/// The counts of one port since the accounts were reset, in frames.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct PortAccounts {
     /// Taken from the kernel and handed to the network.
@@ -22,7 +22,7 @@ pub(super) struct PortAccounts {
     pub(super) misfits_before: u64,
 }
 
-/// How late frames left.
+/// The lateness of frames.
 pub(super) struct Lateness {
     histogram: Histogram,
     bound: Span,
@@ -30,7 +30,7 @@ pub(super) struct Lateness {
 }
 
 impl Lateness {
-    /// Nothing yet; what is later than `bound` will be counted as late.
+    /// Empty accounts; frames later than `bound` will count as late.
     pub(super) fn new(bound: Span) -> Self {
         Self { histogram: Histogram::new(), bound, late: 0 }
     }
@@ -62,7 +62,7 @@ pub(super) struct PortView<'a> {
     pub(super) misfits: u64,
 }
 
-/// Everything, as one account, of accounts that have been open for so long.
+/// All counts as one account, open for this time.
 pub(super) fn account(
     inside: &EmulatedNetwork,
     ports: &[PortView<'_>],

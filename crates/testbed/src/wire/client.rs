@@ -11,11 +11,11 @@ use btu_suite::record::WireAccount;
 use super::WireError;
 use super::protocol::{LONGEST_LINE, Reply, Request, VERSION};
 
-/// A wire answers between turns, in well under a millisecond; this long means that it is gone or
+/// A wire answers between turns, in well under a millisecond; after this time it is gone or
 /// stopped.
 const TIMEOUT: Duration = Duration::from_secs(5);
 
-/// How often a wire that is just being started is asked for.
+/// Interval of attempts to connect to a wire that is starting.
 const RETRY: Duration = Duration::from_millis(5);
 
 /// A connection to a running wire. All calls block, for at most five seconds.
@@ -26,8 +26,8 @@ pub struct WireClient {
 }
 
 impl WireClient {
-    /// Connects to the wire that listens at `path`, or soon will: for up to five seconds. When this
-    /// returns, its ports are open and frames are carried.
+    /// Connects to the wire that listens at `path`, or waits for it: for up to five seconds. When
+    /// this returns, its ports are open and frames are carried.
     ///
     /// # Errors
     /// Nothing listens there.
@@ -47,17 +47,17 @@ impl WireClient {
         Ok(client)
     }
 
-    /// Sets what happens to packets that come in to these hosts from now on; others stay as they
-    /// are. When this returns it is so.
+    /// Sets the impairments of incoming packets at these hosts from now on; others do not change.
+    /// When this returns, they are in effect.
     ///
     /// # Errors
     /// The wire has no input to such a host, a share is not between 0 and 1 (then nothing is
-    /// changed), or it is gone.
+    /// changed), or the wire is gone.
     pub fn set(&mut self, impairments: &Impairments) -> Result<(), WireError> {
         self.order(&Request::Set(impairments.clone()))
     }
 
-    /// Resets the accounts; frames that are under way are carried over.
+    /// Resets the accounts; frames in flight are carried over.
     ///
     /// # Errors
     /// The wire is gone.
@@ -113,7 +113,7 @@ impl WireClient {
     }
 }
 
-/// A wire that is being started has no socket yet, or one that it does not listen on yet.
+/// A wire that is starting has no socket yet, or does not listen on it yet.
 fn connect(path: &Path) -> io::Result<UnixStream> {
     let end = Instant::now() + TIMEOUT;
     loop {

@@ -1,4 +1,4 @@
-//! The wire's side of the control socket: a few clients, never waited for.
+//! The wire's side of the control socket: a few clients, without blocking.
 
 use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd};
@@ -6,7 +6,7 @@ use std::os::unix::net::{UnixListener, UnixStream};
 
 use super::protocol::{LONGEST_LINE, Reply, Request};
 
-/// More clients than this are turned away.
+/// More clients than this are refused.
 const MOST_CLIENTS: usize = 8;
 
 /// The listening socket and the clients on it.
@@ -21,15 +21,15 @@ impl Control {
         Ok(Self { listener, clients: Vec::new() })
     }
 
-    /// What to watch: the listening socket, then each client, with whether it waits for room to
-    /// write.
+    /// The descriptors to watch: the listening socket, then each client, with whether it waits for
+    /// room to write.
     pub(super) fn watched(&self) -> impl Iterator<Item = (BorrowedFd<'_>, bool)> {
         let clients =
             self.clients.iter().map(|client| (client.stream.as_fd(), !client.outbox.is_empty()));
         std::iter::once((self.listener.as_fd(), false)).chain(clients)
     }
 
-    /// Answers whatever has been asked, and says whether clients came or went.
+    /// Answers all requests, and returns whether the set of clients changed.
     pub(super) fn serve(&mut self, mut answer: impl FnMut(Request) -> Reply) -> bool {
         let came = self.admit();
         let before = self.clients.len();
@@ -44,7 +44,7 @@ impl Control {
 
     fn admit(&mut self) -> bool {
         let before = self.clients.len();
-        // An error here is one client's bad luck; the next one may do better.
+        // An error here concerns one client only; the next one may succeed.
         while let Ok((stream, _)) = self.listener.accept() {
             if self.clients.len() < MOST_CLIENTS && stream.set_nonblocking(true).is_ok() {
                 self.clients.push(Client { stream, inbox: Vec::new(), outbox: Vec::new() });
@@ -62,8 +62,8 @@ struct Client {
 }
 
 impl Client {
-    /// Reads, answers and writes as far as it goes; an error means that the client is gone or makes
-    /// no sense.
+    /// Reads, answers and writes as far as it goes; an error means that the client is gone or sent
+    /// an invalid request.
     fn serve(&mut self, answer: &mut impl FnMut(Request) -> Reply) -> io::Result<()> {
         let open = self.read()?;
         while let Some(end) = self.inbox.iter().position(|&byte| byte == b'\n') {
@@ -74,7 +74,7 @@ impl Client {
         if open { Ok(()) } else { Err(io::ErrorKind::UnexpectedEof.into()) }
     }
 
-    /// Takes what is there; says whether more may come.
+    /// Takes the available bytes; returns whether more may follow.
     fn read(&mut self) -> io::Result<bool> {
         let mut part = [0; 4096];
         loop {
@@ -93,7 +93,7 @@ impl Client {
 
     fn reply(&mut self, reply: &Reply) -> io::Result<()> {
         if self.outbox.len() > LONGEST_LINE {
-            // It asks without listening.
+            // The client sends without reading.
             return Err(io::ErrorKind::InvalidData.into());
         }
         serde_json::to_writer(&mut self.outbox, reply)?;

@@ -1,4 +1,4 @@
-//! What the medium has to know of a frame, read from its octets.
+//! The medium's description of a frame, read from its octets.
 
 use btu_medium::{Address, Frame, Kind};
 use btu_units::Bytes;
@@ -14,7 +14,7 @@ const IPV6_NEXT: usize = 14 + 6;
 const IPV6_ADDRESSES: std::ops::Range<usize> = 14 + 8..14 + 40;
 const IPV6_PAYLOAD: usize = 14 + 40;
 
-/// Protocols whose ports tell flows apart: TCP and UDP.
+/// Protocols with ports that distinguish flows: TCP and UDP.
 const WITH_PORTS: [u8; 2] = [6, 17];
 
 /// A frame's description; `bytes` holds at least an Ethernet header (a port passes nothing
@@ -30,7 +30,7 @@ pub(super) fn describe(buffer: u32, bytes: &[u8]) -> Frame {
     frame.carrying(kind).in_flow(flow.unwrap_or(0))
 }
 
-/// Addresses, protocol and, but for fragments, ports. `None` where the packet is cut short.
+/// Addresses, protocol and, except for fragments, ports. `None` if the packet is truncated.
 fn flow_of_ipv4(bytes: &[u8]) -> Option<u32> {
     const FRAGMENTED: u16 = 0x3fff;
     let protocol = *bytes.get(IPV4_PROTOCOL)?;

@@ -13,11 +13,11 @@ use super::realtime;
 use super::wait::Waiter;
 use crate::privilege::{Capabilities, confine_to};
 
-/// Busy turns after which orders are looked for all the same.
+/// The number of busy turns between checks for orders.
 const TURNS_BETWEEN_ORDERS: u32 = 64;
 
-/// Runs a wire until it is told to stop, or until `keep_alive` (a pipe or socket that another
-/// process keeps open and never writes to) ends. To be called in a process of its own, in the
+/// Runs a wire until it gets the order to stop, or until `keep_alive` (a pipe or socket that
+/// another process keeps open and never writes to) ends. Call it in a separate process, in the
 /// network namespace that has the interfaces.
 ///
 /// # Errors
@@ -70,7 +70,7 @@ impl Wire {
         self.carrier.note_ready(|place| self.waiter.is_ready(place))
     }
 
-    /// Obeys orders that have come; says whether it is time to end.
+    /// Performs the received orders; returns whether it must end.
     fn listen(&mut self) -> bool {
         let first = self.carrier.watched().count();
         let keep_alive = first + self.control.watched().count();

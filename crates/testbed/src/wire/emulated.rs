@@ -5,8 +5,8 @@ use btu_units::{Probability, Span, Time};
 
 use crate::port::now;
 
-/// A network whose own time begins with the wire, as a simulation's does: changes under way count
-/// from there.
+/// A network with a time that begins with the wire, as a simulation's does: changes during a run
+/// count from there.
 #[derive(Debug)]
 pub(super) struct EmulatedNetwork {
     fabric: Box<Fabric>,
@@ -34,7 +34,7 @@ impl EmulatedNetwork {
         }
     }
 
-    /// Impairs what comes in at `port` from now on; says whether there is an input.
+    /// Impairs incoming packets at `port` from now on; returns whether there is an input.
     pub(super) fn impair(&mut self, port: Port, delay: Span, loss: Probability) -> bool {
         self.fabric.impair(port, delay, loss)
     }
@@ -44,7 +44,7 @@ impl EmulatedNetwork {
         self.fabric.accounts()
     }
 
-    /// What segments and links were busy with, by name.
+    /// The busy times of segments and links, by name.
     pub(super) fn meters(&self) -> impl Iterator<Item = (&str, Meter)> {
         self.fabric.meters()
     }

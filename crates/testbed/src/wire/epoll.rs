@@ -1,9 +1,8 @@
-//! Watching many ports: the kernel names those that have become ready, instead of being asked about
-//! every one.
+//! Watches many ports: the kernel names those that have become ready, so the wire need not query
+//! each of them.
 //!
 //! Edge-triggered (epoll(7)): a port is named once when frames come to it, and again only after it
-//! was emptied and more came. So the caller that is told of a port has to go on asking it until it
-//! has no more.
+//! was emptied and more came. So the caller must read a named port until it has no more frames.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -20,7 +19,8 @@ pub(super) struct EpollSet {
 }
 
 impl EpollSet {
-    /// Watches these; they are named by their places. They have to stay open as long as this lives.
+    /// Watches these; they are named by their indices. They must stay open as long as this value
+    /// exists.
     pub(super) fn new<'a>(watched: impl Iterator<Item = BorrowedFd<'a>>) -> io::Result<Self> {
         let epoll = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC)?;
         for (place, fd) in (0u64..).zip(watched) {
@@ -29,7 +29,7 @@ impl EpollSet {
         Ok(Self { epoll, events: [EpollEvent::empty(); AT_ONCE] })
     }
 
-    /// Names everything that has become ready since it was last named, without waiting.
+    /// Names the ports that have become ready since they were last named, without waiting.
     pub(super) fn name_ready(&mut self, mut tell: impl FnMut(usize)) -> io::Result<()> {
         loop {
             let count = match self.epoll.wait(&mut self.events, EpollTimeout::ZERO) {
@@ -45,7 +45,7 @@ impl EpollSet {
 }
 
 impl AsFd for EpollSet {
-    /// Readable while something is ready that has not been named.
+    /// Readable while a port is ready that has not been named.
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.epoll.0.as_fd()
     }

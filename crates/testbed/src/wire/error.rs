@@ -1,4 +1,4 @@
-//! What can go wrong with a wire, on either end of its control socket.
+//! The errors of a wire, on either end of its control socket.
 
 use std::io;
 
@@ -7,13 +7,13 @@ use thiserror::Error;
 use crate::capture::CaptureError;
 use crate::port::PortError;
 
-/// Why a wire cannot run, or did not do what it was told.
+/// Why a wire cannot run, or did not perform an order.
 #[derive(Debug, Error)]
 pub enum WireError {
-    /// The plan asks for something impossible; found before any port is opened.
+    /// The plan is impossible; detected before any port is opened.
     #[error("the wire's plan cannot be carried out: {0}")]
     Plan(String),
-    /// It was not started by the first process of a testbed: interfaces elsewhere are not for it.
+    /// It was not started by the first process of a testbed: it must not use other interfaces.
     #[error(
         "a wire carries frames in a testbed only, started by its first process; `btu net up FILE` raises one"
     )]
@@ -24,12 +24,12 @@ pub enum WireError {
     /// The capture could not be started.
     #[error("capturing: {0}")]
     Capture(#[from] CaptureError),
-    /// A system call of the wire's own failed.
+    /// A system call of the wire failed.
     #[error("wire: {operation}: {source}")]
     System {
         /// The operation that failed.
         operation: &'static str,
-        /// What the system said.
+        /// The error of the system.
         source: io::Error,
     },
     /// The other end of the control socket did not answer.
@@ -41,7 +41,7 @@ pub enum WireError {
         operation: &'static str,
         /// The path of the control socket.
         path: String,
-        /// What the system said.
+        /// The error of the system.
         source: io::Error,
     },
     /// The wire refused an order.

@@ -1,4 +1,4 @@
-//! One turn of the wire: frames from the ports into the network, and out of it what is due.
+//! One turn of the wire: takes frames from the ports into the network, and sends the due ones.
 
 use std::os::fd::{AsFd, BorrowedFd};
 
@@ -19,8 +19,8 @@ use super::protocol::{Reply, Request, VERSION};
 use crate::capture::{Capture, Direction};
 use crate::port::{Batch, Buffers, Carriage, Port, now};
 
-/// So many ports are asked one by one, which is quicker while they are busy; more are watched by
-/// epoll.
+/// Up to this number, ports are polled one by one, which is faster while they are busy; more are
+/// watched by epoll.
 const FEW: usize = 6;
 
 /// The network with its ports and the frames inside.
@@ -29,22 +29,22 @@ pub(super) struct Forwarder {
     port_queues: Vec<PortQueue>,
     shared: Shared,
     epoll: Option<EpollSet>,
-    /// Lanes that are to be asked for frames in the next turn.
+    /// Port queues to read in the next turn.
     ready: Vec<u32>,
-    /// What has come in this turn, of all port queues.
+    /// The frames of this turn, of all port queues.
     arrivals: Vec<Arrival>,
-    /// Lanes that have something to send.
+    /// Port queues with frames to send.
     loaded: Vec<u32>,
     inputs: Vec<(HostName, Place)>,
     carriage: Carriage,
-    /// The time the network was last asked at: frames count as no older.
+    /// The time of the last poll of the network: frames count as no older.
     asked: Time,
     /// When the accounts were reset.
     opened: Time,
     stopping: bool,
 }
 
-/// A frame that came in.
+/// A frame that arrived.
 #[derive(Debug, Clone, Copy)]
 struct Arrival {
     at: Time,
@@ -52,11 +52,11 @@ struct Arrival {
     buffer: u32,
 }
 
-/// What a turn did, and when the next one is due.
+/// The result of a turn, and the time of the next one.
 pub(super) struct Turn {
-    /// Frames came in; there may be more.
+    /// Frames arrived; there may be more.
     pub(super) received: bool,
-    /// When the next frame is due.
+    /// The due time of the next frame.
     pub(super) wake: Option<Time>,
 }
 
@@ -101,7 +101,7 @@ impl Forwarder {
         })
     }
 
-    /// What becomes readable when frames come.
+    /// The descriptors that become readable when frames arrive.
     pub(super) fn watched(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
         let ports = self
             .port_queues
@@ -111,7 +111,7 @@ impl Forwarder {
         self.epoll.iter().map(AsFd::as_fd).chain(ports)
     }
 
-    /// Notes where frames are; `is_readable` tells of each place in [`Self::watched`].
+    /// Marks the ports with frames; `is_readable` answers for each index in [`Self::watched`].
     pub(super) fn note_ready(
         &mut self,
         is_readable: impl Fn(usize) -> bool,
@@ -128,16 +128,18 @@ impl Forwarder {
         Ok(())
     }
 
-    /// Whether it was told to stop.
+    /// Whether it got the order to stop.
     pub(super) fn is_stopping(&self) -> bool {
         self.stopping
     }
 
-    /// Takes in a batch from every port that has frames, carries, and sends what is due.
+    /// Takes in a batch from every port that has frames, passes them to the network, and sends the
+    /// due ones.
     pub(super) fn turn(&mut self) -> Result<Turn, WireError> {
         let received = self.take_in()?;
         if received {
-            // While frames come in, ports are not asked whether they have some, but for the frames.
+            // While frames arrive, the wire reads the ports directly, without asking first whether
+            // they have some.
             self.stay_ready()?;
         }
         let wake = self.carry()?;
@@ -147,7 +149,7 @@ impl Forwarder {
         Ok(Turn { received, wake: self.tend_capture(wake) })
     }
 
-    /// Lets the capture hand over what is old enough, and wakes for it.
+    /// Lets the capture hand over old chunks, and plans the next wake-up for it.
     fn tend_capture(&mut self, wake: Option<Time>) -> Option<Time> {
         let Some(capture) = &mut self.shared.capture else { return wake };
         capture.tend(self.asked);
@@ -174,14 +176,14 @@ impl Forwarder {
         named.map_err(|source| WireError::System { operation: "watching the ports", source })
     }
 
-    /// Takes what the ready port queues have and hands it to the network, in the order of time over
-    /// all of them.
+    /// Takes the frames of the ready port queues and hands them to the network, in the order of
+    /// time over all of them.
     fn take_in(&mut self) -> Result<bool, WireError> {
         for place in 0..self.ready.len() {
             self.take_from(self.ready[place])?;
         }
         let port_queues = &mut self.port_queues;
-        // A port that has more is not named again.
+        // epoll does not name a port again that has more frames.
         self.ready.retain(|&port_queue| port_queues[port_queue as usize].is_listed);
         let is_sorted = self.arrivals.is_sorted_by_key(|arrival| arrival.at);
         if !is_sorted {
@@ -209,7 +211,7 @@ impl Forwarder {
         let port_queue = &mut self.port_queues[place as usize];
         port_queue.is_listed = port_queue.receive(&mut self.shared)?;
         for received in self.shared.batch.received() {
-            // Stamps of two processors may be out of order by a little.
+            // Stamps of two processors may be slightly out of order.
             port_queue.latest = port_queue.latest.max(received.at).max(self.asked);
             self.arrivals.push(Arrival {
                 at: port_queue.latest,
@@ -220,7 +222,7 @@ impl Forwarder {
         Ok(())
     }
 
-    /// Asks the network for everything that has happened by now; returns when more will.
+    /// Polls the network for all events by now; returns the time of the next one.
     fn carry(&mut self) -> Result<Option<Time>, WireError> {
         self.asked = now();
         loop {
@@ -245,7 +247,7 @@ impl Forwarder {
         if port_queue.is_full() { port_queue.send(&mut self.shared) } else { Ok(()) }
     }
 
-    /// Does what the coordinator says.
+    /// Performs a request of the coordinator.
     pub(super) fn obey(&mut self, request: Request) -> Reply {
         let done = match request {
             Request::Hello(VERSION) => Ok(()),
@@ -273,7 +275,7 @@ impl Forwarder {
         let checked = impairments.iter().map(|(host, impairment)| self.check(host, impairment));
         let checked = checked.collect::<Result<Vec<_>, _>>()?;
         for (place, loss, impairment) in checked {
-            // It was looked whether there is one.
+            // The check above has found one.
             let _impaired = self.inside.impair(place, impairment.delay, loss);
         }
         Ok(())
@@ -318,10 +320,10 @@ impl Forwarder {
         Ok(Box::new(WireAccount { superframes, capture, ..account }))
     }
 
-    /// Ends the capture's files with what the kernel dropped at each port.
+    /// Ends the capture's files with the kernel's drops at each port.
     pub(super) fn close_capture(&mut self) {
         let Some(capture) = &mut self.shared.capture else { return };
-        // A port that is gone can no longer tell.
+        // A port that is gone has no counter any more.
         let dropped: Vec<u64> = self
             .port_queues
             .iter_mut()
@@ -331,8 +333,8 @@ impl Forwarder {
     }
 }
 
-/// Raises the number of files this process may have open as far as it may, where the ports need it:
-/// each is a file, with a capture two. A refusal shows when a port cannot be opened.
+/// Raises this process's limit of open files as far as allowed, if the ports need it: each is a
+/// file, with a capture two. After a refusal, opening a port fails.
 fn make_room_for(ports: usize) {
     const OTHERS: u64 = 64;
     let wanted = 2 * ports as u64 + OTHERS;

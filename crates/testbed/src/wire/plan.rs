@@ -12,44 +12,43 @@ use super::emulated::EmulatedNetwork;
 use crate::capture::Tapped;
 use crate::port::Carriage;
 
-/// Everything a wire has to know; interfaces are named as in the network namespace it is started
-/// in.
+/// All settings of a wire; interfaces are named as in its network namespace.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct WirePlan {
     /// Seeds the random streams of all elements.
     pub seed: u64,
-    /// The network; its traffic is not the wire's business.
+    /// The network; the wire does not use its traffic.
     pub drawing: Drawing,
     /// One interface towards each station, in the drawing's order.
     pub interfaces: Vec<String>,
-    /// The stations to which incoming packets can be impaired later on.
+    /// The stations with incoming packets that can be impaired later.
     #[serde(default)]
     pub inputs: Vec<StationId>,
-    /// What the ports carry.
+    /// The kind of frames on the ports.
     #[serde(default)]
     pub carriage: Carriage,
     /// A frame that leaves more than this after its due time counts as late.
     #[serde(rename = "mark_late_after_ns", default = "WirePlan::usual_bound")]
     pub mark_late_after: Span,
-    /// Where each port's frames are written, one pcapng file for each; the directory is made when
-    /// it is not there.
+    /// The directory of the capture, with one pcapng file for each port; it is made if it does not
+    /// exist.
     #[serde(default)]
     pub capture: Option<PathBuf>,
 }
 
-/// A network, and where what comes in to a station can be impaired.
+/// A network, and the stations with input impairments.
 pub(super) struct Layout {
     pub(super) inside: EmulatedNetwork,
     pub(super) inputs: Vec<(HostName, Port)>,
 }
 
 impl WirePlan {
-    /// Frames later than this are marked unless the plan says otherwise: five times what delays may
-    /// be off (0.2 ms), and about what a wire that shares two processors with full stations keeps
-    /// for 99 of 100 frames.
+    /// Frames later than this are marked unless the plan says otherwise: five times the tolerance
+    /// of delays (0.2 ms), and about the 99th percentile of a wire that shares two processors with
+    /// busy stations.
     pub const USUAL_BOUND: Span = Span::from_milliseconds(1);
 
-    /// A plan with the usual bound, of frames as they are on a wire, without inputs and capture.
+    /// A plan with the default bound, for plain frames, without inputs and capture.
     pub fn new(seed: u64, drawing: Drawing, interfaces: Vec<String>) -> Self {
         let (carriage, mark_late_after) = (Carriage::Frames, Self::USUAL_BOUND);
         Self {
@@ -67,7 +66,7 @@ impl WirePlan {
         Self::USUAL_BOUND
     }
 
-    /// What a capture calls its files: after the station where each port leads.
+    /// The names of a capture's files: the station to which each port leads.
     pub(super) fn tapped(&self) -> Vec<Tapped> {
         let stations = self.drawing.stations.iter().zip(&self.interfaces);
         let named = |(station, interface): (&btu_network::Station, &String)| Tapped {
@@ -104,7 +103,7 @@ impl WirePlan {
     }
 }
 
-/// There are interfaces, and each is there once.
+/// Checks that there are interfaces, each of them once.
 fn check_names(interfaces: &[String]) -> Result<(), WireError> {
     let mut sorted: Vec<&String> = interfaces.iter().collect();
     sorted.sort_unstable();

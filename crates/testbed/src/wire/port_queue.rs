@@ -1,4 +1,4 @@
-//! A port and what is on its way out through it.
+//! A port and its outgoing frames.
 
 use btu_units::Time;
 
@@ -7,7 +7,7 @@ use super::accounts::{Lateness, PortAccounts, PortView};
 use crate::capture::{Capture, Direction};
 use crate::port::{BATCH, Batch, Buffers, Port, PortError, now};
 
-/// What all port queues use together.
+/// The state that all port queues share.
 pub(super) struct Shared {
     pub(super) batch: Batch,
     pub(super) buffers: Buffers,
@@ -20,7 +20,7 @@ pub(super) struct PortQueue {
     /// Its place among the port queues.
     number: u32,
     pub(super) port: Port,
-    /// Whether it is in the list of those to be asked, so that it is there once.
+    /// Whether it is in the list of queues to read, so that it is there once.
     pub(super) is_listed: bool,
     /// Arrival of the port's latest frame.
     pub(super) latest: Time,
@@ -42,27 +42,27 @@ impl PortQueue {
         }
     }
 
-    /// Takes a batch of frames; says whether there may be more.
+    /// Takes a batch of frames; returns whether there may be more.
     pub(super) fn receive(&mut self, shared: &mut Shared) -> Result<bool, PortError> {
         let took = self.port.receive(&mut shared.batch, &mut shared.buffers)?;
         self.accounts.received += shared.batch.received().len() as u64;
         Ok(took.more)
     }
 
-    /// Puts a frame in line; says how many are.
+    /// Queues a frame; returns the number of queued frames.
     pub(super) fn queue(&mut self, buffer: u32, due: Time) -> usize {
         self.outgoing.push(buffer);
         self.dues.push(due);
         self.outgoing.len()
     }
 
-    /// Whether as many are in line as one system call sends.
+    /// Whether as many are queued as one system call sends.
     pub(super) fn is_full(&self) -> bool {
         self.outgoing.len() == BATCH
     }
 
-    /// Sends what is in line, and notes how late each frame was: they leave evenly over the time
-    /// the sending took.
+    /// Sends the queued frames, and records the lateness of each: they leave evenly over the time
+    /// of the sending.
     pub(super) fn send(&mut self, shared: &mut Shared) -> Result<(), WireError> {
         if self.outgoing.is_empty() {
             return Ok(());
@@ -83,7 +83,7 @@ impl PortQueue {
         Ok(())
     }
 
-    /// Sends a frame with one bit inverted, after those in line. Its buffer may be shared with
+    /// Sends a frame with one bit inverted, after the queued ones. Its buffer may be shared with
     /// other copies, so the bit is inverted only for as long as the kernel takes to copy it.
     pub(super) fn send_damaged(
         &mut self,

@@ -8,9 +8,9 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum Request {
-    /// Asks the wire to answer when it carries frames: a caller that speaks this version may go on.
+    /// Asks the wire to answer when it carries frames: a caller with this version may continue.
     Hello(u32),
-    /// Do this to packets that come in to these hosts from now on; others stay as they are.
+    /// Impair incoming packets at these hosts from now on; others do not change.
     Set(Impairments),
     /// Show the accounts since the last reset.
     Account,
@@ -28,11 +28,11 @@ pub(super) enum Reply {
     Done,
     /// The reply contains the accounts.
     Account(Box<WireAccount>),
-    /// It is not done, for this reason.
+    /// The request is refused, for this reason.
     Refused(String),
 }
 
-/// Counts incompatible changes of what is said here.
+/// The version: counts incompatible changes of this protocol.
 pub(super) const VERSION: u32 = 2;
 
 /// Longest line either side accepts: a request is far shorter, an account of a thousand stations a

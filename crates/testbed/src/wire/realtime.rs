@@ -1,5 +1,5 @@
-//! What a process can ask the system for, to be woken in time. Every refusal is accepted: lateness
-//! is measured anyway.
+//! Requests to the system for punctual wake-ups. Every refusal is accepted: lateness is measured
+//! anyway.
 #![allow(unsafe_code)]
 
 use std::fs::{File, OpenOptions};
@@ -7,20 +7,20 @@ use std::io::Write;
 
 use nix::sys::mman::{MlockAllFlags, mlockall};
 
-/// Keeps processors from sleeping deeply while it lives (`/dev/cpu_dma_latency`, kernel document
+/// Keeps processors from sleeping deeply while it exists (`/dev/cpu_dma_latency`, kernel document
 /// "PM Quality Of Service Interface").
 #[derive(Debug)]
 pub struct Wakefulness {
     _latency: Option<File>,
 }
 
-/// Asks, for the calling thread, for exact timers, memory that stays, precedence over programs that
-/// compute, and processors that wake up quickly.
+/// Requests, for the calling thread, exact timers, locked memory, precedence over other programs,
+/// and processors that wake up quickly.
 pub fn prepare() -> Wakefulness {
     // The default slack of 50 us is added to every wait (prctl(2), PR_SET_TIMERSLACK). A refusal
     // shows as lateness.
     let _ = nix::sys::prctl::set_timerslack(1);
-    // Only what is there now: a limit on locked memory must never make a later allocation fail. A
+    // Only the current memory: a limit on locked memory must never make a later allocation fail. A
     // refusal is usual.
     let _ = mlockall(MlockAllFlags::MCL_CURRENT);
     if !take_precedence() {
@@ -55,9 +55,9 @@ struct Attributes {
     period: u64,
 }
 
-/// Asks for what every process may have since Linux 6.12: slices of 0.1 ms, the shortest, so that a
-/// wake-up comes sooner to its turn among others (earliest eligible virtual deadline first). Older
-/// kernels ignore it.
+/// Requests a feature that every process may use since Linux 6.12: slices of 0.1 ms, the shortest,
+/// so that a woken thread runs sooner (earliest eligible virtual deadline first). Older kernels
+/// ignore it.
 fn ask_for_short_slices() {
     const SHORTEST_SLICE_NANOSECONDS: u64 = 100_000;
     let size = size_of::<Attributes>() as u32;
@@ -68,7 +68,8 @@ fn ask_for_short_slices() {
     unsafe { libc::syscall(libc::SYS_sched_setattr, 0, &raw const attributes, 0) };
 }
 
-/// Asks that no processor sleeps deeper than it wakes up from at once, as long as the file is open.
+/// Requests that processors use only sleep states with immediate wake-up, as long as the file is
+/// open.
 pub(crate) fn hold_latency() -> std::io::Result<File> {
     let mut file = OpenOptions::new().write(true).open("/dev/cpu_dma_latency")?;
     file.write_all(&0i32.to_ne_bytes())?;

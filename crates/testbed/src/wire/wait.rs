@@ -1,11 +1,11 @@
-//! Waiting for frames, orders, and the next due time, exactly enough and without burning a
-//! processor.
+//! Waiting for frames, orders, and the next due time, exactly enough and without keeping a
+//! processor busy.
 //!
 //! A timer wakes a sleeper late, by tens of microseconds on an idle machine. So the wait ends a
-//! guard before the due time and the rest is spent asking again and again. The guard follows the
-//! lateness that is seen (its 98th percentile). Asking has a budget, a sixteenth of the time,
-//! because stations want the processor too; when it is used up, frames are due so often that the
-//! wire naps for a moment instead and then moves several of them at once.
+//! guard time before the due time, and the wire polls for the rest. The guard follows the observed
+//! lateness (its 98th percentile). Polling has a budget, a sixteenth of the time, because stations
+//! need the processor too; when it is used up, frames are so frequent that the wire sleeps for a
+//! moment instead and then moves several of them at once.
 #![allow(unsafe_code)]
 
 use std::io;
@@ -17,16 +17,16 @@ use crate::port::now;
 
 const SHORTEST_GUARD: Span = Span::from_microseconds(5);
 const LONGEST_GUARD: Span = Span::from_microseconds(120);
-/// Up by this when a wake-up was later than the guard, down by the other when not: in balance at 2
-/// per cent.
+/// The guard rises by this when a wake-up was later than the guard, and falls by the other value
+/// when not: balanced at 2 per cent.
 const GUARD_UP: Span = Span::from_nanoseconds(4_900);
 const GUARD_DOWN: Span = Span::from_nanoseconds(100);
-/// Long enough to be worth it, short enough to leave the median within a tenth of what delays may
-/// be off (0.2 ms).
+/// Long enough to save time, short enough to keep the median within a tenth of the tolerance of
+/// delays (0.2 ms).
 const SHORT_SLEEP: Span = Span::from_microseconds(20);
-/// Asking may take one part in so many of the time.
+/// Polling may take one part in this number of the time.
 const BUDGET_SHARE: u64 = 16;
-/// Unused budget does not pile up beyond this.
+/// Unused budget does not accumulate beyond this.
 const MOST_BUDGET: Span = Span::from_milliseconds(2);
 
 /// Watches file descriptors and the clock.
@@ -47,7 +47,7 @@ impl Waiter {
         }
     }
 
-    /// Forgets what was watched.
+    /// Removes all watched descriptors.
     pub(super) fn clear(&mut self) {
         self.watched.clear();
     }
@@ -59,12 +59,12 @@ impl Waiter {
         self.watched.push(libc::pollfd { fd: fd.as_raw_fd(), events, revents: 0 });
     }
 
-    /// Whether the descriptor watched in this place has something, or has ended.
+    /// Whether the descriptor with this index is readable, or has ended.
     pub(super) fn is_ready(&self, place: usize) -> bool {
         self.watched[place].revents != 0
     }
 
-    /// Waits until a descriptor is ready or it is `due`; for ever without a due time.
+    /// Waits until a descriptor is ready or the time is `due`; for ever without a due time.
     pub(super) fn wait(&mut self, due: Option<Time>) -> io::Result<()> {
         let Some(due) = due else { return self.poll(None).map(drop) };
         loop {
@@ -88,7 +88,7 @@ impl Waiter {
         }
     }
 
-    /// Sleeps for `span`, and learns from how late it ends.
+    /// Sleeps for `span`, and adapts the guard to its lateness.
     fn doze(&mut self, start: Time, span: Span) -> io::Result<bool> {
         let ready = self.poll(Some(span))?;
         if !ready {
@@ -100,7 +100,7 @@ impl Waiter {
         Ok(ready)
     }
 
-    /// Looks once without sleeping, and pays for it.
+    /// Polls once without sleeping, and charges the budget for it.
     fn look(&mut self, start: Time) -> io::Result<bool> {
         let ready = self.poll(Some(Span::ZERO))?;
         self.budget = self.budget - now().since(start);
@@ -114,7 +114,7 @@ impl Waiter {
         self.budget_from = at;
     }
 
-    /// Waits at most `timeout`; says whether a descriptor is ready.
+    /// Waits at most `timeout`; returns whether a descriptor is ready.
     fn poll(&mut self, timeout: Option<Span>) -> io::Result<bool> {
         const SECOND: u64 = 1_000_000_000;
         let timeout = timeout.map(|span| libc::timespec {

@@ -11,13 +11,12 @@ use crate::is_set;
 use crate::pair::{FAR, Pair, in_fresh_namespace};
 
 pub(crate) const SEED: u64 = 1995;
-/// Behind the slowest expected event: nothing came for so long, so nothing will.
+/// The wait after the slowest expected event: after this silence no frame will arrive.
 const TIMEOUT: Duration = Duration::from_millis(500);
 
 /// Kernel netem as a bench. Every run has its own namespace, and ends with a check of the accounts.
 ///
-/// What the way from one packet socket to the other takes without netem is measured first, and not
-/// counted.
+/// The time from one packet socket to the other without netem is measured first, and subtracted.
 pub(crate) struct NetemBench {
     bare: Span,
 }
@@ -33,7 +32,7 @@ impl NetemBench {
         Self { bare }
     }
 
-    /// As [`Bench::run`], with what the kernel counted.
+    /// As [`Bench::run`], with the kernel's counts.
     pub(crate) fn ride(
         &self,
         direction: &Direction,
@@ -70,9 +69,9 @@ impl Bench for NetemBench {
         self.ride(direction, script).0
     }
 
-    /// On a clock that counts instructions nothing but the kernel's own work is in the way: its
-    /// timer, two soft interrupts, about 10,000 instructions. On the wall it is what is called good
-    /// for the wire: 0.2 ms.
+    /// On a clock that counts instructions only the kernel's own work adds delay: its timer, two
+    /// soft interrupts, about 10,000 instructions. On a real clock it is the tolerance of the wire:
+    /// 0.2 ms.
     fn tolerance(&self) -> Span {
         Span::from_microseconds(if is_set("--exact-clock") { 20 } else { 200 })
     }
@@ -129,7 +128,7 @@ pub(crate) fn share(share: f64) -> Probability {
     Probability::new(share).unwrap()
 }
 
-/// A line of so many megabits per second without delay.
+/// A line of this rate in megabits per second without delay.
 pub(crate) fn line(megabits: u64) -> Direction {
     Direction::new(BitRate::from_megabits_per_second(megabits), Span::ZERO)
 }
@@ -139,7 +138,7 @@ pub(crate) fn steady(frames: u64, apart: Span, length: Bytes) -> Vec<(Span, Byte
     (0..frames).map(|n| (apart * n, length)).collect()
 }
 
-/// The arrivals of what was sent after a time from the start.
+/// The arrivals of frames that were sent after a time from the start.
 pub(crate) fn sent_after(
     arrivals: &[Arrival],
     start: Time,

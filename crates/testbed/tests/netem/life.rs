@@ -1,4 +1,4 @@
-//! An impairment's life: raised, changed, refused, taken away.
+//! The life of an impairment: applied, changed, refused, removed.
 
 use std::time::Duration;
 
@@ -48,7 +48,7 @@ fn near(seen: f64, expected: f64) {
     assert!((seen - expected).abs() < 0.3, "{seen} ms instead of {expected} ms");
 }
 
-/// A kernel of a distribution has all of it.
+/// A distribution's kernel has all parts.
 fn everything_is_there() {
     let support = probe().unwrap();
     assert!(
@@ -85,7 +85,7 @@ fn a_taken_interface_is_named() {
             "{error}"
         );
         near(milliseconds(&pair), 20.0);
-        // This is as after a kill: the guard does not take the impairment back.
+        // This is the state after a kill: the guard does not remove the impairment.
         std::mem::forget(guard);
         assert!(clear(FAR).unwrap());
         near(milliseconds(&pair), 0.0);

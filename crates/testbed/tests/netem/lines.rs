@@ -1,5 +1,5 @@
-//! Rate, delay, loss, duplicates, order, damage: the conformance bodies, and what they do not cover
-//! yet.
+//! Rate, delay, loss, duplicates, order, damage: the conformance tests, and tests of further
+//! impairments.
 
 use btu_medium::conformance::{self, FULL_FRAME, SHORTEST_FRAME};
 use btu_network::{Direction, Framing, Jitter, Loss, Rate, Reordering, Shape};
@@ -77,8 +77,7 @@ fn jittery(shape: Shape) -> Direction {
 }
 
 /// Mean and standard deviation of the delays, and frames overtake. `deviation` is in milliseconds.
-/// Not for Pareto: its fourth moment is infinite, so a sample does not tell how far its deviation
-/// may be off.
+/// Not for Pareto: its fourth moment is infinite, so a sample gives no error of its deviation.
 fn jitter(shape: Shape, deviation: f64) {
     let script = steady(8000, APART, SHORTEST_FRAME);
     let (arrivals, _) = NetemBench::new().ride(&jittery(shape), &script);
@@ -122,8 +121,8 @@ fn overtaking_behind_ordered_jitter() {
     }
 }
 
-/// Fifty packets of 500 octets, each 60 octets shorter than the last by turns, take what cells and
-/// characters take.
+/// Fifty packets of 500 octets, each 60 octets shorter than the last by turns, take the times of
+/// cells and characters.
 fn framings_take_their_time() {
     let bench = NetemBench::new();
     let script: Vec<_> =
@@ -146,7 +145,7 @@ fn framings_take_their_time() {
     }
 }
 
-/// The accounts balance when everything happens together.
+/// The accounts balance with all impairments together.
 fn everything_at_once() {
     let all = Direction {
         loss: Loss::Random(share(0.05)),

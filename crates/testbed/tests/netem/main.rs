@@ -1,9 +1,9 @@
-//! Kernel netem on real interfaces: what it is asked for must be seen at the far end.
+//! Kernel netem on real interfaces: each requested impairment must be visible at the far end.
 //!
-//! Where the kernel has no netem this says so and ends; `scripts/kernel-lab netem` runs it in a
-//! virtual machine that has. An argument that is no option selects scenarios by a part of their
-//! name. `--required` makes it a failure when there is no netem; `--exact-clock` says that time
-//! passes by instructions, not on the wall.
+//! If the kernel has no netem, the program prints that and ends; `scripts/kernel-lab netem` runs it
+//! in a virtual machine that has netem. An argument that is no option selects scenarios by a part
+//! of their name. `--required` makes it a failure when there is no netem; `--exact-clock` says that
+//! time passes by instructions, not on the wall.
 
 mod bench;
 mod life;
@@ -30,7 +30,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// The error names what is missing; that is all there is to test.
+/// The error names the missing part; there is nothing else to test.
 fn without_netem(error: &NetemError) -> ExitCode {
     println!("  {error}");
     assert!(!is_set("--required"), "netem is required");

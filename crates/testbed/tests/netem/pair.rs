@@ -1,5 +1,5 @@
-//! Two ends of a veth pair in one namespace: raw frames go in at `near`, and come out at `far`
-//! behind its impairments.
+//! Two ends of a veth pair in one namespace: raw frames enter at `near`, and leave at `far` behind
+//! its impairments.
 //!
 //! The receiver takes frames of one Ethernet type only. That matters: a packet socket for all types
 //! sees a frame when it comes in first, before netem, and not again afterwards.
@@ -33,7 +33,7 @@ pub(crate) struct Pair {
     receiver: Socket,
 }
 
-/// A thread with a namespace of its own, gone afterwards with all that is in it.
+/// A thread with a namespace of its own, which is removed afterwards with its contents.
 pub(crate) fn in_fresh_namespace<T: Send>(work: impl FnOnce() -> T + Send) -> T {
     let inside = || {
         unshare(CloneFlags::CLONE_NEWNET).expect("a network namespace");
@@ -45,11 +45,10 @@ pub(crate) fn in_fresh_namespace<T: Send>(work: impl FnOnce() -> T + Send) -> T 
 }
 
 impl Pair {
-    /// In the calling thread's namespace, quiet: without IPv6 nothing is sent that a test did not
-    /// send.
+    /// In the calling thread's namespace; without IPv6 the kernel sends no packets of its own.
     pub(crate) fn new() -> Self {
         for which in ["all", "default"] {
-            // A kernel without IPv6 is quiet already.
+            // A kernel without IPv6 sends none anyway.
             let _ = std::fs::write(format!("/proc/sys/net/ipv6/conf/{which}/disable_ipv6"), "1");
         }
         talk(async |handle| handle.link().add(LinkVeth::new(NEAR, FAR).build()).execute().await);
@@ -69,10 +68,10 @@ impl Pair {
         Self { sender: packet_socket(0), to: link_address(NEAR), receiver }
     }
 
-    /// Sends frames of these lengths at their times, or as soon after as the machine lets it.
+    /// Sends frames of these lengths at their times, or as soon after as the machine allows.
     pub(crate) fn send(&self, script: &[(Span, Bytes)]) -> Vec<Time> {
         let each = (0u32..).zip(script);
-        // Made beforehand, so that a burst is one.
+        // Built beforehand, so that a burst has no gaps.
         let frames: Vec<_> = each
             .map(|(number, &(after, length))| (after, frame(number, length.count() as usize)))
             .collect();
@@ -86,7 +85,7 @@ impl Pair {
         each.collect()
     }
 
-    /// What has arrived, until nothing more does for so long; `sent` says when each was sent.
+    /// The arrivals, until no frame arrives for this time; `sent` has the time of each sending.
     pub(crate) fn receive(&self, sent: &[Time], silence: Duration) -> Vec<Arrival> {
         self.receiver.set_read_timeout(Some(silence)).unwrap();
         let mut arrivals = Vec::new();
@@ -139,7 +138,7 @@ fn frame(number: u32, length: usize) -> Vec<u8> {
     frame
 }
 
-/// What two of three copies say, bit by bit.
+/// The majority of three copies, bit by bit.
 fn number_of(frame: &[u8]) -> u32 {
     let copy = |n: usize| u32::from_be_bytes(frame[HEADER + 4 * n..][..4].try_into().unwrap());
     let (one, two, three) = (copy(0), copy(1), copy(2));

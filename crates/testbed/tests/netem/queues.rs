@@ -1,4 +1,4 @@
-//! Queues: what a burst leaves, and what active queue management makes of a queue that stands.
+//! Queues: the result of a burst, and the effect of active queue management on a standing queue.
 
 use btu_medium::conformance::{self, Arrival, FULL_FRAME, SHORTEST_FRAME};
 use btu_network::{Codel, Direction, Discipline, FairCodel, QueueLimit, Red};
@@ -36,7 +36,7 @@ fn a_burst_fills(limit: QueueLimit) {
     assert_eq!((accounts.refused, accounts.lost), (149, 0));
 }
 
-/// 2000 frames under way are no queue of 10.
+/// 2000 frames in flight are no queue of 10.
 fn propagation_is_no_queue() {
     let queue = Discipline::TailDrop { limit: QueueLimit::Frames(10) };
     let direction = Direction { queue, delay: Span::from_milliseconds(100), ..line(100) };
@@ -45,8 +45,8 @@ fn propagation_is_no_queue() {
     assert_eq!((arrivals.len(), accounts.refused), (3000, 0));
 }
 
-/// What a queue discipline makes of a line offered 5 per cent too much for 5 s: the arrivals of the
-/// last second.
+/// A queue discipline on a line with 5 per cent excess load for 5 s: the arrivals of the last
+/// second.
 fn overload(queue: Discipline) -> Vec<Arrival> {
     // 1538 octets at 10 Mb/s take 1230.4 us.
     let script = steady(4267, Span::from_nanoseconds(1_230_400 * 100 / 105), FULL_FRAME);
@@ -58,8 +58,8 @@ fn overload(queue: Discipline) -> Vec<Arrival> {
     last
 }
 
-/// `CoDel`'s dropping rate has grown to what is needed, 41 in a second, after about 17 drops: less
-/// than a second. From then on the delay is near the target; without, it would be 250 ms.
+/// `CoDel`'s dropping rate has grown to the necessary 41 per second after about 17 drops: less than
+/// a second. From then on the delay is near the target; without, it would be 250 ms.
 fn codel(discipline: fn(Codel) -> Discipline) {
     let limit = QueueLimit::Frames(1000);
     let last = overload(discipline(Codel {

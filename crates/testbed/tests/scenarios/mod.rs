@@ -1,4 +1,4 @@
-//! How a laboratory runs its scenarios: a plain program, because a process can only enter a user
+//! Runs the scenarios of a laboratory: a plain program, because a process can only enter a user
 //! namespace before it has threads, and one scenario after the other, because they measure time. An
 //! argument that is no option selects scenarios by a part of their name.
 
@@ -8,7 +8,7 @@ use std::time::Instant;
 use nix::sched::{CloneFlags, unshare};
 use nix::unistd::{getegid, geteuid};
 
-/// A scenario's name, and what it does; it fails by a panic.
+/// A scenario's name, and its function; it fails by a panic.
 pub(crate) type Scenario = (&'static str, fn());
 
 /// The scenarios that `arguments` select.
@@ -24,8 +24,7 @@ fn is_chosen(name: &str, arguments: &[String]) -> bool {
     parts.peek().is_none() || parts.any(|part| name.contains(part.as_str()))
 }
 
-/// Answers `--list`, and goes into namespaces of this program's own; the exit code when there is
-/// nothing to run.
+/// Answers `--list`, and enters new namespaces; returns the exit code when there is nothing to run.
 pub(crate) fn prepare(chosen: &[Scenario], arguments: &[String]) -> Result<(), ExitCode> {
     if arguments.iter().any(|argument| argument == "--list") {
         for (name, _) in chosen {
@@ -43,7 +42,7 @@ pub(crate) fn prepare(chosen: &[Scenario], arguments: &[String]) -> Result<(), E
     })
 }
 
-/// Runs them, and tells the result.
+/// Runs them, and reports the result.
 pub(crate) fn run(chosen: &[Scenario]) -> ExitCode {
     let failed = chosen.iter().filter(|scenario| !passes(scenario)).count();
     println!("test result: {} passed, {failed} failed", chosen.len() - failed);

@@ -1,4 +1,4 @@
-//! Raised networks on bad days: processes are killed.
+//! Raised networks under faults: processes are killed.
 
 use std::fs;
 use std::thread;
@@ -8,7 +8,7 @@ use nix::sys::signal::Signal;
 
 use crate::support::{Lab, users};
 
-/// How the processes of a testbed are recognised by their command lines.
+/// Recognises the processes of a testbed by their command lines.
 const OUTER: &str = "internal testbed";
 const INIT: &str = "internal init";
 const WIRE: &str = "internal wire";

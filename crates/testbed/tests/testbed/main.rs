@@ -1,5 +1,5 @@
 //! Networks raised, taken down, refused and killed, as the superuser and as an ordinary user, with
-//! the drill's processes.
+//! the test program's processes.
 
 mod killing;
 mod raising;

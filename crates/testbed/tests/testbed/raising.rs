@@ -1,4 +1,4 @@
-//! Raised networks on good days.
+//! Raised networks without faults.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -78,7 +78,7 @@ fn the_impaired_way_has_frames_and_the_plain_way_superframes() {
         let bytes = 4_000_000;
         let (_, longest) = testbed.watch_transfer("active", "198.19.0.2", bytes, "in-active");
         assert_eq!(longest, LONGEST_FRAME_BYTES, "the bridge's port must cut superframes");
-        // Counted by the wire itself, which says what it missed; the watcher may miss frames on a
+        // Counted by the wire itself, which reports missed frames; the watcher may miss frames on a
         // busy machine.
         let accounts = wire.account().unwrap();
         let input =
@@ -136,8 +136,8 @@ fn an_impairment_acts_on_what_comes_in_to_its_black_box_and_on_nothing_else() {
             let port = testbed.ask(station, "listen");
             testbed.ask("test", &format!("connect {address}:{port}")).parse::<u64>().unwrap()
         };
-        // A connection is there after one packet each way; only the one that comes in to the black
-        // box is delayed.
+        // A connection is open after one packet each way; only the incoming packet of the peer is
+        // delayed.
         let impaired = connect("active", "198.19.0.2");
         assert!((100_000..200_000).contains(&impaired), "{impaired} us");
         for (station, address) in

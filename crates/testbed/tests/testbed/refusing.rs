@@ -13,7 +13,7 @@ fn text(output: &Output) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
-/// The drill in a user namespace where `setting` is zero, without capabilities where `bare`.
+/// The test program in a user namespace in which `setting` is zero, without capabilities if `bare`.
 fn preflight_with(lab: &Lab, setting: &str, bare: bool) -> Option<String> {
     let strip = if bare { "setpriv --bounding-set=-all --inh-caps=-all" } else { "" };
     let script = format!("echo 0 > /proc/sys/user/{setting} && exec {strip} \"$0\" preflight");
@@ -133,7 +133,7 @@ fn request(directory: PathBuf, executable: &str) -> NetworkRequest {
     }
 }
 
-/// What is asked for reaches the kernel, which knows no such algorithm.
+/// The requested name reaches the kernel, which knows no such algorithm.
 #[test]
 fn a_congestion_control_that_the_kernel_lacks_is_named() {
     let Some(lab) = Lab::open(User::Myself) else { return };

@@ -1,4 +1,4 @@
-//! A coordinator process that keeps a testbed, and a look at what of it is alive.
+//! A coordinator process with a testbed, and a list of its running processes.
 
 use std::fs::{self, Permissions};
 use std::io::{BufRead, BufReader, Write};
@@ -17,27 +17,28 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::{Pid, geteuid};
 use tempfile::TempDir;
 
-/// Within this time a killed testbed must be gone.
+/// The time within which a killed testbed must end.
 pub(crate) const BAD_DAY: Duration = Duration::from_secs(5);
-/// Raising takes 0.1 s; a busy machine may take its time.
+/// Raising takes 0.1 s; a busy machine may take longer.
 const TIMEOUT: Duration = Duration::from_secs(20);
-/// The environment variable that tells a testbed's processes from all others.
+/// The environment variable that identifies a testbed's processes.
 const MARK: &str = "BTU_DRILL_MARK";
 const NOBODY: u32 = 65_534;
 
-/// As whom a testbed is raised.
+/// The user that raises a testbed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum User {
     Myself,
     Nobody,
 }
 
-/// The users that a test can be: the superuser can also be an ordinary user.
+/// The users of a test: the superuser can also act as an ordinary user.
 pub(crate) fn users() -> &'static [User] {
     if geteuid().is_root() { &[User::Myself, User::Nobody] } else { &[User::Myself] }
 }
 
-/// A place for testbeds of one user, with a copy of the drill that this user may execute.
+/// A directory for testbeds of one user, with a copy of the test program that this user may
+/// execute.
 pub(crate) struct Lab {
     home: TempDir,
     user: User,
@@ -46,7 +47,7 @@ pub(crate) struct Lab {
 }
 
 impl Lab {
-    /// Nothing where this system allows no testbed: said loudly, and a failure where a lab is
+    /// `None` if this system allows no testbed: it prints that loudly, and fails if a lab is
     /// required.
     pub(crate) fn open(user: User) -> Option<Self> {
         let lab = Self::unchecked(user);
@@ -76,7 +77,7 @@ impl Lab {
         self.home.path()
     }
 
-    /// The drill with these arguments, as this lab's user.
+    /// The test program with these arguments, as this lab's user.
     pub(crate) fn drill(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(self.home().join("drill"));
         command.args(arguments);
@@ -109,7 +110,7 @@ impl Lab {
         Testbed { coordinator, words, directory, mark }
     }
 
-    /// A testbed that stands.
+    /// A testbed that is up.
     pub(crate) fn raise(&self, network: &str, name: &str) -> Testbed {
         let testbed = self.begin(network, name);
         let word = testbed.word();
@@ -125,7 +126,7 @@ fn copy(from: &str, to: &Path) {
     assert!(Command::new("cp").arg(from).arg(to).status().expect("cp starts").success());
 }
 
-/// Says why a test cannot be made here; fails where it must be.
+/// Prints why a test is skipped here; fails if the lab is required.
 pub(crate) fn skip(why: &str) {
     eprintln!("LAB SKIPPED: {}", why.trim());
     assert!(
@@ -151,7 +152,7 @@ pub(crate) struct Testbed {
 }
 
 impl Testbed {
-    /// The next line the coordinator says.
+    /// The next line of the coordinator.
     pub(crate) fn word(&self) -> String {
         self.words.recv_timeout(TIMEOUT).expect("the coordinator speaks")
     }
@@ -172,7 +173,7 @@ impl Testbed {
         Some(String::from_utf8_lossy(&line).replace('\0', " "))
     }
 
-    /// The process whose command line has `role` in it.
+    /// The process with `role` in its command line.
     pub(crate) fn process(&self, role: &str) -> Pid {
         let processes = self.processes();
         let found = processes.iter().find(|(_, line)| line.contains(role));
@@ -187,7 +188,7 @@ impl Testbed {
     pub(crate) fn await_nobody(&mut self) -> Duration {
         let start = Instant::now();
         loop {
-            // Reaps it, where it has ended.
+            // Reaps it, if it has ended.
             self.coordinator.try_wait().unwrap();
             let left = self.processes();
             if left.is_empty() {
@@ -198,20 +199,20 @@ impl Testbed {
         }
     }
 
-    /// Tells the coordinator to lower the testbed, and waits until no process is left.
+    /// Has the coordinator lower the testbed, and waits until no process is left.
     pub(crate) fn lower(&mut self) -> Duration {
         drop(self.coordinator.stdin.take());
         self.await_nobody()
     }
 
-    /// Gives the drill's agent of station `who` a command, and returns its answer.
+    /// Sends a command to the test agent of station `who`, and returns its answer.
     pub(crate) fn ask(&self, who: &str, command: &str) -> String {
         ask(&self.directory, &format!("agent-{who}"), command)
     }
 
     /// Sends `bytes` from the test station to `address` of `station` by TCP, while `interface` of
-    /// the wire's namespace is watched: returns how many frames came in there and how long the
-    /// longest was.
+    /// the wire's namespace is watched: returns the number of frames that arrived there and the
+    /// length of the longest.
     pub(crate) fn watch_transfer(
         &self,
         station: &str,
@@ -228,7 +229,7 @@ impl Testbed {
         })
     }
 
-    /// Watches `interface` of the wire's namespace for a second, in which `work` is done.
+    /// Watches `interface` of the wire's namespace for a second, during which `work` runs.
     pub(crate) fn watch(&self, interface: &str, work: impl FnOnce()) -> (u64, usize) {
         let directory = &self.directory;
         let seen = thread::scope(|scope| {
@@ -253,7 +254,7 @@ fn ask(directory: &Path, who: &str, command: &str) -> String {
 
 impl Drop for Testbed {
     fn drop(&mut self) {
-        // A failed test must not leave its testbed; after a good one there is nothing to kill.
+        // A failed test must not leave its testbed; after a passed one there is nothing to kill.
         let _ = self.coordinator.kill();
         let _ = self.coordinator.wait();
     }

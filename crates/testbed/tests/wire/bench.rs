@@ -24,7 +24,7 @@ pub(crate) const PASSIVE: Place = Place(3);
 const UDP_PORT: u16 = 9000;
 /// Ethernet, IPv4 and UDP headers.
 const HEADERS: u64 = 14 + 20 + 8;
-/// Nothing came for so long: nothing will. The longest delay here is 20 ms.
+/// After this silence no frame will arrive. The longest delay here is 20 ms.
 const SILENCE: Duration = Duration::from_millis(400);
 
 /// Three namespaces on a path.
@@ -64,8 +64,8 @@ impl PathLab {
     }
 }
 
-/// The plan of a wire between the namespaces of a [`PathLab`]: the library's path, whose line does
-/// what `direction` says, both ways.
+/// The plan of a wire between the namespaces of a [`PathLab`]: the library's path, with a line like
+/// `direction` both ways.
 pub(crate) fn path_plan(direction: &Direction) -> WirePlan {
     let mut drawing =
         Drawing::read(library_text("path").expect("it is in the library"), "path").unwrap();
@@ -115,13 +115,13 @@ impl Bench for RealTimeBench {
         })
     }
 
-    /// What issue and papers call good: 0.2 ms at the median.
+    /// The tolerance: 0.2 ms at the median.
     fn tolerance(&self) -> Span {
         Span::from_microseconds(200)
     }
 }
 
-/// A thread with a namespace of its own, gone afterwards with all that is in it.
+/// A thread with a namespace of its own, which is removed afterwards with its contents.
 pub(crate) fn in_fresh_namespace<T: Send>(work: impl FnOnce() -> T + Send) -> T {
     Room::new().inside(work)
 }
@@ -190,7 +190,7 @@ fn receive(place: Place, ready: &mpsc::Sender<()>) -> Vec<Arrival> {
     loop {
         match receive_one(&socket) {
             Ok(arrival) => arrivals.push(arrival),
-            // While the other end of this channel is there, the sender is not done.
+            // While the other end of this channel is open, the sender is not done.
             Err(_) if ready.send(()).is_ok() => {}
             Err(_) => return arrivals,
         }

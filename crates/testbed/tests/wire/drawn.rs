@@ -1,4 +1,4 @@
-//! Drawn networks in real time: what the file says must be seen at the far end.
+//! Drawn networks in real time: the properties in the file must be visible at the far end.
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -95,7 +95,7 @@ fn shared(senders: u32) -> Drawing {
     ))
 }
 
-/// Full frames of each saturated sender, together three tenths more than the cable carries.
+/// Full frames of each saturated sender, together 30 % above the cable's capacity.
 fn gap_of(senders: u32) -> Span {
     Span::from_nanoseconds((FULL as u64 + 24) * 800 * u64::from(senders) * 10 / 13)
 }
@@ -137,7 +137,7 @@ fn shared_ethernet_agrees_with_the_simulator(senders: u32) {
 fn saturate(sender: u32, senders: u32, start: Time, end: Time) {
     let mut station = Raw::open(&format!("e{sender}"));
     let full = [frame(sender, Address::of_station(senders), 0, FULL)];
-    // A sender that is woken late catches up: its due times stay where they were.
+    // A sender that is woken late catches up: its due times do not move.
     let mut due = start;
     while due < end {
         let left = due.since(now());
@@ -253,8 +253,7 @@ fn three_hundred_stations() {
 }
 
 /// 50 frames each way; the capture has each twice, at the port it came in and at the one it left
-/// by, with the time that the line asks for and no more than what the wire says of its own lateness
-/// on a busy machine.
+/// by, with the line's delay and at most the wire's reported lateness on a busy machine.
 fn a_capture_has_every_frame() {
     let directory = tempfile::tempdir().unwrap();
     in_fresh_namespace(|| {
@@ -318,7 +317,7 @@ fn captured(directory: &Path, station: &str) -> [Vec<(Time, Vec<u8>)>; 2] {
     frames
 }
 
-/// Where there is a tshark, it finds as many frames, and nothing to complain of.
+/// If tshark is installed, it finds as many frames, and no errors.
 fn wireshark_reads(file: &Path, frames: usize) {
     let fields = ["-T", "fields", "-e", "frame.interface_name", "-e", "frame.time_epoch"];
     let Ok(output) = Command::new("tshark").arg("-r").arg(file).args(fields).output() else {
@@ -331,7 +330,7 @@ fn wireshark_reads(file: &Path, frames: usize) {
     assert!(text.lines().all(|line| line.starts_with("p0\t")), "{text}");
 }
 
-/// What was captured half a second before is on disk, in whole blocks.
+/// Frames that were captured half a second before are on disk, in whole blocks.
 fn a_killed_wire_leaves_a_readable_capture() {
     let directory = tempfile::tempdir().unwrap();
     in_fresh_namespace(|| {

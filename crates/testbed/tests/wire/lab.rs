@@ -1,5 +1,5 @@
-//! Network namespaces, cables (veth pairs) between a namespace and the wire, and a wire of its
-//! own process.
+//! Network namespaces, cables (veth pairs) between a namespace and the wire, and a wire in a
+//! separate process.
 
 use std::fs::File;
 use std::io::Write;
@@ -23,7 +23,7 @@ use tempfile::TempDir;
 pub(crate) struct Room(File);
 
 impl Room {
-    /// An empty one, quiet: without IPv6 nothing is sent that a test did not send.
+    /// An empty one; without IPv6 the kernel sends no packets of its own.
     pub(crate) fn new() -> Self {
         thread::spawn(|| {
             unshare(CloneFlags::CLONE_NEWNET).expect("a network namespace");
@@ -34,7 +34,7 @@ impl Room {
         .expect("a room")
     }
 
-    /// Does something inside, on a thread made for it.
+    /// Runs a function inside, on a new thread.
     pub(crate) fn inside<T: Send>(&self, work: impl FnOnce() -> T + Send) -> T {
         thread::scope(|scope| {
             let inside = scope.spawn(|| {
@@ -49,12 +49,12 @@ impl Room {
 /// No IPv6 in the calling thread's namespace.
 pub(crate) fn hush() {
     for which in ["all", "default"] {
-        // A kernel without IPv6 is quiet already.
+        // A kernel without IPv6 sends none anyway.
         let _ = std::fs::write(format!("/proc/sys/net/ipv6/conf/{which}/disable_ipv6"), "1");
     }
 }
 
-/// Where a station stands: its address, and the same in the Ethernet address.
+/// The number of a station in its address and in its Ethernet address.
 #[derive(Clone, Copy)]
 pub(crate) struct Place(pub(crate) u8);
 
@@ -102,7 +102,8 @@ pub(crate) fn bare_cable(here: &str, room: &Room, there: &str) {
     room.inside(|| ready(there));
 }
 
-/// Tells a namespace who answers to an address, so that losses do not hit address resolution.
+/// Adds a neighbour entry for an address to a namespace, so that losses do not affect address
+/// resolution.
 pub(crate) fn introduce(room: &Room, neighbour: Place) {
     room.inside(|| {
         let index = if_nametoindex("eth0").unwrap();
@@ -163,7 +164,7 @@ impl Wire {
         Self { process, keep_alive: Some(keep_alive), client, socket, _directory: directory }
     }
 
-    /// Lets go of the keep-alive pipe and says how the wire ended.
+    /// Closes the keep-alive pipe and returns how the wire ended.
     pub(crate) fn let_go(mut self) -> std::process::ExitStatus {
         drop(self.keep_alive.take());
         self.process.wait().unwrap()
@@ -183,7 +184,7 @@ impl Wire {
         self.process.wait().unwrap();
     }
 
-    /// Tells it to stop and says how it ended.
+    /// Stops it and returns how it ended.
     pub(crate) fn stop(self) -> std::process::ExitStatus {
         WireClient::connect(&self.socket).unwrap().stop().unwrap();
         self.end()
@@ -203,8 +204,8 @@ impl Drop for Wire {
     }
 }
 
-/// What `WIRE` as the first argument makes of this program: its plan is the first line of standard
-/// input, which is then its keep-alive pipe.
+/// The role of this program with `WIRE` as the first argument: its plan is the first line of
+/// standard input, which is then its keep-alive pipe.
 pub(crate) fn be_the_wire(socket: &str) -> ExitCode {
     let mut line = String::new();
     std::io::stdin().read_line(&mut line).unwrap();

@@ -1,5 +1,5 @@
-//! Lines as a network file draws them, in real time: the medium's conformance tests beyond what a
-//! path can be asked for.
+//! Lines as a network file draws them, in real time: the medium's conformance tests beyond those of
+//! a path.
 
 use btu_medium::conformance::{self, Arrival, Bench};
 use btu_network::{Direction, Drawing, Shape};
@@ -27,8 +27,7 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
     ("line_recorded", || conformance::a_recorded_line_keeps_its_opportunities(&mut LineBench)),
 ];
 
-/// A link between two namespaces, of which one direction is asked for and the other only takes
-/// time.
+/// A link between two namespaces: one direction is under test, the other only has a delay.
 struct LineBench;
 
 impl Bench for LineBench {
@@ -48,7 +47,7 @@ impl Bench for LineBench {
         })
     }
 
-    /// As for paths: what is good at the median.
+    /// As for paths: the tolerance of the median.
     fn tolerance(&self) -> Span {
         Span::from_microseconds(200)
     }

@@ -1,5 +1,5 @@
-//! The wire on real interfaces: what it is asked for must be seen at the far end. An argument that
-//! is no option selects scenarios by a part of their name.
+//! The wire on real interfaces: each requested impairment must be visible at the far end. An
+//! argument that is no option selects scenarios by a part of their name.
 
 mod bench;
 mod drawn;
@@ -18,9 +18,9 @@ use scenarios::Scenario;
 /// The argument by which this program becomes a wire.
 const WIRE: &str = "--become-the-wire";
 
-/// What scripts/test runs as root, too, when everything passed as an ordinary user (it sets
-/// `BTU_TESTED_AS`): a scenario of each way in which interfaces are made and taken. What a line does
-/// with frames is the same for every user.
+/// The scenarios that scripts/test runs as root, too, when all passed as an ordinary user (it sets
+/// `BTU_TESTED_AS`): one for each way in which interfaces are made and removed. The treatment of
+/// frames on a line does not depend on the user.
 const AS_ROOT: [&str; 7] = [
     "path_delay",
     "path_black_box_input",
@@ -54,8 +54,7 @@ fn all() -> impl Iterator<Item = &'static Scenario> {
     paths::SCENARIOS.iter().chain(veths::SCENARIOS).chain(drawn::SCENARIOS).chain(lines::SCENARIOS)
 }
 
-/// Scenarios measure time: where it may, this program and the threads it will start go before
-/// others.
+/// Scenarios measure time: if allowed, this program and its threads get precedence over others.
 #[allow(unsafe_code)]
 fn take_precedence() {
     // SAFETY: a system call without pointers. A refusal is usual, and only makes failures on a busy

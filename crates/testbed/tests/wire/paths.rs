@@ -1,4 +1,4 @@
-//! An emulated path: rate, delay, loss, duplicates, order; and what TCP gets from it.
+//! An emulated path: rate, delay, loss, duplicates, order; and TCP's goodput on it.
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -78,8 +78,8 @@ fn tcp_gets_the_closed_form(rate: BitRate, volume: Bytes) {
 
 /// A bulk transfer within 2 per cent of the closed form, `expected` bits per second: a volume over
 /// the time from its first to its last byte at the receiver, two to three seconds. Two per cent are
-/// 40 ms, for which a busy machine may well stand still; so the best of three counts: nothing makes
-/// a transfer quicker than its line.
+/// 40 ms, for which a busy machine may stop the processes; so the best of three counts: no transfer
+/// is faster than its line.
 pub(crate) fn check_bulk(from: &Room, to: &Room, place: Place, volume: Bytes, expected: f64) {
     let is_as_expected = (0..3).any(|_| {
         let goodput = bulk(from, to, place, volume);
@@ -125,7 +125,7 @@ fn drain(listener: &TcpListener, ready: &mpsc::Sender<()>) -> f64 {
     bits / end.since(start).seconds()
 }
 
-/// DR at active takes what comes in to active and nothing else.
+/// DR at active drops packets that come in to active and no others.
 fn only_what_comes_in_is_impaired() {
     in_fresh_namespace(|| {
         let lab = PathLab::introduced();
@@ -136,7 +136,8 @@ fn only_what_comes_in_is_impaired() {
         wire.client.set(&Impairments::from([(HostRole::Active.into(), deaf)])).unwrap();
         assert_eq!(run_script(&lab.test, &lab.active, ACTIVE, &script).len(), 0);
         assert_eq!(run_script(&lab.active, &lab.test, TEST, &script).len(), 50);
-        // The switch has to have heard of passive, or it sends passive's frames to active too.
+        // The switch must have learned passive's address, or it sends passive's frames to active
+        // too.
         assert_eq!(run_script(&lab.passive, &lab.test, TEST, &script).len(), 50);
         assert_eq!(run_script(&lab.test, &lab.passive, PASSIVE, &script).len(), 50);
         let account = wire.client.account().unwrap();
@@ -150,7 +151,7 @@ fn only_what_comes_in_is_impaired() {
     });
 }
 
-/// Without introductions: address resolution is flooded, then frames take the one right way.
+/// Without learned addresses: address resolution is flooded, then frames take the one correct path.
 fn the_switch_knows_its_stations() {
     in_fresh_namespace(|| {
         let lab = PathLab::new();
@@ -187,7 +188,7 @@ fn bad_orders_are_refused() {
     });
 }
 
-/// In order when told or let go; with an error when an interface goes away.
+/// It ends in order on request or when its pipe closes; with an error when an interface is removed.
 fn a_wire_ends() {
     in_fresh_namespace(|| {
         let _lab = PathLab::new();

@@ -1,4 +1,4 @@
-//! Raw stations: frames of one's own making, sent and received without a protocol in between.
+//! Raw stations: the test's own frames, sent and received without a protocol in between.
 
 use std::thread;
 
@@ -9,7 +9,7 @@ use btu_units::{Span, Time};
 /// An Ethernet type for experiments (IEEE 802, clause 9.2.4).
 const EXPERIMENT: [u8; 2] = [0x88, 0xb5];
 
-/// The end of a cable, to be used in its namespace.
+/// The end of a cable, for use in its namespace.
 pub(crate) struct Raw {
     port: Port,
     batch: Batch,
@@ -40,7 +40,7 @@ impl Raw {
         }
     }
 
-    /// What has come by `end`, with the kernel's time of arrival.
+    /// The frames that arrived by `end`, with the kernel's time of arrival.
     pub(crate) fn receive_until(&mut self, end: Time) -> Vec<(Time, Vec<u8>)> {
         let mut frames = Vec::new();
         while now() < end {
@@ -57,8 +57,8 @@ impl Raw {
     }
 }
 
-/// A frame of `length` octets from one station of a drawing to another, with a number to know it
-/// by.
+/// A frame of `length` octets from one station of a drawing to another, with a number that
+/// identifies it.
 pub(crate) fn frame(from: u32, to: Address, number: u32, length: usize) -> Vec<u8> {
     let mut frame = [to.octets(), Address::of_station(from).octets()].concat();
     frame.extend(EXPERIMENT);

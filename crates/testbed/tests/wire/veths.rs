@@ -1,4 +1,4 @@
-//! A piece of wire before a peer: impairments that change under way, and nothing else.
+//! A piece of wire before a peer: only impairments that change during a run.
 
 use btu_medium::conformance::SHORTEST_FRAME;
 use btu_suite::network::{HostRole, Impairment, Impairments};
@@ -21,7 +21,7 @@ fn rooms() -> (Room, Room, Wire) {
     (test, active, Wire::start(&input_plan(SEED)))
 }
 
-/// DL is added to what comes in, within 0.2 ms at the median, and not to what goes out.
+/// DL is added to incoming packets, within 0.2 ms at the median, and not to outgoing ones.
 fn delay_is_added_and_taken_away() {
     in_fresh_namespace(|| {
         let (test, active, mut wire) = rooms();
@@ -52,7 +52,7 @@ fn delay_is_added_and_taken_away() {
     });
 }
 
-/// With every packet lost, stations still find each other's Ethernet address.
+/// With every packet lost, stations still resolve each other's Ethernet address.
 fn loss_spares_address_resolution() {
     in_fresh_namespace(|| {
         let (test, active, mut wire) = rooms();

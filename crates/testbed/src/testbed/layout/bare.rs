@@ -7,9 +7,9 @@
 //! active eth1 --- out-active =wire= in-active --- l-active (on `lan`); the same for every station with an input
 //! ```
 //!
-//! A station with an input hears packets for its second address on `eth1`, behind the wire, and
-//! answers them through `eth0`: the wire works on what *comes in* and on nothing else. Two stations
-//! without inputs need no bridge.
+//! A station with an input receives packets for its second address on `eth1`, behind the wire, and
+//! answers them through `eth0`: the wire affects *incoming* packets only. Two stations without
+//! inputs need no bridge.
 
 use std::net::Ipv4Addr;
 
@@ -20,11 +20,11 @@ use super::super::design::Design;
 use super::drawn::station_end;
 use super::{Cable, End, Layout, Mac, Place, named, wire_end};
 
-/// The second bit of an address in 198.18.0.0/15 that tells its halves apart: a station's second
-/// address is its first in the other half.
+/// The bit of an address in 198.18.0.0/15 that distinguishes its halves: a station's second address
+/// is its first in the other half.
 const OTHER_HALF: u32 = 1 << 16;
 
-/// The layout for `design`, whose network is bare.
+/// The layout for `design` with a bare network.
 pub(super) fn layout(design: &Design) -> Layout {
     let drawing = &design.drawing;
     let count = drawing.stations.len();
@@ -40,23 +40,23 @@ pub(super) fn layout(design: &Design) -> Layout {
     Layout { lan, cables, ..Layout::of_stations(drawing) }
 }
 
-/// The address that leads to a station through what is done to packets there.
+/// The address that leads to a station through its impairments.
 pub(crate) fn input_address(drawing: &Drawing, station: StationId) -> Ipv4Addr {
     Ipv4Addr::from(u32::from(drawing.station(station).address) ^ OTHER_HALF)
 }
 
-/// The wire's interface towards the bridge, for what goes to a station by its input.
+/// The wire's interface towards the bridge, for packets to a station's input.
 pub(crate) fn wire_inner(drawing: &Drawing, station: StationId) -> String {
     named(drawing, "in", station.0 as usize)
 }
 
-/// The wire's interface towards a station, for what goes to it by its input.
+/// The wire's interface towards a station, for packets to its input.
 pub(crate) fn wire_outer(drawing: &Drawing, station: StationId) -> String {
     named(drawing, "out", station.0 as usize)
 }
 
-/// First bytes of Ethernet addresses that are no station's own: locally administered, each kind of
-/// end its own.
+/// First bytes of Ethernet addresses that belong to no station: locally administered, one for each
+/// kind of end.
 const STATION_INPUT: u8 = 0x0a;
 const BRIDGE_PORT: u8 = 0x06;
 const WIRE_OUTER: u8 = 0x0e;
@@ -70,7 +70,7 @@ fn mac(kind: u8, number: usize) -> Mac {
     Mac(octets)
 }
 
-/// Offloads stay on: a station sends as a host of today sends.
+/// Offloads stay on: a station sends like a current host.
 fn bare_end(drawing: &Drawing, number: usize) -> End {
     End { offloads: true, ..station_end(drawing, number, None) }
 }

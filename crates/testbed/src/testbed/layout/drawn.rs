@@ -11,7 +11,7 @@ use btu_network::{Drawing, Medium};
 
 use super::{Cable, End, Layout, Mac, PREFIX, Place, named, wire_end};
 
-/// What an Ethernet interface of Linux starts with, in bytes.
+/// The default MTU of an Ethernet interface of Linux, in bytes.
 const USUAL_MTU: u64 = 1500;
 
 /// The layout for `drawing`.
@@ -31,8 +31,9 @@ pub(crate) fn port_of(drawing: &Drawing, number: usize) -> String {
     named(drawing, "p", number)
 }
 
-/// Longest packet that every medium takes, in bytes, where that is less than usual. Every station
-/// gets it: a station that sent more could not learn that a bridge or a line on the way drops it.
+/// Longest packet that every medium takes, in bytes, if that is less than the default. Every
+/// station gets it: a station that sent more could not learn that a bridge or a line on the way
+/// drops it.
 pub(crate) fn smallest_mtu(drawing: &Drawing) -> Option<u32> {
     let stars = drawing.segments.iter().filter_map(|segment| match &segment.medium {
         Medium::SwitchedEthernet(star) => Some(star),

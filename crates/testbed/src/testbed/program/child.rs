@@ -1,4 +1,4 @@
-//! A program that was started: its streams, and what the kernel counts of it.
+//! A program that was started: its streams, and the kernel's counts.
 
 use std::io::{self, PipeReader};
 use std::os::fd::AsFd;
@@ -16,27 +16,26 @@ use super::super::sys::{self, Usage};
 use super::printed::Stream;
 use super::work::Work;
 
-/// A running program, and what of it has ended.
+/// A running program, and its processes that have ended.
 pub(super) struct Child {
     pub(super) main: Pid,
     pub(super) started: Time,
     pub(super) output: Stream<PipeReader>,
     pub(super) errors: Stream<PipeReader>,
-    /// When the program itself had ended, and how: its exit code, or the signal.
+    /// The time and the manner of the program's end: its exit code, or the signal.
     pub(super) ended: Option<(Time, Result<i32, i32>)>,
     pub(super) used: Usage,
-    /// Whether there are no processes any more.
+    /// Whether all processes have ended.
     pub(super) is_gone: bool,
 }
 
 impl Child {
-    /// Starts what is ordered, in a process group of its own and with these signals blocked; this
-    /// process has no terminal, so that it has none either.
+    /// Starts the ordered program, in a process group of its own and with these signals blocked;
+    /// this process has no terminal, so the program has none either.
     ///
-    /// Its time begins here, so nothing is done between that moment and its first instruction which
-    /// could have been done before. There must be no `pre_exec`: with one, the library forks, which
-    /// copies this process's page tables (a quarter of what `true` takes), and without it calls
-    /// `posix_spawn`, which does not.
+    /// Its time begins here, so all preparations are made before. There must be no `pre_exec`: with
+    /// one, the library forks, which copies this process's page tables (a quarter of the time of
+    /// `true`); without one it calls `posix_spawn`, which does not.
     pub(super) fn start(
         order: &ProgramOrder,
         work: Option<&Work>,
@@ -65,12 +64,13 @@ impl Child {
             used: Usage::default(),
             is_gone: false,
         };
-        // What ended meanwhile gave a signal that was not blocked, and so not kept.
+        // A process that ended meanwhile sent a signal that was not blocked, and so it is not
+        // pending.
         child.reap()?;
         Ok(child)
     }
 
-    /// Takes what has ended by now; how many that were.
+    /// Reaps the processes that have ended by now; returns their number.
     pub(super) fn reap(&mut self) -> io::Result<u32> {
         let mut count = 0;
         loop {
@@ -102,7 +102,7 @@ impl Child {
     }
 }
 
-/// Does something with these signals blocked, and no others: a program has those of its starter.
+/// Runs a function with exactly these signals blocked: a program inherits the mask.
 fn with_signals<T>(blocked: SigSet, work: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
     let own = blocked.thread_swap_mask(SigmaskHow::SIG_SETMASK)?;
     let done = work();

@@ -32,7 +32,7 @@ impl Listening {
         Self(tables.lines().filter_map(address).collect())
     }
 
-    /// Those that `before` had not, at this port where one is named.
+    /// Those that are not in `before`, at this port if one is given.
     pub(super) fn beyond(&self, before: &Self, port: Option<u16>) -> Self {
         let is_new = |address: &&SocketAddr| match port {
             Some(port) => address.port() == port,

@@ -1,11 +1,11 @@
-//! The output of a program: read as fast as it comes, kept up to a limit.
+//! The output of a program: read at once, kept up to a limit.
 
 use std::collections::VecDeque;
 use std::io::{ErrorKind, Read};
 
 use btu_suite::program::{KEPT, Printed};
 
-/// Kept of the beginning, and as much of the end.
+/// The size that is kept of the beginning, and equally of the end.
 const HALF: usize = KEPT / 2;
 
 /// The largest number of bytes in one read.
@@ -20,17 +20,17 @@ pub(super) struct Stream<R> {
 }
 
 impl<R: Read> Stream<R> {
-    /// Nothing read yet; reading must not wait.
+    /// A stream without data so far; reading must not block.
     pub(super) fn new(from: Option<R>) -> Self {
         Self { from, beginning: Vec::new(), end: VecDeque::new(), all: 0 }
     }
 
-    /// What it is read from, until it has ended.
+    /// The file descriptor of the stream, until it has ended.
     pub(super) fn source(&self) -> Option<&R> {
         self.from.as_ref()
     }
 
-    /// Reads once; whether there may be more at once.
+    /// Reads once; returns whether more may be available.
     pub(super) fn read(&mut self) -> bool {
         let Some(from) = &mut self.from else { return false };
         let mut chunk = [0; CHUNK];
@@ -39,18 +39,18 @@ impl<R: Read> Stream<R> {
             Ok(count) => self.keep(&chunk[..count]),
             Err(error) if error.kind() == ErrorKind::Interrupted => {}
             Err(error) if error.kind() == ErrorKind::WouldBlock => return false,
-            // Nothing more will come.
+            // The stream has ended.
             Err(_) => self.from = None,
         }
         self.from.is_some()
     }
 
-    /// Whether this has been printed, so far as is kept.
+    /// Whether the kept output contains this text.
     pub(super) fn has(&self, text: &str) -> bool {
         self.printed().text.contains(text)
     }
 
-    /// What was printed so far.
+    /// The output so far.
     pub(super) fn printed(&self) -> Printed {
         let end: Vec<u8> = self.end.iter().copied().collect();
         let between = self.all - (self.beginning.len() + end.len()) as u64;
@@ -58,8 +58,7 @@ impl<R: Read> Stream<R> {
             if between > 0 { format!("\n[{between} bytes are not kept]\n") } else { String::new() };
         let [beginning, end] =
             [&self.beginning, &end].map(|part| String::from_utf8_lossy(part).into_owned());
-        // Cut in one place or not at all: where nothing is missing, a letter must not be cut in
-        // two.
+        // The output has one cut or none: without a cut, a character must not be split.
         let text = if between > 0 { beginning + &gap + &end } else { self.whole() };
         Printed { text, all: self.all }
     }

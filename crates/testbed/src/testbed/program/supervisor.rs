@@ -1,5 +1,5 @@
-//! Process 1 of a program's process namespace: starts it, sees when it is ready, waits for it, and
-//! ends what is left of it.
+//! Process 1 of a program's process namespace: starts it, detects when it is ready, waits for it,
+//! and ends its remaining processes.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -26,31 +26,31 @@ use super::child::Child;
 use super::listening::Listening;
 use super::work::Work;
 
-/// How often it is looked whether a service is ready.
+/// Interval of checks whether a service is ready.
 const POLL_INTERVAL: Duration = Duration::from_millis(5);
 
-/// How long a program that is told to stop may take.
+/// The time for a program to end after its stop.
 const GRACE_PERIOD: Span = Span::from_seconds(1);
 
-/// How long what was killed may take to be gone.
+/// The time for killed processes to end.
 const KILLED: Span = Span::from_seconds(5);
 
-/// A service that other stations do not reach is given up after this.
+/// The timeout of a service that other stations do not reach.
 const UNREACHABLE: Span = Span::from_seconds(1);
 
 /// Longest task that is read.
 const LONGEST_TASK_BYTES: usize = 1 << 20;
 
-/// All processes in this process namespace but process 1.
+/// All processes in this process namespace except process 1.
 const EVERYBODY: Pid = Pid::from_raw(-1);
 
-/// What `btu internal supervisor` does. It refuses to run as anything but process 1 of a process
+/// The work of `btu internal supervisor`. It refuses to run as anything but process 1 of a process
 /// namespace, because it ends a program by ending all processes there.
 pub fn supervisor(directory: &Path) -> ExitCode {
     match serve(directory) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            // A reader that is gone needs nothing more.
+            // A reader that is gone needs no further messages.
             let _ = send(io::stdout(), &Message::Failed { message: error.to_string() });
             ExitCode::FAILURE
         }
@@ -62,8 +62,8 @@ fn serve(directory: &Path) -> Result<(), TestbedError> {
         return Err(TestbedError::protocol("start a program's supervisor", "it is not process 1"));
     }
     die_with_parent()?;
-    // Without a terminal: what it starts cannot get one, either, as only the first process of a
-    // session does.
+    // Without a terminal: its programs cannot get one, either, because only the first process of a
+    // session can.
     setsid()
         .map_err(|error| TestbedError::process("start a session for programs", &error.into()))?;
     let is_private = mount_own_proc();
@@ -74,7 +74,7 @@ fn serve(directory: &Path) -> Result<(), TestbedError> {
 
 struct Supervisor {
     directory: PathBuf,
-    /// Whether no process outside sees the mounts.
+    /// Whether the mounts are invisible to processes outside.
     is_private: bool,
     tasks: Tasks,
     children: SignalFd,
@@ -97,7 +97,7 @@ impl Supervisor {
         })
     }
 
-    /// Performs task after task, until no caller asks any more.
+    /// Performs tasks until the input ends.
     fn serve(&mut self) -> io::Result<()> {
         send(io::stdout(), &Message::Waiting)?;
         while let Some(task) = self.tasks.next()? {
@@ -178,7 +178,7 @@ struct Run<'a> {
     /// The ports that were listening before it was started.
     before: Listening,
     is_ready: bool,
-    /// Why it is being ended, and when it is killed.
+    /// Why btu ends it, and the time at which it is killed.
     stop: Option<(Ending, Time)>,
 }
 
@@ -214,9 +214,9 @@ impl Run<'_> {
         })
     }
 
-    /// Whether it has ended, or was killed; on the way sees what has become of it.
+    /// Updates the state; returns whether it has ended or was killed.
     fn is_over(&mut self) -> io::Result<bool> {
-        // A service may go on as a process that it forked.
+        // A service may continue as a process that it forked.
         let is_service = self.order.ready.is_some();
         if self.child.is_gone || (self.child.ended.is_some() && !is_service) {
             return Ok(true);
@@ -276,7 +276,7 @@ impl Run<'_> {
         let _ = kill(EVERYBODY, Signal::SIGCONT);
     }
 
-    /// Waits until something happens.
+    /// Waits for the next event.
     fn wait(&mut self) -> io::Result<()> {
         let ready = {
             let mut watched = vec![
@@ -310,7 +310,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Until something is due, in whole milliseconds rounded up.
+    /// The time until the next deadline, in whole milliseconds rounded up.
     fn timeout(&self) -> io::Result<PollTimeout> {
         let waits_to_be_ready = !self.is_ready && self.order.ready.is_some() && self.stop.is_none();
         if waits_to_be_ready {
@@ -326,12 +326,12 @@ impl Run<'_> {
             .unwrap_or(PollTimeout::MAX))
     }
 
-    /// Kills whatever there is still, and waits until it is gone; how many processes these were.
+    /// Kills all remaining processes, and waits until they have ended; returns their number.
     fn end_what_is_left(&mut self) -> io::Result<u32> {
         let (began, mut count) = (sys::now()?, 0);
         self.child.reap()?;
         while !self.child.is_gone && sys::now()?.since(began) < KILLED {
-            // Again and again: one that was being forked may have come to be after the last call.
+            // Repeatedly, because a process may have been forked after the last call.
             let _ = kill(EVERYBODY, Signal::SIGKILL);
             count += self.child.reap()?;
             if !self.child.is_gone {
@@ -348,13 +348,13 @@ impl Run<'_> {
     }
 }
 
-/// What this process has had in memory at most: its children count that as theirs until they are
-/// another program.
+/// The peak memory of this process: its children count it as theirs until they start another
+/// program.
 fn own_memory() -> io::Result<Bytes> {
     Ok(Bytes::new(getrusage(UsageWho::RUSAGE_SELF)?.max_rss() as u64 * 1024))
 }
 
-/// What is asked, line by line.
+/// The requests, line by line.
 struct Tasks {
     from: File,
     read: Vec<u8>,
@@ -365,7 +365,7 @@ impl Tasks {
         Ok(Self { from: io::stdin().as_fd().try_clone_to_owned()?.into(), read: Vec::new() })
     }
 
-    /// The next task; `None` if no caller asks any more.
+    /// The next task; `None` if the input has ended.
     fn next(&mut self) -> io::Result<Option<Task>> {
         loop {
             if let Some(end) = self.read.iter().position(|byte| *byte == b'\n') {

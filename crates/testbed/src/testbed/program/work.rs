@@ -1,5 +1,5 @@
-//! Where a program works: an empty directory in memory, of a size that it cannot exceed, and gone
-//! after it.
+//! The working directory of a program: an empty directory in memory with a fixed size, removed
+//! afterwards.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -8,14 +8,14 @@ use btu_units::Bytes;
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
 use nix::sys::statvfs::statvfs;
 
-/// A directory of one program's own. No process outside the supervisor's mounts sees it.
+/// The private directory of one program. No process outside the supervisor's mounts sees it.
 #[derive(Debug)]
 pub(super) struct Work {
     path: PathBuf,
 }
 
 impl Work {
-    /// Puts an empty one in the place of `path`.
+    /// Mounts an empty one over `path`.
     pub(super) fn open(path: &Path, room: Bytes) -> io::Result<Self> {
         let options = format!("size={},mode=0700", room.count());
         let flags = MsFlags::MS_NOSUID | MsFlags::MS_NODEV;
@@ -28,7 +28,7 @@ impl Work {
         &self.path
     }
 
-    /// Whether nothing more fits.
+    /// Whether it is full.
     pub(super) fn is_full(&self) -> bool {
         statvfs(&self.path).is_ok_and(|state| state.blocks() > 0 && state.blocks_available() == 0)
     }
@@ -36,7 +36,7 @@ impl Work {
 
 impl Drop for Work {
     fn drop(&mut self) {
-        // Processes that had a file in it have ended; else it goes with the mount namespace.
+        // Processes with open files in it have ended; else it ends with the mount namespace.
         let _ = umount2(&self.path, MntFlags::MNT_DETACH);
     }
 }
