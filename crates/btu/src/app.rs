@@ -29,7 +29,7 @@ const LONGEST_WORK: Span = Span::from_seconds(1);
 
 /// Measures what was asked for.
 pub(crate) fn run(app: &App, common: &Common) -> anyhow::Result<()> {
-    study::run(&app.study, common, Watch::Never, || plan(app), |_| Bytes::ZERO, |_| {})?;
+    study::run(&app.study, common, Watch::Never, || plan(app), |_| Bytes::ZERO, |_, _| {})?;
     app.picture.as_ref().map_or(Ok(()), |path| save_picture(app, path))
 }
 

@@ -1,5 +1,7 @@
 //! `btu copy`: from the command line to a plan.
 
+use std::path::Path;
+
 use btu_suite::copy::{Background, Cache, CopyPlan, Direction, Mode, Program, Storage, Wire};
 use btu_suite::experiment::{Experiment, Frame};
 use btu_suite::network::HostName;
@@ -26,7 +28,15 @@ const LONGEST: Span = Span::from_seconds(3600);
 
 /// Measures what was asked for.
 pub(crate) fn run(copy: &Copy, common: &Common) -> anyhow::Result<()> {
-    study::run(&copy.study, common, Watch::Never, || plan(copy), room, |_| {}).map(drop)
+    study::run(&copy.study, common, Watch::Never, || plan(copy), room, sweep).map(drop)
+}
+
+/// Leaves no file that has a name, on disk or in memory.
+fn sweep(plan: &CopyPlan, scratch: &Path) {
+    if plan.programs.contains(&Program::Rsync) {
+        study::sweep(scratch, plan.frame.seed);
+        study::sweep(Path::new(btu_load::NAMED_IN_MEMORY), plan.frame.seed);
+    }
 }
 
 /// A source and its copy, where there are any on disk.
@@ -76,8 +86,8 @@ fn plan(copy: &Copy) -> anyhow::Result<CopyPlan> {
             "the program `mount` and --at DIR go together: the share that is mounted there is what it copies to",
         ));
     }
-    if let Some(program) = programs.iter().find(|program| program.is_the_systems()) {
-        check_ssh(*program, &chosen)?;
+    for program in programs.iter().filter(|program| program.is_the_systems()) {
+        check_system(*program, &chosen)?;
     }
     let (blocks, budget) = copy.limit.over(match copy.study.profile {
         ProfileName::Quick if copy.paper => (5, Span::from_seconds(12 * 3600)),
@@ -186,17 +196,17 @@ fn lead(mode: Mode, wire: Option<Wire>, pairs: usize) -> Span {
     }
 }
 
-/// scp and sftp are the system's own, and run where all stations are of this machine.
-fn check_ssh(program: Program, chosen: &Chosen) -> anyhow::Result<()> {
+/// Programs of the system run where all stations are of this machine.
+fn check_system(program: Program, chosen: &Chosen) -> anyhow::Result<()> {
     if chosen.drawing().is_none() {
         return Err(usage(format!(
             "--program {program} is measured between stations of this machine: name a network with --network, or leave it out"
         )));
     }
-    match btu_load::missing_for_ssh() {
+    match btu_load::missing_for(program) {
         None => Ok(()),
         Some(missing) => Err(usage(format!(
-            "--program {program} needs `{missing}`, which this system does not have: install OpenSSH's client and server, or leave it out"
+            "--program {program} needs `{missing}`, which this system does not have: install it, or leave the program out"
         ))),
     }
 }

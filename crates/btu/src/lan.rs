@@ -45,11 +45,9 @@ pub(crate) fn run(mut lan: Lan, common: &Common) -> anyhow::Result<()> {
 
 /// Leaves nothing on a share, even if all that worked there was killed at once. What other hosts
 /// left is theirs to remove.
-fn sweep(plan: &LanPlan) {
-    if let (Some(directory), Field::Drawing(_)) = (&plan.at, &plan.frame.network)
-        && let Err(error) = btu_load::sweep_share(directory, plan.frame.seed)
-    {
-        eprintln!("btu: removing what this run left in {}: {error}", directory.display());
+fn sweep(plan: &LanPlan, _: &Path) {
+    if let (Some(directory), Field::Drawing(_)) = (&plan.at, &plan.frame.network) {
+        study::sweep(directory, plan.frame.seed);
     }
 }
 

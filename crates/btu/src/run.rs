@@ -41,7 +41,7 @@ pub(crate) fn run(options: &RunStudy, common: &Common) -> anyhow::Result<ExitCod
         Watch::Never,
         || plan(options),
         RunPlan::scratch,
-        |_| {},
+        |_, _| {},
     )?;
     gate::answer(options, &store, run)
 }

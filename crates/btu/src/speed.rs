@@ -24,7 +24,7 @@ const DEADLINE_BESIDE: Span = Span::from_seconds(60);
 /// Measures what was asked for.
 pub(crate) fn run(speed: &Speed, common: &Common) -> anyhow::Result<()> {
     let watch = if speed.json_lines { Watch::JsonLines } else { Watch::Terminal };
-    study::run(&speed.study, common, watch, || plan(speed), |_| Bytes::ZERO, |_| {}).map(drop)
+    study::run(&speed.study, common, watch, || plan(speed), |_| Bytes::ZERO, |_, _| {}).map(drop)
 }
 
 fn usage(problem: impl Into<String>) -> anyhow::Error {

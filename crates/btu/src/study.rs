@@ -47,14 +47,14 @@ pub(crate) fn share(options: &StudyOptions, directory: &Path) -> Result<PathBuf,
 /// Measures what `plan` asks for, or what the named run lacks, and prints the result. The plan is
 /// made only where there is no run to go on with. What moves meanwhile is shown to `watch`. Its
 /// activities write files of up to `scratch` at a time. However the run ends, `after` is called
-/// then.
+/// then, with the directory that had them.
 pub(crate) fn run<E: Experiment>(
     options: &StudyOptions,
     common: &Common,
     watch: Watch,
     plan: impl FnOnce() -> anyhow::Result<E>,
     scratch: impl FnOnce(&E) -> Bytes,
-    after: impl FnOnce(&E),
+    after: impl FnOnce(&E, &Path),
 ) -> anyhow::Result<(Store, RunId)> {
     let (store, plan, resumed) = match &options.resuming.resume {
         None => {
@@ -89,7 +89,7 @@ pub(crate) fn run<E: Experiment>(
     let room = scratch(&plan);
     let Prepared { ground, scratch, warnings } = prepare(options, &plan, room, &mut session)?;
     let lock = session.open(warnings, |store| begin(store, options, &plan))?;
-    let measured = plan.clone();
+    let (measured, directory) = (plan.clone(), scratch.clone());
     let result = session.measure(
         &lock,
         &mut Scripted { plan, scratch },
@@ -97,8 +97,17 @@ pub(crate) fn run<E: Experiment>(
         runs::Shown::of(options.all),
         common,
     );
-    after(&measured);
+    after(&measured, &directory);
     Ok((result?, lock.run()))
+}
+
+/// Leaves nothing of the run in `within`, even if all that worked there was killed at once.
+pub(crate) fn sweep(within: &Path, run: u64) {
+    if within.is_dir()
+        && let Err(error) = btu_load::sweep_run(within, run)
+    {
+        eprintln!("btu: removing what this run left in {}: {error}", within.display());
+    }
 }
 
 /// What a run can begin with.

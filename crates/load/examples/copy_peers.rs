@@ -41,6 +41,7 @@ fn place(size: Bytes) -> FilePlace {
         storage: Storage::Memory,
         cache: Cache::Cold,
         directory: PathBuf::from(MEMORY),
+        run: 0,
     }
 }
 

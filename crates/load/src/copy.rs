@@ -7,7 +7,8 @@
 //! | ftp | control connection, login with the token | on a data connection, as it is | the reply 226 when it is durable |
 //! | nfs | a connection, the token in each call's credential | CREATE, then WRITEs, some of them on their way at a time | the reply to COMMIT, or to the last WRITE |
 //! | http | one TCP connection, the token in the request's `Authorization` | the body of PUT, or of the answer to GET | the answer 201 when it is durable |
-//! | scp, sftp | the system's programs, keys made from the token | as they do it | a further connection, on which one octet says that it is durable |
+//! | scp, sftp, rsync | the system's programs, keys or a password made from the token | as they do it | a further connection, on which one octet says that it is durable |
+//! | vsftpd | as ftp does, at the system's server | as ftp does | the same |
 //! | local, mount | not at all, or as the kernel's client of a share does | from one file into another | when it is durable |
 //!
 //! Who puts a file has it and connects; who gets one connects and is to have it: each protocol
@@ -25,15 +26,16 @@ mod nfs;
 mod packets;
 mod rcp;
 mod server;
-mod ssh;
 mod store;
 mod stream;
+mod system;
 
 pub(crate) use client::CopyClient;
 pub(crate) use local::Copying;
 pub(crate) use server::CopyServer;
-pub use ssh::missing_for_ssh;
+pub use store::NAMED_IN_MEMORY;
 pub(crate) use store::Stored;
+pub use system::missing_for;
 
 #[doc(hidden)]
 pub use http::fuzz_head;

@@ -10,7 +10,7 @@ use crate::LoadError;
 
 pub use local::LocalFiles;
 pub use remote::RemoteFiles;
-pub use share::{ShareFiles, sweep_share};
+pub use share::ShareFiles;
 
 /// A directory of files. Every operation is carried out when it is asked for: nothing is kept from
 /// an earlier one.

@@ -21,7 +21,7 @@ pub use egress_proxy::serve_egress_proxy;
 pub use fetch::FETCH_ROOM;
 pub(crate) use fetch::Fetching;
 pub(crate) use get::get;
-pub(crate) use inbox::Inbox;
+pub(crate) use inbox::{CopyLogin, Inbox, password};
 pub(crate) use outbox::Outbox;
 pub(crate) use put::put;
 pub(crate) use relay::Relaying;

@@ -41,12 +41,11 @@ use btu_suite::activity::{Activity, Order, Performance};
 use btu_suite::copy::Direction;
 use btu_suite::peers::Callers;
 
-pub use copy::missing_for_ssh;
+pub use copy::{NAMED_IN_MEMORY, missing_for};
 pub use disk::DiskSource;
 pub use error::LoadError;
-pub use files::sweep_share;
 pub use ftp::{FETCH_ROOM, serve_egress_proxy};
-pub use scratch::{MARGIN, Scratch, scratch_check};
+pub use scratch::{MARGIN, Scratch, scratch_check, sweep_run};
 pub use volume::{Fault, MOST_NODES};
 
 /// Sets `order` up, or returns none when its activity is not a host activity. A server asks

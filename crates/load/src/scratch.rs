@@ -1,6 +1,7 @@
 //! The scratch directory, its free space, and files in it that no crash leaves behind.
 
 mod buffer;
+mod directory;
 mod file;
 mod mount;
 
@@ -12,7 +13,11 @@ use nix::sys::statvfs::statvfs;
 use crate::LoadError;
 
 pub(crate) use buffer::{ALIGNMENT, Aligned};
-pub(crate) use file::{ScratchFile, forget, open_file};
+pub(crate) use directory::OwnDirectory;
+pub use directory::sweep_run;
+#[cfg(test)]
+pub(crate) use directory::sweeper;
+pub(crate) use file::{NAMED, ScratchFile, forget, open_file};
 pub(crate) use mount::mounted;
 
 /// Kept free beyond what an activity needs: file systems take some for themselves, and a full one

@@ -161,7 +161,8 @@ fn full_at_the_end_of_a_copy(directory: &Path) {
     for program in ["bare", "rcp", "ftp", "http", "nfs"] {
         let program: Program = program.parse().expect("a program");
         let (size, cache) = (Bytes::new(4 * MIB), Cache::Cold);
-        let file = |storage| FilePlace { size, storage, cache, directory: directory.to_owned() };
+        let file =
+            |storage| FilePlace { size, storage, cache, directory: directory.to_owned(), run: 0 };
         let (on, token, wait) = ("127.0.0.1".parse().expect("an address"), [7; 16], Span::ZERO);
         let server = FileServer { program, on, token, file: file(Storage::Disk) };
         let server = ready(&order(Activity::FileReceive(server)));

@@ -299,7 +299,7 @@ impl FileServer {
 fn copied(program: Program, file: &FilePlace, rate: Rate) -> Needs<'static> {
     let files = if program.is_the_systems() {
         Files::OfThisMachine(
-            "scp, sftp and sshd are this machine's own programs, and what they may do is its users' to say",
+            "scp, sftp, sshd, rsync and vsftpd are this machine's own programs, and what they may do is its users' to say",
         )
     } else {
         Files::Scratch { source: None }

@@ -643,7 +643,7 @@ mod tests {
 
     fn copies() -> [Activity; 5] {
         let (size, storage, cache) = (Bytes::new(1_000_000), Storage::Memory, Cache::Cold);
-        let file = FilePlace { size, storage, cache, directory: PathBuf::from("/scratch") };
+        let file = FilePlace { size, storage, cache, directory: PathBuf::from("/scratch"), run: 0 };
         let (program, token) = (Program::Bare, [7; 16]);
         let client =
             FileClient { program, to: UNSET_PEER, token, file: file.clone(), wait: Span::ZERO };

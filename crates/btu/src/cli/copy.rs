@@ -43,7 +43,7 @@ pub(crate) struct Copy {
     #[command(flatten)]
     pub(crate) limit: TimeLimit,
     /// Only these programs: local (a copy on the sender), mount (a copy into the share of --at),
-    /// bare (one TCP connection), rcp, ftp, http, scp, sftp (the system's), nfs; nfs-16 has 16
+    /// bare (one TCP connection), rcp, ftp, http, scp, sftp, rsync, vsftpd (the system's), nfs; nfs-16 has 16
     /// blocks in flight instead of one, nfs-64k blocks of 64 KiB instead of 8, nfs-sync makes each
     /// durable: nfs-16-64k-sync [default: local,bare,rcp,ftp,nfs]
     #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = program)]

@@ -188,32 +188,23 @@ fn a_small_file_takes_the_round_trips_of_its_program() {
     }
 }
 
-/// The system's scp and sftp between stations, both ways, cold and warm, as the user `nobody` or as
-/// root.
+/// The system's own programs between stations, both ways, as the user `nobody` or as root.
 #[test]
-fn scp_and_sftp_of_the_system_copy_between_stations() {
+fn programs_of_the_system_copy_between_stations() {
     let Some(laboratory) = Laboratory::open() else { return };
-    if ["/usr/bin/scp", "/usr/bin/sftp", "/usr/sbin/sshd"]
-        .iter()
-        .any(|program| !PathBuf::from(program).exists())
-    {
+    let missing =
+        ["/usr/bin/scp", "/usr/bin/sftp", "/usr/sbin/sshd", "/usr/bin/rsync", "/usr/sbin/vsftpd"]
+            .into_iter()
+            .find(|program| !PathBuf::from(program).exists());
+    if let Some(missing) = missing {
         assert!(
             std::env::var("BTU_LAB").as_deref() != Ok("required"),
-            "LAB REQUIRED but there is no OpenSSH"
+            "LAB REQUIRED but there is no {missing}"
         );
-        eprintln!("LAB SKIPPED: no OpenSSH client and server");
+        eprintln!("LAB SKIPPED: no {missing}");
         return;
     }
-    let what = [
-        "--program",
-        "scp,sftp",
-        "--direction",
-        "put,get",
-        "--cache",
-        "cold,warm",
-        "--size",
-        "300 kB",
-    ];
+    let what = ["--program", "scp,sftp,rsync,vsftpd", "--direction", "put,get", "--size", "300 kB"];
     let network = ["--network", "50 Mb/s", "--contention", "0", "--storage", "disk"];
     let result = copy(&laboratory, &[&what[..], &network].concat());
     let rows = result["rows"].as_array().expect("rows");

@@ -15,13 +15,13 @@ use super::http::{http_get, http_put};
 use super::nfs::{nfs_get, nfs_put};
 use super::packets::Counting;
 use super::rcp::{rcp_receive, rcp_send};
-use super::ssh::SshClient;
 use super::store::Stored;
 use super::stream::{bare_receive, bare_send};
+use super::system::{Call, system_get, system_put};
 use super::{Over, TICK, check};
 use crate::LoadError;
 use crate::account::{Account, now};
-use crate::ftp;
+use crate::ftp::{self, CopyLogin};
 
 /// The client with its file, or an empty one; it has not connected.
 #[derive(Debug)]
@@ -41,12 +41,8 @@ impl CopyClient {
         direction: Direction,
     ) -> Result<Self, LoadError> {
         check(part.program)?;
-        let (file, digest) = match direction {
-            Direction::Put => {
-                Stored::source(&part.file, order.seed).map(|(file, digest)| (file, Some(digest)))?
-            }
-            Direction::Get => (Stored::empty(&part.file)?, None),
-        };
+        let seed = (direction == Direction::Put).then_some(order.seed);
+        let (file, digest) = Stored::of_end(part.program, &part.file, seed)?;
         Ok(Self { order: part.clone(), deadline: order.deadline, file, digest })
     }
 
@@ -76,11 +72,11 @@ impl CopyClient {
     fn put(&self, limit: &Limit<'_>) -> Result<Over, LoadError> {
         let (FileClient { program, to, token, .. }, source) = (&self.order, &self.file);
         match *program {
-            Program::Ftp => ftp::put(*to, token, source),
+            Program::Ftp => ftp::put(*to, &CopyLogin::ours(token), source),
             Program::Nfs(writes) => nfs_put(*to, token, source, writes, self.deadline),
             Program::Http => self.unannounced(|flow| http_put(flow, token, source, limit)),
-            Program::Scp | Program::Sftp => {
-                SshClient::new(*program, *to, token)?.put(source, limit, self.deadline)
+            Program::Scp | Program::Sftp | Program::Rsync | Program::Vsftpd => {
+                system_put(self.call(), source, limit, self.deadline)
             }
             Program::Rcp => self.announced(|flow| rcp_send(flow, source, limit)),
             Program::Local | Program::Mount | Program::Bare => {
@@ -92,15 +88,22 @@ impl CopyClient {
     fn get(&self, limit: &Limit<'_>) -> Result<Over, LoadError> {
         let (FileClient { program, to, token, .. }, copy) = (&self.order, &self.file);
         match *program {
-            Program::Ftp => ftp::get(*to, token, copy),
+            Program::Ftp => ftp::get(*to, &CopyLogin::ours(token), copy),
             Program::Nfs(reads) => nfs_get(*to, token, copy, reads, self.deadline),
             Program::Http => self.unannounced(|flow| http_get(flow, token, copy, limit)),
-            Program::Scp | Program::Sftp => SshClient::new(*program, *to, token)?.get(copy, limit),
+            Program::Scp | Program::Sftp | Program::Rsync | Program::Vsftpd => {
+                system_get(self.call(), copy, limit)
+            }
             Program::Rcp => self.announced(|flow| rcp_receive(flow, copy, limit)),
             Program::Local | Program::Mount | Program::Bare => {
                 self.announced(|flow| bare_receive(flow, copy, limit))
             }
         }
+    }
+
+    fn call(&self) -> Call<'_> {
+        let FileClient { program, to, token, .. } = &self.order;
+        Call { program: *program, to: *to, token }
     }
 
     /// On a connection that begins with the token.

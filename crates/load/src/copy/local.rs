@@ -36,8 +36,9 @@ impl Copying {
             (Some(there), Direction::Put) => [here, there],
             (Some(there), Direction::Get) => [there, here],
         };
-        let (source, digest) =
-            Stored::source(from, order.seed).map_err(|error| of_the_share(error, part))?;
+        let (source, digest) = Stored::empty(from)
+            .and_then(|file| file.filled(from.cache, order.seed))
+            .map_err(|error| of_the_share(error, part))?;
         let copy = Stored::empty(to).map_err(|error| of_the_share(error, part))?;
         Ok(Self { source, digest, copy })
     }

@@ -13,9 +13,9 @@ use btu_units::{Bytes, Span};
 use super::http::{http_offer, http_take};
 use super::nfs::NfsPlace;
 use super::rcp::{rcp_receive, rcp_send};
-use super::ssh::SshServer;
 use super::store::Stored;
 use super::stream::{bare_receive, bare_send};
+use super::system::SystemServer;
 use super::{Over, check};
 use crate::LoadError;
 use crate::account::Account;
@@ -40,7 +40,7 @@ enum Way {
     Inbox(Inbox),
     Outbox(Outbox),
     Nfs(NfsPlace),
-    Ssh(SshServer, Stored),
+    System(SystemServer, Stored),
 }
 
 impl CopyServer {
@@ -53,12 +53,8 @@ impl CopyServer {
     ) -> Result<Self, LoadError> {
         let FileServer { program, on, token, .. } = part;
         check(*program)?;
-        let (file, digest) = match direction {
-            Direction::Put => (Stored::empty(&part.file)?, None),
-            Direction::Get => {
-                Stored::source(&part.file, order.seed).map(|(file, digest)| (file, Some(digest)))?
-            }
-        };
+        let seed = (direction == Direction::Get).then_some(order.seed);
+        let (file, digest) = Stored::of_end(*program, &part.file, seed)?;
         let (size, place) = (part.file.size, file.place().to_owned());
         let (address, way) = match (*program, direction) {
             (Program::Ftp, Direction::Put) => {
@@ -74,9 +70,9 @@ impl CopyServer {
                 let place = NfsPlace::open(*on, token, &part.file, source, callers)?;
                 (place.address(), Way::Nfs(place))
             }
-            (Program::Scp | Program::Sftp, _) => {
-                let server = SshServer::open(*on, token, &file, callers)?;
-                (server.address(), Way::Ssh(server, file))
+            (Program::Scp | Program::Sftp | Program::Rsync | Program::Vsftpd, _) => {
+                let server = SystemServer::open(*program, *on, token, &file, callers)?;
+                (server.address(), Way::System(server, file))
             }
             (Program::Local | Program::Mount | Program::Bare | Program::Rcp | Program::Http, _) => {
                 let door = FlowDoor::open(*on, callers)?;
@@ -99,7 +95,7 @@ impl CopyServer {
             Way::Nfs(place) => {
                 place.wait(&limit, is_source).map(|(over, digest)| (over, Kept::Digest(digest)))?
             }
-            Way::Ssh(server, file) => {
+            Way::System(server, file) => {
                 let over =
                     if is_source { server.offer(&limit)? } else { server.take(&file, &limit)? };
                 (over, Kept::File(file))

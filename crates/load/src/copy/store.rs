@@ -1,10 +1,11 @@
 //! The file at one end of a copy.
 
 use std::os::fd::BorrowedFd;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
 
-use btu_suite::copy::{Cache, FilePlace, Storage};
-use btu_units::hexadecimal;
+use btu_suite::copy::{Cache, FilePlace, Program, Storage};
+use btu_units::{Bytes, hexadecimal};
 use sha2::{Digest, Sha256};
 
 use super::BLOCK;
@@ -13,6 +14,12 @@ use crate::disk::write_random;
 use crate::scratch::{ScratchFile, scratch_check};
 
 const WRITE: &str = "write the copy";
+
+/// Where files in memory have names (`shm_overview`(7)).
+pub const NAMED_IN_MEMORY: &str = "/dev/shm";
+
+/// Makes names of one process differ.
+static NAMED: AtomicU32 = AtomicU32::new(0);
 
 /// A file of known size, on disk or in memory.
 #[derive(Debug)]
@@ -27,51 +34,75 @@ pub(crate) struct Stored {
 impl Stored {
     /// An empty file that is to have `place.size` bytes, where there is room for them.
     pub(crate) fn empty(place: &FilePlace) -> Result<Self, LoadError> {
-        let size = place.size.count();
-        if size == 0 {
-            return Err(LoadError::Order {
-                what: "a file of 0 B has no first byte; one byte at least",
-            });
-        }
+        let size = checked(place)?;
         Ok(match place.storage {
-            Storage::Memory => Self {
-                file: ScratchFile::in_memory(size)?,
-                size,
-                on_disk: false,
-                place: "memory (memfd)".to_owned(),
-            },
+            Storage::Memory => Self::in_memory(ScratchFile::in_memory(size)?, size, "memfd"),
             Storage::Disk => {
-                let scratch = scratch_check(&place.directory, place.size)?;
-                let file = ScratchFile::create(&place.directory, false)?;
-                Self {
-                    file,
-                    size,
-                    on_disk: true,
-                    place: format!("{}, page cache + fdatasync", scratch.filesystem),
-                }
+                let filesystem = scratch_check(&place.directory, place.size)?.filesystem;
+                Self::on_disk(ScratchFile::create(&place.directory, false)?, size, &filesystem)
             }
         })
     }
 
-    /// A file of random bytes that is on the device; with its digest. It is in the page cache where
-    /// it is to be.
-    pub(crate) fn source(place: &FilePlace, seed: u64) -> Result<(Self, String), LoadError> {
-        let mut source = Self::empty(place)?;
-        write_random(&source.file, source.size, seed, || false)?;
-        let digest = source.digest()?;
-        if source.on_disk {
-            source.file.sync()?;
-            let told = match place.cache {
+    /// The file of one end: a source from a seed, with its digest, or the empty copy.
+    pub(crate) fn of_end(
+        program: Program,
+        place: &FilePlace,
+        seed: Option<u64>,
+    ) -> Result<(Self, Option<String>), LoadError> {
+        let empty = Self::for_program(program, place)?;
+        let Some(seed) = seed else { return Ok((empty, None)) };
+        empty.filled(place.cache, seed).map(|(file, digest)| (file, Some(digest)))
+    }
+
+    /// Like [`empty`](Self::empty), with a name where the program opens no file without one.
+    fn for_program(program: Program, place: &FilePlace) -> Result<Self, LoadError> {
+        if program != Program::Rsync {
+            return Self::empty(place);
+        }
+        let (size, run) = (checked(place)?, place.run);
+        let name = format!("{}-{}", std::process::id(), NAMED.fetch_add(1, Ordering::Relaxed));
+        Ok(match place.storage {
+            Storage::Memory => {
+                let within = Path::new(NAMED_IN_MEMORY);
+                let file = ScratchFile::named_in_memory(within, size, run, &name)?;
+                Self::in_memory(file, size, NAMED_IN_MEMORY)
+            }
+            Storage::Disk => {
+                let filesystem = scratch_check(&place.directory, place.size)?.filesystem;
+                let file = ScratchFile::create_named(&place.directory, run, &name)?;
+                Self::on_disk(file, size, &filesystem)
+            }
+        })
+    }
+
+    fn in_memory(file: ScratchFile, size: u64, way: &str) -> Self {
+        Self { file, size, on_disk: false, place: format!("memory ({way})") }
+    }
+
+    fn on_disk(file: ScratchFile, size: u64, filesystem: &str) -> Self {
+        let place = format!("{filesystem}, page cache + fdatasync");
+        Self { file, size, on_disk: true, place }
+    }
+
+    /// Fills an empty one with random bytes, so that they are on the device; with its digest. It is
+    /// in the page cache where it is to be.
+    pub(crate) fn filled(mut self, cache: Cache, seed: u64) -> Result<(Self, String), LoadError> {
+        write_random(&self.file, self.size, seed, || false)?;
+        let digest = self.digest()?;
+        if self.on_disk {
+            self.file.sync()?;
+            let told = match cache {
                 Cache::Cold => {
-                    source.file.forget()?;
+                    self.file.forget()?;
                     "not cached"
                 }
                 // It has just been read for its digest.
                 Cache::Warm => "cached",
             };
-            source.place = format!("{}, {told}", source.place);
+            self.place = format!("{}, {told}", self.place);
         }
-        Ok((source, digest))
+        Ok((self, digest))
     }
 
     /// How large it is, or has to become.
@@ -156,6 +187,12 @@ impl Stored {
     pub(crate) fn into_file(self) -> ScratchFile {
         self.file
     }
+}
+
+/// How large the file is to be, if that is a size that can be copied.
+fn checked(place: &FilePlace) -> Result<u64, LoadError> {
+    let none = LoadError::Order { what: "a file of 0 B has no first byte; one byte at least" };
+    if place.size == Bytes::ZERO { Err(none) } else { Ok(place.size.count()) }
 }
 
 /// SHA-256 of `size` bytes that `read` gives from an offset on, in hexadecimal digits.

@@ -30,6 +30,7 @@ fn place(size: u64, storage: Storage, directory: &Path) -> FilePlace {
         storage,
         cache: Cache::Cold,
         directory: directory.to_owned(),
+        run: 0,
     }
 }
 
@@ -176,22 +177,14 @@ fn every_program_gets_the_same_file_cold_or_warm() {
     assert_eq!(std::fs::read_dir(directory.path()).expect("readable").count(), 0);
 }
 
-/// The system's own programs, both ways; a stranger does not end the server. Keys and file have no
-/// name on any disk.
+/// The system's own programs, both ways; a stranger does not end the server. Neither keys nor files
+/// are left, and those of ssh and FTP have no name on any disk.
 #[test]
-fn ssh_of_the_system_brings_the_same_file() {
-    if std::process::Command::new("scp").output().is_err() || !Path::new("/usr/sbin/sshd").exists()
-    {
-        assert!(
-            std::env::var("BTU_LAB").as_deref() != Ok("required"),
-            "LAB REQUIRED but there is no OpenSSH"
-        );
-        eprintln!("LAB SKIPPED: no OpenSSH client and server");
-        return;
-    }
+fn programs_of_the_system_bring_the_same_file() {
     let directory = tempfile::tempdir().expect("tempdir");
-    for (program, direction) in [Program::Scp, Program::Sftp]
+    for (program, direction) in [Program::Scp, Program::Sftp, Program::Rsync, Program::Vsftpd]
         .into_iter()
+        .filter(|&program| is_here(program))
         .flat_map(|program| Direction::ALL.iter().map(move |&direction| (program, direction)))
     {
         for &storage in Storage::ALL {
@@ -214,6 +207,54 @@ fn ssh_of_the_system_brings_the_same_file() {
                 "{program}: {sent:?} {received:?}"
             );
         }
+    }
+    assert_eq!(std::fs::read_dir(directory.path()).expect("readable").count(), 0);
+}
+
+/// Whether this system has what `program` takes; said loudly where it has not.
+fn is_here(program: Program) -> bool {
+    let Some(missing) = missing_for(program) else { return true };
+    assert!(
+        std::env::var("BTU_LAB").as_deref() != Ok("required"),
+        "LAB REQUIRED but there is no {missing}"
+    );
+    eprintln!("LAB SKIPPED: {program} is not tested: there is no {missing}");
+    false
+}
+
+/// A file of another size than the order's, and a server that dies: a sentence at each end.
+#[test]
+fn faults_of_programs_of_the_system_are_told_in_a_sentence() {
+    let directory = tempfile::tempdir().expect("tempdir");
+    for program in [Program::Scp, Program::Rsync, Program::Vsftpd] {
+        if !is_here(program) {
+            continue;
+        }
+        for told in [100_000, 300_001] {
+            let (address, taking) =
+                receiver(program, place(200_000, Storage::Memory, directory.path()));
+            send(program, address, TOKEN, place(told, Storage::Memory, directory.path()))
+                .expect_err("nobody says that it is durable");
+            let error = taking.join().expect("no panic").expect_err("another size");
+            assert!(error.contains("a file of 200000 bytes"), "{program} {told}: {error}");
+            let (address, giving) =
+                server(Direction::Get, program, place(told, Storage::Memory, directory.path()));
+            let file = place(200_000, Storage::Memory, directory.path());
+            let error = client(Direction::Get, program, address, TOKEN, file).expect_err("lied to");
+            assert!(
+                error.contains("200000") && error.lines().count() == 1,
+                "{program} {told}: {error}"
+            );
+            // It has given what it has.
+            let _ = giving.join().expect("no panic");
+        }
+        let file = place(1_000, Storage::Memory, directory.path());
+        let closed = TcpListener::bind((HERE, 0)).expect("bound").local_addr().expect("bound");
+        let error = client(Direction::Put, program, closed, TOKEN, file.clone()).expect_err("gone");
+        assert!(
+            error.contains(&closed.port().to_string()) && error.lines().count() == 1,
+            "{program}: {error}"
+        );
     }
     assert_eq!(std::fs::read_dir(directory.path()).expect("readable").count(), 0);
 }
@@ -429,15 +470,16 @@ fn peers_that_die_or_talk_nonsense_are_named() {
 #[test]
 fn a_source_that_changes_is_told() {
     let directory = tempfile::tempdir().expect("tempdir");
-    let (source, digest) =
-        Stored::source(&place(10_000, Storage::Disk, directory.path()), 1).expect("made");
+    let made = |seed| {
+        let empty = Stored::empty(&place(10_000, Storage::Disk, directory.path())).expect("made");
+        empty.filled(Cache::Cold, seed).expect("filled")
+    };
+    let (source, digest) = made(1);
     source.check(&digest).expect("as it was");
     source.write(b"other words", 500).expect("written");
     let error = source.check(&digest).expect_err("changed").to_string();
     assert!(error.contains("changed while it was read: it has another content"), "{error}");
-    let (_, other) =
-        Stored::source(&place(10_000, Storage::Disk, directory.path()), 2).expect("made");
-    assert_ne!(digest, other, "the seed decides");
+    assert_ne!(digest, made(2).1, "the seed decides");
 }
 
 /// An activity that waits for a peer that never comes ends at the deadline, and when `stop` turns

@@ -5,6 +5,7 @@ use btu_units::{Bytes, Span};
 
 use super::*;
 use crate::nfs::{Client, Server, ServerSettings};
+use crate::scratch::{sweep_run, sweeper};
 
 /// What a program does with files, on whichever.
 fn work(files: &mut impl Files) -> (Vec<u8>, u64) {
@@ -62,7 +63,7 @@ fn entries(share: &std::path::Path) -> Vec<String> {
 fn nothing_is_left_on_a_share() {
     let share = tempfile::tempdir().expect("tempdir");
     let mut files = ShareFiles::new(share.path(), 7, &[1; 16], 3).expect("a directory");
-    assert_eq!(entries(share.path()), ["btu-lan-0000000000000007-01010101-3"]);
+    assert_eq!(entries(share.path()), ["btu-run-0000000000000007-01010101-3"]);
     let file = files.open("kept", Open::Empty).expect("made");
     files.write_at(&file, 0, b"something").expect("written");
     let failed =
@@ -71,15 +72,15 @@ fn nothing_is_left_on_a_share() {
     drop((file, files));
     assert_eq!(entries(share.path()), Vec::<String>::new());
     for name in
-        ["btu-lan-0000000000000007-02020202-1", "btu-lan-0000000000000008-02020202-1", "letters"]
+        ["btu-run-0000000000000007-02020202-1", "btu-run-0000000000000008-02020202-1", "letters"]
     {
         std::fs::create_dir(share.path().join(name)).expect("made");
         std::fs::write(share.path().join(name).join("file"), b"x").expect("written");
     }
-    sweep_share(share.path(), 7).expect("swept");
+    sweep_run(share.path(), 7).expect("swept");
     let mut left = entries(share.path());
     left.sort_unstable();
-    assert_eq!(left, ["btu-lan-0000000000000008-02020202-1", "letters"]);
+    assert_eq!(left, ["btu-run-0000000000000008-02020202-1", "letters"]);
 }
 
 /// Whatever becomes of a process: one that was killed leaves nothing either.
@@ -87,9 +88,9 @@ fn nothing_is_left_on_a_share() {
 fn a_killed_process_leaves_nothing_on_a_share() {
     let share = tempfile::tempdir().expect("tempdir");
     // Standing in for a worker: it is told what to sweep, and is killed.
-    let directory = share.path().join("btu-lan-0-0-1");
+    let directory = share.path().join("btu-run-0-0-1");
     std::fs::create_dir(&directory).expect("made");
-    let mut sweeper = share::sweeper(&directory).expect("started");
+    let mut sweeper = sweeper(&directory).expect("started");
     std::fs::write(directory.join("file"), b"x").expect("written");
     drop(sweeper.stdin.take());
     assert!(sweeper.wait().expect("waited for").success());

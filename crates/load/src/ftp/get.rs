@@ -2,20 +2,19 @@
 
 use std::net::SocketAddr;
 
-use btu_suite::activity::Token;
 use btu_units::Time;
 
+use super::CopyLogin;
 use super::fetch::Session;
-use super::inbox::{NAME, password};
 use crate::LoadError;
 use crate::account::now;
 use crate::copy::{BLOCK, Moved, Over, Stored};
 
 /// Logs in at `server`, retrieves the file, and makes it durable.
-pub(crate) fn get(server: SocketAddr, token: &Token, copy: &Stored) -> Result<Over, LoadError> {
-    let mut session = Session::log_in(server, "btu", &password(token))?;
+pub(crate) fn get(server: SocketAddr, login: &CopyLogin, copy: &Stored) -> Result<Over, LoadError> {
+    let mut session = Session::log_in(server, login.user, &login.password)?;
     let connected = now()?;
-    let retrieved = retrieve(&mut session, server, copy);
+    let retrieved = retrieve(&mut session, &login.file, server, copy);
     if retrieved.is_err() {
         session.hurry();
     }
@@ -26,10 +25,11 @@ pub(crate) fn get(server: SocketAddr, token: &Token, copy: &Stored) -> Result<Ov
 
 fn retrieve(
     session: &mut Session,
+    name: &str,
     peer: SocketAddr,
     copy: &Stored,
 ) -> Result<(Moved, Time), LoadError> {
-    let mut transfer = session.retrieve(NAME, Some(copy.size()))?;
+    let mut transfer = session.retrieve(name, Some(copy.size()))?;
     let (mut block, mut offset, mut moved) = (vec![0; BLOCK], 0, None);
     loop {
         let length = transfer.read(&mut block)?;

@@ -24,8 +24,22 @@ pub(super) const NAME: &str = "copy.bin";
 pub(super) const TICK: Duration = Duration::from_millis(2);
 
 /// A login that is as hard to guess as the token.
-pub(super) fn password(token: &Token) -> String {
+pub(crate) fn password(token: &Token) -> String {
     hexadecimal(token)
+}
+
+/// What a client of a copy says: as whom it comes, and for which file.
+pub(crate) struct CopyLogin {
+    pub(crate) user: &'static str,
+    pub(crate) password: String,
+    pub(crate) file: String,
+}
+
+impl CopyLogin {
+    /// At a server of ours.
+    pub(crate) fn ours(token: &Token) -> Self {
+        Self { user: "btu", password: password(token), file: NAME.to_owned() }
+    }
 }
 
 /// Where the file goes; clones are the same place.

@@ -2,19 +2,21 @@
 
 use std::net::SocketAddr;
 
-use btu_suite::activity::Token;
-
+use super::CopyLogin;
 use super::fetch::Session;
-use super::inbox::{NAME, password};
 use crate::LoadError;
 use crate::account::now;
 use crate::copy::{BLOCK, Moved, Over, Stored};
 
 /// Logs in at `server`, stores the file there, and waits until the server says that it is.
-pub(crate) fn put(server: SocketAddr, token: &Token, source: &Stored) -> Result<Over, LoadError> {
-    let mut session = Session::log_in(server, "btu", &password(token))?;
+pub(crate) fn put(
+    server: SocketAddr,
+    login: &CopyLogin,
+    source: &Stored,
+) -> Result<Over, LoadError> {
+    let mut session = Session::log_in(server, login.user, &login.password)?;
     let connected = now()?;
-    let stored = store(&mut session, source);
+    let stored = store(&mut session, &login.file, source);
     if stored.is_err() {
         session.hurry();
     }
@@ -23,8 +25,12 @@ pub(crate) fn put(server: SocketAddr, token: &Token, source: &Stored) -> Result<
     Ok(Over { connected, moved, durable, tcp: None })
 }
 
-fn store(session: &mut Session, source: &Stored) -> Result<(Moved, btu_units::Time), LoadError> {
-    let mut transfer = session.store(NAME)?;
+fn store(
+    session: &mut Session,
+    name: &str,
+    source: &Stored,
+) -> Result<(Moved, btu_units::Time), LoadError> {
+    let mut transfer = session.store(name)?;
     let (mut block, mut offset, mut first) = (vec![0; BLOCK], 0, None);
     while offset < source.size() {
         let bytes = source.read(&mut block, offset)?;

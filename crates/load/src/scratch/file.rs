@@ -1,5 +1,6 @@
 //! A file without a name: when the last process that has it open is gone, however it went, so is
-//! the file.
+//! the file. For programs that open no such file there is one with a name, in a directory that does
+//! not outlast this process.
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
@@ -15,8 +16,11 @@ use nix::fcntl::{
 use nix::sys::memfd::{MFdFlags, memfd_create};
 use nix::sys::sendfile::sendfile64;
 
-use super::scratch_error;
+use super::{OwnDirectory, scratch_error};
 use crate::LoadError;
+
+/// What a file is called that has a name.
+pub(crate) const NAMED: &str = "copy";
 
 /// An open file in a scratch directory that has no name there, or in memory.
 #[derive(Debug)]
@@ -24,6 +28,8 @@ pub(crate) struct ScratchFile {
     file: File,
     /// The directory of the file; `None` in memory.
     directory: Option<PathBuf>,
+    /// The directory that is removed with it, if it has a name.
+    own: Option<OwnDirectory>,
 }
 
 impl ScratchFile {
@@ -38,22 +44,40 @@ impl ScratchFile {
                 _ => Err(error),
             })
             .map_err(|error| scratch_error("create a file", directory, error))?;
-        Ok(Self { file, directory: Some(directory.to_owned()) })
+        Ok(Self { file, directory: Some(directory.to_owned()), own: None })
+    }
+
+    /// An empty file with a name, in a new directory of `within` that only this user may enter.
+    /// Names of one run must differ.
+    pub(crate) fn create_named(within: &Path, run: u64, name: &str) -> Result<Self, LoadError> {
+        let failed = |(operation, error)| scratch_error(operation, within, error);
+        let (file, own) = named(within, run, name).map_err(failed)?;
+        Ok(Self { file, directory: Some(within.to_owned()), own: Some(own) })
+    }
+
+    /// Like [`create_named`](Self::create_named), where `within` stands in memory, with room for
+    /// `room` bytes.
+    pub(crate) fn named_in_memory(
+        within: &Path,
+        room: u64,
+        run: u64,
+        name: &str,
+    ) -> Result<Self, LoadError> {
+        let failed = |(operation, source)| LoadError::Memory { operation, source };
+        let (file, own) = named(within, run, name).map_err(failed)?;
+        make_room(&file, room)?;
+        Ok(Self { file, directory: None, own: Some(own) })
     }
 
     /// An empty file that stands in memory alone (`memfd_create`(2)), with the pages for its first
     /// `room` bytes: who writes them does not wait for the system to find any.
     pub(crate) fn in_memory(room: u64) -> Result<Self, LoadError> {
         let failed =
-            |operation| move |errno: Errno| LoadError::Memory { operation, source: errno.into() };
-        let file =
-            memfd_create("btu-copy", MFdFlags::MFD_CLOEXEC).map_err(failed("create a file"))?;
-        let room = libc::off_t::try_from(room).unwrap_or(libc::off_t::MAX);
-        if room > 0 {
-            fallocate(&file, FallocateFlags::FALLOC_FL_KEEP_SIZE, 0, room)
-                .map_err(failed("make room for a file"))?;
-        }
-        Ok(Self { file: File::from(file), directory: None })
+            |errno: Errno| LoadError::Memory { operation: "create a file", source: errno.into() };
+        let file = memfd_create("btu-copy", MFdFlags::MFD_CLOEXEC).map_err(failed)?;
+        let file = File::from(file);
+        make_room(&file, room)?;
+        Ok(Self { file, directory: None, own: None })
     }
 
     /// Sorts what the system says.
@@ -151,7 +175,12 @@ impl ScratchFile {
     /// A path under which other processes of this user can open the file, as long as this one has
     /// it open.
     pub(crate) fn path_for_others(&self) -> PathBuf {
-        PathBuf::from(format!("/proc/{}/fd/{}", std::process::id(), self.file.as_raw_fd()))
+        match &self.own {
+            Some(own) => own.path().join(NAMED),
+            None => {
+                PathBuf::from(format!("/proc/{}/fd/{}", std::process::id(), self.file.as_raw_fd()))
+            }
+        }
     }
 
     /// A path under which this process can open the file.
@@ -163,6 +192,30 @@ impl ScratchFile {
     pub(crate) fn into_file(self) -> File {
         self.file
     }
+}
+
+/// Pages for the first `room` bytes: who writes them does not wait for the system to find any.
+fn make_room(file: &File, room: u64) -> Result<(), LoadError> {
+    let room = libc::off_t::try_from(room).unwrap_or(libc::off_t::MAX);
+    if room == 0 {
+        return Ok(());
+    }
+    fallocate(file, FallocateFlags::FALLOC_FL_KEEP_SIZE, 0, room).map_err(|errno| {
+        LoadError::Memory { operation: "make room for a file", source: errno.into() }
+    })
+}
+
+/// A file and the directory that it is in, which is new.
+fn named(
+    within: &Path,
+    run: u64,
+    name: &str,
+) -> Result<(File, OwnDirectory), (&'static str, io::Error)> {
+    let own = OwnDirectory::create(within, run, name)?;
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).create_new(true).mode(0o600);
+    let file = options.open(own.path().join(NAMED)).map_err(|error| ("create a file", error))?;
+    Ok((file, own))
 }
 
 /// A path under which this process, and a process that inherits the file, can open a file that is

@@ -35,6 +35,10 @@ pub enum Program {
     Scp,
     /// The system's sftp, to the system's sshd.
     Sftp,
+    /// The system's rsync, to the system's rsync as a daemon.
+    Rsync,
+    /// Like `Ftp`, to the system's vsftpd.
+    Vsftpd,
 }
 
 impl Program {
@@ -48,10 +52,10 @@ impl Program {
         [Self::Local, Self::Rcp, Self::Ftp, Self::Nfs(NfsWrites::SYNC)];
 
     /// How all are written.
-    const KNOWN: &'static str = "local, bare, rcp, ftp, http, mount, scp, sftp, and nfs with -WINDOW, -BLOCKk and -sync, such as nfs-16-64k";
+    const KNOWN: &'static str = "local, bare, rcp, ftp, http, mount, scp, sftp, rsync, vsftpd, and nfs with -WINDOW, -BLOCKk and -sync, such as nfs-16-64k";
 
     /// Those that have no options.
-    const PLAIN: [Self; 8] = [
+    const PLAIN: [Self; 10] = [
         Self::Local,
         Self::Mount,
         Self::Bare,
@@ -60,6 +64,8 @@ impl Program {
         Self::Http,
         Self::Scp,
         Self::Sftp,
+        Self::Rsync,
+        Self::Vsftpd,
     ];
 
     /// What is measured where a share is named.
@@ -71,9 +77,9 @@ impl Program {
         matches!(self, Self::Local | Self::Mount)
     }
 
-    /// Whether both ends are programs of the system, which it may not have.
+    /// Whether an end is a program of the system, which it may not have.
     pub const fn is_the_systems(self) -> bool {
-        matches!(self, Self::Scp | Self::Sftp)
+        matches!(self, Self::Scp | Self::Sftp | Self::Rsync | Self::Vsftpd)
     }
 }
 
@@ -89,6 +95,8 @@ impl fmt::Display for Program {
             Self::Http => f.pad("http"),
             Self::Scp => f.pad("scp"),
             Self::Sftp => f.pad("sftp"),
+            Self::Rsync => f.pad("rsync"),
+            Self::Vsftpd => f.pad("vsftpd"),
         }
     }
 }
@@ -162,7 +170,11 @@ pub struct FilePlace {
     #[serde(default)]
     pub cache: Cache,
     /// Scratch directory, for files on disk; they have no name there, and are gone with the worker.
+    /// Programs that open no file without a name get a directory of their own in it.
     pub directory: PathBuf,
+    /// The run's number; names of such directories begin with it.
+    #[serde(default)]
+    pub run: u64,
 }
 
 /// How far a copy had come when, in nanoseconds from its start; each is no earlier than the one

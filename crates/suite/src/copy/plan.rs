@@ -314,7 +314,8 @@ impl Experiment for CopyPlan {
 
     fn script(&self, cell: &CopyCell, setting: &CellSetting) -> Script {
         let CopyCell { program, size, direction, storage, cache, .. } = *cell;
-        let file = FilePlace { size, storage, cache, directory: setting.scratch.clone() };
+        let (directory, run) = (setting.scratch.clone(), self.frame.seed);
+        let file = FilePlace { size, storage, cache, directory, run };
         let [Some(sender), Some(receiver)] = self.hosts() else {
             return Script { impairments: Impairments::new(), steps: Vec::new() };
         };

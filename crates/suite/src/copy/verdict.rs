@@ -183,7 +183,7 @@ impl Wire {
 
 /// How often a program waits for an answer, in addition to NFS's waits for its blocks. TCP's
 /// handshake is one wait; the end of a file that is put is another, since only the receiver knows
-/// when the file is durable. None for ssh, whose versions differ, and for a share, whose client
+/// when the file is durable. None for the system's programs, whose versions differ, and for a share, whose client
 /// decides it.
 const fn round_trips(program: Program, direction: Direction) -> Option<u8> {
     let trips = match (program, direction) {
@@ -203,7 +203,9 @@ const fn round_trips(program: Program, direction: Direction) -> Option<u8> {
         (Program::Ftp, Direction::Get) => 8,
         // Like a get, with STOR instead of RETR, and the end.
         (Program::Ftp, Direction::Put) => 9,
-        (Program::Scp | Program::Sftp | Program::Mount, _) => return None,
+        (Program::Scp | Program::Sftp | Program::Rsync | Program::Vsftpd | Program::Mount, _) => {
+            return None;
+        }
     };
     Some(trips)
 }

@@ -380,6 +380,7 @@ fn a_copied_file_is_bounded_and_put_where_the_policy_says() {
             storage,
             cache: Cache::Cold,
             directory: "/etc".into(),
+            run: 0,
         };
         let (program, token, wait) = (Program::Bare, [0; 16], Span::ZERO);
         order(Activity::FileSend(FileClient {

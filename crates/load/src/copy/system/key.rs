@@ -1,15 +1,8 @@
-//! Keys that both ends make from the token, as files that have no name.
-
-use std::fs::{File, Permissions};
-use std::io::Write;
-use std::os::fd::AsRawFd;
-use std::os::unix::fs::PermissionsExt;
-use std::path::PathBuf;
+//! Keys of ssh that both ends make from the token.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use btu_suite::activity::Token;
-use nix::sys::memfd::{MFdFlags, memfd_create};
 use ring::signature::{Ed25519KeyPair, KeyPair};
 use sha2::{Digest, Sha256};
 
@@ -88,30 +81,9 @@ fn string(bytes: &[u8]) -> Vec<u8> {
     [&(bytes.len() as u32).to_be_bytes()[..], bytes].concat()
 }
 
-/// A text in memory that other programs of this user can read as a file, as long as this process
-/// has it.
-#[derive(Debug)]
-pub(super) struct Held(File);
-
-impl Held {
-    pub(super) fn new(text: &str) -> Result<Self, LoadError> {
-        let failed = |operation| move |source| LoadError::Memory { operation, source };
-        let made = memfd_create("btu-ssh", MFdFlags::MFD_CLOEXEC).map_err(std::io::Error::from);
-        let mut file = File::from(made.map_err(failed("create a file"))?);
-        file.write_all(text.as_bytes()).map_err(failed("write a file"))?;
-        // ssh takes no key that others may read.
-        file.set_permissions(Permissions::from_mode(0o600))
-            .map_err(failed("change whose a file is"))?;
-        Ok(Self(file))
-    }
-
-    pub(super) fn path(&self) -> PathBuf {
-        PathBuf::from(format!("/proc/{}/fd/{}", std::process::id(), self.0.as_raw_fd()))
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use super::super::held::Held;
     use super::*;
 
     /// Sizes and beginning are those of what ssh-keygen writes, and ssh-keygen reads it.

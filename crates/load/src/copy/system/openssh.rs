@@ -1,0 +1,105 @@
+//! The system's scp and sftp, and its sshd as a server of one file.
+
+use std::net::SocketAddr;
+use std::path::Path;
+
+use btu_suite::activity::Token;
+use btu_suite::copy::{Direction, Program};
+
+use super::client::Client;
+use super::held::Held;
+use super::key::Key;
+use super::server::Service;
+use super::{NAME, account, ending_with_us, find};
+use crate::LoadError;
+
+/// What the host is called in the file of known hosts, whatever its address.
+const ALIAS: &str = "btu";
+
+/// Goes on with host key, authorised key and file open as 3, 4 and 5. This shell stays, since its
+/// open files are the directory that is served, and sshd hides its own open files from other
+/// processes.
+const SERVE: &str = "\"$@\" -o HostKey=/proc/$$/fd/3 -o AuthorizedKeysFile=/proc/$$/fd/4 \
+                     -o \"ForceCommand=internal-sftp -d /proc/$$/fd\"; exit $?";
+
+/// The options of sshd in addition to those; no file of the system decides anything.
+const OPTIONS: [&str; 10] = [
+    "AllowTcpForwarding=no",
+    "AuthenticationMethods=publickey",
+    "LoginGraceTime=5",
+    "LogLevel=VERBOSE",
+    "PidFile=none",
+    "PrintLastLog=no",
+    "PrintMotd=no",
+    "StrictModes=no",
+    "Subsystem=sftp internal-sftp",
+    "UsePAM=no",
+];
+
+/// The command that puts or gets the file at `path`. No file of the user's decides anything.
+pub(super) fn client(
+    program: Program,
+    to: SocketAddr,
+    token: &Token,
+    direction: Direction,
+    path: &Path,
+) -> Result<Client, LoadError> {
+    let identity = Held::new(&Key::of(token, "user")?.private_text())?;
+    let known = Held::new(&format!("{ALIAS} {}\n", Key::of(token, "host")?.public_line()))?;
+    let options = options(&identity, &known);
+    let user = account()?.name;
+    let host = match to {
+        SocketAddr::V4(to) => format!("{user}@{}", to.ip()),
+        SocketAddr::V6(to) => format!("{user}@[{}]", to.ip()),
+    };
+    let name = if program == Program::Sftp { "sftp" } else { "scp" };
+    let mut command = ending_with_us(name)?;
+    command.args(["-F", "none", "-P", &to.port().to_string()]);
+    let mut held = vec![identity, known];
+    if program == Program::Sftp {
+        let batch = Held::new(&match direction {
+            Direction::Put => format!("put {} {NAME}\n", path.display()),
+            Direction::Get => format!("get {NAME} {}\n", path.display()),
+        })?;
+        command.arg("-b").arg(batch.path());
+        held.push(batch);
+    }
+    command.args(options.iter().flat_map(|option| ["-o", option]));
+    match (program, direction) {
+        (Program::Sftp, _) => command.arg(host),
+        (_, Direction::Put) => command.arg(path).arg(format!("{host}:{NAME}")),
+        (_, Direction::Get) => command.arg(format!("{host}:{NAME}")).arg(path),
+    };
+    let let_in = |line: &str| line.starts_with("Authenticated to");
+    Ok(Client { program: name, command, let_in, held })
+}
+
+/// The options of the client.
+fn options(identity: &Held, known: &Held) -> [String; 11] {
+    let option = |name: &str, value: &Path| format!("{name}={}", value.display());
+    [
+        "BatchMode=yes".to_owned(),
+        "CanonicalizeHostname=no".to_owned(),
+        "GlobalKnownHostsFile=/dev/null".to_owned(),
+        format!("HostKeyAlias={ALIAS}"),
+        "IdentitiesOnly=yes".to_owned(),
+        "IdentityAgent=none".to_owned(),
+        option("IdentityFile", &identity.path()),
+        "LogLevel=VERBOSE".to_owned(),
+        "PreferredAuthentications=publickey".to_owned(),
+        "StrictHostKeyChecking=yes".to_owned(),
+        option("UserKnownHostsFile", &known.path()),
+    ]
+}
+
+/// An sshd for connections on its standard input. One that is not the superuser's needs neither a
+/// directory nor an account for itself.
+pub(super) fn service(token: &Token) -> Result<Service, LoadError> {
+    let host = Held::new(&Key::of(token, "host")?.private_text())?;
+    let user = Held::new(&format!("{}\n", Key::of(token, "user")?.public_line()))?;
+    let mut words = vec![find("sh")?.into(), "-c".into(), SERVE.into(), "sh".into()];
+    words.extend([find("sshd")?.into(), "-i".into(), "-e".into(), "-f".into(), "/dev/null".into()]);
+    words.extend(OPTIONS.iter().flat_map(|option| ["-o".into(), option.into()]));
+    let let_in = |line: &str| line.starts_with("Accepted publickey");
+    Ok(Service { program: "sshd", words, let_in, held: Some([host, user]) })
+}

@@ -1,0 +1,147 @@
+//! A program of the system as the server of one file, a process for each connection.
+
+use std::ffi::OsString;
+use std::net::{IpAddr, SocketAddr};
+use std::os::fd::OwnedFd;
+use std::path::PathBuf;
+use std::process::Command;
+
+use btu_suite::activity::Token;
+use btu_suite::copy::Program;
+use btu_suite::peers::Callers;
+use btu_traffic::{Flow, FlowDoor, Limit};
+use btu_units::Time;
+
+use super::held::Held;
+use super::log::LetIn;
+use super::process::{Ended, Process};
+use super::{account, find, openssh, rsync, vsftpd};
+use crate::LoadError;
+use crate::account::now;
+use crate::copy::store::Stored;
+use crate::copy::stream::say_done;
+use crate::copy::{Moved, Over};
+
+/// Opens two texts and the file as 3, 4 and 5, and goes on as an account in a user namespace of its
+/// own, until this process ends. Standard error is 6, too: rsync closes the usual one.
+const OPEN: &str = "exec 3<\"$1\" 4<\"$2\" 5<>\"$3\" 6>&2; shift 3; exec \"$@\"";
+
+/// What serves a connection.
+pub(super) struct Service {
+    pub(super) program: &'static str,
+    /// The program and its arguments.
+    pub(super) words: Vec<OsString>,
+    pub(super) let_in: LetIn,
+    /// What it has open as 3 and 4, if it takes texts without a name.
+    pub(super) held: Option<[Held; 2]>,
+}
+
+/// A port, and what serves those who call there.
+pub(crate) struct SystemServer {
+    door: FlowDoor,
+    token: Token,
+    service: Service,
+    file: PathBuf,
+}
+
+/// A connection that was let in and is over.
+struct Served {
+    connected: Time,
+    moved: Option<Moved>,
+    over: Time,
+}
+
+impl SystemServer {
+    /// Listens on any free port of `address`, for `file`.
+    pub(crate) fn open(
+        program: Program,
+        address: IpAddr,
+        token: &Token,
+        file: &Stored,
+        callers: &Callers,
+    ) -> Result<Self, LoadError> {
+        let file = file.path();
+        let service = match program {
+            Program::Rsync => rsync::service(token, &file)?,
+            Program::Vsftpd => vsftpd::service(token)?,
+            _ => openssh::service(token)?,
+        };
+        Ok(Self { door: FlowDoor::open(address, callers)?, token: *token, service, file })
+    }
+
+    pub(crate) fn address(&self) -> SocketAddr {
+        self.door.address()
+    }
+
+    /// Takes the file, makes it durable, and says so to who asks.
+    pub(crate) fn take(self, copy: &Stored, limit: &Limit<'_>) -> Result<Over, LoadError> {
+        let Served { connected, moved, .. } = self.serve(Some(copy), limit)?;
+        let Some(moved) = moved else {
+            let (peer, expected, came) = (self.address(), copy.size(), copy.length()?);
+            return Err(LoadError::FileSize { peer, expected, told: format!("{came} came") });
+        };
+        if copy.length()? > copy.size() {
+            let (peer, expected) = (self.address(), copy.size());
+            return Err(LoadError::FileSize { peer, expected, told: "sent more".to_owned() });
+        }
+        copy.make_durable()?;
+        let durable = now()?;
+        let flow = self.door.admit(&self.token, limit)?;
+        say_done(&flow, limit)?;
+        Ok(Over { connected, moved, durable, tcp: None })
+    }
+
+    /// Gives the file to who gets it.
+    pub(crate) fn offer(self, limit: &Limit<'_>) -> Result<Over, LoadError> {
+        let Served { connected, over, .. } = self.serve(None, limit)?;
+        Ok(Over {
+            connected,
+            moved: Moved { first: connected, last: over },
+            durable: over,
+            tcp: None,
+        })
+    }
+
+    /// Serves callers until one was let in and is gone; looks how far `copy` has come meanwhile.
+    fn serve(&self, copy: Option<&Stored>, limit: &Limit<'_>) -> Result<Served, LoadError> {
+        let program = self.service.program;
+        loop {
+            let flow = self.door.accept(limit)?;
+            let peer = flow.peer();
+            let process = Process::start(program, self.command(&flow)?, self.service.let_in)?;
+            // Else the connection would not end with the program.
+            drop(flow);
+            let may_go_on = || Ok(limit.check(now()?, "serve the system's program", peer)?);
+            let ended = process.finish(copy, may_go_on)?;
+            if let Ended { said, moved, over, .. } = &ended
+                && let Some(connected) = said.let_in
+            {
+                return Ok(Served { connected, moved: *moved, over: *over });
+            }
+            self.door.refuse(peer);
+            // A client that only looked in is no reason to end; a server that cannot begin is.
+            if !ended.said.last.contains(&peer.ip().to_string()) {
+                let problem = format!("no login came of it: {}", ended.explained());
+                return Err(LoadError::Program { program, problem });
+            }
+        }
+    }
+
+    fn command(&self, flow: &Flow) -> Result<Command, LoadError> {
+        let socket = OwnedFd::from(flow.lend()?);
+        let answers = socket
+            .try_clone()
+            .map_err(|source| LoadError::Kernel { operation: "duplicate a socket", source })?;
+        let user = account()?;
+        let (uid, gid) = (format!("--map-user={}", user.uid), format!("--map-group={}", user.gid));
+        let none = || [PathBuf::from("/dev/null"), PathBuf::from("/dev/null")];
+        let texts =
+            self.service.held.as_ref().map_or_else(none, |held| held.each_ref().map(Held::path));
+        let mut command = Command::new(find("sh")?);
+        command.args(["-c", OPEN, "sh"]).args(texts).arg(&self.file);
+        command.arg(find("unshare")?).args(["--user", &uid, &gid]);
+        command.arg(find("setpriv")?).args(["--pdeathsig", "KILL", "--"]);
+        command.args(&self.service.words).stdin(socket).stdout(answers);
+        Ok(command)
+    }
+}
