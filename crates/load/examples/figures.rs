@@ -1,4 +1,4 @@
-//! What the host activities cost to set up and how fast they go on this machine.
+//! Measures the set-up cost and the speed of the host activities on this machine.
 //!
 //! `cargo run --release -p btu-load --example figures [DIRECTORY]`
 
@@ -25,7 +25,7 @@ fn order(activity: Activity) -> Order {
     Order::new(1, Span::from_seconds(60), activity)
 }
 
-/// Sets up and performs; prints what both took, and what came after the clock had stopped.
+/// Sets up and performs; prints the times of both, and the time after the clock had stopped.
 fn run(name: &str, unit: &str, scale: f64, activity: Activity) -> Result<()> {
     let started = Instant::now();
     let performance = prepare(&order(activity), &Callers::any())?.ok_or("not a host activity")?;

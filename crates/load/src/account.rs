@@ -79,7 +79,7 @@ pub(crate) struct Closed {
 }
 
 impl Closed {
-    /// The account with what came of it.
+    /// The account with the outcome.
     pub(crate) fn report(self, outcome: Outcome) -> Report {
         Report { started: self.started, finished: self.finished, cpu: self.cpu, outcome }
     }

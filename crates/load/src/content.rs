@@ -1,9 +1,9 @@
-//! Incompressible bytes: what files hold and what the FTP server serves.
+//! Incompressible bytes: the contents of files and of the FTP server.
 //!
-//! The server's content is a fixed function of the offset, so a client can check what it got
-//! without being told anything: the byte at offset `i` of every file is byte `i mod PERIOD` of one
-//! random pool. The period is prime, so no block size and no file size of practice hides a block
-//! that came from a wrong place, and it is far beyond the window of any compressor on the way.
+//! The server's content is a fixed function of the offset, so a client can check its data without
+//! further information: the byte at offset `i` of every file is byte `i mod PERIOD` of one random
+//! pool. The period is prime, so no block size and no file size of practice hides a block that came
+//! from a wrong place, and it is far beyond the window of any compressor on the way.
 
 use std::sync::LazyLock;
 
@@ -44,8 +44,7 @@ pub(crate) fn matches(offset: u64, bytes: &[u8]) -> bool {
     true
 }
 
-/// Fills `bytes` with what the generator seeded with `seed` gives: PCG64 MCG, the same on every
-/// machine.
+/// Fills `bytes` from the generator seeded with `seed`: PCG64 MCG, equal on every machine.
 pub(crate) fn fill(seed: u64, bytes: &mut [u8]) {
     generator(seed).fill_bytes(bytes);
 }

@@ -103,8 +103,8 @@ impl CpuLoad {
         black_box(&block);
     }
 
-    /// The rounds asked for, or those until it is told to stop where a time is asked for; how many
-    /// they were.
+    /// Performs the requested rounds, or rounds until `stop` or the end of a requested time;
+    /// returns their number.
     fn work(&mut self, account: &Account, stop: &AtomicBool) -> Result<u64, LoadError> {
         match self.rounds {
             Rounds::Count(count) => {

@@ -1,8 +1,8 @@
 //! The disk activity: read a large file and copy it to another, reaching the device (the paper's
 //! I/O load, section 4.2).
 //!
-//! Blocks of 1 MiB go past the page cache both ways (`O_DIRECT`). Where the file system refuses
-//! that, they go through it, and the cache is emptied of both files after every pass. Either way a
+//! Blocks of 1 MiB go past the page cache both ways (`O_DIRECT`). If the file system refuses that,
+//! they go through it, and both files are removed from the cache after every pass. Either way a
 //! pass ends with fdatasync(2), and the next one makes the copy again, so a byte costs the same in
 //! every pass.
 
@@ -32,7 +32,7 @@ const BLOCK: u64 = 1 << 20;
 /// Blocks of [`ALIGNMENT`] compared after the copy.
 const SAMPLES: u64 = 8;
 
-/// What a file of `size` takes when it can only have whole aligned blocks.
+/// The space of a file of `size` in whole aligned blocks.
 fn whole_blocks(size: Bytes) -> u64 {
     on_disk(size).count()
 }
@@ -45,13 +45,13 @@ pub(crate) struct Copying {
     block: Aligned,
     directory: PathBuf,
     filesystem: String,
-    /// Length of the file that is gone through.
+    /// Length of the source file.
     size: u64,
     work: Work,
     seed: u64,
 }
 
-/// How far the copying came.
+/// The progress of the copy.
 #[derive(Debug, Clone, Copy, Default)]
 struct Progress {
     /// Bytes copied in all passes.
@@ -82,8 +82,8 @@ impl Copying {
         })
     }
 
-    /// Copies until the work is done, or until it is told to stop where a time is asked for; every
-    /// pass ends on the device.
+    /// Copies until the work is done, or until `stop` or the end of a requested time; every pass
+    /// ends on the device.
     fn work(&mut self, account: &Account, stop: &AtomicBool) -> Result<Progress, LoadError> {
         let mut progress = Progress::default();
         let is_timed = matches!(self.work, Work::For(_));
@@ -105,7 +105,7 @@ impl Copying {
         }
     }
 
-    /// What is still to be copied, in whole aligned blocks.
+    /// The rest to copy, in whole aligned blocks.
     fn left(&self, account: &Account, progress: Progress) -> Result<u64, LoadError> {
         Ok(match self.work {
             Work::Bytes(bytes) if bytes.count() <= progress.total => 0,

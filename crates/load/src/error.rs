@@ -1,4 +1,4 @@
-//! What can go wrong with a host activity, and what to do about it.
+//! The errors of host activities, with advice.
 
 use std::io;
 use std::net::SocketAddr;
@@ -14,12 +14,12 @@ use crate::volume::Fault;
 /// Why a host activity could not be set up or done.
 #[derive(Debug, Error)]
 pub enum LoadError {
-    /// A system call that has no reason to fail did.
+    /// An unexpected failure of a system call.
     #[error("could not {operation}: {source}")]
     Kernel {
         /// The operation that failed.
         operation: &'static str,
-        /// What the system said.
+        /// The error of the system.
         source: io::Error,
     },
     /// The scratch directory cannot be used.
@@ -29,7 +29,7 @@ pub enum LoadError {
         operation: &'static str,
         /// The path of the directory.
         directory: PathBuf,
-        /// What the system said.
+        /// The error of the system.
         source: io::Error,
     },
     /// A share that was mounted before cannot be used.
@@ -39,7 +39,7 @@ pub enum LoadError {
         operation: &'static str,
         /// The path of the directory.
         directory: PathBuf,
-        /// What the system said.
+        /// The error of the system.
         source: io::Error,
     },
     /// There is too little space, seen before anything was written.
@@ -49,9 +49,9 @@ pub enum LoadError {
         directory: PathBuf,
         /// The type of its file system.
         filesystem: String,
-        /// What an ordinary user can still write there.
+        /// The free space for an ordinary user there.
         free: Bytes,
-        /// What the activity takes, with a margin.
+        /// The need of the activity, with a margin.
         needed: Bytes,
         /// The bytes that are missing.
         missing: Bytes,
@@ -63,7 +63,7 @@ pub enum LoadError {
         operation: &'static str,
         /// The path of the directory.
         directory: PathBuf,
-        /// What the system said.
+        /// The error of the system.
         source: io::Error,
     },
     /// Memory cannot hold a file.
@@ -71,21 +71,21 @@ pub enum LoadError {
     Memory {
         /// The operation that failed.
         operation: &'static str,
-        /// What the system said.
+        /// The error of the system.
         source: io::Error,
     },
     /// The connection that carries a file failed, or a peer broke its protocol.
     #[error(transparent)]
     Flow(#[from] TrafficError),
-    /// What was read of a file is not what it had when it was made.
+    /// The data read from a file differ from those that were written.
     #[error(
         "the source of the copy changed while it was read: {what}; leave the scratch directory alone"
     )]
     SourceChanged {
-        /// How that was seen.
+        /// How the difference was detected.
         what: String,
     },
-    /// A peer sent another amount than it should have.
+    /// A peer sent a wrong number of bytes.
     #[error(
         "{peer} should have sent a file of {expected} bytes, and {told}; is it the station that this run is for?"
     )]
@@ -94,44 +94,44 @@ pub enum LoadError {
         peer: SocketAddr,
         /// The number of bytes that were expected.
         expected: u64,
-        /// What it sent or announced instead.
+        /// The number of bytes that it sent or announced.
         told: String,
     },
-    /// The other end of a copy said that it could not take or store the file.
+    /// The other end of a copy reported that it could not take or store the file.
     #[error(
         "{peer} did not take the file: {answer}; look at that station's own account for the cause"
     )]
     NotTaken {
         /// The address of the peer that did not send all data.
         peer: SocketAddr,
-        /// What it answered, in our words.
+        /// Its answer, in btu's words.
         answer: &'static str,
     },
-    /// The other end of a copy by HTTP refused, broke off, or said something else.
+    /// The other end of a copy by HTTP refused, broke off, or sent an unexpected answer.
     #[error("{peer}: could not {operation} by HTTP: {reason}")]
     Http {
         /// The address of the peer.
         peer: SocketAddr,
         /// The operation that failed.
         operation: &'static str,
-        /// What came of it, in our words.
+        /// The outcome, in btu's words.
         reason: String,
     },
-    /// A program of the system is not there, or did not do it.
+    /// A program of the system is missing, or failed.
     #[error("{program}: {problem}")]
     Program {
         /// The name of the program.
         program: &'static str,
-        /// What was attempted and came of it, and what to do.
+        /// The operation, its outcome, and the advice.
         problem: String,
     },
-    /// An order that no program can carry out.
+    /// An order that no program can perform.
     #[error("copying a file: {what}")]
     Order {
         /// What is wrong, and what is allowed.
         what: &'static str,
     },
-    /// The caller does not want the file any more.
+    /// The caller does not need the file any more.
     #[error("making a file in {} was stopped: who asked for it is gone", .directory.display())]
     Stopped {
         /// The path of the directory.
@@ -145,7 +145,7 @@ pub enum LoadError {
         /// What is wrong with it.
         problem: String,
     },
-    /// Storage returned something else than was written.
+    /// Storage returned other data than were written.
     #[error("the copy in {} differs from its source in the 4 KiB at byte {offset}: the storage under it returned wrong data", .directory.display())]
     Corrupt {
         /// The path of the directory.
@@ -160,7 +160,7 @@ pub enum LoadError {
         operation: &'static str,
         /// The address in question.
         address: SocketAddr,
-        /// What the system said.
+        /// The error of the system.
         source: io::Error,
     },
     /// There is no way out of the testbed.
@@ -168,7 +168,7 @@ pub enum LoadError {
     EgressProxy {
         /// The path of the Unix socket.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the system.
         source: io::Error,
     },
     /// An FTP server refused, broke off or did not answer.
@@ -178,8 +178,8 @@ pub enum LoadError {
         server: SocketAddr,
         /// The operation that failed.
         operation: String,
-        /// What came of it; of what the server said, the code alone, since it may be no FTP server
-        /// at all and its words not the caller's to read.
+        /// The outcome; of the server's reply only the code, because it may not be an FTP server,
+        /// and then its text must not reach the caller.
         reason: String,
     },
     /// The data connection failed.
@@ -189,12 +189,12 @@ pub enum LoadError {
         server: SocketAddr,
         /// The name of the file on the server.
         file: String,
-        /// How far it had come.
+        /// The number of bytes so far.
         received: Bytes,
-        /// What the system said.
+        /// The error of the system.
         source: io::Error,
     },
-    /// The server sent another amount than it should have.
+    /// The server sent a wrong number of bytes.
     #[error("FTP server {server}: `{file}` should have {expected} bytes, {received} came")]
     Size {
         /// The server's control port.
@@ -206,7 +206,7 @@ pub enum LoadError {
         /// The number of bytes that arrived.
         received: u64,
     },
-    /// A file without content can be fetched for ever without getting anywhere.
+    /// A file without content could be fetched for ever without progress.
     #[error(
         "FTP server {server}: `{file}` is empty; name a file with content, best one of 100 MB or more"
     )]
@@ -216,19 +216,19 @@ pub enum LoadError {
         /// The name of the file on the server.
         file: String,
     },
-    /// Nothing came for too long.
+    /// No data arrived for too long.
     #[error("FTP server {server}: nothing came of `{file}` for {silence}, after {received}")]
     Silent {
         /// The server's control port.
         server: SocketAddr,
         /// The name of the file on the server.
         file: String,
-        /// How far it had come.
+        /// The number of bytes so far.
         received: Bytes,
-        /// How long it was waited for.
+        /// The length of the wait.
         silence: Span,
     },
-    /// What came is not what the server holds.
+    /// The received data differ from the server's file.
     #[error("FTP server {server}: `{file}` came with wrong bytes at {offset}")]
     Content {
         /// The server's control port.
@@ -238,7 +238,7 @@ pub enum LoadError {
         /// Where in the file.
         offset: u64,
     },
-    /// A file of this machine's own was not read or written as it should have been.
+    /// A file of this machine could not be read or written.
     #[error("could not {operation} {name}: {fault}")]
     File {
         /// The operation that failed.

@@ -1,4 +1,4 @@
-//! Files as programs use them, on this machine or at a server, so that the same task runs on both.
+//! Files as programs use them, on this machine or at a server, so that one task runs on both.
 
 mod local;
 mod remote;
@@ -12,8 +12,8 @@ pub use local::LocalFiles;
 pub use remote::RemoteFiles;
 pub use share::ShareFiles;
 
-/// A directory of files. Every operation is carried out when it is asked for: nothing is kept from
-/// an earlier one.
+/// A directory of files. Every operation is performed when it is called: nothing is cached from an
+/// earlier one.
 pub trait Files {
     /// A file that is open.
     type File: Debug + Send;
@@ -24,7 +24,7 @@ pub trait Files {
     /// As of all operations: the name, what was attempted, and why it was not done.
     fn open(&mut self, name: &str, open: Open) -> Result<Self::File, LoadError>;
 
-    /// Reads from `offset` until `into` is full or the file ends; says how many octets.
+    /// Reads from `offset` until `into` is full or the file ends; returns the number of octets.
     ///
     /// # Errors
     /// As of [`Self::open`].
@@ -41,7 +41,7 @@ pub trait Files {
     /// As of [`Self::open`].
     fn write_at(&mut self, file: &Self::File, offset: u64, octets: &[u8]) -> Result<(), LoadError>;
 
-    /// Returns when the device has what was written.
+    /// Returns when the written data are on the device.
     ///
     /// # Errors
     /// As of [`Self::open`].
@@ -53,7 +53,7 @@ pub trait Files {
     /// As of [`Self::open`].
     fn stat(&mut self, name: &str) -> Result<u64, LoadError>;
 
-    /// Gives a file another name; a file that has it already is replaced.
+    /// Renames a file; a file with the new name is replaced.
     ///
     /// # Errors
     /// As of [`Self::open`].
@@ -65,7 +65,7 @@ pub trait Files {
     /// As of [`Self::open`].
     fn remove(&mut self, name: &str) -> Result<(), LoadError>;
 
-    /// Operations so far: calls of a server, or what would be calls of it.
+    /// Operations so far: calls of a server, or their equivalents.
     fn operations(&self) -> u64;
 }
 

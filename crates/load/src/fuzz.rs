@@ -1,5 +1,5 @@
-//! Entries for fuzzers: whatever an FTP server, a client of the egress proxy, a sender of files, or
-//! either end of NFS or HTTP says, these return.
+//! Entries for fuzzers: they return for any input from an FTP server, a client of the egress proxy,
+//! a sender of files, or either end of NFS or HTTP.
 
 pub use crate::copy::{fuzz_head as http_head, fuzz_record as rcp_record};
 pub use crate::ftp::{fuzz_egress_proxy as ftp_egress_proxy, fuzz_reply as ftp_reply};

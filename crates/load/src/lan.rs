@@ -16,8 +16,8 @@ pub(crate) use serve::ServingFiles;
 pub(crate) use station::prepare as prepare_station;
 pub(crate) use task::prepare as prepare_task;
 
-/// How long an answer is waited for: far longer than any queue here, and a server that is gone is
-/// known at once.
+/// The timeout of an answer: far longer than any queue here; a server that is gone is detected at
+/// once.
 const TIMEOUT: Span = Span::from_seconds(60);
 
 /// Sleeps until the time `due`.
@@ -31,8 +31,8 @@ fn wait_until(due: Time) -> Result<(), LoadError> {
     }
 }
 
-/// Has waits end when they are due: the default slack of 50 us is added to every one (prctl(2)). A
-/// refusal shows as lateness.
+/// Makes waits end on time: the default slack of 50 us is added to every one (prctl(2)). A refusal
+/// shows as lateness.
 fn wake_in_time() {
     let _ = nix::sys::prctl::set_timerslack(1);
 }

@@ -1,8 +1,8 @@
-//! Host activities: the work that a machine does besides its network activity. They show what the
-//! two cost each other.
+//! Host activities: the work of a machine in addition to its network activity. They show the cost
+//! of each for the other.
 //!
-//! [`prepare`] turns an [`Order`] into a [`Performance`]. Everything slow belongs to it: creating
-//! the file a disk activity reads, starting an FTP server, logging in. `perform` then times the
+//! [`prepare`] turns an [`Order`] into a [`Performance`]. It includes all slow steps: creating the
+//! file a disk activity reads, starting an FTP server, logging in. `perform` then times the
 //! activity and nothing else.
 //!
 //! | activity | what it is | a unit of work |
@@ -17,7 +17,7 @@
 //! The other side of a transfer is an embedded FTP server, or a relay to one outside the testbed:
 //! [`serve_egress_proxy`] is the relay's way out.
 //!
-//! [`files`] are what programs read and write, on this machine or at a server of [`nfs`].
+//! [`files`] are the files of programs, on this machine or at a server of [`nfs`].
 
 #![forbid(unsafe_code)]
 
@@ -48,8 +48,8 @@ pub use ftp::{FETCH_ROOM, serve_egress_proxy};
 pub use scratch::{MARGIN, Scratch, scratch_check, sweep_run};
 pub use volume::{Fault, MOST_NODES};
 
-/// Sets `order` up, or returns none when its activity is not a host activity. A server asks
-/// `callers` before it says or hears anything.
+/// Sets `order` up, or returns none when its activity is not a host activity. A server checks
+/// `callers` before it reads or answers.
 ///
 /// # Errors
 /// Names the operation and the object: a directory without space, a server that does not answer,

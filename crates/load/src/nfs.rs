@@ -15,12 +15,12 @@
 //! # }
 //! ```
 //!
-//! The server knows every call of regular files and directories: all but READLINK, SYMLINK, MKNOD
-//! and LINK, and CREATE's EXCLUSIVE way. The client makes those that copying and file tasks need,
-//! and finds the exports of other servers by the MOUNT protocol. The codec is our own: it borrows
-//! from what came, so that reading and writing files allocates nothing for each message, and it
-//! makes no room for a length that a peer claims. The tests have the server answer one that others
-//! wrote.
+//! The server supports every call of regular files and directories: all except READLINK, SYMLINK,
+//! MKNOD and LINK, and CREATE's EXCLUSIVE mode. The client makes those that copying and file tasks
+//! need, and finds the exports of other servers by the MOUNT protocol. The codec is btu's own: it
+//! borrows from the input, so that reading and writing files allocates nothing for each message,
+//! and it never allocates by a length that a peer claims. The tests have the server answer one that
+//! others wrote.
 
 mod about;
 mod account;
@@ -48,8 +48,8 @@ pub use transfer::{Transfer, Uncommitted};
 
 use xdr::Reader;
 
-/// For fuzzers: what a stranger sends to the listener, and what a client with the token sends in a
-/// call.
+/// For fuzzers: the input of an unknown caller of the listener, and a call of a client with the
+/// token.
 #[doc(hidden)]
 pub fn fuzz_call(octets: &[u8]) {
     let token = [7; 16];
@@ -63,7 +63,7 @@ pub fn fuzz_call(octets: &[u8]) {
     }
 }
 
-/// For fuzzers: what a server answers.
+/// For fuzzers: any octets as a server's answers.
 #[doc(hidden)]
 pub fn fuzz_answer(octets: &[u8]) {
     let _ = rpc::read_answer(&mut Reader::new(octets));

@@ -10,17 +10,17 @@ use std::time::{Duration, Instant};
 /// Bytes moved at once.
 const BLOCK: usize = 256 * 1024;
 
-/// How often a blocked side looks whether to stop.
+/// The interval at which a blocked side checks for `stop`.
 pub(crate) const TICK: Duration = Duration::from_millis(100);
 
-/// A pair of sockets over which nothing went in either direction for so long is given up.
+/// The timeout of a pair of sockets without data in either direction.
 pub(crate) const IDLE: Duration = Duration::from_mins(5);
 
 /// A connected stream socket, of whatever family.
 pub(crate) trait Socket: Read + Write + Send + Sized {
     /// Another handle of the same connection.
     fn another(&self) -> io::Result<Self>;
-    /// Says that nothing more will be written, or hangs up.
+    /// Ends the outgoing half, or closes the connection.
     fn end(&self, how: Shutdown) -> io::Result<()>;
     /// Blocked reads and writes come back after `limit`.
     fn limit(&self, limit: Duration) -> io::Result<()>;
@@ -46,14 +46,14 @@ macro_rules! sockets {
 
 sockets!(TcpStream, UnixStream);
 
-/// When to give up: when told so, or when nothing moves in either direction.
+/// The end of a transfer: by `stop`, or when no data move in either direction.
 #[derive(Debug)]
 pub(crate) struct IdleTimeout<'a> {
     stop: &'a AtomicBool,
     origin: Instant,
-    /// Milliseconds after `origin` at which something last moved.
+    /// Milliseconds after `origin` of the last data.
     moved: AtomicU64,
-    /// How long nothing may move.
+    /// The longest time without data.
     idle: Duration,
 }
 
@@ -63,12 +63,12 @@ impl<'a> IdleTimeout<'a> {
         Self { stop, origin: Instant::now(), moved: AtomicU64::new(0), idle }
     }
 
-    /// Notes that data moved, so that the timeout starts again.
+    /// Records that data moved, so that the timeout starts again.
     pub(crate) fn renew(&self) {
         self.moved.store(self.elapsed(), Ordering::Relaxed);
     }
 
-    /// Whether to go on after a timeout.
+    /// Whether to continue after a timeout.
     pub(crate) fn lasts(&self) -> bool {
         let quiet = self.elapsed().saturating_sub(self.moved.load(Ordering::Relaxed));
         !self.stop.load(Ordering::Relaxed) && u128::from(quiet) < self.idle.as_millis()
@@ -151,7 +151,7 @@ fn one_way(
 }
 
 /// Moves bytes both ways until both sides have ended, one failed, or timeout ends; then both are
-/// hung up. Counts what goes from `right` to `left`.
+/// closed. Counts the bytes from `right` to `left`.
 pub(crate) fn both_ways(
     left: &mut impl Socket,
     right: &mut impl Socket,
@@ -169,7 +169,7 @@ pub(crate) fn both_ways(
         });
         let result = one_way(right, left, timeout, to_left);
         let back = hang_up_after(result, left, right);
-        // A thread of ours that panicked is a bug of ours.
+        // A thread that panicked is a bug of btu.
         there
             .join()
             .unwrap_or_else(|_| Err(io::Error::other("the copying thread panicked")))
@@ -177,14 +177,15 @@ pub(crate) fn both_ways(
     })
 }
 
-/// A failure of one direction ends the other too, which would else wait for bytes that cannot come.
+/// A failure of one direction ends the other too, which would otherwise wait for bytes that cannot
+/// arrive.
 fn hang_up_after(
     result: io::Result<()>,
     left: &impl Socket,
     right: &impl Socket,
 ) -> io::Result<()> {
     if result.is_err() {
-        // Either may be closed already, which is what is wanted.
+        // Either may be closed already, which is the desired state.
         let _ = left.end(Shutdown::Both);
         let _ = right.end(Shutdown::Both);
     }

@@ -24,14 +24,14 @@ pub(crate) use mount::mounted;
 /// harms others.
 pub const MARGIN: Bytes = Bytes::new(16 << 20);
 
-/// What a scratch directory offers.
+/// The properties of a scratch directory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Scratch {
     /// Type of its file system, as the kernel calls it: `ext4`, `tmpfs`.
     pub filesystem: String,
     /// Whether it lets programs reach the device past the page cache (`O_DIRECT`).
     pub direct_io: bool,
-    /// What an ordinary user can still write.
+    /// The free space for an ordinary user.
     pub free: Bytes,
 }
 
@@ -58,7 +58,7 @@ pub fn scratch_check(directory: &Path, needed: Bytes) -> Result<Scratch, LoadErr
     Ok(scratch)
 }
 
-/// Looks at `directory` without judging.
+/// Reads the properties of `directory` without a check.
 fn survey(directory: &Path) -> Result<Scratch, LoadError> {
     let usage = statvfs(directory)
         .map_err(|errno| scratch_error("look at free space", directory, errno.into()))?;
@@ -80,7 +80,7 @@ fn takes_direct_io(directory: &Path) -> Result<bool, LoadError> {
         .write("try direct I/O", block.slice(ALIGNMENT), 0)
         .and_then(|()| file.read(block.slice(ALIGNMENT), 0))
     {
-        // No room even for one block is no refusal: the check that follows says so with figures.
+        // A lack of room for one block is no refusal: the following check reports it with figures.
         Ok(()) | Err(LoadError::Full { .. }) => Ok(true),
         Err(LoadError::Scratch { source, .. }) if is_refusal(&source) => Ok(false),
         Err(error) => Err(error),
@@ -92,7 +92,7 @@ pub(crate) fn is_refusal(error: &std::io::Error) -> bool {
     matches!(error.raw_os_error(), Some(libc::EINVAL | libc::EOPNOTSUPP))
 }
 
-/// Sorts what the system says about a scratch directory: full, or something else.
+/// Maps an error of the system about a scratch directory: full, or another error.
 pub(crate) fn scratch_error(
     operation: &'static str,
     directory: &Path,

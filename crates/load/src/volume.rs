@@ -2,8 +2,8 @@
 //! in a scratch directory.
 //!
 //! No name that a client sends becomes a path of this machine, and nothing is left behind, however
-//! the process ends: a file without a name is gone when no process has it open any more. What it
-//! takes at most is decided when it is made.
+//! the process ends: a file without a name is gone when no process has it open any more. Its size
+//! limit is set when it is made.
 
 mod node;
 mod service;
@@ -21,7 +21,7 @@ use node::{FileNode, Node, Room};
 use service::Service;
 pub(crate) use service::Visit;
 
-/// The node of the directory that everything is in.
+/// The node of the root directory.
 pub(crate) const ROOT: u64 = 1;
 
 /// Most files and directories: each file takes one of the 1024 descriptors that a process usually
@@ -31,19 +31,19 @@ pub const MOST_NODES: usize = 600;
 /// Most octets of a name.
 const LONGEST_NAME: usize = 255;
 
-/// Why a volume did not do what it was asked.
+/// Why a volume refused an operation.
 #[derive(Debug, Error)]
 pub enum Fault {
-    /// Nothing is called so.
+    /// There is no such name.
     #[error("no such file")]
     NoSuchName,
-    /// Something is called so already.
+    /// The name exists already.
     #[error("it exists already")]
     Exists,
-    /// A file stands where a directory is needed.
+    /// It is a file, but a directory is needed.
     #[error("not a directory")]
     NotADirectory,
-    /// A directory stands where a file is needed.
+    /// It is a directory, but a file is needed.
     #[error("it is a directory")]
     IsADirectory,
     /// Empty, too long, `.` or `..`, or with a slash or a zero in it.
@@ -72,7 +72,7 @@ impl From<LoadError> for Fault {
     }
 }
 
-/// What a node is: a directory or not, and its size in octets.
+/// The attributes of a node: whether it is a directory, and its size in octets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Stat {
     pub(crate) node: u64,
@@ -89,10 +89,10 @@ pub(crate) struct Named {
     pub(crate) stat: Stat,
 }
 
-/// The file system; shared by all who serve it.
+/// The file system; shared by all its servers.
 #[derive(Debug)]
 pub(crate) struct Volume {
-    /// For the content of files; none where they stand in memory.
+    /// The directory for the content of files; `None` if they are in memory.
     directory: Option<PathBuf>,
     tree: RwLock<Tree>,
     room: Room,
@@ -119,7 +119,7 @@ impl Volume {
         Ok(Self { directory: Some(directory.to_owned()), ..Self::in_memory(room, service) })
     }
 
-    /// Like `new`, with files that stand in memory.
+    /// Like `new`, with files in memory.
     pub(crate) fn in_memory(room: Bytes, service: Span) -> Self {
         let nodes = BTreeMap::from([(ROOT, Node::Directory(BTreeMap::new()))]);
         Self {
@@ -130,7 +130,7 @@ impl Volume {
         }
     }
 
-    /// An operation arrives: it is under way until the visit is over.
+    /// Begins an operation, which lasts until the visit is over.
     ///
     /// # Errors
     /// A clock that cannot be read.
@@ -270,8 +270,7 @@ impl Volume {
         })
     }
 
-    /// Gives a file another name; a file that has it already is replaced. Directories stay where
-    /// they are.
+    /// Renames a file; a file with the new name is replaced. Directories stay where they are.
     pub(crate) fn rename(&self, from: (u64, &[u8]), to: (u64, &[u8])) -> Result<(), Fault> {
         check_name(to.1)?;
         let replaced = self.write(|tree| {
@@ -316,7 +315,7 @@ impl Volume {
         self.file(node)?.resize(size, &self.room)
     }
 
-    /// Returns when the device has what was written.
+    /// Returns when the written data are on the device.
     pub(crate) fn commit(&self, node: u64) -> Result<(), Fault> {
         Ok(self.file(node)?.sync()?)
     }
@@ -335,7 +334,8 @@ impl Volume {
         })
     }
 
-    // A thread that panicked has left a whole tree: each change is made of steps that cannot fail.
+    // A thread that panicked has left a consistent tree: each change consists of steps that cannot
+    // fail.
     fn read<T>(&self, look: impl FnOnce(&Tree) -> T) -> T {
         look(&self.tree.read().unwrap_or_else(PoisonError::into_inner))
     }

@@ -1,5 +1,5 @@
-//! Bad days: a full disk and sudden death. The full disk is a small tmpfs in a mount namespace of
-//! the test's own.
+//! Fault drills: a full disk and killed processes. The full disk is a small tmpfs in a mount
+//! namespace of the test's own.
 
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Read, Write};
@@ -16,7 +16,7 @@ use btu_suite::copy::{Cache, FilePlace, Program, Storage};
 use btu_suite::peers::Callers;
 use btu_units::{Bytes, Span};
 
-/// Tells a copy of this program, started by a test, in which directory it plays its part.
+/// Names the directory for a copy of this program that a test has started.
 const STAGE: &str = "BTU_LOAD_DRILL_DIRECTORY";
 
 const MIB: u64 = 1 << 20;
@@ -155,8 +155,8 @@ fn full_while_fetching(directory: &Path) {
     empty();
 }
 
-/// By every program: the end whose disk is full says so, the other that the file was not taken, and
-/// what was written is gone.
+/// By every program: the end with the full disk reports it, the other reports that the file was
+/// refused, and the written part is removed.
 fn full_at_the_end_of_a_copy(directory: &Path) {
     for program in ["bare", "rcp", "ftp", "http", "nfs"] {
         let program: Program = program.parse().expect("a program");
@@ -206,7 +206,7 @@ fn sudden_death_leaves_nothing() {
     assert_eq!(fs::read_dir(stage.path()).expect("readable").count(), 0);
 }
 
-/// Has all the files that activities have, until it is killed.
+/// Opens all the files of activities, until it is killed.
 fn hold_files(directory: &Path) {
     let kept = DiskSource::make(directory, Bytes::new(MIB), 1).expect("there is room");
     let copying = ready(&disk(directory, MIB, 1));

@@ -17,8 +17,8 @@ use crate::error::TrafficError;
 /// How long a blocking call waits before it looks at the deadline and at `stop`.
 pub(crate) const TICK: Duration = Duration::from_millis(100);
 
-/// `CLOCK_MONOTONIC`, whose origin is the machine's start: comparable between all processes of one
-/// host.
+/// `CLOCK_MONOTONIC`, with the machine's start as its origin: comparable between all processes of
+/// one host.
 #[inline]
 pub(crate) fn now() -> Time {
     // Linux cannot refuse CLOCK_MONOTONIC; a kernel that does cannot run this program.
@@ -85,17 +85,17 @@ impl<'a> Limit<'a> {
         Self { end: self.end.min(now + span), deadline: self.deadline.min(span), stop: self.stop }
     }
 
-    /// What is left at `now`.
+    /// The remaining time at `now`.
     pub fn left(&self, now: Time) -> Duration {
         self.end.since(now).into()
     }
 
-    /// Whether the agent has said `stop`.
+    /// Whether the agent has sent `stop`.
     pub fn stopped(&self) -> bool {
         self.stop.load(Ordering::Relaxed)
     }
 
-    /// Sleeps until `due`, or until the agent says `stop` or the time is over.
+    /// Sleeps until `due`, or until the agent sends `stop` or the time is over.
     pub fn sleep_until(&self, due: Time) {
         loop {
             let (time, end) = (now(), due.min(self.end));
@@ -119,7 +119,7 @@ impl<'a> Limit<'a> {
         Err(TrafficError::Deadline { doing, object, deadline: self.deadline })
     }
 
-    /// An error once the time is over or the agent has said `stop`.
+    /// An error once the time is over or the agent has sent `stop`.
     pub fn check(
         &self,
         now: Time,
@@ -133,9 +133,9 @@ impl<'a> Limit<'a> {
     }
 }
 
-/// For how many requests that were due one by one this round trip stands: itself, and all that
-/// could not be sent meanwhile. Without them the slowest times would be the rarest, since no
-/// request was sent then (coordinated omission).
+/// The number of due requests that this round trip represents: itself, and all that could not be
+/// sent meanwhile. Without them the slowest times would be the rarest, because no request was sent
+/// then (coordinated omission).
 pub(crate) fn stands_for(round_trip: Span, every: Option<Span>) -> u64 {
     every.map_or(1, |every| round_trip.nanoseconds().div_ceil(every.nanoseconds().max(1)).max(1))
 }

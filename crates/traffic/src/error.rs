@@ -1,4 +1,4 @@
-//! What can go wrong with traffic, each with the operation, the object and what to do next.
+//! The errors of traffic, each with the operation, the object and the advice.
 
 use std::io;
 use std::net::SocketAddr;
@@ -76,13 +76,13 @@ pub enum TrafficError {
         /// Where in the flow.
         when: &'static str,
     },
-    /// The peer's first words were not the token of this flow.
+    /// The peer's first bytes were not the token of this flow.
     #[error("{peer} did not present this flow's token; is something else using that port?")]
     Token {
         /// The address of the peer that sent the message.
         peer: SocketAddr,
     },
-    /// The peer sent what the protocol does not allow.
+    /// The peer sent a message that the protocol does not allow.
     #[error("{peer} broke the protocol: {what}")]
     Protocol {
         /// The address of the peer that broke the protocol.
@@ -95,17 +95,17 @@ pub enum TrafficError {
         "{doing} ({object}) was not finished within the deadline of {deadline}; allow more time or less work"
     )]
     Deadline {
-        /// What was under way.
+        /// The current operation.
         doing: &'static str,
         /// With whom, or where.
         object: SocketAddr,
         /// The deadline of the order.
         deadline: Span,
     },
-    /// The agent said `stop` while a flow was under way.
+    /// The agent sent `stop` during a flow.
     #[error("{doing} ({object}) was stopped before it was finished")]
     Stopped {
-        /// What was under way.
+        /// The current operation.
         doing: &'static str,
         /// With whom, or where.
         object: SocketAddr,

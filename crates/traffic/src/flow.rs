@@ -33,8 +33,7 @@ impl FlowDoor {
         self.0.address()
     }
 
-    /// Waits for a caller that may call, whatever it will say: for protocols that have words of
-    /// their own for who it is.
+    /// Waits for an allowed caller without a token: for protocols with their own identification.
     ///
     /// # Errors
     /// No such caller came within the limit.
@@ -42,12 +41,13 @@ impl FlowDoor {
         self.0.accept(limit).map(Flow)
     }
 
-    /// Tells the agent that a caller from there did not know the token.
+    /// Reports to the agent that a caller from there did not know the token.
     pub fn refuse(&self, peer: SocketAddr) {
         self.0.refuse(peer);
     }
 
-    /// Waits for the caller that presents the token; all others are sent away and do not delay it.
+    /// Waits for the caller that presents the token; all others are disconnected and do not delay
+    /// it.
     ///
     /// # Errors
     /// No caller presented the token within the limit.
@@ -56,8 +56,8 @@ impl FlowDoor {
     }
 }
 
-/// A connection whose peer has presented the token, or to which it was presented; or one of a
-/// protocol that has words of its own for that. Nagle's algorithm is off.
+/// A connection on which one end has presented the token to the other; or one of a protocol with
+/// its own identification. Nagle's algorithm is off.
 pub struct Flow(Line);
 
 impl Flow {
@@ -69,7 +69,7 @@ impl Flow {
         Line::connect(peer, token, &SocketConfig::prompt(), deadline).map(Self)
     }
 
-    /// Connects and says nothing: for protocols that have words of their own for who calls.
+    /// Connects and sends nothing: for protocols with their own identification.
     ///
     /// # Errors
     /// As of [`Self::connect`].
@@ -77,7 +77,7 @@ impl Flow {
         Line::open(peer, &SocketConfig::prompt(), deadline).map(Self)
     }
 
-    /// The connection itself without timeouts, for another program that speaks on it.
+    /// The connection itself without timeouts, for another program that uses it.
     ///
     /// # Errors
     /// The system has no descriptor left.
@@ -93,10 +93,10 @@ impl Flow {
         self.0.peer()
     }
 
-    /// Reads what there is, one byte at least; 0 when the peer has ended its half.
+    /// Reads the available bytes, at least one; 0 when the peer has ended its half.
     ///
     /// # Errors
-    /// The connection broke, or the limit came; `doing` says at what.
+    /// The connection broke, or the limit came; `doing` names the operation.
     pub fn read(
         &self,
         bytes: &mut [u8],
@@ -162,10 +162,10 @@ impl Flow {
         self.0.finish_sending()
     }
 
-    /// What the kernel knows of the connection.
+    /// The kernel's data about the connection.
     ///
     /// # Errors
-    /// The kernel does not tell.
+    /// The kernel does not report it.
     pub fn info(&self) -> Result<TcpInfo, TrafficError> {
         self.0.info()
     }

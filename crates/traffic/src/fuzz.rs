@@ -1,4 +1,4 @@
-//! Entries for fuzzers: whatever a peer sends, these return.
+//! Entries for fuzzers: they return for any input from a peer.
 
 use btu_suite::activity::Token;
 
@@ -12,8 +12,7 @@ pub use crate::probe::fuzz_packet as probe_packet;
 pub fn udp_header(datagram: &[u8]) {
     header::decode_any(datagram);
     if let Some(seed) = datagram.first_chunk::<{ header::HEADER }>() {
-        // As far as a header goes at all: the marks are right, so that what is behind them is
-        // looked at.
+        // With correct magic numbers, so that the parser examines the rest of the header.
         let mut likely = *seed;
         let model =
             Header { kind: header::Kind::Data, token: Token::default(), number: 0 }.encode();
@@ -23,7 +22,7 @@ pub fn udp_header(datagram: &[u8]) {
     }
 }
 
-/// What a caller says to a TCP acceptor: only the whole token opens it.
+/// Any bytes of a caller of a TCP acceptor: only the whole token opens it.
 pub fn tcp_token(said: &[u8]) {
     let token: Token = std::array::from_fn(|i| i as u8);
     let said = &said[..said.len().min(token.len())];

@@ -2,8 +2,8 @@
 //!
 //! A lap is work and one exchange. Each process bounds its own chunks; the far one sends its two
 //! sums and the lap's number (24 bytes), the near one adds its own and sends the total back with
-//! the same number. So an exchange is two messages one after the other, every lap needs what came
-//! of the one before, and nothing can be sent ahead or together. The two speak strictly in turn,
+//! the same number. So an exchange is two messages one after the other, every lap needs the result
+//! of the one before, and no message can be sent ahead or combined. The two alternate strictly,
 //! also between the laps: then it goes over every transport, those that repair losses by the
 //! pattern and those of requests and answers, too. The code that opens the connection turns Nagle's
 //! algorithm off and sets the timeouts.
@@ -26,26 +26,26 @@ pub enum HintError {
         /// The reason that the system gives.
         source: io::Error,
     },
-    /// The peer speaks of another lap.
+    /// The peer sent the number of another lap.
     #[error(
         "the other process of HINT answered lap {found} where lap {expected} was due; do both run the same version?"
     )]
     OutOfStep {
         /// The lap that was due.
         expected: u64,
-        /// What the peer said.
+        /// The number that the peer sent.
         found: u64,
     },
 }
 
-/// A message: two numbers that say what it is about, or a lap's number and two sums.
+/// A message: two numbers of the next measurement, or a lap's number and two sums.
 type Message = [u64; 3];
 
-/// Intervals and laps of what comes next, from near to far; no laps end the run.
+/// Intervals and laps of the next measurement, from near to far; zero laps end the run.
 const ORDER: u64 = u64::MAX;
 
-/// Runs the plan from the near end, which keeps the time. `measured` hears of every point, so that
-/// what was measured outlives a run that breaks off.
+/// Runs the plan from the near end, which measures the time. `measured` gets every point, so that
+/// points are not lost when a run breaks off.
 pub fn near<S: Read + Write>(
     stream: &mut S,
     plan: &HintPlan,
@@ -94,7 +94,7 @@ pub fn alone(plan: &HintPlan, measured: &mut (impl FnMut(&HintPoint) + ?Sized)) 
     points
 }
 
-/// How long so many laps take one process.
+/// The time of this number of laps by one process.
 fn work(kernel: &mut Kernel, intervals: u64, laps: u64) -> Span {
     let started = now();
     for _ in 0..laps {
@@ -170,7 +170,8 @@ impl<'a, S: Read + Write> End<'a, S> {
         }
     }
 
-    /// Ends the run. A far end that has gone on hearing it was too quick to be heard itself.
+    /// Ends the run. A far end that has ended on receiving it may have been too fast for its own
+    /// answer to arrive.
     fn part(&mut self) -> Result<(), HintError> {
         self.send([ORDER, 0, 0])?;
         self.receive().map_or(Ok(()), |_| Ok(()))

@@ -14,15 +14,15 @@ const SELF: Pid = Pid::from_raw(0);
 /// The processors that the calling thread may use, rising.
 ///
 /// # Errors
-/// The kernel does not tell: it has more processors than `CpuSet` can hold (1024).
+/// The kernel does not report them: it has more processors than `CpuSet` can hold (1024).
 pub fn allowed_processors() -> io::Result<Vec<u32>> {
     let allowed = sched_getaffinity(SELF)?;
     let is_allowed = |processor: &usize| allowed.is_set(*processor).unwrap_or(false);
     Ok((0..CpuSet::count()).filter(is_allowed).map(|processor| processor as u32).collect())
 }
 
-/// Holds the calling thread, and all that it starts from now on, where the order's plan wants its
-/// end.
+/// Pins the calling thread, and the threads that it starts from now on, as the order's plan says
+/// for its end.
 pub(crate) fn hold(order: &Order) -> Result<(), TrafficError> {
     let (plan, end) = match &order.activity {
         Activity::Pipe(part) => (&part.plan, part.end),

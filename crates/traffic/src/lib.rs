@@ -9,10 +9,10 @@
 //!
 //! How a TCP flow opens: the side that connects presents the token in `prepare` and waits until the
 //! peer's kernel has acknowledged it; the side that listens takes only a connection that does so.
-//! The receiver then says the token once more, on `go`: that starts the sender. These 16 or 32
+//! The receiver then sends the token once more, on `go`: that starts the sender. These 16 or 32
 //! bytes are in `TCP_INFO`, never in the accounts.
 //!
-//! How a UDP flow opens is told in `udp/post.rs`; the wire format is in `udp/header.rs`.
+//! `udp/post.rs` describes how a UDP flow opens; the wire format is in `udp/header.rs`.
 
 mod clock;
 mod error;
@@ -45,10 +45,10 @@ pub use hold::allowed_processors;
 pub use pipe::{check as pipe_check, largest as pipe_largest};
 
 /// Sets up the network activity of `order`; `None` when the activity is not one of this crate's.
-/// Every port on which it listens asks `callers` before it hears or answers any caller.
+/// Every port on which it listens checks `callers` before it reads from or answers a caller.
 ///
-/// Listening activities are bound when this returns, and tell where; connecting ones are connected
-/// (TCP) or know their way (UDP).
+/// Listening activities are bound when this returns, and report their address; connecting ones are
+/// connected (TCP) or know their peer (UDP).
 ///
 /// # Errors
 /// [`TrafficError`] when sizes or rates are out of range, an address cannot be used, or a peer

@@ -1,4 +1,4 @@
-//! What flows: an endless stream of incompressible bytes that both ends can make from the order's
+//! The payload: an endless stream of incompressible bytes that both ends can make from the order's
 //! seed.
 
 use rand_pcg::Pcg64;

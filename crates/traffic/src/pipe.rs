@@ -1,8 +1,8 @@
-//! Pipes: any way to move messages of exact sizes both ways between two processes, and the rounds
-//! that measure one.
+//! Pipes: transports that move messages of exact sizes both ways between two processes, and the
+//! rounds that measure them.
 //!
 //! A transport is a type with the two calls of [`Pipe`], and a way to be set up; each has one file.
-//! What is measured (`lead.rs`, `follow.rs`) is generic over it, so that the hot loops contain the
+//! The measurement (`lead.rs`, `follow.rs`) is generic over it, so that the hot loops contain the
 //! transport's system calls and nothing else. The method is `NetPIPE`'s (Snell, Mikler, Gustafson
 //! 1996; Turner and Chen 2002): for each size so many round trips that a trial lasts about as long
 //! as wanted, several trials, the first and last byte of every message checked.
@@ -51,8 +51,8 @@ use crate::error::TrafficError;
 
 /// An established pair as one end sees it.
 ///
-/// Calls wait as long as it takes: a peer that is gone is an error, and who started the process
-/// bounds everything else.
+/// Calls wait as long as it takes: a peer that is gone is an error, and the process's starter
+/// bounds all other waits.
 pub(crate) trait Pipe: Send {
     /// Whether messages of a stream can get lost: then [`Self::begin_stream`] and [`Self::catch`]
     /// take them.
@@ -65,20 +65,19 @@ pub(crate) trait Pipe: Send {
     /// have agreed on.
     fn receive(&mut self, room: &mut [u8]) -> io::Result<()>;
 
-    /// Both at the same time. What a transport holds under way is limited, so one that is to move
-    /// more than that must not wait for the one before it begins the other.
+    /// Both at the same time. A transport holds a limited amount in flight, so to move more it must
+    /// not complete one direction before it begins the other.
     fn exchange(&mut self, message: &[u8], room: &mut [u8]) -> io::Result<()> {
         self.send(message)?;
         self.receive(room)
     }
 
-    /// Sends something that is no message of a measurement, from memory that is gone when this
-    /// returns.
+    /// Sends a control message, from memory that may be freed when this returns.
     fn say(&mut self, words: &[u8]) -> io::Result<()> {
         self.send(words)
     }
 
-    /// Hears what is no message of a measurement.
+    /// Receives a control message.
     fn hear(&mut self, room: &mut [u8]) -> io::Result<()> {
         self.receive(room)
     }
@@ -88,7 +87,7 @@ pub(crate) trait Pipe: Send {
         Ok(())
     }
 
-    /// From now on so many messages of a stream come, or less.
+    /// From now on at most this number of messages of a stream arrives.
     fn begin_stream(&mut self, _count: u64) {}
 
     /// Sends a message of a stream.
@@ -101,35 +100,35 @@ pub(crate) trait Pipe: Send {
         self.receive(room).map(|()| Some(0))
     }
 
-    /// What this end has sent again, and got again, so far. Most transports repair by themselves
-    /// and tell nothing.
+    /// The messages that this end has sent again, and received again, so far. Most transports
+    /// retransmit by themselves and report nothing.
     fn repeats(&self) -> Repeats {
         Repeats::default()
     }
 
-    /// Before this end does something else for a while: what is due to the other end leaves.
+    /// Flushes pending data to the other end, before this end is busy for a while.
     fn rest(&mut self) {}
 
-    /// Waits until the other end has heard the last word, where the system does not see to it
-    /// alone.
+    /// Waits until the other end has received the last message, if the system does not guarantee
+    /// it.
     fn close(&mut self) {}
 
-    /// What a reader of the result should know about how bytes were moved.
+    /// Notes for the reader of the result about the transport.
     fn notes(&self) -> Vec<String> {
         Vec::new()
     }
 }
 
-/// What both ends have agreed on before they meet.
+/// The settings on which both ends have agreed before they meet.
 #[derive(Debug, Clone)]
 pub(crate) struct Terms {
     /// Which end this is.
     pub(crate) end: End,
     pub(crate) token: Token,
     pub(crate) plan: PipePlan,
-    /// Whether this end may be kept waiting between sizes, by who started it.
+    /// Whether this end may have to wait between sizes for its starter.
     pub(crate) turns: bool,
-    /// Whether both ends work between messages: then silence means nothing.
+    /// Whether both ends compute between messages: then silence is normal.
     pub(crate) works: bool,
     /// How long they may take to find each other.
     pub(crate) deadline: Span,
@@ -139,13 +138,13 @@ pub(crate) struct Terms {
 
 /// A transport that is being set up: it listens, or has connected and presented the token.
 pub(crate) trait Setup: Send + Sized {
-    /// What comes of it.
+    /// The established pipe.
     type Pipe: Pipe;
 
     /// Sets up the end: it listens or connects.
     fn prepare(meeting: &PipeMeeting, terms: &Terms) -> Result<Self, TrafficError>;
 
-    /// Where a peer can connect to over a network, if this end listens there.
+    /// The address for a peer over a network, if this end listens there.
     fn endpoint(&self) -> Option<SocketAddr> {
         None
     }
@@ -171,8 +170,8 @@ impl Repeats {
         }
     }
 
-    /// What was added to `before`, which is earlier; less is nonsense of the peer, and counts as
-    /// nothing.
+    /// The difference to `before`, which is earlier; a negative difference is an error of the peer,
+    /// and counts as zero.
     fn since(self, before: Self) -> Self {
         Self {
             repeated: self.repeated.saturating_sub(before.repeated),

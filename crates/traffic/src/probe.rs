@@ -1,12 +1,12 @@
-//! Packets offered to a network at moments that were decided before, and when each of them arrived.
+//! Offers packets to a network at given times, and records when each of them arrived.
 //!
-//! One thread sends for all stations, in the order of time; another takes what arrives at all of
-//! them. Each has its sockets beforehand: a socket belongs to the network namespace it was made in,
-//! so stations in namespaces need no processes.
+//! One thread sends for all stations, in the order of time; another receives at all of them. Each
+//! has its sockets beforehand: a socket belongs to the network namespace it was made in, so
+//! stations in namespaces need no processes.
 //!
 //! * **Deadlines are absolute.** A packet that could not be sent in time is sent as soon as
-//!   possible, and the ones after it in their own time: the load does not give way to what it
-//!   measures. How late each left is in its [`PacketOutcome`].
+//!   possible, and the ones after it in their own time: the load does not depend on the measured
+//!   network. How late each left is in its [`PacketOutcome`].
 //! * **Arrival is when the kernel took the packet up** (`SO_TIMESTAMPNS`, socket(7)), not when this
 //!   program read it. The kernel stamps by the wall clock; each stamp is turned into the monotonic
 //!   clock's time by its age, so that only a clock that is set between a packet's arrival and its
@@ -39,12 +39,11 @@ use receive::Inbox;
 #[doc(hidden)]
 pub use receive::fuzz_packet;
 
-/// Octets of a packet's payload that are ours: which offer it belongs to, and which packet of it it
-/// is.
+/// btu's octets in a packet's payload: the number of its offer, and the packet's number in it.
 pub const LEAST_PAYLOAD: Bytes = Bytes::new(8);
 
-/// What an Ethernet frame with such a packet has in addition to the payload: 14 octets of its
-/// header, 20 of IPv4's (RFC 791), 8 of UDP's (RFC 768) and the check sequence's 4.
+/// The overhead of an Ethernet frame with such a packet: 14 octets of its header, 20 of IPv4's (RFC
+/// 791), 8 of UDP's (RFC 768) and the check sequence's 4.
 pub const AROUND_PAYLOAD: Bytes = Bytes::new(14 + 20 + 8 + 4);
 
 /// The most packets of one offer.
@@ -69,16 +68,16 @@ pub struct ScheduledPacket {
     pub payload: Bytes,
 }
 
-/// When an offer has to end.
+/// The limits of an offer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Timeouts {
     /// A sender that is later than this gives up: this machine cannot offer that much.
     pub lateness: Span,
-    /// How long packets are waited for after the last was sent, whatever is missing.
+    /// The longest wait for packets after the last was sent.
     pub arrival: Span,
 }
 
-/// What became of a packet; times are from the beginning of the offer, and may be a little before
+/// The outcome of a packet; times are from the beginning of the offer, and may be a little before
 /// it by the clock's grain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct PacketOutcome {
@@ -89,7 +88,7 @@ pub struct PacketOutcome {
     pub arrived: Option<Span>,
 }
 
-/// What became of an offer.
+/// The outcome of an offer.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Log {
     /// Of each packet, in the offer's order.
@@ -127,7 +126,7 @@ pub fn socket(address: Ipv4Addr) -> Result<UdpSocket, TrafficError> {
 /// prompt as that.
 ///
 /// # Errors
-/// Parcels that make no sense; a system call that failed.
+/// An invalid schedule; a system call that failed.
 pub fn offer(
     sockets: &[UdpSocket],
     schedule: &[ScheduledPacket],

@@ -1,6 +1,6 @@
 //! A relay of one TCP connection on a third host: octets are read and sent on, both ways, until the
-//! caller has no more. What the study's remote internet server did between a program and its
-//! display (its section 9.2).
+//! caller has no more. It corresponds to the study's remote internet server between a program and
+//! its display (its section 9.2).
 
 use std::error::Error;
 use std::io::{self, Read, Write};
@@ -30,7 +30,7 @@ pub(crate) struct Relaying {
 }
 
 impl Relaying {
-    /// Connects to the target, with the token, and listens for who knows it.
+    /// Connects to the target, with the token, and listens for a caller that knows it.
     pub(crate) fn prepare(
         order: &Order,
         part: &Relay,
@@ -69,7 +69,7 @@ impl Relaying {
     }
 }
 
-/// Everything that comes, until no more does; the other side hears of the end.
+/// Passes data on until they end; then it ends the other side, too.
 fn pass(mut from: &TcpStream, mut to: &TcpStream) -> io::Result<u64> {
     let mut room = vec![0; ROOM];
     let mut passed = 0;

@@ -16,7 +16,7 @@ use nix::sched::{CloneFlags, unshare};
 use crate::clock::now;
 use crate::error::TrafficError;
 
-/// What a receiving loop has counted, for another thread to read.
+/// The counts of a receiving loop, for another thread to read.
 #[derive(Default)]
 pub(crate) struct Arrived {
     bytes: AtomicU64,
@@ -24,13 +24,13 @@ pub(crate) struct Arrived {
 }
 
 impl Arrived {
-    /// Notes payload so far.
+    /// Stores the payload so far.
     #[inline]
     pub(crate) fn note_bytes(&self, bytes: u64) {
         self.bytes.store(bytes, Ordering::Relaxed);
     }
 
-    /// Notes datagrams that are missing so far.
+    /// Stores the datagrams that are missing so far.
     #[inline]
     pub(crate) fn note_missing(&self, missing: u64) {
         self.missing.store(missing, Ordering::Relaxed);
@@ -45,12 +45,12 @@ impl Arrived {
     }
 }
 
-/// An activity that can tell how far it is.
+/// An activity that can report its progress.
 pub(crate) trait Telling: Send {
-    /// Does what [`Performance::endpoint`] does.
+    /// As [`Performance::endpoint`].
     fn endpoint(&self) -> Option<SocketAddr>;
 
-    /// Does what [`Performance::perform_telling`] does.
+    /// As [`Performance::perform_telling`].
     fn run(self, stop: &AtomicBool, tell: Tell<'_>) -> Result<Report, TrafficError>;
 }
 
@@ -75,14 +75,14 @@ impl<T: Telling> Performance for Told<T> {
     }
 }
 
-/// What there is to tell of a stream.
+/// The progress data of a stream.
 pub(crate) struct Seen {
     pub(crate) bytes: u64,
     pub(crate) missing: Option<u64>,
     pub(crate) tcp: Option<TcpInfo>,
 }
 
-/// When samples are due, and who hears them.
+/// The times of samples, and their receiver.
 pub(crate) struct Sampling<'a> {
     pub(crate) every: Option<Span>,
     pub(crate) started: Time,
@@ -90,8 +90,8 @@ pub(crate) struct Sampling<'a> {
 }
 
 impl Sampling<'_> {
-    /// Does `work`, and tells meanwhile what `look` sees whenever a sample is due. That a sample
-    /// cannot be had or told is no failure of the work.
+    /// Runs `work`, and meanwhile sends the result of `look` whenever a sample is due. A sample
+    /// that cannot be read or sent is no failure of the work.
     pub(crate) fn during<T>(
         self,
         look: impl Fn() -> io::Result<Seen> + Send + Sync,
@@ -114,7 +114,7 @@ impl Sampling<'_> {
     }
 }
 
-/// Tells samples until the work is done or no receiver listens.
+/// Sends samples until the work is done or no receiver listens.
 fn tell_all(
     every: Span,
     started: Time,
@@ -122,8 +122,8 @@ fn tell_all(
     look: &dyn Fn() -> io::Result<Seen>,
     is_done: &AtomicBool,
 ) {
-    // A table of open files of its own: see the worker's `own_files`, whose gain a shared table
-    // would take away.
+    // A table of open files of its own: see the worker's `own_files`: a shared table would be
+    // slower.
     let _ = unshare(CloneFlags::CLONE_FILES);
     while wait_for_next(every, started, is_done) {
         let Ok(Seen { bytes, missing, tcp }) = look() else { return };
@@ -135,13 +135,13 @@ fn tell_all(
 }
 
 /// Sleeps until the next sample is due, counted from the start; false when the work is done before.
-/// Work that lasts a whole number of intervals ends when a sample is due, which is told.
+/// Work that lasts a whole number of intervals ends when a sample is due, which is sent.
 fn wait_for_next(every: Span, started: Time, is_done: &AtomicBool) -> bool {
     let gone = now().since(started).nanoseconds();
     let due =
         started + Span::from_nanoseconds((gone / every.nanoseconds() + 1) * every.nanoseconds());
     loop {
-        // Looked at before the clock: what is done before a sample is due needs none.
+        // Checked before the clock: work that is done before a sample is due needs none.
         let is_done = is_done.load(Ordering::Relaxed);
         let left = due.since(now());
         if left == Span::ZERO || is_done {

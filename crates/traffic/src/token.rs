@@ -3,7 +3,7 @@
 use btu_suite::activity::Token;
 use subtle::ConstantTimeEq;
 
-/// Whether `said` is the token; takes as long for every wrong one.
+/// Whether `said` is the token; takes equal time for every wrong one.
 pub(crate) fn is_same(said: &Token, token: &Token) -> bool {
     said.ct_eq(token).into()
 }

@@ -15,10 +15,10 @@ use crate::scratch::{
 };
 use crate::{LoadError, content};
 
-/// A source file that a long-lived process keeps ready, so that not every disk activity has to make
+/// A source file that a long-lived process holds ready, so that not every disk activity has to make
 /// its own.
 ///
-/// It has no name in its directory: it goes when its owner does, however the owner goes. Every
+/// It has no name in its directory: the kernel removes it when its owner ends in any way. Every
 /// process that its owner starts inherits it, for reading.
 #[derive(Debug)]
 pub struct DiskSource(File);
@@ -62,7 +62,7 @@ impl DiskSource {
     }
 }
 
-/// The source as an activity has it open.
+/// The open source of an activity.
 #[derive(Debug)]
 pub(super) struct Source {
     file: File,
@@ -114,7 +114,7 @@ impl Source {
         Ok(Self { file, direct: true })
     }
 
-    /// Reads as many bytes as `bytes` takes; `directory` is for the error.
+    /// Fills `bytes`; `directory` is for the error.
     pub(super) fn read(
         &self,
         directory: &Path,

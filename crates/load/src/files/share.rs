@@ -14,9 +14,9 @@ use super::{Files, Open};
 use crate::LoadError;
 use crate::scratch::{OwnDirectory, is_refusal, mounted};
 
-/// A directory of our own on a share. Every operation is a system call that the kernel's client
-/// carries out; past its cache where the share takes that (`O_DIRECT`, open(2)). Nothing is left
-/// there, even if this process is killed.
+/// A directory of btu on a share. Every operation is a system call that the kernel's client
+/// performs, past its cache if the share allows that (`O_DIRECT`, open(2)). No file is left there,
+/// even if this process is killed.
 #[derive(Debug)]
 pub struct ShareFiles {
     directory: OwnDirectory,
@@ -45,13 +45,13 @@ impl ShareFiles {
         Ok(files)
     }
 
-    /// What the share is.
+    /// The description of the share.
     pub fn share(&self) -> &Share {
         &self.share
     }
 
-    /// Whether reads and writes of any length may go past the cache: network file systems take
-    /// that, those on disks want whole blocks and are left their cache.
+    /// Whether reads and writes of any length may go past the cache: network file systems allow
+    /// that; those on disks need whole blocks, and keep their cache.
     fn takes_direct(&self) -> io::Result<bool> {
         let path = self.directory.path().join("probe");
         let tried = options(true).create(true).open(&path).and_then(|file| {

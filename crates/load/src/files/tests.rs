@@ -7,7 +7,7 @@ use super::*;
 use crate::nfs::{Client, Server, ServerSettings};
 use crate::scratch::{sweep_run, sweeper};
 
-/// What a program does with files, on whichever.
+/// A program's operations on files of any kind.
 fn work(files: &mut impl Files) -> (Vec<u8>, u64) {
     let file = files.open("document.new", Open::Empty).expect("made");
     files.write_at(&file, 0, b"one two three").expect("written");
@@ -57,8 +57,8 @@ fn entries(share: &std::path::Path) -> Vec<String> {
     names.map(|name| name.to_string_lossy().into_owned()).collect()
 }
 
-/// What is on the share is gone when the files are, and what was left by a run that was killed as a
-/// whole is swept by its name.
+/// The directory on the share is removed with the files, and the remains of a run that was killed
+/// as a whole are removed by their name.
 #[test]
 fn nothing_is_left_on_a_share() {
     let share = tempfile::tempdir().expect("tempdir");
@@ -83,11 +83,11 @@ fn nothing_is_left_on_a_share() {
     assert_eq!(left, ["btu-run-0000000000000008-02020202-1", "letters"]);
 }
 
-/// Whatever becomes of a process: one that was killed leaves nothing either.
+/// A killed process leaves nothing either.
 #[test]
 fn a_killed_process_leaves_nothing_on_a_share() {
     let share = tempfile::tempdir().expect("tempdir");
-    // Standing in for a worker: it is told what to sweep, and is killed.
+    // In the place of a worker: it gets the directory to remove, and is killed.
     let directory = share.path().join("btu-run-0-0-1");
     std::fs::create_dir(&directory).expect("made");
     let mut sweeper = sweeper(&directory).expect("started");

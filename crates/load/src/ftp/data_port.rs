@@ -1,5 +1,5 @@
-//! Whose the data connection of a session is: the FTP library takes the first who calls a data
-//! port, and only the client of the control connection is to get a file there.
+//! Identifies the client of a session's data connection: the FTP library accepts the first caller
+//! of a data port, but only the client of the control connection may get a file there.
 
 use std::fs;
 use std::io;
@@ -26,7 +26,7 @@ impl DataPort {
         Self { client: client.to_canonical(), port: Arc::default() }
     }
 
-    /// The address of the client whose port it is.
+    /// The address of the client of the port.
     pub(super) fn client(&self) -> IpAddr {
         self.client
     }
@@ -39,7 +39,7 @@ impl DataPort {
     /// Whether no process but the client is connected to it.
     ///
     /// # Errors
-    /// What this process has open cannot be listed.
+    /// The open files of this process cannot be listed.
     pub(super) fn is_the_clients(&self) -> io::Result<bool> {
         let port = self.port.load(Ordering::Relaxed);
         let files = fs::read_dir(OPEN_FILES)?.flatten();
@@ -51,7 +51,7 @@ impl DataPort {
 
 /// The address that is connected to `port` by this open file, if it is such a connection.
 fn caller(file: RawFd, port: u16) -> Option<IpAddr> {
-    // What is no socket of the internet, or not connected, has no such names.
+    // Descriptors that are not connected internet sockets have no such names.
     let (_, local) = ends(&getsockname(file).ok()?)?;
     let (caller, _) = ends(&getpeername(file).ok()?)?;
     (local == port).then(|| caller.to_canonical())

@@ -20,7 +20,7 @@ use crate::pump::{self, IDLE, IdleTimeout, Socket, TICK};
 /// Connections at the same time: a control and a data connection for each of four clients.
 const MOST: usize = 8;
 
-/// How long the line may take to come.
+/// The timeout of the line.
 const KNOCK: Duration = Duration::from_secs(5);
 
 /// How long connecting to the server may take.
@@ -32,11 +32,12 @@ const LONGEST_LINE: usize = 256;
 /// Lets connections on `listener` out to `target`'s host until `stop`; `target` is the FTP server's
 /// control port.
 ///
-/// At most 8 connections at a time; one over which nothing moves for five minutes is closed.
-/// Returns within half a second of `stop`, or ten when it is just connecting.
+/// At most 8 connections at a time; one without data for five minutes is closed. Returns within
+/// half a second of `stop`, or ten when it is just connecting.
 ///
 /// # Errors
-/// Only when `listener` cannot be used at all: what fails for one connection is told to its client.
+/// Only when `listener` cannot be used at all: a failure of one connection is reported to its
+/// client.
 pub fn serve_egress_proxy(
     listener: UnixListener,
     target: SocketAddr,
@@ -53,7 +54,7 @@ pub fn serve_egress_proxy(
                 Some(slot) => {
                     scope.spawn(move || {
                         let mut inside = inside;
-                        // Both ends see the connection close; no other process has to be told.
+                        // Both ends see the connection close; no other process needs a message.
                         let _ = let_out(&mut inside, target, stop);
                         // A client that sees it closed may connect again at once.
                         drop(slot);
@@ -66,7 +67,7 @@ pub fn serve_egress_proxy(
             }
         }
     });
-    // The port is closed, so that no stranger can probe at it.
+    // The port is closed, so that other callers cannot probe it.
     drop(listener);
     Ok(())
 }
@@ -89,8 +90,8 @@ fn let_out(inside: &mut UnixStream, target: SocketAddr, stop: &AtomicBool) -> io
     }
 }
 
-/// Says that there is no room. The line is read first: a socket that is closed with something
-/// unread takes what it said last with it. It is there already, or the client is not one of ours
+/// Reports that there is no room. It reads the line first, because closing a socket with unread
+/// data discards its last message. The line has arrived already, or the client is not one of btu's
 /// and waits for a tick at most.
 fn refuse(mut inside: UnixStream, stop: &AtomicBool) -> io::Result<()> {
     inside.limit(TICK)?;
@@ -98,7 +99,7 @@ fn refuse(mut inside: UnixStream, stop: &AtomicBool) -> io::Result<()> {
     inside.write_all(b"no: all connections are in use\n")
 }
 
-/// Where a line asks to be connected to, if that is allowed.
+/// The destination that a line requests, if that is allowed.
 fn asked_for(line: &str, target: SocketAddr) -> Result<SocketAddr, String> {
     let port = line.strip_prefix("connect ").and_then(|port| port.parse().ok());
     match port {
@@ -127,12 +128,14 @@ pub(super) fn probe(path: &Path) -> io::Result<()> {
     let mut stream = UnixStream::connect(path)?;
     stream.set_read_timeout(Some(KNOCK))?;
     stream.shutdown(Shutdown::Write)?;
-    // What is answered to nothing does not matter, and an egress proxy that is slow is one.
+    // The answer to an empty request has no meaning, and a slow egress proxy also counts as
+    // present.
     let _ = io::copy(&mut stream, &mut io::sink());
     Ok(())
 }
 
-/// A line without its end. It is read byte by byte, as what follows belongs to others.
+/// A line without its end. It is read byte by byte, because the following bytes belong to other
+/// readers.
 fn read_line(stream: &mut impl Read, timeout: &IdleTimeout) -> io::Result<String> {
     let (mut line, mut byte) = (Vec::new(), [0]);
     while line.len() < LONGEST_LINE
@@ -144,8 +147,7 @@ fn read_line(stream: &mut impl Read, timeout: &IdleTimeout) -> io::Result<String
     String::from_utf8(line).map_err(|_| io::ErrorKind::InvalidData.into())
 }
 
-/// For fuzzers: any line at the egress proxy; nothing but the server's own address is ever
-/// connected to.
+/// For fuzzers: any line at the egress proxy; it only ever connects to the server's own address.
 #[doc(hidden)]
 pub fn fuzz_egress_proxy(line: &[u8]) {
     let server = SocketAddr::from(([192, 0, 2, 1], 21));

@@ -41,12 +41,12 @@ pub(crate) struct Fetching {
     filesystem: String,
 }
 
-/// Where a fetch has to end.
+/// The end of a fetch.
 #[derive(Debug, Clone, Copy)]
 enum End {
     /// After so many bytes.
     Bytes(u64),
-    /// At this moment, or when told to stop.
+    /// At this moment, or on `stop`.
     At(Time),
 }
 
@@ -73,8 +73,8 @@ impl Fetching {
         })
     }
 
-    /// Fetches until the work is done and the last byte is on the device. What is left of an
-    /// unfinished transfer is handed back, to be broken off when the clock has stopped.
+    /// Fetches until the work is done and the last byte is on the device. An unfinished transfer is
+    /// returned, so that the caller aborts it when the clock has stopped.
     fn work(
         &mut self,
         account: &Account,
@@ -127,7 +127,7 @@ impl Fetching {
     ) -> Result<(), LoadError> {
         loop {
             let room = match end {
-                // Of a file whose size was asked for exactly, the end must be seen too.
+                // If the file's exact size was requested, the end must be received, too.
                 End::Bytes(all) if self.what != What::Known => BLOCK.min((all - *total) as usize),
                 _ => BLOCK,
             };

@@ -44,12 +44,12 @@ impl Listener for UnixListener {
     }
 }
 
-/// The next connection, or none when `goes_on` says no more. What fails for one connection only is
-/// passed over.
+/// The next connection, or `None` when `goes_on` returns false. Failures of single connections are
+/// ignored.
 pub(super) fn next<L: Listener>(listener: &L, goes_on: impl Fn() -> bool) -> Option<L::Connection> {
     while goes_on() {
         let mut waiting = [PollFd::new(listener.as_fd(), PollFlags::POLLIN)];
-        // An interrupted or impossible wait is a wait: the loop looks whether to go on.
+        // An interrupted or failed wait counts as a wait: the loop checks whether to continue.
         if poll(&mut waiting, PollTimeout::try_from(TICK).unwrap_or(PollTimeout::ZERO)).is_err() {
             std::thread::sleep(TICK);
         }
@@ -73,7 +73,7 @@ pub(super) fn next_within<L: Listener>(
     next(listener, || goes_on() && Instant::now() < end)
 }
 
-/// So many at the same time, not more.
+/// The largest number of simultaneous connections.
 #[derive(Debug)]
 pub(super) struct Slots {
     free: AtomicUsize,

@@ -17,10 +17,10 @@ use crate::LoadError;
 use crate::account::now;
 use crate::copy::{BLOCK, Moved, Over, Stored};
 
-/// What the file is called.
+/// The name of the file.
 pub(super) const NAME: &str = "copy.bin";
 
-/// How often it is looked whether the file has come.
+/// The interval of checks whether the file has arrived.
 pub(super) const TICK: Duration = Duration::from_millis(2);
 
 /// A login that is as hard to guess as the token.
@@ -42,11 +42,11 @@ impl CopyLogin {
     }
 }
 
-/// Where the file goes; clones are the same place.
+/// The place of the file; clones share it.
 #[derive(Debug, Clone)]
 pub(super) struct Slot(Arc<Mutex<Content>>);
 
-/// What is in it.
+/// Its state.
 #[derive(Debug)]
 enum Content {
     Free(Stored),
@@ -61,9 +61,9 @@ impl Slot {
         Self(Arc::new(Mutex::new(Content::Free(copy))))
     }
 
-    /// Puts `next` there and takes what is there.
+    /// Stores `next` and returns the former state.
     fn replace(&self, next: Content) -> Content {
-        // Nothing is done with the lock held that could be left half done.
+        // No operation under the lock can be interrupted halfway.
         std::mem::replace(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner), next)
     }
 
@@ -79,8 +79,8 @@ impl Slot {
         }
     }
 
-    /// Stores what comes, to its end, and makes it durable; whether that is the whole file. The
-    /// client is at `client`.
+    /// Stores the arriving data to their end, and makes them durable; returns whether that is the
+    /// whole file. The client is at `client`.
     pub(super) async fn fill(
         &self,
         copy: Stored,
@@ -99,7 +99,7 @@ impl Slot {
         }
     }
 
-    /// What came of it, once that is known.
+    /// The outcome, once it is known.
     fn result(&self) -> Option<Result<(Over, Stored), LoadError>> {
         match self.replace(Content::Taken) {
             Content::Filled(over, copy) => Some(Ok((over, copy))),
@@ -183,7 +183,7 @@ impl Inbox {
             check(now()?)?;
             thread::sleep(TICK);
         };
-        // The client has yet to hear of it.
+        // The client has not got the reply yet.
         while self.server.has_sessions() {
             check(now()?)?;
             thread::sleep(TICK);

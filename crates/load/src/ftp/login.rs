@@ -10,7 +10,7 @@ use tokio::sync::watch;
 use tokio::time::timeout;
 use unftp_core::auth::{AuthenticationError, Authenticator, Credentials, Principal};
 
-/// The only user there is.
+/// The only user.
 const USER: &str = "btu";
 
 /// A connection is closed at its third wrong login.
@@ -19,7 +19,7 @@ const WRONG_LOGINS: u32 = 3;
 /// A connection is closed when it has not logged in for so long.
 const LOGIN_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// How far one connection has come.
+/// The progress of one connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Standing {
     Wrong(u32),

@@ -19,7 +19,7 @@ use crate::LoadError;
 use crate::account::now;
 use crate::copy::{Moved, Over, Stored};
 
-/// The file; clones are the same.
+/// The file; clones share it.
 #[derive(Debug, Clone)]
 pub(super) struct Offer(Arc<Offered>);
 
@@ -29,7 +29,7 @@ struct Offered {
     moments: Mutex<Moments>,
 }
 
-/// When it was asked for, when its first octets were read, and when the last.
+/// The times of the request, of the first and of the last read.
 #[derive(Debug, Clone, Copy, Default)]
 struct Moments {
     asked: Option<Time>,
@@ -38,7 +38,7 @@ struct Moments {
 }
 
 impl Offer {
-    /// How large it is.
+    /// Its size.
     pub(super) fn size(&self) -> u64 {
         self.0.source.size()
     }

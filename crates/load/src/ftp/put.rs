@@ -8,7 +8,7 @@ use crate::LoadError;
 use crate::account::now;
 use crate::copy::{BLOCK, Moved, Over, Stored};
 
-/// Logs in at `server`, stores the file there, and waits until the server says that it is.
+/// Logs in at `server`, stores the file there, and waits for the server's confirmation.
 pub(crate) fn put(
     server: SocketAddr,
     login: &CopyLogin,

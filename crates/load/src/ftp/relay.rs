@@ -2,9 +2,9 @@
 //!
 //! Control connections are joined line by line with one through the [egress
 //! proxy](super::egress_proxy). When the server offers a data port (227, 229), the relay opens one
-//! of its own, joined with the server's, and says that instead. What it cannot carry it refuses
-//! itself: active mode, in which the server would have to come in, and encryption, under which it
-//! could not read the offers.
+//! of its own, joined with the server's, and offers that instead. It refuses modes that it cannot
+//! carry: active mode, in which the server would have to connect to the client, and encryption,
+//! which would hide the offers.
 
 mod session;
 
@@ -29,10 +29,10 @@ use crate::account::Account;
 /// Control connections at the same time, and data connections of all of them together.
 const MOST: usize = 8;
 
-/// How often it is looked whether to stop.
+/// The interval of checks for `stop`.
 const TICK: Duration = Duration::from_millis(5);
 
-/// What all of the relay's threads share.
+/// The state that all of the relay's threads share.
 #[derive(Debug)]
 struct Shared {
     egress_proxy: PathBuf,
@@ -91,7 +91,7 @@ impl Relaying {
     }
 }
 
-/// Gives every connection a session, until told to stop; all threads end with this one.
+/// Gives every connection a session, until `stop`; all threads end with this one.
 fn accept(listener: &TcpListener, shared: &Shared) {
     thread::scope(|scope| {
         while let Some((mut client, from)) =

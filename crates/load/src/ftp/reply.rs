@@ -71,8 +71,8 @@ fn between_delimiters(text: &str) -> Option<u16> {
     port.parse().ok()
 }
 
-/// Follows a server's lines to tell where replies end: lines inside a reply of several are not
-/// replies themselves.
+/// Follows a server's lines to find the ends of replies: lines inside a reply of several lines are
+/// not replies themselves.
 #[derive(Debug, Default)]
 pub(super) struct Lines {
     /// The code of the reply of several lines we are in.
@@ -80,7 +80,7 @@ pub(super) struct Lines {
 }
 
 impl Lines {
-    /// Whether `line` stands for itself or ends a reply (`code SP text`).
+    /// Whether `line` is a complete reply or ends one (`code SP text`).
     pub(super) fn ends_reply(&mut self, line: &[u8]) -> bool {
         let code = match line {
             [a, b, c, ..] if [a, b, c].iter().all(|digit| digit.is_ascii_digit()) => {

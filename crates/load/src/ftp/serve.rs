@@ -1,8 +1,8 @@
 //! The embedded FTP server: control part by libunftp, files by [`VirtualFiles`].
 //!
-//! The server accepts connections itself and gives each to a session of its own: so it can take any
-//! free port, for control as for data, and say which, with no moment in which another process could
-//! take it.
+//! The server accepts connections itself and gives each to a session of its own: so it can bind any
+//! free port, for control and for data, and report it, without a moment in which another process
+//! could take it.
 
 use std::io;
 use std::net::{IpAddr, Shutdown, SocketAddr};
@@ -33,7 +33,7 @@ use crate::{LoadError, content};
 /// Control connections at a time; the transfer of a cell takes one.
 const SESSIONS: usize = 8;
 
-/// How often it is looked whether to stop.
+/// The interval of checks for `stop`.
 const TICK: Duration = Duration::from_millis(5);
 
 /// How long open sessions may take to end.
@@ -45,7 +45,7 @@ const GRACE: Duration = Duration::from_millis(200);
 pub(crate) struct Serving {
     address: SocketAddr,
     files: VirtualFiles,
-    /// Of sessions; one that is over has given its place back.
+    /// The places of sessions; a session that has ended has returned its place.
     places: Arc<Semaphore>,
     runtime: Option<Runtime>,
 }
@@ -66,7 +66,7 @@ impl Serving {
         let wanted = SocketAddr::new(order.address, 0);
         let failed =
             |operation| move |source| LoadError::Listen { operation, address: wanted, source };
-        // One thread: on a machine with few processors, the server shall not be everywhere at once.
+        // One thread: on a machine with few processors, the server must not occupy all of them.
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(1)
             .enable_all()
@@ -131,8 +131,8 @@ impl Drop for Serving {
     }
 }
 
-/// Gives every connection of a client that may call a session of its own, until the runtime goes.
-/// Other clients do not hear a word.
+/// Gives every connection of an allowed client a session of its own, until the runtime ends. Other
+/// clients get no answer.
 async fn accept(
     listener: TcpListener,
     files: VirtualFiles,
@@ -149,8 +149,8 @@ async fn accept(
                     let session =
                         session(connection, client.ip(), files.clone(), login, callers.clone());
                     tokio::spawn(async move {
-                        // What fails here is the peer's loss, which it has been told or has caused:
-                        // the server goes on.
+                        // A failure here concerns only this peer, which knows of it: the server
+                        // continues.
                         let _ = session.await;
                         drop(place);
                     });
@@ -197,7 +197,7 @@ async fn session(
     session.await.map_err(io::Error::other)
 }
 
-/// Lets the kernel choose the port of a data connection: it knows which are free.
+/// Lets the kernel choose a free port for a data connection.
 #[derive(Debug)]
 struct AnyPort {
     data: DataPort,

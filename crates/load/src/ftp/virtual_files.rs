@@ -1,4 +1,4 @@
-//! What the embedded server serves: a file `N.bin` of N incompressible bytes for every N, from
+//! The files of the embedded server: a file `N.bin` of N incompressible bytes for every N, from
 //! memory.
 
 use std::fmt::Debug;
@@ -24,7 +24,7 @@ use crate::content;
 /// The largest file: 2^40 bytes, a terabyte and a bit.
 pub(super) const LARGEST: u64 = 1 << 40;
 
-/// Files shown in a listing; every other size is there too.
+/// Files shown in a listing; files of all other sizes exist, too.
 const SHOWN: [u64; 4] = [1_000, 1_000_000, 1_000_000_000, LARGEST];
 
 /// Bytes taken at once from a client that stores something, and read at once of a file that is
@@ -40,7 +40,7 @@ pub(super) fn name(size: u64) -> String {
 #[derive(Debug, Clone, Default)]
 pub(super) struct VirtualFiles {
     served: Arc<AtomicU64>,
-    /// Where they go, for the files of a session.
+    /// The data connection, for the files of a session.
     data: Option<DataPort>,
     /// The place of one more file, in addition to the files that every server has.
     place: Option<Place>,
@@ -49,7 +49,7 @@ pub(super) struct VirtualFiles {
 /// A directory with one more file.
 #[derive(Debug, Clone)]
 pub(super) enum Place {
-    /// That is stored here; without it what comes is let go.
+    /// The target of uploads; without it uploads are discarded.
     Slot(Slot),
     /// The offered file is here.
     Offer(Offer),
@@ -61,7 +61,7 @@ impl VirtualFiles {
         Self { place, ..Self::default() }
     }
 
-    /// The one more that is here, if the path means it.
+    /// The additional file, if the path names it.
     fn offered(&self, path: &Path) -> Option<&Offer> {
         match &self.place {
             Some(Place::Offer(offer)) if is_the_one(path) => Some(offer),
@@ -79,7 +79,7 @@ impl VirtualFiles {
         Self { data: Some(data), ..self.clone() }
     }
 
-    /// Called when a data connection is there: whether it is the one client's.
+    /// Called when a data connection is there: returns whether it belongs to the client.
     fn check_client(&self) -> Result<()> {
         let is_the_clients = self.data.as_ref().map_or(Ok(true), DataPort::is_the_clients);
         if is_the_clients.map_err(|error| Error::new(ErrorKind::LocalError, error))? {
@@ -113,7 +113,7 @@ fn is_root(path: &Path) -> bool {
     path == Path::new("/") || path == Path::new("") || path == Path::new(".")
 }
 
-/// What there is to know about an entry.
+/// The attributes of an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Entry {
     Root,
@@ -255,8 +255,8 @@ impl<User: UserDetail> StorageBackend<User> for VirtualFiles {
         Ok(Box::new(self.open(path.as_ref(), offset)?))
     }
 
-    /// Stores the one file that there is a place for. Without one it takes whatever comes and lets
-    /// it go: such an upload measures the network, not this server.
+    /// Stores the one file for which there is a place. Without a place it discards uploads: such an
+    /// upload measures the network, not this server.
     async fn put<P: AsRef<Path> + Send + Debug, R: AsyncRead + Send + Sync + Unpin + 'static>(
         &self,
         _: &User,

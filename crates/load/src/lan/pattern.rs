@@ -10,16 +10,16 @@ use crate::LoadError;
 use crate::content;
 use crate::files::{Files, Open};
 
-/// Octets at a record's beginning that say which writing it is of.
+/// Octets at a record's beginning with the number of its writing.
 const NUMBER: usize = 8;
 
 /// Files that transactions are done with. Nothing is allocated in a transaction.
 #[derive(Debug)]
 pub(super) struct PatternWork {
     pattern: Pattern,
-    /// What all its files' names begin with.
+    /// The prefix of its files' names.
     name: String,
-    /// Of a file that comes and goes, before and after it is renamed.
+    /// The names of a temporary file, before and after it is renamed.
     passing: [String; 2],
     /// The content of every record, in addition to its number.
     record: Vec<u8>,
@@ -33,8 +33,8 @@ pub(super) struct PatternWork {
 }
 
 impl PatternWork {
-    /// Files whose names begin with `name`, with records of so many octets whose content follows
-    /// from the seed.
+    /// Files with names that begin with `name`, and with records of this size and content from the
+    /// seed.
     pub(super) fn new(pattern: Pattern, name: &str, record: usize, seed: u64) -> Self {
         let mut octets = vec![0; record.max(NUMBER)];
         content::fill(seed, &mut octets);
@@ -75,8 +75,8 @@ impl PatternWork {
         }
     }
 
-    /// One transaction; whether what was read is what was written. `opens` opens a record's file
-    /// again, as NORM.BAS does.
+    /// Performs one transaction; returns whether the read data equal the written ones. `opens`
+    /// opens a record's file again, as NORM.BAS does.
     pub(super) fn transact<F: Files>(
         &mut self,
         files: &mut F,
@@ -161,7 +161,7 @@ impl PatternWork {
         Ok(())
     }
 
-    /// Reads a record, and says whether it is the last that was written there.
+    /// Reads a record, and returns whether it is the last that was written there.
     fn read<F: Files>(
         &mut self,
         files: &mut F,
@@ -174,7 +174,7 @@ impl PatternWork {
         Ok(read == self.record.len() && self.back == self.record)
     }
 
-    /// What was read last.
+    /// The data that were read last.
     pub(super) fn back(&self) -> &[u8] {
         &self.back
     }

@@ -1,4 +1,4 @@
-//! Where files are: a server, this host's own disk, or a share.
+//! The place of files: a server, this host's own disk, or a share.
 
 use btu_suite::activity::{FilesPlace, Token};
 
@@ -7,7 +7,7 @@ use crate::LoadError;
 use crate::files::{LocalFiles, RemoteFiles, ShareFiles};
 use crate::nfs::Client;
 
-/// Files, by where they are.
+/// Files, by their place.
 #[derive(Debug)]
 pub(super) enum Placed {
     Remote(RemoteFiles),

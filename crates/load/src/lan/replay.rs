@@ -16,13 +16,13 @@ pub(super) struct Replay<F: Files> {
     trace: OperationTrace,
     /// Names at the server: the station's own.
     names: Vec<String>,
-    /// What each file has to have, by the number of its name.
+    /// The expected content of each file, by the number of its name.
     contents: Vec<Vec<u8>>,
     open: Vec<Option<F::File>>,
-    /// What is written comes from here.
+    /// The source of written data.
     source: Vec<u8>,
     back: Vec<u8>,
-    /// The station begins so much of the lead later.
+    /// The share of the lead after which the station begins.
     phase: f64,
 }
 
@@ -99,7 +99,7 @@ impl<F: Files> Replay<F> {
         }
     }
 
-    /// Whether what was read is what has to be there.
+    /// Whether the read data equal the expected ones.
     fn perform(&mut self, files: &mut F, operation: TracedOperation) -> Result<bool, LoadError> {
         let TracedOperation { file, doing, .. } = operation;
         let name = &self.names[file];

@@ -14,7 +14,7 @@ use crate::LoadError;
 use crate::account::Account;
 use crate::nfs::{ClientAccount, Server, ServerSettings};
 
-/// How often it is looked whether to stop.
+/// The interval of checks for `stop`.
 const TICK: Duration = Duration::from_millis(5);
 
 /// The server, running since it was prepared: files are made before the clock of any activity
@@ -50,8 +50,7 @@ impl Performance for ServingFiles {
         while !stop.load(Ordering::Relaxed) {
             thread::sleep(TICK);
         }
-        // The background stations are told to stop at the same time, and end their transactions
-        // first.
+        // The background stations get a `stop` at that time, too, and end their transactions first.
         let clients = self.server.stop();
         let closed = account.close()?;
         let clients = clients.iter().map(|(client, account)| served(*client, account)).collect();

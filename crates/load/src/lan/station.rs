@@ -1,4 +1,4 @@
-//! A background station of a cell: CONST.BAS, NORM.BAS and what servers are asked today, at a file
+//! A background station of a cell: CONST.BAS, NORM.BAS and operations of current servers, at a file
 //! server or on a share.
 
 use std::net::SocketAddr;
@@ -19,10 +19,10 @@ use crate::account::{self, Account};
 use crate::files::Files;
 use crate::nfs::MOST_DATA;
 
-/// How often it is looked whether to stop in a long pause.
+/// The interval of checks for `stop` in a long pause.
 const TICK: Span = Span::from_milliseconds(5);
 
-/// Most times that are kept as they are.
+/// The largest number of times that are kept.
 const MOST_SAMPLES: usize = 512;
 
 /// A station, ready to go: its files are there.
@@ -42,7 +42,7 @@ enum Part<F: Files> {
     Replay(Replay<F>),
 }
 
-/// What was done so far.
+/// The results so far.
 #[derive(Debug, Default)]
 pub(super) struct Done {
     pub(super) wrong: u64,
@@ -86,14 +86,15 @@ impl<F: Files> Station<F> {
             Part::Transactions { work, program, file } => {
                 let mut background = program.start(*seed, *number, start);
                 let mut ended = start;
-                // One after the other until `stop`; the one under way is ended.
+                // Performs transactions one after the other until `stop`; the current one is
+                // completed.
                 loop {
                     let due = background.next(ended);
                     if !pause(due, stop)? {
                         return Ok(());
                     }
-                    // In a closed loop a transaction begins when it does; in an open one it was
-                    // due, and who is late has waited.
+                    // In a closed loop a transaction begins when it does; in an open one it begins
+                    // at its due time, so lateness counts as waiting.
                     let begun = if program.is_closed() { account::now()? } else { due };
                     let is_right = work.transact(files, file, program.opens())?;
                     ended = account::now()?;
@@ -130,7 +131,7 @@ impl Done {
     }
 }
 
-/// Every n-th time, where n is doubled whenever there is no more room: what is kept is spread
+/// Every n-th time, where n is doubled whenever there is no more room: the kept times are spread
 /// evenly over all.
 #[derive(Debug)]
 struct Samples {

@@ -17,7 +17,7 @@ use crate::account::{self, Account};
 use crate::files::{Files, RemoteFiles};
 use crate::nfs::Client;
 
-/// A task is done so often at most, however quick it is.
+/// The largest number of repetitions of a task.
 const MOST_TIMES: usize = 1000;
 
 /// The task itself to the server's account; stations are 1, 2 and so on.
@@ -28,12 +28,12 @@ const TASK_CLIENT: u32 = 0;
 struct Tasking<F> {
     work: Work,
     files: F,
-    /// Who made the files and looks at what is left, where that is another client; of its own disk
-    /// a station has one.
+    /// The client that makes the files and checks the remaining ones, if it is another client; a
+    /// station has one on its own disk.
     setup: Option<F>,
     lead: Span,
     target: Span,
-    /// What the share is, where the files are on one.
+    /// The description of the share, if the files are on one.
     share: Option<Share>,
 }
 

@@ -32,7 +32,7 @@ fn task(task: Task, place: FilesPlace) -> TaskDone {
     }
 }
 
-/// A server while `clients` are at work, and its account.
+/// Runs a server during the work of `clients`, and returns its account.
 fn served(service: Span, clients: impl FnOnce(SocketAddr)) -> FilesServed {
     let directory = tempfile::tempdir().expect("tempdir");
     let address = Ipv4Addr::LOCALHOST.into();
@@ -56,8 +56,8 @@ fn served(service: Span, clients: impl FnOnce(SocketAddr)) -> FilesServed {
     }
 }
 
-/// Whatever is read, sorted or saved is the same here, at a server and on a share, by as many
-/// operations, and both ends count them.
+/// Each task has equal data and an equal number of operations here, at a server and on a share, and
+/// both ends count them.
 #[test]
 fn every_task_is_the_same_here_at_a_server_and_on_a_share() {
     for which in Task::ALL {
@@ -150,8 +150,8 @@ fn stations_do_what_their_program_says() {
     }
 }
 
-/// In an open loop who waits for the server is late, and that counts: 5 ms between transactions of
-/// 6 ms.
+/// In an open loop a station that waits for the server is late, and that counts: 5 ms between
+/// transactions of 6 ms.
 #[test]
 fn an_open_loop_counts_the_wait() {
     let program = StationProgram::Paced {
@@ -184,8 +184,8 @@ fn a_server_that_is_gone_ends_its_clients_with_a_reason() {
     assert!(gone.contains("could not connect"), "{gone}");
 }
 
-/// Each pattern does as many operations as it says, at a server and on a share, and leaves nothing
-/// behind that comes and goes.
+/// Each pattern performs its documented number of operations, at a server and on a share, and
+/// leaves no temporary file behind.
 #[test]
 fn every_pattern_does_what_it_says() {
     let share = tempfile::tempdir().expect("tempdir");
@@ -219,8 +219,8 @@ fn every_pattern_does_what_it_says() {
     );
 }
 
-/// A trace of one save in 40 ms, replayed for 300 ms: each operation when it is due, and what is
-/// read is what was written.
+/// A trace of one save in 40 ms, replayed for 300 ms: each operation at its due time, and the read
+/// data equal the written ones.
 #[test]
 fn a_trace_is_replayed_in_time() {
     let text = "0 open letter\n0.005 read letter 0 3000\n0.010 make new\n0.012 write new 0 3000\n0.020 flush new\n\

@@ -1,4 +1,4 @@
-//! The tasks themselves: what each does with files, wherever these are.
+//! The tasks themselves: their operations on files in any place.
 
 use btu_suite::lan::{BLOCK, Doing, FileSizes, Task, dbf};
 use btu_units::Bytes;
@@ -8,24 +8,24 @@ use crate::LoadError;
 use crate::content;
 use crate::files::{Files, Open};
 
-/// What a word processor saves first.
+/// The first file that a word processor saves.
 const NEW: &str = "file-0.new";
 
-/// Where sorted records and indices go.
+/// The file for sorted records and indices.
 const RESULT: &str = "result";
 
-/// A task with its files' content and what it has done.
+/// A task with its files' content and its results.
 #[derive(Debug)]
 pub(super) struct Work {
     task: Task,
     originals: Vec<Vec<u8>>,
     /// The document that a task saves.
     document: Vec<u8>,
-    /// What was read, or found, or what was to be left.
+    /// The data that were read or found, or that must be left.
     outcome: Vec<u8>,
-    /// What a task that repeats a pattern works on.
+    /// The files of a task that repeats a pattern.
     pattern: Option<PatternWork>,
-    /// Whether every transaction of the pattern read what it had to.
+    /// Whether every transaction of the pattern read the expected data.
     is_pattern_right: bool,
     read: Bytes,
     written: Bytes,
@@ -52,7 +52,7 @@ impl Work {
         Self { task, originals, document, outcome, pattern, is_pattern_right: true, read, written }
     }
 
-    /// Makes the files and has them on the device.
+    /// Makes the files and syncs them to the device.
     pub(super) fn lay_out(&mut self, files: &mut impl Files) -> Result<(), LoadError> {
         for (index, original) in self.originals.iter().enumerate() {
             let file = files.open(&name(index), Open::Empty)?;
@@ -107,13 +107,13 @@ impl Work {
         Ok(())
     }
 
-    /// Looks at a file, opens it, and reads it to its end.
+    /// Reads a file's attributes, opens it, and reads it to its end.
     fn load(&mut self, index: usize, files: &mut impl Files) -> Result<(), LoadError> {
         let name = name(index);
         let size = files.stat(&name)? as usize;
         let file = files.open(&name, Open::Existing)?;
         let (start, mut offset) = (self.outcome.len(), 0);
-        // No more than what was written: a server that says otherwise is told by the content.
+        // No more than the written size: the content reveals a server that reports another one.
         let size = size.min(self.originals[index].len());
         self.outcome.resize(start + size, 0);
         while offset < size {
@@ -176,7 +176,7 @@ impl Work {
         Ok(())
     }
 
-    /// Whether what was read, found or to be left is what it must be.
+    /// Whether the outcome is correct.
     pub(super) fn is_right(&self) -> bool {
         match self.task.doing() {
             Doing::Load => self.outcome == self.originals.concat(),
@@ -190,7 +190,7 @@ impl Work {
         }
     }
 
-    /// Whether the file that a task leaves, if it does, has what was to be left.
+    /// Whether the file that a task leaves, if any, has the expected content.
     pub(super) fn is_left(&self, files: &mut impl Files) -> Result<bool, LoadError> {
         let name = match self.task.doing() {
             Doing::Load | Doing::Search | Doing::Repeat(..) => return Ok(true),

@@ -17,7 +17,7 @@ const MOST_NAMES: usize = 256;
 const HOMOGENEOUS: u32 = 8;
 const CAN_SET_TIME: u32 = 16;
 
-/// How many names surely fit into an answer of so many octets; one at least is tried.
+/// The number of names that fit into an answer of this size; at least one is tried.
 pub(super) fn names_within(octets: u32, is_plus: bool) -> usize {
     let entry = if is_plus { ENTRY_PLUS } else { ENTRY };
     // Status, attributes, verifier, and the end of the list.

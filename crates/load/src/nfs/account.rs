@@ -1,17 +1,17 @@
-//! What a server did for its clients.
+//! A server's accounts of its clients.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
 use btu_units::{Bytes, Span};
 
-/// Most clients that are told apart; what others do is counted together.
+/// The largest number of clients with their own accounts; all others share one.
 const MOST_CLIENTS: usize = 256;
 
 /// The client for which that is counted.
 pub const OTHERS: u32 = u32::MAX;
 
-/// What a server did for one of its clients, by the number that the client gave of itself.
+/// A server's account of one client, by the number that the client sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ClientAccount {
     /// Calls answered, whatever the answer; the one that opens a connection is none.
@@ -43,7 +43,7 @@ pub(super) struct Accounts {
 }
 
 impl Accounts {
-    /// A connection of `client` has ended, or tells how far it has come.
+    /// Adds the counts of a connection of `client`, at its end or during it.
     pub(super) fn add(&self, client: u32, account: &ClientAccount) {
         let mut clients = self.clients.lock().unwrap_or_else(PoisonError::into_inner);
         let is_known = clients.contains_key(&client) || clients.len() < MOST_CLIENTS;

@@ -1,4 +1,4 @@
-//! What a server answers (RFC 1813, section 3.3): a status, and what the call was for.
+//! The answers of a server (RFC 1813, section 3.3): a status, and the result of the call.
 
 use super::protocol::{Handle, MOST_DATA};
 use super::xdr::{Garbled, Reader, Writer};
@@ -47,7 +47,7 @@ impl std::fmt::Display for Status {
     }
 }
 
-/// What there is to know about a file or a directory.
+/// The attributes of a file or a directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Attributes {
     /// Whether it is one.
@@ -56,8 +56,8 @@ pub struct Attributes {
     pub size: u64,
     /// Its number at the server.
     pub(super) node: u64,
-    /// How often it was changed, which stands for the time of its last change: clients want to see
-    /// that another one changed it.
+    /// The number of its changes, used as the time of the last change, so that clients see that
+    /// another one changed it.
     pub(super) changes: u64,
 }
 
@@ -96,7 +96,7 @@ impl Attributes {
         Ok(Self { is_directory: kind == 2, size, node, changes })
     }
 
-    /// As they stand in answers: they may be missing.
+    /// Attributes in answers, where they may be missing.
     pub(super) fn write_optional(attributes: Option<&Self>, to: &mut Writer<'_>) {
         to.flag(attributes.is_some());
         if let Some(attributes) = attributes {
@@ -104,7 +104,7 @@ impl Attributes {
         }
     }
 
-    /// After a change: what was before is not told (section 2.6, `wcc_data`).
+    /// Attributes after a change, without those before it (section 2.6, `wcc_data`).
     pub(super) fn write_after(attributes: Option<&Self>, to: &mut Writer<'_>) {
         to.flag(false);
         Self::write_optional(attributes, to);
@@ -134,7 +134,7 @@ fn read_time(from: &mut Reader<'_>) -> Result<u64, Garbled> {
 /// Nanoseconds in a second.
 const NANO: u64 = 1_000_000_000;
 
-/// Writes what a server answers to a call that was done; begins with the status.
+/// Writes a server's answer to a successful call; begins with the status.
 pub(super) fn write_done(to: &mut Writer<'_>) {
     to.number(Status::OK);
 }
@@ -145,12 +145,12 @@ pub(super) fn read_status(from: &mut Reader<'_>) -> Result<Result<(), Status>, G
     Ok(if status == Status::OK { Ok(()) } else { Err(Status(status)) })
 }
 
-/// What was found under a name, or made.
+/// The node that was found under a name, or made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Found {
-    /// What the server calls it.
+    /// Its handle.
     pub handle: Handle,
-    /// What it says of it; servers may leave that out.
+    /// Its attributes; servers may leave them out.
     pub attributes: Option<Attributes>,
 }
 
@@ -171,7 +171,7 @@ impl Found {
     }
 }
 
-/// What a READ brought.
+/// The result of a READ.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Piece<'a> {
     pub(super) data: &'a [u8],
@@ -203,7 +203,7 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// What is said of preferred sizes, of directories and of times is left.
+    /// Preferred sizes, directories and times are ignored.
     pub(super) fn read(from: &mut Reader<'_>) -> Result<Self, Garbled> {
         Attributes::read_optional(from)?;
         let [read, _, _, write] = [from.number()?, from.number()?, from.number()?, from.number()?];
@@ -214,7 +214,7 @@ impl Limits {
     }
 }
 
-/// What a WRITE left.
+/// The result of a WRITE.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Written {
     pub(super) count: u32,

@@ -16,8 +16,7 @@ use super::xdr::{Garbled, Reader, Writer};
 use super::{NfsError, Status, mount};
 use crate::pump::{self, IdleTimeout, Socket, TICK};
 
-/// A client waits as long as it is patient, and no other thread tells it to stop: its process is
-/// ended then.
+/// A client waits until its timeout, and no other thread stops it: its process is ended instead.
 pub(super) static NEVER: AtomicBool = AtomicBool::new(false);
 
 /// A connection to an NFS version 3 server that knows this client's token.
@@ -36,7 +35,7 @@ pub struct Client {
     output: Vec<u8>,
 }
 
-/// An answer that came: what it is to, and where in the input its body is.
+/// A received answer: the number of its call, and the place of its body in the input.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Arrived {
     pub(super) transaction: u32,
@@ -45,8 +44,8 @@ pub(super) struct Arrived {
 }
 
 impl Client {
-    /// Connects, says `token` and which `client` this is to the server's account, and waits for the
-    /// answer. No answer to any call is waited for longer than `timeout`.
+    /// Connects, sends `token` and the number of this `client` for the server's account, and waits
+    /// for the answer. `timeout` is that of each call's answer.
     ///
     /// # Errors
     /// [`NfsError::Connect`], and [`NfsError::SentAway`] where the server knows another token or is
@@ -68,7 +67,7 @@ impl Client {
     /// # Errors
     /// [`NfsError::Connect`], [`NfsError::Refused`] where the server exports no such directory or
     /// not to this host, or wants a port below 1024 (`insecure` in exports(5) of Linux allows
-    /// others), and what every call may meet.
+    /// others), and the errors of every call.
     pub fn mount(
         server: SocketAddr,
         mount_port: Option<u16>,
@@ -122,12 +121,12 @@ impl Client {
         self.calls
     }
 
-    /// The directory that everything is in.
+    /// The root directory.
     pub fn root(&self) -> Handle {
         self.root
     }
 
-    /// GETATTR: what the server says of a node.
+    /// GETATTR: the attributes of a node.
     ///
     /// # Errors
     /// As of every call: a connection that broke off, no answer in time, an answer that is none, a
@@ -136,10 +135,10 @@ impl Client {
         self.call("GETATTR", &Call::GetAttributes { node: *node }, Attributes::read)
     }
 
-    /// LOOKUP: what a name in a directory means.
+    /// LOOKUP: the node of a name in a directory.
     ///
     /// # Errors
-    /// As of every call; [`NfsError::is_no_such_file`] tells a name that means nothing.
+    /// As of every call; [`NfsError::is_no_such_file`] recognises an unknown name.
     pub fn look_up(&mut self, directory: &Handle, name: &str) -> Result<Found, NfsError> {
         self.call("LOOKUP", &Call::Lookup { name: entry(directory, name) }, Found::read_looked_up)
     }
@@ -188,8 +187,8 @@ impl Client {
     }
 
     /// READ: up to `MOST_DATA` octets from `offset`, or fewer where the server takes no more.
-    /// Returns how many came and whether the file ends with them; servers may send fewer than were
-    /// asked for.
+    /// Returns the number of octets and whether the file ends with them; servers may send fewer
+    /// than were asked for.
     ///
     /// # Errors
     /// As of every call.
@@ -229,8 +228,8 @@ impl Client {
         Ok(())
     }
 
-    /// COMMIT: returns when the server's device has all that was written to the file; the answer is
-    /// the server's verifier.
+    /// COMMIT: returns when the server's device has all written data of the file; the answer is the
+    /// server's verifier.
     ///
     /// # Errors
     /// As of every call.
@@ -288,7 +287,7 @@ impl Client {
         Ok(Arrived { transaction, start: length - reader.left(), end: length })
     }
 
-    /// The body of an answer: its status, and what `read` makes of the rest.
+    /// The body of an answer: its status, and the rest as parsed by `read`.
     pub(super) fn body<'a, T>(
         &'a self,
         name: &'static str,
@@ -311,7 +310,7 @@ impl Client {
         if written.count as usize == sent { Ok(()) } else { Err(self.refused("WRITE", NO_ROOM)) }
     }
 
-    /// The connection, for what no client says.
+    /// The connection, for messages that no client sends.
     #[cfg(test)]
     pub(super) fn into_stream(self) -> TcpStream {
         self.stream

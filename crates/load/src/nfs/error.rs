@@ -1,4 +1,4 @@
-//! What can go wrong at a client of NFS.
+//! The errors of an NFS client.
 
 use std::io;
 use std::net::SocketAddr;
@@ -8,7 +8,7 @@ use thiserror::Error;
 
 use super::Status;
 
-/// Why a server did not do what a client asked.
+/// Why a server did not perform a client's call.
 #[derive(Debug, Error)]
 pub enum NfsError {
     /// No connection was made.
@@ -16,7 +16,7 @@ pub enum NfsError {
     Connect {
         /// The address of the server.
         server: SocketAddr,
-        /// What the system said.
+        /// The error of the system.
         source: io::Error,
     },
     /// It ended the connection before it answered the first call.
@@ -42,7 +42,7 @@ pub enum NfsError {
         server: SocketAddr,
         /// The name of the call.
         call: &'static str,
-        /// What the system said.
+        /// The error of the system.
         source: io::Error,
     },
     /// The server did not answer in time.
@@ -52,10 +52,10 @@ pub enum NfsError {
         server: SocketAddr,
         /// The name of the call.
         call: &'static str,
-        /// How long it was waited for.
+        /// The length of the wait.
         timeout: Span,
     },
-    /// What came is no answer.
+    /// The received data are not an answer.
     #[error("NFS server {server}: what came as the answer to {call} is none")]
     Garbled {
         /// The address of the server.
@@ -63,7 +63,7 @@ pub enum NfsError {
         /// The name of the call.
         call: &'static str,
     },
-    /// The call was not done.
+    /// The call failed.
     #[error("NFS server {server}: {call} was refused: {status}")]
     Refused {
         /// The address of the server.
@@ -73,7 +73,7 @@ pub enum NfsError {
         /// The status that the server gives as its reason.
         status: Status,
     },
-    /// It began again between WRITE and COMMIT.
+    /// The server restarted between WRITE and COMMIT.
     #[error("NFS server {server}: it restarted, and what was written before is lost")]
     BeganAnew {
         /// The address of the server.
@@ -84,7 +84,7 @@ pub enum NfsError {
     ThisEnd {
         /// The operation: reading or writing.
         operation: &'static str,
-        /// What the system said.
+        /// The error of the system.
         source: io::Error,
     },
 }

@@ -15,17 +15,17 @@ use super::rpc::{self, CallHeader, Credential, MARK, NFS};
 use super::xdr::Reader;
 use crate::LoadError;
 
-/// How long a caller may take to say its first call.
+/// The time for a caller to send its first call.
 const HESITATION: Duration = Duration::from_secs(1);
 
-/// Most callers heard at the same time; when one more comes, the one that has waited longest is
-/// sent away.
+/// Most simultaneous callers; when another one connects, the one that has waited longest is
+/// refused.
 const CALLERS: usize = 32;
 
 /// The longest first call: NULL, with the longest credential and verifier there can be.
 const LONGEST_FIRST: usize = 1024;
 
-/// How often it is looked whether to stop.
+/// The interval of checks for `stop`.
 const TICK: u16 = 50;
 
 /// A socket on which the server listens.
@@ -37,7 +37,7 @@ pub(super) struct Listener {
     waiting: Vec<Caller>,
 }
 
-/// A client that has not yet said what it is.
+/// A client that has not sent its token yet.
 #[derive(Debug)]
 struct Caller {
     stream: TcpStream,
@@ -47,7 +47,7 @@ struct Caller {
     until: Instant,
 }
 
-/// A client that said the token, and waits for the answer to its first call.
+/// A client that has sent the token, and waits for the answer to its first call.
 #[derive(Debug)]
 pub(super) struct Guest {
     pub(super) stream: TcpStream,
@@ -57,7 +57,7 @@ pub(super) struct Guest {
     pub(super) transaction: u32,
 }
 
-/// What the first octets of a caller are worth.
+/// The verdict on the first octets of a caller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Verdict {
     /// A whole call with the token, with its number.
@@ -82,14 +82,14 @@ impl Listener {
         self.address
     }
 
-    /// Waits for a tick at most; hands over who has said the token.
+    /// Waits for a tick at most; hands over the clients that have sent the token.
     pub(super) fn admit(&mut self, token: &Token) -> Option<Guest> {
         self.wait();
         self.let_in();
         self.hear(token)
     }
 
-    /// Tells that a guest is sent away since all places are taken.
+    /// Reports that a client is refused because all places are taken.
     pub(super) fn is_full(&self, guest: &Guest) {
         self.callers.refuse(guest.peer.ip(), Refused::Full);
     }
@@ -99,14 +99,14 @@ impl Listener {
             .chain(self.waiting.iter().map(|one| one.stream.as_fd()));
         let mut polled: Vec<_> =
             sockets.map(|socket| PollFd::new(socket, PollFlags::POLLIN)).collect();
-        // An interrupted or impossible wait is a wait: what is there is looked at.
+        // An interrupted or failed wait counts as a wait: the sockets are checked.
         if poll(&mut polled, PollTimeout::from(TICK)).is_err() {
             std::thread::sleep(Duration::from_millis(TICK.into()));
         }
     }
 
-    /// Accepts who is there; at most so many that a flood of callers cannot keep the others from
-    /// being heard.
+    /// Accepts waiting callers; at most so many that a flood of callers cannot keep the others from
+    /// being served.
     fn let_in(&mut self) {
         for _ in 0..CALLERS {
             match self.socket.accept() {
@@ -144,7 +144,8 @@ impl Listener {
                 }
                 Verdict::Refuse => {
                     let gone = self.waiting.remove(index);
-                    // A client that hung up before, or said too little, has not said a wrong token.
+                    // A client that disconnected before, or sent too little, has not sent a wrong
+                    // token.
                     if whole(&gone.said[..gone.length]).is_some() {
                         self.callers.refuse(gone.peer.ip(), Refused::WrongToken);
                     }
@@ -181,8 +182,8 @@ fn whole(said: &[u8]) -> Option<&[u8]> {
     (is_last && length == record.len()).then_some(record)
 }
 
-/// Nothing is told, by a word or by the time it takes, before a whole record is there: who guesses
-/// learns no part of the token.
+/// It reveals nothing, by an answer or by its time, before a whole record has arrived: a guessing
+/// caller learns no part of the token.
 fn judge(said: &[u8], token: &Token) -> Verdict {
     let Some(record) = whole(said) else {
         let length = said.first_chunk::<MARK>().map(|mark| rpc::mark(*mark));
@@ -202,7 +203,7 @@ fn judge(said: &[u8], token: &Token) -> Verdict {
     }
 }
 
-/// For fuzzers: whether a caller who says this is let in.
+/// For fuzzers: whether a caller with this input is admitted.
 pub(super) fn presents(said: &[u8], token: &Token) -> bool {
     matches!(judge(said, token), Verdict::Admit(..))
 }

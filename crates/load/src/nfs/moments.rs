@@ -26,7 +26,7 @@ pub(crate) struct Moved {
 }
 
 impl Moments {
-    /// A client is let in.
+    /// Records that a client is admitted.
     pub(super) fn admit(&self) {
         mark_once(&self.admitted);
     }
@@ -37,12 +37,12 @@ impl Moments {
         mark(&self.last);
     }
 
-    /// What was written is durable.
+    /// Records that the written data are durable.
     pub(super) fn make_durable(&self) {
         mark(&self.durable);
     }
 
-    /// Where anything was read or written.
+    /// Records a READ or WRITE.
     pub(super) fn all(&self) -> Option<Moved> {
         let at = |moment: &AtomicU64| match moment.load(Ordering::Relaxed) {
             0 => None,
@@ -54,7 +54,7 @@ impl Moments {
 }
 
 fn mark(moment: &AtomicU64) {
-    // A clock that cannot be read leaves the moment out, and the copy's account has it not.
+    // A clock that cannot be read leaves the moment out, and the copy's account lacks it.
     if let Ok(now) = now() {
         moment.store(now.nanoseconds(), Ordering::Relaxed);
     }

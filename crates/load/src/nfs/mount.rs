@@ -76,7 +76,7 @@ fn read_port(from: &mut Reader<'_>) -> Result<u32, Garbled> {
     from.number()
 }
 
-/// A handle, or why there is none; the ways to authenticate that follow are read over.
+/// A handle, or why there is none; the following authentication flavours are skipped.
 fn read_mounted(from: &mut Reader<'_>) -> Result<Result<Handle, Status>, Garbled> {
     if let Err(status) = answer::read_status(from)? {
         return Ok(Err(status));
@@ -126,7 +126,7 @@ fn ask<T>(
     }
 }
 
-/// For fuzzers: what the two services answer.
+/// For fuzzers: any octets as answers of the two services.
 pub(super) fn read_all(octets: &[u8]) {
     let _ = read_mounted(&mut Reader::new(octets));
     let _ = Reader::new(octets).number();

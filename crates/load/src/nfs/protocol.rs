@@ -16,7 +16,7 @@ pub(super) const LONGEST_RECORD: usize = MOST_DATA + 1024;
 /// Longest handle (section 2.4, `NFS3_FHSIZE`).
 const LONGEST_HANDLE: usize = 64;
 
-/// What a server calls a file or a directory; to a client, octets without meaning.
+/// A handle of a file or a directory; to a client, octets without meaning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Handle {
     octets: [u8; LONGEST_HANDLE],
@@ -24,12 +24,12 @@ pub struct Handle {
 }
 
 impl Handle {
-    /// The directory that everything is below.
+    /// The root directory.
     pub(super) fn root(token: &Token) -> Self {
         Self::of(token, crate::volume::ROOT)
     }
 
-    /// The server's own handles: the token, which no stranger can guess, and the node's number.
+    /// The server's own handles: the token, which no other caller can guess, and the node's number.
     pub(super) fn of(token: &Token, node: u64) -> Self {
         let mut octets = [0; LONGEST_HANDLE];
         octets[..16].copy_from_slice(token);
@@ -118,7 +118,7 @@ pub(super) enum Call<'a> {
         node: Handle,
         rights: u32,
     },
-    /// Names of a directory after a cookie, up to so many octets; `is_plus` wants attributes and
+    /// Names of a directory after a cookie, up to this size; `is_plus` requests attributes and
     /// handles, too.
     ReadDirectory {
         node: Handle,
@@ -342,7 +342,7 @@ impl<'a> Call<'a> {
         let count = from.number()? as usize;
         let stability = match from.number()? {
             0 => Stability::Unstable,
-            // What DATA_SYNC asks for, FILE_SYNC gives.
+            // FILE_SYNC includes the guarantees of DATA_SYNC.
             1 | 2 => Stability::FileSync,
             _ => return Err(Garbled),
         };
@@ -358,10 +358,10 @@ impl<'a> Call<'a> {
     }
 }
 
-/// What becomes of a file that has the name of a new one (section 3.3.8, `createhow3`).
+/// The treatment of an existing file with the name of a new one (section 3.3.8, `createhow3`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Creation {
-    /// It stays, with this size where one is given.
+    /// It is kept, with this size if one is given.
     Unchecked(Option<u64>),
     /// The call is refused.
     Guarded,

@@ -40,12 +40,12 @@ const MOST_FRAGMENTS: usize = 16;
 /// Octets of a record's mark.
 pub(super) const MARK: usize = 4;
 
-/// Who calls: the token, as the machine name of `AUTH_SYS` in hexadecimal digits, and the caller's
+/// The caller: the token, as the machine name of `AUTH_SYS` in hexadecimal digits, and the caller's
 /// number, as its stamp.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Credential {
     machine: [u8; 32],
-    /// Which of its clients this is to the server's account.
+    /// The number of this client in the server's account.
     pub(super) client: u32,
 }
 
@@ -59,7 +59,7 @@ impl Credential {
         Self { machine, client }
     }
 
-    /// Whether it says the token; takes as long for every wrong one.
+    /// Whether it has the token; takes equal time for every wrong one.
     pub(super) fn says(&self, token: &Token) -> bool {
         self.machine.ct_eq(&Self::new(token, 0).machine).into()
     }
@@ -102,7 +102,7 @@ impl Credential {
 /// The header of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct CallHeader {
-    /// Tells its answer from others.
+    /// The number that identifies its answer.
     pub(super) transaction: u32,
     pub(super) program: Program,
     pub(super) procedure: u32,
@@ -138,7 +138,7 @@ impl CallHeader {
     }
 }
 
-/// How a call that was understood was taken (RFC 5531, section 9, `accept_stat`).
+/// The acceptance of a well-formed call (RFC 5531, section 9, `accept_stat`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Accepted {
     Success = 0,
@@ -164,7 +164,7 @@ pub(super) fn write_answer(transaction: u32, accepted: Accepted, to: &mut Writer
     }
 }
 
-/// Reads the header of an answer: which call it is to, and whether that was taken at all.
+/// Reads the header of an answer: the number of its call, and whether that was accepted.
 pub(super) fn read_answer(from: &mut Reader<'_>) -> Result<(u32, bool), Garbled> {
     let transaction = from.number()?;
     if from.number()? != REPLY {
@@ -193,7 +193,7 @@ pub(super) fn finish(out: &mut [u8]) {
     out[..MARK].copy_from_slice(&mark.to_be_bytes());
 }
 
-/// What a mark says: the fragment's length, and whether it is the record's last.
+/// The content of a mark: the fragment's length, and whether it is the record's last.
 pub(super) const fn mark(octets: [u8; MARK]) -> (usize, bool) {
     let number = u32::from_be_bytes(octets);
     ((number & !(1 << 31)) as usize, number >> 31 == 1)

@@ -22,13 +22,13 @@ use crate::{LoadError, account};
 /// Most clients at a time.
 pub const MOST_CLIENTS: usize = 128;
 
-/// How long clients may take to end when the server is told to stop.
+/// The time for clients to end after a stop of the server.
 const GRACE: Duration = Duration::from_secs(2);
 
-/// What a server serves.
+/// The file system of a server, and its settings.
 #[derive(Debug, Clone)]
 pub struct ServerSettings {
-    /// Where it listens, on any free port.
+    /// The address on which it listens, on any free port.
     pub address: IpAddr,
     /// A client with the token may do everything; others get no answer.
     pub token: Token,
@@ -43,26 +43,26 @@ pub struct ServerSettings {
 
 /// An NFS version 3 server over TCP (RFC 1813), running since it was started.
 ///
-/// It serves a file system of its own, empty at first, which is gone with it. Its clients say a
+/// It serves a file system of its own, empty at first, which is gone with it. Its clients send a
 /// token, as the machine name of their `AUTH_SYS` credential (RFC 5531), and the root's handle
-/// follows from it: there is no MOUNT protocol and no portmapper. Who has not said the token within
-/// a second is sent away without a word; at most 32 such callers are heard at a time. Clients are
-/// served by a thread each, 128 at most, their calls one after the other in the order in which they
-/// come, and messages of 1 MiB and some at most. A client that says nothing for five minutes is
-/// left.
+/// follows from it: there is no MOUNT protocol and no portmapper. A caller that has not sent the
+/// token within a second is disconnected without an answer; at most 32 such callers are served at a
+/// time. Clients are served by a thread each, 128 at most, their calls one after the other in the
+/// order in which they come, and messages of 1 MiB and some at most. A client that is silent for
+/// five minutes is disconnected.
 #[derive(Debug)]
 pub struct Server {
     address: SocketAddr,
     service: Arc<Service>,
     /// Whether new clients are refused.
     closing: Arc<AtomicBool>,
-    /// No further calls of those who are there.
+    /// Whether sessions must end after their current call.
     ending: Arc<AtomicBool>,
     accepting: Option<JoinHandle<()>>,
 }
 
 impl Server {
-    /// Starts to serve who may call.
+    /// Starts to serve allowed callers.
     ///
     /// # Errors
     /// An address that cannot be listened on, a directory that cannot be used or has less room.
@@ -71,7 +71,7 @@ impl Server {
         Self::serve(volume, settings.address, settings.token, callers)
     }
 
-    /// Serves a file system that is there already.
+    /// Serves an existing file system.
     pub(crate) fn serve(
         volume: Volume,
         address: IpAddr,
@@ -96,20 +96,21 @@ impl Server {
         Ok(Self { address, service, closing, ending, accepting: Some(accepting) })
     }
 
-    /// Where clients connect to.
+    /// The address for clients.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Takes no new clients, waits up to two seconds until those who are there have ended, and ends
-    /// the others after the call that they are at. Returns what it did for each client, by the
-    /// number that each said of itself.
+    /// Accepts no new clients, waits up to two seconds for the connected ones to end, and ends the
+    /// others after their current call. Returns the account of each client, by the number that it
+    /// sent.
     pub fn stop(mut self) -> BTreeMap<u32, ClientAccount> {
         self.shut_down(GRACE);
         self.service.accounts.of_all()
     }
 
-    /// Like `stop`; returns when files were read or written, and has the file system looked at.
+    /// Like `stop`; returns when files were read or written, and passes the file system to a
+    /// function.
     pub(crate) fn stop_and_look<T>(
         mut self,
         look: impl FnOnce(&Volume) -> T,
@@ -126,7 +127,7 @@ impl Server {
             thread::sleep(Duration::from_millis(2));
         }
         self.ending.store(true, Ordering::Relaxed);
-        // A thread of ours that panicked is a bug of ours; its clients see the connection end.
+        // A thread that panicked is a bug of btu; its clients see the connection end.
         let _ = accepting.join();
     }
 }
@@ -137,7 +138,7 @@ impl Drop for Server {
     }
 }
 
-/// Hears callers until `closing`, then waits for the sessions.
+/// Accepts callers until `closing`, then waits for the sessions.
 fn accept(
     mut listener: Listener,
     service: &Arc<Service>,
@@ -171,7 +172,7 @@ fn attend(
 ) -> Option<JoinHandle<()>> {
     let (service, ending) = (Arc::clone(service), Arc::clone(ending));
     let serve = move || {
-        // What fails here is the client's loss, which sees its connection end.
+        // A failure here concerns only this client, which sees its connection end.
         if let Ok(session) = Session::open(&service, guest) {
             let _ = session.serve(&ending);
         }

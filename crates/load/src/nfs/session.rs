@@ -21,15 +21,15 @@ use super::xdr::{Reader, Writer};
 use crate::pump::{self, IDLE, IdleTimeout, Socket, TICK};
 use crate::volume::{Fault, Stat, Visit, Volume};
 
-/// How often a session tells how far it has come.
+/// The interval of a session's reports of its counts.
 const TELL_EVERY: u64 = 64;
 
-/// What all sessions serve.
+/// The state that all sessions share.
 #[derive(Debug)]
 pub(super) struct Service {
     pub(super) volume: Volume,
     pub(super) token: Token,
-    /// Of this server: another one after a restart.
+    /// The verifier of this server: it changes with a restart.
     pub(super) verifier: [u8; 8],
     pub(super) accounts: super::account::Accounts,
     pub(super) moments: super::moments::Moments,
@@ -41,7 +41,7 @@ pub(super) struct Session<'a> {
     service: &'a Service,
     stream: TcpStream,
     credential: Credential,
-    /// What is not told yet.
+    /// Counts that are not reported yet.
     account: ClientAccount,
     input: Vec<u8>,
     output: Vec<u8>,
@@ -63,8 +63,7 @@ impl<'a> Session<'a> {
         Ok(session)
     }
 
-    /// Serves until the client ends, does what no client does, says nothing for too long, or
-    /// `stop`.
+    /// Serves until the client ends, sends an invalid message, is silent for too long, or `stop`.
     pub(super) fn serve(mut self, stop: &AtomicBool) -> io::Result<()> {
         let result = self.answer_calls(stop);
         self.tell();
@@ -89,7 +88,7 @@ impl<'a> Session<'a> {
         rpc::read_record(&mut self.stream, &mut self.input, LONGEST_RECORD, &timeout)
     }
 
-    /// What is being answered when it is told to stop is still sent, if the client takes it.
+    /// The current answer at a stop is still sent, if the client takes it.
     fn send(&mut self) -> io::Result<()> {
         const TAKE: Duration = Duration::from_secs(10);
         rpc::finish(&mut self.output);
@@ -102,8 +101,8 @@ impl<'a> Session<'a> {
         self.service.accounts.add(self.credential.client, &account);
     }
 
-    /// The answer to the call in the first `length` octets of the input. Who says another token, or
-    /// no call at all, is left.
+    /// The answer to the call in the first `length` octets of the input. A client with another
+    /// token, or without a valid call, is disconnected.
     fn answer(&mut self, length: usize) -> io::Result<()> {
         let service = self.service;
         let visit = service.volume.visit().map_err(io::Error::other)?;
@@ -140,7 +139,7 @@ impl<'a> Session<'a> {
     }
 }
 
-/// Does calls and writes what comes of them.
+/// Performs calls and writes their results.
 struct Done<'a> {
     service: &'a Service,
     account: &'a mut ClientAccount,
@@ -228,7 +227,7 @@ impl Done<'_> {
         Ok(())
     }
 
-    /// What is said of the whole file system stands behind the attributes of any of its nodes.
+    /// Data about the whole file system follow the attributes of any of its nodes.
     fn about(
         &self,
         node: &Handle,
@@ -281,7 +280,7 @@ impl Done<'_> {
         let number = self.node(node)?;
         self.service.moments.touch();
         Attributes::write_optional(Some(&stat), &mut to);
-        // What is left bounds what is made room for.
+        // The remaining space bounds the allocation.
         let wanted = (count as usize)
             .min(MOST_DATA)
             .min(usize::try_from(stat.size.saturating_sub(offset)).unwrap_or(MOST_DATA));
@@ -364,7 +363,7 @@ fn fault<T>(result: Result<T, Fault>) -> Result<T, Status> {
     result.map_err(|fault| Status::of(&fault))
 }
 
-/// What follows a status that says why not: attributes that are left out (section 3.3).
+/// The rest of an answer with an error status: attributes that are left out (section 3.3).
 fn write_failure(call: &Call<'_>, to: &mut Writer<'_>) {
     match call {
         Call::Null | Call::GetAttributes { .. } => {}

@@ -1,4 +1,4 @@
-//! Client against server, and against peers that are none.
+//! Client against server, and against invalid peers.
 
 mod foreign;
 pub(crate) mod gateway;
@@ -16,7 +16,7 @@ use btu_units::{Bytes, Span};
 
 use super::*;
 
-/// What a false server makes of a call: its place among them, and its octets.
+/// The answer of a fake server to a call: from the call's number and its octets.
 type Answer = fn(usize, &[u8]) -> Vec<u8>;
 
 const TOKEN: Token = *b"sixteen byte key";
@@ -50,7 +50,7 @@ impl Service {
     }
 }
 
-/// What has each octet from its place.
+/// A source with octets that follow from their offsets.
 fn content(length: usize) -> Vec<u8> {
     (0..length).map(|index| (index ^ (index >> 8)) as u8).collect()
 }
@@ -142,7 +142,7 @@ fn clients_do_not_disturb_each_other_and_are_counted_apart() {
     }
 }
 
-/// Two who ask without a pause share a server of 2 ms: each operation takes 4 ms, and meets one
+/// Two clients without pauses share a server of 2 ms: each operation takes 4 ms, and meets one
 /// other.
 #[test]
 fn a_server_that_takes_its_time_does_one_thing_after_the_other() {
@@ -184,7 +184,7 @@ fn who_does_not_say_the_token_gets_no_word_of_the_files() {
         stranger.set_read_timeout(Some(Duration::from_secs(5))).expect("set");
         stranger.write_all(said).expect("said");
         let mut heard = Vec::new();
-        // What was not read makes the end a reset.
+        // Unread data turn the close into a reset.
         let end = stranger.read_to_end(&mut heard);
         assert!(
             heard.is_empty()
@@ -236,7 +236,7 @@ fn places_for_clients_are_counted_and_come_back() {
     assert!(again.is_some(), "the places did not come back");
 }
 
-/// With the token, and then what no client says: the connection ends, and the server goes on.
+/// With the token, and then an invalid message: the connection ends, and the server continues.
 #[test]
 fn a_client_gone_wild_ends_its_own_connection_alone() {
     let service = server();
@@ -260,7 +260,7 @@ fn a_client_gone_wild_ends_its_own_connection_alone() {
     }
 }
 
-/// A server that says whatever `answer` makes of each call.
+/// A server that sends the result of `answer` for each call.
 fn false_server(answer: impl Fn(usize, &[u8]) -> Vec<u8> + Send + 'static) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").expect("loopback");
     let address = listener.local_addr().expect("bound");

@@ -7,7 +7,7 @@ use super::answer::{Piece, Written};
 use super::protocol::{Call, Handle, MOST_DATA, Stability};
 use super::{Client, NfsError};
 
-/// How a whole file is read or written.
+/// The options for reading or writing a whole file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Transfer {
     /// Octets of one call, 1 to [`MOST_DATA`]: `rsize` and `wsize`.
@@ -19,8 +19,8 @@ pub struct Transfer {
 }
 
 impl Transfer {
-    /// Most calls on their way. All that they and their answers have in addition to data fits into
-    /// the buffers of the sockets, so that neither end can wait for the other to read.
+    /// Most calls on their way. Their headers and answers fit into the buffers of the sockets, so
+    /// that neither end can block the other.
     pub const MOST_WINDOW: usize = 256;
 
     fn bounded(self) -> Self {
@@ -30,7 +30,7 @@ impl Transfer {
     }
 }
 
-/// What was written and may have to be committed.
+/// The written data that may need a COMMIT.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Uncommitted {
     /// Octets of the file.
@@ -90,7 +90,7 @@ impl Client {
     ///
     /// # Errors
     /// As of every call, and [`NfsError::BeganAnew`] where the server was started again in between:
-    /// nothing is known to be there.
+    /// the written data may be lost.
     pub fn commit_written(&mut self, file: &Handle, written: &Uncommitted) -> Result<(), NfsError> {
         let verifier = self.commit(file)?;
         match written.verifier {
@@ -118,7 +118,7 @@ impl Client {
 
     /// Reads the first `size` octets of `file`, `transfer.window` calls on their way at a time, and
     /// gives each piece with its offset to `sink`; pieces come in any order and do not overlap.
-    /// Returns how many octets came: fewer where the file is shorter.
+    /// Returns the number of octets: fewer if the file is shorter.
     ///
     /// # Errors
     /// As of every call; [`NfsError::ThisEnd`] where `sink` fails.
@@ -157,8 +157,8 @@ impl Client {
         Ok(())
     }
 
-    /// Takes one answer; a server that sent less than it was asked for, and not for the file's end,
-    /// is asked for the rest.
+    /// Takes one answer; if a server sent less than requested before the file's end, the client
+    /// requests the rest.
     fn one_read(
         &mut self,
         file: &Handle,

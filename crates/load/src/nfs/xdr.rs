@@ -1,9 +1,9 @@
-//! XDR (RFC 4506): how NFS writes numbers and octets. Reading borrows from what came and allocates
-//! nothing, so that no length that a peer claims is believed before its octets are there.
+//! XDR (RFC 4506): how NFS writes numbers and octets. Reading borrows from the input and allocates
+//! nothing, so no claimed length is trusted before its octets have arrived.
 
 use thiserror::Error;
 
-/// What came is no message of the protocol, or a longer one than is taken.
+/// The input is not a message of the protocol, or longer than allowed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 #[error("a message is cut short, too long, or none of NFS version 3")]
 pub(super) struct Garbled;
@@ -63,7 +63,7 @@ impl<'a> Reader<'a> {
         Ok(octets)
     }
 
-    /// What follows if a flag says that something does.
+    /// An optional value, present if its flag is set.
     pub(super) fn optional<T>(
         &mut self,
         read: impl FnOnce(&mut Self) -> Result<T, Garbled>,
@@ -76,7 +76,7 @@ impl<'a> Reader<'a> {
         self.rest.len()
     }
 
-    /// Nothing may be left.
+    /// Checks that no octets are left.
     pub(super) fn end(self) -> Result<(), Garbled> {
         if self.rest.is_empty() { Ok(()) } else { Err(Garbled) }
     }
@@ -116,7 +116,7 @@ impl<'a> Writer<'a> {
     }
 
     /// Up to `length` octets as READ answers them: how many, whether the file ends with them, and
-    /// they. `fill` says both.
+    /// they. `fill` returns both.
     pub(super) fn piece_of<E>(
         &mut self,
         length: usize,

@@ -1,7 +1,7 @@
 //! Memory that direct I/O accepts.
 
-/// What direct I/O wants of addresses, offsets and lengths; 4096 does for every device of practice
-/// (open(2)).
+/// The alignment of addresses, offsets and lengths for direct I/O; 4096 is enough for every usual
+/// device (open(2)).
 pub(crate) const ALIGNMENT: usize = 4096;
 
 /// A buffer that starts at a multiple of [`ALIGNMENT`].

@@ -1,6 +1,6 @@
-//! A file without a name: when the last process that has it open is gone, however it went, so is
-//! the file. For programs that open no such file there is one with a name, in a directory that does
-//! not outlast this process.
+//! A file without a name: the kernel removes it when the last process that has it open ends in any
+//! way. For programs that open no such file there is one with a name, in a directory that does not
+//! outlast this process.
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
@@ -37,7 +37,7 @@ impl ScratchFile {
     pub(crate) fn create(directory: &Path, direct: bool) -> Result<Self, LoadError> {
         let file = open_nameless(directory, direct)
             .or_else(|error| match error.raw_os_error() {
-                // What file systems and kernels without O_TMPFILE answer (open(2)).
+                // The errors of file systems and kernels without O_TMPFILE (open(2)).
                 Some(libc::EOPNOTSUPP | libc::EISDIR | libc::ENOENT) => {
                     open_and_unlink(directory, direct)
                 }
@@ -69,8 +69,8 @@ impl ScratchFile {
         Ok(Self { file, directory: None, own: Some(own) })
     }
 
-    /// An empty file that stands in memory alone (`memfd_create`(2)), with the pages for its first
-    /// `room` bytes: who writes them does not wait for the system to find any.
+    /// An empty file that is in memory only (`memfd_create`(2)), with allocated pages for its first
+    /// `room` bytes: writing them does not wait for page allocation.
     pub(crate) fn in_memory(room: u64) -> Result<Self, LoadError> {
         let failed =
             |errno: Errno| LoadError::Memory { operation: "create a file", source: errno.into() };
@@ -113,8 +113,8 @@ impl ScratchFile {
         }
     }
 
-    /// Has the kernel pass up to `length` bytes from `offset` on to a connection (sendfile(2)): how
-    /// many it took, 0 at the end.
+    /// Has the kernel pass up to `length` bytes from `offset` on to a connection (sendfile(2)):
+    /// returns the number of bytes, 0 at the end.
     pub(crate) fn send(&self, to: BorrowedFd<'_>, offset: u64, length: usize) -> io::Result<usize> {
         let mut from = i64::try_from(offset).map_err(io::Error::other)?;
         Ok(sendfile64(to, &self.file, Some(&mut from), length)?)
@@ -143,7 +143,7 @@ impl ScratchFile {
         Ok(())
     }
 
-    /// Waits until the device has what was written (fdatasync(2)).
+    /// Waits until the written data are on the device (fdatasync(2)).
     pub(crate) fn sync(&self) -> Result<(), LoadError> {
         self.file.sync_data().map_err(|error| self.failed("sync a file", error))
     }

@@ -32,7 +32,7 @@ impl Node {
     }
 }
 
-/// What is left for all files together.
+/// The free space for all files together.
 #[derive(Debug)]
 pub(super) struct Room {
     free: AtomicU64,
@@ -83,7 +83,7 @@ impl FileNode {
         *self.size.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// For who changes it.
+    /// The lock for changes.
     fn alone(&self) -> RwLockWriteGuard<'_, u64> {
         self.changes.fetch_add(1, Ordering::Relaxed);
         self.size.write().unwrap_or_else(PoisonError::into_inner)
@@ -99,7 +99,7 @@ impl FileNode {
         Ok((length, length as u64 == left))
     }
 
-    /// What a file takes is where it ends: a hole counts as if it were written.
+    /// A file's space is its length: a hole counts as if it were written.
     pub(super) fn write(&self, offset: u64, octets: &[u8], room: &Room) -> Result<(), Fault> {
         let end = offset.checked_add(octets.len() as u64).ok_or(Fault::NoRoom)?;
         let mut size = self.alone();

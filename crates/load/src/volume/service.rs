@@ -1,4 +1,4 @@
-//! The time that an operation takes, and the operations that it waits for.
+//! The time of an operation, and the operations for which it waits.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -8,15 +8,14 @@ use btu_units::{Span, Time};
 
 use crate::{LoadError, account};
 
-/// The longest service; a longer one is a mistake, and would take longer than a client waits for
-/// it.
+/// The longest service; a longer one is a mistake, and would exceed a client's timeout.
 const LONGEST: Span = Span::from_seconds(1);
 
-/// One server that takes the same time for every operation, in the order in which they come.
+/// One server that takes a constant time for every operation, in the order of arrival.
 #[derive(Debug)]
 pub(super) struct Service {
     time: Span,
-    /// When it has done all that has come.
+    /// The time at which it has completed all operations.
     free_at: Mutex<Time>,
     present: AtomicU32,
 }
@@ -58,8 +57,8 @@ impl Service {
 }
 
 impl Visit<'_> {
-    /// Waits until the operation is due; what it really did counts towards its time. Returns when
-    /// it left.
+    /// Waits until the operation is due; its real work counts towards its time. Returns the time of
+    /// its end.
     pub(crate) fn end(&self) -> Result<Time, LoadError> {
         loop {
             let now = account::now()?;

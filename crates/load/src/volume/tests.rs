@@ -80,7 +80,7 @@ fn files_and_directories_are_told_apart() {
 }
 
 proptest! {
-    /// A file is what an array would be.
+    /// A file behaves like an array.
     #[test]
     fn a_file_is_an_array(writes in prop::collection::vec((0usize..300, prop::collection::vec(any::<u8>(), 0..100)), 0..12), cut in 0usize..400) {
         let (_directory, volume) = volume(1 << 20);

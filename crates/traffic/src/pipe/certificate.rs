@@ -1,9 +1,9 @@
 //! Certificates for one run. The listening end makes one for itself, and the other end does not
-//! verify whose it is.
+//! verify its owner.
 //!
-//! The token, sent inside, identifies the other end. That keeps strangers out; it is no defence
-//! against an attacker on the path that is measured, and does not have to be one: nothing but
-//! filling goes over it.
+//! The token, sent inside, identifies the other end. That refuses other callers; it is no defence
+//! against an attacker on the measured path, and need not be one, because the path carries only
+//! test data.
 
 use std::io;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use rustls::pki_types::{CertificateDer, PrivatePkcs8KeyDer, ServerName, UnixTime
 use rustls::version::TLS13;
 use rustls::{ClientConfig, DigitallySignedStruct, Error, ServerConfig, SignatureScheme};
 
-/// What the certificate says it is of; never resolvable (RFC 6761).
+/// The name in the certificate; never resolvable (RFC 6761).
 pub(super) const NAME: &str = "pipe.btu.invalid";
 
 /// TLS 1.3 with a new certificate, without tickets.

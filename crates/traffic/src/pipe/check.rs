@@ -17,7 +17,7 @@ const LARGEST_PACKET: Bytes = Bytes::new(200_000);
 /// Most pairs together: as many threads at each end.
 const MOST_PAIRS: u32 = 64;
 
-/// What to do where MPI is wanted and not there.
+/// The advice if MPI is requested but not available.
 pub(super) const WITHOUT_MPI: &str = "this btu was built without MPI; with an MPI library's compiler wrapper installed (Debian: \
                            libmpich-dev), `cargo build --release --features mpi` builds one with it";
 
@@ -30,10 +30,10 @@ pub fn largest(kind: Kind) -> Bytes {
     }
 }
 
-/// Refuses what the plan's transport does not know.
+/// Refuses options that the plan's transport does not support.
 ///
 /// # Errors
-/// Says what it does not know.
+/// Reports the unsupported option.
 pub fn check(plan: &PipePlan) -> Result<(), TrafficError> {
     if plan.kind == Kind::Mpi && cfg!(not(feature = "mpi")) {
         return Err(refuse(WITHOUT_MPI.to_owned()));

@@ -2,9 +2,9 @@
 //! same two loops.
 //!
 //! The application orders each picture (20 octets: how many times it has been ordered; an order of
-//! none ends the run), and the display answers when it has an empty screen, with whatever it is to
-//! have before. Then time is taken: requests go as the protocol has it, alone or together, and
-//! answers come for each or for the last. What is computed on either side is real: items are
+//! none ends the run), and the display answers when it has an empty screen, with the symbols that
+//! it must have before. Then the measured time begins: requests are sent by the protocol, alone or
+//! together, with an answer for each or for the last. The work on either side is real: items are
 //! encoded here, decoded, kept and drawn there.
 
 use std::io;
@@ -23,7 +23,7 @@ use crate::sys::nice::give_way;
 /// An order for a picture, or the answer that the display is ready.
 const ORDER: [u8; 4] = *b"draw";
 
-/// Fewer nanoseconds are left out of what an end is to compute: reading the clock takes as much.
+/// The least time of computing that an end adds: reading the clock takes as much.
 const SHORTEST_WORK: Span = Span::from_nanoseconds(200);
 
 /// Draws pictures until the order's time has passed; the application's end.
@@ -49,8 +49,7 @@ pub(super) fn draw<P: Pipe>(
         || (now().since(begun) < drawing.target && drawn.pictures.len() < most && !limit.stopped())
     {
         let took = order(pipe, drawn.pictures.len() as u32 + 1)?;
-        // The answer's own acknowledgement is not to be on a slow line in front of the first
-        // request.
+        // The answer's own acknowledgement must not precede the first request on a slow line.
         std::thread::sleep(took.into());
         let took = application.picture(pipe, &mut drawn)?;
         drawn.pictures.push(took);
@@ -61,7 +60,7 @@ pub(super) fn draw<P: Pipe>(
     Ok(drawn)
 }
 
-/// Has the display get ready for a picture, or go; how long until it had answered.
+/// Makes the display prepare for a picture, or end; returns the time until its answer.
 fn order<P: Pipe>(pipe: &mut P, number: u32) -> io::Result<Span> {
     let begun = now();
     let mut words = [0; REQUEST_BYTES];
@@ -76,7 +75,7 @@ fn order<P: Pipe>(pipe: &mut P, number: u32) -> io::Result<Span> {
     Ok(now().since(begun))
 }
 
-/// What the application draws from.
+/// The application's data of the picture.
 struct Application<'a> {
     drawing: &'a Drawing,
     requests: Vec<Request>,
@@ -105,7 +104,7 @@ impl<'a> Application<'a> {
         }
     }
 
-    /// Draws a picture; how long that took.
+    /// Draws a picture; returns the time.
     fn picture<P: Pipe>(&mut self, pipe: &mut P, drawn: &mut Drawn) -> io::Result<Span> {
         let begun = now();
         if self.drawing.protocol == Protocol::Bitmap {
@@ -282,9 +281,9 @@ pub(super) struct Screen<'a> {
     room: Vec<u8>,
     /// Requests of this picture that have come.
     taken: usize,
-    /// When the first of them had.
+    /// The time at which the first of them arrived.
     begun: Option<Time>,
-    /// How long a picture took that has not been accounted for yet.
+    /// The time of a picture that is not in the account yet.
     done: Option<Span>,
     shown: Displayed,
 }
@@ -321,7 +320,7 @@ impl<'a> Screen<'a> {
         self.shown
     }
 
-    /// An empty screen, with what the display is to have before.
+    /// An empty screen, with the symbols that the display must have before.
     pub(super) fn clear(&mut self) -> io::Result<()> {
         (self.taken, self.begun) = (0, None);
         self.display = Display::default();
@@ -365,7 +364,7 @@ impl<'a> Screen<'a> {
         self.done.take().map_or(Ok(()), |span| self.account(span))
     }
 
-    /// Takes a message that has come, and says what answers it, where anything does.
+    /// Processes a received message, and returns its answer, if it has one.
     fn message(&mut self, octets: usize) -> io::Result<Option<[u8; REPLY_BYTES]>> {
         self.begun.get_or_insert_with(now);
         self.shown.bytes += Bytes::new(octets as u64);
@@ -409,7 +408,7 @@ impl<'a> Screen<'a> {
         Ok(())
     }
 
-    /// Does what a message asks.
+    /// Performs the requests of a message.
     fn take(&mut self, octets: usize) -> io::Result<()> {
         let mut rest = &self.room[..octets];
         while let Some((request, behind)) = rest.split_first_chunk::<REQUEST_BYTES>() {
@@ -432,10 +431,10 @@ impl<'a> Screen<'a> {
         Ok(())
     }
 
-    /// What is left to do when a picture is drawn; no peer waits for this.
+    /// The remaining work when a picture is drawn; no peer waits for this.
     fn account(&mut self, span: Span) -> io::Result<()> {
         if self.drawing.protocol == Protocol::Construction {
-            // Only now is it seen what was kept.
+            // The kept items are checked only now.
             self.display.take(&Request::Show).map_err(io::Error::other)?;
         }
         self.shown.pictures += 1;
@@ -481,8 +480,8 @@ fn reply(index: usize) -> [u8; REPLY_BYTES] {
     (index as u64).to_be_bytes()
 }
 
-/// Computes for `work` on top of what this end has done since `begun`, all at this speed, and says
-/// how long that took.
+/// Computes for `work` in addition to this end's own work since `begun`, all at this speed, and
+/// returns the time.
 fn compute(work: Span, speed: Speed, begun: Time) -> Span {
     let mut gone = now().since(begun);
     let until = speed.dilated(gone + work);

@@ -10,7 +10,7 @@ use super::draw::nonsense;
 /// The octets of a number at the beginning of every request and response.
 const NUMBER: usize = 8;
 
-/// What one message of a call holds, and what answers it.
+/// The content of one message of a call, and of its answer.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Shape {
     /// Messages of a call.

@@ -1,4 +1,4 @@
-//! The far end: carries out what the near end asks for, until the near end is done.
+//! The far end: performs the near end's requests, until the near end is done.
 
 use std::io;
 
@@ -8,7 +8,7 @@ use super::Pipe;
 use super::frame::{Frame, Kind};
 use super::talk::{Round, Seen, Talk, nonsense};
 
-/// Serves the near end; returns when it has said farewell. No message is larger than `largest`.
+/// Serves the near end; returns when it has sent the farewell. No message is larger than `largest`.
 pub(super) fn follow<P: Pipe>(talk: &mut Talk<P>, largest: Bytes) -> io::Result<()> {
     let mut seen = Seen::default();
     loop {

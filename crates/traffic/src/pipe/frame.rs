@@ -16,9 +16,9 @@
 //! | 64..72 | in an account: messages that had come before, so far |
 //!
 //! Numbers have their most significant byte first. The near end asks and the far end answers,
-//! always in turn: the near end says `Round`, the far one `Ready`; then messages flow; the near end
-//! says `Tell`, the far one `Account`. At the end both say `Farewell`. Where several pairs are
-//! measured together, both first say `Further` over the first, once for each other.
+//! always in turn: the near end sends `Round`, the far one `Ready`; then messages flow; the near
+//! end sends `Tell`, the far one `Account`. At the end both send `Farewell`. If several pairs are
+//! measured together, both first send `Further` over the first, once for each other.
 
 use btu_suite::pipe::Pattern;
 
@@ -27,7 +27,7 @@ pub(super) const FRAME: usize = 72;
 
 const MAGIC: [u8; 4] = *b"btup";
 
-/// What a frame says.
+/// The kind of a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub(super) enum Kind {
@@ -35,13 +35,13 @@ pub(super) enum Kind {
     Round = 1,
     /// The far end is ready to receive.
     Ready = 2,
-    /// What did you see?
+    /// The near end requests the far end's account.
     Tell = 3,
     /// The account of the far end.
     Account = 4,
     /// The near end is done.
     Farewell = 5,
-    /// Where does the next pair meet?
+    /// The near end requests the meeting place of the next pair.
     Further = 6,
 }
 
@@ -97,7 +97,7 @@ impl Frame {
         bytes
     }
 
-    /// The frame in `bytes`; `None` when it is none of ours.
+    /// The frame in `bytes`; `None` when it is not one.
     pub(super) fn decode(bytes: &[u8; FRAME]) -> Option<Self> {
         if bytes[..4] != MAGIC || bytes[6..8] != [0; 2] {
             return None;

@@ -31,10 +31,10 @@ use crate::error::TrafficError;
 /// largest message.
 const WINDOW: u32 = 16 << 20;
 
-/// What was handed to the connection's task leaves within this; the task runs while a caller waits.
+/// The time for data that the connection's task has to leave; the task runs while a caller waits.
 const LEAVES_WITHIN: Duration = Duration::from_millis(1);
 
-/// How long the far end waits for the near one to hear its last word.
+/// The time for which the far end waits until the near one has received its last message.
 const FAREWELL: Duration = Duration::from_secs(1);
 
 /// An HTTP/2 end whose TCP connection listens or is made.
@@ -100,7 +100,7 @@ async fn serve(stream: TcpStream) -> io::Result<(Role, JoinHandle<()>)> {
                 break;
             }
         }
-        // Until everything is sent and the near end has gone.
+        // Runs until all data are sent and the near end has gone.
         let _ = poll_fn(|context| connection.poll_closed(context)).await;
     });
     Ok((Role::Serves { questions, respond: None }, driver))
@@ -175,7 +175,7 @@ impl Pipe for Http2Pipe {
 
     fn close(&mut self) {
         let Self { runtime, role, driver } = self;
-        // The near end has heard the last word, and leaves; the far end waits until it has.
+        // The near end has received the last message, and leaves; the far end waits for that.
         if matches!(role, Role::Serves { .. }) {
             let _ = runtime.block_on(async { tokio::time::timeout(FAREWELL, driver).await });
         }

@@ -53,8 +53,8 @@ impl Performance for Inside {
     }
 }
 
-/// What stands for a transport: what is sent has been taken when that returns, and its answer
-/// waits.
+/// The replacement of a transport: a sent message has been processed when the call returns, and its
+/// answer waits.
 struct Call<'a> {
     screen: Screen<'a>,
     answers: VecDeque<u8>,

@@ -14,7 +14,7 @@ use super::Pipe;
 use crate::clock::{cpu, cpu_since, now};
 use crate::hint;
 
-/// Takes one end's part in HINT; the near end tells every point when it is finished.
+/// Performs one end's part in HINT; the near end reports every point when it is finished.
 pub(super) fn integrate<P: Pipe>(
     pipe: &mut P,
     end: End,
@@ -29,7 +29,7 @@ pub(super) fn integrate<P: Pipe>(
     run.map(drop).map_err(io::Error::other)
 }
 
-/// HINT by one process, in the place of two: the near end does all, the far end nothing.
+/// HINT by one process, in the place of two: the near end does all the work.
 pub(crate) struct Alone(pub(crate) HintPlan, pub(crate) End);
 
 impl Performance for Alone {
@@ -59,7 +59,7 @@ impl Performance for Alone {
     }
 }
 
-/// Tells every point that `work` measures, until no receiver listens any more.
+/// Reports every point that `work` measures, until no receiver listens any more.
 fn heard<T>(tell: Tell<'_>, work: impl FnOnce(&mut dyn FnMut(&HintPoint)) -> T) -> io::Result<T> {
     let mut told = Ok(());
     let done = work(&mut |point| {

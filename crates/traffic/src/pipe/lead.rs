@@ -31,9 +31,9 @@ impl<'a, P: Pipe> Lead<'a, P> {
         Self { talks, plan, repeats: [Repeats::default(); 2], points: Vec::new() }
     }
 
-    /// Measures every size up to `largest` that the plan wants, and tells each point when it is
-    /// finished. How many sizes were left out, because they take too long or the transport does not
-    /// move so much at once.
+    /// Measures every size of the plan up to `largest`, and reports each point when it is finished.
+    /// Returns the number of sizes that were left out, because they take too long or the transport
+    /// does not move so much at once.
     pub(super) fn measure(
         mut self,
         largest: Bytes,
@@ -96,7 +96,7 @@ impl<'a, P: Pipe> Lead<'a, P> {
         Ok(())
     }
 
-    /// One round, of which only its own repeats are told.
+    /// One round, of which only its own repeats are reported.
     fn play(
         &mut self,
         size: Bytes,
@@ -110,8 +110,8 @@ impl<'a, P: Pipe> Lead<'a, P> {
         Ok(Played { repeats: own, ..played })
     }
 
-    /// The repetitions of a trial are those of one pair: so many took that long, and all pairs did
-    /// as many at once.
+    /// The repetitions of a trial are those of one pair: all pairs did as many at once in that
+    /// time.
     fn trial(&self, played: &Played) -> Trial {
         let pattern = self.plan.pattern;
         let (elapsed, clock) = match pattern {
@@ -124,7 +124,8 @@ impl<'a, P: Pipe> Lead<'a, P> {
         Trial { repetitions, elapsed, clock, lost, repeated: played.repeated() }
     }
 
-    /// Says farewell. A far end that has gone on hearing it was too quick to be heard itself.
+    /// Sends the farewell. A far end that has ended on receiving it may have been too fast for its
+    /// own answer to arrive.
     fn part(&mut self) -> io::Result<()> {
         use io::ErrorKind::{BrokenPipe, ConnectionRefused, ConnectionReset, UnexpectedEof};
         for talk in &mut *self.talks {

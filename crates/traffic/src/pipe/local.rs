@@ -1,4 +1,5 @@
-//! Where two processes of one machine meet: a Unix socket in a private directory, and the token.
+//! The meeting place of two processes of one machine: a Unix socket in a private directory, and the
+//! token.
 
 use std::io::{self, ErrorKind};
 use std::os::fd::{AsFd, OwnedFd};
@@ -60,7 +61,7 @@ impl UnixRendezvous {
         &self.path
     }
 
-    /// The connection; who listens waits for a caller with the token.
+    /// The connection; a listener waits for a caller with the token.
     pub(super) fn meet(self, limit: &Limit<'_>) -> Result<OwnedFd, TrafficError> {
         if !self.listens {
             return Ok(self.socket.into());
@@ -73,7 +74,7 @@ impl UnixRendezvous {
             if let Some(caller) =
                 self.admit().map_err(|source| trouble("accept", &self.path, source))?
             {
-                // The place is needed no more; that it is gone already is as good.
+                // The socket's file is not needed any more, and may be gone already.
                 let _ = std::fs::remove_file(&self.path);
                 return Ok(caller.into());
             }
@@ -99,7 +100,7 @@ impl UnixRendezvous {
             .map_err(|source| trouble("share open files", &path, source))
     }
 
-    /// A caller that has said the token within a tick or so.
+    /// A caller that has sent the token within a tick.
     fn admit(&self) -> io::Result<Option<Socket>> {
         let mut polled = [PollFd::new(self.socket.as_fd(), PollFlags::POLLIN)];
         match poll(&mut polled, PollTimeout::from(TICK.as_millis() as u16)) {

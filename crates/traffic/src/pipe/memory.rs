@@ -13,12 +13,11 @@ use crate::clock::Limit;
 use crate::error::TrafficError;
 use crate::sys::memory::{Rings, create};
 
-/// What a ring holds if the user does not ask for another size: it fits in a processor's second
-/// cache.
+/// The default size of a ring: it fits in a processor's second cache.
 const CAPACITY: Bytes = Bytes::new(256 * 1024);
 
-/// How often a waiting end looks before it sleeps: some microseconds, what it takes to be woken.
-/// Looking longer would keep a busy machine's processor from the other end; with only one processor
+/// The number of polls of a waiting end before it sleeps: some microseconds, the time of a wake-up.
+/// Longer polling would take a busy machine's processor from the other end; with a single processor
 /// it always would.
 const LOOKS: u32 = 200;
 

@@ -1,8 +1,8 @@
-//! What messages lie in, what is in them, and how one sees that they are right.
+//! The memory of messages, their content, and their check.
 //!
-//! In warm ping-pong, answers come into the memory from which questions go, as in `NetPIPE` 3: a
-//! processor's cache then has to hold one message, not two, which decides what a message half as
-//! large as the cache takes.
+//! In warm ping-pong, answers arrive in the memory from which questions are sent, as in `NetPIPE`
+//! 3: a processor's cache then has to hold one message, not two, which decides what a message half
+//! as large as the cache takes.
 
 use btu_suite::pipe::{Buffers, Cache, Check, End, Pattern};
 
@@ -58,14 +58,14 @@ pub(super) struct Messages {
     /// Absent where messages come into the memory from which they go.
     incoming: Option<Pool>,
     end: End,
-    /// What whole messages are made of, where every byte is looked at.
+    /// The payload of whole messages, if every byte is checked.
     whole: Option<Payload>,
     last: usize,
 }
 
-/// Number `n` of a round, as the first and last byte say it of the message that `end` sends. The
-/// ends have different tags, so that a message which never came cannot be taken for one by what was
-/// sent from the same memory.
+/// The tag of message `n` of a round, in the first and last byte of the message that `end` sends.
+/// The ends have different tags, so that a message which never came cannot be taken for one by what
+/// was sent from the same memory.
 #[inline]
 fn tag(n: u64, end: End) -> u8 {
     let first = if matches!(end, End::Near) { 1 } else { 1 + TAGS as u8 };
@@ -123,7 +123,7 @@ impl Messages {
         &mut incoming.bytes[self.last..self.last + length]
     }
 
-    /// Whether what came into the last room is message number `n`.
+    /// Whether the last received data are message number `n`.
     #[inline]
     pub(super) fn is_right(&self, n: u64, length: usize) -> bool {
         let message =

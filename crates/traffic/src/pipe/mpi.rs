@@ -1,9 +1,9 @@
-//! MPI: messages of the system's own library between two processes that no mpirun has started.
+//! MPI: messages of the system's own library between two processes without mpirun.
 //!
 //! The two meet over TCP as the ends of a TCP pipe do, and become one MPI world over that
-//! connection. Measured messages go through MPI; what the ends say between trials goes over the TCP
-//! connection. So an end that waits for its turn sleeps, which MPI's own waiting does not, and the
-//! end of that connection tells of a peer that was killed, which MPI does not either.
+//! connection. Measured messages use MPI; control messages between trials use the TCP connection.
+//! So an end that waits for its turn sleeps, unlike in MPI's own wait, and the end of that
+//! connection reveals a killed peer, which MPI does not detect.
 
 use std::io::{self, ErrorKind};
 use std::net::SocketAddr;
@@ -26,7 +26,8 @@ use crate::tcp::line::Line;
 /// How long MPI may still have messages of a peer whose connection has ended.
 const ARREARS: Duration = Duration::from_millis(100);
 
-/// An end that waits for a word looks so often after what MPI has under way, in milliseconds.
+/// The interval, in milliseconds, at which an end that waits for a control message lets MPI
+/// continue its transfers.
 const LOOK_EVERY_MS: u16 = 100;
 
 /// How long an end waits for the other to be done with its messages.
@@ -76,7 +77,7 @@ impl Setup for Mpi {
     }
 }
 
-/// Why the library that this program was built with will not do, if it will not.
+/// Why the library of this program cannot be used; `None` if it can.
 pub(super) fn refusal() -> Option<String> {
     check().err().map(|error| error.to_string())
 }
@@ -89,8 +90,8 @@ fn trouble(operation: &'static str, error: MpiError) -> TrafficError {
 pub(super) struct MpiPipe {
     line: StreamPipe<Line>,
     world: Link,
-    /// Whether messages were moved since the last word: MPI may still have some under way, which
-    /// move while it is called.
+    /// Whether messages were moved since the last control message: MPI may still have some in
+    /// flight, which move while it is called.
     is_warm: bool,
     /// Bytes of messages that were sent.
     sent: u64,
@@ -156,8 +157,8 @@ impl Pipe for MpiPipe {
 }
 
 impl MpiPipe {
-    /// Waits for a word, and lets MPI move what it still has to send; whether there is one within
-    /// `limit`.
+    /// Waits for a control message, and lets MPI continue its sends; returns whether there is one
+    /// within `limit`.
     fn attend(&mut self, limit: Option<Duration>) -> io::Result<bool> {
         let begun = now();
         let timeout = PollTimeout::from(if self.is_warm { 0 } else { LOOK_EVERY_MS });
@@ -193,8 +194,8 @@ fn plain(error: MpiError) -> io::Error {
     }
 }
 
-/// Bytes that all interfaces of this station have sent so far; `None` where the kernel does not
-/// tell.
+/// Bytes that all interfaces of this station have sent so far; `None` if the kernel does not report
+/// it.
 fn interfaces() -> Option<u64> {
     let table = std::fs::read_to_string("/proc/thread-self/net/dev").ok()?;
     Some(sent_bytes(&table))

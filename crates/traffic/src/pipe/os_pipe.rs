@@ -19,7 +19,7 @@ use crate::error::TrafficError;
 /// A pair of pipes that is yet to be made, by the end that listens.
 pub(super) struct OsPipe {
     rendezvous: UnixRendezvous,
-    /// What each pipe shall hold in bytes (`F_SETPIPE_SZ`); the system's own choice when absent.
+    /// The size of each pipe in bytes (`F_SETPIPE_SZ`); the system's own choice when absent.
     room: Option<i32>,
     /// Whether messages go both ways at once: then no call may wait, and this process waits for
     /// both pipes.

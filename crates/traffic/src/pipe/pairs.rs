@@ -17,8 +17,7 @@ use super::{Pipe, Repeats, Setup, Terms};
 use crate::clock::Limit;
 use crate::error::TrafficError;
 
-/// Lets the other pairs meet: each at a place of its own, which the far end tells over the first
-/// pair.
+/// Lets the other pairs meet: each at its own place, which the far end sends over the first pair.
 pub(super) fn gather<S: Setup>(
     first: &mut Talk<S::Pipe>,
     meeting: &PipeMeeting,
@@ -52,7 +51,7 @@ pub(super) fn gather<S: Setup>(
             }
         };
         let mut pipe = setup.meet(limit)?;
-        // The far end waits for what was said here, and this end now turns to another pair.
+        // The far end waits for this message, and this end now turns to another pair.
         pipe.rest();
         others.push(Talk { pipe, messages: messages() });
     }
@@ -180,7 +179,7 @@ impl Seen {
     /// Two pairs together: from the first begin to the last end, by the same clock.
     fn and(self, other: Self) -> Self {
         let begun = self.begun.min(other.begun);
-        // A peer can say that it began at the end of time; then the span is cut off there.
+        // A peer can report a begin at the largest time; then the span ends there.
         let end = |seen: &Self| seen.begun.nanoseconds().saturating_add(seen.elapsed.nanoseconds());
         let end = end(&self).max(end(&other));
         Self {

@@ -1,4 +1,4 @@
-//! From an order to a performance: which transport, what it knows, and the life of an end.
+//! From an order to a performance: the transport, its options, and the life of an end.
 
 use std::error::Error;
 use std::net::SocketAddr;
@@ -41,7 +41,7 @@ use crate::error::TrafficError;
 /// Sets one end up.
 ///
 /// # Errors
-/// The transport does not know something that the plan asks for, or cannot be set up.
+/// The transport does not support an option of the plan, or cannot be set up.
 pub(crate) fn prepare(
     order: &Order,
     part: &PipeEnd,
@@ -82,7 +82,7 @@ struct Doing<S> {
     content: Content,
 }
 
-/// What goes over a pipe.
+/// The work over a pipe.
 enum Content {
     /// Messages of the plan's sizes.
     Sizes,

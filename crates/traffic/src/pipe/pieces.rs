@@ -73,7 +73,7 @@ pub(super) fn retry_or_fail(error: io::Error) -> io::Result<()> {
     if error.kind() == ErrorKind::Interrupted { Ok(()) } else { Err(error) }
 }
 
-/// What was moved without waiting: perhaps nothing.
+/// The number of bytes that were moved without waiting, perhaps zero.
 pub(super) fn now_or_nothing(moved: io::Result<usize>) -> io::Result<usize> {
     moved.or_else(|error| match error.kind() {
         ErrorKind::WouldBlock | ErrorKind::Interrupted => Ok(0),

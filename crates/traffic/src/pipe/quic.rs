@@ -1,10 +1,10 @@
 //! QUIC: a bidirectional stream of one connection, by quinn on a runtime of this thread.
 //!
 //! The connection is driven while a call waits, and by a thread of its own while its owner does
-//! something else. The near end opens the stream and says the token first. A peer that falls silent
-//! is found out by the idle timeout (RFC 9000, section 10.1), since nothing else tells:
-//! keep-alives hold it off. Only ends that work between messages cannot show that they are there;
-//! then nothing times out, and who started both sees to it.
+//! something else. The near end opens the stream and sends the token first. Only the idle timeout
+//! (RFC 9000, section 10.1) detects a silent peer; keep-alives prevent it for a living one. Ends
+//! that compute between messages cannot send keep-alives; then nothing times out, and the starter
+//! of both ends bounds the time.
 
 use std::io::{self, ErrorKind};
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
@@ -36,12 +36,11 @@ use crate::token;
 /// an end must know.
 const SILENCE_MS: u32 = 1500;
 
-/// Like `SILENCE_MS`, where ends take turns or there are several pairs: there, who started them
-/// sees at once when one is killed, and a machine that stands still for a while should not end a
-/// run.
+/// Like `SILENCE_MS`, if ends alternate or there are several pairs: then their starter sees at once
+/// when one is killed, and a machine that stops for a while should not end a run.
 const LONG_SILENCE_MS: u32 = 5000;
 
-/// So often an end that has nothing to say shows that it is there.
+/// The interval of keep-alives of an idle end.
 const KEEP_ALIVE: Duration = Duration::from_millis(400);
 
 /// Flow-control windows of the stream and of the connection: more than the largest message.
@@ -51,7 +50,7 @@ const WINDOW: u32 = 16 << 20;
 const HESITATION: Duration = Duration::from_secs(1);
 const CALLERS: usize = 32;
 
-/// How long an end waits for the other to hear its last word.
+/// The time for which an end waits until the other has received its last message.
 const FAREWELL: Duration = Duration::from_secs(1);
 
 /// A QUIC end that is bound.
@@ -61,11 +60,11 @@ pub(super) struct Quic {
     callee: Option<SocketAddr>,
     token: Token,
     callers: Callers,
-    /// A silence this long means that the peer is gone; `None` where silence means nothing.
+    /// A silence this long means that the peer is gone; `None` if silence is normal.
     silence_ms: Option<u32>,
 }
 
-/// An established stream: who it belongs to, and both directions.
+/// An established stream: its connection, and both directions.
 type Stream = (Connection, SendStream, RecvStream);
 
 impl Setup for Quic {
@@ -185,7 +184,7 @@ async fn call(endpoint: &Endpoint, peer: SocketAddr, token: &Token) -> io::Resul
     Ok((connection, sends, receives))
 }
 
-/// Lets in a caller that may call and presents the token; all others are sent away and do not delay
+/// Accepts an allowed caller that presents the token; all others are disconnected and do not delay
 /// it. A caller that has not proved its address is only asked to prove it (RFC 9000, section
 /// 8.1.2), in fewer octets than it sent.
 async fn admit(endpoint: &Endpoint, token: &Token, allowed: &Callers) -> io::Result<Stream> {
@@ -202,7 +201,7 @@ async fn admit(endpoint: &Endpoint, token: &Token, allowed: &Callers) -> io::Res
                 Some(caller) => caller.refuse(),
                 None => return Err(ended()),
             },
-            // Whatever came of a caller, the next one's is waited for, too.
+            // After any result of a caller, the loop waits for the next one, too.
             Some(heard) = callers.join_next() => if let Ok(Ok(Ok(met))) = heard {
                 return Ok(met);
             },
@@ -224,7 +223,7 @@ async fn hear(caller: Incoming, token: Token, allowed: Callers) -> io::Result<St
     Err(io::Error::new(ErrorKind::PermissionDenied, "not the token of this flow"))
 }
 
-/// A thread that drives a connection until it is told to stop.
+/// A thread that drives a connection until it gets the order to stop.
 struct BackgroundDriver {
     stop: oneshot::Sender<()>,
     thread: JoinHandle<()>,
@@ -307,8 +306,8 @@ impl Pipe for QuicPipe {
     fn close(&mut self) {
         self.take_over();
         let Self { runtime, connection, sends, .. } = self;
-        // Either all is acknowledged, or the other end has closed, which it does when it has heard
-        // everything.
+        // Either all is acknowledged, or the other end has closed, which it does when it has
+        // received all data.
         if sends.finish().is_ok() {
             runtime.block_on(async { drop(timeout(FAREWELL, sends.stopped()).await) });
         }

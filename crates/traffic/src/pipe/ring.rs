@@ -1,4 +1,4 @@
-//! TCP through `io_uring`: one call hands a request over and waits for its completion.
+//! TCP through `io_uring`: one call submits a request and waits for its completion.
 
 use std::io;
 use std::net::SocketAddr;

@@ -19,7 +19,7 @@ const PEER_ENDED: PollFlags = PollFlags::from_bits_retain(libc::POLLRDHUP);
 /// A connected stream socket without timeouts.
 pub(super) struct StreamPipe<S> {
     socket: S,
-    /// How long a receiver looks before it sleeps.
+    /// The time for which a receiver polls before it sleeps.
     look: Span,
     note: Option<String>,
 }
@@ -30,9 +30,8 @@ impl<S: AsFd> StreamPipe<S> {
         Self { socket, look: Span::ZERO, note: None }
     }
 
-    /// A receiver looks for `span` whether something has come before it sleeps (`SO_BUSY_POLL` and,
-    /// since that is a matter of drivers and privileges, calls that do not wait). `refusal` is why
-    /// the kernel does not.
+    /// A receiver polls for `span` before it sleeps (`SO_BUSY_POLL` and, since that is a matter of
+    /// drivers and privileges, calls that do not wait). `refusal` is why the kernel does not.
     pub(super) fn looking(self, span: Span, refusal: Option<io::Error>) -> Self {
         let note = refusal.map(|why| {
             format!("SO_BUSY_POLL is refused ({why}): receivers looked from the program alone")
@@ -99,8 +98,8 @@ impl<S: AsFd + Send> Pipe for StreamPipe<S> {
     #[inline]
     fn receive(&mut self, room: &mut [u8]) -> io::Result<()> {
         let filled = if self.look == Span::ZERO { 0 } else { self.look(room)? };
-        // Not MSG_WAITALL, which keeps the socket while all of a long message is copied: what comes
-        // meanwhile has to wait.
+        // Not MSG_WAITALL, which keeps the socket while all of a long message is copied: data that
+        // arrive meanwhile must wait.
         let receive = |piece: &mut [u8]| stream::receive(self.fd(), piece, 0);
         pieces::receive_all(&mut room[filled..], receive, || self.wait(PollFlags::POLLIN))
     }

@@ -1,7 +1,7 @@
 //! The two parts of an end: frames that it sends and receives, and the loops that move messages.
 //!
-//! The loops are what is measured. Each is the transport's calls, a tag written, a tag compared,
-//! and a counter.
+//! The loops are measured. Each is the transport's calls, a tag written, a tag compared, and a
+//! counter.
 
 use std::io::{self, ErrorKind};
 
@@ -22,7 +22,7 @@ pub(super) struct Round {
     pub(super) repetitions: u64,
 }
 
-/// What came of a round at one end.
+/// The result of a round at one end.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Seen {
     /// By this end's clock.
@@ -52,7 +52,7 @@ impl<P: Pipe> Talk<P> {
         Frame::decode(&bytes).ok_or_else(|| nonsense("what came is none of the words agreed on"))
     }
 
-    /// Hears a frame of this kind.
+    /// Receives a frame of this kind.
     pub(super) fn hear_kind(&mut self, kind: Kind) -> io::Result<Frame> {
         let frame = self.hear()?;
         if frame.kind == kind { Ok(frame) } else { Err(nonsense("another word was due")) }
@@ -116,8 +116,8 @@ impl<P: Pipe> Talk<P> {
     fn answer(&mut self, Round { size, repetitions, .. }: Round) -> io::Result<u64> {
         let mut wrong = 0;
         for n in 0..repetitions {
-            // Answers come into the memory that questions go from, so that must be free already
-            // now.
+            // Answers arrive in the memory from which questions are sent, so it must be free
+            // already now.
             self.pipe.reclaim()?;
             self.pipe.receive(self.messages.room(size))?;
             wrong += u64::from(!self.messages.is_right(n, size));
@@ -134,9 +134,8 @@ impl<P: Pipe> Talk<P> {
         Ok(0)
     }
 
-    /// A stream whose messages can get lost. It lasts until the last message that came. The
-    /// receiver knows that a message was the last only when it hears the end; so it times each
-    /// message.
+    /// A stream with messages that can get lost. It lasts until the last message that arrived. The
+    /// receiver recognises the last message only when the end arrives; so it times each message.
     fn catch(&mut self, Round { size, .. }: Round, begun: Time) -> io::Result<Seen> {
         let mut seen = Seen { begun, ..Seen::default() };
         while let Some(n) = self.pipe.catch(self.messages.room(size))? {
@@ -167,7 +166,7 @@ impl<P: Pipe> Talk<P> {
     }
 }
 
-/// The peer does not speak as agreed.
+/// The peer breaks the protocol.
 pub(super) fn nonsense(what: &'static str) -> io::Error {
     io::Error::new(ErrorKind::InvalidData, what)
 }

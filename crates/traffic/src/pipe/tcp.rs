@@ -18,7 +18,7 @@ use crate::tcp::line::{Line, SocketConfig};
 pub(super) struct Tcp {
     endpoint: Endpoint,
     token: Token,
-    /// How long a receiver looks before it sleeps.
+    /// The time for which a receiver polls before it sleeps.
     busy_poll: Option<Span>,
 }
 
@@ -54,7 +54,8 @@ impl Setup for Tcp {
         let busy_poll = self.busy_poll;
         let line = self.line(limit)?;
         let Some(span) = busy_poll else { return Ok(StreamPipe::new(line)) };
-        // What the driver can do, if it can and this process may; looking from here always works.
+        // The driver's polling, if it is supported and this process may use it; polling from here
+        // always works.
         let driver = option::busy_poll(&line, span);
         Ok(StreamPipe::new(line).looking(span, driver.err()))
     }

@@ -113,7 +113,7 @@ fn measure_noting(plan: &PipePlan) -> (Vec<Point>, u64, Vec<String>) {
     (points, left_out, notes)
 }
 
-/// Both ends to their end: the points as they came, and what the near end says at last.
+/// Runs both ends to their end: returns the points, and the near end's last message.
 fn perform(
     plan: &PipePlan,
     near: Box<dyn Performance>,

@@ -17,7 +17,7 @@ pub(super) const PROBE_WAIT: Duration = Duration::from_millis(500);
 /// The longest such wait.
 pub(super) const LONGEST_WAIT: Duration = Duration::from_secs(5);
 
-/// A silence this long means that the peer is gone, where it is not known how long an answer takes.
+/// A silence this long means that the peer is gone, if the time of an answer is not known.
 pub(super) const TIMEOUT: Duration = Duration::from_secs(20);
 
 /// Like `TIMEOUT`, where messages as long have been answered: this, and so many times the longest
@@ -27,7 +27,7 @@ const LEAST_TIMEOUT: Duration = Duration::from_millis(2500);
 const WAITS: u32 = 4;
 const REPETITIONS: u32 = 8;
 
-/// What is known of how long the other end takes to answer.
+/// The known answer times of the other end.
 #[derive(Default)]
 pub(super) struct Answers {
     /// The longest message that has come.

@@ -1,8 +1,8 @@
 //! TLS 1.3 over TCP, by blocking calls.
 //!
 //! A message is handed to rustls in pieces of up to 64 KiB, which it makes records of up to 16 KiB
-//! of; each piece leaves with one system call. What comes is read in pieces as large and taken
-//! apart from there.
+//! of; each piece leaves with one system call. Arriving data are read in pieces of that size and
+//! parsed.
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::SocketAddr;
@@ -33,8 +33,8 @@ pub(super) struct Tls {
     token: Token,
 }
 
-/// What opens the TCP connection, said in the clear: half of the token. The other half is only said
-/// inside.
+/// The first half of the token, which opens the TCP connection in the clear. The other half is only
+/// sent inside TLS.
 fn knock(token: &Token) -> Token {
     let mut knock = *b"--------btu--tls";
     knock[..8].copy_from_slice(&token[..8]);
@@ -91,7 +91,7 @@ fn session(serves: bool) -> io::Result<Connection> {
         .into())
 }
 
-/// Encrypted bytes that were taken from the socket and not yet looked at.
+/// Encrypted bytes that were read from the socket and not processed yet.
 struct Incoming {
     bytes: Box<[u8]>,
     begin: usize,
@@ -147,7 +147,7 @@ pub(super) struct TlsPipe {
 }
 
 impl TlsPipe {
-    /// Sends what is due; false when that would have to wait.
+    /// Sends pending data; false when that would block.
     fn push(&mut self, flags: i32) -> io::Result<bool> {
         let Self { line, session, incoming } = self;
         match session.write_tls(&mut Wire { line, flags, incoming }) {
@@ -157,7 +157,7 @@ impl TlsPipe {
         }
     }
 
-    /// Takes what has come and opens it; false when nothing has.
+    /// Reads and decrypts arrived data; false when there are none.
     fn pull(&mut self, flags: i32) -> io::Result<bool> {
         let Self { line, session, incoming } = self;
         match session.read_tls(&mut Wire { line, flags, incoming }) {
@@ -172,7 +172,7 @@ impl TlsPipe {
             .map_err(|error| io::Error::new(ErrorKind::InvalidData, error))
     }
 
-    /// What is there of the peer's message: perhaps nothing.
+    /// The available part of the peer's message, perhaps none.
     fn take(&mut self, room: &mut [u8]) -> io::Result<usize> {
         match self.session.reader().read(room) {
             Ok(0) => Err(ended()),

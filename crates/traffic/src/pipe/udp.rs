@@ -1,17 +1,17 @@
-//! UDP: a datagram for each message; what gets lost is repaired by the pattern, or counted.
+//! UDP: a datagram for each message; the pattern retransmits lost ones, or counts them.
 //!
-//! Every datagram begins with eight bytes, its number in its direction, and goes on with the
-//! message. In ping-pong the two ends speak in turn, so an end that hears a new message knows that
-//! its own last one has arrived. The near end repeats its last datagram when nothing has come for a
-//! while; the far end answers a datagram that it has seen before by its own last one. Where
-//! messages go both ways at once, an end can be one message ahead of the other: then the last two
-//! are repeated, and the one that came early is kept. Messages of a stream are never repeated, only
-//! counted where they arrive; what follows them, the near end's question how many came, ends the
-//! stream. Every repetition and every duplicate is counted.
+//! Every datagram begins with eight bytes, its number in its direction, followed by the message. In
+//! ping-pong the two ends alternate, so an end that receives a new message knows that its own last
+//! one has arrived. The near end repeats its last datagram when no datagram has arrived for a
+//! while; the far end answers a datagram that it has seen before by its own last one. If messages
+//! go both ways at once, an end can be one message ahead of the other: then the last two are
+//! repeated, and the early one is kept. Messages of a stream are never repeated, only counted where
+//! they arrive; the near end's request for their number ends the stream. Every repetition and every
+//! duplicate is counted.
 //!
-//! An end finds out that the other one was killed because the machine of the other one says that no
-//! process listens there any more. To make it say so, both ends send a greeting when nothing has
-//! come for a while.
+//! An end detects that the other one was killed by an ICMP error of the other machine, which means
+//! that no process listens there any more. To provoke it, both ends send a greeting when no
+//! datagram has arrived for a while.
 
 mod hear;
 mod repair;
@@ -38,7 +38,7 @@ use crate::udp::seen::{Arrival, Seen};
 /// Bytes before the message.
 const NUMBER: usize = 8;
 
-/// Room behind a message, for words that are longer than it.
+/// Room behind a message, for control messages that are longer than it.
 const SPARE: usize = 128;
 
 /// The largest message: an IPv4 packet of 65,535 bytes less 20 of IP, 8 of UDP and the number.
@@ -93,19 +93,19 @@ impl Setup for Udp {
 /// Two ends that speak in turn, or a stream between them.
 pub(super) struct UdpPipe {
     exchange: Exchange,
-    /// Whether this end repeats of itself.
+    /// Whether this end repeats datagrams by itself.
     repeats: bool,
     /// Whether an end can be a message ahead of the other.
     both_ways: bool,
-    /// Whether the other end may be kept waiting: then silence means nothing.
+    /// Whether the other end may have to wait: then silence is normal.
     turns: bool,
     wait: Duration,
     /// The last datagram sent and the one before, kept to be repeated: the memory they came from
     /// may hold an answer by then.
     last: [Vec<u8>; 2],
-    /// What came a message before it was due.
+    /// A message that arrived one message too early.
     early: Option<Vec<u8>>,
-    /// The number of the datagram that came last, and what did not fit in the room for its message.
+    /// The number of the last datagram, and the part that did not fit in the room for its message.
     number: [u8; NUMBER],
     spare: [u8; SPARE],
     sent: u64,
@@ -194,7 +194,7 @@ impl Pipe for UdpPipe {
                     self.heard = end;
                     return Ok(None);
                 }
-                // The near end has not heard that it may begin.
+                // The near end has not received the permission to begin.
                 number if number + 1 == begin => {
                     self.accounts.duplicates += 1;
                     self.repeat()?;
@@ -210,7 +210,7 @@ impl Pipe for UdpPipe {
     }
 }
 
-/// That there is no room for a datagram anywhere is a loss like any other.
+/// A datagram without room in a buffer counts as lost.
 fn post(sent: io::Result<usize>) -> io::Result<()> {
     match sent {
         Err(error) if !is_pause(&error) && error.raw_os_error() != Some(libc::ENOBUFS) => {

@@ -1,6 +1,6 @@
 //! TCP that sends from the program's own memory (`MSG_ZEROCOPY`).
 //!
-//! The kernel lends the message's memory and says in the socket's error queue when it no longer
+//! The kernel uses the message's memory and reports in the socket's error queue when it no longer
 //! needs it. The memory is not written again before that, and waiting for it is part of the time,
 //! as it would be in any program with one buffer.
 
@@ -41,7 +41,7 @@ impl Setup for ZeroCopyTcp {
     }
 }
 
-/// A connection whose messages are lent to the kernel.
+/// A connection that lends its messages to the kernel.
 pub(super) struct ZeroCopyPipe {
     pipe: StreamPipe<Line>,
     /// Calls that have lent something, those that are done with it, and those of them that copied
@@ -52,7 +52,7 @@ pub(super) struct ZeroCopyPipe {
 }
 
 impl ZeroCopyPipe {
-    /// Hears what is done.
+    /// Reads the completions.
     fn reap(&mut self) -> io::Result<()> {
         while let Some(note) = completions::next(self.pipe.fd())? {
             self.done += u64::from(note.calls);

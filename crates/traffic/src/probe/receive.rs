@@ -80,7 +80,7 @@ impl<'a> Inbox<'a> {
 
     /// Packets that the kernel dropped because these sockets were full.
     pub(super) fn buffer_drops(&self) -> u64 {
-        // A kernel that does not tell (before 4.12) leaves the drops among what is missing.
+        // An older kernel (before 4.12) does not report drops: they count as missing packets.
         let drops = self.sockets.iter().map(|socket| u64::from(option::drops(socket).unwrap_or(0)));
         drops.sum::<u64>() - self.drops_before
     }
@@ -102,8 +102,7 @@ impl<'a> Inbox<'a> {
         Ok(())
     }
 
-    /// Whether nothing more is to be expected. A way on which nothing has come through yet gets all
-    /// the timeout there is.
+    /// Whether no more packets are expected. A path without any arrival gets the full timeout.
     fn is_over(&self, sent: Time, now: Time, timeout: Span) -> bool {
         if now.since(sent) > timeout {
             return true;
@@ -133,7 +132,7 @@ impl<'a> Inbox<'a> {
         }
     }
 
-    /// Takes everything that one socket has.
+    /// Reads all packets of one socket.
     fn empty(&mut self, place: usize) -> Result<(), TrafficError> {
         loop {
             match self.take_one(place) {

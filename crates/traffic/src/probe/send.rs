@@ -9,13 +9,13 @@ use crate::clock::PreciseTimers;
 use crate::error::TrafficError;
 use crate::udp::pace::wait_until;
 
-/// What is to be sent, and what became of it.
+/// The packets to send, and their outcomes.
 pub(super) struct Outbox<'a> {
     sockets: &'a [UdpSocket],
     schedule: &'a [ScheduledPacket],
     /// The addresses of the sockets.
     addresses: Vec<SocketAddr>,
-    /// One packet after the other: our octets, and nothing behind them.
+    /// The packets one after the other: btu's octets, and zeros behind them.
     packet: Vec<u8>,
     /// When each packet was handed to the kernel.
     pub(super) sent: Vec<Option<Time>>,
@@ -24,7 +24,7 @@ pub(super) struct Outbox<'a> {
 }
 
 impl<'a> Outbox<'a> {
-    /// Everything that is needed, so that nothing is allocated while packets are sent.
+    /// Allocates all memory, so that nothing is allocated while packets are sent.
     pub(super) fn new(
         sockets: &'a [UdpSocket],
         number: u32,

@@ -1,4 +1,4 @@
-//! Two clocks read together: the kernel stamps packets by the wall clock, everything else goes by
+//! Two clocks read together: the kernel stamps packets by the wall clock, all other times are by
 //! the monotonic one.
 
 use btu_units::{Span, Time};

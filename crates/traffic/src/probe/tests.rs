@@ -1,5 +1,5 @@
-//! Offers over loopback. How prompt they are is tested where there is a known network; here it is
-//! what is counted.
+//! Offers over loopback. Other tests check their promptness on known networks; these check the
+//! counts.
 
 use super::*;
 

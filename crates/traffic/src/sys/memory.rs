@@ -1,9 +1,9 @@
 //! Rings of bytes in memory that two processes map.
 //!
-//! One process writes a ring and the other reads it. Both count bytes for ever; what the other one
-//! counts is checked before it is used, so that a peer gone mad can be wrong but never make this
-//! process touch what is not the ring's. A process that waits looks for a while (to wake a process
-//! that sleeps takes longer than most messages), then sleeps in futex(2).
+//! One process writes a ring and the other reads it. Both count bytes for ever; the other one's
+//! counts are checked before use, so that a faulty peer can never make this process access memory
+//! outside of the ring. A waiting process polls for a while (waking a sleeping process takes longer
+//! than most messages), then sleeps in futex(2).
 #![allow(unsafe_code)]
 
 use std::ffi::c_void;
@@ -24,10 +24,10 @@ use super::stream;
 /// Bytes of a ring's counters, each on a cache line pair of its own.
 const HEAD: usize = 4096;
 
-/// A process sleeps no longer than this without looking whether the other end is still there.
+/// The interval at which a sleeping process checks whether the other end is still there.
 static LONGEST_SLEEP: libc::timespec = libc::timespec { tv_sec: 0, tv_nsec: 100_000_000 };
 
-/// What both processes see of a ring; all of it is zero at the start.
+/// The shared state of a ring; all of it is zero at the start.
 #[repr(C)]
 struct Head {
     written: Apart<AtomicU64>,
@@ -150,7 +150,7 @@ impl Rings {
         Ok(())
     }
 
-    /// Writes what there is space for; how much.
+    /// Writes as much as there is space for; returns the number of bytes.
     #[inline]
     fn put(&self, message: &[u8]) -> io::Result<usize> {
         let (head, data) = self.ring(self.own);
@@ -168,7 +168,7 @@ impl Rings {
         Ok(length)
     }
 
-    /// Reads what is there; how much.
+    /// Reads the available bytes; returns their number.
     #[inline]
     fn get(&self, room: &mut [u8]) -> io::Result<usize> {
         let (head, data) = self.ring(1 - self.own);
@@ -202,7 +202,7 @@ impl Rings {
         Change { counter: &head.written.0, stale: empty, sleeps: &head.reader_sleeps.0 }
     }
 
-    /// Bytes between two counters, one of which is the peer's.
+    /// Bytes between two counters, one of them the peer's.
     fn held(&self, written: u64, read: u64) -> io::Result<usize> {
         let held = written.wrapping_sub(read);
         if held <= self.capacity as u64 {
@@ -222,21 +222,22 @@ impl Rings {
         for change in changes {
             change.sleeps.store(1, Ordering::SeqCst);
         }
-        // Who changes a counter looks at `sleeps` afterwards: one of the two sees the other.
+        // The process that changes a counter reads `sleeps` afterwards: one of the two sees the
+        // other.
         fence(Ordering::SeqCst);
         let is_over = !changes.iter().any(Change::has_come)
             && (self.is_left() || sleep(changes) && self.is_cut());
         for change in changes {
             change.sleeps.store(0, Ordering::Relaxed);
         }
-        // What the other end did last may have come before its end.
+        // The other end may have changed a counter before its end.
         if is_over && !changes.iter().any(Change::has_come) {
             return Err(io::Error::new(ErrorKind::UnexpectedEof, "the other end is gone"));
         }
         Ok(())
     }
 
-    /// Whether the other end has said that it leaves.
+    /// Whether the other end has announced its end.
     fn is_left(&self) -> bool {
         self.ring(1 - self.own).0.gone.0.load(Ordering::SeqCst) != 0
     }
@@ -273,7 +274,7 @@ fn wake(word: &AtomicU32) {
     }
 }
 
-/// What a waiting end waits for: that a counter is no longer what it was.
+/// The condition of a wait: a counter has changed.
 struct Change<'a> {
     counter: &'a AtomicU64,
     stale: u64,
@@ -286,8 +287,8 @@ impl Change<'_> {
     }
 }
 
-/// Sleeps while every one of these is 1, for a tenth of a second at most; whether it is time to
-/// look for the other end.
+/// Sleeps while every one of these is 1, for a tenth of a second at most; returns whether to check
+/// for the other end.
 fn sleep(changes: &[Change<'_>]) -> bool {
     let slept = match changes {
         [change] => {
@@ -303,8 +304,8 @@ fn sleep(changes: &[Change<'_>]) -> bool {
     match (slept, io::Error::last_os_error().raw_os_error()) {
         (0.., _) | (_, Some(libc::EAGAIN | libc::EINTR)) => false,
         (_, Some(libc::ETIMEDOUT)) => true,
-        // The call is missing (before Linux 5.16 that for several words) or forbidden: then
-        // everything is looked at each time.
+        // The call is missing (before Linux 5.16 that for several words) or forbidden: then all of
+        // them are checked each time.
         _ => {
             std::thread::yield_now();
             true
@@ -391,7 +392,7 @@ mod tests {
     fn an_end_whose_process_was_killed_is_found_out() {
         let (one, other) = pair(4096, 0);
         let begun = std::time::Instant::now();
-        // What a killed process leaves: its counters as they are, its socket closed.
+        // The state after a killed process: its counters unchanged, its socket closed.
         let mut other = std::mem::ManuallyDrop::new(other);
         let gone = UnixStream::pair().unwrap().0;
         drop(std::mem::replace(&mut other.keep_alive, gone.into()));

@@ -3,8 +3,8 @@
 
 use std::io;
 
-/// Has the calling thread give way as `nice` says, 0 to 19; never less than it does already, which
-/// takes a privilege.
+/// Sets the nice value of the calling thread to `nice`, 0 to 19; never lower than now, which needs
+/// a privilege.
 pub(crate) fn give_way(nice: u8) -> io::Result<()> {
     // SAFETY: both calls take numbers only; 0 is the calling thread (setpriority(2), "C
     // library/kernel differences").

@@ -6,7 +6,7 @@ use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 
 use nix::sys::socket::{ControlMessage, ControlMessageOwned, MsgFlags, recvmsg, sendmsg};
 
-/// The byte that comes along: control data needs company.
+/// The byte that accompanies control data, which cannot be sent alone.
 const COMPANY: [u8; 1] = *b"f";
 
 /// Hands `N` files over.

@@ -38,8 +38,7 @@ impl Way {
 }
 
 impl Ring {
-    /// Asks the kernel for a ring; where the kernel can, it interrupts no process to say that
-    /// something is done.
+    /// Asks the kernel for a ring; if the kernel supports it, completions interrupt no process.
     pub(crate) fn new() -> io::Result<Self> {
         let ring = match IoUring::builder().setup_coop_taskrun().build(ENTRIES) {
             // Before Linux 5.19.
@@ -102,7 +101,7 @@ impl Ring {
         unsafe { self.ring.submission().push(request) }.map_err(io::Error::other)
     }
 
-    /// Hands over what is new, and waits until something is done.
+    /// Submits new requests, and waits for a completion.
     fn wait(&self) {
         loop {
             match self.ring.submit_and_wait(1) {
@@ -123,7 +122,8 @@ fn length(part: &[u8]) -> u32 {
     u32::try_from(part.len()).unwrap_or(u32::MAX)
 }
 
-/// What a completion says: bytes, or an error as a negative number. Nothing received is the end.
+/// The result of a completion: bytes, or an error as a negative number. Zero received bytes are the
+/// end.
 fn outcome(result: i32, what: u64) -> io::Result<usize> {
     match usize::try_from(result) {
         Ok(0) if what == RECEIVE => {

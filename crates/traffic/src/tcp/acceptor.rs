@@ -23,9 +23,8 @@ const HESITATION: Span = Span::from_seconds(1);
 /// sent away.
 const CALLERS: usize = 32;
 
-/// How many callers the kernel keeps until the activity starts and listens to them: the flow's peer
-/// and strangers. Beyond it Linux drops newcomers, so that a scan of the ports would keep the peer
-/// out.
+/// The number of callers that the kernel queues until the activity starts: the flow's peer and
+/// unknown callers. Beyond it Linux drops new ones, so a scan of the ports could keep the peer out.
 const BACKLOG: i32 = 1024;
 
 /// The place of an activity in its meeting: connected already, or listening.
@@ -79,7 +78,7 @@ pub(crate) struct Acceptor {
     callers: Callers,
 }
 
-/// Someone who connected and has not yet said the whole token.
+/// A caller that has connected and has not sent the whole token yet.
 struct Caller {
     stream: TcpStream,
     peer: SocketAddr,
@@ -88,7 +87,7 @@ struct Caller {
     until: Time,
 }
 
-/// What is to be done with a caller.
+/// The decision about a caller.
 #[derive(Debug, PartialEq, Eq)]
 enum Verdict {
     Admit,
@@ -119,7 +118,8 @@ impl Acceptor {
         self.address
     }
 
-    /// Waits for the caller that presents the token; all others are sent away and do not delay it.
+    /// Waits for the caller that presents the token; all others are disconnected and do not delay
+    /// it.
     pub(crate) fn admit(self, token: &Token, limit: &Limit<'_>) -> Result<Line, TrafficError> {
         let mut callers = Vec::with_capacity(CALLERS);
         loop {
@@ -133,7 +133,7 @@ impl Acceptor {
         }
     }
 
-    /// Waits for a caller that may call, whatever it will say.
+    /// Waits for an allowed caller, without a token.
     pub(crate) fn accept(&self, limit: &Limit<'_>) -> Result<Line, TrafficError> {
         loop {
             if let Some((stream, peer)) = self.next()? {
@@ -145,7 +145,7 @@ impl Acceptor {
         }
     }
 
-    /// Tells that a caller from there said another token.
+    /// Reports that a caller from there sent another token.
     pub(crate) fn refuse(&self, peer: SocketAddr) {
         self.callers.refuse(peer.ip(), Refused::WrongToken);
     }
@@ -187,7 +187,7 @@ impl Acceptor {
         }
     }
 
-    /// Sleeps until a caller connects or speaks, for a tick at most.
+    /// Sleeps until a caller connects or sends, for a tick at most.
     fn wait(&self, callers: &[Caller]) -> Result<(), TrafficError> {
         let sockets = std::iter::once(self.listener.as_fd())
             .chain(callers.iter().map(|caller| caller.stream.as_fd()));
@@ -200,8 +200,8 @@ impl Acceptor {
     }
 }
 
-/// Listens to every caller once; returns the one that has said the token and forgets those who
-/// never will.
+/// Reads from every caller once; returns the one that has sent the token and removes those that
+/// cannot send it any more.
 fn hear(callers: &mut Vec<Caller>, token: &Token, allowed: &Callers) -> Option<Caller> {
     let mut index = 0;
     while index < callers.len() {
@@ -240,8 +240,8 @@ impl Caller {
     }
 }
 
-/// What the first bytes of a caller are worth. Nothing is told, by a word or by the time it takes,
-/// before all are there: who guesses learns no part of the token.
+/// The verdict on the first bytes of a caller. It reveals nothing, by an answer or by its time,
+/// before all have arrived: a guessing caller learns no part of the token.
 fn judge(said: &[u8], token: &Token) -> Verdict {
     match Token::try_from(said) {
         Err(_) => Verdict::Wait,
@@ -264,7 +264,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Strangers that come before the activity listens to them, and say nothing, keep no peer out.
+    /// Silent unknown callers that connect before the activity starts keep no peer out.
     #[test]
     fn strangers_before_the_start_keep_no_peer_out() {
         let (here, token) = (IpAddr::from([127, 0, 0, 1]), [7; 16]);

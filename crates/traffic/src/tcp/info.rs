@@ -12,7 +12,7 @@ use crate::sys::option;
 /// More than any kernel's `struct tcp_info` (280 bytes in Linux 6.18).
 const ROOM: usize = 512;
 
-/// What the kernel knows of a connection.
+/// The kernel's data about a connection.
 pub(crate) fn of(socket: &impl AsFd) -> io::Result<TcpInfo> {
     let mut buffer = [0; ROOM];
     option::tcp_info(socket, &mut buffer).map(parse)
@@ -24,7 +24,7 @@ pub(crate) fn is_acknowledged(socket: &impl AsFd) -> io::Result<bool> {
     option::tcp_info(socket, &mut buffer).map(|raw| half(raw, 24) == 0 && half(raw, 144) == 0)
 }
 
-/// What a receiver's rests depend on; the window is told since Linux 6.2.
+/// The inputs of a receiver's pauses; the kernel reports the window since Linux 6.2.
 pub(crate) fn path(socket: &impl AsFd) -> io::Result<Path> {
     let mut buffer = [0; ROOM];
     let raw = option::tcp_info(socket, &mut buffer)?;

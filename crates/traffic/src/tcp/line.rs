@@ -31,7 +31,7 @@ const TIMEOUT: Span = Span::from_seconds(10);
 /// `POLLRDHUP`, which poll(2) has and the wrapper does not name.
 const PEER_ENDED: PollFlags = PollFlags::from_bits_retain(libc::POLLRDHUP);
 
-/// Socket options that must stand before the connection is made.
+/// Socket options that must be set before the connection is made.
 #[derive(Default)]
 pub(crate) struct SocketConfig {
     send_buffer: Option<i32>,
@@ -115,7 +115,7 @@ fn checked(activity: &'static str, window: Option<Bytes>) -> Result<Option<i32>,
     }
 }
 
-/// A connection whose peer has presented the token, or to which it was presented.
+/// A connection on which one end has presented the token to the other.
 pub(crate) struct Line {
     stream: TcpStream,
     peer: SocketAddr,
@@ -153,7 +153,7 @@ impl Line {
         Ok(line)
     }
 
-    /// Connects and says nothing.
+    /// Connects and sends nothing.
     pub(crate) fn open(
         peer: SocketAddr,
         config: &SocketConfig,
@@ -177,12 +177,12 @@ impl Line {
         self.peer
     }
 
-    /// The connection itself, for who speaks another protocol on it.
+    /// The connection itself, for a caller that uses another protocol on it.
     pub(crate) fn into_stream(self) -> TcpStream {
         self.stream
     }
 
-    /// The connection itself, for who speaks another protocol on it for a while.
+    /// The connection itself, for a caller that uses another protocol on it for a while.
     #[cfg(feature = "mpi")]
     pub(crate) fn stream(&self) -> &TcpStream {
         &self.stream
@@ -211,11 +211,11 @@ impl Line {
 
     /// Ends the connection in both directions: a thread that waits on it is woken.
     pub(crate) fn end(&self) {
-        // The only failure there can be is that the connection has already ended.
+        // The only possible failure is a connection that has already ended.
         let _ = self.stream.shutdown(std::net::Shutdown::Both);
     }
 
-    /// Ends the connection when it is dropped, at once: what is not sent is given up, and the peer
+    /// Ends the connection when it is dropped, at once: unsent data are discarded, and the peer
     /// sees a reset.
     pub(crate) fn break_off(&self) -> Result<(), TrafficError> {
         let set = socket2::SockRef::from(&self.stream).set_linger(Some(Duration::ZERO));
@@ -238,12 +238,12 @@ impl Line {
             .map_err(TrafficError::socket("shut down sending", self.peer))
     }
 
-    /// What the kernel knows of the connection.
+    /// The kernel's data about the connection.
     pub(crate) fn info(&self) -> Result<TcpInfo, TrafficError> {
         info::of(&self.stream).map_err(TrafficError::socket("read TCP_INFO", self.peer))
     }
 
-    /// What there is to tell of a stream that goes out, or of requests.
+    /// The progress data of an outgoing stream, or of requests.
     pub(crate) fn seen(&self) -> io::Result<Seen> {
         let tcp = info::of(&self.stream)?;
         // The token was acknowledged, too.
@@ -317,8 +317,8 @@ impl Line {
         Ok(true)
     }
 
-    /// A call that failed because its timeout or a signal came is to be repeated while the limit
-    /// allows it; every other failure is final.
+    /// A call that failed by its timeout or a signal is repeated while the limit allows it; every
+    /// other failure is final.
     pub(crate) fn retry_or_fail(
         &self,
         error: io::Error,

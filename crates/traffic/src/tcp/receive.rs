@@ -2,14 +2,14 @@
 //!
 //! One `recv` per message, which waits for it. The clock is read and a sample of the payload
 //! compared when the first bytes come, then once per 16 KiB; the clock also at the call that brings
-//! the last byte, so that its time is exact although most calls are not timed. Which call that is
-//! follows from the volume; where it is not known every call is timed.
+//! the last byte, so that its time is exact although most calls are not timed. That call follows
+//! from the volume; if the volume is not known, every call is timed.
 //!
-//! A receiver that is to read in batches reads, when it has waited for a message, all others that
-//! are there, by calls that do not wait; the clock is read whenever the socket has run empty. Then
-//! it rests for a while ([`Rest`] says how long and why) unless the stream ends meanwhile, and only
-//! then waits for more. With a window that was asked for it does not rest, so that the window opens
-//! as soon as it can.
+//! A receiver in batches waits for a message and then reads all other available ones, by calls that
+//! do not wait; the clock is read whenever the socket has run empty. Then it pauses for a while
+//! ([`Rest`] gives the time and the reason) unless the stream ends meanwhile, and only then waits
+//! for more. With a requested window it does not pause, so that the window opens as soon as
+//! possible.
 
 use std::io::ErrorKind;
 use std::net::SocketAddr;
@@ -37,18 +37,18 @@ const DOING: &str = "receive the stream";
 /// The clock is read once per so many bytes.
 const LOOK: u64 = 16 * 1024;
 
-/// Two ends of a stream are told to stop within this time.
+/// Two ends of a stream get their `stop` within this time.
 const TOLD_WITHIN: Span = Span::from_seconds(2);
 
-/// How a receiver reads.
+/// The pattern of a receiver's reads.
 enum Ways {
     /// One call for each message; from the `volume` on every call is timed.
     Plain { volume: u64 },
-    /// All that is there, and then a rest.
+    /// All available data, and then a pause.
     Batched { rest: Option<Rest> },
 }
 
-/// A receiver that is connected, or listens, and has not yet told the sender to start.
+/// A receiver that is connected, or listens, and has not started the sender yet.
 pub(crate) struct Receiver {
     endpoint: Endpoint,
     token: Token,
@@ -102,8 +102,8 @@ impl Telling for Receiver {
         match sampling.during(look, || flow.run(&mut self.buffer, self.ways, &limit)) {
             Err(TrafficError::Stopped { .. }) => {}
             Err(broken @ TrafficError::Socket { .. }) => {
-                // A sender that was told to stop gives up what is on its way; then this end is told
-                // the same.
+                // A sender that got a `stop` discards its data in flight; then this end gets the
+                // `stop`, too.
                 limit.sleep_until(now() + TOLD_WITHIN);
                 if !limit.stopped() {
                     return Err(broken);
@@ -121,7 +121,7 @@ impl Telling for Receiver {
     }
 }
 
-/// A stream on its way in.
+/// An incoming stream.
 struct Inflow<'a> {
     line: &'a Line,
     payload: &'a Payload,
@@ -194,7 +194,8 @@ impl<'a> Inflow<'a> {
         self.look(limit)
     }
 
-    /// Reads what is there, and the clock when it was the last; false when the sender has closed.
+    /// Reads the available data, and the clock when they were the last; false when the sender has
+    /// closed.
     fn drain(&mut self, buffer: &mut [u8], limit: &Limit<'_>) -> Result<bool, TrafficError> {
         loop {
             match stream::receive(self.line.socket(), buffer, libc::MSG_DONTWAIT) {

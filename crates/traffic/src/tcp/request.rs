@@ -66,7 +66,7 @@ struct User<'a> {
 }
 
 impl User<'_> {
-    /// Asks until `end`; returns how many requests there were, and how many answers were wrong.
+    /// Asks until `end`; returns the number of requests, and of wrong answers.
     fn ask_until(&mut self, end: Time, limit: &Limit<'_>) -> Result<(u64, u64), TrafficError> {
         let (mut requests, mut wrong) = (0, 0);
         loop {

@@ -50,7 +50,7 @@ impl Responder {
             })
         });
         match served {
-            // To be stopped is how a server ends in order.
+            // A `stop` is the regular end of a server.
             Ok(()) | Err(TrafficError::Stopped { .. }) => {}
             Err(error) => return Err(error),
         }

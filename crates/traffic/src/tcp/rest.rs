@@ -3,9 +3,9 @@
 //! A receiver that is woken for every segment makes both ends slow: the sender's processor has to
 //! wake it each time, and the acknowledgements it causes keep segments small and the sender's
 //! timers busy. So it reads in batches, as programs do that have other work too. A batch is so
-//! large that it and what is under way meanwhile take three quarters of the offered window at most:
-//! the sender never waits for the window because of a rest. And it is at most 512 KiB, so that it
-//! is still in the processor's cache when it is read.
+//! large that it and the data in flight meanwhile take three quarters of the offered window at
+//! most: the sender never waits for the window because of a rest. And it is at most 512 KiB, so
+//! that it is still in the processor's cache when it is read.
 
 use btu_units::Span;
 
@@ -16,7 +16,7 @@ const LONGEST: Span = Span::from_milliseconds(4);
 /// The largest batch, whatever the window.
 const LARGEST_BATCH_BYTES: u64 = 512 * 1024;
 
-/// What the kernel knows of the path and the receiver's side of it; zero where it does not tell.
+/// The kernel's data about the path and the receiver's side; zero if it does not report them.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Path {
     /// The window offered to the sender.
@@ -25,7 +25,7 @@ pub(crate) struct Path {
     pub(crate) round_trip: Span,
 }
 
-/// The length of the next rest, found by what came during the last.
+/// The length of the next pause, from the data that arrived during the last.
 #[derive(Debug)]
 pub(crate) struct Rest {
     length: Span,
@@ -38,8 +38,8 @@ impl Rest {
         Self { length: SHORTEST, bytes: 0 }
     }
 
-    /// The rest to be taken now, when `bytes` of the stream have come in all: twice the last one
-    /// where twice as much would still be a batch, half of it where the batch was too large.
+    /// The next pause, when `bytes` of the stream have arrived in all: twice the last one where
+    /// twice as much would still be a batch, half of it where the batch was too large.
     pub(crate) fn next(&mut self, bytes: u64, path: Path) -> Span {
         let batch = bytes - self.bytes;
         self.bytes = bytes;
@@ -55,8 +55,8 @@ impl Rest {
     }
 }
 
-/// The most that may come during a rest: at a steady rate, `batch * round_trip / rest` more is
-/// under way.
+/// The most data that may arrive during a pause: at a steady rate, `batch * round_trip / rest` more
+/// is under way.
 fn largest_batch(rest: Span, path: Path) -> u64 {
     let (rest, round_trip) = (rest.nanoseconds(), path.round_trip.nanoseconds());
     let share = u128::from(path.window_bytes) * 3 / 4 * u128::from(rest)
@@ -69,7 +69,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Where the rests of a stream of constant rate end up.
+    /// The final pauses of a stream of constant rate.
     fn settled(bytes_per_second: u64, path: Path) -> Span {
         let (mut rest, mut bytes, mut length) = (Rest::new(), 0, SHORTEST);
         for _ in 0..50 {

@@ -74,7 +74,7 @@ impl Telling for Sender {
         let longest = limit.left(now());
         line.send_waits(match self.work {
             Work::Bytes(_) => longest,
-            // It may be told to stop, and a large buffer has room again only when a third of it was
+            // It may get a `stop`, and a large buffer has room again only when a third of it was
             // sent.
             Work::For(_) => longest.min(LONGEST_SEND),
         })?;
@@ -90,8 +90,7 @@ impl Telling for Sender {
             || line.seen(),
             || {
                 if flow.run(self.work, &limit)? {
-                    // It was stopped, and what is on its way would be in that of whatever is
-                    // measured next.
+                    // It was stopped, and its data in flight would disturb the next measurement.
                     return line.break_off();
                 }
                 line.finish_sending()?;
@@ -109,7 +108,7 @@ impl Telling for Sender {
     }
 }
 
-/// A stream on its way out.
+/// An outgoing stream.
 struct Outflow<'a> {
     line: &'a Line,
     payload: &'a Payload,
@@ -119,8 +118,8 @@ struct Outflow<'a> {
 }
 
 impl Outflow<'_> {
-    /// Sends all of the work; the time of a [`Work::For`] starts here, where the receiver has said
-    /// go. Whether it was told to stop before that was over.
+    /// Sends all of the work; the time of a [`Work::For`] starts here, when the receiver has sent
+    /// its token. Returns whether a `stop` ended it early.
     fn run(&mut self, work: Work, limit: &Limit<'_>) -> Result<bool, TrafficError> {
         let (total, end) = match work {
             Work::Bytes(total) => (total.count(), None),
@@ -161,7 +160,7 @@ impl Outflow<'_> {
     }
 }
 
-/// The receiver closes when it has read everything; it has nothing to say.
+/// The receiver closes when it has read all data; it sends nothing.
 fn wait_for_close(line: &Line, limit: &Limit<'_>) -> Result<(), TrafficError> {
     let mut nothing = [0; 1];
     if line.read_exactly(&mut nothing, limit, "wait for the receiver to close")? {

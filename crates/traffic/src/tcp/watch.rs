@@ -1,6 +1,6 @@
 //! Bounds an exchange in time without a timeout on each call: arming and cancelling a timer twice
-//! per round trip is what the exchange itself would be seen to cost. A thread that looks at the
-//! clock now and then ends the connection.
+//! per round trip would cost as much as the exchange itself. A thread that checks the clock at
+//! intervals ends the connection.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -9,8 +9,8 @@ use super::line::Line;
 use crate::clock::{Limit, TICK, now};
 use crate::error::TrafficError;
 
-/// Does `work`, whose calls on `line` wait as long as it takes, and ends the connection under it
-/// once the limit is reached; then the limit's error is the result.
+/// Runs `work`, which may block on `line`, and ends the connection once the limit is reached; then
+/// the limit's error is the result.
 pub(crate) fn watched<T>(
     line: &Line,
     limit: &Limit<'_>,
@@ -24,7 +24,7 @@ pub(crate) fn watched<T>(
         let result = work();
         is_done.store(true, Ordering::Relaxed);
         watch.thread().unpark();
-        // The watch has nothing in it that panics.
+        // The watch cannot panic.
         let verdict = watch.join().unwrap_or(Ok(()));
         verdict.and(result)
     })

@@ -73,8 +73,8 @@ fn a_datagram_with_another_token_is_not_answered() {
     }
 }
 
-/// The one who has the token gets as many octets as it sent, and only then, and where it really is,
-/// what it asked for.
+/// A caller with the token gets as many octets as it sent, and its data only after it has proved
+/// its address.
 #[test]
 fn a_greeting_is_answered_with_no_more_than_it_has() {
     for activity in listeners_of_datagrams() {
@@ -101,8 +101,8 @@ fn a_greeting_is_answered_with_no_more_than_it_has() {
 }
 
 /// A process that knows the token forges a sender's address: the listener sends no more octets
-/// there than came, and no stream, whether the number that the listener wants to hear again is
-/// guessed or was given to another address.
+/// there than it received, and no stream, whether the challenge's number is guessed or was given to
+/// another address.
 #[test]
 fn a_forged_address_gets_no_stream() {
     for activity in listeners_of_datagrams() {
@@ -138,7 +138,7 @@ fn only(network: &str) -> Callers {
     Callers::only(Peers::within(vec![network.parse().unwrap()]), |_, _| ())
 }
 
-/// Who may not call is not heard, even with the token, over whatever transport.
+/// A caller that is not allowed gets no answer, even with the token, over any transport.
 #[test]
 fn every_port_asks_who_calls() {
     let elsewhere = only("192.0.2.0/24");
@@ -172,7 +172,8 @@ fn every_port_asks_who_calls() {
     }
 }
 
-/// However much of the token is right, a caller is listened to for as long.
+/// The time for which a caller is served does not depend on the number of correct octets of the
+/// token.
 #[test]
 fn a_wrong_octet_is_not_answered_before_the_last() {
     for activity in listeners_of_streams() {
@@ -219,10 +220,10 @@ fn a_connection_with_another_token_hears_nothing() {
     }
 }
 
-/// Who was sent away, and why.
+/// The refused callers, with the reasons.
 type Told = Arc<Mutex<Vec<(IpAddr, Refused)>>>;
 
-/// Every process may call; the list notes which callers are sent away.
+/// Every process may call; the list records the refused callers.
 fn told() -> (Callers, Told) {
     let told = Told::default();
     let list = Arc::clone(&told);

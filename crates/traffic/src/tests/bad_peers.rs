@@ -1,4 +1,4 @@
-//! Peers that are strangers, leave early, stall, or talk nonsense.
+//! Peers that are unknown, leave early, stall, or send invalid messages.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream, UdpSocket};
@@ -68,7 +68,7 @@ pub(super) fn udp_caller(endpoint: SocketAddr) -> UdpSocket {
     socket
 }
 
-/// Performs `activity` against a bare TCP peer that accepts and then does what `peer` says.
+/// Performs `activity` against a bare TCP peer that accepts and then runs `peer`.
 fn against(
     activity: impl Fn(Rendezvous) -> Activity,
     peer: impl FnOnce(TcpStream) + Send + 'static,
@@ -105,8 +105,8 @@ fn strangers_are_sent_away_and_hold_nobody_up() {
     assert!(began.elapsed() < Duration::from_millis(900));
     assert_eq!(outcome!(thread.join().unwrap(), Received).bytes.count(), 10_000);
     let mut heard = Vec::new();
-    // The stranger hears nothing, whether it is closed in order or reset because it had said too
-    // much.
+    // The unknown caller gets no data, whether it is closed in order or reset because it had sent
+    // too much.
     assert!(wrong.read_to_end(&mut heard).map_or(true, |length| length == 0));
     drop(silent);
 }
@@ -300,8 +300,8 @@ fn a_udp_requester_loses_late_and_wrong_answers_apart() {
             answer[4] = Kind::Answer as u8;
             match (header.kind, header.number) {
                 (Kind::Hello, _) => drop(responder.send_to(&word(Kind::Welcome, 0), peer).unwrap()),
-                // The first is answered only after the second was asked; the second gets nonsense,
-                // then the truth.
+                // The first is answered only after the second was sent; the second gets an invalid
+                // answer, then the correct one.
                 (Kind::Request, 0) => kept = Some(answer),
                 (Kind::Request, 1) => {
                     responder.send_to(&kept.take().unwrap(), peer).unwrap();
@@ -364,7 +364,7 @@ fn datagram_ends_without_a_peer_give_up() {
     }
 }
 
-/// Everything that can be said to a receiver of datagrams, sensible and not.
+/// All messages to a receiver of datagrams, valid and invalid.
 fn sayings() -> impl Strategy<Value = Vec<u8>> {
     let head =
         (1u8..=8, prop_oneof![Just(TOKEN), any::<[u8; 16]>()], prop_oneof![0u64..20, any::<u64>()]);
@@ -389,7 +389,7 @@ proptest! {
         let thread = thread::spawn(move || receiver.perform(&NEVER));
         let peer = udp_caller(endpoint);
         let sent = said.iter().filter(|bytes| peer.send(bytes).is_ok()).count() as u64;
-        // The peer sends farewells until no process hears them any more.
+        // The peer sends farewells until no process receives them any more.
         while peer.send(&word(Kind::Farewell, 0)).is_ok() && !thread.is_finished() {
             thread::sleep(Duration::from_millis(1));
         }

@@ -1,4 +1,4 @@
-//! Paced streams between our own two ends.
+//! Paced streams between btu's two ends.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -34,7 +34,7 @@ fn receiver(meeting: Rendezvous, message: u64, expected_datagrams: u64) -> Activ
     })
 }
 
-/// The loopback path loses nothing but what the receiver's buffer has no room for.
+/// The loopback path loses only datagrams without room in the receiver's buffer.
 fn assert_complete(sent: &DatagramsSent, received: &DatagramsReceived, message: u64) {
     assert_eq!(received.datagrams + received.buffer_drops, sent.datagrams, "{sent:?} {received:?}");
     assert_eq!((received.duplicates, received.reordered, received.wrong), (0, 0, 0));
@@ -61,8 +61,8 @@ fn a_stream_has_the_rate_that_was_asked_for() {
     assert!(received.progress.len() > 100);
 }
 
-/// Background is offered for as long as something else takes: both ends are told to stop, and
-/// account for all there was.
+/// Background is offered for as long as another activity lasts: both ends get a `stop`, and account
+/// for all datagrams.
 #[test]
 fn a_stream_that_is_stopped_ends_in_order_at_both_ends() {
     static STOP: AtomicBool = AtomicBool::new(false);
@@ -119,9 +119,9 @@ fn what_cannot_be_is_refused_before_anything_starts() {
     }
 }
 
-/// Farewells are repeated until one is answered; those that waited in a queue come when the sender
-/// is gone. They are many here, so that the receiver, who answers each, is still at it when the
-/// sender has closed its socket.
+/// Farewells are repeated until one is answered; those that waited in a queue arrive when the
+/// sender is gone. They are many here, so that the receiver still answers them when the sender has
+/// closed its socket.
 #[test]
 fn a_farewell_that_comes_late_spoils_nothing() {
     let listener = prepare(&order(receiver(Rendezvous::Listen(HERE), 100, 10)));

@@ -66,8 +66,8 @@ fn the_accounts_balance_at_every_message_size() {
     }
 }
 
-/// A plain receiver asks once for each message, and once more for the end; one that reads in
-/// batches asks no less often.
+/// A plain receiver calls once for each message, and once more for the end; one that reads in
+/// batches calls at least as often.
 #[test]
 fn both_ways_of_reading_get_the_same() {
     let total = Bytes::new(1_000_000);

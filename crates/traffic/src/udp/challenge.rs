@@ -1,6 +1,6 @@
-//! Proof that a caller gets what is sent to the address that it calls from: a number for each
-//! address, which it has to say again. Nothing is kept of a caller before it has done so (as with
-//! SYN cookies, RFC 4987 section 3.6).
+//! Proof that a caller receives data at its address: a number for each address, which the caller
+//! must send back. The listener keeps no state of a caller before that (as with SYN cookies, RFC
+//! 4987 section 3.6).
 
 use std::io;
 use std::net::SocketAddr;
@@ -18,8 +18,8 @@ impl Challenges {
         Key::generate(HMAC_SHA256, &SystemRandom::new()).map(Self).map_err(refused)
     }
 
-    /// The number for a caller at this address and port; never 0, which a caller says that has not
-    /// got one yet.
+    /// The number for a caller at this address and port; never 0, which means that a caller has no
+    /// number yet.
     pub(super) fn of(&self, caller: SocketAddr) -> u64 {
         let tag = sign(&self.0, caller.to_string().as_bytes());
         tag.as_ref().first_chunk().map_or(1, |octets| u64::from_be_bytes(*octets) | 1)

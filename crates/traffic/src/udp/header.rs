@@ -8,8 +8,8 @@
 //! | 8..24 | the flow's token |
 //! | 24..32 | a number, most significant byte first |
 //!
-//! Greeting, challenge, welcome, farewell and goodbye end here; a count goes on with eight bytes,
-//! the others with payload.
+//! Greeting, challenge, welcome, farewell and goodbye end here; a count is followed by eight bytes,
+//! the others by payload.
 
 use btu_suite::activity::Token;
 
@@ -18,11 +18,11 @@ pub(crate) const HEADER: usize = 32;
 
 const MAGIC: [u8; 4] = *b"btu1";
 
-/// What a datagram is for.
+/// The kind of a datagram.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum Kind {
-    /// The caller calls, again and again until it is heard; the number is that of the listener's
+    /// The caller's greeting, repeated until it is answered; the number is that of the listener's
     /// challenge, 0 before it.
     Hello = 1,
     /// The listener has taken the caller.
@@ -36,12 +36,12 @@ pub(crate) enum Kind {
     /// The caller of a request, or the sender of a stream, is done; the number is how many
     /// datagrams went out.
     Farewell = 6,
-    /// The farewell was heard.
+    /// The farewell was received.
     Goodbye = 7,
-    /// The listener wants to hear this number again, from the address to which it is sent.
+    /// The listener's challenge: the caller must send this number back from its address.
     Challenge = 8,
-    /// The receiver of a stream has so many datagrams; behind the header stands for how long it has
-    /// received, in nanoseconds.
+    /// The receiver of a stream has this number of datagrams; behind the header is the time for
+    /// which it has received, in nanoseconds.
     Count = 9,
 }
 
@@ -66,7 +66,7 @@ impl Kind {
 /// The head of a datagram.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Header {
-    /// What it is for.
+    /// Its kind.
     pub(crate) kind: Kind,
     /// To which flow it belongs.
     pub(crate) token: Token,
@@ -85,7 +85,7 @@ impl Header {
         bytes
     }
 
-    /// The header and the payload of `datagram`; `None` when it is not one of ours.
+    /// The header and the payload of `datagram`; `None` when it is not one of btu's.
     pub(crate) fn decode(datagram: &[u8]) -> Option<(Self, &[u8])> {
         let (bytes, payload) = datagram.split_first_chunk::<HEADER>()?;
         let (magic, rest) = bytes.split_first_chunk::<4>()?;

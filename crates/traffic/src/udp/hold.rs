@@ -8,14 +8,14 @@ use super::post::Exchange;
 use super::send::{KIND, WIDEST_GAP};
 use crate::error::TrafficError;
 
-/// Turns what is offered.
+/// Controls the offered rate.
 pub(super) struct Holder {
     servo: Servo,
     full: BitRate,
     message_bits: f64,
     /// Datagrams and nanoseconds of the last count.
     last: (u64, u64),
-    /// What is offered now, since when, and how many bits were offered before.
+    /// The current rate, the time of its start, and the bits that were offered before.
     offered: BitRate,
     since: Option<Time>,
     before_bits: f64,
@@ -43,8 +43,7 @@ impl Holder {
         })
     }
 
-    /// Takes what the receiver has told meanwhile; what is to be offered from now on, where that
-    /// changes.
+    /// Processes the receiver's reports; returns the new rate, if it changes.
     pub(super) fn listen(&mut self, exchange: &Exchange, now: Time) -> Option<BitRate> {
         self.since.get_or_insert(now);
         let mut room = [0; HEADER + 8];
@@ -80,7 +79,7 @@ impl Holder {
         true
     }
 
-    /// So much at least, or the receiver would think the stream over.
+    /// The least rate, below which the receiver would consider the stream over.
     fn least(&self) -> BitRate {
         BitRate::from_bits_per_second((self.message_bits / WIDEST_GAP.seconds()).ceil() as u64)
     }
@@ -90,8 +89,8 @@ impl Holder {
         self.before_bits + seconds * self.offered.bits_per_second() as f64
     }
 
-    /// The mean of what was offered between `begun` and `ended`, and what became of the level;
-    /// `start` is the report's.
+    /// The mean offered rate between `begun` and `ended`, and the result of the level; `start` is
+    /// the report's.
     pub(super) fn account(&self, begun: Time, ended: Time, start: Time) -> (BitRate, Option<Held>) {
         let seconds = ended.since(begun).seconds();
         let mean = if seconds > 0.0 {

@@ -1,9 +1,10 @@
-//! How unsteadily datagrams come, by RFC 3550, section 6.4.1: the spacing of two that come one
-//! after the other, compared with the spacing in the sender's schedule. The time stamp of RTP is
-//! that of the schedule, too, so that a sender which is late counts as jitter as well.
+//! The jitter of datagrams, by RFC 3550, section 6.4.1: the spacing of two consecutive arrivals,
+//! compared with the spacing in the sender's schedule. The time stamp of RTP is that of the
+//! schedule, too, so that a sender which is late counts as jitter as well.
 //!
 //! RTP smooths |D| over about sixteen packets, because its reports are sent while the stream goes
-//! on; here the mean over the whole stream is told, which estimates the same and scatters less.
+//! on; btu reports the mean over the whole stream, which estimates the same quantity with less
+//! scatter.
 
 use btu_units::{BitRate, Bytes, Span, Time};
 

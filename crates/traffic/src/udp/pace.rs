@@ -6,7 +6,7 @@ use nix::time::{ClockId, ClockNanosleepFlags, clock_nanosleep};
 use crate::clock::now;
 
 /// How long before its point the sleep ends: the median lateness of a sleep with a timer slack of 1
-/// ns on an idle virtual machine. What is left is spun away, so a pace slower than this costs
+/// ns on an idle virtual machine. The rest is spent spinning, so a pace slower than this costs
 /// little CPU time.
 const SPIN: Span = Span::from_microseconds(50);
 
@@ -30,7 +30,7 @@ impl Schedule {
         (self.due < self.end).then_some(self.due)
     }
 
-    /// When the datagram after the last would be due: what has been sent fills the time until then.
+    /// When the datagram after the last would be due: the sent data fill the time until then.
     pub(crate) fn reached(&self) -> Time {
         self.due
     }
@@ -62,8 +62,7 @@ pub(crate) fn wait_until(due: Time) -> Time {
 
 fn sleep_until(time: Time) {
     let duration = std::time::Duration::from_nanos(time.nanoseconds());
-    // The only error there can be is that a signal came: the caller looks at the clock and sleeps
-    // again.
+    // The only possible error is a signal: the caller looks at the clock and sleeps again.
     let _ = clock_nanosleep(
         ClockId::CLOCK_MONOTONIC,
         ClockNanosleepFlags::TIMER_ABSTIME,

@@ -5,13 +5,13 @@
 //! listener            ---> Challenge(n) --->            ---> Welcome --->
 //! ```
 //!
-//! The caller says `Hello` every 20 ms until it hears anything of its flow. The listener, which
-//! cannot know the caller's port before, answers each `Hello` with the right token by as many
-//! octets: a `Challenge`, whose number only the one who gets what is sent to that address can say
-//! again. Who does is taken: the listener connects its socket to that address (from then on the
-//! kernel drops what others send) and says `Welcome`. So a forged address gets no stream, even of
-//! who knows the token. Who is done says `Farewell`, up to 25 times 20 ms apart, until it hears
-//! `Goodbye` or that no process listens any more.
+//! The caller sends `Hello` every 20 ms until it receives a datagram of its flow. The listener,
+//! which cannot know the caller's port before, answers each `Hello` with the right token by as many
+//! octets: a `Challenge` with a number that only a receiver at that address can send back. The
+//! listener accepts that caller: it connects its socket to that address (from then on the kernel
+//! drops datagrams from others) and sends `Welcome`. So a forged address gets no stream, even from
+//! a sender that knows the token. An end that is done sends `Farewell`, up to 25 times 20 ms apart,
+//! until it receives `Goodbye` or an error that no process listens any more.
 
 use std::io::{self, ErrorKind};
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
@@ -43,7 +43,7 @@ const FAREWELLS: u32 = 25;
 /// the kernel gives at most `net.core.rmem_max`.
 const ROOM: usize = 4 << 20;
 
-/// A socket that knows where it is, and, when it is the caller's, whom it will call.
+/// A bound socket; that of a caller also has the peer's address.
 pub(crate) struct Post {
     socket: UdpSocket,
     token: Token,
@@ -53,7 +53,7 @@ pub(crate) struct Post {
 }
 
 impl Post {
-    /// Binds, and for a caller fixes the peer; nothing is sent yet. What is sent carries this code
+    /// Binds, and for a caller fixes the peer; nothing is sent yet. Its packets carry this code
     /// point.
     pub(crate) fn prepare(
         meeting: &Rendezvous,
@@ -81,12 +81,12 @@ impl Post {
         Ok(Self { socket, token, callee, local, callers: callers.clone() })
     }
 
-    /// Where a caller can reach it; `None` when it is the caller.
+    /// The address for callers; `None` when it is the caller.
     pub(crate) fn endpoint(&self) -> Option<SocketAddr> {
         self.callee.is_none().then_some(self.local)
     }
 
-    /// Finds the peer; what it says after the greeting is left in the socket.
+    /// Finds the peer; its data after the greeting stay in the socket.
     pub(crate) fn meet(self, limit: &Limit<'_>) -> Result<Exchange, TrafficError> {
         match self.callee {
             Some(peer) => self.exchange(peer).call(limit),
@@ -130,8 +130,8 @@ impl Post {
 
     fn challenge(&self, caller: SocketAddr, number: u64) {
         let challenge = Header { kind: Kind::Challenge, token: self.token, number }.encode();
-        // Any host may have written that address: if nothing can be sent there, this is no trouble
-        // for any other caller.
+        // Any host may have forged that address: a failure to send there does not affect other
+        // callers.
         let _ = self.socket.send_to(&challenge, caller);
     }
 }
@@ -143,7 +143,7 @@ fn bind(address: SocketAddr) -> io::Result<UdpSocket> {
     Ok(socket)
 }
 
-/// The number that a greeting with the token says.
+/// The number in a greeting with the token.
 fn greeting(datagram: &[u8], token: &Token) -> Option<u64> {
     match Header::decode(datagram)? {
         (Header { kind: Kind::Hello, token: said, number }, []) if token::is_same(&said, token) => {
@@ -153,12 +153,12 @@ fn greeting(datagram: &[u8], token: &Token) -> Option<u64> {
     }
 }
 
-/// A timeout or a signal: nothing has happened.
+/// A timeout or a signal: no datagram arrived.
 pub(crate) fn is_pause(error: &io::Error) -> bool {
     matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted)
 }
 
-/// Two ends that have found each other; only what the peer sends is heard.
+/// Two ends that have found each other; only the peer's datagrams are received.
 pub(crate) struct Exchange {
     socket: UdpSocket,
     token: Token,
@@ -166,9 +166,9 @@ pub(crate) struct Exchange {
     round_trip: Span,
 }
 
-/// What a caller hears while it greets.
+/// The answers to a caller's greeting.
 enum Heard {
-    /// The listener wants this number.
+    /// The listener requests this number.
     Challenge(u64),
     /// The flow was accepted.
     Flow,
@@ -193,8 +193,8 @@ impl Exchange {
         Ok(self)
     }
 
-    /// Waits until something of this flow is there, another challenge than `answered` for one; a
-    /// welcome is taken, the flow's data is left for its reader.
+    /// Waits until a datagram of this flow has arrived (other than the challenge `answered`); a
+    /// welcome is consumed, the flow's data stay for their reader.
     fn hear(&self, answered: u64) -> Result<Heard, TrafficError> {
         let until = now() + AGAIN.into();
         let mut room = [0; HEADER];
@@ -225,8 +225,8 @@ impl Exchange {
         Ok(Heard::Nothing)
     }
 
-    /// How long the peer took to answer a caller's last greeting: a round trip, or more where one
-    /// of the two was lost.
+    /// The time until the peer's answer to a caller's last greeting: a round trip, or more where
+    /// one of the two was lost.
     pub(crate) fn round_trip(&self) -> Span {
         self.round_trip
     }
@@ -261,8 +261,8 @@ impl Exchange {
         stream::receive(self.socket(), room, libc::MSG_DONTWAIT)
     }
 
-    /// Tells a sender how many datagrams came in so long. That it is gone or the path full is no
-    /// error here: it is told again.
+    /// Reports the number of arrived datagrams and their time to a sender. A sender that is gone or
+    /// a full path is no error here: the report is repeated.
     pub(crate) fn tell(&self, datagrams: u64, since: Span) {
         let head = Header { kind: Kind::Count, token: self.token, number: datagrams }.encode();
         let mut told = [0; HEADER + 8];
@@ -288,8 +288,8 @@ impl Exchange {
         option::drops(&self.socket).map_err(TrafficError::socket("read SO_MEMINFO", self.peer))
     }
 
-    /// Says a word without payload. That the peer is gone or the path full is no error here: words
-    /// are repeated.
+    /// Sends a control message without payload. A peer that is gone or a full path is no error
+    /// here: control messages are repeated.
     pub(crate) fn say(&self, kind: Kind, number: u64) -> Result<(), TrafficError> {
         match self.socket.send(&Header { kind, token: self.token, number }.encode()) {
             Ok(_) => Ok(()),
@@ -298,7 +298,7 @@ impl Exchange {
         }
     }
 
-    /// Says farewell until the peer has heard it, is gone, or half a second is over.
+    /// Sends the farewell until the peer has received it, is gone, or half a second is over.
     pub(crate) fn part(&self, datagrams: u64) -> Result<(), TrafficError> {
         self.wait_at_most(AGAIN)?;
         for _ in 0..FAREWELLS {

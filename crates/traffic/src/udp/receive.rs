@@ -31,15 +31,15 @@ const DOING: &str = "receive the datagrams";
 /// Most datagrams whose arrival is recorded: 2^31 bits are 256 MiB.
 const MOST: u64 = 1 << 31;
 
-/// The stream is over when nothing of it has come for so long.
+/// The silence after which the stream is over.
 const SILENCE: Span = Span::from_milliseconds(500);
 
-/// After the farewell: how long nothing may come before no straggler is expected any more, and the
+/// After the farewell: the silence after which no late datagram is expected any more, and the
 /// longest wait in all.
 const QUIET: Span = Span::from_milliseconds(30);
 const DRAIN: Span = Span::from_milliseconds(200);
 
-/// A receiver that knows its peer, or waits to be called.
+/// A receiver that knows its peer, or waits for a caller.
 pub(crate) struct Receiver {
     post: Post,
     message: usize,
@@ -140,14 +140,14 @@ struct Counts {
     wrong: u64,
 }
 
-/// The sender's farewell: when it came, and how many datagrams it told of.
+/// The sender's farewell: its arrival time, and the number of datagrams in it.
 #[derive(Clone, Copy)]
 struct Farewell {
     at: Time,
     sent: u64,
 }
 
-/// A stream on its way in.
+/// An incoming stream.
 struct Inflow<'a> {
     exchange: &'a Exchange,
     payload: &'a Payload,
@@ -164,7 +164,7 @@ struct Inflow<'a> {
     jitter: Option<Jitter>,
     arrived: &'a Arrived,
     tells: bool,
-    /// When the sender is to be told next.
+    /// The time of the next report to the sender.
     tell_at: Option<Time>,
 }
 
@@ -189,8 +189,8 @@ impl Inflow<'_> {
                     self.arrived
                         .note_missing(self.seen.begun().saturating_sub(self.counts.datagrams));
                 }
-                // The sender is gone and our goodbye to it came back: what it sent before may still
-                // come.
+                // The sender is gone and the goodbye to it came back as an error: earlier datagrams
+                // may still arrive.
                 Err(error) if is_pause(&error) || is_gone(&error) => {}
                 Err(error) => return Err(TrafficError::socket(DOING, self.exchange.peer())(error)),
             }
@@ -204,7 +204,7 @@ impl Inflow<'_> {
         Ok(self.account())
     }
 
-    /// Tells the sender what has come, where it wants to know and it is time.
+    /// Reports the arrivals to the sender, if it uses reports and one is due.
     fn tell(&mut self, now: Time) {
         let Some(first) = self.first.filter(|_| self.tells) else { return };
         let due = *self.tell_at.get_or_insert(first + READING_INTERVAL);
@@ -225,13 +225,13 @@ impl Inflow<'_> {
             Some((Header { kind: Kind::Farewell, number, .. }, [])) => {
                 self.farewell.get_or_insert(Farewell { at: now, sent: number });
                 return match self.exchange.say(Kind::Goodbye, 0) {
-                    // It has heard an earlier goodbye: this is a farewell that waited in a queue
+                    // It has received an earlier goodbye: this is a farewell that waited in a queue
                     // meanwhile.
                     Err(TrafficError::Socket { source, .. }) if is_gone(&source) => Ok(()),
                     said => said,
                 };
             }
-            // Our welcome was lost, or the caller's greeting came twice.
+            // The welcome was lost, or the caller's greeting arrived twice.
             Some((Header { kind: Kind::Hello, .. }, [])) => {
                 return self.exchange.say(Kind::Welcome, 0);
             }
@@ -270,8 +270,8 @@ impl Inflow<'_> {
             && self.payload.sample_is_right(number * body.len() as u64, body)
     }
 
-    /// Whether it was told to stop, and the sender, who is told so at about the same time, has had
-    /// its time for a farewell.
+    /// Whether it got a `stop`, and the sender, which gets it at about that time, has had the time
+    /// for its farewell.
     fn has_waited_enough(&mut self, now: Time, limit: &Limit<'_>) -> bool {
         if !limit.stopped() {
             return false;

@@ -1,5 +1,5 @@
-//! The end that sends requests, over UDP: a closed loop of one user, who gives up a request after a
-//! while.
+//! The end that sends requests, over UDP: a closed loop of one user, with a timeout for each
+//! request.
 
 use std::error::Error;
 use std::net::SocketAddr;
@@ -23,12 +23,11 @@ const ASK: &str = "send a request";
 const WAIT: &str = "wait for the answer";
 
 /// A request is given up after 100 ms or four times the longest round trip so far, whichever is
-/// longer, and after two seconds in any case. What else arrives meanwhile can prolong one wait by
-/// as much again, never further.
+/// longer, and after two seconds in any case. Other arrivals meanwhile can at most double one wait.
 const LEAST_WAIT: Span = Span::from_milliseconds(100);
 const LONGEST_WAIT: Span = Span::from_seconds(2);
 
-/// A requester that knows whom to ask.
+/// A requester that knows its peer.
 pub(crate) struct Requester {
     post: Post,
     request: Vec<u8>,
@@ -96,7 +95,7 @@ impl Performance for Requester {
     }
 }
 
-/// One user: asks, and waits as long as experience says.
+/// One user: sends a request, and waits for a time that follows from earlier round trips.
 struct User<'a> {
     exchange: &'a Exchange,
     request: &'a mut [u8],
@@ -115,7 +114,7 @@ impl User<'_> {
         Ok(())
     }
 
-    /// One request and what becomes of it.
+    /// Sends one request and returns its outcome.
     fn ask(&mut self, accounts: &mut Accounts, asked: Time) -> Result<(), TrafficError> {
         let number = accounts.account.requests;
         let header = Header { kind: Kind::Request, token: self.exchange.token(), number };
@@ -165,12 +164,12 @@ impl User<'_> {
     }
 }
 
-/// What a datagram is to the user who waits for the answer to a request.
+/// The meaning of a datagram for a user who waits for the answer to a request.
 #[derive(Debug, PartialEq, Eq)]
 enum Judgement {
     /// The datagram is the right answer.
     Right,
-    /// Not what could have been answered.
+    /// An impossible answer.
     Wrong,
     /// The answer to an earlier request.
     Old(u64),
@@ -193,7 +192,7 @@ fn judge(exchange: &Exchange, request: &[u8], datagram: &[u8], number: u64) -> J
     }
 }
 
-/// What came of the requests so far: requests = answers + lost + wrong.
+/// The account of the requests so far: requests = answers + lost + wrong.
 struct Accounts {
     account: Requested,
     given_up: GivenUp,
@@ -225,8 +224,8 @@ impl Accounts {
         self.given_up.add(number);
     }
 
-    /// An old answer is late when its request had been given up; else it is a copy made on the way,
-    /// and nothing.
+    /// An old answer is late if its request had been given up; else it is a copy made on the path,
+    /// which does not count.
     fn came_late(&mut self, number: u64) {
         self.account.late += u64::from(self.given_up.take(number));
     }

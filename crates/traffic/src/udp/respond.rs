@@ -19,7 +19,7 @@ use crate::size;
 const KIND: &str = "respond over UDP";
 const DOING: &str = "answer requests";
 
-/// A responder that waits to be called.
+/// A responder that waits for a caller.
 pub(crate) struct Responder {
     post: Post,
     room: Vec<u8>,
@@ -47,7 +47,7 @@ impl Responder {
             .meet(&limit)
             .and_then(|exchange| answer_all(&exchange, &mut self.room, &mut answers, &limit));
         match served {
-            // To be stopped is how a server ends in order.
+            // A `stop` is the regular end of a server.
             Ok(()) | Err(TrafficError::Stopped { .. }) => {}
             Err(error) => return Err(error),
         }
@@ -101,18 +101,18 @@ fn answer_all(
     }
 }
 
-/// What a datagram is worth.
+/// The class of a datagram.
 enum Reply {
     /// It has been turned into its answer.
     Answer,
-    /// Nothing is given.
+    /// There is no answer.
     Nothing,
     /// It was the farewell.
     End,
 }
 
-/// Turns a request into its answer; greetings and farewells are answered here and now, all else is
-/// passed over.
+/// Turns a request into its answer; greetings and farewells are answered at once, all else is
+/// ignored.
 fn reply(exchange: &Exchange, datagram: &mut [u8], message: usize) -> Result<Reply, TrafficError> {
     let Some((header, payload)) = exchange.header(datagram) else { return Ok(Reply::Nothing) };
     match (header.kind, payload.len()) {

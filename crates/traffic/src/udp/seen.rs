@@ -1,6 +1,6 @@
 //! The datagrams of a stream that have arrived: one bit each, allocated before the start.
 
-/// What a datagram's number tells.
+/// The class of a datagram by its number.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Arrival {
     /// It had not come before, and none with a higher number had.
@@ -28,7 +28,7 @@ impl Seen {
         Self { bits: vec![0; expected.div_ceil(64) as usize], expected, next: 0 }
     }
 
-    /// One more than the highest number so far: how many have been sent at least.
+    /// One more than the highest number so far: the least number of sent datagrams.
     pub(crate) fn begun(&self) -> u64 {
         self.next
     }
@@ -38,7 +38,7 @@ impl Seen {
         number < self.expected
     }
 
-    /// Notes that `number` has come.
+    /// Records the arrival of `number`.
     #[inline]
     pub(crate) fn note(&mut self, number: u64) -> Arrival {
         if !self.expects(number) {

@@ -28,11 +28,11 @@ const DOING: &str = "send the datagrams";
 /// Header and eight bytes of payload.
 pub(crate) const LEAST: usize = HEADER + 8;
 
-/// Widest gap between two datagrams: half of the silence after which the receiver thinks the stream
-/// over.
+/// Widest gap between two datagrams: half of the silence after which the receiver considers the
+/// stream over.
 pub(super) const WIDEST_GAP: Span = Span::from_milliseconds(250);
 
-/// A sender that knows its peer, or waits to be called.
+/// A sender that knows its peer, or waits for a caller.
 pub(crate) struct Sender {
     post: Post,
     message: usize,
@@ -123,7 +123,7 @@ impl Performance for Sender {
     }
 }
 
-/// A stream on its way out.
+/// An outgoing stream.
 struct Outflow<'a> {
     exchange: &'a Exchange,
     payload: &'a Payload,
@@ -139,8 +139,8 @@ struct Outflow<'a> {
 }
 
 impl Outflow<'_> {
-    /// Sends everything, or until it is told to stop; returns when the schedule, or the last
-    /// datagram, was over.
+    /// Sends all datagrams, or until `stop`; returns the end of the schedule, or of the last
+    /// datagram.
     fn run(&mut self, mut schedule: Schedule, limit: &Limit<'_>) -> Result<Time, TrafficError> {
         let _timers = PreciseTimers::hold();
         while let Some(due) = schedule.next() {

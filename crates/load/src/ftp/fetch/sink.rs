@@ -1,4 +1,4 @@
-//! Where fetched bytes go: a file in the scratch directory that never grows beyond a limit.
+//! The target of fetched bytes: a file in the scratch directory that never grows beyond a limit.
 
 use std::path::Path;
 
@@ -18,9 +18,9 @@ const SAMPLE: u64 = 4096;
 #[derive(Debug)]
 pub(super) struct Sink {
     file: ScratchFile,
-    /// Offset in the fetched file of the first byte that stands in ours.
+    /// Offset in the fetched file of the first byte in btu's file.
     base: u64,
-    /// Bytes that stand in ours.
+    /// Bytes in btu's file.
     length: u64,
 }
 
@@ -29,7 +29,7 @@ impl Sink {
         Ok(Self { file: ScratchFile::create(directory, false)?, base: 0, length: 0 })
     }
 
-    /// A new file begins; what came before is synced first.
+    /// Begins a new file; earlier data are synced first.
     pub(super) fn restart(&mut self) -> Result<(), LoadError> {
         self.turn_over()?;
         self.base = 0;
@@ -66,8 +66,8 @@ impl Sink {
         Ok(())
     }
 
-    /// Compares samples of what stands with what the embedded server holds: 16 evenly spread, and
-    /// the end. The offset of the first that is wrong.
+    /// Compares samples of the stored data with the embedded server's content: 16 evenly spread,
+    /// and the end. Returns the offset of the first wrong one.
     pub(super) fn first_wrong(&self) -> Result<Option<u64>, LoadError> {
         let last = self.length.saturating_sub(SAMPLE);
         let mut bytes = [0; SAMPLE as usize];
@@ -90,7 +90,7 @@ mod tests {
     fn a_file_is_begun_anew_at_the_limit() {
         let directory = tempfile::tempdir().expect("tempdir");
         let mut sink = Sink::create(directory.path()).expect("created");
-        // A gap stands for what came before, so that the test does not write it all.
+        // A hole replaces the earlier data, so that the test does not write them all.
         (sink.base, sink.length) = (0, LARGEST - 1000);
         let bytes: Vec<u8> = (LARGEST - 1000..LARGEST + 2000)
             .map(|offset| content::from_offset(offset)[0])

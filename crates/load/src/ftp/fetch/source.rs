@@ -16,11 +16,11 @@ const CONNECT: Duration = Duration::from_secs(10);
 /// How long the server may be silent.
 const SILENCE: Duration = Duration::from_secs(30);
 
-/// How often a silent data connection is looked at: a fetch that shall end at a moment ends at most
-/// this much later.
+/// The interval of checks of a silent data connection: a fetch with an end time ends at most this
+/// much later.
 const TICK: Duration = Duration::from_millis(100);
 
-/// How long goodbyes may take; the numbers are in by then.
+/// The time limit for closing connections; the results are complete by then.
 const GOODBYE: Duration = Duration::from_secs(1);
 
 /// Names the type parameter of [`FtpStream`], which its crate keeps to itself.
@@ -53,8 +53,8 @@ impl Session {
         let mut ftp = FtpStream::connect_timeout(server, CONNECT).map_err(failed("connect"))?;
         set_timeout(&ftp, SILENCE).map_err(failed("set a time-out"))?;
         ftp = ftp.passive_stream_builder(open_data);
-        // PASV cannot say IPv6 addresses (RFC 2428); where it can be used, more servers know it.
-        // The address it says is not taken: behind a relay or a translator it is not reachable, and
+        // PASV cannot express IPv6 addresses (RFC 2428), but more servers support it. The client
+        // ignores the address in its reply: behind a relay or a translator it is not reachable, and
         // it could be that of any machine.
         ftp.set_mode(if server.is_ipv4() { Mode::Passive } else { Mode::ExtendedPassive });
         ftp.set_passive_nat_workaround(true);
@@ -63,7 +63,7 @@ impl Session {
         Ok(Self { ftp: Some(ftp), server, file: String::new() })
     }
 
-    /// An empty file would be fetched for ever. Servers that do not tell sizes are believed.
+    /// An empty file would be fetched for ever. Servers that do not report sizes are accepted.
     pub(super) fn refuse_empty(&mut self, file: &str) -> Result<(), LoadError> {
         let server = self.server;
         match self.ftp()?.size(file) {
@@ -120,7 +120,7 @@ impl Session {
         })
     }
 
-    /// After a failure: do not wait long for the server's last words.
+    /// After a failure: do not wait long for the server's last reply.
     pub(crate) fn hurry(&mut self) {
         if let Some(ftp) = &self.ftp
             && set_timeout(ftp, GOODBYE).is_err()
@@ -134,13 +134,13 @@ impl Session {
         if self.server.is_ipv4() { "PASV" } else { "EPSV" }
     }
 
-    /// The error for content that is not what it should be.
+    /// The error for wrong content.
     pub(super) fn wrong_content(&self, offset: u64) -> LoadError {
         LoadError::Content { server: self.server, file: self.file.clone(), offset }
     }
 
-    /// Breaks off what is `unfinished` and says goodbye. What fails now fails after everything that
-    /// counts, and the server sees the connections close in any case.
+    /// Aborts the `unfinished` transfer and closes the session. Failures now come after the
+    /// measurement, and the server sees the connections close in any case.
     pub(crate) fn log_out(mut self, unfinished: Option<Transfer>) {
         let Some(mut ftp) = self.ftp.take() else { return };
         if set_timeout(&ftp, GOODBYE).is_err() {
@@ -158,7 +158,7 @@ impl Session {
     }
 }
 
-/// A file on its way.
+/// A file during its transfer.
 #[derive(Debug)]
 pub(crate) struct Transfer {
     data: DataConnection,
@@ -171,8 +171,8 @@ pub(crate) struct Transfer {
 }
 
 impl Transfer {
-    /// What the connection has, up to the length of `bytes`; 0 when the file has ended or nothing
-    /// came for a tick.
+    /// Reads the available data, up to the length of `bytes`; 0 when the file has ended or no data
+    /// arrived for a tick.
     pub(crate) fn read(&mut self, bytes: &mut [u8]) -> Result<usize, LoadError> {
         match self.data.read(bytes) {
             Ok(0) => self.ended = true,
@@ -186,7 +186,7 @@ impl Transfer {
         Ok(0)
     }
 
-    /// Silence is excused for a while; the clock is only asked when there is nothing else to do.
+    /// Silence is accepted for a while; the clock is read only when there is no data.
     fn excuse(&mut self, error: io::Error) -> Result<(), LoadError> {
         let (server, file, received) = (self.server, self.file.clone(), Bytes::new(self.received));
         match error.kind() {
@@ -201,7 +201,7 @@ impl Transfer {
         }
     }
 
-    /// Sends all of `bytes`; silence of the network is borne for a while.
+    /// Sends all of `bytes`; silence of the network is accepted for a while.
     pub(crate) fn write(&mut self, bytes: &[u8]) -> Result<(), LoadError> {
         let failed = |source| {
             ftp_error(
@@ -213,18 +213,18 @@ impl Transfer {
         self.data.write_all(bytes).map_err(failed)
     }
 
-    /// Ends the data connection and waits for the server's word that it has the file.
+    /// Ends the data connection and waits for the server's reply that it has the file.
     pub(crate) fn complete_store(self) -> Result<(), LoadError> {
         let Self { data, server, file, .. } = self;
         data.finish().map_err(|source| ftp_error(server, &format!("have `{file}` stored"), source))
     }
 
-    /// Whether the server has sent all it will.
+    /// Whether the server has ended the data connection.
     pub(crate) fn has_ended(&self) -> bool {
         self.ended
     }
 
-    /// Reads the server's word that all is sent, and compares the size.
+    /// Reads the server's reply that the file is sent, and compares the size.
     pub(crate) fn complete(self) -> Result<(), LoadError> {
         let Self { data, server, file, expected, received, .. } = self;
         data.finish().map_err(|source| ftp_error(server, &format!("complete `{file}`"), source))?;
@@ -238,7 +238,7 @@ impl Transfer {
     }
 }
 
-/// A data connection that does not wait for ever.
+/// A data connection with timeouts.
 fn open_data(address: SocketAddr) -> Result<TcpStream, FtpError> {
     let open = || {
         let stream = TcpStream::connect_timeout(&address, CONNECT)?;
@@ -257,7 +257,7 @@ fn ftp_error(server: SocketAddr, operation: &str, source: FtpError) -> LoadError
     LoadError::Ftp { server, operation: operation.to_owned(), reason: reason(source) }
 }
 
-/// What went wrong, without a word of what the server said.
+/// The error, without the text of the server's reply.
 fn reason(error: FtpError) -> String {
     match error {
         FtpError::ConnectionError(error) => error.to_string(),

@@ -103,8 +103,8 @@ fn what_cannot_be_fetched_is_known_before_the_clock_starts() {
     assert!(prepare(&good).contains("connect"), "{}", prepare(&good));
 }
 
-/// A user who may fetch must not use the messages to read what other services say, which are no FTP
-/// servers.
+/// A user who may fetch must not be able to read replies of services other than FTP servers in the
+/// messages.
 #[test]
 fn of_what_a_server_says_only_the_code_is_told() {
     let directory = tempfile::tempdir().expect("tempdir");
@@ -144,7 +144,7 @@ fn odd_server(content: &'static [u8], last: &'static str) -> (SocketAddr, JoinHa
         for line in BufReader::new(control).lines().map_while(Result::ok) {
             let answer = match line.split(' ').next() {
                 Some("USER") => "230 in\r\n".to_owned(),
-                // An address that must not be believed: no server is there.
+                // An address that the client must ignore: no server is there.
                 Some("PASV") => format!("227 Entering Passive Mode (192,0,2,1,{high},{low})\r\n"),
                 Some("RETR") => {
                     answers.write_all(b"150 here\r\n").expect("written");

@@ -15,14 +15,14 @@ use crate::pump::{self, IDLE, IdleTimeout, Socket, TICK};
 /// The longest line of commands and replies; RFC 959 sets no limit, paths have 4096 bytes at most.
 const LONGEST_LINE: usize = 8192;
 
-/// How long a client may take to come to the data port it asked for.
+/// The time for a client to connect to its data port.
 const COME: Duration = Duration::from_secs(15);
 
 /// Commands that cannot be carried: active mode (RFC 959, 1639, 2428) and encryption (RFC 4217).
 const REFUSED: [&[u8]; 4] = [b"PORT", b"LPRT", b"EPRT", b"AUTH"];
 
-/// From the first to the last byte of a client. What fails is told to the client where it can be,
-/// and ends the session; the relay goes on.
+/// Serves one client from its first to its last byte. A failure is reported to the client if
+/// possible, and ends the session; the relay continues.
 pub(super) fn run(mut client: TcpStream, shared: &Shared) {
     let timeout = IdleTimeout::new(&shared.stop, IDLE);
     let joined = client
@@ -52,7 +52,7 @@ fn converse(
     let (to_server, from_server) = (server.another()?, server.another()?);
     thread::scope(|scope| {
         let hang_up = |result: io::Result<()>| {
-            // Either may be closed already, which is what is wanted.
+            // Either may be closed already, which is the desired state.
             let _ = client.end(Shutdown::Both);
             let _ = server.end(Shutdown::Both);
             result
@@ -65,7 +65,7 @@ fn converse(
     })
 }
 
-/// From the client to the server, but for what is refused.
+/// Passes commands from the client to the server, except for refused ones.
 fn carry_commands(
     client: TcpStream,
     mut server: UnixStream,
@@ -163,7 +163,7 @@ struct LineReader<S> {
     buffer: Box<[u8]>,
     /// The line given last ends here,
     given: usize,
-    /// and what has been read ends here.
+    /// and the read data end here.
     filled: usize,
 }
 

@@ -70,7 +70,7 @@ fn absent_files_and_wrong_passwords_are_refused() {
     ftp.mkdir("d").expect_err("nothing can be made");
 }
 
-/// What a connection hears until it is closed.
+/// The data that a connection receives until it is closed.
 fn heard(connection: &mut std::net::TcpStream) -> String {
     connection.set_read_timeout(Some(Duration::from_secs(5))).expect("set");
     let mut heard = Vec::new();
@@ -107,7 +107,7 @@ fn guesses_and_sessions_are_counted() {
     let server = Serving::prepare(&order, &callers).expect("a free port on loopback");
     let mut guesser = std::net::TcpStream::connect(server.address).expect("connected");
     let guess = b"USER btu\r\nPASS guess\r\n";
-    // The last are not taken any more.
+    // The last ones are not accepted any more.
     for _ in 0..20 {
         let _ = guesser.write_all(guess);
     }
@@ -126,8 +126,8 @@ fn guesses_and_sessions_are_counted() {
     }
 }
 
-/// How long nothing has to come until nothing counts as heard: an answer on loopback takes less
-/// than a millisecond.
+/// The silence after which no answer is expected: an answer on loopback takes less than a
+/// millisecond.
 const SILENCE: Duration = Duration::from_secs(1);
 
 #[test]
@@ -135,7 +135,7 @@ fn nobody_else_gets_a_file() {
     let server = server("127.0.0.1");
     let (kept, strangers) = mpsc::channel();
     let mut ftp = client(&server).passive_stream_builder(move |address| {
-        // As a stranger would, before the client does.
+        // As an unknown caller would, before the client does.
         let stranger = socket2::Socket::new(socket2::Domain::IPV4, socket2::Type::STREAM, None)
             .expect("a socket");
         stranger.bind(&SocketAddr::from(([127, 0, 0, 2], 0)).into()).expect("bound");
@@ -242,13 +242,13 @@ fn nonsense_ends_nobody_else() {
         b"REST 99999999999999999999\r\n",
     ] {
         let mut raw = std::net::TcpStream::connect(server.address).expect("connected");
-        // The server may hang up in the middle of it, which is an answer too.
+        // The server may close the connection in the middle, which is an answer, too.
         let _ = raw.write_all(nonsense);
     }
     assert_eq!(retrieve(&mut ftp, "10.bin").len(), 10);
 }
 
-/// Not a test of correctness but of what crates can do: both ends in this process, nothing written.
+/// Not a test of correctness but of speed: both ends in this process, no data stored.
 #[test]
 fn it_is_fast_enough_not_to_be_what_is_measured() {
     let server = server("127.0.0.1");

@@ -1,5 +1,5 @@
-//! Tests that do the tasks at file servers, and through clients, of other authors.
-//! `scripts/nfs-lab` runs these tests: the environment tells each where its peer is.
+//! Tests that perform the tasks at file servers, and through clients, of other authors.
+//! `scripts/nfs-lab` runs these tests: environment variables give the address of the peer.
 
 use std::io::Read;
 use std::net::SocketAddr;
@@ -36,9 +36,9 @@ fn here(which: Task) -> (String, u64) {
     (done.digest, done.operations)
 }
 
-/// Our client at a server of another make: `BTU_NFS_SERVER` is its address and port,
-/// `BTU_NFS_MOUNT_PORT` that of its MOUNT service, which its port mapper knows where it is not
-/// said, and `BTU_NFS_EXPORT` what it exports.
+/// btu's client at a server of another make: `BTU_NFS_SERVER` is its address and port,
+/// `BTU_NFS_MOUNT_PORT` the port of its MOUNT service (by default its port mapper gives it), and
+/// `BTU_NFS_EXPORT` its exported directory.
 #[test]
 #[ignore = "needs a server of another make: scripts/nfs-lab"]
 fn our_client_does_every_task_at_a_server_of_another_make() {
@@ -63,7 +63,7 @@ fn our_client_does_every_task_at_a_server_of_another_make() {
     }
 }
 
-/// Another client at whatever server: `BTU_NFS_SHARE` is a directory where it has mounted that.
+/// Another client at any server: `BTU_NFS_SHARE` is a directory where it has mounted that.
 #[test]
 #[ignore = "needs a mounted share: scripts/nfs-lab"]
 fn every_task_is_the_same_through_another_client() {
@@ -98,7 +98,7 @@ fn our_server_serves_other_clients() {
         address: std::net::Ipv4Addr::LOCALHOST.into(),
         token: [7; 16],
         directory: directory.path().to_owned(),
-        // Who copies files there wants some room to be left.
+        // Programs that copy files there need free space.
         room: ROOM * 4,
         service: Span::ZERO,
     };

@@ -17,7 +17,7 @@ use nfs3_types::xdr_codec::{Opaque, Pack, Unpack, Void};
 
 use super::{TOKEN, server};
 
-/// A connection that says everything by the foreign codec.
+/// A connection that sends all messages by the foreign codec.
 struct Foreign {
     stream: TcpStream,
     transaction: u32,
@@ -40,7 +40,7 @@ impl Foreign {
         result
     }
 
-    /// Calls a version of a program; how that was taken, and what follows.
+    /// Calls a version of a program; returns the acceptance, and the rest of the answer.
     fn ask(
         &mut self,
         (prog, vers): (u32, u32),
@@ -153,8 +153,8 @@ fn other_programs_and_versions_are_answered_and_the_connection_stays() {
     let Void = foreign.call(0, &[]);
 }
 
-/// What opens a file that others made keeps what is in it; what wants a new one is refused; and a
-/// client that asks for an exclusive one is told to ask in the other way, as Linux's then does.
+/// Opening an existing file keeps its content; a guarded creation is refused; and an exclusive
+/// creation gets an error after which Linux's client uses a guarded one.
 #[test]
 fn a_file_that_exists_is_kept_or_refused_as_the_call_wants_it() {
     let service = server();

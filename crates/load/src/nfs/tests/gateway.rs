@@ -1,5 +1,5 @@
-//! A way to the server for clients of other makes, which say no token: MOUNT, and the token in the
-//! place of their own credential.
+//! A gateway to the server for clients of other makes, which send no token: MOUNT, and the token in
+//! the place of their own credential.
 
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
@@ -38,7 +38,7 @@ fn serve(
     client.set_nodelay(true).ok()?;
     let mut behind = TcpStream::connect(server).ok()?;
     behind.set_nodelay(true).ok()?;
-    // The server wants NULL first.
+    // The server requires NULL first.
     let mut hello = Vec::new();
     rpc::begin(&mut hello);
     super::super::rpc::CallHeader::write(0, (NFS, 0), &credential, &mut Writer::new(&mut hello));

@@ -5,7 +5,7 @@ use std::process::{Command, Output};
 use super::gateway::gateway;
 use super::{TOKEN, content, server};
 
-/// What a program of libnfs makes of these words; none where it is not installed.
+/// The output of a program of libnfs with these arguments; `None` if it is not installed.
 fn libnfs(program: &str, words: &[&str]) -> Option<Output> {
     match Command::new(program).args(words).output() {
         Ok(output) => Some(output),
@@ -24,8 +24,8 @@ fn libnfs(program: &str, words: &[&str]) -> Option<Output> {
     }
 }
 
-/// A file goes to the server and comes back by libnfs, is listed with its size, and what it wrote
-/// our own client reads.
+/// libnfs stores a file at the server, fetches it and lists its size, and btu's own client reads
+/// the stored file.
 #[test]
 fn programs_of_libnfs_copy_to_and_from_the_server() {
     let service = server();

@@ -93,7 +93,7 @@ fn over_unix(drawing: &Drawing) -> (Drawn, Displayed) {
     both(application, display)
 }
 
-/// The display's connection comes from the relay, which accounts for at least what was drawn.
+/// The display's connection comes from the relay, which accounts for at least the drawn data.
 fn relayed(drawing: &Drawing) -> (Drawn, Displayed) {
     let display = prepare(End::Far, Rendezvous::Listen(HERE), drawing, Carrier::Relay);
     let to = display.endpoint().expect("it listens");
@@ -123,8 +123,8 @@ fn both(application: Box<dyn Performance>, display: Box<dyn Performance>) -> (Dr
     }
 }
 
-/// Every protocol of a mix over every transport that carries it: all requests, all answers, nothing
-/// wrong.
+/// Every protocol of a mix over every transport that carries it: all requests, all answers, no
+/// errors.
 #[test]
 fn a_mix_is_exchanged_as_it_is_described() {
     let mix: Mix = "calls=5,fan-out=6,request=300 B,response=9 kB".parse().expect("a mix");
@@ -178,8 +178,8 @@ fn every_way_of_drawing_leaves_the_picture_and_accounts_agree() {
     }
 }
 
-/// An end that is to compute a millisecond for each of 55 requests takes 55 ms at least, and says
-/// so.
+/// An end that must compute a millisecond for each of 55 requests takes 55 ms at least, and reports
+/// it.
 #[test]
 fn what_the_ends_are_to_compute_is_computed() {
     let millisecond = Span::from_milliseconds(1);
@@ -203,7 +203,7 @@ fn what_the_ends_are_to_compute_is_computed() {
     assert!(dilated >= 60.0 && drawn.pictures[0].milliseconds() >= 60.0, "{dilated} ms");
 }
 
-/// A display that is to give way does so, and the application does not.
+/// A display with a lower priority gets it, and the application does not.
 #[test]
 fn an_end_that_is_to_give_way_does() {
     let nice = Niceness { application: 0, display: 7 };
@@ -233,7 +233,7 @@ fn drawing_once() -> Drawing {
     drawing(Workload::StructuredRectangles, Protocol::Batched)
 }
 
-/// A stranger who knows the token and sends no requests: the display says so and ends.
+/// A peer that knows the token and sends no requests: the display reports it and ends.
 #[test]
 fn a_display_takes_no_nonsense() {
     use std::io::Write;

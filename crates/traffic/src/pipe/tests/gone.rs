@@ -65,10 +65,10 @@ fn a_killed_process_ends_the_other() {
     }
 }
 
-/// Longer than QUIC's idle timeout, between two sizes: as when others have their turn.
+/// Longer than QUIC's idle timeout, between two sizes, as during the turns of other signatures.
 #[test]
 fn an_end_that_does_something_else_for_a_while_stays_connected() {
-    // Most of this is waiting, and being root makes no difference: scripts/test has held it
+    // Most of this is waiting, and the result does not depend on root: scripts/test has run it
     // already.
     if std::env::var_os("BTU_TESTED_AS").is_some() {
         return;

@@ -13,7 +13,7 @@ use btu_units::Span;
 
 use super::{HERE, NEVER, perform, plan, prepare};
 
-/// Carries datagrams between the ends, and drops those whose number it should.
+/// Carries datagrams between the ends, and drops those with selected numbers.
 fn lossy_relay(to: SocketAddr, drops: impl Fn(u64) -> bool + Send + 'static) -> SocketAddr {
     let (front, back) = (
         UdpSocket::bind((HERE, 0)).expect("a socket"),
@@ -48,7 +48,7 @@ fn lossy_relay(to: SocketAddr, drops: impl Fn(u64) -> bool + Send + 'static) -> 
     address
 }
 
-/// The points of a plan whose every so manieth datagram gets lost.
+/// The points of a plan over a path that loses every n-th datagram.
 fn measure_with_losses(plan: &PipePlan, one_in: u64) -> Vec<Point> {
     let far =
         prepare(End::Far, PipeMeeting::Network(Rendezvous::Listen(HERE)), plan).expect("listens");
@@ -105,7 +105,7 @@ fn lost_datagrams_of_a_stream_are_counted_where_the_others_arrive() {
     }
 }
 
-/// Nothing comes through any more, and no machine says that no process listens: as when a cable is
+/// No datagram passes any more, and no machine reports that no process listens: as when a cable is
 /// pulled.
 #[test]
 fn a_peer_that_vanishes_without_a_word_is_noticed() {
@@ -118,7 +118,7 @@ fn a_peer_that_vanishes_without_a_word_is_noticed() {
         lossy_relay(far.endpoint().expect("it listens"), move |_| cable.load(Ordering::Relaxed));
     let near =
         prepare(End::Near, PipeMeeting::Network(Rendezvous::Connect(to)), &plan).expect("connects");
-    // It waits longer than this test lasts, as it cannot know when it will be asked.
+    // It waits longer than this test lasts, because it cannot know when a request arrives.
     thread::spawn(move || far.perform(&NEVER).map_err(|error| error.to_string()));
     let mut begun = None;
     let report = near.perform_telling(&NEVER, &mut |_| {

@@ -42,7 +42,7 @@ pub(super) struct Process {
 }
 
 impl Process {
-    /// Starts an end and waits until it is ready; where it listens, if it does.
+    /// Starts an end and waits until it is ready; returns its address, if it listens.
     fn start(end: End, meeting: PipeMeeting, plan: &PipePlan) -> (Self, Option<SocketAddr>) {
         let order = serde_json::to_string(&order(end, meeting, plan)).expect("JSON");
         let mut child = Command::new(std::env::current_exe().expect("this program"))
@@ -60,7 +60,7 @@ impl Process {
         }
     }
 
-    /// What it says next; `None` when it has ended.
+    /// Its next message; `None` when it has ended.
     pub(super) fn word(&mut self) -> Option<Word> {
         let line =
             self.lines.find_map(|line| line.ok()?.strip_prefix("word ").map(str::to_owned))?;

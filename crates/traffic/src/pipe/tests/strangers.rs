@@ -1,4 +1,4 @@
-//! Tests of admitted peers, refused peers, and nonsense.
+//! Tests of admitted peers, refused peers, and invalid messages.
 
 use std::net::{SocketAddr, TcpStream, UdpSocket};
 use std::path::PathBuf;
@@ -57,7 +57,7 @@ fn strangers_are_sent_away(kind: Kind) {
     far.join().expect("no panic").expect("in order");
 }
 
-/// Every transport of a network asks who calls before it says anything.
+/// Every network transport checks the caller before it answers.
 #[test]
 fn who_may_not_call_is_not_answered() {
     for kind in [Kind::Tcp, Kind::Tls, Kind::Http2, Kind::Udp, Kind::Quic] {
@@ -125,7 +125,8 @@ fn quic_asks_who_has_not_proved_its_address_to_try_again() {
 
 #[test]
 fn what_is_no_protocol_ends_the_far_end() {
-    // Who knows the token may still speak nonsense; TLS hears it before the token's other half.
+    // A caller with the token may still send invalid messages; TLS reads them before the token's
+    // other half.
     for kind in [Kind::Tcp, Kind::Tls, Kind::Http2] {
         let plan = plan(kind, Pattern::PingPong, "1");
         let far = prepare(End::Far, PipeMeeting::Network(Rendezvous::Listen(HERE)), &plan)

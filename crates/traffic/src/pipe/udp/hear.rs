@@ -1,4 +1,4 @@
-//! Receives datagrams and decides what they are.
+//! Receives datagrams and classifies them.
 
 use std::io::{self, ErrorKind, IoSliceMut};
 
@@ -23,13 +23,13 @@ impl Default for Stream {
     }
 }
 
-/// What a datagram is worth.
+/// The class of a datagram.
 pub(super) enum Verdict {
     /// It is the one that is due.
     New,
     /// It has come before.
     Again,
-    /// It has nothing to say.
+    /// It carries no message.
     Stray,
 }
 
@@ -56,7 +56,7 @@ impl UdpPipe {
         }
     }
 
-    /// The whole datagram that was heard last.
+    /// The whole datagram that was received last.
     pub(super) fn gather(&self, length: usize, room: &[u8]) -> Vec<u8> {
         let mut datagram = [&self.number[..], room, &self.spare].concat();
         datagram.truncate(length);
@@ -86,8 +86,8 @@ impl UdpPipe {
                 Ok(Verdict::Again)
             }
             number if number == self.heard => Err(nonsense("a datagram has not the agreed size")),
-            // A message where a shorter word is due: what of it did not fit is gone, and it will be
-            // repeated.
+            // A message in the place of a shorter control message: the part that did not fit is
+            // lost, and the peer will repeat it.
             _ if length == NUMBER + room.len() + SPARE => Ok(Verdict::Stray),
             number if self.both_ways && number == self.heard + 1 => {
                 match &self.early {
@@ -100,7 +100,7 @@ impl UdpPipe {
         }
     }
 
-    /// What came early is now due.
+    /// The early message is now due.
     pub(super) fn take(&mut self, message: &[u8], room: &mut [u8]) -> io::Result<()> {
         if message.len() != room.len() {
             return Err(nonsense("a datagram has not the agreed size"));
@@ -110,7 +110,7 @@ impl UdpPipe {
         Ok(())
     }
 
-    /// A caller that has not yet heard that it was heard.
+    /// A caller that has not received the welcome yet.
     pub(super) fn answer_greetings(&mut self, length: usize, room: &[u8]) -> io::Result<()> {
         if length == HEADER {
             let greets = self

@@ -1,4 +1,4 @@
-//! What an end does if nothing comes, or if something comes again.
+//! The reaction of an end to silence, and to repeated datagrams.
 
 use std::io::{self, ErrorKind};
 use std::time::Duration;
@@ -41,13 +41,13 @@ impl UdpPipe {
         self.exchange.wait_at_most(self.wait.min(PROBE_WAIT)).map_err(io::Error::other)
     }
 
-    /// Nothing has come for as long as a call waits; a message of this length is due.
+    /// No datagram has arrived for the time of one call; a message of this length is due.
     pub(super) fn bear_silence(&mut self, silence: &mut Silence, length: usize) -> io::Result<()> {
         if !self.repeat_if_due(silence, self.wait.min(PROBE_WAIT))? {
             self.exchange.say(Kind::Welcome, 0).map_err(io::Error::other)?;
         }
-        // The far end is asked whenever the near one likes; only who has asked knows when an answer
-        // is due.
+        // The near end may send a request at any time; only the end that has sent one knows when an
+        // answer is due.
         let timeout = if self.repeats { self.answers.timeout(length, self.wait) } else { TIMEOUT };
         let is_long =
             silence.since.is_some_and(|since| Duration::from(now().since(since)) > timeout);
@@ -58,8 +58,8 @@ impl UdpPipe {
         Ok(())
     }
 
-    /// The near end repeats once it has waited long enough, `already` at the first look; whether it
-    /// did.
+    /// The near end repeats once it has waited long enough, `already` at the first look; returns
+    /// whether it did.
     pub(super) fn repeat_if_due(
         &mut self,
         silence: &mut Silence,
