@@ -1,11 +1,11 @@
-//! The agent of a host: a long-lived process that makes workers, starts them together, and brings
+//! The agent of a host: a long-lived process that makes workers, starts them together, and returns
 //! their accounts.
 //!
 //! ```text
 //! service   what a controller may ask, and the answers
-//! caller    who calls, and by which transport
+//! caller    the identity of a caller, and its entrance
 //! host      what the agent holds together: sessions, their work, the timer of leases
-//! sessions  who has the host, and for how long: a machine without a clock
+//! sessions  the reservations of the host: a state machine without a clock
 //! work      what is in hand for one session: cells, kept accounts, impairments
 //! cell      the workers of one cell; worker: one process
 //! description  what the host is like, looked at seldom
@@ -58,14 +58,14 @@ pub use policy::{Forbidden, Policy, PolicyError};
 pub use serve::{Entrance, ServiceSettings, Trust, serve};
 use service::Service;
 
-/// What the agent of a local testbed's station needs to know.
+/// The settings of the agent of a local testbed's station.
 #[derive(Debug, Clone)]
 pub struct AgentSettings {
-    /// The station it speaks for.
+    /// Its station.
     pub station: String,
-    /// The Unix socket it listens on.
+    /// The Unix socket on which it listens.
     pub socket: PathBuf,
-    /// The program whose `internal worker` performs activities.
+    /// The program; its `internal worker` performs activities.
     pub executable: PathBuf,
 }
 
@@ -75,7 +75,7 @@ pub enum AgentError {
     /// The runtime could not be made.
     #[error("starting the agent's runtime: {0}")]
     Runtime(#[source] std::io::Error),
-    /// What is not needed cannot be given up.
+    /// Unneeded privileges cannot be given up.
     #[error("giving up privileges: {0}")]
     Privileges(#[source] std::io::Error),
     /// The kernel gives no random numbers.
@@ -124,7 +124,7 @@ pub enum AgentError {
     Serve(#[from] tonic::transport::Error),
 }
 
-/// Speaks for a station until the process ends. No policy: the coordinator is this machine's own
+/// Serves a station until the process ends. It has no policy: the coordinator is this machine's own
 /// user.
 pub fn run(settings: AgentSettings) -> Result<(), AgentError> {
     confine_to(crate::worker::CAPABILITIES).map_err(AgentError::Privileges)?;
@@ -148,8 +148,7 @@ async fn speak(settings: AgentSettings) -> Result<(), AgentError> {
     Ok(())
 }
 
-/// The service as it is offered over one way in, and a sentence for who calls that of another
-/// version.
+/// The service over one entrance, and a sentence for callers of another version.
 fn offer(host: &Arc<Host>, way: Way) -> Routes {
     let service = AgentServer::new(Service { host: Arc::clone(host), way })
         .max_decoding_message_size(MESSAGE_LIMIT_BYTES)

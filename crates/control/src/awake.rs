@@ -1,8 +1,8 @@
-//! This machine while its processors are kept from sleeping.
+//! Keeps this machine's processors from sleeping.
 
 use btu_testbed::processors::Awake;
 
-/// Keeps all processors from sleeping while it lives, or lets them sleep.
+/// Keeps all processors from sleeping while it exists, or lets them sleep.
 #[derive(Debug)]
 pub struct Wakefulness {
     _awake: Option<Awake>,

@@ -12,12 +12,12 @@ pub(crate) fn monotonic() -> nix::Result<Time> {
     nanoseconds(ClockId::CLOCK_MONOTONIC).map(Time::from_nanoseconds)
 }
 
-/// Now, by `CLOCK_BOOTTIME`, which goes on while the machine sleeps.
+/// Now, by `CLOCK_BOOTTIME`, which continues while the machine sleeps.
 pub(crate) fn since_boot() -> nix::Result<Time> {
     nanoseconds(ClockId::CLOCK_BOOTTIME).map(Time::from_nanoseconds)
 }
 
-/// What a clock shows, in ns.
+/// The reading of a clock, in ns.
 pub(crate) fn nanoseconds(clock: ClockId) -> nix::Result<u64> {
     let now = clock_gettime(clock)?;
     Ok(now.tv_sec() as u64 * 1_000_000_000 + now.tv_nsec() as u64)
@@ -47,7 +47,7 @@ fn span(value: TimeVal) -> Span {
     Span::from_microseconds(value.tv_sec() as u64 * 1_000_000 + value.tv_usec() as u64)
 }
 
-/// What was used between two readings.
+/// The difference of two readings.
 pub(crate) fn used(before: CpuTime, after: CpuTime) -> CpuTime {
     CpuTime { user: after.user - before.user, system: after.system - before.system }
 }

@@ -1,5 +1,5 @@
-//! The coordinator: raises the testbed or takes hosts, measures what the plan asks for, stores each
-//! cell, and takes everything down.
+//! The coordinator: raises the testbed or reserves hosts, measures the cells of the plan, stores
+//! each cell, and takes the network down.
 
 mod calibrate;
 mod cell;
@@ -53,10 +53,10 @@ use run_monitor::RunMonitor;
 use session::Journal;
 use stage::Stage;
 
-/// What a run needs beyond its study.
+/// The settings of a run in addition to its study.
 #[derive(Debug, Clone)]
 pub struct Settings {
-    /// A private directory for sockets; it lives as long as the run.
+    /// A private directory for sockets; it exists as long as the run.
     pub runtime: PathBuf,
     /// The path of this program's executable file.
     pub executable: PathBuf,
@@ -64,7 +64,7 @@ pub struct Settings {
     pub wall_clock: fn() -> String,
 }
 
-/// What a run is measured on.
+/// The network or the hosts of a run.
 pub enum Ground {
     /// A network that is raised for it.
     Testbed(Box<Testbed>),
@@ -75,38 +75,38 @@ pub enum Ground {
 /// A network that is raised for a run.
 #[derive(Debug, Clone)]
 pub struct Testbed {
-    /// What the raised network is called in lists of networks.
+    /// The name of the raised network in lists of networks.
     pub name: &'static str,
     /// The network that is raised.
     pub drawing: Drawing,
-    /// The stations that take part, by the names that scripts know them by: each has an agent.
+    /// The stations that take part, by their names in scripts: each has an agent.
     pub hosts: Vec<(HostName, StationId)>,
-    /// The stations whose incoming packets can be impaired.
+    /// The stations with incoming packets that can be impaired.
     pub inputs: Vec<StationId>,
-    /// What it was raised from, for people.
+    /// The source of the network, for users.
     pub source: String,
-    /// What its processors do for it.
+    /// The use of the machine's processors.
     pub processors: Processors,
     /// What its stations' TCP uses; the host's own choice when absent.
     pub congestion_control: Option<CongestionControl>,
     /// Whether its stations have IPv6 addresses and are measured by these.
     pub ipv6: bool,
-    /// Networks that stand at the same time, with stations of the same names: cells say on which of
-    /// all they are measured.
+    /// Other networks that are up at the same time, with stations of equal names: each cell names
+    /// its network.
     pub others: Vec<Self>,
 }
 
 impl Testbed {
-    /// All networks that stand, this one first.
+    /// All raised networks, this one first.
     fn all(&self) -> impl Iterator<Item = &Self> {
         std::iter::once(self).chain(&self.others)
     }
 }
 
-/// How a machine's processors serve the stations of a raised network.
+/// The use of a machine's processors by the stations of a raised network.
 #[derive(Debug, Clone, Default)]
 pub struct Processors {
-    /// The station under test, and how the processors are divided between it and everything else;
+    /// The station under test, and the division of the processors between it and all other work;
     /// shared by all when absent.
     pub divided: Option<(StationId, Division)>,
     /// Whether they are kept from sleeping.
@@ -114,8 +114,8 @@ pub struct Processors {
 }
 
 impl Processors {
-    /// This process, and what it starts from now on, where everything but the station under test
-    /// works.
+    /// Pins this process, and its later children, to the processors of all work except the station
+    /// under test.
     fn hold_the_rest(&self) -> Result<Option<Held>, CoordinatorError> {
         let Some((_, division)) = &self.divided else { return Ok(None) };
         let operation = "holding everything but the station under test on processors of its own";
@@ -125,14 +125,14 @@ impl Processors {
     }
 }
 
-/// Where a run is.
+/// The phase of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Phase {
     /// Making namespaces, interfaces, agents and the emulator, of so many stations.
     Raise(usize),
     /// The coordinator reserves hosts.
     Reserve,
-    /// Comparing the network with what was asked for.
+    /// Comparing the network with the request.
     Check,
     /// Finding how much work makes a baseline last as long as wanted: (done, of).
     Calibrate(usize, usize),
@@ -142,7 +142,7 @@ pub enum Phase {
     Lower,
 }
 
-/// How far the measuring is.
+/// The progress of the measurement.
 #[derive(Debug, Clone)]
 pub struct Progress {
     /// The block of the cell that is about to be measured, from 0.
@@ -155,32 +155,31 @@ pub struct Progress {
     pub expected: usize,
     /// Seconds left, as far as can be told.
     pub seconds_left: f64,
-    /// What the cells so far amount to, in a line; may be empty.
+    /// The intermediate result of the cells so far, in a line; may be empty.
     pub so_far: String,
 }
 
-/// An observer that is told about the progress of a run.
+/// An observer of the progress of a run.
 pub trait Observer {
     /// A new phase, or a step within one.
     fn phase(&mut self, phase: Phase);
     /// Reports that a cell begins.
     fn progress(&mut self, progress: &Progress);
-    /// Something to tell the user at once.
+    /// A message for the user, to show at once.
     fn notice(&mut self, text: &str);
-    /// How often the numbers that move are to be told while a cell is measured; never if no user
-    /// looks.
+    /// The interval of progress numbers while a cell is measured; `None` if no user sees them.
     fn every(&self) -> Option<Span> {
         None
     }
-    /// What moved in an interval of the cell that is measured.
+    /// The progress in an interval of the current cell.
     fn interval(&mut self, _interval: &Interval) {}
 }
 
 /// Measures the run that `lock` holds, from the first cell that is not stored.
 ///
 /// # Errors
-/// Whatever ends the run early; its state in the store is then `interrupted` or `failed`, and every
-/// stored cell stays.
+/// The reason that ended the run early; its state in the store is then `interrupted` or `failed`,
+/// and every stored cell stays.
 pub fn run<S: Study>(
     store: &Store,
     lock: &RunLock,
@@ -202,7 +201,7 @@ pub fn run<S: Study>(
         Err(error) => (State::Failed, Some((Level::Error, error.to_string()))),
     };
     if let Some((level, text)) = note {
-        // The first error is the one to report; a store that has failed cannot take this note
+        // The first error is the one to report; a store that has failed cannot store this state
         // either.
         if let Err(second) = journal.event(level, &text) {
             observer.notice(&format!("the end of the run could not be noted: {second}"));
@@ -250,8 +249,8 @@ fn raise_and_measure<S: Study>(
     result
 }
 
-/// An agent in every station that takes part, and an input before every one whose packets can be
-/// impaired.
+/// An agent in every station that takes part, and an input before every one with impairable
+/// packets.
 fn request(settings: &Settings, testbed: &Testbed, place: usize, seed: u64) -> NetworkRequest {
     let divided = testbed.processors.divided.clone().into_iter();
     let ending = if place == 0 { String::new() } else { format!("-{place}") };

@@ -1,7 +1,7 @@
-//! `btu doctor`: what of this host will and will not work, why that matters, and the command that
-//! fixes it.
+//! `btu doctor`: the features of this host that work or not, their impact, and the command that
+//! fixes them.
 //!
-//! [`look`] asks the machine, [`judge`] makes findings of the answers and needs no machine.
+//! [`look`] reads the machine's state, [`judge`] makes findings from it and needs no machine.
 
 mod facts;
 mod judge;

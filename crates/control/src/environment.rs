@@ -1,5 +1,5 @@
-//! What the machine was like: recorded before and after every session, so that a surprising result
-//! can be explained.
+//! The environment of the machine: recorded before and after every session, so that a surprising
+//! result can be explained.
 //!
 //! Everything is read from `/proc`, `/sys` and netlink without any right beyond an ordinary user's.
 //! What cannot be read is absent from the record, never an error: a missing frequency governor is
@@ -44,11 +44,11 @@ pub struct Environment {
     pub processor: Processor,
     /// The main memory and how it is used.
     pub memory: Memory,
-    /// How busy the machine was.
+    /// The load of the machine.
     pub load: Option<LoadAverage>,
     /// The share of all processors' time that was used during [`WATCHED`], before this program did
-    /// anything: 0 to 1. Unlike the load average it knows nothing of what ran minutes ago. Absent
-    /// where nothing was watched, and in runs of older versions.
+    /// anything: 0 to 1. Unlike the load average it does not include the load of earlier minutes.
+    /// Absent without that measurement, and in runs of older versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub busy: Option<f64>,
     /// CPU time of all processors since the machine was started, time stolen by its hypervisor
@@ -58,18 +58,17 @@ pub struct Environment {
     pub network: Network,
 }
 
-/// Looks at this machine; takes a few milliseconds.
+/// Reads the state of this machine; takes a few milliseconds.
 pub fn collect() -> Environment {
     let mut environment = read(&Source::live());
     environment.network.interfaces = netlink::interfaces().unwrap_or_default();
     environment
 }
 
-/// How long a machine is watched before a run: ten ticks of each processor.
+/// The time for which a machine is observed before a run: ten ticks of each processor.
 pub const WATCHED: Duration = Duration::from_millis(100);
 
-/// Like `collect`, before a run begins: first watches for [`WATCHED`] how busy other processes keep
-/// the processors.
+/// Like `collect`, before a run begins: first measures for [`WATCHED`] the load of other processes.
 pub fn collect_before() -> Environment {
     let before = cpu_time::machine_cpu();
     std::thread::sleep(WATCHED);
@@ -82,7 +81,7 @@ pub fn cores() -> Vec<ProcessorList> {
     machine::cores(&Source::live())
 }
 
-/// Everything that is in files.
+/// The parts that are in files.
 fn read(source: &Source) -> Environment {
     Environment {
         btu_version: env!("CARGO_PKG_VERSION").to_owned(),

@@ -46,7 +46,7 @@ pub fn pairing(octets: &[u8]) {
     shown(check_name(&text));
 }
 
-/// What a controller asks of an agent, as protocol buffers.
+/// A controller's requests to an agent, as protocol buffers.
 pub fn requests(octets: &[u8]) {
     let Some((kind, octets)) = octets.split_first() else { return };
     match kind % 12 {
@@ -69,7 +69,7 @@ pub fn requests(octets: &[u8]) {
     }
 }
 
-/// What an agent answers, as protocol buffers.
+/// An agent's answers, as protocol buffers.
 pub fn replies(octets: &[u8]) {
     let Some((kind, octets)) = octets.split_first() else { return };
     match kind % 6 {
@@ -109,17 +109,17 @@ pub fn account(octets: &[u8]) {
     json::<Result<Report, Failure>>(octets);
 }
 
-/// What a worker says, to its agent and through it to the controller.
+/// A worker's messages, to its agent and through it to the controller.
 pub fn word(octets: &[u8]) {
     json::<Word>(octets);
 }
 
-/// What is said over ssh before an agent speaks.
+/// The ssh output before an agent's first message.
 pub fn ssh_words(octets: &[u8]) {
     crate::coordinator::fuzz_ssh_words(octets);
 }
 
-/// What a stored run knows of its calibration.
+/// The stored calibration of a run.
 pub fn calibration(octets: &[u8]) {
     json::<crate::coordinator::Calibration>(octets);
 }
@@ -129,7 +129,7 @@ pub fn policy(octets: &[u8]) {
     Policy::fuzz(octets);
 }
 
-/// What is understood can be said again, and is understood again.
+/// Every accepted message can be encoded and is accepted again.
 fn json<T: Serialize + DeserializeOwned>(octets: &[u8]) {
     if let Ok(value) = serde_json::from_slice::<T>(octets) {
         let text = serde_json::to_string(&value).expect("what was read can be written");
@@ -137,7 +137,7 @@ fn json<T: Serialize + DeserializeOwned>(octets: &[u8]) {
     }
 }
 
-/// Printing an error looks into what is wrong once more.
+/// Printing an error reads the input once more.
 fn shown<T, E: Display>(result: Result<T, E>) {
     let _ = result.map_err(|error| error.to_string());
 }

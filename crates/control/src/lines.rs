@@ -1,5 +1,5 @@
-//! Log lines that other hosts can cause as often as they like. At most one line of each kind is
-//! written each second; the others are counted.
+//! Log lines that other hosts can cause at any rate. At most one line of each kind is written each
+//! second; the others are counted.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -12,7 +12,7 @@ const PAUSE: Span = Span::from_seconds(1);
 
 /// Writes a line of `who` to standard error, now or counted in a later one.
 pub(crate) fn write(lines: &Mutex<Lines>, who: &str, text: &str) {
-    // A clock that cannot be read keeps lines back, which is the safe side.
+    // An unreadable clock suppresses lines, which is the safe choice.
     let now = clock::monotonic().unwrap_or(Time::ZERO);
     let line = lines.lock().unwrap_or_else(PoisonError::into_inner).next(now, text);
     if let Some(line) = line {
@@ -28,7 +28,7 @@ pub(crate) struct Lines {
 }
 
 impl Lines {
-    /// What is to be written now, if anything; what is kept back is counted in the line after it.
+    /// The line to write now, if any; suppressed lines are counted in the next one.
     fn next(&mut self, now: Time, text: &str) -> Option<String> {
         if self.last.is_some_and(|last| now.since(last) < PAUSE) {
             self.kept_back += 1;

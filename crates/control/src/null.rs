@@ -1,4 +1,4 @@
-//! The activity that does nothing: what a cell of it takes is the tool's own cost.
+//! The activity that does nothing: a cell of it measures the tool's own cost.
 
 use std::net::SocketAddr;
 use std::sync::atomic::AtomicBool;

@@ -4,13 +4,14 @@ use std::io;
 
 use ring::rand::{SecureRandom, SystemRandom};
 
-/// Random octets from the system's source, which is a system call: a root without `/dev` will do.
+/// Random octets from the system's source, which is a system call: it works in a root without
+/// `/dev`.
 ///
 /// # Errors
 /// The system gives none.
 pub fn random<const N: usize>() -> io::Result<[u8; N]> {
     let mut octets = [0; N];
-    // The library tells no reason.
+    // The library gives no reason.
     let refused = |_| io::Error::other("it gives none");
     SystemRandom::new().fill(&mut octets).map_err(refused).map(|()| octets)
 }

@@ -8,11 +8,11 @@ tonic::include_proto!("btu.agent.v2");
 /// Version of the protocol and of the documents it carries; both sides must name the same.
 pub const PROTOCOL: u32 = 2;
 
-/// What a version brought, for who speaks an older one.
+/// The changes of a version, for peers with an older one.
 const NEWS: [(u32, &str); 1] =
     [(2, "reservations, leases, kept accounts and impairment by the agent")];
 
-/// What to say when the two sides speak different versions.
+/// The message when the two sides have different versions.
 pub fn mismatch(agent: (u32, &str), controller: (u32, &str)) -> String {
     let older = agent.0.min(controller.0);
     let lacks: Vec<&str> =

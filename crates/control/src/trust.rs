@@ -4,8 +4,8 @@
 //! Both ends of a control connection show a certificate of the same private authority (mutual TLS
 //! 1.3, RFC 8446). What a peer may do follows from the certificate alone: its extended key usage is
 //! the role, its name a DNS name below `.invalid`, which RFC 6761 section 6.4 keeps out of every
-//! real name service. No certificate of a public authority is taken, and no certificate of ours
-//! means anything elsewhere.
+//! real name service. No certificate of a public authority is taken, and btu's certificates have no
+//! meaning elsewhere.
 //!
 //! ```text
 //! Authority (a directory)  --issue-->   Identity (a file: certificate, key, authority)  --> server_config, client_config
@@ -46,7 +46,7 @@ pub use pairing::{LAPSE, PAIRED, Pairing};
 pub use revocations::Revocations;
 pub use tls::{client_config, server_config};
 
-/// What the holder of a certificate is.
+/// The role of a certificate's holder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Role {
@@ -77,14 +77,14 @@ impl fmt::Display for Role {
     }
 }
 
-/// All our names end in this; `.invalid` never resolves (RFC 6761 section 6.4).
+/// The suffix of all names; `.invalid` never resolves (RFC 6761 section 6.4).
 const TOP: &str = "btu.invalid";
 
 /// The longest name: with the longest suffix it stays below a DNS name's 253 octets (RFC 1035
 /// section 2.3.4).
 const LONGEST_NAME: usize = 200;
 
-/// What a controller expects in the certificate of the agent `name`.
+/// The name that a controller expects in the certificate of the agent `name`.
 pub fn server_name(name: &str) -> Result<ServerName<'static>, TrustError> {
     let name = check_name(name)?;
     let full = format!("{name}{}", Role::Agent.domain());

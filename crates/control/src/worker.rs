@@ -1,4 +1,4 @@
-//! A worker's life: read one order and be held to its bounds, set up, say ready, wait for `go`,
+//! A worker's life: read one order and apply its bounds, set up, report ready, wait for `go`,
 //! perform, account, exit. One that measures in turns waits for another `go` after each point.
 //!
 //! The worker dies with its agent: a thread watches standard input and ends the process when it
@@ -25,7 +25,7 @@ use crate::lines::{Lines, write};
 /// The longest order accepted on standard input, in bytes.
 const ORDER_LIMIT_BYTES: u64 = 1 << 20;
 
-/// Why a worker cannot do its order.
+/// Why a worker cannot perform its order.
 type Trouble = Box<dyn std::error::Error + Send + Sync>;
 
 /// Runs the worker on standard input and output; the exit code says whether the activity was
@@ -37,7 +37,7 @@ pub fn run() -> ExitCode {
     }
 }
 
-/// Has the kernel hold this process to what its agent allows (setrlimit(2)).
+/// Has the kernel enforce the agent's limits on this process (setrlimit(2)).
 fn bind(bounds: &Bounds) -> Result<(), Trouble> {
     let limits = [
         ("its files to", Resource::RLIMIT_FSIZE, bounds.file.map(Bytes::count)),
@@ -46,7 +46,7 @@ fn bind(bounds: &Bounds) -> Result<(), Trouble> {
     ];
     for (what, resource, most) in limits {
         if let Some(most) = most {
-            // Never more than it has already: that takes a privilege.
+            // Never more than the current limit: raising it needs a privilege.
             let most = most.min(getrlimit(resource)?.1);
             setrlimit(resource, most, most)
                 .map_err(|error| format!("limiting {what} {most}: {error}"))?;
@@ -65,7 +65,7 @@ fn callers(bounds: Bounds) -> Callers {
 }
 
 fn finish(word: &Word, code: ExitCode) -> ExitCode {
-    // When the agent is gone, no process receives the word.
+    // When the agent is gone, no process receives the message.
     if say(word).is_err() { ExitCode::FAILURE } else { code }
 }
 
@@ -94,16 +94,16 @@ fn perform() -> Result<Word, Trouble> {
     Ok(Word::Done(Box::new(performance.perform_telling(&stop, &mut tell)?)))
 }
 
-/// What any activity, or a program that it starts, can use of its agent's privileges.
+/// The privileges of the agent that any activity, or a program that it starts, can use.
 pub(crate) const CAPABILITIES: Capabilities = Capabilities::FILES
     .and(Capabilities::IPC_LOCK)
     .and(Capabilities::NET_ADMIN)
     .and(Capabilities::SYS_PTRACE)
     .and(Capabilities::SETFCAP);
 
-/// What an activity can use of its agent's privileges, where the agent has them: as the superuser,
-/// or from its service manager. None of it reaches beyond the own sockets, files and memory of this
-/// user's workers.
+/// The privileges of the agent that an activity can use, if the agent has them: as the superuser,
+/// or from its service manager. They affect only the sockets, files and memory of this user's
+/// workers.
 fn needed(activity: &Activity) -> Capabilities {
     let always = Capabilities::FILES.and(Capabilities::IPC_LOCK);
     let pipe = match activity {
@@ -114,13 +114,13 @@ fn needed(activity: &Activity) -> Capabilities {
     };
     let polls =
         if pipe.socket.busy_poll.is_some() { Capabilities::NET_ADMIN } else { Capabilities::NONE };
-    // An MPI library copies out of the other process.
+    // An MPI library copies from the other process's memory.
     let copies = if pipe.kind == Kind::Mpi { Capabilities::SYS_PTRACE } else { Capabilities::NONE };
     always.and(polls).and(copies)
 }
 
-/// Gives the calling thread a table of open files of its own, before it opens any: of a table that
-/// threads share, the kernel counts in atomic operations who uses a file, in every call of the
+/// Gives the calling thread a table of open files of its own, before it opens any: for a table that
+/// threads share, the kernel counts references to a file in atomic operations, in every call of the
 /// loops, and the thread that watches standard input would make it shared. (`fdget` in the kernel's
 /// include/linux/file.h.)
 fn own_files() {
@@ -134,7 +134,7 @@ fn read_order(input: &mut BufReader<Stdin>) -> Result<BoundedOrder, Trouble> {
     serde_json::from_str(&line).map_err(|error| format!("reading the order: {error}").into())
 }
 
-/// Finds the room that performs this activity and lets it set up.
+/// Finds the crate that performs this activity and sets it up.
 fn prepare(order: &Order, callers: &Callers) -> Result<Box<dyn Performance>, Trouble> {
     if order.activity == Activity::Null {
         return Ok(Box::new(crate::null::Null));

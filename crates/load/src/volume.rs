@@ -149,9 +149,9 @@ impl Volume {
         })
     }
 
-    /// The names of a directory whose nodes come after `after`, in the order in which they were
-    /// made, at most so many; and whether those are the last. A client that lists it in parts
-    /// misses none, whatever is removed meanwhile: no number is used again.
+    /// The names of a directory with nodes after `after`, in the order of their creation, at most
+    /// this number; and whether those are the last. A client that lists it in parts misses none,
+    /// even if files are removed meanwhile, because no number is used again.
     pub(crate) fn list(
         &self,
         directory: u64,

@@ -1,5 +1,5 @@
-//! What all work in hand takes of the host together, by session: each piece of work holds its claim
-//! until its process has ended or its file is gone, however that came about.
+//! The host's resources in use by all current work, by session: each piece of work holds its claim
+//! until its process has ended or its file is removed, in any way.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -11,14 +11,14 @@ use tokio::sync::Notify;
 
 use super::host::Place;
 
-/// What the agent keeps in its own memory of what workers said, until it is fetched or forgotten: a
-/// signature of many sizes with every exchange is about a megabyte.
+/// The agent's memory for workers' messages, until they are fetched or removed: a signature of many
+/// sizes with every exchange is about a megabyte.
 pub(super) const WORDS: Bytes = Bytes::new(64 << 20);
 
-/// What the agent itself keeps of a worker that says nothing, in bytes.
+/// The agent's memory for a silent worker, in bytes.
 pub(super) const WORKER_BYTES: usize = 4096;
 
-/// What work takes. Sums of 64-bit numbers, of which there are fewer than 2^64, fit.
+/// The resources that work takes. Sums of 64-bit numbers, of which there are fewer than 2^64, fit.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Demand {
     pub(super) workers: u128,
@@ -28,15 +28,15 @@ pub(crate) struct Demand {
     pub(super) volume: u128,
     /// The size in the scratch directory, in bytes.
     pub(super) scratch: u128,
-    /// Of the workers' own, in bytes.
+    /// The workers' own memory, in bytes.
     pub(super) memory: u128,
     pub(super) open_files: u128,
-    /// Of what workers said, in bytes of the agent's memory.
+    /// The workers' messages, in bytes of the agent's memory.
     pub(super) words: u128,
 }
 
 impl Demand {
-    /// Of a worker that does this.
+    /// The demand of a worker with this activity.
     pub(super) fn of(activity: &Activity) -> Self {
         let needs = activity.needs();
         let rate = match needs.rate {
@@ -64,7 +64,7 @@ impl Demand {
         Self { scratch: size.count().into(), ..Self::default() }
     }
 
-    /// Of words that are kept.
+    /// The demand of stored messages.
     pub(super) fn words(bytes: usize) -> Self {
         Self { words: bytes as u128, ..Self::default() }
     }
@@ -82,7 +82,7 @@ impl Demand {
     }
 }
 
-/// What is in hand.
+/// The resources in use.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Budget(Arc<Shared>);
 
@@ -93,8 +93,8 @@ struct Shared {
 }
 
 impl Budget {
-    /// Takes `demand` for work of `place`, if that is allowed: what the session, and what all of
-    /// them together, would then have in hand.
+    /// Claims `demand` for work of `place`, if the resulting sums of the session and of all
+    /// sessions are allowed.
     pub(super) fn claim<E>(
         &self,
         place: Place,
@@ -120,7 +120,7 @@ impl Budget {
         Ok(())
     }
 
-    /// Returns when something was given back after this was called.
+    /// Returns when a claim was released after this call.
     pub(super) fn released(&self) -> impl Future<Output = ()> {
         self.0.released.notified()
     }
@@ -131,7 +131,7 @@ impl Budget {
     }
 }
 
-/// A part of the budget; given back when dropped.
+/// A part of the budget; released when dropped.
 #[derive(Debug)]
 pub(super) struct Claim {
     budget: Budget,
@@ -140,7 +140,7 @@ pub(super) struct Claim {
 }
 
 impl Claim {
-    /// Takes more for the same work, as [`Budget::claim`].
+    /// Claims more for that work, as [`Budget::claim`].
     pub(super) fn grow<E>(
         &mut self,
         demand: Demand,
@@ -170,21 +170,21 @@ impl Drop for Claim {
     }
 }
 
-/// The part of [`WORDS`] that what one worker said takes; given back when dropped.
+/// The part of [`WORDS`] for one worker's messages; released when dropped.
 #[derive(Debug)]
 pub(super) struct KeptWords {
     claim: Claim,
-    /// What its session may have, in bytes.
+    /// The limit of its session, in bytes.
     share: u128,
 }
 
 impl KeptWords {
-    /// With what is claimed already, on a host with so many runs at once.
+    /// With the current claims, on a host with this number of simultaneous runs.
     pub(super) fn new(claim: Claim, runs: usize) -> Self {
         Self { claim, share: u128::from(WORDS.count()).div_ceil(runs.max(1) as u128) }
     }
 
-    /// Takes room for so many bytes more.
+    /// Claims this number of further bytes.
     pub(super) fn keep(&mut self, bytes: usize) -> Result<(), String> {
         let share = self.share;
         let fits =
@@ -249,7 +249,7 @@ mod tests {
     }
 
     proptest! {
-        /// Claims and their ends in any order: the sums are those of what lives.
+        /// Claims and their ends in any order: the sums are those of the remaining claims.
         #[test]
         fn sums_are_those_of_what_is_in_hand(steps in prop::collection::vec((0u8..3, any::<u64>(), any::<bool>()), 0..40)) {
             let budget = Budget::default();

@@ -1,4 +1,4 @@
-//! The identity of a caller, the way by which it came in, and the addresses of its connection.
+//! The identity of a caller, its entrance, and the addresses of its connection.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -7,7 +7,7 @@ use tonic::Request;
 use super::impair::carriers_of;
 use crate::trust::Peer;
 
-/// How a controller came in.
+/// The entrance of a controller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Way {
     /// By a Unix socket: a process that can open it may use this machine anyway.
@@ -23,16 +23,16 @@ pub(super) enum Way {
 pub struct Connection {
     /// The IP address of this host on the control connection.
     pub local: IpAddr,
-    /// The controller's, which has answered from there.
+    /// The controller's address, from which it has answered.
     pub remote: IpAddr,
 }
 
-/// What a connection by TLS says about its other end.
+/// The data of a TLS connection about its other end.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Arrival {
     /// The holder of the certificate.
     pub peer: Peer,
-    /// Where it came from; none where the system did not tell.
+    /// Its address; `None` if the system did not report it.
     pub connection: Option<Connection>,
 }
 
@@ -44,7 +44,7 @@ pub(crate) struct Caller {
     pub(super) connection: Option<Connection>,
 }
 
-/// What is known of a caller.
+/// The known facts about a caller.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Who {
     /// A user of this machine.
@@ -58,13 +58,13 @@ pub(super) enum Who {
 }
 
 impl Connection {
-    /// Between these two; an IPv4 address written as an IPv6 one is the same address.
+    /// Between these two; an IPv4 address in IPv6 form is equal to the IPv4 address.
     pub(super) fn between(local: SocketAddr, remote: SocketAddr) -> Self {
         Self { local: local.ip().to_canonical(), remote: remote.ip().to_canonical() }
     }
 
-    /// That of the ssh server which started this process: `SSH_CONNECTION` of ssh(1), the client's
-    /// address and port and the server's.
+    /// The connection of the ssh server that started this process: `SSH_CONNECTION` of ssh(1), the
+    /// client's address and port and the server's.
     fn of_ssh() -> Option<Self> {
         Self::parse_ssh(&std::env::var("SSH_CONNECTION").ok()?)
     }
@@ -94,7 +94,7 @@ impl Way {
 }
 
 impl Caller {
-    /// The name that was proved; empty when none was asked for.
+    /// The proved name; empty if none was required.
     pub(super) fn name(&self) -> &str {
         match &self.who {
             Who::Named(name) => name,

@@ -18,8 +18,8 @@ pub(super) struct Cell {
     workers: BTreeMap<u32, Worker>,
     agent_before: CpuTime,
     children_before: CpuTime,
-    /// Where the machine is this agent's alone to account for; stations of one machine leave it to
-    /// their coordinator.
+    /// The machine's state, if this agent alone accounts for it; stations of one machine leave it
+    /// to their coordinator.
     machine: Option<MachineWatch>,
     started: bool,
 }
@@ -41,8 +41,7 @@ impl Cell {
         self.workers.insert(step, worker);
     }
 
-    /// Starts all that are not started yet; `whole` says that the machine is to be accounted for,
-    /// too.
+    /// Starts all that are not started yet; `whole` means that the account includes the machine.
     pub(super) async fn start(&mut self, whole: bool) {
         self.begin(whole);
         for worker in self.workers.values_mut() {
@@ -56,8 +55,8 @@ impl Cell {
         }
     }
 
-    /// Directs one worker: its CPU time before that in ns, if it has not ended. Nothing where there
-    /// is no such worker.
+    /// Directs one worker: its CPU time before that in ns, if it has not ended. `None` if there is
+    /// no such worker.
     pub(super) async fn direct(
         &mut self,
         step: u32,
@@ -90,7 +89,7 @@ impl Cell {
         self.workers.get(&step).map(Worker::heard)
     }
 
-    /// Every worker's ear, by step.
+    /// The message receiver of every worker, by step.
     pub(super) fn outputs(&self) -> BTreeMap<u32, watch::Receiver<WorkerOutput>> {
         self.workers.iter().map(|(step, worker)| (*step, worker.heard())).collect()
     }
@@ -129,8 +128,8 @@ impl Cell {
     }
 }
 
-/// What was read of the machine. Without it the controller does not take the cell, and says to look
-/// here.
+/// The readings of the machine. Without them the controller rejects the cell and refers to this
+/// agent's log.
 fn told<T>(read: io::Result<T>) -> Option<T> {
     read.inspect_err(|error| eprintln!("agent: reading /proc/stat and the clocks: {error}")).ok()
 }

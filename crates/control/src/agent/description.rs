@@ -15,22 +15,22 @@ use super::host::internal;
 use crate::doctor;
 use crate::protocol::DescribeReply;
 
-/// What was seen is told again for so long.
+/// The time for which a description is reused.
 const FRESH: Duration = Duration::from_secs(3);
 
-/// What was seen last.
+/// The last description.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Description(Arc<Mutex<Seen>>);
 
 #[derive(Debug, Default)]
 struct Seen {
     last: Option<(Instant, DescribeReply)>,
-    /// How often the host was looked at.
+    /// The number of examinations of the host.
     looks: u64,
 }
 
 impl Description {
-    /// What the host is like; calls `may` when no other caller looks at the host any more.
+    /// The description of the host; calls `may` when no other caller examines the host any more.
     pub(super) async fn get(
         &self,
         executable: PathBuf,
@@ -42,7 +42,7 @@ impl Description {
         if let Some((_, reply)) = seen.last.as_ref().filter(|(when, _)| when.elapsed() < FRESH) {
             return Ok(reply.clone());
         }
-        // A caller that hangs up must not let another one begin before this is over.
+        // A caller that disconnects must not let another one begin before this is over.
         let looking = tokio::task::spawn_blocking(move || look(seen, &executable, &scratch));
         looking.await.map_err(internal("looking around"))?
     }
@@ -54,9 +54,9 @@ fn look(
     scratch: &Path,
 ) -> Result<DescribeReply, Status> {
     seen.looks += 1;
-    // A look is rare, and it needs much code that nothing else needs. So the agent gives back the
-    // memory of code before the look and after it: the code that the work needed does not stay in
-    // memory during the look, and the code that the look needed does not stay in memory afterwards.
+    // An examination is rare, and it needs much code that no other work needs. So the agent
+    // releases the memory of code before and after it: the code of other work does not stay in
+    // memory during the examination, and its own code does not stay in memory afterwards.
     let _ = give_back_code();
     let facts = doctor::look(executable, scratch);
     let findings_json =
@@ -79,7 +79,7 @@ mod tests {
     async fn many_who_ask_are_told_of_one_look_even_if_the_first_hangs_up() {
         let description = Description::default();
         let ask = || description.get("/bin/true".into(), std::env::temp_dir(), || Ok(()));
-        // Polled once, and dropped while it looks.
+        // Polled once, and dropped during the examination.
         let first = tokio::time::timeout(Duration::ZERO, ask()).await;
         let replies = join_all((0..8).map(|_| ask())).await;
         assert!(replies.iter().all(Result::is_ok), "{replies:?}");

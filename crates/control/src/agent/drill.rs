@@ -51,7 +51,7 @@ impl Drop for Drill {
     }
 }
 
-/// What an agent was asked, by the names of the calls.
+/// The calls to an agent, by name.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Calls(Arc<Mutex<(Vec<String>, Option<&'static str>)>>);
 
@@ -61,7 +61,7 @@ impl Calls {
         self.0.lock().unwrap().0.clone()
     }
 
-    /// Breaks the next call of this name off.
+    /// Aborts the next call of this name.
     pub(crate) fn break_next(&self, name: &'static str) {
         self.0.lock().unwrap().1 = Some(name);
     }

@@ -1,5 +1,4 @@
-//! What an agent holds together, whichever way its callers come in: sessions, their work, and the
-//! timer of leases.
+//! The state of an agent for all entrances: sessions, their work, and the timer of leases.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -31,30 +30,30 @@ use super::tls_listener::ListenerHandle;
 use crate::protocol::{DescribeReply, HelloReply, PROTOCOL};
 use crate::{clock, octets};
 
-/// Whose work: a session's, or that of this machine's own who need none.
+/// The owner of work: a session, or a user of this machine without a session.
 pub(super) type Place = Option<SessionId>;
 
 /// The agent of a host.
 pub(super) struct Host {
     name: String,
-    /// The program whose `internal worker` performs activities.
+    /// The program; its `internal worker` performs activities.
     executable: PathBuf,
     /// Whether the kernel's netem works here.
     netem: bool,
     /// Made again at each start.
     instance: SessionId,
     state: Mutex<State>,
-    /// Tells the timer that the next lease ends at another time.
+    /// Notifies the timer that the end of the next lease has changed.
     leases: Notify,
     journal: Journal,
-    /// What all work in hand takes.
+    /// The resources of all current work.
     budget: Budget,
     description: Description,
     /// Where it has one to a network.
     listener: OnceLock<ListenerHandle>,
 }
 
-/// How long work that was ended a moment ago is waited for when there is no room for more.
+/// The wait for ending work when there is no room for more.
 const ROOM_LIMIT: Duration = Duration::from_secs(1);
 
 /// The activity that a source file is made for.
@@ -64,11 +63,11 @@ const DISK: &str = "disk";
 #[derive(Debug)]
 pub(super) struct WorkClaim {
     pub(super) process: ProcessClaim,
-    /// As long as what it said is kept.
+    /// As long as its messages are kept.
     pub(super) words: KeptWords,
 }
 
-/// What a worker's process takes, until it has ended.
+/// The claim of a worker's process, until it has ended.
 #[derive(Debug)]
 pub(super) struct ProcessClaim {
     _claim: Claim,
@@ -79,11 +78,11 @@ pub(super) struct ProcessClaim {
 pub(super) struct PreparingDiskFile {
     pub(super) directory: PathBuf,
     pub(super) claim: Claim,
-    /// Turns true when no caller wants the file any more.
+    /// Becomes true when no caller needs the file any more.
     pub(super) stop: Arc<AtomicBool>,
 }
 
-/// Why an order is not carried out.
+/// Why an order is not performed.
 struct Refused {
     forbidden: Forbidden,
     /// Whether the end of other work can change it.
@@ -124,7 +123,7 @@ impl State {
     }
 }
 
-/// An error of ours, named by the operation.
+/// An internal error, named by the operation.
 pub(super) fn internal<E: std::fmt::Display>(operation: &'static str) -> impl Fn(E) -> Status {
     move |error| Status::internal(format!("{operation}: {error}"))
 }
@@ -166,7 +165,7 @@ impl Host {
         }))
     }
 
-    /// Another policy from now on. What works already goes on by the old one.
+    /// Another policy from now on. Current work continues under the old one.
     pub(super) fn set_policy(&self, policy: Policy) {
         let mut state = self.state();
         state.sessions.rules = rules(Some(&policy));
@@ -178,7 +177,7 @@ impl Host {
         self.state().desks.clear();
     }
 
-    /// Whether the caller may do anything at all.
+    /// Whether the caller has any rights.
     pub(super) fn welcome(&self, caller: &Caller) -> Result<(), Status> {
         let state = self.state();
         match (&state.policy, &caller.who) {
@@ -192,8 +191,8 @@ impl Host {
         }
     }
 
-    /// The order as it is carried out here, and its part of the host. Work that was ended a moment
-    /// ago may still be dying: where there is no room, it is waited for a little.
+    /// The order in its local form, and its part of the host. Work may still be ending: without
+    /// room, the agent waits for it for a moment.
     pub(super) async fn admit(
         &self,
         caller: &Caller,
@@ -287,17 +286,17 @@ impl Host {
         Status::permission_denied(forbidden.to_string())
     }
 
-    /// What this host is like, unless another controller has it just now.
+    /// The description of this host, unless another controller has reserved it.
     pub(super) async fn describe(&self, caller: &Caller) -> Result<DescribeReply, Status> {
         let (executable, scratch) = (self.executable.clone(), self.scratch_directory());
         let reply =
             self.description.get(executable, scratch, || self.not_of_another(caller)).await?;
-        // What was seen a moment ago is told again; this is of now.
+        // A recent description is reused; this value is current.
         let turned_away = self.listener.get().map_or(0, |handle| handle.counts().turned_away());
         Ok(DescribeReply { turned_away, ..reply })
     }
 
-    /// Strangers are kept away by `handle`.
+    /// `handle` refuses unknown callers.
     pub(super) fn behind(&self, handle: ListenerHandle) {
         // An agent has one listener, and opens it once.
         let _ = self.listener.set(handle);
@@ -323,7 +322,7 @@ impl Host {
         &self.executable
     }
 
-    /// Where host activities may write.
+    /// The directory in which host activities may write.
     pub(super) fn scratch_directory(&self) -> PathBuf {
         let state = self.state();
         state
@@ -414,14 +413,14 @@ impl Host {
         released.map_err(unusable)
     }
 
-    /// Where the caller's work is, when it may work: its session is held.
+    /// The place of the caller's work, if its session is held and it may work.
     pub(super) fn working(&self, caller: &Caller, session: &[u8]) -> Result<Place, Status> {
         let place = place(caller, session)?;
         self.still(caller, place)?;
         Ok(place)
     }
 
-    /// Whether it may still work, after something took its time.
+    /// Whether it may still work, after an operation that took time.
     pub(super) fn still(&self, caller: &Caller, place: Place) -> Result<(), Status> {
         let Some(session) = place else { return Ok(()) };
         let now = now()?;
@@ -431,7 +430,7 @@ impl Host {
         state.sessions.held(session, caller.name()).map_err(unusable)
     }
 
-    /// Where the caller's work is, when it may fetch what is kept: its session may have lapsed.
+    /// The place of the caller's work, for fetching stored accounts: its session may have lapsed.
     pub(super) fn fetching(&self, caller: &Caller, session: &[u8]) -> Result<Place, Status> {
         let place = place(caller, session)?;
         if let Some(session) = place {
@@ -464,7 +463,7 @@ impl Host {
             .map_err(internal("reading CPU time"))
     }
 
-    /// Impairs the interface with `address`, or no more.
+    /// Impairs the interface with `address`, or removes its impairment.
     pub(super) fn impair(
         &self,
         caller: &Caller,
@@ -499,7 +498,7 @@ impl Host {
         })?
     }
 
-    /// Sees to it that leases end in time. Runs only while there is a session.
+    /// Ends leases in time. Runs only while there is a session.
     fn watch_leases(self: &Arc<Self>) {
         let mut state = self.state();
         if std::mem::replace(&mut state.timer, true) {
@@ -510,7 +509,7 @@ impl Host {
         }
     }
 
-    /// Waits for the next end of a lease; false when there is none to wait for.
+    /// Waits for the next end of a lease; false when there is no lease.
     async fn pass(&self) -> bool {
         let Ok(now) = clock::monotonic() else { return true };
         let wake = {

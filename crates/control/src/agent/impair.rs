@@ -1,4 +1,4 @@
-//! Delay and loss for what comes in at an interface, by the kernel's netem.
+//! Delay and loss for incoming packets of an interface, by the kernel's netem.
 
 use std::fs;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
@@ -13,15 +13,14 @@ use nix::sys::socket::SockaddrStorage;
 
 use super::caller::Connection;
 
-/// Faster than any interface, so that the queueing discipline's rate adds nothing that was not
-/// asked for.
+/// Faster than any interface, so that the queueing discipline's rate adds no delay.
 const UNLIMITED: BitRate = BitRate::from_megabits_per_second(400_000);
 
 /// An interface that is impaired until this is dropped.
 #[derive(Debug)]
 pub(super) struct Impaired(Guard);
 
-/// Why it is not.
+/// Why it is not impaired.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum ImpairError {
     #[error("listing the interfaces: {0}")]
@@ -45,7 +44,7 @@ impl Impaired {
         Ok(self.0.change(&direction(wanted)?)?)
     }
 
-    /// How it is done, for the report.
+    /// The method, for the report.
     pub(super) fn how(&self) -> String {
         format!("kernel netem on what comes in at {}", self.0.interface())
     }
@@ -72,8 +71,8 @@ pub(super) fn carriers_of(connection: Connection) -> Vec<String> {
         IpAddr::V4(_) => SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0)),
         IpAddr::V6(_) => SocketAddr::from((Ipv6Addr::UNSPECIFIED, 0)),
     });
-    // Nothing is sent: the kernel only looks for the way (connect(2)), and the port does not
-    // matter.
+    // No packet is sent: the kernel only looks up the route (connect(2)), and the port has no
+    // effect.
     let leaving = leaving.and_then(|socket| {
         socket.connect((connection.remote, 9))?;
         socket.local_addr()

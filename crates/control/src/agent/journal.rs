@@ -1,5 +1,5 @@
-//! What a controller has the agent write to its log, however often it calls: a line a second of
-//! each kind at most.
+//! The agent's log lines about controllers: at most a line a second of each kind, for any number of
+//! calls.
 
 use std::sync::Mutex;
 
@@ -27,12 +27,13 @@ impl Journal {
         );
     }
 
-    /// A controller of this name wanted a look at the host while another controller has it.
+    /// A controller of this name requested an examination of the host while another controller has
+    /// it.
     pub(super) fn disturbed(&self, controller: &str, busy: &Busy) {
         write(&self.refused, AGENT, &format!("refused {controller} a look: {busy}"));
     }
 
-    /// The policy forbids what a controller of this name asked for; it is empty for this machine's
+    /// The policy forbids the request of a controller of this name; it is empty for this machine's
     /// own user.
     pub(super) fn refused(&self, controller: &str, forbidden: &Forbidden) {
         let who = if controller.is_empty() { "a controller" } else { controller };

@@ -1,4 +1,5 @@
-//! Answers callers of other protocol versions, whose service has another name, with a sentence.
+//! Answers callers of other protocol versions, which call a service of another name, with a
+//! sentence.
 
 use std::convert::Infallible;
 use std::future::{Ready, ready};
@@ -12,10 +13,10 @@ use tower::Service;
 use crate::protocol::agent_server::SERVICE_NAME;
 use crate::protocol::{PROTOCOL, mismatch};
 
-/// What stands before the number of a version in the path of a call: `/btu.agent.v1.Agent/Hello`.
+/// The text before the version number in the path of a call: `/btu.agent.v1.Agent/Hello`.
 const BEFORE_VERSION: &str = "/btu.agent.v";
 
-/// Answers whatever the agent's own service does not.
+/// Answers all calls that the agent's own service does not.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Others;
 
@@ -60,7 +61,7 @@ mod tests {
     use super::super::offer;
     use super::*;
 
-    /// What an agent answers to a call of `path`, whatever the call says.
+    /// An agent's answer to a call of `path`, for any content.
     fn answer(path: &str) -> Status {
         let host = Host::new("alpha", Path::new("/nowhere"), None, false).unwrap();
         let mut routes = offer(&host, Way::Unix);

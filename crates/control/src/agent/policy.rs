@@ -1,5 +1,5 @@
-//! What controllers may make this host do: read from a TOML file, checked before a worker is made,
-//! and held while it works.
+//! The rights of controllers on this host: read from a TOML file, checked before a worker is made,
+//! and enforced while it works.
 //!
 //! ```toml
 //! activities = ["null", "tcp-send"]          # default: all but ftp-relay and relay
@@ -44,7 +44,7 @@ use btu_units::{BitRate, Bytes, Span};
 
 pub use read::PolicyError;
 
-/// A rule's value, and where it stands.
+/// A rule's value, and its line.
 #[derive(Debug, Clone, PartialEq)]
 struct Rule<T> {
     value: T,
@@ -52,7 +52,7 @@ struct Rule<T> {
     line: Option<usize>,
 }
 
-/// What controllers may make this host do.
+/// The rights of controllers on this host.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Policy {
     /// The file, for messages.
@@ -78,27 +78,26 @@ pub struct Policy {
     share_directories: Rule<Vec<PathBuf>>,
 }
 
-/// Where a rule stands that is no part of the file.
+/// The line of a rule that is not in the file.
 const UNCHANGEABLE: &str = "a rule that no policy changes";
 
 /// A rule that forbids something.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{what}: {place} forbids it")]
 pub struct Forbidden {
-    /// What was asked, and what is allowed.
+    /// The request, and the limit.
     what: String,
     place: String,
 }
 
-/// Delaying and dropping packets, as `activities` calls it: not a worker's, but as much something
-/// that is done.
+/// Delaying and dropping packets, as `activities` calls it: not a worker's activity, but treated
+/// like one.
 const IMPAIR: &str = "impair";
 
 /// Workers at a time of the default: a pipe of many pairs has one, a cell of the rating four at
 /// most.
 const WORKERS: u64 = 64;
-/// What all workers may have of their own: as many as that of the smallest room
-/// ([`btu_suite::room`]).
+/// The memory of all workers: as many as that of the smallest room ([`btu_suite::room`]).
 const MEMORY: Bytes = Bytes::new(8 << 30);
 const OPEN_FILES: u64 = 8192;
 /// Greatest impairment of the default: ten times the loss, and a hundred times the delay, of the
@@ -147,7 +146,7 @@ fn known_kinds() -> impl Iterator<Item = &'static str> {
     Activity::KINDS.into_iter().chain([IMPAIR])
 }
 
-/// What the service manager keeps for it (systemd.exec(5), `StateDirectory=`), else a temporary
+/// The service manager's directory for it (systemd.exec(5), `StateDirectory=`), else a temporary
 /// directory.
 fn default_scratch() -> PathBuf {
     match std::env::var_os("STATE_DIRECTORY") {
@@ -172,7 +171,7 @@ impl Policy {
         let _ = read::parse("fuzz.toml", &text).map_err(|error| error.to_string());
     }
 
-    /// Where host activities may write.
+    /// The directory in which host activities may write.
     pub fn scratch_directory(&self) -> &Path {
         &self.scratch_directory.value
     }
@@ -182,7 +181,7 @@ impl Policy {
         &self.activities.value
     }
 
-    /// Whether something of this kind may be done at all.
+    /// Whether activities of this kind are allowed.
     pub(super) fn allows(&self, kind: &str) -> bool {
         self.activities.value.iter().any(|allowed| allowed == kind)
     }
@@ -197,7 +196,7 @@ impl Policy {
         self.runs_at_once.value
     }
 
-    /// Whether a controller with a valid certificate may do anything.
+    /// Whether a controller with a valid certificate has any rights.
     pub fn check_controller(&self, name: &str) -> Result<(), Forbidden> {
         let allowed = &self.controllers.value;
         if allowed.is_empty() || allowed.iter().any(|allowed| allowed == name) {

@@ -1,5 +1,5 @@
-//! Finds out which agents live in this network namespace. The impairments of a living agent must
-//! stay; those of a dead one look the same and must be removed.
+//! Finds out which agents run in this network namespace. The impairments of a running agent must
+//! stay; those of a dead one look equal and must be removed.
 
 use std::fs;
 use std::io;
@@ -22,7 +22,7 @@ use tokio::task::JoinHandle;
 
 use crate::octets::random;
 
-/// What the names of agents begin with.
+/// The prefix of agents' names.
 pub(super) const AGENTS: &str = "btu-agent-";
 
 /// How often a name that has no room for one more caller is called, and the time between two calls.
@@ -30,13 +30,13 @@ pub(super) const AGENTS: &str = "btu-agent-";
 const CALLS: u32 = 100;
 const CALL_EVERY: Duration = Duration::from_millis(10);
 
-/// How long no callers are taken where the system is short of open files.
+/// The pause before further callers are accepted if the system is short of open files.
 const SHORTAGE: Duration = Duration::from_secs(1);
 
-/// One that lives among its kind. Its name is that of an abstract Unix socket (unix(7)): the kernel
-/// keeps such names for each network namespace, and takes them back when the process ends, however
-/// it ends. Any user can take such a name; so the kernel is asked who did, which it tells to
-/// callers of a socket that listens.
+/// The presence of one process among its kind. Its name is that of an abstract Unix socket
+/// (unix(7)): the kernel has such names for each network namespace, and removes them when the
+/// process ends in any way. Any user can take such a name; so the code queries the owner, which the
+/// kernel reports to callers of a listening socket.
 pub(super) struct Presence {
     kind: String,
     name: String,
@@ -44,7 +44,7 @@ pub(super) struct Presence {
 }
 
 impl Presence {
-    /// Takes a name of this kind that no other process has. To be called in a runtime.
+    /// Takes a name of this kind that no other process has. Call it in a runtime.
     pub(super) fn announce(kind: &str) -> io::Result<Self> {
         let name = format!("{kind}{}", hexadecimal(&random::<8>()?));
         let listener = StdListener::bind_addr(&SocketAddr::from_abstract_name(&name)?)?;
@@ -53,7 +53,7 @@ impl Presence {
         Ok(Self { kind: kind.to_owned(), name, callers })
     }
 
-    /// Whether no other of this kind lives here. Of two that begin at the same moment neither is
+    /// Whether no other process of this kind runs here. Of two that begin at one moment neither is
     /// alone.
     pub(super) fn is_alone(&self) -> io::Result<bool> {
         let sockets = fs::read_to_string("/proc/self/net/unix")?;
@@ -72,7 +72,7 @@ impl Drop for Presence {
     }
 }
 
-/// Callers have learned what they want when they are connected.
+/// Callers need only the connection itself.
 async fn dismiss(listener: UnixListener) {
     loop {
         if listener.accept().await.is_err() {
@@ -125,7 +125,7 @@ mod tests {
 
     use super::*;
 
-    /// Agents may live on this machine while it is tested, but none of this kind.
+    /// Agents may run on this machine during the test, but none of this kind.
     fn kind() -> String {
         format!("btu-test-{}-", hexadecimal(&random::<8>().unwrap()))
     }
@@ -138,7 +138,7 @@ mod tests {
         let second = Presence::announce(&kind).unwrap();
         assert!(!first.is_alone().unwrap() && !second.is_alone().unwrap());
         drop(first);
-        // Its task gives the name back when it has its next turn.
+        // Its task releases the name when it runs next.
         while !second.is_alone().unwrap() {
             tokio::task::yield_now().await;
         }
@@ -161,7 +161,7 @@ mod tests {
         let (none, admin) = ("0000000000000000", "0000000000001000");
         assert!(is_administrator(&status("61234\t61234\t61234\t61234", admin), 61_234));
         assert!(!is_administrator(&status("61234\t61234\t61234\t61234", none), 61_234));
-        // A process that listens first and then starts a program of root's is still a stranger.
+        // A process that listens first and then starts a program of root's is still not trusted.
         assert!(!is_administrator(&status("61234\t0\t0\t0", admin), 61_234));
         assert!(!is_administrator("", 0));
     }

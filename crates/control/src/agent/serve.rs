@@ -1,4 +1,4 @@
-//! The agent's life as a service: opens one way in, serves, follows signals, and leaves nothing
+//! The agent's life as a service: opens one entrance, serves, follows signals, and leaves nothing
 //! behind.
 
 use std::io;
@@ -27,7 +27,7 @@ use super::tls_listener::{self, ListenerHandle, ListenerLimits, TlsListener};
 use super::{AgentError, offer};
 use crate::trust::{self, Identity, Pairing, Revocations, Role};
 
-/// How controllers come in.
+/// The entrance of controllers.
 #[derive(Debug, Clone)]
 pub enum Entrance {
     /// By a Unix socket at this path, for this machine's own user.
@@ -57,23 +57,23 @@ pub enum Trust {
     Pair,
 }
 
-/// What a service needs to know.
+/// The settings of a service.
 #[derive(Debug, Clone)]
 pub struct ServiceSettings {
     /// The host's name for controllers.
     pub name: String,
-    /// The program whose `internal worker` performs activities.
+    /// The program; its `internal worker` performs activities.
     pub executable: PathBuf,
     /// The policy file; the default policy holds without one.
     pub policy: Option<PathBuf>,
-    /// How controllers come in.
+    /// The entrance of controllers.
     pub entrance: Entrance,
-    /// Told once the agent listens: where, and the pairing code if there is one.
+    /// Called once the agent listens, with its address and the pairing code if there is one.
     pub ready: fn(&str, Option<&str>),
 }
 
-/// What an agent of the superuser's keeps: what its workers can use, a low port, and namespaces,
-/// with which it tries what the host can do whenever a controller asks.
+/// The capabilities that an agent of the superuser keeps: those for its workers, a low port, and
+/// namespaces, with which it tests the host's features when a controller requests it.
 const CAPABILITIES: Capabilities =
     crate::worker::CAPABILITIES.and(Capabilities::LOW_PORTS).and(Capabilities::SYS_ADMIN);
 
@@ -92,8 +92,8 @@ pub fn serve(settings: &ServiceSettings) -> Result<(), AgentError> {
         let host = Host::new(&settings.name, &settings.executable, Some(policy), netem)
             .map_err(AgentError::Random)?;
         let mut signals = Signals::take().map_err(AgentError::Signals)?;
-        // What it took to come here is not needed again. Where that is refused the agent is larger,
-        // and nothing else.
+        // The code for starting is not needed again. If the kernel refuses to release it, the agent
+        // only uses more memory.
         let _ = give_back_code();
         let ended = match &settings.entrance {
             Entrance::Unix(path) => by_unix(&host, path, settings, &mut signals).await,
@@ -102,8 +102,8 @@ pub fn serve(settings: &ServiceSettings) -> Result<(), AgentError> {
                 by_network(&host, *listen, trust, settings, &mut signals).await
             }
         };
-        // Workers are killed and impairments undone before a controller can think that the agent is
-        // gone.
+        // Workers are killed and impairments undone before a controller can conclude that the agent
+        // is gone.
         host.end();
         ended
     })
@@ -117,8 +117,8 @@ fn load_policy(path: Option<&Path>) -> Result<Policy, AgentError> {
     Ok(policy)
 }
 
-/// Whether the kernel's netem can be had. To try it takes a network namespace, which a service may
-/// not make; then what it is allowed counts, and an attempt to impair tells the rest.
+/// Whether the kernel's netem is available. A test needs a network namespace, which a service may
+/// not make; then its capabilities decide, and a later attempt to impair shows the rest.
 fn may_impair() -> bool {
     match netem::probe() {
         Ok(_) => true,
@@ -127,8 +127,8 @@ fn may_impair() -> bool {
     }
 }
 
-/// Lives among the agents of this network namespace, and tidies up as the only one of them. An
-/// agent that may not change the network is none of those who count.
+/// Joins the agents of this network namespace, and cleans up if it is the only one. An agent
+/// without the right to change the network does not count.
 fn arrive() -> Option<Presence> {
     if !crate::doctor::may_administer_networks() {
         return None;
@@ -146,7 +146,7 @@ fn arrive() -> Option<Presence> {
     Some(presence)
 }
 
-/// What a power cut or a kill has left of an earlier agent.
+/// The remains of an earlier agent after a power cut or a kill.
 fn clear_impairments() {
     for interface in if_nameindex().iter().flatten() {
         let name = interface.name().to_string_lossy();
@@ -184,7 +184,7 @@ async fn by_unix(
 /// any other file stays.
 async fn private_socket(path: &Path) -> io::Result<UnixListener> {
     use nix::sys::stat::{Mode, umask};
-    // Linux refuses connections to files that are no sockets with the same word (connect(2)).
+    // Linux refuses connections to files that are not sockets with that error, too (connect(2)).
     let refused = |error: io::Error| error.kind() == io::ErrorKind::ConnectionRefused;
     if is_socket(path) && UnixStream::connect(path).await.is_err_and(refused) {
         std::fs::remove_file(path)?;
@@ -200,7 +200,7 @@ fn is_socket(path: &Path) -> bool {
     std::fs::symlink_metadata(path).is_ok_and(|it| it.file_type().is_socket())
 }
 
-/// How long the last answers may take to get out.
+/// The time for sending the last answers.
 const LAST_WORDS: Duration = Duration::from_secs(1);
 
 async fn by_stdio(
@@ -257,7 +257,7 @@ async fn by_network(
     }
 }
 
-/// What controllers learn about this agent.
+/// The data about this agent for controllers.
 struct Shown {
     identity: Identity,
     revocations: Option<Revocations>,
@@ -318,7 +318,7 @@ fn reload_policy(host: &Host, settings: &ServiceSettings) {
     }
 }
 
-/// What the service manager, or a user, says.
+/// A signal from the service manager, or from a user.
 struct Signals {
     end: Signal,
     interrupt: Signal,
@@ -334,7 +334,7 @@ impl Signals {
         })
     }
 
-    /// Returns when the agent shall end; lets it `reload` meanwhile.
+    /// Returns when the agent must end; calls `reload` meanwhile.
     async fn follow(&mut self, mut reload: impl FnMut()) {
         loop {
             tokio::select! {

@@ -1,4 +1,4 @@
-//! The agent's answers to what a controller asks.
+//! The agent's answers to a controller's calls.
 
 use std::net::IpAddr;
 use std::pin::Pin;
@@ -28,7 +28,7 @@ use crate::protocol::{
     ReserveRequest, StartReply, StartRequest, Told, mismatch,
 };
 
-/// The service as it is offered over one way in.
+/// The service over one entrance.
 pub(super) struct Service {
     pub(super) host: Arc<Host>,
     pub(super) way: Way,
@@ -256,7 +256,7 @@ impl Agent for Service {
     }
 }
 
-/// Stops the making of a file when its caller hangs up.
+/// Stops the making of a file when its caller disconnects.
 struct StopWhenDropped(Arc<AtomicBool>);
 
 impl Drop for StopWhenDropped {
@@ -265,11 +265,11 @@ impl Drop for StopWhenDropped {
     }
 }
 
-/// A year: beyond it an expectation is nonsense, and would only overflow somewhere.
+/// A year: a longer expectation is invalid, and could overflow.
 const MOST_EXPECTED_MS: u64 = 365 * 24 * 3600 * 1000;
 
-/// What others may be shown of a name that a controller chose: short, and without control
-/// characters, which could move a cursor.
+/// A controller's name in a form for others: short, and without control characters, which could
+/// move a cursor.
 fn presentable(name: &str) -> String {
     let shown: String = name.chars().filter(|sign| !sign.is_control()).take(64).collect();
     if shown.is_empty() { "somebody".to_owned() } else { shown }
@@ -279,7 +279,7 @@ fn unprepared(cell: u64) -> Status {
     Status::failed_precondition(format!("cell {cell} is not prepared here"))
 }
 
-/// The word after those that were told; nothing after the last.
+/// The next message that was not sent yet; `None` after the last.
 async fn next_word(
     (mut ear, told): (watch::Receiver<WorkerOutput>, usize),
 ) -> Option<(Told, (watch::Receiver<WorkerOutput>, usize))> {

@@ -1,5 +1,5 @@
-//! What an agent has in hand for one session: the cell that is prepared, those that are collected,
-//! what is kept of them.
+//! An agent's work for one session: the prepared cell, the collected ones, and their stored
+//! accounts.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::net::IpAddr;
@@ -16,10 +16,10 @@ use super::worker::{KillHandle, WorkerOutput};
 use crate::protocol::CollectReply;
 
 /// Cells of which the accounts are kept for a controller that was lost: far more than it can have
-/// asked for and missed.
+/// missed.
 const KEPT_CELLS: usize = 8;
 
-/// What came of a cell, once it has; an error is the agent's own.
+/// The result of a cell, once it is known; an error is internal.
 pub(super) type Outcome = Option<Result<CollectReply, String>>;
 
 /// One session's work; dropping it kills its workers and undoes its impairments.
@@ -37,7 +37,7 @@ pub(super) struct SessionWork {
 pub(super) struct Kept {
     /// The source file, which is held open.
     pub(super) file: DiskSource,
-    /// The room that it takes.
+    /// Its claim.
     pub(super) claim: Arc<Claim>,
 }
 
@@ -50,7 +50,7 @@ struct Collection {
 }
 
 impl SessionWork {
-    /// The cell `number`; whatever is left of others is ended (its workers are killed).
+    /// The cell `number`; the remains of others are ended (their workers are killed).
     pub(super) fn cell(&mut self, number: u64) -> nix::Result<&mut Cell> {
         if self.cell.as_ref().is_none_or(|cell| cell.number != number) {
             self.abandon();
@@ -67,8 +67,8 @@ impl SessionWork {
         self.cell.take_if(|cell| cell.number == number)
     }
 
-    /// What comes, or came, of the cell `number`; if it is prepared, its collection begins and goes
-    /// on by itself.
+    /// The result of the cell `number`; if it is prepared, its collection begins and continues by
+    /// itself.
     pub(super) fn collect(
         &mut self,
         number: u64,
@@ -91,7 +91,7 @@ impl SessionWork {
         tokio::spawn(async move { told.send_replace(Some(cell.collect(&finishing).await)) });
     }
 
-    /// What a worker of the cell says, if it was started.
+    /// The messages of a worker of the cell, if it was started.
     pub(super) fn heard(&self, cell: u64, step: u32) -> Option<watch::Receiver<WorkerOutput>> {
         let prepared =
             self.cell.as_ref().filter(|prepared| prepared.number == cell && prepared.is_started());
@@ -107,8 +107,8 @@ impl SessionWork {
         self.kill_handles().for_each(KillHandle::kill);
     }
 
-    /// The controller is lost: what has finished is kept, the rest is killed, the impairments are
-    /// undone.
+    /// The controller is lost: finished accounts are kept, the other workers are killed, the
+    /// impairments are undone.
     pub(super) fn settle(&mut self) {
         self.impaired.clear();
         self.stop_preparing_disk_file();
@@ -126,12 +126,12 @@ impl SessionWork {
         }
     }
 
-    /// Cells whose accounts are kept.
+    /// The number of cells with stored accounts.
     pub(super) fn kept(&self) -> Vec<u64> {
         self.collections.iter().map(|collection| collection.cell).collect()
     }
 
-    /// Forgets what was accounted for; a session-less caller asks for nothing twice.
+    /// Removes collected accounts; a caller without a session requests nothing twice.
     pub(super) fn forget(&mut self, cell: u64) {
         self.collections.retain(|collection| collection.cell != cell);
     }

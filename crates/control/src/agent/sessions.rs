@@ -8,25 +8,25 @@
 //!                       +-+------> (none)                +-----> held          release -------+
 //! ```
 //!
-//! Time comes in as an argument, never goes back, and every call first lets pass what is due: the
-//! caller carries out the [`Due`]s that it hands back. [`Sessions::next_wake`] says when there is
-//! something to do without a call.
+//! Time is an argument that never decreases, and every call first processes the due events: the
+//! caller performs the returned [`Due`]s. [`Sessions::next_wake`] gives the time of the next event
+//! without a call.
 
 use std::fmt;
 
 use btu_units::{Span, Time};
 
-/// What names a session: 128 random bits, so knowing it means having been given it.
+/// The identifier of a session: 128 random bits, so only its owner can know it.
 pub(super) type SessionId = [u8; 16];
 
-/// What sessions are allowed.
+/// The limits of sessions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Rules {
     /// Most runs at once.
     pub(super) most: usize,
-    /// A session that is not renewed for so long lapses.
+    /// The time after which a session without renewal lapses.
     pub(super) lease: Span,
-    /// A lapsed session is remembered for so long.
+    /// The time for which a lapsed session is remembered.
     pub(super) keep: Span,
 }
 
@@ -42,24 +42,24 @@ pub(super) struct Asked {
     pub(super) run: String,
     /// For others to read; it may be anything.
     pub(super) controller: String,
-    /// What was proved of it, or nothing: only the same may use the session.
+    /// Its proved identity, or none: only an equal one may use the session.
     pub(super) owner: String,
     pub(super) expected: Span,
 }
 
-/// Something that the caller has to do now.
+/// An action for the caller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Due {
     /// It has lapsed: end its work, undo its impairment, keep its finished accounts.
     Settle(SessionId),
-    /// It is over: forget everything of it.
+    /// It is over: remove all its data.
     Forget(SessionId),
 }
 
-/// What came of asking for the host.
+/// The result of a reservation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Answer {
-    /// The session; whether it is the old one that was asked for.
+    /// The session; whether it is the requested old one.
     Reserved { session: SessionId, resumed: bool },
     /// Another controller has it.
     Busy(Busy),
@@ -144,11 +144,11 @@ impl Sessions {
         Self { rules, all: Vec::new() }
     }
 
-    /// Asks for the host. `fresh` names the session if it is a new one; `old` is one that the same
-    /// run had before.
+    /// Reserves the host. `fresh` identifies the session if it is a new one; `old` is an earlier
+    /// one of that run.
     ///
-    /// A controller that has it already, for the same run, gets it again: a controller that was
-    /// killed need not wait for its own lease.
+    /// A controller that has it already, for that run, gets it again: a controller that was killed
+    /// need not wait for its own lease.
     pub(super) fn reserve(
         &mut self,
         now: Time,
@@ -191,13 +191,13 @@ impl Sessions {
         Answer::Reserved { session: id, resumed: true }
     }
 
-    /// The session that is over first, if no further controller can be let in.
+    /// The session that ends first, if no further controller can be admitted.
     fn busy(&self, now: Time) -> Option<Busy> {
         let held = self.all.iter().filter(|session| session.is_held()).count();
         if held < self.rules.most { None } else { self.first_of(now, |_| true) }
     }
 
-    /// The one that is over first, when others have the host and `owner` has not.
+    /// The one that ends first, if other owners have the host and `owner` does not.
     pub(super) fn held_by_another(&self, now: Time, owner: &str) -> Option<Busy> {
         let is_own = self.all.iter().any(|session| session.is_held() && session.owner == owner);
         if is_own { None } else { self.first_of(now, |session| session.owner != owner) }
@@ -233,7 +233,7 @@ impl Sessions {
         (held, due)
     }
 
-    /// Gives the host back.
+    /// Releases the host.
     pub(super) fn release(
         &mut self,
         now: Time,
@@ -248,20 +248,20 @@ impl Sessions {
         (usable, due)
     }
 
-    /// Whether work may be done in a session. Does not keep the lease.
+    /// Whether work is allowed in a session. Does not renew the lease.
     pub(super) fn held(&self, id: SessionId, owner: &str) -> Result<(), Unusable> {
         self.usable(id, owner)?;
         let held = self.all.iter().any(|session| session.id == id && session.is_held());
         if held { Ok(()) } else { Err(Unusable::Lapsed) }
     }
 
-    /// Whether what is kept of a session may be fetched: it may have lapsed.
+    /// Whether the stored accounts of a session may be fetched: it may have lapsed.
     pub(super) fn usable(&self, id: SessionId, owner: &str) -> Result<(), Unusable> {
         let session = self.all.iter().find(|session| session.id == id).ok_or(Unusable::Unknown)?;
         if session.owner == owner { Ok(()) } else { Err(Unusable::Foreign) }
     }
 
-    /// Lets time pass: what is due by `now`, each once.
+    /// Lets time pass: returns the events due by `now`, each once.
     pub(super) fn pass(&mut self, now: Time) -> Vec<Due> {
         let keep = self.rules.keep;
         let mut due = Vec::new();
@@ -279,7 +279,7 @@ impl Sessions {
         due
     }
 
-    /// When [`Self::pass`] has something to do next; `None` while no controller has a session.
+    /// The time of the next event of [`Self::pass`]; `None` while no controller has a session.
     pub(super) fn next_wake(&self) -> Option<Time> {
         self.all.iter().map(Session::wake).min()
     }

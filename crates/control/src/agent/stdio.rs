@@ -1,8 +1,7 @@
 //! One connection over standard input and output, as ssh gives them.
 //!
-//! They may be pipes, a socket or a file, and others may share them, so they are left as they are:
-//! two threads carry what comes and goes to a socket of our own, and sleep when there is nothing to
-//! carry.
+//! They may be pipes, a socket or a file, and other processes may share them, so their settings are
+//! not changed: two threads copy the data to and from a socket, and sleep when there is none.
 
 use std::io::{self, Read, Write};
 use std::net::Shutdown;
@@ -16,14 +15,14 @@ use tokio::net::UnixStream;
 use tokio::sync::oneshot;
 use tonic::transport::server::Connected;
 
-/// Octets that are carried at a time.
+/// Octets that are copied at a time.
 const ROOM_BYTES: usize = 64 << 10;
 
 /// Standard input and output as one connection.
 #[derive(Debug)]
 pub(super) struct Stdio {
     stream: UnixStream,
-    /// Nothing is sent; that this is dropped with the connection is the message.
+    /// No message is sent; the drop with the connection is the signal.
     _open: oneshot::Sender<()>,
 }
 
@@ -35,7 +34,7 @@ impl Stdio {
         let (ours, theirs) = Plain::pair()?;
         let (mut to, mut from) = (theirs.try_clone()?, theirs);
         thread::Builder::new().name("input".to_owned()).spawn(move || {
-            // Whatever ended it, nothing more will come.
+            // The stream has ended, by its end or an error.
             let _ = carry(&mut io::stdin().lock(), &mut to);
             let _ = to.shutdown(Shutdown::Write);
         })?;
@@ -56,7 +55,7 @@ impl Stdio {
     }
 }
 
-/// Carries until the end; what was read is written at once.
+/// Copies until the end; read data are written at once.
 fn carry(from: &mut impl Read, to: &mut impl Write) -> io::Result<()> {
     let mut room = vec![0; ROOM_BYTES];
     loop {

@@ -1,5 +1,5 @@
-//! The agent's listener to the network: TCP, mutual TLS, and limits on what a caller can make it
-//! spend before it has shown a certificate.
+//! The agent's listener to the network: TCP, mutual TLS, and limits on the resources that a caller
+//! can use before it has shown a certificate.
 //!
 //! ```text
 //! accept --> so many a second --> at most 64 handshakes, 16 from one address, 5 s each --> at most 16 clients, 8 of one name --> the service
@@ -7,9 +7,8 @@
 //!    +------------- closed ---------------+----------------- counted, and told in at most one line a second
 //! ```
 //!
-//! Where all places are taken, the oldest handshake that is not finished has to leave, so that a
-//! client that says nothing cannot keep others out. Addresses from which clients have come before
-//! have some places for themselves.
+//! If all places are taken, the oldest unfinished handshake is closed, so that a silent caller
+//! cannot keep others out. Addresses of earlier clients have some reserved places.
 //!
 //! Nothing is sent to a caller before it has completed a TCP handshake and sent its TLS greeting,
 //! so that no caller can use an agent to flood a third party.
@@ -49,26 +48,26 @@ pub use log::Tell;
 pub use pace::Pace;
 pub use server::server;
 
-/// What strangers, and clients, can make an agent spend.
+/// The limits of unknown callers and of clients on an agent.
 #[derive(Debug, Clone, Copy)]
 pub struct ListenerLimits {
-    /// How long a stranger may take to become a client.
+    /// The time for a caller to become a client.
     pub handshake: Duration,
-    /// How many may try at once.
+    /// The number of simultaneous handshakes.
     pub handshakes: usize,
-    /// How many of them from one address (IPv6: from one /64, which is one host's to fill).
+    /// The number of them from one address (IPv6: from one /64, which is one host's to fill).
     pub handshakes_per_address: usize,
-    /// How many of them are for addresses from which clients have come.
+    /// The number of them that are reserved for addresses of earlier clients.
     pub kept_for_known: usize,
-    /// How often strangers of one network (a /24, IPv6: a /64) may come, and one address from which
-    /// clients have come.
+    /// The rate of callers of one network (a /24, IPv6: a /64), and of one address of earlier
+    /// clients.
     pub network_pace: Pace,
-    /// How often strangers may come in all. A handshake without a certificate takes a third of a
-    /// millisecond of a processor that may be measured meanwhile.
+    /// The rate of callers in all. A handshake without a certificate takes a third of a millisecond
+    /// of a processor that may be measured meanwhile.
     pub pace: Pace,
-    /// How many clients there may be.
+    /// The number of simultaneous clients.
     pub clients: usize,
-    /// How many of them with certificates of one name.
+    /// The number of them with certificates of one name.
     pub clients_per_controller: usize,
 }
 
@@ -89,13 +88,13 @@ impl ListenerLimits {
 /// How long the agent reads from a refused caller, so that the reason reaches the caller before the
 /// connection is reset.
 const LINGER: Duration = Duration::from_secs(1);
-/// How many bytes the agent reads from it meanwhile.
+/// The number of bytes that the agent reads from it meanwhile.
 const LINGER_BYTES: u64 = 256 << 10;
-/// Connections that the kernel holds until they are looked at. Beyond it Linux drops newcomers, a
-/// controller's among them, and some of them (those with SYN cookies) never hear of it; the
-/// library's own choice, 128, is full in a moment.
+/// Connections that the kernel queues until they are accepted. Beyond it Linux drops new ones, also
+/// those of controllers, and some callers (those with SYN cookies) get no error; the library's own
+/// choice, 128, is full in a moment.
 const WAITING: u32 = 1024;
-/// When the system gives no connection (no descriptor is free, say), how long until the next
+/// When the system gives no connection (no descriptor is free, say), the pause until the next
 /// attempt.
 const RETRY_INTERVAL: Duration = Duration::from_millis(100);
 
@@ -110,8 +109,7 @@ pub struct TlsListener {
 }
 
 impl TlsListener {
-    /// Begins to listen, from within a runtime; `tell` gets the lines about those who were turned
-    /// away.
+    /// Begins to listen, from within a runtime; `tell` gets the lines about refused callers.
     pub fn open(
         listen: SocketAddr,
         config: Arc<ServerConfig>,
@@ -121,7 +119,7 @@ impl TlsListener {
         let listener = listener(listen)?;
         let address = listener.local_addr()?;
         let handle = ListenerHandle::new(config, limits);
-        // A client waits here only until the service takes it in.
+        // A client waits here only until the service accepts it.
         let (arrived, clients) = mpsc::channel(1);
         let tasks = [
             tokio::spawn(keep(listener, handle.clone(), arrived)),
@@ -135,7 +133,7 @@ impl TlsListener {
         self.address
     }
 
-    /// What goes on steering the listener when the stream of clients is in the service's hands.
+    /// The handle that controls the listener while the service has the stream of clients.
     pub fn handle(&self) -> ListenerHandle {
         self.handle.clone()
     }
@@ -184,8 +182,8 @@ async fn keep(listener: TcpListener, handle: ListenerHandle, arrived: mpsc::Send
     }
 }
 
-/// Takes a stranger through the handshake until it is a client or is turned away. It is turned
-/// away, too, when another stranger needs its place.
+/// Performs the handshake of a caller until it is a client or is refused. It is also refused when
+/// another caller needs its place.
 async fn attend(
     stranger: TcpStream,
     from: IpAddr,
@@ -212,7 +210,7 @@ async fn receive(
     (number, from): (u64, IpAddr),
     handle: &ListenerHandle,
 ) -> Option<Client> {
-    // Answers are small and wanted at once; that it fails would only make them later.
+    // Answers are small and must leave at once; a failure of this call only delays them.
     let _ = stranger.set_nodelay(true);
     let (authority, config) = handle.config();
     let shaking = TlsAcceptor::from(config).accept(stranger).into_fallible();
@@ -239,7 +237,7 @@ fn welcome(
     handle.welcome(place, stream, peer)
 }
 
-/// Ends a connection so that what was last said to it arrives: closing with unread data would reset
+/// Ends a connection so that the last message to it arrives: closing with unread data would reset
 /// it (RFC 9293 section 3.10.4, RFC 1122 section 4.2.2.13).
 async fn see_out(mut stranger: TcpStream) {
     let listened = async {

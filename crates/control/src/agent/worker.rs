@@ -1,8 +1,8 @@
-//! One worker process as its agent sees it.
+//! A worker process, from the agent's side.
 //!
-//! Until it is ready the agent speaks with it directly. From then on a task attends it: the task
-//! keeps the words of the worker, kills it at its deadline or when its [`Worker`] is dropped, and
-//! writes its account, even if no caller waits for it.
+//! Until it is ready the agent exchanges messages with it directly. From then on a task monitors
+//! it: the task stores the worker's messages, kills it at its deadline or when its [`Worker`] is
+//! dropped, and writes its account, even if no caller waits for it.
 
 mod monitor;
 mod process;
@@ -28,14 +28,13 @@ use crate::protocol::MESSAGE_LIMIT_BYTES;
 use monitor::{Due, Monitor, account, final_message};
 use process::{Process, tell};
 
-/// How long setting up may take; creating a large disk file is the slowest.
+/// The time limit of setting up; creating a large disk file is the slowest.
 const PREPARE_LIMIT: Span = Span::from_seconds(30);
 
-/// How long a serving worker may take to end after it was told to stop.
+/// The time for a serving worker to end after its `stop`.
 const STOP_LIMIT: Duration = Duration::from_secs(3);
 
-/// How long a load may take to end after it was told to stop: a disk that is busy finishes its
-/// block first.
+/// The time for a load to end after its `stop`: a busy disk finishes its block first.
 pub(super) const LOAD_STOP_LIMIT: Duration = Duration::from_secs(10);
 
 /// A worker that has set up its activity; it is killed when this is dropped.
@@ -49,7 +48,7 @@ pub(super) struct Worker {
     pub(super) endpoint: Option<SocketAddr>,
 }
 
-/// What a worker has said since its start.
+/// A worker's messages since its start.
 #[derive(Debug)]
 pub(super) struct WorkerOutput {
     /// Words, each as JSON.
@@ -65,8 +64,8 @@ impl WorkerOutput {
         Self { words: Vec::new(), bytes: 0, account: None, room }
     }
 
-    /// Keeps a word if there is room: one controller may be told it in one message, and all agents'
-    /// callers together have so much.
+    /// Stores a message if there is room: the limit of one controller's reply, and of all callers
+    /// together.
     fn keep(&mut self, line: String) -> Result<(), String> {
         let bytes = self.bytes + line.len();
         if bytes > MESSAGE_LIMIT_BYTES {
@@ -96,16 +95,15 @@ pub(super) struct KillHandle(mpsc::Sender<Command>);
 
 #[derive(Debug, Clone, Copy)]
 enum Command {
-    /// It was told to stop, and may take so long.
+    /// It gets a `stop`, and this time to end.
     Stopped(Duration),
-    /// What it has finished counts; else it is killed.
+    /// A finished account counts; else it is killed.
     Settle,
     Kill,
 }
 
 impl KillHandle {
-    /// Kills it, unless it has finished; its account then says that its controller was not heard
-    /// any more.
+    /// Kills it, unless it has finished; its account then says that the controller was lost.
     pub(super) fn settle(&self) {
         self.command(Command::Settle);
     }
@@ -116,14 +114,14 @@ impl KillHandle {
     }
 
     fn command(&self, command: Command) {
-        // A full queue means that its end is under way already, a closed one that it has ended.
+        // A full queue means that it is ending already, a closed one that it has ended.
         let _ = self.0.try_send(command);
     }
 }
 
 impl Worker {
-    /// Makes the process, gives it its order and waits until it is ready. Its deadline begins here,
-    /// so that one that is never started ends, too.
+    /// Makes the process, sends its order and waits until it is ready. Its deadline begins here, so
+    /// that one that is never started ends, too.
     pub(super) async fn prepare(
         executable: &Path,
         bounded: &BoundedOrder,
@@ -168,14 +166,15 @@ impl Worker {
         }
     }
 
-    /// Says `go`, once. A worker that is already gone is found out when its account is fetched.
+    /// Sends `go`, once. The agent detects a worker that is already gone when it fetches its
+    /// account.
     pub(super) async fn start(&mut self) {
         if !self.is_started {
             self.go().await;
         }
     }
 
-    /// Says `go`: to one that measures in turns, again for each turn.
+    /// Sends `go`, to a worker that measures in turns again for each turn.
     pub(super) async fn go(&mut self) {
         self.is_started = true;
         if let Err(error) = tell(&mut self.orders, "go").await {
@@ -183,15 +182,15 @@ impl Worker {
         }
     }
 
-    /// Its CPU time since it was made; nothing once it has ended.
+    /// Its CPU time since it was made; `None` once it has ended.
     pub(super) fn cpu(&self) -> Option<Span> {
         let has_ended = self.heard.borrow().account.is_some();
         self.process.filter(|_| !has_ended).and_then(|process| clock::cpu_of(process).ok())
     }
 
-    /// Asks it to end in order; it is killed where it does not.
+    /// Asks it to end in order; it is killed if it does not.
     pub(super) async fn ask_to_stop(&mut self, limit: Duration) {
-        // One that cannot be told is gone, and its attendant sees that.
+        // A failure to send means that it is gone, which its monitor detects.
         let _ = tell(&mut self.orders, "stop").await;
         self.kill_handle.command(Command::Stopped(limit));
     }
@@ -199,7 +198,7 @@ impl Worker {
     /// The account of a worker that ends by itself, as JSON; it is killed at its deadline.
     pub(super) async fn finish(&mut self) -> String {
         if !self.is_started {
-            // It has nothing to say.
+            // It sends no messages.
             self.kill_handle.kill();
         }
         let ended = self.heard.wait_for(|heard| heard.account.is_some()).await;
@@ -208,7 +207,7 @@ impl Worker {
         })
     }
 
-    /// The account of a serving worker, which is told to stop.
+    /// The account of a serving worker, which gets a `stop`.
     pub(super) async fn stop(&mut self) -> String {
         self.ask_to_stop(STOP_LIMIT).await;
         self.finish().await

@@ -1,4 +1,4 @@
-//! Finds how much work makes each baseline last about as long as the profile wants.
+//! Finds the amount of work with which each baseline lasts about the profile's time.
 
 use btu_suite::cell::{Component, Load, Row};
 use btu_suite::plan::Plan;
@@ -84,7 +84,7 @@ impl Pilots<'_> {
         Ok(volume_for(component, message, moved, took, target))
     }
 
-    /// What a component moves in about `time`, and how long it really took.
+    /// The volume that a component moves in about `time`, and the real time.
     async fn network_pilot(
         &mut self,
         component: Component,
@@ -97,7 +97,7 @@ impl Pilots<'_> {
         Ok((result.bytes, result.duration))
     }
 
-    /// How long a host activity shall last: the profile's time, or as long as a fixed volume takes.
+    /// The target time of a host activity: the profile's time, or the time of a fixed volume.
     async fn host_target(&mut self) -> Result<Span, CoordinatorError> {
         let target = self.plan.profile.target;
         let Some(volume) = self.plan.volume else { return Ok(target) };

@@ -13,7 +13,7 @@ use super::error::CoordinatorError;
 use super::stage::Stage;
 use btu_suite::plan::Plan;
 
-/// Measures one cell. What goes wrong inside it is part of the record; an error means the stage is
+/// Measures one cell. Faults inside it are part of the record; an error means that the stage is
 /// broken.
 pub(super) async fn measure(
     stage: &mut Stage,

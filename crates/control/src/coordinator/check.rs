@@ -1,4 +1,4 @@
-//! Compares the raised network with what was asked for, before anything is measured on it.
+//! Compares the raised network with the request, before any measurement on it.
 
 use btu_model::{Ethernet, Transport};
 use btu_stats::{Level, wilson};
@@ -21,17 +21,17 @@ const DELAY_TOLERANCE: Span = Span::from_microseconds(200);
 /// Goodput may be off by this share of the closed form.
 const RATE_TOLERANCE: f64 = 0.02;
 
-/// Loss may lie where this share of all probes of a path as asked would fall.
+/// Loss must be within the interval of this share of all probes of a correct path.
 const LOSS_LEVEL: f64 = 0.999;
 
 /// How long a probe of delay, and one of rate and loss, lasts.
 const DELAY_PROBE: Span = Span::from_milliseconds(200);
 const RATE_PROBE: Span = Span::from_milliseconds(1500);
 
-/// How much longer a probe without any answer is made, try by try.
+/// The factor by which each try extends a probe without any answer.
 const PROBE_FACTORS: [u64; 3] = [1, 5, 25];
 
-/// What was asked, what was seen.
+/// The requested and the observed values.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct NetworkCheck {
     /// One line per property.
@@ -43,23 +43,23 @@ pub struct NetworkCheck {
 pub struct CheckItem {
     /// Which, with its unit.
     pub what: String,
-    /// As asked for, or as the closed form has it.
+    /// The requested value, or that of the closed form.
     pub asked: f64,
     /// The value that was observed, in the unit that `what` names.
     pub seen: f64,
-    /// The smallest and largest value that is as asked.
+    /// The smallest and largest accepted value.
     pub allowed: (f64, f64),
 }
 
 impl CheckItem {
-    /// Whether the property is as asked.
+    /// Whether the property is as requested.
     pub fn holds(&self) -> bool {
         (self.allowed.0..=self.allowed.1).contains(&self.seen)
     }
 }
 
 impl NetworkCheck {
-    /// What is not as asked, in words.
+    /// The deviations, as text.
     pub fn findings(&self) -> Vec<String> {
         let wrong = self.items.iter().filter(|item| !item.holds());
         wrong
@@ -84,7 +84,7 @@ pub(super) async fn check(
     let mut prober = Prober { stage, plan, base };
     let untouched = prober.round_trip(Impairment::NONE).await?;
     let mut items = Vec::new();
-    // Hosts that cannot delay packets have no component that would need it.
+    // Hosts that cannot delay packets have no component that needs it.
     let delays = |component: &Component| component.impairment() == Impairment::DL;
     if !matches!(plan.network, Network::Machines(_)) || plan.components.iter().any(delays) {
         let delayed = prober.round_trip(Impairment::DL).await?;
@@ -146,8 +146,7 @@ impl Prober<'_> {
         let scene = loop {
             match (self.play(row, time * tries.next().unwrap_or(1), impairment).await, tries.len())
             {
-                // Where much is lost, or a round trip is long, nothing may come back in a short
-                // time.
+                // With much loss, or a long round trip, no answer may return in a short time.
                 (Err(CoordinatorError::Network(_)), 1..) => {}
                 (played, _) => break played?.0,
             }
@@ -162,7 +161,8 @@ impl Prober<'_> {
             .ok_or_else(|| CoordinatorError::Network("no request was answered".to_owned()))
     }
 
-    /// Loss of a paced stream below the path's rate, against the binomial bounds of what was asked.
+    /// Loss of a paced stream below the path's rate, against the binomial bounds of the requested
+    /// loss.
     async fn loss(&mut self, path: &Path) -> Result<CheckItem, CoordinatorError> {
         let row =
             Row::Network { component: Component::Udp, message: UDP_MESSAGE, load: Load::Idle };
@@ -174,7 +174,7 @@ impl Prober<'_> {
             });
         let seen = balance.network.map_or(1.0, |network| network.loss);
         let sent = sent.unwrap_or_default();
-        // Where would the share lie if the path did exactly what was asked?
+        // The interval of the share for a path with exactly the requested loss.
         let expected = (path.loss * sent as f64).round() as u64;
         let bounds = Level::new(LOSS_LEVEL).and_then(|level| wilson(expected, sent, level));
         let allowed = bounds

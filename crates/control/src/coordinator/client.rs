@@ -29,11 +29,11 @@ use crate::protocol::{
 /// Connecting to a local agent that lives takes well under this.
 const CONNECT_LIMIT: Duration = Duration::from_secs(5);
 
-/// How long an agent may take to answer from memory, over the slowest network over which a user
-/// would control a benchmark.
+/// The timeout of answers from an agent's memory, over the slowest network from which a user would
+/// control a benchmark.
 const ANSWER_LIMIT: Duration = Duration::from_secs(10);
 
-/// An agent kills what is not ready after 30 s, and says so.
+/// An agent kills a worker that is not ready after 30 s, and reports it.
 const PREPARE_LIMIT: Duration = Duration::from_secs(40);
 
 /// A source file is written to a disk that may be slow.
@@ -45,14 +45,14 @@ const COLLECT_MARGIN: Duration = Duration::from_secs(15);
 /// An agent, with the session that it gave.
 #[derive(Debug, Clone)]
 pub(super) struct AgentLink {
-    /// What errors call it.
+    /// Its name in errors.
     who: String,
     client: AgentClient<Channel>,
     /// Empty where none is needed.
     session: Vec<u8>,
 }
 
-/// What a station accounts for after a cell.
+/// A station's account of a cell.
 pub(super) struct StationAccount {
     pub(super) results: Vec<(usize, Result<Report, Failure>)>,
     pub(super) cpu: StationCpu,
@@ -61,7 +61,7 @@ pub(super) struct StationAccount {
 }
 
 impl AgentLink {
-    /// Connects to the local agent behind `socket` and checks that it speaks our version.
+    /// Connects to the local agent behind `socket` and checks that it has this protocol's version.
     pub(super) async fn connect(
         station: HostName,
         socket: &Path,
@@ -83,7 +83,7 @@ impl AgentLink {
         Self { who, client, session: Vec::new() }
     }
 
-    /// Asks who it is, and whether it speaks our version.
+    /// Requests its name, and checks its protocol version.
     pub(super) async fn hello(&mut self) -> Result<HelloReply, CoordinatorError> {
         let request =
             HelloRequest { protocol: PROTOCOL, btu_version: env!("CARGO_PKG_VERSION").to_owned() };
@@ -109,13 +109,13 @@ impl AgentLink {
         CoordinatorError::Version { who: self.who.clone(), message }
     }
 
-    /// What the host is like.
+    /// The description of the host.
     pub(super) async fn describe(&mut self) -> Result<DescribeReply, CoordinatorError> {
         let mut client = self.client.clone();
         self.call("looking at the host", PREPARE_LIMIT, client.describe(DescribeRequest {})).await
     }
 
-    /// Asks for the host, again.
+    /// Reserves the host, or renews an old reservation.
     pub(super) async fn reserve(
         &mut self,
         request: ReserveRequest,
@@ -129,7 +129,7 @@ impl AgentLink {
         Ok(reply)
     }
 
-    /// Keeps the lease, and reads the host's clocks.
+    /// Renews the lease, and reads the host's clocks.
     pub(super) async fn renew(
         &mut self,
         expected_left: Duration,
@@ -140,7 +140,7 @@ impl AgentLink {
         self.call("keeping the reservation", ANSWER_LIMIT, client.renew(request)).await
     }
 
-    /// Gives the host back.
+    /// Releases the host.
     pub(super) async fn release(&mut self, limit: Duration) -> Result<(), CoordinatorError> {
         let session = std::mem::take(&mut self.session);
         let mut client = self.client.clone();
@@ -149,8 +149,8 @@ impl AgentLink {
         Ok(())
     }
 
-    /// Has what comes in at the interface of `address` delayed and dropped; how it is done, or why
-    /// it cannot be.
+    /// Impairs incoming packets at the interface of `address`; returns the method, or why it is
+    /// impossible.
     pub(super) async fn impair(
         &mut self,
         address: std::net::IpAddr,
@@ -169,7 +169,7 @@ impl AgentLink {
         }
     }
 
-    /// Lets the agent make a worker; where it listens, if it does.
+    /// Has the agent make a worker; returns its address, if it listens.
     pub(super) async fn prepare(
         &mut self,
         cell: u64,
@@ -228,7 +228,8 @@ impl AgentLink {
         Ok(reply.cpu_ns.map(Span::from_nanoseconds))
     }
 
-    /// Waits for the cell's workers, which have so long, and accounts for them as `host`'s.
+    /// Waits for the cell's workers up to their deadline, and returns their accounts as those of
+    /// `host`.
     pub(super) async fn collect(
         &mut self,
         host: HostName,
@@ -258,7 +259,7 @@ impl AgentLink {
         })
     }
 
-    /// Kills whatever the agent still runs.
+    /// Kills all workers of the agent.
     pub(super) async fn abandon(&mut self) -> Result<(), CoordinatorError> {
         let request = AbandonRequest { session: self.session.clone() };
         let mut client = self.client.clone();
@@ -266,7 +267,8 @@ impl AgentLink {
         Ok(())
     }
 
-    /// Has the disk activity's source file made and kept; the path under which workers open it.
+    /// Has the agent make the disk activity's source file and hold it; returns the path for
+    /// workers.
     pub(super) async fn prepare_disk_file(
         &mut self,
         directory: &Path,
@@ -316,8 +318,8 @@ impl AgentLink {
     }
 }
 
-/// Whether the agent, its session or the way to it is gone: everything else is an agent's own
-/// answer.
+/// Whether the agent, its session or the connection to it is gone: all other errors are an agent's
+/// own answer.
 fn is_lost(status: &Status) -> bool {
     let is_broken = std::error::Error::source(status).is_some();
     is_broken
@@ -337,14 +339,14 @@ fn refusal(who: String, operation: &'static str, status: &Status) -> Coordinator
     }
 }
 
-/// What a status says, with the reasons behind it.
+/// The text of a status, with its causes.
 fn words(status: &Status) -> String {
     with_reasons(status.message().to_owned(), status)
 }
 
 fn version(status: &Status) -> String {
     match status.code() {
-        // Agents of every later protocol say so themselves.
+        // Agents of every later protocol report it themselves.
         Code::Unimplemented => mismatch((1, ""), (PROTOCOL, env!("CARGO_PKG_VERSION"))),
         _ => status.message().to_owned(),
     }

@@ -1,4 +1,4 @@
-//! What can end a run.
+//! The errors that end a run.
 
 use std::path::PathBuf;
 
@@ -21,9 +21,9 @@ pub enum CoordinatorError {
     /// An agent refused an order.
     #[error("{who}: {operation}: {message}")]
     Agent {
-        /// The name of the host whose agent it is.
+        /// The name of the agent's host.
         who: String,
-        /// What was asked of it.
+        /// The request.
         operation: &'static str,
         /// The text of its message.
         message: String,
@@ -31,37 +31,37 @@ pub enum CoordinatorError {
     /// An activity could not be set up. The cell is marked and the run goes on.
     #[error("{who}: preparing {activity}: {message}")]
     Prepare {
-        /// The name of the host whose agent it is.
+        /// The name of the agent's host.
         who: String,
         /// The kind of the activity.
         activity: &'static str,
         /// The reason that the host gives.
         message: String,
     },
-    /// The process that looks after a user's program does not do as it should.
+    /// The supervisor of a user's program failed.
     #[error("{who}: {message}")]
     Program {
-        /// Which program, and where.
+        /// The program, and its station.
         who: String,
-        /// What came of it.
+        /// The outcome.
         message: String,
     },
-    /// An agent said something that makes no sense.
+    /// An agent sent an invalid message.
     #[error("{who} named `{what}` as an address: use the same btu everywhere")]
     Nonsense {
-        /// The name of the host whose agent it is.
+        /// The name of the agent's host.
         who: String,
         /// The text of its message.
         what: String,
     },
-    /// An agent broke off, or the way to it did. What was lost may be found again.
+    /// An agent or the connection to it failed. A later call may reach it again.
     #[error("{who}: {operation}: {message}")]
     Lost {
-        /// The name of the host whose agent it is.
+        /// The name of the agent's host.
         who: String,
-        /// What was asked of it.
+        /// The request.
         operation: &'static str,
-        /// What was heard last.
+        /// The last error.
         message: String,
     },
     /// A host cannot be reached.
@@ -79,49 +79,49 @@ pub enum CoordinatorError {
     Gone {
         /// The name of the host.
         host: String,
-        /// For how long it was called.
+        /// The time for which it was called.
         timeout_s: u64,
-        /// What was heard last.
+        /// The last error.
         last: String,
     },
-    /// A cell that loses its hosts whenever it is measured.
+    /// A cell that loses its hosts in every attempt.
     #[error("{what} was begun {times} times and lost its hosts each time; the last time: {last}")]
     LostAgain {
-        /// Which cell, or what else.
+        /// The cell, or another operation.
         what: String,
         /// The number of attempts.
         times: u32,
-        /// What was heard last.
+        /// The last error.
         last: String,
     },
-    /// What answers is not who it should be, or does not take us for who we are.
+    /// The peer's identity is wrong, or the peer refuses this controller's identity.
     #[error("{message}")]
     NotTrusted {
-        /// Why, and what to do.
+        /// The reason, and the advice.
         message: String,
     },
-    /// Our own keys are of no use.
+    /// This controller's own keys cannot be used.
     #[error("host {host}: {source}")]
     Keys {
-        /// The host that they were for.
+        /// The host for which they were used.
         host: String,
-        /// What is wrong with them.
+        /// The problem with them.
         source: crate::trust::TrustError,
     },
-    /// Something about a host that waiting does not fix.
+    /// A problem of a host that waiting does not fix.
     #[error("host {host}: {message}")]
     Host {
         /// The name of the host.
         host: String,
-        /// What, and what to do.
+        /// The problem, and the advice.
         message: String,
     },
     /// An agent of another version.
     #[error("{who}: {message}")]
     Version {
-        /// The name of the host whose agent it is.
+        /// The name of the agent's host.
         who: String,
-        /// Which versions, and what to do.
+        /// The versions, and the advice.
         message: String,
     },
     /// Another controller measures there.
@@ -129,7 +129,7 @@ pub enum CoordinatorError {
     Busy {
         /// The name of the host.
         who: String,
-        /// Who has it, and for how long.
+        /// The controller that has it, and for how long.
         busy: String,
     },
     /// A peer cannot delay and drop packets.
@@ -137,7 +137,7 @@ pub enum CoordinatorError {
     Impair {
         /// The name of the host.
         who: String,
-        /// Why, and what would fix it.
+        /// The reason, and the fix.
         message: String,
     },
     /// The measured network does not connect the hosts.
@@ -148,19 +148,19 @@ pub enum CoordinatorError {
     Unreachable {
         /// The host that tried.
         from: String,
-        /// The host it tried to reach.
+        /// The host that it tried to reach.
         to: String,
         /// The address that was tried.
         address: String,
-        /// What came of it.
+        /// The outcome.
         message: String,
     },
-    /// Activities run and nothing moves.
+    /// Activities run but no data move.
     #[error(
         "the hosts answer but move no data: the last {cells} cells waited in vain; the last: {fault}"
     )]
     Still {
-        /// How many cells in a row.
+        /// The number of consecutive cells.
         cells: u32,
         /// The first fault of the last.
         fault: String,
@@ -168,7 +168,7 @@ pub enum CoordinatorError {
     /// A document could not be written or read.
     #[error("a document of the control protocol: {0}: use the same btu on all stations")]
     Document(#[source] serde_json::Error),
-    /// The testbed could not be raised or has fallen.
+    /// The testbed could not be raised or has ended.
     #[error(transparent)]
     Testbed(#[from] btu_testbed::testbed::TestbedError),
     /// A part of the testbed ended in the middle of the run.
@@ -177,7 +177,7 @@ pub enum CoordinatorError {
     /// The wire does not answer.
     #[error(transparent)]
     Wire(#[from] btu_testbed::wire::WireError),
-    /// The wire is not what was asked for.
+    /// The wire differs from the request.
     #[error("the network is not what was asked for: {0}")]
     Network(String),
     /// The run could not be stored.
@@ -186,7 +186,7 @@ pub enum CoordinatorError {
     /// The host activity's scratch space.
     #[error(transparent)]
     Load(#[from] btu_load::LoadError),
-    /// The clock or another system call of our own.
+    /// The clock or another system call of btu failed.
     #[error("{operation}: {source}")]
     System {
         /// The operation that failed.
@@ -208,7 +208,7 @@ pub enum CoordinatorError {
 }
 
 impl CoordinatorError {
-    /// Whether something was lost that may be found again.
+    /// Whether a lost host may be reached again.
     pub fn is_lost(&self) -> bool {
         matches!(self, Self::Lost { .. })
     }
@@ -228,14 +228,14 @@ impl CoordinatorError {
         )
     }
 
-    /// Whether calling again may help: the host may be starting, or the way to it be broken for a
-    /// while.
+    /// Whether calling again may help: the host may be starting, or the network to it may fail for
+    /// a while.
     pub(super) fn may_pass(&self) -> bool {
         matches!(self, Self::Lost { .. } | Self::OutOfReach { .. } | Self::Busy { .. })
     }
 }
 
-/// `text` with the reasons behind `error` that it does not tell yet.
+/// `text` with the causes of `error` that it does not contain yet.
 pub fn with_reasons(mut text: String, error: &dyn std::error::Error) -> String {
     let mut source = error.source();
     while let Some(error) = source {
@@ -245,7 +245,7 @@ pub fn with_reasons(mut text: String, error: &dyn std::error::Error) -> String {
         }
         source = error.source();
     }
-    // Some libraries add an address at which programmers can read on.
+    // Some libraries add an address with further reading for programmers.
     match text.find(": https://docs.rs/") {
         Some(end) => text[..end].to_owned(),
         None => text,

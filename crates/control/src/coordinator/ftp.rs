@@ -1,5 +1,4 @@
-//! Where the file transfer's files come from: the embedded server on active, or one outside the
-//! testbed.
+//! The server of the file transfer: the embedded one on active, or one outside the testbed.
 
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::os::unix::net::UnixListener;
@@ -17,7 +16,7 @@ use super::secret;
 /// An external FTP server, as users write it: `host:port`, or `user:password@host:port/file`.
 #[derive(Clone, PartialEq, Eq)]
 pub struct ExternalFtp {
-    /// Where its control port is.
+    /// The address of its control port.
     pub server: SocketAddr,
     user: String,
     password: String,
@@ -35,7 +34,7 @@ impl std::fmt::Debug for ExternalFtp {
 /// Why an FTP server's address is refused.
 #[derive(Debug, Error)]
 pub enum FtpAddressError {
-    /// Its parts are not where they belong.
+    /// Its parts are missing or in the wrong order.
     #[error("`{0}` is not an FTP server: write host:port, or user:password@host:port/file")]
     Form(String),
     /// Its host is not known.
@@ -128,7 +127,7 @@ impl EgressProxy {
         Ok(Self { outside: Some((external, path)), stop })
     }
 
-    /// What the file transfer is told.
+    /// The settings of the file transfer.
     pub(super) fn source(&self) -> Result<FtpSource, CoordinatorError> {
         Ok(match &self.outside {
             None => FtpSource::Embedded { password: secret::password()? },

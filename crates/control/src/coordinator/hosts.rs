@@ -1,4 +1,4 @@
-//! Real hosts instead of the testbed: how they are reached, reserved, surveyed, and reached again
+//! Real hosts instead of the testbed: functions to reach, reserve, survey, and reach them again
 //! after a loss.
 //!
 //! * `transport`: the way to an agent: TLS; the user's own OpenSSH (`ssh`), which copies a program
@@ -7,7 +7,8 @@
 //!   follows.
 //! * `host_set`: all hosts of a run, and what can be measured on them (`survey`).
 //! * `notes`: the environments of the hosts before and after a run.
-//! * `worker_host`: one host whose workers get single orders, for measurements between two ends.
+//! * `worker_host`: one host with workers that get single orders, for measurements between two
+//!   ends.
 //! * `roll`: contacts every host of an inventory at the same time, for `btu hosts check`.
 
 mod clock;
@@ -51,10 +52,10 @@ pub struct HostCall {
     pub reached: Reached,
 }
 
-/// What reaching hosts takes.
+/// The settings for reaching hosts.
 #[derive(Debug)]
 pub struct Access {
-    /// What proves to agents who asks.
+    /// The identity of this controller for agents.
     pub keys: Keys,
     /// The user's OpenSSH client.
     pub ssh_program: PathBuf,
@@ -65,6 +66,6 @@ pub struct Access {
     /// The name of this controller, for the messages that others get; over TLS the certificate's
     /// name counts instead.
     pub controller: String,
-    /// For how long a host that was lost is called again.
+    /// The time for which a lost host is called again.
     pub timeout: Duration,
 }

@@ -1,5 +1,5 @@
-//! The rating as the runner measures it: its network is checked and its amounts of work are found
-//! out before the first cell.
+//! The rating as the runner measures it: the runner checks its network and finds its amounts of
+//! work before the first cell.
 
 use std::path::{Path, PathBuf};
 
@@ -26,14 +26,14 @@ use super::{Observer, Phase, calibrate, cell, document, secret};
 /// A cell that lasts this much longer than its target, and this much on top, is stuck.
 const DEADLINE_MARGIN: Span = Span::from_seconds(15);
 
-/// What is found out before the first cell and kept for the whole run.
+/// The results of the preparation before the first cell, stored for the whole run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Calibration {
     amounts: Amounts,
     network_check: NetworkCheck,
 }
 
-/// A plan of the rating with what its cells begin from.
+/// A plan of the rating with the inputs of its cells.
 pub struct Rating {
     plan: Plan,
     base: Setting,
@@ -42,9 +42,9 @@ pub struct Rating {
 }
 
 impl Rating {
-    /// What `plan` asks for. `scratch` is an existing directory on the disk that the host
+    /// The rating of `plan`. `scratch` is an existing directory on the disk that the host
     /// activities use, `runtime` a private one for sockets; both outlive this. `ftp` is the
-    /// external server, when one was asked for.
+    /// external server, if the user named one.
     ///
     /// # Errors
     /// An egress proxy that cannot be opened, or a kernel without random bytes.
@@ -113,7 +113,7 @@ impl Study for Rating {
         Ok(store.save_cell(lock, record)?)
     }
 
-    /// The disk activity's source file on the test station, if there is to be one.
+    /// The disk activity's source file on the test station, if one is needed.
     async fn prepare_disk_file(&mut self, stage: &mut Stage) -> Result<(), CoordinatorError> {
         let Plan { loads, disk_file, seed, .. } = &self.plan;
         if loads.contains(&Load::Disk) {
@@ -157,8 +157,7 @@ impl Study for Rating {
         observer: &mut dyn Observer,
     ) -> Result<CellRecord, CoordinatorError> {
         let seed = self.plan.cell_seed(slot.block, slot.position);
-        // A token opens the data ports of one attempt: who has overheard an earlier one gets no
-        // answer.
+        // A token opens the data ports of one attempt: a caller with an earlier one gets no answer.
         let setting = Setting { seed, token: secret::token()?, ..self.base.clone() };
         cell::measure(stage, &self.plan, *slot, &setting, observer).await
     }

@@ -1,4 +1,4 @@
-//! What is done about hosts that were lost, and about those that answer and do nothing.
+//! Recovery from lost hosts, and from hosts that answer but move no data.
 
 use std::time::{Duration, Instant};
 
@@ -10,18 +10,18 @@ use super::hosts::Reconnected;
 /// A cell that has lost its hosts this often would lose them again.
 const MOST_ATTEMPTS: u32 = 6;
 
-/// After so many cells in a row that waited in vain nothing can be expected of the next.
+/// The number of consecutive stalled cells after which the run ends.
 const MOST_STILL: u32 = 3;
 
-/// Activities give up a little before their deadline, so that they can say why: a fiftieth of it,
-/// at most this.
+/// Activities give up a little before their deadline, so that they can report the reason: a
+/// fiftieth of it, at most this.
 const GIVING_UP: Duration = Duration::from_millis(200);
 
-/// A cell that could not be prepared after so long had a peer that did not answer: connecting is
+/// A cell that could not be prepared within this time had a peer without an answer: connecting is
 /// given up after ten seconds.
 const CONNECTING: Duration = Duration::from_secs(9);
 
-/// How often something was begun.
+/// The number of attempts.
 pub(super) struct RetryBudget {
     pub(super) what: String,
     lost: u32,
@@ -32,7 +32,7 @@ impl RetryBudget {
         Self { what: what.to_owned(), lost: 0 }
     }
 
-    /// Notes a loss; an error when there were too many.
+    /// Counts a loss; an error when there were too many.
     pub(super) fn count(&mut self, error: &CoordinatorError) -> Result<(), CoordinatorError> {
         self.lost += 1;
         if self.lost < MOST_ATTEMPTS {
@@ -46,7 +46,7 @@ impl RetryBudget {
     }
 }
 
-/// What to tell of a loss that has passed.
+/// The message about a loss that is over.
 pub(super) fn recovered(
     what: &str,
     error: &CoordinatorError,
@@ -69,15 +69,15 @@ pub(super) fn recovered(
     format!("{error}; {away}; {what} is measured again")
 }
 
-/// Cells in a row in which nothing moved.
+/// Consecutive cells without data.
 #[derive(Default)]
 pub(super) struct StallDetector {
     cells: u32,
 }
 
 impl StallDetector {
-    /// Looks at the faults and accounts of the last cell, which took so long and had to be over at
-    /// its deadline; an error when there were too many of its kind.
+    /// Checks the faults and accounts of the last cell, with its time and its deadline; an error
+    /// when there were too many of its kind.
     pub(super) fn watch(
         &mut self,
         seen: Option<(&[String], &[PlacedReport])>,
@@ -95,7 +95,7 @@ impl StallDetector {
     }
 }
 
-/// Whether a cell failed because its time was over, in whichever words; others fail at once.
+/// Whether a cell failed by its deadline, with any message; other failures are immediate.
 fn waited_in_vain(
     faults: &[String],
     reports: &[PlacedReport],

@@ -1,4 +1,4 @@
-//! Studies whose cells are scripts and that need no calibration.
+//! Studies with cells that are scripts and need no calibration.
 
 use std::path::PathBuf;
 
@@ -13,14 +13,14 @@ use super::stage::Stage;
 use super::study::{Calibrated, Pace, Study};
 use super::{Observer, secret};
 
-/// A cell's share of its deadline that it is guessed to take before one was measured: activities
-/// end long before it.
+/// The estimated time of a cell as a share of its deadline, before one was measured: activities end
+/// long before it.
 const GUESSED_SHARE: u64 = 20;
 
 /// An experiment as the runner measures it.
 #[derive(Debug, Clone)]
 pub struct Scripted<E> {
-    /// The plan of the experiment: what to measure.
+    /// The plan of the experiment.
     pub plan: E,
     /// An existing directory for files of the hosts' activities; each makes one of its own in it.
     pub scratch: PathBuf,

@@ -1,5 +1,5 @@
-//! What opens data connections and the run's FTP server: from the kernel's random numbers, never
-//! from the seed.
+//! The secrets for data connections and the run's FTP server: from the kernel's random numbers,
+//! never from the seed.
 
 use btu_suite::activity::Token;
 

@@ -1,4 +1,4 @@
-//! One session of a run: from the first cell that is not stored to the last that is wanted.
+//! One session of a run: from the first cell that is not stored to the last one of the plan.
 
 use std::time::{Duration, Instant};
 
@@ -14,7 +14,7 @@ use super::stage::Stage;
 use super::study::{Pace, Study};
 use super::{Observer, Phase, Progress};
 
-/// Where a session's cells and notes go.
+/// The store of a session's cells and events.
 #[derive(Clone, Copy)]
 pub(super) struct Journal<'a> {
     pub(super) store: &'a Store,
@@ -55,8 +55,7 @@ struct Session<'a, S: Study> {
 }
 
 impl<S: Study> Session<'_, S> {
-    /// Finds out what the cells have to know, or takes over what an earlier session of this run
-    /// found.
+    /// Prepares the cells' inputs, or takes those of an earlier session of this run.
     async fn prepare(&mut self, monitor: &mut RunMonitor<'_>) -> Result<(), CoordinatorError> {
         let Journal { store, lock, .. } = self.journal;
         match store.run(&lock.run().to_string())?.calibration {
@@ -90,7 +89,7 @@ impl<S: Study> Session<'_, S> {
         self.journal.event(Level::Info, &text)
     }
 
-    /// Block after block until no row wants more, or the time is over.
+    /// Measures block after block until no row needs more, or the time is over.
     async fn blocks(&mut self, monitor: &mut RunMonitor<'_>) -> Result<(), CoordinatorError> {
         self.observer.phase(Phase::Measure);
         let pace = self.study.pace();
@@ -121,7 +120,7 @@ impl<S: Study> Session<'_, S> {
         Ok(())
     }
 
-    /// Measures and stores a cell; how long the attempt that counts took.
+    /// Measures and stores a cell; returns the time of the valid attempt.
     async fn cell(
         &mut self,
         slot: &Slot<S::Cell>,
@@ -146,8 +145,8 @@ impl<S: Study> Session<'_, S> {
         self.stage.is_on_hosts() && error.is_lost()
     }
 
-    /// Finds lost hosts again, or says after a while that they are gone. What was measured
-    /// meanwhile is measured again.
+    /// Reaches lost hosts again, or reports after a while that they are gone. The interrupted cell
+    /// is measured again.
     async fn recover(
         &mut self,
         attempts: &mut RetryBudget,
@@ -158,7 +157,7 @@ impl<S: Study> Session<'_, S> {
         self.observer.notice(&format!("{error}; calling it again"));
         let began = Instant::now();
         let mut found = Vec::new();
-        // A host can be lost again while it is found.
+        // A host can be lost again during this.
         while let Err(second) = monitor.guard(self.take_up(&mut found)).await {
             if !second.is_lost() {
                 return Err(second);
@@ -170,10 +169,10 @@ impl<S: Study> Session<'_, S> {
         self.journal.event(Level::Warning, &text)
     }
 
-    /// Finds lost hosts and brings them to where they were.
+    /// Reaches lost hosts and restores their state.
     async fn take_up(&mut self, found: &mut Vec<Reconnected>) -> Result<(), CoordinatorError> {
         self.stage.find(found).await?;
-        // What a host had kept for us is gone with the old reservation.
+        // A host's files for the run are gone with the old reservation.
         if !found.is_empty() {
             self.study.prepare_disk_file(self.stage).await?;
         }
@@ -194,7 +193,7 @@ impl<S: Study> Session<'_, S> {
     }
 }
 
-/// Said where everything was measured once and the time is over.
+/// The message when all rows were measured once and the time is over.
 fn too_short(budget: Span, cells: usize) -> String {
     format!(
         "measuring each of {cells} cells once took longer than the {budget} there are: nothing was repeated, so there are no \
@@ -206,7 +205,7 @@ fn too_short(budget: Span, cells: usize) -> String {
 struct Clock {
     began: Instant,
     budget: Span,
-    /// Before anything is measured, a guess.
+    /// The estimate before the first measurement.
     guess_seconds_per_cell: f64,
     measured: std::cell::Cell<u32>,
 }

@@ -1,5 +1,5 @@
-//! Where scripts are played: the raised testbed or real hosts, through their agents, one script at
-//! a time.
+//! Plays scripts on the raised testbed or on real hosts, through their agents, one script at a
+//! time.
 
 mod ground;
 mod observation;
@@ -32,25 +32,25 @@ use ground::{Hosts, Testbed};
 use observation::{HostMetrics, observation};
 use watching::{Unwatched, watched};
 
-/// Where activities are played.
+/// The place where activities are played.
 pub struct Stage {
     ground: Ground,
-    /// Other networks that stand at the same time, by their places.
+    /// Other networks that are up at the same time, by their index.
     others: BTreeMap<usize, Ground>,
-    /// The place of the one it is on.
+    /// The index of the current one.
     place: usize,
     next_cell: u64,
 }
 
-/// What it stands on.
+/// Its hosts.
 enum Ground {
     Testbed(Box<Testbed>),
     Hosts(Hosts),
 }
 
 impl Stage {
-    /// Connects to the agent of every host, which scripts know by these names, and to the wire if
-    /// there is one.
+    /// Connects to the agent of every host, by their names in scripts, and to the wire if there is
+    /// one.
     pub(super) async fn open(
         hosts: &[(HostName, &StationPlace)],
         wire_socket: Option<&Path>,
@@ -103,7 +103,7 @@ impl Stage {
         Self::on(Ground::Hosts(hosts))
     }
 
-    /// Has a host keep a source file for the disk activity.
+    /// Has a host hold a source file for the disk activity.
     pub(super) async fn prepare_disk_file(
         &mut self,
         host: &HostName,
@@ -114,15 +114,15 @@ impl Stage {
         self.agent(host)?.prepare_disk_file(directory, file, seed).await
     }
 
-    /// Plays `script`: prepare, start together, collect. An activity that fails is part of what was
-    /// seen; an error means that the stage itself is broken, or that an activity could not even be
-    /// prepared.
+    /// Plays `script`: prepare, start together, collect. A failed activity is part of the
+    /// observation; an error means that the stage itself is broken, or that an activity could not
+    /// even be prepared.
     pub(super) async fn play(&mut self, script: &Script) -> Result<Observation, CoordinatorError> {
         self.play_watched(script, &Programs::default(), &mut Unwatched).await
     }
 
-    /// Like `play`, with programs of the user's: services first, then loads, then what is measured,
-    /// all of it at once. Tells `observer` what moves meanwhile, as often as it asks for.
+    /// Like `play`, with the user's programs: services first, then loads, then the measured
+    /// programs and activities at once. Reports progress to `observer` at its interval.
     pub(super) async fn play_watched(
         &mut self,
         script: &Script,
@@ -135,7 +135,7 @@ impl Stage {
         self.impair(script).await?;
         self.settle(programs).await?;
         if !self.serve(programs).await? {
-            // Without a service nothing can be measured; what was seen of it says why.
+            // Without a service the cell cannot be measured; its observation has the reason.
             return Ok(Observation {
                 programs: self.dismiss(programs).await?,
                 ..Observation::default()
@@ -162,7 +162,7 @@ impl Stage {
         observer: &mut dyn Observer,
     ) -> Result<Observation, CoordinatorError> {
         if let Err(error) = self.prepare(cell, script, observer.every()).await {
-            // The coordinator cannot tell hosts that were lost.
+            // Lost hosts cannot be informed.
             self.abandon()
                 .await
                 .or_else(|second| if error.is_lost() { Ok(()) } else { Err(second) })?;
@@ -184,7 +184,7 @@ impl Stage {
                 .flat_map(|account| &account.results)
                 .any(|(_, result)| result.is_err())
         {
-            // An agent that has lost us ends its workers: that is no fault of the cell.
+            // An agent that has lost its controller ends its workers: that is no fault of the cell.
             hosts.still_ours().await?;
         }
         let (machine, wire) = match &mut self.ground {
@@ -198,7 +198,7 @@ impl Stage {
         ))
     }
 
-    /// Waits until the network has nothing of an earlier cell any more.
+    /// Waits until the network has no frames of an earlier cell any more.
     async fn settle(&mut self, programs: &Programs) -> Result<(), CoordinatorError> {
         match &mut self.ground {
             Ground::Testbed(testbed)
@@ -220,7 +220,7 @@ impl Stage {
         testbed.crew.begin(programs, Part::Service).await
     }
 
-    /// Has loads and servers begin, and gives them time to be at work.
+    /// Starts loads and servers, and waits until they are running.
     async fn load(
         &mut self,
         cell: u64,
@@ -287,8 +287,8 @@ impl Stage {
         }
     }
 
-    /// Listeners first, then those who connect to them, and so on, in the script's order, so that
-    /// all know where to connect.
+    /// Listeners first, then the steps that connect to them, and so on, in the script's order, so
+    /// that all get the address to connect to.
     async fn prepare(
         &mut self,
         cell: u64,
@@ -347,7 +347,8 @@ impl Stage {
         Ok(())
     }
 
-    /// Host after host in the order of their [`Turn`]: asking one that is to be stopped stops it.
+    /// Host after host in the order of their [`Turn`]: requesting the account of a serving one
+    /// stops it.
     async fn collect(
         &mut self,
         cell: u64,
@@ -381,7 +382,7 @@ impl Stage {
         Ok(involved.map(|(host, agent)| (host.clone(), agent.clone())).collect())
     }
 
-    /// Kills whatever still runs.
+    /// Kills all running workers.
     pub(super) async fn abandon(&mut self) -> Result<(), CoordinatorError> {
         let agents: Vec<AgentLink> = self.agents().map(|(_, agent)| agent.clone()).collect();
         try_join_all(agents.into_iter().map(|mut agent| async move { agent.abandon().await }))
@@ -407,9 +408,9 @@ impl Stage {
     }
 }
 
-/// What only hosts can be asked.
+/// Functions for hosts only.
 impl Stage {
-    /// Whether what is lost may be found again.
+    /// Whether a lost host may be reached again.
     pub(super) fn is_on_hosts(&self) -> bool {
         matches!(self.ground, Ground::Hosts(_))
     }
@@ -421,7 +422,7 @@ impl Stage {
         }
     }
 
-    /// Where the hosts' clocks stand; nothing on the testbed, whose stations share one.
+    /// The hosts' clock offsets; `None` on the testbed, where stations share one clock.
     pub(super) fn clocks(&self) -> BTreeMap<HostName, HostClock> {
         match &self.ground {
             Ground::Testbed(_) => BTreeMap::new(),
@@ -449,7 +450,7 @@ impl Stage {
         }
     }
 
-    /// Tells hosts how long the run is expected to take from now on.
+    /// Sends the expected rest of the run to the hosts.
     pub(super) fn expect(&self, left: Duration) {
         if let Ground::Hosts(hosts) = &self.ground {
             hosts.expect(left);
@@ -464,9 +465,8 @@ impl Stage {
         }
     }
 
-    /// Finds the hosts that were lost, adds those that are back to `found`, and ends what was left
-    /// of the cell. `found` has the hosts that are back even if a host is lost again before the
-    /// end.
+    /// Reaches the lost hosts, adds those that are back to `found`, and ends the remains of the
+    /// cell. `found` has the hosts that are back even if a host is lost again before the end.
     pub(super) async fn find(
         &mut self,
         found: &mut Vec<Reconnected>,
@@ -477,8 +477,8 @@ impl Stage {
         self.abandon().await
     }
 
-    /// What the hosts are like, in the order of the machines: as they were when they were gathered,
-    /// or now.
+    /// The environments of the hosts, in the order of the machines: those at the gathering, or
+    /// current ones.
     pub(super) async fn describe(
         &mut self,
         now: bool,
@@ -494,7 +494,7 @@ impl Stage {
         try_join_all(describing).await
     }
 
-    /// Gives the hosts back.
+    /// Releases the hosts.
     pub(super) async fn release(&mut self) {
         if let Some(hosts) = self.hosts() {
             hosts.release().await;
@@ -510,13 +510,13 @@ pub(super) fn missing(host: &HostName) -> CoordinatorError {
     CoordinatorError::Network(format!("it has no station {host}"))
 }
 
-/// When a host is asked for its accounts.
+/// The order in which hosts are asked for their accounts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Turn {
-    /// First: everything on it ends by itself.
+    /// First: all its steps end by themselves.
     Ends,
-    /// Then: it has loads, which are told to stop when what else it does has ended, and which
-    /// others may serve.
+    /// Then: it has loads, which get a `stop` when its other steps have ended, and which other
+    /// hosts may serve.
     IsStopped,
     /// Last: it serves the load of another host.
     Serves,

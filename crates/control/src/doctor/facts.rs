@@ -1,4 +1,4 @@
-//! What can be seen of this host beyond its [`Environment`].
+//! Facts about this host in addition to its [`Environment`].
 
 use std::fs::OpenOptions;
 use std::path::Path;
@@ -12,16 +12,16 @@ use serde::{Deserialize, Serialize};
 
 use crate::environment::{self, Environment};
 
-/// What was seen; absent is what could not be told.
+/// The facts; unknown ones are absent.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Facts {
     /// Kernel, processors, memory, network.
     pub environment: Environment,
-    /// Whether networks of namespaces can be raised: by which right, or why not.
+    /// Whether networks of namespaces can be raised: the right, or the reason why not.
     pub namespaces: Result<String, String>,
     /// Whether the kernel's netem works on incoming packets, or why not.
     pub netem: Result<(), String>,
-    /// What this process may do beyond its user.
+    /// The capabilities of this process beyond its user.
     pub capabilities: Capabilities,
     /// Open files allowed to a process.
     pub open_files: Option<u64>,
@@ -40,8 +40,8 @@ pub struct Facts {
     pub packet_filter: bool,
 }
 
-/// Looks at this host; takes a fraction of a second. `executable` is this program, `scratch` where
-/// it would write.
+/// Examines this host; takes a fraction of a second. `executable` is this program, `scratch` its
+/// directory for files.
 pub fn look(executable: &Path, scratch: &Path) -> Facts {
     Facts {
         environment: environment::collect(),
@@ -70,7 +70,7 @@ pub(crate) fn may_administer_networks() -> bool {
     capabilities().has(Capabilities::NET_ADMIN)
 }
 
-/// A process without the right to ask knows of none.
+/// A process without the right to the query finds none.
 fn capabilities() -> Capabilities {
     Capabilities::effective().unwrap_or(Capabilities::NONE)
 }
@@ -106,7 +106,7 @@ mod tests {
 
     #[test]
     fn this_host_can_be_looked_at_and_written_down() {
-        // `true` is no btu: that it cannot raise a network is a fact like any other.
+        // `true` is not btu: its failure to raise a network is a normal fact here.
         let facts = look(Path::new("/bin/true"), Path::new("/"));
         assert!(facts.namespaces.is_err());
         let written = serde_json::to_string(&facts).unwrap();

@@ -1,4 +1,4 @@
-//! From what was observed to what it means.
+//! Derives findings from the facts.
 
 use btu_suite::doctor::{Finding, Health};
 use btu_testbed::privilege::Capabilities;
@@ -6,18 +6,18 @@ use btu_units::Bytes;
 
 use super::Facts;
 
-/// Files that a run with pairs of processes and an agent with its guests have open at once.
+/// Files that a run with pairs of processes and an agent with its clients have open at once.
 const OPEN_FILES: u64 = 1024;
 /// Pages that zero-copy sending and `io_uring` pin.
 const LOCKED_BYTES: u64 = 8 << 20;
 /// The default disk activity with its copy, and room for a fetched file.
 const SCRATCH_BYTES: u64 = 2 << 30;
-/// Waking from a sleep that takes this long shows in a round trip over a fast local network.
+/// A wake-up that takes this time shows in a round trip over a fast local network.
 const DEEP_SLEEP_US: u64 = 50;
-/// Share of CPU time that a hypervisor gave to others since the start; more is felt in tails.
+/// Share of CPU time that a hypervisor gave to others since the start; more shows in the tails.
 const STEAL: f64 = 0.001;
 
-/// Everything that was looked at, the essential first.
+/// All findings, the essential ones first.
 pub fn judge(facts: &Facts) -> Vec<Finding> {
     let processor = &facts.environment.processor;
     vec![
@@ -75,7 +75,7 @@ fn namespaces(facts: &Facts) -> Finding {
             why,
             "`btu rate`, `btu net` and `btu pipe` raise networks of namespaces on this machine; an agent for other \
              machines needs none",
-            // Where the kernel has said what forbids it, that is the advice, and not another
+            // If the kernel has reported the restriction, the advice names it, and no other
             // setting.
             Some(if why.contains("sysctl") {
                 "what is said above, or run btu as root"
@@ -87,8 +87,8 @@ fn namespaces(facts: &Facts) -> Finding {
     }
 }
 
-/// What decides more than most settings: a result is comparable with those of the same algorithm
-/// only.
+/// The congestion control affects results more than most settings: a result is comparable only with
+/// those of one algorithm.
 fn congestion_control(facts: &Facts) -> Finding {
     const TOPIC: &str = "congestion control";
     let settings = &facts.environment.network.settings;

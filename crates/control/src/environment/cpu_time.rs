@@ -7,7 +7,7 @@ use nix::unistd::{SysconfVar, sysconf};
 
 use super::source::Source;
 
-/// `USER_HZ` of every architecture but two, in case the system does not tell.
+/// `USER_HZ` of every architecture but two, if the system does not report it.
 const USUAL_TICKS_PER_SECOND: u64 = 100;
 
 /// CPU time since the machine was started, all processors together, in steps of one tick (usually

@@ -6,21 +6,21 @@ use serde_json::Value;
 
 use super::Environment;
 
-/// What changes by itself, and is no reason for a warning.
+/// Settings that change by themselves, and are no reason for a warning.
 const RESTLESS: [&str; 4] = ["load.", "busy", "cpu_time.", "memory.available_bytes"];
 
-/// A setting that is not the same in two looks.
+/// A setting that differs between two readings.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Change {
     /// Its path in the document.
     pub name: String,
-    /// Its value at the first look; none where it was absent.
+    /// Its value at the first reading; `None` if it was absent.
     pub first: Option<String>,
     /// Its value at the second.
     pub second: Option<String>,
 }
 
-/// Each setting that is not the same in both, in the order of their names.
+/// Each setting that differs, in the order of their names.
 pub fn changes(first: &Environment, second: &Environment) -> Vec<Change> {
     let (first, second) = (settings(first), settings(second));
     let names: BTreeSet<&String> = first.keys().chain(second.keys()).collect();
@@ -31,8 +31,7 @@ pub fn changes(first: &Environment, second: &Environment) -> Vec<Change> {
     names.into_iter().filter_map(change).collect()
 }
 
-/// One sentence for each setting that is not what it was: both halves of the run may not be
-/// comparable.
+/// One sentence for each changed setting: both halves of the run may not be comparable.
 pub fn differences(before: &Environment, after: &Environment) -> Vec<String> {
     changes(before, after).iter().map(sentence).collect()
 }

@@ -14,60 +14,58 @@ const HUGEPAGES: &str = "sys/kernel/mm/transparent_hugepage";
 /// The kernel and how it was started.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Kernel {
-    /// As `uname -r` tells.
+    /// As `uname -r` prints it.
     pub release: Option<String>,
-    /// As `uname -v` tells: build, preemption model, date.
+    /// As `uname -v` prints it: build, preemption model, date.
     pub version: Option<String>,
-    /// Of the boot loader's words to it those that change what is measured; others can hold
-    /// secrets.
+    /// The parameters on its command line that affect measurements; others can hold secrets.
     pub command_line: Option<String>,
-    /// What tells it the time.
+    /// Its clock source.
     pub clock_source: Option<String>,
-    /// What it does about each known weakness of the processor; some of it makes every system call
-    /// dearer.
+    /// Its mitigation of each known weakness of the processor; some make every system call slower.
     pub mitigations: BTreeMap<String, String>,
 }
 
 /// The processors and how they save power.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Processor {
-    /// The model name of the processors; absent when the kernel does not tell it.
+    /// The model name of the processors; absent when the kernel does not report it.
     pub model: Option<String>,
     /// How many take part.
     pub online: usize,
-    /// Which of them this process may use.
+    /// Those that this process may use.
     pub allowed: Option<String>,
     /// Share of them that the control group may use (`cpu.max`: quota and period in microseconds).
     pub quota: Option<String>,
-    /// Which are kept free of other work.
+    /// Those that are isolated from other work.
     pub isolated: Option<String>,
     /// Whether two threads share a core (`/sys/devices/system/cpu/smt/control`).
     pub hyper_threading: Option<String>,
     /// Whether a hypervisor runs this machine.
     pub virtual_machine: bool,
-    /// Vendor and product, where the firmware tells.
+    /// Vendor and product, if the firmware has them.
     pub product: Option<String>,
-    /// What sets the frequency.
+    /// The frequency driver.
     pub frequency_driver: Option<String>,
-    /// By which rule; each rule that is in use on some processor.
+    /// The governors; each that is in use on some processor.
     pub governors: Vec<String>,
     /// Whether it may exceed its nominal frequency: `on` or `off`.
     pub turbo: Option<String>,
-    /// What sends idle processors to sleep.
+    /// The idle driver.
     pub idle_driver: Option<String>,
     /// The cpuidle governor, the rule that picks the idle state; absent when the kernel does not
-    /// tell it.
+    /// report it.
     pub idle_governor: Option<String>,
-    /// How deeply they may sleep, from the lightest.
+    /// Their sleep states, from the lightest.
     pub idle_states: Vec<IdleState>,
 }
 
-/// One depth of sleep of the first processor.
+/// One sleep state of the first processor.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct IdleState {
     /// The name of the idle state.
     pub name: String,
-    /// How long it takes to wake up, at worst.
+    /// The longest wake-up time.
     pub exit_latency_us: Option<u64>,
     /// Whether it was switched off.
     pub disabled: bool,
@@ -76,15 +74,15 @@ pub struct IdleState {
 /// The main memory and how it is used.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Memory {
-    /// What the kernel manages.
+    /// The memory that the kernel manages.
     pub total_bytes: Option<u64>,
-    /// What could be used without swapping.
+    /// The memory that is available without swapping.
     pub available_bytes: Option<u64>,
-    /// The total swap space, in bytes; absent when the kernel does not tell it.
+    /// The total swap space, in bytes; absent when the kernel does not report it.
     pub swap_bytes: Option<u64>,
     /// When large pages are used: `always`, `madvise` or `never`.
     pub transparent_hugepages: Option<String>,
-    /// How hard the kernel tries to make them.
+    /// The kernel's effort to make them.
     pub hugepage_defragmentation: Option<String>,
 }
 
@@ -173,8 +171,8 @@ fn allowed(source: &Source) -> Option<String> {
 }
 
 /// The processors that this process may use, by the core they belong to (`topology/core_cpus_list`,
-/// which older kernels call `thread_siblings_list`). A processor whose core is not told is one of
-/// its own.
+/// which older kernels call `thread_siblings_list`). A processor without a reported core counts as
+/// a core of its own.
 pub(super) fn cores(source: &Source) -> Vec<ProcessorList> {
     let Some(allowed) = allowed(source).and_then(|list| list.parse::<ProcessorList>().ok()) else {
         return Vec::new();
@@ -214,7 +212,7 @@ fn governors(source: &Source) -> Vec<String> {
     rules.into_iter().collect()
 }
 
-/// Intel's own driver says it the other way round.
+/// Intel's own driver has the inverse setting.
 fn turbo(source: &Source) -> Option<String> {
     let off = source.number(&format!("{CPU}/intel_pstate/no_turbo")).map(|no_turbo| no_turbo != 0);
     let off =

@@ -1,4 +1,4 @@
-//! Asking the kernel for its interfaces and their offloads (rtnetlink(7), ethtool's generic netlink
+//! Requests interfaces and their offloads from the kernel (rtnetlink(7), ethtool's generic netlink
 //! family).
 //!
 //! Two short conversations over plain sockets. Sending and receiving is here, the format is in
@@ -22,13 +22,13 @@ use message::{Attributes, Kind, Request};
 /// The kernel's parts are at most 32 kB (`NLMSG_GOODSIZE` of a dump grows up to that).
 const BUFFER_BYTES: usize = 64 * 1024;
 
-/// The kernel answers at once; this only keeps a strange kernel from stopping us.
+/// The kernel answers at once; the timeout only guards against a faulty kernel.
 const TIMEOUT_SECONDS: i64 = 2;
 
 /// More parts than this are not an answer but an endless stream.
 const MOST_PARTS: usize = 10_000;
 
-/// `linux/genetlink.h`: the controller, which knows the other families' numbers.
+/// `linux/genetlink.h`: the controller, which has the other families' numbers.
 mod control {
     pub(super) const FAMILY: u16 = 0x10;
     pub(super) const GET_FAMILY: u8 = 3;
@@ -65,7 +65,7 @@ const GENERIC_HEADER_BYTES: usize = 4;
 /// has no ethtool family (before Linux 5.6).
 pub(super) fn interfaces() -> io::Result<BTreeMap<String, Interface>> {
     let mut interfaces = links()?;
-    // Without the family there are no features to add; the rest of the record stands.
+    // Without the family there are no features to add; the rest of the record is valid.
     if let Ok(features) = Features::open() {
         for (name, interface) in &mut interfaces {
             interface.features = features.of(name).unwrap_or_default();
@@ -127,7 +127,7 @@ impl Features {
     }
 }
 
-/// The names in the bit set of active features; it has no mask, so what is listed is on.
+/// The names in the bit set of active features; it has no mask, so all listed features are on.
 fn active(part: &[u8]) -> Vec<String> {
     let attributes = Attributes::of(part.get(GENERIC_HEADER_BYTES..).unwrap_or_default());
     let bits = attributes.nested(ethtool::FEATURES_ACTIVE).nested(ethtool::BITSET_BITS);
@@ -135,7 +135,7 @@ fn active(part: &[u8]) -> Vec<String> {
         .collect()
 }
 
-/// A netlink socket on which one question is asked at a time.
+/// A netlink socket for one request at a time.
 struct Conversation {
     socket: OwnedFd,
 }

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::parse;
 use super::source::Source;
 
-/// Settings that change what a connection achieves or what a packet costs
+/// Settings that affect the goodput of a connection or the cost of a packet
 /// (Documentation/networking/ip-sysctl.rst and Documentation/admin-guide/sysctl/net.rst of the
 /// kernel; the disk activity's are in its vm.rst).
 const SETTINGS: [&str; 38] = [
@@ -63,13 +63,13 @@ pub struct Network {
 /// A network interface and its settings.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Interface {
-    /// The MTU, the size of the largest IP packet, in bytes; absent when the kernel does not tell
+    /// The MTU, the size of the largest IP packet, in bytes; absent when the kernel does not report
     /// it.
     pub mtu_bytes: Option<u32>,
-    /// The name of the queueing discipline, such as `noqueue`; absent when the kernel does not tell
-    /// it.
+    /// The name of the queueing discipline, such as `noqueue`; absent when the kernel does not
+    /// report it.
     pub queueing: Option<String>,
-    /// Its kind, when it is no hardware: `veth`, `bridge`, `tun`.
+    /// Its kind, when it is not hardware: `veth`, `bridge`, `tun`.
     pub kind: Option<String>,
     /// Offloads and other features that are on, by the kernel's names (`tx-tcp-segmentation`,
     /// `rx-gro`).
@@ -77,7 +77,7 @@ pub struct Interface {
 }
 
 impl Network {
-    /// The settings; interfaces are asked for over netlink.
+    /// The settings; interfaces are read over netlink.
     pub(super) fn read(source: &Source) -> Self {
         let settings = SETTINGS.into_iter().filter_map(|name| {
             let text = source.text(&format!("proc/sys/{}", name.replace('.', "/")))?;

@@ -1,4 +1,4 @@
-//! The formats of small kernel files. Pure, and content that makes no sense gives `None`.
+//! The formats of small kernel files. Pure; invalid content gives `None`.
 
 use super::machine::LoadAverage;
 
@@ -51,7 +51,7 @@ pub(super) fn load_average(text: &str) -> Option<LoadAverage> {
     })
 }
 
-/// The processor's name in `/proc/cpuinfo`, whose words differ from one architecture to the next.
+/// The processor's name in `/proc/cpuinfo`, which has other keys on each architecture.
 pub(super) fn processor_model(text: &str) -> Option<String> {
     // x86 and loongarch, arm boards, old arm, mips, power, riscv
     let plain = ["model name", "Model Name", "Model", "Processor", "cpu model", "cpu", "uarch"];
@@ -62,15 +62,15 @@ pub(super) fn processor_model(text: &str) -> Option<String> {
     })
 }
 
-/// Whether the processor says that it is a guest's (the `hypervisor` bit, x86 CPUID leaf 1).
+/// Whether the processor reports that it is a guest's (the `hypervisor` bit, x86 CPUID leaf 1).
 pub(super) fn has_hypervisor_flag(text: &str) -> bool {
     field(text, "flags")
         .is_some_and(|flags| flags.split_whitespace().any(|flag| flag == "hypervisor"))
 }
 
-/// What of the kernel's command line changes what is measured
+/// The parameters of the kernel's command line that affect measurements
 /// (Documentation/admin-guide/kernel-parameters). The whole line may hold an installer's password,
-/// a disk's key or an address of the owner, and what is recorded goes to others.
+/// a disk's key or an address of the owner, and users share the record.
 const PERFORMANCE: [&str; 67] = [
     "amd_iommu",
     "amd_pstate",
@@ -144,11 +144,11 @@ const PERFORMANCE: [&str; 67] = [
 /// Longer values are none of these parameters'.
 const LONGEST_VALUE: usize = 100;
 
-/// The words of a kernel's command line that change what is measured, in their order.
+/// The parameters of a kernel's command line that affect measurements, in their order.
 pub(super) fn performance_words(line: &str) -> String {
     let is_known = |word: &&str| {
         let (name, value) = word.split_once('=').unwrap_or((word, ""));
-        // The kernel takes `-` for `_`.
+        // The kernel treats `-` as `_`.
         value.len() <= LONGEST_VALUE && PERFORMANCE.contains(&name.replace('-', "_").as_str())
     };
     line.split_ascii_whitespace().filter(is_known).collect::<Vec<_>>().join(" ")

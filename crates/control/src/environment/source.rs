@@ -1,11 +1,11 @@
-//! Reading small files of a machine, real or recorded.
+//! Reads small files of a machine, real or recorded.
 
 use std::fs::{self, File};
 use std::io::Read;
 use std::path::PathBuf;
 
-/// More than this of a file is not looked at: `/proc/cpuinfo` of a large machine is longer, its
-/// first processor is not.
+/// The part of a file that is read: `/proc/cpuinfo` of a large machine is longer, its first
+/// processor is not.
 const LONGEST_BYTES: u64 = 1 << 20;
 
 /// A file system's root: `/`, or a directory with recorded files.
@@ -20,7 +20,7 @@ impl Source {
         Self::at(PathBuf::from("/"))
     }
 
-    /// The machine whose files lie under `root`.
+    /// The machine with its files under `root`.
     pub(super) fn at(root: PathBuf) -> Self {
         Self { root }
     }

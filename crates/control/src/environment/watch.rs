@@ -1,4 +1,4 @@
-//! What the machine does while something is measured.
+//! The state of the machine during a measurement.
 
 use std::io;
 
@@ -8,7 +8,7 @@ use nix::time::ClockId;
 use super::cpu_time;
 use crate::clock;
 
-/// How the machine stood at one moment.
+/// The state of the machine at one moment.
 #[derive(Debug, Clone)]
 pub struct MachineWatch {
     cpu: MachineCpu,
@@ -16,7 +16,7 @@ pub struct MachineWatch {
 }
 
 impl MachineWatch {
-    /// Looks at the processors and at the clocks.
+    /// Reads the processors and the clocks.
     ///
     /// # Errors
     /// `/proc/stat` cannot be read, or does not begin as the kernel's does, or there is no such
@@ -25,7 +25,7 @@ impl MachineWatch {
         Ok(Self { cpu: cpu_time::machine_cpu()?, clocks: Clocks::read()? })
     }
 
-    /// What the machine did since, and whether it slept or its wall clock was stepped.
+    /// The machine's CPU time since then, and whether it slept or its wall clock was stepped.
     ///
     /// # Errors
     /// As of [`Self::begin`].
@@ -35,15 +35,15 @@ impl MachineWatch {
     }
 }
 
-/// What one clock shows more than another, in ns.
+/// The difference of two clocks, in ns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Apart {
     by_ns: i128,
-    /// It is true within so much either way.
+    /// Its uncertainty either way.
     within_ns: i128,
 }
 
-/// How often two clocks are compared; the reading with the least time between the two counts.
+/// The number of comparisons of two clocks; the reading with the least time between the two counts.
 const READINGS: usize = 3;
 
 impl Apart {
@@ -63,15 +63,15 @@ impl Apart {
         best.ok_or(nix::Error::EINVAL)
     }
 
-    /// How much the two have moved against each other for certain, forward or back.
+    /// The certain part of their relative movement, forward or back.
     fn moved_ns(self, later: Self) -> u64 {
         let moved = (later.by_ns - self.by_ns).abs() - self.within_ns - later.within_ns;
         u64::try_from(moved.max(0)).unwrap_or(u64::MAX)
     }
 }
 
-/// How the machine's clocks stand to each other. They are slewed alike, so only sleep and steps
-/// move them.
+/// The differences of the machine's clocks. They are slewed alike, so only sleep and steps move
+/// them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Clocks {
     /// `CLOCK_BOOTTIME` less `CLOCK_MONOTONIC`: time asleep since the machine was started.
@@ -89,7 +89,7 @@ impl Clocks {
         })
     }
 
-    /// `cpu` with what became of the clocks between two readings.
+    /// `cpu` with the changes of the clocks between two readings.
     fn until(&self, later: &Self, cpu: MachineCpu) -> MachineCpu {
         let (slept_ns, stepped_ns) =
             (self.asleep.moved_ns(later.asleep), self.started.moved_ns(later.started));

@@ -24,7 +24,7 @@ const LOCK: &str = "lock";
 /// An authority lasts ten years; its identities are short-lived.
 const AUTHORITY_DAYS: u32 = 3653;
 
-/// An authority whose directory this process has locked.
+/// An authority; this process has locked its directory.
 pub struct Authority {
     directory: PathBuf,
     signer: Signer,
@@ -33,7 +33,7 @@ pub struct Authority {
 }
 
 impl Authority {
-    /// Makes a new authority in `directory`, which is made too; one that is there is never touched.
+    /// Makes a new authority in `directory`, which is made too; an existing one is never changed.
     pub fn create(directory: &Path) -> Result<Self, TrustError> {
         files::directory(directory)?;
         let lock = lock(directory)?;
@@ -64,7 +64,7 @@ impl Authority {
         Ok(Self { directory: directory.to_owned(), signer, ledger, _lock: lock })
     }
 
-    /// What the authority in `directory` has issued, without opening its key.
+    /// The certificates that the authority in `directory` has issued, without opening its key.
     pub fn list(directory: &Path) -> Result<Vec<Issued>, TrustError> {
         if !directory.join(ISSUED).exists() {
             return Err(TrustError::NoAuthority { path: directory.to_owned() });
@@ -77,7 +77,7 @@ impl Authority {
         authority_name(&self.signer.certificate)
     }
 
-    /// Where its list of revoked certificates is.
+    /// The path of its list of revoked certificates.
     pub fn list_path(&self) -> PathBuf {
         self.directory.join(LIST)
     }
@@ -87,13 +87,13 @@ impl Authority {
         self.ledger.list_number
     }
 
-    /// What it has issued.
+    /// The certificates that it has issued.
     pub fn issued(&self) -> &[Issued] {
         &self.ledger.issued
     }
 
-    /// Issues an identity, valid for `days`, into the file `out`, which must not exist. It is on
-    /// record before it exists: what is not on record could not be revoked.
+    /// Issues an identity, valid for `days`, into the file `out`, which must not exist. It is
+    /// recorded before it exists, because an unrecorded certificate could not be revoked.
     pub fn issue(
         &mut self,
         name: &str,
@@ -125,7 +125,7 @@ impl Authority {
         Ok(identity)
     }
 
-    /// Revokes what `choice` names, signs a new list, and returns what was revoked.
+    /// Revokes the certificates that `choice` names, signs a new list, and returns them.
     pub fn revoke(&mut self, choice: &Choice) -> Result<Vec<Issued>, TrustError> {
         let revoked = self.ledger.revoke(choice, now_unix_s());
         if revoked.is_empty() {
@@ -179,7 +179,7 @@ fn read_certificate(directory: &Path) -> Result<CertificateDer<'static>, TrustEr
 fn read_key(directory: &Path) -> Result<KeyPair, TrustError> {
     let path = directory.join(KEY);
     let text = files::read_private(&path)?;
-    // The libraries' errors are left out: they must not be able to tell of the key.
+    // The libraries' errors are left out: they must not be able to reveal the key.
     let damaged = || malformed(&path, "an authority's key", &"it is damaged");
     let der = PrivatePkcs8KeyDer::from_pem_slice(text.as_bytes()).map_err(|_| damaged())?;
     KeyPair::try_from(&der).map_err(|_| damaged())

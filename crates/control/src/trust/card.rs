@@ -13,10 +13,10 @@ use x509_parser::time::ASN1Time;
 use super::issue::{DAY_S, now_unix_s};
 use super::{Role, TrustError, check_name};
 
-/// A certificate that lapses in less is worth a word.
+/// A certificate that expires within this time gives a message.
 const WARNING_DAYS: i64 = 3;
 
-/// What a certificate of ours says. Times are seconds since 1970-01-01 UTC.
+/// The content of a certificate of btu. Times are seconds since 1970-01-01 UTC.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Card {
     /// The name of the certificate's holder.
@@ -43,13 +43,14 @@ pub struct Peer {
 }
 
 impl Peer {
-    /// How long its certificate is still valid by this machine's clock; nothing when it has lapsed.
+    /// The time for which its certificate is still valid by this machine's clock; `None` when it
+    /// has expired.
     pub fn left(&self) -> Option<Duration> {
         let left = self.not_after_unix_s.saturating_add(1).saturating_sub(now_unix_s());
         u64::try_from(left).ok().filter(|seconds| *seconds > 0).map(Duration::from_secs)
     }
 
-    /// The peer whose certificate chain a finished handshake has verified.
+    /// The peer of a finished handshake, which has verified its certificate chain.
     pub fn of(chain: Option<&[CertificateDer<'_>]>) -> Result<Self, TrustError> {
         let Some([first, ..]) = chain else {
             return Err(malformed("it shows none"));
@@ -60,7 +61,7 @@ impl Peer {
 }
 
 impl Card {
-    /// Reads a certificate. Nothing is verified here: neither the signature nor the days.
+    /// Reads a certificate. It verifies neither the signature nor the days.
     pub fn read(der: &[u8]) -> Result<Self, TrustError> {
         let certificate = parse(der)?;
         let (name, role) = holder(&certificate)?;
@@ -98,7 +99,7 @@ impl Card {
         day(self.not_after_unix_s)
     }
 
-    /// What to say in the last three days.
+    /// The message in the last three days.
     pub fn warning(&self) -> Option<String> {
         let Self { name, role, .. } = self;
         let when = match self.days_left() {

@@ -1,5 +1,5 @@
-//! A pairing code: 100 bits in Crockford's base 32 (<https://www.crockford.com/base32.html>),
-//! written to be read out aloud, with a check character of our own.
+//! A pairing code: 100 bits in Crockford's base 32 (<https://www.crockford.com/base32.html>), for
+//! reading aloud, with a check character of btu's own.
 
 use super::TrustError;
 

@@ -1,4 +1,4 @@
-//! What can be wrong with a certificate, a key, a list or a code. None of these ever holds a key.
+//! The errors of certificates, keys, lists and codes. None of these ever holds a key.
 
 use std::path::PathBuf;
 
@@ -7,7 +7,7 @@ use thiserror::Error;
 
 use super::Role;
 
-/// Why a peer cannot be trusted, or cannot be given what others trust.
+/// Why a peer cannot be trusted, or an identity cannot be made.
 #[derive(Debug, Error)]
 pub enum TrustError {
     /// A file could not be read.
@@ -43,12 +43,12 @@ pub enum TrustError {
         /// The path of the file.
         path: PathBuf,
     },
-    /// A text is not what it should be.
+    /// A text has the wrong form.
     #[error("{what} is not {expected}: {why}")]
     Malformed {
-        /// The file, or what was read.
+        /// The file, or the name of the text.
         what: String,
-        /// What it should be.
+        /// The expected form.
         expected: &'static str,
         /// The description of the mistake.
         why: String,
@@ -88,7 +88,7 @@ pub enum TrustError {
         name: String,
         /// The role in the certificate.
         is: Role,
-        /// What it should be.
+        /// The expected form.
         needed: Role,
     },
     /// A name that cannot be in a certificate.
@@ -104,7 +104,7 @@ pub enum TrustError {
         "the list of revoked certificates is not signed by the authority of {name}: take `revoked.crl` of the authority that issued it"
     )]
     ForeignList {
-        /// The identity that it was to be used with.
+        /// The identity with which it was used.
         name: String,
     },
     /// No authority where one was looked for.
@@ -113,7 +113,7 @@ pub enum TrustError {
         /// The path of the file or directory.
         path: PathBuf,
     },
-    /// Neither the user nor the environment says where keys are.
+    /// Neither the user nor the environment gives the place of keys.
     #[error("there is no HOME to keep keys in: name a directory with --keys or BTU_KEYS")]
     NoHome,
     /// There is no such certificate.
@@ -129,7 +129,7 @@ pub enum TrustError {
     /// A pairing code was mistyped.
     #[error("this is no pairing code: {0}")]
     Code(&'static str),
-    /// The machinery of keys and certificates failed.
+    /// An operation on keys and certificates failed.
     #[error("{operation}: {message}")]
     Machinery {
         /// The operation that failed.

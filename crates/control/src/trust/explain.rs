@@ -1,6 +1,6 @@
-//! Turns the alert that ends a handshake into a sentence that says what to do.
+//! Turns the alert that ends a handshake into a sentence with advice.
 //!
-//! With TLS 1.3 a client has finished its handshake before the server has looked at its certificate
+//! With TLS 1.3 a client has finished its handshake before the server has checked its certificate
 //! (RFC 8446 section 4.4.2.4), so a refusal arrives with the first call, wrapped in the errors of
 //! HTTP/2 and gRPC.
 
@@ -8,8 +8,8 @@ use std::error::Error;
 
 use rustls::{AlertDescription, CertificateError};
 
-/// What a failed call to `host` says about trust, if it does: who refused whom, why, and what to
-/// do.
+/// The sentence about trust for a failed call to `host`, if trust failed: the side that refused,
+/// the reason, and the advice.
 pub fn explain(host: &str, error: &(dyn Error + 'static)) -> Option<String> {
     let mut next = Some(error);
     while let Some(error) = next {
@@ -27,7 +27,7 @@ fn of(host: &str, error: &(dyn Error + 'static)) -> Option<String> {
         Some(rustls::Error::InvalidCertificate(why)) => Some(we_refuse(host, why)),
         Some(rustls::Error::InvalidMessage(_)) => Some(no_tls(host)),
         Some(other) => Some(format!("the connection to {host} cannot be trusted: {other}")),
-        // HTTP/2 keeps only the text of what broke it.
+        // HTTP/2 keeps only the text of the cause.
         None => in_text(&error.to_string()).map(|alert| refused_us(host, alert)),
     }
 }

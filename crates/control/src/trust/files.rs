@@ -1,5 +1,5 @@
-//! Files that hold keys: read only when they are private, written so that they are from the first
-//! byte on.
+//! Files that hold keys: read only when they are private, and private from the first written byte
+//! on.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, DirBuilder, File, OpenOptions};
@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 
 use super::TrustError;
 
-/// The most that is read of a file that another person may have sent: an identity has 2 kB, a list
-/// with ten thousand entries 400 kB.
+/// The most bytes that are read of a file that another person may have sent: an identity has 2 kB,
+/// a list with ten thousand entries 400 kB.
 pub(super) const MOST_BYTES: u64 = 1 << 20;
 
 /// Permission bits of files that only the owner may read.
@@ -18,9 +18,9 @@ pub(super) const PRIVATE: u32 = 0o600;
 /// Permission bits of files that every user may read.
 pub(super) const PUBLIC: u32 = 0o644;
 
-/// Where an authority is unless the user says otherwise, from the environment variables that
-/// `variable` looks up: `$BTU_KEYS`, else `btu/keys` in the user's configuration (XDG Base
-/// Directory Specification: an empty variable counts as unset, a relative one is ignored).
+/// The default place of an authority, from the environment variables that `variable` looks up:
+/// `$BTU_KEYS`, else `btu/keys` in the user's configuration (XDG Base Directory Specification: an
+/// empty variable counts as unset, a relative one is ignored).
 pub fn default_directory(
     variable: impl Fn(&str) -> Option<OsString>,
 ) -> Result<PathBuf, TrustError> {
@@ -34,7 +34,7 @@ pub fn default_directory(
     Ok(configuration.ok_or(TrustError::NoHome)?.join("btu/keys"))
 }
 
-/// Reads a file that holds a key; refuses it when others could have.
+/// Reads a file that holds a key; refuses it when other users could read it.
 pub(super) fn read_private(path: &Path) -> Result<String, TrustError> {
     let file = File::open(path).map_err(reading(path))?;
     let mode = file.metadata().map_err(reading(path))?.permissions().mode() & 0o777;
@@ -44,10 +44,10 @@ pub(super) fn read_private(path: &Path) -> Result<String, TrustError> {
     bounded(file, path)
 }
 
-/// The permissions with which others could read the file at `path`. systemd keeps what it shows to
-/// a service in `credentials` (systemd.exec(5), `$CREDENTIALS_DIRECTORY`) as root's, with an access
-/// control list for the service's user: the mask of such a list stands where a group's permissions
-/// do (acl(5)), and no group may read.
+/// The permissions with which others could read the file at `path`. systemd has a service's
+/// credentials in `credentials` (systemd.exec(5), `$CREDENTIALS_DIRECTORY`) as root's, with an
+/// access control list for the service's user: the mask of such a list is in the place of the
+/// group's permissions (acl(5)), and no group may read.
 fn exposing(path: &Path, credentials: Option<&OsStr>) -> u32 {
     let shown = credentials.filter(|directory| !directory.is_empty()).map(Path::new);
     if shown.is_some() && path.parent() == shown { 0o037 } else { 0o077 }
@@ -58,7 +58,7 @@ pub(super) fn read_public(path: &Path) -> Result<String, TrustError> {
     bounded(File::open(path).map_err(reading(path))?, path)
 }
 
-/// Reads a file that only we write, however much there is.
+/// Reads a file that only btu writes, of any size.
 pub(super) fn read_own(path: &Path) -> Result<String, TrustError> {
     fs::read_to_string(path).map_err(reading(path))
 }
@@ -82,15 +82,15 @@ pub(super) fn create(path: &Path, mode: u32) -> Result<File, TrustError> {
     })
 }
 
-/// Writes what belongs into `file`, down to the disk.
+/// Writes the content of `file`, down to the disk.
 pub(super) fn fill(mut file: File, path: &Path, text: &str) -> Result<(), TrustError> {
     file.write_all(text.as_bytes()).and_then(|()| file.sync_all()).map_err(writing(path))
 }
 
-/// Replaces a file of ours, so that a reader sees the old or the new one, never a half.
+/// Replaces a file of btu, so that a reader sees the old or the new one, never a part.
 pub(super) fn replace(path: &Path, mode: u32, text: &str) -> Result<(), TrustError> {
     let part = path.with_extension("part");
-    // A part that is there was left by a crash; the process that writes here holds the lock.
+    // An existing part was left by a crash; the process that writes here holds the lock.
     let _ = fs::remove_file(&part);
     fill(create(&part, mode)?, &part, text)?;
     fs::rename(&part, path).map_err(writing(path))?;

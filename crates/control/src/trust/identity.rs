@@ -26,8 +26,8 @@ pub struct Identity {
 }
 
 impl Identity {
-    /// Reads an identity file, refusing one that others can read, that is damaged, or that has
-    /// lapsed.
+    /// Reads an identity file, refusing one that other users can read, that is damaged, or that has
+    /// expired.
     pub fn load(path: &Path) -> Result<Self, TrustError> {
         let identity = Self::load_lapsed(path)?;
         identity.card.check_time(now_unix_s())?;
@@ -81,7 +81,7 @@ impl Identity {
         leaf.verify_signature(Some(root.public_key())).map_err(|_| {
             malformed("its certificate is not signed by the authority in the same file")
         })?;
-        // The library's error is left out: it must not be able to tell of the key.
+        // The library's error is left out: it must not be able to reveal the key.
         let pair =
             KeyPair::try_from(&key).map_err(|_| malformed("its private key cannot be read"))?;
         if pair.der_bytes() != leaf.public_key().subject_public_key.data.as_ref() {
@@ -90,7 +90,7 @@ impl Identity {
         Ok(Self { card, certificate, key, authority, pin: None })
     }
 
-    /// Whether both were issued by the same authority.
+    /// Whether one authority issued both.
     pub fn is_of_the_authority_of(&self, other: &Self) -> bool {
         self.authority == other.authority
     }
@@ -106,7 +106,7 @@ impl Identity {
         .concat()
     }
 
-    /// What its certificate says.
+    /// The content of its certificate.
     pub fn card(&self) -> &Card {
         &self.card
     }
@@ -116,7 +116,7 @@ impl Identity {
         &self.card.name
     }
 
-    /// The authority's name: the same for all identities that can talk to each other.
+    /// The authority's name: equal for all identities that can connect to each other.
     pub fn authority(&self) -> String {
         authority_name(&self.authority)
     }

@@ -1,4 +1,4 @@
-//! Making keys and certificates (RFC 5280), for an authority in a directory and for the temporary
+//! Makes keys and certificates (RFC 5280), for an authority in a directory and for the temporary
 //! one of a pairing.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -68,7 +68,7 @@ pub(super) struct Signer {
 
 impl Signer {
     /// A new authority with this key. Its subject names the key, so that a certificate of another
-    /// authority is told from a forged one of this.
+    /// authority differs from a forged one of this.
     pub(super) fn new(key: KeyPair, validity: Validity) -> Result<Self, TrustError> {
         let mut params = CertificateParams::default();
         params.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
@@ -85,7 +85,7 @@ impl Signer {
         Self::read(certificate, key)
     }
 
-    /// An authority from what its files hold.
+    /// An authority from the contents of its files.
     pub(super) fn read(
         certificate: CertificateDer<'static>,
         key: KeyPair,

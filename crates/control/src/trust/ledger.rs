@@ -1,5 +1,4 @@
-//! What an authority has issued: the one place where a certificate's serial number can be found
-//! again by name.
+//! The certificates that an authority has issued: the only record of serial numbers by name.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,10 +10,10 @@ const VERSION: u32 = 1;
 /// An issued certificate. Times are seconds since 1970-01-01 UTC.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Issued {
-    /// What the certificate says about its holder.
+    /// The holder's data in the certificate.
     #[serde(flatten)]
     pub card: Card,
-    /// When it was revoked, if it was.
+    /// The time of its revocation, if it was revoked.
     #[serde(default)]
     pub revoked_at_unix_s: Option<i64>,
 }
@@ -48,8 +47,8 @@ impl Ledger {
         serde_json::to_string_pretty(self).unwrap_or_default() + "\n"
     }
 
-    /// Marks what `choice` names as revoked at `now_unix_s`, and returns it; what was revoked
-    /// before stays as it is.
+    /// Marks the certificates that `choice` names as revoked at `now_unix_s`, and returns them;
+    /// earlier revocations do not change.
     pub(super) fn revoke(&mut self, choice: &Choice, now_unix_s: i64) -> Vec<Issued> {
         let chosen = self
             .issued

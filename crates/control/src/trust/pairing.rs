@@ -2,11 +2,11 @@
 //! replaces an authority.
 //!
 //! Both sides derive the same authority's key from the code and issue themselves certificates of
-//! it, each with a key of its own. What crosses the wire is an ordinary mutual TLS handshake. A
-//! guess can be checked against the signature of the certificate that is shown to every process
-//! that connects; there are 2^100 codes, so that leads nowhere, and a shorter code would not do.
-//! Who learns the code before it is used can be either side; once the two have met, each has pinned
-//! the other's key and takes no other.
+//! it, each with a key of its own. The connection uses an ordinary mutual TLS handshake. A guess
+//! can be checked against the signature of the certificate that is shown to every process that
+//! connects; with 2^100 codes guessing is hopeless, but a shorter code would be too weak. Anyone
+//! who learns the code before its use can act as either side; once the two have connected, each has
+//! pinned the other's key and accepts no other.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -24,11 +24,11 @@ pub const PAIRED: &str = "paired";
 /// A code that no controller has used lapses.
 pub const LAPSE: Duration = Duration::from_mins(10);
 
-/// Names this use of the code; another version of the derivation would have another.
+/// The label of this use of the code; another version of the derivation would have another.
 const SALT: &[u8] = b"btu pairing, version 1";
 const AUTHORITY: &[u8] = b"Ed25519 seed of the authority";
 
-/// A one-time code and what both sides derive from it.
+/// A one-time code and the values that both sides derive from it.
 pub struct Pairing {
     bits: Bits,
     /// One for all identities of this side: the first peer of any is the peer of all.

@@ -1,5 +1,5 @@
 //! The list of revoked certificates (RFC 5280 section 5). The authority signs it, so any host may
-//! pass it on.
+//! forward it.
 
 use std::path::Path;
 
@@ -16,8 +16,8 @@ use super::card;
 use super::issue::{DAY_S, Signer, now_unix_s, seconds};
 use super::{Identity, Issued, Peer, TrustError, files};
 
-/// A list must name the day of the next (RFC 5280 section 5.1.2.5). It is not compared with a list
-/// that it is old: an agent has no way to fetch one, and a list gains nothing by being refused.
+/// A list must name the day of the next (RFC 5280 section 5.1.2.5). Old lists are accepted: an
+/// agent cannot fetch a new one, and refusing a list has no benefit.
 const NEXT_DAYS: i64 = 365;
 
 /// A signed list of revoked certificates.
@@ -30,7 +30,7 @@ pub struct Revocations {
 }
 
 impl Revocations {
-    /// Reads the file `revoked.crl` of an authority. Its signature is checked where it is used.
+    /// Reads the file `revoked.crl` of an authority. The users of the list check its signature.
     pub fn load(path: &Path) -> Result<Self, TrustError> {
         Self::parse(&path.display().to_string(), files::read_public(path)?.as_bytes())
     }
@@ -57,7 +57,7 @@ impl Revocations {
         Ok(Self { number, serials, der: der.clone() })
     }
 
-    /// Signs list `number` of what is revoked in `issued`.
+    /// Signs list `number` of the revoked certificates in `issued`.
     pub(super) fn sign(
         signer: &Signer,
         number: u64,

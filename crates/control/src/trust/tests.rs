@@ -37,7 +37,7 @@ impl TestAuthority {
         self.authority.sign(name, role, past).unwrap()
     }
 
-    /// An identity that lapses after so many seconds.
+    /// An identity that expires after this number of seconds.
     pub(crate) fn lapsing(&mut self, name: &str, role: Role, seconds: i64) -> Identity {
         let now = now_unix_s();
         let soon = Validity { from_unix_s: now - DAY_S, to_unix_s: now + seconds };
@@ -62,7 +62,7 @@ impl Ends {
     }
 }
 
-/// Runs a handshake in memory until nothing more is said.
+/// Runs a handshake in memory until neither side sends more data.
 fn shake(client: &Arc<ClientConfig>, server: &Arc<ServerConfig>, expected: &str) -> Ends {
     let mut client =
         ClientConnection::new(Arc::clone(client), server_name(expected).unwrap()).unwrap();

@@ -16,10 +16,10 @@ use super::{Identity, Revocations, Role, TrustError};
 pub(super) use pin::Pin;
 use verify::{AgentsOnly, ControllersOnly};
 
-/// HTTP/2 (RFC 9113 section 3.2), which gRPC runs over.
+/// HTTP/2 (RFC 9113 section 3.2), which carries gRPC.
 const ALPN: &[u8] = b"h2";
 
-/// What an agent's end of a connection is made with: takes only controllers of its own authority.
+/// The configuration of an agent's end: accepts only controllers of its own authority.
 pub fn server_config(
     identity: &Identity,
     revocations: Option<&Revocations>,
@@ -48,8 +48,7 @@ pub fn server_config(
     Ok(Arc::new(config))
 }
 
-/// What a controller's end of a connection is made with: takes only agents of its own authority, by
-/// name.
+/// The configuration of a controller's end: accepts only agents of its own authority, by name.
 pub fn client_config(
     identity: &Identity,
     revocations: Option<&Revocations>,
@@ -65,8 +64,7 @@ pub fn client_config(
     let mut config = ClientConfig::builder_with_provider(provider())
         .with_protocol_versions(&[&rustls::version::TLS13])
         .map_err(preparing())?
-        // "Dangerous" is what rustls calls any verifier of one's own; this one only adds to
-        // rustls's.
+        // rustls calls any custom verifier "dangerous"; this one only adds to rustls's.
         .dangerous()
         .with_custom_certificate_verifier(Arc::new(AgentsOnly::new(verifier, identity.pin.clone())))
         .with_client_auth_cert(chain, key)
@@ -76,7 +74,7 @@ pub fn client_config(
     Ok(Arc::new(config))
 }
 
-/// Named outright: the process's default fails as soon as two dependencies bring different ones.
+/// Named explicitly: the process's default fails as soon as two dependencies bring different ones.
 fn provider() -> Arc<CryptoProvider> {
     Arc::new(rustls::crypto::ring::default_provider())
 }

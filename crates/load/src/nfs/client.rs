@@ -334,7 +334,7 @@ impl Client {
     }
 }
 
-/// A connection whose blocked reads and writes come back after a moment.
+/// A connection with blocking reads and writes that return after a moment.
 pub(super) fn connected(server: SocketAddr, timeout: Span) -> Result<TcpStream, NfsError> {
     let failed = |source| NfsError::Connect { server, source };
     let wait = Duration::from(timeout).max(Duration::from_millis(1));

@@ -134,7 +134,7 @@ impl<'a> Application<'a> {
         Ok(())
     }
 
-    /// One call, whose first message has this number.
+    /// One call; its first message has this number.
     fn call<P: Pipe>(
         &mut self,
         pipe: &mut P,

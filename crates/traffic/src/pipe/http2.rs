@@ -37,7 +37,7 @@ const LEAVES_WITHIN: Duration = Duration::from_millis(1);
 /// The time for which the far end waits until the near one has received its last message.
 const FAREWELL: Duration = Duration::from_secs(1);
 
-/// An HTTP/2 end whose TCP connection listens or is made.
+/// An HTTP/2 end with a TCP connection that listens or is established.
 pub(super) struct Http2 {
     tcp: Tcp,
 }

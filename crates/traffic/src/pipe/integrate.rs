@@ -70,7 +70,7 @@ fn heard<T>(tell: Tell<'_>, work: impl FnOnce(&mut dyn FnMut(&HintPoint)) -> T) 
     told.map(|()| done)
 }
 
-/// A pipe whose messages have the length that is asked for.
+/// A pipe with messages of the requested length.
 struct AsStream<'a, P>(&'a mut P);
 
 impl<P: Pipe> Read for AsStream<'_, P> {

@@ -23,7 +23,7 @@ use crate::clock::{Limit, now};
 use crate::error::TrafficError;
 use crate::tcp::line::Line;
 
-/// How long MPI may still have messages of a peer whose connection has ended.
+/// The time for which MPI may still have messages of a peer after the end of its connection.
 const ARREARS: Duration = Duration::from_millis(100);
 
 /// The interval, in milliseconds, at which an end that waits for a control message lets MPI
@@ -33,7 +33,7 @@ const LOOK_EVERY_MS: u16 = 100;
 /// How long an end waits for the other to be done with its messages.
 const FAREWELL: Duration = Duration::from_secs(1);
 
-/// An MPI end whose TCP connection listens or is made.
+/// An MPI end with a TCP connection that listens or is established.
 pub(super) struct Mpi {
     tcp: Tcp,
     party: Party,

@@ -27,7 +27,7 @@ use crate::token;
 /// Bytes taken from the socket at once.
 const PIECE: usize = 64 * 1024;
 
-/// A TLS end whose TCP connection listens or is made.
+/// A TLS end with a TCP connection that listens or is established.
 pub(super) struct Tls {
     endpoint: Endpoint,
     token: Token,

@@ -150,8 +150,8 @@ impl Acceptor {
         self.callers.refuse(peer.ip(), Refused::WrongToken);
     }
 
-    /// Accepts who is there; at most so many that a flood of callers cannot keep the others from
-    /// being heard.
+    /// Accepts waiting callers; at most so many that a flood of callers cannot keep the others from
+    /// being served.
     fn let_in(&self, callers: &mut Vec<Caller>) -> Result<(), TrafficError> {
         for _ in 0..CALLERS {
             let Some((stream, peer)) = self.next()? else { break };
@@ -250,7 +250,7 @@ fn judge(said: &[u8], token: &Token) -> Verdict {
     }
 }
 
-/// For fuzzers: whether a caller who says this is let in.
+/// For fuzzers: whether a caller with this input is admitted.
 pub(crate) fn presents(said: &[u8], token: &Token) -> bool {
     matches!(judge(said, token), Verdict::Admit)
 }

@@ -56,7 +56,7 @@ impl Requester {
     }
 }
 
-/// One user, who asks, waits, and asks again.
+/// One user: sends a request, waits for the answer, and sends the next one.
 struct User<'a> {
     line: &'a Line,
     request: Vec<u8>,

@@ -28,7 +28,7 @@ use crate::sys::batch::Incoming;
 const KIND: &str = "udp-receive";
 const DOING: &str = "receive the datagrams";
 
-/// Most datagrams whose arrival is recorded: 2^31 bits are 256 MiB.
+/// Most datagrams with recorded arrivals: 2^31 bits are 256 MiB.
 const MOST: u64 = 1 << 31;
 
 /// The silence after which the stream is over.

@@ -1,5 +1,5 @@
-//! Whether an order may be carried out, by what its activity needs. Every order meets this before a
-//! worker is made.
+//! Checks whether an order is allowed, by the needs of its activity. Every order is checked before
+//! a worker is made.
 
 use std::net::SocketAddr;
 use std::path::Path;
@@ -16,9 +16,9 @@ use super::super::caller::{Caller, Who};
 use super::{Forbidden, Policy, UNCHANGEABLE};
 
 impl Policy {
-    /// The order as this host carries it out. The paths of this machine's own user are that user's
-    /// own business. The directory of any other caller is replaced by the policy's, and `source` is
-    /// the only file that may be named.
+    /// The order in its local form. The paths of this machine's own user are not checked. The
+    /// directory of any other caller is replaced by the policy's, and `source` is the only file
+    /// that may be named.
     pub(crate) fn admit(
         &self,
         mut order: Order,
@@ -56,7 +56,7 @@ impl Policy {
         Ok(BoundedOrder { order, bounds })
     }
 
-    /// Whether something of this kind may be done at all.
+    /// Whether activities of this kind are allowed.
     pub(crate) fn check_kind(&self, kind: &str) -> Result<(), Forbidden> {
         if self.allows(kind) {
             return Ok(());
@@ -65,9 +65,9 @@ impl Policy {
         Err(self.forbids(what, "activities", &self.activities))
     }
 
-    /// With whom this caller's activities may exchange data. By default that is also the caller
-    /// itself, where it comes from, and this machine's loopback network if the caller has that
-    /// anyway.
+    /// The peers with which this caller's activities may exchange data. By default that is also the
+    /// caller itself, where it comes from, and this machine's loopback network if the caller has
+    /// that anyway.
     fn peers(&self, caller: &Caller) -> Vec<Cidr> {
         let mut peers = self.peers.value.clone();
         if self.peers.line.is_none() {
@@ -85,7 +85,7 @@ impl Policy {
                 let what = format!("{kind} has no rate that could be held to {most}");
                 Err(self.forbids(what, "limits.rate", &self.rate))
             }
-            // What paced ones offer together is looked at with the rest that is in hand.
+            // The sum of paced rates is checked with the other current work.
             (Rate::Silent | Rate::Paced(_), _) | (Rate::Unpaced, None) => Ok(()),
         }
     }
@@ -118,8 +118,8 @@ impl Policy {
         Err(self.forbids(what, "peers", &self.peers))
     }
 
-    /// Whether a session may have so much in hand, and all of them together so much. A session may
-    /// have its share of what all may: one part of as many as there may be runs at once.
+    /// Whether a session, and all sessions together, may have these sums. A session may have its
+    /// share of what all may: one part of as many as there may be runs at once.
     pub(crate) fn check_sums(
         &self,
         kind: &str,
@@ -184,7 +184,7 @@ impl Policy {
         Err(self.forbids(what, "share.directories", shares))
     }
 
-    /// What sums are held to.
+    /// The limits of sums.
     fn limits(&self) -> [Limit; 7] {
         let number = |count: u128| count.to_string();
         let bytes = |value| Bytes::new(small(value)).to_string();
@@ -244,11 +244,11 @@ impl Policy {
     }
 }
 
-/// What a sum is held to, and how that is said.
+/// The limit of a sum, and its text.
 struct Limit {
     /// The name of the rule.
     place: String,
-    /// Of all that is in hand; none where nothing is said.
+    /// The limit of all current work; `None` if there is no rule.
     most: Option<u64>,
     part: fn(&Demand) -> u128,
     /// An amount in its unit.

@@ -26,7 +26,7 @@ pub enum PolicyError {
         /// The reason that the system gives.
         source: std::io::Error,
     },
-    /// Something in it is wrong.
+    /// It has a mistake.
     #[error(transparent)]
     Wrong(#[from] ReadError),
 }
@@ -80,7 +80,7 @@ struct Share {
     directories: Option<Spanned<Vec<Spanned<String>>>>,
 }
 
-/// Something wrong at a place.
+/// A mistake at a line.
 struct Wrong {
     at: Range<usize>,
     message: String,
@@ -88,7 +88,7 @@ struct Wrong {
 
 struct Text<'a>(&'a str);
 
-/// Reads a policy; `source` is what the file is called.
+/// Reads a policy; `source` is the name of the file.
 pub(super) fn parse(source: &str, text: &str) -> Result<Policy, PolicyError> {
     let file = toml::from_str::<File>(text).map_err(|error| Wrong {
         at: error.span().unwrap_or(0..0),
@@ -208,7 +208,7 @@ fn quantity<T: FromStr<Err: std::fmt::Display>>(at: Range<usize>, text: &str) ->
     text.parse().map_err(|error: T::Err| Wrong { at, message: error.to_string() })
 }
 
-/// A path that can be compared: it leads to where it says, whatever is there.
+/// A path in comparable form, without `.`, `..` and links.
 fn whole_path(text: &str) -> Result<PathBuf, String> {
     let path = PathBuf::from(text);
     let is_plain = path.components().all(|part| !matches!(part, Component::ParentDir));

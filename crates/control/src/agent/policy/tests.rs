@@ -161,7 +161,7 @@ fn by_default_a_controller_s_own_address_is_a_peer_and_loopback_only_of_who_has_
             window: None,
         }));
         let admitted = policy.admit(order, caller, None);
-        // Whom it may call may call it.
+        // The peers that it may call may call it.
         let listener = policy.admit(receives(), caller, None).unwrap();
         let address = peer.parse::<SocketAddr>().unwrap().ip();
         assert_eq!(listener.bounds.callers.hold(address), admitted.is_ok(), "{peer}");
@@ -371,7 +371,7 @@ fn the_files_of_others_are_put_where_the_policy_says() {
 }
 
 /// Its volume and its file are held to the policy, in memory as on disk, its directory is the
-/// policy's, and so is whom it calls.
+/// policy's, and its peers must be allowed.
 #[test]
 fn a_copied_file_is_bounded_and_put_where_the_policy_says() {
     let send = |to: &str, size: u64, storage| {
@@ -458,8 +458,8 @@ fn station(place: FilesPlace) -> Order {
     order(Activity::FilesStation(FilesStation { place, token: [0; 16], number: 1, work }))
 }
 
-/// A share is used only where the policy names it, to the letter; who started the agent has the
-/// account and its shares anyway.
+/// A share is used only where the policy names it, to the letter; the user who started the agent
+/// has the account and its shares anyway.
 #[test]
 fn shares_are_those_that_the_policy_names() {
     let text = "activities = [\"files-station\"]\n[share]\ndirectories = [\"/mnt/nas\"]\n";

@@ -5,7 +5,7 @@ use super::super::policy::Policy;
 use super::*;
 use crate::trust::Peer;
 
-/// An agent in the network whose policy has this text.
+/// An agent in the network with this policy.
 fn service(policy: &str) -> Service {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("policy.toml");

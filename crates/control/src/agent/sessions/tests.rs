@@ -128,9 +128,9 @@ fn calls() -> impl Strategy<Value = (u64, Call)> {
 }
 
 proptest! {
-    /// Whatever is asked and whenever: never more runs than allowed, every session is settled
-    /// before it is forgotten or forgotten outright, each at most once, none is held longer than
-    /// its lease, and in the end nothing is left.
+    /// For any calls at any times: never more runs than allowed, every session is settled before it
+    /// is forgotten or forgotten outright, each at most once, none is held longer than its lease,
+    /// and in the end nothing is left.
     #[test]
     fn sessions_are_held_in_bounds_and_end(most in 1..3usize, asked_for in prop::collection::vec(calls(), 0..60)) {
         let mut sessions = Sessions::new(Rules { most, ..Rules::USUAL });

@@ -1,4 +1,4 @@
-//! A connection whose peer has shown a certificate.
+//! A connection with a verified certificate of its peer.
 
 use std::io;
 use std::pin::Pin;
@@ -21,21 +21,21 @@ use crate::trust::Peer;
 pub struct Client {
     pub(super) stream: TlsStream<TcpStream>,
     pub(super) peer: Peer,
-    /// Fires when the client has to go: its certificate was revoked, or its authority is no longer
-    /// the agent's.
+    /// Fires when the client must be disconnected: its certificate was revoked, or its authority is
+    /// no longer the agent's.
     pub(super) dismissed: oneshot::Receiver<()>,
-    /// When its certificate is looked at again.
+    /// The time of the next check of its certificate.
     pub(super) look: Pin<Box<Sleep>>,
-    /// Why it has to go.
+    /// Why it must be disconnected.
     pub(super) over: Option<&'static str>,
     pub(super) stay: Stay,
 }
 
-/// How often a certificate's last day is looked at, at the least: the clock may be set, or the
-/// machine may sleep.
+/// The longest interval of checks of a certificate's last day: the clock may be set, or the machine
+/// may sleep.
 const LOOK: Duration = Duration::from_mins(1);
 
-/// When a certificate that is valid for so long is looked at again.
+/// The time of the next check of a certificate that is valid for this time.
 pub(super) fn look(left: Duration) -> Instant {
     Instant::now() + left.min(LOOK)
 }
@@ -46,8 +46,8 @@ impl Client {
         &self.peer
     }
 
-    /// Fails from the moment on at which the peer's certificate does not count any more: nothing
-    /// more is read from that controller, and answers that were ready before are not sent.
+    /// Fails from the moment at which the peer's certificate is not valid any more: nothing more is
+    /// read from that controller, and answers that were ready before are not sent.
     fn check(&mut self, context: &mut Context<'_>) -> io::Result<()> {
         if self.over.is_none() {
             self.over = self.ends(context);

@@ -18,30 +18,30 @@ use super::places::{Places, Taken, block, network};
 use super::{Client, ListenerLimits};
 use crate::trust::{Peer, Revocations};
 
-/// How many were turned away since the listener was opened, and for what.
+/// The numbers of refused callers since the listener was opened, by reason.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Connections that were accepted and became clients.
     pub welcomed: u64,
-    /// They had not finished the handshake when others needed the place.
+    /// They had not finished the handshake when other callers needed the place.
     pub crowded: u64,
-    /// Like `crowded`, when others from their own address did.
+    /// Like `crowded`, for other callers from their own address.
     pub crowded_address: u64,
-    /// They came too often: all, or those of their network.
+    /// They called too often: all, or those of their network.
     pub often: u64,
     /// They did not finish the handshake in time.
     pub slow: u64,
-    /// Their certificate, or what they said instead of one, was refused.
+    /// Their certificate, or another message in its place, was refused.
     pub refused: u64,
     /// There were too many clients.
     pub full: u64,
-    /// Guests that were sent away because their certificate was revoked, lapsed, or of an earlier
-    /// authority.
+    /// Clients that were disconnected because their certificate was revoked, expired, or of an
+    /// earlier authority.
     pub dismissed: u64,
 }
 
 impl Counts {
-    /// All that did not become clients.
+    /// All callers that did not become clients.
     pub fn turned_away(&self) -> u64 {
         [self.crowded, self.crowded_address, self.often, self.slow, self.refused, self.full]
             .iter()
@@ -49,7 +49,7 @@ impl Counts {
     }
 }
 
-/// Steers an open listener.
+/// Controls an open listener.
 #[derive(Debug, Clone)]
 pub struct ListenerHandle {
     shared: Arc<Shared>,
@@ -59,21 +59,21 @@ pub struct ListenerHandle {
 struct Shared {
     limits: ListenerLimits,
     state: Mutex<State>,
-    /// Notified when a caller was turned away.
+    /// Notified when a caller was refused.
     news: Notify,
 }
 
 #[derive(Debug)]
 struct State {
-    /// Of which authority, counted from the first, and what strangers meet.
+    /// The number of the authority, counted from the first, and the configuration for new callers.
     config: (u64, Arc<ServerConfig>),
     /// The newest list: a handshake may have begun with the configuration of an older one.
     revoked: Option<Revocations>,
     /// The places for handshakes in progress.
     places: Places,
-    /// How often strangers of each network, and known addresses, came.
+    /// The rates of callers of each network, and of known addresses.
     networks: Paces<IpAddr>,
-    /// How often strangers came.
+    /// The rate of all callers.
     all: Paces<()>,
     clients: HashMap<u64, (Peer, oneshot::Sender<()>)>,
     next_client: u64,
@@ -82,7 +82,7 @@ struct State {
 }
 
 impl State {
-    /// Sends away the clients that `is` is true of.
+    /// Disconnects the clients for which `is` returns true.
     fn dismiss(&mut self, is: impl Fn(&Peer) -> bool) -> Vec<Peer> {
         let gone = self.clients.extract_if(|_, (peer, _)| is(peer)).map(|(_, (peer, dismiss))| {
             // It fails when the client has gone meanwhile.
@@ -95,13 +95,13 @@ impl State {
     }
 }
 
-/// The place of a stranger that is in a handshake.
+/// The place of a caller in a handshake.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Place {
     /// The number of its place.
     pub(super) number: u64,
     pub(super) from: IpAddr,
-    /// The authority whose certificates are asked of it.
+    /// The authority of the certificate that it must show.
     pub(super) authority: u64,
 }
 
@@ -122,29 +122,28 @@ impl ListenerHandle {
         Self { shared: Arc::new(Shared { limits, state: Mutex::new(state), news: Notify::new() }) }
     }
 
-    /// From now on strangers meet this configuration: a new certificate, a new list of revoked
+    /// From now on new callers get this configuration: a new certificate, a new list of revoked
     /// ones.
     pub fn reload(&self, config: Arc<ServerConfig>) {
         self.state().config.1 = config;
     }
 
-    /// Like `reload`, with another authority: clients of the earlier one are sent away; returns who
-    /// they were.
+    /// Like `reload`, with another authority: clients of the earlier one are disconnected; returns
+    /// them.
     pub fn replace(&self, config: Arc<ServerConfig>) -> Vec<Peer> {
         let mut state = self.state();
         state.config = (state.config.0 + 1, config);
         state.dismiss(|_| true)
     }
 
-    /// Sends clients away whose certificate is revoked, and takes none in any more; returns who
-    /// they were.
+    /// Disconnects clients with a revoked certificate, and admits none any more; returns them.
     pub fn dismiss(&self, revocations: &Revocations) -> Vec<Peer> {
         let mut state = self.state();
         state.revoked = Some(revocations.clone());
         state.dismiss(|peer| revocations.names(peer))
     }
 
-    /// What happened at the listener.
+    /// The counts of the listener.
     pub fn counts(&self) -> Counts {
         self.state().counts
     }
@@ -158,12 +157,12 @@ impl ListenerHandle {
         self.shared.limits
     }
 
-    /// What a stranger meets now, and of which authority that is.
+    /// The current configuration for new callers, and the number of its authority.
     pub(super) fn config(&self) -> (u64, Arc<ServerConfig>) {
         self.state().config.clone()
     }
 
-    /// Takes one of the places for handshakes; another stranger may have to leave it.
+    /// Takes one of the places for handshakes; another caller may lose it.
     pub(super) fn try_hand(&self, from: IpAddr) -> Result<Hand, Cause> {
         let now = Instant::now();
         let mut state = self.state();
@@ -180,7 +179,7 @@ impl ListenerHandle {
         Ok(Hand { handle: self.clone(), taken })
     }
 
-    /// Takes in who has the place `number`, which is free again.
+    /// Makes the caller in place `number` a client; the place is free again.
     pub(super) fn welcome(
         &self,
         Place { number, from, authority }: Place,
@@ -228,12 +227,12 @@ impl ListenerHandle {
         })
     }
 
-    /// Counts a caller that is turned away at the listener itself.
+    /// Counts a caller that the listener itself refuses.
     pub(super) fn turned_away(&self, from: IpAddr, cause: Cause) {
         self.count(&mut self.state(), from, cause);
     }
 
-    /// Counts who has this place as turned away, once.
+    /// Counts the caller in this place as refused, once.
     pub(super) fn refuse(&self, number: u64, from: IpAddr, cause: Cause) {
         let mut state = self.state();
         if state.places.judge(number) {
@@ -256,18 +255,18 @@ impl ListenerHandle {
         self.shared.news.notify_one();
     }
 
-    /// Waits until a caller was turned away.
+    /// Waits until a caller was refused.
     pub(super) async fn news(&self) {
         self.shared.news.notified().await;
     }
 
-    /// Takes what is to be told of those who were turned away since the last time.
+    /// Takes the report about callers that were refused since the last call.
     pub(super) fn report(&self) -> Report {
         std::mem::take(&mut self.state().report)
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        // Nothing in here is left half done by a panic.
+        // A panic leaves no half-done change in here.
         self.shared.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -285,9 +284,9 @@ impl Hand {
         self.taken.0
     }
 
-    /// Waits until another stranger needs the place, and has it.
+    /// Waits until another caller has taken the place.
     pub(super) async fn taken_away(&mut self) {
-        // The handle forgets a place only when it is taken away or given back.
+        // The handle removes a place only when it is taken away or released.
         let _ = (&mut self.taken.1).await;
     }
 }
@@ -307,7 +306,7 @@ pub(super) struct Stay {
 }
 
 impl Stay {
-    /// Counts and tells that this client goes because its certificate has lapsed.
+    /// Counts and reports that this client is disconnected because its certificate has expired.
     pub(super) fn lapsed(&self, peer: &Peer) {
         self.handle.turned_away(self.from, Cause::Lapsed(peer.clone()));
     }

@@ -1,5 +1,5 @@
-//! The log of connections that were turned away. All are counted; at most one line a second shows
-//! the newest address, however many come.
+//! The log of refused connections. All are counted; at most one line a second shows the newest
+//! address, for any number of callers.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -14,7 +14,7 @@ pub type Tell = Box<dyn Fn(&str) + Send + Sync>;
 /// No more than a line in this time.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// Why a caller was turned away.
+/// Why a caller was refused.
 #[derive(Debug)]
 pub(super) enum Cause {
     Crowded,
@@ -44,7 +44,7 @@ impl fmt::Display for Cause {
     }
 }
 
-/// What happened since the last line.
+/// The counts since the last line.
 #[derive(Debug, Default)]
 pub(super) struct Report {
     connections: u64,
@@ -67,8 +67,8 @@ impl Report {
     }
 }
 
-/// Writes the log as long as it is not aborted, and at last what had not been told by then: the
-/// lines add up to all that came.
+/// Writes the log as long as it is not aborted, and at its end the counts that were not written
+/// yet: the lines add up to all callers.
 pub(super) async fn write(handle: ListenerHandle, tell: Tell) {
     let log = Log { handle, tell };
     loop {

@@ -4,16 +4,16 @@ use std::collections::HashMap;
 use std::hash::Hash;
 use std::time::Instant;
 
-/// So many at once, and so many a second from then on.
+/// A number at once, and a number per second from then on.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Pace {
-    /// How many are admitted at once when no caller came for a while.
+    /// The number of admitted callers at once after a pause.
     pub burst: u32,
-    /// How many are admitted per second after the burst.
+    /// The number of admitted callers per second after the burst.
     pub per_second: u32,
 }
 
-/// A token bucket that limits how often callers come.
+/// A token bucket that limits the rate of callers.
 #[derive(Debug, Clone, Copy)]
 struct Bucket {
     tokens: f64,
@@ -37,12 +37,12 @@ impl Bucket {
     }
 }
 
-/// Buckets by name, of which those that are full are not kept.
+/// Buckets by name, without the full ones.
 #[derive(Debug)]
 pub(super) struct Paces<K> {
     pace: Pace,
     buckets: HashMap<K, Bucket>,
-    /// Of all that have none of their own because there are too many.
+    /// The bucket of all callers without their own one because there are too many.
     others: Bucket,
 }
 
@@ -54,7 +54,7 @@ impl<K: Eq + Hash> Paces<K> {
         Self { pace, buckets: HashMap::new(), others: full(pace, now) }
     }
 
-    /// Whether `who` may come now; if so, it has.
+    /// Whether `who` may connect now; if so, it is counted.
     pub(super) fn admit(&mut self, who: K, now: Instant) -> bool {
         let pace = self.pace;
         if self.buckets.len() >= MOST_BUCKETS {

@@ -26,22 +26,22 @@ pub(super) struct Places {
 struct Place {
     from: IpAddr,
     is_known: bool,
-    /// The agent has already said why it refuses this caller, and reads until the caller closes.
+    /// The agent has already sent the reason of the refusal, and reads until the caller closes.
     is_judged: bool,
     leave: oneshot::Sender<()>,
 }
 
-/// What a stranger gets when it takes a place: the number of the place, and a message when the
-/// place goes to another stranger.
+/// The result of taking a place: the number of the place, and a message when the place goes to
+/// another caller.
 pub(super) type Taken = (u64, oneshot::Receiver<()>);
 
 impl Places {
-    /// Whether clients have come from there before.
+    /// Whether that address had clients before.
     pub(super) fn knows(&self, from: IpAddr) -> bool {
         self.known.contains(&block(from))
     }
 
-    /// Remembers that a client came from there.
+    /// Adds the address of a client.
     pub(super) fn remember(&mut self, from: IpAddr) {
         let from = block(from);
         self.known.retain(|one| *one != from);
@@ -51,8 +51,8 @@ impl Places {
         self.known.push_back(from);
     }
 
-    /// Takes a place, and who had to leave for it: a handshake takes a few milliseconds, so what is
-    /// oldest is least likely to be one.
+    /// Takes a place, and returns the handshake that lost it: a handshake takes a few milliseconds,
+    /// so the oldest is least likely to be a real one.
     pub(super) fn take(
         &mut self,
         from: IpAddr,
@@ -77,7 +77,7 @@ impl Places {
             .is_some_and(|place| !std::mem::replace(&mut place.is_judged, true))
     }
 
-    /// Gives a place back; says whether it had not been taken away.
+    /// Releases a place; returns whether it had not been taken away.
     pub(super) fn give_back(&mut self, number: u64) -> bool {
         self.held.remove(&number).is_some()
     }
@@ -118,7 +118,7 @@ impl Places {
     }
 }
 
-/// What counts as one address: of IPv6 a /64, which is one host's to fill.
+/// The unit that counts as one address: for IPv6 a /64, which one host can fill.
 pub(super) fn block(address: IpAddr) -> IpAddr {
     match address {
         IpAddr::V4(_) => address,
@@ -126,7 +126,7 @@ pub(super) fn block(address: IpAddr) -> IpAddr {
     }
 }
 
-/// What counts as one network: of IPv4 a /24, of IPv6 a /64.
+/// The unit that counts as one network: for IPv4 a /24, for IPv6 a /64.
 pub(super) fn network(address: IpAddr) -> IpAddr {
     match address {
         IpAddr::V4(four) => {
@@ -166,8 +166,8 @@ mod tests {
         };
         assert_eq!([take(1), take(1), take(2)], [None, None, None]);
         assert_eq!(take(1), Some((ip(1), true)));
-        // Three places are for strangers; the oldest of them is now that of 2, after it the second
-        // of 1.
+        // Three places are for unknown callers; the oldest of them is now that of 2, after it the
+        // second of 1.
         assert_eq!(take(3), Some((ip(1), false)));
         assert_eq!(take(4), Some((ip(2), false)));
         places.remember(ip(9));

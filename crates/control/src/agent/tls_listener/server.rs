@@ -9,11 +9,11 @@ use tonic::transport::Server;
 pub(super) const CALLS: u32 = 32;
 /// Octets of a call's headers; ours have some 300.
 pub(super) const HEADER_BYTES: u32 = 16 << 10;
-/// Octets that a client may send ahead of the service, per call and per connection.
+/// Octets that a client may send before the service reads them, per call and per connection.
 const AHEAD_BYTES: u32 = 1 << 20;
-/// A client that has said nothing for so long is asked whether it is there ...
+/// The silence after which a client gets a ping ...
 pub(super) const SILENCE: Duration = Duration::from_secs(10);
-/// ... and disconnected when it has not answered after so long.
+/// ... and the time after which it is disconnected without an answer.
 pub(super) const ANSWER: Duration = Duration::from_secs(10);
 /// Resets of calls that wait to be accepted: a flood of them ends the connection (CVE-2023-44487,
 /// "rapid reset").

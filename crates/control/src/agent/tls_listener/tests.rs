@@ -1,4 +1,4 @@
-//! Drills at a listener on loopback: real sockets, real handshakes, strangers of every kind.
+//! Drills at a listener on loopback: real sockets, real handshakes, unknown callers of every kind.
 
 mod clients;
 mod crowd;
@@ -21,13 +21,13 @@ use crate::trust::tests::TestAuthority;
 use crate::trust::{Identity, Role, client_config, server_config, server_name};
 use echo::Echo;
 
-/// Limits whose end a test can wait for.
+/// Short limits for tests.
 const LIMITS: ListenerLimits =
     ListenerLimits { handshake: Duration::from_secs(1), ..ListenerLimits::STANDARD };
-/// How long anything may take here on a machine that has other things to do.
+/// The timeout of each operation here on a busy machine.
 const TIMEOUT: Duration = Duration::from_secs(20);
 
-/// An agent with a listener, as far as the listener is concerned.
+/// The listener's part of an agent.
 struct Drill {
     authority: TestAuthority,
     agent: Identity,
@@ -66,8 +66,7 @@ impl Drill {
         channel(self.address, config).await
     }
 
-    /// Sockets of the listener's side that are still there, from the kernel's table
-    /// (`proc_pid_net(5)`).
+    /// Open sockets of the listener's side, from the kernel's table (`proc_pid_net(5)`).
     fn connections(&self) -> usize {
         const LISTEN: &str = "0A";
         let table = std::fs::read_to_string("/proc/self/net/tcp").unwrap();
@@ -93,7 +92,7 @@ impl Drill {
         .await;
     }
 
-    /// The listener still does what it is for.
+    /// The listener still serves clients.
     async fn still_serves(&mut self) {
         let config = self.controller("work");
         let channel = self.channel(config).await.unwrap();
@@ -137,7 +136,7 @@ async fn channel_from(
     Endpoint::from_static("http://alpha").timeout(TIMEOUT).connect_with_connector(connect).await
 }
 
-/// A connection whose own end has this address.
+/// A connection from this address.
 async fn connect_from(from: IpAddr, address: SocketAddr) -> io::Result<TcpStream> {
     let socket = TcpSocket::new_v4()?;
     socket.bind(SocketAddr::new(from, 0))?;
@@ -152,7 +151,7 @@ async fn until(what: &str, holds: impl Fn() -> bool) {
     }
 }
 
-/// Reads until the other side closes, and tells what came.
+/// Reads until the other side closes, and returns the data.
 async fn until_closed(stream: &mut (impl tokio::io::AsyncRead + Unpin)) -> Vec<u8> {
     let mut said = Vec::new();
     // A reset is a close, too.

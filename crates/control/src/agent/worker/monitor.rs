@@ -13,16 +13,16 @@ use super::super::host::ProcessClaim;
 use super::process::{EXIT_LIMIT, Words, exit_reason};
 use super::{Command, WorkerOutput};
 
-/// How long the words of a worker that has finished already may take to be read.
+/// The time for reading the messages of a worker that has finished already.
 const SETTLE_LIMIT: Duration = Duration::from_millis(100);
 
-/// When a worker that says nothing is given up, and what for.
+/// The time at which a silent worker is given up, and the reason.
 struct Limit {
     due: Instant,
     failure: Failure,
 }
 
-/// When a worker has to be done, and how long that was when it was prepared.
+/// The deadline of a worker, and its length when it was prepared.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Due {
     pub(super) at: Instant,
@@ -42,7 +42,7 @@ impl Monitor {
         let limit =
             Limit { due: at, failure: Failure::Deadline { deadline_ns: deadline.nanoseconds() } };
         let result = self.listen(limit).await;
-        // Waiting makes its CPU time count; it has nothing left to do but exit.
+        // Waiting makes its CPU time count; it only has to exit.
         if timeout(EXIT_LIMIT, self.child.wait()).await.is_err() {
             self.kill().await;
         }
@@ -77,7 +77,7 @@ impl Monitor {
         }
     }
 
-    /// Keeps a word; the account if it was the last.
+    /// Stores a message; returns the account if it was the last.
     async fn hear(
         &mut self,
         word: Result<Option<(Word, String)>, String>,
@@ -105,7 +105,7 @@ impl Monitor {
         }
     }
 
-    /// Keeps a word if there is room.
+    /// Stores a message if there is room.
     fn keep(&self, line: String) -> Result<(), String> {
         let mut kept = Ok(());
         self.told.send_modify(|heard| kept = heard.keep(line));
@@ -125,7 +125,7 @@ fn limit_after(command: Command, limit: Limit) -> Limit {
         failure: Failure::Failed { message: message.to_owned() },
     };
     match command {
-        // One whose deadline has passed is not given more.
+        // A worker past its deadline gets no more time.
         Command::Stopped(_) if limit.due <= Instant::now() => limit,
         Command::Stopped(limit) => {
             failed(limit, &format!("did not stop within {} s", limit.as_secs()))
@@ -135,7 +135,7 @@ fn limit_after(command: Command, limit: Limit) -> Limit {
     }
 }
 
-/// The last word in the name of a worker that failed, whether it said so itself or not.
+/// The last message for a worker that failed, from itself or from the agent.
 pub(super) fn final_message(failure: &Failure) -> String {
     let message = match failure {
         Failure::Deadline { deadline_ns } => {

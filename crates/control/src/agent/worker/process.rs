@@ -11,7 +11,7 @@ use tokio::time::timeout;
 
 use crate::protocol::MESSAGE_LIMIT_BYTES;
 
-/// How long a worker that has said its last word may take to exit.
+/// The time for a worker to exit after its last message.
 pub(super) const EXIT_LIMIT: Duration = Duration::from_secs(2);
 
 /// A child process with its pipes.
@@ -52,16 +52,15 @@ impl Process {
     }
 }
 
-/// What a worker says, line by line.
+/// A worker's messages, line by line.
 pub(super) struct Words {
     output: BufReader<ChildStdout>,
-    /// What of the next line has been read already.
+    /// The part of the next line that has been read already.
     line: Vec<u8>,
 }
 
 impl Words {
-    /// The next word, parsed and as it was said; nothing at the end. Can be given up and called
-    /// again.
+    /// The next message, parsed and as text; `None` at the end. It is cancel-safe.
     pub(super) async fn next(&mut self) -> Result<Option<(Word, String)>, String> {
         let room = (MESSAGE_LIMIT_BYTES - self.line.len()) as u64;
         let mut limited = (&mut self.output).take(room);

@@ -8,7 +8,7 @@ use super::super::error::CoordinatorError;
 use super::{ANSWER_LIMIT, AgentLink, refusal};
 use crate::protocol::{FollowRequest, Told};
 
-/// What errors call it.
+/// Its name in errors.
 const LISTENING: &str = "listening to a worker";
 
 /// The messages of a worker.
@@ -18,7 +18,7 @@ pub(crate) struct WorkerWords {
 }
 
 impl AgentLink {
-    /// Listens to a worker that was started, from its first word on.
+    /// Receives the messages of a worker that was started, from its first one on.
     pub(crate) async fn follow(
         mut self,
         cell: u64,
@@ -32,7 +32,7 @@ impl AgentLink {
 }
 
 impl WorkerWords {
-    /// The next word, however long it takes; nothing after the last.
+    /// The next message, without a timeout; `None` after the last.
     pub(crate) async fn next(&mut self) -> Result<Option<Word>, CoordinatorError> {
         match self.told.message().await {
             Ok(Some(Told { word_json })) => {

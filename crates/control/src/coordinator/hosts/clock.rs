@@ -1,8 +1,9 @@
 //! Estimates the offset between a host's clocks and this machine's.
 //!
-//! A probe notes our clock before and after the host read its own. The host's reading happened at
-//! our middle, give or take half of the round trip (Cristian 1989), so of the last eight probes the
-//! one with the least round trip counts. Nothing but the start skew and a warning depends on it.
+//! A probe records the controller's clock before and after the host's reading. The host's reading
+//! was at the middle of both, plus or minus half of the round trip (Cristian 1989), so of the last
+//! eight probes the one with the least round trip counts. Only the start skew and a warning depend
+//! on it.
 
 use std::collections::VecDeque;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
@@ -12,10 +13,10 @@ use btu_suite::record::HostClock;
 use crate::clock;
 use crate::protocol::RenewReply;
 
-/// Probes that are looked at.
+/// The number of probes in use.
 const KEPT: usize = 8;
 
-/// Our clocks at one moment, in ns.
+/// The controller's clocks at one moment, in ns.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Moment {
     monotonic: i128,
@@ -23,7 +24,7 @@ pub(super) struct Moment {
 }
 
 impl Moment {
-    /// Now; nothing where the system does not tell.
+    /// Now; `None` if the system does not report it.
     pub(super) fn now() -> Option<Self> {
         let monotonic = clock::monotonic().ok()?.nanoseconds().into();
         let wall = SystemTime::now().duration_since(UNIX_EPOCH).ok()?.as_nanos().try_into().ok()?;
@@ -56,12 +57,12 @@ impl Probes {
         });
     }
 
-    /// When the host was last heard of.
+    /// The time of the host's last answer.
     pub(super) fn heard(&self) -> Option<Instant> {
         self.heard
     }
 
-    /// The probe to believe; nothing before the first.
+    /// The best probe; `None` before the first.
     pub(super) fn best(&self) -> Option<HostClock> {
         self.last.iter().copied().min_by_key(|probe| probe.round_trip_ns)
     }

@@ -1,5 +1,4 @@
-//! The hosts of a run, gathered before there is a run: what can be measured on them decides the
-//! plan.
+//! The hosts of a run, gathered before there is a run: their features decide the plan.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
@@ -15,19 +14,19 @@ use super::remote_host::{Purpose, RemoteHost};
 use super::survey::{self, Survey};
 use super::{Access, HostCall};
 
-/// How long gathering and surveying take, for those who ask meanwhile.
+/// The expected time of gathering and surveying, for other controllers.
 const SURVEY_MS: u64 = 60_000;
 
-/// Hosts that are ours, with the runtime that keeps them so.
+/// Reserved hosts, with the runtime that renews their leases.
 pub struct HostSet {
-    /// After the stage, whose tasks it drives.
+    /// The runtime, dropped after the stage because it drives its tasks.
     pub(crate) stage: Stage,
     pub(crate) runtime: Runtime,
 }
 
 impl HostSet {
-    /// Reaches and reserves the hosts, for this run or to see what a run can do; nothing is
-    /// measured yet.
+    /// Reaches and reserves the hosts, for this run or to find out their features; no measurement
+    /// yet.
     ///
     /// # Errors
     /// The first host that cannot be reached, trusted, understood or reserved.
@@ -41,7 +40,7 @@ impl HostSet {
         Ok(Self { stage, runtime })
     }
 
-    /// Whether each caller reaches whom it will call, (caller, called), on the measured network.
+    /// Checks that each caller reaches its peer, (caller, called), on the measured network.
     ///
     /// # Errors
     /// The first pair that does not, both named.
@@ -49,8 +48,8 @@ impl HostSet {
         self.runtime.block_on(survey::reach(&mut self.stage, calls))
     }
 
-    /// Whether the hosts reach each other on the measured network, and what of `plan` can be
-    /// measured there.
+    /// Checks that the hosts reach each other on the measured network, and which parts of `plan`
+    /// are possible there.
     ///
     /// # Errors
     /// Hosts that do not reach each other, both named.
@@ -59,8 +58,8 @@ impl HostSet {
     }
 }
 
-/// The thread that measures does all the work: no other thread takes processor time from what is
-/// measured here.
+/// The measuring thread does all the work: no other thread takes processor time from the
+/// measurement here.
 pub(crate) fn runtime() -> Result<Runtime, CoordinatorError> {
     tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(|source| {
         CoordinatorError::System { operation: "starting the coordinator's runtime", source }

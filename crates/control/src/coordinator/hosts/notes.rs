@@ -1,5 +1,5 @@
-//! A run on hosts from its reservation to its last note: what the hosts were like before and after,
-//! by which clocks.
+//! A run on hosts from its reservation to its last record: the environments of the hosts before and
+//! after, with their clocks.
 
 use std::collections::BTreeMap;
 use std::time::Instant;
@@ -19,15 +19,15 @@ use super::remote_host::Reconnected;
 use crate::environment::{Environment, differences};
 use crate::protocol::DescribeReply;
 
-/// What a run notes of its hosts.
+/// The records of a run about its hosts.
 pub(crate) struct Notes<'a>(pub(crate) Journal<'a>);
 
-/// What the hosts were like at one moment: the name of each, what it said, and the same as it is
-/// stored.
+/// The environments of the hosts at one moment: the name of each, its environment, and the stored
+/// form.
 type Looks = BTreeMap<HostName, (String, Environment, Value)>;
 
-/// The field of a stored environment with the connections that an agent has turned away since it
-/// was started.
+/// The field of a stored environment with the connections that an agent has refused since its
+/// start.
 const TURNED_AWAY: &str = "turned_away";
 
 /// Fewer callers than this come from a user's mistake, or from a scan of the network. This many
@@ -60,9 +60,8 @@ pub(crate) async fn measured<S: Study>(
 }
 
 impl Notes<'_> {
-    /// Stores what hosts are like whose agents were started again: such a host may have other
-    /// settings than before, and its clock may have begun again, so that what it showed before says
-    /// nothing about its drift.
+    /// Stores the environments of hosts with restarted agents: such a host may have other settings
+    /// than before, and its clock may have restarted, so that earlier readings give no drift.
     pub(crate) async fn returned(
         &self,
         stage: &mut Stage,
@@ -78,7 +77,7 @@ impl Notes<'_> {
         self.keep(stage, Moment::Before, described).map(drop)
     }
 
-    /// Stores what hosts are like, each with where its clocks stand.
+    /// Stores the environments of hosts, each with its clock offsets.
     fn keep(
         &self,
         stage: &Stage,
@@ -116,7 +115,7 @@ impl Notes<'_> {
     }
 }
 
-/// What a host says of itself, with its name and where its clocks stand.
+/// A host's own description, with its name and its clock offsets.
 pub(super) fn document(
     reply: &DescribeReply,
     host: &str,
@@ -132,8 +131,7 @@ pub(super) fn document(
     Ok(document)
 }
 
-/// What has to be said of a host at whose door many strangers were turned away between two looks at
-/// it.
+/// The warning about a host that refused many unknown callers between two examinations.
 pub fn crowd(host: &str, before: &Value, after: &Value) -> Option<String> {
     let [before, after] = [before, after].map(|look| look[TURNED_AWAY].as_u64());
     let came = after?.saturating_sub(before?);

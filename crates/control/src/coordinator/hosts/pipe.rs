@@ -13,13 +13,13 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, BufReader, ReadBuf};
 use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
 use tokio::time::timeout;
 
-/// How much of what the child complains about is kept.
+/// The size of the child's error output that is kept.
 const COMPLAINTS: usize = 4096;
 
-/// What a child says before it ends comes within this time.
+/// The time for reading a child's last error output.
 const LAST_WORDS: Duration = Duration::from_secs(2);
 
-/// The child, and what goes to it and comes from it. Dropping it ends both.
+/// The child with its input and output. Dropping it ends both.
 pub(super) struct AgentPipe {
     pub(super) words: BufReader<ChildStdout>,
     pub(super) orders: ChildStdin,
@@ -31,7 +31,7 @@ impl AgentPipe {
     /// Starts the command with pipes to its standard streams.
     pub(super) fn spawn(mut command: Command) -> io::Result<Self> {
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        // Ctrl-C is for us: the host is given back in order.
+        // Ctrl-C is for btu: the host is released in order.
         command.process_group(0).kill_on_drop(true);
         let mut child = command.spawn()?;
         let pipes = child.stdin.take().zip(child.stdout.take()).zip(child.stderr.take());
@@ -47,7 +47,7 @@ impl AgentPipe {
         Self::spawn(command)
     }
 
-    /// The last line that the child complained, when it has ended.
+    /// The last line of the child's error output, when it has ended.
     pub(super) async fn last_words(&mut self) -> Option<String> {
         let _ = timeout(LAST_WORDS, self.child.wait()).await;
         let said = self.complaints.lock().unwrap_or_else(PoisonError::into_inner);
@@ -56,7 +56,7 @@ impl AgentPipe {
     }
 }
 
-/// Keeps the end of what a child complains about.
+/// Keeps the end of a child's error output.
 fn listen(mut complaints: ChildStderr) -> Arc<Mutex<Vec<u8>>> {
     let kept = Arc::new(Mutex::new(Vec::new()));
     let to = Arc::clone(&kept);

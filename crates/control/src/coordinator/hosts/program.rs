@@ -15,10 +15,10 @@ pub struct Program {
     read: Arc<OnceLock<Copied>>,
 }
 
-/// What goes over the connection.
+/// The octets for the connection.
 pub(super) struct Copied {
     pub(super) octets: Vec<u8>,
-    /// For the shell over there, which takes exactly these octets.
+    /// The length for the remote shell, which reads exactly these octets.
     pub(super) script: String,
 }
 

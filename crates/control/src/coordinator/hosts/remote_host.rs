@@ -1,4 +1,4 @@
-//! One host: its agent, its reservation and its clock, and how it is found again when it was lost.
+//! One host: its agent, its reservation and its clock, and how it is reached again after a loss.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -15,20 +15,20 @@ use super::transport::Transport;
 use super::{Access, HostCall};
 use crate::protocol::{DescribeReply, HelloReply, ReserveRequest};
 
-/// A lease is kept by renewing it this often, a fifth of it.
+/// The interval of lease renewals, a fifth of the lease.
 const RENEW_EVERY: Duration = Duration::from_secs(1);
 
-/// Probes of the clock before anything is measured.
+/// Probes of the clock before the measurement.
 const FIRST_PROBES: usize = 8;
 
 /// A host that was lost is called again after this, then ever more seldom, up to this.
 const FIRST_PAUSE: Duration = Duration::from_millis(250);
 const LONGEST_PAUSE: Duration = Duration::from_secs(4);
 
-/// A host that does not take a farewell is freed by the end of its lease.
+/// The end of its lease frees a host that does not accept the release.
 const FAREWELL_LIMIT: Duration = Duration::from_secs(2);
 
-/// What a reservation is for.
+/// The purpose of a reservation.
 #[derive(Debug, Clone)]
 pub(crate) struct Purpose {
     pub(crate) run: String,
@@ -43,22 +43,22 @@ impl Purpose {
     }
 }
 
-/// How a lost host was found again.
+/// The result of reaching a lost host again.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Reconnected {
     pub(crate) host: String,
     pub(crate) away: Duration,
-    /// Whether it was another agent than before: it was started again, or its host was.
+    /// Whether it was another agent than before: it or its host was restarted.
     pub(crate) restarted: bool,
 }
 
-/// A host of ours.
+/// A reserved host.
 pub(crate) struct RemoteHost {
     pub(crate) name: String,
     transport: Transport,
     pub(crate) link: AgentLink,
     pub(crate) hello: HelloReply,
-    /// As it was when it was looked at last.
+    /// The last description.
     pub(crate) described: Option<DescribeReply>,
     probes: Arc<Mutex<Probes>>,
     renewing: Option<Renewing>,
@@ -90,8 +90,8 @@ impl RemoteHost {
         })
     }
 
-    /// Reserves the host and keeps it; looks at its clock. What another run had of it before is
-    /// given back.
+    /// Reserves the host and renews the lease; probes its clock. An earlier reservation by this
+    /// controller is released.
     pub(crate) async fn reserve(&mut self, purpose: &Purpose) -> Result<(), CoordinatorError> {
         self.renewing = None;
         self.link.reserve(asking(purpose)).await?;
@@ -108,18 +108,18 @@ impl RemoteHost {
         self.renewing = Some(Renewing(tokio::spawn(renew(link, probes, purpose))));
     }
 
-    /// Where the host's clocks stand.
+    /// The host's clock offsets.
     pub(crate) fn clock(&self) -> Option<HostClock> {
         self.probes.lock().unwrap_or_else(PoisonError::into_inner).best()
     }
 
-    /// Looks at the host, which has to be ours: namespaces are raised there, and netem is tried.
+    /// Examines the host, which must be reserved: the agent makes namespaces and tests netem there.
     pub(crate) async fn describe(&mut self) -> Result<DescribeReply, CoordinatorError> {
         let described = self.link.describe().await?;
         Ok(self.described.insert(described).clone())
     }
 
-    /// Finds the host again, if it was lost, within `timeout` of `since`.
+    /// Reaches the host again, if it was lost, within `timeout` of `since`.
     pub(crate) async fn find(
         &mut self,
         purpose: &Purpose,
@@ -159,12 +159,12 @@ impl RemoteHost {
     }
 
     /// Connects and reserves again, and returns whether it is another agent. The old reservation is
-    /// not used again, though it could be: what was sent on the lost connection may still arrive,
-    /// and must not disturb what is done from now on.
+    /// not used again, although it could be: requests on the lost connection may still arrive, and
+    /// must not disturb later work.
     async fn meet(&mut self, purpose: &Purpose) -> Result<bool, CoordinatorError> {
         let (mut link, hello) = self.transport.connect(&self.name).await?;
         link.reserve(asking(purpose)).await?;
-        // Another start has another clock; the probes of the old one mean nothing then.
+        // Another start has another clock; the probes of the old one are invalid then.
         let restarted = hello.instance != self.hello.instance;
         if restarted {
             *self.probes.lock().unwrap_or_else(PoisonError::into_inner) = Probes::default();
@@ -176,7 +176,7 @@ impl RemoteHost {
         Ok(restarted)
     }
 
-    /// Gives the host back; who does not take it is freed by the end of the lease.
+    /// Releases the host; the end of the lease frees one that does not answer.
     pub(crate) async fn release(&mut self) {
         self.renewing = None;
         let _ = self.link.release(FAREWELL_LIMIT).await;
@@ -192,8 +192,8 @@ fn asking(purpose: &Purpose) -> ReserveRequest {
     }
 }
 
-/// Renews the lease until the host refuses it; the next request to the host then fails and tells
-/// why.
+/// Renews the lease until the host refuses it; the next request to the host then fails with the
+/// reason.
 async fn renew(mut link: AgentLink, probes: Arc<Mutex<Probes>>, purpose: Purpose) {
     loop {
         sleep(RENEW_EVERY).await;

@@ -15,7 +15,7 @@ use super::super::error::CoordinatorError;
 use super::remote_host::{Purpose, RemoteHost};
 use super::{Access, HostCall, host_set};
 
-/// How long a roll call takes, for those who ask meanwhile.
+/// The expected time of a roll call, for other controllers.
 const ROLL_MS: u64 = 30_000;
 
 /// An activity that does nothing and takes longer is stuck.
@@ -55,7 +55,7 @@ async fn call_all(calls: &[HostCall], access: &Access) -> Roll {
     Roll { hosts, start_skew_ns: skew.filter(|_| starts.len() > 1), skew_within_ns: within }
 }
 
-/// Calls one host; it is handed over where it could be reserved.
+/// Calls one host; returns it if it could be reserved.
 async fn greet(
     call: &HostCall,
     access: &Access,
@@ -95,7 +95,8 @@ async fn greet(
     }
 }
 
-/// Reserves a host and looks at it, in this order: a look is felt by what is measured there.
+/// Reserves a host and examines it, in this order: an examination would disturb a measurement
+/// there.
 async fn looked_at(
     remote_host: &mut RemoteHost,
     purpose: &Purpose,
@@ -113,8 +114,8 @@ async fn looked_at(
 /// A host that takes part, by its number in the roll.
 type Player<'a> = &'a (usize, RemoteHost);
 
-/// Plays a cell that does nothing on all of them: when each started by our clock, in ns, and how
-/// far that is true. Who fails says so in `hosts`.
+/// Plays an empty cell on all of them: returns the start of each by the controller's clock, in ns,
+/// and its uncertainty. Failures are recorded in `hosts`.
 async fn play(ready: &[(usize, RemoteHost)], hosts: &mut [Greeted]) -> (Vec<(usize, i128)>, u64) {
     let order = &Order::new(0, DEADLINE, Activity::Null);
     let prepare = |mut link: AgentLink| async move { link.prepare(1, 0, order).await };
@@ -122,7 +123,7 @@ async fn play(ready: &[(usize, RemoteHost)], hosts: &mut [Greeted]) -> (Vec<(usi
     let players = prepared.into_iter().map(|(player, _)| player).collect();
     let started = together(players, hosts, |mut link| async move { link.start(1).await }).await;
     let players = started.into_iter().map(|(player, ())| player).collect();
-    // The account's host is not looked at: a roll call has no roles.
+    // The account's host is ignored: a roll call has no roles.
     let collect = |mut link: AgentLink| async move {
         link.collect(HostRole::Test.into(), 1, vec![0], DEADLINE).await
     };
@@ -141,8 +142,8 @@ async fn play(ready: &[(usize, RemoteHost)], hosts: &mut [Greeted]) -> (Vec<(usi
     (starts, within)
 }
 
-/// Has all players do one thing at once. Who fails says so in `hosts`, and takes no part in what
-/// follows.
+/// Runs one operation on all hosts at once. A failure is recorded in `hosts`, and that host takes
+/// no further part.
 async fn together<'a, T, Doing>(
     players: Vec<Player<'a>>,
     hosts: &mut [Greeted],

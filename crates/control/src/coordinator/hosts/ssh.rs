@@ -3,8 +3,8 @@
 //!
 //! One connection does it all. A small shell script takes the program from the connection, checks
 //! it, runs it with the rest of the connection as its input and output, and removes it when it has
-//! ended. The agent ends with its input, so nothing stays behind however this side ends; what a
-//! host's own crash leaves is swept by the next start there.
+//! ended. The agent ends with its input, so nothing stays behind when this side ends in any way;
+//! the next start there removes the remains of a host's own crash.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -20,11 +20,10 @@ use super::super::error::CoordinatorError;
 use super::pipe::AgentPipe;
 use super::program::Program;
 
-/// From the call to the agent's first word, the copying included.
+/// The timeout from the call to the agent's first message, the copying included.
 const START_LIMIT: Duration = Duration::from_mins(2);
 
-/// What the script says before the agent's first octet; login shells may have said all kinds of
-/// things before.
+/// The script's line before the agent's first octet; login shells may print other lines before.
 const READY: &str = "btu-agent-is-ready";
 const FAILED: &str = "btu-agent-failed: ";
 
@@ -35,7 +34,7 @@ const LONGEST_LINE: u64 = 4096;
 /// The program is sent in blocks of this, which `dd` takes exactly.
 const BLOCK: usize = 65536;
 
-/// What a call by ssh needs.
+/// The settings of a call by ssh.
 #[derive(Debug, Clone)]
 pub(super) struct SshCall {
     pub(super) host: String,
@@ -56,7 +55,7 @@ impl SshCall {
     }
 }
 
-/// Starts an agent over there.
+/// Starts an agent on the remote host.
 pub(super) async fn start(call: &SshCall) -> Result<AgentPipe, CoordinatorError> {
     let copied = call.binary.read().map_err(|error| {
         call.refused(format!(
@@ -75,7 +74,7 @@ pub(super) async fn start(call: &SshCall) -> Result<AgentPipe, CoordinatorError>
 
 /// Why there is no agent.
 enum Trouble {
-    /// The script said so.
+    /// The script reported it.
     Said(String),
     /// The connection to the host broke.
     Broken(io::Error),
@@ -98,8 +97,8 @@ pub(super) fn script(binary: &[u8]) -> String {
         format!("fail() {{ echo \"{FAILED}$1\"; exit 1; }}"),
         "c=\"${XDG_CACHE_HOME:-$HOME/.cache}/btu\"".to_owned(),
         "mkdir -p \"$c\" || fail \"making $c: is there a home directory with room?\"".to_owned(),
-        // What a crash left: the directory is named for the shell that made it, and for its host,
-        // since hosts may share a home.
+        // The remains of a crash: the directory is named after the shell that made it, and after
+        // its host, because hosts may share a home.
         "n=\"$(uname -n)\"".to_owned(),
         "for old in \"$c\"/*\"@$n@pid\"*; do p=\"${old##*@pid}\"; kill -0 \"$p\" 2>/dev/null || rm -rf \"$old\"; done"
             .to_owned(),
@@ -120,7 +119,7 @@ pub(super) fn script(binary: &[u8]) -> String {
     .join("; ")
 }
 
-/// Takes exactly so many octets and leaves what comes after them.
+/// Reads exactly this number of octets and leaves those after them.
 fn taking(octets: usize) -> String {
     let parts = [(BLOCK, octets / BLOCK), (octets % BLOCK, 1)];
     let parts = parts.iter().filter(|(size, count)| size * count > 0);
@@ -147,7 +146,7 @@ fn open(call: &SshCall, script: &str) -> Result<AgentPipe, CoordinatorError> {
 /// Sends the program and waits for the agent.
 async fn begin(pipe: &mut AgentPipe, binary: &[u8]) -> Result<(), Trouble> {
     let AgentPipe { words, orders, .. } = pipe;
-    // A script that has failed does not read on: what it says counts, not that it hung up.
+    // A script that has failed stops reading: its message counts, not the closed connection.
     let send = async {
         let sent = orders.write_all(binary).await;
         sent.and(orders.flush().await)
@@ -165,7 +164,7 @@ async fn last_words(pipe: &mut AgentPipe, error: &io::Error) -> String {
     }
 }
 
-/// The user's own configuration decides everything but what would ask, forward or hang.
+/// The user's own configuration decides all options except prompts, forwardings and timeouts.
 fn command(program: &Path, destination: &str, script: &str) -> Command {
     let mut command = Command::new(program);
     command.args([
@@ -190,7 +189,7 @@ fn command(program: &Path, destination: &str, script: &str) -> Command {
     command
 }
 
-/// Waits for the agent among whatever else is said.
+/// Waits for the agent among other output.
 async fn hear(words: &mut (impl AsyncBufRead + Unpin)) -> Result<(), Trouble> {
     for _ in 0..MOST_LINES {
         let mut line = Vec::new();
@@ -209,7 +208,7 @@ async fn hear(words: &mut (impl AsyncBufRead + Unpin)) -> Result<(), Trouble> {
     Err(Trouble::Said("it says a lot, but no agent starts".to_owned()))
 }
 
-/// What can be done about a program that cannot run there.
+/// Advice for a program that cannot run there.
 fn remedy(why: &str) -> String {
     let shown = shown(why);
     if shown.contains("cannot run it") {
@@ -221,15 +220,15 @@ fn remedy(why: &str) -> String {
     }
 }
 
-/// What another machine says, as it may stand on a terminal.
+/// Another machine's text, made safe for a terminal.
 fn shown(said: &str) -> String {
     said.chars().filter(|c| !c.is_control()).take(300).collect()
 }
 
-/// For fuzzers: any octets as what comes over ssh before the agent's first.
+/// For fuzzers: any octets as ssh output before the agent's first.
 pub(crate) fn fuzz_messages(octets: &[u8]) {
     let mut octets = octets;
-    // There is nothing to wait for.
+    // No wait is needed.
     let heard = hear(&mut octets).now_or_never();
     if let Some(Err(Trouble::Said(said))) = heard {
         assert!(!said.contains(char::is_control), "{said:?}");
@@ -247,8 +246,7 @@ mod tests {
         assert!(script.contains("count=2 ") && script.contains("bs=5 "), "{script}");
     }
 
-    /// The host's side of it, played by this machine's shell; the program is a script that says
-    /// what it reads.
+    /// The host's side, run by this machine's shell; the program is a script that prints its input.
     #[tokio::test]
     async fn the_script_runs_what_it_was_sent_and_tidies_up() {
         let home = tempfile::tempdir().unwrap();
@@ -268,7 +266,7 @@ mod tests {
             program: ssh,
             binary: Program::at(program),
         };
-        // What crashed agents left: of this host's, and of another's that has the same home.
+        // The remains of crashed agents: of this host, and of another one that shares the home.
         let here = Command::new("uname").arg("-n").output().await.unwrap().stdout;
         let here = String::from_utf8(here).unwrap();
         let cache = home.path().join("btu");

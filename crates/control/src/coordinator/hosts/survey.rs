@@ -1,4 +1,4 @@
-//! Finds out what can be measured on hosts: which hosts reach each other, how fast, and whether the
+//! Finds out the features of hosts: which hosts reach each other, at which rate, and whether the
 //! peers can impair packets.
 
 use std::time::Duration;
@@ -17,12 +17,11 @@ use super::super::error::CoordinatorError;
 use super::super::secret;
 use super::super::stage::Stage;
 
-/// Connecting over the measured network, and a few requests: longer than any network that is worth
-/// measuring takes.
+/// Connecting over the measured network, and a few requests: longer than on any usable network.
 const REACH_LIMIT: Duration = Duration::from_secs(10);
 const REACH_PROBE: Span = Span::from_milliseconds(50);
 
-/// How long the path's rate is looked at.
+/// The time for measuring the path's rate.
 const RATE_PROBE: Span = Span::from_milliseconds(400);
 
 /// An activity of the survey that takes longer is stuck.
@@ -32,7 +31,7 @@ const DEADLINE: Span = Span::from_seconds(10);
 /// network.
 const MOST_OFFERED_BITS_PER_SECOND: f64 = 500e6;
 
-/// Both, to see whether either can be done.
+/// Both, to test whether either is possible.
 const BOTH: Impairment = Impairment { delay: Impairment::DL.delay, loss: Impairment::DR.loss };
 
 /// The findings of the survey of the hosts.
@@ -41,7 +40,7 @@ pub struct Survey {
     /// Why components with impaired packets cannot be measured, a sentence for each peer;
     /// empty when they can.
     pub unimpaired: Vec<String>,
-    /// What the UDP row should offer.
+    /// The rate for the UDP row.
     pub udp_offered: BitRate,
 }
 
@@ -69,7 +68,7 @@ pub(super) async fn survey(stage: &mut Stage, plan: &Plan) -> Result<Survey, Coo
     Ok(Survey { unimpaired, udp_offered })
 }
 
-/// Has each caller talk to whom it calls over the measured network.
+/// Makes each caller exchange requests with its peer over the measured network.
 pub(super) async fn reach(
     stage: &mut Stage,
     calls: &[[HostName; 2]],
@@ -117,7 +116,7 @@ fn asking([asker, called]: [&HostName; 2], token: Token) -> Script {
         duration: REACH_PROBE,
         every: None,
     });
-    // What is asked does not matter.
+    // The content of the requests has no effect.
     let order = |activity| Order::new(0, DEADLINE, activity);
     let steps = vec![
         Step { host: called.clone(), role: Role::Network, peer: None, order: order(respond) },
@@ -126,7 +125,7 @@ fn asking([asker, called]: [&HostName; 2], token: Token) -> Script {
     Script { impairments: Impairments::new(), steps }
 }
 
-/// What datagrams may be offered so that the path can carry them.
+/// The rate of datagrams that the path can carry.
 async fn offered(
     stage: &mut Stage,
     plan: &Plan,

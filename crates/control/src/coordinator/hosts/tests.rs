@@ -1,4 +1,4 @@
-//! Tests with wrong peers: each is an error that names the host and says what to do.
+//! Tests with wrong peers: each gives an error with the host's name and advice.
 
 mod bad_days;
 
@@ -49,7 +49,7 @@ impl TestAuthority {
     }
 }
 
-/// Calls what listens at `address` by the name of alpha.
+/// Calls the listener at `address` by the name of alpha.
 fn call(address: SocketAddr, access: &Access) -> CoordinatorError {
     let call = HostCall {
         name: "alpha".to_owned(),
@@ -117,7 +117,7 @@ fn somebody_who_sends_garbage() {
 fn somebody_who_says_nothing() {
     let mut authority = TestAuthority::new();
     let address = listen(|mut stream| {
-        // Until the caller has had enough.
+        // Until the caller disconnects.
         while stream.read(&mut [0; 1024]).is_ok_and(|read| read > 0) {}
     });
     let error = call(address, &authority.access());

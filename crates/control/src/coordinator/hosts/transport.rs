@@ -28,11 +28,11 @@ use crate::trust::{self, Identity, PAIRED, Pairing, Revocations, TrustError};
 /// Connecting takes a round trip or two; a host that needs longer cannot keep a lease.
 const CONNECT_LIMIT: Duration = Duration::from_secs(if cfg!(test) { 1 } else { 10 });
 
-/// A connection is asked for a sign of life this often, and given up when none comes for so long.
+/// The interval of keep-alive requests, and the silence after which a connection is given up.
 const LIFE_EVERY: Duration = Duration::from_secs(2);
 const LIFE_LIMIT: Duration = Duration::from_secs(8);
 
-/// What proves to agents who asks.
+/// The identity of this controller for agents.
 #[derive(Debug, Default)]
 pub struct Keys {
     /// The identity of a controller; absent when it has none.
@@ -73,7 +73,7 @@ fn no_identity(call: &HostCall) -> CoordinatorError {
     }
 }
 
-/// How one host is reached, again and again.
+/// The way to one host, for repeated calls.
 #[derive(Debug, Clone)]
 pub(super) enum Transport {
     Tls { address: String, config: Arc<ClientConfig>, agent: String },
@@ -134,15 +134,15 @@ impl Transport {
         Ok((link, hello))
     }
 
-    /// A refusal of our certificate comes after the handshake, with the first words.
+    /// A refusal of the controller's certificate arrives after the handshake, with the first data.
     fn explained(&self, host: &str, error: CoordinatorError) -> CoordinatorError {
         let CoordinatorError::Lost { message, .. } = &error else { return error };
         let text = io::Error::other(message.clone());
         match self {
             Self::Tls { agent, .. } => match trust::explain(host, &text) {
                 Some(message) => CoordinatorError::NotTrusted { message },
-                // The agent may be gone before its reason is read; of a pairing there is one that
-                // is far more likely than others.
+                // The agent may be gone before its reason is read; for a pairing, one reason is far
+                // more likely than others.
                 None if agent == PAIRED => CoordinatorError::NotTrusted { message: used_up(host) },
                 None => error,
             },
@@ -210,8 +210,8 @@ fn refused(address: &str, error: &io::Error) -> String {
     format!("connecting to {address}: {error}{advice}")
 }
 
-/// A gRPC channel over a connection that stands. It is never made again behind our back: when it is
-/// over, it is lost.
+/// A gRPC channel over an open connection. It is never reconnected automatically: when it ends, it
+/// is lost.
 async fn over<S>(stream: S) -> Result<Channel, tonic::transport::Error>
 where
     S: AsyncRead + AsyncWrite + Send + Unpin + 'static,

@@ -1,7 +1,7 @@
-//! A host whose workers receive single orders and send messages while they work, for measurements
-//! between two ends.
+//! A host with workers that receive single orders and send messages while they work, for
+//! measurements between two ends.
 //!
-//! A local host is an agent behind a socket of ours. A remote one is reserved, and a thread of its
+//! A local host is an agent behind a local socket. A remote one is reserved, and a thread of its
 //! own keeps the lease, so that the caller may be ordinary blocking code. The workers of a run are
 //! one cell, to which steps are added.
 
@@ -26,16 +26,16 @@ use super::remote_host::{Purpose, RemoteHost};
 use super::{Access, HostCall, notes};
 use crate::protocol::Direction;
 
-/// How often a caller that waits looks whether it was interrupted.
+/// The interval at which a waiting caller checks for an interrupt.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
-/// How long looking at a host before there is a run takes, for those who ask meanwhile.
+/// The expected time of examining a host before a run, for other controllers.
 const LOOK_MS: u64 = 30_000;
 
-/// Says why the caller shall not wait any longer, once that is so.
+/// Returns why the caller must not wait any longer, once there is a reason.
 pub type Stop = Arc<dyn Fn() -> Option<CoordinatorError> + Send + Sync>;
 
-/// A host whose workers are directed one by one.
+/// A host with workers that are directed one by one.
 pub struct WorkerHost {
     name: String,
     agent: Agent,
@@ -43,7 +43,7 @@ pub struct WorkerHost {
     /// The cell that the workers of this run belong to, and the number of the next one.
     cell: AtomicU64,
     next_step: AtomicU32,
-    /// Last, since the others' tasks are its own.
+    /// The runtime, declared last because it runs the tasks of the others.
     runtime: Runtime,
 }
 
@@ -60,7 +60,7 @@ enum Agent {
 pub struct PreparedWorker {
     /// Its number among the workers of this run on this host.
     pub step: u32,
-    /// Where it listens, if it does.
+    /// Its address, if it listens.
     pub endpoint: Option<SocketAddr>,
 }
 
@@ -68,8 +68,8 @@ impl WorkerHost {
     /// Connects to the agent of `station` behind `socket`.
     ///
     /// # Errors
-    /// No process listens there, an agent of another version does, or the caller must not wait for
-    /// the reason that is given.
+    /// No process listens there, an agent of another version does, or the caller must not wait
+    /// (with the reason).
     pub fn local(station: HostName, socket: &Path, stop: Stop) -> Result<Self, CoordinatorError> {
         let runtime = runtime()?;
         let name = station.to_string();
@@ -80,7 +80,7 @@ impl WorkerHost {
     /// Reaches and reserves a host, for this run if there is one already; nothing is measured yet.
     ///
     /// # Errors
-    /// A host that cannot be reached, trusted, understood or reserved, or why the caller shall not
+    /// A host that cannot be reached, trusted, understood or reserved, or why the caller must not
     /// wait.
     pub fn reach(
         call: &HostCall,
@@ -107,11 +107,11 @@ impl WorkerHost {
         Self { name, agent, stop, cell: AtomicU64::new(1), next_step: AtomicU32::new(1), runtime }
     }
 
-    /// Has the host for this run, expected to take so long; workers of the one before are ended.
+    /// Reserves the host for this run with its expected time; workers of the former run are ended.
     ///
     /// # Errors
-    /// The host was lost, or another controller has it, or the caller must not wait for the reason
-    /// that is given.
+    /// The host was lost, or another controller has it, or the caller must not wait (with the
+    /// reason).
     pub fn begin(&self, run: &str, expected: Duration) -> Result<(), CoordinatorError> {
         self.next_step.store(1, Ordering::Relaxed);
         self.cell.fetch_add(1, Ordering::Relaxed);
@@ -125,11 +125,11 @@ impl WorkerHost {
         })
     }
 
-    /// What the host is like, with its name and, of a remote one, where its clocks stand: the
+    /// The description of the host, with its name and, for a remote one, its clock offsets: the
     /// environment as a run stores it.
     ///
     /// # Errors
-    /// A host that was lost, or why the caller shall not wait.
+    /// A host that was lost, or why the caller must not wait.
     pub fn environment(&self) -> Result<Value, CoordinatorError> {
         self.wait(async {
             match &self.agent {
@@ -145,11 +145,10 @@ impl WorkerHost {
         })
     }
 
-    /// Has the host keep a source file for the disk activity; the path under which its workers open
-    /// it.
+    /// Has the host hold a source file for the disk activity; returns the path for its workers.
     ///
     /// # Errors
-    /// A directory without room, a host that was lost, or why the caller shall not wait.
+    /// A directory without room, a host that was lost, or why the caller must not wait.
     pub fn prepare_disk_file(
         &self,
         directory: &Path,
@@ -159,11 +158,11 @@ impl WorkerHost {
         self.wait(async { self.link().await.prepare_disk_file(directory, file, seed).await })
     }
 
-    /// Has a worker made.
+    /// Has the host make a worker.
     ///
     /// # Errors
-    /// What the host's policy forbids or its worker cannot do, a host that was lost, or why the
-    /// caller shall not wait.
+    /// The host's policy forbids it, its worker cannot perform it, a host that was lost, or why the
+    /// caller must not wait.
     pub fn prepare(&self, order: &Order) -> Result<PreparedWorker, CoordinatorError> {
         let step = self.next_step.fetch_add(1, Ordering::Relaxed);
         let endpoint = self
@@ -172,11 +171,11 @@ impl WorkerHost {
     }
 
     /// Starts a prepared worker; on a remote host any other that is prepared, too. Each of its
-    /// words is handed to `hear`, on another thread, then that nothing more comes, or why its words
-    /// were lost; until it is not heard any more.
+    /// messages is passed to `hear`, on another thread, and at last their end, or why messages were
+    /// lost; until the receiver stops.
     ///
     /// # Errors
-    /// A host that was lost, or why the caller shall not wait.
+    /// A host that was lost, or why the caller must not wait.
     pub fn start(
         &self,
         step: u32,
@@ -205,7 +204,7 @@ impl WorkerHost {
     /// Gives a worker that measures in turns its next turn.
     ///
     /// # Errors
-    /// As for all that follow: a host that was lost, or why the caller shall not wait.
+    /// As for all that follow: a host that was lost, or why the caller must not wait.
     pub fn go_on(&self, step: u32) -> Result<(), CoordinatorError> {
         self.direct(step, Direction::Go).map(drop)
     }
@@ -218,8 +217,8 @@ impl WorkerHost {
         self.direct(step, Direction::Stop).map(drop)
     }
 
-    /// Kills a worker, if it has not ended. One of a reserved host ends with its reservation: to
-    /// ask for it would take as long as a lost host is waited for.
+    /// Kills a worker, if it has not ended. One of a reserved host ends with its reservation: a
+    /// request could take as long as the wait for a lost host.
     ///
     /// # Errors
     /// See [`Self::go_on`].
@@ -230,8 +229,8 @@ impl WorkerHost {
         }
     }
 
-    /// CPU time of a worker since it was made; nothing when it has ended, and of a reserved host's,
-    /// whose answer would be waited for between two sizes.
+    /// CPU time of a worker since it was made; `None` when it has ended, and on a reserved host,
+    /// because the wait for its answer would fall between two sizes.
     ///
     /// # Errors
     /// See [`Self::go_on`].
@@ -265,7 +264,7 @@ impl WorkerHost {
     }
 }
 
-/// Gives a reserved host back; one that does not take it is freed by the end of its lease.
+/// Releases a reserved host; the end of the lease frees one that does not answer.
 impl Drop for WorkerHost {
     fn drop(&mut self) {
         if let Agent::Reserved { host, .. } = &mut self.agent {
@@ -274,8 +273,8 @@ impl Drop for WorkerHost {
     }
 }
 
-/// One thread in addition to the caller's: it renews the lease once a second and reads what the
-/// host's workers say.
+/// One thread in addition to the caller's: it renews the lease once a second and reads the messages
+/// of the host's workers.
 fn runtime() -> Result<Runtime, CoordinatorError> {
     let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build();
     runtime.map_err(|source| CoordinatorError::System {
@@ -289,7 +288,7 @@ fn purpose(run: &str, controller: &str, expected_ms: u64) -> Purpose {
     Purpose { run: run.to_owned(), controller: controller.to_owned(), left_ms }
 }
 
-/// Waits for the host's answer, or until `stop` says why not.
+/// Waits for the host's answer, or until `stop` returns a reason.
 fn wait<T>(
     runtime: &Runtime,
     stop: &Stop,

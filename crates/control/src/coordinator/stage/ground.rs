@@ -16,19 +16,18 @@ use super::super::error::CoordinatorError;
 use super::super::hosts::{Purpose, Reconnected, RemoteHost};
 use super::super::programs::{Crew, Site};
 
-/// How long what is left of a cell on the network may take to have gone; a queue that holds more is
-/// no usual one.
+/// The timeout for the rest of a cell on the network to drain; no usual queue holds more.
 const SETTLED_WITHIN: Duration = Duration::from_secs(10);
 
-/// How often it is looked whether it has.
+/// The interval of checks for that.
 const LOOK_EVERY: Duration = Duration::from_millis(5);
 
 /// The raised testbed and its agents.
 pub(super) struct Testbed {
     pub(super) agents: Vec<(HostName, AgentLink)>,
-    /// By the names that scripts know them by.
+    /// By their names in scripts.
     places: BTreeMap<HostName, StationPlace>,
-    /// Nothing where the network is bare.
+    /// `None` for a bare network.
     pub(super) wire: Option<WireClient>,
     /// The supervisor of users' programs.
     pub(super) crew: Crew,
@@ -42,7 +41,7 @@ pub(super) struct Hosts {
     pub(super) reached: Vec<(HostName, RemoteHost)>,
     pub(super) purpose: Purpose,
     pub(super) timeout: Duration,
-    /// What happens to incoming packets; nothing when that is not known.
+    /// The impairments of incoming packets; `None` if they are not known.
     impairments: Option<Impairments>,
 }
 
@@ -70,12 +69,12 @@ impl Testbed {
         Ok(())
     }
 
-    /// Says nothing to the wire while nothing changes.
+    /// Sends nothing to the wire if nothing changes.
     pub(super) fn impair(&mut self, wanted: &Impairments) -> Result<(), CoordinatorError> {
         if self.impairments.as_ref() == Some(wanted) {
             return Ok(());
         }
-        // A host that is not named is left alone from now on.
+        // A host that is not named has no impairment from now on.
         let able = self.places.iter().filter(|(_, place)| place.impaired.is_some());
         let setting = |host| wanted.get(host).copied().unwrap_or(Impairment::NONE);
         if let Some(wire) = &mut self.wire {
@@ -85,7 +84,7 @@ impl Testbed {
         Ok(())
     }
 
-    /// The emulator's account since it was reset; empty where there is none.
+    /// The emulator's account since it was reset; empty if there is none.
     pub(super) fn account(&mut self) -> Result<WireAccount, CoordinatorError> {
         Ok(self.wire.as_mut().map(WireClient::account).transpose()?.unwrap_or_default())
     }
@@ -97,7 +96,7 @@ impl Testbed {
     }
 }
 
-/// Only what became of a machine's clocks.
+/// Only the state of a machine's clocks.
 fn clocks_of(machine: &MachineCpu) -> MachineCpu {
     MachineCpu {
         slept_ns: machine.slept_ns,
@@ -135,8 +134,8 @@ impl Hosts {
         self.machine(host).map(|machine| machine.measured)
     }
 
-    /// Has the peers treat what comes in at their measured addresses; says nothing to them
-    /// while nothing changes.
+    /// Sets the peers' impairments at their measured addresses; sends nothing to them if nothing
+    /// changes.
     pub(super) async fn impair(
         &mut self,
         wanted: &Impairments,
@@ -149,7 +148,7 @@ impl Hosts {
         self.impairments = None;
         for role in HostRole::ALL.into_iter().filter(|role| role.is_black_box()) {
             let host = HostName::from(role);
-            // A study has hosts of other names, and impairs nothing.
+            // A study has hosts of other names, and no impairments.
             let Some(address) = self.address(&host) else { continue };
             let impairment = wanted.get(&host).copied().unwrap_or(Impairment::NONE);
             self.remote_host(&host)?
@@ -161,7 +160,7 @@ impl Hosts {
         Ok(())
     }
 
-    /// Why hosts cannot impair, a sentence for those that cannot for the same reason.
+    /// Why hosts cannot impair, a sentence for each common reason.
     pub(super) async fn try_impairments(
         &mut self,
         wanted: &Impairments,
@@ -205,13 +204,13 @@ impl Hosts {
         CoordinatorError::Unreachable { from: self.name(from), to: self.name(to), address, message }
     }
 
-    /// The time left, for those who ask a host meanwhile.
+    /// The remaining time, for other controllers.
     pub(super) fn expect(&self, left: Duration) {
         let left_ms = u64::try_from(left.as_millis()).unwrap_or(u64::MAX);
         self.purpose.left_ms.store(left_ms, Ordering::Relaxed);
     }
 
-    /// Reserves all hosts for this run, after what they were reserved for before.
+    /// Reserves all hosts for this run, in the place of their former reservation.
     pub(super) async fn reserve(&mut self, run: &str) -> Result<(), CoordinatorError> {
         run.clone_into(&mut self.purpose.run);
         let purpose = &self.purpose;
@@ -233,7 +232,7 @@ impl Hosts {
         .map(drop)
     }
 
-    /// Finds the hosts that were lost; who was not, is not told of.
+    /// Reaches the hosts that were lost; the result has no entries for the others.
     pub(super) async fn find(&mut self) -> Result<Vec<Reconnected>, CoordinatorError> {
         let (since, timeout, purpose) = (Instant::now(), self.timeout, &self.purpose);
         let finding = self
@@ -241,14 +240,13 @@ impl Hosts {
             .iter_mut()
             .map(|(_, remote_host)| remote_host.find(purpose, since, timeout));
         let found = try_join_all(finding).await?;
-        // Where a reservation has ended, its impairment has ended, too: so all peers are told
-        // again.
+        // If a reservation has ended, its impairment has ended, too: so all peers get theirs again.
         self.impairments = None;
         Ok(found.into_iter().flatten().collect())
     }
 
-    /// After a loss the coordinator does not know what the peers do; but peers that cannot impair
-    /// certainly do nothing.
+    /// After a loss the coordinator does not know the peers' impairments; but peers that cannot
+    /// impair have none.
     pub(super) async fn settle(&mut self) -> Result<(), CoordinatorError> {
         match self.impair(&Impairments::new(), 0).await {
             Err(CoordinatorError::Impair { .. }) => {

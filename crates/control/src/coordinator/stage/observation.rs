@@ -1,4 +1,4 @@
-//! What was seen of one script: accounts in its order, and when the activities ran.
+//! The observations of one script: accounts in its order, and the times of the activities.
 
 use std::collections::BTreeMap;
 use std::time::Instant;
@@ -10,16 +10,16 @@ use btu_suite::script::{Role, Script};
 
 use super::super::client::StationAccount;
 
-/// What is seen in addition to the accounts.
+/// The observations in addition to the accounts.
 pub(super) struct HostMetrics {
     pub(super) machine: MachineCpu,
     pub(super) wire: WireAccount,
-    /// Where hosts' clocks stand; all stations of a local testbed share one.
+    /// The hosts' clock offsets; all stations of a local testbed share one clock.
     pub(super) clocks: BTreeMap<HostName, HostClock>,
     pub(super) began: Instant,
 }
 
-/// What was seen of `script`.
+/// The observations of `script`.
 pub(super) fn observation(
     script: &Script,
     accounts: Vec<StationAccount>,

@@ -1,4 +1,4 @@
-//! Telling what moves while a script is played.
+//! Reports progress while a script is played.
 
 use std::future::Future;
 use std::pin::pin;
@@ -13,7 +13,7 @@ use futures_util::{FutureExt, Stream, StreamExt, select_biased};
 use super::super::client::AgentLink;
 use super::super::{Observer, Phase, Progress};
 
-/// For scripts that no user watches.
+/// For scripts without an observer.
 pub(super) struct Unwatched;
 
 impl Observer for Unwatched {
@@ -22,8 +22,8 @@ impl Observer for Unwatched {
     fn notice(&mut self, _: &str) {}
 }
 
-/// Waits for `work`, and tells meanwhile what the workers of a cell say of their streams. Words
-/// that do not come are no failure of the work.
+/// Waits for `work`, and meanwhile reports the samples of a cell's workers. Missing samples are no
+/// failure of the work.
 pub(super) async fn watched<T>(
     work: impl Future<Output = T>,
     (cell, script): (u64, &Script),
@@ -52,7 +52,7 @@ pub(super) async fn watched<T>(
 
 type Samples = SelectAll<std::pin::Pin<Box<dyn Stream<Item = (usize, Option<Sample>)>>>>;
 
-/// What every worker that moves a stream tells: its step, and nothing for its end.
+/// The samples of every worker that moves a stream: its step, and `None` for its end.
 fn listen(
     cell: u64,
     script: &Script,

@@ -3,7 +3,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::*;
 use crate::environment::{IdleState, Interface, collect};
 
-/// A workstation on which everything works, whatever the machine of the test is.
+/// A workstation on which everything works, independent of the test's machine.
 fn healthy() -> Facts {
     let mut environment = collect();
     environment.processor.virtual_machine = false;
@@ -41,11 +41,10 @@ fn a_healthy_host_has_nothing_to_complain_of() {
     assert_eq!(complaints, []);
 }
 
-/// A topic, how bad it is, and what makes it so.
+/// A topic, its health, and a change that causes it.
 type Break = (&'static str, Health, fn(&mut Facts));
 
-/// Each fact that is wrong is found, by its topic and nothing else, says why it matters, and mostly
-/// what fixes it.
+/// Each wrong fact gives one finding, with its topic, its impact, and mostly a fix.
 #[test]
 fn whatever_is_wrong_is_found_and_nothing_else() {
     let broken: [Break; 18] = [
@@ -105,7 +104,7 @@ fn whatever_is_wrong_is_found_and_nothing_else() {
     }
 }
 
-/// Nothing is advised that gives every user of the host a right that btu needs.
+/// No advice gives all users of the host a right that only btu needs.
 #[test]
 fn advice_gives_rights_to_a_group_and_to_nobody_else() {
     let mut facts = healthy();

@@ -21,12 +21,12 @@ const ATTRIBUTE_TYPE: u16 = 0x3fff;
 pub(super) struct Request(Vec<u8>);
 
 impl Request {
-    /// Asks for everything there is of `kind`; the answer ends with a message of its own.
+    /// Requests a dump of `kind`; the answer ends with a separate message.
     pub(super) fn dump(kind: u16, body: &[u8]) -> Self {
         Self::new(kind, FLAG_REQUEST | FLAG_DUMP, body)
     }
 
-    /// Gives a command to a generic family; the acknowledgement that is asked for ends the answer.
+    /// Sends a command to a generic family; the requested acknowledgement ends the answer.
     pub(super) fn generic(family: u16, command: u8, attributes: &[u8]) -> Self {
         let version = 1;
         let body = [&[command, version, 0, 0], attributes].concat();
@@ -47,7 +47,7 @@ impl Request {
     }
 }
 
-/// An attribute with a value; its length must fit 16 bits, as all of ours do.
+/// An attribute with a value; its length must fit 16 bits, as all here do.
 pub(super) fn attribute(kind: u16, value: &[u8]) -> Vec<u8> {
     let mut bytes = ((ATTRIBUTE_HEADER_BYTES + value.len()) as u16).to_ne_bytes().to_vec();
     bytes.extend(kind.to_ne_bytes());
@@ -61,7 +61,7 @@ pub(super) fn nest(kind: u16, attributes: &[u8]) -> Vec<u8> {
     attribute(kind | ATTRIBUTE_NESTED, attributes)
 }
 
-/// What a message is in an answer.
+/// The role of a message in an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     /// A part of it.
@@ -72,7 +72,7 @@ pub(super) enum Kind {
     Error(i32),
 }
 
-/// The messages in one datagram, with their bodies; what is cut off or senseless ends it.
+/// The messages in one datagram, with their bodies; a truncated or invalid one ends them.
 pub(super) fn split(datagram: &[u8]) -> impl Iterator<Item = (Kind, &[u8])> {
     let mut rest = datagram;
     std::iter::from_fn(move || {
@@ -94,7 +94,7 @@ fn kind_of(kind: u16, body: &[u8]) -> Kind {
     }
 }
 
-/// The attributes in a stretch of bytes: (type, value); what is cut off or senseless ends them.
+/// The attributes in a stretch of bytes: (type, value); a truncated or invalid one ends them.
 #[derive(Debug, Clone)]
 pub(super) struct Attributes<'a>(&'a [u8]);
 

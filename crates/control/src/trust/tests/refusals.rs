@@ -71,7 +71,7 @@ fn a_controller_of_another_authority() {
     let (authority, server) = agent();
     let mut other = TestAuthority::new();
     assert_ne!(authority.authority.name(), other.authority.name());
-    // It takes any agent, so that the agent's own judgement is what is seen.
+    // It accepts any agent, so that the test sees the agent's own decision.
     let foreign = other.identity("desk", Role::Controller);
     let mut forged = copy(&foreign);
     forged.authority = own_authority(&authority);
@@ -116,7 +116,7 @@ fn an_agent_in_a_controllers_place_and_the_other_way_round() {
     assert!(
         server_config(&controller, None).unwrap_err().to_string().contains("an agent is needed")
     );
-    // One that does not keep to that is refused by the other side.
+    // The other side refuses one that ignores this.
     let server = server_config(&agent, None).unwrap();
     let mut client = (*client_config(&controller, None).unwrap()).clone();
     client.client_auth_cert_resolver = Arc::new(rustls::sign::SingleCertAndKey::from(key(&agent)));

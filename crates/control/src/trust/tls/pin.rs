@@ -15,7 +15,7 @@ use crate::clock;
 pub(crate) struct Pin {
     /// SHA-256 of the first peer's certificate.
     first: Mutex<Option<[u8; 32]>>,
-    /// When a pairing without a peer ends, by a clock that goes on while the machine sleeps.
+    /// When a pairing without a peer ends, by a clock that continues while the machine sleeps.
     lapses: Option<Time>,
 }
 
@@ -41,7 +41,7 @@ impl Pin {
         self.lapses.is_some_and(|lapses| !clock::since_boot().is_ok_and(|now| now < lapses))
     }
 
-    /// A peer has proved the key of this certificate: it is the one, unless another was faster.
+    /// A peer has proved the key of this certificate: it is pinned, unless another one was faster.
     pub(super) fn proved(&self, certificate: &CertificateDer<'_>) -> Result<(), Error> {
         let fingerprint = fingerprint(certificate);
         let mut first = self.first.lock().map_err(|_| refused())?;

@@ -124,7 +124,7 @@ impl ServerCertVerifier for AgentsOnly {
     }
 }
 
-/// What a chain of signatures does not say.
+/// The checks in addition to the chain of signatures.
 fn check(certificate: &CertificateDer<'_>, needed: Role, pin: Option<&Pin>) -> Result<(), Error> {
     let card = Card::read(certificate)
         .map_err(|_| Error::InvalidCertificate(CertificateError::BadEncoding))?;

@@ -1,4 +1,4 @@
-//! Guests that misbehave, and clients that have to go.
+//! Clients that misbehave, and clients that are disconnected.
 
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -206,7 +206,7 @@ async fn a_connection_ends_with_its_certificate() {
     let (brief, work) = (drill.channel(soon).await.unwrap(), drill.channel(other).await.unwrap());
     assert_eq!(echo::say(&brief, "in").await.unwrap(), "in");
     assert_eq!(echo::say(&work, "in").await.unwrap(), "in");
-    // Also a client that says nothing goes.
+    // A silent client is disconnected, too.
     until("it is out", || drill.handle.clients().len() == 1).await;
     assert!(echo::say(&brief, "still in?").await.is_err());
     assert_eq!(echo::say(&work, "still in?").await.unwrap(), "still in?");

@@ -6,10 +6,10 @@ use super::*;
 
 /// Connections of the crowd.
 const CROWD: usize = 1000;
-/// Of them at once: descriptors of this process, which also holds the listener's side, are limited
-/// to 1024 in many places.
+/// Simultaneous connections: descriptors of this process, which also holds the listener's side, are
+/// limited to 1024 in many places.
 const AT_ONCE: usize = 300;
-/// A call's time may be this long on a machine on which everything else runs, too.
+/// The limit of a call's time on a busy machine.
 const LONGEST_CALL: Duration = Duration::from_secs(5);
 /// Growth of this process's memory, in which other tests run, too.
 const MOST_GROWTH_BYTES: usize = 200 << 20;
@@ -69,7 +69,7 @@ async fn strangers_at_one_address_push_out_each_other_and_nobody_else() {
     .await;
 }
 
-/// Silent connections that one squatter holds, as many as an address may.
+/// Silent connections that one attacker holds, as many as an address may.
 const SQUATTED: usize = ListenerLimits::STANDARD.handshakes_per_address;
 
 /// Four addresses hold all places, and say nothing; each connection that is closed is opened again
@@ -88,7 +88,7 @@ fn squat(address: SocketAddr, pause: Duration) -> Vec<JoinHandle<()>> {
     squatters.map(|from| tokio::spawn(squatter(from))).collect()
 }
 
-/// How many of so many attempts to get in from `from` succeed.
+/// The number of successful attempts to connect from `from`.
 async fn admitted(drill: &mut Drill, from: [u8; 4], attempts: usize) -> usize {
     let config = drill.controller("work");
     let mut admitted = 0;
@@ -101,7 +101,7 @@ async fn admitted(drill: &mut Drill, from: [u8; 4], attempts: usize) -> usize {
     admitted
 }
 
-/// The attack that let 2 of 99 attempts of a good controller through when who came first had the
+/// The attack that let 2 of 99 attempts of a good controller through when the first caller kept the
 /// place.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn four_squatters_keep_no_controller_out() {
@@ -114,8 +114,8 @@ async fn four_squatters_keep_no_controller_out() {
         .await;
 }
 
-/// Squatters that come as often as they can use up what their network may; who was a client before
-/// is not of it.
+/// Attackers that call as often as possible use up the rate of their network; earlier clients are
+/// not limited by it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn squatters_in_a_hurry_keep_out_neither_other_networks_nor_who_was_a_client_before() {
     let mut drill = Drill::begin(ListenerLimits::STANDARD);
@@ -146,7 +146,7 @@ async fn calls(channel: &Channel, count: usize) -> (Duration, Duration) {
     (times[count / 2], times[count - 1])
 }
 
-/// A crowd of which a third say nothing, a third nonsense, and a third begin a handshake.
+/// A crowd of which a third are silent, a third send invalid data, and a third begin a handshake.
 async fn push(address: SocketAddr) {
     let places = Arc::new(Semaphore::new(AT_ONCE));
     let mut crowd = Vec::new();

@@ -9,7 +9,7 @@ use tokio::io::AsyncRead;
 use super::*;
 use crate::trust::explain;
 
-/// What the first call of a controller with this configuration says, explained.
+/// The error of the first call of a controller with this configuration, explained.
 async fn refusal(drill: &Drill, config: Arc<ClientConfig>) -> String {
     let failed = match drill.channel(config).await {
         Ok(channel) => {
@@ -72,8 +72,7 @@ async fn revoked_lapsed_foreign_and_missing_certificates_are_named_on_both_sides
     drill.still_serves().await;
 }
 
-/// Whatever is said instead of a handshake, and nothing at all: the listener closes within its
-/// limit.
+/// For any data instead of a handshake, and for silence, the listener closes within its limit.
 #[tokio::test]
 async fn garbage_plain_http2_and_silence_are_shown_out() {
     let mut drill = Drill::begin(LIMITS);
@@ -139,7 +138,7 @@ async fn a_slow_loris_is_shown_out() {
     drill.still_serves().await;
 }
 
-/// A stranger that repeats what a client once sent does not get in.
+/// A caller that replays a client's data is not admitted.
 #[tokio::test]
 async fn a_replayed_handshake_is_refused() {
     let mut drill = Drill::begin(LIMITS);

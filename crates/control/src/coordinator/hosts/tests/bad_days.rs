@@ -1,4 +1,4 @@
-//! Several hosts, and what comes between them and us.
+//! Several hosts, with faults of the network and of hosts.
 
 use std::sync::atomic::AtomicU64;
 
@@ -56,7 +56,7 @@ async fn who_was_found_is_told_of_though_another_is_lost_meanwhile() {
     assert_eq!(found.iter().map(|found| found.host.as_str()).collect::<Vec<_>>(), ["alpha"]);
 }
 
-/// A look raises namespaces and tries netem, which would disturb the measurements of another
+/// An examination makes namespaces and tests netem, which would disturb the measurements of another
 /// controller.
 #[tokio::test]
 async fn a_host_is_looked_at_only_when_it_is_ours() {
@@ -82,7 +82,7 @@ async fn a_host_is_looked_at_only_when_it_is_ours() {
     assert!(!busy.calls.seen().contains(&"Describe".to_owned()), "{:?}", busy.calls.seen());
 }
 
-/// Strangers at an agent's door while it measures leave a mark in the run.
+/// Refused callers of an agent during a measurement give a warning in the run.
 #[tokio::test]
 async fn a_crowd_at_a_host_s_door_is_told() {
     let mut authority = TestAuthority::new();
