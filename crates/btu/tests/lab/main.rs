@@ -26,6 +26,7 @@ mod model_check;
 mod net;
 mod net_truth;
 mod pipe;
+mod rate_networks;
 mod resume;
 mod run;
 mod seventh;

@@ -193,7 +193,7 @@ fn number(value: &Value) -> f64 {
 /// tenth of a phase lies before or after the interval that tells when it was under way. `by` is
 /// what a single value may be off.
 fn is_a_median_of(told: f64, mut seen: Vec<f64>, by: impl Fn(f64) -> f64) -> bool {
-    assert!(seen.len() >= 50, "{} values are too few", seen.len());
+    assert!(seen.len() >= 30, "{} values are too few", seen.len());
     seen.sort_unstable_by(f64::total_cmp);
     let [low, high] = [0.4, 0.6].map(|share| seen[(seen.len() as f64 * share) as usize]);
     low - by(low) <= told && told <= high + by(high)

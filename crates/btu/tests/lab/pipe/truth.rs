@@ -91,7 +91,7 @@ fn emulated_fddi_and_atm_have_the_signatures_of_their_closed_forms() {
         let sizes = "1464,2944,14784,65104";
         let asked =
             ["pipe", "--network", &file, "--transport", "udp", "--sizes", sizes, "--trials", "3"];
-        laboratory.json(&[&asked[..], &["--target-time", "200 ms", "--each", "--quiet"]].concat());
+        laboratory.json(&[&asked[..], &["--target-time", "400 ms", "--each", "--quiet"]].concat());
         let points: Vec<Point> =
             serde_json::from_value(laboratory.json(&["show", "--cells"])).expect("points");
         // Seconds one way, and what of them is the network's.
