@@ -1,5 +1,5 @@
-//! What is stored, read back: all that `btu show`, `btu runs` and `btu --resume` do with what an
-//! imported file says.
+//! Reads stored data back: the code of `btu show`, `btu runs` and `btu --resume` on an imported
+//! file.
 
 use std::cell::RefCell;
 use std::io::Cursor;
@@ -25,7 +25,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 thread_local! {
-    /// Made once; what is imported into it is deleted again.
+    /// Made once; imported runs are deleted again.
     static STORE: RefCell<(tempfile::TempDir, Store)> = RefCell::new({
         let directory = tempfile::tempdir().expect("a directory");
         let store = Store::open(directory.path().join("runs.sqlite")).expect("a store");
@@ -33,13 +33,13 @@ thread_local! {
     });
 }
 
-/// Lines of an archive between its first and its last, plans under the names that they have: what
-/// is believed of them is shown.
+/// Lines of an archive between its first and its last, plans under their names: accepted runs are
+/// shown.
 pub(super) fn import_and_show(octets: &[u8]) {
     imported(octets);
 }
 
-/// Imports the archive and shows its runs. Returns how many runs were believed; `None` if the file
+/// Imports the archive and shows its runs. Returns the number of accepted runs; `None` if the file
 /// was refused.
 pub fn imported(octets: &[u8]) -> Option<usize> {
     let text = String::from_utf8_lossy(octets);
@@ -112,7 +112,7 @@ fn read<T: DeserializeOwned>(value: &Value) -> Option<T> {
     serde_json::from_value(value.clone()).ok()
 }
 
-/// A plan of any suite: its name, its rows, its sizes, what is raised for it.
+/// A plan of any suite: its name, its rows, its sizes, its network.
 pub(super) fn plan(octets: &[u8]) {
     if let Some(plan) = again::<Plan>(octets) {
         assert!(plan.rows().len() < 100_000, "{} rows", plan.rows().len());
@@ -139,8 +139,8 @@ pub(super) fn plan(octets: &[u8]) {
     }
 }
 
-/// What workers tell while they move streams, a line each, by turns of two ends: no more intervals
-/// come of it than lines.
+/// The samples of workers that move streams, a line each, alternately of two ends: they give at
+/// most as many intervals as lines.
 pub(super) fn samples(octets: &[u8]) {
     let mut intervals = Intervals::of(&stream(), Span::from_seconds(1));
     let (mut told, mut shown) = (0, 0);
@@ -217,7 +217,7 @@ pub(super) fn stored_network(octets: &[u8]) {
     }
 }
 
-/// What is understood can be said again, and is the same.
+/// Every accepted value can be written again, and is equal.
 fn again<T: Serialize + DeserializeOwned>(octets: &[u8]) -> Option<T> {
     let value: T = serde_json::from_slice(octets).ok()?;
     let text = serde_json::to_string(&value).expect("what was read can be written");

@@ -1,4 +1,4 @@
-//! Good octets to begin with, made anew each time: a fuzzer does not guess a signature.
+//! Valid octets to begin with, made again each time, because a fuzzer cannot guess a signature.
 
 use std::io::Read;
 
@@ -277,7 +277,7 @@ pub fn studies() -> Vec<StudySeed> {
         .collect()
 }
 
-/// A record of a study's cell, whose workers say what those of `btu speed` do.
+/// A record of a study's cell, with workers' accounts like those of `btu speed`.
 fn record(cell: &serde_json::Value) -> String {
     let tcp = TcpInfo::default();
     let bytes = Bytes::new(1_000_000);
@@ -465,7 +465,7 @@ fn lines_of_a_rating() -> Vec<u8> {
     lines(&store, &lock)
 }
 
-/// What an archive of this run has between its first and its last line, which are made anew.
+/// The lines of an archive of this run between its first and its last one, which are made again.
 fn lines(store: &Store, lock: &RunLock) -> Vec<u8> {
     let archive = store.export(&[lock.run()], Vec::new()).expect("an archive");
     let mut text = String::new();
@@ -498,7 +498,7 @@ fn cell(row: Row, position: u32) -> CellRecord {
     }
 }
 
-/// A run of nothing.
+/// An empty run.
 fn run(now: &str) -> NewRun<'_> {
     NewRun {
         suite: "none",
@@ -515,7 +515,8 @@ fn run(now: &str) -> NewRun<'_> {
     }
 }
 
-/// One as it is written, and the lines of another: no fuzzer gets compression and checksum right.
+/// One in its written form, and the lines of another, because a fuzzer cannot produce valid
+/// compression and checksums.
 fn archives() -> Vec<Vec<u8>> {
     let directory = tempfile::tempdir().expect("a directory");
     let mut store = Store::open(directory.path().join("runs.sqlite")).expect("a store");
@@ -621,8 +622,8 @@ fn orders() -> Vec<Order> {
         .to_vec()
 }
 
-/// What both ends of a stream tell by turns, the second time as late as can be said, and that one
-/// has ended.
+/// The alternate samples of both ends of a stream, the second time with the largest time, and the
+/// end of one.
 fn samples() -> Vec<u8> {
     let sample = |at, bytes| Sample {
         at,

@@ -1,4 +1,4 @@
-//! Every decoder that reads what a peer or a stranger's file says.
+//! Every decoder of data from a peer or from a file of another user.
 
 #[path = "readback.rs"]
 pub mod readback;
@@ -49,8 +49,8 @@ pub const TARGETS: [(&str, Decoder); 37] = [
     ("word", btu_control::fuzz::word),
 ];
 
-/// What an application sends to a display, until something is refused. A picture that is drawn anew
-/// may take a second, so few are.
+/// An application's messages to a display, until one is refused. Drawing a picture again may take a
+/// second, so few are drawn.
 fn app_requests(octets: &[u8]) {
     let (mut display, mut drawings) = (Display::default(), 0);
     let mut rest = octets;

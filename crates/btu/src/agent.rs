@@ -10,7 +10,7 @@ use crate::cli::Agent;
 use crate::exit::Refusal;
 use crate::hosts;
 
-/// Serves until it is told to end.
+/// Serves until a signal ends it.
 pub(crate) fn run(agent: &Agent) -> anyhow::Result<()> {
     let settings = ServiceSettings {
         name: agent.name.clone().or_else(hosts::own_name).unwrap_or_else(|| "host".to_owned()),
@@ -58,7 +58,7 @@ fn address(text: &str) -> Result<SocketAddr, Refusal> {
     })
 }
 
-/// The code goes to standard output, and nowhere else: a log is read by others.
+/// The code goes to standard output only, because other users may read a log.
 fn ready(place: &str, code: Option<&str>) {
     eprintln!("agent: listening on {place}");
     if let Some(code) = code {
@@ -75,8 +75,7 @@ fn invitation(code: &str) -> String {
     )
 }
 
-/// Files that make no sense are the command line's fault, what the machine does not allow is the
-/// machine's.
+/// An invalid file is a usage error, a missing right is an error of the machine.
 fn refusal(error: AgentError) -> anyhow::Error {
     match error {
         AgentError::Policy(PolicyError::Wrong(_)) => Refusal::Usage(error.to_string()).into(),

@@ -17,7 +17,7 @@ use crate::{files, preflight};
 /// Marks all runs with a tag.
 pub(crate) const TAG: &str = "tag:";
 
-/// Gives tags to a run, or takes them.
+/// Adds tags to a run, or removes them.
 pub(crate) fn tag(tag: &Tag, common: &Common) -> anyhow::Result<()> {
     let store = preflight::store(common)?;
     let run = store.find(&tag.run)?;
@@ -37,8 +37,8 @@ pub(crate) fn tag(tag: &Tag, common: &Common) -> anyhow::Result<()> {
 pub(crate) fn remove(remove: &Remove, common: &Common) -> anyhow::Result<()> {
     let store = preflight::store(common)?;
     let runs = named(&store, &remove.runs)?;
-    // All are locked before the first is gone, so that one that is being written stops nothing half
-    // way.
+    // All are locked before the first is deleted, so that a run that is being written stops the
+    // command before any change.
     let locks = runs.iter().map(|run| store.lock(*run)).collect::<Result<Vec<_>, _>>()?;
     if !remove.yes && !confirmed(&store, &runs)? {
         bail!("nothing was deleted");
@@ -92,8 +92,7 @@ pub(crate) fn export(export: &Export, common: &Common) -> anyhow::Result<()> {
     ))
 }
 
-/// Writes runs to standard output, which has to be a pipe or a file, unless it was asked for by
-/// name.
+/// Writes runs to standard output, which has to be a pipe or a file, unless the user named it.
 fn stream(store: &Store, runs: &[RunId], is_asked: bool) -> anyhow::Result<()> {
     let out = std::io::stdout().lock();
     if out.is_terminal() {
@@ -113,8 +112,8 @@ fn stream(store: &Store, runs: &[RunId], is_asked: bool) -> anyhow::Result<()> {
     }
 }
 
-/// Writes a new file next to the file that is asked for, and renames it when it is complete.
-/// Returns its size.
+/// Writes a new file next to the requested one, and renames it when it is complete. Returns its
+/// size.
 fn write(store: &Store, runs: &[RunId], path: &Path) -> anyhow::Result<u64> {
     if path.exists() {
         let problem = format!("{} is there already; name another file", path.display());
@@ -126,8 +125,7 @@ fn write(store: &Store, runs: &[RunId], path: &Path) -> anyhow::Result<u64> {
         Ok(size)
     });
     if written.is_err() {
-        // What is left of it says nothing; if it cannot be removed, the first error is the one to
-        // know.
+        // An incomplete file is of no use; if it cannot be removed, the first error is reported.
         let _ = std::fs::remove_file(&part);
     }
     written.map_err(|error| match error {
@@ -143,7 +141,7 @@ fn write_part(store: &Store, runs: &[RunId], part: &Path) -> Result<u64, Archive
     Ok(file.metadata()?.len())
 }
 
-/// What `--json` prints of an imported run.
+/// The `--json` output for an imported run.
 #[derive(Serialize)]
 struct Line<'a> {
     run: RunId,
@@ -203,7 +201,7 @@ fn spooled(directory: &Path) -> anyhow::Result<File> {
     Ok(file)
 }
 
-/// A bad file is the user's to fix, a full disk the machine's.
+/// A bad file is a usage error, a full disk an error of the machine.
 fn explain(path: &Path, error: ArchiveError) -> anyhow::Error {
     let said = format!("{}: {error}", path.display());
     match error {

@@ -82,7 +82,7 @@ pub(crate) fn read() -> Result<Arguments, Refusal> {
     Ok(Arguments::from_arg_matches(&matches).unwrap_or_else(|error| error.exit()))
 }
 
-/// Removes the value from an error about an option whose value may be a secret.
+/// Removes the value from an error about an option with a value that may be a secret.
 fn without_secret(mut error: clap::Error) -> clap::Error {
     use clap::error::{ContextKind, ContextValue};
     let is_of = |option: &str| {
@@ -97,7 +97,7 @@ fn without_secret(mut error: clap::Error) -> clap::Error {
 /// Options that name the place of a secret and must not contain it.
 const SECRET_OPTIONS: [&str; 2] = ["--pair ", "--ftp-server "];
 
-/// What `btu` alone prints.
+/// The output of `btu` without arguments.
 const QUESTIONS: &str = "\
 btu: Bits To the User, what a network really gives
 
@@ -603,8 +603,8 @@ mod tests {
                     ArgumentConflict, DisplayHelp, DisplayVersion, InvalidSubcommand,
                     UnknownArgument,
                 };
-                // In a sentence a command may stand without all that it needs, but not with what
-                // there is not.
+                // In a sentence a command may lack required arguments, but must not have unknown
+                // ones.
                 let is_made_up =
                     matches!(error.kind(), UnknownArgument | InvalidSubcommand | ArgumentConflict);
                 let is_help = matches!(error.kind(), DisplayHelp | DisplayVersion);

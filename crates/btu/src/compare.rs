@@ -32,23 +32,23 @@ const LEVEL: Level = Level::P95;
 /// The file of `--format html`.
 const PAGE: &str = "btu-compare.html";
 
-/// What has to be known of a suite to compare its runs.
+/// The parts of a suite that a comparison of its runs needs.
 pub(crate) trait Compared {
-    /// What readings of several runs are found by.
+    /// The key of readings in several runs.
     type Row: ComparedRow + Serialize;
-    /// What decides a run.
+    /// The plan of a run.
     type Plan: DeserializeOwned;
 
-    /// What measures such runs.
+    /// The command that measures such runs.
     fn commands(&self) -> &'static str;
 
     /// Whether runs of this name in the store are its own.
     fn is_of(&self, suite: &str) -> bool;
 
-    /// A plan's name, the seed left out.
+    /// A plan's name, a hash without the seed.
     fn hash(&self, plan: &Self::Plan) -> String;
 
-    /// Everything that two plans decide differently.
+    /// All differences between two plans.
     fn differences(&self, base: &Self::Plan, other: &Self::Plan) -> Vec<PlanDifference>;
 
     /// The speeds of a run's valid cells.
@@ -59,7 +59,7 @@ pub(crate) trait Compared {
         plan: &Self::Plan,
     ) -> anyhow::Result<Vec<Reading<Self::Row>>>;
 
-    /// Whether a row asks the same of both plans, however they differ.
+    /// Whether a row means an equal measurement in both plans, although they differ.
     fn asks_the_same(&self, base: &Self::Plan, other: &Self::Plan, row: &Self::Row) -> bool;
 }
 
@@ -67,12 +67,12 @@ pub(crate) trait Compared {
 #[derive(Serialize)]
 struct Document<'a, R> {
     comparison: &'a Comparison<R>,
-    /// One for each of the others, where `--fail-if-slower` asks.
+    /// One for each of the others, with `--fail-if-slower`.
     #[serde(skip_serializing_if = "Option::is_none")]
     gates: Option<Vec<Gate>>,
 }
 
-/// Compares, and says by the exit code whether a side is slower than allowed.
+/// Compares, and reports by the exit code whether a side is slower than allowed.
 pub(crate) fn run(arguments: &Compare, common: &Common) -> anyhow::Result<ExitCode> {
     let store = preflight::stored(common)?;
     let first = sides::first(&store, arguments)?;
@@ -106,7 +106,7 @@ pub(crate) fn run_for<C: Compared>(
     Ok(answer(&comparison, &gates.unwrap_or_default()))
 }
 
-/// Adds what could explain a difference.
+/// Adds possible explanations of a difference.
 fn explain<C: Compared>(suite: &C, comparison: &mut Comparison<C::Row>, sides: &[Chosen<C::Plan>]) {
     for (beside, side) in comparison.others.iter_mut().zip(&sides[1..]) {
         beside.plan_differences = sides::plan_differences_of(suite, &sides[0], side);
@@ -146,7 +146,7 @@ fn show<R: ComparedRow + Serialize>(
     })
 }
 
-/// Writes a comparison as it suits `output`, or prints it where that is none or `-`.
+/// Writes a comparison to `output`, or prints it if that is `None` or `-`.
 pub(crate) fn deliver(
     output: Option<PathBuf>,
     text: impl FnOnce(&TextOptions) -> anyhow::Result<String>,
@@ -158,7 +158,7 @@ pub(crate) fn deliver(
     print(&format!("The comparison is in {}\n", path.display()))
 }
 
-/// The exit code, and a word where scripts would otherwise take silence for consent.
+/// The exit code, and a message if scripts could otherwise mistake silence for success.
 fn answer<R>(comparison: &Comparison<R>, gates: &[Gate]) -> ExitCode {
     for (other, gate) in comparison.others.iter().zip(gates) {
         let (side, base) = (&other.side.name, &comparison.base.name);

@@ -1,9 +1,9 @@
-//! What a shell offers where the command line has a name that only btu knows: runs, tags, networks,
-//! stations, components, loads, transports and the like.
+//! The completions of a shell for names that only btu knows: runs, tags, networks, stations,
+//! components, loads, transports and the like.
 //!
-//! The script that `btu completions SHELL` prints asks btu itself, each time, by an environment
-//! variable. What is offered follows from the name of an option or of its value, in one place for
-//! all commands.
+//! The script of `btu completions SHELL` calls btu itself, each time, with an environment variable.
+//! The completions follow from the name of an option or of its value, in one place for all
+//! commands.
 
 use std::ffi::{OsStr, OsString};
 use std::io::Write;
@@ -29,15 +29,15 @@ use crate::files;
 /// The variable by which a shell's script asks.
 const VARIABLE: &str = "BTU_COMPLETE";
 
-/// Newest runs, which are the ones that are looked at.
+/// The number of newest runs that are offered.
 const MOST_RUNS: usize = 50;
 
-/// Answers a shell that asks what may come next, and ends then; else does nothing.
+/// Answers a shell that requests completions, and ends then; else does nothing.
 pub(crate) fn answer() {
     CompleteEnv::with_factory(command).var(VARIABLE).completer("btu").complete();
 }
 
-/// Prints the script that asks for a shell.
+/// Prints the completion script of a shell.
 pub(crate) fn print_script(shell: &str) -> anyhow::Result<()> {
     let mut script = Vec::new();
     if let Some(shell) = Shells::builtins().completer(shell) {
@@ -46,7 +46,7 @@ pub(crate) fn print_script(shell: &str) -> anyhow::Result<()> {
     Ok(std::io::stdout().write_all(&script)?)
 }
 
-/// btu's commands with what is offered for their values.
+/// btu's commands with the completions of their values.
 fn command() -> Command {
     with_values(Arguments::command())
 }
@@ -61,7 +61,7 @@ fn with_values(command: Command) -> Command {
     names.into_iter().fold(command, |command, name| command.mut_subcommand(name, with_values))
 }
 
-/// What an argument takes, by its name and that of its value.
+/// The completions of an argument, by its name and that of its value.
 #[derive(Debug, Clone, Copy)]
 enum Values {
     Runs,
@@ -152,13 +152,13 @@ impl ValueCompleter for Values {
     }
 }
 
-/// What is stored, where something is: a shell that asks makes no database.
+/// The stored runs, if there are any: a completion makes no database.
 fn stored() -> Option<Store> {
     let path = Store::default_path().ok().filter(|path| path.exists())?;
     Store::open_to_read(path).ok()
 }
 
-/// The newest runs, each with what it is.
+/// The newest runs, each with its description.
 fn runs() -> Vec<(String, String)> {
     let runs = stored().and_then(|store| store.runs().ok()).unwrap_or_default();
     let newest = runs.iter().rev().take(MOST_RUNS);
@@ -261,7 +261,7 @@ mod tests {
         }
     }
 
-    /// Every option that names a station, a run or a network has something to offer.
+    /// Every option that names a station, a run or a network has completions.
     #[test]
     fn no_command_is_left_out() {
         fn options(command: &Command, found: &mut Vec<String>) {

@@ -11,7 +11,7 @@ use btu_suite::doctor::Health;
 use crate::cli::{Common, Doctor};
 use crate::terminal::{print, print_json, text_options};
 
-/// This machine cannot do what nothing works without.
+/// This machine lacks an essential feature.
 const UNABLE: u8 = 3;
 
 /// Checks this host and prints the findings.
@@ -33,7 +33,7 @@ fn scratch(doctor: &Doctor, common: &Common) -> PathBuf {
     doctor.scratch.clone().or_else(beside).unwrap_or_else(std::env::temp_dir)
 }
 
-/// The directory, or the one it would be made in.
+/// The directory, or the one in which it would be made.
 fn existing(directory: &Path) -> PathBuf {
     directory.ancestors().find(|path| path.exists()).unwrap_or(directory).to_owned()
 }

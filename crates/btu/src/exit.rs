@@ -14,13 +14,13 @@ use crate::{keys, net};
 /// A run is slower than `btu compare --fail-if-slower` allows.
 pub(crate) const SLOWER: u8 = 4;
 
-/// What this machine or the command line does not allow; nothing was started.
+/// A request that this machine or the command line does not allow; nothing was started.
 #[derive(Debug, Error)]
 pub(crate) enum Refusal {
-    /// The command line makes no sense.
+    /// The command line is invalid.
     #[error("{0}")]
     Usage(String),
-    /// This machine cannot do it.
+    /// This machine does not allow it.
     #[error("{0}")]
     Machine(String),
 }
@@ -30,7 +30,7 @@ pub(crate) fn code(result: anyhow::Result<()>) -> ExitCode {
     code_of(result.map(|()| ExitCode::SUCCESS))
 }
 
-/// Like `code`, where success has an exit code of its own.
+/// Like `code`, with a separate exit code for success.
 pub(crate) fn code_of(result: anyhow::Result<ExitCode>) -> ExitCode {
     let error = match result {
         Ok(code) => return code,
@@ -58,7 +58,7 @@ fn number(error: &anyhow::Error) -> u8 {
     if let Some(error) = error.downcast_ref::<TrustError>() {
         return keys::exit_code(error);
     }
-    // What the user named is not there, or not one thing.
+    // The object that the user named does not exist, or is ambiguous.
     if error.downcast_ref().is_some_and(is_the_users) {
         return 2;
     }
@@ -69,7 +69,7 @@ fn number(error: &anyhow::Error) -> u8 {
     }
 }
 
-/// What was given is at fault, not what is stored.
+/// The given value is wrong, not the stored one.
 const fn is_the_users(error: &StoreError) -> bool {
     use StoreError::{Ambiguous, BadLabel, BadTag, UnknownRun};
     matches!(error, UnknownRun { .. } | Ambiguous { .. } | BadTag { .. } | BadLabel { .. })

@@ -15,17 +15,17 @@ use crate::exit::Refusal;
 /// The most that is read of any file; the reader has its own, smaller limit for a network file.
 const MOST: u64 = 64 << 20;
 
-/// A network file's text and where it came from.
+/// A network file's text and its origin.
 #[derive(Debug)]
 pub(crate) struct Source {
-    /// What errors call it.
+    /// Its name in errors.
     pub(crate) name: String,
     pub(crate) text: String,
-    /// Where the files lie that it names; the library has its own.
+    /// The directory of the files that it names; the library has its own.
     directory: Option<PathBuf>,
 }
 
-/// Writes a result to the file that was asked for.
+/// Writes a result to the requested file.
 pub(crate) fn save(path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
     std::fs::write(path, bytes).map_err(|error| unwritable(path, &error).into())
 }
@@ -41,7 +41,7 @@ pub(crate) fn network(what: &str, settings: &[(String, String)]) -> anyhow::Resu
     source.read(settings).map_err(|error| Refusal::Usage(error.to_string()).into())
 }
 
-/// A drawing of which something can be predicted or simulated.
+/// A drawing that can be predicted or simulated.
 pub(crate) fn emulated(drawing: Drawing) -> Result<Drawing, Refusal> {
     if drawing.bare {
         let why = "nothing is emulated in it, so it is as fast as this host; measure it with `btu rate` or `btu pipe`";
@@ -87,8 +87,8 @@ pub(crate) fn source_beside(what: &str, directory: Option<&Path>) -> anyhow::Res
     }
 }
 
-/// The drawing that a text of [`Source::with_settings`] says; the files it names are looked for
-/// here and in the library.
+/// The drawing of a text of [`Source::with_settings`]; the files that it names are looked up here
+/// and in the library.
 pub(crate) fn stored(text: &str) -> Result<Drawing, ReadError> {
     let settings: Vec<(String, String)> =
         settings_of(text).map(|(key, value)| (key.into(), value.into())).collect();
@@ -98,7 +98,7 @@ pub(crate) fn stored(text: &str) -> Result<Drawing, ReadError> {
 }
 
 impl Source {
-    /// What another file draws, whose own files lie in this directory.
+    /// The drawing of another file; the files that it names are in this directory.
     pub(crate) fn drawn(name: &str, text: String, directory: &Path) -> Self {
         Self { name: name.to_owned(), text, directory: Some(directory.to_owned()) }
     }
@@ -108,8 +108,8 @@ impl Source {
         Self { name: name.to_owned(), text, directory: None }
     }
 
-    /// The text with the settings as remarks before it: what was set belongs to the network as much
-    /// as what its file says.
+    /// The text with the settings as comments before it: settings are as much a part of the network
+    /// as its file.
     pub(crate) fn with_settings(&self, settings: &[(String, String)]) -> String {
         settings
             .iter()
@@ -117,13 +117,13 @@ impl Source {
             + &self.text
     }
 
-    /// The drawing, or everything that is wrong with the file.
+    /// The drawing, or all mistakes in the file.
     pub(crate) fn read(&self, settings: &[(String, String)]) -> Result<Drawing, ReadError> {
         let files = |name: &str| self.file(name);
         reader(&self.name, &files, settings).read(&self.text)
     }
 
-    /// Like `read`, with the values that can be turned.
+    /// Like `read`, with the values that a setting can change.
     pub(crate) fn read_parameters(
         &self,
         settings: &[(String, String)],
@@ -152,8 +152,7 @@ fn reader<'a>(name: &'a str, files: Files<'a>, settings: &[(String, String)]) ->
     settings.iter().fold(reader, |reader, (key, value)| reader.set(key, value))
 }
 
-/// What to say where a network has no station of that name, with the command that lists those there
-/// are.
+/// The message if a network has no station of that name, with the command that lists its stations.
 pub(crate) fn no_such_station(wanted: &str, network: &str) -> String {
     format!(
         "there is no station `{wanted}` in {network}: see `btu net check {}`",
@@ -191,7 +190,7 @@ fn unreadable(what: &str, error: &std::io::Error) -> Refusal {
     Refusal::Usage(format!("reading {what}: {error}"))
 }
 
-/// Why this is no rate of a line, where it looks like one: it begins with a digit.
+/// Why a text that looks like a rate (it begins with a digit) is not the rate of a line.
 fn wrong_rate(what: &str) -> Option<Refusal> {
     let begins_with_digit = what.trim_start().starts_with(|first: char| first.is_ascii_digit());
     let error = begins_with_digit.then(|| what.parse::<BitRate>().err())??;

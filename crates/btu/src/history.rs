@@ -1,4 +1,4 @@
-//! `btu history`: the printed results of the papers, next to what their rows give.
+//! `btu history`: the printed results of the papers, next to those recomputed from their rows.
 
 use btu_report::{
     TextOptions, btu95_text, citi89_text, lantz85_text, netpipe96_text, press88_text, studies_text,

@@ -8,7 +8,7 @@ use btu_control::worker;
 use crate::cli::Internal;
 use crate::{exit, model_check, net_exec};
 
-/// Runs one of them.
+/// Runs one of the processes.
 pub(crate) fn run(part: Internal) -> ExitCode {
     match part {
         Internal::Worker => worker::run(),

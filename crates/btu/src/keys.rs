@@ -30,8 +30,7 @@ pub(crate) fn run(keys: &Keys, common: &Common) -> anyhow::Result<()> {
     }
 }
 
-/// The exit code of an error about keys: what the machine cannot do is told from what should not
-/// have been asked.
+/// The exit code of an error about keys: it distinguishes errors of the machine from usage errors.
 pub(crate) fn exit_code(error: &TrustError) -> u8 {
     match error {
         TrustError::Read { .. }
@@ -42,7 +41,7 @@ pub(crate) fn exit_code(error: &TrustError) -> u8 {
     }
 }
 
-/// What `btu keys init --json` says.
+/// The output of `btu keys init --json`.
 #[derive(Serialize)]
 struct Made<'a> {
     authority: String,
@@ -66,7 +65,7 @@ fn init(directory: &Path, common: &Common) -> anyhow::Result<()> {
     ))
 }
 
-/// What `btu keys issue --json` says.
+/// The output of `btu keys issue --json`.
 #[derive(Serialize)]
 struct IssuedTo<'a> {
     #[serde(flatten)]
@@ -107,7 +106,7 @@ fn still_valid(Card { name, serial, .. }: &Card) -> String {
     )
 }
 
-/// What to do with a new identity.
+/// Advice about a new identity.
 fn next(role: Role, name: &str, file: &Path) -> String {
     let (file, name) = (shell_word(&file.to_string_lossy()), shell_word(name));
     match role {
@@ -123,7 +122,7 @@ fn next(role: Role, name: &str, file: &Path) -> String {
     }
 }
 
-/// What `btu keys revoke --json` says.
+/// The output of `btu keys revoke --json`.
 #[derive(Serialize)]
 struct Taken {
     revoked: Vec<Issued>,
@@ -192,7 +191,7 @@ fn is_live(issued: &Issued) -> bool {
     issued.revoked_at_unix_s.is_none() && issued.card.days_left() >= 0
 }
 
-/// What `btu keys show --json` says.
+/// The output of `btu keys show --json`.
 #[derive(Serialize)]
 struct Shown<'a> {
     #[serde(flatten)]

@@ -15,26 +15,26 @@ use crate::exit::Refusal;
 use crate::progress::Watch;
 use crate::study::{self, Chosen};
 
-/// The network that is measured on if the user names none, and how many stations it has in addition
-/// to server and bench.
+/// The network if the user names none, and the number of its stations in addition to server and
+/// bench.
 const USUAL: &str = "office-1988";
 const USUAL_STATIONS: u32 = 10;
 
-/// How many stations work if the user does not say it.
+/// The default numbers of working stations.
 const USUAL_LEVELS: [u32; 5] = [0, 1, 3, 5, 10];
 
 /// A record begins with the number of its transaction.
 const SMALLEST_RECORD: Bytes = Bytes::new(8);
 
-/// A trace is longer than any that is taken.
+/// The largest size of a trace file, above that of any valid trace.
 const LARGEST_TRACE: u64 = 1 << 20;
 
-/// The longest service: a server waits no longer for any operation.
+/// The longest service time of an operation.
 const LONGEST_SERVICE: Span = Span::from_seconds(1);
 
-/// Measures what was asked for.
+/// Measures the requested plan.
 pub(crate) fn run(mut lan: Lan, common: &Common) -> anyhow::Result<()> {
-    // The usual network is drawn with as many stations as are asked for.
+    // The default network has as many stations as requested.
     let most = lan.stations.iter().copied().max().unwrap_or(0);
     let is_usual = lan.study.network.is_none() && lan.at.is_none() && !lan.study.real.is_any();
     if is_usual && (USUAL_STATIONS + 1..=MOST_STATIONS).contains(&most) {
@@ -43,8 +43,8 @@ pub(crate) fn run(mut lan: Lan, common: &Common) -> anyhow::Result<()> {
     study::run(&lan.study, common, Watch::Never, || plan(&lan), LanPlan::room, sweep).map(drop)
 }
 
-/// Leaves nothing on a share, even if all that worked there was killed at once. What other hosts
-/// left is theirs to remove.
+/// Leaves no files on a share, even if all its users were killed at once. Other hosts remove their
+/// own files.
 fn sweep(plan: &LanPlan, _: &Path) {
     if let (Some(directory), Field::Drawing(_)) = (&plan.at, &plan.frame.network) {
         study::sweep(directory, plan.frame.seed);
@@ -128,7 +128,7 @@ fn plan(lan: &Lan) -> anyhow::Result<LanPlan> {
     })
 }
 
-/// The tasks that were named; else that of the pattern, and the study's where there is none.
+/// The named tasks; else that of the pattern, or the study's if there is no pattern.
 fn tasks(lan: &Lan) -> Vec<Task> {
     match Task::of_pattern(lan.pattern) {
         Some(task) => or_usual(&lan.task, &[task]),
@@ -136,7 +136,7 @@ fn tasks(lan: &Lan) -> Vec<Task> {
     }
 }
 
-/// What background stations do.
+/// The work of background stations.
 fn work(lan: &Lan) -> anyhow::Result<StationWork> {
     if let Some(file) = &lan.trace {
         return Ok(StationWork::Replay { trace: trace(file)? });
@@ -168,7 +168,7 @@ fn trace(file: &Path) -> Result<OperationTrace, Refusal> {
     OperationTrace::read(&text).map_err(|error| usage(format!("--trace {name}, {error}")))
 }
 
-/// A server keeps so many files open.
+/// The number of files that a server can have open.
 fn check_files(work: &StationWork, levels: &[u32]) -> Result<(), Refusal> {
     let most = levels.iter().copied().max().unwrap_or(0) as usize;
     let files = work.files() * most;
@@ -181,8 +181,8 @@ fn check_files(work: &StationWork, levels: &[u32]) -> Result<(), Refusal> {
     )))
 }
 
-/// The server, the station that is measured, and as many others as the highest level takes. On real
-/// hosts there are several stations on a host where more are asked for than there are hosts.
+/// The server, the measured station, and as many others as the highest level needs. Real hosts have
+/// several stations each if there are fewer hosts than stations.
 fn chosen_hosts(lan: &Lan, chosen: &Chosen<'_>) -> Result<(Vec<HostName>, Vec<u32>), Refusal> {
     let server = chosen.host("server", lan.server.as_deref(), Some(0))?;
     let bench = chosen.host("bench", lan.bench.as_deref(), chosen.last())?;
@@ -206,8 +206,8 @@ fn chosen_hosts(lan: &Lan, chosen: &Chosen<'_>) -> Result<(Vec<HostName>, Vec<u3
     Ok(([server, bench].into_iter().chain(others.into_iter().take(most)).collect(), levels))
 }
 
-/// Of hosts with a share the one that is measured, and as many others as the highest level takes;
-/// there may be several stations on one.
+/// On hosts with a share: the measured one, and as many others as the highest level needs; a host
+/// may have several stations.
 fn hosts_at_share(lan: &Lan, chosen: &Chosen<'_>) -> Result<(Vec<HostName>, Vec<u32>), Refusal> {
     let bench = chosen.host("bench", lan.bench.as_deref(), chosen.last())?;
     let others: Vec<HostName> =
@@ -222,8 +222,8 @@ fn hosts_at_share(lan: &Lan, chosen: &Chosen<'_>) -> Result<(Vec<HostName>, Vec<
     Ok((std::iter::once(bench).chain(others.into_iter().take(most)).collect(), levels))
 }
 
-/// How many stations are at work, level by level: as many as were asked for, else the paper's
-/// numbers as far as there are so many.
+/// The number of working stations, level by level: the requested ones, else the paper's numbers as
+/// far as the network has stations.
 fn levels(lan: &Lan, others: usize) -> Vec<u32> {
     let usual: Vec<u32> =
         USUAL_LEVELS.into_iter().filter(|count| *count as usize <= others).collect();

@@ -57,7 +57,7 @@ fn known(store: &Store) -> anyhow::Result<(Cards, MachineKey)> {
     Ok((cards, this))
 }
 
-/// Notes an environment's machine and kernel; the newest has to come first.
+/// Adds an environment's machine and kernel; the newest must come first.
 pub(crate) fn add(
     cards: &mut Cards,
     environment: &Environment,
@@ -87,7 +87,7 @@ fn card(traits: Traits, key: &MachineKey, notes: &[MachineNote]) -> MachineCard 
     }
 }
 
-/// What tells an environment's machine from others.
+/// The traits of an environment's machine.
 pub(crate) fn traits(environment: &Environment) -> Traits {
     let processor = &environment.processor;
     Traits {

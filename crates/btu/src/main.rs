@@ -1,4 +1,5 @@
-//! `btu`: what an application gets from a machine and its network while the machine also works.
+//! `btu`: measures what an application gets from a machine and its network while the machine also
+//! works.
 
 #![forbid(unsafe_code)]
 

@@ -1,4 +1,4 @@
-//! `btu model`: computes what closed forms expect of a network file.
+//! `btu model`: computes the closed forms' prediction for a network file.
 
 mod most;
 
@@ -14,7 +14,7 @@ use crate::exit::Refusal;
 use crate::files::{self, Source};
 use crate::{model_check, model_ui, pictures, terminal};
 
-/// Predicts, and prints what was asked for.
+/// Predicts, and prints the requested output.
 pub(crate) fn run(model: &Model, common: &Common) -> anyhow::Result<()> {
     if model.ui {
         return model_ui::run(model, common);

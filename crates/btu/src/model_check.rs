@@ -57,7 +57,7 @@ fn check(
     let bar = SimulationBar::new(options.quiet);
     let (answers, asked) = (options.check.len() as f64, |answer| options.check.contains(&answer));
     let progress = |place: usize, share: f64| bar.show((place as f64 + share) / answers);
-    // First, because signals are taken over for it, and that before there are any threads.
+    // First, because it takes over signals, which must happen before there are any threads.
     let measure = || Method::new(options, source, points)?.all(points, |share| progress(0, share));
     let measured = asked(Answer::Net).then(measure).transpose()?;
     let mut done = usize::from(measured.is_some());
@@ -90,7 +90,7 @@ fn how(options: &CheckOptions) -> String {
     format!("{replications} replications at each point{measured}, seed {seed}; intervals of 95 %")
 }
 
-/// One way to have the network, and who is asked about it.
+/// One form of the network, and its kinds of answers.
 struct Case<'a> {
     name: &'a str,
     ideal: bool,
@@ -126,7 +126,7 @@ impl Case<'_> {
     }
 }
 
-/// The network simulated as often as asked, each time as long as `btu sim` would.
+/// The network simulated with the requested number of replications, each as long as with `btu sim`.
 pub(crate) fn simulated(
     drawing: &Drawing,
     options: &CheckOptions,

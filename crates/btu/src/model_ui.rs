@@ -1,7 +1,7 @@
-//! `btu model --ui`: values of a network file turned up and down while tables and a curve follow.
+//! `btu model --ui`: the user changes values of a network file, and tables and a curve follow.
 //!
-//! `state` and `keys` are a machine without a terminal; `view` draws it; `asking` computes answers
-//! in a thread of its own; here they are put together.
+//! `state` and `keys` are a state machine without a terminal; `view` draws it; `asking` computes
+//! answers in a separate thread; this module combines them.
 
 mod asking;
 mod curve;
@@ -38,7 +38,7 @@ pub(crate) fn run(model: &Model, common: &Common) -> anyhow::Result<()> {
     // Before any thread is started, so that no signal ends this process before the terminal is
     // given back.
     let signals = Signals::take().context("waiting for signals")?;
-    // A file that cannot be read is told before the screen is taken, with all its problems.
+    // A file that cannot be read is reported before the screen is taken, with all its problems.
     files::emulated(
         source.read(&model.settings).map_err(|error| Refusal::Usage(error.to_string()))?,
     )?;
@@ -56,7 +56,7 @@ pub(crate) fn run(model: &Model, common: &Common) -> anyhow::Result<()> {
     left
 }
 
-/// Refuses what cannot be drawn on.
+/// Refuses outputs on which it cannot draw.
 fn refuse(model: &Model, common: &Common) -> Result<(), Refusal> {
     let instead = "leave out --ui for tables, or use --sweep KEY=FROM..TO for a curve";
     if common.json {
@@ -99,8 +99,7 @@ struct Session<'a> {
 }
 
 impl Session<'_> {
-    /// Draws, waits, and takes everything that has happened meanwhile, so that held keys make one
-    /// question.
+    /// Draws, waits, and processes all events since then, so that held keys make one request.
     fn run(mut self, screen: &mut Screen) -> anyhow::Result<()> {
         let palette = view::Palette { colour: terminal::colour() };
         loop {
@@ -121,7 +120,7 @@ impl Session<'_> {
         }
     }
 
-    /// Takes what happened; what the view was left with, if it was.
+    /// Processes an event; returns the exit, if the user left the view.
     fn take(&mut self, happening: Happening) -> Option<anyhow::Result<()>> {
         match happening {
             Happening::Key(key) => self.state.press(key),
@@ -147,7 +146,7 @@ fn interrupted(by: Interrupt) -> anyhow::Result<()> {
     Err(CoordinatorError::Interrupted(by).into())
 }
 
-/// What was turned and is in no file is told as a command line, so that it is not lost.
+/// Unsaved changes are printed as a command line, so that they are not lost.
 fn say_changes(state: &State, basis: &Basis) {
     if !state.is_unsaved() {
         return;

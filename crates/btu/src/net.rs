@@ -1,4 +1,4 @@
-//! `btu net`: its commands, and what those that raise networks have in common.
+//! `btu net`: its commands, and the common part of those that raise networks.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -10,7 +10,7 @@ use crate::cli::{Common, Net, Raising};
 use crate::exit::{self, Refusal};
 use crate::{files, net_check, net_exec, net_run, net_status, net_up, preflight, rate};
 
-/// Does what was asked.
+/// Runs the command.
 pub(crate) fn run(net: Net, common: &Common) -> ExitCode {
     let result = match net {
         Net::Check(check) => net_check::check(&check, common),
@@ -25,8 +25,8 @@ pub(crate) fn run(net: Net, common: &Common) -> ExitCode {
     exit::code(result)
 }
 
-/// What is to be raised, checked as far as that goes before anything starts; `usual_name` names it
-/// where the user does not.
+/// The network to raise, checked as far as possible before a start; `usual_name` is its default
+/// name.
 pub(crate) fn request(
     registry: &Registry,
     raising: &Raising,
@@ -60,7 +60,7 @@ pub(crate) fn request(
     })
 }
 
-/// The wire has another idea of "here".
+/// The wire has another current directory.
 fn absolute(directory: &Path) -> Result<PathBuf, Refusal> {
     let unusable = |error| {
         Refusal::Machine(format!(
@@ -72,7 +72,7 @@ fn absolute(directory: &Path) -> Result<PathBuf, Refusal> {
     preflight::make_last(directory).and_then(|()| directory.canonicalize()).map_err(unusable)
 }
 
-/// The exit code for what the testbed says.
+/// The exit code for an error of the testbed.
 pub(crate) fn exit_code(error: &TestbedError) -> u8 {
     match error.cause {
         Cause::Name => 2,

@@ -8,12 +8,12 @@ use btu_suite::record::{CaptureAccount, ElementAccount, SegmentUse, WireAccount}
 use btu_units::Span;
 use serde::Serialize;
 
-/// What a wire did since its network is up.
+/// The accounts of a wire since its network is up.
 #[derive(Debug, Serialize)]
 pub(crate) struct Accounts {
     /// Frames that stations sent.
     frames_in: u64,
-    /// Frames that stations were handed.
+    /// Frames that stations received.
     frames_out: u64,
     /// Frames that the kernel dropped before the wire could take them.
     missed: u64,
@@ -21,9 +21,9 @@ pub(crate) struct Accounts {
     dropped: BTreeMap<String, u64>,
     /// Frames dropped, by place and cause.
     dropped_at: BTreeMap<String, BTreeMap<String, u64>>,
-    /// How late frames left against their due time.
+    /// The lateness of frames against their due times.
     lateness: Lateness,
-    /// What the media were busy with.
+    /// The busy times of the media.
     segments: Vec<SegmentUse>,
     /// The account of the capture, if there was one.
     capture: Option<CaptureAccount>,
@@ -86,7 +86,7 @@ fn dropped_at(elements: &[ElementAccount]) -> BTreeMap<String, BTreeMap<String, 
     places.filter(|(_, causes)| !causes.is_empty()).collect()
 }
 
-/// A few lines for people.
+/// A few lines for users.
 pub(crate) fn text(account: &WireAccount) -> String {
     let accounts = Accounts::of(account);
     let frames = if account.superframes { "superframes" } else { "frames" };
@@ -119,7 +119,7 @@ pub(crate) fn text(account: &WireAccount) -> String {
     text
 }
 
-/// How busy a segment was; empty if no station used it.
+/// The load of a segment; empty if no station used it.
 fn busy(segment: &SegmentUse) -> String {
     if segment.frames == 0 && segment.collision_count == 0 {
         return String::new();
@@ -143,7 +143,7 @@ fn round(span: Span) -> Span {
     Span::from_nanoseconds((nanoseconds + step / 2) / step * step)
 }
 
-/// Says aloud what makes a measurement over this wire unreliable.
+/// Prints warnings about a measurement over this wire.
 pub(crate) fn warn(account: &WireAccount) {
     let loud = if stderr().is_terminal() { ("\x1b[1;31m", "\x1b[0m") } else { ("", "") };
     for warning in warnings(account) {

@@ -11,7 +11,7 @@ use crate::cli::{Check, Common};
 use crate::exit::Refusal;
 use crate::{files, terminal};
 
-/// Reads each file; prints what it draws, or what is wrong with it.
+/// Reads each file; prints its description, or its mistakes.
 pub(crate) fn check(check: &Check, common: &Common) -> anyhow::Result<()> {
     let mut wrong = 0;
     let mut drawings = Vec::new();

@@ -9,7 +9,7 @@ use btu_testbed::testbed::{self, Registry, Signals};
 
 use crate::cli::Exec;
 
-/// Runs the command there, and ends as it ends.
+/// Runs the command there, and ends with its status.
 pub(crate) fn exec(exec: &Exec) -> anyhow::Result<ExitCode> {
     let network = Registry::of_user()?.find(exec.name.as_deref())?;
     if exec.command.is_empty() {

@@ -65,7 +65,7 @@ pub(crate) fn run(run: &Run) -> anyhow::Result<ExitCode> {
     Ok(signals.end_like(ending))
 }
 
-/// Refuses what cannot be drawn on.
+/// Refuses outputs on which it cannot draw.
 fn refuse(run: &Run) -> Result<(), Refusal> {
     if run.watch && !stderr().is_terminal() {
         let problem = "--watch draws on a terminal, and standard error is none: --svg FILE draws the same to a file";
@@ -74,7 +74,7 @@ fn refuse(run: &Run) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// Runs the command, whose output comes after the picture where that is drawn on the same terminal.
+/// Runs the command; its output follows the picture if both are on one terminal.
 fn commanded(
     directory: &Path,
     station: &str,
@@ -86,7 +86,7 @@ fn commanded(
     let said = command.stdout.take().map(|mut said| {
         thread::spawn(move || {
             let mut octets = Vec::new();
-            // What was said before it broke off is shown.
+            // The output before the abort is shown.
             let _ = said.read_to_end(&mut octets);
             octets
         })
@@ -99,8 +99,7 @@ fn commanded(
     Ok(ending)
 }
 
-/// Has a stream and requests go over the network for their time, or until a signal asks for the
-/// end.
+/// Sends a stream and requests over the network for their time, or until a signal asks for the end.
 fn exercised(
     directory: &Path,
     (drawing, time): (&Drawing, Span),
@@ -116,7 +115,7 @@ fn exercised(
     Ok(interrupted.map_or(Ending::Exited(0), |signal| Ending::Killed(signal as i32)))
 }
 
-/// Where the command runs.
+/// The station of the command.
 fn station(request: &NetworkRequest, wanted: Option<&str>) -> Result<String, Refusal> {
     let mut stations = request.drawing.stations.iter().map(|station| &station.name);
     let found = match wanted {
@@ -143,13 +142,13 @@ fn raise(
     let raised =
         work.join().map_err(|_| anyhow::anyhow!("the thread that raised the network panicked"))?;
     match interrupted {
-        // Whatever came of it goes down with it.
+        // The network goes down with it in any case.
         Some(signal) => Ok(Err(signal)),
         None => Ok(Ok(raised?)),
     }
 }
 
-/// A process of its own goes in: this one has threads, and stays outside to look after the network.
+/// A process of its own goes in: this one has threads, and stays outside to manage the network.
 fn enter(directory: &Path, station: &str, run: &Run, signals: &Signals) -> std::io::Result<Child> {
     let mut command = Command::new(std::env::current_exe()?);
     command.args(["internal", "enter"]).arg(directory).arg(station).arg("--").args(&run.command);

@@ -32,7 +32,7 @@ pub(crate) fn status(status: &Status, common: &Common) -> anyhow::Result<()> {
     )
 }
 
-/// A network with what is going on in it.
+/// A network with its processes and accounts.
 #[derive(Debug, Serialize)]
 pub(crate) struct View {
     #[serde(flatten)]
@@ -44,7 +44,7 @@ pub(crate) struct View {
     account: Option<WireAccount>,
 }
 
-/// Looks at a network. What does not answer is left out: a network that is just going down is no
+/// Queries a network. Parts without an answer are left out: a network that is just going down is no
 /// error.
 pub(crate) fn view(network: &Raised) -> View {
     let account = network.account().ok();

@@ -6,7 +6,7 @@ use btu_units::shell_word;
 use crate::cli::{Common, Down, Up};
 use crate::{net, net_status, terminal};
 
-/// So many stations are listed; `btu net status` lists them all.
+/// The number of listed stations; `btu net status` lists all.
 const MOST_LISTED: usize = 12;
 
 /// Raises a network and leaves it.
@@ -52,13 +52,13 @@ pub(crate) fn down(down: &Down) -> anyhow::Result<()> {
     }
     let networks = match &down.name {
         None if down.all => registry.networks()?,
-        // One that fell is as good as taken down.
+        // A network that ended by itself counts as taken down.
         Some(name) if fallen.iter().any(|(fallen, _)| fallen == name) => Vec::new(),
         name => vec![registry.find(name.as_deref())?],
     };
     let mut failed = None;
     for network in networks {
-        // One that does not go must not keep the others.
+        // A failure with one network must not prevent the others.
         match network.lower() {
             Ok(()) => eprintln!("Network {} is down.", network.record.name),
             Err(error) => failed = Some(error),

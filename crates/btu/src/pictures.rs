@@ -7,7 +7,7 @@ use btu_chart::Picture;
 use crate::cli::Pictures;
 use crate::files;
 
-/// Draws a picture to the files that were asked for, if any.
+/// Draws a picture to the requested files, if any.
 pub(crate) fn draw(pictures: &Pictures, picture: impl FnOnce() -> Picture) -> anyhow::Result<()> {
     draw_to(pictures.svg.as_deref(), pictures.png.as_deref(), || Ok(picture()))
 }

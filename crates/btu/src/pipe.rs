@@ -44,7 +44,7 @@ use plan::Asked;
 use resume::Resumed;
 use series::{Place, Series};
 
-/// Measures what was asked for.
+/// Measures the requested plan.
 pub(crate) fn run(pipe: &Pipe, common: &Common) -> anyhow::Result<()> {
     let (asked, resumed) = match &pipe.aim.resuming.resume {
         Some(name) => {
@@ -129,7 +129,7 @@ fn measure(
     Ok(runs)
 }
 
-/// What is between the ends of this job.
+/// The path between the ends of this job.
 fn network(job: &Job, asked: &Asked) -> String {
     let here = job.plans().iter().all(|plan| plan.place == btu_suite::pipe::Place::Here);
     if here { "local".to_owned() } else { asked.network.clone() }

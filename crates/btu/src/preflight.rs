@@ -13,12 +13,12 @@ use btu_units::Bytes;
 use crate::cli::{Common, Rate};
 use crate::exit::Refusal;
 
-/// The volumes and windows that make sense.
+/// The range of valid volumes and windows.
 const LARGEST_VOLUME: Bytes = Bytes::new(100_000_000_000);
 const SMALLEST_WINDOW: Bytes = Bytes::new(1024);
 const LARGEST_WINDOW: Bytes = Bytes::new(1 << 30);
 
-/// Refuses sizes that cannot be meant.
+/// Refuses implausible sizes.
 pub(crate) fn sizes(rate: &Rate) -> Result<(), Refusal> {
     if let Some(volume) = rate.volume
         && !(Bytes::new(1)..=LARGEST_VOLUME).contains(&volume)
@@ -52,8 +52,8 @@ pub(crate) fn store(common: &Common) -> Result<Store, Refusal> {
     Store::open(path).map_err(|error| Refusal::Machine(error.to_string()))
 }
 
-/// Opens the database of runs for a command that only looks at them: it may be on a disk that
-/// cannot be written.
+/// Opens the database of runs for a command that only reads them: it may be on a disk that cannot
+/// be written.
 pub(crate) fn stored(common: &Common) -> Result<Store, Refusal> {
     let path = match &common.data {
         Some(directory) => directory.join(DATABASE),
@@ -80,14 +80,14 @@ pub(crate) fn ftp_server(rate: &Rate) -> Result<(), Refusal> {
 /// How long an external FTP server may take to accept a connection.
 const FTP_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Whether namespaces can be had, with what it takes.
+/// Whether namespaces are available, with the required rights.
 pub(crate) fn namespaces(executable: &Path) -> Result<(), Refusal> {
     btu_testbed::testbed::preflight(executable)
         .map(|_| ())
         .map_err(|error| Refusal::Machine(error.to_string()))
 }
 
-/// The scratch directory, when there is room for what the plan writes there.
+/// The scratch directory, if it has room for the files of the plan.
 pub(crate) fn scratch(rate: &Rate, plan: &Plan, database: &Path) -> Result<PathBuf, Refusal> {
     let directory = scratch_directory(rate.scratch.as_deref(), database)?;
     let needed = scratch_needed(plan);
@@ -101,9 +101,8 @@ pub(crate) fn scratch(rate: &Rate, plan: &Plan, database: &Path) -> Result<PathB
     Ok(directory)
 }
 
-/// Where the files of the disk and transfer activities go: the directory that the user names, which
-/// has to be there, else `scratch` in the directory of the stored runs, which [`scratch_room`]
-/// makes.
+/// The directory of the disk and transfer activities' files: the one that the user names, which
+/// must exist, else `scratch` in the directory of the stored runs, which [`scratch_room`] makes.
 pub(crate) fn scratch_directory(named: Option<&Path>, database: &Path) -> Result<PathBuf, Refusal> {
     let Some(directory) = named else {
         return Ok(database.parent().unwrap_or(Path::new(".")).join("scratch"));
@@ -112,7 +111,7 @@ pub(crate) fn scratch_directory(named: Option<&Path>, database: &Path) -> Result
     Ok(directory.to_owned())
 }
 
-/// Whether so much fits into the scratch directory; nothing is made where nothing is needed.
+/// Checks the room in the scratch directory; makes no directory if no room is needed.
 pub(crate) fn scratch_room(directory: &Path, needed: Bytes) -> Result<(), Refusal> {
     if needed == Bytes::ZERO {
         return Ok(());
@@ -128,7 +127,7 @@ pub(crate) fn scratch_room(directory: &Path, needed: Bytes) -> Result<(), Refusa
         .map_err(|error| Refusal::Machine(error.to_string()))
 }
 
-/// Refuses a directory that is not there: one that is made because of a typo would stay.
+/// Refuses a directory that does not exist: one that is made because of a typing error would stay.
 fn is_directory(option: &str, directory: &Path) -> Result<(), Refusal> {
     // The relative path with one component has the empty path above it.
     if directory.as_os_str().is_empty() || directory.is_dir() {
@@ -141,8 +140,8 @@ fn is_directory(option: &str, directory: &Path) -> Result<(), Refusal> {
     )))
 }
 
-/// A directory that the user names for what `option` writes: it may be new, what is above it may
-/// not.
+/// A directory that the user names for what `option` writes: it may be new, but its parents must
+/// exist.
 pub(crate) fn new_directory(option: &str, directory: &Path) -> Result<(), Refusal> {
     directory.parent().map_or(Ok(()), |above| is_directory(option, above))
 }
@@ -173,7 +172,7 @@ pub(crate) fn random() -> anyhow::Result<u32> {
     random_bytes().map(u32::from_ne_bytes)
 }
 
-/// So many bytes from the kernel's random source.
+/// Bytes from the kernel's random source.
 pub(crate) fn random_bytes<const N: usize>() -> anyhow::Result<[u8; N]> {
     btu_control::octets::random().context("ask the kernel for random bytes")
 }

@@ -21,10 +21,11 @@ const PARTS: &str = "the program's file has capabilities (setcap), and this part
 const EVERYBODY: &str = "agent: gave up the capabilities of the program's file, since every user may start it: without netem; \
                          `btu doctor` says how to give them to a group";
 
-/// Keeps what `command` has a use for and may have; to be called before there is a second thread.
+/// Keeps the capabilities that `command` needs and may have; call it before there is a second
+/// thread.
 ///
 /// # Errors
-/// What is asked for is not for a process with rights of the file.
+/// A process with rights of the file must not perform this request.
 pub(crate) fn settle(command: &Command) -> Result<(), Refusal> {
     let failed = |error: io::Error| {
         Refusal::Machine(format!("giving up the rights of the program's file: {error}"))
@@ -33,7 +34,7 @@ pub(crate) fn settle(command: &Command) -> Result<(), Refusal> {
         Gift::Nothing => Ok(()),
         Gift::Identity => Err(Refusal::Machine(IDENTITY.to_owned())),
         Gift::Capabilities => {
-            // What it starts has the same file.
+            // Its children start from that file, too.
             give_up_all_but(kept(command)?).and_then(|()| take_no_gifts()).map_err(failed)
         }
     }

@@ -14,8 +14,8 @@ use crate::cli::Common;
 use crate::runs::Form;
 use crate::terminal::print;
 
-/// A bar that is redrawn between cells, and during one only for lines that were asked for, so that
-/// drawing is not measured.
+/// A bar that is redrawn between cells, and during one only for requested lines, so that drawing
+/// does not disturb the measurement.
 pub(crate) struct Bar {
     drawn: ProgressBar,
     shown: bool,
@@ -36,13 +36,13 @@ pub(crate) enum Watch {
 }
 
 impl Watch {
-    /// In which form the result follows.
+    /// The form of the result.
     pub(crate) fn form(self, common: &Common) -> Form {
         if self == Self::JsonLines { Form::JsonLine } else { Form::of(common) }
     }
 }
 
-/// From one line to the next.
+/// The interval of lines.
 const EVERY: Span = Span::from_seconds(1);
 
 /// An interval as a line of JSON.
@@ -66,7 +66,7 @@ impl Bar {
         Self { drawn, shown, watch, cell: (String::new(), 0) }
     }
 
-    /// Takes the bar off the screen.
+    /// Removes the bar from the screen.
     pub(crate) fn clear(&self) {
         self.drawn.finish_and_clear();
     }
@@ -142,7 +142,7 @@ impl Observer for Bar {
         if self.watch == Watch::JsonLines {
             let line =
                 serde_json::to_string(&IntervalLine { kind: "interval", cell, block, interval });
-            // A reader that is gone is found out when the result is printed.
+            // A reader that is gone is detected when the result is printed.
             let _ = line.map(|line| print(&line));
         }
         if self.shown {
@@ -153,10 +153,10 @@ impl Observer for Bar {
     }
 }
 
-/// How long a simulation runs before its progress is shown: who waits no longer need not be told.
+/// The time after which a simulation's progress is shown: short waits need none.
 const TIMEOUT: Duration = Duration::from_secs(2);
 
-/// A simulation's bar: how much of its virtual time is done, and the time left.
+/// A simulation's bar: the share of its virtual time that is done, and the time left.
 pub(crate) struct SimulationBar {
     bar: ProgressBar,
     begun: Instant,
@@ -188,7 +188,7 @@ impl SimulationBar {
         self.bar.set_message(left);
     }
 
-    /// Takes the bar off the screen.
+    /// Removes the bar from the screen.
     pub(crate) fn clear(&self) {
         self.bar.finish_and_clear();
     }
@@ -210,16 +210,16 @@ impl Steps {
         Self { bar }
     }
 
-    /// Says what is going on.
+    /// Shows the current step.
     pub(crate) fn say(&self, text: String) {
         self.bar.set_style(style("{msg}"));
         self.bar.set_message(text);
         self.bar.tick();
     }
 
-    /// Shows that so many steps are done since `begun`, what the last one brought, and some lines
-    /// below that. What is too long for a line of `width` columns is cut: a line that the terminal
-    /// breaks is one more than is taken off the screen.
+    /// Shows the number of steps since `begun`, the result of the last one, and some lines below
+    /// that. Text beyond `width` columns is cut, because a line that the terminal wraps would not
+    /// be removed completely.
     pub(crate) fn show_over(
         &self,
         (done, of): (usize, usize),
@@ -239,7 +239,7 @@ impl Steps {
         self.bar.set_message(format!("{left} left  {text}{below}"));
     }
 
-    /// Takes the bar off the screen.
+    /// Removes the bar from the screen.
     pub(crate) fn clear(&self) {
         self.bar.finish_and_clear();
     }

@@ -1,4 +1,4 @@
-//! Checks that all cells of a run are from the same machine, because cells of two machines make no
+//! Checks that all cells of a run are from the same machine, because cells of two machines are no
 //! result of either.
 
 use std::fmt;
@@ -10,11 +10,11 @@ use serde_json::Value;
 
 use crate::machine::traits;
 
-/// What a sentence about a change begins with. A run that was resumed in spite of it keeps the
+/// The beginning of a sentence about a change. A run that was resumed in spite of it stores the
 /// sentence as a warning.
 const RESUMED: &str = "resumed elsewhere: ";
 
-/// Something that has to be the same for all cells of a run, and was not.
+/// A property that must be equal for all cells of a run, but was not.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Difference {
     what: &'static str,
@@ -38,8 +38,8 @@ impl fmt::Display for Difference {
     }
 }
 
-/// The sentence that a run keeps which was resumed in spite of these; `name` is the host's where it
-/// is not this machine.
+/// The sentence that a run stores when it was resumed in spite of these; `name` is the host's name
+/// if it is not this machine.
 pub(crate) fn warning(name: Option<&str>, differences: &[Difference]) -> String {
     let host = name.map_or_else(String::new, |name| format!("{name}: "));
     format!("{RESUMED}{host}{}", list(differences))
@@ -50,8 +50,8 @@ pub(crate) fn list(differences: &[Difference]) -> String {
     differences.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
 }
 
-/// What differs between the machine where a run was begun and the one of a later session: the
-/// machine itself, its kernel, the version of btu.
+/// The differences between the machine of a run's start and that of a later session: the machine
+/// itself, its kernel, the version of btu.
 pub(crate) fn differences(first: &Environment, later: &Environment) -> Vec<Difference> {
     let mut found = Vec::new();
     if !is_same_machine(first, later) {
@@ -71,7 +71,7 @@ pub(crate) fn differences(first: &Environment, later: &Environment) -> Vec<Diffe
 
 const UNKNOWN: &str = "unknown";
 
-/// Hosts' own identities tell machines apart only where both are recorded: older versions did not.
+/// Hosts' own identities distinguish machines only if both are recorded: older versions did not.
 fn is_same_machine(first: &Environment, later: &Environment) -> bool {
     let both = first.host.is_some() && later.host.is_some();
     let key = |environment| {
@@ -87,32 +87,31 @@ fn machine(environment: &Environment) -> String {
     format!("{} x {model} ({})", processor.online, traits(environment).key())
 }
 
-/// What is stored of a machine before the first session; `name` is the host's where it is not the
-/// controller.
+/// The stored environment of a machine before the first session; `name` is the host's name if it is
+/// not the controller.
 pub(crate) enum Start {
-    /// It was never looked at.
+    /// It was never recorded.
     Unseen,
-    /// What is stored cannot be read by this version.
+    /// This version cannot read the stored one.
     Unreadable,
-    /// It was like this.
+    /// The recorded environment.
     Seen(Box<Environment>),
 }
 
-/// What the machine called `name` was like when the run was begun.
+/// The environment of the machine `name` at the run's start.
 pub(crate) fn start(row: &RunRow, name: Option<&str>) -> Start {
     let Some(document) = looks(row, name).next() else { return Start::Unseen };
     serde_json::from_value(document.clone()).map_or(Start::Unreadable, Start::Seen)
 }
 
-/// What was stored of one machine before each session.
+/// The stored environments of one machine before each session.
 fn looks<'a>(row: &'a RunRow, name: Option<&'a str>) -> impl Iterator<Item = &'a Value> {
     let before = row.environments.iter().filter(|(moment, _)| *moment == Moment::Before);
     before.map(|(_, document)| document).filter(move |document| document["name"].as_str() == name)
 }
 
 /// Every change of machine, kernel or version of btu between the sessions of a run, a sentence
-/// each: from what was stored of the machines, and from what was noted when it was resumed in spite
-/// of one.
+/// each: from the stored environments, and from the warnings of forced resumptions.
 pub(crate) fn changes(row: &RunRow) -> Vec<String> {
     let mut names: Vec<Option<&str>> = Vec::new();
     for (_, document) in &row.environments {
@@ -133,7 +132,7 @@ pub(crate) fn changes(row: &RunRow) -> Vec<String> {
     sentences
 }
 
-/// Like `changes`, with the run's name before each, for who holds several runs side by side.
+/// Like `changes`, with the run's name before each, for comparisons of several runs.
 pub(crate) fn named_changes(row: &RunRow) -> Vec<String> {
     changes(row).into_iter().map(|change| format!("{} was {change}", row.summary.id)).collect()
 }

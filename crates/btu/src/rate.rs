@@ -52,8 +52,8 @@ pub(crate) fn run(rate: &Rate, common: &Common) -> anyhow::Result<()> {
     }
 }
 
-/// Measures what the plan asks for, or what a run lacks that is resumed, with what has to be said
-/// of that, and prints the result.
+/// Measures the plan, or the missing cells of a resumed run, with its warnings, and prints the
+/// result.
 fn carry_out(
     rate: &Rate,
     store: Store,
@@ -69,7 +69,8 @@ fn carry_out(
     session.measure(&lock, &mut rating, ground, Shown::by(rate.tables), common).map(drop)
 }
 
-/// Sees that this machine, or the hosts, can do it; the plan loses what the hosts cannot.
+/// Checks that this machine, or the hosts, can measure it; removes the rows from the plan that the
+/// hosts cannot measure.
 fn prepare(rate: &Rate, plan: &mut Plan, session: &mut Session) -> anyhow::Result<Prepared> {
     let resumed = session.resumed();
     let Network::Machines(machines) = plan.network.clone() else {
@@ -98,8 +99,7 @@ fn prepare(rate: &Rate, plan: &mut Plan, session: &mut Session) -> anyhow::Resul
     Ok(Prepared::on_hosts(party, warnings))
 }
 
-/// What is raised: an agent in every station that plays a role, and an input before every black
-/// box.
+/// The network to raise: an agent in every station with a role, and an input before every peer.
 fn testbed(plan: &Plan, topology: Topology) -> Testbed {
     let test = topology
         .roles
@@ -151,8 +151,8 @@ fn plan(rate: &Rate, network: Network) -> anyhow::Result<Plan> {
     Ok(plan)
 }
 
-/// How this machine's processors are divided: as the option says, else the usual way, where there
-/// are two of them.
+/// The division of this machine's processors: by the option, else by default, if there are two of
+/// them.
 fn processors(asked: Option<&ProcessorsOption>) -> Result<Option<Division>, Refusal> {
     let cores = environment::cores();
     match asked {
@@ -167,14 +167,14 @@ fn processors(asked: Option<&ProcessorsOption>) -> Result<Option<Division>, Refu
     }
 }
 
-/// Keeps what was named, in the suite's order; everything when nothing was.
+/// Keeps the named entries, in the suite's order; all if none was named.
 fn keep<T: PartialEq>(all: &mut Vec<T>, named: &[T]) {
     if !named.is_empty() {
         all.retain(|entry| named.contains(entry));
     }
 }
 
-/// The plan of a run that is to be resumed, which is one of ours and as it was.
+/// The plan of a run to resume, of this suite and unchanged.
 fn stored_plan(row: &RunRow, rate: &Rate) -> anyhow::Result<Plan> {
     resume::made_by(row, "btu rate")?;
     let plan: Plan = resume::plan(row)?;
@@ -215,7 +215,7 @@ fn begin(store: &mut Store, rate: &Rate, plan: &Plan) -> anyhow::Result<RunLock>
     })?)
 }
 
-/// Wall time for the record; nothing is measured with it.
+/// Wall time for the record; no measurement uses it.
 pub(crate) fn wall_clock() -> String {
     jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
 }

@@ -31,7 +31,7 @@ pub(crate) fn run(report: &Report, common: &Common) -> anyhow::Result<()> {
     if report.open { open(&path) } else { Ok(()) }
 }
 
-/// What makes no sense is refused before anything is read.
+/// Invalid combinations are refused before any reading.
 fn check(report: &Report) -> Result<(), Refusal> {
     let drawable =
         |study: &Study| study.reference_points().iter().any(|point| point.unit == "bits/s");
@@ -95,8 +95,7 @@ fn write_out(content: &[u8]) -> anyhow::Result<()> {
     out.write_all(content).context("writing to standard output")
 }
 
-/// How long xdg-open may take to say that it cannot; a browser that it has started goes on for
-/// longer.
+/// The time for xdg-open to report a failure; a browser that it has started runs longer.
 const OPENING: Duration = Duration::from_secs(2);
 const OPENING_POLL: Duration = Duration::from_millis(20);
 

@@ -1,5 +1,5 @@
-//! Continues a stored run. Checks that it belongs to this command, that something is left to
-//! measure, that its plan is the one it began with, and that this is still the same machine.
+//! Continues a stored run. Checks that it belongs to this command, that it is incomplete, that its
+//! plan is unchanged, and that this is still its machine.
 
 use btu_control::environment::{self, Environment};
 use btu_store::{RunLock, RunRow, State, Store};
@@ -11,7 +11,7 @@ use crate::exit::Refusal;
 use crate::provenance::{self, Difference, Start};
 use crate::suites;
 
-/// Refuses a run that `command` did not make, with the command that goes on with it, if there is
+/// Refuses a run that `command` did not make, and names the command that continues it, if there is
 /// one.
 pub(crate) fn made_by(row: &RunRow, command: &str) -> Result<(), Refusal> {
     let run = row.summary.id;
@@ -34,8 +34,8 @@ pub(crate) fn plan<T: DeserializeOwned>(row: &RunRow) -> Result<T, Refusal> {
     })
 }
 
-/// Refuses a plan that another version would carry out in another way, or that is not the one the
-/// run was begun with.
+/// Refuses a plan that this version would perform in another way, or that is not the run's original
+/// one.
 pub(crate) fn is_its_plan(
     row: &RunRow,
     (found, ours): (u32, u32),
@@ -56,12 +56,11 @@ pub(crate) fn is_its_plan(
     Ok(())
 }
 
-/// Locks a run in order to go on with it; `None`, and a word to the user, where nothing is left to
-/// do.
+/// Locks a run to continue it; `None`, with a message to the user, if it is complete.
 pub(crate) fn lock(store: &Store, row: &RunRow) -> anyhow::Result<Option<RunLock>> {
     let run = row.summary.id;
     let lock = store.lock(run)?;
-    // The writer may have completed it before we had the lock.
+    // The writer may have completed it before this process had the lock.
     if store.summary(run)?.state != State::Complete {
         return Ok(Some(lock));
     }
@@ -69,8 +68,8 @@ pub(crate) fn lock(store: &Store, row: &RunRow) -> anyhow::Result<Option<RunLock
     Ok(None)
 }
 
-/// Refuses to call `hosts` for a run that came with a file, whose maker has named them; unless they
-/// are `allowed`.
+/// Refuses to call `hosts` for an imported run, because the file's author has named them; unless
+/// they are `allowed`.
 pub(crate) fn may_call(row: &RunRow, hosts: &[String], allowed: bool) -> Result<(), Refusal> {
     let run = row.summary.id;
     if hosts.is_empty() || allowed || !row.summary.imported {
@@ -83,7 +82,7 @@ pub(crate) fn may_call(row: &RunRow, hosts: &[String], allowed: bool) -> Result<
     )))
 }
 
-/// Refuses to start programs for a run that came with a file, whose maker has named them; unless
+/// Refuses to start programs for an imported run, because the file's author has named them; unless
 /// they are `allowed`.
 pub(crate) fn may_start(row: &RunRow, commands: &[String], allowed: bool) -> Result<(), Refusal> {
     let run = row.summary.id;
@@ -97,9 +96,9 @@ pub(crate) fn may_start(row: &RunRow, commands: &[String], allowed: bool) -> Res
     )))
 }
 
-/// Refuses to go on where the machine, its kernel or btu are others than when the run was begun;
-/// with `force` returns the warning that the run has to keep. `name` is the host's where `now` is
-/// not this machine.
+/// Refuses to continue if the machine, its kernel or btu have changed since the run's start; with
+/// `force` returns the warning that the run must store. `name` is the host's name if `now` is not
+/// this machine.
 pub(crate) fn same_machine(
     row: &RunRow,
     name: Option<&str>,
@@ -111,15 +110,15 @@ pub(crate) fn same_machine(
         Start::Unreadable => {
             vec![Difference::new("machine", "one that this btu cannot read", "this one")]
         }
-        // It ended before anything was measured.
+        // It ended before the first measurement.
         Start::Unseen if row.summary.cells == 0 => Vec::new(),
         Start::Unseen => vec![Difference::new("machine", "an unknown one", "this one")],
     };
     allow(row, name, &found, force)
 }
 
-/// Whether the rest can be measured on what a run was begun on: this machine, or real hosts, which
-/// have to be called. The warning that the run keeps where it was forced.
+/// Checks that the rest can be measured on the machines of the run's start: this machine, or real
+/// hosts, which must be called. Returns the warning that a forced run stores.
 pub(crate) fn same_ground(
     row: &RunRow,
     machines: Option<&Machines>,
@@ -130,12 +129,11 @@ pub(crate) fn same_ground(
     };
     let hosts: Vec<String> = machines.hosts.iter().map(ToString::to_string).collect();
     may_call(row, &hosts, options.call_hosts)?;
-    // What is under test is elsewhere.
+    // The system under test is on another machine.
     same_version(row, options.force)
 }
 
-/// Refuses to go on with another version of btu, as [`same_machine`] does where that is not looked
-/// at.
+/// Refuses to continue with another version of btu, as [`same_machine`] does for the machine.
 pub(crate) fn same_version(row: &RunRow, force: bool) -> Result<Option<String>, Refusal> {
     let (began, now) = (row.summary.btu_version.as_str(), env!("CARGO_PKG_VERSION"));
     let found = (began != now).then(|| Difference::new("btu", began, now));

@@ -1,4 +1,4 @@
-//! `btu sim`: from a network file to figures, in virtual time, with a thread for each processor.
+//! `btu sim`: simulates a network file in virtual time, with a thread for each processor.
 
 use std::io::Write;
 use std::num::NonZero;
@@ -19,13 +19,13 @@ use crate::exit::Refusal;
 use crate::progress::SimulationBar;
 use crate::{files, pictures, terminal};
 
-/// At how many moments a picture shows the network: one for each pixel or two.
+/// The number of moments in a picture of the network: one for each pixel or two.
 const MOMENTS: u32 = 500;
 
-/// How often progress is drawn.
+/// The interval of drawing progress.
 const GLANCE: Duration = Duration::from_millis(100);
 
-/// Simulates a network and prints what came of it.
+/// Simulates a network and prints the result.
 pub(crate) fn run(sim: &Sim, common: &Common) -> anyhow::Result<()> {
     let mut drawing = files::emulated(files::network(&sim.network, &sim.settings)?)?;
     if !sim.settings.is_empty() {
@@ -65,8 +65,8 @@ fn settings(sim: &Sim, drawing: &Drawing) -> Result<Settings, Refusal> {
     Ok(Settings { warm_up, replications: sim.replications, seed: sim.seed, ..suited })
 }
 
-/// All replications in their order, whichever thread ran each of them; `progress` is told which
-/// share of the work is done.
+/// All replications in their order, whichever thread ran each of them; `progress` gets the share of
+/// the work that is done.
 pub(crate) fn replicate_all(
     drawing: &Drawing,
     settings: &Settings,
@@ -88,7 +88,7 @@ pub(crate) fn replicate_all(
         drop(tell);
         collect(&told, &mut results, || progress(share(&done, settings)))
     })?;
-    // A worker that ended without telling has panicked, and the scope has passed that on.
+    // A worker that ended without a message has panicked, and the scope has passed that on.
     results.into_iter().collect::<Option<_>>().context("a replication is missing")
 }
 
@@ -133,7 +133,7 @@ fn collect(
     }
 }
 
-/// How much of the virtual time of all replications is done.
+/// The share of the virtual time of all replications that is done.
 fn share(done: &AtomicU64, settings: &Settings) -> f64 {
     let all = settings.duration.seconds() * f64::from(settings.replications);
     Span::from_nanoseconds(done.load(Ordering::Relaxed)).seconds() / all
@@ -178,7 +178,7 @@ mod tests {
         assert_eq!(settings.warm_up, Span::from_milliseconds(500));
     }
 
-    /// Nothing depends on who ran which replication, and in what order.
+    /// No result depends on the threads of the replications, or on their order.
     #[test]
     fn threads_change_nothing() {
         let text = "name = \"x\"\n[segments.lab]\nmedium = \"shared-ethernet\"\n[stations.a]\nsegment = \"lab\"\ncount = 3\n\

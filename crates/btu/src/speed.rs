@@ -11,17 +11,17 @@ use crate::hosts::{self, Family};
 use crate::progress::Watch;
 use crate::study::{self, Chosen};
 
-/// A phase may last so long.
+/// The longest phase.
 const TIME: std::ops::RangeInclusive<Span> =
     Span::from_milliseconds(100)..=Span::from_seconds(3600);
 
 /// The slowest stream of datagrams: one every ten seconds or so.
 const SLOWEST: BitRate = BitRate::from_bits_per_second(1000);
 
-/// What a phase may take longer than its time: queues drain, connections end.
+/// The additional time of a phase: queues drain, connections end.
 const DEADLINE_BESIDE: Span = Span::from_seconds(60);
 
-/// Measures what was asked for.
+/// Measures the requested plan.
 pub(crate) fn run(speed: &Speed, common: &Common) -> anyhow::Result<()> {
     let watch = if speed.json_lines { Watch::JsonLines } else { Watch::Terminal };
     study::run(&speed.study, common, watch, || plan(speed), |_| Bytes::ZERO, |_, _| {}).map(drop)
@@ -83,12 +83,12 @@ fn plan(speed: &Speed) -> anyhow::Result<SpeedPlan> {
     })
 }
 
-/// What comes before the addresses.
+/// The text before the addresses.
 fn name(host: &str) -> &str {
     host.split_once('=').map_or(host, |(name, _)| name)
 }
 
-/// Where it is measured: there is no usual place.
+/// The place of the measurement: there is no default.
 fn chosen(speed: &Speed) -> anyhow::Result<Chosen<'_>> {
     let options = &speed.study;
     let real = &options.real;

@@ -1,4 +1,4 @@
-//! A stored run with everything that `show`, `report` and `compare` need.
+//! A stored run with the data that `show`, `report` and `compare` need.
 
 use std::collections::BTreeMap;
 
@@ -22,15 +22,15 @@ use crate::{pipe, provenance, rate};
 /// A run, its cells, and the verdict on them.
 #[derive(Debug)]
 pub(crate) struct Stored {
-    /// What is stored of it but its cells.
+    /// Its stored data, except its cells.
     pub(crate) row: RunRow,
     /// The plan of the run.
     pub(crate) plan: Plan,
-    /// Whether that is what is stored; else it was guessed from the cells.
+    /// Whether it is the stored one; else it was guessed from the cells.
     pub(crate) plan_is_known: bool,
-    /// What was measured, in the order in which it was measured.
+    /// The cells, in the order of their measurement.
     pub(crate) cells: Vec<CellRecord>,
-    /// What that amounts to.
+    /// The verdict.
     pub(crate) verdict: Verdict,
 }
 
@@ -63,19 +63,19 @@ impl Stored {
         RunHead { notes: unread.into_iter().chain(head.notes).collect(), ..head }
     }
 
-    /// The machine as it was before the run; `None` where the run ended before it was looked at.
+    /// The machine as it was before the run; `None` if the run ended before it was recorded.
     pub(crate) fn before(&self) -> Option<Environment> {
         before(&self.row)
     }
 
-    /// What changed on the machine from before the first cell to after the last, a sentence each.
+    /// The changes on the machine from before the first cell to after the last, a sentence each.
     pub(crate) fn changes(&self) -> Vec<String> {
         changes(&self.row)
     }
 }
 
 fn changes(row: &RunRow) -> Vec<String> {
-    // Of real hosts the first: in a rating the one under test.
+    // For real hosts the first one: in a rating the one under test.
     let first = row.environments.iter().find(|(moment, _)| *moment == Moment::Before);
     let station = first.map(|(_, found)| &found["station"]);
     let is_first = |environment: &serde_json::Value| station == Some(&environment["station"]);
@@ -93,7 +93,7 @@ fn changes(row: &RunRow) -> Vec<String> {
     }
 }
 
-/// Where a run came from.
+/// The origin of a run.
 pub(crate) fn origin(row: &RunRow, plan_is_known: bool) -> Origin {
     let run = &row.summary;
     Origin {
@@ -105,7 +105,7 @@ pub(crate) fn origin(row: &RunRow, plan_is_known: bool) -> Origin {
     }
 }
 
-/// What a report says of any stored run in addition to its result.
+/// The part of a report that every stored run has in addition to its result.
 pub(crate) struct Surroundings {
     head: RunHead,
     origin: Origin,
@@ -114,31 +114,31 @@ pub(crate) struct Surroundings {
 }
 
 impl Surroundings {
-    /// Of this run, whose plan can be read.
+    /// The data of this run with a readable plan.
     pub(crate) fn of(store: &Store, row: &RunRow) -> Self {
         let settings = before(row).as_ref().map(settings).unwrap_or_default();
         Self { head: head(store, row), origin: origin(row, true), settings, changes: changes(row) }
     }
 
-    /// As a report takes it.
+    /// The form for reports.
     pub(crate) fn stored(&self) -> StoredRun<'_> {
         let Self { head, origin, settings, changes } = self;
         StoredRun { run: head, origin, settings, changes }
     }
 }
 
-/// A run as far as its rating goes: the raw samples of its cells are not read.
+/// The parts of a run for its rating: the raw samples of its cells are not read.
 #[derive(Debug)]
 pub(crate) struct Rated {
-    /// What is stored of it but its cells.
+    /// Its stored data, except its cells.
     pub(crate) row: RunRow,
     /// The plan of the run.
     pub(crate) plan: Plan,
-    /// How fast its valid cells were, without request and response.
+    /// The speeds of its valid cells, without request and response.
     pub(crate) readings: Vec<Reading>,
-    /// What that amounts to.
+    /// The verdict.
     pub(crate) rating: Option<Rating>,
-    /// Why that may not be called a BTU rating.
+    /// Why it may not be called a BTU rating.
     pub(crate) obstacles: Vec<Obstacle>,
 }
 
@@ -147,7 +147,7 @@ impl Rated {
     pub(crate) fn read(store: &Store, run: RunId) -> anyhow::Result<Self> {
         let row = store.run(&run.to_string())?;
         let Ok(plan) = serde_json::from_value::<Plan>(row.plan.clone()) else {
-            // A plan that has to be guessed is guessed from the cells.
+            // An unknown plan is guessed from the cells.
             let Stored { row, plan, cells, verdict, .. } = Stored::read(store, run)?;
             let readings = cells.iter().filter_map(Reading::of).collect();
             return Ok(Self {
@@ -164,8 +164,7 @@ impl Rated {
     }
 }
 
-/// What was read of one run among others, or why that one cannot be read: no reason not to show the
-/// others.
+/// One run among others, or why it cannot be read: the others are shown in any case.
 pub(crate) fn among_others<T>(read: anyhow::Result<T>) -> anyhow::Result<Result<T, String>> {
     match read {
         Err(error) if matches!(error.downcast_ref(), Some(StoreError::DamagedRun { .. })) => {
@@ -175,7 +174,7 @@ pub(crate) fn among_others<T>(read: anyhow::Result<T>) -> anyhow::Result<Result<
     }
 }
 
-/// A run of any suite in words, with the warnings that were stored while it went on.
+/// A run of any suite in words, with the warnings that were stored during it.
 pub(crate) fn head(store: &Store, row: &RunRow) -> RunHead {
     let run = &row.summary;
     let noted = row
@@ -204,8 +203,8 @@ pub(crate) fn head(store: &Store, row: &RunRow) -> RunHead {
     }
 }
 
-/// How long a run was measured; of runs that an older version began the wall time from start to
-/// end, when they have ended.
+/// The measuring time of a run; for complete runs of older versions the wall time from start to
+/// end.
 pub(crate) fn duration(run: &RunSummary) -> Option<Span> {
     if let Some(spent) = run.spent {
         return Some(spent).filter(|spent| *spent > Span::ZERO);
@@ -242,7 +241,7 @@ fn hosts(row: &RunRow) -> Vec<String> {
     }
 }
 
-/// What processors did for a rating whose stations shared one machine.
+/// The use of processors in a rating with stations on one machine.
 fn divided(row: &RunRow) -> Option<String> {
     if row.summary.suite != rate::SUITE {
         return None;
@@ -270,7 +269,7 @@ fn far_host(plan: &serde_json::Value) -> Option<Remote> {
     }
 }
 
-/// Where the ends of a pipe were held, and whether processors slept.
+/// The processors of a pipe's ends, and whether processors slept.
 fn ends_held(row: &RunRow) -> Option<String> {
     if !pipe::is_ours(&row.summary.suite) {
         return None;
@@ -284,8 +283,7 @@ fn ends_held(row: &RunRow) -> Option<String> {
     Some(format!("{held}; processors are {}", sleep(awake)))
 }
 
-/// Which congestion control the stations' TCP used: the one that was asked for, else the machine's
-/// own.
+/// The congestion control of the stations' TCP: the requested one, else the machine's own.
 fn congestion_control(row: &RunRow) -> Option<String> {
     let is_elsewhere = far_host(&row.plan).is_some() || row.plan["network"]["kind"] == "machines";
     let in_plan = ["/congestion_control", "/network/congestion_control"];
@@ -300,7 +298,7 @@ fn congestion_control(row: &RunRow) -> Option<String> {
     Some(format!("TCP's congestion control is {used}{}", usual.unwrap_or_default()))
 }
 
-/// That receivers of a rating read in batches, which most programs do not.
+/// The note that receivers of a rating read in batches, unlike most programs.
 fn receiving(row: &RunRow) -> Option<String> {
     let plan: Plan = serde_json::from_value(row.plan.clone())
         .ok()
@@ -321,7 +319,7 @@ fn of_pipe<T: DeserializeOwned>(plan: &serde_json::Value, part: &str) -> Option<
     plans.find_map(|part| serde_json::from_value(part.clone()).ok())
 }
 
-/// Where real hosts' clocks stood in the last session.
+/// The clock offsets of real hosts in the last session.
 fn clocks(row: &RunRow) -> Vec<HostClocks> {
     let mut found: Vec<HostClocks> = Vec::new();
     for (moment, environment) in &row.environments {
@@ -339,22 +337,22 @@ fn clocks(row: &RunRow) -> Vec<HostClocks> {
     found
 }
 
-/// The machine as it was before the run; `None` where the run ended before it was looked at.
+/// The machine as it was before the run; `None` if the run ended before it was recorded.
 pub(crate) fn before(row: &RunRow) -> Option<Environment> {
     let (_, before) = row.environments.iter().find(|(moment, _)| *moment == Moment::Before)?;
     serde_json::from_value(before.clone()).ok()
 }
 
-/// What an empty cell took when the run was calibrated.
+/// The time of an empty cell in the run's calibration.
 fn own_cost(calibration: &serde_json::Value) -> Option<Span> {
     calibration["amounts"]["null_cell_ns"].as_u64().map(Span::from_nanoseconds)
 }
 
-/// What is said of a plan that another version wrote.
+/// The note about a plan that another version wrote.
 const UNREAD: &str = "the stored plan cannot be read by this version; it was guessed from the cells, so nobody can tell what \
                       is missing";
 
-/// A plan whose rows are those that were measured.
+/// A plan with the measured rows.
 fn guess(row: &RunRow, cells: &[CellRecord]) -> Plan {
     let profile = Profile::named(&row.summary.profile).unwrap_or_else(Profile::quick);
     let mut plan = Plan::whole(row.seed, profile, Network::Veth);

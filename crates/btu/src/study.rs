@@ -1,5 +1,5 @@
 //! From a checked plan to a network or hosts, the run, and its result. Every command that measures
-//! cells goes this way.
+//! cells uses this module.
 
 use std::path::{Path, PathBuf};
 
@@ -21,11 +21,11 @@ use crate::hosts::Family;
 use crate::progress::{Bar, Watch};
 use crate::{files, hosts, preflight, rate, resume, runs};
 
-/// Where stations are that are at work on a share: on a network that nothing goes over.
+/// The network of stations that work on a share: it carries no traffic.
 pub(crate) const USUAL_AT_SHARE: &str = "veth";
 
-/// The share's directory as hosts know it: on this machine it must be there, on others it is theirs
-/// to say.
+/// The share's directory as hosts know it: on this machine it must exist; other hosts check it
+/// themselves.
 pub(crate) fn share(options: &StudyOptions, directory: &Path) -> Result<PathBuf, Refusal> {
     let name = directory.display();
     if options.real.is_any() {
@@ -44,10 +44,10 @@ pub(crate) fn share(options: &StudyOptions, directory: &Path) -> Result<PathBuf,
     }
 }
 
-/// Measures what `plan` asks for, or what the named run lacks, and prints the result. The plan is
-/// made only where there is no run to go on with. What moves meanwhile is shown to `watch`. Its
-/// activities write files of up to `scratch` at a time. However the run ends, `after` is called
-/// then, with the directory that had them.
+/// Measures `plan`, or the missing cells of the named run, and prints the result. The plan is made
+/// only if no run is resumed. `watch` gets the progress. Its activities write files of up to
+/// `scratch` at a time. However the run ends, `after` is called then, with the directory that had
+/// them.
 pub(crate) fn run<E: Experiment>(
     options: &StudyOptions,
     common: &Common,
@@ -110,26 +110,27 @@ pub(crate) fn sweep(within: &Path, run: u64) {
     }
 }
 
-/// What a run can begin with.
+/// The inputs of a run.
 pub(crate) struct Prepared {
     pub(crate) ground: Ground,
     /// An existing directory for files of the hosts' activities.
     pub(crate) scratch: PathBuf,
-    /// What has to be said of the run before it begins.
+    /// Warnings about the run before it begins.
     pub(crate) warnings: Vec<String>,
 }
 
 impl Prepared {
-    /// On hosts, whose own policies say where their scratch directories are.
+    /// On hosts: their own policies give their scratch directories.
     pub(crate) fn on_hosts(party: HostSet, warnings: Vec<String>) -> Self {
         Self { ground: Ground::Hosts(Box::new(party)), scratch: PathBuf::from("."), warnings }
     }
 }
 
-/// A run that goes on, with what it has to keep of that.
+/// A resumed run, with the warning that it stores.
 pub(crate) type Resumed = (RunLock, Option<String>);
 
-/// What a measurement needs in addition to a plan: every command that measures cells has one.
+/// The settings of a measurement in addition to its plan: every command that measures cells has
+/// one.
 pub(crate) struct Session {
     command: &'static str,
     pub(crate) store: Store,
@@ -139,7 +140,7 @@ pub(crate) struct Session {
 }
 
 impl Session {
-    /// Of a command as users write it.
+    /// The name of a command as users write it.
     pub(crate) fn new(
         command: &'static str,
         bar: Bar,
@@ -155,12 +156,12 @@ impl Session {
         Ok(Self { command, store, bar, settings, resumed })
     }
 
-    /// The name of the run that goes on.
+    /// The name of the resumed run.
     pub(crate) fn resumed(&self) -> Option<String> {
         self.resumed.as_ref().map(|(lock, _)| lock.run().to_string())
     }
 
-    /// Takes the run up again, or begins one, and keeps what has to be said of it.
+    /// Resumes the run, or begins one, and stores its warnings.
     pub(crate) fn open(
         &mut self,
         mut warnings: Vec<String>,
@@ -181,8 +182,8 @@ impl Session {
         Ok(lock)
     }
 
-    /// Measures what the run lacks and prints its result, as much of it as is to be shown; says how
-    /// to go on where it ends early. The store of the run.
+    /// Measures the missing cells and prints the requested part of the result; tells the user how
+    /// to resume if the run ends early. Returns the store of the run.
     pub(crate) fn measure<S: Study>(
         mut self,
         lock: &RunLock,
@@ -203,7 +204,7 @@ impl Session {
     }
 }
 
-/// Sees that this machine, or the hosts, can do it.
+/// Checks that this machine, or the hosts, can measure it.
 fn prepare<E: Experiment>(
     options: &StudyOptions,
     plan: &E,
@@ -238,7 +239,7 @@ fn prepare<E: Experiment>(
     }
 }
 
-/// What the options name to measure on.
+/// The network or hosts that the options name.
 pub(crate) struct Chosen<'a> {
     /// All hosts there, in the order of the file or of the options.
     pub(crate) hosts: Vec<HostName>,
@@ -249,9 +250,9 @@ pub(crate) struct Chosen<'a> {
 enum Place<'a> {
     /// A network file or a name of the library.
     Raised {
-        /// What the network is called in results.
+        /// The name of the network in results.
         name: String,
-        /// The word that `btu net check` takes for the same file.
+        /// The argument of `btu net check` for that file.
         source: String,
         text: String,
         drawing: Box<Drawing>,
@@ -262,9 +263,9 @@ enum Place<'a> {
 }
 
 impl<'a> Chosen<'a> {
-    /// Real hosts where any are named. Else a network file or a name of the library, with its
-    /// settings; or the rate of a line, which the library's `path` becomes. Where none is named it
-    /// is `usual`, whose delay counts only there.
+    /// Real hosts if any are named. Else a network file or a name of the library, with its
+    /// settings; or the rate of a line, which becomes the library's `path`. Without any it is
+    /// `usual`, and only then its delay applies.
     pub(crate) fn of(options: &'a StudyOptions, usual: (&str, Span)) -> anyhow::Result<Self> {
         let named = hosts::named_hosts(&options.real)?;
         let is_alone = named.len() == 1;
@@ -275,7 +276,7 @@ impl<'a> Chosen<'a> {
         }
     }
 
-    /// These hosts, behind this machine itself where it may take part.
+    /// These hosts, after this machine itself if it may take part.
     pub(crate) fn elsewhere(
         options: &'a StudyOptions,
         named: Vec<Host>,
@@ -329,7 +330,7 @@ impl<'a> Chosen<'a> {
         Self { family, ..self }
     }
 
-    /// The network as it is drawn; nothing of real hosts.
+    /// The network as it is drawn; `None` for real hosts.
     pub(crate) fn drawing(&self) -> Option<&Drawing> {
         match &self.place {
             Place::Raised { drawing, .. } => Some(drawing),
@@ -337,8 +338,8 @@ impl<'a> Chosen<'a> {
         }
     }
 
-    /// The station of a role: the one that the option `--role` names, else the one called so, else
-    /// the one in this place.
+    /// The station of a role: the one that the option `--role` names, else the one of that name,
+    /// else the one with this index.
     pub(crate) fn host(
         &self,
         role: &str,
@@ -375,7 +376,7 @@ impl<'a> Chosen<'a> {
         }
     }
 
-    /// With those who take part.
+    /// This place with the hosts that take part.
     pub(crate) fn field(self, stations: Vec<HostName>) -> Result<Field, Refusal> {
         Ok(match self.place {
             Place::Raised { name, text, congestion_control, .. } => {
@@ -389,11 +390,11 @@ impl<'a> Chosen<'a> {
     }
 }
 
-/// A network as a word names it, with its settings.
+/// A network by its name on the command line, with its settings.
 pub(crate) struct NetworkText {
-    /// What the network is called in results.
+    /// The name of the network in results.
     pub(crate) name: String,
-    /// The word that `btu net check` takes for the same file.
+    /// The argument of `btu net check` for that file.
     pub(crate) source: String,
     /// The file with the settings.
     pub(crate) text: String,
@@ -442,7 +443,7 @@ impl NetworkText {
         Ok(network)
     }
 
-    /// What another file draws under this name.
+    /// A network of another file with this name.
     pub(crate) fn drawn(
         name: &str,
         text: String,
@@ -460,7 +461,7 @@ impl NetworkText {
     }
 }
 
-/// What a line is called in lists of runs.
+/// The name of a line in lists of runs.
 fn line_name(rate: &str, delay: Option<Span>) -> String {
     delay.map_or_else(|| rate.to_owned(), |delay| format!("{rate}, delay {delay}"))
 }
@@ -511,7 +512,7 @@ fn begin<E: Experiment>(
     })?)
 }
 
-/// What can be done about a run that ended early.
+/// Advice about a run that ended early.
 fn advise(error: &CoordinatorError, lock: &RunLock, database: &Path, command: &str) {
     let run = lock.run();
     eprintln!("Run {run} ended early; its cells are kept in {}.", database.display());

@@ -1,5 +1,5 @@
-//! What can be done with stored runs, suite by suite: `show`, `report`, `compare` and `--resume`
-//! ask this table and nothing else.
+//! The operations on stored runs, suite by suite: `show`, `report`, `compare` and `--resume` use
+//! only this table.
 
 mod rating;
 mod roll_call;
@@ -29,16 +29,16 @@ pub(crate) trait Suite: Sync {
     /// Whether runs of this name in the store are its own.
     fn has(&self, name: &str) -> bool;
 
-    /// The command that goes on with a run, or why none does.
+    /// The command that continues a run, or why none does.
     fn resumed_by(&self, row: &RunRow) -> Result<&'static str, String>;
 
-    /// The result as JSON: what `show --json` prints.
+    /// The result as JSON: the output of `show --json`.
     fn json(&self, store: &Store, row: &RunRow) -> anyhow::Result<String>;
 
     /// The result for a terminal.
     fn text(&self, store: &Store, row: &RunRow, options: &TextOptions) -> anyhow::Result<String>;
 
-    /// Everything that was measured: a line for each cell, or all cells as JSON.
+    /// All cells: a line for each, or all as JSON.
     fn cells(&self, store: &Store, row: &RunRow, is_json: bool) -> anyhow::Result<String>;
 
     /// Compares runs of which one is of this suite; the exit code says whether one is slower than
@@ -49,8 +49,7 @@ pub(crate) trait Suite: Sync {
         arguments: &Compare,
         common: &Common,
     ) -> anyhow::Result<ExitCode>;
-    /// Raw values, one row for each repetition; numbers as programs read them, units in the
-    /// columns' names.
+    /// Raw values, one row for each repetition; numbers in full, units in the columns' names.
     fn raw(&self, store: &Store, row: &RunRow) -> anyhow::Result<Vec<RawRow>>;
 
     /// The result as a report, with rates of these studies drawn in it.
@@ -83,12 +82,12 @@ pub(crate) fn of(row: &RunRow) -> Result<&'static dyn Suite, Refusal> {
     })
 }
 
-/// What `--json` prints of a run.
+/// The `--json` output for a run.
 #[derive(Serialize)]
 pub(crate) struct Document<'a, R> {
     pub(crate) run: &'a RunRow,
     pub(crate) result: R,
-    /// On what else it was resumed, a sentence each.
+    /// Warnings about resumptions on another machine or version, a sentence each.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) resumed_elsewhere: Vec<String>,
 }
@@ -100,7 +99,7 @@ impl<'a, R> Document<'a, R> {
     }
 }
 
-/// Spread out for people.
+/// Indented for readers.
 fn json<R: Serialize>(run: &RunRow, result: R) -> anyhow::Result<String> {
     Ok(serde_json::to_string_pretty(&Document::of(run, result))? + "\n")
 }
@@ -136,7 +135,7 @@ fn first_values(row: &RunRow, is_valid: bool) -> RawRow {
     vec![value("run", row.summary.id), value("valid", is_valid)]
 }
 
-/// Refuses studies where no report draws them.
+/// Refuses studies if no report draws them.
 fn refuse_studies(row: &RunRow, with: &[Study]) -> Result<(), Refusal> {
     if with.is_empty() {
         return Ok(());

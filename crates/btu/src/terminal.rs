@@ -1,4 +1,4 @@
-//! What the terminal can show, and how results get there.
+//! The properties of the terminal, and the output of results.
 
 use std::io::{IsTerminal, Write, stdout};
 
@@ -27,29 +27,29 @@ pub(crate) fn columns() -> usize {
     size.map_or(DEFAULT_COLUMNS, |(width, _)| usize::from(width.0))
 }
 
-/// How texts shall look on standard output.
+/// The style of texts on standard output.
 pub(crate) fn text_options() -> TextOptions {
     TextOptions { colour: colour(), width: columns() }
 }
 
-/// How a text shall look of which each line is an entry: programs that read it want entries whole.
+/// The style of a text in which each line is an entry: programs that read it need whole entries.
 pub(crate) fn line_options() -> TextOptions {
     let width = if stdout().is_terminal() { columns() } else { usize::from(u16::MAX) };
     TextOptions { width, ..text_options() }
 }
 
-/// How texts shall look in a file.
+/// The style of texts in a file.
 pub(crate) fn file_options() -> TextOptions {
     TextOptions { colour: false, width: DEFAULT_COLUMNS }
 }
 
-/// The command that was typed, as it can be typed again.
+/// The command of the user, in a form for typing again.
 pub(crate) fn again() -> String {
     let words = std::env::args_os().skip(1).map(|word| shell_word(&word.to_string_lossy()));
     std::iter::once("btu".to_owned()).chain(words).collect::<Vec<_>>().join(" ")
 }
 
-/// Prints a result as JSON, spread out for people.
+/// Prints a result as JSON, indented for readers.
 pub(crate) fn print_json<T: Serialize + ?Sized>(value: &T) -> anyhow::Result<()> {
     print(&serde_json::to_string_pretty(value)?)
 }

@@ -28,7 +28,7 @@ impl Congestion {
         let (available, allowed) =
             (list("available").unwrap_or_default(), list("allowed").unwrap_or_default());
         let has = |list: &str| list.split_whitespace().any(|name| name == asked.as_str());
-        // A kernel that does not tell is asked when the network is raised.
+        // If the kernel does not list them, the check happens when the network is raised.
         if !available.is_empty() && !has(&available) {
             let names = available.split_whitespace().collect::<Vec<_>>().join(", ");
             return Err(Refusal::Usage(format!(

@@ -27,7 +27,7 @@ pub(crate) struct Rank {
     pub(crate) with: Option<Beside>,
 }
 
-/// Studies whose machines can be shown with new ones.
+/// Studies with machines that can be shown with new ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Beside {
     /// The four of the BTU paper (1995), by corrected ratings

@@ -46,7 +46,7 @@ pub(crate) struct StudyOptions {
     pub(crate) real: StudyHosts,
 }
 
-/// The time limit of commands whose cells come in blocks.
+/// The time limit of commands with cells in blocks.
 #[derive(Debug, Args)]
 pub(crate) struct TimeLimit {
     /// How long to measure, instead of the profile's time; btu begins blocks while time is left,

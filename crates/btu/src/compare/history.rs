@@ -14,14 +14,13 @@ use super::Compared;
 use super::sides::{Chosen, Member};
 use crate::stored::{Rated, among_others};
 
-/// The newest so many of a group are read.
+/// The number of newest runs of a group that are read.
 const MOST: usize = 20;
 
 /// An interval from two runs would be nearly thirteen times as wide as their deviation.
 const FEWEST_RUNS: usize = 3;
 
-/// What has to be the same for runs to repeat one another: the plan, and the machine in broad
-/// terms.
+/// The properties that repeated runs share: the plan, and the main data of the machine.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct Key {
     plan: String,
@@ -58,7 +57,7 @@ pub(super) fn earlier<C: Compared>(
         if !suite.is_of(&run.suite) || run.state != State::Complete || chosen.contains(&run.id) {
             continue;
         }
-        // A run that cannot be read teaches nothing, and is no reason not to compare others.
+        // An unreadable run is skipped, and does not prevent the comparison of others.
         let Ok(member) = Member::read(suite, store, run.id) else { continue };
         let key = Key::of(suite, &member);
         if wanted.contains(&key) {
@@ -68,8 +67,8 @@ pub(super) fn earlier<C: Compared>(
     found.into_values().map(|runs| group(suite, store, &runs)).collect()
 }
 
-/// What this run's machine gives from run to run: complete runs of its plan there, it among them,
-/// if that makes an interval.
+/// The spread of this run's machine from run to run: complete runs of its plan there, including
+/// this one, if that gives an interval.
 pub(crate) fn of_machine<C: Compared<Plan = Plan>>(
     suite: &C,
     store: &Store,

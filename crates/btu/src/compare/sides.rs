@@ -22,7 +22,7 @@ use crate::stored::before;
 pub(super) struct Member<P> {
     pub(super) row: RunRow,
     pub(super) plan: P,
-    /// The machine before the first cell; `None` where the run ended before it was looked at.
+    /// The machine before the first cell; `None` if the run ended before it was recorded.
     pub(super) machine: Option<Environment>,
 }
 
@@ -60,7 +60,7 @@ impl<P: DeserializeOwned> Chosen<P> {
         Ok(Self { name: name.to_owned(), members })
     }
 
-    /// The side's readings, of rows that ask the same as in `base`.
+    /// The side's readings, of rows with an equal meaning in `base`.
     pub(super) fn group<C: Compared<Plan = P>>(
         &self,
         suite: &C,
@@ -81,7 +81,7 @@ impl<P: DeserializeOwned> Chosen<P> {
         })
     }
 
-    /// As the user wrote it, but `latest` says which run that is.
+    /// As the user wrote it, but `latest` is replaced by the run's name.
     fn shown_name(&self) -> String {
         if self.name.starts_with(TAG) {
             return self.name.clone();
@@ -104,7 +104,7 @@ fn runs(store: &Store, name: &str) -> anyhow::Result<Vec<RunId>> {
     }
 }
 
-/// The first run of all, whose suite says how it is compared.
+/// The first run of all, which decides the suite of the comparison.
 pub(super) fn first(store: &Store, arguments: &Compare) -> anyhow::Result<RunRow> {
     let names = names(arguments);
     let run = names
@@ -117,8 +117,7 @@ pub(super) fn first(store: &Store, arguments: &Compare) -> anyhow::Result<RunRow
     Ok(store.run(&run.to_string())?)
 }
 
-/// Runs with a tag that were finished: a run that is still going on, or was given up, would not be
-/// noticed among many.
+/// Runs with a tag that were finished: a running or aborted run would not be noticed among many.
 fn tagged(store: &Store, tag: &str) -> anyhow::Result<Vec<RunId>> {
     let runs = store.runs()?;
     let has = runs.iter().filter(|run| run.tags.iter().any(|other| other == tag));
@@ -158,7 +157,7 @@ impl<P: DeserializeOwned> Member<P> {
     }
 }
 
-/// A run on two sides, or twice on one, would count for more than it is.
+/// A run on two sides, or twice on one, would count twice.
 fn refuse_twice<P: DeserializeOwned>(sides: &[Chosen<P>]) -> Result<(), Refusal> {
     let mut seen = BTreeMap::new();
     for side in sides {
@@ -176,7 +175,7 @@ fn refuse_twice<P: DeserializeOwned>(sides: &[Chosen<P>]) -> Result<(), Refusal>
     Ok(())
 }
 
-/// Refuses plans that differ, unless they were meant to.
+/// Refuses plans that differ, unless the user allowed it.
 pub(super) fn guard<C: Compared>(
     suite: &C,
     sides: &[Chosen<C::Plan>],
@@ -210,7 +209,7 @@ pub(super) fn guard<C: Compared>(
     Ok(())
 }
 
-/// What the plans of two sides decide differently.
+/// The differences between the plans of two sides.
 pub(super) fn plan_differences_of<C: Compared>(
     suite: &C,
     base: &Chosen<C::Plan>,
@@ -235,8 +234,8 @@ fn unlike<P: DeserializeOwned>(
     )
 }
 
-/// What has to be known of the machines, a sentence each: runs that were resumed on something else,
-/// then every setting in which a machine of `other` is not that of the base's first run.
+/// Notes about the machines, a sentence each: runs that were resumed on another machine or version,
+/// then every setting in which a machine of `other` differs from that of the base's first run.
 pub(super) fn environment_differences<P: DeserializeOwned>(
     base: &Chosen<P>,
     other: &Chosen<P>,

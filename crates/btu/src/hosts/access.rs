@@ -1,4 +1,4 @@
-//! What btu needs to reach hosts: keys, the OpenSSH client, and the program that it copies.
+//! The requirements for reaching hosts: keys, the OpenSSH client, and the program that btu copies.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use btu_units::Span;
 use crate::cli::Reaching;
 use crate::exit::Refusal;
 
-/// Reads everything that the options name; a host that was lost is called again for so long.
+/// Reads the files that the options name; a lost host is called again for this time.
 pub(super) fn access(reaching: &Reaching, reconnect_timeout: Span) -> anyhow::Result<Access> {
     let executable = std::env::current_exe().context("finding this program's own file")?;
     let binary = reaching.ssh_binary.clone().unwrap_or_else(|| executable.clone());
@@ -48,7 +48,7 @@ fn controller() -> String {
     )
 }
 
-/// What this machine calls itself, where it has a name.
+/// This machine's own name, if it has one.
 pub(crate) fn own_name() -> Option<String> {
     let name = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
     Some(name.trim()).filter(|name| !name.is_empty()).map(str::to_owned)

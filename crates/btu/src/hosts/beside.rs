@@ -10,8 +10,8 @@ use super::rated::refused;
 use crate::cli::{Beside, Reaching};
 use crate::exit::Refusal;
 
-/// The host that the options name: `to` is one of an inventory's, or one with its addresses;
-/// nothing where they name none.
+/// The host that the options name: `to` is one of an inventory's, or one with its addresses; `None`
+/// if they name none.
 pub(crate) fn remote(beside: &Beside, to: Option<&str>) -> anyhow::Result<Option<Remote>> {
     let usage = |problem: String| anyhow::Error::from(Refusal::Usage(problem));
     let host = match (&beside.hosts, &beside.ssh, to) {
@@ -53,6 +53,6 @@ pub(crate) fn reach(
     stop: Stop,
 ) -> anyhow::Result<WorkerHost> {
     let call = HostCall { name: remote.name.clone(), reached: remote.reached.clone() };
-    // One that is lost is not called again: the run is resumed instead.
+    // A lost host is not called again: the user resumes the run instead.
     WorkerHost::reach(&call, &access(reaching, Span::ZERO)?, resumed, stop).map_err(refused)
 }

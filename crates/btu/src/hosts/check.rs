@@ -15,7 +15,7 @@ use crate::exit::Refusal;
 use crate::progress::Steps;
 use crate::{preflight, rate, runs};
 
-/// Contacts the hosts and prints what they answer.
+/// Contacts the hosts and prints their answers.
 pub(crate) fn run(hosts: &Hosts, common: &Common) -> anyhow::Result<()> {
     let Hosts::Check(check) = hosts;
     let calls = calls(check)?;

@@ -31,12 +31,12 @@ pub(super) fn call(host: &Host, reaching: &Reaching) -> HostCall {
     HostCall { name: host.name.clone(), reached }
 }
 
-/// The hosts' names, for who named another.
+/// The hosts' names, for an error about an unknown one.
 pub(super) fn names(hosts: &[Host]) -> String {
     hosts.iter().map(|host| host.name.as_str()).collect::<Vec<_>>().join(", ")
 }
 
-/// Hosts as a run keeps them, each with what its scripts call it.
+/// Hosts in their stored form, each with its name in scripts.
 pub(super) fn machines<'a>(
     hosts: impl Iterator<Item = (HostName, &'a Host)>,
     reaching: &Reaching,
@@ -67,7 +67,7 @@ pub(super) fn check_names(hosts: &[Host]) -> Result<(), Refusal> {
     })
 }
 
-/// The codes that no host is called for.
+/// The codes of hosts that are not called.
 pub(super) fn check_pairings(hosts: &[Host], reaching: &Reaching) -> Result<(), Refusal> {
     for (name, _) in &reaching.pair {
         if !hosts.iter().any(|host| host.name == *name) {
@@ -80,7 +80,7 @@ pub(super) fn check_pairings(hosts: &[Host], reaching: &Reaching) -> Result<(), 
     Ok(())
 }
 
-/// A host that is reached by ssh, named for the first label of where that goes.
+/// A host that is reached by ssh, with the first label of the destination as its name.
 pub(super) fn by_ssh(destination: &SshDestination) -> Host {
     let text = destination.as_str();
     let place = text.rsplit_once('@').map_or(text, |(_, place)| place);
@@ -92,10 +92,10 @@ pub(super) fn by_ssh(destination: &SshDestination) -> Host {
     Host { name, role: None, control: Control::Ssh(destination.clone()), measured: None }
 }
 
-/// Which of a host's addresses it is measured by.
+/// The address family for measurements on a host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Family {
-    /// Of IPv4 where it has one: that is what most measured networks speak.
+    /// IPv4 if it has such an address: most measured networks use it.
     Either,
     /// Only addresses of IPv6 are allowed.
     Ipv6,
@@ -145,7 +145,7 @@ pub(super) fn measured(
     first.ok_or_else(|| Refusal::Usage(format!("host {}: {place} has no {what}", host.name)))
 }
 
-/// Where ssh would go, by the user's own configuration.
+/// The destination of ssh, by the user's own configuration.
 fn ssh_host(program: &Path, destination: &SshDestination) -> String {
     let asked = Command::new(program)
         .args(["-G", "--", destination.as_str()])

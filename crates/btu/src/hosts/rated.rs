@@ -1,4 +1,4 @@
-//! The three hosts of `btu rate`: their roles, and what can be measured on them.
+//! The three hosts of `btu rate`: their roles, and their features.
 
 use btu_control::coordinator::{CoordinatorError, HostSet};
 use btu_network::{Host, HostAddressError};
@@ -11,7 +11,7 @@ use super::named;
 use crate::cli::RatedHosts;
 use crate::exit::Refusal;
 
-/// The hosts that the options name; nothing where they name none.
+/// The hosts that the options name; `None` if they name none.
 pub(crate) fn machines(options: &RatedHosts) -> anyhow::Result<Option<Machines>> {
     let Some(hosts) = hosts(options)? else { return Ok(None) };
     named::check_pairings(&hosts, &options.reaching)?;
@@ -64,15 +64,15 @@ fn usage(problem: String) -> Refusal {
     Refusal::Usage(problem)
 }
 
-/// Hosts that are ours.
+/// Reserved hosts.
 pub(crate) struct Gathered {
     pub(crate) party: HostSet,
-    /// What has to be said of the run before it begins.
+    /// Warnings about the run before it begins.
     pub(crate) warnings: Vec<String>,
 }
 
-/// Reaches the hosts of `plan` and takes what cannot be measured on them out of it; a plan that is
-/// resumed has to stay as it is.
+/// Reaches the hosts of `plan` and removes the rows that cannot be measured on them; a resumed plan
+/// must not change.
 pub(crate) fn gather(
     machines: &Machines,
     plan: &mut Plan,
@@ -104,8 +104,8 @@ pub(crate) fn gather(
     Ok(Gathered { party, warnings })
 }
 
-/// Takes components that cannot be measured out of a plan; a warning that names them, if there were
-/// any.
+/// Removes components that cannot be measured from a plan; returns a warning that names them, if
+/// there were any.
 pub(crate) fn leave_out(
     plan: &mut Plan,
     which: impl Fn(&Component) -> bool,
@@ -124,7 +124,7 @@ pub(crate) fn leave_out(
     Ok(Some(format!("left out, since {why}: {}", names.join(", "))))
 }
 
-/// Nothing has begun yet.
+/// The measurement has not begun yet.
 pub(super) fn refused(error: CoordinatorError) -> anyhow::Error {
     match error {
         CoordinatorError::Interrupted(_) => error.into(),

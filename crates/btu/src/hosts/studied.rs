@@ -30,22 +30,22 @@ pub(crate) fn listed_hosts(file: &Path, reaching: &Reaching) -> anyhow::Result<V
     Ok(checked(named::inventory(file)?.hosts, reaching)?)
 }
 
-/// Hosts that can be told apart, and of whom none is missing that a pairing code is for.
+/// Checks that hosts have distinct names, and that every pairing code has its host.
 pub(crate) fn checked(hosts: Vec<Host>, reaching: &Reaching) -> Result<Vec<Host>, Refusal> {
     named::check_pairings(&hosts, reaching)?;
     named::check_names(&hosts)?;
     Ok(hosts)
 }
 
-/// What this machine is called where it takes part itself.
+/// The name of this machine when it takes part itself.
 pub(crate) const HERE: &str = "here";
 
-/// What a host is called in a study's scripts.
+/// The name of a host in a study's scripts.
 pub(crate) fn host_name(host: &Host) -> Result<HostName, Refusal> {
     HostName::try_from(host.name.as_str()).map_err(|error| Refusal::Usage(error.to_string()))
 }
 
-/// Those of `hosts` that take part, in this order, and this machine where it was chosen.
+/// Those of `hosts` that take part, in this order, and this machine if it was chosen.
 pub(crate) fn taking_part(
     hosts: &[Host],
     chosen: Vec<HostName>,
@@ -64,7 +64,7 @@ pub(crate) fn taking_part(
     Ok(machines)
 }
 
-/// This machine, measured where packets for the other host leave it.
+/// This machine, measured at the interface by which packets for the other host leave it.
 fn here(other: IpAddr) -> Result<Machine, Refusal> {
     let measured = leaving_for(other).map_err(|error| {
         Refusal::Machine(format!("finding this machine's address on the way to {other}: {error}"))
@@ -73,7 +73,7 @@ fn here(other: IpAddr) -> Result<Machine, Refusal> {
     Ok(Machine { station, name: HERE.to_owned(), reached: Reached::Here, measured })
 }
 
-/// Nothing is sent: the kernel only looks for the way (connect(2)), and the port does not matter.
+/// No packet is sent: the kernel only looks up the route (connect(2)), and the port has no effect.
 fn leaving_for(other: IpAddr) -> io::Result<IpAddr> {
     let any = if other.is_ipv4() {
         IpAddr::from(Ipv4Addr::UNSPECIFIED)
@@ -85,8 +85,8 @@ fn leaving_for(other: IpAddr) -> io::Result<IpAddr> {
     Ok(socket.local_addr()?.ip())
 }
 
-/// Reaches and reserves the hosts of `plan`, for the run that is named, if it has a name already,
-/// and sees that they reach each other.
+/// Reaches and reserves the hosts of `plan`, for the named run, if it has a name already, and
+/// checks that they reach each other.
 pub(crate) fn gather_for<E: Experiment>(
     machines: &Machines,
     plan: &E,

@@ -1,5 +1,5 @@
-//! The search for a greatest value: the most stations, or the most of anything else, before a delay
-//! or a transfer takes too long.
+//! The search for a greatest value: the most stations, or the largest other value, at which a delay
+//! or a transfer stays within a bound.
 
 mod formula;
 mod simulated;
@@ -17,7 +17,7 @@ use crate::terminal;
 
 use turned::Turned;
 
-/// Looks for the greatest value and prints it.
+/// Searches for the greatest value and prints it.
 pub(super) fn run(
     model: &Model,
     common: &Common,
@@ -25,7 +25,7 @@ pub(super) fn run(
     most: &str,
 ) -> anyhow::Result<()> {
     let search = Search { model, source, turned: Turned::of(model, source, most)? };
-    // The least value must be one that the file takes; its problems are the user's.
+    // The file must accept the least value; a problem with it is a usage error.
     check_flow(&search.drawing(search.turned.range.from)?, model.flow.as_deref())?;
     let found = match model.by.unwrap_or(By::Formula) {
         By::Formula => formula::found(&search)?,
@@ -37,7 +37,7 @@ pub(super) fn run(
     terminal::print(&most_text(&found, &terminal::text_options()))
 }
 
-/// Whether there is something that can be delayed.
+/// Whether the network has frames with a delay.
 fn check_flow(drawing: &Drawing, flow: Option<&str>) -> Result<(), Refusal> {
     let names: Vec<&str> = drawing.traffic.iter().map(|flow| flow.name.as_str()).collect();
     let problem = match flow {
@@ -50,7 +50,7 @@ fn check_flow(drawing: &Drawing, flow: Option<&str>) -> Result<(), Refusal> {
     Err(Refusal::Usage(problem))
 }
 
-/// What is looked for, and where.
+/// The question of a search, and its range.
 struct Search<'a> {
     model: &'a Model,
     source: &'a Source,
@@ -58,8 +58,8 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    /// Between which values to look. Where no greatest value was given, it is doubled until
-    /// `within` does not hold or the file takes no more.
+    /// The range of a search. Without a greatest value, it is doubled until `within` does not hold
+    /// or the file accepts no larger one.
     fn ends(&self, within: impl FnMut(f64) -> anyhow::Result<bool>) -> anyhow::Result<[f64; 2]> {
         let Turned { range, open, .. } = &self.turned;
         Ok([range.from, if *open { self.end(range.from, within)? } else { range.to }])
@@ -83,7 +83,7 @@ impl Search<'_> {
         Ok(last)
     }
 
-    /// The largest value that the file takes: `taken` is one, `refused` is not.
+    /// The largest value that the file accepts: it accepts `taken`, but not `refused`.
     fn largest(&self, taken: f64, refused: f64) -> anyhow::Result<f64> {
         let is_accepted = |value| Ok::<_, anyhow::Error>(self.drawing(value).is_ok());
         Ok(match last_that_holds([taken, refused], self.turned.resolution(1e-6), is_accepted)? {
@@ -92,7 +92,7 @@ impl Search<'_> {
         })
     }
 
-    /// The network at a value of what is turned.
+    /// The network at a changed value.
     fn drawing(&self, value: f64) -> Result<Drawing, Refusal> {
         let range = &self.turned.range;
         let setting = (range.key.clone(), range.written(value));
@@ -100,7 +100,7 @@ impl Search<'_> {
         self.source.read(&settings).map_err(|error| Refusal::Usage(error.to_string()))
     }
 
-    /// What must not be exceeded, in seconds.
+    /// The bound, in seconds.
     fn bound(&self) -> f64 {
         self.model.mean_delay.or(self.model.transfer_time).map_or(0.0, Span::seconds)
     }

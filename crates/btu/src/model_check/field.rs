@@ -23,19 +23,19 @@ use crate::rate;
 /// start, and for a busy machine.
 const FURTHER: Duration = Duration::from_secs(30);
 
-/// How long frames that are still on the wire are waited for before the accounts are closed.
+/// The wait for frames that are still on the wire before the accounts are closed.
 const DRAINING: Duration = Duration::from_secs(2);
 
-/// Time between two looks.
+/// The interval of checks.
 const GLANCE: Duration = Duration::from_millis(250);
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
-/// Lets a thread that waits for signals end what another does.
+/// Lets a thread that waits for signals end another thread's work.
 #[derive(Default)]
 pub(super) struct Stop(Mutex<(bool, Option<KeepAlive>)>);
 
 impl Stop {
-    /// Takes down what stands, and whatever is raised afterwards.
+    /// Takes the current network down, and any that is raised afterwards.
     pub(super) fn now(&self) {
         let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         state.0 = true;
@@ -51,8 +51,7 @@ impl Stop {
     }
 }
 
-/// Where points are measured: one network after the other, each for as long as it is the one that
-/// is wanted.
+/// The place where points are measured: one network after the other, each as long as it is needed.
 pub(super) struct Field<'a> {
     signals: &'a Signals,
     stop: &'a Stop,
@@ -69,7 +68,7 @@ struct Standing {
 }
 
 impl<'a> Field<'a> {
-    /// Nothing stands yet. `source` is what the network is read from.
+    /// No network is up yet. `source` is the origin of the network.
     pub(super) fn new(
         signals: &'a Signals,
         stop: &'a Stop,
@@ -81,7 +80,7 @@ impl<'a> Field<'a> {
     }
 
     /// Measures one replication. Returns its record together with the accounts of the network
-    /// itself. `report_progress` is called now and then.
+    /// itself. `report_progress` is called at intervals.
     pub(super) fn measure(
         &mut self,
         order: &Order,
@@ -94,13 +93,13 @@ impl<'a> Field<'a> {
             await_record(child, Duration::from(order.duration) + FURTHER, report_progress)?;
         let account = drained(&directory)?;
         if held(&account) > 0 {
-            // What is still inside would be in the next accounts.
+            // Frames that are still inside would be in the next accounts.
             self.lower()?;
         }
         Ok((record, account))
     }
 
-    /// Takes down what stands.
+    /// Takes the current network down.
     pub(super) fn lower(&mut self) -> anyhow::Result<()> {
         let Some(standing) = self.standing.take() else { return Ok(()) };
         let fallen = standing.raised.fallen();
@@ -111,7 +110,7 @@ impl<'a> Field<'a> {
         }
     }
 
-    /// Raises the network, if it is not the one that stands. Traffic makes no difference.
+    /// Raises the network, if it is not the current one. Traffic is ignored.
     fn stand(&mut self, drawing: &Drawing) -> anyhow::Result<PathBuf> {
         let bare = Drawing { traffic: Vec::new(), ..drawing.clone() };
         if let Some(standing) = self.standing.as_ref().filter(|standing| standing.drawing == bare) {
@@ -162,7 +161,7 @@ impl<'a> Field<'a> {
     }
 }
 
-/// What the process in the network says in the end.
+/// The final message of the process in the network.
 fn await_record(
     mut child: Child,
     timeout: Duration,
@@ -204,7 +203,7 @@ fn listen(
     }
 }
 
-/// The wire's accounts when nothing is on it any more, or as they are after a while.
+/// The wire's accounts when it holds no frame any more, or after a timeout.
 fn drained(directory: &std::path::Path) -> anyhow::Result<WireAccount> {
     let deadline = Instant::now() + DRAINING;
     loop {

@@ -25,15 +25,15 @@ const SHORTEST: Span = Span::from_milliseconds(200);
 /// One replication: the stations' record, and the wire's accounts of the same time.
 pub(super) type Replication = (Record, WireAccount);
 
-/// How the points are measured.
+/// The settings for measuring the points.
 pub(super) struct Method<'a> {
     options: &'a CheckOptions,
-    /// What the network is read from.
+    /// The origin of the network.
     source: &'a str,
 }
 
 impl<'a> Method<'a> {
-    /// Checks as far as that goes before anything is raised.
+    /// Makes all checks that are possible before a network is raised.
     pub(super) fn new(
         options: &'a CheckOptions,
         source: &'a str,
@@ -62,10 +62,10 @@ impl<'a> Method<'a> {
         )
     }
 
-    /// All flows at all points; `progress` is told which share is done.
+    /// All flows at all points; `progress` gets the share that is done.
     ///
-    /// To be called before this process has any thread but the first: signals are taken over
-    /// meanwhile, so that whatever ends this takes the network along.
+    /// Call it before this process has a second thread: it takes over signals meanwhile, so that
+    /// any end also takes the network down.
     pub(super) fn all(
         &self,
         points: &[Turned],
@@ -159,7 +159,7 @@ fn offerable(flow: &Flow) -> Result<(), Refusal> {
     )))
 }
 
-/// Why packets of this drawing cannot be sent as UDP as they are drawn; empty where they can.
+/// Why packets of this drawing cannot be sent as UDP; empty if they can.
 fn unsendable(drawing: &Drawing, duration: Span) -> Vec<String> {
     let least = (AROUND_PAYLOAD + LEAST_PAYLOAD).count();
     let most = testbed::longest_frame(drawing).count();

@@ -18,17 +18,17 @@ use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use super::words::{FlowRecord, Order, Record};
 use crate::terminal;
 
-/// A sender that is so late gives up. The point is void long before.
+/// A sender with this lateness gives up. The point is void long before.
 const MOST_LATE: Span = Span::from_seconds(1);
 
-/// How long packets may be under way after the last was sent, at most.
+/// The longest wait for packets after the last was sent.
 const TIMEOUT: Span = Span::from_seconds(10);
 
-/// How many files are open in addition to one for each station.
+/// The number of open files in addition to one for each station.
 const FURTHER_FILES: u64 = 64;
 
-/// Carries out the order on standard input, in the network with this runtime directory, and prints
-/// the record.
+/// Performs the order on standard input, in the network with this runtime directory, and prints the
+/// record.
 pub(crate) fn offer(directory: &Path) -> anyhow::Result<()> {
     let order: Order = serde_json::from_reader(stdin().lock()).context("reading the order")?;
     let offers = offers(&order.drawing, order.seed, order.number, order.duration);
@@ -69,7 +69,7 @@ fn sockets(
 }
 
 fn parcel(offer: &Offer, stations: &[StationId]) -> ScheduledPacket {
-    // Every station of an offer was collected from the offers; nothing is sent to all.
+    // Every station of an offer was collected from the offers; no packet is sent to all.
     let place = |station: StationId| stations.binary_search(&station).unwrap_or_default() as u32;
     let payload = Bytes::new(offer.size.count().saturating_sub(AROUND_PAYLOAD.count()));
     ScheduledPacket {
@@ -134,8 +134,8 @@ fn flow_record<'a>(
 mod tests {
     use super::*;
 
-    /// Packets that were due at these milliseconds, sent 1 ms later, and arrived at those, if they
-    /// did.
+    /// Packets with these due times in milliseconds, sent 1 ms later, with their arrival times, if
+    /// they arrived.
     fn log(packets: &[(u64, Option<u64>)]) -> (Vec<Offer>, Log) {
         let ms = Span::from_milliseconds;
         let (from, to, size) = (StationId(0), Some(StationId(1)), Bytes::new(1000));

@@ -5,16 +5,16 @@ use btu_network::{Arrivals, Drawing};
 
 use crate::exit::Refusal;
 
-/// Least and greatest load of the busiest medium when nothing else is turned.
+/// Least and greatest load of the busiest medium without another sweep.
 const LOADS: [f64; 2] = [0.05, 0.95];
 
-/// A network at one point of what is turned.
+/// A network at one point of a sweep.
 pub(super) struct Turned {
     pub(super) value: f64,
     pub(super) drawing: Drawing,
 }
 
-/// What a range turns, with its unit.
+/// The quantity of a range, with its unit.
 pub(super) fn label(range: &Range) -> String {
     if range.unit.is_empty() {
         range.key.clone()
@@ -36,7 +36,7 @@ pub(super) fn swept(
     Ok(drawings.into_iter().map(|(value, drawing)| Turned { value, drawing }).collect())
 }
 
-/// The network with its rates turned so that the busiest medium or line has loads from small to
+/// The network with its rates scaled so that the busiest medium or line has loads from small to
 /// large.
 pub(super) fn loaded(drawing: &Drawing, points: u32) -> Result<Vec<Turned>, Refusal> {
     let open = scaled(drawing, 1.0, true);

@@ -12,11 +12,11 @@ use super::field::held;
 use super::measured::{Replication, warm_up};
 use super::words::{FlowRecord, Record};
 
-/// More of the mean delay may not be lateness of this machine.
+/// The largest share of the mean delay that may be lateness of this machine.
 const MOST_LATE_SHARE: f64 = 0.1;
 
 /// As in the simulator: the share of a flow's packets that full queues may drop before it counts as
-/// overload, and the share of what was sent by which the network may fill up.
+/// overload, and the share of sent frames by which the network may fill up.
 const LOST: f64 = 0.01;
 const GROWN: f64 = 0.02;
 
@@ -25,7 +25,8 @@ const GROWN: f64 = 0.02;
 const NO_LOSS: &str = "no route";
 const QUEUE_FULL: &str = "queue full";
 
-/// Each flow of `drawing`, from replications of this length. `reasons` say why there are none.
+/// Each flow of `drawing`, from replications of this length. `reasons` has the causes if there are
+/// none.
 pub(super) fn sum(
     drawing: &Drawing,
     duration: Span,
@@ -42,7 +43,7 @@ pub(super) fn sum(
     (0..drawing.traffic.len()).map(flow).collect()
 }
 
-/// What all flows share.
+/// The data that all flows share.
 struct Network<'a> {
     replications: &'a [Replication],
     counted: Span,
@@ -108,7 +109,7 @@ impl<'a> Network<'a> {
         grown > GROWN * self.accounts.sent as f64 && grown > 10.0 * self.replications.len() as f64
     }
 
-    /// Why what a flow measured is not the network's doing, or not all of it.
+    /// Why a flow's result is not, or not only, an effect of the network.
     fn void(&self, measured: &Measured) -> Vec<String> {
         let sum = |figure: fn(&Record) -> u64| {
             self.replications.iter().map(|(record, _)| figure(record)).sum::<u64>()
@@ -139,7 +140,7 @@ impl<'a> Network<'a> {
         counted.chain(late).collect()
     }
 
-    /// Packets that neither arrived, nor were dropped where it is noted, nor are under way.
+    /// Packets that neither arrived, nor were dropped with a record, nor are in flight.
     fn unexplained(&self) -> u64 {
         let noted: u64 = self.accounts.dropped.values().sum();
         let machine: u64 = self
@@ -206,7 +207,7 @@ mod tests {
     const LINE: &str = "[stations.a]\n[stations.b]\n[links.line]\nbetween = [\"a\", \"b\"]\nrate = \"10 Mb/s\"\n\
                         [traffic.load]\nfrom = \"a\"\nto = \"b\"\nsize = \"1000 B\"\nload = \"30 %\"\n";
 
-    /// 1000 packets with a mean delay of 1 ms, of which so many are missing, and why.
+    /// 1000 packets with a mean delay of 1 ms, with the number of missing ones and the causes.
     fn replication(missing: u64, dropped: &[(&str, u64)], held: u64) -> Replication {
         let received = 1000 - missing;
         let (delay_seconds, late_seconds) = (Some(1e-3), 10e-6);
@@ -292,7 +293,8 @@ mod tests {
         let mut behind = replication(0, &[], 0);
         (behind.0.inside_at_end, behind.0.flows[0].in_time) = (100, 900);
         assert!(measured(std::slice::from_ref(&behind)).overloaded);
-        // In a network that is as full at the end as at the beginning, the same is only the delay.
+        // In a network that is as full at the end as at the beginning, these numbers are only an
+        // effect of the delay.
         behind.0.inside_at_start = 95;
         assert!(!measured(&[behind]).overloaded);
     }

@@ -11,15 +11,16 @@ pub(super) struct Order {
     /// The network with its traffic.
     pub(super) drawing: Drawing,
     pub(super) seed: u64,
-    /// Which replication, from 0: it is offered the same packets as the simulator's of this number.
+    /// Which replication, from 0: it gets the packets of the simulator's replication with this
+    /// number.
     pub(super) number: u32,
-    /// How long packets are offered.
+    /// The time for which packets are offered.
     pub(super) duration: Span,
     /// Packets that are due before this do not count.
     pub(super) warm_up: Span,
 }
 
-/// What came of it.
+/// The result.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct Record {
     /// In the drawing's order.
@@ -40,7 +41,7 @@ pub(super) struct Record {
     pub(super) inside_at_end: u64,
 }
 
-/// What came of a flow: of its packets that were due after the warm-up, where nothing else is said.
+/// The result of a flow: of its packets that were due after the warm-up, unless stated otherwise.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct FlowRecord {
     pub(super) sent: u64,
@@ -50,8 +51,8 @@ pub(super) struct FlowRecord {
     /// Packets that arrived between the end of the warm-up and of the offer, whenever they were
     /// due.
     pub(super) in_time: u64,
-    /// From due to arrival; none where nothing arrived.
+    /// The time from due to arrival; `None` if no packet arrived.
     pub(super) delay_seconds: Option<f64>,
-    /// From due to sent.
+    /// The time from due to sent.
     pub(super) late_seconds: f64,
 }

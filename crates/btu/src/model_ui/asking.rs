@@ -1,5 +1,5 @@
-//! The thread that computes answers, so that no key waits for one. The newest question counts: an
-//! older one is dropped between two points of its curve.
+//! The thread that computes answers, so that no key waits for one. Only the newest request counts:
+//! an older one is dropped between two points of its curve.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,13 +15,13 @@ use crate::cli::Model;
 use crate::files::Source;
 use crate::model_check::points::{busiest, scaled};
 
-/// How often a curve that is being computed is shown.
+/// The interval at which an unfinished curve is shown.
 const SHOW_EVERY: Duration = Duration::from_millis(80);
 
-/// Values that were turned, by key.
+/// Changed values, by key.
 pub(super) type Changes = BTreeMap<String, String>;
 
-/// What does not change while the view is open.
+/// The settings that are constant while the view is open.
 #[derive(Debug, Clone)]
 pub(super) struct Basis {
     pub(super) source: Arc<Source>,
@@ -48,11 +48,11 @@ pub(super) struct Ask {
 pub(super) struct Answered {
     pub(super) prediction: Prediction,
     pub(super) parameters: Vec<Parameter>,
-    /// The data load of the busiest medium; none where nothing has a rate.
+    /// The data load of the busiest medium; `None` without a rate.
     pub(super) load: Option<f64>,
 }
 
-/// What the thread says.
+/// A message of the thread.
 #[derive(Debug)]
 pub(super) enum Told {
     /// The answer to the question with this number, or why there is none.
@@ -186,7 +186,7 @@ impl Worker<'_> {
         (self.tell)(Told::Curve(ask.number, curve))
     }
 
-    /// The prediction at a point; none where the file does not take the value.
+    /// The prediction at a point; `None` if the file does not accept the value.
     fn at(
         &self,
         ask: &Ask,
@@ -206,7 +206,7 @@ impl Worker<'_> {
         self.basis.predict(&drawing, ask.transfer).ok()
     }
 
-    /// Where a frame rate that is as good as none saturates the network.
+    /// The point at which a nearly zero frame rate saturates the network.
     fn end(&mut self, ask: &Ask) -> f64 {
         const MOST: f64 = 1e9;
         let mut value = 10.0;
@@ -216,8 +216,7 @@ impl Worker<'_> {
         value
     }
 
-    /// The range, or where traffic stands far above saturation, one in which there is something to
-    /// be seen.
+    /// The range, or a useful one if the traffic is far above saturation.
     fn nearer(&mut self, ask: &Ask, range: [f64; 2]) -> [f64; 2] {
         const HALVINGS: u32 = 40;
         let Axis::Key { quantity: Quantity::Frames | Quantity::Load, value, .. } = ask.axis else {
@@ -234,8 +233,8 @@ impl Worker<'_> {
         if free < value { [range[0].min(free), 3.0 * free] } else { range }
     }
 
-    /// Whether there is no mean with this value under the key; true too where the file does not
-    /// take it.
+    /// Whether there is no mean with this value under the key; also true if the file does not
+    /// accept it.
     fn is_saturated(&self, ask: &Ask, value: f64) -> bool {
         let prediction = self.at(ask, &Drawing::default(), None, value);
         prediction.is_none_or(|prediction| super::curve::mean_delay(&prediction).is_saturated())

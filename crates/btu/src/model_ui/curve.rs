@@ -1,4 +1,4 @@
-//! The curve: what is turned along it, where its points lie, and what is read off at each.
+//! The curve: its variable, the places of its points, and the values at each.
 
 use btu_model::Answer;
 use btu_model::predict::Prediction;
@@ -7,7 +7,7 @@ use btu_network::Quantity;
 /// Points of a curve.
 pub(super) const POINTS: usize = 41;
 
-/// What a curve goes along.
+/// The variable of a curve.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Axis {
     /// The data load of the busiest medium, from 5 % to 95 %, all rates turned together.
@@ -16,15 +16,15 @@ pub(super) enum Axis {
     Key {
         key: String,
         quantity: Quantity,
-        /// Where it stands now.
+        /// Its current value.
         value: f64,
     },
-    /// What is chosen cannot be turned.
+    /// The chosen value cannot be changed.
     None,
 }
 
 impl Axis {
-    /// The least and the greatest value, or nothing where they have to be looked for.
+    /// The least and the greatest value, or `None` if they must be searched.
     pub(super) fn range(&self) -> Option<[f64; 2]> {
         let Self::Key { quantity, value, .. } = self else { return Some([0.05, 0.95]) };
         let value = *value;
@@ -47,7 +47,7 @@ impl Axis {
         })
     }
 
-    /// How a value on it is written.
+    /// The text of a value on it.
     pub(super) fn written(&self, value: f64) -> String {
         match self {
             Self::Key { quantity: Quantity::Frames, .. } if value < 1e-9 => "1e-9".to_owned(),
@@ -80,10 +80,10 @@ pub(super) fn values([from, to]: [f64; 2], is_whole: bool) -> Vec<f64> {
     values
 }
 
-/// What is read off a prediction for every curve, times in seconds.
+/// The values of a prediction for every curve, times in seconds.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Point {
-    /// Where on the axis.
+    /// Its place on the axis.
     pub(super) at: f64,
     pub(super) all: Answer,
     /// Of each flow; the response time of those that wait for replies.
@@ -115,13 +115,13 @@ pub(super) struct Curve {
     pub(super) axis: Axis,
     pub(super) range: [f64; 2],
     pub(super) points: Vec<Point>,
-    /// Where the network stands now.
+    /// The current point of the network.
     pub(super) here: Option<f64>,
 }
 
-/// The mean delay of all flows, each weighed by its frames; none where one that sends has none.
+/// The mean delay of all flows, weighted by their frames; `None` if a sending flow has none.
 pub(super) fn mean_delay(prediction: &Prediction) -> Answer {
-    /// Frames per second below which a flow is as good as silent.
+    /// Frames per second below which a flow counts as silent.
     const SILENT: f64 = 1e-6;
     let (mut sum, mut frames, mut warning) = (0.0, 0.0, None);
     for flow in &prediction.flows {

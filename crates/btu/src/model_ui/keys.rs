@@ -9,10 +9,10 @@ use super::line::Line;
 use super::state::{Mode, NO_TRANSFER, Note, State, TRANSFER, Wish};
 use super::turning::Turn;
 
-/// Values that a page key goes on.
+/// The number of values that a page key skips.
 const PAGE: isize = 10;
 
-/// Every key with what it does, for the help.
+/// Every key with its effect, for the help.
 pub(super) const HELP: &[(&str, &str)] = &[
     ("up down, k j", "choose a value (page up, page down, home, end too)"),
     ("left right, h l", "turn it down or up by steps of 1, 2 and 5"),
@@ -28,7 +28,7 @@ pub(super) const HELP: &[(&str, &str)] = &[
 ];
 
 impl State {
-    /// Changes the state as the key asks.
+    /// Changes the state by a key.
     pub(super) fn press(&mut self, key: KeyEvent) {
         if key.code == KeyCode::Char('c') && key.modifiers.contains(KeyModifiers::CONTROL) {
             self.wish = Some(Wish::Interrupt);
@@ -113,7 +113,7 @@ impl State {
                 }
                 self.mode = Mode::Browse;
             }
-            // The answer to the last one is still to come.
+            // The answer to the last one is pending.
             _ if is_checked => self.held.push(key),
             KeyCode::Enter => self.enter(line),
             _ => {
@@ -123,7 +123,7 @@ impl State {
         }
     }
 
-    /// Puts in the typed value; the prompt closes when the file has taken it.
+    /// Puts in the typed value; the prompt closes when the file has accepted it.
     fn enter(&mut self, line: Line) {
         let key = self.chosen.clone();
         let mut text = line.text().trim().to_owned();
@@ -189,7 +189,7 @@ impl State {
     }
 }
 
-/// Where a page is after a key; none after one that closes it.
+/// The place in a page after a key; `None` after one that closes it.
 fn scrolled(key: KeyEvent, place: u16) -> Option<u16> {
     match key.code {
         KeyCode::Down | KeyCode::Char('j') => Some(place.saturating_add(1)),

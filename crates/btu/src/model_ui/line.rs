@@ -2,7 +2,7 @@
 
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
-/// Longest text that can be typed: what a network file takes for a text, and any path.
+/// Longest text that can be typed: as long as a text in a network file, and any path.
 const LONGEST: usize = 1000;
 
 /// Its text and where the next character goes.
@@ -23,7 +23,7 @@ impl Line {
         &self.text
     }
 
-    /// What stands before the cursor and what behind it.
+    /// The text before the cursor and the text behind it.
     pub(super) fn split(&self) -> (&str, &str) {
         self.text.split_at(self.cursor)
     }

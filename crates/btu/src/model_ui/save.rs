@@ -11,8 +11,8 @@ use super::asking::{Basis, Changes};
 use super::state::{NO_TRANSFER, Saved, TRANSFER};
 use crate::files;
 
-/// Writes the network file with these changes to `path`; over what is there only where that was
-/// said.
+/// Writes the network file with these changes to `path`; it overwrites an existing file only if the
+/// user confirmed that.
 pub(super) fn save(basis: &Basis, changes: &Changes, path: &Path, over: bool) -> Saved {
     let mut of_file = changes.clone();
     of_file.remove(TRANSFER);
@@ -39,7 +39,7 @@ pub(super) fn save(basis: &Basis, changes: &Changes, path: &Path, over: bool) ->
     }
 }
 
-/// What to say of the written file, which is read again: it may name files that are not in its
+/// The message about the written file, which is read again: it may name files that are not in its
 /// directory.
 fn told(path: &Path) -> String {
     let name = path.display().to_string();
@@ -77,7 +77,7 @@ fn changed(text: &str, settings: &[(String, String)]) -> Result<String, String> 
 
 /// Puts a value in its place, with the blanks and comments round the old one.
 fn put(table: &mut dyn TableLike, key: &str, text: &str) {
-    // As settings are read: TOML where it is some, else a text.
+    // Like settings: TOML if it is valid TOML, else a text.
     let parsed = text.trim().parse::<Value>().ok().filter(|value| !value.is_datetime());
     let mut value = parsed.unwrap_or_else(|| Value::from(text.trim()));
     match table.get_mut(key).and_then(Item::as_value_mut) {
@@ -91,7 +91,7 @@ fn put(table: &mut dyn TableLike, key: &str, text: &str) {
     }
 }
 
-/// The command line that opens the same.
+/// The command line that opens this state.
 pub(super) fn command_line(
     name: &str,
     basis: &Basis,
@@ -138,7 +138,7 @@ mod tests {
         assert_eq!(changed(text, &pairs(&settings)).unwrap(), expected);
     }
 
-    /// The written file draws what the settings draw, for every value of every network of the
+    /// The written file gives the drawing of the settings, for every value of every network of the
     /// library.
     #[test]
     fn the_file_says_what_the_settings_said() {

@@ -11,7 +11,7 @@ use ratatui::crossterm::terminal::is_raw_mode_enabled;
 
 use super::asking::Told;
 
-/// What happens to the view.
+/// An event of the view.
 #[derive(Debug)]
 pub(super) enum Happening {
     Key(KeyEvent),
@@ -19,12 +19,12 @@ pub(super) enum Happening {
     Resized,
     Told(Told),
     Asked(Signal),
-    /// A part of this program ended that should not.
+    /// A part of this program ended unexpectedly.
     Broken(String),
 }
 
-/// The terminal in raw mode, on its second screen. A panic in any thread gives it back before it is
-/// told.
+/// The terminal in raw mode, on its second screen. A panic in any thread restores it before the
+/// message is printed.
 pub(super) struct Screen {
     pub(super) terminal: DefaultTerminal,
 }
@@ -41,8 +41,8 @@ impl Screen {
 
 impl Drop for Screen {
     fn drop(&mut self) {
-        // A panic has given it back already; to leave the second screen twice would put the cursor
-        // on top of what it said.
+        // A panic has restored it already; leaving the second screen twice would put the cursor
+        // over the message.
         if is_raw_mode_enabled().unwrap_or(true) {
             // A terminal that is gone needs nothing back.
             let _ = self.terminal.show_cursor();
@@ -70,7 +70,7 @@ pub(super) fn watch_keys(tell: Sender<Happening>) {
     });
 }
 
-/// Passes on what asks this process to end.
+/// Passes on signals that ask this process to end.
 pub(super) fn watch_signals(signals: Signals, tell: Sender<Happening>) {
     thread::spawn(move || {
         let happening = signals.await_request().map_or_else(
@@ -81,7 +81,7 @@ pub(super) fn watch_signals(signals: Signals, tell: Sender<Happening>) {
     });
 }
 
-/// Tells when the thread that holds it panics.
+/// Reports when the thread that holds it panics.
 pub(super) struct Guard(pub(super) Sender<Happening>);
 
 impl Drop for Guard {

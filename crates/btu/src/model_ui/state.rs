@@ -15,19 +15,19 @@ use super::line::Line;
 
 /// The key of the transfer's size, which is no key of the file.
 pub(super) const TRANSFER: &str = "transfer.size";
-/// What stands there without a transfer.
+/// The text without a transfer.
 pub(super) const NO_TRANSFER: &str = "none";
 
-/// Everything that is shown.
+/// All data of the view.
 #[derive(Debug)]
 pub(super) struct State {
-    /// What was asked for on the command line.
+    /// The request of the command line.
     pub(super) name: String,
     /// As it began, for resetting.
     first: Vec<Parameter>,
     pub(super) parameters: Vec<Parameter>,
     pub(super) changes: Changes,
-    /// The last that the file took.
+    /// The last state that the file accepted.
     accepted: Changes,
     /// The key of the chosen value.
     pub(super) chosen: String,
@@ -41,15 +41,15 @@ pub(super) struct State {
     pub(super) curve: Option<Curve>,
     /// Number of the newest question.
     asked: u64,
-    /// Whether a new question is to be asked.
+    /// Whether a new request is needed.
     is_stale: bool,
     saved: Changes,
-    /// Keys that came while a typed value was looked at.
+    /// Keys that arrived while a typed value was checked.
     pub(super) held: Vec<KeyEvent>,
     pub(super) wish: Option<Wish>,
 }
 
-/// What keys mean at the moment.
+/// The current meaning of keys.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Mode {
     /// The user chooses and changes values.
@@ -79,7 +79,7 @@ pub(super) enum Mode {
 pub(super) enum Figure {
     /// The delay of all frames.
     All,
-    /// Of the flow at this place.
+    /// The delay of the flow with this index.
     Flow(usize),
     /// The simple and the aggregate delay.
     Transfer,
@@ -92,7 +92,7 @@ pub(super) struct Note {
     pub(super) is_problem: bool,
 }
 
-/// What the state cannot do by itself.
+/// Actions outside of the state.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Wish {
     Save {
@@ -104,11 +104,11 @@ pub(super) enum Wish {
     Interrupt,
 }
 
-/// What came of saving.
+/// The result of saving.
 #[derive(Debug)]
 pub(super) enum Saved {
     Done(String),
-    /// There is a file already.
+    /// The file exists already.
     Exists(PathBuf),
     Failed(String),
 }
@@ -140,7 +140,7 @@ impl State {
         };
         let first: Vec<Parameter> =
             std::iter::once(own).chain(answer.parameters.iter().cloned()).collect();
-        // A rate of traffic is what one turns first.
+        // Users usually change a rate of traffic first.
         let first_of = |prefix: &str| {
             first.iter().find(|at| at.key.starts_with(prefix) && at.quantity != Quantity::Words)
         };
@@ -174,8 +174,7 @@ impl State {
         }
     }
 
-    /// The question that is to be asked now, if there is a new one. Keys that came together make
-    /// one question.
+    /// The next request, if there is a new one. Keys that arrived together make one request.
     pub(super) fn ask(&mut self) -> Option<Ask> {
         if !std::mem::take(&mut self.is_stale) {
             return None;
@@ -186,9 +185,9 @@ impl State {
         Some(Ask { number: self.asked, changes, transfer: self.transfer(), axis: self.axis() })
     }
 
-    /// The value under a key as it stands, turned or not.
+    /// The current value under a key, changed or not.
     pub(super) fn text<'a>(&'a self, parameter: &'a Parameter) -> &'a str {
-        // What was turned on the way to an answer is not in the list yet; what was reset is still.
+        // Changes that wait for an answer are not in the list yet; reset ones still are.
         let first =
             || self.first.iter().find(|at| at.key == parameter.key).map(|at| at.text.as_str());
         self.changes
@@ -202,17 +201,17 @@ impl State {
         self.changes.contains_key(key)
     }
 
-    /// Whether something was turned that is in no file.
+    /// Whether there are unsaved changes.
     pub(super) fn is_unsaved(&self) -> bool {
         self.changes != self.saved && !self.changes.is_empty()
     }
 
-    /// The chosen value, unless the filter hides it: what is not seen is not turned.
+    /// The chosen value, unless the filter hides it: hidden values cannot be changed.
     pub(super) fn chosen_parameter(&self) -> Option<&Parameter> {
         self.visible().into_iter().find(|at| at.key == self.chosen)
     }
 
-    /// What the filter lets through.
+    /// The values that pass the filter.
     pub(super) fn visible(&self) -> Vec<&Parameter> {
         let words: Vec<String> =
             self.filter.text().split_whitespace().map(str::to_lowercase).collect();

@@ -81,7 +81,7 @@ fn bad_input_stays_to_be_corrected() {
     );
 }
 
-/// Goes on in an open prompt.
+/// Continues in an open prompt.
 fn type_value_on(bench: &mut Bench, text: &str) {
     bench.state.press(KeyEvent::new(KeyCode::Char('u'), KeyModifiers::CONTROL));
     bench.keys(text).keys("\n").settle();
@@ -257,7 +257,7 @@ fn saves(bench: &mut Bench, path: &str) {
     grant(bench);
 }
 
-/// Does what the state cannot do.
+/// Performs the actions outside of the state.
 fn grant(bench: &mut Bench) {
     let Some(Wish::Save { path, over }) = bench.state.wish.take() else {
         panic!("nothing is to be saved")

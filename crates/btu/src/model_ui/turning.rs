@@ -10,7 +10,7 @@ pub(super) struct Turn {
     pub(super) fine: bool,
 }
 
-/// The next value of this kind, as a network file has it; none where there is no next.
+/// The next value of this kind, as a network file has it; `None` if there is none.
 pub(super) fn turned(quantity: Quantity, text: &str, turn: Turn) -> Option<String> {
     let value = quantity.value(text)?;
     let next =
@@ -29,7 +29,7 @@ fn least(quantity: Quantity) -> f64 {
     }
 }
 
-/// What stands below the least value. No file takes no frames at all: it is one in thirty years.
+/// The value below the least one. No file accepts a rate of zero frames: it is one in thirty years.
 fn nothing(quantity: Quantity) -> f64 {
     match quantity {
         Quantity::Time | Quantity::Length | Quantity::Share | Quantity::Bits => 0.0,

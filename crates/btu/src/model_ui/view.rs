@@ -17,7 +17,7 @@ use ratatui::widgets::{Block, Borders, Paragraph, Wrap};
 use super::line::Line;
 use super::state::{Mode, State};
 
-/// The least that everything fits into.
+/// The least size for the whole view.
 const LEAST: (u16, u16) = (80, 24);
 
 /// The style of headings.
@@ -91,7 +91,7 @@ fn too_small(frame: &mut Frame<'_>, area: Rect) {
     frame.render_widget(Paragraph::new(text).wrap(Wrap { trim: true }), area);
 }
 
-/// What is shown, how much of it is changed, and where help is.
+/// The name of the network, the number of changes, and the key for help.
 fn title(state: &State, palette: Palette, width: u16) -> Text<'static> {
     let changed = match (state.changes.len(), state.is_unsaved()) {
         (0, _) => String::new(),
@@ -110,7 +110,7 @@ fn title(state: &State, palette: Palette, width: u16) -> Text<'static> {
     ])
 }
 
-/// The prompt, else what there is to say, else the most useful keys.
+/// The prompt, else a message, else the most useful keys.
 fn bottom(frame: &mut Frame<'_>, area: Rect, state: &State, palette: Palette) {
     match &state.mode {
         Mode::Filter => prompt(frame, area, "only keys with: ", &state.filter, None, palette),
@@ -170,7 +170,7 @@ fn prompt(
     frame.set_cursor_position(Position { x: area.x + column as u16, y: area.y });
 }
 
-/// What is wrong with what was typed, in as many lines above the prompt as it takes.
+/// The mistake in the typed text, in as many lines above the prompt as needed.
 fn told_above(frame: &mut Frame<'_>, area: Rect, problem: &str, palette: Palette) {
     let lines =
         Paragraph::new(problem.to_owned()).style(palette.problem()).wrap(Wrap { trim: true });
@@ -180,12 +180,12 @@ fn told_above(frame: &mut Frame<'_>, area: Rect, problem: &str, palette: Palette
     frame.render_widget(lines, place);
 }
 
-/// Columns that `text` takes; everything shown here is one column wide.
+/// Columns that `text` takes; every character here is one column wide.
 fn width_of(text: &str) -> usize {
     text.chars().count()
 }
 
-/// `text` in at most so many columns.
+/// `text` in at most this number of columns.
 fn clipped(text: &str, width: usize) -> String {
     if width_of(text) <= width {
         return text.to_owned();

@@ -7,10 +7,10 @@ use btu_network::{
 use btu_network::{Star, StationId, Target};
 use btu_units::BitRate;
 
-/// So many stations are listed one by one; more are told by groups.
+/// Up to this number, stations are listed one by one; more are listed by groups.
 const FEW: usize = 16;
 
-/// What `drawing` draws, one paragraph for each kind.
+/// The description of `drawing`, one paragraph for each kind.
 pub(super) fn of(drawing: &Drawing) -> String {
     let mut text = drawing.name.clone();
     if !drawing.about.is_empty() {
@@ -111,7 +111,7 @@ fn segment(drawing: &Drawing, place: usize, offered: &Offered) -> String {
     medium + &load(offered, rate)
 }
 
-/// What is offered, as a share of the rate where all stations share it.
+/// The offered load, as a share of the rate if all stations share it.
 fn load(offered: &Offered, rate: Option<BitRate>) -> String {
     let mut said = Vec::new();
     if offered.bits_per_second > 0.0 {
@@ -231,7 +231,7 @@ fn stations(drawing: &Drawing, senders: &[StationId]) -> String {
     }
 }
 
-/// A sentence whose first number has no zeros at its end.
+/// A sentence; its first number has no zeros at its end.
 fn trimmed(text: &str) -> String {
     match text.split_once(' ') {
         Some((number, rest)) if number.contains('.') => {

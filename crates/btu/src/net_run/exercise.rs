@@ -33,7 +33,7 @@ pub(super) struct Exercise {
     workers: Vec<Child>,
 }
 
-/// A worker that is set up, and what it is told and tells by.
+/// A worker that is set up, and the channels of its messages.
 struct Ready {
     worker: Child,
     orders: ChildStdin,
@@ -42,8 +42,8 @@ struct Ready {
 }
 
 impl Exercise {
-    /// Begins: TCP from the first station to the last, and a request every 20 ms; what moves is
-    /// noted.
+    /// Begins: TCP from the first station to the last, and a request every 20 ms; progress is
+    /// recorded.
     pub(super) fn begin(
         directory: &Path,
         drawing: &Drawing,
@@ -79,7 +79,7 @@ impl Exercise {
         self.workers.iter_mut().all(|worker| matches!(worker.try_wait(), Ok(Some(_)) | Err(_)))
     }
 
-    /// Ends what is left of it.
+    /// Ends the remaining workers.
     pub(super) fn end(mut self) {
         for worker in &mut self.workers {
             // One that has ended already is only waited for.
@@ -175,7 +175,7 @@ fn prepare(
     }
 }
 
-/// Takes what a worker says until it has said everything.
+/// Receives a worker's messages until their end.
 fn listen(step: usize, words: BufReader<ChildStdout>, intervals: &Mutex<(Intervals, Notebook)>) {
     let told = words.lines().map_while(Result::ok).map(|line| serde_json::from_str::<Word>(&line));
     for word in told {

@@ -14,7 +14,7 @@ use btu_suite::record::WireAccount;
 use btu_suite::sample::Interval;
 use btu_testbed::testbed;
 
-/// From one look to the next: a wire answers in well under a millisecond.
+/// The interval of samples: a wire answers in well under a millisecond.
 const EVERY: Duration = Duration::from_millis(100);
 
 /// Rows of a panel in the terminal, between its axes.
@@ -27,7 +27,7 @@ const COLUMNS: usize = 100;
 const MEGA: f64 = 1e6;
 const MILLI: f64 = 1e3;
 
-/// What was seen so far.
+/// The samples so far.
 #[derive(Debug, Default, Clone)]
 pub(super) struct Seen {
     course: Course,
@@ -35,7 +35,7 @@ pub(super) struct Seen {
     round_trips: Vec<Point>,
 }
 
-/// A thread that looks until it is told to end.
+/// A thread that takes samples until it gets the order to end.
 pub(super) struct Looking {
     seen: Arc<Mutex<Seen>>,
     is_done: Arc<AtomicBool>,
@@ -43,16 +43,17 @@ pub(super) struct Looking {
     thread: JoinHandle<()>,
 }
 
-/// Where others note what they see.
+/// The place where other threads record their samples.
 #[derive(Clone)]
 pub(super) struct Notebook {
     seen: Arc<Mutex<Seen>>,
-    /// When it was begun, since the first look.
+    /// The start of the recording, relative to the first sample.
     offset: f64,
 }
 
 impl Looking {
-    /// Looks at the network with this runtime directory; `draws` says whether in the terminal, too.
+    /// Samples the network with this runtime directory; `draws` means that it also draws in the
+    /// terminal.
     pub(super) fn start(directory: &Path, draws: bool) -> std::io::Result<Self> {
         let (seen, is_done, began) =
             (Arc::default(), Arc::new(AtomicBool::new(false)), Instant::now());
@@ -67,22 +68,22 @@ impl Looking {
         Ok(Self { seen, is_done, began, thread })
     }
 
-    /// For who tells what it sees from now on.
+    /// A handle for other threads that record samples from now on.
     pub(super) fn notebook(&self) -> Notebook {
         Notebook { seen: Arc::clone(&self.seen), offset: self.began.elapsed().as_secs_f64() }
     }
 
-    /// Ends it; what was seen as a picture.
+    /// Ends it; returns the samples as a picture.
     pub(super) fn end(self, title: &str) -> Picture {
         self.is_done.store(true, Ordering::Relaxed);
-        // It has nothing in it that panics.
+        // It cannot panic.
         let _ = self.thread.join();
         picture(&lock(&self.seen), title)
     }
 }
 
 impl Notebook {
-    /// Notes what moved in an interval, counted from when this was made.
+    /// Records the progress of an interval, relative to the creation of this.
     pub(super) fn note(&self, interval: &Interval) {
         let at = self.offset + interval.to_seconds;
         let mut seen = lock(&self.seen);
@@ -103,7 +104,7 @@ struct Looks {
     seen: Arc<Mutex<Seen>>,
     is_done: Arc<AtomicBool>,
     began: Instant,
-    /// Lines that stand on the terminal, where it draws.
+    /// The number of lines on the terminal, if it draws.
     drawn: Option<usize>,
 }
 
@@ -111,7 +112,7 @@ impl Looks {
     fn run(mut self) {
         let mut number = 0;
         while !self.is_done.load(Ordering::Relaxed) {
-            // A network that falls is told of by who attends the command.
+            // The thread that waits for the command reports a network that ends.
             if let Ok(account) = testbed::account(&self.directory) {
                 note(&mut lock(&self.seen).course, self.began.elapsed().as_secs_f64(), &account);
             }
@@ -122,7 +123,7 @@ impl Looks {
         self.draw();
     }
 
-    /// Draws over what stands there from the last time.
+    /// Draws over the last picture.
     fn draw(&mut self) {
         let Some(standing) = self.drawn else { return };
         let lines = lines(&picture(&lock(&self.seen), ""));
@@ -144,7 +145,7 @@ fn note(course: &mut Course, seconds: f64, account: &WireAccount) {
     course.note(seconds, held, used);
 }
 
-/// Shows the queues, the rates and round trips that were reported, and how busy the media were.
+/// Shows the queues, the rates and round trips that were reported, and the load of the media.
 fn picture(seen: &Seen, title: &str) -> Picture {
     let mut picture = course_picture(&seen.course, title);
     let told = [

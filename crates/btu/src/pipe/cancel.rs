@@ -7,12 +7,12 @@ use btu_control::coordinator::{CoordinatorError, Interrupt};
 use btu_testbed::testbed::KeepAlive;
 use nix::sys::signal::Signal;
 
-/// A terminal sends a signal to all processes. This is how long this process may take to notice the
+/// A terminal sends a signal to all processes. This is the time for this process to notice the
 /// signal after it has ended a worker.
 const GRACE: Duration = Duration::from_millis(200);
 
-/// Whether a signal has asked this process to end, and what must be released then. A clone shares
-/// the state.
+/// Whether a signal has asked this process to end, and the resources that must be released then. A
+/// clone shares the state.
 #[derive(Debug, Default, Clone)]
 pub(super) struct CancelToken(Arc<Shared>);
 
@@ -23,7 +23,7 @@ struct Shared {
 }
 
 impl CancelToken {
-    /// Notes the signal that asks this process to end.
+    /// Records the signal that asks this process to end.
     pub(super) fn raise(&self, signal: Signal) {
         let _ = self.0.signal.set(signal);
         if let Ok(keep_alive) = self.0.keep_alive.lock()
@@ -33,7 +33,8 @@ impl CancelToken {
         }
     }
 
-    /// Cuts `keep_alive` when a signal asks for the end, and at once if a signal has asked already.
+    /// Closes `keep_alive` when a signal asks for the end, and at once if a signal has asked
+    /// already.
     pub(super) fn ties(&self, keep_alive: KeepAlive) {
         if self.0.signal.get().is_some() {
             keep_alive.cut();

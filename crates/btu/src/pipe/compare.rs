@@ -17,7 +17,7 @@ use crate::{provenance, terminal};
 struct Document<'a> {
     base: &'a str,
     others: Vec<Other<'a>>,
-    /// Of runs that were resumed on something else, a sentence each.
+    /// Warnings about runs that were resumed on another machine or version, a sentence each.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     warnings: Vec<String>,
 }
@@ -30,8 +30,7 @@ struct Other<'a> {
     beside: Beside,
 }
 
-/// Holds the runs that were named side by side, where they are signatures; `None` where none of
-/// them is one of `btu pipe`.
+/// Compares the named runs, if they are signatures; `None` where none of them is one of `btu pipe`.
 pub(crate) fn compare(store: &Store, arguments: &Compare, as_json: bool) -> anyhow::Result<()> {
     if arguments.sides.len() < 2
         || arguments.sides.iter().any(|side| side.starts_with(TAG) || side.contains(','))
@@ -61,7 +60,7 @@ pub(crate) fn compare(store: &Store, arguments: &Compare, as_json: bool) -> anyh
     })
 }
 
-/// Refuses what cannot be held side by side.
+/// Refuses runs that cannot be compared.
 fn guard(arguments: &Compare, rows: &[RunRow]) -> anyhow::Result<()> {
     let refuse = |problem: String| Err(Refusal::Usage(problem).into());
     if let Some(row) = rows.iter().find(|row| row.summary.suite != SUITE) {
@@ -98,8 +97,8 @@ fn guard(arguments: &Compare, rows: &[RunRow]) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// In what the conditions of two runs differ, a sentence each: where the ends were held, congestion
-/// control, how bytes were moved.
+/// The differences between the conditions of two runs, a sentence each: processors of the ends,
+/// congestion control, transport.
 fn differences(base: &RunRow, other: &RunRow) -> anyhow::Result<Vec<String>> {
     let [first, second] = [conditions(base)?, conditions(other)?];
     let both = first.into_iter().zip(second).filter(|((_, first), (_, second))| first != second);

@@ -1,7 +1,7 @@
-//! Where the ends work: here, in the stations of a network that is raised for them, or the far one
-//! on another machine.
+//! The places of the ends: here, in the stations of a network that is raised for them, or the far
+//! one on another machine.
 //!
-//! Wherever that is, an agent makes their workers.
+//! In all cases an agent makes their workers.
 
 use std::cell::{Cell, RefCell};
 use std::net::{IpAddr, Ipv4Addr};
@@ -34,18 +34,18 @@ use crate::cli::Reaching;
 use crate::progress::Steps;
 use crate::{preflight, rate};
 
-/// The longest that an agent's usual policy lets an activity take.
+/// The longest activity that an agent's default policy allows.
 const DAY: Duration = Duration::from_hours(24);
 
-/// What the ends stand on.
+/// The hosts of the ends.
 pub(super) struct Ground<'a> {
-    // Dropped in this order: first those who use what is in the directories behind them.
+    // Dropped in this order: first the users of the directories behind them.
     raised: Option<RaisedStations<'a>>,
     here: Option<Here>,
     elsewhere: Option<RemotePeer>,
-    /// For the sockets of ends that meet here; swept by a later run where this process is killed.
+    /// For the sockets of ends that meet here; a later run removes it if this process is killed.
     meetings: RuntimeDirectory,
-    /// What any worker of this run may take.
+    /// The time limit of any worker of this run.
     limit: Cell<Span>,
     /// Of this machine's processors.
     _wakefulness: Wakefulness,
@@ -55,7 +55,7 @@ pub(super) struct Ground<'a> {
 struct RaisedStations<'a> {
     near: Arc<WorkerHost>,
     far: Arc<WorkerHost>,
-    /// Nothing where no emulator carries the frames.
+    /// `None` if no emulator carries the frames.
     wire: Option<RefCell<WireClient>>,
     stations: &'a Stations,
     raised: RaisedNetwork,
@@ -104,15 +104,15 @@ impl<'a> Ground<'a> {
         })
     }
 
-    /// The other machine, where `end` is there.
+    /// The other machine, if `end` is there.
     pub(super) fn elsewhere(&self, plan: &PipePlan, end: End) -> Option<&RemotePeer> {
         self.elsewhere
             .as_ref()
             .filter(|_| end == End::Far && matches!(plan.place, Place::Machines(_)))
     }
 
-    /// Whether the other machine, where there is one, is still the one that this run was begun
-    /// with; the warning that the run keeps where it is not and that is allowed.
+    /// Checks that the other machine, if there is one, is still that of the run's start; returns a
+    /// warning for the run if it is not and that is allowed.
     pub(super) fn same_host(&self, row: &RunRow, force: bool) -> anyhow::Result<Option<String>> {
         self.elsewhere.as_ref().map_or(Ok(None), |elsewhere| elsewhere.same_host(row, force))
     }
@@ -139,12 +139,12 @@ impl<'a> Ground<'a> {
         self.elsewhere.as_ref().map_or(Ok(()), |elsewhere| elsewhere.begin(run, expected, journal))
     }
 
-    /// What a worker of this run may take; its agent ends it then.
+    /// The time limit of a worker of this run, after which its agent ends it.
     pub(super) fn limit(&self) -> Span {
         self.limit.get()
     }
 
-    /// Notes what the other machine was like at the end of a run; the result is there already.
+    /// Stores the other machine's environment at the end of a run; the result is stored already.
     pub(super) fn end(&self, journal: &Journal<'_>) -> anyhow::Result<()> {
         let looked = self
             .elsewhere
@@ -158,7 +158,7 @@ impl<'a> Ground<'a> {
         })
     }
 
-    /// The host that has this end.
+    /// The host of this end.
     pub(super) fn host(&self, plan: &PipePlan, end: End) -> anyhow::Result<Arc<WorkerHost>> {
         let station = self.raised.as_ref().filter(|_| plan.place != Place::Here);
         let host = match (self.elsewhere(plan, end), station) {
@@ -172,7 +172,7 @@ impl<'a> Ground<'a> {
         }
     }
 
-    /// Where the far end of the pipe with this number waits.
+    /// The address at which the far end of the pipe with this number waits.
     pub(super) fn listening(&self, plan: &PipePlan, number: usize) -> PipeMeeting {
         if plan.kind.is_local() {
             return PipeMeeting::ListenAt(self.meeting(number));
@@ -189,22 +189,23 @@ impl<'a> Ground<'a> {
         }
     }
 
-    /// That the network has fallen, if it has.
+    /// The error that ended the network, if it has ended.
     pub(super) fn fallen(&self) -> Option<NetworkDown> {
         self.raised.as_ref().and_then(|raised| raised.raised.fallen()).map(NetworkDown)
     }
 
-    /// Like `fallen`, for something that has failed just now: the news may be a moment behind.
+    /// Like `fallen`, after an operation that has just failed: the report may arrive a moment
+    /// later.
     pub(super) fn fallen_soon(&self) -> Option<NetworkDown> {
         self.raised.as_ref().and_then(|raised| raised.raised.fallen_soon()).map(NetworkDown)
     }
 
-    /// Has the emulator between the ends count again, where there is one.
+    /// Resets the emulator between the ends, if there is one.
     pub(super) fn reset_account(&self, plan: &PipePlan) -> anyhow::Result<()> {
         self.wire(plan).map_or(Ok(()), |wire| Ok(wire.borrow_mut().reset()?))
     }
 
-    /// What the emulator between the ends did since it counted again; nothing without one.
+    /// The account of the emulator between the ends since its reset; `None` without one.
     pub(super) fn account(&self, plan: &PipePlan) -> anyhow::Result<Option<WireAccount>> {
         self.wire(plan).map(|wire| Ok(wire.borrow_mut().account()?)).transpose()
     }
@@ -213,7 +214,8 @@ impl<'a> Ground<'a> {
         self.raised.as_ref().filter(|_| plan.place != Place::Here)?.wire.as_ref()
     }
 
-    /// Where the near end goes; nothing where the far end had to say where it is and did not.
+    /// The destination of the near end; `None` if the far end had to report its address and did
+    /// not.
     pub(super) fn connecting(
         &self,
         plan: &PipePlan,
@@ -301,14 +303,14 @@ fn raise<'a>(
     Ok(RaisedStations { near, far, wire: wire.map(RefCell::new), stations, raised })
 }
 
-/// How long a signature takes where messages are fast.
+/// The time of a signature with fast messages.
 fn expected(plan: &PipePlan) -> Duration {
     let trials = plan.precision.trials.saturating_mul(plan.sizes.list().len() as u32);
     Duration::from(plan.precision.target).saturating_mul(trials)
 }
 
-/// How long it may take: twenty times that, and the largest few dozen messages as slow as the limit
-/// lets them be.
+/// Its time limit: twenty times that, and the largest few dozen messages at the slowest allowed
+/// rate.
 fn longest(plan: &PipePlan) -> Duration {
     let slow = Duration::from(plan.precision.limit)
         .saturating_mul(plan.precision.trials.saturating_mul(40));

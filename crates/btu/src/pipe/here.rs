@@ -1,5 +1,4 @@
-//! This machine's own agent, for ends that are in no station: a process of ours that makes their
-//! workers.
+//! This machine's own agent, for ends outside of stations: a process that makes their workers.
 
 use std::os::unix::net::UnixStream;
 use std::path::Path;
@@ -13,13 +12,13 @@ use btu_control::coordinator::{Stop, WorkerHost};
 use btu_suite::network::HostName;
 use btu_testbed::testbed::{RuntimeDirectory, Signals};
 
-/// How errors call this machine.
+/// The name of this machine in errors.
 const NAME: &str = "here";
 
 /// An agent listens well within this.
 const START_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Time between two looks whether it listens.
+/// Interval of checks whether it listens.
 const POLL_INTERVAL: Duration = Duration::from_millis(2);
 
 /// The agent; dropping it kills it, and its workers with it.

@@ -28,7 +28,7 @@ pub(super) fn measure(
     messages(place, run, journal, loads, 1)
 }
 
-/// What a message takes over the same pipe.
+/// The time of a message over that pipe.
 fn messages(
     place: &Place<'_>,
     run: &HintRun,
@@ -43,7 +43,7 @@ fn messages(
     })
 }
 
-/// HINT by as many processes as `plan` says.
+/// HINT by the number of processes in `plan`.
 fn integrate(
     place: &Place<'_>,
     run: &HintRun,
@@ -69,7 +69,7 @@ fn integrate(
     }
 }
 
-/// Starts two processes; how many that is.
+/// Starts two processes; returns their number.
 fn pair(
     place: &Place<'_>,
     run: &HintRun,
@@ -107,7 +107,7 @@ fn order(run: &HintRun, plan: &HintPlan, end: End, meeting: PipeMeeting, token: 
     }))
 }
 
-/// Stores step after step until all workers are done; those that are gone by then.
+/// Stores step after step until all workers are done; returns those that have ended.
 fn follow(
     place: &Place<'_>,
     run: &HintRun,

@@ -5,7 +5,7 @@ use btu_suite::hint::{self, HintPlan, HintRun};
 use btu_suite::pipe::{self, PipePlan, Purpose, SetPlan};
 use serde_json::Value;
 
-/// What one run is.
+/// The kind of one run.
 #[derive(Debug, Clone)]
 pub(super) enum Job {
     /// A run of a single signature.
@@ -26,7 +26,7 @@ impl Job {
         }
     }
 
-    /// The pipes that it takes.
+    /// Its pipes.
     pub(super) fn plans(&self) -> &[PipePlan] {
         match self {
             Self::One(plan) => std::slice::from_ref(plan),
@@ -55,7 +55,7 @@ impl Job {
         self.plans().first().map_or(0, |plan| plan.seed)
     }
 
-    /// How many cells it has at most.
+    /// Its largest number of cells.
     pub(super) fn planned(&self) -> usize {
         match self {
             Self::Hint(run) => {
@@ -69,9 +69,9 @@ impl Job {
         }
     }
 
-    /// What the list of runs calls it, on this network.
+    /// Its name in the list of runs, on this network.
     pub(super) fn called(&self, network: &str) -> String {
-        // What is unusual has to be seen in the list: times of ends on one processor are others.
+        // The list must show unusual settings: ends on one processor have other times.
         let is_together = self
             .plans()
             .iter()

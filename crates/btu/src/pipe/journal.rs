@@ -1,4 +1,4 @@
-//! A run in the store: begins or continues it, adds sizes, and stores how it ended.
+//! A run in the store: begins or continues it, adds sizes, and stores its end.
 
 use std::cell::Cell;
 
@@ -44,7 +44,7 @@ impl<'a> Journal<'a> {
         Self { store, lock, position: Cell::new(0) }.opened()
     }
 
-    /// A run that broke off, with so many cells and what has to be said of going on with it.
+    /// An interrupted run, with its number of cells and a warning about resuming it.
     pub(super) fn reopen(
         store: &'a Store,
         lock: RunLock,
@@ -70,7 +70,7 @@ impl<'a> Journal<'a> {
         Ok(self.store.save_environment(&self.lock, moment, &serde_json::to_value(found)?)?)
     }
 
-    /// Stores what another machine is like.
+    /// Stores another machine's environment.
     pub(super) fn host(&self, moment: Moment, environment: &Value) -> anyhow::Result<()> {
         Ok(self.store.save_environment(&self.lock, moment, environment)?)
     }
@@ -80,8 +80,8 @@ impl<'a> Journal<'a> {
         self.lock.run()
     }
 
-    /// Stores what was measured, in a block in which nothing of the same component, size and load
-    /// is yet; when this returns, it has reached the device.
+    /// Stores a result, in a block that has no cell of its component, size and load yet; when this
+    /// returns, it has reached the device.
     pub(super) fn save(
         &self,
         block: u32,
@@ -99,7 +99,7 @@ impl<'a> Journal<'a> {
         Ok(self.store.save_event(&self.lock, &rate::wall_clock(), level, text)?)
     }
 
-    /// Workers the run in `state`, for this reason if there is one.
+    /// Ends the run in `state`, with this reason if there is one.
     pub(super) fn end(self, state: State, why: Option<&str>) -> anyhow::Result<RunId> {
         if let Some(why) = why {
             self.note(Level::Error, why)?;

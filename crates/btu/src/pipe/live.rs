@@ -29,8 +29,8 @@ impl Screen {
         Self { steps: Steps::new(quiet), is_shown: !quiet && stderr().is_terminal() }
     }
 
-    /// Shows that so many sizes of all are done since `begun`; `plotted` calls the drawer with the
-    /// signatures, and is not called where nothing is drawn. Nothing is measured meanwhile.
+    /// Shows the number of sizes that are done since `begun`; `plotted` calls the drawer with the
+    /// signatures, and is not called without a drawing. No measurement runs meanwhile.
     pub(super) fn show(
         &self,
         sizes: (usize, usize),
@@ -49,7 +49,7 @@ impl Screen {
         self.steps.show_over(sizes, begun, text, width, &lines);
     }
 
-    /// Columns and lines of the terminal; `None` where nothing is shown.
+    /// Columns and lines of the terminal; `None` without a display.
     fn size(&self) -> Option<(usize, usize)> {
         let (width, height) =
             self.is_shown.then(|| terminal_size::terminal_size_of(stderr())).flatten()?;

@@ -1,7 +1,7 @@
 //! The load on the machine of the near end. It starts before a loaded size and ends after it.
 //!
-//! A load works until it is told to stop, so that it lasts whatever a size takes. Sizes under the
-//! same load that follow each other share one stretch of it.
+//! A load works until it gets a `stop`, so that it covers the whole time of a size. Consecutive
+//! sizes under one load share one period of it.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -23,13 +23,13 @@ use super::worker_error::WorkerError;
 use super::workers::{WorkerEvent, WorkerId, Workers};
 use crate::preflight;
 
-/// Longer than any size is measured.
+/// The time limit of a load, longer than that of any size.
 const LONG: Span = Span::from_seconds(24 * 3600);
 
-/// What a load needs to be in full swing: a transfer has its window open by then.
+/// The start-up time of a load: after it a transfer has its window open.
 const SWING: Duration = Duration::from_millis(50);
 
-/// How long a load may take to stop: its agent kills it after 10 s, and says so.
+/// The time for a load to stop: its agent kills it after 10 s, and reports it.
 const STOP_LIMIT: Duration = Duration::from_secs(12);
 
 /// The file that the disk load copies.
@@ -43,9 +43,9 @@ pub(super) struct Loads<'a> {
     /// The disk activity's source file, by the path under which its workers open it.
     source: Option<PathBuf>,
     running: Option<(Load, Workers)>,
-    /// The transfer's server, which goes on between two stretches and at the end of the run ends.
+    /// The transfer's server, which runs between two periods and ends with the run.
     server: Option<Server>,
-    /// What each has done: work and time.
+    /// The work and time of each.
     done: BTreeMap<Load, (u64, Span, String)>,
 }
 
@@ -57,7 +57,7 @@ struct Server {
 }
 
 impl<'a> Loads<'a> {
-    /// None at work yet; their files will be in `scratch`.
+    /// No load runs yet; their files will be in `scratch`.
     pub(super) fn new(place: &'a Place<'a>, scratch: &Path, seed: u64) -> Self {
         Self {
             place,
@@ -78,7 +78,7 @@ impl<'a> Loads<'a> {
         Ok(preflight::scratch_room(&self.scratch, needed)?)
     }
 
-    /// Sees to it that this load, and no other, is at work where `plan` is measured.
+    /// Makes this load, and no other, run at the place of `plan`.
     pub(super) fn turn_to(&mut self, load: Load, plan: &PipePlan) -> anyhow::Result<()> {
         if self.running.as_ref().map_or(Load::Idle, |(running, _)| *running) == load {
             return Ok(());
@@ -152,8 +152,8 @@ impl<'a> Loads<'a> {
         Order::new(self.seed, LONG, activity)
     }
 
-    /// An error if the load, or who serves it, has ended of itself: then what was measured was not
-    /// under it.
+    /// An error if the load, or its server, has ended by itself: then the measurement was not under
+    /// load.
     pub(super) fn still_at_work(&mut self) -> anyhow::Result<()> {
         let load = self.running.as_ref().map(|(_, ends)| ends);
         let server = self.server.as_ref().map(|server| &server.worker);
@@ -163,7 +163,7 @@ impl<'a> Loads<'a> {
         }
     }
 
-    /// Workers the load that is at work, and keeps what it did.
+    /// Ends the running load, and stores its result.
     pub(super) fn rest(&mut self) -> anyhow::Result<()> {
         let Some((load, mut ends)) = self.running.take() else { return Ok(()) };
         ends.stop(WorkerId::Load);
@@ -179,7 +179,7 @@ impl<'a> Loads<'a> {
         }
     }
 
-    /// Notes what each load did.
+    /// Stores the result of each load.
     pub(super) fn note(&self, journal: &Journal<'_>) -> anyhow::Result<()> {
         for (load, (work, time, method)) in &self.done {
             let unit = if *load == Load::Cpu { "rounds" } else { "bytes" };

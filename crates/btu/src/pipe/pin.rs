@@ -6,9 +6,8 @@ use btu_suite::pipe::{Pin, Place, Processors};
 
 use crate::exit::Refusal;
 
-/// The processors of both ends, where they are to be held on some; where nothing is said,
-/// [`Pin::usual`]. Another machine's are its own matter, so they must be named, and whether they
-/// can be used is found out there.
+/// The processors of both ends, if they are pinned; by default [`Pin::usual`]. Processors of
+/// another machine must be named, and that machine checks them.
 pub(super) fn processors(
     pin: Option<Pin>,
     pairs: u32,

@@ -20,7 +20,7 @@ use crate::{files, hosts, preflight};
 /// Larger than any processor's cache (`NetPIPE` 5 has 200 MB).
 const COLD_POOL: Bytes = Bytes::new(200_000_000);
 
-/// Two stations with one veth pair between them and nothing else.
+/// Two stations with only one veth pair between them.
 const VETH_PAIR: &str = "\
 name = \"pair\"
 bare = true
@@ -42,19 +42,19 @@ between = [\"near\", \"far\"]
 rate = \"1 Gb/s\"
 ";
 
-/// What is to be done.
+/// The work.
 pub(super) struct Asked {
     /// One after the other.
     pub(super) jobs: Vec<Job>,
-    /// What is between the ends, as the user would write it.
+    /// The path between the ends, as the user would write it.
     pub(super) network: String,
-    /// The stations, where the ends are put in some.
+    /// The stations, if the ends are in stations.
     pub(super) stations: Option<Stations>,
-    /// The other machine, where the far end is on one.
+    /// The other machine, if the far end is on one.
     pub(super) remote: Option<Remote>,
 }
 
-/// The stations that the ends are put in.
+/// The stations of the ends.
 pub(super) struct Stations {
     pub(super) drawing: Drawing,
     pub(super) near: String,
@@ -79,7 +79,7 @@ pub(super) fn asked(pipe: &Pipe) -> anyhow::Result<Asked> {
     Ok(Asked { jobs, network, stations, remote })
 }
 
-/// The other machine that these plans have in common.
+/// The other machine, which is common to these plans.
 pub(super) fn remote_of(jobs: &[Job]) -> Option<Remote> {
     jobs.iter().flat_map(Job::plans).find_map(|plan| match &plan.place {
         Place::Machines(remote) => Some(remote.clone()),
@@ -110,7 +110,7 @@ pub(super) fn refuse_files(pipe: &Pipe, jobs: &[Job]) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// The stack where none is given: from what carries bytes to what applications speak.
+/// The default stack: from transports to application protocols.
 const STACK: [Kind; 7] =
     [Kind::UnixStream, Kind::Udp, Kind::Tcp, Kind::Tls, Kind::Http2, Kind::Quic, Kind::Mpi];
 
@@ -140,7 +140,7 @@ fn jobs(pipe: &Pipe, seed: u64, place: &Place) -> anyhow::Result<Vec<Job>> {
     kinds.iter().map(job).collect()
 }
 
-/// The layers: those that were named, or all that this place and these options allow.
+/// The layers: the named ones, or all that this place and these options allow.
 fn stack(
     pipe: &Pipe,
     place: &Place,
@@ -189,7 +189,7 @@ fn hint(pipe: &Pipe, plan: PipePlan) -> Result<HintRun, Refusal> {
     Ok(HintRun { version: HintRun::VERSION, pipe, two: of(2), one: Some(of(1)) })
 }
 
-/// What HINT's exchange is compared with: two double-precision numbers.
+/// The message size for comparison with HINT's exchange: two double-precision numbers.
 const BESIDE: Bytes = Bytes::new(16);
 
 fn plan(
@@ -244,7 +244,7 @@ fn plan(
     Ok(plan)
 }
 
-/// The sizes that this transport moves at once.
+/// The sizes that this transport supports.
 fn fitting(sizes: Sizes, kind: Kind) -> anyhow::Result<Sizes> {
     let most = btu_traffic::pipe_largest(kind);
     let (fitting, too_large): (Vec<_>, Vec<_>) =
@@ -287,7 +287,7 @@ fn precision(pipe: &Pipe) -> Precision {
     }
 }
 
-/// Where the ends are, what users call it, and the stations to be raised.
+/// The place of the ends, its name for users, and the stations to raise.
 fn place(pipe: &Pipe) -> anyhow::Result<(Place, String, Option<Stations>)> {
     if pipe.local {
         return Ok((Place::Here, "local".to_owned(), None));
@@ -357,7 +357,7 @@ fn drawn(pipe: &Pipe) -> anyhow::Result<(Place, String, Option<Stations>)> {
 }
 
 impl Stations {
-    /// The stations between which a stored plan was measured; `None` where it was here.
+    /// The stations between which a stored plan was measured; `None` if it was on this machine.
     pub(super) fn of(place: &Place) -> anyhow::Result<Option<Self>> {
         match place {
             Place::Here | Place::Machines(_) => Ok(None),

@@ -16,11 +16,11 @@ use super::journal::Journal;
 use crate::cli::Reaching;
 use crate::{hosts, resume};
 
-/// A host that is ours.
+/// A reserved host.
 pub(super) struct RemotePeer {
     host: Arc<WorkerHost>,
     remote: Remote,
-    /// What the host was like before.
+    /// The host's environment before.
     before: RefCell<Value>,
 }
 
@@ -37,7 +37,7 @@ impl RemotePeer {
         Ok(Self { host, remote: remote.clone(), before: RefCell::default() })
     }
 
-    /// Whether it is still the machine that this run was begun with; see [`resume::same_machine`].
+    /// Checks that it is still the machine of this run's start; see [`resume::same_machine`].
     pub(super) fn same_host(&self, row: &RunRow, force: bool) -> anyhow::Result<Option<String>> {
         let now = serde_json::from_value(self.host.environment()?)
             .with_context(|| format!("reading what {} says of itself", self.remote.name))?;
@@ -54,7 +54,7 @@ impl RemotePeer {
         self.remote.measured
     }
 
-    /// What is said with the error of a worker that could not be made there: where it was to be.
+    /// The addition to the error of a worker that could not be made there: its place.
     pub(super) fn place(&self) -> String {
         let Remote { name, measured, .. } = &self.remote;
         format!(
@@ -62,7 +62,7 @@ impl RemotePeer {
         )
     }
 
-    /// Has the host for this run, and notes what it is like.
+    /// Reserves the host for this run, and stores its environment.
     pub(super) fn begin(
         &self,
         run: RunId,
@@ -74,7 +74,7 @@ impl RemotePeer {
         self.look(Moment::Before, journal)
     }
 
-    /// Notes what the host is like now.
+    /// Stores the host's current environment.
     pub(super) fn look(&self, moment: Moment, journal: &Journal<'_>) -> anyhow::Result<()> {
         let environment = self.host.environment()?;
         journal.host(moment, &environment)?;

@@ -1,4 +1,4 @@
-//! Continues a run that broke off, with its plan, its network, and the results that are stored.
+//! Continues an interrupted run, with its plan, its network, and the results that are stored.
 
 use btu_control::environment;
 use btu_store::{RunLock, RunRow, Store};
@@ -9,17 +9,17 @@ use super::plan::{Asked, Stations, remote_of};
 use crate::cli::Resuming;
 use crate::resume;
 
-/// A run that is to be finished.
+/// A run to complete.
 pub(super) struct Resumed {
     pub(super) lock: RunLock,
     pub(super) row: RunRow,
-    /// What is stored of each of its signatures.
+    /// The stored data of each of its signatures.
     pub(super) known: Vec<Vec<Point>>,
-    /// What the run has to keep of how it was resumed.
+    /// The warning that the run keeps about its resumption.
     pub(super) warnings: Vec<String>,
 }
 
-/// What this run asked for.
+/// The request of this run.
 pub(super) fn asked(row: &RunRow) -> anyhow::Result<Asked> {
     resume::made_by(row, "btu pipe")?;
     let job = if row.summary.suite == pipe::SUITE {
@@ -32,7 +32,7 @@ pub(super) fn asked(row: &RunRow) -> anyhow::Result<Asked> {
     }
     let elsewhere = job.plans().iter().find(|plan| plan.place != Place::Here);
     let stations = elsewhere.map_or(Ok(None), |plan| Stations::of(&plan.place))?;
-    // What it was called by, less what `Job::called` puts before it.
+    // Its name without the prefix of `Job::called`.
     let network =
         row.summary.network.rsplit_once(", ").map_or("", |(_, network)| network).to_owned();
     let jobs = vec![job];
@@ -40,7 +40,7 @@ pub(super) fn asked(row: &RunRow) -> anyhow::Result<Asked> {
     Ok(Asked { jobs, network, stations, remote })
 }
 
-/// Takes the run up again, where something is left to do and this is still the machine.
+/// Resumes the run, if it is incomplete and this is still its machine.
 pub(super) fn take_up(
     store: &Store,
     row: RunRow,

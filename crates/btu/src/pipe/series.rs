@@ -29,13 +29,13 @@ pub(super) struct Place<'a> {
 }
 
 impl Place<'_> {
-    /// What ends the wait for a word: a signal, or that the network fell.
+    /// The events that end the wait for a message: a signal, or the end of the network.
     pub(super) fn trouble(&self) -> Option<anyhow::Error> {
         self.interruption.error().map(Into::into).or_else(|| self.ground.fallen().map(Into::into))
     }
 
-    /// Starts both ends of the pipe with this number and says how they meet; `activity` makes an
-    /// end's part of that.
+    /// Starts both ends of the pipe with this number and their meeting; `activity` makes each end's
+    /// order.
     pub(super) fn pair(
         &self,
         ends: &mut Workers,
@@ -44,7 +44,7 @@ impl Place<'_> {
         activity: impl Fn(End, PipeMeeting, Token) -> Activity,
     ) -> anyhow::Result<()> {
         let token: Token = preflight::random_bytes()?;
-        // The far end first, so that the near one knows where to go.
+        // The far end first, so that the near one gets its address.
         let waits = self.ground.listening(plan, number);
         let far = self.order(plan, activity(End::Far, waits, token));
         let endpoint = self.prepare(ends, WorkerId::End(number, End::Far), plan, &far)?;
@@ -59,7 +59,7 @@ impl Place<'_> {
         Order::new(plan.seed, self.ground.limit(), activity)
     }
 
-    /// Has a worker made where the plan's ends are; where it listens, if it does.
+    /// Makes a worker at the place of the plan's ends; returns its address, if it listens.
     pub(super) fn prepare(
         &self,
         ends: &mut Workers,
@@ -80,20 +80,20 @@ impl Place<'_> {
 pub(super) struct Series<'a> {
     place: &'a Place<'a>,
     plans: &'a [PipePlan],
-    /// What is known of each.
+    /// The known points of each.
     points: Vec<Vec<Point>>,
-    /// Workers that are done, and those that are gone.
+    /// Workers that are done, and those that have ended.
     done: Vec<WorkerId>,
     gone: Vec<WorkerId>,
-    /// What the near ends say of how bytes were moved.
+    /// The near ends' notes about the transport.
     notes: Vec<String>,
     begun: Instant,
-    /// What was known before.
+    /// The points that were known before.
     before: usize,
 }
 
 impl<'a> Series<'a> {
-    /// Signatures of these plans, of which something may be known already.
+    /// Signatures of these plans, perhaps with known points.
     pub(super) fn new(place: &'a Place<'a>, plans: &'a [PipePlan], known: Vec<Vec<Point>>) -> Self {
         let before = known.iter().map(Vec::len).sum();
         Self {
@@ -108,7 +108,7 @@ impl<'a> Series<'a> {
         }
     }
 
-    /// Measures all that is missing; `save` keeps each point before the next is measured.
+    /// Measures all missing points; `save` stores each point before the next is measured.
     pub(super) fn measure(
         mut self,
         journal: &Journal<'_>,
@@ -135,7 +135,7 @@ impl<'a> Series<'a> {
         ends.finish(&self.gone)
     }
 
-    /// Starts a pair for each signature of which something is missing.
+    /// Starts a pair for each incomplete signature.
     fn prepare(&self, ends: &mut Workers) -> anyhow::Result<Turns> {
         let mut turns = Turns::after(self.points.iter().map(Vec::len).collect());
         for (number, (plan, known)) in self.plans.iter().zip(&self.points).enumerate() {
@@ -159,7 +159,7 @@ impl<'a> Series<'a> {
         Ok(turns)
     }
 
-    /// One turn after the other until all have come to their end.
+    /// One turn after the other until all are complete.
     fn follow(
         &mut self,
         ends: &mut Workers,
@@ -171,8 +171,8 @@ impl<'a> Series<'a> {
         while let Some(number) = turns.next() {
             loads.turn_to(self.plans[number].load, &self.plans[number])?;
             let watch = Watch::begin(self.place, ends, number, &self.plans[number])?;
-            // The time that two ends may take to find each other begins now, not while others have
-            // their turns.
+            // The time that two ends may take to find each other begins now, not during the turns
+            // of others.
             if !std::mem::replace(&mut is_begun[number], true) {
                 ends.go(WorkerId::End(number, End::Far));
             }
@@ -192,7 +192,7 @@ impl<'a> Series<'a> {
         Ok(())
     }
 
-    /// The point that comes of this turn; `None` when the signature is complete.
+    /// The point of this turn; `None` when the signature is complete.
     fn turn(&mut self, ends: &Workers, number: usize) -> anyhow::Result<Option<Point>> {
         let near = WorkerId::End(number, End::Near);
         loop {
@@ -252,7 +252,7 @@ fn called(plans: &[PipePlan]) -> Vec<String> {
     plans.iter().map(name).collect()
 }
 
-/// How long a point may take: its trials a few times longer than planned, or each message as long
+/// The time limit of a point: its trials a few times longer than planned, or each message as long
 /// as the limit.
 pub(super) fn timeout(plan: &PipePlan) -> Duration {
     let precision = &plan.precision;

@@ -24,7 +24,7 @@ pub(crate) fn is_ours(suite: &str) -> bool {
     suite == pipe::SUITE || suite == hint::SUITE || Purpose::of_suite(suite).is_some()
 }
 
-/// What a run amounts to.
+/// The verdict over a run.
 #[derive(Serialize)]
 #[serde(untagged)]
 pub(crate) enum Outcome {
@@ -33,7 +33,7 @@ pub(crate) enum Outcome {
     Hint(Box<HintResult>),
 }
 
-/// Prints the results of these runs, and writes what was asked for of them.
+/// Prints the results of these runs, and writes the requested files.
 pub(super) fn results(runs: &[RunId], pipe: &Pipe, common: &Common) -> anyhow::Result<()> {
     let store = preflight::store(common)?;
     let rows = runs.iter().map(|run| store.run(&run.to_string())).collect::<Result<Vec<_>, _>>()?;
@@ -76,7 +76,7 @@ fn compared(store: &Store, documents: &[Document<'_, Outcome>]) -> Page {
     several_page(&stored, &verdicts)
 }
 
-/// What a stored run amounts to.
+/// The verdict over a stored run.
 pub(crate) fn outcome(store: &Store, row: &RunRow) -> anyhow::Result<Outcome> {
     let (run, suite) = (row.summary.id, row.summary.suite.as_str());
     Ok(if Purpose::of_suite(suite).is_some() {
@@ -88,7 +88,7 @@ pub(crate) fn outcome(store: &Store, row: &RunRow) -> anyhow::Result<Outcome> {
     })
 }
 
-/// What a run of a single signature amounts to.
+/// The verdict over a run of a single signature.
 pub(super) fn signature(store: &Store, row: &RunRow) -> anyhow::Result<PipeVerdict> {
     Ok(judge(&plan(row)?, &store.records::<Point>(row.summary.id)?))
 }

@@ -1,4 +1,4 @@
-//! Records what the machine and the network did while a size was measured.
+//! Records the state of the machine and the network during the measurement of a size.
 
 use anyhow::Context;
 use btu_control::environment::MachineWatch;
@@ -10,18 +10,17 @@ use super::workers::{WorkerId, Workers};
 
 const UNREAD: &str = "reading /proc/stat and the clocks";
 
-/// How things stood before a size.
+/// The state before a size.
 pub(super) struct Watch<'a> {
     number: usize,
     plan: &'a PipePlan,
     machine: MachineWatch,
-    /// CPU time of both ends so far, where it can be told.
+    /// CPU time of both ends so far, if it is known.
     cpu: [Option<Span>; 2],
 }
 
 impl<'a> Watch<'a> {
-    /// Looks at everything before the ends of pipe `number` have their turn; the emulator counts
-    /// again.
+    /// Reads the state before the turn of pipe `number`, and resets the emulator.
     pub(super) fn begin(
         place: &Place<'_>,
         ends: &Workers,
@@ -33,7 +32,7 @@ impl<'a> Watch<'a> {
         Ok(Self { number, plan, machine: MachineWatch::begin().context(UNREAD)?, cpu })
     }
 
-    /// What has happened since.
+    /// The changes since then.
     pub(super) fn end(self, place: &Place<'_>, ends: &Workers) -> anyhow::Result<Conditions> {
         let machine = self.machine.end().context(UNREAD)?;
         let network = place.ground.account(self.plan)?.map(Box::new);

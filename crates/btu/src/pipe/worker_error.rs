@@ -11,10 +11,10 @@ use btu_testbed::testbed::ProcessExit;
 use super::series::Place;
 use super::workers::{WorkerEvent, WorkerId, Workers};
 
-/// How long one worker may take to show that it was killed when another has failed.
+/// The time for a report that one worker was killed when another has failed.
 const EPITAPH_LIMIT: Duration = Duration::from_millis(300);
 
-/// A worker that failed by itself, or said what makes no sense.
+/// A worker that failed by itself, or sent an invalid message.
 #[derive(Debug, thiserror::Error)]
 #[error("{who}{what}")]
 pub(super) struct WorkerError {
@@ -24,7 +24,7 @@ pub(super) struct WorkerError {
 }
 
 impl WorkerError {
-    /// The error that a worker's words are; what was lost says itself what it was.
+    /// The error in a worker's message; a lost agent has its own error.
     pub(super) fn of(who: WorkerId, said: WorkerEvent) -> anyhow::Error {
         Self::read(who, said).map_or_else(anyhow::Error::from, anyhow::Error::from)
     }
@@ -48,7 +48,7 @@ impl WorkerError {
 #[error("{0}, so the other was ended, too")]
 pub(super) struct WorkerKilled(WorkerError);
 
-/// The network under the ends fell.
+/// The network of the ends ended.
 #[derive(Debug, thiserror::Error)]
 #[error("{0} while it was measured on")]
 pub(super) struct NetworkDown(pub(super) ProcessExit);
@@ -59,7 +59,7 @@ pub(super) struct NetworkDown(pub(super) ProcessExit);
 pub(super) struct EndedThere(WorkerError);
 
 impl Place<'_> {
-    /// The reason behind `error`.
+    /// The cause of `error`.
     pub(super) fn explain(&self, ends: &Workers, error: anyhow::Error) -> anyhow::Error {
         if let Some(stopped) = self.interruption.error() {
             return stopped.into();
@@ -71,8 +71,8 @@ impl Place<'_> {
         }
     }
 
-    /// Of all that is said to have gone wrong, what was first: a worker here that was killed, what
-    /// ended there, or else this.
+    /// The first of all reported errors: a worker here that was killed, the end of the part there,
+    /// or else this one.
     fn reason(&self, ends: &Workers, first: WorkerError) -> anyhow::Error {
         let there = self.ground.is_elsewhere();
         let is_there = |trouble: &WorkerError| {
@@ -87,7 +87,7 @@ impl Place<'_> {
         {
             match WorkerError::read(who, said) {
                 Ok(trouble) => all.push(trouble),
-                // What ended there was told before the connection broke.
+                // The end there was reported before the connection broke.
                 Err(_) if all.iter().any(is_there) => break,
                 Err(lost) => {
                     return self.ground.fallen_soon().map_or_else(|| lost.into(), Into::into);
@@ -120,7 +120,7 @@ fn was_cut_off(error: &anyhow::Error) -> bool {
     is_stopped || error.is::<EndedThere>() || is_lost(error)
 }
 
-/// How a run that ended like this is marked.
+/// The state of a run that ended in this way.
 pub(super) fn state(outcome: &anyhow::Result<()>) -> State {
     match outcome {
         Ok(()) => State::Complete,

@@ -12,10 +12,10 @@ use btu_suite::activity::{Order, Word};
 use btu_suite::pipe::End;
 use btu_units::Span;
 
-/// A look at the interruption is due so often.
+/// The interval of checks for an interruption.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
-/// How long a worker that has said its last word may take to be gone.
+/// The time for a worker to end after its last message.
 const EXIT_LIMIT: Duration = Duration::from_secs(5);
 
 /// The identity of a worker: its end and its pair.
@@ -23,14 +23,14 @@ const EXIT_LIMIT: Duration = Duration::from_secs(5);
 pub(super) enum WorkerId {
     /// An end of the pipe with this number.
     End(usize, End),
-    /// What the machine does besides.
+    /// The load on the machine.
     Load,
     /// A worker serves the load.
     Server,
 }
 
 impl WorkerId {
-    /// Whether it is where the far end is.
+    /// Whether it is at the far end's place.
     pub(super) fn is_far(self) -> bool {
         matches!(self, Self::End(_, End::Far) | Self::Server)
     }
@@ -47,14 +47,14 @@ impl fmt::Display for WorkerId {
     }
 }
 
-/// What a worker says.
+/// A message of a worker.
 #[derive(Debug)]
 pub(super) enum WorkerEvent {
     /// A worker sent a message.
     Word(Word),
-    /// Nothing can be heard of it any more: its agent is lost.
+    /// No messages arrive any more: its agent is lost.
     Lost(CoordinatorError),
-    /// Nothing more: it is gone.
+    /// The end of its messages: it has ended.
     End,
 }
 
@@ -79,7 +79,7 @@ impl Workers {
         Self { active: Vec::new(), to, words }
     }
 
-    /// Has a worker made that waits for its start; where it listens, if it does.
+    /// Makes a worker that waits for its start; returns its address, if it listens.
     pub(super) fn prepare(
         &mut self,
         who: WorkerId,
@@ -91,8 +91,8 @@ impl Workers {
         Ok(endpoint)
     }
 
-    /// Starts a worker, or gives it its next turn. What is wrong with one that cannot be told is
-    /// the next thing it says.
+    /// Starts a worker, or gives it its next turn. A failure to reach the worker appears as its
+    /// next message.
     pub(super) fn go(&mut self, who: WorkerId) {
         let Some(worker) = self.active.iter_mut().find(|worker| worker.who == who) else { return };
         let told = if std::mem::replace(&mut worker.is_started, true) {
@@ -110,7 +110,7 @@ impl Workers {
         self.note(who, told);
     }
 
-    /// CPU time of a worker so far; nothing where that cannot be told.
+    /// CPU time of a worker so far; `None` if it is not known.
     pub(super) fn cpu(&self, who: WorkerId) -> Option<Span> {
         let worker = self.worker(who)?;
         worker.host.cpu(worker.step).ok().flatten()
@@ -122,12 +122,12 @@ impl Workers {
 
     fn note(&self, who: WorkerId, told: Result<(), CoordinatorError>) {
         if let Err(error) = told {
-            // The other end of the channel is ours, too.
+            // This struct holds the other end of the channel, too.
             let _ = self.to.send((who, WorkerEvent::Lost(error)));
         }
     }
 
-    /// What is said next, within `timeout` and as long as nothing `interrupts`.
+    /// The next message, within `timeout` and unless `interrupts` returns an error.
     pub(super) fn next<E: Into<anyhow::Error>>(
         &self,
         timeout: Duration,
@@ -146,18 +146,18 @@ impl Workers {
         }
     }
 
-    /// What has been said already, if anything.
+    /// A message that has arrived already, if any.
     pub(super) fn already_said(&self) -> Option<(WorkerId, WorkerEvent)> {
         self.words.try_recv().ok()
     }
 
-    /// What is said before this moment, if anything.
+    /// A message that arrives before this moment, if any.
     pub(super) fn said_until(&self, moment: Instant) -> Option<(WorkerId, WorkerEvent)> {
         self.words.recv_timeout(moment.saturating_duration_since(Instant::now())).ok()
     }
 
-    /// Waits until every worker that was started is gone, so that nothing of it is in the way of
-    /// the next; `gone` are those whose end was heard already.
+    /// Waits until every started worker has ended, so that it does not disturb the next; `gone` are
+    /// those with a known end.
     pub(super) fn finish(mut self, gone: &[WorkerId]) -> anyhow::Result<()> {
         let started =
             self.active.iter().filter(|worker| worker.is_started).map(|worker| worker.who);
@@ -177,13 +177,13 @@ impl Workers {
 impl Drop for Workers {
     fn drop(&mut self) {
         for worker in &self.active {
-            // Where it cannot be asked for, its agent is gone, and so is the worker.
+            // If the request fails, its agent is gone, and so is the worker.
             let _ = worker.host.kill(worker.step);
         }
     }
 }
 
-/// What was heard of a worker.
+/// A message about a worker.
 fn said(word: Result<Option<Word>, CoordinatorError>) -> WorkerEvent {
     match word {
         Ok(Some(word)) => WorkerEvent::Word(word),

@@ -1,5 +1,5 @@
-//! The network of a rating: what the options name, what is raised, and which part of a plan can be
-//! measured there.
+//! The network of a rating: the one that the options name, the one to raise, and the part of a plan
+//! that can be measured there.
 
 use btu_model::predict::{FlowPrediction, alone};
 use btu_network::{Arrivals, Atm, Drawing, Medium, Station, StationId};
@@ -88,8 +88,8 @@ fn drawn(rate: &Rate, network: &str) -> anyhow::Result<Network> {
     Ok(Network::Drawing(Drawn { name: drawing.name, text, stations }))
 }
 
-/// Which station has which role: as the options say, else the stations called so, else the first,
-/// the last, and the last but one.
+/// The stations of the roles: by the options, else those of that name, else the first, the last,
+/// and the last but one.
 fn stations(rate: &Rate, network: &str, drawing: &Drawing) -> Result<Stations, Refusal> {
     let usual = |role: HostRole, place: Option<&Station>| {
         drawing
@@ -122,10 +122,10 @@ fn stations(rate: &Rate, network: &str, drawing: &Drawing) -> Result<Stations, R
     Ok(Stations { test, active, passive })
 }
 
-/// What is raised for a plan; nothing where it is measured on real hosts.
+/// The network to raise for a plan; `None` on real hosts.
 pub(super) fn topology(network: &Network) -> anyhow::Result<Option<Topology>> {
     let topology = match network {
-        // Traces that the file names may lie here.
+        // Traces that the file names may be here.
         Network::Drawing(drawn) => {
             files::stored(&drawn.text).map(|drawing| Topology::of(drawing, &drawn.stations))
         }
@@ -136,8 +136,7 @@ pub(super) fn topology(network: &Network) -> anyhow::Result<Option<Topology>> {
     Ok(topology)
 }
 
-/// Makes a new plan one that can be measured on the stations of a network file; what has to be said
-/// of it.
+/// Adapts a new plan to the stations of a network file; returns warnings about it.
 pub(super) fn fit(plan: &mut Plan, topology: &Topology) -> Result<Vec<String>, Refusal> {
     if !matches!(plan.network, Network::Drawing(_)) {
         return Ok(Vec::new());
@@ -163,8 +162,8 @@ pub(super) fn fit(plan: &mut Plan, topology: &Topology) -> Result<Vec<String>, R
     Ok(warnings)
 }
 
-/// Has activities last several round trips, so that a request can be answered and TCP can find its
-/// rate.
+/// Makes activities last several round trips, so that a request can be answered and TCP can find
+/// its rate.
 fn last_long_enough(plan: &mut Plan, topology: &Topology) -> Option<String> {
     const ROUND_TRIPS: u64 = 8;
     let round_trip = round_trip(topology)?;
@@ -193,8 +192,8 @@ fn round_trip(topology: &Topology) -> Option<Span> {
         .flatten()
 }
 
-/// Nine tenths of the payload that the closed forms expect from active to test; as much as on veth
-/// where nothing is emulated.
+/// Nine tenths of the payload rate of the closed forms from active to test; as much as on veth
+/// without emulation.
 fn udp_offered(topology: &Topology) -> Option<BitRate> {
     if topology.drawing.bare {
         return Some(BitRate::from_megabits_per_second(500));
@@ -208,7 +207,7 @@ fn udp_offered(topology: &Topology) -> Option<BitRate> {
     (offered >= 1.0).then(|| BitRate::from_bits_per_second(offered as u64))
 }
 
-/// What the queue on the way from active to test that takes longest to drain takes.
+/// The longest time for draining a queue on the path from active to test.
 fn longest_drain(topology: &Topology) -> Span {
     let ends = station(topology, HostRole::Active).zip(station(topology, HostRole::Test));
     let Some((from, to)) = ends.filter(|_| !topology.drawing.bare) else { return Span::ZERO };
@@ -234,7 +233,7 @@ fn station(topology: &Topology, wanted: HostRole) -> Option<StationId> {
     topology.roles.iter().find(|(role, _)| *role == wanted).map(|&(_, station)| station)
 }
 
-/// What the closed forms expect of one flow of such frames without other traffic on the network.
+/// The closed forms' prediction for one flow of such frames without other traffic on the network.
 fn flow(
     drawing: &Drawing,
     from: StationId,
@@ -270,8 +269,8 @@ mod tests {
         assert!((offered / expected - 1.0).abs() < 1e-6, "{offered} instead of {expected}");
     }
 
-    /// Towards the laptop the bloated home has a queue of its own in the modem, and no other line's
-    /// counts.
+    /// Towards the laptop the bloated home has a separate queue in the modem, and queues of other
+    /// lines do not count.
     #[test]
     fn a_stream_outlasts_the_queue_on_its_way() {
         let [test, active] = ["laptop", "server"].map(str::to_owned);

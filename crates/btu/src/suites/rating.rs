@@ -100,7 +100,7 @@ impl Compared for Rating {
         Ok(store.readings(row.summary.id)?)
     }
 
-    /// The paced stream only where it was asked to do what it does in `base`.
+    /// The paced stream only if its order equals that in `base`.
     fn asks_the_same(&self, base: &Plan, other: &Plan, row: &Row) -> bool {
         asks_the_same(base, other, *row)
     }

@@ -1,4 +1,4 @@
-//! Signatures, sets of them, and HINT: what `btu pipe` measures.
+//! Signatures, sets of them, and HINT: the runs of `btu pipe`.
 
 use std::process::ExitCode;
 

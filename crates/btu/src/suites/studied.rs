@@ -1,4 +1,4 @@
-//! Any study of scripted cells: everything follows from its plan, its verdict and its report.
+//! Any study of scripted cells: all outputs follow from its plan, its verdict and its report.
 
 use std::marker::PhantomData;
 use std::process::ExitCode;
@@ -17,7 +17,7 @@ use crate::compare::{self, Compared};
 use crate::resume;
 use crate::stored::Surroundings;
 
-/// The study whose plans are `E`.
+/// The study with plans of type `E`.
 pub(super) struct Studied<E>(PhantomData<fn() -> E>);
 
 impl<E> Studied<E> {
@@ -114,7 +114,7 @@ fn judged<E: Reported>(store: &Store, row: &RunRow) -> anyhow::Result<(E, E::Ver
     Ok((plan, verdict))
 }
 
-/// The levels of every factor as the plan stores them, then what a cell came to.
+/// The levels of every factor as the plan stores them, then the results of a cell.
 fn raw_cell<E: Reported>(
     plan: &E,
     row: &RunRow,

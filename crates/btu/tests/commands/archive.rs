@@ -7,7 +7,7 @@ use rusqlite::Connection;
 
 use crate::shelf::{Shelf, plan};
 
-/// A shelf with so many runs.
+/// A shelf with this number of runs.
 fn shelf(runs: usize) -> Shelf {
     let mut shelf = Shelf::new();
     for _ in 0..runs {
@@ -152,7 +152,7 @@ fn what_cannot_be_imported_is_said_in_one_line() {
     );
 }
 
-/// What an older btu imported, or a disk lost, costs the run that it belongs to.
+/// Data that an older btu imported, or that a disk lost, make only their own run unreadable.
 #[test]
 fn a_run_that_cannot_be_read_is_one_line_beside_the_others() {
     let shelf = shelf(3);

@@ -1,4 +1,4 @@
-//! `btu compare` over made-up runs whose answer is known.
+//! `btu compare` over made-up runs with known answers.
 
 use crate::shelf::{Shelf, plan};
 use btu_suite::network::{Network, Path};
@@ -65,7 +65,7 @@ fn groups_and_tags() {
     assert_eq!(found["comparison"]["base"]["name"], "tag:nightly");
     assert_eq!(found["comparison"]["others"][0]["side"]["name"], "r6");
     assert_eq!(finding(&found), "slower");
-    // Single runs learn from the others of the same plan.
+    // Single runs use the spread of the others of their plan.
     let overall = &shelf.json(&["compare", "r1", "r4"])["comparison"]["others"][0]["overall"];
     assert_eq!(overall["basis"], "earlier-runs");
     assert_eq!(overall["learned_from"].as_array().map(Vec::len), Some(4));

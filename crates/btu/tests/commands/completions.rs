@@ -1,5 +1,5 @@
-//! Completions of bash and zsh, tried in a pseudo-terminal: what a user sees who presses the
-//! tabulator.
+//! Completions of bash and zsh, tested in a pseudo-terminal: the output for a user who presses the
+//! tabulator key.
 
 use std::io::{Read, Write};
 use std::path::Path;
@@ -70,8 +70,7 @@ impl Terminal {
             .expect("the shell reads");
     }
 
-    /// Waits until every one of `words` was seen after this call; what else came then is returned,
-    /// too.
+    /// Waits until every one of `words` was printed after this call; returns the whole output.
     fn wait_for(&mut self, words: &[&str]) -> String {
         let began = Instant::now();
         loop {
@@ -95,7 +94,7 @@ impl Drop for Terminal {
     }
 }
 
-/// Whether a shell cannot be tried here, which is said.
+/// Whether a shell cannot be tested here; prints the reason.
 fn is_skipped(shell: &str) -> bool {
     let is_lacking = !is_there("script") || !is_there(shell);
     if is_lacking {
@@ -113,7 +112,7 @@ fn is_there(program: &str) -> bool {
         .is_ok_and(|status| status.success())
 }
 
-/// What is offered for some command lines that end in the tabulator.
+/// The completions of some command lines that end in the tabulator key.
 const OFFERED: [(&str, &[&str]); 5] = [
     ("btu rate --component 2x", &["2xRECV+DL", "2xSEND+DR"]),
     ("btu rate --network home-", &["home-bloated", "home-fq-codel"]),
@@ -134,7 +133,7 @@ fn try_in(program: &str, start: &str) {
         terminal.type_in(&format!("{line}\t\t"));
         let seen = terminal.wait_for(words);
         assert!(!seen.contains("internal"), "{program}, {line}: {seen}");
-        // The line is given up, whatever stands on it.
+        // The line is discarded.
         terminal.type_in("\x15echo ne''xt\n");
         terminal.wait_for(&["next"]);
     }

@@ -1,4 +1,4 @@
-//! Commands of README and docs that need neither hosts nor time, run as they stand there.
+//! Commands of README and docs that need neither hosts nor time, run as they are written there.
 
 use btu_suite::network::Network;
 use btu_suite::plan::{Plan, Profile};
@@ -9,7 +9,7 @@ use crate::shelf::Shelf;
 /// Rates of three blocks.
 const RATES: [f64; 3] = [9.0, 9.1, 9.2];
 
-/// So many runs are stored that those that the pages name are there.
+/// Enough runs are stored for all names on the pages.
 const RUNS: usize = 13;
 
 /// Commands that work on stored runs, on papers, and on drawn networks.
@@ -69,7 +69,7 @@ fn failure(shelf: &Shelf, written: &Written) -> Option<String> {
     (code != Some(0) || !has_said).then_some(all)
 }
 
-/// What is found in a page, and how a shell would take it.
+/// The command lines in a page, as a shell would parse them.
 #[test]
 fn lines_are_read_as_a_shell_reads_them() {
     let text = "See `btu runs` and `ls`.\n```console\nbtu net up home-bloated; btu net exec a -- ping 'b c' &   # text; btu no\n\

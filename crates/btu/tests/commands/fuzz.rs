@@ -1,4 +1,4 @@
-//! The table and the seeds of the fuzzers, which no other build looks at: `scripts/fuzz` builds
+//! The table and the seeds of the fuzzers, which no other build compiles: `scripts/fuzz` builds
 //! them apart.
 
 // It also writes seeds, for libFuzzer.

@@ -1,4 +1,4 @@
-//! `btu keys`, as a user runs it who has never made a key.
+//! `btu keys`, as a user without any key runs it.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -22,7 +22,7 @@ impl Home {
         command.env_remove("XDG_CONFIG_HOME").env_remove("BTU_KEYS").output().expect("btu runs")
     }
 
-    /// What a command prints that succeeds.
+    /// The output of a command that succeeds.
     fn says(&self, line: &str) -> String {
         let output = self.btu(line);
         assert!(output.status.success(), "{line}: {}", String::from_utf8_lossy(&output.stderr));

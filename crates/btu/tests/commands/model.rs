@@ -1,4 +1,4 @@
-//! `btu model` as a user runs it: what it prints, what it writes, what it refuses.
+//! `btu model` as a user runs it: its output, its files, its refusals.
 
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
@@ -18,7 +18,7 @@ fn json(directory: &Path, arguments: &[&str]) -> Value {
     serde_json::from_slice(&output.stdout).expect("--json prints JSON")
 }
 
-/// The exit code and what is said of `arguments`, which print nothing as a result.
+/// The exit code and the message for `arguments`, which print no result.
 fn refusal(directory: &Path, arguments: &[&str]) -> (Option<i32>, String) {
     let output = model(directory, arguments);
     assert!(
@@ -64,7 +64,7 @@ fn a_sweep_goes_to_files() {
     assert!(read("c.png").starts_with(b"\x89PNG"));
 }
 
-/// The most background found backwards is within the bound, and one packet more is not.
+/// The found maximum of background is within the bound, and one packet more is not.
 #[test]
 fn a_question_asked_backwards() {
     let here = tempfile::tempdir().unwrap();

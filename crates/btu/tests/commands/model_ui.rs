@@ -33,8 +33,8 @@ impl Desk {
         let (near, far) = (File::from(terminal.master), File::from(terminal.slave));
         let before = tcgetattr(&far).expect("modes");
         let end = || Stdio::from(far.try_clone().expect("another descriptor"));
-        // A session of its own, so that no other terminal is asked for its size. It becomes btu:
-        // the process stays the same.
+        // A session of its own, so that no other terminal gives its size. It becomes btu: the
+        // process stays the same.
         let child = Command::new("setsid")
             .args(["--ctty", env!("CARGO_BIN_EXE_btu"), "model"])
             .args(words)
@@ -68,7 +68,7 @@ impl Desk {
         }
     }
 
-    /// Waits for the end, and sees that the terminal is as it was.
+    /// Waits for the end, and checks that the terminal is restored.
     fn ends(mut self) -> ExitStatus {
         let deadline = Instant::now() + TIMEOUT;
         let status = loop {
@@ -96,7 +96,7 @@ impl Drop for Desk {
     }
 }
 
-/// Passes on what the program writes.
+/// Passes on the program's output.
 fn listen(mut near: File) -> Receiver<Vec<u8>> {
     let (tell, told) = mpsc::channel();
     std::thread::spawn(move || {
@@ -124,7 +124,7 @@ fn values_are_turned_and_kept() {
     desk.shows("1 changed, not saved");
     desk.press("e\x1520 MB/s\r");
     desk.shows("`MB/s` is not a unit here");
-    // Pressed at once: nothing is lost behind a value that is still looked at.
+    // Pressed at once: no key is lost after a value that is still being checked.
     desk.press("\x15100 Mb/s\r");
     desk.press(&format!("s\x15{}\r", path.display()));
     desk.shows("1 changed, saved");

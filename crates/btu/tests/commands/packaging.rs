@@ -1,4 +1,4 @@
-//! What an agent is installed with: the unit of systemd, and the container.
+//! The files for installing an agent: the unit of systemd, and the container.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -38,7 +38,7 @@ fn the_service_is_bounded_and_has_one_capability() {
     }
 }
 
-/// systemd's own reader knows every setting. The program is put where the test can have it.
+/// systemd's own reader knows every setting. The path of the program is replaced by the test's.
 #[test]
 fn systemd_understands_the_unit() {
     if Command::new("systemd-analyze").arg("--version").output().is_err() {
@@ -69,8 +69,8 @@ fn systemd_understands_the_unit() {
     );
 }
 
-/// The container has nothing of others, starts as the unit does, and no looser. What its limits do
-/// is tried by `scripts/container --check`.
+/// The container has only btu's files, and starts with the restrictions of the unit.
+/// `scripts/container --check` tests the effects of its limits.
 #[test]
 fn the_container_is_bounded_as_the_service_is() {
     let text = std::fs::read_to_string(at_root("packaging/Containerfile")).unwrap();
@@ -94,8 +94,8 @@ fn the_container_is_bounded_as_the_service_is() {
     }
 }
 
-/// The bill of materials names what is linked, once each, with what it depends on; and nothing that
-/// only tests use.
+/// The bill of materials names what is linked, once each, with what it depends on; but no
+/// dependencies of tests.
 #[test]
 fn the_bill_of_materials_names_what_is_linked() {
     if Command::new("cargo").arg("--version").output().is_err() {

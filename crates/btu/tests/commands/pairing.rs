@@ -1,4 +1,4 @@
-//! `btu agent --pair`: a code for one command, and a clear word for the second.
+//! `btu agent --pair`: a code for one command, and a clear error for the second.
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
@@ -75,7 +75,7 @@ fn pipe(directory: &Path, address: &str, code: &str) -> Output {
     child.wait_with_output().expect("btu")
 }
 
-/// The code is good for one command; who uses it again is told that, and what to do.
+/// The code is valid for one command; a second use gets an error with advice.
 #[test]
 fn b8_a_code_that_is_used_up_is_told() {
     let directory = tempfile::tempdir().unwrap();

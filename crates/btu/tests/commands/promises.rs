@@ -1,6 +1,6 @@
-//! What the documents on security, agents and runs promise a test holds: each line of their tables
-//! names tests, and they are there. In addition to tests, a line may name a script that checks the
-//! promise, with its words.
+//! Tests check the promises of the documents on security, agents and runs: each line of their
+//! tables names tests, and they are there. In addition to tests, a line may name a script that
+//! checks the promise, with its words.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -12,8 +12,8 @@ const HEADING: &str = "## What holds each promise";
 const DOCUMENTS: [(&str, usize); 3] =
     [("docs/security.md", 45), ("docs/agent.md", 30), ("docs/runs.md", 15)];
 
-/// The names of all tests of the workspace: functions that an attribute with `test` stands before,
-/// those within `proptest!` among them.
+/// The names of all tests of the workspace: functions after an attribute with `test`, including
+/// those within `proptest!`.
 fn tests(directory: &Path, found: &mut BTreeSet<String>) {
     for entry in fs::read_dir(directory).unwrap().map(Result::unwrap) {
         let path = entry.path();
@@ -38,7 +38,7 @@ fn tests_of(text: &str, found: &mut BTreeSet<String>) {
     }
 }
 
-/// The table's lines: a promise, and what holds it.
+/// The table's lines: a promise, and its tests.
 fn table(document: &str) -> Vec<(String, Vec<String>)> {
     let section = document.split(HEADING).nth(1).expect("the table is there");
     let section = section.split("\n## ").next().unwrap_or_default();

@@ -2,8 +2,7 @@
 
 use crate::shelf::Shelf;
 
-/// Who types the name alone is offered questions with their commands, and nothing of what btu
-/// starts itself.
+/// `btu` without arguments shows questions with their commands, and no internal processes.
 #[test]
 fn btu_alone_offers_questions() {
     let (code, out, errors) = Shelf::new().btu(&[]);

@@ -1,5 +1,4 @@
-//! Commands that messages tell the user to type: a shell reads them as they are meant, whatever a
-//! name or a path contains.
+//! Commands that messages tell the user to type: a shell reads them correctly for any name or path.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
@@ -8,8 +7,7 @@ use std::process::{Command, Output};
 
 use crate::support::text;
 
-/// What a shell would run, or end a command at; none of it is refused in a tag or in the name of a
-/// file.
+/// Characters that a shell would act on; all are allowed in a tag or in the name of a file.
 const HOSTILE: &str = "$(touch>hit);it's&`id`";
 /// Like `HOSTILE`, with a blank, which a tag cannot have.
 const HOSTILE_PATH: &str = "a $(touch hit);it's&`id`";
@@ -32,11 +30,11 @@ fn words(command: &str) -> Vec<String> {
     text(&split.stdout).split_terminator('\0').map(str::to_owned).collect()
 }
 
-/// What a text says after the words `start`, which belong to it, and before `end`.
+/// The text from `start`, included, to `end`, excluded.
 fn command(said: &str, start: &str, end: &str) -> String {
     let from = said.find(start).unwrap_or_else(|| panic!("no `{start}` in: {said}"));
     let rest = &said[from..];
-    // The last one: a name may hold the same sign.
+    // The last one: a name may contain this character.
     let to = rest.rfind(end).unwrap_or_else(|| panic!("no `{end}` after `{start}` in: {said}"));
     rest[..to].to_owned()
 }

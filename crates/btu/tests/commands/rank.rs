@@ -43,7 +43,7 @@ fn plan(profile: Profile) -> Plan {
     }
 }
 
-/// A cell of so many Mb/s, with a little noise from block to block.
+/// A cell of this rate in Mb/s, with a little noise from block to block.
 fn cell(row: Row, block: u32, megabits: f64) -> CellRecord {
     let goodput = megabits * 1e6 * (1.0 + 0.001 * f64::from(block));
     let duration = Span::from_milliseconds(100);

@@ -1,4 +1,4 @@
-//! What cannot work is refused before anything starts, in one clear line.
+//! Impossible requests are refused before anything starts, in one clear line.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 
 use crate::support::{path, text};
 
-/// Runs `btu` and returns its exit code and the one line it says.
+/// Runs `btu` and returns its exit code and its one line.
 fn refusal(arguments: &[&str]) -> (Option<i32>, String) {
     let directory = tempfile::tempdir().unwrap();
     refusal_with(arguments, &path(directory.path(), ""))
@@ -126,7 +126,7 @@ fn a_scratch_directory_without_room() {
     assert!(line.contains("--scratch-limit"), "{line}");
 }
 
-/// A typo in a path is answered, and leaves nothing behind.
+/// A typing error in a path gives an error, and leaves nothing behind.
 #[test]
 fn b9_a_directory_that_is_not_there_is_not_made() {
     let directory = tempfile::tempdir().unwrap();
@@ -165,7 +165,7 @@ fn a_directory_that_cannot_be_written() {
     let directory = tempfile::tempdir().unwrap();
     let closed = directory.path().join("closed");
     fs::create_dir(&closed).unwrap();
-    // A file in the way stops the superuser too.
+    // An existing file stops the superuser, too.
     fs::write(closed.join("btu"), "").unwrap();
     fs::set_permissions(&closed, fs::Permissions::from_mode(0o555)).unwrap();
     let (code, line) = refusal_with(&["rate"], &path(&closed, "btu"));

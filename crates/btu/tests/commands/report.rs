@@ -51,7 +51,7 @@ fn every_format_is_made_from_a_run_of_the_oldest_schema() {
     assert!(workbook.status.success() && workbook.stdout.starts_with(b"PK"));
 }
 
-/// A row for each repetition, under names that stay, for programs that are not ours.
+/// A row for each repetition, under stable names, for other programs.
 #[test]
 fn raw_values_have_a_row_for_each_repetition() {
     let mut shelf = Shelf::new();
@@ -67,7 +67,7 @@ fn raw_values_have_a_row_for_each_repetition() {
     assert!(lines[1][4] == "SEND" && (rate / 9e6 - 1.0).abs() < 0.01, "{raw}");
 }
 
-/// A browser that cannot be started is told, and the report is there.
+/// A browser that cannot be started is reported, and the report exists.
 #[test]
 fn a_report_that_cannot_be_opened_is_told() {
     let directory = stored();

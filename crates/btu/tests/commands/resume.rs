@@ -83,8 +83,7 @@ fn another_machine_is_refused_with_both_named() {
     assert!(!errors.contains("machine: ") && !errors.contains("kernel: "), "{errors}");
 }
 
-/// Two machines in one run: every output says so for ever, also of runs that were resumed before it
-/// was refused.
+/// Two machines in one run: every output reports it, also for runs that an older version resumed.
 #[test]
 fn cells_of_two_machines_are_told_in_every_output() {
     let mut shelf = Shelf::new();
@@ -183,7 +182,7 @@ fn plans() -> Vec<(String, String, serde_json::Value, String)> {
     signatures.into_iter().chain(studies).collect()
 }
 
-/// What holds for ratings holds for signatures and for studies.
+/// Signatures and studies have the checks of ratings.
 #[test]
 fn no_suite_is_resumed_on_another_machine_or_with_another_plan() {
     let plans = plans();
@@ -203,7 +202,7 @@ fn no_suite_is_resumed_on_another_machine_or_with_another_plan() {
             assert!(errors.contains(word), "{suite}: {word}: {errors}");
         }
         assert_eq!(everything(&connection), before, "{suite}: a refusal leaves no trace");
-        // Where it was begun, the plan is looked at; --force does not change that.
+        // On its own machine, the plan is checked; --force does not change that.
         shelf.interrupted(&suite, &plan, &hash, &collect());
         let other = format!("0{}", &hash[1..]);
         connection.execute("UPDATE runs SET plan_hash = ?1 WHERE id = 2", [&other]).unwrap();
@@ -273,7 +272,7 @@ fn options_of_another_plan_are_refused() {
     }
     let (code, _, errors) = shelf.btu(&["rate", "--force"]);
     assert!(code == Some(2) && errors.contains("--resume"), "{errors}");
-    // The password of an external server is stored nowhere, so the run needs to hear it again.
+    // The password of an external server is stored nowhere, so the user must give it again.
     let external =
         Plan { ftp_server: Some("127.0.0.1:21/pub/big.iso".to_owned()), ..plan(Network::Veth) };
     shelf.ended(&external, &[], State::Interrupted, &[collect()]);
@@ -320,7 +319,7 @@ fn an_imported_run_calls_no_host_without_being_asked() {
             && errors.contains("--call-hosts"),
         "{errors}"
     );
-    // Asked to, it calls; and so does who made the plan.
+    // It calls them if the user allows it, and without a question for the plan's own author.
     let (code, _, errors) = to.btu(&[&resume[..], &["--call-hosts"]].concat());
     assert!(code != Some(0) && called.exists() && !errors.contains("was imported"), "{errors}");
     let (_, _, errors) = from.btu(&resume);

@@ -1,5 +1,5 @@
-//! Roll calls on loopback: what is wrong with one host is told of that host, and the others are
-//! measured all the same.
+//! Roll calls on loopback: a problem of one host is reported for that host, and the others are
+//! measured.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -72,7 +72,7 @@ impl Place {
         }
     }
 
-    /// The exit code, and what `--json` prints.
+    /// The exit code, and the `--json` output.
     fn check(&self) -> (Option<i32>, Value) {
         fs::write(self.path("hosts.toml"), &self.inventory).unwrap();
         let arguments =

@@ -1,6 +1,6 @@
 //! The agent as a service: systemd starts the unit, in a container of its own that has this
-//! machine's programs (systemd-nspawn(1)), and a controller in there has it looked at and has it
-//! work.
+//! machine's programs (systemd-nspawn(1)), and a controller in there examines it and measures with
+//! it.
 
 use std::fs;
 use std::path::Path;
@@ -9,7 +9,7 @@ use std::process::{Command, Output, Stdio};
 use crate::packaging::unit;
 use crate::support::{lab_skipped, text};
 
-/// What runs in the container once it has booted. Keys and what was seen go to /out.
+/// The script that runs in the container once it has booted. Keys and results go to /out.
 const SCRIPT: &str = r#"
 cd /out
 export BTU_KEYS=/out/keys BTU_DATA=/out/data
@@ -36,7 +36,7 @@ systemctl --force --force poweroff
 const STARTER: &str =
     "[Unit]\nAfter=basic.target\n[Service]\nType=oneshot\nExecStart=/bin/bash /out/script\n";
 
-/// MPI's library, which test programs have, says on standard output that the service may not make
+/// MPI's library, which test programs have, prints on standard output that the service may not make
 /// code (`MemoryDenyWriteExecute`).
 const WITHOUT_HOOKS: &str =
     "Type=exec\nEnvironment=UCX_MEM_MMAP_HOOK_MODE=none UCX_LOG_LEVEL=fatal";
@@ -85,7 +85,7 @@ fn the_service_works_within_its_bounds_under_systemd() {
         return;
     }
     let directory = tempfile::tempdir().unwrap();
-    // The service's user has to reach the program.
+    // The service's user must have access to the program.
     fs::set_permissions(directory.path(), std::os::unix::fs::PermissionsExt::from_mode(0o755))
         .unwrap();
     let name = format!("btu-service-{}", std::process::id());
@@ -111,7 +111,7 @@ fn the_service_works_within_its_bounds_under_systemd() {
     ] {
         assert_eq!(value(name), wanted, "{name} {seen}");
     }
-    // CAP_NET_ADMIN and nothing else, also of what it could get.
+    // Only CAP_NET_ADMIN, also in its inheritable and bounding sets.
     for set in ["CapEff:", "CapPrm:", "CapBnd:", "CapAmb:"] {
         assert_eq!(u64::from_str_radix(&value(set), 16).unwrap(), 1 << 12, "{set} {seen}");
     }

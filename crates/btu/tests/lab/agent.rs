@@ -1,4 +1,4 @@
-//! The agent as users start it, spoken to as controllers do.
+//! The agent as users start it, called as controllers call it.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
@@ -63,7 +63,7 @@ impl Running {
         Path::new("/proc").join(self.child.id().to_string())
     }
 
-    /// How many processes that it made live.
+    /// The number of its running child processes.
     pub(crate) fn workers(&self) -> usize {
         self.children().len()
     }
@@ -244,7 +244,7 @@ fn an_order_that_the_policy_forbids_makes_no_worker() {
     });
 }
 
-/// What a worker says, from the word after those that the caller has heard, to its last.
+/// A worker's messages, from the first one that the caller does not have to the last.
 async fn follow(
     client: &mut AgentClient<Channel>,
     session: &[u8],
@@ -299,7 +299,7 @@ fn words_are_followed_while_they_are_said_and_afterwards() {
         );
         assert!(follow(&mut client, &session, u64::MAX).await.unwrap().is_empty());
 
-        // Collected or not, what was said can be heard again; in another's session it cannot.
+        // Messages can be read again, before and after collection; in another session they cannot.
         collect(&mut client, 1, &session).await.unwrap();
         assert_eq!(follow(&mut client, &session, 0).await.unwrap(), words);
         let foreign = follow(&mut client, &[9; 16], 0).await.unwrap_err();
@@ -323,8 +323,7 @@ fn a_worker_that_is_killed_has_a_last_word_too() {
     });
 }
 
-/// What is allowed is written to the end of what is allowed; the kernel holds a worker to it
-/// whatever it was ordered.
+/// An allowed file is written up to the limit; the kernel enforces it for any order.
 #[test]
 fn a_worker_s_files_are_bounded_by_the_kernel() {
     let _share = Share::one();
@@ -357,7 +356,7 @@ fn a_worker_s_files_are_bounded_by_the_kernel() {
 
 #[test]
 fn an_idle_agent_is_small_and_sleeps() {
-    // Another agent that starts calls this one, to see who it is.
+    // Another agent that starts calls this one, to check its owner.
     let _share = Share::all();
     let agent = Running::with(None);
     let used = || {

@@ -1,5 +1,5 @@
-//! A controller is bounded as a whole: by what all of its orders together take, by who may call
-//! what it has opened, and in time.
+//! A controller has total limits: the resources of all its orders, the callers of its ports, and
+//! its time.
 
 use std::io::Read;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpStream, UdpSocket};
@@ -26,7 +26,7 @@ const HERE: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 const TOKEN: [u8; 16] = *b"sixteen byte key";
 const MIB: u64 = 1 << 20;
 
-/// Prepares an activity; where it listens.
+/// Prepares an activity; returns its address.
 async fn prepare(
     client: &mut AgentClient<Channel>,
     step: u32,
@@ -57,8 +57,8 @@ fn datagrams() -> Activity {
     })
 }
 
-/// The agent wrote down whom it refused this, and why. At most one line of a kind comes in a
-/// second, so it is asked about the first refusal of an agent.
+/// The agent's log has the refused controller and the reason. It has at most one line of a kind per
+/// second, so the test checks the first refusal of an agent.
 fn is_logged(agent: &Running, why: &str) {
     let line = format!("agent: refused a controller: {why}\n");
     assert!(agent.log().contains(&line), "no `{line}` in: {}", agent.log());
@@ -83,7 +83,7 @@ fn ten_streams_send_no_more_than_one_may() {
         assert_eq!(agent.workers(), 1);
         assert!(said.starts_with("udp-send: its session would send"), "{said}");
         is_logged(&agent, &said);
-        // The room of work that was ended is free again.
+        // The claim of ended work is free again.
         client.release(ReleaseRequest::default()).await.unwrap();
         prepare(&mut client, 1, datagrams()).await.unwrap();
     });
@@ -115,7 +115,7 @@ fn memory_and_open_files_of_all_workers_are_bounded_together() {
         let agent = Running::with(Some(&format!("[limits]\n{limits}\n")));
         block_on(async {
             let mut client = agent.client().await;
-            // What each may have is stated by its activity: 128 MiB, and 128 open files.
+            // The limits of each come from its activity: 128 MiB, and 128 open files.
             prepare(&mut client, 0, Activity::Null).await.unwrap();
             prepare(&mut client, 1, Activity::Null).await.unwrap();
             let said = forbidden(prepare(&mut client, 2, Activity::Null).await, rule);
@@ -239,7 +239,7 @@ fn what_was_prepared_ends_at_its_deadline_and_serves_its_peers_alone() {
     });
 }
 
-/// Over which interface its control connection comes only ssh can say: any may be that one.
+/// Only ssh knows the interface of its control connection: it may be any of them.
 #[test]
 fn an_agent_that_ssh_did_not_start_impairs_nothing() {
     let _share = Share::one();
@@ -282,7 +282,7 @@ fn packets_are_impaired_by_the_policy_alone() {
             let mut client = agent.client().await;
             let said = forbidden(client.impair(impair("127.0.0.1")).await, rule);
             is_logged(&agent, &said);
-            // To take an impairment away is always allowed.
+            // Removing an impairment is always allowed.
             client.impair(ImpairRequest { delay_ns: 0, ..impair("127.0.0.1") }).await.unwrap();
         });
     }
@@ -293,7 +293,7 @@ fn hello(number: u64) -> Vec<u8> {
     [b"btu1\x01\0\0\0", &TOKEN[..], &number.to_be_bytes()].concat()
 }
 
-/// What has come to a socket by now, in octets.
+/// The octets that a socket has received by now.
 fn arrived(socket: &UdpSocket) -> Vec<usize> {
     socket.set_nonblocking(true).unwrap();
     std::iter::from_fn(|| socket.recv(&mut [0; 2000]).ok()).collect()
@@ -323,7 +323,7 @@ fn a_listening_sender_floods_nobody() {
         forged.send_to(&hello(number), endpoint).unwrap();
         outside.send_to(&hello(number), endpoint).unwrap();
         peer.send_to(&hello(number), endpoint).unwrap();
-        // The one who has proved its address gets the welcome and the stream.
+        // The caller that has proved its address gets the welcome and the stream.
         assert_eq!(peer.recv(&mut challenge).unwrap(), 32);
         assert_eq!(peer.recv(&mut challenge).unwrap(), 1000);
         assert_eq!(arrived(&outside), [0; 0], "not one of the peers");

@@ -1,4 +1,4 @@
-//! What an agent's log says of those who were sent away: each line names who and why.
+//! An agent's log lines about refused callers: each names the caller and the reason.
 
 use std::fs::File;
 use std::io::{Read, Write};
@@ -22,7 +22,7 @@ use crate::share::Share;
 
 const HERE: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 
-/// The end of a data port of a worker that a stranger on this machine calls.
+/// An unknown caller's connection to a worker's data port on this machine.
 async fn port_of(agent: &Running, activity: Activity) -> TcpStream {
     let mut client = agent.client().await;
     let order_json =
@@ -35,7 +35,8 @@ async fn port_of(agent: &Running, activity: Activity) -> TcpStream {
     stranger
 }
 
-/// Waits for a line about the stranger; the worker writes it about when it closes the connection.
+/// Waits for a line about the unknown caller; the worker writes it about when it closes the
+/// connection.
 fn told(agent: &Running, why: &str) {
     let line = format!("worker: refused a caller from 127.0.0.1: {why}\n");
     wait_for(&line, || agent.log().contains(&line));
@@ -71,7 +72,7 @@ fn guesses_at_a_worker_s_password_are_written_down() {
         let mut stranger = port_of(&agent, Activity::FtpServe(serve)).await;
         stranger.write_all(&b"USER btu\r\nPASS guess\r\n".repeat(3)).unwrap();
         let mut said = String::new();
-        // It ends when the server hangs up; what the end looks like is of no matter.
+        // It ends when the server closes the connection, in any way.
         let _ = stranger.read_to_string(&mut said);
         assert!(!said.contains("\r\n230"), "logged in: {said}");
         told(&agent, "it did not log in");

@@ -18,8 +18,8 @@ between = [\"client\", \"server\"]
 rate = \"10 Mb/s\"
 ";
 
-/// Runs `btu rate` three times on a line of `rate`, and tags them. Reno leaves it to the line how
-/// fast it is.
+/// Runs `btu rate` three times on a line of `rate`, and tags them. With Reno only the line limits
+/// the rate.
 fn measured(laboratory: &Laboratory, rate: &str, tag: &str) {
     let file = path(laboratory.directory.path(), "line.toml");
     std::fs::write(&file, LINE).expect("a file");
@@ -34,8 +34,8 @@ fn measured(laboratory: &Laboratory, rate: &str, tag: &str) {
     }
 }
 
-/// Two measurements of the same line are found to be the same; a line that was made five per cent
-/// slower is found to be five per cent slower.
+/// Two measurements of one line show no difference; a line that was made five per cent slower is
+/// found to be five per cent slower.
 #[test]
 fn a_cut_made_with_the_wire_is_seen_and_nothing_where_nothing_is() {
     let Some(laboratory) = Laboratory::open_alone() else { return };
@@ -59,8 +59,8 @@ fn a_cut_made_with_the_wire_is_seen_and_nothing_where_nothing_is() {
         [&ratio["value"], &ratio["interval"]["low"], &ratio["interval"]["high"]]
             .map(|number| number.as_f64().unwrap_or_else(|| panic!("no ratio in {cut}")));
     let half = (high - low) / 2.0;
-    // The interval holds at 95 %, so one time in twenty it would not: twice its half width either
-    // way.
+    // The interval holds at 95 %, so it would fail one time in twenty: the tolerance is twice its
+    // half width.
     assert!((value - 0.95).abs() <= 2.0 * half, "{value} ({low} .. {high})");
     assert_ne!(finding(&cut), "faster", "{value} ({low} .. {high})");
     if half < 0.03 {

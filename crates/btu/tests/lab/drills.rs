@@ -1,5 +1,5 @@
-//! Bad days: whatever dies in the middle of a run, everything is down within five seconds, nothing
-//! is left behind, stored cells survive, and the run can be finished.
+//! Fault drills: if any process dies in the middle of a run, all others end within five seconds,
+//! nothing is left behind, stored cells survive, and the run can be resumed.
 
 use std::process::Child;
 use std::time::Instant;
@@ -125,7 +125,7 @@ fn the_coordinator_is_killed_before_the_first_cell() {
     laboratory.assert_swept();
 }
 
-/// Kills the process whose command line holds `part`; the run ends with a word about it.
+/// Kills the process with `part` in its command line; the run ends with a message about it.
 fn kill_part(laboratory: Option<Laboratory>, part: &str, word: &str) {
     let Some(laboratory) = laboratory else { return };
     let child = laboratory.begin(RUN, 4);
@@ -173,7 +173,7 @@ fn the_outer_process_of_the_testbed_is_killed() {
     kill_part(Laboratory::open(), "internal testbed", "the testbed");
 }
 
-/// A worker that dies takes only its cell along.
+/// A worker that dies makes only its own cell void.
 #[test]
 fn a_worker_is_killed() {
     let Some(laboratory) = Laboratory::open_once() else { return };

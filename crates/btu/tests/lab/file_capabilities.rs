@@ -1,7 +1,7 @@
 //! A program file with capabilities (setcap): the rights that it gives to the user who starts it do
-//! not let strangers use this host's interfaces.
+//! not let other users use this host's interfaces.
 //!
-//! Held by the superuser only, who can give them and also be that stranger.
+//! Only the superuser runs it, because it can give the capabilities and also act as another user.
 
 use std::fs::{self, Permissions};
 use std::io::{BufRead, BufReader, Write};
@@ -20,8 +20,8 @@ use crate::support::{lab_skipped, text};
 const NOBODY: u32 = 65_534;
 /// `CAP_NET_ADMIN`, as /proc shows it; with `CAP_NET_RAW` it is what the file gives.
 const NET_ADMIN: u64 = 0x1000;
-/// What a worker of the superuser keeps: `CAP_DAC_OVERRIDE`, `CAP_DAC_READ_SEARCH`, `CAP_FOWNER`
-/// and `CAP_IPC_LOCK`.
+/// The capabilities that a worker of the superuser keeps: `CAP_DAC_OVERRIDE`,
+/// `CAP_DAC_READ_SEARCH`, `CAP_FOWNER` and `CAP_IPC_LOCK`.
 const KEPT: u64 = 0x400e;
 
 /// A copy of the program in a directory of the user `nobody`.
@@ -30,7 +30,7 @@ struct Copy {
 }
 
 impl Copy {
-    /// A copy whose file has capabilities, and this mode; the user `nobody` is not in its group.
+    /// A copy with capabilities on its file, and this mode; the user `nobody` is not in its group.
     /// `None` if the capabilities cannot be set: the test prints this, and fails where a lab is
     /// required.
     fn with_capabilities(mode: u32) -> Option<Self> {
@@ -153,7 +153,7 @@ fn a_wire_outside_of_a_testbed_refuses_the_superuser_too() {
     assert!(text(&output.stderr).contains("in a testbed only"), "{}", text(&output.stderr));
 }
 
-/// Over its Unix socket an agent obeys the user who started it.
+/// Over its Unix socket an agent serves the user who started it.
 #[test]
 fn an_agent_keeps_rights_of_the_file_only_where_it_is_a_groups_to_start() {
     let _share = Share::one();
@@ -179,7 +179,7 @@ fn a_worker_has_no_rights_over_the_network() {
     let mut of_the_file = Running(copy.command(&["internal", "worker"]).spawn().unwrap());
     of_the_file.prepare();
     assert_eq!(of_the_file.permitted(), 0);
-    // As a service manager gives them to an agent, whose children have them.
+    // As a service manager gives them to an agent, and the agent to its children.
     let Some(plain) = Copy::plain(0o755) else { return };
     let mut command = Command::new("setpriv");
     command.args([
@@ -204,7 +204,7 @@ fn a_worker_has_no_rights_over_the_network() {
     assert_eq!(superuser.permitted() & !KEPT, 0, "{:x}", superuser.permitted());
 }
 
-/// The process that starts the copy has no more rights than before, and no fewer.
+/// The process that starts the copy keeps exactly its rights.
 #[test]
 fn everything_else_works_as_without_rights_of_the_file() {
     let _share = Share::one();

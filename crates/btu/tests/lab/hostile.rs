@@ -1,8 +1,8 @@
-//! Ten thousand strangers in a minute at the door of a host that is being measured.
+//! Ten thousand hostile callers in a minute at a host during a measurement.
 //!
-//! They come from ten networks and in ten ways, to one agent. The run that goes on meanwhile is
-//! complete and says that its host was crowded; the agent counts each stranger, uses little memory,
-//! and keeps no state of them.
+//! They come from ten networks and in ten ways, to one agent. The run meanwhile is complete and has
+//! a warning that its host was crowded; the agent counts each caller, uses little memory, and keeps
+//! no state of them.
 
 mod crowd;
 
@@ -16,13 +16,13 @@ use crate::support::{memory, text};
 use crowd::{CROWD, KINDS, LASTS, NETWORKS};
 
 /// The most that an agent has in memory meanwhile, bytes: with the pages of its program 26.8 MB
-/// were seen of the release program; of one for tests, whose code is half as large again, 41.3 MB.
-/// Of its own it had 4.6 and 5.6 MB.
+/// were seen of the release program; of one for tests, with 50 % more code, 41.3 MB. Its own memory
+/// was 4.6 and 5.6 MB.
 const MOST: u64 = if cfg!(debug_assertions) { 45_000_000 } else { 30_000_000 };
 const MOST_OWN: u64 = 10_000_000;
 
-/// The agent listens to no stranger for longer: the handshake's limit, what a refused stranger may
-/// still say, and a busy machine.
+/// The longest time for which the agent serves a hostile caller: the handshake's limit, the time
+/// for reading from a refused caller, and a margin for a busy machine.
 const LONGEST: Duration = Duration::from_secs(15);
 
 #[test]
@@ -80,8 +80,8 @@ fn ten_thousand_strangers_in_a_minute_spoil_no_measurement() {
     hosts.lower();
 }
 
-/// Gives the fourth host an address in each of the strangers' networks, and the first a way back to
-/// them. What runs there.
+/// Gives the fourth host an address in each of the callers' networks, and the first a route back to
+/// them. Returns the commands there.
 fn strangers(hosts: &Hosts) -> [String; 5] {
     let interface = |station: &str| {
         let all = hosts.shell(station, "ip -o -4 address");
@@ -103,8 +103,8 @@ fn strangers(hosts: &Hosts) -> [String; 5] {
     [&own, "hostile::crowd_part", "--exact", "--ignored", "--nocapture"].map(str::to_owned)
 }
 
-/// The most that a process had in memory until it was gone, bytes: of its own, and with the pages
-/// of its program.
+/// The peak memory of a process until its end, in bytes: its own, and with the pages of its
+/// program.
 fn most_memory(process: i32) -> (u64, u64) {
     let (mut own, mut all) = (0, 0);
     while let Some(now) = memory(process) {
@@ -114,8 +114,8 @@ fn most_memory(process: i32) -> (u64, u64) {
     (own, all)
 }
 
-/// Each stranger came, heard nothing and was shown out in time; the agent's log accounts for all of
-/// them, and says why.
+/// Each hostile caller connected, got no answer and was disconnected in time; the agent's log
+/// accounts for all of them, with the reasons.
 fn accounts(hosts: &Hosts, said: &str) {
     let number = |what: &str| -> u64 {
         let found = said
@@ -139,7 +139,7 @@ fn accounts(hosts: &Hosts, said: &str) {
     };
     let turned_away: u64 = lines.iter().map(counted).sum();
     assert_eq!(turned_away, CROWD, "the log accounts for all: {log}");
-    // A line a second at most, from the first to when the last of them has left.
+    // A line a second at most, from the first caller until the last one has left.
     let most = (LASTS + LONGEST).as_secs() as usize + 2;
     assert!(lines.len() <= most, "{} lines: {log}", lines.len());
     for why in ["too many connections a second", "no handshake"] {

@@ -1,4 +1,4 @@
-//! Real hosts: rated end to end, and on bad days, with agents in stations of a raised network.
+//! Real hosts: rated end to end, and under faults, with agents in stations of a raised network.
 
 use std::thread;
 use std::time::{Duration, Instant};
@@ -22,7 +22,7 @@ fn three_hosts_are_rated_and_survive_bad_days() {
     not_reachable_where_it_is_measured(&hosts);
     without_a_certificate_that_counts(&hosts);
     busy(&hosts);
-    // Being root makes no difference to the bad days, which take a minute.
+    // The fault drills take a minute and do not depend on root.
     if !once::tested_already() {
         bad_days(&hosts);
     }
@@ -95,7 +95,7 @@ fn rated_end_to_end(hosts: &Hosts) {
     }
 }
 
-/// Neither the keys, with which the hosts were called, nor any token or password is stored.
+/// Neither the keys for calling the hosts nor any token or password is stored.
 fn keeps_no_secret(hosts: &Hosts) {
     let identity = std::fs::read_to_string(hosts.path("me.pem")).unwrap();
     let key = identity.split("PRIVATE KEY-----").nth(1).unwrap().lines().nth(1).unwrap().to_owned();
@@ -112,8 +112,8 @@ fn keeps_no_secret(hosts: &Hosts) {
     }
 }
 
-/// The measured network speaks IPv6, file transfer and all; the control network goes on with what
-/// it spoke.
+/// The measured network speaks IPv6, file transfer and all; the control network continues with
+/// IPv4.
 fn rated_over_ipv6(hosts: &Hosts) {
     if !RATED
         .iter()
@@ -139,8 +139,8 @@ fn rated_over_ipv6(hosts: &Hosts) {
     );
 }
 
-/// This kernel may have netem or not; both are right, if they are told. What netem does was probed
-/// before the first cell.
+/// This kernel may have netem or not; both are correct if they are reported. The impairments of
+/// netem were probed before the first cell.
 fn can_impair_or_says_why(result: &serde_json::Value) {
     let components = result["run"]["plan"]["components"].as_array().unwrap();
     let impaired =
@@ -197,7 +197,7 @@ fn busy(hosts: &Hosts) {
     assert!(ended(first).status.success());
 }
 
-/// Begins a rating and has something happen in the middle of it.
+/// Begins a rating and causes a fault in the middle of it.
 fn in_the_middle(
     hosts: &Hosts,
     arguments: &[&str],

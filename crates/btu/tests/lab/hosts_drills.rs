@@ -1,6 +1,6 @@
-//! Bad days of real hosts: whatever is killed, stopped, cut off, started again or no longer
-//! trusted, a rating goes on, or ends with a sentence; only cells that were hit are measured again,
-//! and the accounts of all others stay as they were.
+//! Fault drills with real hosts: after any kill, stop, disconnection, restart or revocation, a
+//! rating continues, or ends with a clear message; only the affected cells are measured again, and
+//! the accounts of all others do not change.
 //!
 //! The drills wait most of their time, so three trios of hosts go through them side by side.
 
@@ -17,7 +17,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::Value;
 
-/// Two rows in at least three blocks, in cells long enough to be hit.
+/// Two rows in at least three blocks, in cells long enough for a fault within one.
 const RATING: [&str; 8] =
     ["--component", "SEND,RECV", "--message", "65536", "--load", "idle", "--volume", "500 MB"];
 
@@ -68,8 +68,8 @@ fn timed(trio: Trio<'_>, drills: &[fn(Trio<'_>)]) {
     }
 }
 
-/// A run that was complete in the end, with every cell stored once; the cells before the bad day
-/// are as they were.
+/// A run that was complete in the end, with every cell stored once; the cells before the fault have
+/// not changed.
 fn complete(trio: Trio<'_>, output: &Output, before: &[Value]) -> Value {
     assert!(output.status.success(), "{}", text(&output.stderr));
     let stored = trio.stored();
@@ -133,8 +133,8 @@ fn the_control_network_is_gone(trio: Trio<'_>) {
     );
 }
 
-/// The interfaces of the host go down before its processes end, so that no peer hears a farewell,
-/// and its clock starts again.
+/// The interfaces of the host go down before its processes end, so that no peer receives a
+/// farewell, and its clock restarts.
 fn a_host_reboots(trio: Trio<'_>) {
     let (hosts, name) = (trio.hosts, trio.active());
     let child = trio.begin(trio.rate(&RATING), 2);
@@ -163,18 +163,17 @@ fn a_host_reboots(trio: Trio<'_>) {
     assert!(again[0].contains("(its agent was started again)"), "{again:?}");
 }
 
-/// An agent whose monotonic clock began a day and an hour earlier than that of the machine.
+/// An agent with a monotonic clock that began a day and an hour earlier than that of the machine.
 fn start_with_another_clock(hosts: &Hosts, name: &str) {
     let before = ["unshare", "--time", "--monotonic", "90000", "--boottime", "90000", "--fork"];
     hosts.start_agent_as(name, &before, &["--identity", &hosts.path(&format!("{name}.pem"))]);
 }
 
-/// What has to pass a worker's interface until it is certainly past its preparation, in which it
-/// only says hello.
+/// The bytes on a worker's interface after which it is certainly past its preparation, in which it
+/// only sends a greeting.
 const AT_WORK_BYTES: u64 = 1_000_000;
 
-/// A worker in the middle of its work: while it lives, data pass the measured interface of its
-/// host.
+/// A worker in the middle of its work: while it runs, data pass the measured interface of its host.
 fn working(trio: Trio<'_>, name: &str) -> i32 {
     let deadline = Instant::now() + TIMEOUT;
     let mut first: Option<(i32, u64)> = None;
@@ -194,8 +193,8 @@ fn working(trio: Trio<'_>, name: &str) -> i32 {
     }
 }
 
-/// Bytes that have passed the measured interface where a process lives, either way; nothing once
-/// the process is gone.
+/// Bytes that have passed the measured interface of a process's host, either way; `None` once the
+/// process is gone.
 fn passed(process: i32) -> Option<u64> {
     let interfaces = fs::read_to_string(format!("/proc/{process}/net/dev")).ok()?;
     let line = interfaces.lines().find_map(|line| line.trim().strip_prefix("m0:"))?;
@@ -204,8 +203,8 @@ fn passed(process: i32) -> Option<u64> {
     Some(counts.first()? + counts.get(8)?)
 }
 
-/// Each takes its own cell along, and no other: a cell that an activity spoilt is kept with its
-/// fault, and not hidden.
+/// Each makes only its own cell void: a cell with a failed activity is stored with its fault, and
+/// not hidden.
 fn workers_are_killed_and_stopped(trio: Trio<'_>) {
     let long = [&RATING[..6], &["--volume", "1 GB"]].concat();
     let child = trio.begin(trio.rate(&long), 1);
@@ -233,7 +232,7 @@ fn workers_are_killed_and_stopped(trio: Trio<'_>) {
     );
 }
 
-/// The hosts answer, and what they should move does not come through.
+/// The hosts answer, but their data do not pass.
 fn nothing_moves(trio: Trio<'_>) {
     let (hosts, name) = (trio.hosts, trio.active());
     let child = trio.begin(trio.rate(&RATING), 2);
@@ -268,8 +267,8 @@ fn shifting(trio: Trio<'_>) -> String {
     library
 }
 
-/// A peer sleeps during one cell, which then does not count, and its clock is set during
-/// another one, which is told.
+/// A peer sleeps during one cell, which then does not count, and its clock is set during another
+/// one, which is reported.
 fn a_host_sleeps_and_its_clock_is_set(trio: Trio<'_>) {
     let (hosts, name) = (trio.hosts, trio.active());
     let preload = format!("LD_PRELOAD={}", shifting(trio));
@@ -386,7 +385,7 @@ fn a_pairing_code(trio: Trio<'_>) {
     }
     let shown = stored.to_string();
     assert!(codes.iter().all(|code| !shown.contains(code)), "a code was stored");
-    // A code is good for one controller.
+    // A code is valid for one controller.
     let again = rate();
     let said = text(&again.stderr);
     assert_eq!(again.status.code(), Some(3), "{said}");
@@ -395,7 +394,7 @@ fn a_pairing_code(trio: Trio<'_>) {
     trio.names().iter().for_each(|name| hosts.end_agent(name));
 }
 
-/// The ten minutes of a code go on while its host sleeps.
+/// The ten minutes of a code continue while its host sleeps.
 fn a_code_of_a_host_that_slept(trio: Trio<'_>) {
     let (hosts, preload) = (trio.hosts, format!("LD_PRELOAD={}", shifting(trio)));
     let slept = hosts.path("slept-with-a-code");
@@ -455,15 +454,15 @@ fn certificates_are_revoked(trio: Trio<'_>) {
     assert!(said.contains("refused this controller's certificate: it is revoked"), "{said}");
     assert!(said.contains("btu rate --resume"), "{said}");
     refused(trio, &carol, "refused this controller's certificate: it is revoked");
-    // Carol's run holds the hosts until its lease ends, and a busy host could be told of instead of
-    // the revoked one.
+    // Carol's run holds the hosts until its lease ends, and a busy host could be reported instead
+    // of the revoked one.
     all_are_free(trio);
     hosts.keys_command("keys", &["revoke", trio.active()]);
     let warned = [&RATING[..], &["--revoked", &list]].concat();
     refused(trio, &warned, &format!("the certificate that {} shows is revoked", trio.active()));
 }
 
-/// Waits until a run can have every host.
+/// Waits until a run can reserve every host.
 fn all_are_free(trio: Trio<'_>) {
     let deadline = Instant::now() + TIMEOUT;
     let inventory = trio.inventory();
@@ -476,7 +475,7 @@ fn all_are_free(trio: Trio<'_>) {
     }
 }
 
-/// Nothing is begun, and a line says why.
+/// Nothing is started, and a line gives the reason.
 fn refused(trio: Trio<'_>, arguments: &[&str], why: &str) {
     let runs = trio.runs();
     let output = trio.rate(arguments).output().unwrap();

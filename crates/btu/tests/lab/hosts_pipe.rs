@@ -1,4 +1,4 @@
-//! `btu pipe` between this machine and another one, with an agent there, and on bad days.
+//! `btu pipe` between this machine and another one, with an agent there, and under faults.
 
 use std::process::Output;
 use std::thread;
@@ -14,14 +14,13 @@ use serde_json::Value;
 /// The other machine, with its addresses on both networks.
 const ALPHA: &str = "alpha=198.18.1.1@10.99.0.10";
 
-/// Killing anything there ends the run within this; on a machine with other work it may take as
-/// much again.
+/// The time within which a kill there ends the run; on a busy machine it may take twice as long.
 const ENDS_WITHIN: Duration = Duration::from_secs(4);
 
 #[test]
 fn a_pipe_between_two_machines_is_measured_and_survives_bad_days() {
     let Some(mut hosts) = Hosts::raise(1) else { return };
-    // The desk takes part in what is measured, too.
+    // The controller's machine takes part in the measurement, too.
     hosts.shell("desk", "ip address add 10.99.0.1/24 dev measured");
     hosts.start_agents();
     signature(&hosts);
@@ -126,7 +125,7 @@ fn over_ipv6(hosts: &Hosts) {
     assert!(!events(&result, "the load `transfer` did").is_empty(), "{}", result["run"]["events"]);
 }
 
-/// What makes no sense, and what the other machine does not do, begins nothing or ends with the
+/// Invalid requests, and those that the other machine refuses, start nothing or end with the
 /// reason.
 fn refused(hosts: &Hosts) {
     let said = |arguments: &[&str], code: i32| {
@@ -182,8 +181,7 @@ fn bad_days(hosts: &mut Hosts) {
     finished(hosts);
 }
 
-/// Begins a long run, has something happen after two sizes, and sees how long the run then takes to
-/// end.
+/// Begins a long run, causes a fault after two sizes, and measures the time until the run ends.
 fn in_the_middle(hosts: &mut Hosts, happen: impl FnOnce(&Hosts)) -> (Output, Duration) {
     let long = ["pipe", "--to", ALPHA, "--precision", "quick", "--sizes", "1..64KiB", "--quiet"];
     let child = hosts.begin(hosts.desk(&long), 2);
@@ -206,7 +204,7 @@ fn interrupted(hosts: &Hosts, output: &Output, told: &str) {
     );
 }
 
-/// The newest run can be finished.
+/// The newest run can be resumed.
 fn finished(hosts: &Hosts) {
     let before = hosts.runs();
     let output = hosts.desk(&["pipe", "--resume", "latest", "--quiet"]).output().unwrap();
@@ -219,7 +217,7 @@ fn finished(hosts: &Hosts) {
     assert_eq!(hosts.stored()["run"]["state"], "complete");
 }
 
-/// The agent's worker, as this test sees it.
+/// The agent's worker, by its process id in this test's namespace.
 fn worker_there(hosts: &Hosts) -> i32 {
     let parent = format!("PPid:\t{}\n", hosts.agent("alpha"));
     let is_child = |process: i32| {
@@ -241,7 +239,7 @@ fn controller(hosts: &Hosts) -> i32 {
     })
 }
 
-/// Nothing comes in there any more, as behind a switch without power.
+/// No packets arrive there any more, as behind a switch without power.
 fn partition(hosts: &Hosts) {
     hosts.shell(
         "alpha",

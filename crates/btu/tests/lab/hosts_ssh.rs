@@ -17,10 +17,10 @@ use nix::unistd::{Pid, geteuid};
 /// A rating small enough for a test.
 const SMALL: [&str; 6] = ["--component", "SEND", "--message", "65536", "--load", "idle"];
 
-/// Where the OpenSSH server is installed, which is not in the path of every user.
+/// The place of the OpenSSH server, which is not in the path of every user.
 const SSHD: &str = "/usr/sbin/sshd";
 
-/// What the server wants to be there.
+/// The files that the server needs.
 const PRIVILEGE_SEPARATION: &str = "/run/sshd";
 
 /// An OpenSSH server in each station.
@@ -31,7 +31,7 @@ struct Servers {
 }
 
 impl Servers {
-    /// Nothing where there can be no server: it changes its user, which takes root outside of user
+    /// `None` if no server is possible: it changes its user, which needs root outside of user
     /// namespaces.
     fn start() -> Option<Self> {
         if !geteuid().is_root() {
@@ -117,7 +117,7 @@ impl Servers {
         self.hosts.path(&format!("cache-{name}")).into()
     }
 
-    /// Waits until a host has nothing of ours any more.
+    /// Waits until a host has no files or processes of btu any more.
     fn assert_nothing_left(&self) {
         let deadline = Instant::now() + Duration::from_secs(15);
         for name in RATED {
@@ -133,8 +133,8 @@ impl Servers {
         }
     }
 
-    /// The copied agents' processes. A login through ssh has an environment of its own, so they are
-    /// known by their paths.
+    /// The copied agents' processes. A login through ssh has an environment of its own, so the test
+    /// recognises them by their paths.
     fn agents(&self) -> Vec<i32> {
         let home = self.hosts.lab.home.path().display().to_string();
         let numbers = fs::read_dir("/proc")
@@ -163,7 +163,7 @@ impl Servers {
         self.hosts.desk(&[&all[..], &SMALL, arguments].concat())
     }
 
-    /// This program without what only a debugger reads: a smaller copy.
+    /// This program without debug information: a smaller copy.
     fn stripped(&self) -> String {
         let file = self.hosts.path("btu-stripped");
         let stripped =
@@ -218,7 +218,7 @@ fn hosts_by_ssh_need_nothing_and_keep_nothing() {
     assert_eq!((&reached["by"], &reached["destination"]), (&"ssh".into(), &"gamma".into()));
     servers.assert_nothing_left();
 
-    // Three names and nothing else: measured where ssh goes.
+    // Only three names: measured at the addresses of ssh.
     let all = [
         "rate",
         "--ssh",
@@ -240,7 +240,7 @@ fn hosts_by_ssh_need_nothing_and_keep_nothing() {
     );
     servers.assert_nothing_left();
 
-    // A pipe from here to one of them, at the address that ssh goes to.
+    // A pipe from here to one of them, at the address of ssh.
     let program = servers.hosts.path("ssh");
     let there = ["pipe", "--ssh", "alpha", "--ssh-program", &program, "--ssh-binary", &binary];
     let quick = ["--precision", "quick", "--sizes", "64,1KiB", "--quiet"];
@@ -255,7 +255,7 @@ fn hosts_by_ssh_need_nothing_and_keep_nothing() {
 
     deaths_leave_nothing(&servers, &binary);
 
-    // A program of another kind is refused with what to do.
+    // A program of another kind is refused with advice.
     let foreign = servers.hosts.path("foreign");
     fs::write(&foreign, b"\x7fELF\x02\x01\x01 of another machine").unwrap();
     let output = servers.rate(&["--ssh-binary", &foreign]).output().unwrap();

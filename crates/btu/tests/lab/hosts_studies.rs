@@ -61,7 +61,7 @@ fn an_application_draws_from_host_to_host(trio: &Trio<'_>) {
         .map(|host| [&host["station"], &host["name"], &host["measured"]])
         .collect();
     assert_eq!(hosts, [["alpha", "alpha", "10.99.0.10"], ["gamma", "gamma", "10.99.0.12"]]);
-    // What both hosts were like, before and after.
+    // The environments of both hosts, before and after.
     assert_eq!(result["run"]["environments"].as_array().map(Vec::len), Some(4));
     let shown = text(&trio.lab_command(&["show", "--all"]).output().expect("btu starts").stdout);
     for line in [
@@ -99,7 +99,7 @@ fn a_file_is_copied_from_host_to_host(trio: &Trio<'_>) {
     );
     let rows = result["result"]["rows"].as_array().expect("rows");
     assert_eq!(rows.len(), 6, "{rows:?}");
-    // The network between them is not known, so no time is expected of it.
+    // The network between them is not known, so it has no predicted time.
     assert!(
         rows.iter().all(|row| row["seconds"]["median"]["value"].as_f64().is_some()
             && row["line_seconds"].is_null()),
@@ -162,7 +162,7 @@ fn a_server_is_lost_and_the_run_goes_on_later(trio: &Trio<'_>) {
     let rows = result["result"]["rows"].as_array().expect("rows");
     assert_eq!(rows.len(), 6, "{rows:?}");
     assert!(rows.iter().all(|row| row["seconds"]["value"].as_f64().is_some()), "{rows:?}");
-    // Other tests run on this machine meanwhile, which it may say.
+    // Other tests run on this machine meanwhile, which may give a warning.
     let warnings = result["result"]["warnings"].as_array().expect("warnings");
     let others: Vec<_> =
         warnings.iter().filter(|warning| warning["cause"] != "the machine is the limit").collect();
@@ -190,7 +190,7 @@ fn what_makes_no_sense_begins_no_run(trio: &Trio<'_>) {
         assert_eq!(output.status.code(), Some(code), "{said}");
         assert!(said.contains(word), "{said}");
     }
-    // A host that is not where it is said to be measured.
+    // A host with a wrong measured address.
     let elsewhere = trio.hosts.path("elsewhere.toml");
     let written = std::fs::read_to_string(&inventory).expect("the inventory");
     std::fs::write(&elsewhere, written.replace("10.99.0.11", "10.99.0.99")).expect("written");

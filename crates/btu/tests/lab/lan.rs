@@ -1,4 +1,4 @@
-//! `btu lan` on drawn networks: a server whose closed form is known, and bad days.
+//! `btu lan` on drawn networks: a server with a known closed form, and fault drills.
 
 use std::time::{Duration, Instant};
 
@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::common::{Laboratory, finish};
 use crate::support::{send, text};
 
-/// An office whose switch is so fast that only the server's 2 ms count, and a second network with a
+/// An office with a switch so fast that only the server's 2 ms count, and a second network with a
 /// line of 1 Mb/s.
 const OFFICE: &str = "
 name = \"office\"
@@ -31,7 +31,7 @@ segment = \"slow\"
 segments = [\"switch\", \"slow\"]
 ";
 
-/// Of what the closed form expects.
+/// The tolerance, as a share of the closed form.
 const TOLERANCE: f64 = 0.05;
 
 /// `btu lan` at a server that takes 2 ms for each operation.
@@ -66,9 +66,9 @@ fn spread(result: &Value) -> Value {
     result["stations"].as_array().expect("levels").last().expect("stations")["spread"].clone()
 }
 
-/// Every station without a pause adds itself: slowdown k + 1, less what an operation takes outside
-/// the server. Slowdown and queue are those of the closed form, equal stations are served alike,
-/// and both ends counted the same.
+/// Every station without a pause adds its own service: slowdown k + 1, less an operation's time
+/// outside the server. Slowdown and queue are those of the closed form, equal stations are served
+/// equally, and the counts of both ends agree.
 #[test]
 fn a_server_of_two_milliseconds_has_the_queue_of_its_closed_form() {
     let Some(laboratory) = Laboratory::open_alone() else { return };
@@ -107,7 +107,7 @@ fn the_queue_is_that_of_the_closed_form(laboratory: &Laboratory, levels: &str) {
                 "{count} stations, {what}: {found}, not {expected}"
             );
         }
-        // Irregular times would make it longer, and were expected of a server of whatever kind.
+        // Irregular times would make it longer; the closed form assumes them for any server.
         assert!(slowdown <= number("expected") * (1.0 + TOLERANCE / 2.0), "{row}");
         let most = count as f64 + 1.0;
         assert!((0.75 * most..=1.02 * most).contains(&slowdown), "{slowdown} at {count} stations");
@@ -121,13 +121,13 @@ fn the_queue_is_that_of_the_closed_form(laboratory: &Laboratory, levels: &str) {
     assert!((6.0..=8.0).contains(&users), "{}", result["users"]);
 }
 
-/// A station behind a slow line waits for that, and is found among equal ones.
+/// A station behind a slow line is slower, and the test finds it among equal ones.
 #[test]
 fn a_throttled_station_is_found_among_equal_ones() {
     let Some(laboratory) = Laboratory::open_once() else { return };
     let network = office(&laboratory);
-    // All others take part, so that the last of the file does; it alone waits some 10 ms for its
-    // line.
+    // All others take part, so that the file's last station does, too; only this one waits some 10
+    // ms for its line.
     let result = measured(
         &laboratory,
         &[
@@ -160,8 +160,8 @@ fn a_throttled_station_is_found_among_equal_ones() {
 const TRACE: &str = "0 stat letter\n0.002 open letter\n0.004 read letter 0 4096\n0.006 make new\n0.008 write new 0 4096\n0.010 flush \
                      new\n0.012 rename new letter\n";
 
-/// Several stations on one host do what is asked of them in a directory of a share; nothing is left
-/// there, whether the run ends or is stopped.
+/// Several stations on one host work in a directory of a share; no file is left there, after a
+/// complete or a stopped run.
 #[test]
 fn a_share_is_measured_by_several_stations_on_a_host_and_left_as_it_was() {
     let Some(laboratory) = Laboratory::open() else { return };
@@ -182,7 +182,7 @@ fn a_share_is_measured_by_several_stations_on_a_host_and_left_as_it_was() {
         (level["count"].as_u64(), level["stations"].as_array().map(Vec::len)),
         (Some(5), Some(5))
     );
-    // Seven operations every 14 ms, of five stations: none is done before it is due.
+    // Seven operations every 14 ms, of five stations: none is performed before it is due.
     let rate = level["per_second"].as_f64().expect("a rate");
     assert!((1000.0..=2600.0).contains(&rate), "{rate} operations a second");
     let entries = || std::fs::read_dir(&share).expect("readable").count();
@@ -209,8 +209,8 @@ fn a_share_is_measured_by_several_stations_on_a_host_and_left_as_it_was() {
     }
 }
 
-/// Fifty stations on the processors of this machine: who is late and how busy they are is said, and
-/// the numbers are marked.
+/// Fifty stations on the processors of this machine: the result reports lateness and load, and
+/// marks the numbers.
 #[test]
 #[ignore = "raises 52 stations: scripts/lan-lab"]
 fn fifty_stations_are_the_machine_s_limit_and_said_to_be() {
@@ -237,7 +237,7 @@ fn fifty_stations_are_the_machine_s_limit_and_said_to_be() {
 }
 
 /// A transaction of `--pattern small-files` as dbench plays it: made, 4 KiB written, flushed,
-/// closed, looked at, opened, read, closed, removed.
+/// closed, its attributes read, opened, read, closed, removed.
 const SMALL_FILES: &str = "\
 Mkdir \"\\clients\" NT_STATUS_OK
 NTCreateX \"\\clients\\client1\" 0x1 0x2 1 NT_STATUS_OK
@@ -253,9 +253,9 @@ Close 101 NT_STATUS_OK
 Unlink \"\\clients\\client1\\f\" 0x6 NT_STATUS_OK
 ";
 
-/// dbench and one station do the same operations in the same directory, in turns, and reach the
-/// same number of transactions per second. Both results scatter with the device that is flushed to;
-/// the medians differ by no more than both scatter, from their least to their most.
+/// dbench and one station perform equal operations in one directory, in turns, and reach an equal
+/// number of transactions per second. Both results scatter with the device; the medians differ by
+/// no more than both scatter, from their least to their most.
 #[test]
 #[ignore = "needs dbench: scripts/lan-lab"]
 fn dbench_does_the_same_operations_as_often() {
@@ -299,7 +299,7 @@ fn median(rates: &mut [f64]) -> f64 {
     rates[rates.len() / 2]
 }
 
-/// Transactions of dbench in a second, as many as files that it removed.
+/// Transactions of dbench per second, which equal the removed files.
 fn dbench(load: &str, directory: &str) -> f64 {
     const SECONDS: f64 = 2.0;
     let words = ["-t", "2", "-c", load, "-D", directory, "--no-resolve", "1"];
@@ -313,8 +313,8 @@ fn dbench(load: &str, directory: &str) -> f64 {
     count / SECONDS
 }
 
-/// When one process dies, all processes end, the cell says why it does not count, and the run can
-/// be resumed.
+/// When one process dies, all processes end, the cell has the reason why it does not count, and the
+/// run can be resumed.
 #[test]
 fn a_killed_file_server_is_a_cell_that_does_not_count_and_a_killed_run_is_resumed() {
     let Some(laboratory) = Laboratory::open_once() else { return };
@@ -357,10 +357,10 @@ fn a_killed_file_server_is_a_cell_that_does_not_count_and_a_killed_run_is_resume
     );
 }
 
-/// The task, who makes its files, and two stations.
+/// The task, the client that makes its files, and two stations.
 const CLIENTS: usize = 4;
 
-/// Kills the file server of a cell that is under way: the only worker that listens.
+/// Kills the file server of a running cell: the only worker that listens.
 fn kill_a_server(laboratory: &Laboratory) -> bool {
     let workers =
         laboratory.processes().into_iter().filter(|(_, line)| line.contains("internal worker"));
@@ -368,14 +368,14 @@ fn kill_a_server(laboratory: &Laboratory) -> bool {
         .map(|(process, _)| process)
         .find(|&process| threads(process, "nfs-client") >= CLIENTS);
     if let Some(process) = serving {
-        // Its clients are connected; what is asked comes after `go`.
+        // Its clients are connected; requests follow after `go`.
         std::thread::sleep(Duration::from_millis(250));
         send(process, Signal::SIGKILL);
     }
     serving.is_some()
 }
 
-/// How many threads of this name a process has.
+/// The number of threads of this name in a process.
 fn threads(process: i32, name: &str) -> usize {
     let threads =
         std::fs::read_dir(format!("/proc/{process}/task")).into_iter().flatten().flatten();

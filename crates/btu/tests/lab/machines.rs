@@ -1,5 +1,5 @@
-//! Machines that lack something: user namespaces, room on the disk, `/dev/net/tun`. Each is made
-//! with `unshare` of util-linux around the program.
+//! Machines without user namespaces, room on the disk, or `/dev/net/tun`. Each is made with
+//! `unshare` of util-linux around the program.
 
 use std::process::{Command, Output, Stdio};
 
@@ -9,8 +9,8 @@ use crate::support::{path, text};
 /// One row, alone: the shortest run there is.
 const SHORT: &str = "--component SEND --message 65536 --load idle --quiet";
 
-/// Runs a shell script in namespaces of its own; `None`, with a loud word, where that cannot be
-/// had.
+/// Runs a shell script in namespaces of its own; `None`, with a loud message, if that is not
+/// available.
 fn inside(laboratory: &Laboratory, namespaces: &[&str], script: &str) -> Option<Output> {
     let probe = Command::new("unshare").args(namespaces).arg("true").stderr(Stdio::null()).status();
     if !probe.is_ok_and(|status| status.success()) {
@@ -58,8 +58,8 @@ fn without_dev_net_tun_everything_works() {
     laboratory.assert_down();
 }
 
-/// Room for the first cells and no more: they survive, the run ends with one clear line, nothing is
-/// left behind.
+/// Room for the first cells only: they survive, the run ends with one clear line, nothing is left
+/// behind.
 #[test]
 fn a_disk_that_fills_up_in_the_middle() {
     let Some(laboratory) = Laboratory::open_once() else { return };

@@ -1,7 +1,7 @@
 //! The real program in laboratories: namespaces, agents, networks.
 //!
-//! Tests share the machine by [`share`]: those that wait or drill run side by side, those that
-//! measure run alone.
+//! Tests share the machine by [`share`]: those that wait or cause faults run side by side, those
+//! that measure run alone.
 
 mod agent;
 mod agent_bounds;

@@ -11,7 +11,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::Value;
 
-/// A line of 1 Mb/s with chance in one direction and a clock's beat in the other.
+/// A line of 1 Mb/s with random traffic in one direction and periodic traffic in the other.
 const LINE: &str = "name = \"line\"\n[stations.a]\n[stations.b]\n[links.line]\nbetween = [\"a\", \"b\"]\nrate = \"1 Mb/s\"\n\
                     [traffic.chance]\nfrom = \"a\"\nto = \"b\"\nsize = \"1000 B\"\nload = \"50 %\"\n\
                     [traffic.beat]\nfrom = \"b\"\nto = \"a\"\nsize = \"1000 B\"\nload = \"50 %\"\n\
@@ -22,12 +22,12 @@ const LINE: &str = "name = \"line\"\n[stations.a]\n[stations.b]\n[links.line]\nb
 const UNTIL_LAST: f64 = 1008.0 * 8.0 / 1e6;
 const UNTIL_NEXT: f64 = 1020.0 * 8.0 / 1e6;
 
-/// The mean time that a packet may take in addition to the time of the line and the noted lateness:
-/// for the way through the kernel on both sides, on a machine that has other work. Other tests
-/// allow the same for a drawn delay.
+/// The mean time that a packet may take in addition to the time of the line and the recorded
+/// lateness: for the path through the kernel on both sides, on a busy machine. Other tests allow
+/// the same for a drawn delay.
 const KERNEL: f64 = 0.2e-3;
 
-/// How far the clocks of stamps and deadlines may be apart.
+/// The largest difference of the clocks of stamps and deadlines.
 const CLOCKS: f64 = 2e-6;
 
 fn btu(arguments: &[&str]) -> std::process::Output {
@@ -76,7 +76,7 @@ fn the_prediction_of_a_line_is_what_the_simulator_says() {
     let low = &points(&check, 0)[0];
     let (predicted, simulated) =
         (number(&low["predicted_seconds"]), number(&low["simulated_seconds"]["value"]));
-    // Within 1 %: at 5 % load there is next to no waiting to disagree about.
+    // Within 1 %: at 5 % load there is hardly any waiting.
     assert!((predicted / simulated - 1.0).abs() < 0.01, "{predicted} {simulated}");
     assert!(low.get("measured").is_none());
     let rows = std::fs::read_to_string(csv).expect("the rows");
@@ -135,8 +135,8 @@ fn on_paper(drawing: &Drawing, seed: u64, number: u32, flow: u32, duration: f64)
     delays.iter().sum::<f64>() / delays.len() as f64
 }
 
-/// Every replication gives the mean that these very packets have on paper, and what the machine is
-/// known to add.
+/// Every replication gives the computed mean of exactly these packets, plus the machine's known
+/// additions.
 #[test]
 fn real_packets_on_a_known_line_take_as_long_as_on_paper() {
     let Some(lab) = Lab::open_alone() else { return };
@@ -187,14 +187,13 @@ fn real_packets_on_a_known_line_take_as_long_as_on_paper() {
                 assert!(*mean >= paper - CLOCKS, "faster than the line: {mean} of {paper}");
             }
             let excess = (means.iter().sum::<f64>() - paper.iter().sum::<f64>()) / 3.0;
-            // A late packet keeps those behind it waiting, by up to 1/(1 - load) of what it is
-            // late.
+            // A late packet delays those behind it, by up to 1/(1 - load) of its lateness.
             let known = late / (1.0 - f64::from(load) / 100.0);
             assert!(
                 excess <= known + KERNEL,
                 "{excess} more than on paper, of which {known} is known"
             );
-            // Chance is fixed by the seed: what the interval is wide of stays the same.
+            // The seed fixes the random numbers: the interval's width does not change.
             let (interval, simulated) = (
                 &measured["delay_seconds"]["interval"],
                 number(&point["simulated_seconds"]["value"]),
@@ -226,7 +225,7 @@ fn losses_and_overload_are_told_from_each_other() {
     for (point, overloaded) in points(&check, 0).iter().zip([false, true]) {
         let (measured, accounts) = (&point["measured"], &point["measured"]["network"]);
         assert_eq!(measured["overloaded"], overloaded, "{point}");
-        // A busy machine may be late, and says so; nothing else may be wrong.
+        // A busy machine may be late, with a warning; no other fault is allowed.
         let void = measured["void"].as_array().expect("reasons");
         assert!(
             void.iter().all(|why| text_of(why).contains("lateness of this machine")),
@@ -260,7 +259,7 @@ fn interrupted_it_leaves_nothing_behind() {
         assert_eq!(output.status.code(), code, "{signal}: {}", text(&output.stderr));
         lab.assert_gone();
     }
-    // What the killed one left in the directory of networks goes with the next.
+    // The next start removes the killed one's files in the directory of networks.
     assert!(lab.run(LINE, &["--", "true"]).status.success());
     lab.assert_no_files();
 }

@@ -1,4 +1,4 @@
-//! `btu net`: networks raised from files, entered, looked at, killed and taken down, with the real
+//! `btu net`: networks raised from files, entered, queried, killed and taken down, with the real
 //! program.
 
 use std::fs;
@@ -49,8 +49,8 @@ fn two_stations_talk_over_the_drawn_link() {
     let mut server = lab.exec("server", &["iperf3", "-s", "-J"]).spawn().unwrap();
     lab.await_command("iperf3 -s -J");
     let deadline = Instant::now() + Duration::from_secs(20);
-    // What was under way at the end is missing from iperf3's sum, so the receiver's seconds are
-    // looked at one by one.
+    // Data in flight at the end are missing from iperf3's sum, so the test uses the receiver's
+    // seconds one by one.
     let seconds = loop {
         let output = lab
             .exec("client", &["iperf3", "-J", "--get-server-output", "-t", "6", "-c", "server"])
@@ -58,7 +58,7 @@ fn two_stations_talk_over_the_drawn_link() {
             .unwrap();
         let result: serde_json::Value =
             serde_json::from_slice(&output.stdout).expect("iperf3 prints JSON");
-        // It may not listen yet; and now and then it does not hand over what its server saw.
+        // It may not listen yet; and sometimes it does not return its server's results.
         match result["server_output_json"]["intervals"].as_array() {
             Some(seconds) if output.status.success() => break seconds.clone(),
             _ => assert!(
@@ -145,7 +145,7 @@ fn signals_reach_the_command_and_its_end_is_passed_on() {
         assert!(Instant::now() < deadline, "the command lives on");
         thread::sleep(Duration::from_millis(5));
     }
-    // A stopped command stops btu, and goes on with it.
+    // A stopped command stops btu, and continues with it.
     let asleep = lab.exec("client", &["sh", "-c", "kill -STOP $$; exit 5"]).spawn().unwrap();
     let number = asleep.id();
     while !fs::read_to_string(format!("/proc/{number}/stat")).unwrap().contains(") T ") {

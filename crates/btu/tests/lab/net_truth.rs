@@ -1,5 +1,5 @@
-//! Known truth about drawn networks, from outside: ordinary programs in the stations see what the
-//! file asks for.
+//! Known truth about drawn networks, from outside: ordinary programs in the stations measure the
+//! values in the file.
 
 use std::io::Read;
 use std::net::UdpSocket;
@@ -23,10 +23,11 @@ fn median(mut values: Vec<f64>) -> f64 {
     values[values.len() / 2]
 }
 
-/// Goodput of one TCP stream in Mb/s: the median of the receiver's seconds, because what is under
-/// way at the end is missing from iperf3's sum. Reno keeps packets waiting at the line whatever it
-/// measured before; BBR, the default of many hosts, allows itself two of the shortest round trips
-/// that it saw, and on a line without delay falls behind when a busy machine makes them longer.
+/// Goodput of one TCP stream in Mb/s: the median of the receiver's seconds, because data in flight
+/// at the end are missing from iperf3's sum. Reno keeps packets waiting at the line, independent of
+/// its earlier measurements; BBR, the default of many hosts, allows two of the shortest measured
+/// round trips in flight, and on a line without delay falls behind when a busy machine makes them
+/// longer.
 fn iperf3(lab: &Lab) -> f64 {
     let mut server = lab.exec("server", &["iperf3", "-s", "-J"]).spawn().expect("btu runs");
     lab.await_command("iperf3 -s -J");
@@ -66,8 +67,8 @@ fn iperf3_sees_the_rate() {
     lab.assert_gone();
 }
 
-/// A client at a switch, and behind it a server on a line of its own for each rate in Mb/s and
-/// what else is said of the line.
+/// A client at a switch, and behind it a server on a separate line for each rate in Mb/s with its
+/// other properties.
 fn lines(each: &[(f64, String)]) -> String {
     let mut text = "[stations.client]\n[bridges.switch]\n\
                     [links.near]\nbetween = [\"client\", \"switch\"]\nrate = \"100 Gb/s\"\n"
@@ -82,9 +83,9 @@ fn lines(each: &[(f64, String)]) -> String {
     text
 }
 
-/// Round-trip times to each server that ping prints, in milliseconds, and all it said. A few
-/// hundred packets a second on each line leave the lines and the machine idle, so that the lines
-/// are looked at side by side.
+/// Round-trip times to each server that ping prints, in milliseconds, and its whole output. A few
+/// hundred packets a second on each line leave the lines and the machine idle, so the lines are
+/// measured at the same time.
 fn ping(lab: &Lab, servers: usize, arguments: &[&str]) -> Vec<(Vec<f64>, String)> {
     let one = |number: usize| {
         let server = format!("server-{number}");
@@ -112,7 +113,7 @@ fn ping_sees_the_delay() {
     let seen = ping(&lab, asked.len(), &["-c", "100", "-i", "0.02"]);
     for ((megabits, delay_ms), (times, said)) in asked.into_iter().zip(seen) {
         assert_eq!(times.len(), 100, "{said}");
-        // 98 octets and what a frame has around them, 122 on the line, each way.
+        // 98 octets and the overhead of a frame, 122 on the line, each way.
         let expected = 2.0 * (delay_ms + 122.0 * 8.0 / megabits / 1e3);
         let least = times.iter().copied().fold(f64::INFINITY, f64::min);
         let median = median(times);
@@ -197,7 +198,7 @@ fn an_upload_bloats_the_queue_of_one_home_and_not_of_the_other() {
 /// Payload of a full UDP packet.
 const FULL: usize = 1472;
 
-/// Senders need a moment until all of them send; then so long is counted.
+/// The time until all senders are sending, and the counted time after it.
 const SETTLING: Duration = Duration::from_secs(1);
 const COUNTED: Duration = Duration::from_millis(2500);
 
@@ -227,14 +228,14 @@ fn send(receiver: &str) {
     let socket = UdpSocket::bind(("0.0.0.0", 0)).expect("a socket");
     let begin = Instant::now();
     while begin.elapsed() < SETTLING + COUNTED + Duration::from_secs(1) {
-        // A full socket or queue is what is wanted.
+        // A full socket or queue is the purpose.
         let _ = socket.send_to(&[0; FULL], (receiver, 5001));
         // At most 24 Mb/s: each of them alone is more than the cable takes.
         sleep(Duration::from_micros(480));
     }
 }
 
-/// A shared Ethernet with so many senders and one more station that receives.
+/// A shared Ethernet with this number of senders and one station that receives.
 fn shared(senders: usize) -> String {
     format!(
         "[segments.cable]\nmedium = \"shared-ethernet\"\nrate = \"10 Mb/s\"\nlength = \"500 m\"\n\

@@ -86,7 +86,7 @@ fn a_flow_on_a_shared_ethernet_has_the_goodput_of_the_simulator() {
     holds(&laboratory, &file, "4 MB", "simulated_bits_per_second", 0.05);
 }
 
-/// Three blocks of SEND, alone and beside cpu, and of cpu alone.
+/// Three blocks of SEND, alone and under cpu, and of cpu alone.
 const LEAST_CELLS: u64 = 3 * 3;
 
 /// A run is killed in the middle and finished; each of its cells counts.

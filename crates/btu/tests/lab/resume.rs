@@ -26,7 +26,7 @@ fn what_is_forced_is_measured_and_keeps_the_warning() {
     laboratory.assert_down();
 }
 
-/// As if the newest run had broken off elsewhere, before these cells.
+/// Changes the newest run as if it had been interrupted on another machine, before these cells.
 fn break_off_elsewhere(laboratory: &Laboratory, cells: &str) {
     let elsewhere = format!(
         "UPDATE runs SET state = 'interrupted', finished = NULL; DELETE FROM cells WHERE {cells};
@@ -38,7 +38,7 @@ fn break_off_elsewhere(laboratory: &Laboratory, cells: &str) {
         .expect("a database of runs");
 }
 
-/// What is shown of the newest run, which says that it was resumed on another machine.
+/// The output for the newest run, with the warning that it was resumed on another machine.
 fn resumed_elsewhere(laboratory: &Laboratory) -> serde_json::Value {
     let shown = laboratory.json(&["show", "latest"]);
     let said = shown["resumed_elsewhere"].as_array().expect("sentences");

@@ -1,9 +1,9 @@
 //! How the tests of this program share the machine.
 //!
 //! A test that only waits for processes takes one share of four, and other tests run at the same
-//! time. A test that holds a measured number against a bound takes all shares, so that nothing else
-//! of this program runs meanwhile. Those that take one go first: a test that waits for all of them
-//! would let shares lie idle until the last of the others has ended.
+//! time. A test that holds a measured number against a bound takes all shares, so that no other
+//! test of this program runs meanwhile. Those that take one go first: a test that waits for all of
+//! them would leave shares unused until the last of the others has ended.
 
 use std::fs::OpenOptions;
 use std::io::Write;
@@ -61,8 +61,7 @@ impl Drop for Share {
     }
 }
 
-/// Tells scripts/test what a check that takes long is made of: seconds of the whole machine, and
-/// the test.
+/// Reports the parts of a long check to scripts/test: seconds of the whole machine, and the test.
 fn note(count: usize, seconds: f64) {
     let Some(file) = std::env::var_os("BTU_TEST_TIMES") else { return };
     let thread = thread::current();
@@ -73,7 +72,7 @@ fn note(count: usize, seconds: f64) {
         .create(true)
         .open(file)
         .and_then(|mut file| file.write_all(line.as_bytes()));
-    // A test does not fail for its time that could not be noted.
+    // A failure to record the time does not fail the test.
     let _ = written;
 }
 

@@ -1,4 +1,4 @@
-//! `btu speed` on drawn networks: rates, round trips and queues that are known, and bad days.
+//! `btu speed` on drawn networks: known rates, round trips and queues, and fault drills.
 
 use std::time::{Duration, Instant};
 
@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::common::{Laboratory, finish};
 use crate::support::{send, text};
 
-/// Of a rate, as the closed form has it; and of a round trip.
+/// The tolerances of a rate, relative to the closed form, and of a round trip.
 const RATE: f64 = 0.02;
 const TRIP: f64 = 0.05;
 
@@ -56,7 +56,7 @@ fn a_line_gives_what_its_closed_form_says() {
     let expected = number(&result["expected_round_trip_seconds"]);
     let idle = median(row(&result, "idle"));
     println!("idle {idle} s of {expected} s");
-    // What the ends take comes on top: some 0.1 ms.
+    // The ends add some 0.1 ms.
     assert!(
         (idle - expected) / expected < TRIP && idle > expected * 0.99,
         "{idle}, not {expected}"
@@ -117,8 +117,7 @@ fn a_bare_network_has_a_speed_too() {
     }
 }
 
-/// What moves is told each second, by the receiver's count; and stations speak IPv6 where it is
-/// asked for.
+/// Progress is printed each second, by the receiver's count; and stations use IPv6 on request.
 #[test]
 fn each_second_is_a_line_of_json_and_the_last_line_the_result() {
     let Some(laboratory) = Laboratory::open_alone() else { return };
@@ -157,8 +156,8 @@ fn each_second_is_a_line_of_json_and_the_last_line_the_result() {
     let down = of("down");
     assert!(down.len() >= 3 && down[2]["from_seconds"] == 2.0, "{down:?}");
     // Full frames of 1538 octets on the line carry 1428 of payload over IPv6. A second may end
-    // between two looks at the clock. The first two hold what slow start lost and what waited for
-    // it.
+    // between two readings of the clock. The first two contain the losses of slow start and the
+    // data behind them.
     let flow = &down[2]["flows"][0];
     let rate = number(&flow["goodput_bits_per_second"]) / (10e6 * 1428.0 / 1538.0);
     assert!((rate - 1.0).abs() < 0.05, "{flow}");
@@ -176,7 +175,7 @@ fn each_second_is_a_line_of_json_and_the_last_line_the_result() {
     assert!(number(&flow["jitter_seconds"]) < 0.02, "{flow}");
 }
 
-/// Runs of a study are compared cell by cell, and what they were not asked alike is refused.
+/// Runs of a study are compared cell by cell, and different measurements are refused.
 #[test]
 fn runs_of_a_study_are_compared() {
     let Some(laboratory) = Laboratory::open_once() else { return };
@@ -235,7 +234,7 @@ fn a_killed_run_is_resumed_and_a_killed_worker_is_told() {
     laboratory.assert_down();
     let result = laboratory.json(&["show"]);
     assert_eq!(result["run"]["state"], "complete");
-    // Five blocks of three phases; a worker that was killed while it was needed voids one of them.
+    // Five blocks of three phases; a worker that was killed during its work voids one of them.
     assert_eq!(laboratory.stored_cells(), 15);
     let invalid: u64 = result["result"]["rows"]
         .as_array()

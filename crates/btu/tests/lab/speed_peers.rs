@@ -1,5 +1,5 @@
-//! `btu speed` next to iperf3 and ping, in the stations of one network that stands: the same line,
-//! the same minute.
+//! `btu speed` next to iperf3 and ping, in the stations of one raised network: one line, within one
+//! minute.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -21,18 +21,18 @@ const TRIP: f64 = 0.05;
 /// A full packet with its Ethernet header, bits.
 const FULL_PACKET: f64 = 1514.0 * 8.0;
 
-/// Stations of a network that stands, between which `btu speed` goes as between real hosts.
+/// Stations of a raised network, between which `btu speed` measures as between real hosts.
 struct Pair {
     lab: Lab,
     near: &'static str,
     far: &'static str,
 }
 
-/// What a run said, and when each phase was under way, by the wall clock in seconds.
+/// The output of a run, and the times of each phase, by the wall clock in seconds.
 struct Told {
     result: Value,
     phases: BTreeMap<String, (f64, f64)>,
-    /// What arrived in each second of a phase, in bits per second.
+    /// The arrived data in each second of a phase, in bits per second.
     seconds: BTreeMap<String, Vec<f64>>,
 }
 
@@ -64,8 +64,8 @@ impl Pair {
         self.lab.home.path().join(name).to_str().expect("text").to_owned()
     }
 
-    /// In the place of ssh: says where the host is, and starts an agent in the far station after it
-    /// has taken the program that is sent there, which is its own.
+    /// A replacement of ssh: prints the host's address, and starts an agent in the far station
+    /// after it has read the sent program, which is its own.
     fn make_ssh(&self) {
         let btu = env!("CARGO_BIN_EXE_btu");
         let octets = fs::metadata(btu).expect("the program").len();
@@ -140,7 +140,7 @@ impl Pair {
 
     fn iperf3_rate(&self, more: &[&str]) -> f64 {
         let result = self.iperf3(more);
-        // Who receives tells: the server of a stream up, the client of one down.
+        // The receiver reports: the server of an upload, the client of a download.
         let own = if more.contains(&"-R") { &result } else { &result["server_output_json"] };
         let seconds = own["intervals"].as_array().unwrap_or_else(|| panic!("{result}"));
         median(
@@ -156,7 +156,7 @@ impl Pair {
         child
     }
 
-    /// What pings took that were answered between two moments, in seconds.
+    /// The times of pings that were answered between two moments, in seconds.
     fn pings(&self, child: Child) -> Vec<(f64, f64)> {
         let (ping, _) = self
             .lab
@@ -200,10 +200,10 @@ fn is_a_median_of(told: f64, mut seen: Vec<f64>, by: impl Fn(f64) -> f64) -> boo
 }
 
 /// Rates within 2 % of iperf3's, by the median of the receiver's seconds of both: a mean also
-/// counts how a connection begins, which is another one each time. Round trips of each phase within
-/// 5 % of what ping sees at the same time, and a packet of the queue: that takes `packet` seconds
-/// on the line, and a queue grows and shrinks by whole packets, so that the medians of two samples
-/// may differ by one packet.
+/// includes the begin of a connection, which differs each time. Round trips of each phase within 5
+/// % of ping's at that time, and a packet of the queue: that takes `packet` seconds on the line,
+/// and a queue grows and shrinks by whole packets, so that the medians of two samples may differ by
+/// one packet.
 fn agrees(pair: &Pair, what: &str, packet: f64) {
     let ping = pair.ping();
     let Told { result, phases, seconds: moved } = pair.told(&["-t", "3 s"]);
@@ -250,7 +250,7 @@ fn iperf3_and_ping_see_the_same_of_lines() {
     pair.lab.assert_gone();
 }
 
-/// On a cable without a rate the programs are what is measured.
+/// On a cable without a rate the test measures the programs.
 #[test]
 fn on_a_bare_cable_it_is_as_fast() {
     let Some(lab) = Lab::open_alone().filter(|_| is_there("iperf3") && is_there("ping")) else {
@@ -290,7 +290,7 @@ fn on_a_bare_cable_it_is_as_fast() {
     pair.lab.assert_gone();
 }
 
-/// Datagrams are lost one by one with a known probability: as many are counted as that allows.
+/// Datagrams are lost one by one with a known probability: the count is within its bounds.
 #[test]
 fn loss_is_binomial() {
     const SHARE: f64 = 0.02;
@@ -306,8 +306,8 @@ fn loss_is_binomial() {
     println!("{:.3} % lost", lost * 100.0);
     // Four standard deviations: a false alarm in 16,000.
     assert!((lost - SHARE).abs() <= 4.0 * deviation, "{lost}");
-    // A datagram takes 115 us of the line, and is due every 560 us: nothing waits, but for what a
-    // busy machine does.
+    // A datagram takes 115 us of the line, and is due every 560 us: no datagram waits, except on a
+    // busy machine.
     let jitter = number(&flow["jitter_seconds"]);
     println!("jitter {:.3} ms", jitter * 1e3);
     assert!((0.0..0.5e-3).contains(&jitter), "{jitter} s");
@@ -315,8 +315,7 @@ fn loss_is_binomial() {
     pair.lab.assert_gone();
 }
 
-/// Octets of type of service or traffic class of packets whose payload is long, with how often each
-/// was seen.
+/// Octets of type of service or traffic class of packets with a long payload, with their counts.
 fn marks(octets: &[u8]) -> BTreeMap<u8, usize> {
     let (blocks, _) = read(octets).expect("a capture");
     let mut seen = BTreeMap::new();
@@ -335,7 +334,7 @@ fn marks(octets: &[u8]) -> BTreeMap<u8, usize> {
     seen
 }
 
-/// Every full packet carries what `--dscp` asks for, whichever way it goes.
+/// Every full packet carries the code point of `--dscp`, in both directions.
 #[test]
 fn packets_carry_the_mark_that_was_asked_for() {
     let Some(lab) = Lab::open_once() else { return };
@@ -356,7 +355,7 @@ fn packets_carry_the_mark_that_was_asked_for() {
     pair.lab.assert_gone();
 }
 
-/// Whichever end dies, both are free again within two seconds.
+/// If either end dies, both are free again within two seconds.
 #[test]
 fn a_killed_end_frees_both_within_two_seconds() {
     let Some(lab) = Lab::open_once() else { return };

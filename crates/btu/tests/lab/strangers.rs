@@ -1,7 +1,7 @@
-//! Strangers on this machine: files that another user leaves where every user may write harm no
-//! user of btu.
+//! Other users on this machine: files that they leave in shared directories harm no user of btu.
 //!
-//! Held by the superuser only, who can also be that stranger, in mounts of the test's own.
+//! Only the superuser runs it, because it can also act as the other user, in mounts of the test's
+//! own.
 
 use std::path::Path;
 use std::process::{Command, Output};
@@ -75,7 +75,7 @@ fn a_stranger_who_takes_the_superusers_place_in_tmp_keeps_nobody_out() {
     assert_eq!(assert_success(&output), "taken\ntaken.log\n");
 }
 
-/// An ordinary user has no other place there, and is told what to do.
+/// An ordinary user has no other place there, and gets advice.
 #[test]
 fn a_stranger_who_takes_an_ordinary_users_place_is_told_of() {
     let script = r#"mkdir -m 0777 /tmp/btu-65534; mkdir -m 0700 mine; chown 65534 mine

@@ -1,4 +1,4 @@
-//! Known truth: what the whole program says about networks whose properties are given.
+//! Known truth: the results of the whole program for networks with given properties.
 
 use crate::common::Laboratory;
 
@@ -14,11 +14,11 @@ fn goodput(result: &serde_json::Value, component: &str) -> f64 {
     value / 1e6
 }
 
-/// Reno fills the queue and does not pace, so that the line alone limits it, also while the machine
-/// has much to do.
+/// Reno fills the queue and does not pace, so that the line alone limits it, also on a busy
+/// machine.
 const RENO: [&str; 2] = ["--congestion-control", "reno"];
 
-/// Three blocks of half a second: `volume` is what a line carries in that.
+/// Three blocks of half a second: `volume` is the data of a line in that time.
 fn bulk_on(network: &str, megabits: f64, volume: &str) {
     let Some(laboratory) = Laboratory::open_alone() else { return };
     let arguments =
@@ -28,8 +28,8 @@ fn bulk_on(network: &str, megabits: f64, volume: &str) {
     let expected = megabits * TCP_SHARE;
     for component in ["SEND", "RECV"] {
         let seen = goodput(&result, component);
-        // Two per cent: start of the flow (one round trip in half a second) and what the host does
-        // meanwhile.
+        // Two per cent: start of the flow (one round trip in half a second) and other load of the
+        // host.
         assert!(
             (seen / expected - 1.0).abs() <= 0.02,
             "{component} on {network}: {seen} instead of {expected} Mb/s"
@@ -48,7 +48,7 @@ fn a_hundred_megabits() {
     bulk_on("100 Mb/s", 100.0, "6 MB");
 }
 
-/// A path with delay: the check before the run sees the round trip within 0.2 ms each way, or a
+/// A path with delay: the check before the run measures the round trip within 0.2 ms each way, or a
 /// warning is stored.
 #[test]
 fn delay_is_as_asked() {
@@ -77,8 +77,7 @@ fn find_number(value: &serde_json::Value, key: &str) -> Option<f64> {
     }
 }
 
-/// A stream that competes with a transfer for ten megabits: what is lost and what arrives are two
-/// views of one thing.
+/// A stream that competes with a transfer for ten megabits: its losses and its arrivals must agree.
 #[test]
 fn b3_loss_and_goodput_of_a_stream_agree() {
     let Some(laboratory) = Laboratory::open_once() else { return };
@@ -105,16 +104,15 @@ fn b3_loss_and_goodput_of_a_stream_agree() {
         // The schedule is exact to a nanosecond for each of some hundred datagrams of about a
         // millisecond.
         assert!(sent <= offered * 1.000_01 && goodput <= sent * 1.000_01, "{row}");
-        // A stream that fills an empty queue comes to an end later than it was sent, by what the
-        // queue takes to drain: that is at most a tenth of the time of the quick profile's stream.
-        // So what is missing in the rate is what is missing in the count, within a tenth of the
-        // rate.
+        // A stream that fills an empty queue ends later at the receiver, by the time for draining
+        // the queue: at most a tenth of the time of the quick profile's stream. So the loss by rate
+        // equals the loss by count, within a tenth of the rate.
         assert!(((1.0 - goodput / sent) - lost).abs() <= 0.1, "{row}");
     }
     laboratory.assert_down();
 }
 
-/// Duplicates and frames out of order, counted by the receiver as the path was asked to make them.
+/// Duplicates and frames out of order: the receiver's counts agree with the path's settings.
 #[test]
 fn duplicates_and_reordering_are_counted_right() {
     let Some(laboratory) = Laboratory::open_alone() else { return };

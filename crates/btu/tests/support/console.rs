@@ -1,4 +1,4 @@
-//! The command lines of README and of docs: what a reader will type.
+//! The command lines of README and of docs, which readers type.
 
 use std::path::{Path, PathBuf};
 
@@ -7,10 +7,9 @@ use std::path::{Path, PathBuf};
 pub(crate) struct Written {
     /// The file and the line, as an error names them.
     pub(crate) place: String,
-    /// What follows `btu`.
+    /// The arguments after `btu`.
     pub(crate) arguments: Vec<String>,
-    /// Whether it stands in a block, to be typed as it is; in a sentence only its beginning may be
-    /// meant.
+    /// Whether it is in a block, for typing as it is; in a sentence it may be only a beginning.
     pub(crate) is_whole: bool,
 }
 
@@ -37,7 +36,7 @@ pub(crate) fn commands() -> Vec<Written> {
     documents().into_iter().flat_map(of).collect()
 }
 
-/// Those in blocks of a console, and those that stand as code in a sentence or on an indented line.
+/// Those in blocks of a console, and those in code in a sentence or on an indented line.
 pub(crate) fn commands_of(name: &str, text: &str) -> Vec<Written> {
     let mut found = Vec::new();
     let (mut fence, mut is_console) = (false, false);
@@ -94,7 +93,7 @@ fn commands_in(place: &str, line: &str, is_whole: bool) -> Vec<Written> {
         let rest = words
             .strip_prefix(&cargo[..])
             .or_else(|| words.strip_prefix(&["btu".to_owned()][..]))?;
-        // `btu ...` stands for any command.
+        // `btu ...` means any command.
         let is_any = rest.first().is_some_and(|word| word == "...");
         (!is_any).then(|| Written { place: place.to_owned(), arguments: rest.to_vec(), is_whole })
     };

@@ -1,4 +1,4 @@
-//! What tests of the real program say in one way.
+//! Common functions of tests of the real program.
 
 // Each test program uses its own part of this.
 #![allow(dead_code)]
@@ -19,7 +19,7 @@ pub(crate) fn send(process: i32, signal: Signal) {
         .unwrap_or_else(|error| panic!("{signal} to {process}: {error}"));
 }
 
-/// Says loudly that something cannot be tried here; a failure where a laboratory is required.
+/// Prints loudly that a test is skipped here; fails if a laboratory is required.
 pub(crate) fn lab_skipped(reason: &str) {
     eprintln!("LAB SKIPPED: {reason}");
     assert!(std::env::var("BTU_LAB").as_deref() != Ok("required"), "a lab is required: {reason}");
@@ -30,8 +30,8 @@ pub(crate) fn path(directory: &Path, name: &str) -> String {
     directory.join(name).display().to_string()
 }
 
-/// What a process has in memory, bytes: of its own, and with the pages of its program; nothing when
-/// it is gone.
+/// The memory of a process, in bytes: its own, and with the pages of its program; `None` when it is
+/// gone.
 pub(crate) fn memory(process: i32) -> Option<(u64, u64)> {
     let status = std::fs::read_to_string(format!("/proc/{process}/status")).ok()?;
     let bytes = |name: &str| {

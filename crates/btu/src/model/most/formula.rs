@@ -10,8 +10,8 @@ use crate::model::answer;
 /// The range is searched to this share: a closed form has no noise.
 const SHARE: f64 = 1e-6;
 
-/// The greatest value at which the formula holds and the bound is kept. Where the formula stops to
-/// hold first, the answer ends there, and what it says beyond is told apart.
+/// The greatest value at which the formula holds and the bound is kept. If the formula stops to be
+/// valid first, the answer ends there, and its result beyond is reported separately.
 pub(super) fn found(search: &Search<'_>) -> anyhow::Result<MostFound> {
     let bound = search.bound();
     let is_within = |figure: &Figure| figure.answer.value.is_some_and(|seconds| seconds <= bound);
@@ -38,8 +38,8 @@ pub(super) fn found(search: &Search<'_>) -> anyhow::Result<MostFound> {
     Ok(search.answer(tried, holding, seconds.and_then(|figure| figure.answer.value), answered))
 }
 
-/// Whether a warning speaks against what was found: that something is saturated, or too long even
-/// by a lower bound, is true.
+/// Whether a warning makes a result unreliable: saturation, and a lower bound above the limit, are
+/// reliable.
 fn is_unreliable(warning: Warning, found: Found) -> bool {
     match warning {
         Warning::Saturated => false,
@@ -48,9 +48,9 @@ fn is_unreliable(warning: Warning, found: Found) -> bool {
     }
 }
 
-/// What is bounded, at one value.
+/// The bounded figure at one value.
 struct Figure {
-    /// In seconds; with a warning if any flow that is asked about has one, since that might be the
+    /// In seconds; with a warning if any of the requested flows has one, because that might be the
     /// slowest.
     answer: Answer,
     warnings: Vec<PredictionWarning>,

@@ -10,16 +10,16 @@ use crate::exit::Refusal;
 use crate::model_check::simulated;
 use crate::progress::SimulationBar;
 
-/// The range is searched to this share: ten simulations and its ends, about as fine as five
-/// replications can tell.
+/// The range is searched to this share: ten simulations and its ends, about the precision of five
+/// replications.
 const SHARE: f64 = 1e-3;
 
-/// Simulations of a usual search: the two ends, ten halvings, and as many again for the ends of the
-/// interval, of which most are the same.
+/// Simulations of a usual search: the two ends, ten halvings, and an equal number for the ends of
+/// the interval, most of which coincide.
 const USUAL: f64 = 18.0;
 
-/// The greatest value at which the simulated mean is within the bound, between those at which the
-/// ends of its interval are.
+/// The greatest value at which the simulated mean is within the bound, and those values for the
+/// ends of its interval.
 pub(super) fn found(search: &Search<'_>) -> anyhow::Result<MostFound> {
     if search.model.transfer_time.is_some() {
         let problem =
@@ -36,7 +36,7 @@ pub(super) fn found(search: &Search<'_>) -> anyhow::Result<MostFound> {
 struct Simulator<'a> {
     search: &'a Search<'a>,
     bar: &'a SimulationBar,
-    /// What has been simulated.
+    /// The simulations so far.
     known: Vec<Simulated>,
 }
 
@@ -44,7 +44,7 @@ struct Simulator<'a> {
 #[derive(Clone)]
 struct Simulated {
     value: f64,
-    /// The longest mean delay in seconds; none where queues fill all the time.
+    /// The longest mean delay in seconds; `None` if queues fill all the time.
     delay: Option<Estimate>,
     warnings: Vec<SimulationWarning>,
 }
@@ -112,8 +112,8 @@ impl Simulator<'_> {
 }
 
 /// The longest mean delay of all flows of which anything arrived, or that of one; the time of an
-/// exchange where there are some. None where a flow is overloaded, so that its delay depends on how
-/// long one looks.
+/// exchange where there are some. `None` if a flow is overloaded, so that its delay depends on the
+/// length of the simulation.
 fn longest_delay(outcome: &Outcome, flow: Option<&str>) -> Option<Estimate> {
     let is_asked = |name: &str| flow.is_none_or(|flow| flow == name);
     let overloaded = |warning: &SimulationWarning| matches!(warning, SimulationWarning::Saturated { flow, .. } if is_asked(flow));

@@ -10,17 +10,17 @@ use crate::files::Source;
 /// The value that a search changes.
 pub(super) struct Turned {
     pub(super) range: Range,
-    /// Whether it counts something.
+    /// Whether it is a count.
     whole: bool,
-    /// Whether the upper end is only where the search gives up.
+    /// Whether the upper end is only the limit of the search.
     pub(super) open: bool,
 }
 
 impl Turned {
-    /// The largest value that is tried where none was given.
+    /// The largest value that is tried by default.
     const GREATEST: f64 = 1e9;
 
-    /// Stations of the largest group, a key with a range, or a key whose values are plain numbers.
+    /// Stations of the largest group, a key with a range, or a key with plain numbers.
     pub(super) fn of(model: &Model, source: &Source, most: &str) -> anyhow::Result<Self> {
         let plain = |key: String, from| Range {
             key,
@@ -45,7 +45,7 @@ impl Turned {
         Ok(Self { whole: whole(most), range: plain(most.to_owned(), from), open: true })
     }
 
-    /// How closely it is looked for: to whole stations, or to this share of the range.
+    /// The precision of the search: whole stations, or this share of the range.
     pub(super) fn resolution(&self, share: f64) -> Resolution {
         if self.whole { Resolution::Whole } else { Resolution::Share(share) }
     }
@@ -59,7 +59,7 @@ fn largest_group(drawing: &Drawing) -> anyhow::Result<String> {
         sends[sender.0 as usize] = true;
     }
     for (station, sends) in drawing.stations.iter().zip(sends) {
-        // A single station has no number behind its name, and others may name it.
+        // A single station has no number in its name, and other parts of the file may name it.
         let counted = station.name != station.group;
         if !sends || !counted || !matches!(station.attachment, Attachment::Segment(..)) {
             continue;

@@ -5,7 +5,7 @@ use crate::model_ui::asking::Told;
 use crate::model_ui::line::Line;
 
 impl State {
-    /// Takes what the working thread says.
+    /// Processes a message of the working thread.
     pub(crate) fn told(&mut self, told: Told) {
         match told {
             Told::Answer(number, Ok(answer)) => {
@@ -21,7 +21,7 @@ impl State {
                     }
                 }
             }
-            // What is asked for next will be refused too, or not.
+            // The next request may succeed or be refused, too.
             Told::Answer(number, Err(problem)) if number == self.asked && !self.is_stale => {
                 self.refused(&problem);
             }
@@ -30,7 +30,7 @@ impl State {
         }
     }
 
-    /// Takes what came of saving.
+    /// Processes the result of saving.
     pub(crate) fn saved(&mut self, saved: Saved) {
         match saved {
             Saved::Done(text) => {
@@ -50,17 +50,17 @@ impl State {
         }
     }
 
-    /// What was pressed behind a value that is taken now.
+    /// The keys after a value that is accepted now.
     fn press_held(&mut self) {
         for key in std::mem::take(&mut self.held) {
             self.press(key);
         }
     }
 
-    /// The file does not take the newest changes: back to the last that it took.
+    /// The file does not accept the newest changes: restores the last accepted ones.
     fn refused(&mut self, problem: &str) {
         self.take_back();
-        // They were meant for after it.
+        // The user meant them for the time after it.
         self.held.clear();
         match &mut self.mode {
             Mode::Value { problem: shown, is_checked, .. } => {
@@ -70,7 +70,7 @@ impl State {
         }
     }
 
-    /// A figure that there is no longer gives way.
+    /// A figure that no longer exists is replaced.
     fn mind_figure(&mut self) {
         let prediction = &self.answer.prediction;
         let is_there = match self.figure {

@@ -1,4 +1,4 @@
-//! What keys change: the chosen value, the values themselves, and the curve.
+//! The effects of keys: on the chosen value, the values themselves, and the curve.
 
 use btu_network::Quantity;
 
@@ -9,7 +9,7 @@ use crate::model_ui::turning::{Turn, turned};
 const FIRST_TRANSFER: &str = "1 MB";
 
 impl State {
-    /// Chooses the value so many places on.
+    /// Moves the choice by this number of places.
     pub(crate) fn go(&mut self, places: isize) {
         let visible = self.visible();
         let here = visible.iter().position(|at| at.key == self.chosen).unwrap_or(0);
@@ -21,7 +21,7 @@ impl State {
         }
     }
 
-    /// After the filter has changed: something visible is chosen.
+    /// After a change of the filter: chooses a visible value.
     pub(crate) fn filtered(&mut self) {
         self.go(0);
     }
@@ -58,7 +58,7 @@ impl State {
         self.is_stale = true;
     }
 
-    /// Back to what the file took last: an answer is not waited for.
+    /// Restores the last accepted values, without waiting for an answer.
     pub(crate) fn take_back(&mut self) {
         self.changes = self.accepted.clone();
         self.is_stale = true;

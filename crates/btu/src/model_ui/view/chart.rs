@@ -15,7 +15,7 @@ use crate::model_ui::state::{Figure, State};
 /// The points of a line, as far as they have a value.
 type Line = Vec<(f64, f64)>;
 
-/// Draws the curve into what the tables leave.
+/// Draws the curve in the space that the tables leave.
 pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, state: &State, palette: Palette) {
     if area.height < 5 {
         return;
@@ -43,7 +43,7 @@ fn styles(palette: Palette) -> [Style; 2] {
     [palette.of(Color::Cyan, Modifier::BOLD), palette.of(Color::Magenta, Modifier::DIM)]
 }
 
-/// What is drawn and along what; the names of two lines have the lines' styles.
+/// The figures and the variable; the names of two lines have the lines' styles.
 fn title(state: &State, width: usize, palette: Palette) -> Text<'static> {
     let [first, second] = styles(palette);
     let names = match state.figure {
@@ -73,7 +73,7 @@ fn title(state: &State, width: usize, palette: Palette) -> Text<'static> {
     names.into_iter().chain([along]).collect()
 }
 
-/// Why there is nothing to draw.
+/// Why there is no curve.
 fn emptiness(curve: &Curve, drawn: &[Line]) -> Option<&'static str> {
     match curve.axis {
         Axis::None => Some("The chosen value cannot be turned along a curve. Tab: along the load."),
@@ -130,7 +130,7 @@ fn plot(frame: &mut Frame<'_>, area: Rect, curve: &Curve, drawn: &[Line], palett
     saturation(frame, area, curve, drawn, palette);
 }
 
-/// Says where the curve ends because nothing has a mean there.
+/// Shows where the curve ends because means do not exist beyond.
 fn saturation(frame: &mut Frame<'_>, area: Rect, curve: &Curve, drawn: &[Line], palette: Palette) {
     let Some(line) = drawn.last() else { return };
     let (Some(first), Some(last)) = (curve.points.first(), curve.points.last()) else { return };
@@ -153,7 +153,7 @@ fn seconds(value: f64) -> String {
     Quantity::Time.written(value)
 }
 
-/// A value with so many digits.
+/// A value with this number of digits.
 fn shortened(axis: &Axis, value: f64, digits: i32) -> String {
     if value <= 1e-9 {
         return "0".to_owned();
@@ -163,7 +163,7 @@ fn shortened(axis: &Axis, value: f64, digits: i32) -> String {
 }
 
 /// The top of the picture: the greatest value, but not so great that all others lie flat at the
-/// bottom, as the last points before saturation would have it.
+/// bottom, as the last points before saturation would require.
 fn top(drawn: &[Line]) -> f64 {
     let mut values: Vec<f64> =
         drawn.iter().flat_map(|line| line.iter().map(|(_, value)| *value)).collect();

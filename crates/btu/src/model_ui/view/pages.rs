@@ -9,7 +9,7 @@ use super::{Palette, TITLE};
 use crate::model_ui::keys::HELP;
 use crate::model_ui::state::State;
 
-/// What every key does.
+/// The effects of all keys.
 pub(super) fn help(frame: &mut Frame<'_>, area: Rect, place: u16, palette: Palette) {
     let mut lines: Vec<Text<'_>> = Vec::new();
     for (keys, what) in HELP {
@@ -26,7 +26,7 @@ pub(super) fn help(frame: &mut Frame<'_>, area: Rect, place: u16, palette: Palet
     page(frame, area, "Keys (esc closes)", lines, place);
 }
 
-/// Every warning with what was seen and what it means.
+/// Every warning with its observation and its meaning.
 pub(super) fn warnings(
     frame: &mut Frame<'_>,
     area: Rect,

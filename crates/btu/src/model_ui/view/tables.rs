@@ -13,7 +13,7 @@ use super::table::{self, Column};
 use super::{Palette, TITLE, clipped};
 use crate::model_ui::state::State;
 
-/// Lines that are left to the curve.
+/// Lines that remain for the curve.
 const CURVE: usize = 9;
 
 /// Draws the tables; returns how many lines they took.
@@ -36,14 +36,14 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, state: &State, palette: Pa
     used as u16
 }
 
-/// How many rows two tables get of `room`: what they need, else about half each.
+/// The rows of two tables in `room`: as many as they need, else about half each.
 fn shares(room: usize, first: usize, second: usize) -> (usize, usize) {
     let half = room / 2;
     let of_second = second.min(half.max(room.saturating_sub(first)));
     (first.min(room - of_second), of_second)
 }
 
-/// One line: which places, and of what kind.
+/// One line: the places, and the kind.
 fn warnings(prediction: &Prediction, width: usize, palette: Palette) -> Vec<Text<'static>> {
     if prediction.warnings.is_empty() {
         return Vec::new();
@@ -69,11 +69,11 @@ struct Medium {
     name: String,
     packets: f64,
     cells: [String; 4],
-    /// Share of time, to tell the busiest.
+    /// Share of time, to find the busiest.
     busy: f64,
 }
 
-/// Segments, those alike once, and each direction of a link that carries something.
+/// Segments, equal ones once, and each direction of a link that carries frames.
 fn media(prediction: &Prediction) -> Vec<Medium> {
     let segments =
         alike_segments(&prediction.segments).into_iter().map(|(segment, alike)| Medium {
@@ -207,7 +207,7 @@ fn megabits(bits: f64) -> String {
     if bits < 1.0 { "0".to_owned() } else { digits(bits / 1e6, 4) }
 }
 
-/// What takes how long, which limits, and from when on the other does.
+/// The two delays, the limiting one, and the point from which the other one limits.
 fn transfer(transfer: &TransferPrediction, width: usize, palette: Palette) -> Vec<Text<'static>> {
     let simple = transfer.simple_seconds.map_or_else(|| "none".to_owned(), time);
     let (limit, style) = match transfer.limit {

@@ -40,7 +40,7 @@ impl Bench {
         bench
     }
 
-    /// Asks and answers until nothing is asked any more.
+    /// Sends requests and answers until there are none left.
     pub(crate) fn settle(&mut self) {
         while let Some(ask) = self.state.ask() {
             self.asked += 1;
@@ -68,7 +68,7 @@ impl Bench {
         self
     }
 
-    /// What the terminal would show.
+    /// The content of the terminal.
     pub(crate) fn screen(&mut self, width: u16, height: u16) -> String {
         self.settle();
         let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
@@ -138,8 +138,8 @@ fn a_small_terminal_is_told_so() {
     }
 }
 
-/// Every network of the library, at several sizes and with every kind of curve: nothing panics,
-/// nothing is negative.
+/// Every network of the library, at several sizes and with every kind of curve: no panic, and no
+/// negative number.
 #[test]
 fn every_network_can_be_looked_at() {
     for (name, _) in btu_network::library().iter().filter(|(name, _)| *name != "campus") {

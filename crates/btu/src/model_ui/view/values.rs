@@ -78,7 +78,7 @@ fn line(
     Text::from(Span::styled(text, if is_chosen { style.patch(CHOSEN) } else { style }))
 }
 
-/// A frame in thirty years is none.
+/// A frame in thirty years counts as zero.
 fn shown(text: &str) -> String {
     if text == "1e-9" { "0".to_owned() } else { text.to_owned() }
 }

@@ -12,8 +12,8 @@ use crate::cli::{Pictures, Wanted};
 use crate::suites::Document;
 use crate::{files, pictures};
 
-/// Writes what is wanted of these runs; files for one run are refused for several before anything
-/// is measured.
+/// Writes the requested files of these runs; files for one run are refused for several before the
+/// measurement.
 pub(super) fn write(documents: &[Document<'_, Outcome>], wanted: &Wanted) -> anyhow::Result<()> {
     if let [one] = documents {
         if let (Some(path), Outcome::One(verdict)) = (&wanted.np_out, &one.result) {

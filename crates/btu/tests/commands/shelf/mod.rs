@@ -47,7 +47,7 @@ impl Shelf {
         (output.status.code(), out, err)
     }
 
-    /// What `btu ARGUMENTS --json` prints.
+    /// The output of `btu ARGUMENTS --json`.
     pub(crate) fn json(&self, arguments: &[&str]) -> serde_json::Value {
         let (code, out, err) = self.btu(&[arguments, &["--json"]].concat());
         assert_eq!(code, Some(0), "{arguments:?}: {err}");

@@ -1,4 +1,4 @@
-//! Runs the real program in a laboratory of its own and looks for what it leaves behind.
+//! Runs the real program in a laboratory of its own and checks that it leaves nothing behind.
 
 pub(crate) mod once;
 
@@ -14,7 +14,7 @@ use nix::unistd::Pid;
 use crate::share::Share;
 use crate::support::text;
 
-/// Everything of a run must be down this long after its end, whatever the end was.
+/// The time within which all parts of a run must end, after any kind of end.
 pub(crate) const DOWN_WITHIN: Duration = Duration::from_secs(5);
 
 /// Marks every process of one test through its inherited environment.
@@ -29,19 +29,19 @@ pub(crate) struct Laboratory {
 }
 
 impl Laboratory {
-    /// `None`, with a loud word, where namespaces cannot be had; a failure where `BTU_LAB=required`
-    /// says they must.
+    /// `None`, with a loud message, if namespaces are not available; a failure with
+    /// `BTU_LAB=required`.
     pub(crate) fn open() -> Option<Self> {
         Self::open_with(Share::one())
     }
 
-    /// Like `open`, for a long test that being root makes no difference to: `None` where
-    /// scripts/test says that it was held as an ordinary user already.
+    /// Like `open`, for a long test with a result that does not depend on root: `None` if
+    /// scripts/test reports that it ran as an ordinary user already.
     pub(crate) fn open_once() -> Option<Self> {
         if once::tested_already() { None } else { Self::open() }
     }
 
-    /// Like `open_once`, for a test that holds measured numbers against bounds: nothing else of
+    /// Like `open_once`, for a test that holds measured numbers against bounds: no other test of
     /// this program runs meanwhile.
     pub(crate) fn open_alone() -> Option<Self> {
         if once::tested_already() || once::is_unchanged() {
@@ -51,7 +51,7 @@ impl Laboratory {
         }
     }
 
-    /// Like `open_alone`, for a test of what the kernel gives to root alone.
+    /// Like `open_alone`, for a test of features that the kernel gives to root only.
     pub(crate) fn open_alone_as_root() -> Option<Self> {
         if !nix::unistd::geteuid().is_root() {
             eprintln!("only root may do this: tested as root only");
@@ -148,7 +148,7 @@ impl Laboratory {
         runs.as_array().and_then(|runs| runs.last()?["cells"].as_u64()).unwrap_or(0)
     }
 
-    /// Processes of this test that live, with their command lines.
+    /// Running processes of this test, with their command lines.
     pub(crate) fn processes(&self) -> Vec<(i32, String)> {
         let numbers = fs::read_dir("/proc")
             .expect("/proc")
@@ -164,8 +164,8 @@ impl Laboratory {
         environment.split(|byte| *byte == 0).any(|entry| entry == self.mark.as_bytes())
     }
 
-    /// The process whose command line holds `part`; waits for it a while, since workers come and
-    /// go.
+    /// The process with `part` in its command line; waits for it a while, because workers start and
+    /// end.
     pub(crate) fn process(&self, part: &str) -> i32 {
         let deadline = Instant::now() + Duration::from_secs(20);
         loop {
@@ -179,7 +179,8 @@ impl Laboratory {
         }
     }
 
-    /// Waits until nothing of the run is left, and says what is if it takes longer than allowed.
+    /// Waits until nothing of the run is left, and lists the remains if that takes longer than
+    /// allowed.
     pub(crate) fn assert_down(&self) {
         let deadline = Instant::now() + DOWN_WITHIN;
         loop {
@@ -195,8 +196,8 @@ impl Laboratory {
         }
     }
 
-    /// Nothing in the scratch directory and no directory of sockets but a dead one that the next
-    /// start sweeps.
+    /// Checks that the scratch directory is empty, and that there is no directory of sockets except
+    /// a dead one that the next start removes.
     pub(crate) fn assert_swept(&self) {
         let scratch = self.directory.path().join("scratch");
         let left: Vec<_> =
@@ -215,7 +216,7 @@ impl Drop for Laboratory {
     }
 }
 
-/// What a run could leave on the machine.
+/// The things that a run could leave on the machine.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 struct Traces(BTreeSet<String>);
 
@@ -240,7 +241,7 @@ impl Traces {
     }
 }
 
-/// Why no run is possible here, if so.
+/// Why no run is possible here; `None` if it is.
 fn unusable() -> Option<String> {
     let directory = tempfile::tempdir().expect("a temporary directory");
     let output = Command::new(env!("CARGO_BIN_EXE_btu"))

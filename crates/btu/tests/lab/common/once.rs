@@ -1,13 +1,13 @@
-//! Long tests that being root makes no difference to are held once.
+//! Long tests with results that do not depend on root run once.
 
-/// Whether scripts/test says that every test was held as an ordinary user already.
+/// Whether scripts/test reports that every test ran as an ordinary user already.
 pub(crate) fn tested_already() -> bool {
     let user = std::env::var("BTU_TESTED_AS").ok();
     user.inspect(|user| eprintln!("tested as {user} already")).is_some()
 }
 
-/// Whether scripts/test says that what this test's module measures has not changed: the first part
-/// of a test's name is its module.
+/// Whether scripts/test reports that the code that this test's module measures has not changed: the
+/// first part of a test's name is its module.
 pub(crate) fn is_unchanged() -> bool {
     let unchanged = std::env::var("BTU_UNCHANGED").unwrap_or_default();
     let thread = std::thread::current();

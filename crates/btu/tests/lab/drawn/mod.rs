@@ -15,7 +15,7 @@ use crate::common::once;
 use crate::share::Share;
 use crate::support::text;
 
-/// Everything must be gone this long after the end of a network, whatever the end was.
+/// The time within which all parts of a network must end, after any kind of end.
 pub(crate) const BAD_DAY: Duration = Duration::from_secs(5);
 
 /// Marks every process of a test through its environment.
@@ -39,18 +39,18 @@ pub(crate) struct Lab {
 }
 
 impl Lab {
-    /// Nothing where this system allows no network: said loudly, and a failure where a lab is
+    /// `None` if this system allows no network: it prints that loudly, and fails if a lab is
     /// required.
     pub(crate) fn open() -> Option<Self> {
         Self::open_with(Share::one())
     }
 
-    /// Like `open`, for a long test that being root makes no difference to.
+    /// Like `open`, for a long test with a result that does not depend on root.
     pub(crate) fn open_once() -> Option<Self> {
         if once::tested_already() { None } else { Self::open() }
     }
 
-    /// Like `open_once`, for a test that holds measured numbers against bounds: nothing else of
+    /// Like `open_once`, for a test that holds measured numbers against bounds: no other test of
     /// this program runs meanwhile.
     pub(crate) fn open_alone() -> Option<Self> {
         if once::tested_already() || once::is_unchanged() {
@@ -133,7 +133,7 @@ impl Lab {
         numbers.filter(is_ours).map(|number| (number, line(number))).collect()
     }
 
-    /// The process of btu's own in this role.
+    /// The process of btu in this role.
     pub(crate) fn part(&self, role: &str) -> i32 {
         self.process(role, |line| line.contains(role))
     }
@@ -177,7 +177,7 @@ impl Lab {
 
 impl Drop for Lab {
     fn drop(&mut self) {
-        // A failed test must not leave its network behind; after a good test there are no
+        // A failed test must not leave its network behind; after a passed test there are no
         // processes.
         for (number, _) in self.processes() {
             let _ = kill(Pid::from_raw(number), Signal::SIGKILL);
@@ -185,21 +185,21 @@ impl Drop for Lab {
     }
 }
 
-/// What a network could leave on the machine.
+/// The things that a network could leave on the machine.
 fn traces() -> BTreeSet<String> {
     let names = |directory: &str| {
         let entries = fs::read_dir(directory).into_iter().flatten().flatten();
         entries.map(|entry| entry.path().display().to_string()).collect::<Vec<_>>()
     };
     let mounts = fs::read_to_string("/proc/self/mounts").unwrap_or_default();
-    // Other tests of this machine make interfaces of their own; those of a network would be called
-    // so.
+    // Other tests of this machine make interfaces of their own; those of a network would have these
+    // names.
     let interfaces = names("/sys/class/net").into_iter().filter(|path| path.contains("/p-"));
     let mounts = mounts.lines().filter(|line| line.contains("/etc/hosts")).map(str::to_owned);
     interfaces.chain(names("/run/netns")).chain(mounts).collect()
 }
 
-/// Whether a foreign program can be had; said loudly when not.
+/// Whether a foreign program is available; prints loudly if not.
 pub(crate) fn is_there(program: &str) -> bool {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let found = std::env::split_paths(&path).any(|directory| directory.join(program).exists());

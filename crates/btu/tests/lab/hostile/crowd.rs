@@ -1,5 +1,5 @@
-//! The strangers: plain threads that connect, say what strangers of their kind say, and wait until
-//! they are shown out.
+//! The hostile callers: plain threads that connect, send the data of their kind, and wait until
+//! they are disconnected.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
@@ -15,23 +15,23 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
 use rustls::{ClientConfig, ClientConnection, RootCertStore, Stream};
 use socket2::{Domain, Socket, Type};
 
-/// How many come, in how long, from how many networks, in how many ways.
+/// The number of callers, their time, the number of networks, and of kinds.
 pub(super) const CROWD: u64 = 10_000;
 pub(super) const LASTS: Duration = Duration::from_mins(1);
 pub(super) const NETWORKS: u64 = 10;
 pub(super) const KINDS: u64 = 10;
 
-/// So many are connected at a time at most: more than the agent gives places to.
+/// The largest number of simultaneous connections: more than the agent has places.
 const THREADS: u64 = 256;
-/// Who is not shown out by then never will be.
+/// The timeout after which a connection counts as never closed.
 const TIMEOUT: Duration = Duration::from_secs(30);
-/// Between two bytes of who says a handshake byte by byte.
+/// The pause between two bytes of a handshake that is sent byte by byte.
 const DRIBBLE: Duration = Duration::from_millis(100);
 
-/// What strangers of each kind need to know.
+/// The data for callers of each kind.
 struct Knowledge {
     agent: SocketAddr,
-    /// A real greeting, and all that a controller once said.
+    /// A real greeting, and the recorded data of a controller.
     hello: Vec<u8>,
     said: Vec<u8>,
     without_certificate: Arc<ClientConfig>,
@@ -113,7 +113,7 @@ impl Knowledge {
         }
     }
 
-    /// A connection from an address of this network; nothing, told loudly, where there is none.
+    /// A connection from an address of this network; `None`, with a loud message, if there is none.
     fn connected(&self, network: u64) -> Option<TcpStream> {
         let from = SocketAddr::from((Ipv4Addr::new(10, 66, network as u8, 1), 0));
         let socket = Socket::new(Domain::IPV4, Type::STREAM, None).expect("a socket");
@@ -132,8 +132,8 @@ impl Knowledge {
         }
     }
 
-    /// What a stranger of this kind does until it is shown out; whether it heard a word of the
-    /// service.
+    /// The behaviour of a caller of this kind until it is disconnected; returns whether the service
+    /// answered.
     fn visit(&self, kind: u64, stream: &mut TcpStream) -> bool {
         let half = &self.hello[..self.hello.len() / 2];
         match kind {
@@ -196,9 +196,9 @@ fn recorded(agent: SocketAddr, config: Arc<ClientConfig>) -> Vec<u8> {
     said
 }
 
-/// Says this, and reads until the other side closes. No more than a refusal is heard.
+/// Sends this, and reads until the other side closes. Only a refusal may arrive.
 fn shown_out(stream: &mut TcpStream, say: &[u8]) {
-    // It fails when the door is closed already.
+    // It fails when the connection is closed already.
     let _ = stream.write_all(say);
     let mut heard = Vec::new();
     // A reset is an end, too.
@@ -206,7 +206,7 @@ fn shown_out(stream: &mut TcpStream, say: &[u8]) {
     assert!(heard.len() < 1 << 14, "{} bytes were said to a stranger", heard.len());
 }
 
-/// Says this byte by byte, again and again, until the other side closes.
+/// Sends this byte by byte, repeatedly, until the other side closes.
 fn dribbled(stream: &mut TcpStream, say: &[u8]) {
     stream.set_read_timeout(Some(DRIBBLE)).expect("a timeout");
     for byte in say.iter().cycle() {
@@ -222,7 +222,7 @@ fn dribbled(stream: &mut TcpStream, say: &[u8]) {
     }
 }
 
-/// Speaks TLS, and calls; whether the service said a word.
+/// Uses TLS, and calls; returns whether the service answered.
 fn spoken(stream: &mut TcpStream, config: &Arc<ClientConfig>) -> bool {
     let mut connection =
         ClientConnection::new(Arc::clone(config), server_name()).expect("a connection");

@@ -25,10 +25,10 @@ use crate::drawn::{Lab, is_there};
 use crate::support::text;
 pub(crate) use trio::Trio;
 
-/// Those that `btu rate` measures with, in the order of their roles.
+/// The hosts of `btu rate`, in the order of their roles.
 pub(crate) const RATED: [&str; 3] = ["alpha", "beta", "gamma"];
 
-/// How long anything may take that takes seconds.
+/// The timeout of operations that take seconds.
 pub(crate) const TIMEOUT: Duration = Duration::from_mins(1);
 
 /// A raised network of hosts.
@@ -45,8 +45,8 @@ impl Hosts {
         Self::raise_in(Lab::open(), count, RATED.len())
     }
 
-    /// Raises so many trios, all on the measured network, for a long test that being root makes no
-    /// difference to.
+    /// Raises this number of trios, all on the measured network, for a long test with a result that
+    /// does not depend on root.
     pub(crate) fn raise_trios(trios: usize) -> Option<Self> {
         let count = trios * RATED.len();
         Self::raise_in(Lab::open_once(), count, count)
@@ -92,7 +92,7 @@ impl Hosts {
     }
 
     /// Gives this place on the measured network an IPv6 address as well, which stations do not have
-    /// by themselves; false, told loudly, where the kernel has no IPv6.
+    /// by themselves; false, with a loud message, if the kernel has no IPv6.
     pub(crate) fn speak_ipv6(&self, station: &str, interface: &str, address: &str) -> bool {
         let has_it = self.shell(station, "test -e /proc/net/if_inet6 && echo yes || true");
         if has_it.is_empty() {
@@ -164,7 +164,7 @@ impl Hosts {
         self.start_agent_as(name, &[], &["--identity", &self.path(&format!("{name}.pem"))]);
     }
 
-    /// Starts an agent behind other words of a command, and in the trust of others.
+    /// Starts an agent with other arguments, and with another authority.
     pub(crate) fn start_agent_as(&self, name: &str, before: &[&str], trust: &[&str]) {
         let listen = format!("{}:7417", self.control(name));
         let scratch = self.path(&format!("scratch-{name}"));
@@ -212,7 +212,7 @@ impl Hosts {
         line
     }
 
-    /// Takes everything down, and sees that nothing is left.
+    /// Takes all of it down, and checks that nothing is left.
     pub(crate) fn lower(self) {
         let output = self.lab.output(&["net", "down"]);
         assert!(output.status.success(), "{}", text(&output.stderr));
@@ -231,7 +231,7 @@ impl Hosts {
         fs::read_to_string(self.path(&format!("{name}.log"))).unwrap_or_default()
     }
 
-    /// The agent's process, as this test sees it.
+    /// The agent's process id in this test's namespace.
     pub(crate) fn agent(&self, name: &str) -> i32 {
         let listen = format!(" agent --listen {}:7417 ", self.control(name));
         let others = [" exec ", " enter ", "unshare "];
@@ -244,9 +244,9 @@ impl Hosts {
         kill(Pid::from_raw(self.agent(name)), signal).unwrap();
     }
 
-    /// Has every agent of these read its policy, identity and revocations again, and waits until
-    /// each has done so: a signal is only a request, and until an agent has read the new list the
-    /// old one counts.
+    /// Makes these agents read their policy, identity and revocations again, and waits until each
+    /// has done so: a signal is only a request, and until an agent has read the new list the old
+    /// one counts.
     pub(crate) fn reload_agents(&self, names: &[String]) {
         const DONE: &str = "agent: read the identity and the revocations again";
         let count = |name: &String| self.log(name).matches(DONE).count();
@@ -287,7 +287,7 @@ impl Hosts {
         children.split_whitespace().filter_map(|number| number.parse().ok()).collect()
     }
 
-    /// An inventory of all hosts, with whatever `change` makes of it.
+    /// An inventory of all hosts, changed by `change`.
     pub(crate) fn inventory(&self, change: impl FnOnce(String) -> String) -> String {
         self.write_inventory("hosts.toml", 0..self.names.len(), change)
     }
@@ -331,14 +331,14 @@ impl Hosts {
         serde_json::from_slice(&output.stdout).expect("--json prints JSON")
     }
 
-    /// The controller's process, as this test sees it.
+    /// The controller's process id in this test's namespace.
     pub(crate) fn controller(&self) -> i32 {
         self.lab.process("the controller", |line| {
             line.contains(" rate --hosts") && !line.contains(" exec ") && !line.contains(" enter ")
         })
     }
 
-    /// What is stored of the newest run.
+    /// The stored data of the newest run.
     pub(crate) fn stored(&self) -> Value {
         self.trio(0).stored()
     }
@@ -348,12 +348,12 @@ impl Hosts {
         self.trio(0).lab_command(arguments)
     }
 
-    /// How many runs there are, and how many cells the newest has.
+    /// The number of runs, and of cells in the newest one.
     pub(crate) fn runs(&self) -> (usize, u64) {
         self.trio(0).runs()
     }
 
-    /// Begins a command that makes a run, and waits until that has so many cells.
+    /// Begins a command that makes a run, and waits until that has this number of cells.
     pub(crate) fn begin(&self, command: Command, cells: u64) -> Child {
         self.trio(0).begin(command, cells)
     }

@@ -55,7 +55,7 @@ impl Trio<'_> {
         self.desk(&[&["rate", "--hosts", &self.inventory(), "--quiet"], arguments].concat())
     }
 
-    /// What is stored of the newest run.
+    /// The stored data of the newest run.
     pub(crate) fn stored(&self) -> Value {
         Hosts::json(self.lab_command(&["show", "latest"]))
     }
@@ -75,14 +75,14 @@ impl Trio<'_> {
         command
     }
 
-    /// How many runs there are, and how many cells the newest has.
+    /// The number of runs, and of cells in the newest one.
     pub(crate) fn runs(&self) -> (usize, u64) {
         let output = self.lab_command(&["runs", "--json"]).output().unwrap();
         let runs: Vec<Value> = serde_json::from_slice(&output.stdout).unwrap_or_default();
         (runs.len(), runs.last().and_then(|run| run["cells"].as_u64()).unwrap_or(0))
     }
 
-    /// Begins a command that makes a run, and waits until that has so many cells.
+    /// Begins a command that makes a run, and waits until that has this number of cells.
     pub(crate) fn begin(&self, mut command: Command, cells: u64) -> Child {
         let wanted = (self.runs().0 + 1, cells);
         let mut child = command.spawn().unwrap();

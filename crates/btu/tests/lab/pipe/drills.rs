@@ -8,12 +8,12 @@ use super::sizes;
 use crate::common::{Laboratory, finish};
 use crate::support::{send, text};
 
-/// Killing anything ends every worker within this; to take the network down and to store that the
-/// run was interrupted may take as much again on a machine with other work.
+/// The time within which a kill ends every worker; taking the network down and storing the
+/// interruption may double it on a busy machine.
 const ENDS_WITHIN: Duration = Duration::from_secs(2);
 const BUSY: Duration = Duration::from_secs(2);
 
-/// Begins a long run on this network, does something bad to it after two sizes, and sees it end in
+/// Begins a long run on this network, causes a fault after two sizes, and checks that it ends in
 /// order.
 pub(crate) fn drill(
     laboratory: &Laboratory,
@@ -62,12 +62,12 @@ pub(crate) fn worker(laboratory: &Laboratory, end: &str) -> i32 {
     found.expect("the station's agent has a worker").0
 }
 
-/// What is in the command line of the agent at this end.
+/// The text in the command line of the agent at this end.
 fn agent(end: &str) -> String {
     format!("internal agent --station {end}")
 }
 
-/// What is said when one was killed.
+/// The message when one was killed.
 pub(crate) const KILLED: &str = "end was killed by signal 9, so the other was ended";
 
 #[test]
@@ -106,15 +106,15 @@ fn whoever_dies_the_run_ends_and_what_was_finished_is_kept() {
     drill(&laboratory, local, |coordinator| send(coordinator, Signal::SIGKILL), None, "");
 }
 
-/// Begins a signature over an emulated line, stops the emulator again and again while it is
-/// measured, and gives the result.
+/// Begins a signature over an emulated line, stops the emulator repeatedly during the measurement,
+/// and returns the result.
 fn with_an_emulator_that_stops(laboratory: &Laboratory, stop: Duration) -> serde_json::Value {
     let arguments =
         ["pipe", "--precision", "full", "--trials", "5", "--network", "10 Mb/s", "--quiet"];
     let arguments = [&arguments[..], &["--sizes", "512,1024,2048"]].concat();
     let child = laboratory.command(&arguments).spawn().expect("btu starts");
     let wire = laboratory.process("internal wire");
-    // Trials are due once a worker lives; a stop of the emulator before that makes no trial late.
+    // Trials begin once a worker runs; a stop of the emulator before that makes no trial late.
     laboratory.process("internal worker");
     for _ in 0..8 {
         std::thread::sleep(Duration::from_millis(150));
@@ -134,8 +134,8 @@ fn kinds(result: &serde_json::Value) -> Vec<&str> {
 }
 
 /// Times of a size are the network's only as far as the emulator carried frames when they were due:
-/// where it did not, that is told. Whatever the result, every size has what the machine, both ends
-/// and the network did meanwhile.
+/// otherwise a warning reports it. In any case every size has the state of the machine, both ends
+/// and the network.
 #[test]
 fn an_emulator_that_stands_still_is_told() {
     let Some(laboratory) = Laboratory::open_once() else { return };

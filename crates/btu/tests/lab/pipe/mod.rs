@@ -1,5 +1,5 @@
-//! Signatures by the real program: stored and shown, true on an emulated Ethernet, and cut short by
-//! bad days.
+//! Signatures by the real program: stored and shown, correct on an emulated Ethernet, and
+//! interrupted by faults.
 
 mod drills;
 #[cfg(feature = "mpi")]

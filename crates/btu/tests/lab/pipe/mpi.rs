@@ -8,7 +8,7 @@ use super::drills::{KILLED, drill, worker};
 use crate::common::Laboratory;
 use crate::support::{send, text};
 
-/// A laboratory, where the MPI library that this btu was built with can be used.
+/// A laboratory, if the MPI library of this btu can be used.
 fn laboratory() -> Option<Laboratory> {
     let laboratory = Laboratory::open_once()?;
     let quick =
@@ -24,7 +24,7 @@ fn laboratory() -> Option<Laboratory> {
 }
 
 /// 65,536 bytes at 10 Mb/s take 52.4 ms without any header, and with those of TCP and Ethernet 55.7
-/// ms; a library that finds out that both stations are on one machine takes microseconds.
+/// ms; a library that detects that both stations are on one machine takes microseconds.
 #[test]
 fn messages_between_stations_go_over_their_network() {
     let Some(laboratory) = laboratory() else { return };

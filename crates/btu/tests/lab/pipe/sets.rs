@@ -116,7 +116,7 @@ fn signatures_are_compared_with_signatures() {
     }
 }
 
-/// Killed, then resumed: what was stored stays, what was missing is added.
+/// Killed, then resumed: the stored points stay, the missing ones are added.
 #[test]
 fn a_run_that_broke_off_is_finished() {
     let _share = Share::one();
@@ -178,7 +178,7 @@ fn a_run_that_broke_off_is_finished() {
     );
 }
 
-/// This user's directories of sockets whose owners have died.
+/// This user's directories of sockets with dead owners.
 fn left_by_the_dead() -> Vec<PathBuf> {
     let me = nix::unistd::geteuid().as_raw();
     let is_dead = |path: &PathBuf| {

@@ -8,11 +8,11 @@ use crate::support::path;
 /// On an Ethernet of 10 Mb/s, n bytes in k full segments of 1448 take k frames of 1538 octets (66
 /// of headers and timestamps, 24 of preamble, check sequence and gap): t0 + n/r with r = 10 Mb/s *
 /// 1448/1538. The receiver does not wait for the last frame's gap of 12 octets, though n/r counts
-/// it: so t0 is what the machine takes less the gap, and can be below zero. One short message shows
-/// t0: its own frame has 64 + 90 octets. A message of two segments or more is acknowledged at once
-/// (RFC 5681, section 4.2), by a frame of 90 octets that goes ahead of the answer; the short one's
-/// acknowledgement is in the answer. The tenth part of the round trips that were quickest counts:
-/// what else the machine does only ever makes them longer, and leaves as many alone.
+/// it: so t0 is the machine's time less the gap, and can be below zero. One short message shows t0:
+/// its own frame has 64 + 90 octets. A message of two segments or more is acknowledged at once (RFC
+/// 5681, section 4.2), by a frame of 90 octets that goes ahead of the answer; the short one's
+/// acknowledgement is in the answer. The fastest tenth of the round trips counts: other load of the
+/// machine only makes them longer, and affects a part of them.
 #[test]
 fn an_emulated_ethernet_has_the_signature_of_its_closed_form() {
     let Some(laboratory) = Laboratory::open_alone() else { return };
@@ -50,7 +50,7 @@ fn an_emulated_ethernet_has_the_signature_of_its_closed_form() {
     laboratory.assert_down();
 }
 
-/// A ring of 100 m: its token is back after 2.5 us, so that waiting for it is no matter.
+/// A ring of 100 m: its token is back after 2.5 us, so the wait for it is negligible.
 const RING: &str = "\
 name = \"ring-of-two\"
 [segments.ring]
@@ -79,8 +79,8 @@ segment = \"switch\"
 /// preamble, delimiters, LLC/SNAP and check sequence (ISO 9314-2, RFC 1390). On ATM it takes 32
 /// cells of 53 octets at 149.76 Mb/s (1500 + 16 in 48s; RFC 2684), and a switch passes whole
 /// packets on: one more at the end. So t0 + k T with k fragments, or k + 1. T is the network's; t0
-/// is the machine's, the one that fits best. The quickest of all round trips counts: what else the
-/// machine does only ever makes them longer.
+/// is the machine's, the one that fits best. The fastest of all round trips counts: other load of
+/// the machine only makes them longer.
 #[test]
 fn emulated_fddi_and_atm_have_the_signatures_of_their_closed_forms() {
     let Some(laboratory) = Laboratory::open_alone() else { return };
@@ -94,7 +94,7 @@ fn emulated_fddi_and_atm_have_the_signatures_of_their_closed_forms() {
         laboratory.json(&[&asked[..], &["--target-time", "400 ms", "--each", "--quiet"]].concat());
         let points: Vec<Point> =
             serde_json::from_value(laboratory.json(&["show", "--cells"])).expect("points");
-        // Seconds one way, and what of them is the network's.
+        // Seconds one way, and the network's part of them.
         let times: Vec<(f64, f64)> = points
             .iter()
             .map(|point| {

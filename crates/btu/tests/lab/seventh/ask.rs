@@ -1,4 +1,4 @@
-//! A small study: how long does a request of so many bytes take from one station to another?
+//! A small study: the time of a request of a given size from one station to another.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -14,7 +14,7 @@ use btu_suite::script::{Role, Script, Step};
 use btu_units::{Bytes, Span};
 use serde::{Deserialize, Serialize};
 
-/// Everything that decides a run. Of the two stations the first asks, the second answers.
+/// All settings of a run. The first of the two stations sends requests, the second answers.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct AskPlan {
     #[serde(flatten)]
@@ -25,7 +25,7 @@ pub(super) struct AskPlan {
     pub(super) duration: Span,
 }
 
-/// What tells one cell from another.
+/// The key of a cell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub(super) struct AskCell {
     #[serde(rename = "message_bytes")]
@@ -85,7 +85,7 @@ impl Experiment for AskPlan {
         let Some((requested, answers)) = accounts(seen) else {
             return vec!["an end has no account".to_owned()];
         };
-        // An answer that was sent came, or it is one of those that the asking end missed.
+        // Every sent answer arrived, or it is one of those that the asking end counted as missing.
         let missed = requested.lost + requested.late + requested.wrong;
         let agree = requested.answers <= answers && answers <= requested.answers + missed;
         if agree {
@@ -112,7 +112,7 @@ impl Experiment for AskPlan {
     }
 }
 
-/// What the asking end accounts for, and how many answers the other one sent.
+/// The asking end's account, and the number of answers that the other one sent.
 fn accounts(seen: &Observation) -> Option<(&Requested, u64)> {
     let outcomes =
         || seen.reports.iter().filter_map(|placed| Some(&placed.result.as_ref().ok()?.outcome));

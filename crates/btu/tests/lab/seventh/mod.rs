@@ -76,7 +76,7 @@ fn settings(laboratory: &Laboratory) -> Settings {
     }
 }
 
-/// A study that no part of the program knows is raised, measured, stored, judged and told.
+/// A study that no part of the program knows is raised, measured, stored, judged and reported.
 #[test]
 fn a_seventh_study_needs_no_other_file() {
     let Some(laboratory) = Laboratory::open_once() else { return };
