@@ -16,18 +16,18 @@ use crate::files;
 use crate::progress::Watch;
 use crate::study::{self, Chosen};
 
-/// What is measured on where no network is named: fast enough that stop-and-wait ends in time, and
-/// far enough to be seen.
+/// The default network: fast enough that stop-and-wait ends in time, and long enough that its delay
+/// shows.
 const USUAL_RATE: &str = "10 Mb/s";
 const USUAL_DELAY: Span = Span::from_milliseconds(5);
 
 /// All lines of the study's tables.
 const PAPER_NETWORK: &str = "stanford-1985";
 
-/// An item may take as long as a slow program does.
+/// The longest time of an item: that of a slow program.
 const LONGEST_WORK: Span = Span::from_seconds(1);
 
-/// Measures what was asked for.
+/// Measures the requested plan.
 pub(crate) fn run(app: &App, common: &Common) -> anyhow::Result<()> {
     study::run(&app.study, common, Watch::Never, || plan(app), |_| Bytes::ZERO, |_, _| {})?;
     app.picture.as_ref().map_or(Ok(()), |path| save_picture(app, path))
@@ -39,7 +39,7 @@ fn save_picture(app: &App, path: &Path) -> anyhow::Result<()> {
     files::save(path, &btu_chart::bitmap_png(WIDTH, HEIGHT, picture.bits())?)
 }
 
-/// What an end computes for each item on top: what was asked for, else what the study's own took if
+/// The additional computing of an end for each item: the requested time, else that of the study if
 /// its tables are repeated.
 fn work(app: &App, option: &str, asked: Option<Span>, paper: Span) -> Result<Span, Refusal> {
     let time = asked.unwrap_or(if app.paper { paper } else { Span::ZERO });
@@ -124,7 +124,7 @@ fn factors(app: &App) -> anyhow::Result<Option<Factors>> {
     Ok(Some(factors))
 }
 
-/// Every speed of the one end with every speed of the other; nothing where none is named.
+/// Every speed of the one end with every speed of the other; empty if none is named.
 fn speeds(app: &App) -> Vec<Speeds> {
     if app.application_speed.is_empty() && app.display_speed.is_empty() {
         return Vec::new();
@@ -135,12 +135,12 @@ fn speeds(app: &App) -> Vec<Speeds> {
     or_usual(&app.application_speed, &[Speed::FULL]).into_iter().flat_map(with).collect()
 }
 
-/// Where it is measured.
+/// The place of the measurement.
 struct Place {
     network: Field,
     /// The displays, where there are several.
     displays: Vec<HostName>,
-    /// Where a relay runs, if one does.
+    /// The host of the relay, if there is one.
     relay: Option<HostName>,
 }
 
@@ -188,8 +188,8 @@ fn place(app: &App, factors: Option<&Factors>) -> anyhow::Result<Place> {
     Ok(Place { network: chosen.field(stations)?, displays, relay })
 }
 
-/// The host of the relay, where one is needed: whom the option names, else who is called so, else
-/// the first that is left.
+/// The host of the relay, if one is needed: the one that the option names, else the one of that
+/// name, else the first remaining one.
 fn relay(
     app: &App,
     factors: Option<&Factors>,

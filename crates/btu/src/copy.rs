@@ -12,7 +12,7 @@ use crate::exit::Refusal;
 use crate::progress::Watch;
 use crate::study::{self, Chosen};
 
-/// What is measured on where no network is named: the report's own.
+/// The default network: the report's own.
 const USUAL: &str = "citi-1989";
 
 /// Files larger than this are for other tools.
@@ -23,10 +23,10 @@ const LARGEST: Bytes = Bytes::new(10_000_000_000);
 const DEADLINE_FACTOR: f64 = 80.0;
 const DEADLINE_BESIDE: Span = Span::from_seconds(60);
 
-/// Where nothing is emulated, and of all copies.
+/// Without emulation, and for all copies.
 const LONGEST: Span = Span::from_seconds(3600);
 
-/// Measures what was asked for.
+/// Measures the requested plan.
 pub(crate) fn run(copy: &Copy, common: &Common) -> anyhow::Result<()> {
     study::run(&copy.study, common, Watch::Never, || plan(copy), room, sweep).map(drop)
 }
@@ -184,9 +184,9 @@ fn all_or_nothing(backgrounds: Vec<Background>) -> anyhow::Result<Vec<Background
     }
 }
 
-/// How long the background is alone. On a line the first offer is right, and a second of readings
-/// shows it; on a medium that several share it is searched, and what has not settled by then does
-/// not count.
+/// The time of the background alone. On a line the first offer is correct, and a second of reports
+/// shows it; on a shared medium the rate is searched, and a cell without a settled rate does not
+/// count.
 fn lead(mode: Mode, wire: Option<Wire>, pairs: usize) -> Span {
     let searches = pairs > 1 && wire.is_some_and(|wire| wire.is_shared);
     match mode {

@@ -21,10 +21,10 @@ use crate::study::{self, Chosen};
 use crate::{files, hosts};
 use place::Places;
 
-/// What a cell may take beyond its programs: preparing, and ending what it has started.
+/// The time of a cell in addition to its programs: preparing, and ending its processes.
 const BESIDE_PROGRAMS: Span = Span::from_seconds(60);
 
-/// Measures what was asked for, and says by the exit code whether something is slower than allowed.
+/// Measures the experiment, and reports by the exit code whether a value is slower than allowed.
 pub(crate) fn run(options: &RunStudy, common: &Common) -> anyhow::Result<ExitCode> {
     if let Some(name) = &options.example {
         crate::terminal::print(example(name)?.trim_end())?;
@@ -86,7 +86,7 @@ fn plan(options: &RunStudy) -> anyhow::Result<RunPlan> {
         None => (short::text(options)?, "the command line".to_owned(), PathBuf::from(".")),
     };
     let named = match inventory_of(&text) {
-        // What the command line says replaces what the file says.
+        // Options on the command line replace values of the file.
         Some(file) if !study.real.is_any() && study.network.is_none() => {
             hosts::listed_hosts(&directory.join(file), &study.real.reaching)?
         }
@@ -204,7 +204,7 @@ fn planned(
     })
 }
 
-/// How often the short form measures.
+/// The repetitions of the short form.
 const fn usual_blocks(profile: ProfileName) -> u32 {
     match profile {
         ProfileName::Quick => 5,

@@ -48,20 +48,20 @@ pub(crate) fn show(show: &Show, common: &Common) -> anyhow::Result<()> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Form {
     Text,
-    /// Spread out for people.
+    /// Indented for readers.
     Json,
     /// On one line, behind lines of other kinds.
     JsonLine,
 }
 
 impl Form {
-    /// What the command line asks for.
+    /// The request of the command line.
     pub(crate) fn of(common: &Common) -> Self {
         if common.json { Self::Json } else { Self::Text }
     }
 }
 
-/// How much of a result is shown as text.
+/// The part of a result that is shown as text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Shown {
     /// Print the first screen only.
@@ -73,7 +73,7 @@ pub(crate) enum Shown {
 }
 
 impl Shown {
-    /// What these options ask for.
+    /// The request of these options.
     pub(crate) fn by(tables: Tables) -> Self {
         if tables.explain_variance { Self::Variance } else { Self::of(tables.all) }
     }
@@ -84,7 +84,7 @@ impl Shown {
     }
 }
 
-/// Prints the result of a run; as text, as much of it as is to be shown.
+/// Prints the result of a run; as text, the requested part of it.
 pub(crate) fn print_result(
     store: &Store,
     run: RunId,

@@ -28,7 +28,7 @@ type Result<T> = std::result::Result<T, Box<dyn Error + Send + Sync>>;
 const HERE: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 const TOKEN: Token = *b"sixteen byte key";
 
-/// Where the other programs have their files: memory.
+/// The directory of the other programs' files: memory.
 const MEMORY: &str = "/dev/shm";
 
 fn order(activity: Activity) -> Order {
@@ -78,7 +78,7 @@ fn ours(direction: Direction, program: Program, size: Bytes) -> Result<f64> {
     }
 }
 
-/// What a command prints.
+/// The output of a command.
 fn run(command: &mut Command) -> Result<String> {
     let output = command.stdin(Stdio::null()).output()?;
     if !output.status.success() {
@@ -211,7 +211,7 @@ fn main() -> Result<()> {
     println!("{:<24} {:>9} {:>9}   ratio", "", "ours", "theirs");
     let compared = all(rounds, size, &source, &copy);
     std::fs::remove_file(&source)?;
-    // Where nothing was got it is not there.
+    // Without a copy the file does not exist.
     let _ = std::fs::remove_file(&copy);
     compared
 }

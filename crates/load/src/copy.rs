@@ -11,8 +11,8 @@
 //! | vsftpd | as ftp does, at the system's server | as ftp does | the same |
 //! | local, mount | not at all, or as the kernel's client of a share does | from one file into another | when it is durable |
 //!
-//! Who puts a file has it and connects; who gets one connects and is to have it: each protocol
-//! works both ways.
+//! An end that puts a file has it and connects; an end that gets one connects and receives it: each
+//! protocol works both ways.
 //!
 //! The source is made from the order's seed before the clock starts, and is on the device; it is
 //! not in the page cache, or has just been read. What was sent and what is stored are read again
@@ -51,7 +51,7 @@ use crate::LoadError;
 /// Bytes moved at once.
 pub(crate) const BLOCK: usize = 256 * 1024;
 
-/// How often who waits looks whether it still shall.
+/// The interval at which a waiting end checks for `stop`.
 const TICK: std::time::Duration = std::time::Duration::from_millis(2);
 
 /// When the file was moved, by this host's clock.

@@ -83,8 +83,8 @@ fn ranked(verdict: &AppVerdict) -> Vec<(&AppRow, f64)> {
     rows
 }
 
-/// The largest part of the time of the slowest way, and of the fastest where it is another one, by
-/// the closed form.
+/// The largest part of the time of the slowest row, and of the fastest if it is another one, by the
+/// closed form.
 fn limit(verdict: &AppVerdict) -> String {
     let mut known = ranked(verdict).into_iter().filter_map(|(row, _)| Some((row, largest(row)?)));
     let (fastest, slowest) = (known.next(), known.next_back());
@@ -96,7 +96,7 @@ fn limit(verdict: &AppVerdict) -> String {
     slowest.into_iter().chain(fastest).map(words).collect::<Vec<_>>().join("; by ")
 }
 
-/// What most of a way's time goes to, and its share of it.
+/// The largest part of a row's time, and its share.
 fn largest(row: &AppRow) -> Option<(&'static str, f64)> {
     let shares = row.shares?;
     let parts = [
@@ -196,7 +196,7 @@ fn prediction(verdict: &AppVerdict, columns: Columns) -> Option<Section> {
     Section::of("What the closed forms expect", note, vec![Block::Table(table)])
 }
 
-/// What a picture's time is made of, by the closed form.
+/// The parts of a picture's time, by the closed form.
 fn shares(verdict: &AppVerdict, columns: Columns) -> Option<Section> {
     let mut table =
         columns.table("Per cent of the time", &["bandwidth", "delay", "application", "display"]);

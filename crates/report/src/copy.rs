@@ -45,7 +45,7 @@ impl Reported for CopyPlan {
 /// The programs that copied the largest file from one host to the other, with their seconds, the
 /// fastest first.
 fn ranked(verdict: &CopyVerdict) -> Vec<(&CopyRow, f64)> {
-    // Programs are told apart, not what files stand on: all of them have the first storage.
+    // The picture distinguishes programs, not storage: all of them have the first storage.
     let place = verdict.rows.first().map(|row| (row.cell.storage, row.cell.cache));
     let is_told = |row: &&CopyRow| row.cell.program != Program::Local && is_at(row, place);
     let timed = |row| Some((row, CopyRow::median(row)?));
@@ -77,7 +77,7 @@ fn figures(verdict: &CopyVerdict) -> Vec<KeyFigure> {
     ranked(verdict).into_iter().map(figure).collect()
 }
 
-/// How much of the fastest copy's time the line alone takes.
+/// The share of the line alone in the fastest copy's time.
 fn limit(verdict: &CopyVerdict) -> String {
     let ranked = ranked(verdict);
     let fastest =
@@ -99,7 +99,7 @@ fn headline(verdict: &CopyVerdict) -> String {
     };
     let size = best.cell.size;
     if rows.len() == 1 {
-        // With nothing to compare it with, it is the line that says whether that is long.
+        // Without other copies to compare with, the line is the reference.
         let line = best.line_seconds.map_or(String::new(), |line| {
             format!(", {} times as long as the line alone would take", three_digits(least / line))
         });
@@ -115,12 +115,12 @@ fn headline(verdict: &CopyVerdict) -> String {
     )
 }
 
-/// Whether a row's files stand there, and are in the page cache or not, as there.
+/// Whether a row's files are on that storage, with that state of the page cache.
 fn is_at(row: &CopyRow, place: Option<(Storage, Cache)>) -> bool {
     Some((row.cell.storage, row.cell.cache)) == place
 }
 
-/// What tells a row from others.
+/// The properties that distinguish a row.
 fn names(cell: &CopyCell) -> [Cell; 4] {
     [
         Cell::text(cell.program_name()),

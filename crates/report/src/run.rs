@@ -77,7 +77,7 @@ fn quantity(estimate: &Estimate, size: f64, unit: &str) -> String {
     format!("{} {unit}{ends}", three_digits(estimate.value / size))
 }
 
-/// How many times the baseline's value it is, in words.
+/// The ratio to the baseline's value, in words.
 fn times(slowdown: &Estimate, better: Better) -> String {
     let ratio = match better {
         Better::Lower => slowdown.value,
@@ -151,7 +151,7 @@ fn result(plan: &RunPlan, value: &ValueVerdict) -> Option<Section> {
     Section::of(&title, &note, vec![Block::Table(table)])
 }
 
-/// What the programs took.
+/// The resources of the programs.
 fn taken(plan: &RunPlan, verdict: &RunVerdict) -> Option<Section> {
     let columns =
         ["program", "elapsed, ms", "user, ms", "system, ms", "peak, MB", "waits", "preempted"];

@@ -39,7 +39,7 @@ pub struct RunReport<'a> {
     pub run: &'a RunHead,
     /// Its origin.
     pub origin: &'a Origin,
-    /// What its cells amount to.
+    /// The verdict over its cells.
     pub verdict: &'a Verdict,
     /// The plan of the run: what was asked for.
     pub plan: &'a Plan,
@@ -49,13 +49,13 @@ pub struct RunReport<'a> {
     pub settings: &'a BTreeMap<String, String>,
     /// The changes between the start and the end, a sentence each.
     pub changes: &'a [String],
-    /// What this machine gives from run to run, where earlier runs of the same plan are stored.
+    /// The spread of this machine from run to run, if earlier runs of the plan are stored.
     pub earlier: Option<&'a EarlierRuns>,
     /// Other studies, with results that are drawn next to those of this run.
     pub beside: &'a [Study],
 }
 
-/// Runs of one plan on one machine, the one that is told among them.
+/// Runs of one plan on one machine, including the reported one.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct EarlierRuns {
     /// The number of these runs, the reported one included.
@@ -65,7 +65,7 @@ pub struct EarlierRuns {
 }
 
 impl<'a> RunReport<'a> {
-    /// What is said of every stored run.
+    /// The common part of all stored runs.
     fn stored(&self) -> StoredRun<'a> {
         StoredRun {
             run: self.run,
@@ -108,7 +108,7 @@ pub fn run_page(report: &RunReport) -> Page {
     }
 }
 
-/// What it is called by the run rules, and how much it is.
+/// Its name by the run rules, and its value.
 fn headline(report: &RunReport) -> String {
     let title = report.verdict.title;
     let name = title.words();

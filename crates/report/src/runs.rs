@@ -15,7 +15,7 @@ pub struct RunLine {
     pub id: String,
     /// Wall time of the start.
     pub started: String,
-    /// How far it got.
+    /// Its state.
     pub state: String,
     /// The name of the profile, as the list shows it.
     pub profile: String,
@@ -27,13 +27,13 @@ pub struct RunLine {
     pub valid_cells: u64,
     /// Cells that are stored.
     pub cells: u64,
-    /// The BTU rating or what there is of one, where it is known.
+    /// The BTU rating or a part of it, if it is known.
     pub rating_bits_per_second: Option<f64>,
-    /// What that may be called.
+    /// Its name by the run rules.
     pub title: Title,
-    /// How long it took, where it is known.
+    /// Its time, if it is known.
     pub duration: Option<Span>,
-    /// Why more cannot be told of it.
+    /// Why its result cannot be read.
     pub unread: Option<String>,
 }
 

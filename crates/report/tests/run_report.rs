@@ -1,5 +1,5 @@
-//! The report of a run in every format: what it says, how large it is, and that nothing in a run
-//! can break out of it.
+//! The report of a run in every format: its content, its size, and that no text of a run can break
+//! its format.
 
 mod run;
 mod sample;
@@ -52,7 +52,7 @@ fn b10_every_number_has_a_key_of_its_own() {
     );
 }
 
-/// The first fields of a line of CSV, as they stand.
+/// The first fields of a line of CSV, unparsed.
 fn first_fields(line: &str, wanted: usize) -> String {
     let (mut quoted, mut found) = (false, 0);
     let end = line.char_indices().find(|(_, letter)| {
@@ -78,7 +78,7 @@ fn tables(page: &Page) -> Vec<&Table> {
 fn csv_has_a_line_for_each_number() {
     let text = csv(&SampleRun::new().page());
     let lines: Vec<&str> = text.split("\r\n").collect();
-    // The first line of each table: the whole is long, and says no more.
+    // The first line of each table: the whole is long without further information.
     let table = |line: &str| line.split(',').next().unwrap_or_default().to_owned();
     let mut seen = Vec::new();
     let first = lines.iter().filter(|line| {
@@ -330,13 +330,13 @@ fn with_text(text: &str) -> Page {
     run.page()
 }
 
-/// The formats of a text that means nothing to any of them.
+/// All formats of a text without special meaning in any of them.
 static PLAIN: LazyLock<(String, String)> = LazyLock::new(|| {
     let page = with_text("plain");
     (without_breaks(&html(&page)), markdown(&page))
 });
 
-/// Where a long word may be broken is a tag of the page's own.
+/// The break points of a long word are the page's own tags.
 fn without_breaks(html: &str) -> String {
     html.replace("<wbr>", "")
 }

@@ -56,7 +56,7 @@ macro_rules! named {
 }
 
 named! {
-    /// How far a run got.
+    /// The state of a run.
     State {
         /// It is being written.
         Running = "running",
@@ -64,7 +64,7 @@ named! {
         Complete = "complete",
         /// It was stopped, or its writer died; it can be resumed.
         Interrupted = "interrupted",
-        /// It could not go on; its events say why.
+        /// It could not continue; its events have the reason.
         Failed = "failed",
     }
 }
@@ -80,7 +80,7 @@ named! {
 }
 
 named! {
-    /// How serious an event is.
+    /// The severity of an event.
     Level {
         /// An event that is only recorded.
         Info = "info",
@@ -112,9 +112,9 @@ pub struct NewRun<'a> {
     pub btu_version: &'a str,
     /// The whole plan of the run, as JSON.
     pub plan: &'a Value,
-    /// Its hash: a resumed run must have the same.
+    /// Its hash: a resumed run must have an equal one.
     pub plan_hash: &'a str,
-    /// How many cells it has at most.
+    /// Its largest number of cells.
     pub planned_cells: u32,
 }
 
@@ -135,26 +135,26 @@ pub struct RunSummary {
     pub label: Option<String>,
     /// The tags that the user gave the run, sorted.
     pub tags: Vec<String>,
-    /// How far the run got; a run that no process writes any more is not shown as running.
+    /// The state of the run; a run that no process writes any more is not shown as running.
     pub state: State,
     /// Wall time of the start, RFC 3339.
     pub created: String,
     /// Wall time of the end, RFC 3339; none before [`crate::Store::finish`].
     pub finished: Option<String>,
-    /// How long it was measured, all sessions together, up to its last cell or its end; by a
-    /// monotonic clock, so that neither pauses nor a clock that was set are in it. None where an
-    /// older version began it.
+    /// Its measuring time, all sessions together, up to its last cell or its end; by a monotonic
+    /// clock, so that neither pauses nor steps of the clock are in it. `None` if an older version
+    /// began it.
     #[serde(rename = "spent_ns")]
     pub spent: Option<Span>,
     /// Whether it came with a file.
     pub imported: bool,
     /// Version of the program that made it.
     pub btu_version: String,
-    /// How many cells its plan has at most.
+    /// The largest number of cells of its plan.
     pub planned_cells: u32,
-    /// How many cells are stored.
+    /// The number of stored cells.
     pub cells: u32,
-    /// How many of these count.
+    /// The number of valid ones.
     pub valid_cells: u32,
 }
 
@@ -168,13 +168,13 @@ pub struct RunRow {
     pub seed: u64,
     /// The whole plan of the run, as JSON.
     pub plan: Value,
-    /// The hash of the plan; a resumed run must have the same.
+    /// The hash of the plan; a resumed run must have an equal one.
     pub plan_hash: String,
     /// The calibrated amounts of work; none before they are known.
     pub calibration: Option<Value>,
     /// The machine before and after each session, in the order in which they were saved.
     pub environments: Vec<(Moment, Value)>,
-    /// What happened on the way, in order.
+    /// The events, in order.
     pub events: Vec<Event>,
 }
 
@@ -183,8 +183,8 @@ pub struct RunRow {
 pub struct Event {
     /// Wall time, RFC 3339.
     pub at: String,
-    /// How serious it is.
+    /// Its severity.
     pub level: Level,
-    /// The text that says what happened.
+    /// The text of the event.
     pub text: String,
 }

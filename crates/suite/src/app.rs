@@ -1,10 +1,10 @@
-//! The application and the display of Lantz, Nowicki and Theimer (1985): what is drawn, how it is
-//! sent, and the picture. Pure, and in whole numbers: the same items leave the same bits on every
-//! machine, whatever protocol delivered them.
+//! The application and the display of Lantz, Nowicki and Theimer (1985): the items, their
+//! protocols, and the picture. Pure, and in whole numbers: equal items give equal bits on every
+//! machine, by any protocol.
 //!
 //! An application sends [`Request`]s of 20 octets. A [`Display`] keeps their items in a
-//! [`DisplayFile`] of symbols that may call each other, and draws them into a [`Picture`], whose
-//! digest tells whether two ways of sending left the same.
+//! [`DisplayFile`] of symbols that may call each other, and draws them into a [`Picture`]; its
+//! digest shows whether two protocols left equal pictures.
 
 mod backwards;
 mod cell;

@@ -32,8 +32,8 @@ pub(super) fn answer(options: &RunStudy, store: &Store, run: RunId) -> anyhow::R
     })
 }
 
-/// For each row of each value whether it is slower than allowed; nothing of the baseline, and where
-/// nothing is allowed for.
+/// For each row of each value whether it is slower than allowed; `None` for the baseline, and
+/// without a limit.
 fn gates(verdict: &RunVerdict, slower: Option<f64>) -> Vec<Vec<Option<Gate>>> {
     let of_value = |value: &btu_suite::run::ValueVerdict| {
         let gate = |row: &btu_suite::run::RowVerdict| {

@@ -9,10 +9,10 @@ use crate::cli::RunStudy;
 use crate::exit::Refusal;
 use crate::study::NetworkText;
 
-/// What a command is measured on where no network is named: as fast as this machine goes.
+/// The default network of a command: as fast as this machine allows.
 const USUAL: &str = "veth";
 
-/// The experiment file that says the same as the command line.
+/// The experiment file that corresponds to the command line.
 pub(super) fn text(options: &RunStudy) -> anyhow::Result<String> {
     let study = &options.study;
     let asked = study.network.as_deref().unwrap_or(USUAL);
@@ -64,7 +64,7 @@ pub(super) fn text(options: &RunStudy) -> anyhow::Result<String> {
     Ok(text)
 }
 
-/// What a load is, by its name.
+/// A load by its name.
 fn at_work(load: &str, from: &str, to: &str) -> String {
     let (activity, [on, to]) = match load {
         "upload" => ("tcp-stream", [from, to]),

@@ -10,8 +10,8 @@ use serde_json::Value;
 use crate::common::{Laboratory, finish};
 use crate::support::{send, text};
 
-/// Of what the closed form expects. The emulator is held to 0.1 % of a frame's time, each end to
-/// some 0.1 ms a message.
+/// The tolerance, as a share of the closed form. The emulator is held to 0.1 % of a frame's time,
+/// each end to some 0.1 ms a message.
 const TOLERANCE: f64 = 0.03;
 
 /// An application at a switch, and behind it lines to displays and to a relay.
@@ -108,8 +108,8 @@ fn every_protocol_takes_what_its_closed_form_says() {
     ];
     holds(&laboratory, &[&network[..], &single].concat());
     let picture = ["--workload", "structured-rectangles"];
-    // How many items share a segment, the form does not know. Over 1 Mb/s and 10 ms it therefore
-    // misses by up to 7 % with a window of eight, and by 4 to 5 % where all follow each other.
+    // The form ignores how many items share a segment. Over 1 Mb/s and 10 ms it therefore misses by
+    // up to 7 % with a window of eight, and by 4 to 5 % where all follow each other.
     let middle = ["--display", "middle", "--protocol", "construction,batched,redraw"];
     holds(&laboratory, &[&network[..], &picture, &middle].concat());
     let far = ["--display", "far", "--protocol", "window-8,construction,batched,redraw,pipelined"];
@@ -177,9 +177,9 @@ fn by_hand(rate: f64, delay: f64, at_once: bool) -> f64 {
     if at_once { 2.0 * (round + 2.0 * octets(1090.0)) } else { 6.0 * round }
 }
 
-/// An experiment whose true shares of variance are known, because delays and rates are drawn: they
-/// are ranked rightly, and the intervals hold them. 0.5 % of the variance is allowed on top: each
-/// time may be 3 % off, as the closed forms are.
+/// An experiment with known shares of variance, because delays and rates are drawn: the ranking is
+/// correct, and the intervals hold them. A further 0.5 % of the variance is allowed: each time may
+/// differ by 3 %, like the closed forms.
 #[test]
 fn shares_of_variance_are_those_that_were_drawn() {
     let Some(laboratory) = Laboratory::open_alone() else { return };
@@ -262,8 +262,7 @@ fn a_killed_worker_is_a_cell_that_does_not_count_and_a_killed_run_is_resumed() {
         .filter(|cell| cell["faults"].as_array().is_some_and(|all| !all.is_empty()))
         .collect();
     assert_eq!(faults.len(), 1, "{faults:?}");
-    // Who is killed before the other end has called, or while it calls, is missed by that one
-    // first.
+    // If an end is killed before or while the other end calls, the other end detects it first.
     let told = |fault: &str| fault.contains("killed by") || fault.contains("preparing draw");
     let fault = &faults[0]["faults"][0];
     assert!(fault.as_str().is_some_and(told), "{:?}", faults[0]["faults"]);

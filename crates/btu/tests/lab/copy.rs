@@ -218,8 +218,8 @@ fn programs_of_the_system_copy_between_stations() {
     assert!(left.is_empty(), "{left:?}");
 }
 
-/// What is asked for is there before the copy; and what it leaves is the copy's, since on a line of
-/// its own direction the background does not give way.
+/// The requested level exists before the copy; the copy gets the rest, because on a full-duplex
+/// line the background does not give way.
 #[test]
 fn beside_a_background_a_copy_gets_what_is_left() {
     let Some(laboratory) = Laboratory::open_alone() else { return };
@@ -245,8 +245,8 @@ fn is_what_was_left(row: &Value, size: u64) {
     );
 }
 
-/// Where each flow has a queue of its own, 80 % that are offered are half of the line while a file
-/// is copied, and the copy gets the other half, as the closed form expects.
+/// If each flow has its own queue, an offered load of 80 % becomes half of the line during a copy,
+/// and the copy gets the other half, as the closed form predicts.
 #[test]
 fn where_queues_are_fair_a_copy_gets_half_of_the_line() {
     let Some(laboratory) = Laboratory::open_alone() else { return };
@@ -286,8 +286,8 @@ fn beside(laboratory: &Laboratory, network: &str, thousandths: u64, size: u64) -
     row
 }
 
-/// OpenSSH has so many octets on their way and no more: what it gets of a long path is that over
-/// the round trip, the same window at every delay. From rates over sizes, so that connecting and
+/// OpenSSH has a fixed limit of octets in flight: its rate on a long path is that limit over the
+/// round trip, with an equal window at every delay. From rates over sizes, so that connecting and
 /// slow start are in the fixed part.
 #[test]
 #[ignore = "takes some 100 s: scripts/lan-lab copy"]
@@ -455,8 +455,8 @@ fn a_level_that_is_held_on_a_shared_ethernet_is_offered_as_the_simulator_says() 
     );
 }
 
-/// The network says nothing for ten seconds and goes on: every byte is there in the end, and the
-/// run says that frames were late.
+/// The network is silent for ten seconds and continues: every byte arrives in the end, and the run
+/// has a warning that frames were late.
 #[test]
 fn a_network_that_stands_still_for_ten_seconds_loses_nothing() {
     let Some(laboratory) = Laboratory::open_once() else { return };

@@ -15,10 +15,10 @@ use tokio::time::timeout;
 
 use super::error::CoordinatorError;
 
-/// How long a supervisor may take to begin, and to answer beyond a program's own deadline.
+/// The time for a supervisor to begin, and to answer after a program's own deadline.
 const MARGIN: Duration = Duration::from_secs(15);
 
-/// Where programs can be started: a raised network.
+/// The place where programs can be started: a raised network.
 #[derive(Debug, Clone)]
 pub(super) struct Site {
     /// The path of this program.
@@ -30,7 +30,7 @@ pub(super) struct Site {
 /// The supervisors of a network, by station and by what the user calls the program.
 pub(super) struct Crew {
     site: Site,
-    /// What a station is called in the network, by the name that scripts know it by.
+    /// The name of a station in the network, by its name in scripts.
     stations: BTreeMap<HostName, HostName>,
     supervisors: BTreeMap<(HostName, String), Supervisor>,
 }
@@ -105,8 +105,7 @@ impl Crew {
         try_join_all(stopping).await.map(drop)
     }
 
-    /// What came of the programs, in their order; nothing of one that was not begun. It is
-    /// forgotten here.
+    /// Takes the results of the programs, in their order; `None` for one that was not started.
     pub(super) fn reports(&mut self, programs: &Programs) -> Vec<ProgramReport> {
         let report = |step: &ProgramStep| {
             let ended = self.supervisors.get_mut(&key(step))?.ended.take()?;
@@ -136,7 +135,7 @@ fn of(programs: &Programs, part: Part) -> impl Iterator<Item = &ProgramStep> {
 /// A process that runs one program at a time; it is killed when this is dropped, with all that it
 /// runs.
 struct Supervisor {
-    /// What errors call it.
+    /// Its name in errors.
     who: String,
     _process: Child,
     tasks: ChildStdin,

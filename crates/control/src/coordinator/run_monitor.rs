@@ -1,4 +1,4 @@
-//! What ends a run from outside: signals, and parts of the testbed that die.
+//! The external ends of a run: signals, and parts of the testbed that die.
 
 use std::future::Future;
 use std::time::Duration;
@@ -9,8 +9,8 @@ use tokio::time::sleep;
 
 use super::error::{CoordinatorError, Interrupt};
 
-/// How often it is looked whether a part of the testbed died: often enough to be down well within
-/// five seconds, and too seldom to be seen in any measurement.
+/// The interval of checks whether a part of the testbed died: short enough to end within five
+/// seconds, and too long to affect a measurement.
 const LOOK: Duration = Duration::from_millis(100);
 
 /// Listens for everything that ends a run.
@@ -18,7 +18,7 @@ pub(super) struct RunMonitor<'a> {
     keyboard: Signal,
     terminate: Signal,
     hangup: Signal,
-    /// Nothing where there is no testbed.
+    /// `None` without a testbed.
     testbeds: &'a [RaisedNetwork],
 }
 

@@ -29,7 +29,7 @@ pub(crate) struct CopyClient {
     order: FileClient,
     deadline: Span,
     file: Stored,
-    /// Of the source, where it is here.
+    /// The digest of the source, if it is here.
     digest: Option<String>,
 }
 
@@ -114,7 +114,7 @@ impl CopyClient {
         on(&Flow::connect(self.order.to, &self.order.token, self.deadline)?, copy)
     }
 
-    /// On one whose protocol has words of its own for it.
+    /// On one with a protocol that has its own identification.
     fn unannounced(
         &self,
         copy: impl FnOnce(&Flow) -> Result<Over, LoadError>,
@@ -128,7 +128,7 @@ fn on(flow: &Flow, copy: impl FnOnce(&Flow) -> Result<Over, LoadError>) -> Resul
     Ok(Over { tcp: Some(flow.info()?), ..over })
 }
 
-/// Sleeps for `span`, unless it is told to stop.
+/// Sleeps for `span`, or until `stop`.
 fn wait(span: Span, stop: &AtomicBool) -> Result<(), LoadError> {
     let until = now()? + span;
     loop {

@@ -1,5 +1,5 @@
 //! A pipe through which the kernel passes what arrives on a connection into a file, so that no byte
-//! of it goes through this program (splice(2)).
+//! of it passes through this program (splice(2)).
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -9,7 +9,7 @@ use nix::unistd::pipe2;
 
 use crate::LoadError;
 
-/// How much it holds where the system allows it: the most that an ordinary user is given.
+/// Its size if the system allows it: the most for an ordinary user.
 const PIPE: i32 = 1 << 20;
 
 /// Both ends, held by one thread.
@@ -31,13 +31,13 @@ impl Conduit {
         Ok(Self { end, begin })
     }
 
-    /// Takes what has arrived, up to `most` bytes, where it is empty: how many, 0 when the peer has
-    /// ended its half.
+    /// Takes the arrived data, up to `most` bytes, if it is empty; returns their number, 0 when the
+    /// peer has ended its half.
     pub(super) fn fill(&self, from: BorrowedFd<'_>, most: usize) -> io::Result<usize> {
         Ok(splice(from, None, &self.begin, None, most, SpliceFFlags::SPLICE_F_MOVE)?)
     }
 
-    /// Where what it holds comes out.
+    /// The end from which its data are read.
     pub(super) fn end(&self) -> BorrowedFd<'_> {
         self.end.as_fd()
     }

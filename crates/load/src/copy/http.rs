@@ -1,8 +1,8 @@
-//! A copy by HTTP/1.1, on a connection of its own (RFC 9110, RFC 9112): PUT, whose answer comes
-//! when the file is durable, or GET.
+//! A copy by HTTP/1.1, on a connection of its own (RFC 9110, RFC 9112): PUT, with an answer when
+//! the file is durable, or GET.
 //!
 //! The token is the credential of the `Bearer` scheme (RFC 6750), in hexadecimal digits. Lengths
-//! are told; nothing is coded in chunks, compressed, redirected or kept for a second request.
+//! are explicit; there are no chunks, no compression, no redirects and no further requests.
 
 mod head;
 
@@ -21,13 +21,13 @@ use head::{Answer, Call, Head};
 #[doc(hidden)]
 pub use head::fuzz_head;
 
-/// What the file is called.
+/// The name of the file.
 const PATH: &str = "/copy";
 
-/// How long a stranger may take for a request.
+/// The time for an unknown caller to send a request.
 const HESITATION: Span = Span::from_seconds(2);
 
-/// Most answers that say only that another follows.
+/// Most interim answers before the final one.
 const MOST_INTERIM: usize = 8;
 
 const STORE: &str = "store the file";
@@ -44,7 +44,7 @@ fn request(flow: &Flow, token: &Token, method: &str, length: &str) -> String {
     )
 }
 
-/// Puts the file; it is durable when the answer says so.
+/// Puts the file; it is durable when the answer arrives.
 pub(super) fn http_put(
     flow: &Flow,
     token: &Token,
@@ -55,8 +55,8 @@ pub(super) fn http_put(
     let length = format!("Content-Length: {}\r\n", source.size());
     flow.write(request(flow, token, "PUT", &length).as_bytes(), limit, STORE)?;
     let sent = send(flow, source, limit);
-    // A server that refuses says why before it has heard all, and hangs up: its answer is worth
-    // more than that it did.
+    // A server that refuses sends the reason before it has read all data, and closes: its answer
+    // has more information than the failed write.
     let (answer, _) = match (&sent, answer(flow, STORE, limit)) {
         (_, Ok(answer)) => answer,
         (Ok(_), Err(error)) => return Err(error),
@@ -91,7 +91,7 @@ pub(super) fn http_get(
     Ok(Over { connected, moved, durable: now()?, tcp: None })
 }
 
-/// The answer that counts: before it may come some that say only that it will (RFC 9110, 15.2).
+/// The final answer: interim ones may precede it (RFC 9110, 15.2).
 fn answer(
     flow: &Flow,
     doing: &'static str,
@@ -134,7 +134,7 @@ pub(super) fn http_take(
     Ok(Over { connected, moved, durable, tcp: Some(flow.info()?) })
 }
 
-/// Gives the file to who gets it; the last mark is when that one hangs up.
+/// Sends the file to the client that gets it; the last mark is the end of the client's connection.
 pub(super) fn http_offer(
     door: &FlowDoor,
     token: &Token,
@@ -146,7 +146,7 @@ pub(super) fn http_offer(
     say(&flow, "200 OK", source.size(), limit)?;
     let moved = send(&flow, source, limit)?;
     flow.finish_sending()?;
-    // What a client still says was not asked for.
+    // Further data from a client are not part of the protocol.
     while flow.read(&mut [0; 64], limit, "wait for the client to hang up")? > 0 {}
     Ok(Over { connected, moved, durable: now()?, tcp: Some(flow.info()?) })
 }

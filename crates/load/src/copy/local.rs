@@ -14,7 +14,7 @@ use super::{BLOCK, Moved, Over};
 use crate::LoadError;
 use crate::account::{Account, now};
 
-/// Source and copy, on the same storage but for one that stands on a share.
+/// Source and copy, on one storage except for one on a share.
 #[derive(Debug)]
 pub(crate) struct Copying {
     source: Stored,
@@ -65,7 +65,7 @@ impl Copying {
     }
 }
 
-/// A directory that cannot be used: it is not the scratch directory where it is the share's.
+/// An unusable directory: that of the share, if it is not the scratch directory.
 fn of_the_share(error: LoadError, part: &FileCopy) -> LoadError {
     match error {
         LoadError::Scratch { operation, directory, source }

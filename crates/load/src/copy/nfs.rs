@@ -1,5 +1,5 @@
-//! A copy over NFS: what a client that keeps nothing does, and the server as the place that the
-//! file goes to.
+//! A copy over NFS: the calls of a client without a cache, and the server as the target of the
+//! file.
 
 use std::io::{self, Read};
 use std::net::{IpAddr, SocketAddr};
@@ -17,7 +17,7 @@ use crate::account::now;
 use crate::nfs::{Client, MovedAt, Server, Stability, Transfer};
 use crate::volume::{ROOT, Volume};
 
-/// What the file is called.
+/// The name of the file.
 const NAME: &str = "copy";
 
 /// The source, as it is read by a client; it notes when.
@@ -41,7 +41,7 @@ impl Read for Reading<'_> {
     }
 }
 
-/// How the calls of a copy go; where files are read, nothing is made durable.
+/// The options of a copy's calls; a copy that reads makes no data durable.
 fn transfer(calls: NfsWrites) -> Transfer {
     let stability = if calls.is_sync() { Stability::FileSync } else { Stability::Unstable };
     Transfer { block: calls.block().count() as usize, window: calls.window(), stability }
@@ -145,7 +145,7 @@ impl NfsPlace {
         self.server.address()
     }
 
-    /// Serves until it is told to stop, and then says what came or went, with its digest.
+    /// Serves until `stop`, and then returns the transferred file's account, with its digest.
     pub(super) fn wait(
         self,
         limit: &Limit<'_>,

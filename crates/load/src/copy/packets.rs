@@ -1,5 +1,4 @@
-//! What the interfaces of this network namespace have sent and received, once a second while a file
-//! is copied.
+//! The counts of this network namespace's interfaces, once a second while a file is copied.
 
 use std::fs;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
@@ -16,7 +15,7 @@ const COUNTS: &str = "/proc/thread-self/net/dev";
 
 const SECOND: Span = Span::from_seconds(1);
 
-/// Counts until it is told that the copy is over.
+/// Counts until the copy is over.
 pub(super) struct Counting {
     over: Sender<()>,
     counts: Option<JoinHandle<Vec<PacketCount>>>,
@@ -66,8 +65,8 @@ fn counted() -> Option<PacketCount> {
     read(&fs::read_to_string(COUNTS).ok()?)
 }
 
-/// All interfaces but the one to oneself: `name: octets packets` and six more of what was received,
-/// then the same of what was sent.
+/// All interfaces except loopback: `name: octets packets` and six further counts of received data,
+/// then those of sent data.
 fn read(text: &str) -> Option<PacketCount> {
     let mut all = PacketCount::default();
     for line in text.lines() {

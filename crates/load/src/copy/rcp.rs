@@ -1,4 +1,4 @@
-//! The protocol of rcp, as 4.2BSD has it: the receiver says a zero octet, the sender a record
+//! The protocol of rcp, as 4.2BSD has it: the receiver sends a zero octet, the sender a record
 //! `C0644 SIZE NAME`, which is answered, then the file and a zero octet, which is answered. An
 //! answer is a zero octet, or 1 or 2 and a line of text.
 
@@ -10,13 +10,13 @@ use super::stream::{DONE, hear_done, other_size, receive, say_done, send};
 use crate::LoadError;
 use crate::account::now;
 
-/// The longest record: a name of 255 octets and what stands before it.
+/// The longest record: a name of 255 octets and the fields before it.
 const LONGEST: usize = 300;
 
-/// What the only file is called.
+/// The name of the only file.
 const NAME: &str = "copy";
 
-/// What a record says of a file.
+/// The content of a record about a file.
 #[derive(Debug, PartialEq, Eq)]
 struct Record<'a> {
     size: u64,
@@ -37,7 +37,7 @@ fn record(line: &[u8]) -> Option<Record<'_>> {
     Some(Record { size: size.parse().ok()?, name })
 }
 
-/// For fuzzers: what a sender says.
+/// For fuzzers: any octets from a sender.
 pub fn fuzz_record(line: &[u8]) {
     std::hint::black_box(record(line));
 }

@@ -27,14 +27,14 @@ pub(crate) struct CopyServer {
     way: Way,
     address: SocketAddr,
     size: Bytes,
-    /// What the file stands on.
+    /// The storage of the file.
     place: String,
-    /// Of the source, where it is here.
+    /// The digest of the source, if it is here.
     digest: Option<String>,
     deadline: Span,
 }
 
-/// How the file comes or goes.
+/// The transfer of the file.
 enum Way {
     Stream { door: FlowDoor, token: Token, file: Stored },
     Inbox(Inbox),
@@ -154,7 +154,7 @@ fn stream(
     Ok(Over { tcp: Some(flow.info()?), ..over })
 }
 
-/// What is kept of the file when the copy is over.
+/// The stored data about the file when the copy is over.
 enum Kept {
     File(Stored),
     Offered(Outbox),

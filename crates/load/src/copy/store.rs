@@ -15,7 +15,7 @@ use crate::scratch::{ScratchFile, scratch_check};
 
 const WRITE: &str = "write the copy";
 
-/// Where files in memory have names (`shm_overview`(7)).
+/// The directory of named files in memory (`shm_overview`(7)).
 pub const NAMED_IN_MEMORY: &str = "/dev/shm";
 
 /// Makes names of one process differ.
@@ -27,12 +27,12 @@ pub(crate) struct Stored {
     file: ScratchFile,
     size: u64,
     on_disk: bool,
-    /// What it stands on, for the record.
+    /// Its storage, for the record.
     place: String,
 }
 
 impl Stored {
-    /// An empty file that is to have `place.size` bytes, where there is room for them.
+    /// An empty file for `place.size` bytes, if there is room for them.
     pub(crate) fn empty(place: &FilePlace) -> Result<Self, LoadError> {
         let size = checked(place)?;
         Ok(match place.storage {
@@ -85,8 +85,8 @@ impl Stored {
         Self { file, size, on_disk: true, place }
     }
 
-    /// Fills an empty one with random bytes, so that they are on the device; with its digest. It is
-    /// in the page cache where it is to be.
+    /// Fills an empty one with random bytes, on the device; returns the digest. It is in the page
+    /// cache if requested.
     pub(crate) fn filled(mut self, cache: Cache, seed: u64) -> Result<(Self, String), LoadError> {
         write_random(&self.file, self.size, seed, || false)?;
         let digest = self.digest()?;
@@ -105,12 +105,12 @@ impl Stored {
         Ok((self, digest))
     }
 
-    /// How large it is, or has to become.
+    /// Its size, or its final size.
     pub(crate) fn size(&self) -> u64 {
         self.size
     }
 
-    /// What it stands on.
+    /// Its hosts.
     pub(crate) fn place(&self) -> &str {
         &self.place
     }
@@ -173,7 +173,7 @@ impl Stored {
         Err(LoadError::source_changed())
     }
 
-    /// How much has come so far.
+    /// The bytes that have arrived so far.
     pub(crate) fn length(&self) -> Result<u64, LoadError> {
         self.file.length()
     }
@@ -189,7 +189,7 @@ impl Stored {
     }
 }
 
-/// How large the file is to be, if that is a size that can be copied.
+/// The size of the file, if it can be copied.
 fn checked(place: &FilePlace) -> Result<u64, LoadError> {
     let none = LoadError::Order { what: "a file of 0 B has no first byte; one byte at least" };
     if place.size == Bytes::ZERO { Err(none) } else { Ok(place.size.count()) }

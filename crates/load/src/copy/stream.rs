@@ -11,7 +11,7 @@ use crate::account::now;
 /// The octet that reports success.
 pub(super) const DONE: u8 = 0;
 
-/// What is read before the first mark.
+/// The data that are read before the first mark.
 const PAGE: usize = 4096;
 
 const SEND: &str = "send the file";
@@ -101,7 +101,7 @@ pub(super) fn say_done(flow: &Flow, limit: &Limit<'_>) -> Result<(), LoadError> 
     Ok(flow.write(&[DONE], limit, "answer the sender")?)
 }
 
-/// Sends the file and nothing else; its end is told by its length.
+/// Sends only the file; its length determines its end.
 pub(super) fn bare_send(
     flow: &Flow,
     source: &Stored,
@@ -114,7 +114,7 @@ pub(super) fn bare_send(
     Ok(Over { connected, moved, durable: now()?, tcp: None })
 }
 
-/// Receives the file, makes it durable, and says so.
+/// Receives the file, makes it durable, and confirms it.
 pub(super) fn bare_receive(
     flow: &Flow,
     copy: &Stored,

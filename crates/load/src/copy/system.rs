@@ -4,10 +4,10 @@
 //! Nothing of it is installed and no account is needed: the server accepts connections itself and
 //! gives each to a process of the program that speaks on its standard input, as a super-server
 //! would. That process runs as an account of the system's in a user namespace of its own
-//! (`user_namespaces`(7)) and knows one password or key, which both ends make from the token.
-//! What can open a file without a name gets one, in the directory of a process's open files: so
-//! neither the file nor a key has a name on any disk. rsync opens no such file; it gets a directory
-//! of its own, which is gone with this process.
+//! (`user_namespaces`(7)) and knows one password or key, which both ends make from the token. A
+//! program that can open a file without a name gets one, in the directory of a process's open
+//! files: so neither the file nor a key has a name on any disk. rsync opens no such file; it gets a
+//! directory of its own, which is gone with this process.
 //!
 //! | end | what is known of its marks |
 //! |---|---|
@@ -15,8 +15,9 @@
 //! | FTP client | all of them, as with btu's own server |
 //! | server | let in: when the program says so; of a file that is taken: when its first bytes were there, and all, looked at every 2 ms; of one that is given: when it let the client in, and when the program ended |
 //!
-//! None of the programs says when a file is durable. So who has put one makes another connection,
-//! with the token, on which the server says that it is: three round trips, as by the bare program.
+//! None of the programs reports when a file is durable. So an end that has put one makes another
+//! connection, with the token, on which the server confirms it: three round trips, as with the bare
+//! program.
 
 mod client;
 mod held;
@@ -43,13 +44,12 @@ use crate::LoadError;
 /// there.
 const NAME: u8 = 5;
 
-/// Where programs of the superuser may be that are not in an ordinary user's path.
+/// Directories of the superuser's programs that are not in an ordinary user's path.
 const BEYOND_PATH: &str = "/usr/sbin:/sbin:/usr/local/sbin";
 
-/// Accounts of every system that belong to no person; one of them is who a server runs as, in its
-/// own user namespace, and whom sshd lets in. `nobody` is not among them: where an ordinary user may
-/// not read the passwords, systemd's name service answers for it, and says that it is locked
-/// (nss-systemd(8)).
+/// System accounts that every system has; a server runs as one of them, in its own user namespace,
+/// and sshd admits it. `nobody` is not among them: if an ordinary user may not read the passwords,
+/// systemd's name service answers for it, and reports it as locked (nss-systemd(8)).
 const ACCOUNTS: [&str; 3] = ["daemon", "bin", "sys"];
 
 /// The first of these that this system has.
@@ -80,7 +80,7 @@ fn find(program: &'static str) -> Result<PathBuf, LoadError> {
     })
 }
 
-/// What copies take of the system, besides util-linux.
+/// The system's packages for copies, in addition to util-linux.
 const fn needed(program: Program) -> &'static [&'static str] {
     match program {
         Program::Scp | Program::Sftp => &["scp", "sftp", "sshd"],

@@ -21,7 +21,7 @@ const HERE: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 const TOKEN: Token = *b"sixteen byte key";
 const REMOTE: [Program; 4] = [Program::Bare, Program::Rcp, Program::Ftp, Program::Http];
 
-/// A server works until it is told to stop: this tells it to.
+/// A server works until `stop`: this sets it.
 static STOPPED: AtomicBool = AtomicBool::new(true);
 
 fn place(size: u64, storage: Storage, directory: &Path) -> FilePlace {
@@ -140,7 +140,7 @@ fn every_program_brings_the_same_file_and_both_ends_account_for_it() {
     assert_eq!(std::fs::read_dir(directory.path()).expect("readable").count(), 0);
 }
 
-/// Who gets a file keeps the time.
+/// The end that gets a file measures the time.
 #[test]
 fn every_program_gets_the_same_file_cold_or_warm() {
     let directory = tempfile::tempdir().expect("tempdir");
@@ -211,7 +211,7 @@ fn programs_of_the_system_bring_the_same_file() {
     assert_eq!(std::fs::read_dir(directory.path()).expect("readable").count(), 0);
 }
 
-/// Whether this system has what `program` takes; said loudly where it has not.
+/// Whether this system has the requirements of `program`; prints loudly if not.
 fn is_here(program: Program) -> bool {
     let Some(missing) = missing_for(program) else { return true };
     assert!(
@@ -259,7 +259,7 @@ fn faults_of_programs_of_the_system_are_told_in_a_sentence() {
     assert_eq!(std::fs::read_dir(directory.path()).expect("readable").count(), 0);
 }
 
-/// By every way of writing; the server is told to stop when the client has ended, as a run does.
+/// By every mode of writing; the server gets a `stop` when the client has ended, as in a run.
 #[test]
 fn nfs_brings_the_same_file_by_every_way_of_writing() {
     let directory = tempfile::tempdir().expect("tempdir");
@@ -337,8 +337,8 @@ fn a_local_copy_is_the_same_file() {
     }
 }
 
-/// Into a share and out of it, from and to disk or memory; where `BTU_NFS_SHARE` names none, any
-/// directory is one. Nothing stays there, and a share that is none is named as one.
+/// Into a share and out of it, from and to disk or memory; without `BTU_NFS_SHARE`, any directory
+/// is one. No file stays there, and an invalid share gives an error with its name.
 #[test]
 fn a_file_goes_to_a_share_and_comes_from_it() {
     let directory = tempfile::tempdir().expect("tempdir");
@@ -423,7 +423,7 @@ fn nobody_without_the_token_is_heard_and_the_file_still_comes() {
     }
 }
 
-/// A peer that dies, or says something else, at every step: an error that names it, at once.
+/// A peer that dies, or sends other data, at every step: an error that names it, at once.
 #[test]
 fn peers_that_die_or_talk_nonsense_are_named() {
     let directory = tempfile::tempdir().expect("tempdir");

@@ -34,8 +34,8 @@ pub enum SimulationError {
     Imbalance(String),
 }
 
-/// The replication called `number` (from 0) of `drawing`'s traffic; `watch` is told the virtual
-/// time now and then.
+/// The replication called `number` (from 0) of `drawing`'s traffic; `watch` gets the virtual time
+/// at intervals.
 ///
 /// # Errors
 /// A network that cannot be built, accounts that do not balance; see [`SimulationError`].
@@ -250,7 +250,7 @@ impl<'a> Run<'a> {
     /// A copy of a frame is gone.
     fn drop(&mut self, frame: &Frame, cause: Cause) {
         let flight = self.flights.of(frame.tag);
-        // That a bridge keeps a copy from where it does not belong says nothing about the frame.
+        // A copy that a bridge filters says nothing about the frame's fate.
         if cause != Cause::NoRoute || flight.cause.is_none() {
             flight.cause = Some(cause);
         }

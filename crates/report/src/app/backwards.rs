@@ -1,4 +1,4 @@
-//! What was asked backwards: how few round trips, how little bandwidth.
+//! The inverse questions: the number of round trips, and the least bandwidth.
 
 use btu_suite::app::{AppVerdict, Bandwidth, Trips};
 

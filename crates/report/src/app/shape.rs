@@ -1,16 +1,16 @@
-//! Rates as the study's tables have them: a protocol on each line, and what it goes over, or draws,
+//! Rates as the study's tables have them: a protocol on each line, and its carrier, or its picture,
 //! in the columns.
 
 use btu_suite::app::{AppCell, AppVerdict};
 
 use crate::html::{Block, Cell, Section, Table};
 
-/// What stands in the columns.
+/// The content of the columns.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Across {
     /// Lines to several displays, as in Table 8-2.
     Displays,
-    /// What carries requests, as in Tables 3-1 and 5-1.
+    /// The carriers of requests, as in Tables 3-1 and 5-1.
     Carriers,
     /// Pictures, where neither differs.
     Pictures,
@@ -36,7 +36,7 @@ impl Across {
         }
     }
 
-    /// What tells lines apart, in addition to the protocol.
+    /// The property that distinguishes lines, in addition to the protocol.
     fn line(self, cell: &AppCell) -> String {
         if self == Self::Pictures { String::new() } else { picture(cell) }
     }
@@ -54,7 +54,7 @@ fn picture(cell: &AppCell) -> String {
     cell.workload.name().to_owned()
 }
 
-/// What rows have there, each once, in their order.
+/// The values of rows there, each once, in their order.
 fn distinct(verdict: &AppVerdict, name: impl Fn(&AppCell) -> String) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
     for row in &verdict.rows {
@@ -66,7 +66,7 @@ fn distinct(verdict: &AppVerdict, name: impl Fn(&AppCell) -> String) -> Vec<Stri
     found
 }
 
-/// Nothing where factors are tried together, speeds differ, or there is but one column.
+/// `None` if factors are tried together, speeds differ, or there is only one column.
 pub(super) fn section(verdict: &AppVerdict) -> Option<Section> {
     let across = Across::of(verdict);
     let columns = distinct(verdict, |cell| across.column(cell));

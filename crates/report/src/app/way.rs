@@ -1,10 +1,10 @@
-//! What tells rows from each other, as columns of a table and as words.
+//! The properties that distinguish rows, as columns of a table and as words.
 
 use btu_suite::app::{AppCell, AppRow};
 
 use crate::html::{Cell, Table};
 
-/// The columns that this run's rows need to be told apart.
+/// The columns that distinguish this run's rows.
 #[derive(Clone, Copy)]
 pub(super) struct Columns {
     display: bool,
@@ -33,7 +33,7 @@ impl Columns {
         Table::new(caption, &[&head, further].concat(), labels)
     }
 
-    /// What stands in these columns.
+    /// The content of these columns.
     pub(super) fn cells(self, cell: &AppCell) -> Vec<Cell> {
         let mut cells = vec![
             Cell::text(cell.workload.name()),

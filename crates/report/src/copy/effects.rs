@@ -1,5 +1,5 @@
-//! What copies' times are made of: the chain of factors, the fixed part and the rate, storage
-//! against program.
+//! The parts of copies' times: the chain of factors, the fixed part and the rate, storage against
+//! program.
 
 use btu_suite::copy::{Chain, CopyChain, CopyVerdict, Link, way};
 
@@ -54,7 +54,7 @@ pub(super) fn chains(verdict: &CopyVerdict) -> Option<Section> {
     )
 }
 
-/// What each factor adds, one on the other; of the largest file, a bar for each way.
+/// The addition of each factor, stacked; for the largest file, a bar for each row.
 fn seconds(verdict: &CopyVerdict) -> Figure {
     let head = [
         "program",
@@ -83,7 +83,7 @@ fn seconds(verdict: &CopyVerdict) -> Figure {
             name: name.to_owned(),
             role: Role::Member(part),
             mark: Drawn::Stack,
-            // What makes a copy faster than the factor before it has no height.
+            // A factor that makes a copy faster has no height.
             points: (0..)
                 .zip(&bars)
                 .map(|(place, one)| Point::new(f64::from(place), added(&one.chain)[part].max(0.0)))

@@ -74,7 +74,7 @@ pub(super) fn packets(verdict: &CopyVerdict) -> Option<Section> {
     Section::of("Packets by the second", note, blocks)
 }
 
-/// What the report's model says at the measured rates, next to what was measured: its figure 11.
+/// The report's model at the measured rates, next to the measurement: its figure 11.
 pub(super) fn modelled(verdict: &CopyVerdict) -> Option<Section> {
     let head = [
         "program",

@@ -1,4 +1,4 @@
-//! Which factor decides how much: a ranking, a picture for each factor, and two factors together.
+//! The effects of factors: a ranking, a picture for each factor, and two factors together.
 
 use btu_stats::{Estimate, Term};
 use btu_suite::run::{FactorEffects, Pair, RunPlan, ValueVerdict};
@@ -12,7 +12,7 @@ use crate::number::three_digits;
 /// The whole in per cent.
 const PERCENT: f64 = 100.0;
 
-/// What the factors do to a value.
+/// The effects of the factors on a value.
 pub(super) fn section(plan: &RunPlan, value: &ValueVerdict) -> Option<Section> {
     let found = value.effects.as_ref()?;
     let mut blocks = vec![Block::Table(ranking(plan, value, found))];
@@ -71,7 +71,7 @@ fn change(plan: &RunPlan, found: &FactorEffects, term: &Term) -> Option<[Cell; 3
     Some([Cell::text(names.first()?), Cell::text(names.get(place)?), Cell::number(Some(times))])
 }
 
-/// What chance alone would make.
+/// The share that chance alone would give.
 fn noise(found: &FactorEffects) -> Option<String> {
     let noise = found.effects.noise(found.blocks)?;
     // Sums of squares cancel to the last digits only.
@@ -83,7 +83,7 @@ fn noise(found: &FactorEffects) -> Option<String> {
     ))
 }
 
-/// What a figure is called in links: letters, digits and hyphens.
+/// The name of a figure in links: letters, digits and hyphens.
 fn link(parts: &[&str]) -> String {
     let plain = |letter: char| if letter.is_ascii_alphanumeric() { letter } else { '-' };
     parts
@@ -186,7 +186,7 @@ fn interaction(plan: &RunPlan, value: &ValueVerdict, pair: &Pair) -> Figure {
     }
 }
 
-/// Like `interaction`, with grounds that say how large a value is.
+/// Like `interaction`, with backgrounds that show the size of a value.
 fn heat_map(plan: &RunPlan, value: &ValueVerdict, pair: &Pair) -> Table {
     let (unit, size) = unit_of(value);
     let [one, other] = names(plan, pair);

@@ -64,8 +64,8 @@ fn curve(report: &RunReport, component: Component, load: Load) -> Series {
 fn rates(report: &RunReport, wanted: &[Component]) -> Table {
     let sizes = size_heads(report);
     let head: Vec<&str> = ["", ""].into_iter().chain(sizes.iter().map(String::as_str)).collect();
-    // Each of the tables has a name of its own: in a CSV file and as a sheet they stand next to
-    // each other.
+    // Each of the tables has a name of its own: in a CSV file and as a sheet they are next to each
+    // other.
     let names: Vec<&str> = wanted.iter().map(|component| component.name()).collect();
     let mut table = Table::new(&format!("Goodput, Mb/s: {}", names.join(", ")), &head, 2);
     for &component in wanted {
@@ -115,7 +115,7 @@ pub(super) fn section(report: &RunReport) -> Option<Section> {
     Section::of("Tables of the paper", note, tables.map(Block::Table).collect())
 }
 
-/// Which time of a component.
+/// The kind of a component's time.
 type Seconds = fn(&ComponentPenalty) -> Option<f64>;
 
 fn base_of_network(one: &ComponentPenalty) -> Option<f64> {

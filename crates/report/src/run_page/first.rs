@@ -30,7 +30,7 @@ pub(super) fn summary(report: &RunReport) -> Summary {
     summary
 }
 
-/// The rating of each load, idle first, and how much longer network activities take under it.
+/// The rating of each load, idle first, and the slowdown of network activities under it.
 fn of_loads(report: &RunReport) -> Vec<KeyFigure> {
     let slowdown =
         |load: Load| report.verdict.penalties.by_load.iter().find(|of| of.load == load)?.network;
@@ -43,7 +43,7 @@ fn of_loads(report: &RunReport) -> Vec<KeyFigure> {
     of_load.collect()
 }
 
-/// What this machine gives from run to run, where earlier runs of the same plan are stored.
+/// The spread of this machine from run to run, if earlier runs of the plan are stored.
 fn of_machine(report: &RunReport) -> Option<KeyFigure> {
     let earlier = report.earlier.as_ref()?;
     let note = format!("this machine's mean over {} of this plan", count(earlier.runs, "run"));
@@ -74,7 +74,7 @@ fn limit(report: &RunReport) -> String {
         .map_or_else(String::new, |busy| format!("the machine, {} % busy{of_load}", percent(busy)))
 }
 
-/// The load under which network activities take longest, where that is longer than without it.
+/// The load with the largest slowdown of network activities, if that is above one.
 fn worst(report: &RunReport) -> Option<(Load, f64)> {
     let times = |of: &LoadSlowdown| Some((of.load, of.network?.value));
     let times = report.verdict.penalties.by_load.iter().filter_map(times);

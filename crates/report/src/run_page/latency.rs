@@ -76,7 +76,7 @@ fn tail(histogram: &Histogram) -> Vec<Point> {
         let us = nanoseconds as f64 / 1e3;
         let point = Point::new(us, 1.0 - seen as f64 / count);
         let this_step = (us.log10() * STEPS_PER_DECADE).floor();
-        // Of the last value nothing is above it, which has no place on a logarithmic axis.
+        // The share above the last value is zero, which has no place on a logarithmic axis.
         if point.y <= 0.5 / count {
             break;
         }

@@ -1,4 +1,4 @@
-//! What moving bytes costs the machine.
+//! The CPU cost of moving bytes on the machine.
 
 use btu_suite::verdict::CpuRow;
 

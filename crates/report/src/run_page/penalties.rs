@@ -1,4 +1,5 @@
-//! What activities lose because others run: Table 2 and Figure 3b of the paper, and slowdowns.
+//! The penalties of activities because others run: Table 2 and Figure 3b of the paper, and
+//! slowdowns.
 
 use btu_stats::Estimate;
 use btu_suite::cell::Load;

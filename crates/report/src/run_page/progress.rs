@@ -130,9 +130,9 @@ fn bars(report: &RunReport, cells: &[(usize, Component, &CellRecord)], load: Loa
     }
 }
 
-/// Milliseconds from the first receiver's start to the load's start and end. Both clocks are the
-/// same machine's: the load runs on test, and without a receiver there it is taken to start with
-/// the network activity.
+/// Milliseconds from the first receiver's start to the load's start and end. Both clocks are of one
+/// machine: the load runs on test, and without a receiver there the code assumes that it starts
+/// with the network activity.
 fn load_ran(cell: &CellRecord) -> Option<(f64, f64)> {
     let host = outcomes(cell).find(|(_, outcome)| matches!(outcome, Outcome::Host(_)))?.0;
     let receivers = outcomes(cell).filter(|(_, outcome)| matches!(outcome, Outcome::Received(_)));

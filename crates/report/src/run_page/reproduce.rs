@@ -37,7 +37,7 @@ pub(super) fn section(report: &RunReport) -> Option<Section> {
     Section::of("How to reproduce it", "", blocks)
 }
 
-/// What the inventory is called that a command names.
+/// The name of the inventory in a command.
 const INVENTORY: &str = "hosts.toml";
 
 /// The options that make the same plan.
@@ -223,7 +223,8 @@ mod tests {
         assert!(said.starts_with(expected), "{said}");
     }
 
-    /// `--ssh` measures where ssh goes, which need not be where this run was measured.
+    /// `--ssh` measures at the destination of ssh, which may differ from the measured address of
+    /// this run.
     #[test]
     fn hosts_by_ssh_come_with_an_inventory() {
         let ssh = |name: &str| Reached::Ssh { destination: format!("me@{name}") };

@@ -7,7 +7,7 @@ use btu_suite::verdict::{Obstacle, Title, Verdict};
 use super::{MEGABIT, RunReport};
 use crate::number::{ends, three_digits};
 
-/// What must be said next to a result, the most severe first.
+/// The notes that belong to a result, the most severe first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum RunMark {
     /// It may not be called a BTU rating.
@@ -34,7 +34,7 @@ impl RunMark {
         }
     }
 
-    /// What it means, in one sentence.
+    /// Its meaning, in one sentence.
     pub const fn meaning(self) -> &'static str {
         match self {
             Self::Denied(obstacle) => obstacle.meaning(),
@@ -52,10 +52,10 @@ impl RunMark {
     }
 }
 
-/// What the rules look at.
+/// The input of the rules.
 #[derive(Debug, Clone, Copy)]
 pub struct RuleFacts<'a> {
-    /// What the cells amount to.
+    /// The verdict over the cells.
     pub verdict: &'a Verdict,
     /// The plan of the run: what was asked for.
     pub plan: &'a Plan,

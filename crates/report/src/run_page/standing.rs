@@ -87,7 +87,7 @@ fn references(beside: &[Study]) -> Vec<Place> {
         .iter()
         .filter(|study| **study != Study::Btu95)
         .flat_map(|study| study.reference_points());
-    // What holds for a whole curve: its maximum.
+    // A value of a whole curve: its maximum.
     let others =
         others.filter(|point| point.x.is_none() && point.unit == "bits/s").map(|point| Place {
             name: point.label.to_owned(),

@@ -1,4 +1,4 @@
-//! Where the spread of the rows comes from, and what goes along with it.
+//! The components of the rows' spread, and correlated quantities.
 
 use btu_suite::cell::Row;
 use btu_suite::verdict::{CauseShare, Group, Parts, RatingSpread, Variance, Verdict};
@@ -8,7 +8,7 @@ use crate::html::{Block, Cell, Section, Table};
 use crate::number::{percent, three_digits};
 use crate::text::called;
 
-/// What the section is called.
+/// The title of the section.
 pub const VARIANCE: &str = "Where the spread comes from";
 
 const NOTE: &str = "Standard deviations of one cell's goodput in per cent of it; their squares add up. Blocks: what all rows of a block \
@@ -35,7 +35,7 @@ pub(crate) fn section(verdict: &Verdict, every_row: bool) -> Option<Section> {
 const CAUSES: &str = "What goes along with the spread of repetitions, as a share of their variance with its 95 % interval. It need not be the \
                       cause: both may follow from a third. Where no direction is named, chance alone may have made it.";
 
-/// What it means for the number that people read.
+/// Its meaning for the rating.
 fn sentence(rating: &RatingSpread) -> String {
     format!(
         "The rating of one such run has a standard deviation of {} %: {} % by blocks, {} % by repetitions and {} % by what happens \

@@ -17,7 +17,7 @@ const HALVINGS: u32 = 40;
 /// The questions that the closed forms answer backwards, from a wanted result.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 pub struct Questions {
-    /// A picture has to take less than this: how many round trips may it have?
+    /// The time limit of a picture, for which the number of round trips is computed.
     #[serde(rename = "within_ns", default, skip_serializing_if = "Option::is_none")]
     pub within: Option<Span>,
     /// So many items a second have to be shown: how much bandwidth does it take?
@@ -30,16 +30,16 @@ pub struct Questions {
 }
 
 impl Questions {
-    /// Whether nothing is asked.
+    /// Whether there are no questions.
     pub fn are_none(&self) -> bool {
         *self == Self::default()
     }
 }
 
-/// How many round trips a picture may have.
+/// The number of round trips that a picture may have.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Trips {
-    /// What was measured one request at a time.
+    /// The measurement with one request at a time.
     #[serde(flatten)]
     pub cell: AppCell,
     /// Round trips of stop-and-wait: one for each request.
@@ -64,7 +64,7 @@ pub struct MostTrips {
     pub seconds: f64,
 }
 
-/// How much bandwidth it takes.
+/// The required bandwidth.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Bandwidth {
     /// The way of drawing.
@@ -72,8 +72,7 @@ pub struct Bandwidth {
     pub cell: AppCell,
     /// Bits per second of frames that the slowest part of the way carries now.
     pub line_bits_per_second: f64,
-    /// What it has to carry at least. `None` when no bandwidth is enough: delay and computing are
-    /// too slow.
+    /// The least rate. `None` when no bandwidth is enough: delay and computing are too slow.
     pub least_bits_per_second: Option<f64>,
     /// Items per second with endless bandwidth, by the closed form.
     pub most_items_per_second: f64,

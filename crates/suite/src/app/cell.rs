@@ -14,12 +14,12 @@ pub struct AppCell {
     pub workload: Workload,
     /// The protocol: which end waits for which.
     pub protocol: Protocol,
-    /// What carries the requests.
+    /// The carrier of the requests.
     pub carrier: Carrier,
     /// On which of several displays; the plan's own where there is one only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub display: Option<HostName>,
-    /// How fast the processors are made to be.
+    /// The speed of the processors.
     #[serde(default, skip_serializing_if = "Speeds::are_full")]
     pub speeds: Speeds,
 }

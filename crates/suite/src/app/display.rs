@@ -10,7 +10,7 @@ pub struct Display {
 }
 
 impl Display {
-    /// Does what is asked. An item that is added to the picture and shown is drawn at once; one
+    /// Performs a request. An item that is added to the picture and shown is drawn at once; one
     /// that is added to another symbol is drawn with the next [`Request::Show`] or with the next
     /// call of the symbol. For [`Request::Bits`] the octets that follow are given to
     /// [`Self::set_bits`]; the request alone changes nothing.
@@ -144,7 +144,7 @@ mod tests {
     }
 
     proptest! {
-        /// Any order, any of them shown at once, some of them twice: the same picture.
+        /// Any order, any of them shown at once, some of them twice: an equal picture.
         #[test]
         fn the_order_of_items_cannot_be_seen(order in Just((0..780usize).collect::<Vec<_>>()).prop_shuffle(), seed: u64) {
             let workload = Workload::Rectangles;

@@ -11,7 +11,7 @@ const MOST_ITEMS: usize = 1_000_000;
 /// billions of items.
 const MOST_PIXELS: u64 = 1 << 26;
 
-/// What an item costs in addition to its pixels, in pixels.
+/// The cost of an item in addition to its pixels, in pixels.
 const ITEM_PIXELS: u64 = 32;
 
 /// Symbols with their items.
@@ -123,7 +123,7 @@ impl DisplayFile {
         Ok(())
     }
 
-    /// What drawing an item costs at most, in pixels; a call pays for putting its items on the
+    /// The largest cost of drawing an item, in pixels; a call pays for putting its items on the
     /// list.
     fn cost(&self, item: &Item) -> u64 {
         let pixels = match *item {

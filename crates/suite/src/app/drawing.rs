@@ -5,24 +5,23 @@ use serde::{Deserialize, Serialize};
 
 use super::{Mix, Niceness, Protocol, Request, Speeds, Workload};
 
-/// What both ends have agreed on before they meet.
+/// The settings on which both ends have agreed before they meet.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Drawing {
     /// The picture that is drawn.
     pub workload: Workload,
     /// The protocol: which end waits for which.
     pub protocol: Protocol,
-    /// What the application computes for each request, on top of making it.
+    /// The application's additional computing for each request.
     #[serde(rename = "application_ns")]
     pub application: Span,
-    /// What the display computes for each request, on top of drawing it.
+    /// The display's additional computing for each request.
     #[serde(rename = "display_ns")]
     pub display: Span,
-    /// How fast either end computes: what it does by itself, and what it is to compute on top of
-    /// that.
+    /// The speed of either end's computing: of its own work, and of the additional work.
     #[serde(default, skip_serializing_if = "Speeds::are_full")]
     pub speeds: Speeds,
-    /// How much either end gives way to other processes.
+    /// The nice value of either end.
     #[serde(default, skip_serializing_if = "Niceness::is_usual")]
     pub nice: Niceness,
     /// The picture is drawn again until this time has passed, once at least.
@@ -30,7 +29,7 @@ pub struct Drawing {
     pub target: Span,
     /// It is drawn no more often.
     pub most_pictures: u32,
-    /// What goes over the network instead of a picture, for [`Workload::Mix`].
+    /// The messages instead of a picture, for [`Workload::Mix`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mix: Option<Mix>,
 }
@@ -39,14 +38,14 @@ impl Drawing {
     /// The most pictures of any order.
     pub const MOST_PICTURES: u32 = 100_000;
 
-    /// What goes over the network before time is taken, for the display to have; nothing by most
+    /// The requests before the measured time, for symbols that the display must have; none by most
     /// protocols.
     pub fn before(&self) -> Vec<Request> {
         if self.protocol == Protocol::Redraw { self.workload.requests(true) } else { Vec::new() }
     }
 
-    /// What goes over the network while time is taken. Of [`Protocol::Bitmap`] each request has its
-    /// pixels behind it, which the application has drawn.
+    /// The requests in the measured time. With [`Protocol::Bitmap`] the pixels follow each request;
+    /// the application has drawn them.
     pub fn requests(&self) -> Vec<Request> {
         match self.protocol {
             Protocol::StopAndWait | Protocol::Window(_) | Protocol::Pipelined => {
@@ -61,7 +60,7 @@ impl Drawing {
         }
     }
 
-    /// The largest message of a mix; nothing of a picture.
+    /// The largest message of a mix; `None` for a picture.
     pub fn largest_message(&self) -> Bytes {
         let Some(mix) = self.mix else { return Bytes::ZERO };
         let together =
@@ -82,10 +81,10 @@ fn pieces() -> Vec<Request> {
     offsets.map(|offset| Request::Bits { offset, length: piece.min(all - offset) }).collect()
 }
 
-/// What the application accounts for.
+/// The account of the application.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Drawn {
-    /// How long each picture took: from the first request's send to the last answer's arrival.
+    /// The time of each picture: from the first request's send to the last answer's arrival.
     #[serde(rename = "pictures_ns")]
     pub pictures: Vec<Span>,
     /// Requests sent while time was taken, over all pictures.
@@ -94,20 +93,20 @@ pub struct Drawn {
     pub bytes: Bytes,
     /// Answers that came while time was taken.
     pub replies: u64,
-    /// What the application computed in all pictures: making requests, and what the plan has it
-    /// compute.
+    /// The application's computing in all pictures: making requests, and the additional work of the
+    /// plan.
     #[serde(rename = "busy_ns")]
     pub busy: Span,
-    /// Requests that had to be sent again, by transports that tell.
+    /// Requests that were sent again, by transports that report it.
     pub repeated: u64,
 }
 
-/// What the display accounts for.
+/// The account of the display.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Displayed {
     /// The number of pictures that were drawn.
     pub pictures: u64,
-    /// How long each took here: from the first request's arrival until it was drawn.
+    /// The time of each here: from the first request's arrival until it was drawn.
     #[serde(rename = "spans_ns")]
     pub spans: Vec<Span>,
     /// Requests that came while time was taken.
@@ -116,7 +115,7 @@ pub struct Displayed {
     pub bytes: Bytes,
     /// Answers sent while time was taken.
     pub replies: u64,
-    /// What the display computed in all pictures: drawing, and what the plan has it compute.
+    /// The display's computing in all pictures: drawing, and the additional work of the plan.
     #[serde(rename = "busy_ns")]
     pub busy: Span,
     /// Pictures that are not, to the bit, what the workload draws; of a mix, requests that were not

@@ -1,5 +1,4 @@
-//! What each factor of an experiment does to the rate, and how much of the rates' variance it
-//! makes.
+//! The effect of each factor of an experiment on the rate, and its share of the rates' variance.
 
 use btu_stats::{Bootstrap, Effects, Estimate, Level, Method, Term, median};
 use serde::Serialize;
@@ -21,7 +20,7 @@ pub struct FactorShares {
     pub runs: usize,
     /// The factors, most important first: by share of variance.
     pub factors: Vec<FactorRow>,
-    /// What two factors do together beyond what each does, most important first.
+    /// The interactions of two factors, most important first.
     pub pairs: Vec<PairRow>,
     /// Share of the variance that neither factors nor pairs make.
     pub rest: f64,
@@ -30,7 +29,7 @@ pub struct FactorShares {
     pub noise: Option<f64>,
 }
 
-/// What one factor does, averaged over all levels of the others.
+/// The effect of one factor, averaged over all levels of the others.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct FactorRow {
     /// The name of the factor.
@@ -48,7 +47,7 @@ pub struct FactorRow {
     pub share: Estimate,
 }
 
-/// What two factors do together beyond what each does.
+/// The interaction of two factors.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PairRow {
     /// The names of the two factors.
@@ -57,8 +56,8 @@ pub struct PairRow {
     pub share: Estimate,
 }
 
-/// Of the blocks in which every run counts; nothing where there is none, or where no factor is
-/// asked for.
+/// The effects over the blocks in which every run counts; `None` if there are none, or without
+/// factors.
 pub(super) fn judge(
     plan: &AppPlan,
     factors: &Factors,
@@ -134,7 +133,7 @@ fn pair(factors: &[Factor], term: &Term) -> Option<PairRow> {
     })
 }
 
-/// The shares of two factors whose levels were all crossed once; nothing where a value is missing.
+/// The shares of two factors with all levels crossed once; `None` if a value is missing.
 pub(super) fn two_way(rows: usize, columns: usize, values: &[f64]) -> Option<[f64; 3]> {
     let design = btu_stats::Factorial::full(&[rows, columns])?;
     let effects: Effects = design.effects(&[values.to_vec()], 2, &Bootstrap::new(0))?;

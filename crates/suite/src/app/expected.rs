@@ -1,5 +1,5 @@
-//! What the closed forms expect of a way of drawing: from the network file, and from what both ends
-//! were seen to compute.
+//! The closed forms' prediction for a way of drawing: from the network file, and from the measured
+//! computing of both ends.
 
 use btu_model::{Passage, RemoteItems};
 use btu_network::{Drawing, StationId};
@@ -15,7 +15,7 @@ const AROUND_RECORD: usize = 5 + 1 + 16;
 /// Payload of a full TCP segment of Ethernet, with time stamps.
 const SEGMENT: usize = 1448;
 
-/// How packets pass between application and display when no other station uses the network.
+/// The times of packets between application and display when no other station uses the network.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Ways {
     request: Passage,
@@ -24,11 +24,11 @@ pub struct Ways {
     piece: Passage,
     /// Of frames, that the slowest part of the way carries.
     line_bits_per_second: f64,
-    /// What passes, where it is no picture.
+    /// The messages, if it is not a picture.
     mix: Option<Mix>,
 }
 
-/// From station to station: the slowest way is the one that is busy, all others take their time.
+/// From station to station: the slowest part is the busy one, all others add their time.
 fn along(drawing: &Drawing, route: &[StationId], octets: usize) -> Option<Passage> {
     let ways = route.windows(2).map(|pair| passage(drawing, pair[0], pair[1], octets));
     let ways: Vec<Passage> = ways.collect::<Option<_>>()?;
@@ -46,7 +46,7 @@ fn message(octets: u64, segment: impl Fn(usize) -> Option<Passage>) -> Option<Pa
     Some(Passage { occupied: before as f64 * full.occupied + last.occupied, ..last })
 }
 
-/// What each end computes for one request, in seconds.
+/// The computing of each end for one request, in seconds.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Work {
     /// The time that the application computes for one request, in seconds.
@@ -56,11 +56,11 @@ pub struct Work {
 }
 
 impl Ways {
-    /// Of a network file; nothing where nothing is emulated, where the closed forms have no answer,
-    /// and for carriers whose headers are not known beforehand.
+    /// For a network file; `None` without emulation, if the closed forms have no answer, and for
+    /// carriers with unknown headers.
     ///
-    /// The route begins with the application's station and ends with the display's; what is between
-    /// passes on what it has got as a whole, and is taken to compute nothing.
+    /// The route begins with the application's station and ends with the display's; the nodes
+    /// between forward whole packets, and the form assumes no computing there.
     pub fn over(
         drawing: &Drawing,
         route: &[StationId],
@@ -177,7 +177,7 @@ impl Ways {
     }
 }
 
-/// What a picture's time is made of: by how many per cent it is longer when this takes one per cent
+/// The parts of a picture's time: its increase in per cent when this part takes one per cent
 /// longer. Every form here grows as all of its times together, so the four add up to one.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct TimeShares {
@@ -185,9 +185,9 @@ pub struct TimeShares {
     pub bandwidth: f64,
     /// The rest of the way: delay.
     pub delay: f64,
-    /// What the application computes.
+    /// The application's computing.
     pub application: f64,
-    /// What the display computes.
+    /// The display's computing.
     pub display: f64,
 }
 
@@ -195,7 +195,7 @@ pub struct TimeShares {
 const STEP: f64 = 1e-3;
 
 impl Ways {
-    /// What the time of a picture is made of.
+    /// The parts of a picture's time.
     pub fn shares(&self, protocol: Protocol, requests: u64, work: Work) -> Option<TimeShares> {
         let share = |bandwidth: f64, delay: f64, application: f64, display: f64| {
             let seconds = |sign: f64| {

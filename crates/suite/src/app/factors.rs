@@ -45,7 +45,7 @@ pub enum Factor {
         /// The second level of the factor.
         high: Protocol,
     },
-    /// What carries the requests.
+    /// The carrier of the requests.
     Transport {
         /// The first level of the factor.
         low: Carrier,
@@ -158,7 +158,7 @@ impl Factor {
         }
     }
 
-    /// The second level over the first; nothing where levels have no scale, or the first is zero.
+    /// The second level over the first; `None` if levels have no scale, or the first is zero.
     pub fn ratio(&self) -> Option<f64> {
         let ratio = match *self {
             Self::Display { low, high } | Self::Application { low, high } => {
@@ -304,7 +304,7 @@ impl Factors {
         if count < HALF_FROM { Factorial::full(&vec![2; count]) } else { Factorial::half(count) }
     }
 
-    /// The cell of each run: what no factor says is as in `base`.
+    /// The cell of each run: settings without a factor are as in `base`.
     pub fn cells(&self, base: &AppCell) -> Vec<AppCell> {
         let design = self.design();
         let runs = design.iter().flat_map(Factorial::runs);
@@ -330,8 +330,8 @@ impl Factors {
     }
 
     /// Displays behind lines with every combination of the factors' rates and delays, and the
-    /// network file that has them; nothing where neither is a factor. A line has `rate` and `delay`
-    /// where they are none.
+    /// network file that has them; `None` if neither is a factor. A line has `rate` and `delay` if
+    /// they are not factors.
     pub fn lines(&self, rate: BitRate, delay: Span) -> Option<Lines> {
         let rates = self.0.iter().find_map(|factor| match *factor {
             Factor::Rate { low, high } => Some(vec![(Some(0), low), (Some(1), high)]),
@@ -385,7 +385,7 @@ fn chosen<T>(level: usize, low: T, high: T) -> T {
     if level == 0 { low } else { high }
 }
 
-/// What the display behind a line is called.
+/// The name of the display behind a line.
 fn line_name(rate: Option<usize>, delay: Option<usize>) -> Option<HostName> {
     let words = [
         rate.map(|level| ["rate-low", "rate-high"][level]),

@@ -29,7 +29,7 @@ type Box = (Stipple, i32, i32, u16, u16);
 /// Diffusion and metal with a hole between them.
 const CONTACT_CUT: [Box; 3] = [(DIFFUSION, 0, 0, 12, 12), (METAL, 0, 0, 12, 12), (CUT, 4, 4, 4, 4)];
 
-/// Where an inverter's contact cuts are: at the supply and at ground.
+/// The places of an inverter's contact cuts: at the supply and at ground.
 const CONTACTS: [Point; 2] = [Point::new(34, 0), Point::new(34, 54)];
 
 /// The rest of it.

@@ -1,4 +1,4 @@
-//! What can be drawn.
+//! The kinds of items.
 
 /// A place in the picture, or a displacement: pixels to the right and down.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -100,7 +100,7 @@ pub enum Item {
     Call {
         /// The symbol that is called.
         symbol: Symbol,
-        /// Where its origin goes.
+        /// The place of its origin.
         at: Point,
     },
 }

@@ -98,8 +98,8 @@ impl Mix {
         )
     }
 
-    /// Requests of a call that may be on their way at once, each in a message of its own; nothing
-    /// where they all go in one.
+    /// Requests of a call that may be in flight at once, each in a message of its own; `None` if
+    /// all are in one message.
     pub fn window(&self, protocol: Protocol) -> Option<u64> {
         let all = u64::from(self.0.fan_out);
         match protocol {

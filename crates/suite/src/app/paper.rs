@@ -69,19 +69,19 @@ pub struct PaperLine {
     pub cells: Vec<PaperCell>,
 }
 
-/// A number of the study, and the same here.
+/// A number of the study, and the measured one.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct PaperCell {
     /// The head of the column.
     pub column: &'static str,
     /// The printed rate, in the unit of its row.
     pub printed: f64,
-    /// The rate that was measured (95 % interval); none where nothing was.
+    /// The measured rate (95 % interval); `None` without a measurement.
     pub measured: Option<Estimate>,
 }
 
-/// What carries requests in a column, and to which station of the library's `stanford-1985`; none
-/// of columns whose protocol is not btu's.
+/// What carries requests in a column, and to which station of the library's `stanford-1985`; `None`
+/// for columns with a protocol that btu does not have.
 fn place(column: &str) -> Option<(Carrier, String)> {
     let at = |carrier, station: &str| Some((carrier, station.to_owned()));
     match column {
@@ -109,7 +109,7 @@ fn cell(&(_, line, workload, protocol): &Line, column: &str) -> Option<AppCell> 
     Some(AppCell { display, speeds: speeds(line), ..AppCell::new(workload, protocol, carrier) })
 }
 
-/// What is printed of a row, by column.
+/// The printed values of a row, by column.
 fn printed<'a>(tables: &'a [Table], line: &Line) -> Option<&'a lantz85::Line> {
     let table = tables.iter().find(|table| table.number == line.0)?;
     table.lines.iter().find(|one| one.name == line.1)
@@ -137,7 +137,7 @@ fn is_asked(plan: &AppPlan, cell: &AppCell) -> bool {
         && cell.display.as_ref().is_some_and(|display| plan.displays.contains(display))
 }
 
-/// The tables with what was measured, without rows of which nothing was.
+/// The tables with the measured values, without rows that were not measured.
 pub(super) fn tables(rows: &[AppRow]) -> Vec<PaperTable> {
     let printed_tables = lantz85::tables();
     let mut tables: Vec<PaperTable> = Vec::new();

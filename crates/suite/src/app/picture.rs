@@ -48,7 +48,7 @@ impl Picture {
         hexadecimal(&digest.finalize())
     }
 
-    /// How many pixels are set.
+    /// The number of set pixels.
     pub fn pixels_set(&self) -> u32 {
         self.bits.iter().map(|octet| octet.count_ones()).sum()
     }

@@ -23,11 +23,11 @@ use crate::script::{Role, Script, Step};
 /// study; nor does a cell.
 pub const DEADLINE: Span = Span::from_seconds(3600);
 
-/// Everything that decides a run.
+/// All settings of a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct AppPlan {
-    /// What every plan says; of the two stations the first is the application's, the second the
-    /// display's.
+    /// The common part of all plans; of the two stations the first is the application's, the second
+    /// the display's.
     #[serde(flatten)]
     pub frame: Frame,
     /// The pictures that are drawn, each listed once.
@@ -36,18 +36,17 @@ pub struct AppPlan {
     /// The protocols with which they are drawn, each listed once.
     #[serde(deserialize_with = "border::once")]
     pub protocols: Vec<Protocol>,
-    /// What carries them. Cells that a carrier cannot carry are left out.
+    /// The carriers. Cells that a carrier cannot carry are left out.
     #[serde(deserialize_with = "border::once")]
     pub carriers: Vec<Carrier>,
     /// The displays, where cells are drawn on several; they are hosts of the frame, as the
     /// application is.
     #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "border::once")]
     pub displays: Vec<HostName>,
-    /// How fast the processors are made to be, one after the other; at full speed where there is
-    /// none.
+    /// The speeds of the processors, one after the other; full speed without any.
     #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "border::once")]
     pub speeds: Vec<Speeds>,
-    /// How much both ends give way to other processes of their hosts.
+    /// The nice value of both ends.
     #[serde(default, skip_serializing_if = "Niceness::is_usual")]
     pub nice: Niceness,
     /// The requests and responses of [`Workload::Mix`]; absent when the plan has none.
@@ -56,7 +55,7 @@ pub struct AppPlan {
     /// The host on which a relay runs, for [`Carrier::Relay`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub relay: Option<HostName>,
-    /// Factors that are tried together; what they do not say is the first of every list above.
+    /// Factors that are tried together; other settings have the first value of every list above.
     /// Without them every level of these lists is tried with every other.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub factors: Option<Factors>,
@@ -64,13 +63,13 @@ pub struct AppPlan {
     /// its levels.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub paper: bool,
-    /// What is asked of the closed forms.
+    /// The inverse questions for the closed forms.
     #[serde(default, skip_serializing_if = "Questions::are_none")]
     pub questions: Questions,
-    /// What the application computes for each request, on top of making it.
+    /// The application's additional computing for each request.
     #[serde(rename = "application_ns")]
     pub application: Span,
-    /// What the display computes for each request, on top of drawing it.
+    /// The display's additional computing for each request.
     #[serde(rename = "display_ns")]
     pub display: Span,
     /// A picture is drawn again until this time has passed, once at least.
@@ -82,15 +81,15 @@ impl AppPlan {
     /// The protocols of the study's tables.
     pub const PAPER_PROTOCOLS: [Protocol; 5] = paper::PROTOCOLS;
 
-    /// What carries requests in the study's tables: a procedure call where both ends are on one
+    /// The carrier of requests in the study's tables: a procedure call where both ends are on one
     /// workstation, else its internet protocols.
     pub const PAPER_CARRIERS: [Carrier; 2] = [Carrier::InProcess, Carrier::Tcp];
 
-    /// What a VAX-780 of the study needs to make an item: 510 a second are its fastest (Table 4-2,
-    /// construction).
+    /// The time of a VAX-780 of the study for making an item: 510 a second are its fastest (Table
+    /// 4-2, construction).
     pub const PAPER_APPLICATION: Span = Span::from_nanoseconds(1_000_000_000 / 510);
 
-    /// What its workstation of 10 MHz needs to draw one: 430 a second (Table 3-1, display).
+    /// The time of its workstation of 10 MHz for drawing one: 430 a second (Table 3-1, display).
     pub const PAPER_DISPLAY: Span = Span::from_nanoseconds(1_000_000_000 / 430);
 
     /// The trials that the study takes the mean of (section 3.1.1).
@@ -115,7 +114,7 @@ impl AppPlan {
         self.mix.filter(|_| cell.workload == Workload::Mix)
     }
 
-    /// What is seen of one picture when it is there: what a rate counts.
+    /// The visible items of a finished picture, which a rate counts.
     pub(super) fn shown(&self, cell: &AppCell) -> u64 {
         self.mix(cell).map_or_else(|| cell.workload.shown(), |mix| mix.requests())
     }
@@ -134,7 +133,7 @@ impl AppPlan {
         }
     }
 
-    /// Where a cell's application and display run.
+    /// The hosts of a cell's application and display.
     pub fn hosts<'a>(&'a self, cell: &'a AppCell) -> [Option<&'a HostName>; 2] {
         let [application, display] = self.frame.network.ends();
         let display = cell.display.as_ref().or(display);
@@ -180,7 +179,7 @@ impl AppPlan {
     }
 }
 
-/// Each of `list`, or what there is where it is empty.
+/// Each of `list`, or the default if it is empty.
 fn several<T, U: Default>(list: &[T], one: impl Fn(&T) -> U) -> Vec<U> {
     if list.is_empty() { vec![U::default()] } else { list.iter().map(one).collect() }
 }
@@ -190,7 +189,7 @@ fn crossed<'a, A, B>(first: &'a [A], second: &'a [B]) -> impl Iterator<Item = (&
     first.iter().flat_map(move |a| second.iter().map(move |b| (a, b)))
 }
 
-/// What a relay passed on, there and back; nothing of other carriers.
+/// The octets that a relay passed on, there and back; `None` for other carriers.
 fn relayed(seen: &Observation, cell: &AppCell) -> Option<(Bytes, Bytes)> {
     let outcomes =
         seen.reports.iter().filter_map(|placed| Some(&placed.result.as_ref().ok()?.outcome));
@@ -210,7 +209,7 @@ fn replies_bytes(plan: &AppPlan, cell: &AppCell, displayed: &super::Displayed) -
     displayed.replies * each
 }
 
-/// Where two processes of one host meet.
+/// The meeting place of two processes of one host.
 fn meeting_path(setting: &CellSetting) -> PathBuf {
     setting.scratch.join(format!("app-{}", hexadecimal(&setting.token[..6])))
 }
@@ -222,7 +221,7 @@ fn can_be(workload: Workload, protocol: Protocol, carrier: Carrier) -> bool {
     is_meant && carrier.carries(protocol)
 }
 
-/// How a carrier's sockets are set up.
+/// The socket options of a carrier.
 fn socket(carrier: Carrier) -> SocketOptions {
     SocketOptions {
         no_delay: (carrier == Carrier::TcpNagle).then_some(false),
@@ -339,7 +338,7 @@ impl Experiment for AppPlan {
     }
 }
 
-/// What the two ends account for.
+/// The accounts of the two ends.
 pub(super) fn accounts(seen: &Observation) -> Option<(&super::Drawn, &super::Displayed)> {
     let outcomes =
         || seen.reports.iter().filter_map(|placed| Some(&placed.result.as_ref().ok()?.outcome));
@@ -488,7 +487,7 @@ mod tests {
         assert_ne!(designed.hash(), plan().hash());
     }
 
-    /// What each table of the study needs, once: 10 MHz is full speed, 8 MHz four fifths of it; a
+    /// The cells of the study's tables, each once: 10 MHz is full speed, 8 MHz four fifths of it; a
     /// VAX-780 is full speed, a 750 half of it.
     #[test]
     fn the_study_s_tables_are_repeated_number_by_number() {
@@ -583,7 +582,7 @@ mod tests {
         assert!((row.items_per_second.unwrap().value / 126_000.0 - 1.0).abs() < 1e-9);
         assert_eq!((row.pictures, row.requests, row.invalid), (6, 630, 0));
         assert_eq!(verdict.pictures[0].cells, 2);
-        // What is measured already is not measured again.
+        // Cells that are measured already are not measured again.
         let left = plan.missing(0, &records);
         assert_eq!(left.len(), plan.cells().len() - 1);
         assert!(

@@ -1,4 +1,5 @@
-//! How an application draws on a display: which end waits for which, and what carries the requests.
+//! How an application draws on a display: which end waits for which, and the carrier of the
+//! requests.
 
 use std::fmt;
 use std::str::FromStr;
@@ -63,7 +64,8 @@ impl Protocol {
         Self::Bitmap,
     ];
 
-    /// How many requests may wait for their answers; nothing where only the last one is answered.
+    /// The number of requests that may wait for their answers; `None` if only the last one is
+    /// answered.
     pub const fn window(self) -> Option<usize> {
         match self {
             Self::StopAndWait => Some(1),
@@ -118,7 +120,7 @@ impl FromStr for Protocol {
 
 stored_as_text!(Protocol);
 
-/// What carries the requests.
+/// The carrier of the requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Carrier {

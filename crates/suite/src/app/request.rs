@@ -1,4 +1,4 @@
-//! What an application asks of a display, in 20 octets: the study's size of one item on the
+//! A request of an application to a display, in 20 octets: the study's size of one item on the
 //! network.
 
 use super::{Item, Point, Stipple, Symbol};
@@ -77,8 +77,8 @@ pub enum RequestError {
 }
 
 impl Request {
-    /// As it goes over the network: kind, attribute, symbol, four numbers of 32 bits, the high
-    /// octet first.
+    /// Its form on the network: kind, attribute, symbol, four numbers of 32 bits, the high octet
+    /// first.
     pub fn encode(&self) -> [u8; REQUEST_BYTES] {
         match *self {
             Self::Add { symbol, item, shown } => {
@@ -261,7 +261,7 @@ mod tests {
             prop_assert_eq!(Request::decode(&request.encode()), Ok(request));
         }
 
-        /// A stranger's octets: a request that says the same again, or an error; never a panic.
+        /// Any octets: a request that encodes to them again, or an error; never a panic.
         #[test]
         fn any_octets_have_an_answer(octets: [u8; REQUEST_BYTES]) {
             if let Ok(request) = Request::decode(&octets) {

@@ -1,4 +1,4 @@
-//! How fast the processors of both ends are made to be.
+//! The speeds of the processors of both ends.
 
 use std::fmt;
 use std::str::FromStr;
@@ -7,9 +7,9 @@ use btu_units::Span;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-/// A share of an end's own processor speed, in whole per cent from 1 to 100. An end that is slowed
-/// down spins after each piece of its own work until that has taken 100/share times as long
-/// (dilation). It slows the program, not the kernel.
+/// A share of an end's own processor speed, in whole per cent from 1 to 100. A slowed end spins
+/// after each piece of its own work until that has taken 100/share times as long (dilation). It
+/// slows the program, not the kernel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "u8", into = "u8")]
 pub struct Speed(u8);
@@ -39,7 +39,7 @@ impl Speed {
         f64::from(self.0) / 100.0
     }
 
-    /// What work of `span` takes at this speed.
+    /// The time of work of `span` at this speed.
     pub const fn dilated(self, span: Span) -> Span {
         Span::from_nanoseconds(span.nanoseconds().saturating_mul(100) / self.0 as u64)
     }
@@ -106,7 +106,7 @@ impl Speeds {
     }
 }
 
-/// How much both ends give way to other processes of their hosts: 0, as usual, to 19 (nice(2)).
+/// The nice value of both ends: 0, the default, to 19 (nice(2)).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Niceness {
     /// The niceness of the application's process, from 0 to 19 (nice(2)).

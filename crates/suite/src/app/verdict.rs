@@ -1,4 +1,4 @@
-//! What a run of `btu app` amounts to.
+//! The verdict over a run of `btu app`.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -23,18 +23,18 @@ pub struct AppVerdict {
     pub rows: Vec<AppRow>,
     /// Octets of the display file against those of the bitmap, as in Table 5-2.
     pub memory: Vec<Memory>,
-    /// How much of what rates differ by is the protocol's, over TCP or whatever comes first in the
+    /// The share of the protocol in the differences of rates, over TCP or the first carrier in the
     /// plan.
     pub shares: Option<ProtocolShares>,
-    /// What each factor does, where several are tried together.
+    /// The effect of each factor, if several are tried together.
     pub factors: Option<FactorShares>,
     /// The study's tables next to what was measured, where they are repeated.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub paper: Vec<PaperTable>,
-    /// How many round trips a picture may have, where that is asked.
+    /// The number of round trips that a picture may have, if requested.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub round_trips: Vec<Trips>,
-    /// How much bandwidth it takes, where that is asked.
+    /// The required bandwidth, if requested.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub bandwidth: Vec<Bandwidth>,
     /// The picture of each workload: SHA-256, and whether every way of drawing left it.
@@ -57,21 +57,21 @@ pub struct AppRow {
     pub requests: u64,
     /// Pictures drawn in all valid cells.
     pub pictures: u64,
-    /// What the application computed for a request, in seconds.
+    /// The application's computing for a request, in seconds.
     pub application_seconds: Option<f64>,
-    /// What the display computed for a request, in seconds.
+    /// The display's computing for a request, in seconds.
     pub display_seconds: Option<f64>,
     /// By the closed form, with what both ends were seen to compute.
     pub expected_seconds: Option<f64>,
     /// Measured less expected, as a share of the expected.
     pub error: Option<f64>,
-    /// What the expected time is made of.
+    /// The parts of the expected time.
     pub shares: Option<TimeShares>,
     /// Cells that do not count.
     pub invalid: usize,
 }
 
-/// What a display keeps of a picture.
+/// The memory of a display for a picture.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Memory {
     /// The picture that the display stores.
@@ -90,13 +90,13 @@ pub struct Memory {
 /// The variance of the logarithms of rates, divided between the factors.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ProtocolShares {
-    /// What carried the requests.
+    /// The carrier of the requests.
     pub carrier: Carrier,
     /// The protocol's share: 0 to 1.
     pub protocol: f64,
     /// The share of the variance that the picture makes, from 0 to 1.
     pub workload: f64,
-    /// What neither makes alone.
+    /// The interaction of both.
     pub interaction: f64,
 }
 
@@ -113,7 +113,7 @@ pub struct PictureDigest {
     pub others: usize,
 }
 
-/// Judges a run by all that is stored of it.
+/// Judges a run by all its stored data.
 pub(super) fn judge(plan: &AppPlan, cells: &[Measured<AppCell>]) -> AppVerdict {
     let drawing = plan.frame().network.drawing();
     let mut known: BTreeMap<(Carrier, Option<HostName>, bool), Option<Ways>> = BTreeMap::new();
@@ -149,7 +149,7 @@ pub(super) fn judge(plan: &AppPlan, cells: &[Measured<AppCell>]) -> AppVerdict {
     }
 }
 
-/// What is asked backwards, of every row that has an answer.
+/// The inverse questions, for every row with an answer.
 fn answers(plan: &AppPlan, rows: &[(AppRow, Option<Ways>)]) -> (Vec<Trips>, Vec<Bandwidth>) {
     let known = || rows.iter().filter_map(|(row, ways)| Some((row, ways.as_ref()?, row.work()?)));
     let questions = plan.questions;
@@ -180,7 +180,7 @@ fn route(plan: &AppPlan, cell: &AppCell, drawing: &Drawing) -> Option<Vec<Statio
 }
 
 impl AppRow {
-    /// What both ends were seen to compute.
+    /// The measured computing of both ends.
     fn work(&self) -> Option<Work> {
         Some(Work { application: self.application_seconds?, display: self.display_seconds? })
     }
@@ -232,7 +232,7 @@ fn row(plan: &AppPlan, cell: AppCell, cells: &[Measured<AppCell>], ways: Option<
     }
 }
 
-/// What displays kept; of protocols that send items.
+/// The memory of displays; for protocols that send items.
 fn memory(plan: &AppPlan, cells: &[Measured<AppCell>]) -> Vec<Memory> {
     let bitmap = Bytes::new(PICTURE_BYTES as u64);
     let of = |workload: Workload| {

@@ -9,7 +9,7 @@ use super::inverter;
 use super::{Display, Item, Picture, Point, Request, Symbol};
 use crate::text::named;
 
-/// Corners of the polygon whose corners are all joined.
+/// Corners of the polygon; all of them are joined.
 const CORNERS: u32 = 36;
 const RADIUS: f64 = 350.0;
 const CENTRE: Point = Point::new(400, 400);
@@ -59,9 +59,8 @@ impl Workload {
         named(text, "picture", &Self::ALL, Self::name)
     }
 
-    /// Vectors, rectangles or groups of eight characters that are seen once the picture is there:
-    /// what a rate counts. Of a picture by symbols as many as of the same one without, as in Table
-    /// 5-1.
+    /// Vectors, rectangles or groups of eight characters that are visible in the finished picture,
+    /// which a rate counts. A picture by symbols counts as many as one without, as in Table 5-1.
     pub fn shown(self) -> u64 {
         match self {
             Self::StructuredRectangles => Self::Rectangles.shown(),
@@ -69,7 +68,7 @@ impl Workload {
         }
     }
 
-    /// What the study counts instead of each shown item: characters of text, else items.
+    /// The unit that the study counts instead of each shown item: characters of text, else items.
     pub(super) fn units_of_an_item(self) -> f64 {
         match self {
             Self::Text => f64::from(COLUMNS * ROWS) / self.shown() as f64,
@@ -203,7 +202,7 @@ mod tests {
         assert_eq!(Workload::ALL.map(Workload::shown), [630, 780, 780, 650]);
     }
 
-    /// Worked out once; they must be the same on every machine and in every version.
+    /// Computed once; they must be equal on every machine and in every version.
     #[test]
     fn digests() {
         let found = Workload::ALL.map(|workload| {

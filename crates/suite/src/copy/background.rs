@@ -12,8 +12,8 @@ use super::{Displacement, Mode};
 use crate::experiment::Observation;
 use crate::record::{DatagramsReceived, DatagramsSent, Outcome, Report};
 
-/// Payload of one datagram: its frame has 1046 octets, as those of the report's background, whose
-/// mean was 1047.
+/// Payload of one datagram: its frame has 1046 octets, like those of the report's background (mean
+/// 1047).
 pub const DATAGRAM: Bytes = Bytes::new(1000);
 
 /// Offered load: a share of the time of the slowest part of the network, preambles and gaps
@@ -28,7 +28,7 @@ pub struct Background(u16);
 pub struct BackgroundError(String);
 
 impl Background {
-    /// Nothing but the copy.
+    /// Only the copy.
     pub const QUIET: Self = Self(0);
 
     /// All of the time.
@@ -49,7 +49,7 @@ impl Background {
         self.0 == 0
     }
 
-    /// What each of `pairs` stations offers, counted over the payload, where all of the network's
+    /// The offered rate of each of `pairs` stations, counted over the payload; all of the network's
     /// time is `full`.
     pub(super) fn offered(self, full: BitRate, pairs: usize) -> BitRate {
         let all = u128::from(full.bits_per_second()) * u128::from(self.0) / 1000;
@@ -91,7 +91,7 @@ impl FromStr for Background {
     }
 }
 
-/// What became of the background in one cell, over all pairs.
+/// The result of the background in one cell, over all pairs.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct BackgroundUse {
     /// Share of time that senders sent, by their own accounts.
@@ -124,9 +124,9 @@ fn arrived(report: &Report, received: &DatagramsReceived, at: Time) -> f64 {
     before.1
 }
 
-/// What became of the background; `full` is the payload's rate that takes all of the network's
-/// time. The receivers' clocks are the sender's own: all are stations of one machine. Nothing where
-/// there was none.
+/// The result of the background; `full` is the payload's rate that takes all of the network's time.
+/// The receivers' clocks are the sender's own: all are stations of one machine. `None` without a
+/// background.
 pub(super) fn background_use(
     seen: &Observation,
     copy: (Time, Time),

@@ -12,18 +12,18 @@ use super::{Background, Cache, Direction, Program, Storage};
 pub struct CopyCell {
     /// The program that copies the file.
     pub program: Program,
-    /// How large the file is.
+    /// The size of the file.
     #[serde(rename = "size_bytes")]
     pub size: Bytes,
-    /// Which end connects and keeps the time.
+    /// The end that connects and measures the time.
     #[serde(default)]
     pub direction: Direction,
-    /// What it stands on, at both ends.
+    /// Its storage, at both ends.
     pub storage: Storage,
     /// Whether the source is in the page cache.
     #[serde(default)]
     pub cache: Cache,
-    /// What else is on the network.
+    /// The other traffic on the network.
     #[serde(rename = "background_thousandths")]
     pub background: Background,
 }
@@ -49,7 +49,7 @@ impl CopyCell {
         way(self.program, self.direction)
     }
 
-    /// What the file stands on, and that it is in the page cache where it is.
+    /// The storage of the file, and whether it is in the page cache.
     pub fn storage_name(&self) -> String {
         match self.cache {
             Cache::Cold => self.storage.to_string(),

@@ -49,8 +49,8 @@ pub fn wire_seconds(size: Bytes, rate: BitRate) -> Result<(f64, f64), ModelError
 
 impl Chain {
     /// The chain of a copy that took `contended` seconds under load and `quiet` without; a `local`
-    /// copy of the same file took that long; `raw` and `line` are those of [`wire_seconds`]. `None`
-    /// unless all are positive and finite.
+    /// copy of that file took `local` seconds; `raw` and `line` are those of [`wire_seconds`].
+    /// `None` unless all are positive and finite.
     pub fn of(raw: f64, line: f64, local: f64, quiet: f64, contended: f64) -> Option<Self> {
         let reach = local.max(line);
         if ![raw, line, local, quiet, contended]
@@ -81,7 +81,7 @@ impl Chain {
     }
 }
 
-/// What the background lost to the copy.
+/// The background's loss to the copy.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Displacement {
     /// Share of time that the background took alone, before the copy.
@@ -91,8 +91,8 @@ pub struct Displacement {
 }
 
 impl Displacement {
-    /// What the copy displaced: on a shared cable the background gives way, on a line of its own
-    /// direction it does not.
+    /// The traffic that the copy displaced: on a shared cable the background gives way, on a
+    /// full-duplex line it does not.
     pub fn displaced(&self) -> f64 {
         self.alone - self.during
     }

@@ -1,5 +1,5 @@
-//! What the times of copies are made of: a fixed part and a rate, a chain of three factors, storage
-//! against program.
+//! The parts of copies' times: a fixed part and a rate, a chain of three factors, storage against
+//! program.
 
 use btu_stats::{Estimate, Level, Line, LogSample, mean_ratio};
 use btu_units::Bytes;
@@ -18,23 +18,23 @@ const LARGE: Bytes = Bytes::new(100_000_000);
 pub struct Fit {
     /// The program that copies the files.
     pub program: Program,
-    /// Which end connects to the other.
+    /// The end that connects to the other.
     pub direction: Direction,
-    /// The storage that the files stand on.
+    /// The storage of the files.
     pub storage: Storage,
     /// The background traffic during the copies.
     #[serde(rename = "background_thousandths")]
     pub background: Background,
-    /// What a file of no size would take, in seconds (95 %).
+    /// The time of an empty file, in seconds (95 %).
     pub fixed_seconds: Estimate,
-    /// What a file gets once it is on its way.
+    /// The rate of a file after its start.
     pub bits_per_second: f64,
-    /// Octets on their way at a time by that rate, where there is a round trip: what the rate lets
-    /// through in one. A program that waits for answers, or whose peer does, has its window there.
+    /// Octets in flight at that rate, if there is a round trip: the rate times the round trip. It
+    /// is the window of a program if it or its peer waits for answers.
     pub window_bytes: Option<f64>,
     /// The furthest that a copy is from the line, as a share of its time.
     pub worst: f64,
-    /// What 100 MB take by this line, in seconds.
+    /// The time of 100 MB by this line, in seconds.
     pub large_seconds: f64,
     /// Whether no file of that size was copied: the line is drawn beyond what was measured.
     pub is_extrapolated: bool,
@@ -44,8 +44,7 @@ pub struct Fit {
 pub(super) fn fits(plan: &CopyPlan, cells: &[Measured<CopyCell>], round_trip: f64) -> Vec<Fit> {
     let mut fits = Vec::new();
     let Some(&largest) = plan.sizes.iter().max() else { return fits };
-    // What differs in its size alone belongs together; there are several sizes of what is usual
-    // only.
+    // Cells that differ only in size belong together; only the default settings have several sizes.
     for cell in plan.cells().into_iter().filter(|cell| cell.size == largest) {
         let own =
             cells.iter().filter(|measured| CopyCell { size: largest, ..measured.cell } == cell);
@@ -72,8 +71,8 @@ fn measured_size(measured: &Measured<CopyCell>) -> f64 {
     measured.cell.size.count() as f64
 }
 
-/// Of points (bytes, seconds); nothing below three sizes, through which alone a line can be seen to
-/// be one.
+/// The line through points (bytes, seconds); `None` below three sizes, which a check of a line
+/// needs.
 fn fit(points: &[(f64, f64)]) -> Option<Fit> {
     let mut sizes: Vec<f64> = points.iter().map(|point| point.0).collect();
     sizes.sort_by(f64::total_cmp);
@@ -149,12 +148,12 @@ pub struct StorageEffect {
     /// The four times that are compared.
     #[serde(flatten)]
     pub times: TwoByTwo,
-    /// What disks cost without a program, what the program costs without disks, what the product
-    /// misses of both: ratios.
+    /// The cost of disks without a program, the cost of the program without disks, and the error of
+    /// their product: ratios.
     pub disk_effect: f64,
     /// The cost of the program without disks, as a ratio of times.
     pub program_effect: f64,
-    /// What the product of both effects misses, as a ratio.
+    /// The error of the product of both effects, as a ratio.
     pub interaction: f64,
     /// The interaction is more than a tenth in ln: stages overlap, or get into each other's way.
     pub stages_interact: bool,

@@ -11,7 +11,7 @@ use super::{NfsWrites, PacketCount, ProgramError};
 use crate::record::TcpInfo;
 use crate::text::stored_as_text;
 
-/// What copies the file.
+/// The program that copies the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub enum Program {
@@ -42,16 +42,16 @@ pub enum Program {
 }
 
 impl Program {
-    /// What is measured where none is named.
+    /// The default programs.
     pub const USUAL: [Self; 5] =
         [Self::Local, Self::Bare, Self::Rcp, Self::Ftp, Self::Nfs(NfsWrites::USUAL)];
 
-    /// What the report of 1989 measured. Its NFS was version 2, which has each block durable before
-    /// it is answered.
+    /// The programs of the report of 1989. Its NFS was version 2, which makes each block durable
+    /// before it is answered.
     pub const OF_THE_PAPER: [Self; 4] =
         [Self::Local, Self::Rcp, Self::Ftp, Self::Nfs(NfsWrites::SYNC)];
 
-    /// How all are written.
+    /// The names of all.
     const KNOWN: &'static str = "local, bare, rcp, ftp, http, mount, scp, sftp, rsync, vsftpd, and nfs with -WINDOW, -BLOCKk and -sync, such as nfs-16-64k";
 
     /// Those that have no options.
@@ -68,7 +68,7 @@ impl Program {
         Self::Vsftpd,
     ];
 
-    /// What is measured where a share is named.
+    /// The programs if a share is named.
     pub const AT_A_SHARE: [Self; 2] = [Self::Local, Self::Mount];
 
     /// Whether one process has source and copy: what network there is, is not one that this run
@@ -131,13 +131,13 @@ named! {
 
 named! {
     "direction": {
-        /// Which end of a copy connects and keeps the time.
+        /// The end of a copy that connects and measures the time.
         #[derive(Default)]
         Direction {
             /// The one that has the file.
             #[default]
             Put = "put",
-            /// The one that is to have it.
+            /// The one that receives it.
             Get = "get",
         }
     }
@@ -158,13 +158,13 @@ named! {
     }
 }
 
-/// Where one end has the file.
+/// The place of the file at one end.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FilePlace {
-    /// How large it is: one byte at least.
+    /// Its size: one byte at least.
     #[serde(rename = "size_bytes")]
     pub size: Bytes,
-    /// What it stands on.
+    /// Its hosts.
     pub storage: Storage,
     /// Whether a source is in the page cache.
     #[serde(default)]
@@ -177,7 +177,7 @@ pub struct FilePlace {
     pub run: u64,
 }
 
-/// How far a copy had come when, in nanoseconds from its start; each is no earlier than the one
+/// The times of a copy's progress, in nanoseconds from its start; each is no earlier than the one
 /// before it. A sender's start is the start of the command, a receiver's is when it let the sender
 /// in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -191,7 +191,7 @@ pub struct Marks {
     /// The last bytes were.
     #[serde(rename = "last_byte_ns")]
     pub last_byte: Span,
-    /// The receiver has the whole file durable: it said so, or did so.
+    /// The receiver has made the whole file durable: it confirmed it, or is this end.
     #[serde(rename = "durable_ns")]
     pub durable: Span,
 }
@@ -203,7 +203,7 @@ impl Marks {
     }
 }
 
-/// What one end of a copy accounts for.
+/// The account of one end of a copy.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct FileEnd {
     /// Bytes of the file that it sent, or that it has stored.
@@ -213,13 +213,13 @@ pub struct FileEnd {
     /// SHA-256 of what was read, or of what is stored, in hexadecimal digits; computed when the
     /// clock has stopped.
     pub digest: String,
-    /// How it was done: the program, the calls, the file system.
+    /// The method: the program, the calls, the file system.
     pub method: String,
     /// The connection that carried the file, when all was over; of programs that let it be seen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tcp: Option<TcpInfo>,
-    /// What the station's interfaces had sent and received at each second, and at the end; of the
-    /// end that keeps the time.
+    /// The counts of the station's interfaces at each second, and at the end; of the end that
+    /// measures the time.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub packets: Vec<PacketCount>,
 }

@@ -1,6 +1,6 @@
-//! What the report's model says of a copy on a shared Ethernet, at the packet rates that were
-//! measured (section 3.4, figures 9 to 11): the packets of the file wait one after the other, each
-//! for the mean delay of Lam's cable under all that is on it.
+//! The report's model of a copy on a shared Ethernet, at the packet rates that were measured
+//! (section 3.4, figures 9 to 11): the packets of the file wait one after the other, each for the
+//! mean delay of Lam's cable under all traffic on it.
 
 use btu_model::{FrameTimes, SharedCable};
 use btu_network::{Drawing, Medium};
@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::{DATAGRAM, PacketCount};
 
-/// What Ethernet puts around a packet in addition to its header, in octets: preamble, check
+/// Ethernet's overhead around a packet in addition to its header, in octets: preamble, check
 /// sequence, gap.
 const AROUND: f64 = 24.0;
 
@@ -49,9 +49,9 @@ impl Cable {
         }
     }
 
-    /// The model's answer at the rates of a copy: `counts` are what its interface counted,
-    /// `is_sent` says whether the file was sent or received, and `background` is the background's
-    /// payload in bits per second. `None` above the model's range.
+    /// The model's answer at the rates of a copy: `counts` are those of its interface, `is_sent`
+    /// means that the file was sent, and `background` is the background's payload in bits per
+    /// second. `None` above the model's range.
     pub(super) fn modelled(
         &self,
         counts: &[PacketCount],

@@ -1,4 +1,4 @@
-//! How a file is written over NFS: what made it slow in 1989, as factors.
+//! The modes of writing over NFS, with the factors that made it slow in 1989.
 
 use std::fmt;
 use std::str::FromStr;

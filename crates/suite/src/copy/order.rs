@@ -25,7 +25,7 @@ const LEVELS: u64 = 1 << 41;
 const CELLS: u64 = 1 << 42;
 
 /// The plots of one block in their order, drawn from the seed and the block's number alone, so that
-/// a run that was stopped goes on in the same order.
+/// a resumed run continues in that order.
 pub fn plots(seed: u64, block: u32, levels: usize, cells: usize) -> Vec<Plot> {
     let plot = |level: usize| Plot {
         block,

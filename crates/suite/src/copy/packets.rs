@@ -3,7 +3,7 @@
 use btu_units::Span;
 use serde::{Deserialize, Serialize};
 
-/// What an interface, or all of a station's, has sent and received since a copy began.
+/// The counts of an interface, or of all interfaces of a station, since a copy began.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct PacketCount {
     /// When, since the copy began.
@@ -11,12 +11,13 @@ pub struct PacketCount {
     pub at: Span,
     /// Packets sent, and their octets without what Ethernet puts around them but its header.
     pub sent: u64,
-    /// The octets of the packets sent, with their Ethernet headers and nothing else of Ethernet.
+    /// The octets of the packets sent, with their Ethernet headers, without Ethernet's other
+    /// overhead.
     pub sent_octets: u64,
     /// Like `sent_octets`, for what was received.
     pub received: u64,
-    /// The octets of the packets received, with their Ethernet headers and nothing else of
-    /// Ethernet.
+    /// The octets of the packets received, with their Ethernet headers, without Ethernet's other
+    /// overhead.
     pub received_octets: u64,
 }
 
@@ -35,12 +36,12 @@ pub struct PacketSecond {
     pub received_octets: Option<f64>,
 }
 
-/// How a copy went, second by second.
+/// The progress of a copy, second by second.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Packets {
     /// The seconds of the copy, in their order.
     pub seconds: Vec<PacketSecond>,
-    /// Where it changes from its start to what it is then, if it does.
+    /// The end of its start phase, if there is one.
     pub change: Option<PacketChange>,
 }
 
@@ -62,7 +63,7 @@ const FEWEST: usize = 4;
 const ALIKE: f64 = 0.1;
 
 impl Packets {
-    /// Of counts in the order of time; nothing of fewer than two.
+    /// The progress from counts in the order of time; `None` for fewer than two.
     pub fn of(counts: &[PacketCount]) -> Option<Self> {
         let seconds: Vec<PacketSecond> =
             counts.windows(2).filter_map(|pair| second(&pair[0], &pair[1])).collect();

@@ -5,27 +5,27 @@ use serde::Serialize;
 
 use super::CopyChain;
 
-/// A range of ratios that the report gives, and the same here.
+/// A range of ratios of the report, and the measured one.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct PaperRow {
     /// The name of the ratio.
     pub what: &'static str,
-    /// Where it stands there.
+    /// Its place there.
     pub source: &'static str,
     /// The least and the most there.
     pub printed: (f64, f64),
-    /// The least and the most here; none where nothing like it was measured.
+    /// The least and the most here; `None` without a comparable measurement.
     pub found: Option<(f64, f64)>,
 }
 
-/// How a row's ratio is taken from a chain, if that chain is one of its kind.
+/// Computes a row's ratio from a chain, if that chain is of its kind.
 type Ratio = fn(&CopyChain) -> Option<f64>;
 
 /// The load of the report's near saturation, and the one that it found without effect.
 const SATURATED: f64 = 0.95;
 const LOADED: std::ops::RangeInclusive<f64> = 0.6..=0.65;
 
-/// What is printed in sections 3.1 to 3.3.
+/// The printed values of sections 3.1 to 3.3.
 const PRINTED: [(&str, &str, (f64, f64), Ratio); 6] = [
     ("hardware: local copy over raw Ethernet", "section 3.3", (4.0, 8.0), |one| {
         Some(one.chain.local_over_raw)
@@ -61,14 +61,14 @@ fn saturated(one: &CopyChain) -> bool {
 /// A time that the report gives.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct PaperTime {
-    /// What took the time, and how much background there was.
+    /// The copy, and its background.
     pub what: &'static str,
     /// Of how large a file.
     #[serde(rename = "size_bytes")]
     pub size: Bytes,
     /// In seconds, least and most where it names a range.
     pub seconds: (f64, f64),
-    /// Where it stands there.
+    /// Its place there.
     pub source: &'static str,
 }
 

@@ -21,40 +21,40 @@ use crate::network::{HostName, Impairments};
 use crate::record::{Outcome, Report};
 use crate::script::{Role, Script, Step};
 
-/// Everything that decides a run.
+/// All settings of a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CopyPlan {
-    /// What every plan says; of the stations the first has the file, the second gets it.
+    /// The common part of all plans; of the stations the first has the file, the second gets it.
     #[serde(flatten)]
     pub frame: Frame,
     /// The programs that copy the files.
     #[serde(deserialize_with = "border::levels")]
     pub programs: Vec<Program>,
-    /// How large the files are.
+    /// The sizes of the files.
     #[serde(rename = "size_bytes", deserialize_with = "border::levels")]
     pub sizes: Vec<Bytes>,
-    /// What else is on the network.
+    /// The other traffic on the network.
     #[serde(rename = "background_thousandths", deserialize_with = "border::levels")]
     pub backgrounds: Vec<Background>,
-    /// What the files stand on. The first one everywhere; the others for the largest file on the
-    /// quiet network, which is enough to tell the share of storage from that of the program.
+    /// The storage of the files. The first one everywhere; the others for the largest file on the
+    /// quiet network, which is enough to separate the share of storage from that of the program.
     #[serde(deserialize_with = "border::levels")]
     pub storages: Vec<Storage>,
-    /// Which end connects: everywhere.
+    /// The end that connects, in all cells.
     #[serde(default = "usual", deserialize_with = "border::levels")]
     pub directions: Vec<Direction>,
     /// Whether the source is in the page cache. The first one everywhere; the others for the
     /// largest file on the quiet network, on disk.
     #[serde(default = "usual", deserialize_with = "border::levels")]
     pub caches: Vec<Cache>,
-    /// How the background is kept at its level.
+    /// The control of the background's level.
     #[serde(default)]
     pub mode: Mode,
     /// The directory of a share that the sender has mounted, where the program `mount` has copy or
     /// source.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at: Option<PathBuf>,
-    /// Whether times of the report of 1989 stand in the picture.
+    /// Whether times of the report of 1989 are in the picture.
     #[serde(default)]
     pub paper: bool,
     /// The hosts that send and receive the background.
@@ -64,7 +64,7 @@ pub struct CopyPlan {
     /// network's time; zero where that is not known, and then there is no background.
     #[serde(rename = "full_bits_per_second")]
     pub full: BitRate,
-    /// How long the background is alone before the copy starts.
+    /// The time of the background alone before the copy starts.
     #[serde(rename = "lead_ns")]
     pub lead: Span,
 }
@@ -74,12 +74,12 @@ fn usual<T: Default>() -> Vec<T> {
     vec![T::default()]
 }
 
-/// What is said of a cell by both of its ends.
+/// The accounts of a cell by both of its ends.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Ends<'a> {
     /// The end that has the file.
     pub(super) sent: &'a FileEnd,
-    /// The one that is to have it; the copy itself where one host does both.
+    /// The one that receives it; the copy itself if one host is both ends.
     pub(super) received: &'a FileEnd,
     /// The report of the end that connects and keeps the time, and its marks.
     pub(super) command: &'a Report,
@@ -88,7 +88,7 @@ pub(super) struct Ends<'a> {
     pub(super) source_digest: &'a str,
 }
 
-/// What the ends of a copy account for.
+/// The accounts of the ends of a copy.
 pub(super) fn ends(direction: Direction, seen: &Observation) -> Option<Ends<'_>> {
     let reports = || seen.reports.iter().filter_map(|placed| placed.result.as_ref().ok());
     let local = reports().find_map(|command| match &command.outcome {
@@ -125,7 +125,7 @@ impl CopyPlan {
         self.frame.network.ends()
     }
 
-    /// What every cell that has no background would be, in the plan's order.
+    /// The cells without background, in the plan's order.
     fn quiet_cells(&self) -> Vec<CopyCell> {
         let largest = self.sizes.iter().max();
         let mut cells = Vec::new();
@@ -152,11 +152,11 @@ impl CopyPlan {
         cells
     }
 
-    /// What files stand on, and whether they are in the page cache; what is usual first.
+    /// The storage of files, and whether they are in the page cache; the default first.
     fn places(&self) -> Vec<(Storage, Cache)> {
         let mut places = Vec::new();
         for &storage in &self.storages {
-            // What stands in memory is neither read nor kept elsewhere.
+            // Files in memory are not on another storage.
             let caches = if storage == Storage::Disk { &self.caches } else { &[Cache::Cold][..] };
             places.extend(caches.iter().map(|&cache| (storage, cache)));
         }
@@ -255,7 +255,7 @@ impl CopyPlan {
         faults
     }
 
-    /// What became of the background of a cell.
+    /// The result of the background of a cell.
     pub(super) fn background_use(
         &self,
         cell: &CopyCell,
@@ -271,7 +271,7 @@ impl CopyPlan {
     }
 }
 
-/// Filled in before the order leaves.
+/// A placeholder that is replaced before the order is sent.
 const UNSET: IpAddr = IpAddr::V4(Ipv4Addr::UNSPECIFIED);
 const UNSET_PEER: SocketAddr = SocketAddr::new(UNSET, 0);
 

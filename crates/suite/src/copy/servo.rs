@@ -1,4 +1,4 @@
-//! Background held at an asked level: what is offered is turned until the meter shows it.
+//! Background at a requested level: the servo adjusts the offered rate until the reports show it.
 //!
 //! On a line what is offered is what the meter shows, so the first offer is right and the servo
 //! only checks. On a shared cable above half load, and on unknown networks, it searches: an
@@ -23,7 +23,7 @@ const SMOOTHED: usize = 5;
 /// Readings in one second: the mean that must be right.
 const JUDGED: usize = 10;
 
-/// How far the mean of a second may be off, as a share of time.
+/// The tolerance of the mean of a second, as a share of time.
 const TOLERANCE: f64 = 0.01;
 
 /// Readings after which the servo gives up: 10 s.
@@ -32,23 +32,24 @@ const TIMEOUT: u32 = 100;
 /// The most that is offered, as a share of the rate.
 pub const MOST_OFFERED: f64 = 1.2;
 
-/// How far the mean during a cell may be off before the plot is void, as a share of time.
+/// The tolerance of the mean during a cell, as a share of time; beyond it the cell is void.
 const VOID: f64 = 0.02;
 
 named! {
     "mode": {
-        /// What stays fixed while files are copied.
+        /// The quantity that stays fixed while files are copied.
         #[derive(Default)]
         Mode {
-            /// What is sent is fixed: an open loop.
+            /// The sending rate is fixed: an open loop.
             #[default]
             Offered = "offered",
-            /// What is sent is raised until the meter shows the level without the copy, then fixed.
+            /// The sending rate is adjusted until the level is reached without the copy, then
+            /// fixed.
             Held = "held",
-            /// What is sent is turned during the copy too, so that load which the copy displaced
-            /// comes back.
+            /// The sending rate is also adjusted during the copy, so that load which the copy
+            /// displaced returns.
             Pressed = "pressed",
-            /// As much as goes: the report's own background.
+            /// As much as possible: the report's own background.
             Saturated = "saturated",
         }
     }
@@ -61,12 +62,12 @@ impl Mode {
     }
 }
 
-/// What a sender of a paced stream is to hold, by what its receiver tells it.
+/// The level that the sender of a paced stream must hold, by its receiver's reports.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Hold {
-    /// The mode, which says what stays fixed while files are copied.
+    /// The mode: the quantity that stays fixed while files are copied.
     pub mode: Mode,
-    /// Share of time that is to arrive, 0 to 1.
+    /// The requested share of time, 0 to 1.
     #[serde(rename = "asked_share")]
     pub asked: f64,
     /// The rate over the payload that takes all of the time that is this sender's.
@@ -74,14 +75,14 @@ pub struct Hold {
     pub full: BitRate,
 }
 
-/// What became of it.
+/// The result.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Held {
-    /// What was offered last, over the payload.
+    /// The last offered rate, over the payload.
     #[serde(rename = "offered_bits_per_second")]
     pub offered: BitRate,
-    /// When a second's mean was right for the first time, since the sender's start; never where it
-    /// is absent.
+    /// The time since the sender's start at which a second's mean was correct for the first time;
+    /// absent means never.
     #[serde(rename = "settled_ns", default, skip_serializing_if = "Option::is_none")]
     pub settled: Option<Span>,
     /// The nearest mean of a second, as a share of time, where the level was given up.
@@ -89,7 +90,7 @@ pub struct Held {
     pub nearest: Option<f64>,
 }
 
-/// Where the servo is.
+/// The state of the servo.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum State {
     /// The sender still adjusts its rate.
@@ -103,7 +104,7 @@ pub enum State {
     },
 }
 
-/// Turns what is offered. It is told the utilisation every [`READING_INTERVAL`].
+/// Controls the offered rate. It gets the utilisation every [`READING_INTERVAL`].
 #[derive(Debug, Clone)]
 pub struct Servo {
     mode: Mode,
@@ -115,12 +116,12 @@ pub struct Servo {
     readings: VecDeque<f64>,
     taken: u32,
     state: State,
-    /// The offer whose second came nearest, and what it reached.
+    /// The offer with the nearest mean of a second, and that mean.
     nearest: Option<(f64, f64)>,
 }
 
 impl Servo {
-    /// A servo that is to reach `asked`, a share of time between 0 and 1, on a network of `rate`.
+    /// A servo for the level `asked`, a share of time between 0 and 1, on a network of `rate`.
     /// `None` for other shares.
     pub fn new(mode: Mode, asked: f64, rate: BitRate) -> Option<Self> {
         if !(0.0..=1.0).contains(&asked) {
@@ -135,7 +136,7 @@ impl Servo {
         Some(Self { mode, asked, rate, offered, readings, taken: 0, state, nearest: None })
     }
 
-    /// What is to be offered now.
+    /// The rate to offer now.
     pub fn offered(&self) -> BitRate {
         BitRate::from_bits_per_second(
             (self.offered * self.rate.bits_per_second() as f64).round() as u64
@@ -147,9 +148,8 @@ impl Servo {
         self.state
     }
 
-    /// Takes one reading, a share of time; one that is not finite is left out. A servo that has
-    /// settled goes on only when it is pressed; one that gave up stays at the offer that came
-    /// nearest.
+    /// Processes one report, a share of time; one that is not finite is ignored. A settled servo
+    /// continues only in pressed mode; one that gave up stays at the nearest offer.
     pub fn reading(&mut self, utilisation: f64) {
         let turns = match self.mode {
             Mode::Offered | Mode::Saturated => false,
@@ -216,7 +216,7 @@ mod tests {
 
     const RATE: BitRate = BitRate::from_megabits_per_second(10);
 
-    /// What a network shows when so much is offered, as shares; an offer takes effect one reading
+    /// The utilisation of a network for an offer, as shares; an offer takes effect one reading
     /// later.
     fn run(servo: &mut Servo, readings: u32, plant: impl Fn(f64) -> f64) -> f64 {
         let (mut effective, mut last) = (offered(servo), 0.0);
@@ -286,8 +286,8 @@ mod tests {
         }
     }
 
-    /// A network that carries 80 %: 98 % is never reached; it says so after 10 s, names 80 %, and
-    /// offers what came nearest.
+    /// A network that carries 80 %: 98 % is never reached; the servo reports it after 10 s, names
+    /// 80 %, and stays at the nearest offer.
     #[test]
     fn what_cannot_be_reached_is_given_up() {
         let mut servo = servo(Mode::Held, 0.98);

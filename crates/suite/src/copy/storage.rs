@@ -16,22 +16,21 @@ pub struct TwoByTwo {
     pub program_disk: f64,
 }
 
-/// An interaction further from 1 than this, in ln, says that stages overlap or get into each
-/// other's way.
+/// An interaction further from 1 than this, in ln, means that stages overlap or hinder each other.
 const SIGNIFICANT: f64 = 0.1;
 
 impl TwoByTwo {
-    /// What disks cost without a program: a ratio.
+    /// The cost of disks without a program: a ratio.
     pub fn disk_effect(&self) -> f64 {
         self.bare_disk / self.bare_memory
     }
 
-    /// What the program costs without disks: a ratio.
+    /// The cost of the program without disks: a ratio.
     pub fn program_effect(&self) -> f64 {
         self.program_memory / self.bare_memory
     }
 
-    /// What the product of both effects misses of program and disk together: below 1, stages
+    /// The error of the product of both effects for program and disk together: below 1, stages
     /// overlap; above, they hinder each other.
     pub fn interaction(&self) -> f64 {
         self.program_disk / self.bare_memory / (self.disk_effect() * self.program_effect())
@@ -43,7 +42,7 @@ impl TwoByTwo {
     }
 }
 
-/// How far stages that take `stages` seconds each, alone, overlap when all together take `whole`
+/// The overlap of stages that take `stages` seconds each, alone, when all together take `whole`
 /// seconds: 1 when they are fully pipelined (as long as the longest), 0 when one comes after the
 /// other. Outside 0 to 1 they gain or lose otherwise. `None` where nothing can overlap, because at
 /// most one stage takes any time.
@@ -76,7 +75,7 @@ mod tests {
         assert!(!times.stages_interact());
     }
 
-    /// Disk and program in turn, each waiting for the slower one: the product says 80 s, the
+    /// Disk and program in turn, each waiting for the slower one: the product gives 80 s, the
     /// pipeline takes 40.
     #[test]
     fn a_pipeline_shows_as_interaction() {

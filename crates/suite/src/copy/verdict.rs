@@ -1,4 +1,4 @@
-//! What a run of `btu copy` amounts to: the times of every cell. What they are made of is in
+//! The verdict over a run of `btu copy`: the times of every cell. Their parts are in
 //! [`super::effects`].
 
 use btu_model::BlockTransfer;
@@ -22,8 +22,8 @@ use crate::network::HostName;
 /// The verdict over a run.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct CopyVerdict {
-    /// The network's rate: that of an Ethernet whose full frames take as long as here; none where
-    /// nothing is emulated.
+    /// The network's rate: that of an Ethernet with full frames of equal time; `None` without
+    /// emulation.
     #[serde(rename = "rate_bits_per_second")]
     pub rate: Option<BitRate>,
     /// One for each cell of the plan, in the plan's order.
@@ -34,7 +34,7 @@ pub struct CopyVerdict {
     pub chains: Vec<CopyChain>,
     /// Program and storage, two levels of each.
     pub storage: Vec<StorageEffect>,
-    /// What the report of 1989 printed, next to what was found here.
+    /// The printed values of the report of 1989, next to the measured ones.
     pub paper: Vec<PaperRow>,
     /// Times of that report, where the plan wants them in the picture.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -59,21 +59,21 @@ pub struct CopyRow {
     pub receiver: Option<Marks>,
     /// The line alone: the file's bits at the rate of full packets of TCP/IP.
     pub line_seconds: Option<f64>,
-    /// What the closed form expects: the program's round trips, and the line, or NFS's blocks one
-    /// window after the other. With a background that does not give way, the copy has the share of
-    /// time that is left, or an equal share where queues are fair. None with a background that
-    /// gives way, on a shared medium.
+    /// The closed form's time: the program's round trips, and the line, or NFS's blocks one window
+    /// after the other. With a background that does not give way, the copy has the remaining share
+    /// of time, or an equal share if queues are fair. `None` with a background that gives way, on a
+    /// shared medium.
     pub expected_seconds: Option<f64>,
     /// The median against that: a share.
     pub error: Option<f64>,
-    /// What became of the background.
+    /// The result of the background.
     pub background_use: Option<BackgroundUse>,
-    /// Packets by the second at the end that keeps the time, of the valid copy whose time is
+    /// Packets by the second at the end that measures the time, of the valid copy with the time
     /// nearest to the median.
     pub packets: Option<Packets>,
-    /// What the report's model says of that copy, on a shared Ethernet.
+    /// The report's model of that copy, on a shared Ethernet.
     pub modelled: Option<Modelled>,
-    /// Segments that were sent again, of programs whose connection can be seen.
+    /// Segments that were sent again, for programs with a visible connection.
     pub retransmits: Option<f64>,
     /// Cells that do not count.
     pub invalid: usize,
@@ -86,15 +86,15 @@ impl CopyRow {
     }
 }
 
-/// What the network allows, by the closed forms.
+/// The limits of the network, by the closed forms.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Wire {
-    /// The rate of an Ethernet whose full frames take as long.
+    /// The rate of an Ethernet with full frames of equal time.
     pub rate: BitRate,
     /// Datagrams of [`DATAGRAM`], counted over the payload, that take all of its time.
     pub full: BitRate,
-    /// Whether stations take turns on one medium: then other traffic gives way to a copy, and no
-    /// form here knows how far.
+    /// Whether stations share one medium: then other traffic gives way to a copy, by an amount that
+    /// no form here gives.
     pub is_shared: bool,
     /// Whether the slowest links have a queue for each flow (RFC 8290): then a copy gets its equal
     /// share of them, however much other traffic is offered.
@@ -119,8 +119,8 @@ const SEGMENT: usize = 1448;
 const FULL_FRAME: f64 = 1538.0;
 
 impl Wire {
-    /// Of the way from one station to another; nothing where nothing is emulated or the closed
-    /// forms have no answer.
+    /// The path from one station to another; `None` without emulation or if the closed forms have
+    /// no answer.
     pub fn between(drawing: &Drawing, from: StationId, to: StationId) -> Option<Self> {
         if drawing.bare {
             return None;
@@ -149,8 +149,8 @@ impl Wire {
         Self::between(&drawing, station(from)?, station(to)?)
     }
 
-    /// What the closed form expects of a copy that has this share of the time, in seconds: the
-    /// file, and what waits for an answer.
+    /// The closed form's time of a copy that has this share of the time, in seconds: the file, and
+    /// the waits for answers.
     fn expected(&self, cell: CopyCell, left: f64) -> Option<f64> {
         let waiting = f64::from(round_trips(cell.program, cell.direction)?) * self.round_trip;
         let line = self.seconds(cell.size)?.1 / left;
@@ -181,10 +181,10 @@ impl Wire {
     }
 }
 
-/// How often a program waits for an answer, in addition to NFS's waits for its blocks. TCP's
+/// The number of a program's waits for answers, in addition to NFS's waits for its blocks. TCP's
 /// handshake is one wait; the end of a file that is put is another, since only the receiver knows
-/// when the file is durable. None for the system's programs, whose versions differ, and for a share, whose client
-/// decides it.
+/// when the file is durable. `None` for the system's programs, because their versions differ, and
+/// for a share, because its client decides it.
 const fn round_trips(program: Program, direction: Direction) -> Option<u8> {
     let trips = match (program, direction) {
         (Program::Local, _) => 0,
@@ -199,7 +199,7 @@ const fn round_trips(program: Program, direction: Direction) -> Option<u8> {
         // The token with the first call, CREATE, and COMMIT, which is the end.
         (Program::Nfs(writes), Direction::Put) => 4 - writes.is_sync() as u8,
         // The greeting, user, password, binary, the data connection's port, its handshake, RETR,
-        // whose answer the file comes with.
+        // with the file in its answer.
         (Program::Ftp, Direction::Get) => 8,
         // Like a get, with STOR instead of RETR, and the end.
         (Program::Ftp, Direction::Put) => 9,
@@ -226,7 +226,7 @@ fn is_shared(medium: &Medium) -> bool {
     }
 }
 
-/// Judges a run by all that is stored of it.
+/// Judges a run by all its stored data.
 pub(super) fn judge(plan: &CopyPlan, cells: &[Measured<CopyCell>]) -> CopyVerdict {
     let wire = Wire::of(plan);
     let cable = plan.frame().network.drawing().and_then(|drawing| Cable::of(&drawing));
@@ -306,12 +306,12 @@ fn row(
     }
 }
 
-/// What each flow gets where all want more: those of the background, and the copy.
+/// The share of each flow if all need more: those of the background, and the copy.
 fn equal_share(plan: &CopyPlan) -> f64 {
     1.0 / (plan.pairs.len() as f64 + 1.0)
 }
 
-/// Of the copy whose time is nearest to the median.
+/// The data of the copy with the time nearest to the median.
 fn typical<'a>(both: &[Ends<'a>], summary: Option<Summary>) -> Option<&'a FileEnd> {
     let median = summary?.median.value;
     let distance = |ends: &&Ends<'_>| (ends.marks.durable.seconds() - median).abs();

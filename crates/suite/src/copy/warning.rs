@@ -11,7 +11,7 @@ pub(super) fn copy_warnings(
     cells: &[Measured<CopyCell>],
     mode: Mode,
 ) -> Vec<Warning> {
-    // Who saturates asks for no level, and what was to be held and is not does not count.
+    // Saturation has no level, and a cell with a missed level does not count.
     let off = if mode == Mode::Offered { off(rows) } else { None };
     warnings(cells).into_iter().chain(scattered(rows)).chain(off).collect()
 }
@@ -34,7 +34,7 @@ fn scattered(rows: &[CopyRow]) -> Option<Warning> {
     })
 }
 
-/// What was asked for was not there before the copy.
+/// The requested level did not exist before the copy.
 fn off(rows: &[CopyRow]) -> Option<Warning> {
     let distance = |row: &CopyRow| {
         let alone = row.background_use?.arrived.alone;

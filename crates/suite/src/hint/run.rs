@@ -1,4 +1,4 @@
-//! A run of HINT over a pipe: the plan, what is stored of it, and what it amounts to.
+//! A run of HINT over a pipe: the plan, its records, and its verdict.
 //!
 //! Four parts: messages of 16 bytes over the pipe, HINT by two processes, HINT by one, and the
 //! messages again. Those at the end show whether the pipe was still what it was at the beginning.
@@ -17,15 +17,15 @@ use crate::plan::name_of;
 pub struct HintRun {
     /// Version of the plan's meaning.
     pub version: u32,
-    /// How the exchange is carried, and the messages that are measured in addition to it.
+    /// The carrier of the exchange, and the messages that are measured in addition to it.
     pub pipe: PipePlan,
     /// The work of two processes.
     pub two: HintPlan,
-    /// The work of one; absent where it is not asked for.
+    /// The work of one; absent if not requested.
     pub one: Option<HintPlan>,
 }
 
-/// What is stored, in the order in which it was measured.
+/// The records, in the order of their measurement.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum HintRecord {
@@ -63,7 +63,7 @@ impl HintRun {
     }
 }
 
-/// What the records of a run amount to so far.
+/// The verdict over the records of a run so far.
 pub fn judge_run(run: &HintRun, records: &[HintRecord]) -> HintResult {
     let messages: Vec<Estimate> =
         records.iter().filter_map(|record| message(run, record)).collect();
@@ -82,8 +82,7 @@ pub fn judge_run(run: &HintRun, records: &[HintRecord]) -> HintResult {
     HintResult { version: 1, two, one, message_seconds: messages, pays_from_intervals }
 }
 
-/// What a record is known by: a message's are those of its point, a step's size is its number of
-/// intervals.
+/// The key of a record: a message has that of its point, a step's size is its number of intervals.
 pub fn facts(run: &HintRun, record: &HintRecord) -> Facts {
     let (component, point) = match record {
         HintRecord::Message(point) => return pipe::facts(&run.pipe, point),
@@ -117,7 +116,7 @@ fn pays_from(two: &HintVerdict, one: &HintVerdict) -> Option<u64> {
         Some(lower.least_seconds + share * (upper.least_seconds - lower.least_seconds))
     };
     let together = two.steps.iter().rev().map(|step| (2 * step.intervals, step.least_seconds));
-    // Where one process was not measured with so many, nothing is known.
+    // Without a measurement of one process with this number, the answer is unknown.
     let known = together
         .filter_map(|(intervals, seconds)| Some((intervals, seconds, alone(intervals as f64)?)));
     known.take_while(|(_, seconds, alone)| seconds < alone).last().map(|(intervals, ..)| intervals)

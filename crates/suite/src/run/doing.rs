@@ -1,4 +1,4 @@
-//! What btu's own activities do in an experiment, and the steps that they are.
+//! btu's own activities in an experiment, and their steps.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
@@ -14,28 +14,28 @@ use crate::network::HostName;
 use crate::program::Part;
 use crate::script::{Role, Step};
 
-/// The file that the disk activity reads where nothing else is said.
+/// The default size of the file that the disk activity reads.
 pub(super) const DISK_FILE: Bytes = Bytes::new(64 << 20);
 
 /// One of btu's activities in an experiment.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ActivityStep {
-    /// What the user calls it.
+    /// The user's name for it.
     pub name: String,
-    /// Where it is at work.
+    /// Its host.
     pub on: HostName,
     /// The other end, where it has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub to: Option<HostName>,
-    /// What it is to the cell: a load, or what is measured.
+    /// Its role in the cell: a load, or the measured activity.
     pub part: Part,
     /// The work that the activity does.
     #[serde(flatten)]
     pub doing: Doing,
 }
 
-/// What an activity does. A load goes on until what is measured has ended, whatever amount is
-/// named.
+/// The work of an activity. A load continues until the measured activity has ended, for any given
+/// amount.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "activity", rename_all = "kebab-case")]
 pub enum Doing {
@@ -49,13 +49,13 @@ pub enum Doing {
         /// Size of the file.
         #[serde(rename = "file_bytes")]
         file: Bytes,
-        /// How much is copied.
+        /// The copied amount.
         #[serde(rename = "amount_bytes")]
         amount: Bytes,
     },
     /// Fetches files by FTP from the other end.
     Transfer {
-        /// How much is fetched.
+        /// The fetched amount.
         #[serde(rename = "amount_bytes")]
         amount: Bytes,
     },
@@ -64,7 +64,7 @@ pub enum Doing {
         /// Bytes per system call.
         #[serde(rename = "message_bytes")]
         message: Bytes,
-        /// How much, or how long.
+        /// The amount, or the time.
         amount: Work,
         /// Socket buffers; the system's own choice when absent.
         #[serde(rename = "window_bytes", default, skip_serializing_if = "Option::is_none")]
@@ -98,7 +98,7 @@ pub enum Doing {
     },
 }
 
-/// Filled in before the order leaves.
+/// A placeholder that is replaced before the order is sent.
 const UNSET: IpAddr = IpAddr::V4(Ipv4Addr::UNSPECIFIED);
 const UNSET_PEER: SocketAddr = SocketAddr::new(UNSET, 0);
 
@@ -145,9 +145,9 @@ impl ActivityStep {
             .collect()
     }
 
-    /// What the other end does, and this one.
+    /// The activities of the other end and of this one.
     fn activities(&self, setting: &CellSetting, is_load: bool) -> (Option<Activity>, Activity) {
-        // A load is told to stop before its deadline.
+        // A load gets a `stop` before its deadline.
         let lasting = |work: Work| if is_load { Work::For(setting.deadline) } else { work };
         let long = |span: Span| if is_load { setting.deadline } else { span };
         let token = setting.token;

@@ -1,4 +1,4 @@
-//! Which factor decides how much of a value.
+//! The shares of factors in a value.
 
 use btu_stats::{Bootstrap, Effects, Estimate, Factorial, Level, mean_interval};
 use serde::Serialize;
@@ -11,15 +11,15 @@ use crate::experiment::Measured;
 /// Resamples of the shares' intervals.
 const RESAMPLES: u32 = 2000;
 
-/// Interactions of so many factors are told.
+/// The largest number of factors in a reported interaction.
 const ORDER: usize = 2;
 
-/// What the factors of a run do to a value.
+/// The effects of a run's factors on a value.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct FactorEffects {
     /// Shares of the variance of the logarithm: of each factor and each interaction of two.
     pub effects: Effects,
-    /// How many blocks were complete, and are in it.
+    /// The number of complete blocks, which are in it.
     pub blocks: usize,
     /// For each factor the geometric mean over all rows that have one of its levels, with its
     /// interval (95 %).
@@ -38,7 +38,7 @@ pub struct Pair {
 }
 
 impl RunPlan {
-    /// The design that its rows are; nothing without factors, and where the rows are none.
+    /// The design of its rows; `None` without factors, and if the rows form no design.
     fn design(&self) -> Option<Factorial> {
         let counts: Vec<usize> = self.factors.iter().map(|factor| factor.levels.len()).collect();
         let design = design(&counts, self.resolution)?;
@@ -73,7 +73,8 @@ pub(super) fn folded(design: &Factorial) -> Vec<Vec<usize>> {
     design.runs().iter().map(fold).collect()
 }
 
-/// What the factors do to a value; nothing where no block is complete, or a value is not positive.
+/// The effects of the factors on a value; `None` if no block is complete, or a value is not
+/// positive.
 pub(super) fn effects(
     plan: &RunPlan,
     value: &Value,
@@ -114,14 +115,14 @@ pub(super) fn effects(
     Some(FactorEffects { effects, blocks: blocks.len(), levels, pair })
 }
 
-/// The two factors whose interaction makes the largest share.
+/// The two factors with the largest share of interaction.
 fn largest_pair(effects: &Effects) -> Option<[usize; 2]> {
     let pairs = effects.terms.iter().filter(|term| term.factors.len() == 2);
     let largest = pairs.max_by(|a, b| a.share.value.total_cmp(&b.share.value))?;
     <[usize; 2]>::try_from(largest.factors.clone()).ok()
 }
 
-/// The geometric mean over the rows whose levels are so, with its interval over the blocks.
+/// The geometric mean over the rows with these levels, with its interval over the blocks.
 fn mean_of(
     plan: &RunPlan,
     blocks: &[Vec<f64>],

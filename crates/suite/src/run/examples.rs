@@ -18,7 +18,7 @@ macro_rules! example {
     };
 }
 
-/// All of them: those that need nothing first.
+/// All of them: those without requirements first.
 pub const EXAMPLES: [Example; 11] = [
     example!("queue"),
     example!("rate-and-distance"),

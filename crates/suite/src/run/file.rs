@@ -2,9 +2,8 @@
 //! everything that is wrong with the text.
 //!
 //! A factor is a setting: each of its levels puts a value in the place of another, in this file or
-//! in the network's. So the file is read once as it stands, for its own mistakes; once for each
-//! level, for mistakes of that level; and once for each combination that is measured, which gives
-//! its row.
+//! in the network's. So the file is read once unchanged, for its own mistakes; once for each level,
+//! for mistakes of that level; and once for each combination that is measured, which gives its row.
 
 mod activity;
 mod factor;
@@ -30,7 +29,7 @@ use setup::{Context, Setup};
 pub use order::Order;
 pub use text::inline_network;
 
-/// What errors call such a file.
+/// The name of such a file in errors.
 const KIND: &str = "an experiment file";
 
 /// The keys that a file has of its own; every other key belongs to the network's file.
@@ -39,10 +38,10 @@ const OWN: [&str; 10] = [
     "order",
 ];
 
-/// A network that an experiment is to be measured on.
+/// A network of an experiment.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Asked {
-    /// A name of the library, or a file; nothing where the experiment draws its own.
+    /// A name of the library, or a file; `None` if the experiment draws its own.
     pub name: Option<String>,
     /// Values that are put in the place of its file's.
     pub settings: Vec<(String, String)>,
@@ -53,14 +52,14 @@ pub struct Asked {
 pub struct Found {
     /// As plans have it, without stations.
     pub raised: Raised,
-    /// The drawing of the same network.
+    /// The drawing of that network.
     pub drawing: Drawing,
 }
 
-/// Finds networks; an error says what is wrong with one.
+/// Finds networks; an error has the mistakes of one.
 pub type Networks<'a> = &'a dyn Fn(&Asked) -> Result<Found, String>;
 
-/// Where an experiment is measured.
+/// The place of an experiment.
 #[derive(Clone, Copy)]
 pub enum Ground<'a> {
     /// On networks that are raised; the name is used where the file has none.
@@ -77,11 +76,11 @@ pub enum Ground<'a> {
 /// An experiment that was read.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ExperimentFile {
-    /// What it is called.
+    /// Its name.
     pub name: String,
-    /// What it is for.
+    /// Its kind.
     pub about: String,
-    /// How often and how long.
+    /// The repetitions and the time.
     pub order: Order,
     /// The factors that are varied.
     pub factors: Vec<Factor>,
@@ -182,7 +181,7 @@ fn is_own(key: &str) -> bool {
     OWN.contains(&first) && !key.starts_with("network.")
 }
 
-/// All hosts that have something to do, in the order of the first row that says so.
+/// All hosts with work, in the order of the first row that names them.
 fn hosts_of(rows: &[RunRow]) -> Vec<HostName> {
     let mut hosts: Vec<HostName> = Vec::new();
     for row in rows {
@@ -206,7 +205,7 @@ struct Gathered {
 }
 
 impl Gathered {
-    /// The place of a network; nothing where there would be too many.
+    /// The index of a network; `None` if there would be too many.
     fn place(&mut self, asked: Asked, found: Found) -> Option<usize> {
         if let Some(place) = self.asked.iter().position(|one| *one == asked) {
             return Some(place);
@@ -234,7 +233,7 @@ impl Reader<'_> {
         Document::parse(self.text, self.source_name, KIND, &own)
     }
 
-    /// Everything that a document says with these levels.
+    /// The content of a document with these levels.
     fn setup(
         &self,
         document: &Document<'_>,
@@ -317,7 +316,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Complains about levels that cannot be put where they belong, each where it stands.
+    /// Reports levels that cannot be inserted, each at its place.
     fn check_levels(
         &self,
         document: &Document<'_>,
@@ -334,7 +333,7 @@ impl Reader<'_> {
             Order::read(&fields);
             let problems = other.problems_of_settings();
             let first = problems.into_iter().next().map(|(_, message)| message);
-            // What is wrong with the file itself was told already.
+            // Mistakes of the file itself were reported already.
             let other_problem =
                 (is_right && !other.is_right()).then(|| other.verdict().err()).flatten();
             let network = other_problem.map(|error| error.problems()[0].message.clone());
@@ -344,7 +343,7 @@ impl Reader<'_> {
         }
     }
 
-    /// A row; where something is wrong with it only together with other levels, that is said.
+    /// A row; a mistake that appears only together with other levels is marked so.
     fn row(
         &self,
         document: &Document<'_>,

@@ -19,24 +19,24 @@ use btu_units::{Bytes, Span};
 /// Most rows of a plan.
 pub(super) const MOST_ROWS: usize = 1024;
 
-/// Most networks that stand at the same time.
+/// Most networks that are up at one time.
 pub(super) const MOST_NETWORKS: usize = 16;
 
-/// Everything that decides a run.
+/// All settings of a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RunPlan {
-    /// What every plan says; its network is that of the baseline.
+    /// The common part of all plans; its network is that of the baseline.
     #[serde(flatten)]
     pub frame: Frame,
-    /// What the experiment is called.
+    /// The name of the experiment.
     pub name: String,
-    /// What it is for, in the words of its file.
+    /// Its purpose, in the words of its file.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub about: String,
     /// The other networks of its rows.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub networks: Vec<Raised>,
-    /// What is varied; of each the first level is the baseline.
+    /// The factors; the first level of each is the baseline.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub factors: Vec<Factor>,
     /// The values that are measured.
@@ -46,8 +46,8 @@ pub struct RunPlan {
     pub rows: Vec<RunRow>,
     /// So many blocks at least; more until every value is known well enough.
     pub least_blocks: u32,
-    /// The half width of an interval over its value with which a value is known well enough;
-    /// nothing asks for less than all blocks.
+    /// The half width of an interval over its value at which a value is known well enough; `None`
+    /// means all blocks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until: Option<f64>,
     /// The resolution of the fraction that the rows are; absent where they are every combination.
@@ -58,7 +58,7 @@ pub struct RunPlan {
 /// Something that is varied.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Factor {
-    /// What it is called: `load`, `network`, a key, or a word of the user's.
+    /// Its name: `load`, `network`, a key, or a word of the user's.
     pub name: String,
     /// Its levels as they are written; the first is the baseline.
     pub levels: Vec<String>,
@@ -80,7 +80,7 @@ fn rows<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<RunRow>, D::Error> {
     }
 }
 
-/// What tells one cell from another: the combination of levels.
+/// The key of a cell: the combination of levels.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct RunCell {
     /// The level of each factor, by its place in the factor's list.

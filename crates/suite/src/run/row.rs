@@ -19,7 +19,7 @@ pub struct RunRow {
     pub levels: Vec<usize>,
     /// On which of the plan's networks: 0 is that of the frame.
     pub network: usize,
-    /// Loads are at work so long before what is measured begins.
+    /// The time for which loads run before the measured program begins.
     #[serde(rename = "lead_ns")]
     pub lead: Span,
     /// Programs: services, loads, and what is measured.
@@ -65,8 +65,8 @@ impl RunRow {
         self.places(name).and_then(|places| seen.reports.get(places)).unwrap_or_default()
     }
 
-    /// What of accounts does not agree. A load is stopped at any moment: of it, no more can arrive
-    /// than was sent.
+    /// The disagreements of accounts. A load is stopped at any moment: at most its sent data can
+    /// arrive.
     pub(super) fn faults(&self, seen: &Observation) -> Vec<String> {
         let mut first = 0;
         let mut faults = Vec::new();
@@ -83,7 +83,7 @@ impl RunRow {
     }
 }
 
-/// What came of a measured program.
+/// The result of a measured program.
 pub(super) fn program<'a>(name: &str, seen: &'a Observation) -> Option<&'a ProgramReport> {
     seen.programs.iter().find(|report| report.name == name && report.part == Part::Measured)
 }

@@ -1,4 +1,4 @@
-//! Verdicts over records whose truth is known, and the order of cells.
+//! Verdicts over records with known truth, and the order of cells.
 
 use std::collections::BTreeMap;
 
@@ -168,7 +168,7 @@ fn a_cell_without_a_value_says_why_it_does_not_count() {
     assert_eq!(verdict.uses.iter().map(|row| row.invalid).sum::<usize>(), 1);
 }
 
-/// What is missing is the same whether the cells before were measured in one session or in several.
+/// The missing cells do not depend on the number of sessions before.
 #[test]
 fn an_interrupted_plan_goes_on_as_it_would_have() {
     let plan = plan();

@@ -1,5 +1,5 @@
-//! What is measured: how long something took, what a host or the network gave, or a number that a
-//! program printed.
+//! The measured values: a time, a rate of a host or of the network, or a number that a program
+//! printed.
 
 use regex::{Regex, RegexBuilder};
 use serde::{Deserialize, Serialize};
@@ -16,7 +16,7 @@ const LARGEST_PATTERN: usize = 1 << 20;
 /// A value of a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Value {
-    /// What the user calls it.
+    /// The user's name for it.
     pub name: String,
     /// Of which measured program or activity.
     pub of: String,
@@ -24,11 +24,11 @@ pub struct Value {
     pub what: What,
     /// The unit of the value, as text.
     pub unit: String,
-    /// Which way is better.
+    /// The better direction.
     pub better: Better,
 }
 
-/// Which way is better.
+/// The better direction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Better {
@@ -48,7 +48,7 @@ pub enum Stream {
     Errors,
 }
 
-/// What a value is.
+/// The source of a value.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum What {
@@ -73,29 +73,29 @@ pub enum What {
     Pattern {
         /// The regular expression.
         pattern: String,
-        /// Where it is looked for.
+        /// The place of the search.
         stream: Stream,
     },
     /// A number in JSON.
     Pointer {
-        /// Where it stands (RFC 6901).
+        /// Its JSON pointer (RFC 6901).
         pointer: String,
-        /// Where the JSON is.
+        /// The place of the JSON.
         stream: Stream,
     },
     /// A number in a table of comma-separated values.
     Column {
         /// The column's name in the first line, or its number from 1.
         column: String,
-        /// What the first column of its line says; the last line where nothing is named.
+        /// The text in the first column of its line; `None` means the last line.
         row: Option<String>,
-        /// Where the table is.
+        /// The place of the table.
         stream: Stream,
     },
 }
 
 impl What {
-    /// Its unit and which way is better, where that need not be said.
+    /// Its unit and the better direction, if they are implied.
     pub fn usual(&self) -> Option<(&'static str, Better)> {
         match self {
             Self::Elapsed | Self::Cpu | Self::RoundTrip | Self::RoundTripP99 => {

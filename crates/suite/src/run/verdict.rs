@@ -1,4 +1,4 @@
-//! What a run of `btu run` amounts to.
+//! The verdict over a run of `btu run`.
 
 use btu_stats::{
     Estimate, Interval, Level, arithmetic_mean, geometric_interval, holm, mean_interval,
@@ -19,24 +19,24 @@ use crate::program::{Part, ProgramReport};
 pub struct RunVerdict {
     /// One for each value of the plan, in its order.
     pub values: Vec<ValueVerdict>,
-    /// What each row took, in the order of the plan's rows.
+    /// The resources of each row, in the order of the plan's rows.
     pub uses: Vec<RowUse>,
     /// The warnings about the result.
     pub warnings: Vec<Warning>,
 }
 
-/// What a value was.
+/// The results of a value.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ValueVerdict {
-    /// What the user calls it.
+    /// The user's name for it.
     pub name: String,
     /// The unit of the value, as text.
     pub unit: String,
-    /// Which way is better.
+    /// The better direction.
     pub better: Better,
     /// One for each row of the plan, in its order.
     pub rows: Vec<RowVerdict>,
-    /// Which factor decides how much of it; nothing without factors.
+    /// The shares of factors in it; `None` without factors.
     pub effects: Option<FactorEffects>,
 }
 
@@ -47,10 +47,10 @@ pub struct RowVerdict {
     pub cell: RunCell,
     /// The mean with its interval (95 %): geometric where all values are positive, else arithmetic.
     pub value: Option<Estimate>,
-    /// How many values there are.
+    /// The number of values.
     pub count: usize,
-    /// How many times worse than the baseline, from pairs of cells of one block, with its interval
-    /// (95 %).
+    /// The ratio to the baseline (above 1 is worse), from pairs of cells of one block, with its
+    /// interval (95 %).
     pub slowdown: Option<Estimate>,
     /// The probability of such a difference by chance, adjusted for the number of rows (Holm).
     pub adjusted_p: Option<f64>,
@@ -59,7 +59,7 @@ pub struct RowVerdict {
 }
 
 impl RowVerdict {
-    /// How fast it is by the baseline: more than 1 is better, as `btu compare` has it.
+    /// Its speed relative to the baseline: above 1 is better, as in `btu compare`.
     pub fn speed(&self) -> Option<Estimate> {
         let slowdown = self.slowdown?;
         let interval =
@@ -68,7 +68,7 @@ impl RowVerdict {
     }
 }
 
-/// What a row's programs took, in the mean over the cells that count.
+/// The resources of a row's programs, in the mean over the valid cells.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct RowUse {
     /// The combination of levels that the row measures.
@@ -77,14 +77,14 @@ pub struct RowUse {
     pub invalid: usize,
     /// Why the first of them does not.
     pub fault: Option<String>,
-    /// What each measured program used: time, memory and context switches.
+    /// The resources of each measured program: time, memory and context switches.
     pub programs: Vec<ProgramUse>,
 }
 
-/// What a program took.
+/// The resources of a program.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ProgramUse {
-    /// What the user calls it.
+    /// The user's name for it.
     pub name: String,
     /// From its start to its end, in seconds.
     pub elapsed_seconds: f64,
@@ -97,7 +97,7 @@ pub struct ProgramUse {
     pub peak_memory_bytes: f64,
     /// Context switches because it had to wait.
     pub voluntary_switches: f64,
-    /// Context switches because the processor was taken from it.
+    /// Involuntary context switches.
     pub involuntary_switches: f64,
 }
 
@@ -162,8 +162,8 @@ fn mean(values: &[f64]) -> Option<Estimate> {
     geometric_interval(values, Level::P95).or_else(|| mean_interval(values, Level::P95))
 }
 
-/// How many times worse each value is than the base's of the same block: what drifts from block to
-/// block cancels.
+/// The ratio of each value to the base's of its block (above 1 is worse): drifts from block to
+/// block cancel.
 fn worsening(own: &[(u32, f64)], base: &[(u32, f64)], better: Better) -> Vec<f64> {
     let pairs = own.iter().filter_map(|(block, value)| {
         let (_, base) = base.iter().find(|(other, _)| other == block)?;

@@ -2,13 +2,13 @@
 //! owners that died.
 //!
 //! The lock is the kernel's (`flock`), held through an open file: it ends with the owner's process
-//! in whatever way that ends, and says the truth across process namespaces and reboots, where a
-//! noted process number would not.
+//! in any way, and is correct across process namespaces and reboots, unlike a stored process
+//! number.
 //!
-//! Nothing of a stranger's is opened, waited for or removed. A sweep looks only into a directory
-//! that this user alone may write, there only at names that btu makes, and believes only a real
-//! directory of this user with mode 0700 and in it a regular file of this user. All of that is
-//! looked at, and removed, through the directory's open file.
+//! No file of another user is opened, waited for or removed. A sweep examines only a directory that
+//! this user alone may write, and only names that btu makes, and accepts only a real directory of
+//! this user with mode 0700 and a regular file of this user in it. All of that is examined, and
+//! removed, through the directory's open file.
 
 use std::ffi::OsStr;
 use std::fs::{self, DirBuilder, File, OpenOptions};
@@ -34,8 +34,8 @@ pub(super) const LONGEST_RUNTIME_PATH_BYTES: usize =
 /// The longest name of a runtime directory, which is also the longest name of a network.
 pub(super) const LONGEST_NAME_BYTES: usize = 40;
 
-/// How often a claim is tried when a sweep comes between, and the time between two tries. A sweep
-/// looks at a directory for microseconds.
+/// The number of tries of a claim when a sweep interferes, and the time between two tries. A sweep
+/// examines a directory for microseconds.
 const TRIES: u32 = 100;
 const RETRY_INTERVAL: Duration = Duration::from_millis(1);
 
@@ -44,7 +44,7 @@ const RETRY_INTERVAL: Duration = Duration::from_millis(1);
 pub struct RuntimeDirectory {
     path: PathBuf,
     directory: File,
-    /// The file whose lock is held.
+    /// The file with the lock.
     _owner: File,
 }
 
@@ -83,15 +83,16 @@ impl RuntimeDirectory {
 
 impl Drop for RuntimeDirectory {
     fn drop(&mut self) {
-        // No process is left to tell, and the next start sweeps what cannot be removed now.
+        // There is no receiver for an error, and the next start removes the rest.
         drop(remove(&self.directory, &self.path));
     }
 }
 
-/// Removes the runtime directories below `parent` whose owners died, and returns them.
+/// Removes the runtime directories below `parent` with dead owners, and returns them.
 ///
 /// # Errors
-/// `parent` is not a directory of this user, or others may write it: then nothing in it is touched.
+/// `parent` is not a directory of this user, or other users may write it: then no file in it is
+/// changed.
 pub(super) fn sweep(parent: &Path) -> io::Result<Vec<PathBuf>> {
     let opened = open_directory(parent)?;
     if opened.metadata()?.mode() & 0o022 != 0 {
@@ -113,13 +114,13 @@ pub(super) fn is_name(name: &str) -> bool {
     is_short && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
 }
 
-/// Whether `path` is a testbed's directory of this user whose lock no process holds.
+/// Whether `path` is a testbed's directory of this user with a free lock.
 pub(super) fn is_left_behind(path: &Path) -> bool {
     open_private(path).is_ok_and(|directory| dead_owner(&directory).is_some())
 }
 
 /// Removes `path` if it was left behind by an owner that died, or was killed before it was one;
-/// says whether it did.
+/// says returns whether it did.
 pub(super) fn remove_dead(path: &Path) -> bool {
     let Ok(directory) = open_private(path) else { return false };
     match dead_owner(&directory) {

@@ -1,4 +1,4 @@
-//! Programs that misbehave: each is told in one clear sentence, and nothing of it is left.
+//! Programs that misbehave: each gives one clear sentence, and leaves nothing behind.
 
 use std::time::{Duration, Instant};
 
@@ -8,7 +8,7 @@ use super::{experiment, result};
 use crate::common::Laboratory;
 use crate::support::text;
 
-/// What each program does, and what is said of it; nothing where its cell counts.
+/// The behaviour of each program, and its message; `None` if its cell counts.
 const PROGRAMS: [(&str, &str); 7] = [
     ("exit 0", ""),
     // The program forks a process with a session of its own, and does not wait for it.

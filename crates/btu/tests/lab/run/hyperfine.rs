@@ -1,5 +1,5 @@
-//! btu and hyperfine measure the same command in the same stations: both find the same mean, and
-//! btu adds no more to it than hyperfine.
+//! btu and hyperfine measure one command in one pair of stations: both find an equal mean, and btu
+//! adds no more to it than hyperfine.
 
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -25,7 +25,7 @@ fn perl(program: &str) -> String {
     format!("[\"perl\", \"-MIO::Socket::INET\", \"-e\", {program:?}]")
 }
 
-/// What btu finds: mean and half interval, in seconds, without and with the upload.
+/// btu's result: mean and half interval, in seconds, without and with the upload.
 fn by_btu(laboratory: &Laboratory, network: &str) -> [(f64, f64); 2] {
     let file = format!(
         "network = \"{network}\"\n[service.web]\non = \"server\"\nrun = [\"sh\", \"-c\", {SERVER:?}]\nready = {{ port = 80 }}\n\
@@ -48,7 +48,7 @@ fn by_btu(laboratory: &Laboratory, network: &str) -> [(f64, f64); 2] {
     })
 }
 
-/// A raised network, in whose stations commands run as long as this lives.
+/// A raised network, with commands in its stations as long as this exists.
 struct Network<'a> {
     laboratory: &'a Laboratory,
     name: &'a str,
@@ -94,7 +94,7 @@ impl Drop for Network<'_> {
     }
 }
 
-/// What hyperfine finds on a network that is up.
+/// hyperfine's result on a network that is up.
 fn by_hyperfine(network: &Network<'_>, command: &str, times: u32) -> (f64, f64) {
     let directory = network.laboratory.directory.path();
     let export = directory.join("hyperfine.json");
@@ -177,7 +177,7 @@ fn slow_a_repetition_costs_no_more_than_hyperfines() {
         beside(short, long) * 1e3,
         beside(brief, many) * 1e3
     );
-    // What is added to a program's own time: within a fifth, since both fork and wait by the same
-    // calls.
+    // The addition to a program's own time: within a fifth, because both tools fork and wait by
+    // equal calls.
     assert!(long.1 <= many.1 * 1.2, "{} s and {} s", long.1, many.1);
 }

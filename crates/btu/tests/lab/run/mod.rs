@@ -47,8 +47,7 @@ fn mean(result: &Value, row: usize) -> f64 {
     number(&result["values"][0]["rows"][row]["value"]["value"])
 }
 
-/// Starting a shell and a program, on a machine that is busy with nothing else, takes some ms: 20
-/// are allowed.
+/// Starting a shell and a program, on an idle machine, takes some ms: 20 are allowed.
 #[test]
 fn a_sleeper_takes_as_long_as_it_sleeps() {
     let Some(laboratory) = Laboratory::open_alone() else { return };
@@ -213,8 +212,8 @@ blocks = 4
     );
 }
 
-/// What was begun with a seed and killed is finished as if it never had been: the same cells in the
-/// same order.
+/// A run with a seed that was killed is completed as if it had not been: equal cells in an equal
+/// order.
 #[test]
 fn a_run_that_was_killed_is_finished_as_it_was_planned() {
     let Some(laboratory) = Laboratory::open() else { return };
@@ -265,7 +264,7 @@ blocks = 3
     assert_eq!(cells("r1").len(), 12);
 }
 
-/// Where the newest run is imported, its programs are not started just because it is resumed.
+/// If the newest run is imported, resuming it does not start its programs.
 fn imported_programs_are_not_started(laboratory: &Laboratory) {
     let elsewhere = tempfile::tempdir().expect("a temporary directory");
     let archive = laboratory.directory.path().join("run.btu");

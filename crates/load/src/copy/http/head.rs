@@ -1,5 +1,4 @@
-//! What stands before the content of a message (RFC 9112, section 2.1), read from a peer that may
-//! say anything.
+//! The head of a message before its content (RFC 9112, section 2.1), read from an untrusted peer.
 
 use btu_traffic::{Flow, Limit};
 
@@ -14,11 +13,11 @@ const MOST_FIELDS: usize = 64;
 #[derive(Debug, Default)]
 pub(super) struct Head {
     bytes: Vec<u8>,
-    /// Where the head ends.
+    /// The end of the head.
     end: usize,
 }
 
-/// What bytes are, when a head has been looked for in them.
+/// The result of a search for a head in bytes.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Parsed<T> {
     /// A head of so many bytes.
@@ -62,7 +61,7 @@ impl Head {
         }
     }
 
-    /// What came behind it.
+    /// The bytes after it.
     pub(super) fn rest(&self) -> &[u8] {
         &self.bytes[self.end..]
     }
@@ -74,9 +73,9 @@ pub(super) struct Call {
     pub(super) method: String,
     pub(super) path: String,
     pub(super) authorization: Option<String>,
-    /// Of the content, where it is told.
+    /// The length of the content, if it is given.
     pub(super) length: Option<u64>,
-    /// Whether it is told before the content that it may come (`Expect: 100-continue`).
+    /// Whether the client waits for permission to send the content (`Expect: 100-continue`).
     pub(super) waits: bool,
 }
 
@@ -84,7 +83,7 @@ pub(super) struct Call {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Answer {
     pub(super) status: u16,
-    /// Of the content, where it is told.
+    /// The length of the content, if it is given.
     pub(super) length: Option<u64>,
 }
 
@@ -144,8 +143,8 @@ fn field<'a>(fields: &[httparse::Header<'a>], name: &str) -> Option<&'a [u8]> {
     fields.iter().find(|field| field.name.eq_ignore_ascii_case(name)).map(|field| field.value)
 }
 
-/// The length of the content. Digits alone, and said once: a sender that says it twice may mean two
-/// different lengths (RFC 9112, 6.3).
+/// The length of the content. Digits only, and a single field: a sender with two fields may mean
+/// two different lengths (RFC 9112, 6.3).
 fn length(fields: &[httparse::Header<'_>]) -> Result<Option<u64>, &'static str> {
     if field(fields, "transfer-encoding").is_some() {
         return Err(

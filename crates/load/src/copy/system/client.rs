@@ -24,11 +24,11 @@ pub(super) struct Client {
     pub(super) program: &'static str,
     pub(super) command: Command,
     pub(super) let_in: LetIn,
-    /// What it reads, which is gone when this is.
+    /// Its input files, which are removed with this.
     pub(super) held: Vec<Held>,
 }
 
-/// Whom to call, and with what.
+/// The address to call, and the credentials.
 #[derive(Clone, Copy)]
 pub(crate) struct Call<'a> {
     pub(crate) program: Program,

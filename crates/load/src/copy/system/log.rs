@@ -9,21 +9,21 @@ use btu_units::Time;
 
 use crate::account::now;
 
-/// The longest line, and the most of a line that is told.
+/// The longest line, and the longest part of a line that is reported.
 const LONGEST: u64 = 4096;
 const TOLD: usize = 160;
 
-/// How rsync begins its last line, which says less than the one before it.
+/// The beginning of rsync's last line, which has less information than the one before it.
 const SUMMARY: &str = "rsync error: ";
 
-/// When it said that the other end is let in, and what else it said last.
+/// The time at which it reported the admission of the other end, and its last line.
 #[derive(Debug, Default)]
 pub(super) struct Said {
     pub(super) let_in: Option<Time>,
     pub(super) last: String,
 }
 
-/// Whether a line says that the other end is let in.
+/// Whether a line reports the admission of the other end.
 pub(super) type LetIn = fn(&str) -> bool;
 
 /// Reads on until the program is gone.
@@ -33,11 +33,11 @@ pub(super) struct Log {
 }
 
 impl Log {
-    /// Of a child whose standard error is a pipe.
+    /// The log of a child with a pipe as its standard error.
     pub(super) fn of(child: &mut Child, let_in: LetIn) -> Self {
         let said = Arc::<Mutex<Said>>::default();
         let (shared, from) = (Arc::clone(&said), child.stderr.take());
-        // Without a thread, or a pipe, nothing is known of what it said.
+        // Without a thread, or a pipe, its output is unknown.
         let reader = from.and_then(|from| {
             let read = move || follow(BufReader::new(from), let_in, &shared);
             thread::Builder::new().name("copy-log".to_owned()).spawn(read).ok()
@@ -45,7 +45,7 @@ impl Log {
         Self { said, reader }
     }
 
-    /// All that it said, when it is gone.
+    /// Its whole output, when it has ended.
     pub(super) fn finish(&mut self) -> Said {
         if let Some(reader) = self.reader.take() {
             let _ = reader.join();

@@ -13,7 +13,7 @@ use super::server::Service;
 use super::{NAME, account, ending_with_us, find};
 use crate::LoadError;
 
-/// What the host is called in the file of known hosts, whatever its address.
+/// The name of the host in the file of known hosts, for any address.
 const ALIAS: &str = "btu";
 
 /// Goes on with host key, authorised key and file open as 3, 4 and 5. This shell stays, since its

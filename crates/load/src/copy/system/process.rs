@@ -18,7 +18,7 @@ pub(super) struct Process {
     log: Log,
 }
 
-/// What came of it.
+/// The verdict of the run.
 pub(super) struct Ended {
     pub(super) status: ExitStatus,
     pub(super) over: Time,
@@ -91,7 +91,7 @@ impl Drop for Process {
 }
 
 impl Ended {
-    /// How it ended and what it said last, for an error.
+    /// Its status and its last line, for an error.
     pub(super) fn explained(&self) -> String {
         let Self { status, said, .. } = self;
         if said.last.is_empty() {

@@ -1,6 +1,6 @@
 //! The system's rsync as a client, and as the daemon of one directory.
 //!
-//! rsync follows no link to a file without a name, so file, settings and password stand in a
+//! rsync follows no link to a file without a name, so file, settings and password are in a
 //! directory that only this user may enter.
 
 use std::fs::OpenOptions;
@@ -64,8 +64,8 @@ pub(super) fn service(token: &Token, path: &Path) -> Result<Service, LoadError> 
     Ok(Service { program: "rsync", words, let_in: is_let_in, held: None })
 }
 
-/// Whether a line of its log, after time and process, says that a client copies to or from the
-/// module. That of one who was refused ends in words of its own.
+/// Whether a line of its log, after time and process, reports that a client copies to or from the
+/// module. The line of a refused client has another ending.
 fn is_let_in(line: &str) -> bool {
     let said = line.split_once("] ").map_or("", |(_, said)| said);
     ["to", "on"].iter().any(|way| said.starts_with(&format!("rsync {way} {BTU}/")))

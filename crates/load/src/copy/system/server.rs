@@ -22,21 +22,21 @@ use crate::copy::store::Stored;
 use crate::copy::stream::say_done;
 use crate::copy::{Moved, Over};
 
-/// Opens two texts and the file as 3, 4 and 5, and goes on as an account in a user namespace of its
-/// own, until this process ends. Standard error is 6, too: rsync closes the usual one.
+/// Opens two texts and the file as 3, 4 and 5, and continues as an account in a user namespace of
+/// its own, until this process ends. Standard error is 6, too: rsync closes the usual one.
 const OPEN: &str = "exec 3<\"$1\" 4<\"$2\" 5<>\"$3\" 6>&2; shift 3; exec \"$@\"";
 
-/// What serves a connection.
+/// The program that serves a connection.
 pub(super) struct Service {
     pub(super) program: &'static str,
     /// The program and its arguments.
     pub(super) words: Vec<OsString>,
     pub(super) let_in: LetIn,
-    /// What it has open as 3 and 4, if it takes texts without a name.
+    /// Its descriptors 3 and 4, if it accepts texts without a name.
     pub(super) held: Option<[Held; 2]>,
 }
 
-/// A port, and what serves those who call there.
+/// A port, and the program that serves its callers.
 pub(crate) struct SystemServer {
     door: FlowDoor,
     token: Token,
@@ -73,7 +73,7 @@ impl SystemServer {
         self.door.address()
     }
 
-    /// Takes the file, makes it durable, and says so to who asks.
+    /// Takes the file, makes it durable, and confirms it to the client.
     pub(crate) fn take(self, copy: &Stored, limit: &Limit<'_>) -> Result<Over, LoadError> {
         let Served { connected, moved, .. } = self.serve(Some(copy), limit)?;
         let Some(moved) = moved else {
@@ -91,7 +91,7 @@ impl SystemServer {
         Ok(Over { connected, moved, durable, tcp: None })
     }
 
-    /// Gives the file to who gets it.
+    /// Sends the file to the client that gets it.
     pub(crate) fn offer(self, limit: &Limit<'_>) -> Result<Over, LoadError> {
         let Served { connected, over, .. } = self.serve(None, limit)?;
         Ok(Over {

@@ -1,7 +1,7 @@
 //! The system's vsftpd as a server of one file, to which btu's own FTP client comes.
 //!
-//! vsftpd has no other users than those of the system. Its anonymous ones need no account, and are
-//! asked for a password where it is told which ones there are (`secure_email_list_enable`).
+//! vsftpd has no other users than those of the system. Its anonymous ones need no account, and need
+//! a password if its settings list the valid ones (`secure_email_list_enable`).
 
 use btu_suite::activity::Token;
 use btu_units::hexadecimal;

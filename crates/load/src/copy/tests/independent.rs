@@ -9,12 +9,12 @@ use super::*;
 /// Octets of the files.
 const SIZE: u64 = 2_000_003;
 
-/// What the token is as a password and as a credential.
+/// The token as a password and as a credential.
 fn secret() -> String {
     btu_units::hexadecimal(&TOKEN)
 }
 
-/// Whether these commands end well here; said loudly where they do not.
+/// Whether these commands succeed here; prints loudly if they do not.
 fn has(commands: &[&[&str]]) -> bool {
     let works = |command: &[&str]| {
         let run = Command::new(command[0])
@@ -162,7 +162,7 @@ fn curl_and_lftp_put_and_get_by_ftp() {
     serves(Program::Ftp, directory.path(), put, get);
 }
 
-/// A server of another's that says the port on its first line, and ends with the test.
+/// A foreign server that prints its port on its first line, and ends with the test.
 struct Theirs(Child, SocketAddr);
 
 impl Theirs {
@@ -273,8 +273,8 @@ fn we_put_to_and_get_from_an_ftp_server_of_others() {
     assert!(error.contains("could not log in: it answered 530"), "{error}");
 }
 
-/// A server that announces a size and sends another, or says no HTTP at all: one sentence that
-/// names it.
+/// A server that announces a size and sends another, or does not use HTTP: one sentence that names
+/// it.
 #[test]
 fn http_servers_that_lie_are_named() {
     let directory = tempfile::tempdir().expect("tempdir");

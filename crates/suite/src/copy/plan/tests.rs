@@ -202,8 +202,8 @@ fn directions_are_everywhere_and_warm_sources_where_storage_is_compared() {
     assert!(plan.faults(&got, &seen).is_empty());
 }
 
-/// What is held begins with what is asked and is told by its receiver; what saturates offers a
-/// fifth more than there is.
+/// A held level begins with the requested rate and follows its receiver's reports; saturation
+/// offers a fifth above the capacity.
 #[test]
 fn modes_are_orders_of_the_background() {
     let setting = CellSetting {
@@ -306,7 +306,7 @@ fn a_verdict_by_hand() {
     near(low, 2.0);
     near(high, 2.0);
     assert!(verdict.warnings.is_empty(), "{:?}", verdict.warnings);
-    // What is measured already is not measured again.
+    // Cells that are measured already are not measured again.
     assert!(plan.missing(0, &records).is_empty());
 }
 

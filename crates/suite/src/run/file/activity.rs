@@ -10,13 +10,13 @@ use super::setup::{Context, Entry, host};
 use crate::activity::{Transport, Work};
 use crate::program::Part;
 
-/// How long an activity may last.
+/// The time limits of an activity.
 const TIMES: RangeInclusive<Span> = Span::from_milliseconds(10)..=Span::from_seconds(3600);
 
-/// Like `TIMES`, where nothing is said.
+/// Like `TIMES`, by default.
 const TIME: Span = Span::from_seconds(2);
 
-/// How much may be moved, and how much is where nothing is said.
+/// The limits of the volume, and its default.
 const AMOUNTS: RangeInclusive<Bytes> = Bytes::new(1)..=Bytes::new(1 << 40);
 const AMOUNT: Bytes = Bytes::new(1_000_000);
 

@@ -12,7 +12,7 @@ use super::{OWN, is_own, is_too_many};
 const MOST_LEVELS: usize = 100;
 const MOST_FACTORS: usize = 16;
 
-/// The factor that says which loads are at work.
+/// The factor that selects the running loads.
 const LOAD: &str = "load";
 
 /// The factor that variants are.
@@ -22,7 +22,7 @@ const VARIANT: &str = "variant";
 #[derive(Debug, Clone)]
 pub(super) struct Factors {
     all: Vec<Read>,
-    /// Where something that concerns several is complained about.
+    /// The place of a problem that concerns several factors.
     place: Spot,
 }
 
@@ -36,9 +36,9 @@ struct Read {
 struct Level {
     /// As results call it.
     text: String,
-    /// What it puts in the place of others.
+    /// The values that it replaces.
     settings: Vec<(String, String)>,
-    /// The loads that are at work, of the factor that says so.
+    /// The running loads, of the factor that selects them.
     loads: Option<Vec<String>>,
     spot: Spot,
 }
@@ -73,7 +73,7 @@ impl Factors {
         vec![0; self.all.len()]
     }
 
-    /// How many levels each has.
+    /// The number of levels of each.
     pub(super) fn counts(&self) -> Vec<usize> {
         self.all.iter().map(|factor| factor.levels.len()).collect()
     }
@@ -100,7 +100,7 @@ impl Factors {
     ) -> Vec<(String, String)> {
         let own =
             self.level(factor, levels).map(|level| level.settings.clone()).unwrap_or_default();
-        // Its own first: their number says that they are a level's.
+        // Its own first: their number marks them as a level's.
         own.into_iter().chain(others.iter().cloned()).collect()
     }
 
@@ -114,7 +114,7 @@ impl Factors {
         others.iter().cloned().chain(own.flat_map(|level| level.settings.clone())).collect()
     }
 
-    /// What words in braces stand for: factors by their names.
+    /// The meanings of words in braces: factors by their names.
     pub(super) fn words(&self, levels: &[usize]) -> BTreeMap<String, String> {
         let word = |(factor, read): (usize, &Read)| {
             Some((read.name.clone(), self.level(factor, levels)?.text.clone()))
@@ -122,7 +122,7 @@ impl Factors {
         self.all.iter().enumerate().filter_map(word).collect()
     }
 
-    /// The loads that are at work; nothing where no factor says so, and all are.
+    /// The running loads; `None` if no factor selects them, so that all run.
     pub(super) fn loads(&self, levels: &[usize]) -> Option<Vec<String>> {
         (0..self.all.len()).find_map(|factor| self.level(factor, levels)?.loads.clone())
     }
@@ -207,7 +207,7 @@ fn level(name: &str, item: &Item<'_>, loads: &[String]) -> Option<Level> {
         let loads = at_work(item, &text, loads)?;
         return Some(Level { text, settings: Vec::new(), loads: Some(loads), spot });
     }
-    // A word without a dot that is no key of the file stands for itself, in arguments and
+    // A word without a dot that is not a key of the file is used literally, in arguments and
     // environments.
     let is_word = !name.contains('.') && !is_own(name);
     let settings = if is_word { Vec::new() } else { vec![(name.to_owned(), text.clone())] };

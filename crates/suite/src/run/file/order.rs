@@ -6,13 +6,12 @@ use btu_units::{Probability, Span};
 /// Most blocks of a plan.
 const MOST_BLOCKS: u32 = 1000;
 
-/// How often every combination is measured, and for how long at most.
+/// The repetitions of every combination, and the time limit.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Order {
     /// So many blocks at least.
     pub blocks: u32,
-    /// The half width of every interval over its value that is wanted; nothing asks for no more
-    /// than `blocks`.
+    /// The wanted half width of every interval over its value; `None` means exactly `blocks`.
     pub until: Option<f64>,
     /// So many blocks at most.
     pub at_most_blocks: u32,
@@ -30,7 +29,7 @@ impl Default for Order {
 }
 
 impl Order {
-    /// What stands under `order`, and what is usual where nothing does; nothing where it is wrong.
+    /// The value under `order`, or the default; `None` if it is wrong.
     pub(super) fn read(fields: &Fields<'_>) -> Option<Self> {
         let usual = Self::default();
         let Some(item) = fields.get("order") else { return Some(usual) };

@@ -11,18 +11,18 @@ use super::setup::{Context, Entry, host};
 use super::text::filled;
 use crate::program::{Part, ProgramOrder, ProgramStep, Ready};
 
-/// How long a program may take.
+/// The time limits of a program.
 pub(super) const DEADLINES: RangeInclusive<Span> =
     Span::from_milliseconds(10)..=Span::from_seconds(24 * 3600);
 
-/// Like `DEADLINES`, where nothing is said, and how long a service may take to become ready.
+/// Like `DEADLINES`, by default, and the time for a service to become ready.
 const DEADLINE: Span = Span::from_seconds(60);
 const READY_WITHIN: Span = Span::from_seconds(10);
 
-/// What a program's own directory may hold.
+/// The size limits of a program's own directory.
 const ROOMS: RangeInclusive<Bytes> = Bytes::new(4096)..=Bytes::new(1 << 40);
 
-/// Like `ROOMS`, where nothing is said.
+/// Like `ROOMS`, by default.
 const ROOM: Bytes = Bytes::new(1 << 30);
 
 /// Most arguments, and entries of an environment.
@@ -90,8 +90,8 @@ fn environment(item: &Item<'_>, context: &Context<'_>) -> Option<BTreeMap<String
     Some(all)
 }
 
-/// When it is ready: a service where it listens, unless something else is said. The outer nothing
-/// is a mistake.
+/// The condition of readiness: by default a service is ready when it listens. The outer `None` is a
+/// mistake.
 #[allow(
     clippy::option_option,
     reason = "nothing to wait for, and nothing that could be read, are two things"

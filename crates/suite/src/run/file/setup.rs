@@ -12,7 +12,7 @@ use super::{Asked, Found, activity, program, value};
 use crate::network::HostName;
 use crate::program::{Part, ProgramStep};
 
-/// Loads are at work so long before what is measured begins, where nothing else is said.
+/// The default time for which loads run before the measured part begins.
 const LEAD: Span = Span::from_milliseconds(500);
 
 /// The longest lead that is allowed.
@@ -21,15 +21,15 @@ const LONGEST_LEAD: Span = Span::from_seconds(600);
 /// Most entries of a group.
 const MOST: usize = 64;
 
-/// What has to be known to read one.
+/// The context for reading one.
 pub(super) struct Context<'a> {
     /// The hosts of the network, with their addresses.
     pub(super) hosts: &'a BTreeMap<HostName, Option<IpAddr>>,
-    /// What words in braces stand for.
+    /// The meanings of words in braces.
     pub(super) words: &'a BTreeMap<String, String>,
     /// Whether programs can be started.
     pub(super) with_programs: bool,
-    /// The loads that are at work; all where nothing is said.
+    /// The running loads; by default all.
     pub(super) loads: Option<Vec<String>>,
 }
 
@@ -49,12 +49,12 @@ pub(super) struct Entry<'a, 'i> {
     pub(super) spot: &'i Spot,
     pub(super) fields: &'i Fields<'a>,
     pub(super) part: Part,
-    /// How long a program may take where its own entry does not say.
+    /// The default time limit of a program.
     pub(super) deadline: Option<Span>,
 }
 
 impl Setup {
-    /// Reads all groups; nothing where there is nothing to measure.
+    /// Reads all groups; `None` if there is nothing to measure.
     pub(super) fn read(
         fields: &Fields<'_>,
         document: &Document<'_>,

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use btu_network::{Item, listed, suggestion};
 
-/// Puts in the place of `{word}` what it stands for: a station's address, or a factor's level. `{{`
-/// is a brace; `${...}`, which is a shell's, and what is no word in braces stay as they are.
+/// Replaces `{word}` by its meaning: a station's address, or a factor's level. `{{` is a brace;
+/// `${...}`, which belongs to a shell, and other text in braces do not change.
 pub(super) fn filled(
     item: &Item<'_>,
     text: &str,

@@ -20,7 +20,7 @@ const WORDS: [(&str, What); 8] = [
 /// Most values of an entry.
 const MOST: usize = 16;
 
-/// The values of an entry: the elapsed time where nothing is said.
+/// The values of an entry: by default the elapsed time.
 pub(super) fn read(entry: &Entry<'_, '_>, is_program: bool) -> Vec<Value> {
     let (one, several) = (entry.fields.get("value"), entry.fields.get("values"));
     match (one, several) {

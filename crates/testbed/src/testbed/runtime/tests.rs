@@ -7,7 +7,7 @@ use nix::unistd::{geteuid, mkfifo};
 
 use super::*;
 
-/// An ordinary user who is a stranger to the superuser.
+/// An ordinary user, whom the superuser does not trust.
 const NOBODY: u32 = 65_534;
 
 /// A parent as btu has it.
@@ -173,8 +173,8 @@ fn a_path_too_long_for_sockets_is_refused_before_anything_is_made() {
     assert!(!long.exists());
 }
 
-/// The process that holds a directory keeps it, even while sweepers and other processes want it at
-/// the same time.
+/// The process that holds a directory keeps it, even while sweepers and other processes try to take
+/// it.
 #[test]
 fn nobody_takes_a_living_owners_directory() {
     let parent = parent();
