@@ -4,7 +4,7 @@ use std::path::Path;
 
 use btu_suite::app::{
     AppCell, AppPlan, Carrier, DEADLINE, Factor, Factors, FactorsError, HEIGHT, Lines, Niceness,
-    Protocol, Questions, Speed, Speeds, WIDTH, Workload,
+    Protocol, Questions, Slowing, Speed, Speeds, WIDTH, Workload,
 };
 use btu_suite::experiment::{Experiment, Field, Frame};
 use btu_suite::network::HostName;
@@ -71,6 +71,9 @@ fn plan(app: &App) -> anyhow::Result<AppPlan> {
         work(app, "--application-time", app.application_time, AppPlan::PAPER_APPLICATION)?;
     let display = work(app, "--display-time", app.display_time, AppPlan::PAPER_DISPLAY)?;
     let factors = factors(app)?;
+    if app.slow_by == Slowing::Quota {
+        check_quota(app)?;
+    }
     let Place { network, displays, relay } = place(app, factors.as_ref())?;
     let (blocks, target, budget) = extent(app, factors.as_ref());
     let pictures: &[Workload] = match (app.mix, &factors) {
@@ -78,7 +81,7 @@ fn plan(app: &App) -> anyhow::Result<AppPlan> {
         (None, Some(_)) => &[Workload::StructuredRectangles],
         (None, None) => &Workload::ALL,
     };
-    Ok(AppPlan {
+    let plan = AppPlan {
         frame: Frame {
             version: AppPlan::VERSION,
             seed: study::seed(&app.study)?,
@@ -99,6 +102,7 @@ fn plan(app: &App) -> anyhow::Result<AppPlan> {
         ),
         displays,
         speeds: speeds(app),
+        slowing: app.slow_by,
         nice: Niceness { application: app.application_nice, display: app.display_nice },
         mix: app.mix,
         relay,
@@ -108,7 +112,39 @@ fn plan(app: &App) -> anyhow::Result<AppPlan> {
         application,
         display,
         target,
+    };
+    one_speed_in_a_thread(&plan)?;
+    Ok(plan)
+}
+
+/// Whether this machine can do what `--slow-by quota` asks for.
+fn check_quota(app: &App) -> Result<(), Refusal> {
+    if is_elsewhere(app) {
+        let problem = "--slow-by quota is for networks that are raised here: agents of real hosts give no process \
+                       precedence over others";
+        return Err(usage(problem.to_owned()));
+    }
+    btu_traffic::keeps_to_quota(Speed::HALF).map_err(|error| {
+        Refusal::Machine(format!(
+            "--slow-by quota: this kernel keeps no thread of this user to a share of a processor (SCHED_DEADLINE: {error}); \
+             run it as root, or use --slow-by dilation"
+        ))
     })
+}
+
+/// The kernel gives a share to a thread, and `in-process` has one for both ends.
+fn one_speed_in_a_thread(plan: &AppPlan) -> Result<(), Refusal> {
+    let differs = |cell: &AppCell| {
+        cell.carrier == Carrier::InProcess && cell.speeds.application != cell.speeds.display
+    };
+    if plan.slowing == Slowing::Quota && plan.cells().iter().any(differs) {
+        return Err(usage(
+            "--slow-by quota: with --transport in-process both ends are one thread, which has one speed; name other \
+             transports, or use --slow-by dilation"
+                .to_owned(),
+        ));
+    }
+    Ok(())
 }
 
 /// The factors that are tried together, if any are.

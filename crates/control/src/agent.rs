@@ -40,7 +40,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use btu_testbed::privilege::confine_to;
+use btu_testbed::privilege::{Capabilities, confine_to};
 use thiserror::Error;
 use tokio::net::UnixListener;
 use tokio_stream::wrappers::UnixListenerStream;
@@ -127,7 +127,9 @@ pub enum AgentError {
 /// Serves a station until the process ends. It has no policy: the coordinator is this machine's own
 /// user.
 pub fn run(settings: AgentSettings) -> Result<(), AgentError> {
-    confine_to(crate::worker::CAPABILITIES).map_err(AgentError::Privileges)?;
+    // Only here: no controller of another machine gets precedence over what runs on this one.
+    let kept = crate::worker::CAPABILITIES.and(Capabilities::SYS_NICE);
+    confine_to(kept).map_err(AgentError::Privileges)?;
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()

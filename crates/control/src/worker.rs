@@ -107,6 +107,9 @@ pub(crate) const CAPABILITIES: Capabilities = Capabilities::FILES
 fn needed(activity: &Activity) -> Capabilities {
     let always = Capabilities::FILES.and(Capabilities::IPC_LOCK);
     let pipe = match activity {
+        Activity::DrawInside(drawing) if drawing.is_kept_to_a_share() => {
+            return always.and(Capabilities::SYS_NICE);
+        }
         Activity::Pipe(end) => &end.plan,
         Activity::Hint(end) => &end.pipe,
         Activity::Draw(end) => &end.pipe,
@@ -116,7 +119,9 @@ fn needed(activity: &Activity) -> Capabilities {
         if pipe.socket.busy_poll.is_some() { Capabilities::NET_ADMIN } else { Capabilities::NONE };
     // An MPI library copies from the other process's memory.
     let copies = if pipe.kind == Kind::Mpi { Capabilities::SYS_PTRACE } else { Capabilities::NONE };
-    always.and(polls).and(copies)
+    let is_slowed = matches!(activity, Activity::Draw(end) if end.drawing.is_kept_to_a_share());
+    let shares = if is_slowed { Capabilities::SYS_NICE } else { Capabilities::NONE };
+    always.and(polls).and(copies).and(shares)
 }
 
 /// Gives the calling thread a table of open files of its own, before it opens any: for a table that

@@ -6,7 +6,7 @@ mod paper;
 mod shape;
 mod way;
 
-use btu_suite::app::{AppPlan, AppRow, AppVerdict};
+use btu_suite::app::{AppPlan, AppRow, AppVerdict, Slowing};
 
 use crate::html::{
     Axis, Block, Cell, Drawn, Figure, Layout, Page, Panel, Point, Role, Section, Series, Table,
@@ -25,7 +25,7 @@ impl Reported for AppPlan {
         let columns = Columns::of(&verdict.rows);
         let [which, pairs] = factors::sections(verdict);
         let [trips, bandwidth] = backwards::sections(verdict, columns);
-        let rates = rates(verdict, columns);
+        let rates = rates(self, verdict, columns);
         let rest = [
             prediction(verdict, columns),
             shares(verdict, columns),
@@ -108,7 +108,7 @@ fn largest(row: &AppRow) -> Option<(&'static str, f64)> {
     parts.into_iter().max_by(|a, b| a.1.total_cmp(&b.1))
 }
 
-fn rates(verdict: &AppVerdict, columns: Columns) -> Option<Section> {
+fn rates(plan: &AppPlan, verdict: &AppVerdict, columns: Columns) -> Option<Section> {
     let mut table = columns.table("Items per second", &["items/s", "ms a picture", "requests"]);
     for row in &verdict.rows {
         let measured = [
@@ -130,8 +130,18 @@ fn rates(verdict: &AppVerdict, columns: Columns) -> Option<Section> {
             share(shares.interaction)
         )));
     }
-    let note = "geometric mean of the blocks (95 % interval); a picture ends when its last answer is there";
-    Section::of("How fast a picture is drawn", note, blocks)
+    let slowed = if verdict.rows.iter().all(|row| row.cell.speeds.are_full()) {
+        ""
+    } else {
+        match plan.slowing {
+            Slowing::Dilation => "; slower processors: the end spins after its own work",
+            Slowing::Quota => "; slower processors: the kernel stops the end (SCHED_DEADLINE)",
+        }
+    };
+    let note = format!(
+        "geometric mean of the blocks (95 % interval); a picture ends when its last answer is there{slowed}"
+    );
+    Section::of("How fast a picture is drawn", &note, blocks)
 }
 
 /// Every way of drawing at its rate, a series for each picture.

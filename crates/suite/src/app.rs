@@ -42,7 +42,7 @@ pub use picture::{HEIGHT, PICTURE_BYTES, Picture, WIDTH};
 pub use plan::{AppPlan, DEADLINE};
 pub use protocol::{BITMAP_PIECE, Carrier, Protocol, ProtocolError, REPLY_BYTES, TOGETHER};
 pub use request::{REQUEST_BYTES, Request, RequestError};
-pub use speed::{Niceness, Speed, SpeedError, Speeds};
+pub use speed::{Niceness, Slowing, Speed, SpeedError, Speeds};
 pub use verdict::{AppRow, AppVerdict, Memory, PictureDigest, ProtocolShares};
 pub use workload::Workload;
 pub(crate) use workload::vector_pixels;

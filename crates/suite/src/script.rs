@@ -514,7 +514,7 @@ mod tests {
 
     use super::*;
     use crate::activity::{DrawEnd, FileCopy, FilesServe, HintEnd, PipeEnd, Relay};
-    use crate::app::{Drawing, Niceness, Protocol, Speeds, Workload};
+    use crate::app::{Drawing, Niceness, Protocol, Slowing, Speeds, Workload};
     use crate::copy::{Cache, FilePlace, Program, Storage};
     use crate::hint::HintPlan;
     use crate::lan::{FileSizes, Pattern, StationProgram, StationWork, Task};
@@ -624,6 +624,7 @@ mod tests {
             application: Span::ZERO,
             display: Span::ZERO,
             speeds: Speeds::default(),
+            slowing: Slowing::default(),
             nice: Niceness::default(),
             target: Span::ZERO,
             most_pictures: 1,

@@ -39,6 +39,10 @@ impl Capabilities {
     /// `CAP_SYS_ADMIN`: making namespaces, among much else.
     pub const SYS_ADMIN: Self = Self(1 << 21);
 
+    /// `CAP_SYS_NICE`: asking the kernel for a share of a processor, among other ways to precedence
+    /// over other processes.
+    pub const SYS_NICE: Self = Self(1 << 23);
+
     /// `CAP_SETFCAP`: mapping the superuser into a child user namespace (`user_namespaces(7)`,
     /// since Linux 5.12), as the system's sshd needs when a copy starts it.
     pub const SETFCAP: Self = Self(1 << 31);

@@ -27,6 +27,15 @@ pub(crate) fn now() -> Time {
     Time::from_nanoseconds(time.tv_sec() as u64 * 1_000_000_000 + time.tv_nsec() as u64)
 }
 
+/// What this thread has computed so far, to the nanosecond.
+#[inline]
+pub(crate) fn computed() -> Span {
+    // As with CLOCK_MONOTONIC.
+    let time = clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID)
+        .expect("every Linux kernel has CLOCK_THREAD_CPUTIME_ID");
+    Span::from_nanoseconds(time.tv_sec() as u64 * 1_000_000_000 + time.tv_nsec() as u64)
+}
+
 /// CPU time of this thread so far: most activities are performed by one thread.
 pub(crate) fn cpu() -> CpuTime {
     used(UsageWho::RUSAGE_THREAD)

@@ -181,6 +181,7 @@ impl Repeats {
 }
 
 pub use check::{check, largest};
+pub use draw::keeps_to_quota;
 #[doc(hidden)]
 pub use fuzz::fuzz_frame;
 pub(crate) use inside::Inside;

@@ -5,6 +5,7 @@ pub(crate) mod completions;
 pub(crate) mod memory;
 pub(crate) mod nice;
 pub(crate) mod option;
+pub(crate) mod quota;
 pub(crate) mod rights;
 pub(crate) mod ring;
 pub(crate) mod stream;

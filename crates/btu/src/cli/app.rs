@@ -2,7 +2,9 @@
 
 use std::path::PathBuf;
 
-use btu_suite::app::{Carrier, Factor, Mix, MixError, Protocol, ProtocolError, Speed, Workload};
+use btu_suite::app::{
+    Carrier, Factor, Mix, MixError, Protocol, ProtocolError, Slowing, Speed, Workload,
+};
 use btu_units::Span;
 use clap::Args;
 
@@ -73,13 +75,16 @@ pub(crate) struct App {
     #[arg(long, value_name = "FACTOR[=LOW..HIGH]", value_delimiter = ',', value_parser = factor)]
     #[arg(num_args = 0..)]
     pub(crate) factors: Option<Vec<Factor>>,
-    /// Shares of the application's processor speed, such as 100%,50%; the application spins for the
-    /// rest of the time
+    /// Shares of the application's processor speed, such as 100%,50%
     #[arg(long, value_name = "PERCENT", value_delimiter = ',')]
     pub(crate) application_speed: Vec<Speed>,
     /// Shares of the display's processor speed
     #[arg(long, value_name = "PERCENT", value_delimiter = ',')]
     pub(crate) display_speed: Vec<Speed>,
+    /// How an end is made slower: dilation (it spins after each piece of its own work), quota (the
+    /// kernel's deadline scheduler stops its thread for the rest of each 2 ms; for root only)
+    #[arg(long, value_name = "NAME", default_value = "dilation", value_parser = slowing)]
+    pub(crate) slow_by: Slowing,
     /// Send requests of your own instead of pictures: calls one after the other, each of fan-out
     /// requests, with a pause (think) in between, as in calls=20,fan-out=4,request='200
     /// B',response='2 kB',think='5 ms'
@@ -122,6 +127,10 @@ fn protocol(text: &str) -> Result<Protocol, String> {
 /// Factors as they are written one after the other, or the default ones.
 fn factor(text: &str) -> Result<Factor, String> {
     Factor::parse(text).map_err(|error| error.to_string())
+}
+
+fn slowing(text: &str) -> Result<Slowing, String> {
+    btu_suite::text::named(text, "way of slowing", &Slowing::ALL, Slowing::name)
 }
 
 fn mix(text: &str) -> Result<Mix, String> {

@@ -94,6 +94,21 @@ fn processors_and_congestion_control_that_are_not_there() {
     }
 }
 
+/// Only root may ask the kernel for a share of a processor; and a share is a thread's.
+#[test]
+fn shares_of_a_processor_that_the_kernel_does_not_give() {
+    let quota = ["app", "--slow-by", "quota", "--display-speed", "50%"];
+    let (code, line) = refusal(&[&quota[..], &["--transport", "in-process"]].concat());
+    if code == Some(3) {
+        assert!(line.contains("SCHED_DEADLINE") && line.contains("--slow-by dilation"), "{line}");
+    } else {
+        assert_eq!(code, Some(2), "{line}");
+        assert!(line.contains("both ends are one thread"), "{line}");
+    }
+    let (code, line) = refusal(&["app", "--slow-by", "magic"]);
+    assert_eq!(code, Some(2), "{line}");
+}
+
 #[test]
 fn absurd_sizes() {
     for (arguments, word) in [

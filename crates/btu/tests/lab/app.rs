@@ -294,3 +294,18 @@ fn the_study_s_tables_are_shown_with_the_printed_numbers() {
     }
     assert_eq!(cells.len(), 2, "{tables}");
 }
+
+/// The kernel lets the display compute for 1 ms of each 2 ms: 55 items of 2 ms are 110 ms of its
+/// own time, and so 219 ms at least. Nothing of lower rank delays it, so that with its drawing, the
+/// way there and back of 10 ms and a hypervisor's pauses a third of a processor (330 ms) is not met.
+#[test]
+fn the_kernel_gives_the_display_half_a_processor() {
+    let Some(laboratory) = Laboratory::open_alone_as_root() else { return };
+    let work = ["--display-time", "2 ms", "--workload", "structured-rectangles"];
+    let speeds = ["--protocol", "redraw", "--display-speed", "50%", "--slow-by", "quota"];
+    app(&laboratory, &[&["--time", "1 s"], &work[..], &speeds].concat());
+    let row = &rows(&laboratory)[0];
+    let seconds = row["seconds"]["value"].as_f64().unwrap_or_else(|| panic!("{row}"));
+    println!("{seconds} s");
+    assert!((0.219..0.330).contains(&seconds), "{row}");
+}

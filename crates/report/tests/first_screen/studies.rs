@@ -127,6 +127,7 @@ fn of_an_application() {
         carriers: vec![Carrier::Tcp],
         displays: Vec::new(),
         speeds: Vec::new(),
+        slowing: app::Slowing::default(),
         nice: app::Niceness::default(),
         mix: None,
         relay: None,

@@ -3,7 +3,7 @@
 use btu_units::{Bytes, Span};
 use serde::{Deserialize, Serialize};
 
-use super::{Mix, Niceness, Protocol, Request, Speeds, Workload};
+use super::{Mix, Niceness, Protocol, Request, Slowing, Speeds, Workload};
 
 /// The settings on which both ends have agreed before they meet.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -21,6 +21,9 @@ pub struct Drawing {
     /// The speed of either end's computing: of its own work, and of the additional work.
     #[serde(default, skip_serializing_if = "Speeds::are_full")]
     pub speeds: Speeds,
+    /// How an end is made slower.
+    #[serde(default, skip_serializing_if = "Slowing::is_usual")]
+    pub slowing: Slowing,
     /// The nice value of either end.
     #[serde(default, skip_serializing_if = "Niceness::is_usual")]
     pub nice: Niceness,
@@ -66,6 +69,11 @@ impl Drawing {
         let together =
             if mix.window(self.protocol).is_none() { u64::from(mix.fan_out()) } else { 1 };
         Bytes::new(together * mix.request().max(mix.response()).count())
+    }
+
+    /// Whether the kernel keeps an end to a share of a processor.
+    pub fn is_kept_to_a_share(&self) -> bool {
+        self.slowing == Slowing::Quota && !self.speeds.are_full()
     }
 
     /// Items of the picture: what a rate counts.
@@ -143,6 +151,7 @@ mod tests {
             application,
             display,
             speeds: Speeds::default(),
+            slowing: Slowing::default(),
             nice: Niceness::default(),
             target,
             most_pictures: 1,

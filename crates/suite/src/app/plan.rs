@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 
 use super::verdict::{AppVerdict, judge};
 use super::{
-    AppCell, Carrier, Drawing, Factors, Mix, Niceness, Protocol, Questions, REPLY_BYTES, Speeds,
-    Workload, paper,
+    AppCell, Carrier, Drawing, Factors, Mix, Niceness, Protocol, Questions, REPLY_BYTES, Slowing,
+    Speeds, Workload, paper,
 };
 use crate::activity::{Activity, DrawEnd, Order, PipeMeeting, Relay, Rendezvous};
 use crate::border;
@@ -46,6 +46,9 @@ pub struct AppPlan {
     /// The speeds of the processors, one after the other; full speed without any.
     #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "border::once")]
     pub speeds: Vec<Speeds>,
+    /// How processors are made slower.
+    #[serde(default, skip_serializing_if = "Slowing::is_usual")]
+    pub slowing: Slowing,
     /// The nice value of both ends.
     #[serde(default, skip_serializing_if = "Niceness::is_usual")]
     pub nice: Niceness,
@@ -126,6 +129,7 @@ impl AppPlan {
             application: self.application,
             display: self.display,
             speeds: cell.speeds,
+            slowing: self.slowing,
             nice: self.nice,
             target: self.target,
             most_pictures: Drawing::MOST_PICTURES,
@@ -385,6 +389,7 @@ mod tests {
             carriers: vec![Carrier::Tcp, Carrier::Udp],
             displays: Vec::new(),
             speeds: Vec::new(),
+            slowing: Slowing::default(),
             nice: Niceness::default(),
             mix: None,
             relay: None,

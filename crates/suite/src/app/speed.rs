@@ -7,9 +7,8 @@ use btu_units::Span;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-/// A share of an end's own processor speed, in whole per cent from 1 to 100. A slowed end spins
-/// after each piece of its own work until that has taken 100/share times as long (dilation). It
-/// slows the program, not the kernel.
+/// A share of an end's own processor speed, in whole per cent from 1 to 100; [`Slowing`] says how an
+/// end is made to have no more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "u8", into = "u8")]
 pub struct Speed(u8);
@@ -21,7 +20,7 @@ pub struct SpeedError(String);
 
 impl Speed {
     /// Half of the processor's speed.
-    pub(super) const HALF: Self = Self(50);
+    pub const HALF: Self = Self(50);
 
     /// The study's 8 MHz instead of 10.
     pub(super) const FOUR_FIFTHS: Self = Self(80);
@@ -83,6 +82,37 @@ impl FromStr for Speed {
 impl fmt::Display for Speed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(&format!("{}%", self.0))
+    }
+}
+
+/// How an end is made slower.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Slowing {
+    /// The end spins after each piece of its own work until that has taken 100/share times as long.
+    /// It slows the program, not the kernel's part, and works everywhere.
+    #[default]
+    Dilation,
+    /// The kernel stops the end's thread when it has had its share of each 2 ms (`SCHED_DEADLINE`).
+    /// It slows system calls, too, but no work that is shorter than the share; only root may.
+    Quota,
+}
+
+impl Slowing {
+    /// All ways.
+    pub const ALL: [Self; 2] = [Self::Dilation, Self::Quota];
+
+    /// The name on command lines and in stored runs.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Dilation => "dilation",
+            Self::Quota => "quota",
+        }
+    }
+
+    /// Whether it is the usual way.
+    pub fn is_usual(&self) -> bool {
+        *self == Self::default()
     }
 }
 

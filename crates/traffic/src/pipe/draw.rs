@@ -10,15 +10,16 @@
 use std::io;
 
 use btu_suite::app::{
-    Display, Displayed, Drawing, Drawn, Mix, Protocol, REPLY_BYTES, REQUEST_BYTES, Request, Speed,
-    TOGETHER,
+    Display, Displayed, Drawing, Drawn, Mix, Protocol, REPLY_BYTES, REQUEST_BYTES, Request,
+    Slowing, Speed, TOGETHER,
 };
 use btu_units::{Bytes, Span, Time};
 
 use super::Pipe;
 use super::exchange::Shape;
-use crate::clock::{Limit, now};
+use crate::clock::{Limit, computed, now};
 use crate::sys::nice::give_way;
+use crate::sys::quota::keep_to;
 
 /// An order for a picture, or the answer that the display is ready.
 const ORDER: [u8; 4] = *b"draw";
@@ -32,7 +33,7 @@ pub(super) fn draw<P: Pipe>(
     drawing: &Drawing,
     limit: &Limit<'_>,
 ) -> io::Result<Drawn> {
-    give_way(drawing.nice.application)?;
+    slow_down(drawing, drawing.nice.application, drawing.speeds.application)?;
     let mut application = Application::new(drawing);
     let mut drawn = Drawn {
         pictures: Vec::new(),
@@ -110,7 +111,7 @@ impl<'a> Application<'a> {
         if self.drawing.protocol == Protocol::Bitmap {
             // An application that sends pixels has drawn them itself.
             let work = times(self.drawing.application, self.drawing.items());
-            drawn.busy += compute(work, self.drawing.speeds.application, begun);
+            drawn.busy += self.compute(work, begun);
         }
         match (&self.drawing.mix, self.drawing.protocol.window()) {
             (Some(mix), _) => self.calls(pipe, mix, drawn)?,
@@ -151,7 +152,7 @@ impl<'a> Application<'a> {
             let begun = now();
             shape.write_requests((first + sent) * shape.together, &mut self.message);
             let work = times(self.drawing.application, shape.together);
-            drawn.busy += compute(work, self.drawing.speeds.application, begun);
+            drawn.busy += self.compute(work, begun);
             self.send(pipe, shape.together as usize, drawn)?;
         }
         while answered < shape.messages {
@@ -223,7 +224,11 @@ impl<'a> Application<'a> {
             self.message.extend_from_slice(&self.bits[from..from + length as usize]);
             work = Span::ZERO;
         }
-        drawn.busy += compute(work, self.drawing.speeds.application, begun);
+        drawn.busy += self.compute(work, begun);
+    }
+
+    fn compute(&self, work: Span, begun: Time) -> Span {
+        compute(work, self.drawing.slowing, self.drawing.speeds.application, begun)
     }
 
     fn send<P: Pipe>(&self, pipe: &mut P, requests: usize, drawn: &mut Drawn) -> io::Result<()> {
@@ -246,7 +251,7 @@ impl<'a> Application<'a> {
 
 /// Shows pictures until the application ends the run; the display's end.
 pub(super) fn show<P: Pipe>(pipe: &mut P, drawing: &Drawing) -> io::Result<Displayed> {
-    give_way(drawing.nice.display)?;
+    slow_down(drawing, drawing.nice.display, drawing.speeds.display)?;
     let mut screen = Screen::new(drawing);
     let mut words = [0; REQUEST_BYTES];
     loop {
@@ -394,11 +399,7 @@ impl<'a> Screen<'a> {
             self.shown.requests += shape.together;
             self.shown.bytes += Bytes::new(self.room.len() as u64);
             shape.write_responses(first, &mut answer);
-            self.shown.busy += compute(
-                times(self.drawing.display, shape.together),
-                self.drawing.speeds.display,
-                begun,
-            );
+            self.shown.busy += self.compute(times(self.drawing.display, shape.together), begun);
             pipe.send(&answer)?;
             self.shown.replies += 1;
         }
@@ -426,9 +427,13 @@ impl<'a> Screen<'a> {
             self.shown.requests += 1;
             self.taken += 1;
             let work = times(self.drawing.display, drawn_by(&request, &self.display));
-            self.shown.busy += compute(work, self.drawing.speeds.display, begun);
+            self.shown.busy += self.compute(work, begun);
         }
         Ok(())
+    }
+
+    fn compute(&self, work: Span, begun: Time) -> Span {
+        compute(work, self.drawing.slowing, self.drawing.speeds.display, begun)
     }
 
     /// The remaining work when a picture is drawn; no peer waits for this.
@@ -480,9 +485,44 @@ fn reply(index: usize) -> [u8; REPLY_BYTES] {
     (index as u64).to_be_bytes()
 }
 
+/// Has the calling thread give way to others, and run at this speed where the kernel is to see to
+/// that.
+fn slow_down(drawing: &Drawing, nice: u8, speed: Speed) -> io::Result<()> {
+    give_way(nice)?;
+    if drawing.slowing == Slowing::Quota && speed != Speed::FULL { keep_to(speed) } else { Ok(()) }
+}
+
 /// Computes for `work` in addition to this end's own work since `begun`, all at this speed, and
 /// returns the time.
-fn compute(work: Span, speed: Speed, begun: Time) -> Span {
+fn compute(work: Span, slowing: Slowing, speed: Speed, begun: Time) -> Span {
+    match slowing {
+        Slowing::Dilation => dilated(work, speed, begun),
+        Slowing::Quota => at_kernel_s_speed(work, begun),
+    }
+}
+
+/// Whether the kernel keeps a thread of this process to a share of a processor
+/// ([`Slowing::Quota`]); it is asked for a thread that ends at once.
+///
+/// # Errors
+/// What the kernel says instead.
+pub fn keeps_to_quota(speed: Speed) -> io::Result<()> {
+    let asked = std::thread::spawn(move || keep_to(speed)).join();
+    asked.unwrap_or_else(|_| Err(io::Error::other("the thread that asked panicked")))
+}
+
+/// The kernel stops this thread now and then, so the thread's own time says what it has done.
+fn at_kernel_s_speed(work: Span, begun: Time) -> Span {
+    if work >= SHORTEST_WORK {
+        let until = computed() + work;
+        while computed() < until {
+            std::hint::spin_loop();
+        }
+    }
+    now().since(begun)
+}
+
+fn dilated(work: Span, speed: Speed, begun: Time) -> Span {
     let mut gone = now().since(begun);
     let until = speed.dilated(gone + work);
     if until < gone + SHORTEST_WORK {

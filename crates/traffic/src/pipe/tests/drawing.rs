@@ -5,7 +5,7 @@ use std::thread;
 
 use btu_suite::activity::{Activity, DrawEnd, Order, Performance, PipeMeeting, Relay, Rendezvous};
 use btu_suite::app::{
-    Carrier, Displayed, Drawing, Drawn, Mix, Niceness, Protocol, Speeds, Workload,
+    Carrier, Displayed, Drawing, Drawn, Mix, Niceness, Protocol, Slowing, Speeds, Workload,
 };
 use btu_suite::peers::Callers;
 use btu_suite::pipe::{End, PipePlan, Place, SocketOptions};
@@ -23,6 +23,7 @@ fn drawing(workload: Workload, protocol: Protocol) -> Drawing {
         application,
         display,
         speeds,
+        slowing: Slowing::default(),
         nice: Niceness::default(),
         target,
         most_pictures: 20,
