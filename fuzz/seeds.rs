@@ -60,6 +60,10 @@ pub fn of(target: &str) -> Vec<Vec<u8>> {
         "plan" => plans().iter().map(json).collect(),
         "policy" => vec![POLICY.as_bytes().to_vec()],
         "pairing" => vec![Pairing::new().expect("a code").code().into_bytes(), b"alpha".to_vec()],
+        "copy_log" => vec![
+            b"Accepted publickey for daemon from 127.0.0.1 port 1\n".to_vec(),
+            b"2026/11/24 16:33:43 [1] rsync to btu/copy from btu@x (127.0.0.1)\n".to_vec(),
+        ],
         "rcp_record" => vec![b"C0644 1000000 copy.bin\n".to_vec()],
         "replies" => {
             vec![[vec![0], HelloReply { name: "alpha".into(), ..Default::default() }.encode_to_vec()].concat()]

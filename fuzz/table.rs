@@ -9,13 +9,14 @@ use btu_suite::app::{Display, REQUEST_BYTES, Request};
 pub type Decoder = fn(&[u8]);
 
 /// All targets by name, sorted.
-pub const TARGETS: [(&str, Decoder); 37] = [
+pub const TARGETS: [(&str, Decoder); 38] = [
     ("account", btu_control::fuzz::account),
     ("app_requests", app_requests),
     ("archive", btu_store::fuzz_import),
     ("calibration", btu_control::fuzz::calibration),
     ("capture", btu_testbed::fuzz::capture),
     ("certificate", btu_control::fuzz::certificate),
+    ("copy_log", btu_load::fuzz::copy_log),
     ("environment", btu_control::fuzz::environment),
     ("experiment_file", readback::experiment_file),
     ("ftp_egress_proxy", btu_load::fuzz::ftp_egress_proxy),

@@ -41,6 +41,8 @@ pub use system::missing_for;
 pub use http::fuzz_head;
 #[doc(hidden)]
 pub use rcp::fuzz_record;
+#[doc(hidden)]
+pub use system::fuzz_log;
 
 use btu_suite::copy::{Marks, Program};
 use btu_suite::record::TcpInfo;

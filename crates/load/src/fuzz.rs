@@ -1,7 +1,7 @@
 //! Entries for fuzzers: they return for any input from an FTP server, a client of the egress proxy,
-//! a sender of files, or either end of NFS or HTTP.
+//! a sender of files, either end of NFS or HTTP, or a program of the system.
 
-pub use crate::copy::{fuzz_head as http_head, fuzz_record as rcp_record};
+pub use crate::copy::{fuzz_head as http_head, fuzz_log as copy_log, fuzz_record as rcp_record};
 pub use crate::ftp::{fuzz_egress_proxy as ftp_egress_proxy, fuzz_reply as ftp_reply};
 pub use crate::nfs::{fuzz_answer as nfs_answer, fuzz_call as nfs_call};
 
@@ -19,6 +19,7 @@ mod tests {
                 super::nfs_answer(bytes);
                 super::nfs_call(bytes);
                 super::rcp_record(bytes);
+                super::copy_log(bytes);
             }
         }
     }

@@ -30,6 +30,7 @@ mod server;
 mod vsftpd;
 
 pub(super) use client::{Call, system_get, system_put};
+pub use log::fuzz_log;
 pub(super) use server::SystemServer;
 
 use std::path::PathBuf;

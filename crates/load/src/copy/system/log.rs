@@ -72,6 +72,15 @@ fn follow(mut from: impl BufRead, let_in: LetIn, said: &Mutex<Said>) {
     }
 }
 
+/// For fuzzers: any words of a program of the system, some of which are its peer's.
+#[doc(hidden)]
+pub fn fuzz_log(words: &[u8]) {
+    let said = Mutex::default();
+    follow(words, |line| line.contains("Accepted"), &said);
+    let Said { last, .. } = said.into_inner().unwrap_or_else(PoisonError::into_inner);
+    assert!(last.chars().count() <= TOLD && !last.contains(char::is_control));
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -3,7 +3,10 @@
 use std::process::{Command, Output};
 
 use super::gateway::gateway;
-use super::{TOKEN, content, server};
+use super::{
+    Bytes, Callers, Client, Ipv4Addr, Server, ServerSettings, Span, Stability, TIMEOUT, TOKEN,
+    Transfer, content, server,
+};
 
 /// The output of a program of libnfs with these arguments; `None` if it is not installed.
 fn libnfs(program: &str, words: &[&str]) -> Option<Output> {
@@ -51,4 +54,65 @@ fn programs_of_libnfs_copy_to_and_from_the_server() {
     let mut first = [0; 4096];
     client.read_at(&file, 0, &mut first).expect("read");
     assert_eq!(first[..], original[..4096]);
+}
+
+/// Our client and nfs-cp put the same file in turns, through the same gateway: ours is no slower
+/// than chance makes it. In pairs, since both share a machine with others.
+#[test]
+#[ignore = "compares speeds, of a release build: scripts/lan-lab copy"]
+fn our_client_is_no_slower_than_nfs_cp() {
+    const ROUNDS: usize = 9;
+    let directory = tempfile::tempdir_in("/dev/shm").expect("a directory in memory");
+    let settings = ServerSettings {
+        address: Ipv4Addr::LOCALHOST.into(),
+        token: TOKEN,
+        directory: directory.path().to_owned(),
+        room: Bytes::new(256 << 20),
+        service: Span::ZERO,
+    };
+    let server = Server::start(&settings, &Callers::any()).expect("a server");
+    let port = gateway(&server, TOKEN, 0).port();
+    let path = directory.path().join("original");
+    let original = content(64 << 20);
+    std::fs::write(&path, &original).expect("written");
+    let path = path.to_str().expect("UTF-8");
+    let url = format!("nfs://127.0.0.1/export/theirs?nfsport={port}&mountport={port}");
+    let to = std::net::SocketAddr::from(([127, 0, 0, 1], port));
+    let theirs = || {
+        let started = std::time::Instant::now();
+        let output = libnfs("nfs-cp", &[path, &url])?;
+        let seconds = started.elapsed().as_secs_f64();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        // It makes no file that is there already.
+        let mut client = Client::connect(to, &TOKEN, 8, TIMEOUT).expect("connected");
+        let root = client.root();
+        client.remove(&root, "theirs").expect("removed");
+        Some(seconds)
+    };
+    let transfer = Transfer { block: 1 << 20, window: 4, stability: Stability::Unstable };
+    let ours = || {
+        let started = std::time::Instant::now();
+        let mut client = Client::connect(to, &TOKEN, 7, TIMEOUT).expect("connected");
+        let root = client.root();
+        let file = client.create(&root, "ours").expect("made").handle;
+        let mut source = std::fs::File::open(path).expect("open");
+        let written = client.write_file(&file, &mut source, transfer).expect("written");
+        client.commit_written(&file, &written).expect("durable");
+        started.elapsed().as_secs_f64()
+    };
+    let mut ratios = Vec::new();
+    for round in 0..=ROUNDS {
+        let first = (round % 2 == 0).then(ours);
+        let Some(theirs) = theirs() else { return };
+        let ours = first.unwrap_or_else(ours);
+        println!("nfs-cp {theirs:.3} s, ours {ours:.3} s");
+        // The first round finds nothing warm.
+        if round > 0 {
+            ratios.push(theirs / ours);
+        }
+    }
+    ratios.sort_by(f64::total_cmp);
+    let [quarter, half, three] = [ROUNDS / 4, ROUNDS / 2, ROUNDS * 3 / 4].map(|at| ratios[at]);
+    println!("nfs put, nfs-cp: ratio {half:.3} ({quarter:.3} .. {three:.3})");
+    assert!(three >= 1.0, "ours is slower in three quarters of the rounds: {ratios:?}");
 }
