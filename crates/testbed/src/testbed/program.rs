@@ -15,6 +15,7 @@
 
 mod child;
 mod listening;
+mod memory;
 mod printed;
 mod supervisor;
 mod work;

@@ -3,6 +3,7 @@
 
 use std::io;
 use std::mem::MaybeUninit;
+use std::ops::Range;
 use std::os::fd::{FromRawFd, OwnedFd, RawFd};
 use std::os::unix::process::CommandExt;
 use std::process::Command;
@@ -31,6 +32,17 @@ pub(super) fn tie(command: &mut Command, blocked: SigSet) {
     };
     // SAFETY: between fork and exec, only two system calls are made, and nothing is allocated.
     unsafe { command.pre_exec(prepare) };
+}
+
+/// Gives back the memory of a range of whole pages that a file is mapped to and of which none was
+/// written since: the next access reads the file again.
+pub(super) fn drop_unchanged(pages: Range<usize>) -> io::Result<()> {
+    // SAFETY: the kernel checks the range. The only caller passes what /proc/self/smaps lists as
+    // private, not writable and without a page of its own, in a process of one thread.
+    let done = unsafe {
+        libc::madvise(pages.start as *mut libc::c_void, pages.len(), libc::MADV_DONTNEED)
+    };
+    Ok(Errno::result(done).map(drop)?)
 }
 
 /// Reads the monotonic clock.

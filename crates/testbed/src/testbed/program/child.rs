@@ -13,6 +13,7 @@ use nix::sys::signal::{SigSet, SigmaskHow};
 use nix::unistd::Pid;
 
 use super::super::sys::{self, Usage};
+use super::memory;
 use super::printed::Stream;
 use super::work::Work;
 
@@ -25,6 +26,8 @@ pub(super) struct Child {
     /// The time and the manner of the program's end: its exit code, or the signal.
     pub(super) ended: Option<(Time, Result<i32, i32>)>,
     pub(super) used: Usage,
+    /// The kernel counts at least this as the peak of every program.
+    pub(super) least_memory: Bytes,
     /// Whether all processes have ended.
     pub(super) is_gone: bool,
 }
@@ -54,6 +57,7 @@ impl Child {
         let [output, errors] =
             [output, errors].map(|stream| without_waiting(&stream).map(|()| stream));
         let (output, errors) = (output?, errors?);
+        memory::shrink();
         let (started, child) = with_signals(blocked, || Ok((sys::now()?, command.spawn()?)))?;
         let mut child = Self {
             main: Pid::from_raw(child.id().cast_signed()),
@@ -62,6 +66,7 @@ impl Child {
             errors: Stream::new(Some(errors)),
             ended: None,
             used: Usage::default(),
+            least_memory: memory::peak()?,
             is_gone: false,
         };
         // A process that ended meanwhile sent a signal that was not blocked, and so it is not

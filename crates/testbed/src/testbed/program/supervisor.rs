@@ -12,7 +12,6 @@ use btu_suite::program::{Ended, Ending, Message, Printed, ProgramOrder, Ready, T
 use btu_suite::record::CpuTime;
 use btu_units::{Bytes, Span, Time};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
-use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::signal::{SigSet, SigmaskHow, Signal, kill};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
 use nix::unistd::{Pid, getpid, setsid};
@@ -204,7 +203,7 @@ impl Run<'_> {
             finished,
             cpu: child.cpu(),
             peak_memory: child.peak_memory(),
-            least_memory: own_memory()?,
+            least_memory: child.least_memory,
             voluntary_switches: child.used.voluntary_switches,
             involuntary_switches: child.used.involuntary_switches,
             output: child.output.printed(),
@@ -346,12 +345,6 @@ impl Run<'_> {
         }
         Ok(if self.stop.is_some() { 0 } else { count })
     }
-}
-
-/// The peak memory of this process: its children count it as theirs until they start another
-/// program.
-fn own_memory() -> io::Result<Bytes> {
-    Ok(Bytes::new(getrusage(UsageWho::RUSAGE_SELF)?.max_rss() as u64 * 1024))
 }
 
 /// The requests, line by line.
