@@ -97,10 +97,12 @@ impl Laboratory {
         self.directory.path().join("runs.sqlite")
     }
 
-    /// `btu ARGUMENTS`, with this laboratory's database.
+    /// `btu ARGUMENTS`, with this laboratory's database. `BTU_TEST_PROGRAM` is another build of
+    /// btu, for comparisons with other tools.
     pub(crate) fn command(&self, arguments: &[&str]) -> Command {
         let (name, value) = self.mark.split_once('=').expect("the mark has a name");
-        let mut command = Command::new(env!("CARGO_BIN_EXE_btu"));
+        let program = std::env::var_os("BTU_TEST_PROGRAM");
+        let mut command = Command::new(program.unwrap_or_else(|| env!("CARGO_BIN_EXE_btu").into()));
         command.args(arguments).env("BTU_DATA", self.directory.path()).env(name, value);
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         command

@@ -16,10 +16,33 @@ const TIMES: u32 = 8;
 /// Student's t for 95 % with seven degrees of freedom.
 const STUDENT: f64 = 2.365;
 
-const SERVER: &str = "head -c 20000 /dev/zero > file; exec python3 -m http.server 80";
+/// It is ready when it has answered once: the first answer takes python some ms more, and btu starts
+/// services anew for each repetition.
+const SERVER: &str = "head -c 20000 /dev/zero > file; python3 -m http.server 80 & \
+                      until curl -sfo /dev/null http://127.0.0.1/file; do sleep 0.05; done; echo warm; wait";
 const SINK: &str = "my $s = IO::Socket::INET->new(LocalPort => 5000, Listen => 5, ReuseAddr => 1); while (my $c = $s->accept) { \
                     1 while sysread $c, my $b, 65536 }";
 const SOURCE: &str = "my $s = IO::Socket::INET->new(PeerAddr => 'server:5000'); while (1) { syswrite $s, 'x' x 16384 }";
+
+/// For whoever connects, starts the upload anew on an empty line, and answers when it has been at
+/// work for 3 to 4.5 s, as btu's ([`LEAD_SECONDS`]): what the one before had in the queue, at most 256 KiB at 1 Mb/s, has
+/// left after 2.1 s.
+const FRESH_SOURCE: &str = "use Socket; my $l = IO::Socket::INET->new(LocalPort => 6000, Listen => 5, ReuseAddr => 1); my $p; \
+                            while (my $c = $l->accept) { if ($p) { kill KILL => $p; waitpid $p, 0; sleep 3 } \
+                            $p = fork; if (!$p) { close $c; close $l; my $s = IO::Socket::INET->new(PeerAddr => 'server:5000'); \
+                            setsockopt $s, SOL_SOCKET, SO_LINGER, pack('ii', 1, 0); while (1) { syswrite $s, 'x' x 16384 } } \
+                            select undef, undef, undef, 3 + rand 1.5; close $c }";
+
+/// Asks for a fresh upload, and waits until it has been at work long enough.
+const ASK_FOR_UPLOAD: &str =
+    "perl -MIO::Socket::INET -e 'my $s = IO::Socket::INET->new(q(phone:6000)) or die; <$s>'";
+
+/// So long, or up to half of that longer, the upload is at work before what is measured begins, with
+/// either tool.
+const LEAD_SECONDS: u32 = 3;
+
+/// What both tools measure.
+const FETCH: &str = "curl -sO http://server/file";
 
 fn perl(program: &str) -> String {
     format!("[\"perl\", \"-MIO::Socket::INET\", \"-e\", {program:?}]")
@@ -28,10 +51,10 @@ fn perl(program: &str) -> String {
 /// btu's result: mean and half interval, in seconds, without and with the upload.
 fn by_btu(laboratory: &Laboratory, network: &str) -> [(f64, f64); 2] {
     let file = format!(
-        "network = \"{network}\"\n[service.web]\non = \"server\"\nrun = [\"sh\", \"-c\", {SERVER:?}]\nready = {{ port = 80 }}\n\
+        "network = \"{network}\"\n[service.web]\non = \"server\"\nrun = [\"sh\", \"-c\", {SERVER:?}]\nready = {{ output = \"warm\" }}\n\
          [service.sink]\non = \"server\"\nrun = {}\nready = {{ port = 5000 }}\n\
          [measure.curl]\non = \"laptop\"\nrun = [\"curl\", \"-sO\", \"http://server/file\"]\n\
-         [load.upload]\non = \"phone\"\nrun = {}\n[factors]\nload = [\"none\", \"upload\"]\n[order]\nblocks = {TIMES}\nlead = \"4 s\"\n",
+         [load.upload]\non = \"phone\"\nrun = {}\n[factors]\nload = [\"none\", \"upload\"]\n[order]\nblocks = {TIMES}\nlead = \"{LEAD_SECONDS} s\"\n",
         perl(SINK),
         perl(SOURCE)
     );
@@ -95,11 +118,16 @@ impl Drop for Network<'_> {
 }
 
 /// hyperfine's result on a network that is up.
-fn by_hyperfine(network: &Network<'_>, command: &str, times: u32) -> (f64, f64) {
+fn by_hyperfine(
+    network: &Network<'_>,
+    command: &str,
+    times: u32,
+    prepare: Option<&str>,
+) -> (f64, f64) {
     let directory = network.laboratory.directory.path();
     let export = directory.join("hyperfine.json");
     let runs = times.to_string();
-    let arguments = [
+    let mut arguments = vec![
         "hyperfine",
         "-N",
         "--style",
@@ -110,6 +138,7 @@ fn by_hyperfine(network: &Network<'_>, command: &str, times: u32) -> (f64, f64) 
         export.to_str().expect("a path"),
         command,
     ];
+    arguments.extend(prepare.iter().flat_map(|prepare| ["--prepare", prepare]));
     let output =
         network.exec("laptop", &arguments).current_dir(directory).output().expect("btu starts");
     assert!(output.status.success(), "{}", text(&output.stderr));
@@ -119,33 +148,49 @@ fn by_hyperfine(network: &Network<'_>, command: &str, times: u32) -> (f64, f64) 
     (number(&found["mean"]), STUDENT * number(&found["stddev"]) / f64::from(times).sqrt())
 }
 
-#[test]
-#[ignore = "slow: needs hyperfine, curl and python3; scripts/run-lab hyperfine"]
-fn slow_hyperfine_finds_the_same_means() {
+/// The same mean within both intervals, without and with an upload that has been at work for the
+/// same time before each repetition. One upload for all of hyperfine's repetitions would not do:
+/// they are then not independent, as each changes the state of the upload for the next (with BBR
+/// they grew from 0.25 to 0.44 s within 4 s).
+fn assert_same_means(name: &str) {
     let Some(laboratory) = Laboratory::open_alone() else { return };
-    for name in ["home-bloated", "home-fq-codel"] {
-        let ours = by_btu(&laboratory, name);
-        let mut network = Network::up(&laboratory, name);
-        network.start("server", &["sh", "-c", &format!("cd $(mktemp -d) && {SERVER}")]);
-        network.start("server", &["perl", "-MIO::Socket::INET", "-e", SINK]);
-        std::thread::sleep(Duration::from_secs(2));
-        let alone = by_hyperfine(&network, "curl -sO http://server/file", TIMES);
-        network.start("phone", &["perl", "-MIO::Socket::INET", "-e", SOURCE]);
-        std::thread::sleep(Duration::from_secs(4));
-        let loaded = by_hyperfine(&network, "curl -sO http://server/file", TIMES);
-        for (what, ours, theirs) in [("alone", ours[0], alone), ("with an upload", ours[1], loaded)]
-        {
-            println!(
-                "{name}, {what}: btu {:.4} s +- {:.4}, hyperfine {:.4} s +- {:.4}",
-                ours.0, ours.1, theirs.0, theirs.1
-            );
-            assert!(
-                (ours.0 - theirs.0).abs() <= ours.1 + theirs.1,
-                "{name}, {what}: intervals that do not meet"
-            );
-        }
+    let ours = by_btu(&laboratory, name);
+    let mut network = Network::up(&laboratory, name);
+    network.start("server", &["sh", "-c", &format!("cd $(mktemp -d) && {SERVER}")]);
+    network.start("server", &["perl", "-MIO::Socket::INET", "-e", SINK]);
+    network.start("phone", &["perl", "-MIO::Socket::INET", "-e", FRESH_SOURCE]);
+    std::thread::sleep(Duration::from_secs(2));
+    let alone = by_hyperfine(&network, FETCH, TIMES, None);
+    let loaded = by_hyperfine(&network, FETCH, TIMES, Some(ASK_FOR_UPLOAD));
+    for (what, ours, theirs) in [("alone", ours[0], alone), ("with an upload", ours[1], loaded)] {
+        println!(
+            "{name}, {what}: btu {:.4} s +- {:.4}, hyperfine {:.4} s +- {:.4}",
+            ours.0, ours.1, theirs.0, theirs.1
+        );
+        assert!(
+            (ours.0 - theirs.0).abs() <= ours.1 + theirs.1,
+            "{name}, {what}: intervals that do not meet"
+        );
     }
 }
+
+#[test]
+#[ignore = "slow: needs hyperfine, curl and python3; scripts/run-lab hyperfine"]
+fn slow_hyperfine_finds_the_same_means_on_a_bloated_line() {
+    assert_same_means("home-bloated");
+}
+
+#[test]
+#[ignore = "slow: needs hyperfine, curl and python3; scripts/run-lab hyperfine"]
+fn slow_hyperfine_finds_the_same_means_behind_fq_codel() {
+    assert_same_means("home-fq-codel");
+}
+
+/// Rounds in which both tools measure `true`, by turns, so that what drifts affects both.
+const ROUNDS: usize = 5;
+
+/// Student's t for 95 % with four degrees of freedom.
+const STUDENT_OF_ROUNDS: f64 = 2.776;
 
 /// `true` does nothing: its measured time, and the further time of a repetition, are the cost of
 /// the tool itself.
@@ -153,6 +198,7 @@ fn slow_hyperfine_finds_the_same_means() {
 #[ignore = "slow: needs hyperfine; scripts/run-lab hyperfine"]
 fn slow_a_repetition_costs_no_more_than_hyperfines() {
     let Some(laboratory) = Laboratory::open_alone() else { return };
+    let network = Network::up(&laboratory, "home-bloated");
     let ours = |blocks: u32| {
         let (count, began) = (blocks.to_string(), Instant::now());
         let arguments =
@@ -161,23 +207,32 @@ fn slow_a_repetition_costs_no_more_than_hyperfines() {
         assert!(output.status.success(), "{}", text(&output.stderr));
         (began.elapsed().as_secs_f64(), super::mean(&result(&laboratory), 0))
     };
-    let (short, long) = (ours(50), ours(250));
-    let network = Network::up(&laboratory, "home-bloated");
     let theirs = |times: u32| {
         let began = Instant::now();
-        let (mean, _) = by_hyperfine(&network, "true", times);
+        let (mean, _) = by_hyperfine(&network, "true", times, None);
         (began.elapsed().as_secs_f64(), mean)
     };
-    let (brief, many) = (theirs(50), theirs(250));
-    let beside = |short: (f64, f64), long: (f64, f64)| (long.0 - short.0) / 200.0 - long.1;
-    println!(
-        "`true` takes {:.3} ms by btu and {:.3} ms by hyperfine; a repetition takes {:.3} ms and {:.3} ms beside",
-        long.1 * 1e3,
-        many.1 * 1e3,
-        beside(short, long) * 1e3,
-        beside(brief, many) * 1e3
-    );
-    // The addition to a program's own time: within a fifth, because both tools fork and wait by
-    // equal calls.
-    assert!(long.1 <= many.1 * 1.2, "{} s and {} s", long.1, many.1);
+    // What a repetition takes in addition to the program, in seconds.
+    let besides = |short: (f64, f64), long: (f64, f64)| (long.0 - short.0) / 80.0 - long.1;
+    let round = |number: usize| {
+        let (ours, theirs) = ([ours(20), ours(100)], [theirs(20), theirs(100)]);
+        println!(
+            "round {number}: `true` takes {:.3} ms by btu and {:.3} ms by hyperfine; a repetition takes {:.2} ms and {:.2} ms besides",
+            ours[1].1 * 1e3,
+            theirs[1].1 * 1e3,
+            besides(ours[0], ours[1]) * 1e3,
+            besides(theirs[0], theirs[1]) * 1e3
+        );
+        (ours[1].1 / theirs[1].1).ln()
+    };
+    let ratios: Vec<f64> = (1..=ROUNDS).map(round).collect();
+    let mean = ratios.iter().sum::<f64>() / ROUNDS as f64;
+    let variance =
+        ratios.iter().map(|ratio| (ratio - mean).powi(2)).sum::<f64>() / (ROUNDS - 1) as f64;
+    let half = STUDENT_OF_ROUNDS * (variance / ROUNDS as f64).sqrt();
+    let [low, ratio, high] = [mean - half, mean, mean + half].map(f64::exp);
+    println!("btu to hyperfine: {ratio:.3} ({low:.3} .. {high:.3})");
+    // What is added to a program's own time: within a fifth, since both start and wait by the same
+    // calls.
+    assert!(ratio <= 1.2, "{ratio:.3} ({low:.3} .. {high:.3})");
 }
