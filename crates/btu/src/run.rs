@@ -181,7 +181,7 @@ fn planned(
     let measured =
         file.rows.iter().flat_map(|row| &row.programs).filter(|step| step.part != Part::Service);
     let longest = measured.map(|step| step.order.deadline).max().unwrap_or(Span::ZERO);
-    let lead = file.rows.iter().map(|row| row.lead).max().unwrap_or(Span::ZERO);
+    let lead = file.rows.iter().map(RunRow::longest_lead).max().unwrap_or(Span::ZERO);
     Ok(RunPlan {
         frame: Frame {
             version: RunPlan::VERSION,

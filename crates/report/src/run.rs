@@ -3,7 +3,7 @@
 mod effects;
 
 use btu_stats::Estimate;
-use btu_suite::run::{Better, Factor, RowVerdict, RunPlan, RunVerdict, ValueVerdict};
+use btu_suite::run::{Better, Factor, ProgramUse, RowVerdict, RunPlan, RunVerdict, ValueVerdict};
 
 use crate::html::{Block, Cell, Page, Section, Table};
 use crate::number::three_digits;
@@ -13,7 +13,7 @@ use crate::study::Reported;
 impl Reported for RunPlan {
     fn page(&self, verdict: &RunVerdict, stored: &StoredRun<'_>) -> Page {
         let mut sections: Vec<Option<Section>> =
-            verdict.values.iter().map(|value| result(self, value)).collect();
+            verdict.values.iter().map(|value| result(self, verdict, value)).collect();
         sections.extend(verdict.values.iter().map(|value| effects::section(self, value)));
         sections.push(taken(self, verdict));
         stored.page(headline(self, verdict), warned(&verdict.warnings), sections)
@@ -107,7 +107,7 @@ fn first_cells(plan: &RunPlan, row: &[usize]) -> Vec<Cell> {
 }
 
 /// A line for each row: the value, and how it compares with the baseline's.
-fn result(plan: &RunPlan, value: &ValueVerdict) -> Option<Section> {
+fn result(plan: &RunPlan, verdict: &RunVerdict, value: &ValueVerdict) -> Option<Section> {
     let (unit, size) = unit_of(value);
     let of = format!("{}, {unit}", value.name);
     let mut columns = vec![of.as_str(), "repetitions"];
@@ -141,7 +141,8 @@ fn result(plan: &RunPlan, value: &ValueVerdict) -> Option<Section> {
         Better::Higher => "more is better",
     };
     let note = format!(
-        "{better}; means over the repetitions with their 95 % intervals; times worse from pairs of the same block"
+        "{better}; means over the repetitions with their 95 % intervals; times worse from pairs of the same block{}",
+        loads(verdict)
     );
     let title = if value.name == plan.name {
         "Result".to_owned()
@@ -149,6 +150,33 @@ fn result(plan: &RunPlan, value: &ValueVerdict) -> Option<Section> {
         format!("Result: {}", value.name)
     };
     Section::of(&title, &note, vec![Block::Table(table)])
+}
+
+/// The peak memory of a program, in MB; an upper bound where that of the process that started it
+/// hides it.
+fn peak(program: &ProgramUse) -> Cell {
+    let [peak, least] =
+        [program.peak_memory_bytes, program.least_memory_bytes].map(|bytes| bytes * 1e-6);
+    if peak > least {
+        Cell::number(Some(peak))
+    } else {
+        Cell::text(format!("< {}", three_digits(least)))
+    }
+}
+
+/// How long before what is measured loads began.
+fn loads(verdict: &RunVerdict) -> String {
+    let mut leads: Vec<f64> = verdict.uses.iter().filter_map(|row| row.lead_seconds).collect();
+    leads.sort_by(f64::total_cmp);
+    leads.dedup();
+    let leads: Vec<String> = leads.iter().map(|seconds| three_digits(*seconds)).collect();
+    match leads.as_slice() {
+        [] => String::new(),
+        [one] => format!("; loads begin {one} s before, or up to half of that earlier, at random"),
+        [first, .., last] => format!(
+            "; loads begin {first} to {last} s before, by row, or up to half of that earlier, at random"
+        ),
+    }
 }
 
 /// The resources of the programs.
@@ -167,7 +195,7 @@ fn taken(plan: &RunPlan, verdict: &RunVerdict) -> Option<Section> {
             cells.push(Cell::text(&program.name));
             let times = [program.elapsed_seconds, program.user_seconds, program.system_seconds];
             cells.extend(times.map(|seconds| Cell::number(Some(seconds * 1e3))));
-            cells.push(Cell::number(Some(program.peak_memory_bytes * 1e-6)));
+            cells.push(peak(program));
             cells.extend(
                 [program.voluntary_switches, program.involuntary_switches]
                     .map(|count| Cell::number(Some(count))),
@@ -178,7 +206,7 @@ fn taken(plan: &RunPlan, verdict: &RunVerdict) -> Option<Section> {
     if table.rows.is_empty() {
         return None;
     }
-    let note = "means; processor time of the program and of its processes that ended, the most memory that one of them had (some 5 MB are \
-                the least that can be seen), how often it waited and how often the processor was taken from it";
+    let note = "means; processor time of the program and of its processes that ended, the most memory that one of them had (`<`: no more than \
+                btu itself had when it started the program), how often it waited and how often the processor was taken from it";
     Section::of("What programs took", note, vec![Block::Table(table)])
 }

@@ -134,7 +134,7 @@ pub struct Ended {
     #[serde(rename = "peak_memory_bytes")]
     pub peak_memory: Bytes,
     /// The lower bound of `peak_memory` for any program: a new process counts the memory of the
-    /// process that made it.
+    /// process that started it.
     #[serde(rename = "least_memory_bytes")]
     pub least_memory: Bytes,
     /// The number of voluntary context switches: it had to wait.

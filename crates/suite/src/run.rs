@@ -19,7 +19,7 @@ pub use file::{
 pub use plan::{Factor, RunCell, RunPlan};
 pub use row::RunRow;
 pub use value::{Better, Stream, Value, What};
-pub use verdict::{RowUse, RowVerdict, RunVerdict, ValueVerdict};
+pub use verdict::{ProgramUse, RowUse, RowVerdict, RunVerdict, ValueVerdict};
 
 #[cfg(test)]
 mod tests;

@@ -7,6 +7,7 @@
 
 mod activity;
 mod factor;
+mod lead;
 mod order;
 mod program;
 mod setup;
@@ -251,6 +252,7 @@ impl Reader<'_> {
         }
         let context = Context {
             hosts: &hosts,
+            drawing: found.as_ref().map(|found| &found.drawing),
             words: &words,
             with_programs: asked.is_some(),
             loads: factors.loads(levels),

@@ -164,8 +164,8 @@ impl Experiment for RunPlan {
         self.row(cell).map(|row| row.script(setting)).unwrap_or_default()
     }
 
-    fn programs(&self, cell: &RunCell, _: &CellSetting) -> Programs {
-        self.row(cell).map(RunRow::programs).unwrap_or_default()
+    fn programs(&self, cell: &RunCell, setting: &CellSetting) -> Programs {
+        self.row(cell).map(|row| row.programs(setting)).unwrap_or_default()
     }
 
     fn commands(&self) -> Vec<String> {

@@ -19,7 +19,8 @@ pub struct RunRow {
     pub levels: Vec<usize>,
     /// On which of the plan's networks: 0 is that of the frame.
     pub network: usize,
-    /// The time for which loads run before the measured program begins.
+    /// The time for which loads run before the measured program begins; each cell adds up to half
+    /// of it.
     #[serde(rename = "lead_ns")]
     pub lead: Span,
     /// Programs: services, loads, and what is measured.
@@ -31,6 +32,12 @@ pub struct RunRow {
 }
 
 impl RunRow {
+    /// Whether it has a load.
+    pub fn is_loaded(&self) -> bool {
+        self.programs.iter().any(|step| step.part == Part::Load)
+            || self.activities.iter().any(|step| step.part == Part::Load)
+    }
+
     /// The script of its activities.
     pub(super) fn script(&self, setting: &CellSetting) -> Script {
         let mut steps = Vec::new();
@@ -40,11 +47,27 @@ impl RunRow {
         Script { impairments: Impairments::new(), steps }
     }
 
-    /// Its programs. Services first: what is measured may need them.
-    pub(super) fn programs(&self) -> Programs {
+    /// Its programs in a cell. Services first: what is measured may need them.
+    pub(super) fn programs(&self, setting: &CellSetting) -> Programs {
         let mut steps = self.programs.clone();
         steps.sort_by_key(|step| step.part);
-        Programs { lead: self.lead, steps }
+        let lead = if self.is_loaded() { self.lead_of(setting.seed) } else { self.lead };
+        Programs { lead, steps }
+    }
+
+    /// The lead of the cell with this seed: up to half longer, at random. Loads rise and fall in a
+    /// rhythm, as TCP's congestion control does, and always at the same moment of it the values
+    /// would agree with each other more than with the load.
+    fn lead_of(&self, seed: u64) -> Span {
+        let half = self.lead.nanoseconds() / 2;
+        let more = (u128::from(half) * u128::from(seed)) >> u64::BITS;
+        // At most `half`.
+        self.lead + Span::from_nanoseconds(more as u64)
+    }
+
+    /// Longest lead of its cells.
+    pub fn longest_lead(&self) -> Span {
+        self.lead_of(u64::MAX)
     }
 
     /// The places of an activity's steps in the script.
@@ -114,5 +137,20 @@ fn disagreement(reports: &[PlacedReport], part: Part) -> Option<String> {
             (came > *answers).then(|| format!("{answers} answers were sent and {came} came"))
         }
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lead_is_up_to_half_longer_by_the_seed() {
+        let lead = Span::from_seconds(4);
+        let row = RunRow { levels: vec![], network: 0, lead, programs: vec![], activities: vec![] };
+        assert_eq!(row.lead_of(0), lead);
+        assert_eq!(row.lead_of(1 << 63), Span::from_seconds(5));
+        let longest = row.longest_lead();
+        assert!(longest < Span::from_seconds(6) && longest > Span::from_milliseconds(5999));
     }
 }

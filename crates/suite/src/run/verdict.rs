@@ -73,6 +73,9 @@ impl RowVerdict {
 pub struct RowUse {
     /// The combination of levels that the row measures.
     pub cell: RunCell,
+    /// Its loads were at work so long before what is measured began, in seconds, or up to half of
+    /// that longer; nothing where it has no load.
+    pub lead_seconds: Option<f64>,
     /// Cells that do not count.
     pub invalid: usize,
     /// Why the first of them does not.
@@ -92,9 +95,11 @@ pub struct ProgramUse {
     pub user_seconds: f64,
     /// Processor time in the kernel, in seconds.
     pub system_seconds: f64,
-    /// Most memory that one of its processes had, in bytes: at least what a new process counts of
-    /// its maker.
+    /// Most memory that one of its processes had, in bytes.
     pub peak_memory_bytes: f64,
+    /// What `peak_memory_bytes` is for every program that has less: a new process counts what its
+    /// starter had. The largest over the cells.
+    pub least_memory_bytes: f64,
     /// Context switches because it had to wait.
     pub voluntary_switches: f64,
     /// Involuntary context switches.
@@ -213,6 +218,7 @@ fn used(plan: &RunPlan, row: &RunRow, cells: &[Measured<RunCell>]) -> RowUse {
     });
     RowUse {
         cell: plan.cell(row),
+        lead_seconds: row.is_loaded().then(|| row.lead.seconds()),
         invalid: own.iter().filter(|cell| !cell.is_valid()).count(),
         fault: own.iter().find_map(|cell| cell.faults.first().cloned()),
         programs: programs.collect(),
@@ -223,12 +229,14 @@ fn taken(name: &str, reports: &[&ProgramReport]) -> ProgramUse {
     let mean = |of: fn(&ProgramReport) -> f64| {
         reports.iter().map(|report| of(report)).sum::<f64>() / reports.len() as f64
     };
+    let least = reports.iter().map(|report| report.ended.least_memory).max().unwrap_or_default();
     ProgramUse {
         name: name.to_owned(),
         elapsed_seconds: mean(|report| report.ended.elapsed().seconds()),
         user_seconds: mean(|report| report.ended.cpu.user.seconds()),
         system_seconds: mean(|report| report.ended.cpu.system.seconds()),
         peak_memory_bytes: mean(|report| report.ended.peak_memory.count() as f64),
+        least_memory_bytes: least.count() as f64,
         voluntary_switches: mean(|report| report.ended.voluntary_switches as f64),
         involuntary_switches: mean(|report| report.ended.involuntary_switches as f64),
     }

@@ -67,6 +67,32 @@ fn a_sleeper_takes_as_long_as_it_sleeps() {
     );
 }
 
+/// perl itself has some MB, and `true` less than what btu has when it starts it, which the test's
+/// build keeps below 8 MB.
+#[test]
+fn peak_memory_is_the_programs_own() {
+    let Some(laboratory) = Laboratory::open() else { return };
+    let file = r#"
+network = "veth"
+[measure.fill]
+on = "test"
+run = ["perl", "-e", "vec($s, (64 << 20) - 1, 8) = 1"]
+[measure.true]
+on = "test"
+run = ["true"]
+[order]
+blocks = 2
+"#;
+    assert!(experiment(&laboratory, file, &[]).status.success());
+    let used = result(&laboratory)["uses"][0]["programs"].clone();
+    let of = |program: usize, key: &str| number(&used[program][key]);
+    println!("{used}");
+    let (filled, nothing) = (of(0, "peak_memory_bytes"), of(1, "peak_memory_bytes"));
+    let text = f64::from(64 << 20);
+    assert!((text..text + 10e6).contains(&filled), "{filled} B with a text of {text} B");
+    assert!(nothing <= of(1, "least_memory_bytes") && nothing < 8e6, "{nothing} B of `true`");
+}
+
 /// 250 kB over a line of 10 Mb/s: 172.7 segments of 1448 octets, each 1538 octets on the line, take
 /// 212.4 ms; TCP's start on a line without delay and two interpreters take some 10 ms, of which 40
 /// are allowed.

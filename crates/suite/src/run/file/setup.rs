@@ -3,17 +3,14 @@
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
-use btu_network::{Document, Fields, Item, Spot};
+use btu_network::{Document, Drawing, Fields, Item, Spot};
 use btu_units::Span;
 
 use super::super::doing::ActivityStep;
 use super::super::value::Value;
-use super::{Asked, Found, activity, program, value};
+use super::{Asked, Found, activity, lead, program, value};
 use crate::network::HostName;
 use crate::program::{Part, ProgramStep};
-
-/// The default time for which loads run before the measured part begins.
-const LEAD: Span = Span::from_milliseconds(500);
 
 /// The longest lead that is allowed.
 const LONGEST_LEAD: Span = Span::from_seconds(600);
@@ -25,6 +22,8 @@ const MOST: usize = 64;
 pub(super) struct Context<'a> {
     /// The hosts of the network, with their addresses.
     pub(super) hosts: &'a BTreeMap<HostName, Option<IpAddr>>,
+    /// The network itself; none on real hosts.
+    pub(super) drawing: Option<&'a Drawing>,
     /// The meanings of words in braces.
     pub(super) words: &'a BTreeMap<String, String>,
     /// Whether programs can be started.
@@ -70,7 +69,7 @@ impl Setup {
             programs: Vec::new(),
             activities: Vec::new(),
             values: Vec::new(),
-            lead: asked.unwrap_or(LEAD),
+            lead: asked.unwrap_or_else(|| lead::usual(context.drawing)),
         };
         for (group, part) in
             [("service", Part::Service), ("load", Part::Load), ("measure", Part::Measured)]
