@@ -53,7 +53,7 @@ pub(crate) use machine::{Machine, SetMachine};
 pub(crate) use model::{By, Model};
 pub(crate) use model_check::{Answer, CheckOptions, Pictures};
 pub(crate) use net::{Check, Net};
-pub(crate) use pipe::{Beside, EngineName, Pipe, PrecisionName, Wanted};
+pub(crate) use pipe::{EngineName, Pipe, PrecisionName, RemoteEnd, Wanted};
 pub(crate) use raise::{Down, Exec, Raising, Run, Status, Up};
 pub(crate) use rank::Rank;
 pub(crate) use report::{Format, Report};

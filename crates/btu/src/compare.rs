@@ -108,9 +108,9 @@ pub(crate) fn run_for<C: Compared>(
 
 /// Adds possible explanations of a difference.
 fn explain<C: Compared>(suite: &C, comparison: &mut Comparison<C::Row>, sides: &[Chosen<C::Plan>]) {
-    for (beside, side) in comparison.others.iter_mut().zip(&sides[1..]) {
-        beside.plan_differences = sides::plan_differences_of(suite, &sides[0], side);
-        beside.environment_differences = sides::environment_differences(&sides[0], side);
+    for (compared, side) in comparison.others.iter_mut().zip(&sides[1..]) {
+        compared.plan_differences = sides::plan_differences_of(suite, &sides[0], side);
+        compared.environment_differences = sides::environment_differences(&sides[0], side);
     }
 }
 

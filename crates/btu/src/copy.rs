@@ -21,7 +21,7 @@ const LARGEST: Bytes = Bytes::new(10_000_000_000);
 /// A copy is killed when it takes so many times as long as the line alone, and some time more: near
 /// saturation the report's took 63 times as long as raw bits.
 const DEADLINE_FACTOR: f64 = 80.0;
-const DEADLINE_BESIDE: Span = Span::from_seconds(60);
+const DEADLINE_MARGIN: Span = Span::from_seconds(60);
 
 /// Without emulation, and for all copies.
 const LONGEST: Span = Span::from_seconds(3600);
@@ -254,6 +254,6 @@ fn pairs(copy: &Copy, chosen: &Chosen, ends: [&HostName; 2]) -> anyhow::Result<V
 fn deadline(wire: Option<Wire>, sizes: &[Bytes]) -> Span {
     let line = wire.and_then(|wire| Some(wire.seconds(*sizes.iter().max()?)?.1));
     line.map_or(LONGEST, |seconds| {
-        (DEADLINE_BESIDE + Span::from_seconds_f64(seconds * DEADLINE_FACTOR)).min(LONGEST)
+        (DEADLINE_MARGIN + Span::from_seconds_f64(seconds * DEADLINE_FACTOR)).min(LONGEST)
     })
 }

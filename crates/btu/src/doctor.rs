@@ -28,9 +28,9 @@ pub(crate) fn run(doctor: &Doctor, common: &Common) -> anyhow::Result<ExitCode> 
 }
 
 fn scratch(doctor: &Doctor, common: &Common) -> PathBuf {
-    let beside =
+    let next_to_data =
         || common.data.clone().or_else(|| Some(Store::default_path().ok()?.parent()?.to_owned()));
-    doctor.scratch.clone().or_else(beside).unwrap_or_else(std::env::temp_dir)
+    doctor.scratch.clone().or_else(next_to_data).unwrap_or_else(std::env::temp_dir)
 }
 
 /// The directory, or the one in which it would be made.

@@ -78,7 +78,7 @@ pub(crate) fn source(what: &str) -> anyhow::Result<Source> {
 }
 
 /// Like `source`; a file that lies in `directory` need not be named by its whole path.
-pub(crate) fn source_beside(what: &str, directory: Option<&Path>) -> anyhow::Result<Source> {
+pub(crate) fn source_in(what: &str, directory: Option<&Path>) -> anyhow::Result<Source> {
     let there =
         directory.filter(|_| library_text(what).is_none()).map(|directory| directory.join(what));
     match there.filter(|path| path.is_file()) {
@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn a_trace_lies_beside_its_file() {
+    fn a_trace_lies_next_to_its_file() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("radio.toml");
         let text = "[stations.a]\n[stations.b]\n[links.radio]\nbetween = [\"a\", \"b\"]\ntrace = \"radio.trace\"\n";

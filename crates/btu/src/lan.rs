@@ -198,7 +198,7 @@ fn chosen_hosts(lan: &Lan, chosen: &Chosen<'_>) -> Result<(Vec<HostName>, Vec<u3
     let is_enough = others.len() >= most || (chosen.drawing().is_none() && !others.is_empty());
     if !is_enough {
         return Err(Refusal::Usage(format!(
-            "--stations {most} are more than there are beside {server} and {bench}: {}; ask for fewer, or draw more (`count` of a \
+            "--stations {most} are more than there are without {server} and {bench}: {}; ask for fewer, or draw more (`count` of a \
              station)",
             others.len()
         )));

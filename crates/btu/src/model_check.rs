@@ -14,7 +14,7 @@ use btu_medium::sim::{Outcome, Settings, SimulationWarning, idealise};
 use btu_model::predict::predict;
 use btu_network::Drawing;
 use btu_report::{
-    Beside, CheckCase, CheckFlow, CheckPoint, Measured, ModelCheck, check_csv, check_picture,
+    AnswerKind, CheckCase, CheckFlow, CheckPoint, Measured, ModelCheck, check_csv, check_picture,
     check_text,
 };
 
@@ -118,10 +118,11 @@ impl Case<'_> {
             let measured = self.measured.and_then(|points| points.get(place));
             add(&mut flows, turned.value, &drawing, outcome.as_ref(), measured.map(Vec::as_slice));
         }
-        let asked =
-            [(self.simulated, Beside::Simulated), (self.measured.is_some(), Beside::Measured)];
-        let answers =
-            asked.into_iter().filter_map(|(asked, beside)| asked.then_some(beside)).collect();
+        let asked = [
+            (self.simulated, AnswerKind::Simulated),
+            (self.measured.is_some(), AnswerKind::Measured),
+        ];
+        let answers = asked.into_iter().filter_map(|(asked, kind)| asked.then_some(kind)).collect();
         Ok(CheckCase { name: self.name.to_owned(), answers, flows })
     }
 }
@@ -221,7 +222,7 @@ mod tests {
         assert_eq!(flow.points.len(), 4);
         for point in &flow.points {
             assert!((point.utilisation.unwrap() - point.value).abs() < 1e-9, "{point:?}");
-            let error = point.error(Beside::Simulated).unwrap().value;
+            let error = point.error(AnswerKind::Simulated).unwrap().value;
             assert!(error.abs() < 0.02, "{point:?}: off by {error}");
         }
     }

@@ -86,7 +86,7 @@ fn measure(
     let scratch = preflight::scratch_directory(pipe.aim.scratch.as_deref(), store.path())?;
     let screen = Screen::new(pipe.quiet);
     let mut resumed = resumed;
-    let reaching = (&pipe.beside.reaching, resumed.as_ref().map(|resumed| resumed.lock.run()));
+    let reaching = (&pipe.remote.reaching, resumed.as_ref().map(|resumed| resumed.lock.run()));
     let ground = interruption.instead_of(Ground::prepare(
         asked,
         reaching,

@@ -12,7 +12,7 @@ use btu_testbed::privilege::{
 use crate::cli::{Command, Internal};
 use crate::exit::Refusal;
 
-const IDENTITY: &str = "this program's file has a set-user-ID or set-group-ID bit, with which everybody would do as its \
+const IDENTITY: &str = "this program's file has a set-user-ID or set-group-ID bit, with which every user would act as its \
                         owner: take it away with chmod ug-s";
 
 const PARTS: &str = "the program's file has capabilities (setcap), and this part of btu works on any interface it is told: it is \

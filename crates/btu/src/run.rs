@@ -22,7 +22,7 @@ use crate::{files, hosts};
 use place::Places;
 
 /// The time of a cell in addition to its programs: preparing, and ending its processes.
-const BESIDE_PROGRAMS: Span = Span::from_seconds(60);
+const PROGRAM_MARGIN: Span = Span::from_seconds(60);
 
 /// Measures the experiment, and reports by the exit code whether a value is slower than allowed.
 pub(crate) fn run(options: &RunStudy, common: &Common) -> anyhow::Result<ExitCode> {
@@ -189,7 +189,7 @@ fn planned(
             profile: study.profile.name().to_owned(),
             blocks,
             budget: file.order.at_most,
-            deadline: longest + lead + BESIDE_PROGRAMS,
+            deadline: longest + lead + PROGRAM_MARGIN,
             network,
         },
         name: file.name,

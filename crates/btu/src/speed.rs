@@ -19,7 +19,7 @@ const TIME: std::ops::RangeInclusive<Span> =
 const SLOWEST: BitRate = BitRate::from_bits_per_second(1000);
 
 /// The additional time of a phase: queues drain, connections end.
-const DEADLINE_BESIDE: Span = Span::from_seconds(60);
+const DEADLINE_MARGIN: Span = Span::from_seconds(60);
 
 /// Measures the requested plan.
 pub(crate) fn run(speed: &Speed, common: &Common) -> anyhow::Result<()> {
@@ -70,8 +70,8 @@ fn plan(speed: &Speed) -> anyhow::Result<SpeedPlan> {
             seed: study::seed(&speed.study)?,
             profile: profile.name().to_owned(),
             blocks,
-            budget: (time + DEADLINE_BESIDE) * cells,
-            deadline: time + DEADLINE_BESIDE,
+            budget: (time + DEADLINE_MARGIN) * cells,
+            deadline: time + DEADLINE_MARGIN,
             network: chosen.field(vec![near, far])?,
         },
         phases,

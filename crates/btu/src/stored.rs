@@ -349,8 +349,8 @@ fn own_cost(calibration: &serde_json::Value) -> Option<Span> {
 }
 
 /// The note about a plan that another version wrote.
-const UNREAD: &str = "the stored plan cannot be read by this version; it was guessed from the cells, so nobody can tell what \
-                      is missing";
+const UNREAD: &str = "the stored plan cannot be read by this version; btu guessed it from the cells, so btu does not know \
+                      what is missing";
 
 /// A plan with the measured rows.
 fn guess(row: &RunRow, cells: &[CellRecord]) -> Plan {

@@ -404,12 +404,12 @@ pub(crate) struct NetworkText {
 
 impl NetworkText {
     /// The rate of a line, a name of the library, or a file; a relative path of a file is looked up
-    /// in the directory of the file `beside`, if that is given.
+    /// in `directory`, if that is given.
     pub(crate) fn of(
         asked: &str,
         delay: Option<Span>,
         settings: &[(String, String)],
-        beside: Option<&Path>,
+        directory: Option<&Path>,
     ) -> anyhow::Result<Self> {
         let delay = delay.filter(|delay| *delay > Span::ZERO);
         let mut settings = settings.to_vec();
@@ -431,7 +431,7 @@ impl NetworkText {
             }
             settings.push(("links.path.delay".to_owned(), format!("{} ns", delay.nanoseconds())));
         }
-        let source = files::source_beside(name, beside).map_err(|error| {
+        let source = files::source_in(name, directory).map_err(|error| {
             Refusal::Usage(format!(
                 "{error}; the rate of a line such as '10 Mb/s' is a network, too"
             ))

@@ -127,7 +127,7 @@ impl Account {
 
     /// The accounts of two elements side by side, together.
     #[must_use]
-    pub fn beside(mut self, other: Self) -> Self {
+    pub fn combined_with(mut self, other: Self) -> Self {
         self.received += other.received;
         self.duplicated += other.duplicated;
         self.delivered += other.delivered;

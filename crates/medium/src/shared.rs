@@ -64,7 +64,7 @@ pub enum SharedEthernetError {
     #[error(
         "shared Ethernet \"{name}\": tap {tap} is {place} along a cable of {length}; put it on the cable"
     )]
-    BesideTheCable {
+    OutsideCable {
         /// The name of the segment.
         name: String,
         /// The index of the tap, from 0.
@@ -171,7 +171,7 @@ fn stations(
     let station = |(tap, &(_, place)): (u32, &(Listener, Length))| {
         if place > drawn.length {
             let (name, length) = (name.to_owned(), drawn.length);
-            return Err(SharedEthernetError::BesideTheCable { name, tap, place, length });
+            return Err(SharedEthernetError::OutsideCable { name, tap, place, length });
         }
         Ok(Station {
             place: place.propagation(drawn.velocity),

@@ -126,7 +126,7 @@ mod tests {
     /// 20 stations with frames of 1000 octets on a kilometre; the printed propagation has three
     /// digits only.
     #[test]
-    fn delays_beside_a_simulated_ethernet() {
+    fn delays_agree_with_a_simulated_ethernet() {
         let loads = [0.1, 0.3, 0.5, 0.7, 0.8, 0.9];
         for (load, milliseconds) in loads.into_iter().zip([0.854, 0.987, 1.237, 1.872, 2.77, 6.39])
         {

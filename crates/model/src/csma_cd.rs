@@ -134,8 +134,8 @@ mod tests {
         ] {
             is(slotted_throughput(1.0, a, 1.0), at_one, 5e-5);
             is(slotted_throughput(best, a, 1.0), most, 5e-5);
-            for beside in [0.95, 1.05] {
-                assert!(slotted_throughput(best * beside, a, 1.0).value.unwrap() < most);
+            for factor in [0.95, 1.05] {
+                assert!(slotted_throughput(best * factor, a, 1.0).value.unwrap() < most);
             }
         }
     }

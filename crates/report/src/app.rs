@@ -178,7 +178,7 @@ fn figure(verdict: &AppVerdict, table: Table) -> Figure {
         name: "rates".to_owned(),
         title: "Items per second".to_owned(),
         panels: vec![Panel { title: String::new(), x, y, series }],
-        layout: Layout::Beside,
+        layout: Layout::SideBySide,
         table,
     }
 }

@@ -160,12 +160,12 @@ fn times(verdict: &CopyVerdict) -> Option<Section> {
         table.rows.push(names(&row.cell).into_iter().chain(cells).collect());
     }
     let note = "from the command's start until the receiver has the file durable; the line alone; what the closed form expects: \
-                the line, or NFS block by block, beside a background that does not give way";
+                the line, or NFS block by block, with a background that does not give way";
     let figure = Figure {
         name: "times".to_owned(),
         title: "Time of a copy".to_owned(),
         panels: vec![panel(verdict)],
-        layout: Layout::Beside,
+        layout: Layout::SideBySide,
         table,
     };
     Section::of("How long a copy takes", note, vec![Block::Figure(figure)])
@@ -313,5 +313,5 @@ fn paper(verdict: &CopyVerdict) -> Option<Section> {
     }
     let note =
         "least to most of all programs and sizes; there 100 MB on VAXes and Suns over 10 Mb/s";
-    Section::of("Beside the report of 1989", note, vec![Block::Table(table)])
+    Section::of("Compared with the report of 1989", note, vec![Block::Table(table)])
 }

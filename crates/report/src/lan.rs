@@ -185,7 +185,7 @@ fn figure(verdict: &LanVerdict, table: Table) -> Figure {
         name: "slowdown".to_owned(),
         title: "Slowdown by load alone".to_owned(),
         panels: vec![Panel { title: String::new(), x, y, series }],
-        layout: Layout::Beside,
+        layout: Layout::SideBySide,
         table,
     }
 }
@@ -274,7 +274,7 @@ fn study(verdict: &LanVerdict) -> Option<Section> {
             panel("1988: 3Com server, thin Ethernet, PC-XT", then),
             panel("this run", now),
         ],
-        layout: Layout::Beside,
+        layout: Layout::SideBySide,
         table,
     };
     let note = "what a task takes with k stations at work over what it takes with none: 1988 from Figure 3's one decimal, which \

@@ -63,15 +63,15 @@ pub use model::{
     most_text, sweep_csv, sweep_picture, sweep_text,
 };
 pub use model_check::{
-    Beside, Break, CheckCase, CheckFlow, CheckPoint, Measured, MeasuredAccounts, ModelCheck,
+    AnswerKind, Break, CheckCase, CheckFlow, CheckPoint, Measured, MeasuredAccounts, ModelCheck,
     Verdict, WITHIN, check_csv, check_picture, check_text,
 };
 pub use page_text::{page_text, section_text};
 pub use pictures::svg;
 pub use pipe::{
-    Graph, NamedSignature, PLOT_ROWS, StoredSignature, beside_page, beside_text, named_signatures,
-    np_out, pipe_csv, pipe_page, pipe_picture, pipe_plot, pipe_text, set_csv, set_page, set_text,
-    set_title, several_page, signature_names,
+    Graph, NamedSignature, PLOT_ROWS, StoredSignature, named_signatures, np_out, pipe_csv,
+    pipe_page, pipe_picture, pipe_plot, pipe_text, set_csv, set_page, set_text, set_title,
+    several_page, signature_names, signatures_page, signatures_text,
 };
 pub use rank::{MachineCard, RankPage, rank_text};
 pub use roll::roll_text;

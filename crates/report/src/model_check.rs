@@ -37,7 +37,7 @@ pub struct CheckCase {
     /// The difference from the drawing; empty for the network as drawn.
     pub name: String,
     /// The kinds of answers that stand next to the prediction.
-    pub answers: Vec<Beside>,
+    pub answers: Vec<AnswerKind>,
     /// The flows in the drawing's order.
     pub flows: Vec<CheckFlow>,
 }
@@ -45,14 +45,14 @@ pub struct CheckCase {
 /// The kinds of answers that may stand next to a prediction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Beside {
+pub enum AnswerKind {
     /// The answer is from the simulator.
     Simulated,
     /// The emulated network's, to real packets.
     Measured,
 }
 
-impl Beside {
+impl AnswerKind {
     /// Its name in tables and pictures.
     pub const fn name(self) -> &'static str {
         match self {
@@ -95,36 +95,38 @@ pub struct CheckPoint {
 
 impl CheckPoint {
     /// The mean delay by this answer, in seconds.
-    pub fn answer(&self, beside: Beside) -> Option<Estimate> {
-        match beside {
-            Beside::Simulated => self.simulated,
-            Beside::Measured => self.measured.as_ref().and_then(|measured| measured.delay),
+    pub fn answer(&self, kind: AnswerKind) -> Option<Estimate> {
+        match kind {
+            AnswerKind::Simulated => self.simulated,
+            AnswerKind::Measured => self.measured.as_ref().and_then(|measured| measured.delay),
         }
     }
 
     /// Whether the network was overloaded by this answer.
-    pub fn is_overloaded(&self, beside: Beside) -> bool {
-        match beside {
-            Beside::Simulated => self.overloaded,
-            Beside::Measured => self.measured.as_ref().is_some_and(|measured| measured.overloaded),
+    pub fn is_overloaded(&self, kind: AnswerKind) -> bool {
+        match kind {
+            AnswerKind::Simulated => self.overloaded,
+            AnswerKind::Measured => {
+                self.measured.as_ref().is_some_and(|measured| measured.overloaded)
+            }
         }
     }
 
     /// Whether the measurement is void.
-    pub fn is_void(&self, beside: Beside) -> bool {
-        beside == Beside::Measured
+    pub fn is_void(&self, kind: AnswerKind) -> bool {
+        kind == AnswerKind::Measured
             && self.measured.as_ref().is_some_and(|measured| !measured.void.is_empty())
     }
 
     /// The mean delay, if it is meaningful.
-    pub fn settled(&self, beside: Beside) -> Option<Estimate> {
-        self.answer(beside).filter(|_| !self.is_overloaded(beside) && !self.is_void(beside))
+    pub fn settled(&self, kind: AnswerKind) -> Option<Estimate> {
+        self.answer(kind).filter(|_| !self.is_overloaded(kind) && !self.is_void(kind))
     }
 
     /// By how much the prediction is off, as a share of the other answer's mean, with that one's
     /// interval: -0.1 is 10 % too little.
-    pub fn error(&self, beside: Beside) -> Option<Estimate> {
-        let (predicted, other) = (self.predicted?, self.settled(beside)?);
+    pub fn error(&self, kind: AnswerKind) -> Option<Estimate> {
+        let (predicted, other) = (self.predicted?, self.settled(kind)?);
         let of = |other: f64| predicted / other - 1.0;
         let ends = other.interval.filter(|ends| ends.low > 0.0);
         let interval = ends.map(|ends| Interval { low: of(ends.high), high: of(ends.low) });
@@ -132,12 +134,12 @@ impl CheckPoint {
     }
 
     /// Whether both find the network overloaded.
-    pub fn both_overloaded(&self, beside: Beside) -> bool {
-        self.predicted.is_none() && self.is_overloaded(beside) && !self.is_void(beside)
+    pub fn both_overloaded(&self, kind: AnswerKind) -> bool {
+        self.predicted.is_none() && self.is_overloaded(kind) && !self.is_void(kind)
     }
 
     /// The share of the other answer's mean delay that this machine causes.
-    pub fn late_share(&self, beside: Beside) -> Option<f64> {
-        self.measured.as_ref().filter(|_| beside == Beside::Measured)?.late_share()
+    pub fn late_share(&self, kind: AnswerKind) -> Option<f64> {
+        self.measured.as_ref().filter(|_| kind == AnswerKind::Measured)?.late_share()
     }
 }

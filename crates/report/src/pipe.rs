@@ -1,7 +1,7 @@
 //! Signatures on paper: text with a plot for a terminal, the four graphs as pictures, files for
 //! other programs.
 
-mod beside;
+mod comparison;
 mod cost;
 mod csv;
 mod first;
@@ -17,7 +17,7 @@ mod text;
 mod unit;
 mod warnings;
 
-pub use beside::{StoredSignature, beside_page, beside_text};
+pub use comparison::{StoredSignature, signatures_page, signatures_text};
 pub use csv::pipe_csv;
 pub use np_out::np_out;
 pub use page::{pipe_page, set_page, several_page};

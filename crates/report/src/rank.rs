@@ -167,7 +167,7 @@ fn looking_back(rank: &RankPage) -> Option<String> {
     let sparc = rank.machines_of_1995.iter().find(|machine| machine.machine == Machine::Sparc10)?;
     let Some(list) = whole(rank) else {
         return Some(
-            "1995: those machines stand beside runs of the whole suite only, and there is none here.".to_owned(),
+            "1995: those machines can be compared with runs of the whole suite only, and there is none here.".to_owned(),
         );
     };
     let fastest = list.places.first()?;

@@ -52,7 +52,7 @@ pub struct RunReport<'a> {
     /// The spread of this machine from run to run, if earlier runs of the plan are stored.
     pub earlier: Option<&'a EarlierRuns>,
     /// Other studies, with results that are drawn next to those of this run.
-    pub beside: &'a [Study],
+    pub studies: &'a [Study],
 }
 
 /// Runs of one plan on one machine, including the reported one.

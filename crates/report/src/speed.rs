@@ -235,7 +235,7 @@ fn course(verdict: &SpeedVerdict) -> Option<Section> {
         name: "course".to_owned(),
         title: "Rate over time".to_owned(),
         panels: vec![panel],
-        layout: Layout::Beside,
+        layout: Layout::SideBySide,
         table,
     };
     Section::of(

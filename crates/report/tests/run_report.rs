@@ -249,7 +249,7 @@ fn b5_a_part_of_the_suite_is_not_called_a_rating() {
 #[test]
 fn b7_the_machines_of_1995_stand_by_their_corrected_ratings_and_on_demand() {
     let run = SampleRun::new();
-    let page = run.page_beside(&[Study::Btu95]);
+    let page = run.page_with(&[Study::Btu95]);
     let listed = csv(&page);
     for machine in corrected() {
         let start = format!("\"Ratings, Mb/s\",\"{}, 1995\",Mb/s,", machine.machine);
@@ -267,8 +267,7 @@ fn b7_the_machines_of_1995_stand_by_their_corrected_ratings_and_on_demand() {
             machine.machine
         );
     }
-    for text in
-        [csv(&run.page_beside(&[])), markdown(&run.page_beside(&[])), html(&run.page_beside(&[]))]
+    for text in [csv(&run.page_with(&[])), markdown(&run.page_with(&[])), html(&run.page_with(&[]))]
     {
         assert!(!text.contains(", 1995") && !text.contains("Where it stands"));
     }

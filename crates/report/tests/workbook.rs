@@ -57,13 +57,13 @@ impl Engine {
     }
 
     /// The value of the cell in this column of a label's row.
-    fn beside(&self, sheet: &str, label: &str, column: i32) -> CellValue {
+    fn value_at(&self, sheet: &str, label: &str, column: i32) -> CellValue {
         let sheet = self.sheet(sheet);
         self.cell(sheet, self.row(sheet, label, 1), column)
     }
 
     fn number(&self, sheet: &str, label: &str) -> f64 {
-        match self.beside(sheet, label, 2) {
+        match self.value_at(sheet, label, 2) {
             CellValue::Number(number) => number,
             other => panic!("{sheet}, {label}: {other:?}"),
         }
@@ -154,11 +154,11 @@ fn agrees(engine: &Engine, prediction: &Prediction) {
     }
     if let Some(transfer) = &prediction.transfer {
         is(
-            &engine.beside("Summary", "Aggregate delay", 2),
+            &engine.value_at("Summary", "Aggregate delay", 2),
             transfer.aggregate_seconds,
             "aggregate",
         );
-        is(&engine.beside("Summary", "Time of the transfer", 2), transfer.seconds, "time");
+        is(&engine.value_at("Summary", "Time of the transfer", 2), transfer.seconds, "time");
         close(
             engine.number("Summary", "Simple delay"),
             transfer.simple_seconds.unwrap(),
@@ -215,7 +215,7 @@ fn citi_s_cases_in_a_spreadsheet() {
         "the study's heavy delay",
     );
     assert_eq!(
-        engine.beside("Transfer", "What limits", 2),
+        engine.value_at("Transfer", "What limits", 2),
         CellValue::String("network".to_owned())
     );
     engine.set("Traffic", "background", 3, "0");

@@ -69,7 +69,7 @@ impl Store {
     pub fn open(path: impl AsRef<Path>) -> Result<Self, StoreError> {
         let path = path.as_ref().to_owned();
         place::prepare(&path)?;
-        let locks = Locks::beside(&path);
+        let locks = Locks::next_to(&path);
         let connection = schema::open(&path, &locks)?;
         Ok(Self { path, connection, locks })
     }
@@ -85,7 +85,7 @@ impl Store {
             Err(error @ StoreError::Unwritable { .. }) if path.is_file() => error,
             opened => return opened,
         };
-        let (path, locks) = (path.to_owned(), Locks::beside(path));
+        let (path, locks) = (path.to_owned(), Locks::next_to(path));
         let connection = schema::open_to_read(&path).map_err(|_| refused)?;
         Ok(Self { path, connection, locks })
     }

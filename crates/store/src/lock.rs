@@ -71,7 +71,7 @@ pub(crate) struct SchemaLock {
 
 impl Locks {
     /// The lock file of the database at `path`; it is made when the first lock is taken.
-    pub(crate) fn beside(path: &Path) -> Self {
+    pub(crate) fn next_to(path: &Path) -> Self {
         let mut name = path.file_name().unwrap_or_default().to_owned();
         name.push(".lock");
         Self { path: path.with_file_name(name) }
@@ -182,7 +182,7 @@ mod tests {
 
     fn locks() -> (tempfile::TempDir, Locks) {
         let directory = tempfile::tempdir().unwrap();
-        let locks = Locks::beside(&directory.path().join("runs.sqlite"));
+        let locks = Locks::next_to(&directory.path().join("runs.sqlite"));
         (directory, locks)
     }
 

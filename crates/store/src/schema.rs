@@ -115,7 +115,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("runs?#.sqlite");
         std::fs::File::create(&path).unwrap();
-        let connection = open(&path, &Locks::beside(&path)).unwrap();
+        let connection = open(&path, &Locks::next_to(&path)).unwrap();
         let _ = connection.pragma_update(None, "wal_checkpoint", "TRUNCATE");
         drop(connection);
         let read = open_to_read(&path).unwrap();

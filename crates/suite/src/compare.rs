@@ -81,7 +81,7 @@ pub struct Comparison<R = Row> {
     /// The side with which the others are compared.
     pub base: Side,
     /// Each of the other sides, compared with the base.
-    pub others: Vec<Beside<R>>,
+    pub others: Vec<ComparedSide<R>>,
 }
 
 /// One side of a comparison.
@@ -97,13 +97,13 @@ pub struct Side {
 
 /// One side, compared with the base.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Beside<R = Row> {
+pub struct ComparedSide<R = Row> {
     /// The side that is compared with the base.
     pub side: Side,
     /// Over many cells; absent when both sides have no cell in common.
     pub overall: Option<Overall>,
     /// Cell by cell, in the order of the table of rates.
-    pub cells: Vec<CellBeside<R>>,
+    pub cells: Vec<ComparedCell<R>>,
     /// Rows that only one side has, or that not every run of a side has.
     pub left_out: Vec<R>,
     /// The differences of the plans, if they were allowed.
@@ -173,7 +173,7 @@ pub enum Basis {
 
 /// One cell of both sides.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct CellBeside<R = Row> {
+pub struct ComparedCell<R = Row> {
     /// The row that both sides measured.
     pub row: R,
     /// The unit of its speeds.
@@ -219,8 +219,11 @@ impl<R> Comparison<R> {
 pub fn compare<R: ComparedRow>(question: &Question<'_, R>) -> Comparison<R> {
     let base = Logs::of_group(question.base);
     let history: Vec<Vec<Logs<R>>> = question.history.iter().map(Logs::of_group).collect();
-    let mut others: Vec<Beside<R>> =
-        question.others.iter().map(|other| beside(question, &base, other, &history)).collect();
+    let mut others: Vec<ComparedSide<R>> = question
+        .others
+        .iter()
+        .map(|other| compare_side(question, &base, other, &history))
+        .collect();
     correct(&mut others, question);
     Comparison {
         version: Comparison::<R>::VERSION,
@@ -232,12 +235,12 @@ pub fn compare<R: ComparedRow>(question: &Question<'_, R>) -> Comparison<R> {
 }
 
 /// Compares one side with the base; the findings wait for the correction.
-fn beside<R: ComparedRow>(
+fn compare_side<R: ComparedRow>(
     question: &Question<'_, R>,
     base: &[Logs<R>],
     other: &Group<R>,
     history: &[Vec<Logs<R>>],
-) -> Beside<R> {
+) -> ComparedSide<R> {
     let logs = Logs::of_group(other);
     let (common, left_out) = logs::common_rows(base, &logs);
     let difference = |rows: &[R]| {
@@ -255,7 +258,7 @@ fn beside<R: ComparedRow>(
             [base, &logs].map(|side| side.iter().map(|run| run.repetitions(row)).sum());
         Some(cell(row.clone(), repetitions, difference(std::slice::from_ref(row))?))
     });
-    Beside {
+    ComparedSide {
         side: other.side(),
         overall,
         cells: cells.collect(),
@@ -286,8 +289,8 @@ fn overall(over: Over, rows: usize, found: Difference, learned_from: Vec<String>
     }
 }
 
-fn cell<R: ComparedRow>(row: R, repetitions: [usize; 2], found: Difference) -> CellBeside<R> {
-    CellBeside {
+fn cell<R: ComparedRow>(row: R, repetitions: [usize; 2], found: Difference) -> ComparedCell<R> {
+    ComparedCell {
         unit: row.unit(),
         row,
         base_per_second: found.base.exp(),
@@ -302,7 +305,7 @@ fn cell<R: ComparedRow>(row: R, repetitions: [usize; 2], found: Difference) -> C
 }
 
 /// Holm's correction: once over the overall ratios, once over all cells of all sides.
-fn correct<R>(others: &mut [Beside<R>], question: &Question<'_, R>) {
+fn correct<R>(others: &mut [ComparedSide<R>], question: &Question<'_, R>) {
     let find =
         |ratio: &Estimate, p: Option<f64>| finding::find(ratio, p, question.level, question.matter);
     let overalls: Vec<&mut Overall> =

@@ -6,8 +6,8 @@
 //! [`Schedule`] gives the repetitions of the next size and the end; every size gives a [`Point`]
 //! with all its [`Trial`]s, and [`judge`] computes the verdict over the points.
 
-mod beside;
 mod conditions;
+mod cost;
 mod facts;
 mod kind;
 mod layers;
@@ -21,8 +21,8 @@ mod sizes;
 mod turns;
 mod verdict;
 
-pub use beside::{Beside, SizeRatio, beside};
 pub use conditions::Conditions;
+pub use cost::{SignatureCost, SizeRatio, cost_over};
 pub use facts::{Facts, facts};
 pub use kind::{Kind, Pattern, UnknownName};
 pub use layers::{LayerCost, layer_costs};

@@ -315,7 +315,7 @@ pub fn drain_time(line: &Direction) -> Span {
     /// The header of a frame, and its preamble, check sequence and gap, which a queue does not
     /// count.
     const HEADER: u64 = 14;
-    const BESIDE: u64 = 24;
+    const OVERHEAD: u64 = 24;
     let limit = match line.queue {
         Discipline::TailDrop { limit } | Discipline::Red(Red { limit, .. }) => limit,
         Discipline::Codel(codel) | Discipline::FqCodel(FairCodel { codel, .. }) => {
@@ -329,7 +329,7 @@ pub fn drain_time(line: &Direction) -> Span {
     let queue = Limit::of(limit, rate);
     let full = line.mtu.count() + HEADER;
     let bytes = queue.bytes.count().min(queue.frames as u64 * full);
-    let bits = (bytes + bytes.div_ceil(full) * BESIDE) * 8;
+    let bits = (bytes + bytes.div_ceil(full) * OVERHEAD) * 8;
     Span::from_seconds_f64(bits as f64 / rate.bits_per_second().max(1) as f64)
 }
 

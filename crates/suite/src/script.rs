@@ -721,7 +721,7 @@ mod tests {
     /// The stream outlasts the profile's time, and the load that runs with it lasts as long as the
     /// stream.
     #[test]
-    fn a_load_lasts_as_long_as_the_stream_beside_it() {
+    fn a_load_lasts_as_long_as_its_stream() {
         let plan = Plan::whole(1, Profile::quick(), Network::Veth);
         assert_eq!(plan.udp_stream, Some(Span::from_milliseconds(500)));
         let host = vec![HostAmount { load: Load::Cpu, amount: 1000 }];

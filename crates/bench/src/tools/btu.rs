@@ -31,14 +31,14 @@ impl WorkerCommand {
     /// `btu` if it is there, else this program.
     pub(crate) fn find(btu: Option<&Path>) -> Result<Self> {
         let own = std::env::current_exe().context("find the own program")?;
-        let beside = own.with_file_name("btu");
+        let sibling = own.with_file_name("btu");
         match btu {
             Some(path) if !path.is_file() => bail!("{} is not a program", path.display()),
             Some(path) => {
                 Ok(Self { program: path.canonicalize()?, arguments: &["internal", "worker"] })
             }
-            None if beside.is_file() => {
-                Ok(Self { program: beside, arguments: &["internal", "worker"] })
+            None if sibling.is_file() => {
+                Ok(Self { program: sibling, arguments: &["internal", "worker"] })
             }
             None => Ok(Self { program: own, arguments: &["worker"] }),
         }

@@ -121,13 +121,13 @@ pub(crate) struct Pipe {
     #[command(flatten)]
     pub(crate) wanted: Wanted,
     #[command(flatten)]
-    pub(crate) beside: Beside,
+    pub(crate) remote: RemoteEnd,
 }
 
 /// The machine of the far end, if it is another one.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Another machine")]
-pub(crate) struct Beside {
+pub(crate) struct RemoteEnd {
     /// Inventory in which --to finds its host
     #[arg(long, value_name = "FILE", conflicts_with_all = ["network", "local", "from", "ssh"])]
     pub(crate) hosts: Option<PathBuf>,

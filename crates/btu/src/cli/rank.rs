@@ -24,12 +24,12 @@ pub(crate) struct Rank {
     pub(crate) profile: Option<ProfileName>,
     /// Also show older machines
     #[arg(long, value_enum, value_name = "STUDY")]
-    pub(crate) with: Option<Beside>,
+    pub(crate) with: Option<ComparedStudy>,
 }
 
 /// Studies with machines that can be shown with new ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Beside {
+pub(crate) enum ComparedStudy {
     /// The four of the BTU paper (1995), by corrected ratings
     Btu95,
 }

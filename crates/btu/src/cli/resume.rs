@@ -26,7 +26,7 @@ pub(crate) struct Resuming {
 
 /// Options that are allowed with `--resume`: how to reach hosts, where files go, and what is shown.
 /// None of them decides what is measured.
-const BESIDE: [&str; 24] = [
+const ALLOWED: [&str; 24] = [
     "resume",
     "force",
     "call_hosts",
@@ -65,7 +65,7 @@ pub(super) fn check(command: &Command, matches: &ArgMatches) -> Result<(), Refus
     if !written.iter().any(|argument| argument.get_id() == "resume") {
         return Ok(());
     }
-    match written.iter().find(|argument| !BESIDE.contains(&argument.get_id().as_str())) {
+    match written.iter().find(|argument| !ALLOWED.contains(&argument.get_id().as_str())) {
         None => Ok(()),
         Some(odd) => Err(Refusal::Usage(format!(
             "--{} cannot be used with --resume: the run keeps the plan that it was begun with. Leave it away, or begin a new \
@@ -135,7 +135,7 @@ mod tests {
             let command = command.find_subcommand(name).unwrap();
             command.get_arguments().any(|argument| argument.get_id() == id)
         };
-        for id in BESIDE {
+        for id in ALLOWED {
             assert!(["rate", "pipe", "run"].iter().any(|name| has(name, id)), "{id}");
         }
     }

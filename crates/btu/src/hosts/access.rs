@@ -43,8 +43,8 @@ fn controller() -> String {
     let user = std::env::var("USER").or_else(|_| std::env::var("LOGNAME"));
     format!(
         "{}@{}",
-        user.as_deref().unwrap_or("somebody"),
-        own_name().as_deref().unwrap_or("somewhere")
+        user.as_deref().unwrap_or("unknown-user"),
+        own_name().as_deref().unwrap_or("unknown-host")
     )
 }
 

@@ -1,8 +1,8 @@
 //! `btu compare` of signatures.
 
-use btu_report::{StoredSignature, beside_page, beside_text, first_screen};
+use btu_report::{StoredSignature, first_screen, signatures_page, signatures_text};
 use btu_store::{RunRow, Store};
-use btu_suite::pipe::{Beside, PipePlan, SUITE, beside};
+use btu_suite::pipe::{PipePlan, SUITE, SignatureCost, cost_over};
 use serde::Serialize;
 
 use super::show::{plan, signature};
@@ -27,7 +27,7 @@ struct Document<'a> {
 struct Other<'a> {
     run: &'a str,
     #[serde(flatten)]
-    beside: Beside,
+    cost: SignatureCost,
 }
 
 /// Compares the named runs, if they are signatures; `None` where none of them is one of `btu pipe`.
@@ -52,9 +52,9 @@ pub(crate) fn compare(store: &Store, arguments: &Compare, as_json: bool) -> anyh
             Ok(json(&signatures, warnings)?)
         } else {
             Ok(if arguments.all {
-                beside_text(&signatures, &warnings, true, options)
+                signatures_text(&signatures, &warnings, true, options)
             } else {
-                first_screen(&beside_page(&signatures, &warnings, &terminal::again()), options)
+                first_screen(&signatures_page(&signatures, &warnings, &terminal::again()), options)
             })
         }
     })
@@ -141,8 +141,8 @@ fn stored(store: &Store, row: &RunRow) -> anyhow::Result<StoredSignature> {
 
 fn json(signatures: &[StoredSignature], warnings: Vec<String>) -> serde_json::Result<String> {
     let base = &signatures[0];
-    let other = |one: &'_ StoredSignature| beside(&one.verdict, &base.verdict);
+    let other = |one: &'_ StoredSignature| cost_over(&one.verdict, &base.verdict);
     let others =
-        signatures[1..].iter().map(|one| Other { run: &one.name, beside: other(one) }).collect();
+        signatures[1..].iter().map(|one| Other { run: &one.name, cost: other(one) }).collect();
     Ok(serde_json::to_string_pretty(&Document { base: &base.name, others, warnings })? + "\n")
 }

@@ -190,7 +190,7 @@ fn hint(pipe: &Pipe, plan: PipePlan) -> Result<HintRun, Refusal> {
 }
 
 /// The message size for comparison with HINT's exchange: two double-precision numbers.
-const BESIDE: Bytes = Bytes::new(16);
+const EXCHANGE_SIZE: Bytes = Bytes::new(16);
 
 fn plan(
     pipe: &Pipe,
@@ -208,7 +208,7 @@ fn plan(
     }
     let place = if kind.is_local() { Place::Here } else { place.clone() };
     let sizes = match pipe.perturbation {
-        _ if pipe.aim.hint => Sizes::one(BESIDE),
+        _ if pipe.aim.hint => Sizes::one(EXCHANGE_SIZE),
         Some(perturbation) => pipe.sizes.clone().perturbed(perturbation)?,
         None => pipe.sizes.clone(),
     };
@@ -293,7 +293,7 @@ fn place(pipe: &Pipe) -> anyhow::Result<(Place, String, Option<Stations>)> {
         return Ok((Place::Here, "local".to_owned(), None));
     }
     if pipe.network == "veth" {
-        if let Some(remote) = hosts::remote(&pipe.beside, pipe.to.as_deref())? {
+        if let Some(remote) = hosts::remote(&pipe.remote, pipe.to.as_deref())? {
             return between_machines(pipe, remote);
         }
         let stations = Stations::pair(None)?;

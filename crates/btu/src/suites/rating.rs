@@ -71,7 +71,7 @@ impl Suite for Rating {
             settings: &stored.before().as_ref().map(settings).unwrap_or_default(),
             changes: &stored.changes(),
             earlier: compare::of_machine(self, store, row.summary.id)?.as_ref(),
-            beside: with,
+            studies: with,
         }))
     }
 }

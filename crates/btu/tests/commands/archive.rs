@@ -154,7 +154,7 @@ fn what_cannot_be_imported_is_said_in_one_line() {
 
 /// Data that an older btu imported, or that a disk lost, make only their own run unreadable.
 #[test]
-fn a_run_that_cannot_be_read_is_one_line_beside_the_others() {
+fn a_run_that_cannot_be_read_is_one_line_among_the_others() {
     let shelf = shelf(3);
     let connection = Connection::open(shelf.path("runs.sqlite")).unwrap();
     connection

@@ -221,18 +221,18 @@ fn programs_of_the_system_copy_between_stations() {
 /// The requested level exists before the copy; the copy gets the rest, because on a full-duplex
 /// line the background does not give way.
 #[test]
-fn beside_a_background_a_copy_gets_what_is_left() {
+fn with_a_background_a_copy_gets_the_rest() {
     let Some(laboratory) = Laboratory::open_alone() else { return };
-    let row = beside(&laboratory, TRUNK, 600, 1_000_000);
+    let row = with_background(&laboratory, TRUNK, 600, 1_000_000);
     is_what_was_left(&row, 1_000_000);
 }
 
-/// Like `beside_a_background_a_copy_gets_what_is_left`, nearly saturated.
+/// Like `with_a_background_a_copy_gets_the_rest`, nearly saturated.
 #[test]
 #[ignore = "takes some 20 s: scripts/lan-lab copy"]
-fn long_beside_80_percent_a_copy_gets_what_is_left() {
+fn long_with_80_percent_a_copy_gets_the_rest() {
     let Some(laboratory) = Laboratory::open_alone() else { return };
-    let row = beside(&laboratory, TRUNK, 800, 1_000_000);
+    let row = with_background(&laboratory, TRUNK, 800, 1_000_000);
     is_what_was_left(&row, 1_000_000);
 }
 
@@ -251,7 +251,7 @@ fn is_what_was_left(row: &Value, size: u64) {
 fn where_queues_are_fair_a_copy_gets_half_of_the_line() {
     let Some(laboratory) = Laboratory::open_alone() else { return };
     let fair = TRUNK.replace("rate = \"10 Mb/s\"", "rate = \"10 Mb/s\"\nqueue = \"fq-codel\"");
-    let row = beside(&laboratory, &fair, 800, 500_000);
+    let row = with_background(&laboratory, &fair, 800, 500_000);
     let by_hand = 8.0 * 500_000.0 / (0.5 * 1e7 * 1448.0 / 1538.0);
     assert!(
         (number(&row["expected_seconds"]) / by_hand - 1.0).abs() < 0.005,
@@ -263,7 +263,7 @@ fn where_queues_are_fair_a_copy_gets_half_of_the_line() {
 
 /// Copies from memory to memory with the bare program, under a background load of so many
 /// thousandths of the line.
-fn beside(laboratory: &Laboratory, network: &str, thousandths: u64, size: u64) -> Value {
+fn with_background(laboratory: &Laboratory, network: &str, thousandths: u64, size: u64) -> Value {
     let path = laboratory.directory.path().join("trunk.toml");
     fs::write(&path, network).expect("written");
     let (file, share) = (format!("{size} B"), thousandths as f64 / 1000.0);
@@ -400,7 +400,7 @@ fn a_level_that_is_held_on_a_line_is_the_one_asked_for() {
         let more = number(&port["delivered"]) - number(&came["datagrams"]);
         assert!(
             (0.0..20.0).contains(&more),
-            "{port} beside {}: greetings and a farewell are more",
+            "{port} compared with {}: greetings and a farewell are more",
             came["datagrams"]
         );
     }

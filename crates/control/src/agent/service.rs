@@ -272,7 +272,7 @@ const MOST_EXPECTED_MS: u64 = 365 * 24 * 3600 * 1000;
 /// move a cursor.
 fn presentable(name: &str) -> String {
     let shown: String = name.chars().filter(|sign| !sign.is_control()).take(64).collect();
-    if shown.is_empty() { "somebody".to_owned() } else { shown }
+    if shown.is_empty() { "unknown".to_owned() } else { shown }
 }
 
 fn unprepared(cell: u64) -> Status {

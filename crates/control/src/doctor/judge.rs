@@ -175,7 +175,7 @@ fn capabilities(facts: &Facts) -> Finding {
         "no CAP_NET_ADMIN",
         "an agent on this host cannot delay or drop what comes in (netem); `btu rate`, `btu net` and `btu pipe` do without it, \
          and so does an agent as root or with packaging/btu-agent.service. A program with this capability changes every \
-         interface for whoever may start it, so give it to a group: btu gives it up where all users may start it",
+         interface for every user who may start it, so give it to a group: btu gives it up where all users may start it",
         Some(
             "b=$(command -v btu); groupadd -f btu && chgrp btu $b && chmod 0750 $b && setcap cap_net_admin+ep $b",
         ),

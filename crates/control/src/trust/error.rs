@@ -29,7 +29,7 @@ pub enum TrustError {
     /// A file that holds a key is open to others.
     #[error(
         "{path} holds a private key and others can read or change it (mode {mode:04o}): `chmod 600 {}`, and issue a new \
-         one if somebody may have copied it", shell_word(&path.to_string_lossy())
+         one if another user may have copied it", shell_word(&path.to_string_lossy())
     )]
     Exposed {
         /// The path of the file.

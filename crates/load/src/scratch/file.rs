@@ -194,7 +194,7 @@ impl ScratchFile {
     }
 }
 
-/// Pages for the first `room` bytes: who writes them does not wait for the system to find any.
+/// Pages for the first `room` bytes: a writer of these bytes does not wait for the system to find pages.
 fn make_room(file: &File, room: u64) -> Result<(), LoadError> {
     let room = libc::off_t::try_from(room).unwrap_or(libc::off_t::MAX);
     if room == 0 {

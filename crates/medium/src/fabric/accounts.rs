@@ -26,7 +26,7 @@ impl Fabric {
     /// The accounts of the whole, seen from its ports.
     pub fn account(&self) -> Account {
         let mut whole =
-            self.nodes.iter().map(Node::account).fold(Account::default(), Account::beside);
+            self.nodes.iter().map(Node::account).fold(Account::default(), Account::combined_with);
         whole.held += self.pending.len() as u64;
         // A frame that one node delivers, another receives; from outside only frames at the ports
         // count.

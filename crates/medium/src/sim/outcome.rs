@@ -167,7 +167,7 @@ impl Outcome {
         let senders: Vec<usize> = sending_stations(drawing);
         let accounts = replications
             .iter()
-            .fold(Accounts::default(), |accounts, next| accounts.beside(next.accounts));
+            .fold(Accounts::default(), |accounts, next| accounts.combined_with(next.accounts));
         let mut outcome = Self {
             network: drawing.name.clone(),
             about: drawing.about.clone(),

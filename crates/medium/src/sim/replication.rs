@@ -86,7 +86,7 @@ impl Accounts {
 
     /// The accounts of two replications together.
     #[must_use]
-    pub(super) fn beside(self, other: Self) -> Self {
+    pub(super) fn combined_with(self, other: Self) -> Self {
         Self {
             inside_at_start: self.inside_at_start + other.inside_at_start,
             generated: self.generated + other.generated,

@@ -190,7 +190,7 @@ impl<'a> Plan<'a> {
     /// Breadth first from every node that was not reached before.
     fn grow(self) -> Tree {
         let nodes = self.medium.len();
-        let beside = self.beside(nodes);
+        let neighbours = self.neighbours(nodes);
         let mut tree = Tree {
             parent: vec![NONE; nodes],
             depth: vec![0; nodes],
@@ -210,7 +210,7 @@ impl<'a> Plan<'a> {
             tree.order.push(root);
             while let Some(&node) = tree.order.get(next) {
                 next += 1;
-                for &edge in &beside[node as usize] {
+                for &edge in &neighbours[node as usize] {
                     tree.attach(node, self.edges[edge as usize]);
                 }
             }
@@ -218,12 +218,12 @@ impl<'a> Plan<'a> {
         tree
     }
 
-    fn beside(&self, nodes: usize) -> Vec<Vec<u32>> {
-        let mut beside = vec![Vec::new(); nodes];
+    fn neighbours(&self, nodes: usize) -> Vec<Vec<u32>> {
+        let mut neighbours = vec![Vec::new(); nodes];
         for (number, edge) in self.edges.iter().enumerate() {
-            edge.ends.iter().for_each(|end| beside[*end as usize].push(number as u32));
+            edge.ends.iter().for_each(|end| neighbours[*end as usize].push(number as u32));
         }
-        beside
+        neighbours
     }
 
     fn station_nodes(&self) -> Vec<u32> {

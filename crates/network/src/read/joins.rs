@@ -49,7 +49,7 @@ impl Work<'_> {
         for (number, name) in self.enter(&group.name, members, &group.spot).into_iter().enumerate()
         {
             let port = |(segment, at): (&Members, &Option<Length>)| {
-                (SegmentId(segment.beside(number as u32)), at.unwrap_or(cable::UNPLACED))
+                (SegmentId(segment.of_member(number as u32)), at.unwrap_or(cable::UNPLACED))
             };
             self.drawing.bridges.push(Bridge {
                 name,
@@ -104,7 +104,7 @@ impl Work<'_> {
         for (number, name) in self.enter(&group.name, members, &group.spot).into_iter().enumerate()
         {
             let id = LinkId(first + number as u32);
-            let places = [left.beside(number as u32), right.beside(number as u32)];
+            let places = [left.of_member(number as u32), right.of_member(number as u32)];
             let ends = [
                 self.plug(id, left.kind, places[0], group),
                 self.plug(id, right.kind, places[1], group),

@@ -45,7 +45,7 @@ impl Members {
 
     /// The place that belongs to the member with this number of another group: its own where there
     /// are several.
-    pub(super) fn beside(self, number: u32) -> u32 {
+    pub(super) fn of_member(self, number: u32) -> u32 {
         if self.count == 1 { self.first } else { self.first + number }
     }
 }

@@ -137,16 +137,16 @@ fn shown(names: &[&str]) -> String {
 
 /// The way from one node to another along `edges`, both included.
 fn way(nodes: usize, edges: &[Edge], [from, to]: [u32; 2]) -> Vec<u32> {
-    let mut beside: Vec<Vec<u32>> = vec![Vec::new(); nodes];
+    let mut neighbours: Vec<Vec<u32>> = vec![Vec::new(); nodes];
     for edge in edges {
-        beside[edge.ends[0] as usize].push(edge.ends[1]);
-        beside[edge.ends[1] as usize].push(edge.ends[0]);
+        neighbours[edge.ends[0] as usize].push(edge.ends[1]);
+        neighbours[edge.ends[1] as usize].push(edge.ends[0]);
     }
     let mut came_from = vec![u32::MAX; nodes];
     let mut queue = std::collections::VecDeque::from([from]);
     came_from[from as usize] = from;
     while let Some(node) = queue.pop_front() {
-        for &next in &beside[node as usize] {
+        for &next in &neighbours[node as usize] {
             if came_from[next as usize] == u32::MAX {
                 came_from[next as usize] = node;
                 queue.push_back(next);

@@ -1,7 +1,7 @@
 //! The first screen of a comparison: both means, the cells that changed most, and possible
 //! explanations.
 
-use btu_suite::compare::{Beside, CellBeside, ComparedRow, Comparison, Finding};
+use btu_suite::compare::{ComparedCell, ComparedRow, ComparedSide, Comparison, Finding};
 
 use super::words;
 use crate::html::PageWarning;
@@ -20,10 +20,11 @@ pub(super) fn summary<R: ComparedRow>(comparison: &Comparison<R>, all: &str) -> 
         several => several.iter().map(side).collect(),
     };
     let mut setting: Vec<String> = Vec::new();
-    for beside in &comparison.others {
-        let Some(overall) = &beside.overall else { continue };
-        let surer = words::surer_together(overall, &beside.cells).map(str::to_owned);
-        let said = [Some(words::basis(overall, comparison, beside)), surer, words::advice(overall)];
+    for compared in &comparison.others {
+        let Some(overall) = &compared.overall else { continue };
+        let surer = words::surer_together(overall, &compared.cells).map(str::to_owned);
+        let said =
+            [Some(words::basis(overall, comparison, compared)), surer, words::advice(overall)];
         setting.extend(
             said.into_iter().flatten().filter(|text| !setting.contains(text)).collect::<Vec<_>>(),
         );
@@ -36,8 +37,11 @@ pub(super) fn summary<R: ComparedRow>(comparison: &Comparison<R>, all: &str) -> 
 }
 
 /// Both means, the counts of findings, and the cells that changed most.
-fn of_one<R: ComparedRow>(comparison: &Comparison<R>, beside: &Beside<R>) -> Vec<KeyFigure> {
-    let overall = beside.overall.as_ref();
+fn of_one<R: ComparedRow>(
+    comparison: &Comparison<R>,
+    compared: &ComparedSide<R>,
+) -> Vec<KeyFigure> {
+    let overall = compared.overall.as_ref();
     let mean = |name: &str, rate: Option<f64>| {
         Some(KeyFigure {
             name: words::cut(name),
@@ -48,21 +52,23 @@ fn of_one<R: ComparedRow>(comparison: &Comparison<R>, beside: &Beside<R>) -> Vec
     };
     let base =
         overall.and_then(|overall| mean(&comparison.base.name, overall.base_bits_per_second));
-    let other = overall.and_then(|overall| mean(&beside.side.name, overall.other_bits_per_second));
-    let cells = (!beside.cells.is_empty()).then(|| KeyFigure {
+    let other =
+        overall.and_then(|overall| mean(&compared.side.name, overall.other_bits_per_second));
+    let cells = (!compared.cells.is_empty()).then(|| KeyFigure {
         name: "cells".to_owned(),
-        value: beside.cells.len().to_string(),
-        note: words::tally(&beside.cells),
+        value: compared.cells.len().to_string(),
+        note: words::tally(&compared.cells),
         ..KeyFigure::default()
     });
-    base.into_iter().chain(other).chain(cells).chain(changed(&beside.cells)).collect()
+    base.into_iter().chain(other).chain(cells).chain(changed(&compared.cells)).collect()
 }
 
-fn changed<R: ComparedRow>(cells: &[CellBeside<R>]) -> Vec<KeyFigure> {
-    let is_told = |cell: &&CellBeside<R>| matches!(cell.finding, Finding::Faster | Finding::Slower);
-    let mut told: Vec<&CellBeside<R>> = cells.iter().filter(is_told).collect();
+fn changed<R: ComparedRow>(cells: &[ComparedCell<R>]) -> Vec<KeyFigure> {
+    let is_told =
+        |cell: &&ComparedCell<R>| matches!(cell.finding, Finding::Faster | Finding::Slower);
+    let mut told: Vec<&ComparedCell<R>> = cells.iter().filter(is_told).collect();
     told.sort_by(|a, b| b.ratio.value.ln().abs().total_cmp(&a.ratio.value.ln().abs()));
-    let figure = |cell: &&CellBeside<R>| KeyFigure {
+    let figure = |cell: &&ComparedCell<R>| KeyFigure {
         name: cell.row.to_string(),
         value: words::change(cell.ratio.value),
         interval: words::ends(&cell.ratio).unwrap_or_default(),
@@ -71,29 +77,29 @@ fn changed<R: ComparedRow>(cells: &[CellBeside<R>]) -> Vec<KeyFigure> {
     told.iter().take(MOST_CHANGED).map(figure).collect()
 }
 
-fn side<R: ComparedRow>(beside: &Beside<R>) -> KeyFigure {
-    let ratio = beside.overall.as_ref().map(|overall| &overall.ratio);
+fn side<R: ComparedRow>(compared: &ComparedSide<R>) -> KeyFigure {
+    let ratio = compared.overall.as_ref().map(|overall| &overall.ratio);
     KeyFigure {
-        name: words::cut(&beside.side.name),
+        name: words::cut(&compared.side.name),
         value: ratio.map_or_else(String::new, |ratio| words::change(ratio.value)),
         interval: ratio.and_then(words::ends).unwrap_or_default(),
-        note: words::headline(beside),
+        note: words::headline(compared),
     }
 }
 
 /// Possible explanations of a difference, and the cells that were left out.
 pub(super) fn warnings<R: ComparedRow>(comparison: &Comparison<R>) -> Vec<PageWarning> {
-    let differs = comparison.others.iter().flat_map(|beside| {
-        let plans = beside
+    let differs = comparison.others.iter().flat_map(|compared| {
+        let plans = compared
             .plan_differences
             .iter()
             .map(|plan| page_warning("plans differ", &plan.to_string(), ""));
-        let machines = beside
+        let machines = compared
             .environment_differences
             .iter()
             .map(|text| page_warning("machines differ", text, ""));
-        let left_out = (!beside.left_out.is_empty()).then(|| {
-            let rows: Vec<String> = beside.left_out.iter().map(ToString::to_string).collect();
+        let left_out = (!compared.left_out.is_empty()).then(|| {
+            let rows: Vec<String> = compared.left_out.iter().map(ToString::to_string).collect();
             page_warning(
                 "left out",
                 &format!("not every run has them or was asked the same: {}", rows.join("; ")),

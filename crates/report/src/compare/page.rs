@@ -2,7 +2,7 @@
 //! a table.
 
 use btu_stats::Estimate;
-use btu_suite::compare::{Beside, CellBeside, ComparedRow, Comparison, Unit};
+use btu_suite::compare::{ComparedCell, ComparedRow, ComparedSide, Comparison, Unit};
 
 use super::first;
 use super::words::{self, cut};
@@ -24,14 +24,14 @@ pub fn comparison_page<R: ComparedRow>(comparison: &Comparison<R>, all: &str) ->
     } else {
         Vec::new()
     };
-    for beside in &comparison.others {
-        let Some(overall) = &beside.overall else { continue };
+    for compared in &comparison.others {
+        let Some(overall) = &compared.overall else { continue };
         let sentences = [
             Some(words::over(overall)),
-            Some(words::basis(overall, comparison, beside)),
+            Some(words::basis(overall, comparison, compared)),
             words::advice(overall),
         ];
-        let name = &beside.side.name;
+        let name = &compared.side.name;
         remarks
             .extend(sentences.into_iter().flatten().map(|sentence| format!("{name}: {sentence}")));
     }
@@ -50,32 +50,37 @@ pub fn comparison_page<R: ComparedRow>(comparison: &Comparison<R>, all: &str) ->
 }
 
 fn names<R: ComparedRow>(comparison: &Comparison<R>) -> String {
-    comparison.others.iter().map(|beside| beside.side.name.as_str()).collect::<Vec<_>>().join(", ")
+    comparison
+        .others
+        .iter()
+        .map(|compared| compared.side.name.as_str())
+        .collect::<Vec<_>>()
+        .join(", ")
 }
 
 /// `slower, -5.0 % (95 %: -6.9 .. -3.1 %)`.
-fn said<R: ComparedRow>(beside: &Beside<R>) -> String {
-    let word = words::headline(beside);
-    let Some(overall) = &beside.overall else { return word };
+fn said<R: ComparedRow>(compared: &ComparedSide<R>) -> String {
+    let word = words::headline(compared);
+    let Some(overall) = &compared.overall else { return word };
     let interval =
         words::ends(&overall.ratio).map_or_else(String::new, |ends| format!(" (95 %: {ends})"));
     format!("{word}, {}{interval}", words::change(overall.ratio.value))
 }
 
-fn named<R: ComparedRow>(beside: &Beside<R>) -> String {
-    format!("{}: {}", beside.side.name, said(beside))
+fn named<R: ComparedRow>(compared: &ComparedSide<R>) -> String {
+    format!("{}: {}", compared.side.name, said(compared))
 }
 
 /// The overall ratios of all sides.
 fn overall<R: ComparedRow>(comparison: &Comparison<R>) -> Option<Section> {
     let head = ["side", "finding", "runs", "base, Mb/s", "side, Mb/s", "change, %"];
     let mut table = Table::new("Geometric means over the cells that both have", &head, 2);
-    for beside in &comparison.others {
-        let Some(overall) = &beside.overall else { continue };
+    for compared in &comparison.others {
+        let Some(overall) = &compared.overall else { continue };
         let rates = [overall.base_bits_per_second, overall.other_bits_per_second];
         let [base, other] = rates.map(|rate| Cell::number(rate.map(|rate| rate / MEGABIT)));
-        let (name, finding) = (Cell::text(&beside.side.name), Cell::text(overall.finding.name()));
-        let runs = Cell::count(beside.side.runs.len() as u64);
+        let (name, finding) = (Cell::text(&compared.side.name), Cell::text(overall.finding.name()));
+        let runs = Cell::count(compared.side.runs.len() as u64);
         table.rows.push(vec![name, finding, runs, base, other, change_cell(&overall.ratio)]);
     }
     let blocks = if table.rows.is_empty() { Vec::new() } else { vec![Block::Table(table)] };
@@ -137,10 +142,11 @@ fn panel(label: &str, logarithmic: bool, names: &[String], series: Vec<Series>) 
 /// The rows of all sides that match, each once, in the order of the table of rates.
 fn rows<R: ComparedRow>(
     comparison: &Comparison<R>,
-    fits: impl Fn(&CellBeside<R>) -> bool,
+    fits: impl Fn(&ComparedCell<R>) -> bool,
 ) -> Vec<R> {
     let mut rows: Vec<R> = Vec::new();
-    for cell in comparison.others.iter().flat_map(|beside| &beside.cells).filter(|cell| fits(cell))
+    for cell in
+        comparison.others.iter().flat_map(|compared| &compared.cells).filter(|cell| fits(cell))
     {
         if !rows.contains(&cell.row) {
             rows.push(cell.row.clone());
@@ -149,13 +155,17 @@ fn rows<R: ComparedRow>(
     rows
 }
 
-fn find<'a, R: ComparedRow>(beside: &'a Beside<R>, row: &R) -> Option<&'a CellBeside<R>> {
-    beside.cells.iter().find(|cell| cell.row == *row)
+fn find<'a, R: ComparedRow>(compared: &'a ComparedSide<R>, row: &R) -> Option<&'a ComparedCell<R>> {
+    compared.cells.iter().find(|cell| cell.row == *row)
 }
 
 /// The base's cell, from the first side that has it.
 fn of_base<R: ComparedRow>(comparison: &Comparison<R>, row: &R) -> Option<f64> {
-    comparison.others.iter().find_map(|beside| find(beside, row)).map(|cell| cell.base_per_second)
+    comparison
+        .others
+        .iter()
+        .find_map(|compared| find(compared, row))
+        .map(|cell| cell.base_per_second)
 }
 
 fn speeds<R: ComparedRow>(comparison: &Comparison<R>, rows: &[R]) -> Vec<Series> {
@@ -173,16 +183,16 @@ fn speeds<R: ComparedRow>(comparison: &Comparison<R>, rows: &[R]) -> Vec<Series>
     };
     let base = series(0, &comparison.base.name, &|row| of_base(comparison, row));
     let others = comparison.others.iter().zip(1..);
-    let others = others.map(|(beside, place)| {
-        series(place, &beside.side.name, &|row| Some(find(beside, row)?.other_per_second))
+    let others = others.map(|(compared, place)| {
+        series(place, &compared.side.name, &|row| Some(find(compared, row)?.other_per_second))
     });
     std::iter::once(base).chain(others).collect()
 }
 
 fn changes<R: ComparedRow>(comparison: &Comparison<R>, rows: &[R]) -> Vec<Series> {
-    let series = |(beside, place): (&Beside<R>, usize)| {
+    let series = |(compared, place): (&ComparedSide<R>, usize)| {
         let point = |(at, row): (usize, &R)| {
-            let ratio = find(beside, row)?.ratio;
+            let ratio = find(compared, row)?.ratio;
             Some(Point {
                 x: at as f64,
                 y: per_cent(ratio.value),
@@ -191,7 +201,7 @@ fn changes<R: ComparedRow>(comparison: &Comparison<R>, rows: &[R]) -> Vec<Series
         };
         let points = rows.iter().enumerate().filter_map(point).collect();
         Series {
-            name: beside.side.name.clone(),
+            name: compared.side.name.clone(),
             role: Role::Member(place),
             mark: Drawn::Points,
             points,
@@ -222,10 +232,10 @@ fn table<R: ComparedRow>(comparison: &Comparison<R>, caption: &str, rows: &[R]) 
         3,
     );
     for row in rows {
-        for beside in &comparison.others {
-            let Some(cell) = find(beside, row) else { continue };
+        for compared in &comparison.others {
+            let Some(cell) = find(compared, row) else { continue };
             let labels =
-                [row.to_string(), beside.side.name.clone(), cell.finding.name().to_owned()]
+                [row.to_string(), compared.side.name.clone(), cell.finding.name().to_owned()]
                     .map(Cell::Text);
             let speeds = words::numbers(cell).map(|number| Cell::number(Some(number)));
             let p = cell.adjusted_p.map_or(Cell::Nothing, |p| Cell::Number {

@@ -1,6 +1,6 @@
 //! A comparison for a terminal.
 
-use btu_suite::compare::{Beside, CellBeside, ComparedRow, Comparison, Finding};
+use btu_suite::compare::{ComparedCell, ComparedRow, ComparedSide, Comparison, Finding};
 
 use super::words::{self, cut, cut_to};
 use crate::head::TextOptions;
@@ -21,11 +21,11 @@ pub fn comparison_text<R: ComparedRow>(
     options: &TextOptions,
 ) -> String {
     let mut sections = Vec::new();
-    for beside in &comparison.others {
-        sections.push(headline(comparison, beside, options));
-        sections.push(explanations(beside, options));
-        sections.push(cells(comparison, beside, all, options));
-        sections.push(left_out(beside, options));
+    for compared in &comparison.others {
+        sections.push(headline(comparison, compared, options));
+        sections.push(explanations(compared, options));
+        sections.push(cells(comparison, compared, all, options));
+        sections.push(left_out(compared, options));
     }
     sections.push(
         wrap(&words::rule(comparison), options.columns(), 0)
@@ -38,25 +38,25 @@ pub fn comparison_text<R: ComparedRow>(
 
 fn headline<R: ComparedRow>(
     comparison: &Comparison<R>,
-    beside: &Beside<R>,
+    compared: &ComparedSide<R>,
     options: &TextOptions,
 ) -> Vec<String> {
     let paint = Paint(options.colour);
-    let [base, side] = [&comparison.base.name, &beside.side.name].map(|name| cut(name));
-    let said = words::headline(beside);
-    let finding = beside.overall.as_ref().map(|overall| overall.finding);
+    let [base, side] = [&comparison.base.name, &compared.side.name].map(|name| cut(name));
+    let said = words::headline(compared);
+    let finding = compared.overall.as_ref().map(|overall| overall.finding);
     let said = match finding {
         Some(Finding::Faster | Finding::NoDifferenceSeen) => paint.strong(&said),
         _ => paint.warning(&said),
     };
     let sides = format!("{side} compared with {base}");
     let first = format!("{}  {said}", paint.title(&sides));
-    let Some(overall) = &beside.overall else { return vec![first] };
+    let Some(overall) = &compared.overall else { return vec![first] };
     let ratio = words::change(overall.ratio.value);
     let first = format!("{first}, {}", paint.title(&ratio));
     let interval =
         words::ends(&overall.ratio).map_or_else(String::new, |ends| format!("  (95 %: {ends})"));
-    let taken = [&sides, &words::headline(beside), &ratio, &interval]
+    let taken = [&sides, &words::headline(compared), &ratio, &interval]
         .map(|text| columns(text))
         .iter()
         .sum::<usize>()
@@ -66,11 +66,11 @@ fn headline<R: ComparedRow>(
     } else {
         vec![first, interval]
     };
-    let surer = words::surer_together(overall, &beside.cells).map(str::to_owned);
+    let surer = words::surer_together(overall, &compared.cells).map(str::to_owned);
     let further = [
         Some(words::over(overall)),
         surer,
-        Some(words::basis(overall, comparison, beside)),
+        Some(words::basis(overall, comparison, compared)),
         words::advice(overall),
     ];
     for text in further.into_iter().flatten() {
@@ -84,10 +84,10 @@ fn indented(text: &str, options: &TextOptions) -> Vec<String> {
 }
 
 /// The differences of the plans, and the differences of the environments.
-fn explanations<R: ComparedRow>(beside: &Beside<R>, options: &TextOptions) -> Vec<String> {
-    let plans = beside.plan_differences.iter().map(ToString::to_string);
-    let machines = beside.environment_differences.iter().take(MOST_DIFFERENCES).cloned();
-    let rest = beside.environment_differences.len().saturating_sub(MOST_DIFFERENCES);
+fn explanations<R: ComparedRow>(compared: &ComparedSide<R>, options: &TextOptions) -> Vec<String> {
+    let plans = compared.plan_differences.iter().map(ToString::to_string);
+    let machines = compared.environment_differences.iter().take(MOST_DIFFERENCES).cloned();
+    let rest = compared.environment_differences.len().saturating_sub(MOST_DIFFERENCES);
     let rest =
         (rest > 0).then(|| format!("and {}: --format json has all", count(rest, "more setting")));
     let all = plans.chain(machines).chain(rest);
@@ -101,37 +101,38 @@ fn explanations<R: ComparedRow>(beside: &Beside<R>, options: &TextOptions) -> Ve
 
 fn cells<R: ComparedRow>(
     comparison: &Comparison<R>,
-    beside: &Beside<R>,
+    compared: &ComparedSide<R>,
     all: bool,
     options: &TextOptions,
 ) -> Vec<String> {
-    if beside.cells.is_empty() {
+    if compared.cells.is_empty() {
         return Vec::new();
     }
-    let differs = |cell: &&CellBeside<R>| matches!(cell.finding, Finding::Faster | Finding::Slower);
-    let show_all = all || beside.cells.len() <= FEW;
-    let shown: Vec<&CellBeside<R>> =
-        beside.cells.iter().filter(|cell| show_all || differs(cell)).collect();
-    let mut note = format!("{}; {}", words::tally(&beside.cells), words::units(&beside.cells));
+    let differs =
+        |cell: &&ComparedCell<R>| matches!(cell.finding, Finding::Faster | Finding::Slower);
+    let show_all = all || compared.cells.len() <= FEW;
+    let shown: Vec<&ComparedCell<R>> =
+        compared.cells.iter().filter(|cell| show_all || differs(cell)).collect();
+    let mut note = format!("{}; {}", words::tally(&compared.cells), words::units(&compared.cells));
     if !show_all {
         note += "; --all shows every cell";
     }
     let lines =
-        if shown.is_empty() { Vec::new() } else { table(comparison, beside, &shown, options) };
-    section(&count(beside.cells.len(), "cell"), &note, lines, options)
+        if shown.is_empty() { Vec::new() } else { table(comparison, compared, &shown, options) };
+    section(&count(compared.cells.len(), "cell"), &note, lines, options)
 }
 
 /// Without intervals if there is no room for them.
 fn table<R: ComparedRow>(
     comparison: &Comparison<R>,
-    beside: &Beside<R>,
-    cells: &[&CellBeside<R>],
+    compared: &ComparedSide<R>,
+    cells: &[&ComparedCell<R>],
     options: &TextOptions,
 ) -> Vec<String> {
     let wide = options.is_wide();
     let interval = |text: &str| wide.then(|| text.to_owned());
     let [base, other] =
-        [&comparison.base.name, &beside.side.name].map(|name| cut_to(name, MOST_OF_A_HEAD));
+        [&comparison.base.name, &compared.side.name].map(|name| cut_to(name, MOST_OF_A_HEAD));
     let head =
         [String::new(), base, other, "change".to_owned()].into_iter().chain(interval("95 %"));
     let mut sheet = Sheet::new(head.chain([String::new()]).collect(), 1);
@@ -149,11 +150,11 @@ fn table<R: ComparedRow>(
 /// Columns of a side's name over a column.
 const MOST_OF_A_HEAD: usize = 9;
 
-fn left_out<R: ComparedRow>(beside: &Beside<R>, options: &TextOptions) -> Vec<String> {
-    if beside.left_out.is_empty() {
+fn left_out<R: ComparedRow>(compared: &ComparedSide<R>, options: &TextOptions) -> Vec<String> {
+    if compared.left_out.is_empty() {
         return Vec::new();
     }
-    let rows = beside.left_out.iter().map(ToString::to_string).collect::<Vec<_>>();
+    let rows = compared.left_out.iter().map(ToString::to_string).collect::<Vec<_>>();
     let shown = rows.iter().take(MOST_DIFFERENCES).cloned().collect::<Vec<_>>().join("; ");
     let rest = rows.len().saturating_sub(MOST_DIFFERENCES);
     let rest = if rest > 0 { format!("; and {rest} more") } else { String::new() };

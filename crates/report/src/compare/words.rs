@@ -2,7 +2,7 @@
 
 use btu_stats::{Estimate, Interval};
 use btu_suite::compare::{
-    Basis, Beside, CellBeside, ComparedRow, Comparison, Finding, Over, Overall, Unit,
+    Basis, ComparedCell, ComparedRow, ComparedSide, Comparison, Finding, Over, Overall, Unit,
 };
 use btu_suite::verdict::Title;
 
@@ -58,9 +58,9 @@ pub(super) fn cut_to(name: &str, most: usize) -> String {
 }
 
 /// The finding about the whole, such as `faster`.
-pub(super) fn headline<R: ComparedRow>(beside: &Beside<R>) -> String {
+pub(super) fn headline<R: ComparedRow>(compared: &ComparedSide<R>) -> String {
     let nothing = || "nothing to compare: both have no cell in common".to_owned();
-    beside.overall.as_ref().map_or_else(nothing, |overall| overall.finding.to_string())
+    compared.overall.as_ref().map_or_else(nothing, |overall| overall.finding.to_string())
 }
 
 /// The finding, for a narrow column.
@@ -69,7 +69,7 @@ pub(super) fn short(finding: Finding) -> &'static str {
 }
 
 /// The units that occur among the cells.
-pub(super) fn units<R: ComparedRow>(cells: &[CellBeside<R>]) -> String {
+pub(super) fn units<R: ComparedRow>(cells: &[ComparedCell<R>]) -> String {
     let occurs = |unit| cells.iter().any(|cell| cell.unit == unit);
     let all = [
         (Unit::Bits, "Mb/s"),
@@ -101,9 +101,9 @@ pub(super) fn over(overall: &Overall) -> String {
 pub(super) fn basis<R: ComparedRow>(
     overall: &Overall,
     comparison: &Comparison<R>,
-    beside: &Beside<R>,
+    compared: &ComparedSide<R>,
 ) -> String {
-    let [base, other] = [&comparison.base, &beside.side].map(|side| side.runs.len());
+    let [base, other] = [&comparison.base, &compared.side].map(|side| side.runs.len());
     match overall.basis {
         Basis::Runs => format!("interval from the spread between runs, {base} against {other}"),
         Basis::EarlierRuns => format!(
@@ -133,7 +133,7 @@ pub(super) fn advice(overall: &Overall) -> Option<String> {
 }
 
 /// The name of a speed of the cell's kind.
-pub(super) fn unit<R: ComparedRow>(cell: &CellBeside<R>) -> &'static str {
+pub(super) fn unit<R: ComparedRow>(cell: &ComparedCell<R>) -> &'static str {
     match cell.unit {
         Unit::Bits => "Mb/s",
         Unit::Requests => "requests/s",
@@ -143,7 +143,7 @@ pub(super) fn unit<R: ComparedRow>(cell: &CellBeside<R>) -> &'static str {
 }
 
 /// Both speeds in the cell's unit; of a time, the times themselves.
-pub(super) fn numbers<R: ComparedRow>(cell: &CellBeside<R>) -> [f64; 2] {
+pub(super) fn numbers<R: ComparedRow>(cell: &ComparedCell<R>) -> [f64; 2] {
     [cell.base_per_second, cell.other_per_second].map(|speed| match cell.unit {
         Unit::Bits => speed / MEGABIT,
         Unit::Requests | Unit::Work => speed,
@@ -152,12 +152,12 @@ pub(super) fn numbers<R: ComparedRow>(cell: &CellBeside<R>) -> [f64; 2] {
 }
 
 /// Like `numbers`, as text.
-pub(super) fn speeds<R: ComparedRow>(cell: &CellBeside<R>) -> [String; 2] {
+pub(super) fn speeds<R: ComparedRow>(cell: &ComparedCell<R>) -> [String; 2] {
     numbers(cell).map(three_digits)
 }
 
 /// `2 faster, 1 slower, 30 no difference seen`.
-pub(super) fn tally<R: ComparedRow>(cells: &[CellBeside<R>]) -> String {
+pub(super) fn tally<R: ComparedRow>(cells: &[ComparedCell<R>]) -> String {
     let all = [Finding::Faster, Finding::Slower, Finding::NoDifferenceSeen, Finding::CannotTell];
     let number = |finding| cells.iter().filter(|cell| cell.finding == finding).count();
     let counted = all.map(|finding| (number(finding), finding));
@@ -171,7 +171,7 @@ pub(super) fn tally<R: ComparedRow>(cells: &[CellBeside<R>]) -> String {
 /// Why the mean of all cells may change significantly when no single cell does.
 pub(super) fn surer_together<R: ComparedRow>(
     overall: &Overall,
-    cells: &[CellBeside<R>],
+    cells: &[ComparedCell<R>],
 ) -> Option<&'static str> {
     let is_told = matches!(overall.finding, Finding::Faster | Finding::Slower);
     let none_is = cells.iter().all(|cell| cell.finding == Finding::CannotTell);

@@ -101,7 +101,7 @@ fn seconds(verdict: &CopyVerdict) -> Figure {
         name: "factors".to_owned(),
         title: "Seconds that each factor adds, largest file".to_owned(),
         panels: vec![panel],
-        layout: Layout::Beside,
+        layout: Layout::SideBySide,
         table,
     }
 }

@@ -62,7 +62,7 @@ pub(super) fn packets(verdict: &CopyVerdict) -> Option<Section> {
         name: "packets".to_owned(),
         title: "Packets sent by the second, largest file".to_owned(),
         panels: vec![panel],
-        layout: Layout::Beside,
+        layout: Layout::SideBySide,
         table,
     };
     let mut blocks = vec![Block::Figure(figure)];
@@ -102,5 +102,5 @@ pub(super) fn modelled(verdict: &CopyVerdict) -> Option<Section> {
     let blocks = if table.rows.is_empty() { Vec::new() } else { vec![Block::Table(table)] };
     let note = "on a shared Ethernet, at the packet rates that were measured: the file's packets wait one after the other, each for the mean delay \
                 of Lam's cable; the report's model was 16 to 37 % off";
-    Section::of("Beside the report's model", note, blocks)
+    Section::of("Compared with the report's model", note, blocks)
 }

@@ -108,7 +108,7 @@ fn graph(result: &HintResult) -> Option<Section> {
         name: "quips".to_owned(),
         title: "Quality improvements per second against the time of a lap".to_owned(),
         panels: vec![panel(result)],
-        layout: Layout::Beside,
+        layout: Layout::SideBySide,
         table,
     };
     Section::of("QUIPS", "", if is_measured { vec![Block::Figure(figure)] } else { Vec::new() })

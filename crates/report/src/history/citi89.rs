@@ -11,7 +11,7 @@ use crate::sheet::{Sheet, page, section};
 /// sentences that hold.
 pub fn citi89_text(history: &History, all: bool, options: &TextOptions) -> String {
     let about = "A workstation sends a file over one Ethernet: 60 packets of 11,680 bits a second and 10 answers of 1104 \
-                 bits, beside background packets of 8376 bits. The scan is damaged; what is called printed are the digits \
+                 bits, with background packets of 8376 bits. The scan is damaged; what is called printed are the digits \
                  that fit all others. Recomputed: mean delay on a shared cable of 10 Mb/s and 5.12 us for packets of the \
                  weighted mean size.";
     page(vec![

@@ -25,7 +25,7 @@ pub struct Figure {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Layout {
     /// Side by side, with axes of their own.
-    Beside,
+    SideBySide,
     /// The second below the first, less high, with a common x axis.
     Below,
 }

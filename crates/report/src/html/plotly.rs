@@ -112,7 +112,7 @@ fn layout(figure: &Figure) -> Value {
             up,
             &axis_name("x", if figure.layout == Layout::Below { 0 } else { place }),
         );
-        if figure.layout == Layout::Beside || place == 0 {
+        if figure.layout == Layout::SideBySide || place == 0 {
             let lowest = if figure.layout == Layout::Below { panels - 1 } else { place };
             let label = figure.panels.get(lowest).map_or(&panel.x, |panel| &panel.x);
             layout[key("x")] = axis(label, across, &axis_name("y", lowest));
@@ -135,7 +135,7 @@ fn domains(layout: Layout, panels: usize, place: usize) -> ([f64; 2], [f64; 2]) 
         Layout::Below if place == 0 && panels > 1 => ([0.0, 1.0], [0.42, 1.0]),
         Layout::Below if panels > 1 => ([0.0, 1.0], [0.0, 0.32]),
         Layout::Below => ([0.0, 1.0], [0.0, 1.0]),
-        Layout::Beside => {
+        Layout::SideBySide => {
             let gap = 0.09;
             let width = (1.0 - gap * (panels as f64 - 1.0)) / panels as f64;
             let left = place as f64 * (width + gap);

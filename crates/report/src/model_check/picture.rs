@@ -2,7 +2,7 @@
 
 use btu_chart::{Axis, Mark, Panel, Picture, Point, Series};
 
-use super::{Beside, CheckCase, CheckFlow, CheckPoint, ModelCheck};
+use super::{AnswerKind, CheckCase, CheckFlow, CheckPoint, ModelCheck};
 
 /// More curves in one picture cannot be told apart.
 const MOST_PAIRS: usize = 3;
@@ -13,7 +13,7 @@ const MOST_ERROR: f64 = 100.0;
 
 /// A flow of a case, and the suffix of the names of its series.
 struct Drawn<'a> {
-    answers: &'a [Beside],
+    answers: &'a [AnswerKind],
     flow: &'a CheckFlow,
     suffix: String,
 }
@@ -61,14 +61,14 @@ pub fn check_picture(check: &ModelCheck) -> Picture {
 
 /// `predicted and simulated`, `predicted, simulated and measured`.
 fn answers(check: &ModelCheck) -> String {
-    let has = |beside: &Beside| check.cases.iter().any(|case| case.answers.contains(beside));
-    let beside: Vec<&str> = [Beside::Simulated, Beside::Measured]
+    let has = |kind: &AnswerKind| check.cases.iter().any(|case| case.answers.contains(kind));
+    let kind: Vec<&str> = [AnswerKind::Simulated, AnswerKind::Measured]
         .iter()
-        .filter(|beside| has(beside))
-        .map(|beside| beside.name())
+        .filter(|kind| has(kind))
+        .map(|kind| kind.name())
         .collect();
-    let separator = if beside.len() > 1 { ", " } else { " and " };
-    format!("predicted{separator}{}", beside.join(" and "))
+    let separator = if kind.len() > 1 { ", " } else { " and " };
+    format!("predicted{separator}{}", kind.join(" and "))
 }
 
 /// The suffix of the names of a flow's series.
@@ -84,9 +84,9 @@ fn curves(all: &[Drawn<'_>], x: Axis) -> Panel {
             Point::new(point.value, point.predicted.map_or(f64::NAN, |delay| delay * 1e3))
         };
         drawn.push(series(format!("predicted{suffix}"), Mark::Line, flow, predicted));
-        for &beside in *answers {
+        for &kind in *answers {
             let settled = |point: &CheckPoint| {
-                let settled = point.settled(beside).map(|delay| delay.scaled(1e3));
+                let settled = point.settled(kind).map(|delay| delay.scaled(1e3));
                 let interval =
                     settled.and_then(|delay| delay.interval).map(|ends| (ends.low, ends.high));
                 Point {
@@ -94,7 +94,7 @@ fn curves(all: &[Drawn<'_>], x: Axis) -> Panel {
                     ..Point::new(point.value, settled.map_or(f64::NAN, |delay| delay.value))
                 }
             };
-            drawn.push(series(format!("{}{suffix}", beside.name()), Mark::Points, flow, settled));
+            drawn.push(series(format!("{}{suffix}", kind.name()), Mark::Points, flow, settled));
         }
     }
     Panel { x, y: Axis::logarithmic("mean delay (ms)"), height: 330, across: vec![], series: drawn }
@@ -103,9 +103,9 @@ fn curves(all: &[Drawn<'_>], x: Axis) -> Panel {
 fn residuals(all: &[Drawn<'_>], x: Axis) -> Panel {
     let mut drawn: Vec<Series> = Vec::new();
     for Drawn { answers, flow, suffix } in all {
-        for &beside in *answers {
+        for &kind in *answers {
             let error = |point: &CheckPoint| {
-                let error = point.error(beside).map(|error| error.scaled(100.0));
+                let error = point.error(kind).map(|error| error.scaled(100.0));
                 let interval =
                     error.and_then(|error| error.interval).map(|ends| (ends.low, ends.high));
                 Point {
@@ -113,7 +113,7 @@ fn residuals(all: &[Drawn<'_>], x: Axis) -> Panel {
                     ..Point::new(point.value, error.map_or(f64::NAN, |error| error.value))
                 }
             };
-            drawn.push(series(format!("{}{suffix}", beside.name()), Mark::LinePoints, flow, error));
+            drawn.push(series(format!("{}{suffix}", kind.name()), Mark::LinePoints, flow, error));
         }
     }
     let worst = drawn
@@ -166,7 +166,7 @@ mod tests {
     fn check(names: &[&str]) -> ModelCheck {
         let case = |name: &str| CheckCase {
             name: name.to_owned(),
-            answers: vec![Beside::Simulated],
+            answers: vec![AnswerKind::Simulated],
             flows: names.iter().map(|name| flow(name)).collect(),
         };
         ModelCheck {
@@ -202,7 +202,7 @@ mod tests {
         let mut check = check(&["everyone"]);
         check.cases.truncate(1);
         let case = &mut check.cases[0];
-        case.answers.push(Beside::Measured);
+        case.answers.push(AnswerKind::Measured);
         for point in &mut case.flows[0].points {
             point.measured = Some(measured(0.0012, 1e-5, [0.0; 2]));
         }

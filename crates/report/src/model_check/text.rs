@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use super::verdict::{Break, Verdict};
-use super::{Beside, CheckCase, CheckFlow, CheckPoint, Measured, ModelCheck, WITHIN};
+use super::{AnswerKind, CheckCase, CheckFlow, CheckPoint, Measured, ModelCheck, WITHIN};
 use crate::head::TextOptions;
 use crate::number::{NOTHING, percent, plus_minus, three_digits};
 use crate::paint::Paint;
@@ -25,7 +25,7 @@ pub fn check_text(check: &ModelCheck, options: &TextOptions) -> String {
         let _ = write!(out, "\n{}  {}\n", paint.title(&heading(case, flow)), paint.quiet(&note));
         let notes = notes(flow).into_iter().flat_map(|note| wrap(&note, options.columns(), 2));
         let verdicts =
-            case.answers.iter().flat_map(|&beside| verdicts(case, flow, beside, options.columns()));
+            case.answers.iter().flat_map(|&kind| verdicts(case, flow, kind, options.columns()));
         for line in table(case, flow).into_iter().chain(notes).chain(verdicts) {
             let _ = writeln!(out, "{line}");
         }
@@ -39,9 +39,9 @@ fn heading(case: &CheckCase, flow: &CheckFlow) -> String {
 
 fn table(case: &CheckCase, flow: &CheckFlow) -> Vec<String> {
     let mut head = vec!["x", "utilisation %", "predicted"];
-    for beside in &case.answers {
-        head.extend([beside.name(), "", "error %"]);
-        head.extend((*beside == Beside::Measured).then_some("late %"));
+    for kind in &case.answers {
+        head.extend([kind.name(), "", "error %"]);
+        head.extend((*kind == AnswerKind::Measured).then_some("late %"));
     }
     let mut sheet = Sheet::new(head.into_iter().map(str::to_owned).collect(), 0);
     for point in &flow.points {
@@ -50,29 +50,29 @@ fn table(case: &CheckCase, flow: &CheckFlow) -> Vec<String> {
             point.utilisation.map_or_else(|| NOTHING.to_owned(), percent),
             point.predicted.map_or_else(|| "saturated".to_owned(), milliseconds),
         ];
-        row.extend(case.answers.iter().flat_map(|&beside| cells(point, beside)));
+        row.extend(case.answers.iter().flat_map(|&kind| cells(point, kind)));
         sheet.row(row);
     }
     sheet.lines()
 }
 
 /// The columns of one answer at one point.
-fn cells(point: &CheckPoint, beside: Beside) -> Vec<String> {
+fn cells(point: &CheckPoint, kind: AnswerKind) -> Vec<String> {
     let or_nothing = |text: Option<String>| text.unwrap_or_else(|| NOTHING.to_owned());
-    let answer = if point.is_void(beside) {
+    let answer = if point.is_void(kind) {
         "void".to_owned()
-    } else if point.is_overloaded(beside) {
+    } else if point.is_overloaded(kind) {
         "overloaded".to_owned()
     } else {
-        or_nothing(point.answer(beside).map(|answer| milliseconds(answer.value)))
+        or_nothing(point.answer(kind).map(|answer| milliseconds(answer.value)))
     };
     let mut cells = vec![
         answer,
-        plus_minus(point.settled(beside).as_ref()),
-        or_nothing(point.error(beside).map(|error| signed_percent(error.value))),
+        plus_minus(point.settled(kind).as_ref()),
+        or_nothing(point.error(kind).map(|error| signed_percent(error.value))),
     ];
-    if beside == Beside::Measured {
-        cells.push(or_nothing(point.settled(beside).and(point.late_share(beside)).map(percent)));
+    if kind == AnswerKind::Measured {
+        cells.push(or_nothing(point.settled(kind).and(point.late_share(kind)).map(percent)));
     }
     cells
 }
@@ -131,16 +131,16 @@ fn plain(value: f64) -> String {
 }
 
 /// One line for each share, or for several with an equal result.
-fn verdicts(case: &CheckCase, flow: &CheckFlow, beside: Beside, width: usize) -> Vec<String> {
+fn verdicts(case: &CheckCase, flow: &CheckFlow, kind: AnswerKind, width: usize) -> Vec<String> {
     let against = if case.answers.len() > 1 {
-        format!("As {}, within", beside.name())
+        format!("As {}, within", kind.name())
     } else {
         "Within".to_owned()
     };
     let mut said: Vec<(Vec<String>, String)> = Vec::new();
     for within in WITHIN {
         let (share, text) =
-            (format!("{:.0}", within * 100.0), verdict(flow.verdict(beside, within), beside));
+            (format!("{:.0}", within * 100.0), verdict(flow.verdict(kind, within), kind));
         match said.last_mut() {
             Some((shares, same)) if *same == text => shares.push(share),
             _ => said.push((vec![share], text)),
@@ -160,7 +160,7 @@ fn enumerated(words: &[String]) -> String {
     }
 }
 
-fn verdict(verdict: Verdict, beside: Beside) -> String {
+fn verdict(verdict: Verdict, kind: AnswerKind) -> String {
     match verdict {
         Verdict::Everywhere(last) => {
             format!("valid at all points, up to utilisation {} %.", percent(last))
@@ -169,24 +169,24 @@ fn verdict(verdict: Verdict, beside: Beside) -> String {
             format!(
                 "valid up to utilisation {} %; at the next point {}.",
                 percent(last),
-                because(reason, beside)
+                because(reason, kind)
             )
         }
         Verdict::Nowhere(reason) => {
-            format!("not valid; at the first point {}.", because(reason, beside))
+            format!("not valid; at the first point {}.", because(reason, kind))
         }
         Verdict::Unknown => "nothing to compare.".to_owned(),
     }
 }
 
-fn because(reason: Break, beside: Beside) -> String {
-    match (reason, beside) {
+fn because(reason: Break, kind: AnswerKind) -> String {
+    match (reason, kind) {
         (Break::Off(error), _) => format!("it is off by {} %", signed_percent(error)),
         (Break::Overload, _) => "only one of the two is overloaded".to_owned(),
-        (Break::Undecided, Beside::Simulated) => {
+        (Break::Undecided, AnswerKind::Simulated) => {
             "the simulation's interval is too wide to tell".to_owned()
         }
-        (Break::Undecided, Beside::Measured) => {
+        (Break::Undecided, AnswerKind::Measured) => {
             "the measurement's interval is too wide to tell".to_owned()
         }
         (Break::Late(share), _) => {
@@ -213,7 +213,7 @@ pub fn check_csv(check: &ModelCheck) -> String {
         for point in &flow.points {
             let predicted = [point.utilisation, point.predicted].map(or_empty).join(",");
             let (simulated, measured) =
-                (columns(point, Beside::Simulated), columns(point, Beside::Measured));
+                (columns(point, AnswerKind::Simulated), columns(point, AnswerKind::Measured));
             let place = format!("{case},{},{}", flow.name, plain(point.value));
             let _ = writeln!(
                 out,
@@ -230,18 +230,18 @@ fn or_empty(number: Option<f64>) -> String {
 }
 
 /// Mean, interval, error, overload.
-fn columns(point: &CheckPoint, beside: Beside) -> String {
-    let answer = point.answer(beside);
+fn columns(point: &CheckPoint, kind: AnswerKind) -> String {
+    let answer = point.answer(kind);
     let interval = answer.and_then(|answer| answer.interval);
     let numbers = [
         answer.map(|answer| answer.value),
         interval.map(|interval| interval.low),
         interval.map(|interval| interval.high),
-        point.error(beside).map(|error| error.value),
+        point.error(kind).map(|error| error.value),
     ];
-    let overloaded = match (beside, &point.measured) {
-        (Beside::Measured, None) => String::new(),
-        _ => point.is_overloaded(beside).to_string(),
+    let overloaded = match (kind, &point.measured) {
+        (AnswerKind::Measured, None) => String::new(),
+        _ => point.is_overloaded(kind).to_string(),
     };
     format!("{},{overloaded}", numbers.map(or_empty).join(","))
 }
@@ -279,7 +279,11 @@ mod tests {
             network: "lab".to_owned(),
             how: "5 replications".to_owned(),
             turned: "data load (%)".to_owned(),
-            cases: vec![CheckCase { name: String::new(), answers: vec![Beside::Simulated], flows }],
+            cases: vec![CheckCase {
+                name: String::new(),
+                answers: vec![AnswerKind::Simulated],
+                flows,
+            }],
         }
     }
 
@@ -304,7 +308,7 @@ mod tests {
     fn measured_check() -> ModelCheck {
         let mut check = check();
         let case = &mut check.cases[0];
-        case.answers.push(Beside::Measured);
+        case.answers.push(AnswerKind::Measured);
         let overloaded = Measured { overloaded: true, ..measured(0.6, 0.1, [0.0; 2]) };
         let mut void = measured(1.2e-3, 1e-5, [0.2e-3, 0.0]);
         void.void.push("packets left 0.2 ms late, 17 % of the delay".to_owned());

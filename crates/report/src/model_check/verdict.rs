@@ -7,7 +7,7 @@
 //! either side cannot be judged and ends the range as well. A measured point ends it, too, if it is
 //! void, or if this machine's own lateness is more than x of its delay.
 
-use super::{Beside, CheckFlow, CheckPoint};
+use super::{AnswerKind, CheckFlow, CheckPoint};
 
 /// The end of the range in which a prediction holds.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -40,13 +40,13 @@ pub enum Break {
 impl CheckFlow {
     /// The end of the range in which the prediction agrees within this share with the answer next
     /// to it; see the module's rule.
-    pub fn verdict(&self, beside: Beside, within: f64) -> Verdict {
+    pub fn verdict(&self, kind: AnswerKind, within: f64) -> Verdict {
         let utilisation = |point: &CheckPoint| point.utilisation.unwrap_or(0.0);
         let mut points: Vec<&CheckPoint> = self.points.iter().collect();
         points.sort_by(|one, other| utilisation(one).total_cmp(&utilisation(other)));
         let mut last = None;
         for point in points {
-            if let Some(reason) = judge(point, beside, within) {
+            if let Some(reason) = judge(point, kind, within) {
                 return last.map_or(Verdict::Nowhere(reason), |last| Verdict::UpTo(last, reason));
             }
             last = Some(utilisation(point));
@@ -56,19 +56,19 @@ impl CheckFlow {
 }
 
 /// Why a point does not agree; none if it does.
-fn judge(point: &CheckPoint, beside: Beside, within: f64) -> Option<Break> {
-    if point.is_void(beside) {
+fn judge(point: &CheckPoint, kind: AnswerKind, within: f64) -> Option<Break> {
+    if point.is_void(kind) {
         return Some(Break::Void);
     }
-    if point.both_overloaded(beside) {
+    if point.both_overloaded(kind) {
         return None;
     }
-    let Some(error) = point.error(beside) else {
-        let nothing = point.answer(beside).is_none() && !point.is_overloaded(beside);
+    let Some(error) = point.error(kind) else {
+        let nothing = point.answer(kind).is_none() && !point.is_overloaded(kind);
         return Some(if nothing { Break::Undecided } else { Break::Overload });
     };
-    let half = point.settled(beside).and_then(|settled| settled.relative_half_width());
-    if let Some(late) = point.late_share(beside).filter(|late| *late > within) {
+    let half = point.settled(kind).and_then(|settled| settled.relative_half_width());
+    if let Some(late) = point.late_share(kind).filter(|late| *late > within) {
         Some(Break::Late(late))
     } else if error.value.abs() > within {
         Some(Break::Off(error.value))
@@ -87,7 +87,7 @@ mod tests {
     use super::super::measured::tests::measured;
     use super::*;
 
-    const SIMULATED: Beside = Beside::Simulated;
+    const SIMULATED: AnswerKind = AnswerKind::Simulated;
 
     fn point(utilisation: f64, predicted: Option<f64>, simulated: f64, half: f64) -> CheckPoint {
         let simulated =
@@ -164,13 +164,13 @@ mod tests {
         // 30 of 1000 us are lateness.
         let late = with(0.1, measured(1.0e-3, 1.0e-6, [10.0e-6, 20.0e-6]));
         let Verdict::Nowhere(Break::Late(share)) =
-            flow(std::slice::from_ref(&late)).verdict(Beside::Measured, 0.02)
+            flow(std::slice::from_ref(&late)).verdict(AnswerKind::Measured, 0.02)
         else {
             panic!("3 % of lateness cannot be told from 2 %");
         };
         assert!((share - 0.03).abs() < 1e-12);
         assert_eq!(
-            flow(std::slice::from_ref(&late)).verdict(Beside::Measured, 0.05),
+            flow(std::slice::from_ref(&late)).verdict(AnswerKind::Measured, 0.05),
             Verdict::Everywhere(0.1)
         );
         assert_eq!(
@@ -182,6 +182,6 @@ mod tests {
             ..measured(1.0e-3, 1.0e-6, [0.0; 2])
         };
         let flow = flow(&[late, with(0.5, void)]);
-        assert_eq!(flow.verdict(Beside::Measured, 0.2), Verdict::UpTo(0.1, Break::Void));
+        assert_eq!(flow.verdict(AnswerKind::Measured, 0.2), Verdict::UpTo(0.1, Break::Void));
     }
 }

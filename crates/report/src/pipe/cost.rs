@@ -1,7 +1,7 @@
 //! The differences of signatures from the first of their set, as tables.
 
 use btu_stats::Estimate;
-use btu_suite::pipe::{Beside, PipeVerdict};
+use btu_suite::pipe::{PipeVerdict, SignatureCost};
 
 use super::unit::{rate, time};
 use crate::head::TextOptions;
@@ -14,7 +14,7 @@ const GLANCE: usize = 9;
 /// One of the set: its name, and its differences from the first.
 pub(super) struct Line<'a> {
     pub(super) name: String,
-    pub(super) cost: &'a Beside,
+    pub(super) cost: &'a SignatureCost,
 }
 
 /// Latency, maximum, and the cost of every message and every byte.
@@ -40,7 +40,7 @@ fn lowest(name: &str, base: &PipeVerdict) -> Vec<String> {
     vec![name.to_owned(), latency, nothing(), nothing(), maximum, nothing(), nothing(), nothing()]
 }
 
-fn row(name: &str, cost: &Beside) -> Vec<String> {
+fn row(name: &str, cost: &SignatureCost) -> Vec<String> {
     let or_dash = |estimate: Option<Estimate>, text: fn(f64) -> String| {
         estimate.map_or_else(|| NOTHING.to_owned(), |estimate| text(estimate.value))
     };
@@ -76,7 +76,7 @@ fn signed(value: f64) -> String {
 }
 
 /// A figure of a cost, its name, and the form of its ends.
-type Figure = (&'static str, fn(&Beside) -> Option<Estimate>, fn(f64) -> String);
+type Figure = (&'static str, fn(&SignatureCost) -> Option<Estimate>, fn(f64) -> String);
 
 /// The figures of all costs with their intervals, one line each.
 pub(super) fn intervals(first: &str, lines: &[Line], options: &TextOptions) -> Vec<String> {

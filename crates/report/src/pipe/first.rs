@@ -2,7 +2,7 @@
 //! which the time of bytes exceeds that of a message.
 
 use btu_stats::Estimate;
-use btu_suite::pipe::{Beside, PipeVerdict};
+use btu_suite::pipe::{PipeVerdict, SignatureCost};
 
 use super::page::Named;
 use super::unit::{Unit, bytes, rate_unit, time, time_unit};
@@ -40,7 +40,7 @@ pub(super) fn figures(verdict: &PipeVerdict) -> Vec<KeyFigure> {
 }
 
 /// A line for each of several signatures; `costs` are those of the others compared with the first.
-pub(super) fn compared(named: &[Named], costs: &[&Beside]) -> Vec<KeyFigure> {
+pub(super) fn compared(named: &[Named], costs: &[&SignatureCost]) -> Vec<KeyFigure> {
     let costs =
         std::iter::once(None).chain(costs.iter().copied().map(Some)).chain(std::iter::repeat(None));
     named
@@ -50,7 +50,7 @@ pub(super) fn compared(named: &[Named], costs: &[&Beside]) -> Vec<KeyFigure> {
         .collect()
 }
 
-fn one_of_several(name: &str, verdict: &PipeVerdict, cost: Option<&Beside>) -> KeyFigure {
+fn one_of_several(name: &str, verdict: &PipeVerdict, cost: Option<&SignatureCost>) -> KeyFigure {
     let maximum = verdict.maximum.as_ref().map(|peak| &peak.bits_per_second);
     let Some(latency) = verdict.latency.as_ref().map(|latency| &latency.median_seconds) else {
         let none = || KeyFigure {

@@ -2,7 +2,7 @@
 //! differences from the first.
 
 use btu_stats::Estimate;
-use btu_suite::pipe::{Beside, PipeVerdict, SetVerdict, SizeVerdict, beside};
+use btu_suite::pipe::{PipeVerdict, SetVerdict, SignatureCost, SizeVerdict, cost_over};
 
 use super::first;
 use super::set::{names, set_title};
@@ -42,8 +42,9 @@ pub fn several_page(stored: &[StoredRun], verdicts: &[&PipeVerdict]) -> Page {
     let named: Vec<Named> =
         verdicts.iter().map(|verdict| (verdict.kind.label().to_owned(), *verdict)).collect();
     let Some(((_, base), others)) = named.split_first() else { return Page::default() };
-    let costs: Vec<Beside> = others.iter().map(|(_, other)| beside(other, base)).collect();
-    let costs: Vec<&Beside> = costs.iter().collect();
+    let costs: Vec<SignatureCost> =
+        others.iter().map(|(_, other)| cost_over(other, base)).collect();
+    let costs: Vec<&SignatureCost> = costs.iter().collect();
     let headline = format!("{} signatures, {}: {}", named.len(), base.pattern, quickest(&named));
     let figures = first::compared(&named, &costs);
     let mut summary =
@@ -82,7 +83,8 @@ pub fn set_page(stored: &StoredRun, verdict: &SetVerdict) -> Page {
     let verdicts = verdict.signatures.iter().map(|one| &one.verdict);
     let named: Vec<Named> = names(verdict).into_iter().zip(verdicts).collect();
     let layers = verdict.layers.iter().map(|layer| &layer.cost);
-    let costs: Vec<&Beside> = layers.chain(verdict.loads.iter().map(|load| &load.cost)).collect();
+    let costs: Vec<&SignatureCost> =
+        layers.chain(verdict.loads.iter().map(|load| &load.cost)).collect();
     let page = stored.page(
         format!("{}: {}", set_title(verdict.purpose), quickest(&named)),
         warnings(&named),
@@ -91,7 +93,7 @@ pub fn set_page(stored: &StoredRun, verdict: &SetVerdict) -> Page {
     Page { summary: stored.summary(first::compared(&named, &costs), String::new()), ..page }
 }
 
-fn sections_with_cost(named: &[Named], costs: &[&Beside]) -> Vec<Option<Section>> {
+fn sections_with_cost(named: &[Named], costs: &[&SignatureCost]) -> Vec<Option<Section>> {
     let mut all = sections(named);
     all.insert(1, cost(named, costs));
     all
@@ -162,7 +164,7 @@ fn by_size(named: &[Named]) -> Option<Section> {
         name: "throughput".to_owned(),
         title: "Throughput against message size".to_owned(),
         panels: vec![panel],
-        layout: Layout::Beside,
+        layout: Layout::SideBySide,
         table: sizes(named),
     };
     drawn(named, "Throughput", "The graph that most benchmarks draw; intervals at 95 %.", figure)
@@ -198,7 +200,7 @@ fn by_time(named: &[Named]) -> Option<Section> {
         name: "signature".to_owned(),
         title: "Signature: throughput against the time of a message".to_owned(),
         panels: vec![panel],
-        layout: Layout::Beside,
+        layout: Layout::SideBySide,
         table,
     };
     let note = "NetPIPE's signature: where it begins is the latency, where it bends the saturation point, where it ends the rate.";
@@ -262,7 +264,7 @@ fn sizes(named: &[Named]) -> Table {
 }
 
 /// The differences of the others from the first.
-fn cost(named: &[Named], costs: &[&Beside]) -> Option<Section> {
+fn cost(named: &[Named], costs: &[&SignatureCost]) -> Option<Section> {
     let ((base, _), others) = named.split_first()?;
     let head = [
         "",

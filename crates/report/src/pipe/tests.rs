@@ -219,10 +219,10 @@ fn stored_runs_side_by_side() {
         verdict,
     };
     let runs = [stored("r4", tcp()), stored("r9", verdict(Kind::Tcp, "1..10MB", 22.4e-6, 24e9))];
-    let text = beside_text(&runs, &[], true, &NARROW);
+    let text = signatures_text(&runs, &[], true, &NARROW);
     assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
     insta::assert_snapshot!(text);
-    assert_eq!(beside_text(&[], &[], false, &NARROW), "");
+    assert_eq!(signatures_text(&[], &[], false, &NARROW), "");
 }
 
 /// A set on paths with these message times; the times of the tests above.

@@ -109,7 +109,7 @@ fn three_machines() {
 }
 
 #[test]
-fn beside_1995() {
+fn with_machines_of_1995() {
     let text = rank_text(&page(true), &WIDE);
     assert!(text.contains("published as 2.40 and is 2.48"), "{text}");
     insta::assert_snapshot!(text);

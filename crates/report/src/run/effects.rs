@@ -131,7 +131,7 @@ fn picture(plan: &RunPlan, value: &ValueVerdict, found: &FactorEffects, factor: 
         name: link(&[&value.name, name]),
         title,
         panels: vec![panel],
-        layout: Layout::Beside,
+        layout: Layout::SideBySide,
         table,
     }
 }
@@ -181,7 +181,7 @@ fn interaction(plan: &RunPlan, value: &ValueVerdict, pair: &Pair) -> Figure {
         name: link(&[&value.name, one, other]),
         title,
         panels: vec![panel],
-        layout: Layout::Beside,
+        layout: Layout::SideBySide,
         table,
     }
 }

@@ -32,7 +32,7 @@ pub(super) fn goodput(report: &RunReport) -> Option<Section> {
             name: format!("goodput-{}", place + 1),
             title: format!("Goodput of {}", names.join(", ")),
             panels: panels.to_vec(),
-            layout: Layout::Beside,
+            layout: Layout::SideBySide,
             table: rates(report, &wanted),
         })
     });
@@ -103,13 +103,13 @@ pub(super) fn section(report: &RunReport) -> Option<Section> {
         times(report, "Network activities alone, s (as A1 to A4)", load, base_of_network)
     });
     let hosts = (!penalties.is_empty()).then(|| hosts_alone(report, &host_loads));
-    let beside = host_loads.iter().flat_map(|&load| {
+    let with_load = host_loads.iter().flat_map(|&load| {
         let network = format!("Network activities under {load}, s (as A5 to A16)");
         let host = format!("{load} with each network activity, s (as A5 to A16)");
         [times(report, &network, load, loaded_network), times(report, &host, load, loaded_host)]
     });
     let tables =
-        alone.into_iter().chain(hosts).chain(beside).filter(|table| !table.rows.is_empty());
+        alone.into_iter().chain(hosts).chain(with_load).filter(|table| !table.rows.is_empty());
     let note = "Times for the work that the baseline did, in seconds, with arithmetic (AM), geometric (GM) and harmonic mean (HM) \
                 over the components.";
     Section::of("Tables of the paper", note, tables.map(Block::Table).collect())

@@ -40,7 +40,7 @@ fn figure(report: &RunReport) -> Figure {
         name: "response-times".to_owned(),
         title: "Request and response: distribution of round-trip times".to_owned(),
         panels: panels.collect(),
-        layout: Layout::Beside,
+        layout: Layout::SideBySide,
         table: table(&report.verdict.interactive),
     }
 }

@@ -35,7 +35,7 @@ pub(super) fn cpu(report: &RunReport) -> Option<Section> {
             name: "cpu".to_owned(),
             title: "CPU seconds per gigabyte".to_owned(),
             panels: vec![panel],
-            layout: Layout::Beside,
+            layout: Layout::SideBySide,
             table: table(rows),
         })
     };

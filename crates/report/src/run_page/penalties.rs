@@ -30,7 +30,7 @@ pub(super) fn section(report: &RunReport) -> Option<Section> {
         Vec::new()
     };
     let note = "Seconds are lost on the work that the baseline did, gains counted as nothing (the paper's rule); a slowdown \
-                is time beside the other over time alone, and can be compared between machines.";
+                is the time with the other divided by the time alone, and can be compared between machines.";
     Section::of("Penalties", note, blocks)
 }
 
@@ -64,7 +64,7 @@ fn seconds(report: &RunReport) -> Figure {
         name: "penalties".to_owned(),
         title: format!("Penalties by message size, {}", unit.name),
         panels: vec![panel],
-        layout: Layout::Beside,
+        layout: Layout::SideBySide,
         table: table(report, &unit, &parts),
     }
 }
@@ -128,7 +128,7 @@ fn slowdowns(report: &RunReport) -> Figure {
         name: "slowdowns".to_owned(),
         title: "Slowdown by component: 2 means everything takes twice as long".to_owned(),
         panels: panels.to_vec(),
-        layout: Layout::Beside,
+        layout: Layout::SideBySide,
         table: by_component(report),
     }
 }

@@ -46,14 +46,14 @@ fn figure(report: &RunReport, message: Bytes, load: Load) -> Option<Figure> {
         series: curves,
     };
     let below = (load != Load::Idle).then(|| bars(report, &cells, load));
-    let beside =
+    let place =
         if load == Load::Idle { "without a load".to_owned() } else { format!("under {load}") };
     Some(Figure {
         name: format!("over-time-{load}"),
-        title: format!("Goodput over time {beside}"),
+        title: format!("Goodput over time {place}"),
         panels: std::iter::once(above).chain(below).collect(),
         layout: Layout::Below,
-        table: table(&cells, &beside),
+        table: table(&cells, &place),
     })
 }
 
@@ -150,9 +150,9 @@ fn outcomes(cell: &CellRecord) -> impl Iterator<Item = (&Report, &Outcome)> {
         .map(|report| (report, &report.outcome))
 }
 
-fn table(cells: &[(usize, Component, &CellRecord)], beside: &str) -> Table {
+fn table(cells: &[(usize, Component, &CellRecord)], place: &str) -> Table {
     let head = ["", "network, ms", "load, ms", "together for so much of the load, %", "Mb/s"];
-    let mut table = Table::new(&format!("The cells drawn: {beside}"), &head, 1);
+    let mut table = Table::new(&format!("The cells drawn: {place}"), &head, 1);
     for (_, component, cell) in cells {
         let network = cell.network.as_ref();
         let host = cell.host.as_ref();

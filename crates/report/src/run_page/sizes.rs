@@ -21,7 +21,7 @@ pub(super) fn section(report: &RunReport) -> Option<Section> {
         name: "btu-by-message-size".to_owned(),
         title: "BTU by message size".to_owned(),
         panels: vec![panel(report)],
-        layout: Layout::Beside,
+        layout: Layout::SideBySide,
         table: table(sizes),
     };
     Section::of("By message size", note, vec![Block::Figure(figure)])
@@ -62,7 +62,7 @@ fn point(size: &SizeRating, rating: &Rating) -> Option<Point> {
 /// Curves of other studies that count bits per second over bytes.
 fn others(report: &RunReport) -> Vec<Series> {
     let mut series: Vec<Series> = Vec::new();
-    let points = report.beside.iter().flat_map(|study| study.reference_points());
+    let points = report.studies.iter().flat_map(|study| study.reference_points());
     for point in points.filter(|point| (point.x_unit, point.unit) == ("bytes", "bits/s")) {
         let Some(x) = point.x else { continue };
         if series.last().is_none_or(|last| last.name != point.label) {

@@ -46,7 +46,7 @@ struct Place {
 
 pub(super) fn section(report: &RunReport) -> Option<Section> {
     let rating = report.verdict.rating.as_ref()?;
-    let mut places = references(report.beside);
+    let mut places = references(report.studies);
     if places.is_empty() {
         return None;
     }
@@ -60,13 +60,13 @@ pub(super) fn section(report: &RunReport) -> Option<Section> {
     );
     places.push(here("this run", rating.btu_bits_per_second));
     let figure = figure(&places, rating.btu_bits_per_second.value / MEGABIT);
-    Section::of("Where it stands", &note(report.beside), vec![Block::Figure(figure)])
+    Section::of("Where it stands", &note(report.studies), vec![Block::Figure(figure)])
 }
 
-fn note(beside: &[Study]) -> String {
+fn note(studies: &[Study]) -> String {
     let machines = "The machines of 1995 moved 4 MB over 10 Mb/s Ethernet; their ratings are corrected: geometric means \
                     throughout, from the raw rows.";
-    let machines = beside.contains(&Study::Btu95).then_some(machines);
+    let machines = studies.contains(&Study::Btu95).then_some(machines);
     machines.into_iter().chain(["The axis is logarithmic."]).collect::<Vec<_>>().join(" ")
 }
 
@@ -76,14 +76,14 @@ fn scaled(estimate: &Estimate) -> Estimate {
 }
 
 /// Results of other studies, from the slowest on; none where the user did not ask for them.
-fn references(beside: &[Study]) -> Vec<Place> {
-    let of_1995 = if beside.contains(&Study::Btu95) { corrected() } else { Vec::new() };
+fn references(studies: &[Study]) -> Vec<Place> {
+    let of_1995 = if studies.contains(&Study::Btu95) { corrected() } else { Vec::new() };
     let machines = of_1995.into_iter().map(|machine| Place {
         name: format!("{}, 1995", machine.machine),
         group: Group::Machines1995,
         megabits_per_second: bare(machine.bits_per_second / MEGABIT),
     });
-    let others = beside
+    let others = studies
         .iter()
         .filter(|study| **study != Study::Btu95)
         .flat_map(|study| study.reference_points());
@@ -121,7 +121,7 @@ fn figure(places: &[Place], rating: f64) -> Figure {
         name: "standing".to_owned(),
         title: "This run and what others found".to_owned(),
         panels: vec![panel],
-        layout: Layout::Beside,
+        layout: Layout::SideBySide,
         table: table(places, rating),
     }
 }

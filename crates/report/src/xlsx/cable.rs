@@ -108,14 +108,14 @@ fn saved(
         * (1.0 - &slot / 2.0 * (1.0 - &slot / 3.0 * (1.0 - &slot / 4.0 * (1.0 - &slot / 5.0))));
     let arrives = slot.above(0.001, &(1.0 - (0.0 - &slot).exp()), &series);
     let arrives =
-        page.computed("1 - EXP(-2 lambda tau)", "somebody arrives within a slot", &arrives)?;
+        page.computed("1 - EXP(-2 lambda tau)", "a packet arrives within a slot", &arrives)?;
     let laplace = laplace(page, load, rate, alike)?;
     let empty = 2.0 * tau;
     let span = lambda.above(0.0, &(&arrives / lambda), &empty);
     let saved =
         (span - 2.0 * tau * &arrives) / (laplace * (0.0 - lambda * tau - 1.0).exp() - &arrives);
     page.computed(
-        "Saved where nobody contends",
+        "Saved without contention",
         "s; (1 - EXP(-2 lambda tau)) (1/lambda - 2 tau) / (F EXP(-lambda tau - 1) - 1 + EXP(-2 lambda tau))",
         &saved,
     )

@@ -57,11 +57,11 @@ impl SampleRun {
 
     /// The report, with the studies that can be drawn next to it.
     pub(crate) fn page(&self) -> Page {
-        self.page_beside(&[Study::Btu95, Study::Netpipe96])
+        self.page_with(&[Study::Btu95, Study::Netpipe96])
     }
 
     /// Like `page`, with these studies.
-    pub(crate) fn page_beside(&self, beside: &[Study]) -> Page {
+    pub(crate) fn page_with(&self, studies: &[Study]) -> Page {
         let mut run = head();
         run.notes.clone_from(&self.notes);
         run.conditions.clone_from(&self.conditions);
@@ -74,7 +74,7 @@ impl SampleRun {
             settings: &self.settings,
             changes: &self.changes,
             earlier: None,
-            beside,
+            studies,
         })
     }
 }

@@ -43,7 +43,7 @@ fn question<'a>(base: &'a Group, others: &'a [Group], history: &'a [Group]) -> Q
 }
 
 /// The only comparison of two groups.
-fn one(base: &Group, other: &Group, history: &[Group]) -> Beside {
+fn one(base: &Group, other: &Group, history: &[Group]) -> ComparedSide {
     compare(&question(base, std::slice::from_ref(other), history)).others.remove(0)
 }
 

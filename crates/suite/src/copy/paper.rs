@@ -87,7 +87,7 @@ const fn time(what: &'static str, seconds: (f64, f64), source: &'static str) -> 
 }
 
 /// Every range that the report prints, next to the range that was found here.
-pub(super) fn beside_the_paper(chains: &[CopyChain]) -> Vec<PaperRow> {
+pub(super) fn compared_with_paper(chains: &[CopyChain]) -> Vec<PaperRow> {
     let row =
         |&(what, source, printed, ratio): &(&'static str, &'static str, (f64, f64), Ratio)| {
             let found =

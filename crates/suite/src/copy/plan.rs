@@ -171,7 +171,7 @@ impl CopyPlan {
     }
 
     /// The cell with this background, if it is measured.
-    fn beside(&self, background: Background, quiet: CopyCell) -> Option<CopyCell> {
+    fn with_background(&self, background: Background, quiet: CopyCell) -> Option<CopyCell> {
         Some(CopyCell { background, ..quiet }).filter(|cell| self.is_measured(cell))
     }
 
@@ -293,10 +293,10 @@ impl Experiment for CopyPlan {
 
     fn cells(&self) -> Vec<CopyCell> {
         let quiet = self.quiet_cells();
-        let beside = |&background: &Background| -> Vec<CopyCell> {
-            quiet.iter().filter_map(|cell| self.beside(background, *cell)).collect()
+        let loaded = |&background: &Background| -> Vec<CopyCell> {
+            quiet.iter().filter_map(|cell| self.with_background(background, *cell)).collect()
         };
-        self.backgrounds.iter().flat_map(beside).collect()
+        self.backgrounds.iter().flat_map(loaded).collect()
     }
 
     /// A split plot: levels of background in random order, and while one lasts all of its cells.
@@ -308,7 +308,9 @@ impl Experiment for CopyPlan {
         let cells =
             plots.iter().flat_map(|plot| plot.cells.iter().map(move |&index| (plot.level, index)));
         cells
-            .filter_map(|(level, index)| self.beside(*levels.get(level)?, *quiet.get(index)?))
+            .filter_map(|(level, index)| {
+                self.with_background(*levels.get(level)?, *quiet.get(index)?)
+            })
             .collect()
     }
 

@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use super::effects::{CopyChain, Fit, StorageEffect, chains, fits, storage_effects};
 use super::modelled::Cable;
-use super::paper::{PaperRow, PaperTime, TIMES, beside_the_paper};
+use super::paper::{PaperRow, PaperTime, TIMES, compared_with_paper};
 use super::plan::{Ends, ends};
 use super::warning::copy_warnings;
 use super::{
@@ -157,14 +157,14 @@ impl Wire {
         let Program::Nfs(writes) = cell.program else { return Some(line + waiting) };
         // The form has the block in the request. With the block in the reply the form is the same,
         // except for the octets that go with the block.
-        let (beside, answer) = match cell.direction {
+        let (request, answer) = match cell.direction {
             Direction::Put => (WRITE_BYTES, WRITTEN_BYTES),
             Direction::Get => (PIECE_BYTES, READ_BYTES),
         };
         let blocks = BlockTransfer {
             bytes: cell.size.count() as f64,
             block_bytes: writes.block().count() as f64,
-            request_bytes: beside,
+            request_bytes: request,
             reply_bytes: answer,
             bits_per_second: self.rate.bits_per_second() as f64,
             round_trip: self.round_trip,
@@ -237,7 +237,7 @@ pub(super) fn judge(plan: &CopyPlan, cells: &[Measured<CopyCell>]) -> CopyVerdic
         rate: wire.map(|wire| wire.rate),
         fits: fits(plan, cells, wire.map_or(0.0, |wire| wire.round_trip)),
         storage: storage_effects(plan, &rows),
-        paper: beside_the_paper(&chains),
+        paper: compared_with_paper(&chains),
         paper_times: if plan.paper { TIMES.to_vec() } else { Vec::new() },
         chains,
         warnings: copy_warnings(&rows, cells, plan.mode),

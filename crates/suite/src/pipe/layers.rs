@@ -6,7 +6,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::Kind;
-use super::beside::{Beside, beside};
+use super::cost::{SignatureCost, cost_over};
 use super::verdict::PipeVerdict;
 
 /// The cost of a layer, compared with the path without it.
@@ -18,7 +18,7 @@ pub struct LayerCost {
     pub base: Kind,
     /// The cost.
     #[serde(flatten)]
-    pub cost: Beside,
+    pub cost: SignatureCost,
 }
 
 /// The costs of every layer but the first, which is what the others are compared with.
@@ -26,7 +26,7 @@ pub fn layer_costs(stack: &[PipeVerdict]) -> Vec<LayerCost> {
     let Some((base, layers)) = stack.split_first() else { return Vec::new() };
     layers
         .iter()
-        .map(|layer| LayerCost { kind: layer.kind, base: base.kind, cost: beside(layer, base) })
+        .map(|layer| LayerCost { kind: layer.kind, base: base.kind, cost: cost_over(layer, base) })
         .collect()
 }
 
@@ -80,7 +80,8 @@ mod tests {
             signature(Kind::Tcp, "1..10MB", 1e-5, 1e9),
         ];
         let costs = layer_costs(&stack);
-        let Beside { maximum_ratio, per_message_seconds, per_byte_seconds, .. } = costs[0].cost;
+        let SignatureCost { maximum_ratio, per_message_seconds, per_byte_seconds, .. } =
+            costs[0].cost;
         near(maximum_ratio, 1.0, 1e-6);
         near(per_message_seconds, 0.0, 1e-9);
         near(per_byte_seconds, 0.0, 1e-13);

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::beside::{Beside, beside};
+use super::cost::{SignatureCost, cost_over};
 use super::layers::{LayerCost, layer_costs};
 use super::{PipePlan, PipeVerdict, Point, judge};
 use crate::border;
@@ -81,7 +81,7 @@ pub struct LoadCost {
     pub load: Load,
     /// The loaded machine compared with the idle one: a throughput ratio of 0.8 keeps 80 %.
     #[serde(flatten)]
-    pub cost: Beside,
+    pub cost: SignatureCost,
 }
 
 /// The result of such a run.
@@ -113,13 +113,13 @@ pub struct LoadedVerdict {
 pub fn judge_set(plan: &SetPlan, points: &[SetPoint]) -> SetVerdict {
     let verdicts: Vec<PipeVerdict> =
         plan.series.iter().enumerate().map(|(n, one)| judge(one, &of(points, n))).collect();
-    let beside_first = || plan.series.iter().zip(&verdicts).skip(1);
+    let after_first = || plan.series.iter().zip(&verdicts).skip(1);
     let load = |(one, verdict): (&PipePlan, &PipeVerdict)| {
-        Some(LoadCost { load: one.load, cost: beside(verdict, verdicts.first()?) })
+        Some(LoadCost { load: one.load, cost: cost_over(verdict, verdicts.first()?) })
     };
     let (layers, loads) = match plan.purpose {
         Purpose::Layers => (layer_costs(&verdicts), Vec::new()),
-        Purpose::Load => (Vec::new(), beside_first().filter_map(load).collect()),
+        Purpose::Load => (Vec::new(), after_first().filter_map(load).collect()),
     };
     let signatures = plan.series.iter().zip(verdicts);
     let signatures =

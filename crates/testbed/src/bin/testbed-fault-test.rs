@@ -194,13 +194,13 @@ fn capture(interface: &str, time: Duration) -> Outcome<String> {
 
 /// The real wire, and next to it an agent on its interfaces.
 fn wire(path: &Path) -> ExitCode {
-    let beside = path.with_file_name("beside-wire.sock");
+    let second = path.with_file_name("second-wire.sock");
     if mischief() == "deaf" {
-        thread::spawn(move || drop(serve(&beside)));
+        thread::spawn(move || drop(serve(&second)));
         drop(serve(path));
         return ExitCode::FAILURE;
     }
-    thread::spawn(move || drop(serve(&beside)));
+    thread::spawn(move || drop(serve(&second)));
     testbed::wire(path)
 }
 

@@ -54,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_wall_clock_goes_beside_the_other() {
+    fn the_wall_clock_agrees_with_the_other() {
         let both = Instants {
             monotonic: Time::from_nanoseconds(1000),
             wall: Time::from_nanoseconds(5000),

@@ -32,7 +32,7 @@ const PREFIX_IPV6: u8 = 48;
 
 /// The IPv6 address of the station with this IPv4 address, with the length of the network's part:
 /// the last 32 bits are equal.
-pub(super) fn ipv6_beside(address: Ipv4Addr) -> (Ipv6Addr, u8) {
+pub(super) fn ipv6_of(address: Ipv4Addr) -> (Ipv6Addr, u8) {
     let [high, low] = [u32::from(address) >> 16, u32::from(address) & 0xffff];
     (Ipv6Addr::new(0x2001, 2, 0, 0, 0, 0, high as u16, low as u16), PREFIX_IPV6)
 }
@@ -127,7 +127,7 @@ impl Layout {
 
     /// Every address of an end, with its prefix length.
     pub(super) fn addresses(&self, end: &End) -> impl Iterator<Item = (IpAddr, u8)> + use<> {
-        let second = end.address.filter(|_| self.ipv6).map(|(address, _)| ipv6_beside(address));
+        let second = end.address.filter(|_| self.ipv6).map(|(address, _)| ipv6_of(address));
         let first = end.address.map(|(address, prefix)| (IpAddr::from(address), prefix));
         first.into_iter().chain(second.map(|(address, prefix)| (IpAddr::from(address), prefix)))
     }

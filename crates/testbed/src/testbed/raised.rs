@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use super::design::{Design, check, check_ipv6};
 use super::error::{Cause, TestbedError};
 use super::handle::{KeepAlive, TestbedHandle};
-use super::layout::{input_address, ipv6_beside};
+use super::layout::{input_address, ipv6_of};
 use super::messages::{Order, Privilege, ProcessExit, TestbedSpec};
 use super::processes::agent_socket;
 use super::runtime::RuntimeDirectory;
@@ -100,7 +100,7 @@ impl NetworkRequest {
         StationPlace {
             station: HostName::from(station),
             plain: if self.ipv6 {
-                ipv6_beside(station.address).0.into()
+                ipv6_of(station.address).0.into()
             } else {
                 station.address.into()
             },

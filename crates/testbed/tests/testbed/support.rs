@@ -234,7 +234,7 @@ impl Testbed {
         let directory = &self.directory;
         let seen = thread::scope(|scope| {
             let watch =
-                scope.spawn(|| ask(directory, "beside-wire", &format!("capture {interface} 1000")));
+                scope.spawn(|| ask(directory, "second-wire", &format!("capture {interface} 1000")));
             thread::sleep(Duration::from_millis(200));
             work();
             watch.join().unwrap()

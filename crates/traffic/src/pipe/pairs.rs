@@ -60,7 +60,7 @@ pub(super) fn gather<S: Setup>(
 
 /// Where pair `number` meets: as the first, at another port or path.
 fn further(meeting: &PipeMeeting, number: u32, port: u64) -> io::Result<PipeMeeting> {
-    let beside = |path: &std::path::Path| path.with_extension(number.to_string());
+    let numbered = |path: &std::path::Path| path.with_extension(number.to_string());
     Ok(match meeting {
         PipeMeeting::Network(Rendezvous::Listen(address)) => {
             PipeMeeting::Network(Rendezvous::Listen(*address))
@@ -69,8 +69,8 @@ fn further(meeting: &PipeMeeting, number: u32, port: u64) -> io::Result<PipeMeet
             let port = u16::try_from(port).map_err(|_| nonsense("no port of a further pair"))?;
             PipeMeeting::Network(Rendezvous::Connect(SocketAddr::new(peer.ip(), port)))
         }
-        PipeMeeting::ListenAt(path) => PipeMeeting::ListenAt(beside(path)),
-        PipeMeeting::ConnectAt(path) => PipeMeeting::ConnectAt(beside(path)),
+        PipeMeeting::ListenAt(path) => PipeMeeting::ListenAt(numbered(path)),
+        PipeMeeting::ConnectAt(path) => PipeMeeting::ConnectAt(numbered(path)),
     })
 }
 

@@ -67,7 +67,7 @@ fn layers_are_measured_in_turns() {
 }
 
 #[test]
-fn a_busy_machine_stands_beside_the_idle_one() {
+fn a_busy_machine_is_compared_with_the_idle_one() {
     let _share = Share::one();
     let directory = tempfile::tempdir().expect("a temporary directory");
     let asked = ["5 ms", "--local", "--load", "cpu", "--sizes", "1,1000"];
@@ -95,10 +95,10 @@ fn signatures_are_compared_with_signatures() {
         json(here, &[&QUICK[..], &asked].concat());
     }
     json(here, &[&QUICK[..], &["2 ms", "--local", "--sizes", "1,64", "--load", "cpu"]].concat());
-    let beside = json(here, &["compare", "r1", "r2", "--all"]);
-    assert_eq!((&beside["base"], &beside["others"][0]["run"]), (&"r1".into(), &"r2".into()));
-    assert_eq!(beside["others"][0]["sizes"].as_array().map(Vec::len), Some(3));
-    assert!(printed(here, &["compare", "r1", "r2", "--all"]).contains("Beside r1"));
+    let compared = json(here, &["compare", "r1", "r2", "--all"]);
+    assert_eq!((&compared["base"], &compared["others"][0]["run"]), (&"r1".into(), &"r2".into()));
+    assert_eq!(compared["others"][0]["sizes"].as_array().map(Vec::len), Some(3));
+    assert!(printed(here, &["compare", "r1", "r2", "--all"]).contains("Compared with r1"));
     let missing = command(here, &["compare", "r1", "r99"]).output().expect("btu runs");
     assert!(text(&missing.stderr).contains("r99"), "{}", text(&missing.stderr));
     for (arguments, word) in [

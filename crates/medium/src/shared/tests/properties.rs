@@ -224,8 +224,8 @@ fn what_cannot_work_is_refused_with_what_to_do() {
         SharedEthernet::new(&cable(1000, 400), &[], "lan", SEED).is_ok(),
         "a gigabit's slot is longer"
     );
-    let beside = new(&cable(10, 500), 600);
-    assert!(beside.contains("tap 0 is 600 m") && beside.contains("500 m"), "{beside}");
+    let outside = new(&cable(10, 500), 600);
+    assert!(outside.contains("tap 0 is 600 m") && outside.contains("500 m"), "{outside}");
     let queue = Discipline::Codel(btu_network::Codel {
         limit: QueueLimit::Suited,
         target: Span::from_milliseconds(5),

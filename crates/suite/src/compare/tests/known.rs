@@ -272,7 +272,7 @@ proptest! {
     }
 
     #[test]
-    fn a_run_beside_itself_is_neither_faster_nor_slower(a in any_group()) {
+    fn a_run_compared_with_itself_is_neither_faster_nor_slower(a in any_group()) {
         let found = one(&a, &a, &[]);
         let findings = found.overall.iter().map(|overall| overall.finding);
         for finding in findings.chain(found.cells.iter().map(|cell| cell.finding)) {

@@ -137,7 +137,7 @@ fn a_component_that_varies_stands_out() {
     let others = context.rated().skip(1).map(|one| of(Group::Component(one))).fold(0.0, f64::max);
     assert!(
         of(Group::Component(loud)) > 5.0 * others,
-        "{} beside {others}",
+        "{} compared with {others}",
         of(Group::Component(loud))
     );
 }

@@ -72,7 +72,7 @@ fn the_sweep_takes_what_the_dead_left_and_nothing_else() {
 }
 
 #[test]
-fn a_claim_sweeps_what_lies_beside_it() {
+fn a_claim_sweeps_its_neighbours() {
     let parent = parent();
     let dead = left_behind(parent.path(), "dead", 0o700);
     // Killed after it was made and before it was locked.

@@ -30,7 +30,7 @@ async fn a_controller_is_served_while_a_thousand_strangers_push() {
     busy.sort_unstable();
     let (median, longest) = (busy[busy.len() / 2], busy[busy.len() - 1]);
     println!(
-        "{} calls beside the crowd: median {median:?} (quiet {quiet:?}), longest {longest:?}",
+        "{} calls during the crowd: median {median:?} (quiet {quiet:?}), longest {longest:?}",
         busy.len()
     );
     assert!(longest < LONGEST_CALL, "{longest:?}");

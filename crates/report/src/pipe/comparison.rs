@@ -1,6 +1,6 @@
 //! Stored signatures side by side.
 
-use btu_suite::pipe::{Beside, PipeVerdict, beside};
+use btu_suite::pipe::{PipeVerdict, SignatureCost, cost_over};
 
 use super::cost::{Line, by_size, intervals, summary};
 use super::first::compared;
@@ -28,15 +28,15 @@ pub struct StoredSignature {
 
 /// All compared with the first, with the notes about their runs; every figure with its interval if
 /// `all`, or if there is room. Lines end with `\n`.
-pub fn beside_text(
+pub fn signatures_text(
     runs: &[StoredSignature],
     warnings: &[String],
     all: bool,
     options: &TextOptions,
 ) -> String {
     let Some((base, others)) = runs.split_first() else { return String::new() };
-    let costs: Vec<Beside> =
-        others.iter().map(|other| beside(&other.verdict, &base.verdict)).collect();
+    let costs: Vec<SignatureCost> =
+        others.iter().map(|other| cost_over(&other.verdict, &base.verdict)).collect();
     let lines: Vec<Line> = others
         .iter()
         .zip(&costs)
@@ -53,7 +53,12 @@ pub fn beside_text(
     page(vec![
         head.collect(),
         warned(warnings, options),
-        section(&format!("Beside {}", base.name), "one way; * significant at 95 %", table, options),
+        section(
+            &format!("Compared with {}", base.name),
+            "one way; * significant at 95 %",
+            table,
+            options,
+        ),
         if with_intervals { intervals("run", &lines, options) } else { Vec::new() },
         by_size(&base.name, &lines, options),
         section("Throughput", "against the size of a message", plotted, options),
@@ -62,14 +67,14 @@ pub fn beside_text(
 }
 
 /// The first screen of the comparison; `again` is the command that compares.
-pub fn beside_page(runs: &[StoredSignature], warnings: &[String], again: &str) -> Page {
+pub fn signatures_page(runs: &[StoredSignature], warnings: &[String], again: &str) -> Page {
     let named: Vec<Named> = runs.iter().map(|run| (run.name.clone(), &run.verdict)).collect();
     let Some((base, others)) = runs.split_first() else { return Page::default() };
-    let costs: Vec<Beside> =
-        others.iter().map(|other| beside(&other.verdict, &base.verdict)).collect();
-    let costs: Vec<&Beside> = costs.iter().collect();
+    let costs: Vec<SignatureCost> =
+        others.iter().map(|other| cost_over(&other.verdict, &base.verdict)).collect();
+    let costs: Vec<&SignatureCost> = costs.iter().collect();
     let sides: Vec<&str> = others.iter().map(|other| other.name.as_str()).collect();
-    let ratio = |cost: &Beside| cost.latency_ratio.or(cost.maximum_ratio);
+    let ratio = |cost: &SignatureCost| cost.latency_ratio.or(cost.maximum_ratio);
     let said = costs.first().filter(|_| others.len() == 1).and_then(|cost| {
         let what = if cost.latency_ratio.is_some() { "latency" } else { "maximum" };
         let ratio = ratio(cost)?;

@@ -7,14 +7,14 @@ use btu_units::Span;
 use super::access::access;
 use super::named;
 use super::rated::refused;
-use crate::cli::{Beside, Reaching};
+use crate::cli::{Reaching, RemoteEnd};
 use crate::exit::Refusal;
 
 /// The host that the options name: `to` is one of an inventory's, or one with its addresses; `None`
 /// if they name none.
-pub(crate) fn remote(beside: &Beside, to: Option<&str>) -> anyhow::Result<Option<Remote>> {
+pub(crate) fn remote(end: &RemoteEnd, to: Option<&str>) -> anyhow::Result<Option<Remote>> {
     let usage = |problem: String| anyhow::Error::from(Refusal::Usage(problem));
-    let host = match (&beside.hosts, &beside.ssh, to) {
+    let host = match (&end.hosts, &end.ssh, to) {
         (Some(file), _, Some(name)) => {
             let inventory = named::inventory(file)?;
             let found = inventory.hosts.iter().find(|host| host.name == name).cloned();
@@ -35,12 +35,12 @@ pub(crate) fn remote(beside: &Beside, to: Option<&str>) -> anyhow::Result<Option
         })?,
         (None, None, None) => return Ok(None),
     };
-    named::check_pairings(std::slice::from_ref(&host), &beside.reaching)?;
-    let HostCall { name, reached } = named::call(&host, &beside.reaching);
+    named::check_pairings(std::slice::from_ref(&host), &end.reaching)?;
+    let HostCall { name, reached } = named::call(&host, &end.reaching);
     Ok(Some(Remote {
         name,
         reached,
-        measured: named::measured(&host, &beside.reaching, named::Family::Either)?,
+        measured: named::measured(&host, &end.reaching, named::Family::Either)?,
     }))
 }
 

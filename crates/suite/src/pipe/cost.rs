@@ -8,7 +8,7 @@ use super::verdict::{LEVEL, PipeVerdict, SizeVerdict, line};
 
 /// The difference of a signature from its base.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Beside {
+pub struct SignatureCost {
     /// Its own latency in seconds.
     pub latency_seconds: Option<Estimate>,
     /// The difference of the latencies, in seconds: below zero if it is faster than the base.
@@ -42,7 +42,7 @@ pub struct SizeRatio {
 }
 
 /// Compares `one` with `base`.
-pub fn beside(one: &PipeVerdict, base: &PipeVerdict) -> Beside {
+pub fn cost_over(one: &PipeVerdict, base: &PipeVerdict) -> SignatureCost {
     let latency =
         |verdict: &PipeVerdict| verdict.latency.as_ref().map(|latency| latency.median_seconds);
     let latencies = latency(one).zip(latency(base));
@@ -50,7 +50,7 @@ pub fn beside(one: &PipeVerdict, base: &PipeVerdict) -> Beside {
     let lines = line(&of_one).zip(line(&of_base));
     let (per_message, per_byte) =
         lines.map(|((_, one), (_, base))| one.more_than(&base, LEVEL)).unzip();
-    Beside {
+    SignatureCost {
         latency_seconds: latency(one),
         latency_more_seconds: latencies.map(|(one, base)| difference(&one, &base)),
         latency_ratio: latencies.and_then(|(one, base)| ratio(&one, &base)),
