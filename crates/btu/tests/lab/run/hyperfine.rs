@@ -24,7 +24,7 @@ const SINK: &str = "my $s = IO::Socket::INET->new(LocalPort => 5000, Listen => 5
                     1 while sysread $c, my $b, 65536 }";
 const SOURCE: &str = "my $s = IO::Socket::INET->new(PeerAddr => 'server:5000'); while (1) { syswrite $s, 'x' x 16384 }";
 
-/// For whoever connects, starts the upload anew on an empty line, and answers when it has been at
+/// For each connection, starts the upload anew on an empty line, and answers when it has been at
 /// work for 3 to 4.5 s, as btu's ([`LEAD_SECONDS`]): what the one before had in the queue, at most 256 KiB at 1 Mb/s, has
 /// left after 2.1 s.
 const FRESH_SOURCE: &str = "use Socket; my $l = IO::Socket::INET->new(LocalPort => 6000, Listen => 5, ReuseAddr => 1); my $p; \
