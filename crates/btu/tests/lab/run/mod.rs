@@ -198,11 +198,15 @@ blocks = 4
 "#;
     assert!(experiment(&laboratory, file, &[]).status.success());
     let result = result(&laboratory);
-    let slowdown = |value: usize| number(&result["values"][value]["rows"][1]["slowdown"]["value"]);
-    println!("elapsed {} times, processor time {} times", slowdown(0), slowdown(1));
-    assert!((1.7..2.3).contains(&slowdown(0)), "elapsed: {} times", slowdown(0));
-    assert!((0.8..1.25).contains(&slowdown(1)), "processor time: {} times", slowdown(1));
-    assert_eq!(result["values"][0]["rows"][1]["finding"], "slower");
+    let half = |value: usize| number(&result["values"][value]["rows"][1]["value"]["value"]);
+    let (elapsed, cpu) = (half(0), half(1));
+    println!("{elapsed} s elapsed, {cpu} s of the processor");
+    // The kernel gives 5 ms of every 10 ms before all others get any, so this holds on a busy
+    // machine, too: the last period may be cut short by half of it, and perl starts first. A
+    // comparison with the other variant would hold on a quiet machine only.
+    assert!((1.7..2.3).contains(&(elapsed / cpu)), "{} times", elapsed / cpu);
+    let slowdown = number(&result["values"][1]["rows"][1]["slowdown"]["value"]);
+    assert!((0.8..1.25).contains(&slowdown), "processor time: {slowdown} times");
 }
 
 /// Two settings of one program in one run: the verdict, `JUnit` XML and the exit code.
