@@ -63,8 +63,9 @@ fn capabilities(process: i32) -> (u64, u64) {
 #[test]
 fn agents_and_the_emulator_keep_no_rights_that_they_have_no_use_for() {
     // Files of others (1 to 3), interfaces (12), locked memory (14), other processes' memory (19),
-    // a superuser in user namespaces below (31), of capabilities(7).
-    const OF_WORKERS: u64 = 0b1110 | 1 << 12 | 1 << 14 | 1 << 19 | 1 << 31;
+    // a share of a processor for one end of `btu app` (23), a superuser in user namespaces below
+    // (31), of capabilities(7).
+    const OF_WORKERS: u64 = 0b1110 | 1 << 12 | 1 << 14 | 1 << 19 | 1 << 23 | 1 << 31;
     let Some(laboratory) = Laboratory::open() else { return };
     let child = laboratory.begin(RUN, 1);
     let wire = capabilities(laboratory.process("internal wire"));
