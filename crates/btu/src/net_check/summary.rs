@@ -218,7 +218,7 @@ fn flow(drawing: &Drawing, flow: &Flow) -> String {
 
 fn stations(drawing: &Drawing, senders: &[StationId]) -> String {
     match senders {
-        [] => "nobody".to_owned(),
+        [] => "no station".to_owned(),
         [one] => drawing.station(*one).name.clone(),
         [first, .., last] => {
             format!(

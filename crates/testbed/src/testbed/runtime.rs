@@ -231,7 +231,7 @@ fn inside(directory: &File, name: impl AsRef<OsStr>) -> PathBuf {
 }
 
 fn refuse(path: &Path, reason: impl std::fmt::Display) -> TestbedError {
-    let remedy = "name a short path that you may write and that nobody else uses";
+    let remedy = "name a short path that you may write and that no other user has";
     TestbedError::new(
         Cause::RuntimeDirectory,
         format!("use the runtime directory {}", path.display()),
