@@ -186,6 +186,11 @@ fn number(value: &Value) -> f64 {
     value.as_f64().unwrap_or_else(|| panic!("not a number: {value}"))
 }
 
+/// What pings took that were answered between two moments, of all that were answered.
+fn during(pings: &[(f64, f64)], (from, to): (f64, f64)) -> Vec<f64> {
+    pings.iter().filter(|(at, _)| (from..to).contains(at)).map(|(_, time)| *time).collect()
+}
+
 /// Whether a median agrees with the values that another sampler saw of the same thing at the same
 /// time. A queue fills and empties in steps, so half of the values may be far from the other half,
 /// and the medians of two right samplers then differ by all that lies between. Their ranks do not:
@@ -208,9 +213,8 @@ fn agrees(pair: &Pair, what: &str, packet: f64) {
     let ping = pair.ping();
     let Told { result, phases, seconds: moved } = pair.told(&["-t", "3 s"]);
     let pings = pair.pings(ping);
-    for (phase, &(from, to)) in &phases {
-        let meanwhile: Vec<f64> =
-            pings.iter().filter(|(at, _)| (from..to).contains(at)).map(|(_, time)| *time).collect();
+    for (phase, &span) in &phases {
+        let meanwhile = during(&pings, span);
         let seen = median(meanwhile.clone());
         let told = number(&row(&result, phase)["round_trip"]["median"]["value"]);
         println!("{what}, {phase}: {:.2} ms, ping {:.2} ms", told * 1e3, seen * 1e3);
@@ -262,14 +266,7 @@ fn on_a_bare_cable_it_is_as_fast() {
     let ping = pair.ping();
     let first = pair.told(&["-R", "-t", "2 s"]);
     let pings = pair.pings(ping);
-    let idle = first.phases["idle"];
-    let seen = median(
-        pings
-            .iter()
-            .filter(|(at, _)| (idle.0..idle.1).contains(at))
-            .map(|(_, time)| *time)
-            .collect(),
-    );
+    let seen = median(during(&pings, first.phases["idle"]));
     let told = number(&row(&first.result, "idle")["round_trip"]["median"]["value"]);
     println!("idle {:.3} ms, ping {:.3} ms", told * 1e3, seen * 1e3);
     // Two programs have to be woken for a request, and one for an answer of the kernel to a ping:
