@@ -11,7 +11,7 @@ mod value;
 mod verdict;
 
 pub use doing::{ActivityStep, Doing};
-pub use effects::{FactorEffects, Pair};
+pub use effects::{Alias, FactorEffects, Fraction, Pair};
 pub use examples::{EXAMPLES, Example};
 pub use file::{
     Asked, ExperimentFile, Found, Ground, Networks, Order, inline_network, inventory_of, read,

@@ -1,7 +1,7 @@
 //! The effects of factors: a ranking, a picture for each factor, and two factors together.
 
 use btu_stats::{Estimate, Term};
-use btu_suite::run::{FactorEffects, Pair, RunPlan, ValueVerdict};
+use btu_suite::run::{Factor, FactorEffects, Fraction, Pair, RunPlan, ValueVerdict};
 
 use super::unit_of;
 use crate::html::{
@@ -17,6 +17,10 @@ pub(super) fn section(plan: &RunPlan, value: &ValueVerdict) -> Option<Section> {
     let found = value.effects.as_ref()?;
     let mut blocks = vec![Block::Table(ranking(plan, value, found))];
     blocks.extend(noise(found).map(Block::Text));
+    if let Some(fraction) = &found.fraction {
+        blocks.push(Block::Text(given_up(plan.rows.len(), fraction)));
+        blocks.push(Block::Table(aliases(&plan.factors, &value.name, fraction)));
+    }
     blocks.extend(
         (0..plan.factors.len()).map(|factor| Block::Figure(picture(plan, value, found, factor))),
     );
@@ -33,9 +37,45 @@ pub(super) fn section(plan: &RunPlan, value: &ValueVerdict) -> Option<Section> {
 }
 
 /// A factor, or an interaction, in words.
-fn words(plan: &RunPlan, term: &Term) -> String {
-    let name = |factor: &usize| plan.factors.get(*factor).map_or("?", |factor| factor.short_name());
-    term.factors.iter().map(name).collect::<Vec<_>>().join(" x ")
+fn words(all: &[Factor], factors: &[usize]) -> String {
+    let name = |factor: &usize| all.get(*factor).map_or("?", |factor| factor.short_name());
+    factors.iter().map(name).collect::<Vec<_>>().join(" x ")
+}
+
+/// What a fraction means for the shares.
+fn given_up(rows: usize, fraction: &Fraction) -> String {
+    let meaning = match fraction.resolution {
+        3 => "a factor's share includes interactions of two factors",
+        4 => {
+            "a factor's share includes no interaction of two factors, but an interaction's share includes others"
+        }
+        _ => "the share of a factor or of an interaction of two includes no other such effect",
+    };
+    format!(
+        "The rows are {rows} of {} combinations, a fraction of resolution {}: {meaning}. A share is that of all aliased effects together.",
+        fraction.combinations, fraction.resolution
+    )
+}
+
+/// Aliases of an effect that are named; there may be dozens.
+const NAMED: usize = 4;
+
+/// For each reported effect those with the fewest factors that the rows cannot tell from it.
+fn aliases(factors: &[Factor], value: &str, fraction: &Fraction) -> Table {
+    let title = format!("Aliased effects on {value}");
+    let mut table = Table::new(&title, &["effect", "cannot be told from"], 1);
+    for alias in &fraction.aliases {
+        let mut of: Vec<String> =
+            alias.of.iter().take(NAMED).map(|other| words(factors, other)).collect();
+        let others = alias.of.len().saturating_sub(NAMED);
+        if others > 0 {
+            of.push(format!("{others} more"));
+        }
+        table
+            .rows
+            .push(vec![Cell::text(words(factors, &alias.factors)), Cell::text(of.join(", "))]);
+    }
+    table
 }
 
 /// Factors and interactions by their shares, the largest first.
@@ -48,7 +88,7 @@ fn ranking(plan: &RunPlan, value: &ValueVerdict, found: &FactorEffects) -> Table
         let [from, to, times] =
             change(plan, found, term).unwrap_or([Cell::Nothing, Cell::Nothing, Cell::Nothing]);
         table.rows.push(vec![
-            Cell::text(words(plan, term)),
+            Cell::text(words(&plan.factors, &term.factors)),
             Cell::estimate(Some(&term.share), 1.0 / PERCENT),
             from,
             to,
@@ -205,4 +245,35 @@ fn heat_map(plan: &RunPlan, value: &ValueVerdict, pair: &Pair) -> Table {
         })
         .collect();
     table
+}
+
+#[cfg(test)]
+mod tests {
+    use btu_suite::run::Alias;
+
+    use super::*;
+
+    #[test]
+    fn a_fraction_names_its_resolution_and_aliases() {
+        let factor = |name: &str| Factor { name: name.to_owned(), levels: Vec::new() };
+        let factors = ["rate", "delay", "loss", "load"].map(factor);
+        let alias = |factors: &[usize], of: &[&[usize]]| Alias {
+            factors: factors.to_vec(),
+            of: of.iter().map(|other| other.to_vec()).collect(),
+        };
+        let many: Vec<&[usize]> = vec![&[2, 3]; 6];
+        let fraction = Fraction {
+            combinations: 16,
+            resolution: 4,
+            aliases: vec![alias(&[0], &[&[1, 2, 3]]), alias(&[0, 1], &many)],
+        };
+        let text = given_up(8, &fraction);
+        assert!(
+            text.starts_with("The rows are 8 of 16 combinations, a fraction of resolution 4: a")
+        );
+        let table = aliases(&factors, "took", &fraction);
+        let row = |row: usize| table.rows[row].iter().map(Cell::shown).collect::<Vec<_>>();
+        assert_eq!(row(0), ["rate", "delay x loss x load"]);
+        assert!(row(1)[1].ends_with("loss x load, 2 more"), "{:?}", row(1));
+    }
 }

@@ -26,6 +26,29 @@ pub struct FactorEffects {
     pub levels: Vec<Vec<Option<Estimate>>>,
     /// The two factors with the largest interaction.
     pub pair: Option<Pair>,
+    /// What the rows cannot tell apart, where they are a fraction of the combinations.
+    pub fraction: Option<Fraction>,
+}
+
+/// A fraction of all combinations of levels, and what it gives up.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Fraction {
+    /// The number of all combinations.
+    pub combinations: usize,
+    /// The fewest factors of an interaction that cannot be told from the mean (Box, Hunter and
+    /// Hunter, 2005, chapter 6).
+    pub resolution: u32,
+    /// For each reported effect those with the fewest factors that it cannot be told from.
+    pub aliases: Vec<Alias>,
+}
+
+/// An effect, and others that the same rows show.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Alias {
+    /// The reported effect: its factors, by their places in the plan.
+    pub factors: Vec<usize>,
+    /// The other effects, by their factors.
+    pub of: Vec<Vec<usize>>,
 }
 
 /// The means over two factors.
@@ -112,7 +135,24 @@ pub(super) fn effects(
         let means = (0..plan.factors[one].levels.len()).map(line).collect();
         Pair { factors: [one, other], means }
     });
-    Some(FactorEffects { effects, blocks: blocks.len(), levels, pair })
+    let fraction = fraction(&design, &effects);
+    Some(FactorEffects { effects, blocks: blocks.len(), levels, pair, fraction })
+}
+
+/// What a design gives up; `None` if it has every combination.
+fn fraction(design: &Factorial, effects: &Effects) -> Option<Fraction> {
+    let resolution = design.resolution()?;
+    let alias = |factors: &Vec<usize>| {
+        let mut of = design.aliases(factors);
+        let least = of.first().map_or(0, Vec::len);
+        of.retain(|other| other.len() == least);
+        Alias { factors: factors.clone(), of }
+    };
+    Some(Fraction {
+        combinations: design.levels().iter().product(),
+        resolution,
+        aliases: effects.terms.iter().map(|term| alias(&term.factors)).collect(),
+    })
 }
 
 /// The two factors with the largest share of interaction.

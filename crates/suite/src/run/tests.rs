@@ -27,6 +27,10 @@ blocks = 4
 "#;
 
 fn plan() -> RunPlan {
+    plan_of(FILE)
+}
+
+fn plan_of(text: &str) -> RunPlan {
     let find = |asked: &Asked| {
         let name = asked.name.clone().unwrap_or_default();
         let text = btu_network::library_text(&name).ok_or("there is no such network")?.to_owned();
@@ -37,7 +41,7 @@ fn plan() -> RunPlan {
             drawing,
         })
     };
-    let file = read(FILE, "product.toml", &[], Ground::Networks { find: &find, instead: None })
+    let file = read(text, "product.toml", &[], Ground::Networks { find: &find, instead: None })
         .expect("a file");
     RunPlan {
         frame: Frame {
@@ -125,6 +129,31 @@ fn a_product_has_two_effects_and_no_interaction() {
         }
         assert_eq!((found.blocks, found.pair.is_some()), (4, true));
     }
+}
+
+/// Half of four factors: the fourth is the product of the others, so that each factor is aliased
+/// with the interaction of the three others, and each interaction of two with that of the other two.
+#[test]
+fn a_fraction_says_what_it_cannot_tell_apart() {
+    let file = FILE
+        .replace("c = [\"x\", \"y\"]", "c = [\"x\", \"y\"]\nd = [1, 2]")
+        .replace("blocks = 4", "blocks = 4\nresolution = 4")
+        .replace("\"{c}\"]", "\"{c}\", \"{d}\"]");
+    let plan = plan_of(&file);
+    let verdict = plan.judge(&records(&plan));
+    let effects = verdict.values[0].effects.as_ref().expect("effects");
+    let fraction = effects.fraction.as_ref().expect("a fraction");
+    assert_eq!((plan.rows.len(), fraction.combinations, fraction.resolution), (8, 16, 4));
+    let of = |factors: &[usize]| {
+        let alias = fraction.aliases.iter().find(|alias| alias.factors == factors);
+        alias.map(|alias| alias.of.clone())
+    };
+    assert_eq!(of(&[0]), Some(vec![vec![1, 2, 3]]));
+    assert_eq!(of(&[0, 1]), Some(vec![vec![2, 3]]));
+    assert_eq!((of(&[2, 3]), fraction.aliases.len()), (None, 7));
+    let full = self::plan();
+    let verdict = full.judge(&records(&full));
+    assert_eq!(verdict.values[0].effects.as_ref().expect("effects").fraction, None);
 }
 
 #[test]
