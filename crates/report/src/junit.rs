@@ -82,7 +82,11 @@ fn in_words(value: &ValueVerdict, row: &RowVerdict) -> String {
     );
     let against = row.slowdown.map_or_else(String::new, |slowdown| {
         let finding = row.finding.map_or("", |finding| finding.name());
-        format!("; {} times worse than the baseline: {finding}", three_digits(slowdown.value))
+        let (times, direction) = match slowdown.value {
+            worse if worse >= 1.0 => (worse, "worse"),
+            better => (1.0 / better, "better"),
+        };
+        format!("; {} times {direction} than the baseline: {finding}", three_digits(times))
     });
     format!("{number}, {} repetitions{against}", row.count)
 }
@@ -98,6 +102,7 @@ fn escaped(text: &str) -> String {
         '<' => "&lt;".to_owned(),
         '>' => "&gt;".to_owned(),
         '"' => "&quot;".to_owned(),
+        '\u{fffe}' | '\u{ffff}' => " ".to_owned(),
         control if control.is_control() => " ".to_owned(),
         plain => plain.to_string(),
     };

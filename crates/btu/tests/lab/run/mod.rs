@@ -4,6 +4,7 @@
 mod bad_days;
 mod examples;
 mod hyperfine;
+mod recipes;
 
 use std::path::PathBuf;
 use std::process::Output;
@@ -207,39 +208,6 @@ blocks = 4
     assert!((1.7..2.3).contains(&(elapsed / cpu)), "{} times", elapsed / cpu);
     let slowdown = number(&result["values"][1]["rows"][1]["slowdown"]["value"]);
     assert!((0.8..1.25).contains(&slowdown), "processor time: {slowdown} times");
-}
-
-/// Two settings of one program in one run: the verdict, `JUnit` XML and the exit code.
-#[test]
-fn a_slower_variant_is_found_and_fails() {
-    let Some(laboratory) = Laboratory::open() else { return };
-    let file = r#"
-network = "veth"
-[measure.work]
-on = "test"
-run = ["sleep", "0.02"]
-[variant.old.measure.work]
-run = ["sleep", "0.02"]
-[variant.new.measure.work]
-run = ["sleep", "0.2"]
-[order]
-blocks = 4
-"#;
-    let junit = laboratory.directory.path().join("junit.xml");
-    let output = experiment(
-        &laboratory,
-        file,
-        &["--fail-if-slower", "5%", "--junit", junit.to_str().expect("a path")],
-    );
-    assert_eq!(output.status.code(), Some(4), "{}", text(&output.stderr));
-    let row = &result(&laboratory)["values"][0]["rows"][1];
-    assert_eq!(row["finding"], "slower", "{row}");
-    let junit = std::fs::read_to_string(junit).expect("JUnit XML");
-    println!("{junit}");
-    assert!(
-        junit.contains("failures=\"1\"") && junit.contains("times worse than the baseline"),
-        "{junit}"
-    );
 }
 
 /// A run with a seed that was killed is completed as if it had not been: equal cells in an equal
