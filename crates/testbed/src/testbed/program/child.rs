@@ -1,6 +1,6 @@
 //! A program that was started: its streams, and the kernel's counts.
 
-use std::io::{self, PipeReader};
+use std::io::{self, PipeReader, PipeWriter};
 use std::os::fd::AsFd;
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
@@ -26,19 +26,21 @@ pub(super) struct Child {
     /// The time and the manner of the program's end: its exit code, or the signal.
     pub(super) ended: Option<(Time, Result<i32, i32>)>,
     pub(super) used: Usage,
-    /// The kernel counts at least this as the peak of every program.
-    pub(super) least_memory: Bytes,
     /// Whether all processes have ended.
     pub(super) is_gone: bool,
+    /// The pipes' other ends. While this process has them, the streams do not end: their end would
+    /// wake it when the program begins to exit, and so take processor time from that.
+    _writers: [PipeWriter; 2],
 }
 
 impl Child {
     /// Starts the ordered program, in a process group of its own and with these signals blocked;
     /// this process has no terminal, so the program has none either.
     ///
-    /// Its time begins here, so all preparations are made before. There must be no `pre_exec`: with
-    /// one, the library forks, which copies this process's page tables (a quarter of the time of
-    /// `true`); without one it calls `posix_spawn`, which does not.
+    /// Its time begins here, so all preparations are made before, and nothing that can wait is done
+    /// until it has ended. There must be no `pre_exec`: with one, the library forks, which copies
+    /// this process's page tables (a quarter of the time of `true`); without one it calls
+    /// `posix_spawn`, which does not.
     pub(super) fn start(
         order: &ProgramOrder,
         work: Option<&Work>,
@@ -53,11 +55,11 @@ impl Child {
             command.current_dir(directory);
         }
         let ((output, of_output), (errors, of_errors)) = (io::pipe()?, io::pipe()?);
+        let writers = [of_output.try_clone()?, of_errors.try_clone()?];
         command.stdin(Stdio::null()).stdout(of_output).stderr(of_errors);
         let [output, errors] =
             [output, errors].map(|stream| without_waiting(&stream).map(|()| stream));
         let (output, errors) = (output?, errors?);
-        memory::shrink();
         let (started, child) = with_signals(blocked, || Ok((sys::now()?, command.spawn()?)))?;
         let mut child = Self {
             main: Pid::from_raw(child.id().cast_signed()),
@@ -66,13 +68,23 @@ impl Child {
             errors: Stream::new(Some(errors)),
             ended: None,
             used: Usage::default(),
-            least_memory: memory::peak()?,
             is_gone: false,
+            _writers: writers,
         };
         // A process that ended meanwhile sent a signal that was not blocked, and so it is not
         // pending.
         child.reap()?;
         Ok(child)
+    }
+
+    /// Prepares this process for a start, in a way that programs do not notice: it has little in
+    /// memory, since that counts as a program's own, and what a start needs is there again, since
+    /// fetching it would take a program's time. For that it makes a start that fails: `/` cannot be
+    /// executed.
+    pub(super) fn prepare() -> io::Result<()> {
+        memory::shrink();
+        let _ = Command::new("/").process_group(0).current_dir("/").spawn();
+        sys::now().map(drop)
     }
 
     /// Reaps the processes that have ended by now; returns their number.
@@ -96,6 +108,12 @@ impl Child {
                 Err(error) => return Err(error.into()),
             }
         }
+    }
+
+    /// The kernel counts at least this as the peak of every program: what this process had from the
+    /// start of the program until now.
+    pub(super) fn least_memory() -> io::Result<Bytes> {
+        memory::peak()
     }
 
     pub(super) fn cpu(&self) -> CpuTime {

@@ -124,6 +124,9 @@ impl Supervisor {
             },
         };
         let before = if order.ready.is_some() { Listening::now()? } else { Listening::default() };
+        Child::prepare()?;
+        // The start that failed gave a signal, too.
+        while self.children.read_signal()?.is_some() {}
         match Child::start(order, work.as_ref(), self.before) {
             Err(error) => not_started(why(order, &error)),
             Ok(child) => {
@@ -185,11 +188,11 @@ impl Run<'_> {
     fn attend(mut self, work: Option<&Work>) -> io::Result<Ended> {
         while !self.is_over()? {
             self.wait()?;
-            self.child.reap()?;
         }
         let left_running = self.end_what_is_left()?;
         while self.child.output.read() {}
         while self.child.errors.read() {}
+        let least_memory = Child::least_memory()?;
         let child = &self.child;
         let (finished, how) =
             child.ended.map_or((sys::now()?, Err(libc::SIGKILL)), |(at, how)| (at, how));
@@ -203,7 +206,7 @@ impl Run<'_> {
             finished,
             cpu: child.cpu(),
             peak_memory: child.peak_memory(),
-            least_memory: child.least_memory,
+            least_memory,
             voluntary_switches: child.used.voluntary_switches,
             involuntary_switches: child.used.involuntary_switches,
             output: child.output.printed(),
@@ -297,6 +300,8 @@ impl Run<'_> {
         };
         if ready[1] {
             while self.supervisor.children.read_signal()?.is_some() {}
+            // Before all else, since the program's time ends here.
+            self.child.reap()?;
         }
         self.child.output.read();
         self.child.errors.read();
