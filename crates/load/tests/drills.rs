@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::atomic::AtomicBool;
 
-use btu_load::{DiskSource, LoadError, prepare, scratch_check};
+use btu_load::{DiskSource, LoadError, missing_for, prepare, scratch_check};
 use btu_suite::activity::{
     Activity, Disk, FileClient, FileServer, FtpFetch, FtpServe, Order, Performance, Work,
 };
@@ -158,8 +158,12 @@ fn full_while_fetching(directory: &Path) {
 /// By every program: the end with the full disk reports it, the other reports that the file was
 /// refused, and the written part is removed.
 fn full_at_the_end_of_a_copy(directory: &Path) {
-    for program in ["bare", "rcp", "ftp", "http", "nfs"] {
+    for program in ["bare", "rcp", "ftp", "http", "nfs", "scp", "sftp", "rsync", "vsftpd"] {
         let program: Program = program.parse().expect("a program");
+        if let Some(missing) = missing_for(program) {
+            skip(&format!("there is no {missing}"));
+            continue;
+        }
         let (size, cache) = (Bytes::new(4 * MIB), Cache::Cold);
         let file =
             |storage| FilePlace { size, storage, cache, directory: directory.to_owned(), run: 0 };
@@ -180,7 +184,9 @@ fn full_at_the_end_of_a_copy(directory: &Path) {
             (here, there.join().expect("no panic").expect_err("there is no room"))
         });
         empty();
+        println!("{program}: {here} | {there}");
         assert!(here.contains(&to.ip().to_string()), "{program}: {here}");
+        assert_eq!(there.lines().count() + here.lines().count(), 2, "{program}: {here}; {there}");
         if program.to_string() == "nfs" {
             assert!(here.contains("WRITE was refused: no room"), "{here}");
         } else {

@@ -52,7 +52,8 @@ impl CopyClient {
         let limit =
             Limit::new(account.started(), self.deadline.saturating_sub(self.order.wait), stop);
         let counting = Counting::begin(account.started());
-        let over = if self.digest.is_some() { self.put(&limit)? } else { self.get(&limit)? };
+        let copied = if self.digest.is_some() { self.put(&limit) } else { self.get(&limit) };
+        let over = self.file.explained(self.digest.as_deref(), copied)?;
         let packets = counting.end();
         let (marks, closed) = (over.marks(account.started()), account.close()?);
         let bytes = Bytes::new(self.file.size());

@@ -54,7 +54,11 @@ pub(super) fn http_put(
     let connected = now()?;
     let length = format!("Content-Length: {}\r\n", source.size());
     flow.write(request(flow, token, "PUT", &length).as_bytes(), limit, STORE)?;
-    let sent = send(flow, source, limit);
+    let sent = match send(flow, source, limit) {
+        // The server waits for the rest, and has no answer.
+        Err(error @ LoadError::SourceChanged { .. }) => return Err(error),
+        sent => sent,
+    };
     // A server that refuses sends the reason before it has read all data, and closes: its answer
     // has more information than the failed write.
     let (answer, _) = match (&sent, answer(flow, STORE, limit)) {

@@ -165,7 +165,13 @@ impl NfsPlace {
                 return Err(other(format!("{} came", found.size)));
             }
             digest(expected, |block, offset| {
-                let failed = |_| other(format!("what came cannot be read back at {offset}"));
+                let failed = |_| {
+                    if is_source {
+                        let what = format!("it cannot be read at byte {offset}");
+                        return LoadError::SourceChanged { what };
+                    }
+                    other(format!("what came cannot be read back at {offset}"))
+                };
                 Ok(volume.read_at(found.node, offset, block).map_err(failed)?.0)
             })
         };

@@ -85,28 +85,30 @@ impl CopyServer {
     fn run(self, stop: &AtomicBool) -> Result<Report, LoadError> {
         let account = Account::open()?;
         let limit = Limit::new(account.started(), self.deadline, stop);
-        let (program, is_source) = (self.program, self.digest.is_some());
+        let (program, before) = (self.program, self.digest.as_deref());
+        let is_source = before.is_some();
         let (over, file) = match self.way {
             Way::Inbox(inbox) => inbox.wait(&limit).map(|(over, copy)| (over, Kept::File(copy)))?,
             Way::Outbox(outbox) => {
-                let over = outbox.wait(&limit)?;
+                let over = outbox.source().explained(before, outbox.wait(&limit))?;
                 (over, Kept::Offered(outbox))
             }
             Way::Nfs(place) => {
                 place.wait(&limit, is_source).map(|(over, digest)| (over, Kept::Digest(digest)))?
             }
             Way::System(server, file) => {
-                let over =
-                    if is_source { server.offer(&limit)? } else { server.take(&file, &limit)? };
-                (over, Kept::File(file))
+                let copied =
+                    if is_source { server.offer(&limit) } else { server.take(&file, &limit) };
+                (file.explained(before, copied)?, Kept::File(file))
             }
             Way::Stream { door, token, file } => {
-                (stream(program, door, &token, &file, is_source, &limit)?, Kept::File(file))
+                let copied = stream(program, door, &token, &file, is_source, &limit);
+                (file.explained(before, copied)?, Kept::File(file))
             }
         };
         let closed = account.close()?;
         let digest = file.digest()?;
-        if self.digest.is_some_and(|before| before != digest) {
+        if before.is_some_and(|before| before != digest) {
             return Err(LoadError::source_changed());
         }
         let way = if is_source { "from" } else { "to" };

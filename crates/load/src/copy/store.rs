@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use btu_suite::copy::{Cache, FilePlace, Program, Storage};
+use btu_traffic::TrafficError;
 use btu_units::{Bytes, hexadecimal};
 use sha2::{Digest, Sha256};
 
@@ -173,9 +174,36 @@ impl Stored {
         Err(LoadError::source_changed())
     }
 
+    /// The result of a copy from this source, which had this digest: a copy that failed may have
+    /// failed because its source changed. One that was stopped has no time left to look.
+    pub(crate) fn explained<T>(
+        &self,
+        digest: Option<&str>,
+        copied: Result<T, LoadError>,
+    ) -> Result<T, LoadError> {
+        let has_failed = match &copied {
+            Ok(_)
+            | Err(LoadError::Flow(TrafficError::Stopped { .. } | TrafficError::Deadline { .. })) => {
+                false
+            }
+            Err(_) => true,
+        };
+        if let (true, Some(digest)) = (has_failed, digest) {
+            self.check(digest)?;
+        }
+        copied
+    }
+
     /// The bytes that have arrived so far.
     pub(crate) fn length(&self) -> Result<u64, LoadError> {
         self.file.length()
+    }
+
+    /// Whether there is room for what has not arrived: if not, the error that a writer gets. The
+    /// file is of no use afterwards.
+    pub(crate) fn has_room(&self) -> Result<(), LoadError> {
+        let length = self.length()?;
+        if length < self.size { self.write(&[0; 4096], length) } else { Ok(()) }
     }
 
     /// A path under which another program of this user can open it.

@@ -482,6 +482,73 @@ fn a_source_that_changes_is_told() {
     assert_ne!(digest, made(2).1, "the seed decides");
 }
 
+/// The file that this process holds in `directory`.
+fn held_in(directory: &Path) -> std::path::PathBuf {
+    let open = std::fs::read_dir("/proc/self/fd").expect("readable");
+    let mut open = open.map(|entry| entry.expect("an entry").path());
+    let is_it = |path: &std::path::PathBuf| {
+        // A directory is held for its lock.
+        std::fs::read_link(path).is_ok_and(|link| link.starts_with(directory)) && path.is_file()
+    };
+    open.find(is_it).expect("a file")
+}
+
+/// Another process writes to the source, or cuts it, when it is ready to be copied: the end that
+/// has it says so, whichever program copies, and whichever end connects.
+#[test]
+fn a_source_that_changes_is_told_by_every_program() {
+    let nfs = "nfs".parse().expect("a program");
+    let systems = [Program::Scp, Program::Sftp, Program::Rsync, Program::Vsftpd];
+    let systems = systems.into_iter().filter(|&program| is_here(program));
+    for (program, &direction, cut) in REMOTE
+        .into_iter()
+        .chain([nfs])
+        .chain(systems)
+        .flat_map(|program| Direction::ALL.iter().map(move |direction| (program, direction)))
+        .flat_map(|(program, direction)| [false, true].map(|cut| (program, direction, cut)))
+    {
+        let [here, there] = [(); 2].map(|()| tempfile::tempdir().expect("tempdir"));
+        let source = if direction == Direction::Put { &here } else { &there };
+        let file =
+            |directory: &tempfile::TempDir| place(2_000_000, Storage::Disk, directory.path());
+        let serving = prepared(serving(direction, program, file(&there)));
+        let to = serving.endpoint().expect("it listens");
+        let part = FileClient { program, to, token: TOKEN, file: file(&here), wait: Span::ZERO };
+        let client = prepared(match direction {
+            Direction::Put => Activity::FileSend(part),
+            Direction::Get => Activity::FileFetch(part),
+        });
+        let changed = std::fs::OpenOptions::new().write(true).open(held_in(source.path()));
+        let mut changed = changed.expect("opened");
+        if cut {
+            changed.set_len(1_000_000).expect("cut");
+        } else {
+            changed.write_all(b"other words").expect("written");
+        }
+        let stop = AtomicBool::new(false);
+        let (told, other) = thread::scope(|scope| {
+            let serving = scope.spawn(|| serving.perform(&stop).map_err(|error| error.to_string()));
+            let told = client.perform(&AtomicBool::new(false)).map_err(|error| error.to_string());
+            // A file server does not know that its only client has gone, and a receiver waits for
+            // a client that says that all is well.
+            let waits = program == nfs || (told.is_err() && direction == Direction::Put);
+            stop.store(waits, std::sync::atomic::Ordering::Relaxed);
+            (told, serving.join().expect("no panic"))
+        });
+        let (owner, other) =
+            if direction == Direction::Put { (told, other) } else { (other, told) };
+        let other = other.map(drop);
+        let error = owner.map(drop).expect_err("changed");
+        assert!(
+            error.contains("changed while it was read"),
+            "{program} {direction} {cut}: {error}"
+        );
+        assert_eq!(error.lines().count(), 1, "{error}");
+        // The file is as long as it was, but another one: the digests differ.
+        assert!(!cut || other.is_err(), "{program} {direction}: the copy is not whole");
+    }
+}
+
 /// An activity that waits for a peer that never comes ends at the deadline, and when `stop` turns
 /// true.
 #[test]

@@ -129,18 +129,23 @@ impl Outbox {
     pub(crate) fn wait(&self, limit: &Limit<'_>) -> Result<Over, LoadError> {
         loop {
             let Moments { asked, first, last } = self.offer.moments();
-            if let (Some(connected), Some(first), Some(last)) = (asked, first, last)
+            if let (Some(connected), Some(first)) = (asked, first)
                 && !self.server.has_sessions()
             {
-                return Ok(Over {
-                    connected,
-                    moved: Moved { first, last },
-                    durable: now()?,
-                    tcp: None,
-                });
+                let moved = Moved { first, last: last.ok_or_else(gave_up)? };
+                return Ok(Over { connected, moved, durable: now()?, tcp: None });
             }
             limit.check(now()?, "wait until a file is got by FTP", self.address())?;
             std::thread::sleep(TICK);
         }
+    }
+}
+
+/// The error for a client that has gone with a part of the file.
+fn gave_up() -> LoadError {
+    LoadError::Program {
+        program: "ftp",
+        problem: "the client left before it had the whole file; its own account says why"
+            .to_owned(),
     }
 }

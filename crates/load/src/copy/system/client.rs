@@ -64,7 +64,12 @@ pub(crate) fn system_get(
     if call.program == Program::Vsftpd {
         return ftp::get(call.to, &login(call), copy);
     }
-    let (connected, Ended { over, moved, .. }) = run(call, Direction::Get, copy, limit)?;
+    let got = run(call, Direction::Get, copy, limit);
+    if got.is_err() {
+        // The program's own words for a full disk name another file.
+        copy.has_room()?;
+    }
+    let (connected, Ended { over, moved, .. }) = got?;
     let came = copy.length()?;
     if came != copy.size() {
         let (peer, expected) = (call.to, copy.size());

@@ -1,9 +1,12 @@
 //! A program of the system while it copies: it does not outlive its copy, and its file is watched.
 
+use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread;
 
 use btu_units::Time;
+use nix::sys::signal::{Signal, killpg};
+use nix::unistd::Pid;
 
 use super::log::{LetIn, Log, Said};
 use crate::LoadError;
@@ -34,7 +37,7 @@ impl Process {
         mut command: Command,
         let_in: LetIn,
     ) -> Result<Self, LoadError> {
-        command.stderr(Stdio::piped());
+        command.stderr(Stdio::piped()).process_group(0);
         let mut child = command.spawn().map_err(|error| LoadError::Program {
             program,
             problem: format!("could not be started: {error}"),
@@ -52,11 +55,21 @@ impl Process {
         let mut watch = Watch::default();
         let status = self.watched(&mut watch, copy, may_go_on)?;
         let over = now()?;
+        if was_killed(status) {
+            // Processes that it started may wait for it for ever. The group keeps its number as
+            // long as there are any.
+            self.kill_group();
+        }
         let said = self.log.finish();
         if let Some(copy) = copy {
             watch.look(copy)?;
         }
         Ok(Ended { status, over, said, moved: watch.moved() })
+    }
+
+    fn kill_group(&self) {
+        // It fails if all of them have ended.
+        let _ = killpg(Pid::from_raw(self.child.id().cast_signed()), Signal::SIGKILL);
     }
 
     fn watched(
@@ -85,12 +98,26 @@ impl Process {
 impl Drop for Process {
     fn drop(&mut self) {
         // One that has ended is not there any more.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        if let Ok(None) = self.child.try_wait() {
+            self.kill_group();
+            let _ = self.child.wait();
+        }
     }
 }
 
+/// Exit codes of a shell whose command was killed: 128 and the number of the signal (sh(1)).
+const KILLED: std::ops::Range<i32> = 129..160;
+
+/// Whether the program, or what a shell ran for it, was killed.
+fn was_killed(status: ExitStatus) -> bool {
+    status.signal().is_some() || status.code().is_some_and(|code| KILLED.contains(&code))
+}
+
 impl Ended {
+    pub(super) fn was_killed(&self) -> bool {
+        was_killed(self.status)
+    }
+
     /// Its status and its last line, for an error.
     pub(super) fn explained(&self) -> String {
         let Self { status, said, .. } = self;

@@ -46,9 +46,9 @@ pub(crate) struct SystemServer {
 
 /// A connection that was let in and is over.
 struct Served {
+    peer: SocketAddr,
     connected: Time,
-    moved: Option<Moved>,
-    over: Time,
+    ended: Ended,
 }
 
 impl SystemServer {
@@ -75,11 +75,8 @@ impl SystemServer {
 
     /// Takes the file, makes it durable, and confirms it to the client.
     pub(crate) fn take(self, copy: &Stored, limit: &Limit<'_>) -> Result<Over, LoadError> {
-        let Served { connected, moved, .. } = self.serve(Some(copy), limit)?;
-        let Some(moved) = moved else {
-            let (peer, expected, came) = (self.address(), copy.size(), copy.length()?);
-            return Err(LoadError::FileSize { peer, expected, told: format!("{came} came") });
-        };
+        let Served { peer, connected, ended } = self.serve(Some(copy), limit)?;
+        let Some(moved) = ended.moved else { return Err(self.incomplete(peer, copy, &ended)?) };
         if copy.length()? > copy.size() {
             let (peer, expected) = (self.address(), copy.size());
             return Err(LoadError::FileSize { peer, expected, told: "sent more".to_owned() });
@@ -93,13 +90,37 @@ impl SystemServer {
 
     /// Sends the file to the client that gets it.
     pub(crate) fn offer(self, limit: &Limit<'_>) -> Result<Over, LoadError> {
-        let Served { connected, over, .. } = self.serve(None, limit)?;
+        let Served { peer, connected, ended } = self.serve(None, limit)?;
+        if ended.was_killed() {
+            return Err(self.killed(peer, &ended));
+        }
+        let over = ended.over;
         Ok(Over {
             connected,
             moved: Moved { first: connected, last: over },
             durable: over,
             tcp: None,
         })
+    }
+
+    /// Why the file is not whole: there is no room for it, the program was killed, or no more came.
+    fn incomplete(
+        &self,
+        peer: SocketAddr,
+        copy: &Stored,
+        ended: &Ended,
+    ) -> Result<LoadError, LoadError> {
+        let (expected, came) = (copy.size(), copy.length()?);
+        if ended.was_killed() {
+            return Ok(self.killed(peer, ended));
+        }
+        copy.has_room()?;
+        Ok(LoadError::FileSize { peer, expected, told: format!("{came} came") })
+    }
+
+    fn killed(&self, peer: SocketAddr, ended: &Ended) -> LoadError {
+        let problem = format!("it was killed while it served {peer}: {}", ended.explained());
+        LoadError::Program { program: self.service.program, problem }
     }
 
     /// Serves callers until one was let in and is gone; looks how far `copy` has come meanwhile.
@@ -113,10 +134,8 @@ impl SystemServer {
             drop(flow);
             let may_go_on = || Ok(limit.check(now()?, "serve the system's program", peer)?);
             let ended = process.finish(copy, may_go_on)?;
-            if let Ended { said, moved, over, .. } = &ended
-                && let Some(connected) = said.let_in
-            {
-                return Ok(Served { connected, moved: *moved, over: *over });
+            if let Some(connected) = ended.said.let_in {
+                return Ok(Served { peer, connected, ended });
             }
             self.door.refuse(peer);
             // A client that only looked in is no reason to end; a server that cannot begin is.
