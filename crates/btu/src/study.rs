@@ -110,6 +110,17 @@ pub(crate) fn sweep(within: &Path, run: u64) {
     }
 }
 
+/// Removes what killed runs left in the scratch directory, and in memory.
+fn sweep_dead(scratch: &Path) {
+    for within in [scratch, Path::new(btu_load::NAMED_IN_MEMORY)] {
+        if within.is_dir()
+            && let Err(error) = btu_load::sweep_dead(within)
+        {
+            eprintln!("btu: removing what killed runs left in {}: {error}", within.display());
+        }
+    }
+}
+
 /// The inputs of a run.
 pub(crate) struct Prepared {
     pub(crate) ground: Ground,
@@ -222,6 +233,7 @@ fn prepare<E: Experiment>(
             let scratch =
                 preflight::scratch_directory(options.scratch.as_deref(), session.store.path())?;
             preflight::scratch_room(&scratch, room)?;
+            sweep_dead(&scratch);
             preflight::namespaces(&session.settings.executable)?;
             Ok(Prepared {
                 ground: Ground::Testbed(Box::new(testbed)),

@@ -14,9 +14,9 @@ use crate::LoadError;
 
 pub(crate) use buffer::{ALIGNMENT, Aligned};
 pub(crate) use directory::OwnDirectory;
-pub use directory::sweep_run;
 #[cfg(test)]
 pub(crate) use directory::sweeper;
+pub use directory::{sweep_dead, sweep_run};
 pub(crate) use file::{NAMED, ScratchFile, forget, open_file};
 pub(crate) use mount::mounted;
 
