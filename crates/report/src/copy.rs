@@ -249,8 +249,9 @@ fn parts(verdict: &CopyVerdict) -> Option<Section> {
         let (Some(sender), Some(receiver)) = (row.sender, row.receiver) else { continue };
         let command = if row.cell.direction == Direction::Put { sender } else { receiver };
         let ms = |span: btu_units::Span| Cell::number(Some(span.seconds() * MILLI));
+        let connects = !row.cell.program.is_on_one_host();
         let cells = [
-            ms(command.connected),
+            Cell::number(connects.then(|| command.connected.seconds() * MILLI)),
             ms(command.first_byte),
             ms(command.last_byte),
             ms(command.durable),

@@ -29,8 +29,8 @@ pub struct Fit {
     pub fixed_seconds: Estimate,
     /// The rate of a file after its start.
     pub bits_per_second: f64,
-    /// Octets in flight at that rate, if there is a round trip: the rate times the round trip. It
-    /// is the window of a program if it or its peer waits for answers.
+    /// Octets in flight at that rate, if they are a segment at least: the rate times the round trip.
+    /// It is the window of a program if it or its peer waits for answers.
     pub window_bytes: Option<f64>,
     /// The furthest that a copy is from the line, as a share of its time.
     pub worst: f64,
@@ -39,6 +39,9 @@ pub struct Fit {
     /// Whether no file of that size was copied: the line is drawn beyond what was measured.
     pub is_extrapolated: bool,
 }
+
+/// Octets of data in a full segment on Ethernet, with time stamps.
+const SEGMENT: f64 = 1448.0;
 
 /// All that there are sizes enough for: three of them.
 pub(super) fn fits(plan: &CopyPlan, cells: &[Measured<CopyCell>], round_trip: f64) -> Vec<Fit> {
@@ -52,8 +55,9 @@ pub(super) fn fits(plan: &CopyPlan, cells: &[Measured<CopyCell>], round_trip: f6
         let points: Vec<(f64, f64)> = own.filter_map(point).collect();
         let CopyCell { program, direction, storage, background, .. } = cell;
         let window = |fit: &Fit| {
-            (round_trip > 0.0 && !program.is_on_one_host())
-                .then(|| fit.bits_per_second / 8.0 * round_trip)
+            let window = fit.bits_per_second / 8.0 * round_trip;
+            // What waits for answers has a segment in flight at least.
+            (window >= SEGMENT && !program.is_on_one_host()).then_some(window)
         };
         fits.extend(fit(&points).map(|fit| Fit {
             program,

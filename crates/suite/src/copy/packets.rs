@@ -59,20 +59,31 @@ pub struct PacketChange {
 /// Fewest whole seconds in which two levels are looked for.
 const FEWEST: usize = 4;
 
+/// A shorter rest of a second is a part of the one before it: the few packets in it give no rate.
+const SHORTEST: f64 = 0.5;
+
 /// Two levels closer than this share of the first are one.
 const ALIKE: f64 = 0.1;
 
 impl Packets {
     /// The progress from counts in the order of time; `None` for fewer than two.
     pub fn of(counts: &[PacketCount]) -> Option<Self> {
-        let seconds: Vec<PacketSecond> =
+        let mut seconds: Vec<PacketSecond> =
             counts.windows(2).filter_map(|pair| second(&pair[0], &pair[1])).collect();
         if seconds.is_empty() {
             return None;
         }
         // The last is seldom a whole one.
         let whole = seconds.split_last().map_or(&[][..], |(_, whole)| whole);
-        Some(Self { change: change(whole), seconds })
+        let change = change(whole);
+        if let [.., before, one, last] = counts
+            && last.at.saturating_sub(one.at).seconds() < SHORTEST
+            && let Some(longer) = second(before, last)
+        {
+            seconds.truncate(seconds.len().saturating_sub(2));
+            seconds.push(longer);
+        }
+        Some(Self { seconds, change })
     }
 }
 
@@ -143,6 +154,21 @@ mod tests {
         assert_eq!((second.received_per_second, second.received_octets), (10.0, Some(138.0)));
         let change = packets.change.unwrap();
         assert_eq!((change.at, change.before, change.after), (3.0, 85.0, 60.0));
+    }
+
+    /// Three packets in 4 ms at the end are no rate of 750 a second.
+    #[test]
+    fn a_short_rest_is_a_part_of_the_second_before_it() {
+        let mut all = counts(&[100, 100]);
+        let last = all[2];
+        let rest = |at| PacketCount { at, sent: last.sent + 3, ..last };
+        all.push(rest(Span::from_milliseconds(2004)));
+        let seconds = Packets::of(&all).unwrap().seconds;
+        assert_eq!(seconds.len(), 2);
+        assert!((seconds[1].sent_per_second - 103.0 / 1.004).abs() < 1e-9, "{seconds:?}");
+        assert!((seconds[1].until - 2.004).abs() < 1e-9, "{seconds:?}");
+        all[3] = rest(Span::from_milliseconds(2700));
+        assert_eq!(Packets::of(&all).unwrap().seconds.len(), 3);
     }
 
     #[test]
