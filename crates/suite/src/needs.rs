@@ -32,6 +32,8 @@ pub struct Needs<'a> {
     pub scratch: Bytes,
     /// Its access to the file system.
     pub files: Files<'a>,
+    /// The program of the host's system that copies a file instead of btu's own.
+    pub program: Option<Program>,
 }
 
 /// The sending rate of an activity.
@@ -152,12 +154,13 @@ fn idle() -> Needs<'static> {
         volume: Volume::PeersOwn,
         scratch: Bytes::ZERO,
         files: Files::None,
+        program: None,
     }
 }
 
 /// Data over a network, and no files.
 fn traffic(peer: Option<SocketAddr>, rate: Rate, volume: Volume) -> Needs<'static> {
-    Needs { peer, rate, volume, scratch: Bytes::ZERO, files: Files::None }
+    Needs { peer, rate, volume, ..idle() }
 }
 
 /// Data to and from a path of this machine, as fast as possible.
@@ -212,20 +215,15 @@ impl Disk {
         let scratch =
             if self.source.is_some() { file } else { Bytes::new(file.count().saturating_mul(2)) };
         let files = Files::Scratch { source: self.source.as_deref() };
-        Needs { peer: None, rate: Rate::Silent, volume: self.work.volume(), scratch, files }
+        Needs { volume: self.work.volume(), scratch, files, ..idle() }
     }
 }
 
 impl FtpFetch {
     fn needs(&self) -> Needs<'_> {
         let files = Files::Scratch { source: None };
-        Needs {
-            peer: Some(self.server),
-            rate: Rate::Silent,
-            volume: self.work.volume(),
-            scratch: FETCH_ROOM,
-            files,
-        }
+        let (peer, volume) = (Some(self.server), self.work.volume());
+        Needs { peer, volume, scratch: FETCH_ROOM, files, ..idle() }
     }
 }
 
@@ -297,14 +295,15 @@ impl FileServer {
 
 /// A file at one end; in memory it needs an equal size.
 fn copied(program: Program, file: &FilePlace, rate: Rate) -> Needs<'static> {
-    let files = if program.is_the_systems() {
-        Files::OfThisMachine(
-            "scp, sftp, sshd, rsync and vsftpd are this machine's own programs, and what they may do is its users' to say",
-        )
-    } else {
-        Files::Scratch { source: None }
+    let files = match program {
+        Program::Rsync | Program::Vsftpd => Files::OfThisMachine(
+            "rsync and vsftpd are this machine's own programs, and what they may do is its users' to say",
+        ),
+        _ => Files::Scratch { source: None },
     };
-    Needs { peer: None, rate, volume: Volume::Fixed(file.size), scratch: on_disk(file.size), files }
+    let program = program.is_the_systems().then_some(program);
+    let (volume, scratch) = (Volume::Fixed(file.size), on_disk(file.size));
+    Needs { rate, volume, scratch, files, program, ..idle() }
 }
 
 impl FileCopy {
@@ -313,13 +312,7 @@ impl FileCopy {
         // btu does not control the share's server.
         let files = self.share.as_deref().map_or(Files::Scratch { source: None }, Files::Share);
         let scratch = Bytes::new(on_disk(self.file.size).count().saturating_mul(2));
-        Needs {
-            peer: None,
-            rate: Rate::Silent,
-            volume: Volume::Fixed(self.file.size),
-            scratch,
-            files,
-        }
+        Needs { volume: Volume::Fixed(self.file.size), scratch, files, ..idle() }
     }
 }
 

@@ -85,6 +85,11 @@ impl Callers {
         Self { peers, refused: Arc::new(refused) }
     }
 
+    /// Whether a host's policy bounds them: the order came from another host, or may have.
+    pub fn are_bounded(&self) -> bool {
+        self.peers != Peers::ANY
+    }
+
     /// Whether the caller is accepted.
     pub fn may_call(&self, caller: SocketAddr) -> bool {
         let may = self.peers.hold(caller.ip());

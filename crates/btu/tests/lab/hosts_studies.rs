@@ -15,6 +15,7 @@ fn studies_are_measured_between_hosts_and_survive_a_lost_one() {
     let trio = hosts.trio(0);
     an_application_draws_from_host_to_host(&trio);
     a_file_is_copied_from_host_to_host(&trio);
+    ssh_of_the_system_copies_where_policies_name_it(&trio);
     this_machine_takes_part_itself(&trio);
     a_server_is_lost_and_the_run_goes_on_later(&trio);
     what_makes_no_sense_begins_no_run(&trio);
@@ -131,6 +132,37 @@ fn this_machine_takes_part_itself(trio: &Trio<'_>) {
         shown.starts_with("here to alpha: ") && shown.contains("controlled by this machine itself"),
         "{shown}"
     );
+}
+
+/// The agents' policies name scp and not sftp; the superuser's agents start neither.
+fn ssh_of_the_system_copies_where_policies_name_it(trio: &Trio<'_>) {
+    if !std::path::Path::new("/usr/sbin/sshd").exists() {
+        assert!(std::env::var("BTU_LAB").as_deref() != Ok("required"), "there is no sshd");
+        eprintln!("LAB SKIPPED: no sshd");
+        return;
+    }
+    let ends = ["--sender", "beta", "--receiver", "alpha", "--size", "200 kB", "--storage", "disk"];
+    let by = |program| [&ends[..], &["--direction", "put,get", "--program", program]].concat();
+    if nix::unistd::geteuid().is_root() {
+        let said = faults(trio, &by("scp"));
+        assert!(said.contains("run the agent as another user"), "{said}");
+    } else {
+        let result = measured(trio, "copy", &by("scp"));
+        assert_eq!(result["result"]["rows"].as_array().map(Vec::len), Some(2), "{result}");
+    }
+    let said = faults(trio, &by("sftp"));
+    assert!(said.contains("scp is named: `copy.programs` in line"), "{said}");
+    let left = std::fs::read_dir(trio.hosts.path("scratch-alpha")).expect("readable").count();
+    assert_eq!(left, 0, "files are left");
+}
+
+/// What a copy that cannot be made says, in its errors and in the faults of its cells.
+fn faults(trio: &Trio<'_>, arguments: &[&str]) -> String {
+    let inventory = trio.inventory();
+    let what = ["copy", "--hosts", &inventory, "--quiet"];
+    let output = trio.desk(&[&what[..], arguments].concat()).output().expect("btu starts");
+    let cells = trio.cells().iter().map(|cell| cell["faults"].to_string()).collect::<String>();
+    text(&output.stderr) + &cells
 }
 
 fn a_server_is_lost_and_the_run_goes_on_later(trio: &Trio<'_>) {

@@ -26,6 +26,9 @@
 //!
 //! [share]
 //! directories = ["/mnt/nas"]                 # mounted shares that file tasks may make a directory in; default: none
+//!
+//! [copy]
+//! programs = ["scp", "sftp"]                 # of the system, for copies; default: none
 //! ```
 
 mod check;
@@ -39,6 +42,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use btu_suite::activity::Activity;
+use btu_suite::copy::Program;
 use btu_suite::peers::{self, Cidr};
 use btu_units::{BitRate, Bytes, Span};
 
@@ -76,6 +80,7 @@ pub struct Policy {
     scratch_directory: Rule<PathBuf>,
     scratch_bytes: Rule<Bytes>,
     share_directories: Rule<Vec<PathBuf>>,
+    copy_programs: Rule<Vec<Program>>,
 }
 
 /// The line of a rule that is not in the file.
@@ -137,6 +142,7 @@ impl Default for Policy {
             scratch_directory: Rule::default_of(default_scratch()),
             scratch_bytes: Rule::default_of(SCRATCH),
             share_directories: Rule::default_of(Vec::new()),
+            copy_programs: Rule::default_of(Vec::new()),
         }
     }
 }

@@ -26,6 +26,7 @@ mod log;
 mod openssh;
 mod process;
 mod rsync;
+mod sandbox;
 mod server;
 mod vsftpd;
 

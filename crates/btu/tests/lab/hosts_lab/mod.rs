@@ -170,7 +170,8 @@ impl Hosts {
         let scratch = self.path(&format!("scratch-{name}"));
         fs::create_dir_all(&scratch).unwrap();
         let policy = self.path(&format!("{name}.policy"));
-        fs::write(&policy, format!("[scratch]\ndirectory = \"{scratch}\"\n")).unwrap();
+        let rules = format!("[scratch]\ndirectory = \"{scratch}\"\n[copy]\nprograms = [\"scp\"]\n");
+        fs::write(&policy, rules).unwrap();
         let agent = [env!("CARGO_BIN_EXE_btu"), "agent", "--listen", &listen, "--policy", &policy];
         let mut command = self.lab.exec(name, &[before, &agent, trust].concat());
         let log = fs::OpenOptions::new()

@@ -41,6 +41,7 @@ impl Policy {
             self.check_peer(peer, &peers)?;
         }
         if !caller.is_local() {
+            self.check_program(kind, &needs)?;
             self.check_files(kind, &needs, (caller, source))?;
             if let Some(directory) = order.activity.scratch_directory() {
                 directory.clone_from(&self.scratch_directory.value);
@@ -182,6 +183,24 @@ impl Policy {
             directory.display()
         );
         Err(self.forbids(what, "share.directories", shares))
+    }
+
+    /// Whether the program of this host's system that copies is one that is named.
+    fn check_program(&self, kind: &str, needs: &Needs<'_>) -> Result<(), Forbidden> {
+        let Some(program) = needs.program else { return Ok(()) };
+        let programs = &self.copy_programs;
+        if programs.value.contains(&program) {
+            return Ok(());
+        }
+        let named: Vec<String> = programs.value.iter().map(ToString::to_string).collect();
+        let named = match named.as_slice() {
+            [] => "none is named".to_owned(),
+            [one] => format!("{one} is named"),
+            _ => format!("{} are named", named.join(", ")),
+        };
+        let what =
+            format!("{kind} by {program}, a program of this host's system, of which {named}");
+        Err(self.forbids(what, "copy.programs", programs))
     }
 
     /// The limits of sums.

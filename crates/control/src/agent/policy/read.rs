@@ -5,6 +5,7 @@ use std::path::{Component, PathBuf};
 use std::str::FromStr;
 
 use btu_network::ReadError;
+use btu_suite::copy::Program;
 use serde::Deserialize;
 use thiserror::Error;
 use toml::Spanned;
@@ -46,6 +47,8 @@ struct File {
     scratch: Scratch,
     #[serde(default)]
     share: Share,
+    #[serde(default)]
+    copy: Copies,
 }
 
 #[derive(Default, Deserialize)]
@@ -78,6 +81,12 @@ struct Scratch {
 #[serde(deny_unknown_fields)]
 struct Share {
     directories: Option<Spanned<Vec<Spanned<String>>>>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Copies {
+    programs: Option<Spanned<Vec<Spanned<String>>>>,
 }
 
 /// A mistake at a line.
@@ -148,6 +157,7 @@ impl Text<'_> {
                 usual.share_directories,
                 whole_path,
             )?,
+            copy_programs: self.list(file.copy.programs, usual.copy_programs, ssh_program)?,
         })
     }
 
@@ -190,6 +200,16 @@ fn known_activity(name: &str) -> Result<String, String> {
         "there is no activity `{name}`: there are {}",
         known_kinds().collect::<Vec<_>>().join(", ")
     ))
+}
+
+/// A program of the system's that agents can confine.
+fn ssh_program(name: &str) -> Result<Program, String> {
+    match name.parse() {
+        Ok(program @ (Program::Scp | Program::Sftp)) => Ok(program),
+        _ => Err(format!(
+            "there is no program `{name}` to name here: there are scp, sftp; copies by btu's own programs are `activities`"
+        )),
+    }
 }
 
 fn at_least(at: Range<usize>, count: u64, least: u64) -> Result<u64, Wrong> {

@@ -2,8 +2,8 @@ use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 
 use btu_suite::activity::{
-    Activity, Cpu, Disk, FileClient, FilesPlace, FilesServe, FilesStation, FilesTask, FtpRelay,
-    Order, Receiving, Relay, Rendezvous, Rounds, TcpReceive, TcpSend, UdpSend, Work,
+    Activity, Cpu, Disk, FileClient, FileServer, FilesPlace, FilesServe, FilesStation, FilesTask,
+    FtpRelay, Order, Receiving, Relay, Rendezvous, Rounds, TcpReceive, TcpSend, UdpSend, Work,
 };
 use btu_suite::copy::{Cache, FilePlace, Program, Storage};
 use btu_suite::lan::{FileSizes, Pattern, StationProgram, StationWork, Task};
@@ -404,6 +404,39 @@ fn a_copied_file_is_bounded_and_put_where_the_policy_says() {
         );
         assert!(refusal(&policy, send("192.0.2.1:9", 5_000_000, storage)).contains("limits.bytes"));
         assert!(refusal(&policy, send("203.0.113.7:9", 1000, storage)).contains("peers"));
+    }
+}
+
+/// The system's programs copy only where the policy names them, those of ssh alone can be named, and
+/// the user who started the agent is no exception.
+#[test]
+fn programs_of_the_system_are_those_that_the_policy_names() {
+    let receives = |program| {
+        let (size, storage, cache) = (Bytes::new(1000), Storage::Disk, Cache::Cold);
+        let file = FilePlace { size, storage, cache, directory: "/etc".into(), run: 0 };
+        order(Activity::FileReceive(FileServer { program, on: HERE, token: [0; 16], file }))
+    };
+    let text = "activities = [\"file-receive\"]\n[copy]\nprograms = [\"scp\"]\n";
+    let named =
+        Policy { source: Some("btu.toml".into()), ..read::parse("btu.toml", text).unwrap() };
+    let admitted = named.admit(receives(Program::Scp), &elsewhere(), None).unwrap();
+    let Activity::FileReceive(placed) = admitted.order.activity else { panic!("a file") };
+    assert_eq!(placed.file.directory, std::env::temp_dir(), "the policy's own");
+    assert!(admitted.bounds.file.is_some());
+    let refused = refusal(&named, receives(Program::Sftp));
+    assert!(
+        refused.contains("scp is named") && refused.contains("`copy.programs` in line 3"),
+        "{refused}"
+    );
+    let starter = Caller { who: Who::Starter, ..elsewhere() };
+    for program in [Program::Scp, Program::Sftp, Program::Rsync, Program::Vsftpd] {
+        assert!(refusal(&Policy::default(), receives(program)).contains("none is named"));
+        assert!(Policy::default().admit(receives(program), &starter, None).is_err());
+    }
+    for program in ["rsync", "vsftpd", "bare", "sh"] {
+        let text = format!("[copy]\nprograms = [\"{program}\"]\n");
+        let error = read::parse("btu.toml", &text).unwrap_err().to_string();
+        assert!(error.contains("there are scp, sftp") && error.contains(":2:"), "{error}");
     }
 }
 

@@ -23,11 +23,12 @@ const SERVE: &str = "\"$@\" -o HostKey=/proc/$$/fd/3 -o AuthorizedKeysFile=/proc
                      -o \"ForceCommand=internal-sftp -d /proc/$$/fd\"; exit $?";
 
 /// The options of sshd in addition to those; no file of the system decides anything.
-const OPTIONS: [&str; 10] = [
-    "AllowTcpForwarding=no",
+const OPTIONS: [&str; 11] = [
     "AuthenticationMethods=publickey",
+    "DisableForwarding=yes",
     "LoginGraceTime=5",
     "LogLevel=VERBOSE",
+    "PermitUserRC=no",
     "PidFile=none",
     "PrintLastLog=no",
     "PrintMotd=no",

@@ -15,7 +15,7 @@ use btu_units::Time;
 use super::held::Held;
 use super::log::LetIn;
 use super::process::{Ended, Process};
-use super::{account, find, openssh, rsync, vsftpd};
+use super::{account, find, openssh, rsync, sandbox, vsftpd};
 use crate::LoadError;
 use crate::account::now;
 use crate::copy::store::Stored;
@@ -42,6 +42,8 @@ pub(crate) struct SystemServer {
     token: Token,
     service: Service,
     file: PathBuf,
+    /// Whether other hosts order it: then the program sees nothing of this host but the file.
+    is_confined: bool,
 }
 
 /// A connection that was let in and is over.
@@ -66,7 +68,12 @@ impl SystemServer {
             Program::Vsftpd => vsftpd::service(token)?,
             _ => openssh::service(token)?,
         };
-        Ok(Self { door: FlowDoor::open(address, callers)?, token: *token, service, file })
+        let is_confined = callers.are_bounded();
+        if is_confined {
+            sandbox::check(service.program)?;
+        }
+        let door = FlowDoor::open(address, callers)?;
+        Ok(Self { door, token: *token, service, file, is_confined })
     }
 
     pub(crate) fn address(&self) -> SocketAddr {
@@ -158,6 +165,9 @@ impl SystemServer {
             self.service.held.as_ref().map_or_else(none, |held| held.each_ref().map(Held::path));
         let mut command = Command::new(find("sh")?);
         command.args(["-c", OPEN, "sh"]).args(texts).arg(&self.file);
+        if self.is_confined {
+            command.args(sandbox::words()?);
+        }
         command.arg(find("unshare")?).args(["--user", &uid, &gid]);
         command.arg(find("setpriv")?).args(["--pdeathsig", "KILL", "--"]);
         command.args(&self.service.words).stdin(socket).stdout(answers);
