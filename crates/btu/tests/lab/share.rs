@@ -1,9 +1,13 @@
 //! How the tests of this program share the machine.
 //!
-//! A test that only waits for processes takes one share of four, and other tests run at the same
+//! A test that only waits for processes takes one share of six, and other tests run at the same
 //! time. A test that holds a measured number against a bound takes all shares, so that no other
-//! test of this program runs meanwhile. Those that take one go first: a test that waits for all of
-//! them would leave shares unused until the last of the others has ended.
+//! test of this program runs meanwhile. If a slow emulated line alone sets that number, and the
+//! test needs little of the processors, it takes half of the shares, and runs with one more of its
+//! kind.
+//!
+//! Tests of one share go first, and those of all shares go last: a test that waits for the whole
+//! machine would leave shares unused until the last of the others has ended.
 
 use std::fs::OpenOptions;
 use std::io::Write;
@@ -12,15 +16,30 @@ use std::thread;
 use std::time::Instant;
 
 /// How many shares there are. A raised network keeps up to one processor busy for part of its time.
-const SHARES: usize = 4;
+const SHARES: usize = 6;
+
+/// Shares of each kind of test, in the order in which they go. No two kinds run together.
+const ONE: usize = 1;
+const HALF: usize = SHARES / 2;
 
 struct Queue {
     free: usize,
-    /// Tests that wait for one share.
-    waiting: usize,
+    /// How many shares each of the running tests has.
+    size: usize,
+    /// Tests that wait, by their shares.
+    waiting: [usize; SHARES + 1],
 }
 
-static QUEUE: Mutex<Queue> = Mutex::new(Queue { free: SHARES, waiting: 0 });
+impl Queue {
+    /// Whether a test of so many shares has to wait.
+    fn is_busy(&self, count: usize) -> bool {
+        let is_mixed = self.free < SHARES && self.size != count;
+        let goes_later = self.waiting[..count].iter().any(|waiting| *waiting > 0);
+        is_mixed || goes_later || self.free < count
+    }
+}
+
+static QUEUE: Mutex<Queue> = Mutex::new(Queue { free: SHARES, size: 0, waiting: [0; SHARES + 1] });
 static CHANGED: Condvar = Condvar::new();
 
 /// Part of the machine, or all of it, until it is dropped.
@@ -33,20 +52,28 @@ pub(crate) struct Share {
 impl Share {
     /// One share: others run at the same time.
     pub(crate) fn one() -> Self {
-        let mut queue = queue();
-        queue.waiting += 1;
-        let mut queue = wait_while(queue, |queue| queue.free == 0);
-        queue.waiting -= 1;
-        Self::take(queue, 1)
+        Self::take(ONE)
+    }
+
+    /// Half of the shares: one other test of this kind runs at the same time.
+    pub(crate) fn half() -> Self {
+        Self::take(HALF)
     }
 
     /// Every share: no other test of this program runs.
     pub(crate) fn all() -> Self {
-        Self::take(wait_while(queue(), |queue| queue.free < SHARES || queue.waiting > 0), SHARES)
+        Self::take(SHARES)
     }
 
-    fn take(mut queue: MutexGuard<'static, Queue>, count: usize) -> Self {
+    fn take(count: usize) -> Self {
+        let mut queue = queue();
+        queue.waiting[count] += 1;
+        let mut queue = wait_while(queue, |queue| queue.is_busy(count));
+        queue.waiting[count] -= 1;
         queue.free -= count;
+        queue.size = count;
+        // The last one that waits may have kept tests of another kind waiting.
+        CHANGED.notify_all();
         Self { count, since: Instant::now() }
     }
 }

@@ -6,6 +6,12 @@ pub(crate) fn tested_already() -> bool {
     user.inspect(|user| eprintln!("tested as {user} already")).is_some()
 }
 
+/// Whether a test that holds measured numbers does not have to run: again as root, or because the
+/// code that it measures has not changed.
+pub(crate) fn is_left_out() -> bool {
+    tested_already() || is_unchanged()
+}
+
 /// Whether scripts/test reports that the code that this test's module measures has not changed: the
 /// first part of a test's name is its module.
 pub(crate) fn is_unchanged() -> bool {
