@@ -45,7 +45,7 @@ fn ten_thousand_strangers_in_a_minute_spoil_no_measurement() {
     let agent = hosts.agent("alpha");
 
     let rows =
-        ["--component", "SEND,RECV,SEND_RECV,INTERACTIVE/TCP,UDP", "--load", "idle,cpu,transfer"];
+        ["--component", "SEND,RECV,SEND_RECV,INTERACTIVE/TCP,UDP", "--load", "idle,transfer"];
     let run = hosts.begin(hosts.rate(&rows), 1);
     let crowd = hosts
         .lab

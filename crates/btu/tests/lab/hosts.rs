@@ -3,7 +3,6 @@
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::common::once;
 use crate::hosts_lab::{Hosts, RATED, ended, events};
 use crate::support::text;
 use nix::sys::signal::{Signal, kill};
@@ -14,7 +13,7 @@ const SMALL: [&str; 6] =
     ["--component", "SEND,SEND_RECV", "--message", "65536", "--load", "idle,cpu"];
 
 #[test]
-fn three_hosts_are_rated_and_survive_bad_days() {
+fn three_hosts_are_rated() {
     let Some(hosts) = Hosts::raise(3) else { return };
     hosts.start_agents();
     rated_end_to_end(&hosts);
@@ -22,20 +21,27 @@ fn three_hosts_are_rated_and_survive_bad_days() {
     not_reachable_where_it_is_measured(&hosts);
     without_a_certificate_that_counts(&hosts);
     busy(&hosts);
-    // The fault drills take a minute and do not depend on root.
-    if !once::tested_already() {
-        bad_days(&hosts);
-    }
     hosts.lower();
 }
 
-fn bad_days(hosts: &Hosts) {
-    an_agent_started_again(hosts);
-    an_agent_that_never_comes_back(hosts);
-    a_stopped_agent(hosts);
-    a_partition(hosts, Duration::from_secs(7));
-    losses_on_the_control_network(hosts);
-    a_killed_controller(hosts);
+#[test]
+fn agents_that_end_or_stop_are_survived() {
+    let Some(hosts) = Hosts::raise_once(3) else { return };
+    hosts.start_agents();
+    an_agent_started_again(&hosts);
+    an_agent_that_never_comes_back(&hosts);
+    a_stopped_agent(&hosts);
+    hosts.lower();
+}
+
+#[test]
+fn a_bad_control_network_and_a_killed_controller_are_survived() {
+    let Some(hosts) = Hosts::raise_once(3) else { return };
+    hosts.start_agents();
+    a_partition(&hosts, Duration::from_secs(7));
+    losses_on_the_control_network(&hosts);
+    a_killed_controller(&hosts);
+    hosts.lower();
 }
 
 fn rated_end_to_end(hosts: &Hosts) {

@@ -45,6 +45,11 @@ impl Hosts {
         Self::raise_in(Lab::open(), count, RATED.len())
     }
 
+    /// Like `raise`, for a long test with a result that does not depend on root.
+    pub(crate) fn raise_once(count: usize) -> Option<Self> {
+        Self::raise_in(Lab::open_once(), count, RATED.len())
+    }
+
     /// Raises this number of trios, all on the measured network, for a long test with a result that
     /// does not depend on root.
     pub(crate) fn raise_trios(trios: usize) -> Option<Self> {
