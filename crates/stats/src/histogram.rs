@@ -1,9 +1,13 @@
 //! A distribution of times, recorded without allocation and stored as its non-empty buckets.
 
+mod packed;
+
 use std::borrow::Cow;
 
 use hdrhistogram::Histogram as Hdr;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use packed::Packed;
 
 /// Highest value with its own bucket: one minute in nanoseconds; longer values count as this one.
 const HIGHEST: u64 = 60_000_000_000;
@@ -21,8 +25,8 @@ const LAST: u64 = HIGHEST.next_power_of_two() - 1;
 pub struct Histogram {
     /// A count for every bucket, once something was recorded.
     recorded: Option<Hdr<u64>>,
-    /// The values that were read, until then: values up to [`LAST`] and their counts, ascending.
-    read: Box<[(u64, u64)]>,
+    /// The values that were read, until then: values up to [`LAST`] and their counts.
+    read: Packed,
 }
 
 impl Histogram {
@@ -34,7 +38,7 @@ impl Histogram {
     /// An empty distribution of values up to `highest` nanoseconds; longer values count as this
     /// one. Only distributions that reach as far can be merged.
     pub fn reaching(highest: u64) -> Self {
-        Self { recorded: Some(buckets_up_to(highest)), read: Box::default() }
+        Self { recorded: Some(buckets_up_to(highest)), read: Packed::default() }
     }
 
     /// Counts one value; zero counts as 1 ns, more than a minute as a minute.
@@ -49,7 +53,7 @@ impl Histogram {
 
     /// How many values were recorded.
     pub fn count(&self) -> u64 {
-        let read = self.read.iter().fold(0, |sum: u64, (_, count)| sum.saturating_add(*count));
+        let read = self.read.buckets().fold(0, |sum: u64, (_, count)| sum.saturating_add(count));
         self.recorded.as_ref().map_or(read, Hdr::len)
     }
 
@@ -88,7 +92,7 @@ impl Histogram {
         let recorded = self.recorded.iter().flat_map(Hdr::iter_recorded);
         let recorded = recorded
             .map(|bucket| (bucket.value_iterated_to(), bucket.count_since_last_iteration()));
-        recorded.chain(self.read.iter().copied())
+        recorded.chain(self.read.buckets())
     }
 
     fn of_any<T>(&self, ask: impl FnOnce(&Hdr<u64>) -> T) -> Option<T> {
@@ -111,9 +115,9 @@ fn buckets_up_to(highest: u64) -> Hdr<u64> {
     Hdr::new_with_bounds(1, highest.max(2), 3).expect("the highest is at least twice the lowest")
 }
 
-fn spread(pairs: &[(u64, u64)]) -> Hdr<u64> {
+fn spread(read: &Packed) -> Hdr<u64> {
     let mut all = buckets_up_to(HIGHEST);
-    for &(value, count) in pairs {
+    for (value, count) in read.buckets() {
         all.saturating_record_n(value, count);
     }
     all
@@ -156,7 +160,7 @@ impl<'de> Deserialize<'de> for Histogram {
             }
             is_same
         });
-        Ok(Self { recorded: None, read: pairs.into_boxed_slice() })
+        Ok(Self { recorded: None, read: Packed::of(&pairs) })
     }
 }
 

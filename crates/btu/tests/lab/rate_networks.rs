@@ -1,12 +1,19 @@
 //! `btu rate` on network files: what the closed form and the simulator expect of them, and runs that
-//! are killed and finished. Long: `cargo test --test lab -- --ignored rate_networks`.
+//! are killed and finished; how large runs are. Long: `cargo test --test lab -- --ignored rate_networks`.
 
+use std::io::{Read, Write};
+
+use flate2::Compression;
+use flate2::read::DeflateDecoder;
+use flate2::write::DeflateEncoder;
+use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::signal::Signal;
+use rusqlite::{Connection, params};
 use serde_json::Value;
 
 use crate::common::{Laboratory, finish};
 use crate::drills::assert_resumes;
-use crate::support::{path, send};
+use crate::support::{path, send, text};
 
 /// A machine under test behind a long line, and two peers behind quick ones.
 const LINES: &str = "
@@ -119,4 +126,64 @@ fn a_killed_run_is_finished_on_every_network() {
         let file = network(&laboratory, name, drawing);
         killed_and_finished(&laboratory, &["--network", &file]);
     }
+}
+
+/// What a quick run may add to the database, and what the report of a full one may have in memory.
+const MOST_STORED: u64 = 4_000_000;
+const MOST_MEMORY: u64 = 150_000_000;
+
+/// The blocks of a quick run, and the most of a full one.
+const QUICK_BLOCKS: u32 = 5;
+const FULL_BLOCKS: u32 = 30;
+
+/// Columns of a cell that a copy has unchanged.
+const COLUMNS: &str = "run, position, component, message_bytes, load, valid, goodput_bits_per_second, duration_ns, \
+                       host_duration_ns, record";
+
+/// Makes a full run of a quick one, by copies of its cells in further blocks.
+fn make_full(laboratory: &Laboratory) {
+    let database = Connection::open(laboratory.database()).expect("a database");
+    let plan = format!("json_set(plan, '$.profile.most_blocks', {FULL_BLOCKS})");
+    database.execute(&format!("UPDATE runs SET plan = {plan}"), []).expect("a plan");
+    let mut stored = database.prepare("SELECT id, block, packed FROM cells").expect("cells");
+    let cells = stored.query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)));
+    let cells: Vec<(i64, u32, Vec<u8>)> =
+        cells.expect("cells").map(|cell| cell.expect("a cell")).collect();
+    let copy = format!(
+        "INSERT INTO cells (block, packed, {COLUMNS}) SELECT ?2, ?3, {COLUMNS} FROM cells WHERE id = ?1"
+    );
+    database.execute_batch("BEGIN").expect("a transaction");
+    for (id, block, packed) in &cells {
+        let mut record = String::new();
+        DeflateDecoder::new(&packed[..]).read_to_string(&mut record).expect("a record");
+        for further in (block + QUICK_BLOCKS..FULL_BLOCKS).step_by(QUICK_BLOCKS as usize) {
+            let [old, new] = [*block, further].map(|block| format!("\"block\":{block},"));
+            let mut encoder = DeflateEncoder::new(Vec::new(), Compression::fast());
+            encoder.write_all(record.replacen(&old, &new, 1).as_bytes()).expect("memory");
+            let packed = encoder.finish().expect("memory");
+            database.execute(&copy, params![id, further, packed]).expect("a copy");
+        }
+    }
+    database.execute_batch("COMMIT").expect("the end of it");
+}
+
+/// No child of this process, and no child of one, had more memory than the report may have.
+#[test]
+#[ignore = "takes 3 min: scripts/test --all"]
+fn a_quick_run_is_small_and_a_full_report_needs_little_memory() {
+    let Some(laboratory) = Laboratory::open_alone() else { return };
+    let output = laboratory.rate(&["--quiet"]);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let stored = std::fs::metadata(laboratory.database()).expect("a database").len();
+    println!("{stored} B stored");
+    assert!(stored <= MOST_STORED, "{stored} B");
+    make_full(&laboratory);
+    let file = path(laboratory.directory.path(), "report.html");
+    let output =
+        laboratory.command(&["report", "latest", "-o", &file]).output().expect("btu starts");
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    // In KiB (getrusage(2)).
+    let memory = getrusage(UsageWho::RUSAGE_CHILDREN).expect("a count").max_rss() as u64 * 1024;
+    println!("{memory} B of memory");
+    assert!(memory <= MOST_MEMORY, "{memory} B");
 }
