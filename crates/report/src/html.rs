@@ -132,8 +132,8 @@ fn warnings(page: &Page) -> Markup {
                     @for warning in &page.warnings {
                         dt { (warning.title) }
                         dd {
-                            (warning.observed)
-                            @if !warning.advice.is_empty() { p.advice { "Try: " (warning.advice) } }
+                            (with_code(&warning.observed))
+                            @if !warning.advice.is_empty() { p.advice { "Try: " (with_code(&warning.advice)) } }
                         }
                     }
                 }
@@ -147,10 +147,10 @@ fn part(place: usize, section: &Section) -> Markup {
     html! {
         section id=(id) aria-labelledby=(format!("{id}-title")) {
             h2 id=(format!("{id}-title")) { (section.title) }
-            @if !section.note.is_empty() { p.note { (section.note) } }
+            @if !section.note.is_empty() { p.note { (with_code(&section.note)) } }
             @for block in &section.blocks {
                 @match block {
-                    Block::Text(text) => p { (text) },
+                    Block::Text(text) => p { (with_code(text)) },
                     Block::Command(command) => pre { code { (command) } },
                     Block::Table(table) => (sheet(table)),
                     Block::Figure(figure) => (drawn(figure)),
@@ -183,7 +183,8 @@ fn sheet(table: &Table) -> Markup {
             table {
                 caption { (table.caption) }
                 thead { tr { @for (place, word) in table.head.iter().enumerate() {
-                    th scope="col" .label[place < table.labels] { (word) }
+                    @if place < table.labels { th.label scope="col" { (broken(word, SHORT)) } }
+                    @else { th scope="col" { (word) } }
                 } } }
                 tbody { @for row in &table.rows { tr {
                     @for (place, cell) in row.iter().enumerate() {
@@ -225,10 +226,27 @@ fn label_text(text: &str) -> Markup {
     if text.chars().count() <= SHORT {
         return html! { (text.replace(' ', "\u{a0}")) };
     }
-    let is_long = text.split(' ').any(|word| word.chars().count() > LONG);
+    broken(text, LONG)
+}
+
+/// A text whose words may be broken at points and underscores, if one has more letters than `most`.
+fn broken(text: &str, most: usize) -> Markup {
+    let is_long = text.split(' ').any(|word| word.chars().count() > most);
     let parts: Vec<&str> =
         if is_long { text.split_inclusive(['.', '_', ',', '/']).collect() } else { vec![text] };
     html! { @for (place, part) in parts.iter().enumerate() { @if place > 0 { wbr; } (part) } }
+}
+
+/// A text with commands, options and settings between backquotes, as terminals show them.
+fn with_code(text: &str) -> Markup {
+    let parts: Vec<&str> = text.split('`').collect();
+    // Without its partner a backquote is a letter as any other.
+    if parts.len().is_multiple_of(2) {
+        return html! { (text) };
+    }
+    html! { @for (place, part) in parts.iter().enumerate() {
+        @if place % 2 == 1 { code { (part) } } @else { (part) }
+    } }
 }
 
 fn field(cell: &Cell, label: bool) -> Markup {
