@@ -122,7 +122,7 @@ Exit codes:
   1    the run failed; its stored cells are kept
   2    the command line or a network file is wrong, or names a run that does not exist
   3    this machine cannot do this (namespaces, disk, directories); nothing was started
-  4    `btu compare --fail-if-slower` found a run slower than allowed
+  4    --fail-if-slower of `btu compare` or `btu run` found what is slower than allowed
   130  stopped by Ctrl-C; the run can be resumed
   143  stopped by SIGTERM or SIGHUP; the run can be resumed";
 
@@ -342,8 +342,8 @@ pub(crate) struct Rate {
     /// `batched` reads everything that has arrived, then nothing for 0.1 to 4 ms
     #[arg(long, value_enum, default_value = "plain")]
     pub(crate) receive: Receive,
-    /// Only these components
-    #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = component)]
+    #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = component,
+          help = "Only these components: SEND, RECV, SEND+DL, SEND_RECV, 2xRECV+DL, 2xSEND+DR, INTERACTIVE/TCP, INTERACTIVE/UDP, UDP")]
     pub(crate) component: Vec<Component>,
     /// Only these message sizes: 100, 1024, 1250, 4096, 65536
     #[arg(long, value_name = "BYTES", value_delimiter = ',', value_parser = message)]

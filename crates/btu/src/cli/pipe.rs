@@ -16,6 +16,7 @@ Examples:
   btu pipe                                        TCP between two stations on a veth pair, about a
                                                   minute
   btu pipe --precision quick --sizes 1..64KiB     a first look
+  btu pipe --network '10 Mb/s' --time 30s         what fits into that time
   btu pipe --local --transport unix-stream,pipe,shared-memory
   btu pipe --network '10 Mb/s'                    on an emulated Ethernet
   btu pipe --network satellite --from ship --to server on a network file's network
@@ -31,8 +32,7 @@ Examples:
   btu pipe --transport tcp,tls,quic --pairs 4     four connections at once
   btu pipe --resume latest                        the sizes that a stopped run still lacks
 
-Transports: tcp, udp, tls, quic, http2, unix-stream, unix-seqpacket, pipe, shared-memory, and mpi
-where btu was built with it. Sizes are NetPIPE's sequence between two sizes, a list such as
+Sizes are NetPIPE's sequence between two sizes, a list such as
 1,64,4KiB, or 1996 for the sizes of that year's Ethernet curves.";
 
 /// A precision: how long and how often to measure.
@@ -49,7 +49,8 @@ pub(crate) enum PrecisionName {
 /// The arguments of `btu pipe`.
 #[derive(Debug, Args)]
 pub(crate) struct Pipe {
-    /// Transport; several are measured one after the other [default: tcp]
+    /// Transport; several are measured one after the other: tcp, udp, tls, quic, http2, unix-stream,
+    /// unix-seqpacket, pipe, shared-memory, and mpi where btu was built with it [default: tcp]
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     pub(crate) transport: Vec<Kind>,
     #[command(flatten)]
@@ -66,6 +67,10 @@ pub(crate) struct Pipe {
     /// How long and how often to measure
     #[arg(long, visible_alias = "profile", value_enum, default_value = "standard")]
     pub(crate) precision: PrecisionName,
+    /// How long to measure in all, instead of the precision's time: sets --target-time, and a lower
+    /// --limit
+    #[arg(long, value_name = "TIME", value_parser = quantity::<Span>, conflicts_with_all = ["target_time", "hint"])]
+    pub(crate) time: Option<Span>,
     /// Number of trials of each size
     #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) trials: Option<u32>,

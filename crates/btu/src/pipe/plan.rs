@@ -218,10 +218,11 @@ fn plan(
         Place::Here | Place::Machines(_) => None,
         Place::Stations { .. } | Place::Drawing { .. } => pipe.calls.congestion.checked()?,
     };
+    let sizes = fitting(sizes, kind)?;
     let plan = PipePlan {
         pattern: pipe.pattern,
-        sizes: fitting(sizes, kind)?,
-        precision: precision(pipe),
+        precision: precision(pipe, sizes.list().len()),
+        sizes,
         buffers: Buffers { cache, offset: pipe.memory.offset, check },
         socket: SocketOptions {
             no_delay: pipe.nodelay,
@@ -272,18 +273,50 @@ fn fitting(sizes: Sizes, kind: Kind) -> anyhow::Result<Sizes> {
     Ok(Sizes::of(fitting)?)
 }
 
-fn precision(pipe: &Pipe) -> Precision {
+fn precision(pipe: &Pipe, sizes: usize) -> Precision {
     let named = match pipe.precision {
         PrecisionName::Quick => Precision::quick(),
         PrecisionName::Standard => Precision::standard(),
         PrecisionName::Full => Precision::full(),
     };
+    let named = Precision { trials: pipe.trials.unwrap_or(named.trials), ..named };
+    let named = match pipe.time {
+        Some(time) => within(time, sizes * signatures(pipe), signatures(pipe), &named),
+        None => named,
+    };
     Precision {
-        trials: pipe.trials.unwrap_or(named.trials),
         target: pipe.target_time.unwrap_or(named.target),
         limit: pipe.limit.unwrap_or(named.limit),
         each: pipe.each,
         ..named
+    }
+}
+
+/// The number of signatures that share the time.
+fn signatures(pipe: &Pipe) -> usize {
+    match pipe.transport.len() {
+        0 if pipe.aim.layers => STACK.len(),
+        kinds => kinds.max(1) * (1 + pipe.aim.load.len()),
+    }
+}
+
+/// A trial of less says little more than how long the clock takes to be read.
+const SHORTEST_TRIAL: Span = Span::from_milliseconds(1);
+
+/// Messages that take the limit or up to half of it, a quarter and so on: six sizes for each
+/// doubling, each way, are 24 times the limit in all.
+const AT_THE_LIMIT: u64 = 24;
+
+/// Half of `time` for trials of the planned length, all together `points` times the number of
+/// trials, and half for those of `signatures` that take longer because one message does.
+fn within(time: Span, points: usize, signatures: usize, named: &Precision) -> Precision {
+    let half = time.nanoseconds() / 2;
+    let trials = u64::from(named.trials);
+    let share = |parts: u64| Span::from_nanoseconds(half / (parts * trials).max(1));
+    Precision {
+        target: share(points as u64).max(SHORTEST_TRIAL),
+        limit: share(AT_THE_LIMIT * signatures as u64).min(named.limit),
+        ..named.clone()
     }
 }
 
@@ -392,5 +425,22 @@ impl Stations {
         let drawing = drawing.map_err(|error| Refusal::Usage(error.to_string()))?;
         let (near, far) = ("near".to_owned(), "far".to_owned());
         Ok(Self { drawing, near, far })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Three trials of 124 sizes: 372 trials in half of 30 s.
+    #[test]
+    fn a_time_is_shared_among_trials() {
+        let found = within(Span::from_seconds(30), 124, 1, &Precision::quick());
+        assert_eq!(found.target, Span::from_nanoseconds(15_000_000_000 / 372));
+        assert_eq!(found.limit, Span::from_nanoseconds(15_000_000_000 / 72));
+        let short = within(Span::from_milliseconds(10), 124, 1, &Precision::quick());
+        assert_eq!(short.target, SHORTEST_TRIAL);
+        let long = within(Span::from_seconds(3600), 124, 1, &Precision::quick());
+        assert_eq!(long.limit, Precision::quick().limit);
     }
 }

@@ -7,7 +7,9 @@ use std::process::{Child, Command, Stdio};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
+use btu_suite::cell::Component;
 use btu_suite::network::Network;
+use btu_suite::pipe::Kind;
 use btu_suite::plan::{Plan, Profile};
 
 use crate::shelf::Shelf;
@@ -162,4 +164,23 @@ fn zsh_knows_names_that_only_btu_knows() {
         "zsh -f -i",
         "PROMPT='> '; unsetopt menu_complete auto_menu; setopt auto_list; zstyle ':completion:*' list-prompt ''; autoload -U compinit; compinit -u; source <(btu completions zsh)",
     );
+}
+
+/// The options' own text has them, without the examples at the end.
+#[test]
+fn help_names_components_and_transports() {
+    let shelf = Shelf::new();
+    let help = |command: &str| {
+        let (code, text, _) = shelf.btu(&[command, "--help"]);
+        assert_eq!(code, Some(0));
+        let options = text.split("Examples:").next().unwrap_or_default();
+        options.split_whitespace().collect::<String>()
+    };
+    let (rate, pipe) = (help("rate"), help("pipe"));
+    for component in Component::RATED.into_iter().chain(Component::FURTHER) {
+        assert!(rate.contains(component.name()), "{component}: {rate}");
+    }
+    for kind in Kind::ALL {
+        assert!(pipe.contains(kind.name()), "{}: {pipe}", kind.name());
+    }
 }
