@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use btu_suite::app::{
-    AppCell, AppPlan, Carrier, DEADLINE, Factor, Factors, FactorsError, HEIGHT, Lines, Niceness,
-    Protocol, Questions, Slowing, Speed, Speeds, WIDTH, Workload,
+    AppCell, AppPlan, Broadcasts, Carrier, DEADLINE, Factor, Factors, FactorsError, HEIGHT, Lines,
+    Niceness, Protocol, Questions, Slowing, Speed, Speeds, WIDTH, Workload,
 };
 use btu_suite::experiment::{Experiment, Field, Frame};
 use btu_suite::network::HostName;
@@ -74,7 +74,7 @@ fn plan(app: &App) -> anyhow::Result<AppPlan> {
     if app.slow_by == Slowing::Quota {
         check_quota(app)?;
     }
-    let Place { network, displays, relay } = place(app, factors.as_ref())?;
+    let Place { network, displays, relay, broadcaster } = place(app, factors.as_ref())?;
     let (blocks, target, budget) = extent(app, factors.as_ref());
     let pictures: &[Workload] = match (app.mix, &factors) {
         (Some(_), _) => &[Workload::Mix],
@@ -102,6 +102,8 @@ fn plan(app: &App) -> anyhow::Result<AppPlan> {
         ),
         displays,
         speeds: speeds(app),
+        broadcasts: app.broadcasts.clone(),
+        broadcaster,
         slowing: app.slow_by,
         nice: Niceness { application: app.application_nice, display: app.display_nice },
         mix: app.mix,
@@ -178,15 +180,19 @@ struct Place {
     displays: Vec<HostName>,
     /// The host of the relay, if there is one.
     relay: Option<HostName>,
+    /// The host that sends broadcasts, if one does.
+    broadcaster: Option<HostName>,
 }
 
 fn place(app: &App, factors: Option<&Factors>) -> anyhow::Result<Place> {
-    if let Some(lines) = factors.map(|factors| lines(app, factors)).transpose()?.flatten() {
-        let displays = lines.displays();
-        let chosen = Chosen::written(&app.study, "lines", lines.text())?;
-        let application = chosen.host(Lines::APPLICATION, None, Some(0))?;
-        let stations = std::iter::once(application).chain(displays.iter().cloned()).collect();
-        return Ok(Place { network: chosen.field(stations)?, displays, relay: None });
+    let pollutes = pollutes(app, factors);
+    if pollutes && is_elsewhere(app) {
+        let problem = "--broadcasts is for networks that are raised here: they would reach every host on the segment of \
+                       real ones";
+        return Err(usage(problem.to_owned()).into());
+    }
+    if let Some(lines) = lines(app, factors, pollutes)? {
+        return on_lines(app, &lines, pollutes);
     }
     let bound =
         app.transport.iter().find(|carrier| matches!(carrier, Carrier::Relay | Carrier::Unix));
@@ -217,11 +223,47 @@ fn place(app: &App, factors: Option<&Factors>) -> anyhow::Result<Place> {
     let ends: Vec<HostName> =
         std::iter::once(application).chain(displays.iter().cloned()).collect();
     let relay = relay(app, factors, &chosen, &ends)?;
+    let others: Vec<HostName> = ends.into_iter().chain(relay.clone()).collect();
+    let broadcaster = pollutes.then(|| broadcaster(app, &chosen, &others)).transpose()?;
     if displays.len() == 1 && !app.paper {
         displays.clear();
     }
-    let stations = ends.into_iter().chain(relay.clone()).collect();
-    Ok(Place { network: chosen.field(stations)?, displays, relay })
+    let stations = others.into_iter().chain(broadcaster.clone()).collect();
+    Ok(Place { network: chosen.field(stations)?, displays, relay, broadcaster })
+}
+
+/// Lines that are drawn for this run.
+fn on_lines(app: &App, lines: &Lines, pollutes: bool) -> anyhow::Result<Place> {
+    let mut displays = lines.displays();
+    let chosen = Chosen::written(&app.study, "lines", lines.text())?;
+    let application = chosen.host(Lines::APPLICATION, None, Some(0))?;
+    let broadcaster = pollutes.then(|| chosen.host(Lines::BROADCASTER, None, None)).transpose()?;
+    let ends = std::iter::once(application).chain(displays.iter().cloned());
+    let stations = ends.chain(broadcaster.clone()).collect();
+    if displays.len() == 1 {
+        displays.clear();
+    }
+    Ok(Place { network: chosen.field(stations)?, displays, relay: None, broadcaster })
+}
+
+/// Whether broadcasts are sent in some cell.
+fn pollutes(app: &App, factors: Option<&Factors>) -> bool {
+    let is_factor = |factor: &Factor| matches!(factor, Factor::Broadcasts { .. });
+    app.broadcasts.iter().any(|broadcasts| *broadcasts != Broadcasts::NONE)
+        || factors.is_some_and(|factors| factors.list().iter().any(is_factor))
+}
+
+/// The station that sends broadcasts: the one that the option names, else the one of that name, else
+/// the first without another task.
+fn broadcaster(app: &App, chosen: &Chosen, others: &[HostName]) -> Result<HostName, Refusal> {
+    let left = chosen.hosts.iter().position(|host| !others.contains(host));
+    let broadcaster = chosen.host(Lines::BROADCASTER, app.broadcaster.as_deref(), left)?;
+    if others.contains(&broadcaster) {
+        return Err(usage(
+            "--broadcaster is a station other than --application, --display and --relay".to_owned(),
+        ));
+    }
+    Ok(broadcaster)
 }
 
 /// The host of the relay, if one is needed: the one that the option names, else the one of that
@@ -249,20 +291,24 @@ fn relay(
 }
 
 /// The lines that the factors rate and delay ask for; the other of the two is that of the line
-/// which is named, or the usual.
-fn lines(app: &App, factors: &Factors) -> anyhow::Result<Option<Lines>> {
+/// which is named, or the usual. Broadcasts over a line need a third station, and so one is drawn.
+fn lines(app: &App, factors: Option<&Factors>, pollutes: bool) -> anyhow::Result<Option<Lines>> {
     let asked = app.study.network.as_deref().unwrap_or(USUAL_RATE);
     let rate = asked.parse::<BitRate>();
     let usual_delay = if app.study.network.is_some() { Span::ZERO } else { USUAL_DELAY };
     let delay = app.study.delay.unwrap_or(usual_delay);
-    let lines = factors.lines(rate.clone().unwrap_or(BitRate::from_megabits_per_second(10)), delay);
-    let is_named = rate.is_err() || app.application.is_some() || !app.display.is_empty();
+    let line = rate.clone().unwrap_or(BitRate::from_megabits_per_second(10));
+    let lines = factors.and_then(|factors| factors.lines(line, delay));
+    let is_named = rate.is_err()
+        || [&app.application, &app.broadcaster, &app.relay].into_iter().any(Option::is_some)
+        || !app.display.is_empty();
     if lines.is_some() && (is_named || is_elsewhere(app)) {
         let problem = "--factors: rate and delay are those of lines that are drawn for it; leave them out with another \
                        network, stations or hosts (--factors display,application,protocol,transport)";
         return Err(usage(problem.to_owned()).into());
     }
-    Ok(lines)
+    let one = || if pollutes && !is_named { Lines::one(line, delay) } else { None };
+    Ok(lines.or_else(one).map(|lines| lines.with_broadcasts(pollutes)))
 }
 
 /// Whether real hosts are named.

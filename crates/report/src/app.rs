@@ -29,6 +29,7 @@ impl Reported for AppPlan {
         let rest = [
             prediction(verdict, columns),
             shares(verdict, columns),
+            pollution(verdict, columns),
             memory(verdict),
             pictures(verdict),
         ];
@@ -223,6 +224,23 @@ fn shares(verdict: &AppVerdict, columns: Columns) -> Option<Section> {
     let blocks = if table.rows.is_empty() { Vec::new() } else { vec![Block::Table(table)] };
     let note = "per cent of a picture's time, by the closed form: what one per cent less of each would save";
     Section::of("What would help", note, blocks)
+}
+
+/// The broadcasts that were sent and that each end's host had to discard.
+fn pollution(verdict: &AppVerdict, columns: Columns) -> Option<Section> {
+    let head = ["sent", "at the application", "at the display"];
+    let mut table = columns.table("Broadcasts per second", &head);
+    for row in &verdict.rows {
+        let Some(pollution) = row.pollution else { continue };
+        let numbers = [Some(pollution.sent), pollution.application, pollution.display];
+        table
+            .rows
+            .push(columns.cells(&row.cell).into_iter().chain(numbers.map(Cell::number)).collect());
+    }
+    let blocks = if table.rows.is_empty() { Vec::new() } else { vec![Block::Table(table)] };
+    let note = "frames of 64 octets to all hosts; each host's kernel receives them, finds no process that waits for them, \
+                counts and discards them";
+    Section::of("Broadcasts that came", note, blocks)
 }
 
 fn memory(verdict: &AppVerdict) -> Option<Section> {

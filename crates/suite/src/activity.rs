@@ -12,7 +12,7 @@ use std::path::PathBuf;
 use btu_units::{BitRate, Bytes, Span};
 use serde::{Deserialize, Serialize};
 
-use crate::app::{BITMAP_PIECE, Drawing, REQUEST_BYTES, TOGETHER};
+use crate::app::{BITMAP_PIECE, Broadcasts, Drawing, REQUEST_BYTES, TOGETHER};
 use crate::copy::{Direction, FilePlace, Hold, Program};
 use crate::dscp::Dscp;
 use crate::hint::{HintPlan, HintPoint};
@@ -125,6 +125,8 @@ pub enum Activity {
     DrawInside(Box<Drawing>),
     /// Passes the octets of one connection on to another host, and back.
     Relay(Relay),
+    /// Sends broadcasts until a `stop` arrives.
+    Broadcast(Broadcast),
     /// Copies a file to another host and measures the time, connecting included.
     FileSend(FileClient),
     /// Takes the copy of a file.
@@ -527,6 +529,16 @@ pub struct Relay {
     pub to: SocketAddr,
     /// The caller sends it to the relay, and the relay sends it to the end that it calls.
     pub token: Token,
+}
+
+/// Broadcasts that every host of a segment must receive, and that no process waits for.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Broadcast {
+    /// The address of the sending station; it decides over which interface they leave.
+    pub on: IpAddr,
+    /// How many of them leave in a second.
+    #[serde(rename = "broadcasts_per_second")]
+    pub broadcasts: Broadcasts,
 }
 
 /// The end of a copy that connects and measures the time.

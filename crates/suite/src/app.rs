@@ -7,6 +7,7 @@
 //! digest shows whether two protocols left equal pictures.
 
 mod backwards;
+mod broadcasts;
 mod cell;
 mod display;
 mod display_file;
@@ -28,6 +29,7 @@ mod verdict;
 mod workload;
 
 pub use backwards::{Bandwidth, MostTrips, Questions, Trips};
+pub use broadcasts::{Broadcasts, BroadcastsError, Discarded};
 pub use cell::AppCell;
 pub use display::Display;
 pub use display_file::{DisplayError, DisplayFile};
@@ -43,6 +45,6 @@ pub use plan::{AppPlan, DEADLINE};
 pub use protocol::{BITMAP_PIECE, Carrier, Protocol, ProtocolError, REPLY_BYTES, TOGETHER};
 pub use request::{REQUEST_BYTES, Request, RequestError};
 pub use speed::{Niceness, Slowing, Speed, SpeedError, Speeds};
-pub use verdict::{AppRow, AppVerdict, Memory, PictureDigest, ProtocolShares};
+pub use verdict::{AppRow, AppVerdict, Memory, PictureDigest, Pollution, ProtocolShares};
 pub use workload::Workload;
 pub(crate) use workload::vector_pixels;

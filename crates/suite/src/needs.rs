@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use btu_units::{BitRate, Bytes, Span};
 
 use crate::activity::{
-    Activity, Disk, DrawEnd, FileClient, FileCopy, FileServer, FilesPlace, FilesServe,
+    Activity, Broadcast, Disk, DrawEnd, FileClient, FileCopy, FileServer, FilesPlace, FilesServe,
     FilesStation, FilesTask, FtpFetch, HintEnd, PipeEnd, PipeMeeting, Rendezvous, Request,
     TcpReceive, TcpSend, UdpReceive, UdpSend, Work,
 };
@@ -98,6 +98,7 @@ impl Activity {
             Self::Hint(part) => part.needs(),
             Self::Draw(part) => part.needs(),
             Self::Relay(part) => Needs { peer: Some(part.to), ..of_this_machine(A_WAY_THROUGH) },
+            Self::Broadcast(part) => part.needs(),
             Self::FileSend(part) => part.needs(Rate::Unpaced),
             Self::FileFetch(part) => part.needs(Rate::Silent),
             Self::FileReceive(part) => part.needs(Rate::Silent),
@@ -137,7 +138,8 @@ impl Activity {
             | Self::Hint(_)
             | Self::Draw(_)
             | Self::DrawInside(_)
-            | Self::Relay(_) => None,
+            | Self::Relay(_)
+            | Self::Broadcast(_) => None,
         }
     }
 }
@@ -145,6 +147,10 @@ impl Activity {
 /// Why a relay is for this machine's own testbed only: the octets are its controller's.
 const A_WAY_THROUGH: &str =
     "a relay passes on whatever comes, so it would be a way through this host for its controller";
+
+/// Why broadcasts are for this machine's own testbed only.
+const TO_EVERY_HOST: &str =
+    "broadcasts reach every host of a segment, whoever it belongs to, and each must process them";
 
 /// Only a processor.
 fn idle() -> Needs<'static> {
@@ -278,6 +284,15 @@ impl HintEnd {
 impl DrawEnd {
     fn needs(&self) -> Needs<'_> {
         met(&self.meeting)
+    }
+}
+
+impl Broadcast {
+    fn needs(&self) -> Needs<'_> {
+        Needs {
+            rate: Rate::Paced(self.broadcasts.payload_rate()),
+            ..of_this_machine(TO_EVERY_HOST)
+        }
     }
 }
 

@@ -49,7 +49,8 @@ impl Activity {
             | Self::Disk(_)
             | Self::FilesStation(_)
             | Self::DrawInside(_)
-            | Self::Relay(_) => SMALL,
+            | Self::Relay(_)
+            | Self::Broadcast(_) => SMALL,
             // In addition to what each round allocates, the activity keeps a block of 64 MiB.
             Self::Cpu(_) => SMALL.and(128 * MIB),
             // A bit for each datagram that may arrive.

@@ -27,6 +27,11 @@ pub struct Script {
 }
 
 impl Script {
+    /// Whether broadcasts are sent, some of which may be on their way when the cell is over.
+    pub fn sends_broadcasts(&self) -> bool {
+        self.steps.iter().any(|step| matches!(step.order.activity, Activity::Broadcast(_)))
+    }
+
     /// The number of other steps that must be ready before this step: the step that it connects to,
     /// the peer of that step, and so on; 0 for a step that connects to no other.
     pub fn wave(&self, index: usize) -> usize {
@@ -372,7 +377,7 @@ fn transfer(setting: &Setting) -> (Activity, Activity) {
 
 impl Activity {
     /// Every kind, in the order of the variants.
-    pub const KINDS: [&'static str; 25] = [
+    pub const KINDS: [&'static str; 26] = [
         "null",
         "tcp-send",
         "tcp-receive",
@@ -393,6 +398,7 @@ impl Activity {
         "draw",
         "draw-inside",
         "relay",
+        "broadcast",
         "file-send",
         "file-receive",
         "file-fetch",
@@ -423,6 +429,7 @@ impl Activity {
             Self::Draw(_) => "draw",
             Self::DrawInside(_) => "draw-inside",
             Self::Relay(_) => "relay",
+            Self::Broadcast(_) => "broadcast",
             Self::FileSend(_) => "file-send",
             Self::FileReceive(_) => "file-receive",
             Self::FileFetch(_) => "file-fetch",
@@ -448,6 +455,7 @@ impl Activity {
                 *on = address;
             }
             Self::Relay(relay) => relay.on = address,
+            Self::Broadcast(broadcast) => broadcast.on = address,
             Self::Pipe(pipe) => pipe.meeting = PipeMeeting::Network(Rendezvous::Listen(address)),
             Self::Hint(hint) => hint.meeting = PipeMeeting::Network(Rendezvous::Listen(address)),
             Self::Draw(draw) => match draw.meeting {
@@ -493,6 +501,7 @@ impl Activity {
             Self::Relay(relay) => relay.to = peer,
             Self::Null
             | Self::DrawInside(_)
+            | Self::Broadcast(_)
             | Self::Respond(_)
             | Self::Cpu(_)
             | Self::Disk(_)
@@ -513,7 +522,7 @@ mod tests {
     use HostRole::{Active, Passive, Test};
 
     use super::*;
-    use crate::activity::{DrawEnd, FileCopy, FilesServe, HintEnd, PipeEnd, Relay};
+    use crate::activity::{Broadcast, DrawEnd, FileCopy, FilesServe, HintEnd, PipeEnd, Relay};
     use crate::app::{Drawing, Niceness, Protocol, Slowing, Speeds, Workload};
     use crate::copy::{Cache, FilePlace, Program, Storage};
     use crate::hint::HintPlan;
@@ -616,7 +625,7 @@ mod tests {
         }))
     }
 
-    fn drawings() -> [Activity; 3] {
+    fn drawings() -> [Activity; 4] {
         let meeting = PipeMeeting::Network(Rendezvous::Listen(UNSET));
         let drawing = Drawing {
             workload: Workload::Vectors,
@@ -629,6 +638,7 @@ mod tests {
             target: Span::ZERO,
             most_pictures: 1,
             mix: None,
+            counts_broadcasts: false,
         };
         let inside = Activity::DrawInside(Box::new(drawing.clone()));
         let relay = Activity::Relay(Relay { on: UNSET, to: UNSET_PEER, token: [7; 16] });
@@ -639,7 +649,9 @@ mod tests {
             drawing,
             pipe: pipe_plan(),
         }));
-        [draw, inside, relay]
+        let broadcasts = crate::app::Broadcasts::default();
+        let broadcast = Activity::Broadcast(Broadcast { on: UNSET, broadcasts });
+        [draw, inside, relay, broadcast]
     }
 
     fn copies() -> [Activity; 5] {

@@ -14,6 +14,7 @@
 //!
 //! `udp/post.rs` describes how a UDP flow opens; the wire format is in `udp/header.rs`.
 
+mod broadcast;
 mod clock;
 mod error;
 mod flow;
@@ -85,6 +86,7 @@ pub fn prepare(
         Activity::Draw(part) => return pipe::prepare(order, &part.as_pipe(), callers).map(Some),
         Activity::DrawInside(drawing) => Box::new(pipe::Inside::new(order, drawing)),
         Activity::Relay(part) => Box::new(relay::Relaying::prepare(order, part, callers)?),
+        Activity::Broadcast(part) => Box::new(broadcast::Broadcasting::prepare(order, part)?),
         _ => return Ok(None),
     }))
 }

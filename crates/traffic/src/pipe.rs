@@ -31,6 +31,7 @@ mod quic;
 mod ring;
 mod stream;
 mod talk;
+mod tally;
 mod tcp;
 mod timeout;
 mod tls;

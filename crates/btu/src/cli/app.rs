@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 
 use btu_suite::app::{
-    Carrier, Factor, Mix, MixError, Protocol, ProtocolError, Slowing, Speed, Workload,
+    Broadcasts, BroadcastsError, Carrier, Factor, Mix, MixError, Protocol, ProtocolError, Slowing,
+    Speed, Workload,
 };
 use btu_units::Span;
 use clap::Args;
@@ -30,6 +31,7 @@ Examples:
                                                   by one, some or all at once
   btu app --network campus --transport tcp,relay --relay office-1
                                                   what a relay on a third station costs
+  btu app --broadcasts 0/s,1000/s                 what broadcasts of another station cost
   btu app --within '100 ms' --at-least 5000/s     how many round trips are allowed, how much
                                                   bandwidth is needed
   btu app --paper                                 the tables of the study of 1985, repeated
@@ -61,7 +63,7 @@ pub(crate) struct App {
     /// stanford-1985) and shares of processor speed, in ten blocks of some 14 minutes;
     /// --workload, --protocol, --transport and --display choose parts of it
     #[arg(long, conflicts_with_all = ["network", "delay", "factors", "mix", "application", "relay"])]
-    #[arg(conflicts_with_all = ["hosts", "ssh", "application_speed", "display_speed"])]
+    #[arg(conflicts_with_all = ["hosts", "ssh", "application_speed", "display_speed", "broadcasts"])]
     pub(crate) paper: bool,
     /// The application's station [default: the one called `application`, else the last]
     #[arg(long, value_name = "STATION|HOST")]
@@ -71,7 +73,7 @@ pub(crate) struct App {
     pub(crate) display: Vec<String>,
     /// Vary factors together (from five factors on, half of all combinations) and rank them by
     /// their share of the variance of the rates: display, application, protocol, transport, rate,
-    /// delay, picture; levels can be given as in delay='1 ms..100 ms' [default: the first six]
+    /// delay, broadcasts, picture; levels can be given as in delay='1 ms..100 ms' [default: the first six]
     #[arg(long, value_name = "FACTOR[=LOW..HIGH]", value_delimiter = ',', value_parser = factor)]
     #[arg(num_args = 0..)]
     pub(crate) factors: Option<Vec<Factor>>,
@@ -94,6 +96,14 @@ pub(crate) struct App {
     /// else the first other station]
     #[arg(long, value_name = "STATION|HOST")]
     pub(crate) relay: Option<String>,
+    /// Broadcasts that a third station sends meanwhile, such as 0/s,1000/s; every host on the
+    /// segment must receive and discard them
+    #[arg(long, value_name = "NUMBER/s", value_delimiter = ',', value_parser = broadcasts)]
+    pub(crate) broadcasts: Vec<Broadcasts>,
+    /// The station that sends them [default: the one called `broadcaster`, else the first other
+    /// station; on the line of --network RATE, one next to the application]
+    #[arg(long, value_name = "STATION")]
+    pub(crate) broadcaster: Option<String>,
     /// Write the first picture as PNG; every cell must produce it bit for bit
     #[arg(long, value_name = "FILE")]
     pub(crate) picture: Option<PathBuf>,
@@ -122,6 +132,10 @@ pub(crate) struct App {
 
 fn protocol(text: &str) -> Result<Protocol, String> {
     text.parse().map_err(|error: ProtocolError| error.to_string())
+}
+
+fn broadcasts(text: &str) -> Result<Broadcasts, String> {
+    text.parse().map_err(|error: BroadcastsError| error.to_string())
 }
 
 /// Factors as they are written one after the other, or the default ones.

@@ -269,6 +269,32 @@ fn a_killed_worker_is_a_cell_that_does_not_count_and_a_killed_run_is_resumed() {
     assert_eq!(laboratory.json(&["show"])["result"]["factors"]["blocks"], 2);
 }
 
+/// Requests of 1000 octets one by one (8.72 ms on the line of 1 Mb/s) while another station sends 700
+/// broadcasts a second: 84 octets each are 0.47 of the line. More of them wait when a request comes
+/// than the answer's way gives time for, so the line is always busy, and a round takes 8.72 ms /
+/// (1 - 0.47). Each host's kernel counts what it discards; 3 % are 21 of 700, or 30 ms.
+#[test]
+fn broadcasts_take_their_share_of_the_line_and_every_host_counts_them() {
+    let Some(laboratory) = Laboratory::open_alone() else { return };
+    let mix = ["--mix", "calls=60,request=1000 B,response=8 B", "--protocol", "stop-and-wait"];
+    let line = ["--network", "1 Mb/s", "--broadcasts", "0/s,700/s", "-C", "reno", "--time", "1 s"];
+    app(&laboratory, &[&mix[..], &line].concat());
+    let rows = rows(&laboratory);
+    let number = |value: &Value| value.as_f64().unwrap_or_else(|| panic!("{rows:?}"));
+    let near = |found: f64, expected: f64| {
+        println!("{found}, expected {expected}");
+        assert!((found / expected - 1.0).abs() < TOLERANCE, "{found} for {expected}: {rows:?}");
+    };
+    let [clean, polluted] = &rows[..] else { panic!("{rows:?}") };
+    assert_eq!((&clean["invalid"], &polluted["invalid"]), (&0.into(), &0.into()), "{rows:?}");
+    assert!(clean.get("pollution").is_none() && number(&clean["error"]).abs() < TOLERANCE);
+    let share = 700.0 * 84.0 * 8.0 / 1e6;
+    near(number(&polluted["seconds"]["value"]) / 60.0, 0.00872 / (1.0 - share));
+    for who in ["sent", "application", "display"] {
+        near(number(&polluted["pollution"][who]), 700.0);
+    }
+}
+
 /// A part of Table 5-1 on its own network: the display draws one of 430 items a second, so that the
 /// structured picture (55 items) takes it 0.128 s at least, and its 780 rectangles are shown at no
 /// more than 6098 a second.

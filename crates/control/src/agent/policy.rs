@@ -2,7 +2,7 @@
 //! and enforced while it works.
 //!
 //! ```toml
-//! activities = ["null", "tcp-send"]          # default: all but ftp-relay and relay
+//! activities = ["null", "tcp-send"]          # default: all but those of LOCAL_ONLY
 //! controllers = ["carol"]                    # default: every one with a valid certificate
 //! peers = ["10.0.0.0/8", "fd00::/8"]         # default: private networks and the controller itself
 //! runs_at_once = 1
@@ -123,7 +123,7 @@ impl<T> Rule<T> {
 
 impl Default for Policy {
     fn default() -> Self {
-        let all = known_kinds().filter(|&kind| !["ftp-relay", "relay"].contains(&kind));
+        let all = known_kinds().filter(|&kind| !LOCAL_ONLY.contains(&kind));
         Self {
             source: None,
             activities: Rule::default_of(all.map(str::to_owned).collect()),
@@ -146,6 +146,10 @@ impl Default for Policy {
         }
     }
 }
+
+/// What is for this machine's own testbed only: ways through the host, frames to hosts that did not
+/// ask for them, and the system's own programs.
+const LOCAL_ONLY: [&str; 4] = ["ftp-relay", "relay", "broadcast", "draw-over-ssh"];
 
 /// All that `activities` can name.
 fn known_kinds() -> impl Iterator<Item = &'static str> {

@@ -40,6 +40,8 @@ pub struct Stage {
     /// The index of the current one.
     place: usize,
     next_cell: u64,
+    /// Whether the last cell sent broadcasts, some of which may be on slow lines still.
+    was_polluted: bool,
 }
 
 /// Its hosts.
@@ -68,7 +70,7 @@ impl Stage {
     }
 
     fn on(ground: Ground) -> Self {
-        Self { ground, others: BTreeMap::new(), place: 0, next_cell: 0 }
+        Self { ground, others: BTreeMap::new(), place: 0, next_cell: 0, was_polluted: false }
     }
 
     /// One stage over these, on the first of them.
@@ -134,6 +136,7 @@ impl Stage {
         let cell = self.next_cell;
         self.impair(script).await?;
         self.settle(programs).await?;
+        self.was_polluted = script.sends_broadcasts();
         if !self.serve(programs).await? {
             // Without a service the cell cannot be measured; its observation has the reason.
             return Ok(Observation {
@@ -202,7 +205,9 @@ impl Stage {
     async fn settle(&mut self, programs: &Programs) -> Result<(), CoordinatorError> {
         match &mut self.ground {
             Ground::Testbed(testbed)
-                if !programs.steps.is_empty() || programs.lead > Span::ZERO =>
+                if !programs.steps.is_empty()
+                    || programs.lead > Span::ZERO
+                    || self.was_polluted =>
             {
                 testbed.settle().await
             }

@@ -66,12 +66,13 @@ fn distinct(verdict: &AppVerdict, name: impl Fn(&AppCell) -> String) -> Vec<Stri
     found
 }
 
-/// `None` if factors are tried together, speeds differ, or there is only one column.
+/// `None` if factors are tried together, speeds or broadcasts differ, or there is only one column.
 pub(super) fn section(verdict: &AppVerdict) -> Option<Section> {
     let across = Across::of(verdict);
     let columns = distinct(verdict, |cell| across.column(cell));
+    let is_plain = |cell: &AppCell| cell.speeds.are_full() && cell.broadcasts.are_none();
     let is_crossed =
-        verdict.factors.is_none() && verdict.rows.iter().all(|row| row.cell.speeds.are_full());
+        verdict.factors.is_none() && verdict.rows.iter().all(|row| is_plain(&row.cell));
     if !is_crossed || columns.len() < 2 {
         return None;
     }

@@ -9,14 +9,16 @@ use crate::html::{Cell, Table};
 pub(super) struct Columns {
     display: bool,
     speeds: bool,
+    broadcasts: bool,
 }
 
 impl Columns {
-    /// A display and speeds only where some row has them.
+    /// A display, speeds and broadcasts only where some row has them.
     pub(super) fn of(rows: &[AppRow]) -> Self {
         Self {
             display: rows.iter().any(|row| row.cell.display.is_some()),
             speeds: rows.iter().any(|row| !row.cell.speeds.are_full()),
+            broadcasts: rows.iter().any(|row| !row.cell.broadcasts.are_none()),
         }
     }
 
@@ -26,6 +28,7 @@ impl Columns {
             ("display", self.display),
             ("application, %", self.speeds),
             ("display, %", self.speeds),
+            ("broadcasts/s", self.broadcasts),
         ];
         let own = own.into_iter().filter_map(|(name, is_there)| is_there.then_some(name));
         let head: Vec<&str> = ["picture", "protocol", "transport"].into_iter().chain(own).collect();
@@ -48,6 +51,9 @@ impl Columns {
         if self.speeds {
             let speeds = [cell.speeds.application, cell.speeds.display];
             cells.extend(speeds.map(|speed| Cell::text(speed.percent().to_string())));
+        }
+        if self.broadcasts {
+            cells.push(Cell::text(cell.broadcasts.per_second().to_string()));
         }
         cells
     }

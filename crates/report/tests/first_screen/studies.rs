@@ -99,6 +99,7 @@ fn drawn(cell: &AppCell, factor: f64) -> Observation {
         replies: 1,
         busy,
         repeated: 0,
+        discarded: None,
     };
     let displayed = Displayed {
         pictures: 1,
@@ -111,6 +112,7 @@ fn drawn(cell: &AppCell, factor: f64) -> Observation {
         digest: cell.workload.picture().digest(),
         file: Bytes::new(12_600),
         memory: Bytes::new(20_480),
+        discarded: None,
     };
     observation(
         vec![("test", Outcome::Displayed(displayed)), ("passive", Outcome::Drawn(drawn))],
@@ -127,6 +129,8 @@ fn of_an_application() {
         carriers: vec![Carrier::Tcp],
         displays: Vec::new(),
         speeds: Vec::new(),
+        broadcasts: Vec::new(),
+        broadcaster: None,
         slowing: app::Slowing::default(),
         nice: app::Niceness::default(),
         mix: None,

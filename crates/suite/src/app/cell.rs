@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Carrier, Protocol, Speeds, Workload};
+use super::{Broadcasts, Carrier, Protocol, Speeds, Workload};
 use crate::network::HostName;
 
 /// A picture, drawn in one way.
@@ -22,13 +22,18 @@ pub struct AppCell {
     /// The speed of the processors.
     #[serde(default, skip_serializing_if = "Speeds::are_full")]
     pub speeds: Speeds,
+    /// What another station sends to all hosts meanwhile.
+    #[serde(rename = "broadcasts_per_second")]
+    #[serde(default, skip_serializing_if = "Broadcasts::are_none")]
+    pub broadcasts: Broadcasts,
 }
 
 impl AppCell {
     /// On the plan's only display, at full speed.
     pub const fn new(workload: Workload, protocol: Protocol, carrier: Carrier) -> Self {
         let speeds = Speeds { application: super::Speed::FULL, display: super::Speed::FULL };
-        Self { workload, protocol, carrier, display: None, speeds }
+        let broadcasts = Broadcasts::NONE;
+        Self { workload, protocol, carrier, display: None, speeds, broadcasts }
     }
 }
 
@@ -38,9 +43,13 @@ impl fmt::Display for AppCell {
         if let Some(display) = &self.display {
             write!(f, " at {display}")?;
         }
-        if self.speeds.are_full() {
-            return Ok(());
+        if !self.speeds.are_full() {
+            let Speeds { application, display } = self.speeds;
+            write!(f, " application {application} display {display}")?;
         }
-        write!(f, " application {} display {}", self.speeds.application, self.speeds.display)
+        if !self.broadcasts.are_none() {
+            write!(f, " broadcasts {}", self.broadcasts)?;
+        }
+        Ok(())
     }
 }

@@ -3,7 +3,7 @@
 use btu_units::{Bytes, Span};
 use serde::{Deserialize, Serialize};
 
-use super::{Mix, Niceness, Protocol, Request, Slowing, Speeds, Workload};
+use super::{Discarded, Mix, Niceness, Protocol, Request, Slowing, Speeds, Workload};
 
 /// The settings on which both ends have agreed before they meet.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -35,6 +35,9 @@ pub struct Drawing {
     /// The messages instead of a picture, for [`Workload::Mix`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mix: Option<Mix>,
+    /// Whether both ends count the broadcasts that their hosts discard.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub counts_broadcasts: bool,
 }
 
 impl Drawing {
@@ -107,6 +110,9 @@ pub struct Drawn {
     pub busy: Span,
     /// Requests that were sent again, by transports that report it.
     pub repeated: u64,
+    /// The broadcasts that the application's host discarded, if they were counted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub discarded: Option<Discarded>,
 }
 
 /// The account of the display.
@@ -136,6 +142,9 @@ pub struct Displayed {
     /// Octets of memory that the display file held then.
     #[serde(rename = "memory_bytes", default)]
     pub memory: Bytes,
+    /// The broadcasts that the display's host discarded, if they were counted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub discarded: Option<Discarded>,
 }
 
 #[cfg(test)]
@@ -156,6 +165,7 @@ mod tests {
             target,
             most_pictures: 1,
             mix: None,
+            counts_broadcasts: false,
         }
     }
 

@@ -13,7 +13,7 @@ use btu_units::{BitRate, Span};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use super::{AppCell, Carrier, Protocol, Speed, Workload};
+use super::{AppCell, Broadcasts, Carrier, Protocol, Speed, Workload};
 use crate::network::HostName;
 
 /// One factor with its two levels.
@@ -70,6 +70,15 @@ pub enum Factor {
         #[serde(rename = "high_ns")]
         high: Span,
     },
+    /// Broadcasts of another station, which every host must receive and discard.
+    Broadcasts {
+        /// The first level of the factor.
+        #[serde(rename = "low_per_second")]
+        low: Broadcasts,
+        /// The second level of the factor.
+        #[serde(rename = "high_per_second")]
+        high: Broadcasts,
+    },
     /// The factor is the picture that is drawn.
     Picture {
         /// The first level of the factor.
@@ -84,7 +93,7 @@ pub enum Factor {
 pub enum FactorError {
     /// There is no such factor.
     #[error(
-        "there is no factor `{0}`; there are display, application, protocol, transport, rate, delay, picture"
+        "there is no factor `{0}`; there are display, application, protocol, transport, rate, delay, broadcasts, picture"
     )]
     Unknown(String),
     /// The levels are not two, or one of them is not a level of this factor.
@@ -120,16 +129,18 @@ impl Factor {
     };
     const DELAY: Self =
         Self::Delay { low: Span::from_milliseconds(5), high: Span::from_milliseconds(50) };
+    const BROADCASTS: Self = Self::Broadcasts { low: Broadcasts::NONE, high: Broadcasts::THOUSAND };
     const PICTURE: Self =
         Self::Picture { low: Workload::Rectangles, high: Workload::StructuredRectangles };
 
-    const ALL: [Self; 7] = [
+    const ALL: [Self; 8] = [
         Self::DISPLAY,
         Self::APPLICATION,
         Self::PROTOCOL,
         Self::TRANSPORT,
         Self::RATE,
         Self::DELAY,
+        Self::BROADCASTS,
         Self::PICTURE,
     ];
 
@@ -142,6 +153,7 @@ impl Factor {
             Self::Transport { .. } => "transport",
             Self::Rate { .. } => "rate",
             Self::Delay { .. } => "delay",
+            Self::Broadcasts { .. } => "broadcasts",
             Self::Picture { .. } => "picture",
         }
     }
@@ -154,6 +166,7 @@ impl Factor {
             Self::Transport { low, high } => texts(low, high),
             Self::Rate { low, high } => texts(low, high),
             Self::Delay { low, high } => texts(low, high),
+            Self::Broadcasts { low, high } => texts(low, high),
             Self::Picture { low, high } => texts(low, high),
         }
     }
@@ -168,6 +181,9 @@ impl Factor {
                 high.bits_per_second() as f64 / low.bits_per_second() as f64
             }
             Self::Delay { low, high } => high.seconds() / low.seconds(),
+            Self::Broadcasts { low, high } => {
+                f64::from(high.per_second()) / f64::from(low.per_second())
+            }
             Self::Protocol { .. } | Self::Transport { .. } | Self::Picture { .. } => return None,
         };
         Some(ratio).filter(|ratio| ratio.is_finite() && *ratio > 0.0)
@@ -213,6 +229,9 @@ impl Factor {
             Self::Delay { .. } => {
                 both(low, high, str::parse).map(|(low, high)| Self::Delay { low, high })
             }
+            Self::Broadcasts { .. } => {
+                both(low, high, str::parse).map(|(low, high)| Self::Broadcasts { low, high })
+            }
             Self::Picture { .. } => {
                 both(low, high, Workload::named).map(|(low, high)| Self::Picture { low, high })
             }
@@ -236,7 +255,7 @@ fn both<T, E: Display>(
     Ok((read(low)?, read(high)?))
 }
 
-/// The factors of an experiment, each once, with two to seven of them.
+/// The factors of an experiment, each once, with two to eight of them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "Vec<Factor>", into = "Vec<Factor>")]
 pub struct Factors(Vec<Factor>);
@@ -350,7 +369,7 @@ impl Factors {
         let lines = pairs.filter_map(|(rate, delay)| {
             Some(Line { display: line_name(rate.0, delay.0)?, rate: rate.1, delay: delay.1 })
         });
-        Some(Lines(lines.collect()))
+        Some(Lines { lines: lines.collect(), broadcasts: false })
     }
 
     /// Every transport with every protocol that it is combined with.
@@ -374,6 +393,7 @@ impl Factor {
             Self::Application { low, high } => cell.speeds.application = chosen(level, low, high),
             Self::Protocol { low, high } => cell.protocol = chosen(level, low, high),
             Self::Transport { low, high } => cell.carrier = chosen(level, low, high),
+            Self::Broadcasts { low, high } => cell.broadcasts = chosen(level, low, high),
             Self::Picture { low, high } => cell.workload = chosen(level, low, high),
             // Together they choose the display.
             Self::Rate { .. } | Self::Delay { .. } => {}
@@ -397,7 +417,11 @@ fn line_name(rate: Option<usize>, delay: Option<usize>) -> Option<HostName> {
 
 /// Lines from one application, each to a display of its own.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Lines(Vec<Line>);
+pub struct Lines {
+    lines: Vec<Line>,
+    /// Whether a further station at the switch sends broadcasts.
+    broadcasts: bool,
+}
 
 /// A line with the display at its end.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -414,9 +438,24 @@ impl Lines {
     /// The station that draws.
     pub const APPLICATION: &'static str = "application";
 
+    /// The station that sends broadcasts.
+    pub const BROADCASTER: &'static str = "broadcaster";
+
+    /// A single line to a display of that name.
+    pub fn one(rate: BitRate, delay: Span) -> Option<Self> {
+        let display = HostName::try_from("display").ok()?;
+        Some(Self { lines: vec![Line { display, rate, delay }], broadcasts: false })
+    }
+
+    /// With a further station at the switch if that is to send broadcasts.
+    #[must_use]
+    pub fn with_broadcasts(self, broadcasts: bool) -> Self {
+        Self { broadcasts, ..self }
+    }
+
     /// The stations at the lines' ends.
     pub fn displays(&self) -> Vec<HostName> {
-        self.0.iter().map(|line| line.display.clone()).collect()
+        self.lines.iter().map(|line| line.display.clone()).collect()
     }
 
     /// As a network file: the application at a switch, and from there a line to each display, as in
@@ -425,17 +464,23 @@ impl Lines {
         let head = format!(
             "name = \"lines\"\nabout = \"An application, and lines to {} displays\"\n\n[stations.{application}]\n\
              [bridges.switch]\n[links.computer-room]\nbetween = [\"{application}\", \"switch\"]\nrate = \"100 Gb/s\"\n",
-            self.0.len(),
+            self.lines.len(),
             application = Self::APPLICATION
         );
-        let lines = self.0.iter().map(|Line { display, rate, delay }| {
+        let lines = self.lines.iter().map(|Line { display, rate, delay }| {
             let (bits, nanoseconds) = (rate.bits_per_second(), delay.nanoseconds());
             format!(
                 "\n[stations.{display}]\n[links.to-{display}]\nbetween = [\"switch\", \"{display}\"]\n\
                  rate = \"{bits} b/s\"\ndelay = \"{nanoseconds} ns\"\n"
             )
         });
-        std::iter::once(head).chain(lines).collect()
+        let broadcaster = self.broadcasts.then(|| {
+            format!(
+                "\n[stations.{name}]\n[links.to-{name}]\nbetween = [\"{name}\", \"switch\"]\nrate = \"100 Gb/s\"\n",
+                name = Self::BROADCASTER
+            )
+        });
+        std::iter::once(head).chain(lines).chain(broadcaster).collect()
     }
 }
 
@@ -463,6 +508,9 @@ mod tests {
         let text = factors.lines(BitRate::from_megabits_per_second(1), Span::ZERO).unwrap().text();
         let drawing = Reader::new("lines").read(&text).unwrap();
         assert_eq!(drawing.stations.len(), 5, "{text}");
+        let polluted = Lines::one(BitRate::from_megabits_per_second(1), Span::ZERO).unwrap();
+        let text = polluted.with_broadcasts(true).text();
+        assert_eq!(Reader::new("lines").read(&text).unwrap().stations.len(), 3, "{text}");
         assert!(
             cells.iter().all(|cell| drawing
                 .station_called(cell.display.as_ref().unwrap().as_str())
@@ -478,12 +526,15 @@ mod tests {
         assert_eq!(parse("rate=9600 b/s .. 100 Mb/s").unwrap(), "9.6 kb/s 100 Mb/s");
         assert_eq!(parse("display=20%..80%").unwrap(), "20% 80%");
         assert_eq!(parse("protocol=window-4..pipelined").unwrap(), "window-4 pipelined");
+        assert_eq!(parse("broadcasts").unwrap(), "0/s 1000/s");
+        assert_eq!(parse("broadcasts=10/s..500/s").unwrap(), "10/s 500/s");
         assert_eq!(parse("picture=text..vectors").unwrap(), "text vectors");
         for (text, reason) in [
             ("colour", "there is no factor `colour`"),
             ("delay=1 ms", "has not two levels"),
             ("delay=1 ms..1 ms", "both levels are 1 ms"),
             ("rate=1 MB/s..2 Mb/s", "write rate=1 Mb/s..10 Mb/s"),
+            ("broadcasts=1..2/s", "write broadcasts=0/s..1000/s"),
             ("transport=tcp..pigeons", "there is no transport `pigeons`"),
         ] {
             let error = parse(text).unwrap_err().to_string();

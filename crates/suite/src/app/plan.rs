@@ -8,15 +8,15 @@ use serde::{Deserialize, Serialize};
 
 use super::verdict::{AppVerdict, judge};
 use super::{
-    AppCell, Carrier, Drawing, Factors, Mix, Niceness, Protocol, Questions, REPLY_BYTES, Slowing,
-    Speeds, Workload, paper,
+    AppCell, Broadcasts, Carrier, Displayed, Drawing, Drawn, Factor, Factors, Mix, Niceness,
+    Protocol, Questions, REPLY_BYTES, Slowing, Speeds, Workload, paper,
 };
-use crate::activity::{Activity, DrawEnd, Order, PipeMeeting, Relay, Rendezvous};
+use crate::activity::{Activity, Broadcast, DrawEnd, Order, PipeMeeting, Relay, Rendezvous};
 use crate::border;
 use crate::experiment::{CellSetting, Experiment, Facts, Frame, Measured, Observation};
 use crate::network::{HostName, Impairments};
 use crate::pipe::{End, PipePlan, Place, SocketOptions};
-use crate::record::Outcome;
+use crate::record::{DatagramsSent, Outcome};
 use crate::script::{Role, Script, Step};
 
 /// A picture of any workload takes no longer, one request at a time over the slowest line of the
@@ -46,6 +46,13 @@ pub struct AppPlan {
     /// The speeds of the processors, one after the other; full speed without any.
     #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "border::once")]
     pub speeds: Vec<Speeds>,
+    /// What another station sends to all hosts, one rate after the other; nothing without any.
+    #[serde(rename = "broadcasts_per_second")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "border::once")]
+    pub broadcasts: Vec<Broadcasts>,
+    /// The station that sends them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub broadcaster: Option<HostName>,
     /// How processors are made slower.
     #[serde(default, skip_serializing_if = "Slowing::is_usual")]
     pub slowing: Slowing,
@@ -134,7 +141,15 @@ impl AppPlan {
             target: self.target,
             most_pictures: Drawing::MOST_PICTURES,
             mix: self.mix(cell),
+            counts_broadcasts: self.has_broadcasts(),
         }
+    }
+
+    /// Whether broadcasts are sent in some cell.
+    fn has_broadcasts(&self) -> bool {
+        let factors = self.factors.iter().flat_map(Factors::list);
+        self.broadcasts.iter().any(|broadcasts| !broadcasts.are_none())
+            || factors.into_iter().any(|factor| matches!(factor, Factor::Broadcasts { .. }))
     }
 
     /// The hosts of a cell's application and display.
@@ -149,6 +164,12 @@ impl AppPlan {
         let displays: Vec<Option<HostName>> =
             several(&self.displays, |display| Some(display.clone()));
         let speeds = several(&self.speeds, |speeds| *speeds);
+        let broadcasts = several(&self.broadcasts, |broadcasts| *broadcasts);
+        let surroundings: Vec<_> = crossed(&displays, &speeds)
+            .flat_map(|(display, speeds)| {
+                broadcasts.iter().map(move |one| (display, *speeds, *one))
+            })
+            .collect();
         let mut cells = Vec::new();
         for (&workload, &protocol) in crossed(&self.workloads, &self.protocols) {
             let carriers: Vec<Carrier> = self
@@ -157,12 +178,11 @@ impl AppPlan {
                 .copied()
                 .filter(|carrier| can_be(workload, protocol, *carrier))
                 .collect();
-            for (&carrier, (display, &speeds)) in carriers.iter().flat_map(|carrier| {
-                crossed(&displays, &speeds).map(move |rest| (carrier, rest)).collect::<Vec<_>>()
-            }) {
+            for (&carrier, &(display, speeds, broadcasts)) in crossed(&carriers, &surroundings) {
                 cells.push(AppCell {
                     display: display.clone(),
                     speeds,
+                    broadcasts,
                     ..AppCell::new(workload, protocol, carrier)
                 });
             }
@@ -178,6 +198,7 @@ impl AppPlan {
         Some(AppCell {
             display: self.displays.first().cloned(),
             speeds,
+            broadcasts: self.broadcasts.first().copied().unwrap_or_default(),
             ..AppCell::new(*workload, *protocol, *carrier)
         })
     }
@@ -204,8 +225,43 @@ fn relayed(seen: &Observation, cell: &AppCell) -> Option<(Bytes, Bytes)> {
     (cell.carrier == Carrier::Relay).then(|| passed.unwrap_or_default())
 }
 
+/// How many broadcasts were sent, if any were.
+pub(super) fn broadcast(seen: &Observation) -> Option<&DatagramsSent> {
+    let mut outcomes =
+        seen.reports.iter().filter_map(|placed| Some(&placed.result.as_ref().ok()?.outcome));
+    outcomes.find_map(|outcome| match outcome {
+        Outcome::DatagramsSent(sent) => Some(sent),
+        _ => None,
+    })
+}
+
+/// Broadcasts in a cell of which an end's host must receive some: if none of so many came, they did
+/// not reach its segment.
+const SOME_BROADCASTS: u64 = 100;
+
+/// No end discards more broadcasts than were sent, and each discards some of many.
+fn broadcast_faults(
+    seen: &Observation,
+    cell: &AppCell,
+    drawn: &Drawn,
+    displayed: &Displayed,
+) -> Vec<String> {
+    if cell.broadcasts.are_none() {
+        return Vec::new();
+    }
+    let Some(sent) = broadcast(seen).map(|sent| sent.datagrams) else {
+        return vec!["the station that sends broadcasts has no account".to_owned()];
+    };
+    let ends = [("application", drawn.discarded), ("display", displayed.discarded)];
+    let came = ends.into_iter().filter_map(|(end, came)| Some((end, came?.broadcasts)));
+    let wrong = came.filter(|(_, came)| *came > sent || (*came == 0 && sent >= SOME_BROADCASTS));
+    wrong
+        .map(|(end, came)| format!("{came} of {sent} broadcasts came to the {end}'s host"))
+        .collect()
+}
+
 /// Octets of all answers that the display accounts for.
-fn replies_bytes(plan: &AppPlan, cell: &AppCell, displayed: &super::Displayed) -> u64 {
+fn replies_bytes(plan: &AppPlan, cell: &AppCell, displayed: &Displayed) -> u64 {
     let each = plan.mix(cell).map_or(REPLY_BYTES as u64, |mix| match mix.window(cell.protocol) {
         Some(_) => mix.response().count(),
         None => mix.response().count() * u64::from(mix.fan_out()),
@@ -297,7 +353,12 @@ impl Experiment for AppPlan {
             }
             _ => vec![step(display, None, listen()), step(application, Some(0), connect())],
         };
-        Script { impairments: Impairments::new(), steps: steps.into_iter().flatten().collect() }
+        let broadcast = Activity::Broadcast(Broadcast { on: unset, broadcasts: cell.broadcasts });
+        let polluter = self.broadcaster.as_ref().filter(|_| !cell.broadcasts.are_none());
+        let polluter =
+            step(polluter, None, broadcast).map(|step| Step { role: Role::Support, ..step });
+        let steps = steps.into_iter().chain([polluter]);
+        Script { impairments: Impairments::new(), steps: steps.flatten().collect() }
     }
 
     fn faults(&self, cell: &AppCell, seen: &Observation) -> Vec<String> {
@@ -326,8 +387,9 @@ impl Experiment for AppPlan {
             let short = there.count() < sent || back.count() < answered;
             short.then(|| format!("the relay passed on {there} of {sent} B at least, and {back} of {answered} B back"))
         });
+        let polluted = broadcast_faults(seen, cell, drawn, displayed);
         let none = (pictures == 0).then(|| "no picture was drawn".to_owned());
-        apart.chain(wrong).chain(relayed.flatten()).chain(none).collect()
+        apart.chain(wrong).chain(relayed.flatten()).chain(polluted).chain(none).collect()
     }
 
     fn facts(&self, _: &AppCell, seen: &Observation) -> Facts {
@@ -343,7 +405,7 @@ impl Experiment for AppPlan {
 }
 
 /// The accounts of the two ends.
-pub(super) fn accounts(seen: &Observation) -> Option<(&super::Drawn, &super::Displayed)> {
+pub(super) fn accounts(seen: &Observation) -> Option<(&Drawn, &Displayed)> {
     let outcomes =
         || seen.reports.iter().filter_map(|placed| Some(&placed.result.as_ref().ok()?.outcome));
     let drawn = outcomes().find_map(|outcome| match outcome {
@@ -362,7 +424,7 @@ mod tests {
     use btu_units::Time;
 
     use super::*;
-    use crate::app::{Displayed, Drawn};
+    use crate::app::Discarded;
     use crate::experiment::{CellSetting, Field, Raised};
     use crate::record::{CpuTime, PlacedReport, Report};
 
@@ -389,6 +451,8 @@ mod tests {
             carriers: vec![Carrier::Tcp, Carrier::Udp],
             displays: Vec::new(),
             speeds: Vec::new(),
+            broadcasts: Vec::new(),
+            broadcaster: None,
             slowing: Slowing::default(),
             nice: Niceness::default(),
             mix: None,
@@ -410,6 +474,7 @@ mod tests {
             replies: 1890,
             busy: Span::from_milliseconds(1),
             repeated: 0,
+            discarded: None,
         };
         let mut displayed = Displayed {
             pictures: 3,
@@ -422,9 +487,16 @@ mod tests {
             digest: Workload::Vectors.picture().digest(),
             file: Bytes::new(12_600),
             memory: Bytes::new(20_480),
+            discarded: None,
         };
         change(&mut drawn, &mut displayed);
-        let placed = |station: &str, outcome| PlacedReport {
+        let reports =
+            vec![placed("a", Outcome::Displayed(displayed)), placed("b", Outcome::Drawn(drawn))];
+        Observation { reports, ..Observation::default() }
+    }
+
+    fn placed(station: &str, outcome: Outcome) -> PlacedReport {
+        PlacedReport {
             station: HostName::try_from(station).unwrap(),
             activity: "draw".to_owned(),
             result: Ok(Report {
@@ -433,10 +505,7 @@ mod tests {
                 cpu: CpuTime::default(),
                 outcome,
             }),
-        };
-        let reports =
-            vec![placed("a", Outcome::Displayed(displayed)), placed("b", Outcome::Drawn(drawn))];
-        Observation { reports, ..Observation::default() }
+        }
     }
 
     fn cell() -> AppCell {
@@ -472,6 +541,55 @@ mod tests {
         assert_eq!(script(Carrier::Relay), relayed);
         assert_eq!(script(Carrier::Unix), [step("a", None, "draw"), step("a", Some(0), "draw")]);
         assert_eq!(script(Carrier::InProcess), [step("a", None, "draw-inside")]);
+    }
+
+    /// The third station sends until the others have finished, and counts with them.
+    #[test]
+    fn broadcasts_are_sent_by_a_third_station_and_counted_at_the_ends() {
+        let rates = vec![Broadcasts::NONE, Broadcasts::THOUSAND];
+        let broadcaster = HostName::try_from("r").ok();
+        let plan = AppPlan { broadcasts: rates, broadcaster, ..plan() };
+        let cells = plan.cells();
+        assert_eq!(cells.len(), 12);
+        let polluted = AppCell { broadcasts: Broadcasts::THOUSAND, ..cell() };
+        assert_eq!(polluted.to_string(), "vectors stop-and-wait tcp broadcasts 1000/s");
+        assert!(cells.contains(&polluted) && cells.contains(&cell()));
+        let (seed, token, scratch) = (1, [9; 16], "/s".into());
+        let setting = CellSetting { seed, token, deadline: DEADLINE, scratch };
+        let [clean, script] = [cell(), polluted.clone()].map(|cell| plan.script(&cell, &setting));
+        assert_eq!((clean.steps.len(), script.steps.len()), (2, 3));
+        let step = &script.steps[2];
+        assert_eq!((step.host.as_str(), step.role), ("r", Role::Support));
+        let faults = |sent: Option<u64>, came: u64| {
+            let discarded =
+                Some(Discarded { broadcasts: came, span: Span::from_milliseconds(200) });
+            let mut seen = observed(|drawn, displayed| {
+                (drawn.discarded, displayed.discarded) = (discarded, discarded);
+            });
+            seen.reports
+                .extend(sent.map(|sent| placed("r", Outcome::DatagramsSent(datagrams(sent)))));
+            plan.faults(&polluted, &seen)
+        };
+        assert_eq!(faults(Some(200), 199), [""; 0]);
+        assert_eq!(faults(None, 1), ["the station that sends broadcasts has no account"]);
+        let more = [
+            "2 of 1 broadcasts came to the application's host",
+            "2 of 1 broadcasts came to the display's host",
+        ];
+        assert_eq!(faults(Some(1), 2), more);
+        assert_eq!(faults(Some(200), 0).len(), 2);
+    }
+
+    fn datagrams(datagrams: u64) -> DatagramsSent {
+        DatagramsSent {
+            datagrams,
+            bytes: Bytes::new(18 * datagrams),
+            refused: 0,
+            offered: Broadcasts::THOUSAND.payload_rate(),
+            span: Span::from_milliseconds(200),
+            lateness: btu_stats::Histogram::new(),
+            held: None,
+        }
     }
 
     /// Every display and speed with everything else, or the runs of an experiment.

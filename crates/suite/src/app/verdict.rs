@@ -8,9 +8,9 @@ use btu_units::{Bytes, Span};
 use serde::Serialize;
 
 use super::effects::two_way;
-use super::plan::accounts;
+use super::plan::{accounts, broadcast};
 use super::{
-    AppCell, AppPlan, Bandwidth, Carrier, Displayed, Drawn, FactorShares, PICTURE_BYTES,
+    AppCell, AppPlan, Bandwidth, Carrier, Discarded, Displayed, Drawn, FactorShares, PICTURE_BYTES,
     PaperTable, Protocol, TimeShares, Trips, Ways, Work, Workload, backwards, effects, paper,
 };
 use crate::experiment::{Experiment, Measured, Warning, warnings};
@@ -67,8 +67,22 @@ pub struct AppRow {
     pub error: Option<f64>,
     /// The parts of the expected time.
     pub shares: Option<TimeShares>,
+    /// The broadcasts of the cells, if there were any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pollution: Option<Pollution>,
     /// Cells that do not count.
     pub invalid: usize,
+}
+
+/// Broadcasts a second, over all valid cells.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Pollution {
+    /// Those that the third station sent.
+    pub sent: f64,
+    /// Those that the application's host received and discarded.
+    pub application: Option<f64>,
+    /// Those that the display's host received and discarded.
+    pub display: Option<f64>,
 }
 
 /// The memory of a display for a picture.
@@ -228,8 +242,28 @@ fn row(plan: &AppPlan, cell: AppCell, cells: &[Measured<AppCell>], ways: Option<
         expected_seconds,
         error,
         shares,
+        pollution: pollution(&own),
         invalid: own.iter().filter(|measured| !measured.is_valid()).count(),
     }
+}
+
+/// The broadcasts that were sent and that came, in the cells that count.
+fn pollution(own: &[&Measured<AppCell>]) -> Option<Pollution> {
+    let valid = || own.iter().filter(|measured| measured.is_valid());
+    let rate = |counts: Vec<(u64, Span)>| {
+        let all: f64 = counts.iter().map(|(_, span)| span.seconds()).sum();
+        (all > 0.0).then(|| counts.iter().map(|(count, _)| *count as f64).sum::<f64>() / all)
+    };
+    let came = |which: fn((&Drawn, &Displayed)) -> Option<Discarded>| {
+        let counts = valid().filter_map(|measured| which(accounts(&measured.seen)?));
+        rate(counts.map(|came| (came.broadcasts, came.span)).collect())
+    };
+    let sent = valid().filter_map(|measured| broadcast(&measured.seen));
+    Some(Pollution {
+        sent: rate(sent.map(|sent| (sent.datagrams, sent.span)).collect())?,
+        application: came(|(drawn, _)| drawn.discarded),
+        display: came(|(_, displayed)| displayed.discarded),
+    })
 }
 
 /// The memory of displays; for protocols that send items.

@@ -17,6 +17,7 @@ use btu_units::{Bytes, Span, Time};
 
 use super::Pipe;
 use super::exchange::Shape;
+use super::tally::Tally;
 use crate::clock::{Limit, computed, now};
 use crate::sys::nice::give_way;
 use crate::sys::quota::keep_to;
@@ -42,7 +43,9 @@ pub(super) fn draw<P: Pipe>(
         replies: 0,
         busy: Span::ZERO,
         repeated: 0,
+        discarded: None,
     };
+    let tally = tally(drawing)?;
     let begun = now();
     let before = pipe.repeats();
     let most = drawing.most_pictures.min(Drawing::MOST_PICTURES) as usize;
@@ -57,8 +60,14 @@ pub(super) fn draw<P: Pipe>(
     }
     order(pipe, 0)?;
     pipe.close();
+    drawn.discarded = tally.map(|tally| tally.end()).transpose()?;
     drawn.repeated = pipe.repeats().since(before).repeated;
     Ok(drawn)
+}
+
+/// A count of broadcasts, if this end is to count them.
+fn tally(drawing: &Drawing) -> io::Result<Option<Tally>> {
+    drawing.counts_broadcasts.then(Tally::begin).transpose()
 }
 
 /// Makes the display prepare for a picture, or end; returns the time until its answer.
@@ -253,6 +262,7 @@ impl<'a> Application<'a> {
 pub(super) fn show<P: Pipe>(pipe: &mut P, drawing: &Drawing) -> io::Result<Displayed> {
     slow_down(drawing, drawing.nice.display, drawing.speeds.display)?;
     let mut screen = Screen::new(drawing);
+    let tally = tally(drawing)?;
     let mut words = [0; REQUEST_BYTES];
     loop {
         pipe.hear(&mut words)?;
@@ -265,6 +275,7 @@ pub(super) fn show<P: Pipe>(pipe: &mut P, drawing: &Drawing) -> io::Result<Displ
         }
         pipe.say(&words)?;
         if is_last {
+            screen.shown.discarded = tally.map(|tally| tally.end()).transpose()?;
             pipe.close();
             return Ok(screen.shown);
         }
@@ -306,6 +317,7 @@ impl<'a> Screen<'a> {
             digest: String::new(),
             file: Bytes::ZERO,
             memory: Bytes::ZERO,
+            discarded: None,
         };
         Self {
             drawing,

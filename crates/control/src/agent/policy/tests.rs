@@ -2,8 +2,9 @@ use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 
 use btu_suite::activity::{
-    Activity, Cpu, Disk, FileClient, FileServer, FilesPlace, FilesServe, FilesStation, FilesTask,
-    FtpRelay, Order, Receiving, Relay, Rendezvous, Rounds, TcpReceive, TcpSend, UdpSend, Work,
+    Activity, Broadcast, Cpu, Disk, FileClient, FileServer, FilesPlace, FilesServe, FilesStation,
+    FilesTask, FtpRelay, Order, Receiving, Relay, Rendezvous, Rounds, TcpReceive, TcpSend, UdpSend,
+    Work,
 };
 use btu_suite::copy::{Cache, FilePlace, Program, Storage};
 use btu_suite::lan::{FileSizes, Pattern, StationProgram, StationWork, Task};
@@ -537,6 +538,16 @@ fn a_relay_is_never_for_others() {
     let all =
         Policy { activities: Rule::default_of(vec!["relay".to_owned()]), ..Policy::default() };
     assert!(refusal(&all, relay()).contains("no policy changes"));
+}
+
+#[test]
+fn broadcasts_are_never_for_others() {
+    let broadcasts = "1000/s".parse().expect("a rate");
+    let broadcast = || order(Activity::Broadcast(Broadcast { on: HERE, broadcasts }));
+    assert!(refusal(&Policy::default(), broadcast()).contains("activities"));
+    let all =
+        Policy { activities: Rule::default_of(vec!["broadcast".to_owned()]), ..Policy::default() };
+    assert!(refusal(&all, broadcast()).contains("no policy changes"));
 }
 
 #[test]

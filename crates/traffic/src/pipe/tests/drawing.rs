@@ -28,6 +28,7 @@ fn drawing(workload: Workload, protocol: Protocol) -> Drawing {
         target,
         most_pictures: 20,
         mix: None,
+        counts_broadcasts: false,
     }
 }
 
