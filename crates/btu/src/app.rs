@@ -71,6 +71,7 @@ fn plan(app: &App) -> anyhow::Result<AppPlan> {
         work(app, "--application-time", app.application_time, AppPlan::PAPER_APPLICATION)?;
     let display = work(app, "--display-time", app.display_time, AppPlan::PAPER_DISPLAY)?;
     let factors = factors(app)?;
+    check_ssh(app, factors.as_ref())?;
     if app.slow_by == Slowing::Quota {
         check_quota(app)?;
     }
@@ -194,8 +195,10 @@ fn place(app: &App, factors: Option<&Factors>) -> anyhow::Result<Place> {
     if let Some(lines) = lines(app, factors, pollutes)? {
         return on_lines(app, &lines, pollutes);
     }
-    let bound =
-        app.transport.iter().find(|carrier| matches!(carrier, Carrier::Relay | Carrier::Unix));
+    let bound = app
+        .transport
+        .iter()
+        .find(|carrier| matches!(carrier, Carrier::Relay | Carrier::Ssh | Carrier::Unix));
     if let Some(carrier) = bound.filter(|_| is_elsewhere(app)) {
         let problem = format!(
             "--transport {carrier} is for networks that are raised here: agents of real hosts refuse it"
@@ -274,10 +277,7 @@ fn relay(
     chosen: &Chosen,
     ends: &[HostName],
 ) -> Result<Option<HostName>, Refusal> {
-    let is_level = |factor: &Factor| matches!(factor, Factor::Transport { low, high } if [low, high].contains(&&Carrier::Relay));
-    if !app.transport.contains(&Carrier::Relay)
-        && !factors.is_some_and(|factors| factors.list().iter().any(is_level))
-    {
+    if !takes(app, factors, Carrier::Relay) {
         return Ok(None);
     }
     let left = chosen.hosts.iter().position(|host| !ends.contains(host));
@@ -288,6 +288,23 @@ fn relay(
         ));
     }
     Ok(Some(relay))
+}
+
+/// Whether some cell is carried like that.
+fn takes(app: &App, factors: Option<&Factors>, carrier: Carrier) -> bool {
+    let is_level = |factor: &Factor| matches!(factor, Factor::Transport { low, high } if [*low, *high].contains(&carrier));
+    app.transport.contains(&carrier)
+        || factors.is_some_and(|factors| factors.list().iter().any(is_level))
+}
+
+/// Whether this machine has what `--transport ssh` takes.
+fn check_ssh(app: &App, factors: Option<&Factors>) -> Result<(), Refusal> {
+    match btu_load::missing_for_terminal().filter(|_| takes(app, factors, Carrier::Ssh)) {
+        None => Ok(()),
+        Some(missing) => Err(Refusal::Machine(format!(
+            "--transport ssh needs `{missing}`, which this system does not have: install it, or leave ssh out"
+        ))),
+    }
 }
 
 /// The lines that the factors rate and delay ask for; the other of the two is that of the line

@@ -35,7 +35,8 @@ pub(crate) use local::Copying;
 pub(crate) use server::CopyServer;
 pub use store::NAMED_IN_MEMORY;
 pub(crate) use store::Stored;
-pub use system::missing_for;
+pub(crate) use system::terminal;
+pub use system::{missing_for, missing_for_terminal};
 
 #[doc(hidden)]
 pub use http::fuzz_head;

@@ -12,7 +12,8 @@
 //! | transfer | fetch by FTP into a file that reaches the device | a byte fetched |
 //! | files | what programs do with files, at an NFS server or on an own disk | an operation |
 //!
-//! A further one is the copy of one file to another host, by several programs.
+//! A further one is the copy of one file to another host, by several programs. And an application
+//! draws on another host through a terminal of the system's ssh.
 //!
 //! The other side of a transfer is an embedded FTP server, or a relay to one outside the testbed:
 //! [`serve_egress_proxy`] is the relay's way out.
@@ -26,6 +27,7 @@ mod content;
 mod copy;
 mod cpu;
 mod disk;
+mod draw;
 mod error;
 pub mod files;
 mod ftp;
@@ -41,7 +43,7 @@ use btu_suite::activity::{Activity, Order, Performance};
 use btu_suite::copy::Direction;
 use btu_suite::peers::Callers;
 
-pub use copy::{NAMED_IN_MEMORY, missing_for};
+pub use copy::{NAMED_IN_MEMORY, missing_for, missing_for_terminal};
 pub use disk::DiskSource;
 pub use error::LoadError;
 pub use ftp::{FETCH_ROOM, serve_egress_proxy};
@@ -76,6 +78,7 @@ pub fn prepare(
         Activity::FileOffer(server) => {
             Some(Box::new(copy::CopyServer::prepare(order, server, Direction::Get, callers)?))
         }
+        Activity::DrawOverSsh(part) => Some(draw::prepare(order, part, callers)?),
         Activity::FileCopy(copy) => Some(Box::new(copy::Copying::prepare(order, copy)?)),
         Activity::FilesServe(serve) => Some(Box::new(lan::ServingFiles::prepare(serve, callers)?)),
         Activity::FilesTask(task) => Some(lan::prepare_task(order.seed, task)?),

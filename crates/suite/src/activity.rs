@@ -123,6 +123,8 @@ pub enum Activity {
     Draw(Box<DrawEnd>),
     /// An application that draws on a display in its own process.
     DrawInside(Box<Drawing>),
+    /// The same end, through the system's ssh and a terminal at the display.
+    DrawOverSsh(Box<DrawEnd>),
     /// Passes the octets of one connection on to another host, and back.
     Relay(Relay),
     /// Sends broadcasts until a `stop` arrives.

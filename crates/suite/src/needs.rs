@@ -97,6 +97,9 @@ impl Activity {
             Self::Pipe(part) => part.needs(),
             Self::Hint(part) => part.needs(),
             Self::Draw(part) => part.needs(),
+            Self::DrawOverSsh(part) => {
+                Needs { files: Files::OfThisMachine(THE_SYSTEM_S_SSH), ..part.needs() }
+            }
             Self::Relay(part) => Needs { peer: Some(part.to), ..of_this_machine(A_WAY_THROUGH) },
             Self::Broadcast(part) => part.needs(),
             Self::FileSend(part) => part.needs(Rate::Unpaced),
@@ -138,6 +141,7 @@ impl Activity {
             | Self::Hint(_)
             | Self::Draw(_)
             | Self::DrawInside(_)
+            | Self::DrawOverSsh(_)
             | Self::Relay(_)
             | Self::Broadcast(_) => None,
         }
@@ -147,6 +151,10 @@ impl Activity {
 /// Why a relay is for this machine's own testbed only: the octets are its controller's.
 const A_WAY_THROUGH: &str =
     "a relay passes on whatever comes, so it would be a way through this host for its controller";
+
+/// Why a terminal is for this machine's own testbed only.
+const THE_SYSTEM_S_SSH: &str =
+    "ssh and sshd are this machine's own programs, and what they may do is its users' to say";
 
 /// Why broadcasts are for this machine's own testbed only.
 const TO_EVERY_HOST: &str =

@@ -59,6 +59,7 @@ impl Activity {
             | Self::FtpRelay(_)
             | Self::FtpFetch(_)
             | Self::FilesTask(_)
+            | Self::DrawOverSsh(_)
             | Self::FileSend(_)
             | Self::FileReceive(_)
             | Self::FileFetch(_)

@@ -377,7 +377,7 @@ fn transfer(setting: &Setting) -> (Activity, Activity) {
 
 impl Activity {
     /// Every kind, in the order of the variants.
-    pub const KINDS: [&'static str; 26] = [
+    pub const KINDS: [&'static str; 27] = [
         "null",
         "tcp-send",
         "tcp-receive",
@@ -397,6 +397,7 @@ impl Activity {
         "hint",
         "draw",
         "draw-inside",
+        "draw-over-ssh",
         "relay",
         "broadcast",
         "file-send",
@@ -428,6 +429,7 @@ impl Activity {
             Self::Hint(_) => "hint",
             Self::Draw(_) => "draw",
             Self::DrawInside(_) => "draw-inside",
+            Self::DrawOverSsh(_) => "draw-over-ssh",
             Self::Relay(_) => "relay",
             Self::Broadcast(_) => "broadcast",
             Self::FileSend(_) => "file-send",
@@ -458,7 +460,7 @@ impl Activity {
             Self::Broadcast(broadcast) => broadcast.on = address,
             Self::Pipe(pipe) => pipe.meeting = PipeMeeting::Network(Rendezvous::Listen(address)),
             Self::Hint(hint) => hint.meeting = PipeMeeting::Network(Rendezvous::Listen(address)),
-            Self::Draw(draw) => match draw.meeting {
+            Self::Draw(draw) | Self::DrawOverSsh(draw) => match draw.meeting {
                 PipeMeeting::Network(_) => {
                     draw.meeting = PipeMeeting::Network(Rendezvous::Listen(address));
                 }
@@ -497,7 +499,9 @@ impl Activity {
             }
             Self::Pipe(pipe) => pipe.meeting = PipeMeeting::Network(Rendezvous::Connect(peer)),
             Self::Hint(hint) => hint.meeting = PipeMeeting::Network(Rendezvous::Connect(peer)),
-            Self::Draw(draw) => draw.meeting = PipeMeeting::Network(Rendezvous::Connect(peer)),
+            Self::Draw(draw) | Self::DrawOverSsh(draw) => {
+                draw.meeting = PipeMeeting::Network(Rendezvous::Connect(peer));
+            }
             Self::Relay(relay) => relay.to = peer,
             Self::Null
             | Self::DrawInside(_)
@@ -625,7 +629,7 @@ mod tests {
         }))
     }
 
-    fn drawings() -> [Activity; 4] {
+    fn drawings() -> [Activity; 5] {
         let meeting = PipeMeeting::Network(Rendezvous::Listen(UNSET));
         let drawing = Drawing {
             workload: Workload::Vectors,
@@ -642,16 +646,12 @@ mod tests {
         };
         let inside = Activity::DrawInside(Box::new(drawing.clone()));
         let relay = Activity::Relay(Relay { on: UNSET, to: UNSET_PEER, token: [7; 16] });
-        let draw = Activity::Draw(Box::new(DrawEnd {
-            end: End::Near,
-            meeting,
-            token: [7; 16],
-            drawing,
-            pipe: pipe_plan(),
-        }));
+        let end = DrawEnd { end: End::Near, meeting, token: [7; 16], drawing, pipe: pipe_plan() };
+        let over_ssh = Activity::DrawOverSsh(Box::new(end.clone()));
+        let draw = Activity::Draw(Box::new(end));
         let broadcasts = crate::app::Broadcasts::default();
         let broadcast = Activity::Broadcast(Broadcast { on: UNSET, broadcasts });
-        [draw, inside, relay, broadcast]
+        [draw, inside, over_ssh, relay, broadcast]
     }
 
     fn copies() -> [Activity; 5] {

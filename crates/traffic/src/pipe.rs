@@ -24,6 +24,7 @@ mod message;
 #[cfg(feature = "mpi")]
 mod mpi;
 mod os_pipe;
+mod over;
 mod pairs;
 mod perform;
 mod pieces;
@@ -187,6 +188,7 @@ pub use draw::keeps_to_quota;
 pub use fuzz::fuzz_frame;
 pub(crate) use inside::Inside;
 pub(crate) use integrate::Alone;
+pub use over::draw_over;
 pub(crate) use perform::prepare;
 
 #[cfg(test)]

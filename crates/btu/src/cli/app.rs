@@ -55,8 +55,8 @@ pub(crate) struct App {
     /// bitmap
     #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = protocol)]
     pub(crate) protocol: Vec<Protocol>,
-    /// What carries the requests: tcp, tcp-nagle, tls, quic, udp, http2, relay, unix, in-process
-    /// [default: tcp]
+    /// What carries the requests: tcp, tcp-nagle, tls, quic, udp, http2, relay, ssh, unix,
+    /// in-process [default: tcp]
     #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = Carrier::named)]
     pub(crate) transport: Vec<Carrier>,
     /// Repeat the tables of the study of 1985: its pictures, protocols, lines (the library's

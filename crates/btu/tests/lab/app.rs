@@ -335,3 +335,20 @@ fn the_kernel_gives_the_display_half_a_processor() {
     println!("{seconds} s");
     assert!((0.219..0.330).contains(&seconds), "{row}");
 }
+
+/// All octets pass a terminal at the other station as they are, and the terminal and its programs
+/// are gone when the run is.
+#[test]
+fn an_application_draws_through_a_terminal_of_ssh() {
+    let Some(laboratory) = Laboratory::open() else { return };
+    if let Some(missing) = btu_load::missing_for_terminal() {
+        println!("left out: this system has no {missing}");
+        return;
+    }
+    let what = ["--workload", "structured-rectangles", "--protocol", "batched,bitmap"];
+    app(&laboratory, &[&["--transport", "ssh", "--time", "1 s"], &what[..]].concat());
+    let digests = laboratory.json(&["show"])["result"]["pictures"].clone();
+    assert_eq!((&digests[0]["cells"], &digests[0]["others"]), (&2.into(), &0.into()), "{digests}");
+    let rows = rows(&laboratory);
+    assert!(rows.iter().all(|row| row["invalid"] == 0), "{rows:?}");
+}

@@ -28,6 +28,7 @@ mod process;
 mod rsync;
 mod sandbox;
 mod server;
+pub(crate) mod terminal;
 mod vsftpd;
 
 pub(super) use client::{Call, system_get, system_put};
@@ -90,6 +91,15 @@ const fn needed(program: Program) -> &'static [&'static str] {
         Program::Vsftpd => &["vsftpd"],
         _ => &[],
     }
+}
+
+/// The programs that a terminal at another host takes.
+const FOR_TERMINAL: [&str; 8] =
+    ["ssh", "sshd", "setpriv", "unshare", "mount", "readlink", "stty", "cat"];
+
+/// The first of them that this system does not have.
+pub fn missing_for_terminal() -> Option<&'static str> {
+    FOR_TERMINAL.into_iter().find(|program| find(program).is_err())
 }
 
 /// The first program that copying by `program` takes and this system does not have.

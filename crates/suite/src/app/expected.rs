@@ -72,6 +72,8 @@ impl Ways {
             Carrier::Tls => AROUND_RECORD,
             // Nagle's algorithm keeps requests back until answers come, which no form here knows.
             Carrier::TcpNagle | Carrier::Quic | Carrier::Udp | Carrier::Http2
+            // How ssh fills its packets, and how the terminal divides what comes, is not known.
+            | Carrier::Ssh
             // There is no network between them.
             | Carrier::Unix | Carrier::InProcess => return None,
         };

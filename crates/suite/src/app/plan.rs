@@ -328,7 +328,11 @@ impl Experiment for AppPlan {
                 ..PipePlan::new(setting.seed, kind, Place::Here)
             };
             let (token, drawing) = (setting.token, self.drawing(cell));
-            Activity::Draw(Box::new(DrawEnd { end, meeting, token, drawing, pipe }))
+            let part = Box::new(DrawEnd { end, meeting, token, drawing, pipe });
+            match cell.carrier {
+                Carrier::Ssh => Activity::DrawOverSsh(part),
+                _ => Activity::Draw(part),
+            }
         };
         let listen = || end(End::Far, PipeMeeting::Network(Rendezvous::Listen(unset)));
         let connect =
@@ -539,6 +543,8 @@ mod tests {
         let relayed =
             [step("a", None, "draw"), step("r", Some(0), "relay"), step("b", Some(1), "draw")];
         assert_eq!(script(Carrier::Relay), relayed);
+        let over_ssh = [step("a", None, "draw-over-ssh"), step("b", Some(0), "draw-over-ssh")];
+        assert_eq!(script(Carrier::Ssh), over_ssh);
         assert_eq!(script(Carrier::Unix), [step("a", None, "draw"), step("a", Some(0), "draw")]);
         assert_eq!(script(Carrier::InProcess), [step("a", None, "draw-inside")]);
     }

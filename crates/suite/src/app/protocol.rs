@@ -139,6 +139,9 @@ pub enum Carrier {
     Http2,
     /// TCP through a relay on a third station; every send leaves at once.
     Relay,
+    /// The system's ssh, with a terminal in raw mode at the display, which is the heir of the study's
+    /// TELNET.
+    Ssh,
     /// A Unix socket: the application is on the display's own host.
     Unix,
     /// No transport: the application is in the display's own process.
@@ -146,8 +149,8 @@ pub enum Carrier {
 }
 
 impl Carrier {
-    /// All nine carriers, in the order of their declaration.
-    pub const ALL: [Self; 9] = [
+    /// All ten carriers, in the order of their declaration.
+    pub const ALL: [Self; 10] = [
         Self::Tcp,
         Self::TcpNagle,
         Self::Tls,
@@ -155,6 +158,7 @@ impl Carrier {
         Self::Udp,
         Self::Http2,
         Self::Relay,
+        Self::Ssh,
         Self::Unix,
         Self::InProcess,
     ];
@@ -169,6 +173,7 @@ impl Carrier {
             Self::Udp => "udp",
             Self::Http2 => "http2",
             Self::Relay => "relay",
+            Self::Ssh => "ssh",
             Self::Unix => "unix",
             Self::InProcess => "in-process",
         }
@@ -185,7 +190,7 @@ impl Carrier {
     /// The way to move bytes.
     pub const fn kind(self) -> Kind {
         match self {
-            Self::Tcp | Self::TcpNagle | Self::Relay => Kind::Tcp,
+            Self::Tcp | Self::TcpNagle | Self::Relay | Self::Ssh => Kind::Tcp,
             Self::Tls => Kind::Tls,
             Self::Quic => Kind::Quic,
             Self::Udp => Kind::Udp,
@@ -208,6 +213,7 @@ impl Carrier {
             | Self::Tls
             | Self::Quic
             | Self::Relay
+            | Self::Ssh
             | Self::Unix
             | Self::InProcess => true,
             Self::Udp | Self::Http2 => matches!(protocol, Protocol::StopAndWait | Protocol::Redraw),

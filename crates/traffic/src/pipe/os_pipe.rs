@@ -50,7 +50,7 @@ impl Setup for OsPipe {
             Ok(([here_reads, here_writes], [there_reads, there_writes]))
         })?;
         let [incoming, outgoing] = files.map(File::from);
-        Ok(TubePipe { incoming, outgoing })
+        Ok(TubePipe::new(incoming, outgoing))
     }
 }
 
@@ -70,6 +70,10 @@ pub(super) struct TubePipe {
 }
 
 impl TubePipe {
+    pub(super) fn new(incoming: File, outgoing: File) -> Self {
+        Self { incoming, outgoing }
+    }
+
     /// Waits until one of both is possible.
     fn wait(&self, sends: bool, receives: bool) -> io::Result<()> {
         let mut polled = Vec::with_capacity(2);

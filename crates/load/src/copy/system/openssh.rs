@@ -1,4 +1,5 @@
-//! The system's scp and sftp, and its sshd as a server of one file.
+//! The system's scp and sftp, and its sshd as a server of one file; and ssh with a terminal at its
+//! sshd.
 
 use std::net::SocketAddr;
 use std::path::Path;
@@ -9,6 +10,7 @@ use btu_suite::copy::{Direction, Program};
 use super::client::Client;
 use super::held::Held;
 use super::key::Key;
+use super::log::LetIn;
 use super::server::Service;
 use super::{NAME, account, ending_with_us, find};
 use crate::LoadError;
@@ -21,6 +23,12 @@ const ALIAS: &str = "btu";
 /// processes.
 const SERVE: &str = "\"$@\" -o HostKey=/proc/$$/fd/3 -o AuthorizedKeysFile=/proc/$$/fd/4 \
                      -o \"ForceCommand=internal-sftp -d /proc/$$/fd\"; exit $?";
+
+/// The same for a terminal: what comes to it goes to 5, and what comes from 6 goes to it, as it is.
+/// No other command can be asked for.
+const SERVE_TERMINAL: &str = "\"$@\" -o HostKey=/proc/$$/fd/3 -o AuthorizedKeysFile=/proc/$$/fd/4 \
+                              -o \"ForceCommand=stty raw -echo && { cat </proc/$$/fd/6 & exec cat \
+                              >/proc/$$/fd/5; }\"; exit $?";
 
 /// The options of sshd in addition to those; no file of the system decides anything.
 const OPTIONS: [&str; 11] = [
@@ -45,8 +53,7 @@ pub(super) fn client(
     direction: Direction,
     path: &Path,
 ) -> Result<Client, LoadError> {
-    let identity = Held::new(&Key::of(token, "user")?.private_text())?;
-    let known = Held::new(&format!("{ALIAS} {}\n", Key::of(token, "host")?.public_line()))?;
+    let Known { identity, known } = Known::of(token)?;
     let options = options(&identity, &known);
     let user = account()?.name;
     let host = match to {
@@ -71,8 +78,39 @@ pub(super) fn client(
         (_, Direction::Put) => command.arg(path).arg(format!("{host}:{NAME}")),
         (_, Direction::Get) => command.arg(format!("{host}:{NAME}")).arg(path),
     };
-    let let_in = |line: &str| line.starts_with("Authenticated to");
-    Ok(Client { program: name, command, let_in, held })
+    Ok(Client { program: name, command, let_in: AUTHENTICATED, held })
+}
+
+/// The command that has a terminal at the other end. Its keystrokes are sent when they come, which
+/// OpenSSH does by itself up to version 9.4.
+pub(super) fn terminal_client(to: SocketAddr, token: &Token) -> Result<Client, LoadError> {
+    let Known { identity, known } = Known::of(token)?;
+    let mut command = ending_with_us("ssh")?;
+    command.args(["-F", "none", "-tt", "-e", "none", "-p", &to.port().to_string()]);
+    let terminal =
+        ["ConnectTimeout=10", "IgnoreUnknown=ObscureKeystrokeTiming", "ObscureKeystrokeTiming=no"];
+    let options = options(&identity, &known);
+    let options = options.iter().map(String::as_str).chain(terminal);
+    command.args(options.flat_map(|option| ["-o", option]));
+    command.args(["-l", &account()?.name, &to.ip().to_string()]);
+    Ok(Client { program: "ssh", command, let_in: AUTHENTICATED, held: vec![identity, known] })
+}
+
+/// How the client reports that it was let in.
+const AUTHENTICATED: LetIn = |line| line.starts_with("Authenticated to");
+
+/// The client's key, and the host's as the client knows it.
+struct Known {
+    identity: Held,
+    known: Held,
+}
+
+impl Known {
+    fn of(token: &Token) -> Result<Self, LoadError> {
+        let identity = Held::new(&Key::of(token, "user")?.private_text())?;
+        let known = Held::new(&format!("{ALIAS} {}\n", Key::of(token, "host")?.public_line()))?;
+        Ok(Self { identity, known })
+    }
 }
 
 /// The options of the client.
@@ -96,9 +134,18 @@ fn options(identity: &Held, known: &Held) -> [String; 11] {
 /// An sshd for connections on its standard input. One that is not the superuser's needs neither a
 /// directory nor an account for itself.
 pub(super) fn service(token: &Token) -> Result<Service, LoadError> {
+    serving(token, SERVE)
+}
+
+/// The same with a terminal in raw mode instead of files.
+pub(super) fn terminal_service(token: &Token) -> Result<Service, LoadError> {
+    serving(token, SERVE_TERMINAL)
+}
+
+fn serving(token: &Token, serve: &str) -> Result<Service, LoadError> {
     let host = Held::new(&Key::of(token, "host")?.private_text())?;
     let user = Held::new(&format!("{}\n", Key::of(token, "user")?.public_line()))?;
-    let mut words = vec![find("sh")?.into(), "-c".into(), SERVE.into(), "sh".into()];
+    let mut words = vec![find("sh")?.into(), "-c".into(), serve.into(), "sh".into()];
     words.extend([find("sshd")?.into(), "-i".into(), "-e".into(), "-f".into(), "/dev/null".into()]);
     words.extend(OPTIONS.iter().flat_map(|option| ["-o".into(), option.into()]));
     let let_in = |line: &str| line.starts_with("Accepted publickey");

@@ -1,5 +1,7 @@
 //! A program of the system while it copies: it does not outlive its copy, and its file is watched.
 
+use std::fs::File;
+use std::os::fd::OwnedFd;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread;
@@ -46,6 +48,17 @@ impl Process {
         Ok(Self { program, child, log })
     }
 
+    /// What it writes and what it reads, if those are pipes that no process has taken.
+    pub(super) fn pipes(&mut self) -> Option<(File, File)> {
+        let (output, input) = (self.child.stdout.take()?, self.child.stdin.take()?);
+        Some((OwnedFd::from(output).into(), OwnedFd::from(input).into()))
+    }
+
+    /// Whether it has ended.
+    pub(super) fn has_ended(&mut self) -> Result<bool, LoadError> {
+        self.ended().map(|ended| ended.is_some())
+    }
+
     /// Waits until it has ended, as long as it may go on; looks how far `copy` has come meanwhile.
     pub(super) fn finish(
         mut self,
@@ -82,16 +95,21 @@ impl Process {
             if let Some(copy) = copy {
                 watch.look(copy)?;
             }
-            let ended = self.child.try_wait().map_err(|error| LoadError::Program {
-                program: self.program,
-                problem: format!("could not be waited for: {error}"),
-            })?;
-            if let Some(status) = ended {
+            if let Some(status) = self.ended()? {
                 return Ok(status);
             }
             may_go_on()?;
             thread::sleep(TICK);
         }
+    }
+}
+
+impl Process {
+    fn ended(&mut self) -> Result<Option<ExitStatus>, LoadError> {
+        self.child.try_wait().map_err(|error| LoadError::Program {
+            program: self.program,
+            problem: format!("could not be waited for: {error}"),
+        })
     }
 }
 

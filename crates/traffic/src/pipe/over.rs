@@ -1,0 +1,31 @@
+//! An end of a drawing over two files that another crate has connected: those of a program that
+//! carries what is written to it.
+
+use std::fs::File;
+use std::io;
+
+use btu_suite::app::Drawing;
+use btu_suite::pipe::End;
+use btu_suite::record::Outcome;
+
+use super::draw::{draw, show};
+use super::os_pipe::TubePipe;
+use crate::clock::Limit;
+
+/// Draws, or shows what is drawn; the peer has the other end of both files.
+///
+/// # Errors
+/// A file came to its end, or the peer did not keep to the protocol.
+pub fn draw_over(
+    incoming: File,
+    outgoing: File,
+    end: End,
+    drawing: &Drawing,
+    limit: &Limit<'_>,
+) -> io::Result<Outcome> {
+    let mut pipe = TubePipe::new(incoming, outgoing);
+    match end {
+        End::Near => draw(&mut pipe, drawing, limit).map(Outcome::Drawn),
+        End::Far => show(&mut pipe, drawing).map(Outcome::Displayed),
+    }
+}
