@@ -1,5 +1,6 @@
 //! `btu app`: from the command line to a plan.
 
+use std::io::{IsTerminal, stderr};
 use std::path::Path;
 
 use btu_suite::app::{
@@ -29,7 +30,13 @@ const LONGEST_WORK: Span = Span::from_seconds(1);
 
 /// Measures the requested plan.
 pub(crate) fn run(app: &App, common: &Common) -> anyhow::Result<()> {
-    study::run(&app.study, common, Watch::Never, || plan(app), |_| Bytes::ZERO, |_, _| {})?;
+    if app.watch && !stderr().is_terminal() {
+        let problem = "--watch draws on a terminal, and standard error is none: leave it out, or write the first picture \
+                       with --picture FILE";
+        return Err(usage(problem.to_owned()).into());
+    }
+    let watch = if app.watch { Watch::Picture } else { Watch::Never };
+    study::run(&app.study, common, watch, || plan(app), |_| Bytes::ZERO, |_, _| {})?;
     app.picture.as_ref().map_or(Ok(()), |path| save_picture(app, path))
 }
 

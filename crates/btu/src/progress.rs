@@ -3,8 +3,10 @@
 use std::io::{IsTerminal, stderr};
 use std::time::{Duration, Instant};
 
+use btu_chart::bitmap_braille;
 use btu_control::coordinator::{Observer, Phase, Progress};
 use btu_report::interval_lines;
+use btu_suite::app::{VIEW_HEIGHT, VIEW_WIDTH, View};
 use btu_suite::sample::Interval;
 use btu_units::Span;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -22,6 +24,8 @@ pub(crate) struct Bar {
     watch: Watch,
     /// The cell that is measured, and its block.
     cell: (String, u32),
+    /// The line about it.
+    message: String,
 }
 
 /// Where the progress of a cell is shown while it is measured.
@@ -31,6 +35,8 @@ pub(crate) enum Watch {
     Never,
     /// The terminal: a line each second on standard error.
     Terminal,
+    /// The terminal: what the display of the cell shows, in characters of dots.
+    Picture,
     /// A program: a line of JSON a second on standard output.
     JsonLines,
 }
@@ -44,6 +50,15 @@ impl Watch {
 
 /// The interval of lines.
 const EVERY: Span = Span::from_seconds(1);
+
+/// The interval of pictures.
+const PICTURE_EVERY: Span = Span::from_milliseconds(100);
+
+/// Lines of a terminal that tells no size.
+const USUAL_LINES: u16 = 24;
+
+/// Lines of the screen that are not of the picture: progress, and the cursor's line.
+const OTHER_LINES: u16 = 3;
 
 /// An interval as a line of JSON.
 #[derive(Serialize)]
@@ -63,7 +78,7 @@ impl Bar {
             if shown { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
         let drawn = ProgressBar::with_draw_target(Some(1), target);
         drawn.set_style(style("{msg}"));
-        Self { drawn, shown, watch, cell: (String::new(), 0) }
+        Self { drawn, shown, watch, cell: (String::new(), 0), message: String::new() }
     }
 
     /// Removes the bar from the screen.
@@ -113,11 +128,9 @@ impl Observer for Bar {
         } else {
             format!("\n{}", progress.so_far)
         };
-        self.drawn.set_message(format!(
-            "{left} left  block {}  {}{so_far}",
-            progress.block + 1,
-            progress.cell
-        ));
+        let (block, cell) = (progress.block + 1, &progress.cell);
+        self.message = format!("{left} left  block {block}  {cell}{so_far}");
+        self.drawn.set_message(self.message.clone());
         self.cell = (progress.cell.clone(), progress.block);
     }
 
@@ -133,8 +146,17 @@ impl Observer for Bar {
         match self.watch {
             Watch::JsonLines => Some(EVERY),
             Watch::Terminal if self.shown => Some(EVERY),
-            Watch::Terminal | Watch::Never => None,
+            Watch::Picture if self.shown => Some(PICTURE_EVERY),
+            Watch::Terminal | Watch::Picture | Watch::Never => None,
         }
+    }
+
+    fn view(&mut self, view: &View) {
+        let size = terminal_size::terminal_size_of(stderr());
+        let lines = size.map_or(USUAL_LINES, |(_, lines)| lines.0).saturating_sub(OTHER_LINES);
+        let picture = bitmap_braille(VIEW_WIDTH, VIEW_HEIGHT, &view.bits(), lines);
+        self.drawn.set_message(format!("{}\n{}", self.message, picture.join("\n")));
+        self.drawn.tick();
     }
 
     fn interval(&mut self, interval: &Interval) {

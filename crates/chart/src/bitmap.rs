@@ -1,8 +1,9 @@
-//! PNG of a bitmap of black and white, pixel for pixel.
+//! A bitmap of black and white as PNG, pixel for pixel, and in a terminal.
 
 use tiny_skia::{ColorU8, Pixmap};
 
 use crate::png::PngError;
+use crate::terminal::braille;
 
 /// A bitmap as PNG: eight pixels to the octet, the left one in the highest bit, a set bit black;
 /// every row begins with a new octet.
@@ -24,9 +25,37 @@ pub fn bitmap_png(width: u16, height: u16, bits: &[u8]) -> Result<Vec<u8>, PngEr
     pixmap.encode_png().map_err(|error| PngError::Encoding(error.to_string()))
 }
 
+/// A bitmap as lines of braille, four pixels high and two wide in each character, at most this many
+/// lines: a bitmap that is higher is made smaller. A dot is there if any pixel at its place is set.
+pub fn bitmap_braille(width: u16, height: u16, bits: &[u8], most_lines: u16) -> Vec<String> {
+    let (width, height) = (usize::from(width), usize::from(height));
+    let scale = height.div_ceil(4 * usize::from(most_lines.max(1))).max(1);
+    let is_set = |x: usize, y: usize| {
+        let octet = (x < width && y < height).then(|| bits.get(y * width.div_ceil(8) + x / 8));
+        octet.flatten().is_some_and(|octet| octet >> (7 - x % 8) & 1 == 1)
+    };
+    let dot = |x: usize, y: usize| {
+        (0..scale * scale).any(|place| is_set(x * scale + place % scale, y * scale + place / scale))
+    };
+    let (columns, lines) = (width.div_ceil(2 * scale), height.div_ceil(4 * scale));
+    let line = |line: usize| {
+        (0..columns).map(|column| braille(|x, y| dot(2 * column + x, 4 * line + y))).collect()
+    };
+    (0..lines).map(line).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// The upper left and the lower right dot; twice as large a bitmap in half as many lines.
+    #[test]
+    fn dots_are_where_their_pixels_are() {
+        let bits = [0b1000_0000, 0, 0, 0, 0, 0, 0, 0b0001_0000];
+        assert_eq!(bitmap_braille(4, 8, &bits, 2), ["\u{2801}\u{2800}", "\u{2800}\u{2880}"]);
+        assert_eq!(bitmap_braille(4, 8, &bits, 1), ["\u{2881}"]);
+        assert_eq!(bitmap_braille(4, 8, &[], 0), ["\u{2800}"]);
+    }
 
     /// Read back, the left of eight pixels is the highest bit, and rows begin again.
     #[test]

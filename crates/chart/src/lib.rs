@@ -20,7 +20,7 @@ mod svg;
 mod terminal;
 
 pub use axis::{Axis, Growth};
-pub use bitmap::bitmap_png;
+pub use bitmap::{bitmap_braille, bitmap_png};
 pub use picture::{Mark, Panel, Picture, Point, Series};
 pub use png::{PngError, png};
 pub use svg::svg;

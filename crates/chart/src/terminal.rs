@@ -55,6 +55,13 @@ pub fn terminal(
     lines
 }
 
+/// The character with these of its dots: two across, four down.
+pub(crate) fn braille(is_set: impl Fn(usize, usize) -> bool) -> char {
+    let dots = (0..2).flat_map(|x| (0..4).map(move |y| (x, y))).filter(|&(x, y)| is_set(x, y));
+    let code = dots.fold(0x2800, |code, (x, y)| code | DOTS[x][y]);
+    char::from_u32(code).unwrap_or(' ')
+}
+
 /// The content of one character cell.
 #[derive(Clone, Copy, Default)]
 struct Cell {

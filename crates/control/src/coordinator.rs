@@ -23,6 +23,7 @@ use std::time::Instant;
 
 use btu_network::{Drawing, StationId};
 use btu_store::{Level, Moment, RunLock, State, Store};
+use btu_suite::app::View;
 use btu_suite::congestion::CongestionControl;
 use btu_suite::network::HostName;
 use btu_suite::processors::Division;
@@ -173,6 +174,8 @@ pub trait Observer {
     }
     /// The progress in an interval of the current cell.
     fn interval(&mut self, _interval: &Interval) {}
+    /// What a display of the current cell shows now.
+    fn view(&mut self, _view: &View) {}
 }
 
 /// Measures the run that `lock` holds, from the first cell that is not stored.

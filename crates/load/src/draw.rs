@@ -4,7 +4,7 @@ use std::error::Error;
 use std::net::SocketAddr;
 use std::sync::atomic::AtomicBool;
 
-use btu_suite::activity::{DrawEnd, Order, Performance, PipeMeeting, Rendezvous};
+use btu_suite::activity::{DrawEnd, Order, Performance, PipeMeeting, Rendezvous, Tell};
 use btu_suite::peers::Callers;
 use btu_suite::record::Report;
 use btu_traffic::{Limit, draw_over};
@@ -19,6 +19,8 @@ struct Drawing {
     part: DrawEnd,
     place: Place,
     deadline: Span,
+    /// The interval of reports of what the display shows.
+    every: Option<Span>,
 }
 
 enum Place {
@@ -41,11 +43,12 @@ pub(crate) fn prepare(
             return Err(LoadError::Order { what: "ssh connects hosts, not paths of one machine" });
         }
     };
-    Ok(Box::new(Drawing { part: part.clone(), place, deadline: order.deadline }))
+    let (deadline, every) = (order.deadline, order.sample_every);
+    Ok(Box::new(Drawing { part: part.clone(), place, deadline, every }))
 }
 
 impl Drawing {
-    fn run(self, stop: &AtomicBool) -> Result<Report, LoadError> {
+    fn run(self, stop: &AtomicBool, tell: Tell<'_>) -> Result<Report, LoadError> {
         let account = Account::open()?;
         let limit = Limit::new(account.started(), self.deadline, stop);
         let DrawEnd { end, token, drawing, .. } = &self.part;
@@ -54,7 +57,7 @@ impl Drawing {
             Place::Call(to) => terminal::call(to, token, &limit)?,
         };
         let outcome = session.over(&limit, |incoming, outgoing| {
-            draw_over(incoming, outgoing, *end, drawing, &limit)
+            draw_over(incoming, outgoing, *end, drawing, &limit, (self.every, tell))
         })?;
         Ok(account.close()?.report(outcome))
     }
@@ -69,7 +72,15 @@ impl Performance for Drawing {
     }
 
     fn perform(self: Box<Self>, stop: &AtomicBool) -> Result<Report, Box<dyn Error + Send + Sync>> {
-        Ok(self.run(stop)?)
+        Ok(self.run(stop, &mut |_| Ok(()))?)
+    }
+
+    fn perform_telling(
+        self: Box<Self>,
+        stop: &AtomicBool,
+        tell: Tell<'_>,
+    ) -> Result<Report, Box<dyn Error + Send + Sync>> {
+        Ok(self.run(stop, tell)?)
     }
 }
 

@@ -12,7 +12,7 @@ use std::path::PathBuf;
 use btu_units::{BitRate, Bytes, Span};
 use serde::{Deserialize, Serialize};
 
-use crate::app::{BITMAP_PIECE, Broadcasts, Drawing, REQUEST_BYTES, TOGETHER};
+use crate::app::{BITMAP_PIECE, Broadcasts, Drawing, REQUEST_BYTES, TOGETHER, View};
 use crate::copy::{Direction, FilePlace, Hold, Program};
 use crate::dscp::Dscp;
 use crate::hint::{HintPlan, HintPoint};
@@ -31,8 +31,8 @@ pub struct Order {
     pub deadline: Span,
     /// The activity that the worker performs.
     pub activity: Activity,
-    /// The interval of [`Word::Sample`]s during the activity, from `go` on; no samples if absent,
-    /// and for activities that move no stream of their own.
+    /// The interval of [`Word::Sample`]s, or of a display's [`Word::View`]s, during the activity,
+    /// from `go` on; none if absent, and for activities that have neither.
     #[serde(rename = "sample_every_ns", default, skip_serializing_if = "Option::is_none")]
     pub sample_every: Option<Span>,
     /// The code point in the headers of its packets; zero, the best effort, if absent.
@@ -618,6 +618,8 @@ pub enum Word {
     Step(Box<HintPoint>),
     /// The progress of a stream; more may follow.
     Sample(Box<Sample>),
+    /// What a display shows; more may follow.
+    View(Box<View>),
     /// The worker has finished.
     Done(Box<Report>),
     /// The worker failed; the message names the operation and the object.

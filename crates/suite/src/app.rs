@@ -26,6 +26,7 @@ mod protocol;
 mod request;
 mod speed;
 mod verdict;
+mod view;
 mod workload;
 
 pub use backwards::{Bandwidth, MostTrips, Questions, Trips};
@@ -46,5 +47,6 @@ pub use protocol::{BITMAP_PIECE, Carrier, Protocol, ProtocolError, REPLY_BYTES, 
 pub use request::{REQUEST_BYTES, Request, RequestError};
 pub use speed::{Niceness, Slowing, Speed, SpeedError, Speeds};
 pub use verdict::{AppRow, AppVerdict, Memory, PictureDigest, Pollution, ProtocolShares};
+pub use view::{VIEW_HEIGHT, VIEW_WIDTH, View};
 pub use workload::Workload;
 pub(crate) use workload::vector_pixels;

@@ -38,6 +38,7 @@ mod timeout;
 mod tls;
 mod udp;
 mod unix;
+mod viewer;
 mod zero_copy;
 
 use std::io;

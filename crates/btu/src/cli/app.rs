@@ -104,6 +104,9 @@ pub(crate) struct App {
     /// station; on the line of --network RATE, one next to the application]
     #[arg(long, value_name = "STATION")]
     pub(crate) broadcaster: Option<String>,
+    /// Draw what the display shows in the terminal, ten times a second while a cell runs
+    #[arg(long, conflicts_with = "quiet")]
+    pub(crate) watch: bool,
     /// Write the first picture as PNG; every cell must produce it bit for bit
     #[arg(long, value_name = "FILE")]
     pub(crate) picture: Option<PathBuf>,

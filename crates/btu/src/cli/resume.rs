@@ -26,7 +26,7 @@ pub(crate) struct Resuming {
 
 /// Options that are allowed with `--resume`: how to reach hosts, where files go, and what is shown.
 /// None of them decides what is measured.
-const ALLOWED: [&str; 24] = [
+const ALLOWED: [&str; 25] = [
     "resume",
     "force",
     "call_hosts",
@@ -51,6 +51,7 @@ const ALLOWED: [&str; 24] = [
     "png",
     "with",
     "all",
+    "watch",
 ];
 
 /// Refuses the first option of a new run that is given together with `--resume`.
@@ -136,7 +137,7 @@ mod tests {
             command.get_arguments().any(|argument| argument.get_id() == id)
         };
         for id in ALLOWED {
-            assert!(["rate", "pipe", "run"].iter().any(|name| has(name, id)), "{id}");
+            assert!(["rate", "pipe", "run", "app"].iter().any(|name| has(name, id)), "{id}");
         }
     }
 }

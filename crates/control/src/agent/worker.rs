@@ -140,9 +140,9 @@ impl Worker {
                 Ok(Self::new(process, due, claim, endpoint))
             }
             Ok(Ok(Word::Failed { message })) => Err(Status::aborted(message)),
-            Ok(Ok(Word::Point(_) | Word::Step(_) | Word::Sample(_) | Word::Done(_))) => {
-                Err(Status::internal("the worker was done before it began"))
-            }
+            Ok(Ok(
+                Word::Point(_) | Word::Step(_) | Word::Sample(_) | Word::View(_) | Word::Done(_),
+            )) => Err(Status::internal("the worker was done before it began")),
             Ok(Err(trouble)) => Err(Status::internal(format!("preparing {kind}: {trouble}"))),
             Err(_) => {
                 Err(Status::deadline_exceeded(format!("preparing {kind}: not ready after {limit}")))

@@ -18,6 +18,7 @@ use btu_units::{Bytes, Span, Time};
 use super::Pipe;
 use super::exchange::Shape;
 use super::tally::Tally;
+use super::viewer::Viewer;
 use crate::clock::{Limit, computed, now};
 use crate::sys::nice::give_way;
 use crate::sys::quota::keep_to;
@@ -259,7 +260,11 @@ impl<'a> Application<'a> {
 }
 
 /// Shows pictures until the application ends the run; the display's end.
-pub(super) fn show<P: Pipe>(pipe: &mut P, drawing: &Drawing) -> io::Result<Displayed> {
+pub(super) fn show<P: Pipe>(
+    pipe: &mut P,
+    drawing: &Drawing,
+    viewer: &mut Viewer<'_>,
+) -> io::Result<Displayed> {
     slow_down(drawing, drawing.nice.display, drawing.speeds.display)?;
     let mut screen = Screen::new(drawing);
     let tally = tally(drawing)?;
@@ -279,7 +284,7 @@ pub(super) fn show<P: Pipe>(pipe: &mut P, drawing: &Drawing) -> io::Result<Displ
             pipe.close();
             return Ok(screen.shown);
         }
-        screen.picture(pipe)?;
+        screen.picture(pipe, viewer)?;
     }
 }
 
@@ -337,6 +342,11 @@ impl<'a> Screen<'a> {
         self.shown
     }
 
+    /// Reports what is shown, if it is time.
+    pub(super) fn show_to(&self, viewer: &mut Viewer<'_>) {
+        viewer.look(&self.display);
+    }
+
     /// An empty screen, with the symbols that the display must have before.
     pub(super) fn clear(&mut self) -> io::Result<()> {
         (self.taken, self.begun) = (0, None);
@@ -347,7 +357,7 @@ impl<'a> Screen<'a> {
         Ok(())
     }
 
-    fn picture<P: Pipe>(&mut self, pipe: &mut P) -> io::Result<()> {
+    fn picture<P: Pipe>(&mut self, pipe: &mut P, viewer: &mut Viewer<'_>) -> io::Result<()> {
         if let Some(mix) = &self.drawing.mix {
             return self.calls(pipe, mix);
         }
@@ -358,9 +368,12 @@ impl<'a> Screen<'a> {
             if let Some(answer) = self.message(octets)? {
                 pipe.send(&answer)?;
             }
+            self.show_to(viewer);
         }
         let span = self.since_begun();
-        self.account(span)
+        self.account(span)?;
+        self.show_to(viewer);
+        Ok(())
     }
 
     /// A message that was handed over in a call; its answer, where it has one. [`Self::settle`]

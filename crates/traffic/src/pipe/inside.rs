@@ -6,13 +6,14 @@ use std::io;
 use std::net::SocketAddr;
 use std::sync::atomic::AtomicBool;
 
-use btu_suite::activity::{Order, Performance};
+use btu_suite::activity::{Order, Performance, Tell};
 use btu_suite::app::{Displayed, Drawing};
 use btu_suite::record::{Outcome, Report};
 use btu_units::Span;
 
 use super::Pipe;
 use super::draw::{Screen, draw, is_last, nonsense};
+use super::viewer::Viewer;
 use crate::clock::{Limit, now, process_cpu, process_cpu_since};
 use crate::error::TrafficError;
 
@@ -20,17 +21,20 @@ use crate::error::TrafficError;
 pub(crate) struct Inside {
     drawing: Drawing,
     deadline: Span,
+    /// The interval of reports of what the display shows.
+    every: Option<Span>,
 }
 
 impl Inside {
     pub(crate) fn new(order: &Order, drawing: &Drawing) -> Self {
-        Self { drawing: drawing.clone(), deadline: order.deadline }
+        Self { drawing: drawing.clone(), deadline: order.deadline, every: order.sample_every }
     }
 
-    fn run(&self, stop: &AtomicBool) -> Result<Report, TrafficError> {
+    fn run(&self, stop: &AtomicBool, tell: Tell<'_>) -> Result<Report, TrafficError> {
         let (started, before) = (now(), process_cpu());
         let limit = Limit::new(started, self.deadline, stop);
-        let mut call = Call { screen: Screen::new(&self.drawing), answers: VecDeque::new() };
+        let (screen, viewer) = (Screen::new(&self.drawing), Viewer::new(self.every, tell));
+        let mut call = Call { screen, answers: VecDeque::new(), viewer };
         let failed = |source| TrafficError::Pipe {
             operation: "measure",
             object: "within one process".to_owned(),
@@ -49,7 +53,15 @@ impl Performance for Inside {
     }
 
     fn perform(self: Box<Self>, stop: &AtomicBool) -> Result<Report, Box<dyn Error + Send + Sync>> {
-        Ok(self.run(stop)?)
+        Ok(self.run(stop, &mut |_| Ok(()))?)
+    }
+
+    fn perform_telling(
+        self: Box<Self>,
+        stop: &AtomicBool,
+        tell: Tell<'_>,
+    ) -> Result<Report, Box<dyn Error + Send + Sync>> {
+        Ok(self.run(stop, tell)?)
     }
 }
 
@@ -58,6 +70,7 @@ impl Performance for Inside {
 struct Call<'a> {
     screen: Screen<'a>,
     answers: VecDeque<u8>,
+    viewer: Viewer<'a>,
 }
 
 impl Pipe for Call<'_> {
@@ -65,6 +78,7 @@ impl Pipe for Call<'_> {
         if let Some(answer) = self.screen.called(message)? {
             self.answers.extend(answer);
         }
+        self.screen.show_to(&mut self.viewer);
         Ok(())
     }
 
@@ -79,6 +93,7 @@ impl Pipe for Call<'_> {
 
     fn say(&mut self, words: &[u8]) -> io::Result<()> {
         self.screen.settle()?;
+        self.screen.show_to(&mut self.viewer);
         if !is_last(words) {
             self.screen.clear()?;
         }

@@ -4,15 +4,19 @@
 use std::fs::File;
 use std::io;
 
+use btu_suite::activity::Tell;
 use btu_suite::app::Drawing;
 use btu_suite::pipe::End;
 use btu_suite::record::Outcome;
+use btu_units::Span;
 
 use super::draw::{draw, show};
 use super::os_pipe::TubePipe;
+use super::viewer::Viewer;
 use crate::clock::Limit;
 
-/// Draws, or shows what is drawn; the peer has the other end of both files.
+/// Draws, or shows what is drawn and reports it at this interval; the peer has the other end of both
+/// files.
 ///
 /// # Errors
 /// A file came to its end, or the peer did not keep to the protocol.
@@ -22,10 +26,11 @@ pub fn draw_over(
     end: End,
     drawing: &Drawing,
     limit: &Limit<'_>,
+    (every, tell): (Option<Span>, Tell<'_>),
 ) -> io::Result<Outcome> {
     let mut pipe = TubePipe::new(incoming, outgoing);
     match end {
         End::Near => draw(&mut pipe, drawing, limit).map(Outcome::Drawn),
-        End::Far => show(&mut pipe, drawing).map(Outcome::Displayed),
+        End::Far => show(&mut pipe, drawing, &mut Viewer::new(every, tell)).map(Outcome::Displayed),
     }
 }

@@ -11,7 +11,7 @@ use btu_suite::hint::HintPlan;
 use btu_suite::peers::Callers;
 use btu_suite::pipe::{End, Engine, Kind, PipePlan};
 use btu_suite::record::{Outcome, Report};
-use btu_units::Bytes;
+use btu_units::{Bytes, Span};
 
 #[cfg(not(feature = "mpi"))]
 use super::check::{WITHOUT_MPI, refuse};
@@ -33,6 +33,7 @@ use super::tcp::Tcp;
 use super::tls::Tls;
 use super::udp::Udp;
 use super::unix::{UnixPackets, UnixStream};
+use super::viewer::Viewer;
 use super::zero_copy::ZeroCopyTcp;
 use super::{Pipe, Setup, Terms, pairs};
 use crate::clock::{Limit, now, process_cpu, process_cpu_since};
@@ -80,6 +81,8 @@ struct Doing<S> {
     messages: Messages,
     largest: Bytes,
     content: Content,
+    /// The interval of reports of what a display shows.
+    every: Option<Span>,
 }
 
 /// The work over a pipe.
@@ -129,13 +132,14 @@ impl<S: Setup + 'static> Doing<S> {
         };
         let setup = S::prepare(&meeting, &terms)?;
         let messages = messages(&terms, largest, order.seed);
-        Ok(Box::new(Self { setup, meeting, terms, seed: order.seed, messages, largest, content }))
+        let (seed, every) = (order.seed, order.sample_every);
+        Ok(Box::new(Self { setup, meeting, terms, seed, messages, largest, content, every }))
     }
 
     fn run(self, stop: &AtomicBool, tell: Tell<'_>) -> Result<Report, TrafficError> {
         // Of all pairs' threads, and of those that transports have.
         let (started, before) = (now(), process_cpu());
-        let Self { setup, meeting, terms, seed, messages: own, largest, content } = self;
+        let Self { setup, meeting, terms, seed, messages: own, largest, content, every } = self;
         let limit = Limit::new(started, terms.deadline, stop);
         let mut first = Talk { pipe: setup.meet(&limit)?, messages: own };
         let others = pairs::gather::<S>(&mut first, &meeting, &terms, &limit, || {
@@ -150,7 +154,8 @@ impl<S: Setup + 'static> Doing<S> {
                 draw(&mut talks[0].pipe, drawing, &limit).map(Outcome::Drawn)
             }
             (End::Far, Content::Drawing(drawing)) => {
-                show(&mut talks[0].pipe, drawing).map(Outcome::Displayed)
+                let mut viewer = Viewer::new(every, tell);
+                show(&mut talks[0].pipe, drawing, &mut viewer).map(Outcome::Displayed)
             }
             (End::Near, Content::Sizes) => {
                 lead(&mut talks, &terms.plan, largest, tell).map(|left_out| piped(left_out, &talks))

@@ -88,7 +88,7 @@ impl Monitor {
                 self.keep(line).map(|()| *report).map_err(|message| Failure::Failed { message }),
             ),
             Ok(Some((Word::Failed { message }, _))) => failed(message),
-            Ok(Some((Word::Point(_) | Word::Step(_) | Word::Sample(_), line))) => {
+            Ok(Some((Word::Point(_) | Word::Step(_) | Word::Sample(_) | Word::View(_), line))) => {
                 let Err(message) = self.keep(line) else { return None };
                 self.kill().await;
                 failed(message)

@@ -3,10 +3,12 @@
 use std::future::Future;
 use std::pin::pin;
 
-use btu_suite::activity::Word;
+use btu_suite::activity::{Activity, Word};
+use btu_suite::app::View;
 use btu_suite::network::HostName;
+use btu_suite::pipe::End;
 use btu_suite::sample::{Intervals, Sample};
-use btu_suite::script::Script;
+use btu_suite::script::{Script, Step};
 use futures_util::stream::{self, SelectAll};
 use futures_util::{FutureExt, Stream, StreamExt, select_biased};
 
@@ -38,7 +40,8 @@ pub(super) async fn watched<T>(
         select_biased! {
             told = samples.select_next_some() => {
                 match told {
-                    (step, Some(sample)) => intervals.add(step, sample),
+                    (step, Some(Told::Sample(sample))) => intervals.add(step, sample),
+                    (_, Some(Told::View(view))) => observer.view(&view),
                     (step, None) => intervals.end(step),
                 }
                 while let Some(interval) = intervals.ready() {
@@ -50,9 +53,25 @@ pub(super) async fn watched<T>(
     }
 }
 
-type Samples = SelectAll<std::pin::Pin<Box<dyn Stream<Item = (usize, Option<Sample>)>>>>;
+/// What a worker reports under way.
+enum Told {
+    Sample(Sample),
+    View(Box<View>),
+}
 
-/// The samples of every worker that moves a stream: its step, and `None` for its end.
+type Samples = SelectAll<std::pin::Pin<Box<dyn Stream<Item = (usize, Option<Told>)>>>>;
+
+/// Whether a step is a display, which has views.
+fn has_views(step: &Step) -> bool {
+    match &step.order.activity {
+        Activity::Draw(end) | Activity::DrawOverSsh(end) => end.end == End::Far,
+        Activity::DrawInside(_) => true,
+        _ => false,
+    }
+}
+
+/// The reports of every worker that moves a stream or is a display: its step, and `None` for its
+/// end.
 fn listen(
     cell: u64,
     script: &Script,
@@ -60,7 +79,8 @@ fn listen(
     links: &[(HostName, AgentLink)],
 ) -> Samples {
     let mut all = SelectAll::new();
-    for index in intervals.steps() {
+    let displays = script.steps.iter().enumerate().filter(|(_, step)| has_views(step));
+    for index in intervals.steps().chain(displays.map(|(index, _)| index)) {
         let host = script.steps.get(index).map(|step| &step.host);
         let Some((_, link)) = links.iter().find(|(name, _)| Some(name) == host) else { continue };
         let words = link.clone().follow(cell, index as u32);
@@ -71,7 +91,8 @@ fn listen(
             })
         });
         let told = samples.filter_map(async |word| match word {
-            Word::Sample(sample) => Some(Some(*sample)),
+            Word::Sample(sample) => Some(Some(Told::Sample(*sample))),
+            Word::View(view) => Some(Some(Told::View(view))),
             _ => None,
         });
         all.push(
