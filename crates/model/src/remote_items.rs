@@ -81,6 +81,9 @@ impl ItemLine {
     }
 }
 
+/// Most messages that are computed one by one.
+const MOST_MESSAGES: f64 = 1e6;
+
 impl RemoteItems {
     /// Every item shown and acknowledged before the next is made.
     pub fn stop_and_wait(&self) -> Answer {
@@ -120,6 +123,32 @@ impl RemoteItems {
         let slowest = stages.into_iter().fold(0.0, f64::max);
         self.answer(|| {
             stages.iter().sum::<f64>() + (self.items - 1.0).max(0.0) * slowest + self.packed.beyond
+        })
+    }
+
+    /// The same in messages of `together` items, cut to whole ones: each message is made before it
+    /// is sent, fills a packet, and has arrived before the display begins with it. The last one may
+    /// have fewer items.
+    pub fn pipelined_in(&self, together: f64) -> Answer {
+        let together = together.floor();
+        let messages = self.items / together;
+        if !sensible(&[together, messages]) || together < 2.0 || messages > MOST_MESSAGES {
+            return Answer::OUT_OF_RANGE;
+        }
+        // Of the item alone all headers, of one that shares its packet a share of them.
+        let unshared = (self.request.occupied - self.packed.occupied).max(0.0);
+        let headers = unshared * together / (together - 1.0);
+        let item = (self.request.occupied - headers).max(0.0);
+        self.answer(|| {
+            let (mut made, mut sent, mut shown, mut left) = (0.0f64, 0.0f64, 0.0f64, self.items);
+            while left > 0.0 {
+                let size = left.min(together);
+                made += size * self.application;
+                sent = made.max(sent) + size * item + headers;
+                shown = shown.max(sent + self.packed.beyond) + size * self.display;
+                left -= size;
+            }
+            shown
         })
     }
 
@@ -298,6 +327,29 @@ mod tests {
         near(line.of().pipelined(), 0.006 + 9.0 * 0.003 + 0.005, 1e-12);
         near(line.of().batched(false), 0.010 + 0.020 + 0.010 + 0.030, 1e-12);
         near(line.of().batched(true), 0.020 + 0.001 + 0.010 + 0.030, 1e-12);
+    }
+
+    /// By hand: 100 items in messages of 72 and 28, each with 60 octets of headers; 20 octets are 160
+    /// us on the line, 5 ms away. A display that takes 1 ms for each has drawn the first message after
+    /// 17 + 72 ms, long after the second has come.
+    #[test]
+    fn messages_of_several_items_by_hand() {
+        let line = Picture {
+            items: 100.0,
+            header_bytes: 60.0,
+            segment_bytes: 1440.0,
+            bits_per_second: 1e6,
+            delay: 5e-3,
+            ..bare(1.0)
+        };
+        let first = (1440.0 + 60.0) * 8.0 / 1e6;
+        near(line.of().pipelined_in(72.0), first + (560.0 + 60.0) * 8.0 / 1e6 + 5e-3, 1e-12);
+        let drawn = Picture { display: 1e-3, ..line };
+        near(drawn.of().pipelined_in(72.0), first + 5e-3 + 0.1, 1e-12);
+        let made = Picture { application: 1e-3, ..line };
+        near(made.of().pipelined_in(72.0), 0.1 + 620.0 * 8.0 / 1e6 + 5e-3, 1e-12);
+        assert_eq!(line.of().pipelined_in(1.0), Answer::OUT_OF_RANGE);
+        assert_eq!(Picture { items: 1e12, ..line }.of().pipelined_in(2.0), Answer::OUT_OF_RANGE);
     }
 
     /// Table 8-2's structured picture: T0 = 1.47 s and B = 1177 octets, fitted in `btu history

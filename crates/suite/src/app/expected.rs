@@ -166,9 +166,9 @@ impl Ways {
             Protocol::StopAndWait | Protocol::Redraw => items.stop_and_wait(),
             Protocol::Window(window) => items.windowed(f64::from(window)),
             // The last one is answered.
-            Protocol::Pipelined | Protocol::Construction => {
-                items.pipelined().map(|seconds| seconds + reply.occupied + reply.beyond)
-            }
+            Protocol::Pipelined | Protocol::Construction => items
+                .pipelined_in(TOGETHER as f64)
+                .map(|seconds| seconds + reply.occupied + reply.beyond),
             Protocol::Bitmap => {
                 let pieces = RemoteItems { packed: piece, ..items };
                 pieces.pipelined().map(|seconds| seconds + reply.occupied + reply.beyond)

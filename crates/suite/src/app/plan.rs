@@ -569,12 +569,12 @@ mod tests {
         let faults = |sent: Option<u64>, came: u64| {
             let discarded =
                 Some(Discarded { broadcasts: came, span: Span::from_milliseconds(200) });
-            let mut seen = observed(|drawn, displayed| {
+            let mut told = observed(|drawn, displayed| {
                 (drawn.discarded, displayed.discarded) = (discarded, discarded);
             });
-            seen.reports
+            told.reports
                 .extend(sent.map(|sent| placed("r", Outcome::DatagramsSent(datagrams(sent)))));
-            plan.faults(&polluted, &seen)
+            plan.faults(&polluted, &told)
         };
         assert_eq!(faults(Some(200), 199), [""; 0]);
         assert_eq!(faults(None, 1), ["the station that sends broadcasts has no account"]);
