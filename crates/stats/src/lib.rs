@@ -10,6 +10,7 @@
 #![forbid(unsafe_code)]
 
 mod binomial;
+mod block_rating;
 mod bootstrap;
 mod change_point;
 mod components;
@@ -35,6 +36,7 @@ mod warm_up;
 mod welford;
 
 pub use binomial::{Proportion, wilson};
+pub use block_rating::block_ratings;
 pub use bootstrap::{Bootstrap, Method, ratio_of_geometric_means};
 pub use change_point::{ChangePoint, ChangeRule, change_points};
 pub use components::{Association, TwoWay};

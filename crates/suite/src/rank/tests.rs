@@ -39,6 +39,7 @@ fn run(name: &str, on: &str, megabits: f64, half: Option<f64>) -> Candidate {
         cells_used: 90,
         cells_planned: 90,
         repetitions_used: 450,
+        blocks_compared: 3,
         complete_blocks: 5,
         missing: Vec::new(),
         low_confidence: half.is_none(),

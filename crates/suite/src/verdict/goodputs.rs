@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use btu_stats::{LogSample, geometric_mean};
+use btu_stats::{LogSample, block_ratings};
 
 use super::cells::Cells;
 use crate::cell::Row;
@@ -38,16 +38,18 @@ impl Goodputs {
         LogSample::of(&self.of(row).iter().map(|(_, rate)| *rate).collect::<Vec<_>>())
     }
 
-    /// The geometric mean over `rows` within each block that holds all of them.
-    pub(super) fn block_ratings(&self, rows: &[Row]) -> Vec<f64> {
+    /// The geometric mean over `rows` for each block that holds at least half of them, and how many
+    /// blocks hold all.
+    pub(super) fn block_ratings(&self, rows: &[Row]) -> (Vec<f64>, usize) {
         let by_row: Vec<BTreeMap<u32, f64>> =
             rows.iter().map(|&row| self.of(row).iter().copied().collect()).collect();
         let blocks: BTreeSet<u32> = by_row.iter().flat_map(|row| row.keys().copied()).collect();
-        let rating = |block: u32| {
-            let rates: Option<Vec<f64>> =
-                by_row.iter().map(|row| row.get(&block).copied()).collect();
-            geometric_mean(&rates?)
+        let line = |row: &BTreeMap<u32, f64>| {
+            blocks.iter().map(|block| row.get(block).copied()).collect::<Vec<_>>()
         };
-        blocks.into_iter().filter_map(rating).collect()
+        let complete =
+            blocks.iter().filter(|block| by_row.iter().all(|row| row.contains_key(block)));
+        let complete = complete.count();
+        (block_ratings(&by_row.iter().map(line).collect::<Vec<_>>()), complete)
     }
 }

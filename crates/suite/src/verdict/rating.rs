@@ -29,6 +29,9 @@ pub struct Rating {
     pub repetitions_used: usize,
     /// Blocks in which every used row was measured.
     pub complete_blocks: usize,
+    /// Blocks that the interval between blocks compares: those with at least half of the rows.
+    #[serde(default)]
+    pub blocks_compared: usize,
     /// Planned rows without a single valid repetition; the rating cannot be compared with a
     /// complete one.
     pub missing: Vec<Row>,
@@ -91,7 +94,8 @@ fn rating(goodputs: &Goodputs, context: &Context, planned: Vec<Row>) -> Option<R
     let samples: Vec<LogSample> = used.iter().filter_map(|&row| goodputs.sample(row)).collect();
     let means_of_cells: Vec<f64> = samples.iter().map(LogSample::geometric_mean).collect();
     let means = Means::of(&means_of_cells)?;
-    let rated = rate(&samples, &goodputs.block_ratings(&used), LEVEL)?;
+    let (block_ratings, complete_blocks) = goodputs.block_ratings(&used);
+    let rated = rate(&samples, &block_ratings, LEVEL)?;
     let wanted = context.plan.profile.wanted_half_width;
     let wide = rated.estimate.relative_half_width().is_none_or(|half| half > wanted);
     Some(Rating {
@@ -102,7 +106,8 @@ fn rating(goodputs: &Goodputs, context: &Context, planned: Vec<Row>) -> Option<R
         cells_used: used.len(),
         cells_planned,
         repetitions_used: samples.iter().map(LogSample::count).sum(),
-        complete_blocks: rated.complete_blocks,
+        complete_blocks,
+        blocks_compared: rated.blocks,
         low_confidence: wide || !missing.is_empty(),
         missing,
     })
