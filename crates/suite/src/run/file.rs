@@ -243,7 +243,13 @@ impl Reader<'_> {
         levels: &[usize],
         network: Vec<(String, String)>,
     ) -> Option<Setup> {
-        let (hosts, asked, found) = self.hosts(document, fields, network)?;
+        let Some((hosts, asked, found)) = self.hosts(document, fields, network) else {
+            // These keys are right; what they say needs the hosts.
+            for key in ["service", "measure"] {
+                let _ = fields.get(key);
+            }
+            return None;
+        };
         let mut words = factors.words(levels);
         for (host, address) in &hosts {
             words

@@ -231,6 +231,17 @@ fn each_mistake_in_what_is_measured_is_told() {
     }
 }
 
+/// What is said of a key that is right would hide the mistake.
+#[test]
+fn an_unknown_network_is_the_only_mistake() {
+    let message = wrong(
+        "network = \"nowhere\"\n[service.web]\non = \"a\"\nrun = [\"true\"]\nready = { port = 80 }\n\
+         [measure.a]\non = \"b\"\nrun = [\"true\"]\n",
+    );
+    assert!(message.contains("nowhere"), "{message}");
+    assert!(!message.contains("no such key"), "{message}");
+}
+
 #[test]
 fn too_many_combinations_are_a_fraction_where_one_is_asked_for() {
     let factors: Vec<String> = (0..11).map(|number| format!("f{number} = [1, 2]")).collect();
