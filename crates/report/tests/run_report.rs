@@ -335,9 +335,10 @@ static PLAIN: LazyLock<(String, String)> = LazyLock::new(|| {
     (without_breaks(&html(&page)), markdown(&page))
 });
 
-/// The break points of a long word are the page's own tags.
+/// Break points of long words and marks of commands, which text in backquotes gets, are the page's
+/// own tags.
 fn without_breaks(html: &str) -> String {
-    html.replace("<wbr>", "")
+    ["<wbr>", "<code>", "</code>"].iter().fold(html.to_owned(), |html, tag| html.replace(tag, ""))
 }
 
 proptest! {
