@@ -84,7 +84,7 @@ fn number(value: &Value) -> f64 {
 /// exactly.
 #[test]
 fn a_bare_copy_takes_what_the_line_takes() {
-    let Some(laboratory) = Laboratory::open_in_pairs() else { return };
+    let Some(laboratory) = Laboratory::open_alone() else { return };
     let what = ["--program", "local,bare", "--storage", "memory", "--size", "200 kB,400 kB,600 kB"];
     let result =
         copy(&laboratory, &[&what[..], &["--network", "10 Mb/s", "--contention", "0"]].concat());
@@ -125,7 +125,7 @@ fn a_bare_copy_takes_what_the_line_takes() {
 /// One block of NFS at a time: each takes the round trip and its own octets there and back.
 #[test]
 fn a_file_over_nfs_waits_for_each_block() {
-    let Some(laboratory) = Laboratory::open_in_pairs() else { return };
+    let Some(laboratory) = Laboratory::open_alone() else { return };
     let network = ["--network", "20 Mb/s", "--delay", "20 ms"];
     let what =
         ["--program", "nfs", "--storage", "memory", "--size", "204800 B", "--contention", "0"];
@@ -147,7 +147,7 @@ fn a_file_over_nfs_waits_for_each_block() {
 #[test]
 fn a_small_file_takes_the_round_trips_of_its_program() {
     const ROUND_TRIP: f64 = 0.040;
-    let Some(laboratory) = Laboratory::open_in_pairs() else { return };
+    let Some(laboratory) = Laboratory::open_alone() else { return };
     let what = [
         "--program",
         "bare,rcp,ftp,nfs,http",
@@ -224,7 +224,7 @@ fn programs_of_the_system_copy_between_stations() {
 /// line the background does not give way.
 #[test]
 fn with_a_background_a_copy_gets_the_rest() {
-    let Some(laboratory) = Laboratory::open_in_pairs() else { return };
+    let Some(laboratory) = Laboratory::open_alone() else { return };
     let row = with_background(&laboratory, TRUNK, 600, 1_000_000);
     is_what_was_left(&row, 1_000_000);
 }
@@ -233,7 +233,7 @@ fn with_a_background_a_copy_gets_the_rest() {
 #[test]
 #[ignore = "takes some 20 s: scripts/lan-lab copy"]
 fn long_with_80_percent_a_copy_gets_the_rest() {
-    let Some(laboratory) = Laboratory::open_in_pairs() else { return };
+    let Some(laboratory) = Laboratory::open_alone() else { return };
     let row = with_background(&laboratory, TRUNK, 800, 1_000_000);
     is_what_was_left(&row, 1_000_000);
 }
@@ -251,7 +251,7 @@ fn is_what_was_left(row: &Value, size: u64) {
 /// and the copy gets the other half, as the closed form predicts.
 #[test]
 fn where_queues_are_fair_a_copy_gets_half_of_the_line() {
-    let Some(laboratory) = Laboratory::open_in_pairs() else { return };
+    let Some(laboratory) = Laboratory::open_alone() else { return };
     let fair = TRUNK.replace("rate = \"10 Mb/s\"", "rate = \"10 Mb/s\"\nqueue = \"fq-codel\"");
     let row = with_background(&laboratory, &fair, 800, 500_000);
     let by_hand = 8.0 * 500_000.0 / (0.5 * 1e7 * 1448.0 / 1538.0);
@@ -294,7 +294,7 @@ fn with_background(laboratory: &Laboratory, network: &str, thousandths: u64, siz
 #[test]
 #[ignore = "takes some 100 s: scripts/lan-lab copy"]
 fn long_ssh_has_the_same_window_at_every_delay() {
-    let Some(laboratory) = Laboratory::open_in_pairs() else { return };
+    let Some(laboratory) = Laboratory::open_alone() else { return };
     let window = |delay: &str| {
         let what = [
             "--program",
@@ -360,7 +360,7 @@ fn a_share_that_is_mounted_is_copied_to_and_from() {
 /// frames. Packets are counted by the second at the sender.
 #[test]
 fn a_level_that_is_held_on_a_line_is_the_one_asked_for() {
-    let Some(laboratory) = Laboratory::open_in_pairs() else { return };
+    let Some(laboratory) = Laboratory::open_alone() else { return };
     let network = trunk(&laboratory);
     let what = [
         "--program",
@@ -412,7 +412,7 @@ fn a_level_that_is_held_on_a_line_is_the_one_asked_for() {
 /// within 3 %.
 #[test]
 fn a_level_that_is_held_on_a_shared_ethernet_is_offered_as_the_simulator_says() {
-    let Some(laboratory) = Laboratory::open_in_pairs() else { return };
+    let Some(laboratory) = Laboratory::open_alone() else { return };
     let what = [
         "--program",
         "bare",
@@ -514,7 +514,7 @@ fn longest(laboratory: &Laboratory) -> f64 {
 /// background waits behind it. Sender and background are one station.
 #[test]
 fn a_background_takes_little_from_who_waits_for_answers() {
-    let Some(laboratory) = Laboratory::open_in_pairs() else { return };
+    let Some(laboratory) = Laboratory::open_alone() else { return };
     let what =
         ["--program", "nfs", "--storage", "memory", "--size", "64 KiB", "--contention", "0,60"];
     let result =

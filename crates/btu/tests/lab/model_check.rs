@@ -139,7 +139,7 @@ fn on_paper(drawing: &Drawing, seed: u64, number: u32, flow: u32, duration: f64)
 /// additions.
 #[test]
 fn real_packets_on_a_known_line_take_as_long_as_on_paper() {
-    let Some(lab) = Lab::open_in_pairs() else { return };
+    let Some(lab) = Lab::open_alone() else { return };
     let line = lab.file(LINE).display().to_string();
     let common = [
         "model",

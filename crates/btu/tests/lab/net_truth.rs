@@ -55,7 +55,7 @@ fn iperf3(lab: &Lab) -> f64 {
 
 #[test]
 fn iperf3_sees_the_rate() {
-    let Some(lab) = Lab::open_in_pairs().filter(|_| is_there("iperf3")) else { return };
+    let Some(lab) = Lab::open_alone().filter(|_| is_there("iperf3")) else { return };
     for megabits in [10.0, 100.0] {
         lab.up(&line(megabits, ""));
         let seen = iperf3(&lab);
@@ -106,7 +106,7 @@ fn ping(lab: &Lab, servers: usize, arguments: &[&str]) -> Vec<(Vec<f64>, String)
 
 #[test]
 fn ping_sees_the_delay() {
-    let Some(lab) = Lab::open_in_pairs().filter(|_| is_there("ping")) else { return };
+    let Some(lab) = Lab::open_alone().filter(|_| is_there("ping")) else { return };
     let asked = [(10.0, 5.0), (100.0, 1.0), (100.0, 20.0)];
     let of_delay = |(megabits, milliseconds)| (megabits, format!("delay = \"{milliseconds} ms\""));
     lab.up(&lines(&asked.map(of_delay)));

@@ -1,6 +1,6 @@
 //! How the tests of this program share the machine.
 //!
-//! A test that only waits for processes takes one share of six, and other tests run at the same
+//! A test that only waits for processes takes one share of four, and other tests run at the same
 //! time. A test that holds a measured number against a bound takes all shares, so that no other
 //! test of this program runs meanwhile. If a slow emulated line alone sets that number, and the
 //! test needs little of the processors, it takes half of the shares, and runs with one more of its
@@ -16,7 +16,7 @@ use std::thread;
 use std::time::Instant;
 
 /// How many shares there are. A raised network keeps up to one processor busy for part of its time.
-const SHARES: usize = 6;
+const SHARES: usize = 4;
 
 /// Shares of each kind of test, in the order in which they go. No two kinds run together.
 const ONE: usize = 1;

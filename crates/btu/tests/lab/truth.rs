@@ -52,7 +52,7 @@ fn a_hundred_megabits() {
 /// warning is stored.
 #[test]
 fn delay_is_as_asked() {
-    let Some(laboratory) = Laboratory::open_in_pairs() else { return };
+    let Some(laboratory) = Laboratory::open_alone() else { return };
     let arguments =
         ["rate", "--network", "100 Mb/s", "--delay", "5 ms", "--component", "INTERACTIVE/UDP"];
     let result = laboratory.json(&[&arguments[..], &["--load", "idle", "--quiet"]].concat());

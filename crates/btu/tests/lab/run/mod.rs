@@ -99,7 +99,7 @@ blocks = 2
 /// are allowed.
 #[test]
 fn a_download_takes_what_the_line_does() {
-    let Some(laboratory) = Laboratory::open_in_pairs() else { return };
+    let Some(laboratory) = Laboratory::open_alone() else { return };
     let file = r#"
 network = "10 Mb/s"
 [service.source]
@@ -126,7 +126,7 @@ blocks = 5
 /// A sleep of a product: both factors double it, do not interact, and a third one does nothing.
 #[test]
 fn effects_of_a_known_product_are_found() {
-    let Some(laboratory) = Laboratory::open_in_pairs() else { return };
+    let Some(laboratory) = Laboratory::open_alone() else { return };
     let file = r#"
 network = "veth"
 [measure.sleep]
