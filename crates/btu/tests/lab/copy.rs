@@ -1,6 +1,7 @@
 //! `btu copy` on drawn networks: times that closed forms know, accounts, and bad days.
 
 mod faults;
+mod libssh2;
 
 use std::fs;
 use std::path::PathBuf;
