@@ -338,7 +338,9 @@ mod tests {
         let seen = Observation { reports: reports(), ..Observation::default() };
         let copy = (Time::from_nanoseconds(7_100_000_000), Time::from_nanoseconds(11_000_000_000));
         let used = background_use(&seen, copy, BitRate::from_megabits_per_second(10)).unwrap();
-        assert!((used.arrived.alone - 0.6).abs() < 1e-6, "{used:?}");
+        // The first datagram's 1000 octets have come when the course begins. A straight line from 2 s to
+        // 6 s would give 0.585.
+        assert!((used.arrived.alone - 0.6).abs() < 1e-3, "{used:?}");
     }
 
     #[test]
