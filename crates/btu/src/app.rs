@@ -263,21 +263,27 @@ fn pollutes(app: &App, factors: Option<&Factors>) -> bool {
         || factors.is_some_and(|factors| factors.list().iter().any(is_factor))
 }
 
-/// The station that sends broadcasts: the one that the option names, else the one of that name, else
-/// the first without another task.
+/// The station that sends broadcasts.
 fn broadcaster(app: &App, chosen: &Chosen, others: &[HostName]) -> Result<HostName, Refusal> {
-    let left = chosen.hosts.iter().position(|host| !others.contains(host));
-    let broadcaster = chosen.host(Lines::BROADCASTER, app.broadcaster.as_deref(), left)?;
-    if others.contains(&broadcaster) {
-        return Err(usage(
-            "--broadcaster is a station other than --application, --display and --relay".to_owned(),
-        ));
-    }
-    Ok(broadcaster)
+    let is_other = "--broadcaster is a station other than --application, --display and --relay";
+    third(chosen, Lines::BROADCASTER, app.broadcaster.as_deref(), others, is_other)
 }
 
-/// The host of the relay, if one is needed: the one that the option names, else the one of that
-/// name, else the first remaining one.
+/// A host with a task of its own: the one that the option names, else the one called `name`, else the
+/// first remaining one. `problem` is for one of `others`.
+fn third(
+    chosen: &Chosen,
+    name: &str,
+    asked: Option<&str>,
+    others: &[HostName],
+    problem: &str,
+) -> Result<HostName, Refusal> {
+    let left = chosen.hosts.iter().position(|host| !others.contains(host));
+    let found = chosen.host(name, asked, left)?;
+    if others.contains(&found) { Err(usage(problem.to_owned())) } else { Ok(found) }
+}
+
+/// The host of the relay, if one is needed.
 fn relay(
     app: &App,
     factors: Option<&Factors>,
@@ -287,14 +293,8 @@ fn relay(
     if !takes(app, factors, Carrier::Relay) {
         return Ok(None);
     }
-    let left = chosen.hosts.iter().position(|host| !ends.contains(host));
-    let relay = chosen.host("relay", app.relay.as_deref(), left)?;
-    if ends.contains(&relay) {
-        return Err(usage(
-            "--relay is a third station or host, other than --application and --display".to_owned(),
-        ));
-    }
-    Ok(Some(relay))
+    let is_other = "--relay is a third station or host, other than --application and --display";
+    third(chosen, "relay", app.relay.as_deref(), ends, is_other).map(Some)
 }
 
 /// Whether some cell is carried like that.
