@@ -14,6 +14,7 @@ mod lan;
 mod machine;
 mod model;
 mod model_check;
+mod negative;
 mod net;
 mod pipe;
 mod raise;
@@ -75,8 +76,7 @@ pub(crate) fn read() -> Result<Arguments, Refusal> {
         std::process::exit(0);
     }
     let mut command = Arguments::command();
-    let matches = command
-        .try_get_matches_from_mut(std::env::args_os())
+    let matches = negative::matches(&mut command, std::env::args_os().collect())
         .unwrap_or_else(|error| without_secret(error).exit());
     resume::check(&command, &matches)?;
     Ok(Arguments::from_arg_matches(&matches).unwrap_or_else(|error| error.exit()))

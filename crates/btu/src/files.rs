@@ -8,7 +8,7 @@ use btu_network::{
     Drawing, Files, Parameter, ReadError, Reader, SETTING, library, library_text, library_trace,
     settings_of,
 };
-use btu_units::{BitRate, shell_word};
+use btu_units::{BitRate, is_negative, shell_word};
 
 use crate::exit::Refusal;
 
@@ -190,10 +190,11 @@ fn unreadable(what: &str, error: &std::io::Error) -> Refusal {
     Refusal::Usage(format!("reading {what}: {error}"))
 }
 
-/// Why a text that looks like a rate (it begins with a digit) is not the rate of a line.
+/// Why a text that looks like a rate (it begins with a number) is not the rate of a line.
 fn wrong_rate(what: &str) -> Option<Refusal> {
     let begins_with_digit = what.trim_start().starts_with(|first: char| first.is_ascii_digit());
-    let error = begins_with_digit.then(|| what.parse::<BitRate>().err())??;
+    let error =
+        (begins_with_digit || is_negative(what)).then(|| what.parse::<BitRate>().err())??;
     Some(Refusal::Usage(format!("{error}; there is no file of that name either")))
 }
 

@@ -24,7 +24,7 @@ mod time;
 pub use bytes::Bytes;
 pub use hexadecimal::hexadecimal;
 pub use length::Length;
-pub use parse::ParseError;
+pub use parse::{ParseError, is_negative};
 pub use probability::{NotAPercentage, NotAProbability, Probability};
 pub use rate::{BitRate, Serializer};
 pub use shell::shell_word;

@@ -15,6 +15,14 @@ pub enum ParseError {
         /// A unit that would do.
         example: &'static str,
     },
+    /// The number is below zero.
+    #[error("`{text}` is not {what}: it cannot be negative")]
+    Negative {
+        /// The text that was written.
+        text: String,
+        /// What was wanted, with its article.
+        what: &'static str,
+    },
     /// The unit is missing or unknown.
     #[error("`{text}` is not {what}: {problem}; units are {allowed}")]
     Unit {
@@ -47,6 +55,9 @@ pub(crate) fn quantity(
     units: &'static [(&'static str, f64)],
 ) -> Result<u64, ParseError> {
     let trimmed = text.trim();
+    if is_negative(trimmed) {
+        return Err(ParseError::Negative { text: text.to_owned(), what });
+    }
     let end = trimmed.find(|c: char| !(c.is_ascii_digit() || c == '.')).unwrap_or(trimmed.len());
     let (number, unit) = (&trimmed[..end], trimmed[end..].trim_start());
     let number: f64 = number.parse().map_err(|_| ParseError::NoNumber {
@@ -68,6 +79,12 @@ pub(crate) fn quantity(
         return Err(ParseError::Range { text: text.to_owned(), what });
     }
     Ok(value as u64)
+}
+
+/// Whether a text is a number below zero, perhaps with a unit.
+pub fn is_negative(text: &str) -> bool {
+    let digits = text.trim_start().strip_prefix('-').unwrap_or_default();
+    digits.starts_with(|first: char| first.is_ascii_digit() || first == '.')
 }
 
 /// `value` with three significant digits and no trailing zeros.
@@ -99,6 +116,12 @@ mod tests {
             let _: Result<Span, _> = text.parse();
             let _: Result<Bytes, _> = text.parse();
             let _: Result<BitRate, _> = text.parse();
+        }
+
+        #[test]
+        fn what_is_below_zero_is_refused_as_that(count in 1u64..1_000_000) {
+            let error = format!("-{count} s").parse::<Span>().unwrap_err().to_string();
+            prop_assert_eq!(error, format!("`-{count} s` is not a length of time: it cannot be negative"));
         }
 
         #[test]

@@ -73,6 +73,26 @@ fn impossible_rates_and_delays() {
     }
 }
 
+/// A value below zero is refused by what its option takes, not as an option that does not exist.
+#[test]
+fn negative_values() {
+    for (arguments, said) in [
+        (["speed", "--network", "veth", "-t", "-3s"].as_slice(), "length of time: it cannot be"),
+        (&["speed", "--time", "-3s", "--network", "veth"], "length of time: it cannot be"),
+        (&["rate", "--network", "10 Mb/s", "--delay", "-2 ms"], "length of time: it cannot be"),
+        (&["rate", "--volume", "-5 MB"], "size: it cannot be"),
+        (&["pipe", "--sizes", "-5"], "not a message size"),
+        (&["speed", "--udp", "-3 Mb/s", "--network", "veth"], "bit rate: it cannot be"),
+        (&["sim", "ethernet-shared-10", "--time", "-3s"], "length of time: it cannot be"),
+        (&["pipe", "--network", "-3 Mb/s"], "bit rate: it cannot be"),
+    ] {
+        let (code, said_here) = refusal(arguments);
+        assert_eq!(code, Some(2), "{said_here}");
+        assert!(said_here.contains(said), "{arguments:?}: {said_here}");
+        assert!(!said_here.contains("unexpected argument"), "{arguments:?}: {said_here}");
+    }
+}
+
 #[test]
 fn processors_and_congestion_control_that_are_not_there() {
     for (arguments, word) in [
