@@ -20,12 +20,23 @@ const PERCENT: f64 = 100.0;
 /// its recovery from losses.
 const MOST_OF_LINE: f64 = 0.8;
 
+/// If the workers of both ends take this share of a processor, processors are the limit: a worker
+/// also waits for the other one.
+const MOST_OF_PROCESSOR: f64 = 0.9;
+
+/// A wait in queues that programs do not cause, in seconds.
+const LONG_QUEUE: f64 = 5e-3;
+
 impl Reported for SpeedPlan {
     fn page(&self, verdict: &SpeedVerdict, stored: &StoredRun<'_>) -> Page {
         let hosts = self.hosts().map(|host| host.map_or_else(String::new, ToString::to_string));
         let sections = vec![answer(verdict, &hosts), course(verdict), further(verdict, &hosts)];
         let page = stored.page(headline(verdict, &hosts), warned(&verdict.warnings), sections);
-        Page { summary: stored.summary(figures(verdict), limit(verdict)), ..page }
+        let limit = limit(verdict)
+            .or_else(|| busy_processors(verdict, &hosts))
+            .or_else(|| full_queue(verdict))
+            .unwrap_or_default();
+        Page { summary: stored.summary(figures(verdict), limit), ..page }
     }
 }
 
@@ -110,22 +121,49 @@ fn of_phase(row: &SpeedRow) -> Vec<KeyFigure> {
 }
 
 /// A known line is the limit if TCP gets most of it.
-fn limit(verdict: &SpeedVerdict) -> String {
+fn limit(verdict: &SpeedVerdict) -> Option<String> {
     let share = |row: &SpeedRow| {
         let flow =
             row.flows.first().filter(|_| matches!(row.cell.phase, Phase::Up | Phase::Down))?;
         Some((name(row.cell.phase), flow.goodput?.value / flow.expected_bits_per_second?))
     };
     let shares: Vec<(&str, f64)> = verdict.rows.iter().filter_map(share).collect();
-    let Some(least) = shares.iter().map(|(_, share)| *share).reduce(f64::min) else {
-        return String::new();
-    };
+    let least = shares.iter().map(|(_, share)| *share).reduce(f64::min)?;
     let limit = if least >= MOST_OF_LINE { "the line" } else { "something else than the line" };
     let each: Vec<String> = shares
         .iter()
         .map(|(name, share)| format!("{name} gets {:.0} %", share * PERCENT))
         .collect();
-    format!("{limit}: of what it can carry {}", each.join(", "))
+    Some(format!("{limit}: of what it can carry {}", each.join(", ")))
+}
+
+/// A processor is the limit if a stream keeps it busy most of the time; both ends may share one.
+fn busy_processors(verdict: &SpeedVerdict, [near, far]: &[String; 2]) -> Option<String> {
+    let used = |row: &SpeedRow| Some((row.cell.phase, row.near_processors?, row.far_processors?));
+    let streams = verdict.rows.iter().filter_map(used);
+    let streams = streams.filter(|(phase, ..)| matches!(phase, Phase::Up | Phase::Down));
+    let (phase, here, there) =
+        streams.max_by(|one, other| (one.1 + one.2).total_cmp(&(other.1 + other.2)))?;
+    let percent = |share: f64| format!("{:.0}", share * PERCENT);
+    (here + there >= MOST_OF_PROCESSOR).then(|| {
+        format!(
+            "the processors: {} takes {} % of one at {near}, {} % at {far}",
+            name(phase),
+            percent(here),
+            percent(there)
+        )
+    })
+}
+
+/// If requests wait much longer than on the idle network, a line on the way is full.
+fn full_queue(verdict: &SpeedVerdict) -> Option<String> {
+    let idle = verdict.rows.iter().find(|row| row.cell.phase == Phase::Idle)?.round_trip?;
+    let waits = verdict.rows.iter().filter_map(|row| Some((row.cell.phase, row.queue_seconds?)));
+    let (phase, wait) = waits.max_by(|one, other| one.1.total_cmp(&other.1))?;
+    (wait > idle.median.value.max(LONG_QUEUE)).then(|| {
+        let wait = three_digits(wait * MILLI);
+        format!("a full line on the way: with {} requests wait {wait} ms in its queue", name(phase))
+    })
 }
 
 /// The phase, or which of its two flows.
@@ -151,7 +189,7 @@ fn answer(verdict: &SpeedVerdict, [near, far]: &[String; 2]) -> Option<Section> 
                 Cell::estimate(goodput.as_ref(), MEGA),
                 Cell::estimate(trip.map(|trip| trip.median).as_ref(), 1.0 / MILLI),
                 Cell::number(trip.map(|trip| trip.p99_seconds * MILLI)),
-                Cell::number(queue.map(|queue| queue * MILLI)),
+                queue_cell(row, queue),
                 // TCP's segments, or datagrams: a flow has one of the two.
                 share(flow.and_then(|flow| flow.sent_again.or(flow.lost))),
             ]);
@@ -165,7 +203,23 @@ fn answer(verdict: &SpeedVerdict, [near, far]: &[String; 2]) -> Option<Section> 
         note +=
             "; measured once, so no number has an interval: --profile standard measures five times";
     }
+    if verdict.rows.iter().any(is_quicker_than_idle) {
+        note += "; a busy network has processors that are awake: without a queue its requests may be quicker than those of the idle one";
+    }
     Section::of("What the network gives", &note, vec![Block::Table(table)])
+}
+
+/// The time in queues; `none` within the uncertainty of the difference, which may be below zero.
+fn queue_cell(row: &SpeedRow, queue: Option<f64>) -> Cell {
+    let Some(seconds) = queue else { return Cell::Nothing };
+    let value = seconds * MILLI;
+    let is_none = seconds <= row.queue_uncertainty_seconds.unwrap_or(0.0);
+    let shown = if is_none { "none".to_owned() } else { three_digits(value) };
+    Cell::Number { value, shown, interval: None }
+}
+
+fn is_quicker_than_idle(row: &SpeedRow) -> bool {
+    row.queue_seconds.zip(row.queue_uncertainty_seconds).is_some_and(|(queue, by)| queue < -by)
 }
 
 /// Whether there are numbers, and none has an interval.
@@ -352,6 +406,7 @@ mod tests {
             count: 150,
             least_seconds: median * 0.9,
             median: estimate(median),
+            median_uncertainty_seconds: median * 0.01,
             p99_seconds: median * 1.5,
             mean_seconds: median,
         };
@@ -360,6 +415,7 @@ mod tests {
             cell: SpeedCell { phase },
             round_trip: Some(round_trip),
             queue_seconds: is_loaded.then_some(median - 0.037),
+            queue_uncertainty_seconds: is_loaded.then_some(median * 0.01),
             buffer_delay: is_loaded.then_some(median / 0.033 - 1.0),
             flows,
             near_processors: Some(0.0123),
@@ -471,6 +527,48 @@ mod tests {
         }
         assert!(told(&once, 100).contains("measured once, so no number has an interval"));
         assert!(!told(&verdict(), 100).contains("measured once"));
+    }
+
+    /// On a bare network no line is known: its limit is what the ends and the queues show.
+    #[test]
+    fn without_a_known_line_processors_or_a_queue_are_the_limit() {
+        let bare = |processors: [f64; 2], up: f64| {
+            let mut verdict = verdict();
+            verdict.rows.truncate(2);
+            verdict.rows[1].flows[0].expected_bits_per_second = None;
+            verdict.rows[1].queue_seconds = Some(up);
+            [verdict.rows[1].near_processors, verdict.rows[1].far_processors] =
+                processors.map(Some);
+            paged(&verdict).summary.limit
+        };
+        assert_eq!(
+            bare([0.89, 0.29], 1.8),
+            "the processors: TCP up takes 89 % of one at laptop, 29 % at server"
+        );
+        assert_eq!(
+            bare([0.1, 0.1], 1.8),
+            "a full line on the way: with TCP up requests wait 1800 ms in its queue"
+        );
+        assert_eq!(bare([0.1, 0.1], 0.001), "");
+    }
+
+    /// The difference of two medians may be below zero; a queue may not.
+    #[test]
+    fn a_queue_within_its_uncertainty_is_none() {
+        let with = |queue: f64| {
+            let mut verdict = verdict();
+            verdict.rows.truncate(2);
+            verdict.rows[1].queue_seconds = Some(queue);
+            verdict.rows[1].queue_uncertainty_seconds = Some(0.001);
+            told(&verdict, 120)
+        };
+        let why = "processors that are awake";
+        let shown = with(-0.002);
+        assert!(shown.contains(" none ") && shown.replace('\n', " ").contains("awake"), "{shown}");
+        let shown = with(0.000_9);
+        assert!(shown.contains(" none ") && !shown.contains(why), "{shown}");
+        let shown = with(0.0011);
+        assert!(shown.contains(" 1.10 ") && !shown.contains("none"), "{shown}");
     }
 
     #[test]

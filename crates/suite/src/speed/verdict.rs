@@ -41,8 +41,11 @@ pub struct SpeedRow {
     pub cell: SpeedCell,
     /// The times of requests from the near host to the far one and back.
     pub round_trip: Option<RoundTrip>,
-    /// The median less that of the idle network, in seconds: mostly the wait in queues.
+    /// The median less that of the idle network, in seconds: mostly the wait in queues. Below zero
+    /// if no request waited, and the processors of a busy network were quicker to answer.
     pub queue_seconds: Option<f64>,
+    /// Half the 95 % interval of that difference, in seconds.
+    pub queue_uncertainty_seconds: Option<f64>,
     /// The mean over the shortest idle round trip, less one: the buffer delay of RFC 6349, section
     /// 4.3, as a share.
     pub buffer_delay: Option<f64>,
@@ -65,10 +68,21 @@ pub struct RoundTrip {
     pub least_seconds: f64,
     /// The median: of all, with an interval (95 %) where there were several blocks.
     pub median: Estimate,
+    /// Half the 95 % interval of the median of all requests by their ranks, in seconds, as if no
+    /// request depended on another one.
+    pub median_uncertainty_seconds: f64,
     /// The 99th percentile.
     pub p99_seconds: f64,
     /// The mean round-trip time, in seconds.
     pub mean_seconds: f64,
+}
+
+impl RoundTrip {
+    /// Half the 95 % interval of the median: by the blocks, or by the requests of a single one.
+    fn uncertainty(&self) -> f64 {
+        let by_blocks = self.median.interval.map(|interval| (interval.high - interval.low) / 2.0);
+        by_blocks.unwrap_or(self.median_uncertainty_seconds)
+    }
 }
 
 /// The direction of data.
@@ -253,6 +267,8 @@ pub(super) fn judge(plan: &SpeedPlan, cells: &[Measured<SpeedCell>]) -> SpeedVer
     for row in rows.iter_mut().filter(|row| row.cell.phase != Phase::Idle) {
         let both = row.round_trip.zip(idle);
         row.queue_seconds = both.map(|(loaded, idle)| loaded.median.value - idle.median.value);
+        row.queue_uncertainty_seconds =
+            both.map(|(loaded, idle)| loaded.uncertainty().hypot(idle.uncertainty()));
         row.buffer_delay =
             both.map(|(loaded, idle)| loaded.mean_seconds / idle.least_seconds - 1.0);
     }
@@ -304,6 +320,7 @@ fn row(cell: SpeedCell, cells: &[Measured<SpeedCell>], way: Option<&Way<'_>>) ->
         cell,
         round_trip: round_trip(&valid),
         queue_seconds: None,
+        queue_uncertainty_seconds: None,
         buffer_delay: None,
         flows: [Direction::Up, Direction::Down].into_iter().filter_map(flow).collect(),
         near_processors: processors(&valid, |[_, near]| near),
@@ -324,9 +341,18 @@ fn round_trip(valid: &[&Observation]) -> Option<RoundTrip> {
         count: all.count(),
         least_seconds: seconds(all.min()?),
         median: Estimate { value: seconds(all.quantile(0.5)?), interval },
+        median_uncertainty_seconds: median_uncertainty(&all)?,
         p99_seconds: seconds(all.quantile(0.99)?),
         mean_seconds: all.mean()? / 1e9,
     })
+}
+
+/// Half of the distance between the ranks that contain the median of all possible requests with
+/// 95 %: the number of requests below it is binomial.
+fn median_uncertainty(all: &Histogram) -> Option<f64> {
+    let ranks = 1.96 * 0.5 / (all.count() as f64).sqrt();
+    let at = |quantile: f64| all.quantile(quantile.clamp(0.0, 1.0)).map(seconds);
+    Some((at(0.5 + ranks)? - at(0.5 - ranks)?) / 2.0)
 }
 
 fn seconds(nanoseconds: u64) -> f64 {

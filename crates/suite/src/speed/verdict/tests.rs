@@ -117,6 +117,8 @@ fn a_queue_is_what_requests_wait_longer_than_on_the_idle_network() {
     let [idle, up] = &verdict.rows[..] else { panic!("{:?}", verdict.rows) };
     near(idle.round_trip.unwrap().median.value, 0.010);
     near(up.queue_seconds.unwrap(), 0.1);
+    // Of three requests each, the interval by ranks is all of them: 60 to 160 ms, and 10 to 11.
+    near(up.queue_uncertainty_seconds.unwrap(), 0.05f64.hypot(0.0005));
     // The mean of 110 ms over the shortest of 10.
     near(up.buffer_delay.unwrap(), 10.0);
     // Each way 5 ms and a frame of 86 octets behind a preamble of 8.
