@@ -70,12 +70,16 @@ fn quickest(named: &[Named]) -> String {
     let least = named.iter().filter_map(|(name, verdict)| Some((name, latency(verdict)?)));
     let most = named.iter().filter_map(|(name, verdict)| Some((name, rate(verdict)?)));
     let least = least.min_by(|a, b| a.1.total_cmp(&b.1));
+    let most = most.max_by(|a, b| a.1.total_cmp(&b.1));
+    let is_one = least.zip(most).is_some_and(|((least, _), (most, _))| least == most);
     let least =
         least.map(|(name, seconds)| format!("{name} is quickest with {}", super::time(seconds)));
-    let most = most.max_by(|a, b| a.1.total_cmp(&b.1));
-    let most = most
-        .map(|(name, rate)| format!("{name} carries most, {} Mb/s", three_digits(rate / MEGABIT)));
-    least.into_iter().chain(most).collect::<Vec<_>>().join(", ")
+    let most = most.map(|(name, rate)| {
+        let who = if is_one { String::new() } else { format!("{name} ") };
+        format!("{who}carries most, {} Mb/s", three_digits(rate / MEGABIT))
+    });
+    let between = if is_one { " and " } else { ", " };
+    least.into_iter().chain(most).collect::<Vec<_>>().join(between)
 }
 
 /// The report of several signatures of one run.

@@ -62,7 +62,7 @@ fn lines(verdict: &SetVerdict) -> Vec<Line<'_>> {
 pub const fn set_title(purpose: Purpose) -> &'static str {
     match purpose {
         Purpose::Layers => "Layers of a stack",
-        Purpose::Load => "A busy machine compared with the idle one",
+        Purpose::Load => "Under load",
     }
 }
 

@@ -127,7 +127,7 @@ impl Explanation for ShortCells {
     fn observed(&self) -> String {
         let (of, shortest) = (count(self.of, "network activity row"), time(self.shortest_ns));
         format!(
-            "{} of {of} last less than {SHORT}, the shortest {shortest}: too short, start-up dominates",
+            "{} of {of} lasted less than {SHORT}, the shortest {shortest}: too short, start-up dominates",
             self.rows
         )
     }
