@@ -96,6 +96,9 @@ pub enum Ready {
 pub enum Task {
     /// Run this; it is answered with [`Message::Ready`] and [`Message::Ended`].
     Run(ProgramOrder),
+    /// Run this and say only [`Message::Ended`]: any message before that would wake its reader while
+    /// the program's time is taken.
+    Measure(ProgramOrder),
     /// End it, in order if it can.
     Stop,
 }

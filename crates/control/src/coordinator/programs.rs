@@ -79,7 +79,7 @@ impl Crew {
     /// Starts what is measured, all at once, and waits until it has ended.
     pub(super) async fn measure(&mut self, programs: &Programs) -> Result<(), CoordinatorError> {
         for step in of(programs, Part::Measured) {
-            self.supervisor(step)?.task(&Task::Run(step.order.clone())).await?;
+            self.supervisor(step)?.task(&Task::Measure(step.order.clone())).await?;
         }
         for step in of(programs, Part::Measured) {
             self.supervisor(step)?.await_end(step.order.deadline.into()).await?;
@@ -177,7 +177,7 @@ impl Supervisor {
         line.push(b'\n');
         let told = self.tasks.write_all(&line).await;
         told.map_err(|error| self.broken(&format!("it cannot be told anything: {error}")))?;
-        if matches!(task, Task::Run(_)) {
+        if *task != Task::Stop {
             (self.runs, self.ended) = (true, None);
         }
         Ok(())

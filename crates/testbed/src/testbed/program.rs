@@ -14,6 +14,7 @@
 //! handlers.
 
 mod child;
+mod found;
 mod listening;
 mod memory;
 mod printed;

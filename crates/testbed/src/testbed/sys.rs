@@ -37,8 +37,9 @@ pub(super) fn tie(command: &mut Command, blocked: SigSet) {
 /// Gives back the memory of a range of whole pages that a file is mapped to and of which none was
 /// written since: the next access reads the file again.
 pub(super) fn drop_unchanged(pages: Range<usize>) -> io::Result<()> {
-    // SAFETY: the kernel checks the range. The only caller passes what /proc/self/smaps lists as
-    // private, not writable and without a page of its own, in a process of one thread.
+    // SAFETY: the kernel checks the range. The only caller passes what /proc/self/smaps listed as
+    // private, not writable and without a page of its own, in a process of one thread, which loads
+    // and unloads nothing afterwards.
     let done = unsafe {
         libc::madvise(pages.start as *mut libc::c_void, pages.len(), libc::MADV_DONTNEED)
     };

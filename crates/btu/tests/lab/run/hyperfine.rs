@@ -117,7 +117,15 @@ impl Drop for Network<'_> {
     }
 }
 
-/// hyperfine's result on a network that is up.
+/// The arithmetic mean, and half of its interval by this quantile of Student's t.
+fn mean_and_half(values: &[f64], student: f64) -> (f64, f64) {
+    let count = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / count;
+    let variance = values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (count - 1.0);
+    (mean, student * (variance / count).sqrt())
+}
+
+/// hyperfine's result on a network that is up: geometric mean and half interval, as btu has them.
 fn by_hyperfine(
     network: &Network<'_>,
     command: &str,
@@ -144,8 +152,11 @@ fn by_hyperfine(
     assert!(output.status.success(), "{}", text(&output.stderr));
     let exported: Value =
         serde_json::from_slice(&std::fs::read(export).expect("a file")).expect("JSON");
-    let found = &exported["results"][0];
-    (number(&found["mean"]), STUDENT * number(&found["stddev"]) / f64::from(times).sqrt())
+    let found = exported["results"][0]["times"].as_array().expect("all times");
+    let logarithms: Vec<f64> = found.iter().map(|time| number(time).ln()).collect();
+    assert_eq!(logarithms.len(), times as usize);
+    let (mean, half) = mean_and_half(&logarithms, STUDENT);
+    (mean.exp(), ((mean + half).exp() - (mean - half).exp()) / 2.0)
 }
 
 /// The same mean within both intervals, without and with an upload that has been at work for the
@@ -192,9 +203,9 @@ const ROUNDS: usize = 5;
 /// Student's t for 95 % with four degrees of freedom.
 const STUDENT_OF_ROUNDS: f64 = 2.776;
 
-/// Before each of hyperfine's repetitions, since btu's are some 10 ms apart: meanwhile it stores the
-/// one before and checks that the network is empty. A processor that slept has to be woken and finds
-/// its caches cold, so that hyperfine itself then sees `true` take a quarter longer or more.
+/// Before each of hyperfine's repetitions, since btu's are some milliseconds apart: meanwhile it
+/// stores the one before and checks that the network is empty. A processor that slept has to be woken
+/// and finds its caches cold, so that hyperfine itself then sees `true` take longer.
 const PAUSE: &str = "sleep 0.01";
 
 /// `true` does nothing: its measured time, and the further time of a repetition, are the cost of
@@ -231,10 +242,7 @@ fn slow_a_repetition_costs_no_more_than_hyperfines() {
         (ours[1].1 / theirs[1].1).ln()
     };
     let ratios: Vec<f64> = (1..=ROUNDS).map(round).collect();
-    let mean = ratios.iter().sum::<f64>() / ROUNDS as f64;
-    let variance =
-        ratios.iter().map(|ratio| (ratio - mean).powi(2)).sum::<f64>() / (ROUNDS - 1) as f64;
-    let half = STUDENT_OF_ROUNDS * (variance / ROUNDS as f64).sqrt();
+    let (mean, half) = mean_and_half(&ratios, STUDENT_OF_ROUNDS);
     let [low, ratio, high] = [mean - half, mean, mean + half].map(f64::exp);
     println!("btu to hyperfine: {ratio:.3} ({low:.3} .. {high:.3})");
     // What is added to a program's own time is no more, as far as the rounds can tell; an interval

@@ -1,9 +1,10 @@
 //! A program that was started: its streams, and the kernel's counts.
 
+use std::fs::File;
 use std::io::{self, PipeReader, PipeWriter};
 use std::os::fd::AsFd;
 use std::os::unix::process::CommandExt;
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 use btu_suite::program::ProgramOrder;
 use btu_suite::record::CpuTime;
@@ -13,7 +14,8 @@ use nix::sys::signal::{SigSet, SigmaskHow};
 use nix::unistd::Pid;
 
 use super::super::sys::{self, Usage};
-use super::memory;
+use super::found::found;
+use super::memory::{self, Memory};
 use super::printed::Stream;
 use super::work::Work;
 
@@ -45,22 +47,28 @@ impl Child {
         order: &ProgramOrder,
         work: Option<&Work>,
         blocked: SigSet,
+        memory: &Memory,
     ) -> io::Result<Self> {
         let Some((program, arguments)) = order.command.split_first() else {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, "there is no command"));
         };
-        let mut command = Command::new(program);
-        command.args(arguments).envs(&order.environment).process_group(0);
+        let mut command = Command::new(found(order).unwrap_or_else(|| program.into()));
+        command.arg0(program).args(arguments).envs(&order.environment).process_group(0);
         if let Some(directory) = order.directory.as_deref().or(work.map(Work::path)) {
             command.current_dir(directory);
         }
         let ((output, of_output), (errors, of_errors)) = (io::pipe()?, io::pipe()?);
         let writers = [of_output.try_clone()?, of_errors.try_clone()?];
-        command.stdin(Stdio::null()).stdout(of_output).stderr(of_errors);
+        command.stdin(File::open("/dev/null")?).stdout(of_output).stderr(of_errors);
         let [output, errors] =
             [output, errors].map(|stream| without_waiting(&stream).map(|()| stream));
         let (output, errors) = (output?, errors?);
-        let (started, child) = with_signals(blocked, || Ok((sys::now()?, command.spawn()?)))?;
+        // Last, because whatever this process does fills its memory.
+        memory.shrink();
+        let (started, child) = with_signals(blocked, || {
+            rehearse()?;
+            Ok((sys::now()?, command.spawn()?))
+        })?;
         let mut child = Self {
             main: Pid::from_raw(child.id().cast_signed()),
             started,
@@ -71,30 +79,22 @@ impl Child {
             is_gone: false,
             _writers: writers,
         };
-        // A process that ended meanwhile sent a signal that was not blocked, and so it is not
-        // pending.
+        // A process that ended meanwhile, as that of the rehearsal, sent a signal that was not
+        // blocked, and so it is not pending.
         child.reap()?;
         Ok(child)
-    }
-
-    /// Prepares this process for a start, in a way that programs do not notice: it has little in
-    /// memory, since that counts as a program's own, and what a start needs is there again, since
-    /// fetching it would take a program's time. For that it makes a start that fails: `/` cannot be
-    /// executed.
-    pub(super) fn prepare() -> io::Result<()> {
-        memory::shrink();
-        let _ = Command::new("/").process_group(0).current_dir("/").spawn();
-        sys::now().map(drop)
     }
 
     /// Reaps the processes that have ended by now; returns their number.
     pub(super) fn reap(&mut self) -> io::Result<u32> {
         let mut count = 0;
         loop {
+            // Before the call, which takes the process apart.
+            let now = sys::now()?;
             match sys::reap() {
                 Ok(Some((process, how, used))) => {
                     if process == self.main {
-                        self.ended = Some((sys::now()?, how));
+                        self.ended = Some((now, how));
                     }
                     self.used.add(&used);
                     count += 1;
@@ -123,6 +123,13 @@ impl Child {
     pub(super) fn peak_memory(&self) -> Bytes {
         self.used.peak_memory
     }
+}
+
+/// Has what a start needs in memory, and the processors awake, since either would take a program's
+/// time. For that it makes a start that fails, which programs do not notice: `/` cannot be executed.
+fn rehearse() -> io::Result<()> {
+    let _ = Command::new("/").process_group(0).current_dir("/").spawn();
+    sys::now().map(drop)
 }
 
 /// Runs a function with exactly these signals blocked: a program inherits the mask.

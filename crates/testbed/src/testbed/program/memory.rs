@@ -13,18 +13,29 @@ use btu_units::Bytes;
 
 use super::super::sys;
 
-/// Gives back what can be read again from files, and has the kernel count this process's peak from
-/// now on. Where the kernel refuses either, the peaks of programs begin higher, and [`peak`] says
-/// so.
-pub(super) fn shrink() {
-    for range in fs::read_to_string("/proc/self/smaps").iter().flat_map(|maps| unchanged(maps)) {
-        let _ = sys::drop_unchanged(range);
+/// The parts of this process's memory that files have as well. They are found once, since the kernel
+/// looks at every page for that; they stay, since nothing is loaded later.
+pub(super) struct Memory(Vec<Range<usize>>);
+
+impl Memory {
+    pub(super) fn new() -> Self {
+        let maps = fs::read_to_string("/proc/self/smaps");
+        Self(maps.map(|maps| unchanged(&maps)).unwrap_or_default())
     }
-    // 5: the peak becomes what there is now (proc(5), /proc/pid/clear_refs).
-    let _ = fs::write("/proc/self/clear_refs", "5");
+
+    /// Gives back what can be read again from files, and has the kernel count this process's peak from
+    /// now on. Where the kernel refuses either, the peaks of programs begin higher, and [`peak`] says
+    /// so.
+    pub(super) fn shrink(&self) {
+        for range in &self.0 {
+            let _ = sys::drop_unchanged(range.clone());
+        }
+        // 5: the peak becomes what there is now (proc(5), /proc/pid/clear_refs).
+        let _ = fs::write("/proc/self/clear_refs", "5");
+    }
 }
 
-/// The most that this process had in memory since [`shrink`].
+/// The most that this process had in memory since [`Memory::shrink`].
 pub(super) fn peak() -> io::Result<Bytes> {
     let status = fs::read_to_string("/proc/self/status")?;
     let kilobytes = status.lines().find_map(|line| {

@@ -23,6 +23,7 @@ use super::super::outer::die_with_parent;
 use super::super::sys;
 use super::child::Child;
 use super::listening::Listening;
+use super::memory::Memory;
 use super::work::Work;
 
 /// Interval of checks whether a service is ready.
@@ -75,6 +76,7 @@ struct Supervisor {
     directory: PathBuf,
     /// Whether the mounts are invisible to processes outside.
     is_private: bool,
+    memory: Memory,
     tasks: Tasks,
     children: SignalFd,
     /// The signals that were blocked before: a program's.
@@ -90,6 +92,7 @@ impl Supervisor {
         Ok(Self {
             directory: directory.to_owned(),
             is_private,
+            memory: Memory::new(),
             tasks: Tasks::new()?,
             children,
             before,
@@ -100,15 +103,18 @@ impl Supervisor {
     fn serve(&mut self) -> io::Result<()> {
         send(io::stdout(), &Message::Waiting)?;
         while let Some(task) = self.tasks.next()? {
-            if let Task::Run(order) = task {
-                let ended = self.run(&order)?;
-                send(io::stdout(), &Message::Ended(Box::new(ended)))?;
-            }
+            let (order, is_quiet) = match task {
+                Task::Run(order) => (order, false),
+                Task::Measure(order) => (order, true),
+                Task::Stop => continue,
+            };
+            let ended = self.run(&order, is_quiet)?;
+            send(io::stdout(), &Message::Ended(Box::new(ended)))?;
         }
         Ok(())
     }
 
-    fn run(&mut self, order: &ProgramOrder) -> io::Result<Ended> {
+    fn run(&mut self, order: &ProgramOrder, is_quiet: bool) -> io::Result<Ended> {
         let work = match &order.directory {
             Some(_) => None,
             None if !self.is_private => {
@@ -124,13 +130,10 @@ impl Supervisor {
             },
         };
         let before = if order.ready.is_some() { Listening::now()? } else { Listening::default() };
-        Child::prepare()?;
-        // The start that failed gave a signal, too.
-        while self.children.read_signal()?.is_some() {}
-        match Child::start(order, work.as_ref(), self.before) {
+        match Child::start(order, work.as_ref(), self.before, &self.memory) {
             Err(error) => not_started(why(order, &error)),
             Ok(child) => {
-                Run { supervisor: self, order, child, before, is_ready: false, stop: None }
+                Run { supervisor: self, order, child, before, is_ready: is_quiet, stop: None }
                     .attend(work.as_ref())
             }
         }
@@ -179,6 +182,7 @@ struct Run<'a> {
     child: Child,
     /// The ports that were listening before it was started.
     before: Listening,
+    /// Whether it has become ready; from the start if no message shall say so.
     is_ready: bool,
     /// Why btu ends it, and the time at which it is killed.
     stop: Option<(Ending, Time)>,
@@ -299,8 +303,10 @@ impl Run<'_> {
             [0, 1].map(|place| watched[place].any().unwrap_or(true))
         };
         if ready[1] {
+            // Before all else, since the program's time ends here; and again for those that ended
+            // before their signal was taken.
+            self.child.reap()?;
             while self.supervisor.children.read_signal()?.is_some() {}
-            // Before all else, since the program's time ends here.
             self.child.reap()?;
         }
         self.child.output.read();
