@@ -20,6 +20,7 @@
 //! program.
 
 mod client;
+mod from_pipe;
 mod held;
 mod key;
 mod log;

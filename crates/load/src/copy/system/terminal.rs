@@ -10,9 +10,9 @@
 //! devpts of its own, and with the system's shell where the account has none.
 
 use std::fs::File;
-use std::io::{Read, Write};
+use std::io::Write;
 use std::net::{IpAddr, SocketAddr};
-use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
@@ -21,10 +21,10 @@ use btu_suite::peers::Callers;
 use btu_traffic::{Flow, FlowDoor, Limit};
 use btu_units::Span;
 use nix::fcntl::OFlag;
-use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::unistd::{Group, pipe2};
 
 use super::client::Client;
+use super::from_pipe::{Has, look, read_until};
 use super::held::Held;
 use super::process::Process;
 use super::server::Service;
@@ -45,6 +45,10 @@ const TTY: u32 = 5;
 
 /// Most octets that come before a session begins: what the programs of the other host say first.
 const MOST_BEFORE: usize = 4096;
+
+/// How long a display may take from the call to its first octets. sshd gives a login 5 s, and after it
+/// some 1000 octets come: 8 s at 1200 b/s.
+const GREETING: Span = Span::from_seconds(60);
 
 /// How long a session may take to end when both ends have.
 const LAST: Span = Span::from_seconds(5);
@@ -94,10 +98,10 @@ impl TerminalDoor {
             let failed = |source| LoadError::Kernel { operation: "write to a terminal", source };
             outgoing.write_all(&self.token).map_err(failed)?;
             let may_go_on = || Ok(limit.check(now()?, "wait for a terminal", peer)?);
-            while !is_readable(&incoming)? && !process.has_ended()? {
+            while look(&incoming)? == Has::Nothing && !process.has_ended()? {
                 may_go_on()?;
             }
-            if is_readable(&incoming)? {
+            if look(&incoming)? == Has::Octets {
                 return Ok(Session { process, incoming, outgoing, hangs_up: false });
             }
             self.door.refuse(peer);
@@ -146,28 +150,29 @@ pub(crate) fn call(to: SocketAddr, token: &Token, limit: &Limit<'_>) -> Result<S
         program,
         problem: "its input and output are no pipes".to_owned(),
     })?;
-    let is_connected = greeted(&mut incoming, token)?;
+    let until = now()? + GREETING;
+    let may_go_on = || {
+        limit.check(now()?, "wait for ssh", to)?;
+        if now()? < until { Ok(()) } else { Err(silent(to)) }
+    };
+    let is_connected = |said: &[u8]| said.ends_with(token);
+    let said = read_until(&mut incoming, MOST_BEFORE, is_connected, may_go_on)?;
     drop(held);
-    if !is_connected {
+    if !is_connected(&said) {
         let ended = process.finish(None, || Ok(limit.check(now()?, "wait for ssh", to)?))?;
         return Err(LoadError::Program { program, problem: ended.explained() });
     }
     Ok(Session { process, incoming, outgoing, hangs_up: true })
 }
 
-/// Reads until the display has greeted; false if the session ends before.
-fn greeted(incoming: &mut File, token: &Token) -> Result<bool, LoadError> {
-    let mut last = Vec::with_capacity(MOST_BEFORE);
-    let mut octet = [0];
-    while !last.ends_with(token) && last.len() < MOST_BEFORE {
-        match incoming.read(&mut octet) {
-            Ok(0) => return Ok(false),
-            Ok(_) => last.extend(octet),
-            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
-            Err(source) => return Err(LoadError::Kernel { operation: "read from ssh", source }),
-        }
+/// The session is ended then.
+fn silent(to: SocketAddr) -> LoadError {
+    LoadError::Program {
+        program: "ssh",
+        problem: format!(
+            "the display at {to} has not greeted within {GREETING}: is it another program?"
+        ),
     }
-    Ok(last.ends_with(token))
 }
 
 impl Session {
@@ -204,7 +209,8 @@ fn late() -> LoadError {
     LoadError::Order { what: "a session of ssh did not end with the picture" }
 }
 
-fn pair() -> Result<(File, File), LoadError> {
+/// A pipe: its end that reads, and its end that writes.
+pub(super) fn pair() -> Result<(File, File), LoadError> {
     let made = pipe2(OFlag::O_CLOEXEC).map_err(std::io::Error::from);
     let (reads, writes) =
         made.map_err(|source| LoadError::Kernel { operation: "make a pipe", source })?;
@@ -214,19 +220,4 @@ fn pair() -> Result<(File, File), LoadError> {
 /// The name under which another process of this user opens the file.
 fn path(file: &File) -> PathBuf {
     PathBuf::from(format!("/proc/{}/fd/{}", std::process::id(), file.as_raw_fd()))
-}
-
-/// Whether octets are there, or come within a moment.
-fn is_readable(file: &File) -> Result<bool, LoadError> {
-    let mut polled = [PollFd::new(file.as_fd(), PollFlags::POLLIN)];
-    match poll(&mut polled, PollTimeout::from(2u8)) {
-        Ok(_) | Err(nix::Error::EINTR) => {}
-        Err(error) => {
-            return Err(LoadError::Kernel {
-                operation: "wait for a terminal",
-                source: error.into(),
-            });
-        }
-    }
-    Ok(polled[0].revents().is_some_and(|events| events.contains(PollFlags::POLLIN)))
 }
