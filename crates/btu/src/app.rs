@@ -1,5 +1,7 @@
 //! `btu app`: from the command line to a plan.
 
+mod x11;
+
 use std::io::{IsTerminal, stderr};
 use std::path::Path;
 
@@ -46,6 +48,22 @@ fn save_picture(app: &App, path: &Path) -> anyhow::Result<()> {
     files::save(path, &btu_chart::bitmap_png(WIDTH, HEIGHT, picture.bits())?)
 }
 
+/// The named carriers, or the usual.
+fn carriers(app: &App) -> Vec<Carrier> {
+    let usual: &[Carrier] = if app.paper { &AppPlan::PAPER_CARRIERS } else { &[Carrier::Tcp] };
+    let mut carriers = or_usual(&app.transport, usual);
+    if app.x11 {
+        carriers.extend(Carrier::ALL.into_iter().filter(|carrier| carrier.is_x11()));
+        let mut seen = Vec::new();
+        carriers.retain(|carrier| {
+            let is_new = !seen.contains(carrier);
+            seen.push(*carrier);
+            is_new
+        });
+    }
+    carriers
+}
+
 /// The additional computing of an end for each item: the requested time, else that of the study if
 /// its tables are repeated.
 fn work(app: &App, option: &str, asked: Option<Span>, paper: Span) -> Result<Span, Refusal> {
@@ -79,6 +97,8 @@ fn plan(app: &App) -> anyhow::Result<AppPlan> {
     let display = work(app, "--display-time", app.display_time, AppPlan::PAPER_DISPLAY)?;
     let factors = factors(app)?;
     check_ssh(app, factors.as_ref())?;
+    let carriers = carriers(app);
+    x11::check(app, &carriers)?;
     if app.slow_by == Slowing::Quota {
         check_quota(app)?;
     }
@@ -104,10 +124,7 @@ fn plan(app: &App) -> anyhow::Result<AppPlan> {
             &app.protocol,
             if app.paper { &AppPlan::PAPER_PROTOCOLS } else { &Protocol::USUAL },
         ),
-        carriers: or_usual(
-            &app.transport,
-            if app.paper { &AppPlan::PAPER_CARRIERS } else { &[Carrier::Tcp] },
-        ),
+        carriers,
         displays,
         speeds: speeds(app),
         broadcasts: app.broadcasts.clone(),
@@ -202,10 +219,9 @@ fn place(app: &App, factors: Option<&Factors>) -> anyhow::Result<Place> {
     if let Some(lines) = lines(app, factors, pollutes)? {
         return on_lines(app, &lines, pollutes);
     }
-    let bound = app
-        .transport
-        .iter()
-        .find(|carrier| matches!(carrier, Carrier::Relay | Carrier::Ssh | Carrier::Unix));
+    let bound = app.transport.iter().find(|carrier| {
+        matches!(carrier, Carrier::Relay | Carrier::Ssh | Carrier::Unix) || carrier.is_x11()
+    });
     if let Some(carrier) = bound.filter(|_| is_elsewhere(app)) {
         let problem = format!(
             "--transport {carrier} is for networks that are raised here: agents of real hosts refuse it"

@@ -112,14 +112,14 @@ fn needed(activity: &Activity) -> Capabilities {
         }
         Activity::Pipe(end) => &end.plan,
         Activity::Hint(end) => &end.pipe,
-        Activity::Draw(end) | Activity::DrawOverSsh(end) => &end.pipe,
+        Activity::Draw(end) | Activity::DrawOverSsh(end) | Activity::DrawOverX11(end) => &end.pipe,
         _ => return always,
     };
     let polls =
         if pipe.socket.busy_poll.is_some() { Capabilities::NET_ADMIN } else { Capabilities::NONE };
     // An MPI library copies from the other process's memory.
     let copies = if pipe.kind == Kind::Mpi { Capabilities::SYS_PTRACE } else { Capabilities::NONE };
-    let is_slowed = matches!(activity, Activity::Draw(end) | Activity::DrawOverSsh(end) if end.drawing.is_kept_to_a_share());
+    let is_slowed = matches!(activity, Activity::Draw(end) | Activity::DrawOverSsh(end) | Activity::DrawOverX11(end) if end.drawing.is_kept_to_a_share());
     let shares = if is_slowed { Capabilities::SYS_NICE } else { Capabilities::NONE };
     always.and(polls).and(copies).and(shares)
 }

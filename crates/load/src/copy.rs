@@ -36,7 +36,8 @@ pub(crate) use server::CopyServer;
 pub use store::NAMED_IN_MEMORY;
 pub(crate) use store::Stored;
 pub(crate) use system::terminal;
-pub use system::{missing_for, missing_for_terminal};
+pub(crate) use system::{COOKIE, XServer, x11perf};
+pub use system::{missing_for, missing_for_terminal, missing_for_x11};
 
 #[doc(hidden)]
 pub use http::fuzz_head;

@@ -13,7 +13,7 @@
 //! | files | what programs do with files, at an NFS server or on an own disk | an operation |
 //!
 //! A further one is the copy of one file to another host, by several programs. And an application
-//! draws on another host through a terminal of the system's ssh.
+//! draws on another host through a terminal of the system's ssh, or on the system's X server there.
 //!
 //! The other side of a transfer is an embedded FTP server, or a relay to one outside the testbed:
 //! [`serve_egress_proxy`] is the relay's way out.
@@ -38,12 +38,13 @@ pub mod nfs;
 mod pump;
 mod scratch;
 mod volume;
+mod x11;
 
 use btu_suite::activity::{Activity, Order, Performance};
 use btu_suite::copy::Direction;
 use btu_suite::peers::Callers;
 
-pub use copy::{NAMED_IN_MEMORY, missing_for, missing_for_terminal};
+pub use copy::{NAMED_IN_MEMORY, missing_for, missing_for_terminal, missing_for_x11};
 pub use disk::DiskSource;
 pub use error::LoadError;
 pub use ftp::{FETCH_ROOM, serve_egress_proxy};
@@ -79,6 +80,8 @@ pub fn prepare(
             Some(Box::new(copy::CopyServer::prepare(order, server, Direction::Get, callers)?))
         }
         Activity::DrawOverSsh(part) => Some(draw::prepare(order, part, callers)?),
+        Activity::DrawOverX11(part) => Some(x11::prepare(order, part, x11::Client::Btu)?),
+        Activity::DrawByX11perf(part) => Some(x11::prepare(order, part, x11::Client::X11perf)?),
         Activity::FileCopy(copy) => Some(Box::new(copy::Copying::prepare(order, copy)?)),
         Activity::FilesServe(serve) => Some(Box::new(lan::ServingFiles::prepare(serve, callers)?)),
         Activity::FilesTask(task) => Some(lan::prepare_task(order.seed, task)?),

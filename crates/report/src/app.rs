@@ -5,6 +5,7 @@ mod factors;
 mod paper;
 mod shape;
 mod way;
+mod x11perf;
 
 use btu_suite::app::{AppPlan, AppRow, AppVerdict, Slowing};
 
@@ -30,6 +31,7 @@ impl Reported for AppPlan {
             prediction(verdict, columns),
             shares(verdict, columns),
             pollution(verdict, columns),
+            x11perf::section(verdict),
             memory(verdict),
             pictures(verdict),
         ];

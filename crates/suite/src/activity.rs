@@ -125,6 +125,10 @@ pub enum Activity {
     DrawInside(Box<Drawing>),
     /// The same end, through the system's ssh and a terminal at the display.
     DrawOverSsh(Box<DrawEnd>),
+    /// The same end, as requests to an X server of the system's at the display.
+    DrawOverX11(Box<DrawEnd>),
+    /// An X server at the far end, and x11perf in place of the application.
+    DrawByX11perf(Box<DrawEnd>),
     /// Passes the octets of one connection on to another host, and back.
     Relay(Relay),
     /// Sends broadcasts until a `stop` arrives.

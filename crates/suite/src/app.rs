@@ -28,6 +28,7 @@ mod speed;
 mod verdict;
 mod view;
 mod workload;
+mod x11perf;
 
 pub use backwards::{Bandwidth, MostTrips, Questions, Trips};
 pub use broadcasts::{Broadcasts, BroadcastsError, Discarded};
@@ -50,3 +51,4 @@ pub use verdict::{AppRow, AppVerdict, Memory, PictureDigest, Pollution, Protocol
 pub use view::{VIEW_HEIGHT, VIEW_WIDTH, View};
 pub use workload::Workload;
 pub(crate) use workload::vector_pixels;
+pub use x11perf::{NextToX11perf, x11perf_test};

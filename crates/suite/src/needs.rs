@@ -100,6 +100,9 @@ impl Activity {
             Self::DrawOverSsh(part) => {
                 Needs { files: Files::OfThisMachine(THE_SYSTEM_S_SSH), ..part.needs() }
             }
+            Self::DrawOverX11(part) | Self::DrawByX11perf(part) => {
+                Needs { files: Files::OfThisMachine(THE_SYSTEM_S_X_SERVER), ..part.needs() }
+            }
             Self::Relay(part) => Needs { peer: Some(part.to), ..of_this_machine(A_WAY_THROUGH) },
             Self::Broadcast(part) => part.needs(),
             Self::FileSend(part) => part.needs(Rate::Unpaced),
@@ -142,6 +145,8 @@ impl Activity {
             | Self::Draw(_)
             | Self::DrawInside(_)
             | Self::DrawOverSsh(_)
+            | Self::DrawOverX11(_)
+            | Self::DrawByX11perf(_)
             | Self::Relay(_)
             | Self::Broadcast(_) => None,
         }
@@ -155,6 +160,10 @@ const A_WAY_THROUGH: &str =
 /// Why a terminal is for this machine's own testbed only.
 const THE_SYSTEM_S_SSH: &str =
     "ssh and sshd are this machine's own programs, and what they may do is its users' to say";
+
+/// Why an X server is for this machine's own testbed only.
+const THE_SYSTEM_S_X_SERVER: &str =
+    "an X server is this machine's own program, and who may draw on it is its users' to say";
 
 /// Why broadcasts are for this machine's own testbed only.
 const TO_EVERY_HOST: &str =

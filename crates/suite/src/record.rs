@@ -94,6 +94,13 @@ pub enum Outcome {
         /// The account of the display.
         displayed: Displayed,
     },
+    /// A test of x11perf was done.
+    X11perf {
+        /// Its units a second.
+        per_second: f64,
+    },
+    /// An X server was there for it.
+    X11Served,
     /// The octets of a connection were passed on.
     Relayed(Relayed),
     /// A file went to another host.

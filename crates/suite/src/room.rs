@@ -60,6 +60,8 @@ impl Activity {
             | Self::FtpFetch(_)
             | Self::FilesTask(_)
             | Self::DrawOverSsh(_)
+            | Self::DrawOverX11(_)
+            | Self::DrawByX11perf(_)
             | Self::FileSend(_)
             | Self::FileReceive(_)
             | Self::FileFetch(_)

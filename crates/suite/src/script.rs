@@ -377,7 +377,7 @@ fn transfer(setting: &Setting) -> (Activity, Activity) {
 
 impl Activity {
     /// Every kind, in the order of the variants.
-    pub const KINDS: [&'static str; 27] = [
+    pub const KINDS: [&'static str; 29] = [
         "null",
         "tcp-send",
         "tcp-receive",
@@ -398,6 +398,8 @@ impl Activity {
         "draw",
         "draw-inside",
         "draw-over-ssh",
+        "draw-over-x11",
+        "draw-by-x11perf",
         "relay",
         "broadcast",
         "file-send",
@@ -430,6 +432,8 @@ impl Activity {
             Self::Draw(_) => "draw",
             Self::DrawInside(_) => "draw-inside",
             Self::DrawOverSsh(_) => "draw-over-ssh",
+            Self::DrawOverX11(_) => "draw-over-x11",
+            Self::DrawByX11perf(_) => "draw-by-x11perf",
             Self::Relay(_) => "relay",
             Self::Broadcast(_) => "broadcast",
             Self::FileSend(_) => "file-send",
@@ -460,7 +464,10 @@ impl Activity {
             Self::Broadcast(broadcast) => broadcast.on = address,
             Self::Pipe(pipe) => pipe.meeting = PipeMeeting::Network(Rendezvous::Listen(address)),
             Self::Hint(hint) => hint.meeting = PipeMeeting::Network(Rendezvous::Listen(address)),
-            Self::Draw(draw) | Self::DrawOverSsh(draw) => match draw.meeting {
+            Self::Draw(draw)
+            | Self::DrawOverSsh(draw)
+            | Self::DrawOverX11(draw)
+            | Self::DrawByX11perf(draw) => match draw.meeting {
                 PipeMeeting::Network(_) => {
                     draw.meeting = PipeMeeting::Network(Rendezvous::Listen(address));
                 }
@@ -499,7 +506,10 @@ impl Activity {
             }
             Self::Pipe(pipe) => pipe.meeting = PipeMeeting::Network(Rendezvous::Connect(peer)),
             Self::Hint(hint) => hint.meeting = PipeMeeting::Network(Rendezvous::Connect(peer)),
-            Self::Draw(draw) | Self::DrawOverSsh(draw) => {
+            Self::Draw(draw)
+            | Self::DrawOverSsh(draw)
+            | Self::DrawOverX11(draw)
+            | Self::DrawByX11perf(draw) => {
                 draw.meeting = PipeMeeting::Network(Rendezvous::Connect(peer));
             }
             Self::Relay(relay) => relay.to = peer,
@@ -629,7 +639,7 @@ mod tests {
         }))
     }
 
-    fn drawings() -> [Activity; 5] {
+    fn drawings() -> [Activity; 7] {
         let meeting = PipeMeeting::Network(Rendezvous::Listen(UNSET));
         let drawing = Drawing {
             workload: Workload::Vectors,
@@ -648,10 +658,12 @@ mod tests {
         let relay = Activity::Relay(Relay { on: UNSET, to: UNSET_PEER, token: [7; 16] });
         let end = DrawEnd { end: End::Near, meeting, token: [7; 16], drawing, pipe: pipe_plan() };
         let over_ssh = Activity::DrawOverSsh(Box::new(end.clone()));
+        let over_x11 = Activity::DrawOverX11(Box::new(end.clone()));
+        let by_x11perf = Activity::DrawByX11perf(Box::new(end.clone()));
         let draw = Activity::Draw(Box::new(end));
         let broadcasts = crate::app::Broadcasts::default();
         let broadcast = Activity::Broadcast(Broadcast { on: UNSET, broadcasts });
-        [draw, inside, over_ssh, relay, broadcast]
+        [draw, inside, over_ssh, over_x11, by_x11perf, relay, broadcast]
     }
 
     fn copies() -> [Activity; 5] {

@@ -184,7 +184,7 @@ impl Repeats {
 }
 
 pub use check::{check, largest};
-pub use draw::keeps_to_quota;
+pub use draw::{compute, keeps_to_quota, slow_down};
 #[doc(hidden)]
 pub use fuzz::fuzz_frame;
 pub(crate) use inside::Inside;

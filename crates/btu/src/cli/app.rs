@@ -34,6 +34,7 @@ Examples:
   btu app --broadcasts 0/s,1000/s                 what broadcasts of another station cost
   btu app --within '100 ms' --at-least 5000/s     how many round trips are allowed, how much
                                                   bandwidth is needed
+  btu app --x11                                   the same pictures as requests to an X server
   btu app --paper                                 the tables of the study of 1985, repeated
   btu app --resume latest                         finish an interrupted run
 
@@ -55,10 +56,14 @@ pub(crate) struct App {
     /// bitmap
     #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = protocol)]
     pub(crate) protocol: Vec<Protocol>,
-    /// What carries the requests: tcp, tcp-nagle, tls, quic, udp, http2, relay, ssh, unix,
-    /// in-process [default: tcp]
+    /// What carries the requests: tcp, tcp-nagle, tls, quic, udp, http2, relay, ssh, x11, x11perf,
+    /// unix, in-process [default: tcp]
     #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = Carrier::named)]
     pub(crate) transport: Vec<Carrier>,
+    /// Draw on an X server (Xvfb) at the display's station, too, and run the tests of x11perf there
+    /// that come closest: `--transport ...,x11,x11perf`
+    #[arg(long, conflicts_with_all = ["paper", "factors", "mix", "watch"])]
+    pub(crate) x11: bool,
     /// Repeat the tables of the study of 1985: its pictures, protocols, lines (the library's
     /// stanford-1985) and shares of processor speed, in ten blocks of some 14 minutes;
     /// --workload, --protocol, --transport and --display choose parts of it

@@ -31,10 +31,14 @@ mod sandbox;
 mod server;
 pub(crate) mod terminal;
 mod vsftpd;
+mod x11perf;
+mod xserver;
 
 pub(super) use client::{Call, system_get, system_put};
 pub use log::fuzz_log;
 pub(super) use server::SystemServer;
+pub(crate) use x11perf::x11perf;
+pub(crate) use xserver::{COOKIE, XServer};
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -101,6 +105,19 @@ const FOR_TERMINAL: [&str; 8] =
 /// The first of them that this system does not have.
 pub fn missing_for_terminal() -> Option<&'static str> {
     FOR_TERMINAL.into_iter().find(|program| find(program).is_err())
+}
+
+/// The programs that an X server takes: xkbcomp compiles its keyboard's map.
+const FOR_X11: [&str; 6] = ["Xvfb", "xkbcomp", "sh", "unshare", "mount", "setpriv"];
+
+/// The program that measures X servers.
+const X11PERF: &str = "x11perf";
+
+/// The first program that drawing on an X server takes, or measuring it by x11perf, and that this
+/// system does not have.
+pub fn missing_for_x11(with_x11perf: bool) -> Option<&'static str> {
+    let all = FOR_X11.into_iter().chain(with_x11perf.then_some(X11PERF));
+    all.into_iter().find(|program| find(program).is_err())
 }
 
 /// The first program that copying by `program` takes and this system does not have.

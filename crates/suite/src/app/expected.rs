@@ -74,6 +74,8 @@ impl Ways {
             Carrier::TcpNagle | Carrier::Quic | Carrier::Udp | Carrier::Http2
             // How ssh fills its packets, and how the terminal divides what comes, is not known.
             | Carrier::Ssh
+            // X requests have sizes of their own, and the server does not say what it computes.
+            | Carrier::X11 | Carrier::X11perf
             // There is no network between them.
             | Carrier::Unix | Carrier::InProcess => return None,
         };

@@ -277,6 +277,11 @@ pub enum FactorsError {
         /// The protocol of the requests.
         protocol: Protocol,
     },
+    /// A transport whose display is not btu's own.
+    #[error(
+        "{0} is no level: its display is an X server, and its requests are others; name other transports"
+    )]
+    NoLevel(Carrier),
 }
 
 impl TryFrom<Vec<Factor>> for Factors {
@@ -377,7 +382,11 @@ impl Factors {
     /// # Errors
     /// Names the first pair that cannot be.
     pub fn check(&self, base: &AppCell) -> Result<(), FactorsError> {
-        match self.cells(base).into_iter().find(|cell| !cell.carrier.carries(cell.protocol)) {
+        let cannot = |cell: &AppCell| cell.carrier.is_x11() || !cell.carrier.carries(cell.protocol);
+        match self.cells(base).into_iter().find(cannot) {
+            Some(AppCell { carrier, .. }) if carrier.is_x11() => {
+                Err(FactorsError::NoLevel(carrier))
+            }
             Some(AppCell { carrier, protocol, .. }) => {
                 Err(FactorsError::NotCarried { carrier, protocol })
             }

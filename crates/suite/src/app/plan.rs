@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::verdict::{AppVerdict, judge};
 use super::{
     AppCell, Broadcasts, Carrier, Displayed, Drawing, Drawn, Factor, Factors, Mix, Niceness,
-    Protocol, Questions, REPLY_BYTES, Slowing, Speeds, Workload, paper,
+    Protocol, Questions, REPLY_BYTES, Slowing, Speeds, Workload, paper, x11perf_test,
 };
 use crate::activity::{Activity, Broadcast, DrawEnd, Order, PipeMeeting, Relay, Rendezvous};
 use crate::border;
@@ -278,7 +278,13 @@ fn meeting_path(setting: &CellSetting) -> PathBuf {
 fn can_be(workload: Workload, protocol: Protocol, carrier: Carrier) -> bool {
     let is_meant =
         workload != Workload::Mix || (Mix::takes(protocol) && carrier != Carrier::InProcess);
-    is_meant && carrier.carries(protocol)
+    let is_known = match carrier {
+        // X has no symbols that call each other: a picture by symbols would be another protocol.
+        Carrier::X11 => !matches!(workload, Workload::StructuredRectangles | Workload::Mix),
+        Carrier::X11perf => x11perf_test(workload, protocol).is_some(),
+        _ => true,
+    };
+    is_meant && is_known && carrier.carries(protocol)
 }
 
 /// The socket options of a carrier.
@@ -331,6 +337,8 @@ impl Experiment for AppPlan {
             let part = Box::new(DrawEnd { end, meeting, token, drawing, pipe });
             match cell.carrier {
                 Carrier::Ssh => Activity::DrawOverSsh(part),
+                Carrier::X11 => Activity::DrawOverX11(part),
+                Carrier::X11perf => Activity::DrawByX11perf(part),
                 _ => Activity::Draw(part),
             }
         };
@@ -366,6 +374,10 @@ impl Experiment for AppPlan {
     }
 
     fn faults(&self, cell: &AppCell, seen: &Observation) -> Vec<String> {
+        if cell.carrier == Carrier::X11perf {
+            let none = x11perf(seen).is_none().then(|| "x11perf has no result".to_owned());
+            return none.into_iter().collect();
+        }
         let Some((drawn, displayed)) = accounts(seen) else {
             return vec!["the application or the display has no account".to_owned()];
         };
@@ -376,7 +388,12 @@ impl Experiment for AppPlan {
             ("octets of requests", drawn.bytes.count(), displayed.bytes.count()),
             ("replies", drawn.replies, displayed.replies),
         ];
-        let apart = pairs.into_iter().filter(|(_, application, display)| application != display);
+        // An X server counts nothing; the picture is read back.
+        let counted = if cell.carrier == Carrier::X11 { 1 } else { pairs.len() };
+        let apart = pairs
+            .into_iter()
+            .take(counted)
+            .filter(|(_, application, display)| application != display);
         let apart = apart.map(|(what, application, display)| {
             format!("{what}: {application} at the application, {display} at the display")
         });
@@ -396,16 +413,27 @@ impl Experiment for AppPlan {
         apart.chain(wrong).chain(relayed.flatten()).chain(polluted).chain(none).collect()
     }
 
-    fn facts(&self, _: &AppCell, seen: &Observation) -> Facts {
+    fn facts(&self, cell: &AppCell, seen: &Observation) -> Facts {
         let Some((drawn, displayed)) = accounts(seen) else { return Facts::default() };
         let all: Span = drawn.pictures.iter().copied().sum();
-        let goodput = (all > Span::ZERO).then(|| displayed.bytes.bits() / all.seconds());
+        let bytes = if cell.carrier == Carrier::X11 { drawn.bytes } else { displayed.bytes };
+        let goodput = (all > Span::ZERO).then(|| bytes.bits() / all.seconds());
         Facts { goodput_bits_per_second: goodput, duration: Some(all), ..Facts::default() }
     }
 
     fn judge(&self, cells: &[Measured<AppCell>]) -> AppVerdict {
         judge(self, cells)
     }
+}
+
+/// Units a second of a test of x11perf.
+pub(super) fn x11perf(seen: &Observation) -> Option<f64> {
+    let mut outcomes =
+        seen.reports.iter().filter_map(|placed| Some(&placed.result.as_ref().ok()?.outcome));
+    outcomes.find_map(|outcome| match outcome {
+        Outcome::X11perf { per_second } => Some(*per_second),
+        _ => None,
+    })
 }
 
 /// The accounts of the two ends.
@@ -717,6 +745,34 @@ mod tests {
         assert!(
             left.iter().all(|slot| slot.cell != cell()) && plan.missing(2, &records).is_empty()
         );
+    }
+
+    /// X has no symbols, and x11perf only some tests.
+    #[test]
+    fn an_x_server_is_drawn_on_by_requests_that_it_has() {
+        let carriers = vec![Carrier::X11, Carrier::X11perf];
+        let workloads = Workload::ALL.to_vec();
+        let protocols = vec![Protocol::Pipelined, Protocol::Batched];
+        let cells = AppPlan { workloads, protocols, carriers, ..plan() }.cells();
+        let names: Vec<String> = cells.iter().map(ToString::to_string).collect();
+        let expected = [
+            "vectors pipelined x11",
+            "vectors batched x11",
+            "vectors batched x11perf",
+            "rectangles pipelined x11",
+            "rectangles batched x11",
+            "rectangles batched x11perf",
+            "text pipelined x11",
+            "text batched x11",
+        ];
+        assert_eq!(names, expected);
+        let seen = |outcome| {
+            let reports = vec![placed("a", Outcome::X11Served), placed("b", outcome)];
+            Observation { reports, ..Observation::default() }
+        };
+        let faults = |outcome| plan().faults(&cells[2], &seen(outcome));
+        assert_eq!(faults(Outcome::X11perf { per_second: 5e4 }), [""; 0]);
+        assert_eq!(faults(Outcome::Null), ["x11perf has no result"]);
     }
 
     #[test]

@@ -142,6 +142,10 @@ pub enum Carrier {
     /// The system's ssh, with a terminal in raw mode at the display, which is the heir of the study's
     /// TELNET.
     Ssh,
+    /// Requests to the system's X server, Xvfb, at the display.
+    X11,
+    /// The test of x11perf that comes closest, in place of the application, to the same server.
+    X11perf,
     /// A Unix socket: the application is on the display's own host.
     Unix,
     /// No transport: the application is in the display's own process.
@@ -149,8 +153,8 @@ pub enum Carrier {
 }
 
 impl Carrier {
-    /// All ten carriers, in the order of their declaration.
-    pub const ALL: [Self; 10] = [
+    /// All twelve carriers, in the order of their declaration.
+    pub const ALL: [Self; 12] = [
         Self::Tcp,
         Self::TcpNagle,
         Self::Tls,
@@ -159,6 +163,8 @@ impl Carrier {
         Self::Http2,
         Self::Relay,
         Self::Ssh,
+        Self::X11,
+        Self::X11perf,
         Self::Unix,
         Self::InProcess,
     ];
@@ -174,6 +180,8 @@ impl Carrier {
             Self::Http2 => "http2",
             Self::Relay => "relay",
             Self::Ssh => "ssh",
+            Self::X11 => "x11",
+            Self::X11perf => "x11perf",
             Self::Unix => "unix",
             Self::InProcess => "in-process",
         }
@@ -190,7 +198,9 @@ impl Carrier {
     /// The way to move bytes.
     pub const fn kind(self) -> Kind {
         match self {
-            Self::Tcp | Self::TcpNagle | Self::Relay | Self::Ssh => Kind::Tcp,
+            Self::Tcp | Self::TcpNagle | Self::Relay | Self::Ssh | Self::X11 | Self::X11perf => {
+                Kind::Tcp
+            }
             Self::Tls => Kind::Tls,
             Self::Quic => Kind::Quic,
             Self::Udp => Kind::Udp,
@@ -204,6 +214,11 @@ impl Carrier {
         matches!(self, Self::Unix | Self::InProcess)
     }
 
+    /// Whether the display is an X server of the system's.
+    pub const fn is_x11(self) -> bool {
+        matches!(self, Self::X11 | Self::X11perf)
+    }
+
     /// Whether it carries this protocol: those of requests and answers carry only what is answered
     /// one by one.
     pub fn carries(self, protocol: Protocol) -> bool {
@@ -214,8 +229,10 @@ impl Carrier {
             | Self::Quic
             | Self::Relay
             | Self::Ssh
+            | Self::X11
             | Self::Unix
             | Self::InProcess => true,
+            Self::X11perf => matches!(protocol, Protocol::StopAndWait | Protocol::Batched),
             Self::Udp | Self::Http2 => matches!(protocol, Protocol::StopAndWait | Protocol::Redraw),
         }
     }

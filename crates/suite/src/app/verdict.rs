@@ -8,10 +8,12 @@ use btu_units::{Bytes, Span};
 use serde::Serialize;
 
 use super::effects::two_way;
-use super::plan::{accounts, broadcast};
+use super::plan::{accounts, broadcast, x11perf};
+use super::x11perf::next_to_x11perf;
 use super::{
-    AppCell, AppPlan, Bandwidth, Carrier, Discarded, Displayed, Drawn, FactorShares, PICTURE_BYTES,
-    PaperTable, Protocol, TimeShares, Trips, Ways, Work, Workload, backwards, effects, paper,
+    AppCell, AppPlan, Bandwidth, Carrier, Discarded, Displayed, Drawn, FactorShares, NextToX11perf,
+    PICTURE_BYTES, PaperTable, Protocol, TimeShares, Trips, Ways, Work, Workload, backwards,
+    effects, paper,
 };
 use crate::experiment::{Experiment, Measured, Warning, warnings};
 use crate::network::HostName;
@@ -37,6 +39,9 @@ pub struct AppVerdict {
     /// The required bandwidth, if requested.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub bandwidth: Vec<Bandwidth>,
+    /// What an X server shows next to what x11perf measures there, if both were requested.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub x11perf: Vec<NextToX11perf>,
     /// The picture of each workload: SHA-256, and whether every way of drawing left it.
     pub pictures: Vec<PictureDigest>,
     /// The warnings about the result.
@@ -157,6 +162,7 @@ pub(super) fn judge(plan: &AppPlan, cells: &[Measured<AppCell>]) -> AppVerdict {
         round_trips,
         bandwidth,
         memory: memory(plan, cells),
+        x11perf: next_to_x11perf(&rows),
         pictures: workloads(&rows).into_iter().map(|workload| picture(workload, cells)).collect(),
         rows,
         warnings: warnings(cells),
@@ -211,11 +217,22 @@ fn row(plan: &AppPlan, cell: AppCell, cells: &[Measured<AppCell>], ways: Option<
     let typical = |(drawn, _): &(&Drawn, &Displayed)| {
         median(&drawn.pictures.iter().map(|span| span.seconds()).collect::<Vec<_>>())
     };
-    let times: Vec<f64> = valid.iter().filter_map(typical).collect();
     let items = plan.shown(&cell) as f64;
+    let times: Vec<f64> = if cell.carrier == Carrier::X11perf {
+        let rates = own.iter().filter_map(|measured| x11perf(&measured.seen));
+        rates.map(|rate| items / rate).collect()
+    } else {
+        valid.iter().filter_map(typical).collect()
+    };
     let rates: Vec<f64> = times.iter().map(|seconds| items / seconds).collect();
     let seconds = geometric_interval(&times, Level::P95);
-    let requests = plan.requests(&cell);
+    let requests = match valid.first() {
+        // Its client sends other requests than the plan knows.
+        Some((drawn, _)) if cell.carrier == Carrier::X11 => {
+            drawn.requests / (drawn.pictures.len() as u64).max(1)
+        }
+        _ => plan.requests(&cell),
+    };
     let busy = |which: fn(&Drawn, &Displayed) -> Span| {
         let all: f64 =
             valid.iter().map(|(drawn, displayed)| which(drawn, displayed).seconds()).sum();
@@ -223,7 +240,8 @@ fn row(plan: &AppPlan, cell: AppCell, cells: &[Measured<AppCell>], ways: Option<
         (of > 0).then(|| all / of as f64)
     };
     let application_seconds = busy(|drawn, _| drawn.busy);
-    let display_seconds = busy(|_, displayed| displayed.busy);
+    let display_seconds =
+        busy(|_, displayed| displayed.busy).filter(|_| cell.carrier != Carrier::X11);
     let work = application_seconds.zip(display_seconds);
     let work = work.map(|(application, display)| Work { application, display });
     let expected_seconds =
@@ -273,7 +291,9 @@ fn memory(plan: &AppPlan, cells: &[Measured<AppCell>]) -> Vec<Memory> {
         let own = cells
             .iter()
             .filter(|measured| measured.cell.workload == workload && measured.is_valid());
-        let mut items = own.filter(|measured| measured.cell.protocol != Protocol::Bitmap);
+        let mut items = own.filter(|Measured { cell, .. }| {
+            cell.protocol != Protocol::Bitmap && !cell.carrier.is_x11()
+        });
         let kept = items.find_map(|measured| Some(accounts(&measured.seen)?.1))?;
         Some(Memory { workload, file: kept.file, memory: kept.memory, bitmap })
     };

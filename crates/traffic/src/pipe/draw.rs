@@ -512,14 +512,17 @@ fn reply(index: usize) -> [u8; REPLY_BYTES] {
 
 /// Has the calling thread give way to others, and run at this speed where the kernel is to see to
 /// that.
-fn slow_down(drawing: &Drawing, nice: u8, speed: Speed) -> io::Result<()> {
+///
+/// # Errors
+/// The kernel refuses.
+pub fn slow_down(drawing: &Drawing, nice: u8, speed: Speed) -> io::Result<()> {
     give_way(nice)?;
     if drawing.slowing == Slowing::Quota && speed != Speed::FULL { keep_to(speed) } else { Ok(()) }
 }
 
 /// Computes for `work` in addition to this end's own work since `begun`, all at this speed, and
 /// returns the time.
-fn compute(work: Span, slowing: Slowing, speed: Speed, begun: Time) -> Span {
+pub fn compute(work: Span, slowing: Slowing, speed: Speed, begun: Time) -> Span {
     match slowing {
         Slowing::Dilation => dilated(work, speed, begun),
         Slowing::Quota => at_kernel_s_speed(work, begun),

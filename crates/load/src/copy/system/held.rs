@@ -16,11 +16,11 @@ use crate::LoadError;
 pub(super) struct Held(File);
 
 impl Held {
-    pub(super) fn new(text: &str) -> Result<Self, LoadError> {
+    pub(super) fn new(text: impl AsRef<[u8]>) -> Result<Self, LoadError> {
         let failed = |operation| move |source| LoadError::Memory { operation, source };
         let made = memfd_create("btu-copy", MFdFlags::MFD_CLOEXEC).map_err(std::io::Error::from);
         let mut file = File::from(made.map_err(failed("create a file"))?);
-        file.write_all(text.as_bytes()).map_err(failed("write a file"))?;
+        file.write_all(text.as_ref()).map_err(failed("write a file"))?;
         // ssh takes no key that others may read.
         file.set_permissions(Permissions::from_mode(0o600))
             .map_err(failed("change whose a file is"))?;

@@ -65,7 +65,7 @@ pub(super) fn client(
     command.args(["-F", "none", "-P", &to.port().to_string()]);
     let mut held = vec![identity, known];
     if program == Program::Sftp {
-        let batch = Held::new(&match direction {
+        let batch = Held::new(match direction {
             Direction::Put => format!("put {} {NAME}\n", path.display()),
             Direction::Get => format!("get {NAME} {}\n", path.display()),
         })?;
@@ -107,8 +107,8 @@ struct Known {
 
 impl Known {
     fn of(token: &Token) -> Result<Self, LoadError> {
-        let identity = Held::new(&Key::of(token, "user")?.private_text())?;
-        let known = Held::new(&format!("{ALIAS} {}\n", Key::of(token, "host")?.public_line()))?;
+        let identity = Held::new(Key::of(token, "user")?.private_text())?;
+        let known = Held::new(format!("{ALIAS} {}\n", Key::of(token, "host")?.public_line()))?;
         Ok(Self { identity, known })
     }
 }
@@ -143,8 +143,8 @@ pub(super) fn terminal_service(token: &Token) -> Result<Service, LoadError> {
 }
 
 fn serving(token: &Token, serve: &str) -> Result<Service, LoadError> {
-    let host = Held::new(&Key::of(token, "host")?.private_text())?;
-    let user = Held::new(&format!("{}\n", Key::of(token, "user")?.public_line()))?;
+    let host = Held::new(Key::of(token, "host")?.private_text())?;
+    let user = Held::new(format!("{}\n", Key::of(token, "user")?.public_line()))?;
     let mut words = vec![find("sh")?.into(), "-c".into(), serve.into(), "sh".into()];
     words.extend([find("sshd")?.into(), "-i".into(), "-e".into(), "-f".into(), "/dev/null".into()]);
     words.extend(OPTIONS.iter().flat_map(|option| ["-o".into(), option.into()]));

@@ -38,8 +38,8 @@ const SETTINGS: &str = "\
 
 /// A vsftpd for connections on its standard input.
 pub(super) fn service(token: &Token) -> Result<Service, LoadError> {
-    let settings = Held::new(&format!("{SETTINGS}ftp_username={}\n", account()?.name))?;
-    let passwords = Held::new(&format!("{}\n", hexadecimal(token)))?;
+    let settings = Held::new(format!("{SETTINGS}ftp_username={}\n", account()?.name))?;
+    let passwords = Held::new(format!("{}\n", hexadecimal(token)))?;
     let words = vec![find("vsftpd")?.into(), "/proc/self/fd/3".into()];
     // A line of a login that failed has the user's name in it, which may be any words.
     let let_in = |line: &str| line.contains("] OK LOGIN: ") && !line.contains("] FAIL LOGIN: ");

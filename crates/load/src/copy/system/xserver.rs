@@ -1,0 +1,136 @@
+//! The system's X server without a screen, Xvfb(1), for one cell.
+//!
+//! It listens on TCP only, and its clients must have its cookie, which both ends make from the
+//! token. Its lock and its other files are in a directory for temporary files that no other process
+//! sees, so that nothing of it stays, however it ends.
+
+use std::net::{IpAddr, SocketAddr};
+use std::process::{Command, Stdio};
+
+use btu_suite::activity::Token;
+use btu_units::Span;
+
+use super::find;
+use super::from_pipe::read_until;
+use super::held::Held;
+use super::process::{Ended, Process};
+use crate::LoadError;
+use crate::account::now;
+
+/// The only way of admission: a cookie of 16 octets (Xsecurity(7)).
+pub(crate) const COOKIE: &str = "MIT-MAGIC-COOKIE-1";
+
+/// Opens the cookie as 3 and goes on.
+const OPEN: &str = "exec 3<\"$1\"; shift; exec \"$@\"";
+
+/// In a namespace of its own.
+const SURROUND: &str = "mount -t tmpfs -o mode=1777 tmpfs /tmp && exec \"$@\"";
+
+/// One screen of the picture's size. It writes the number of its display when it is ready, and uses
+/// no lock of the machine's, since its port is the lock.
+const OPTIONS: [&str; 16] = [
+    "-displayfd",
+    "1",
+    "-screen",
+    "0",
+    "800x800x24",
+    "-listen",
+    "tcp",
+    "-nolisten",
+    "unix",
+    "-nolisten",
+    "local",
+    "-nolock",
+    "-auth",
+    "/proc/self/fd/3",
+    "-s",
+    "0",
+];
+
+/// Display 0 has this port, others the next ones (X(7)).
+const FIRST_PORT: u16 = 6000;
+
+/// How long the server may take until it is ready: it compiles a keyboard's map first.
+const START: Span = Span::from_seconds(20);
+
+/// Most octets of a display's number.
+const MOST_DIGITS: usize = 16;
+
+/// A server that listens.
+pub(crate) struct XServer {
+    process: Process,
+    address: SocketAddr,
+}
+
+impl XServer {
+    /// Starts one that is reached at `address`. It ends with its last client if `with_its_clients`.
+    pub(crate) fn start(
+        address: IpAddr,
+        token: &Token,
+        with_its_clients: bool,
+    ) -> Result<Self, LoadError> {
+        let cookie = cookie(token)?;
+        let mut command = Command::new(find("sh")?);
+        command.args(["-c", OPEN, "sh"]).arg(cookie.path());
+        command.arg(find("unshare")?).args(["--user", "--map-root-user", "--mount"]);
+        command.arg(find("sh")?).args(["-c", SURROUND, "sh"]);
+        command.arg(find("setpriv")?).args(["--pdeathsig", "KILL", "--"]);
+        command.arg(find(XVFB)?).args(OPTIONS);
+        command.arg(if with_its_clients { "-terminate" } else { "-noreset" });
+        command.stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut process = Process::start(XVFB, command, |_| false)?;
+        let said = ready(&mut process)?;
+        let number = std::str::from_utf8(&said).ok().and_then(|said| said.trim().parse().ok());
+        let port = number.and_then(|number: u16| FIRST_PORT.checked_add(number));
+        if let Some(port) = port {
+            return Ok(Self { process, address: SocketAddr::new(address, port) });
+        }
+        let ended = process.finish(None, || Err(failed("it named no display".to_owned())))?;
+        Err(failed(format!("it did not start: {}", ended.explained())))
+    }
+
+    pub(crate) fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Waits until it has ended.
+    pub(crate) fn finish(
+        self,
+        may_go_on: impl Fn() -> Result<(), LoadError>,
+    ) -> Result<(), LoadError> {
+        let ended: Ended = self.process.finish(None, may_go_on)?;
+        if ended.status.success() { Ok(()) } else { Err(failed(ended.explained())) }
+    }
+}
+
+const XVFB: &str = "Xvfb";
+
+fn failed(problem: String) -> LoadError {
+    LoadError::Program { program: XVFB, problem }
+}
+
+/// What it writes when it listens.
+fn ready(process: &mut Process) -> Result<Vec<u8>, LoadError> {
+    let Some((mut output, _input)) = process.pipes() else {
+        return Err(failed("its output is no pipe".to_owned()));
+    };
+    let until = now()? + START;
+    read_until(
+        &mut output,
+        MOST_DIGITS,
+        |said| said.ends_with(b"\n"),
+        || {
+            let is_late = now()? >= until;
+            if is_late { Err(failed(format!("it was not ready within {START}"))) } else { Ok(()) }
+        },
+    )
+}
+
+/// The file with the cookie, for any address (xauth(1), Xau(3)): lengths in two octets, the high one
+/// first.
+pub(super) fn cookie(token: &Token) -> Result<Held, LoadError> {
+    const ANY_ADDRESS: [u8; 2] = [0xff, 0xff];
+    let field = |octets: &[u8]| [&(octets.len() as u16).to_be_bytes()[..], octets].concat();
+    let fields = [&[][..], b"", COOKIE.as_bytes(), token].map(field);
+    Held::new([&ANY_ADDRESS[..], &fields.concat()].concat())
+}

@@ -1,0 +1,132 @@
+//! An application that draws on an X server at another host: the system's Xvfb.
+//!
+//! ```text
+//! application ==== network ==== Xvfb -- a client there, which reads the window back
+//! ```
+//!
+//! Requests are sent by x11rb, a client library of its own (no libxcb), which gathers them in a
+//! buffer of 16 KiB as Xlib does. In place of the application x11perf may run, for comparison.
+
+mod application;
+mod canvas;
+mod glyphs;
+mod line;
+mod meeting;
+mod screen;
+
+use std::error::Error;
+use std::fmt::Display;
+use std::io;
+use std::net::SocketAddr;
+use std::sync::atomic::AtomicBool;
+
+use btu_suite::activity::{DrawEnd, Order, Performance, PipeMeeting, Rendezvous};
+use btu_suite::app::x11perf_test;
+use btu_suite::pipe::End;
+use btu_suite::record::{Outcome, Report};
+use btu_traffic::Limit;
+use btu_units::Span;
+
+use crate::LoadError;
+use crate::account::{Account, now};
+use crate::copy::{XServer, x11perf};
+
+/// The program that draws.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Client {
+    Btu,
+    X11perf,
+}
+
+/// An end that waits for its start.
+struct Drawing {
+    part: DrawEnd,
+    client: Client,
+    place: Place,
+    deadline: Span,
+}
+
+enum Place {
+    Server(XServer),
+    Call(SocketAddr),
+}
+
+/// The display starts its server; the application calls when it starts.
+pub(crate) fn prepare(
+    order: &Order,
+    part: &DrawEnd,
+    client: Client,
+) -> Result<Box<dyn Performance>, LoadError> {
+    let place = match part.meeting {
+        PipeMeeting::Network(Rendezvous::Connect(to)) => Place::Call(to),
+        PipeMeeting::Network(Rendezvous::Listen(on)) => {
+            Place::Server(XServer::start(on, &part.token, client == Client::X11perf)?)
+        }
+        PipeMeeting::ListenAt(_) | PipeMeeting::ConnectAt(_) => {
+            return Err(LoadError::Order { what: "X connects hosts, not paths of one machine" });
+        }
+    };
+    Ok(Box::new(Drawing { part: part.clone(), client, place, deadline: order.deadline }))
+}
+
+/// Any failure of the library's.
+fn failed(error: impl Display) -> io::Error {
+    io::Error::other(error.to_string())
+}
+
+impl Drawing {
+    fn run(self, stop: &AtomicBool) -> Result<Report, LoadError> {
+        let account = Account::open()?;
+        let limit = Limit::new(account.started(), self.deadline, stop);
+        let outcome = match (self.client, self.place) {
+            (Client::Btu, place) => over_x11(&self.part, &place, &limit)?,
+            (Client::X11perf, Place::Server(server)) => {
+                let to = server.address();
+                server.finish(|| Ok(limit.check(now()?, "wait for x11perf", to)?))?;
+                Outcome::X11Served
+            }
+            (Client::X11perf, Place::Call(to)) => {
+                let DrawEnd { token, drawing, .. } = &self.part;
+                let test = x11perf_test(drawing.workload, drawing.protocol)
+                    .ok_or(LoadError::Order { what: "x11perf has no test like this" })?;
+                Outcome::X11perf { per_second: x11perf(to, token, test, &limit)? }
+            }
+        };
+        Ok(account.close()?.report(outcome))
+    }
+}
+
+/// One of the two clients. The server ends with the display's.
+fn over_x11(part: &DrawEnd, place: &Place, limit: &Limit<'_>) -> Result<Outcome, LoadError> {
+    let to = match place {
+        Place::Server(server) => server.address(),
+        Place::Call(to) => *to,
+    };
+    let connection = line::connect(to, &part.token, limit)
+        .map_err(|error| problem(to, "could not be reached", &error))?;
+    let done = match part.end {
+        End::Far => screen::show(&connection, &part.drawing).map(Outcome::Displayed),
+        End::Near => application::draw(&connection, &part.drawing, limit).map(Outcome::Drawn),
+    };
+    done.map_err(|error| problem(to, "ended the drawing", &error))
+}
+
+fn problem(to: SocketAddr, what: &str, error: &io::Error) -> LoadError {
+    LoadError::Program { program: "Xvfb", problem: format!("the server at {to} {what}: {error}") }
+}
+
+impl Performance for Drawing {
+    fn endpoint(&self) -> Option<SocketAddr> {
+        match &self.place {
+            Place::Server(server) => Some(server.address()),
+            Place::Call(_) => None,
+        }
+    }
+
+    fn perform(self: Box<Self>, stop: &AtomicBool) -> Result<Report, Box<dyn Error + Send + Sync>> {
+        Ok(self.run(stop)?)
+    }
+}
+
+#[cfg(test)]
+mod tests;
