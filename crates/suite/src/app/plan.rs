@@ -747,6 +747,27 @@ mod tests {
         );
     }
 
+    /// Wherever an experiment of six factors breaks off, what is left is what an uninterrupted one
+    /// still had to do, in its order.
+    #[test]
+    fn an_interrupted_experiment_goes_on_as_if_it_had_not_been() {
+        let plan = AppPlan { factors: Some(Factors::usual()), ..plan() };
+        let left = |plan: &AppPlan, records: &[Measured<AppCell>]| -> Vec<_> {
+            (0..plan.frame.blocks).flat_map(|block| plan.missing(block, records)).collect()
+        };
+        let whole = left(&plan, &[]);
+        assert_eq!(whole.len(), 2 * 32);
+        let stored = serde_json::to_value(&plan).unwrap();
+        for done in [1, 17, 32, 45, 64] {
+            let records: Vec<Measured<AppCell>> = whole[..done]
+                .iter()
+                .map(|slot| plan.record(slot.clone(), observed(|_, _| {})))
+                .collect();
+            let resumed: AppPlan = serde_json::from_value(stored.clone()).unwrap();
+            assert_eq!(left(&resumed, &records), whole[done..], "after {done}");
+        }
+    }
+
     /// X has no symbols, and x11perf only some tests.
     #[test]
     fn an_x_server_is_drawn_on_by_requests_that_it_has() {
