@@ -251,13 +251,13 @@ fn divided(row: &RunRow) -> Option<String> {
     match (&plan.network, &plan.processors) {
         (Network::Machines(_), _) => None,
         (_, Some(division)) => Some(format!(
-            "processors: {} of the machine under test, {} of everything else; {sleep}",
+            "processors: {} under test, {} for the rest; {sleep}",
             division.test(),
             division.rest()
         )),
-        (_, None) => Some(format!(
-            "processors: shared by the machine under test and everything else; {sleep}"
-        )),
+        (_, None) => {
+            Some(format!("processors: shared by the machine under test and the rest; {sleep}"))
+        }
     }
 }
 
@@ -295,7 +295,7 @@ fn congestion_control(row: &RunRow) -> Option<String> {
         .filter(|_| !is_elsewhere && row.summary.suite != btu_suite::roll::SUITE)?;
     let usual =
         own().filter(|usual| *usual != used).map(|usual| format!(" (this machine's own: {usual})"));
-    Some(format!("TCP's congestion control is {used}{}", usual.unwrap_or_default()))
+    Some(format!("congestion control: {used}{}", usual.unwrap_or_default()))
 }
 
 /// The note that receivers of a rating read in batches, unlike most programs.
@@ -307,9 +307,9 @@ fn receiving(row: &RunRow) -> Option<String> {
     (plan.receiving == Receiving::Batched).then(|| batches.to_owned())
 }
 
-/// Whether processors were kept from sleeping.
+/// Whether processors were kept awake.
 fn sleep(are_kept_awake: bool) -> &'static str {
-    if are_kept_awake { "kept from sleeping" } else { "free to sleep" }
+    if are_kept_awake { "kept awake" } else { "free to sleep" }
 }
 
 /// Part of the plan of a pipe: of a signature, of the first of several, or of HINT's.

@@ -103,6 +103,7 @@ impl StoredRun<'_> {
                 .chain(conditions.clone())
                 .collect(),
             next,
+            ..Summary::default()
         }
     }
 

@@ -16,6 +16,11 @@ const MOST_OF_HEADLINE: usize = 2;
 const MOST_OF_SETTING: usize = 3;
 const MOST_WARNINGS: usize = 3;
 
+/// Warnings after the first, and lines of the setting after the second, give way to so many key
+/// numbers: a rating under each load, and that of all runs.
+const KEY_FIGURES: usize = 4;
+const SETTING: usize = 2;
+
 /// The number of commands that are always shown, and of key numbers if there is no room for more.
 const COMMANDS: usize = 2;
 const FEWEST_FIGURES: usize = 2;
@@ -23,6 +28,8 @@ const FEWEST_FIGURES: usize = 2;
 /// The content of the first screen below the headline.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Summary {
+    /// A number that follows the headline in its line; may be empty.
+    pub addition: String,
     /// The result's numbers, the most important first.
     pub figures: Vec<KeyFigure>,
     /// The limit of the result, in one short sentence; empty if it is not known.
@@ -74,26 +81,33 @@ impl Page {
 /// `\n`.
 pub fn first_screen(page: &Page, options: &TextOptions) -> String {
     let (width, paint) = (options.columns(), Paint(options.colour));
-    let Summary { figures, limit, setting, next } = &page.summary;
-    let headline = at_most(wrap(&page.headline, width, 2), MOST_OF_HEADLINE, width);
+    let Summary { addition, figures, limit, setting, next } = &page.summary;
+    let headline = format!("{}{addition}", page.headline);
+    let headline = at_most(wrap(&headline, width, 2), MOST_OF_HEADLINE, width);
     let limit: Vec<String> = if limit.is_empty() {
         Vec::new()
     } else {
         vec![cut(&format!("Limited by {limit}"), width)]
     };
+    let setting = wrap(&setting.join("; "), width, 0);
+    let taken = headline.len()
+        + figures.len().min(KEY_FIGURES)
+        + limit.len()
+        + setting.len().min(SETTING)
+        + next.len().min(COMMANDS);
+    let most = FIRST_SCREEN_LINES.saturating_sub(taken).clamp(1, MOST_WARNINGS);
     let groups = grouped(&page.warnings);
     let warnings: Vec<String> =
-        groups.iter().take(MOST_WARNINGS).map(|text| cut(&format!("! {text}"), width)).collect();
+        groups.iter().take(most).map(|text| cut(&format!("! {text}"), width)).collect();
     let left_out = groups.len() - warnings.len();
     let room = FIRST_SCREEN_LINES.saturating_sub(
         headline.len()
             + limit.len()
             + warnings.len()
-            + figures.len().min(FEWEST_FIGURES)
+            + figures.len().min(KEY_FIGURES)
             + next.len().min(COMMANDS),
     );
-    let setting =
-        at_most(wrap(&setting.join("; "), width, 0), room.clamp(1, MOST_OF_SETTING), width);
+    let setting = at_most(setting, room.clamp(1, MOST_OF_SETTING), width);
     let taken = headline.len() + limit.len() + setting.len() + warnings.len();
     let room =
         FIRST_SCREEN_LINES.saturating_sub(taken + next.len().min(COMMANDS)).max(FEWEST_FIGURES);

@@ -116,7 +116,7 @@ fn conditions(row: &RunRow) -> anyhow::Result<[(&'static str, String); 8]> {
     let held = plan
         .processors
         .map_or_else(|| "where the scheduler puts them".to_owned(), |held| held.to_string());
-    let sleep = if plan.kept_awake { "kept from sleeping" } else { "free to sleep" };
+    let sleep = if plan.kept_awake { "kept awake" } else { "free to sleep" };
     let control = plan
         .congestion_control
         .map_or_else(|| "the machine's own".to_owned(), |name| name.to_string());

@@ -33,7 +33,7 @@ pub(super) fn summary<R: ComparedRow>(comparison: &Comparison<R>, all: &str) -> 
         Next::new(format!("{all} --all"), "every cell"),
         Next::new(format!("{all} --format html"), "a page with all sides on one axis"),
     ];
-    Summary { figures, limit: String::new(), setting, next }
+    Summary { figures, setting, next, ..Summary::default() }
 }
 
 /// Both means, the counts of findings, and the cells that changed most.

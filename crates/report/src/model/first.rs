@@ -30,7 +30,7 @@ pub fn model_page(prediction: &Prediction, all: &str) -> Page {
         title: format!("btu model: {name}"),
         headline: format!("{name}: {}", headline(prediction)),
         warnings: warnings(&prediction.warnings),
-        summary: Summary { figures, limit: limit(prediction), setting, next },
+        summary: Summary { figures, limit: limit(prediction), setting, next, ..Summary::default() },
         ..Page::default()
     }
 }

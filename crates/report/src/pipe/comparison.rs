@@ -83,12 +83,12 @@ pub fn signatures_page(runs: &[StoredSignature], warnings: &[String], again: &st
     });
     let summary = Summary {
         figures: compared(&named, &costs),
-        limit: String::new(),
         setting: vec![CAUTION.split_inclusive(". ").next().unwrap_or_default().trim().to_owned()],
         next: vec![
             Next::new(format!("{again} --all"), "every size, and what each message and byte costs"),
             Next::new(format!("btu show {} --all", base.name), "one of them by itself"),
         ],
+        ..Summary::default()
     };
     Page {
         headline: format!(

@@ -14,8 +14,9 @@ use crate::text::called;
 const NEARLY_ALL: f64 = 0.9;
 
 pub(super) fn summary(report: &RunReport) -> Summary {
-    let figures = of_machine(report).into_iter().chain(of_loads(report)).collect();
-    let mut summary = report.stored().summary(figures, limit(report));
+    let figures = of_loads(report).into_iter().chain(of_machine(report)).collect();
+    let mut summary =
+        Summary { addition: alone(report), ..report.stored().summary(figures, limit(report)) };
     let id = &report.run.id;
     let is_unfinished = report
         .verdict
@@ -30,11 +31,22 @@ pub(super) fn summary(report: &RunReport) -> Summary {
     summary
 }
 
-/// The rating of each load, idle first, and the slowdown of network activities under it.
+/// The rating without load.
+fn alone(report: &RunReport) -> String {
+    let idle = report.verdict.idle.as_ref().map(|idle| &idle.btu_bits_per_second);
+    let is_loaded = report.verdict.per_load.iter().any(|of| of.load != Load::Idle);
+    idle.filter(|_| is_loaded).map_or_else(String::new, |rating| {
+        let ends = ends(rating, MEGABIT).map_or_else(String::new, |ends| format!(" ({ends})"));
+        format!("; alone {} Mb/s{ends}", three_digits(rating.value / MEGABIT))
+    })
+}
+
+/// The rating under each load, and the slowdown of network activities under it.
 fn of_loads(report: &RunReport) -> Vec<KeyFigure> {
     let slowdown =
         |load: Load| report.verdict.penalties.by_load.iter().find(|of| of.load == load)?.network;
-    let of_load = report.verdict.per_load.iter().filter_map(|of| {
+    let loaded = report.verdict.per_load.iter().filter(|of| of.load != Load::Idle);
+    let of_load = loaded.filter_map(|of| {
         let rating = &of.rating.as_ref()?.btu_bits_per_second;
         let note = slowdown(of.load)
             .map(|slowdown| format!("{} times as long", three_digits(slowdown.value)));

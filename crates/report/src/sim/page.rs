@@ -37,6 +37,7 @@ pub fn sim_page(outcome: &Outcome, all: &str) -> Page {
             limit: limit(outcome),
             setting: vec![how, covers],
             next,
+            ..Summary::default()
         },
         ..Page::default()
     }

@@ -64,7 +64,7 @@ fn page<E: Experiment + Reported>(
     assert!(faults.is_empty(), "{faults:?}");
     let mut run = head();
     network.clone_into(&mut run.network);
-    run.conditions = vec!["TCP's congestion control is cubic".to_owned()];
+    run.conditions = vec!["congestion control: cubic".to_owned()];
     let origin = Origin { plan_is_known: true, ..Origin::default() };
     let stored = StoredRun { run: &run, origin: &origin, settings: &BTreeMap::new(), changes: &[] };
     plan.page(&plan.judge(&records), &stored)
