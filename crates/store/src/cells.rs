@@ -8,13 +8,17 @@ use btu_suite::cell::Row;
 use btu_suite::pipe::Facts;
 use btu_suite::record::CellRecord;
 use btu_units::{Bytes, Span};
-use rusqlite::{ErrorCode, params};
+use rusqlite::{ErrorCode, Rows, params};
 use serde::de::DeserializeOwned;
 
 use crate::lock::RunLock;
 use crate::packed::{Packed, RECORD, pack};
 use crate::run::RunId;
 use crate::{Store, StoreError};
+
+/// Records that are in memory as they are stored at a time. A full run has thousands, of some 16 KB
+/// each.
+const AT_ONCE: usize = 256;
 
 pub(crate) const INSERT: &str =
     "INSERT INTO cells (run, block, position, component, message_bytes, load, valid,
@@ -152,10 +156,44 @@ impl Store {
 
     /// Every stored record of a run of any suite, in the order of its plan.
     pub fn records<T: DeserializeOwned + Send>(&self, run: RunId) -> Result<Vec<T>, StoreError> {
-        let packed = self.packed(run)?;
-        // A full run has a hundred megabytes of them unpacked, and nearly all the time of reading
-        // goes into parsing them: each is unpacked by itself, so that they are never all in memory
-        // as text.
+        let sql = format!("SELECT {RECORD} FROM cells WHERE run = ?1 ORDER BY block, position, id");
+        let explain = self.explain("read the cells");
+        let mut select = self.connection.prepare_cached(&sql).map_err(&explain)?;
+        let mut rows = select.query([run]).map_err(&explain)?;
+        let mut records = Vec::new();
+        loop {
+            let packed = self.next_packed(run, &mut rows)?;
+            if packed.is_empty() {
+                return Ok(records);
+            }
+            records.extend(self.parsed(run, &packed)?);
+        }
+    }
+
+    /// At most [`AT_ONCE`] further records of a run.
+    fn next_packed(&self, run: RunId, rows: &mut Rows<'_>) -> Result<Vec<Packed>, StoreError> {
+        let explain = self.explain("read the cells");
+        let mut all = Vec::new();
+        while all.len() < AT_ONCE
+            && let Some(row) = rows.next().map_err(&explain)?
+        {
+            let record = row.get(0);
+            all.push(
+                record.map_err(|error| {
+                    self.damaged_run(run, format!("a cell is no text ({error})"))
+                })?,
+            );
+        }
+        Ok(all)
+    }
+
+    /// Nearly all the time of reading goes into parsing: every processor takes a share. Each record
+    /// is unpacked by itself, so that they are never all in memory as text.
+    fn parsed<T: DeserializeOwned + Send>(
+        &self,
+        run: RunId,
+        packed: &[Packed],
+    ) -> Result<Vec<T>, StoreError> {
         let threads = thread::available_parallelism().map_or(1, NonZero::get);
         let share = packed.len().div_ceil(threads).max(1);
         let parts: Vec<Result<Vec<T>, String>> = thread::scope(|scope| {
@@ -170,31 +208,11 @@ impl Store {
                 .map(|part| part.join().unwrap_or_else(|panic| resume_unwind(panic)))
                 .collect()
         });
-        let mut records = Vec::with_capacity(packed.len());
-        for part in parts {
-            records.extend(part.map_err(|error| {
-                self.damaged_run(run, format!("a cell is not what this btu knows ({error})"))
-            })?);
-        }
-        Ok(records)
-    }
-
-    /// The stored records of a run.
-    fn packed(&self, run: RunId) -> Result<Vec<Packed>, StoreError> {
-        let sql = format!("SELECT {RECORD} FROM cells WHERE run = ?1 ORDER BY block, position, id");
-        let explain = self.explain("read the cells");
-        let mut select = self.connection.prepare_cached(&sql).map_err(&explain)?;
-        let mut rows = select.query([run]).map_err(&explain)?;
-        let mut all = Vec::new();
-        while let Some(row) = rows.next().map_err(&explain)? {
-            let record = row.get(0);
-            all.push(
-                record.map_err(|error| {
-                    self.damaged_run(run, format!("a cell is no text ({error})"))
-                })?,
-            );
-        }
-        Ok(all)
+        let all: Result<Vec<Vec<T>>, String> = parts.into_iter().collect();
+        let all = all.map_err(|error| {
+            self.damaged_run(run, format!("a cell is not what this btu knows ({error})"))
+        })?;
+        Ok(all.into_iter().flatten().collect())
     }
 
     pub(crate) fn damaged(&self, what: String) -> StoreError {
