@@ -74,6 +74,11 @@ fn flatten(path: &str, value: &Value, into: &mut BTreeMap<String, String>) {
             }
         }
         Value::String(text) => drop(into.insert(path.to_owned(), text.clone())),
+        Value::Array(members) if members.iter().all(Value::is_string) => {
+            let words: Vec<&str> = members.iter().filter_map(Value::as_str).collect();
+            let words = if words.is_empty() { "none".to_owned() } else { words.join(", ") };
+            into.insert(path.to_owned(), words);
+        }
         other => drop(into.insert(path.to_owned(), other.to_string())),
     }
 }
@@ -122,6 +127,16 @@ mod tests {
             found[1]
         );
         assert_eq!(found.len(), 2);
+    }
+
+    /// A reader does not want to see brackets and quotation marks, and a line ends between words.
+    #[test]
+    fn lists_are_words() {
+        let mut machine = collect();
+        machine.processor.governors = Vec::new();
+        assert_eq!(settings(&machine)["processor.governors"], "none");
+        machine.processor.governors = ["powersave", "performance"].map(str::to_owned).to_vec();
+        assert_eq!(settings(&machine)["processor.governors"], "powersave, performance");
     }
 
     #[test]
