@@ -105,6 +105,17 @@ fn of_predictions() {
     insta::assert_snapshot!(screens.join("\n"));
 }
 
+/// What is saturated has no mean delay and no share of the time.
+#[test]
+fn of_a_saturated_network() {
+    let said = both(&predicted("home-bloated", None));
+    for words in ["has no mean delay: the network is saturated", "of what it can carry is offered"]
+    {
+        assert!(said.contains(words), "{said}");
+    }
+    assert!(!said.contains("saturated of the time") && !said.contains("saturated Mb/s"), "{said}");
+}
+
 /// The first screens have room for every network of the library.
 #[test]
 fn of_every_network_of_the_library() {

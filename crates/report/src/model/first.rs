@@ -55,6 +55,9 @@ fn headline(prediction: &Prediction) -> String {
     let Some(flow) = slowest else {
         return "the network file draws no traffic, so there is nothing to predict".to_owned();
     };
+    if flow.delay_seconds.is_saturated() {
+        return format!("{} has no mean delay: the network is saturated", flow.name);
+    }
     format!("mean delay of {} {}", flow.name, answer(flow.delay_seconds, time))
 }
 
@@ -83,10 +86,13 @@ fn figure(flow: &FlowPrediction) -> KeyFigure {
         name: flow.name.clone(),
         value: answer(flow.delay_seconds, time),
         interval: String::new(),
-        note: format!(
-            "mean delay, {} Mb/s carried",
-            answer(flow.carried_bits_per_second, megabits)
-        ),
+        note: match flow.carried_bits_per_second.value {
+            Some(_) => format!(
+                "mean delay, {} Mb/s carried",
+                answer(flow.carried_bits_per_second, megabits)
+            ),
+            None => "more is offered than can be carried".to_owned(),
+        },
     }
 }
 
@@ -103,13 +109,23 @@ fn limit(prediction: &Prediction) -> String {
         share.value.unwrap_or(if share.is_saturated() { f64::INFINITY } else { 0.0 })
     };
     let busiest = shares.max_by(|a, b| used(&a.1).total_cmp(&used(&b.1)));
-    let busiest =
-        busiest.map(|(name, share)| format!("{name}, used {} of the time", answer(share, percent)));
+    let busiest = busiest.map(|(name, share)| used_share(name, share));
     match prediction.transfer.as_ref().map(|transfer| transfer.limit) {
         Some(Limit::Software) => "the software, which makes packets no faster".to_owned(),
         Some(_) => busiest
             .map_or_else(|| "the network".to_owned(), |busiest| format!("the network: {busiest}")),
         None => busiest.unwrap_or_default(),
+    }
+}
+
+/// How much of a medium is used; of a saturated one, how much is offered.
+fn used_share(name: &str, share: Answer) -> String {
+    match share.value {
+        Some(value) if share.is_saturated() => {
+            format!("{name}: {} of what it can carry is offered", percent(value))
+        }
+        None if share.is_saturated() => format!("{name}: more is offered than it can carry"),
+        _ => format!("{name}, used {} of the time", answer(share, percent)),
     }
 }
 
