@@ -272,13 +272,14 @@ fn on_a_bare_cable_it_is_as_fast() {
     // Two programs have to be woken for a request, and one for an answer of the kernel to a ping:
     // some 0.1 ms.
     assert!((told - seen).abs() <= seen * TRIP + 1.5e-4, "{told} s, ping {seen} s");
-    // In turns, since such rates drift.
-    let (mut told, mut seen) = (Vec::new(), Vec::new());
-    for _ in 0..2 {
-        told.extend(pair.told(&["-R", "-t", "2 s"]).seconds["down"].iter().copied());
-        seen.push(pair.iperf3_rate(&["-R", "-t", "2"]));
+    // In turns, since such rates drift. The fastest turn of each counts: a stream is slower by up to
+    // a half while its queue does not fit into the processor's cache, by chance and with either
+    // program.
+    let (mut told, mut seen) = (0.0_f64, 0.0_f64);
+    for _ in 0..4 {
+        told = told.max(median(pair.told(&["-R", "-t", "2 s"]).seconds["down"].clone()));
+        seen = seen.max(pair.iperf3_rate(&["-R", "-t", "2"]));
     }
-    let (told, seen) = (median(told), seen.iter().sum::<f64>() / seen.len() as f64);
     println!("down: {:.2} Gb/s, iperf3 {:.2} Gb/s", told / 1e9, seen / 1e9);
     // Two runs in a row of one program differ by some percent on a cable without a rate, and this
     // is a build for tests: the released one is compared with iperf3 by `scripts/bench`.
