@@ -8,6 +8,7 @@ mod client;
 mod error;
 mod ftp;
 mod hosts;
+mod placement;
 mod programs;
 mod rating;
 mod recovery;
@@ -26,7 +27,7 @@ use btu_store::{Level, Moment, RunLock, State, Store};
 use btu_suite::app::View;
 use btu_suite::congestion::CongestionControl;
 use btu_suite::network::HostName;
-use btu_suite::processors::Division;
+use btu_suite::processors::{Division, ProcessorList};
 use btu_suite::sample::Interval;
 use btu_testbed::processors::Held;
 use btu_testbed::testbed::{NetworkRequest, RaisedNetwork, RaisingNetwork};
@@ -49,6 +50,7 @@ pub use study::{Calibrated, Pace, Study};
 
 use crate::awake::Wakefulness;
 use crate::environment;
+use placement::Placement;
 use programs::Site;
 use run_monitor::RunMonitor;
 use session::Journal;
@@ -115,6 +117,13 @@ pub struct Processors {
 }
 
 impl Processors {
+    /// A processor of the station under test, and one of all other work.
+    fn pair(&self) -> Option<[u32; 2]> {
+        let (_, division) = self.divided.as_ref()?;
+        let first = |list: &ProcessorList| list.numbers().first().copied();
+        Some([first(division.test())?, first(division.rest())?])
+    }
+
     /// Pins this process, and its later children, to the processors of all work except the station
     /// under test.
     fn hold_the_rest(&self) -> Result<Option<Held>, CoordinatorError> {
@@ -302,6 +311,7 @@ fn measure<S: Study>(
             );
         }
         let mut stage = Stage::over(stages)?;
+        stage.placement = Placement::between(testbed.processors.pair());
         session::measure(journal, study, &mut stage, &mut monitor, began, observer).await
     })
 }

@@ -10,9 +10,11 @@ use crate::copy::{FileCopied, FileEnd, Held};
 use crate::lan::{FilesServed, StationDone, TaskDone};
 use crate::network::HostName;
 
+mod apart;
 mod machine;
 mod wire;
 
+pub use apart::Apart;
 pub use machine::{ClockSteps, MachineCpu};
 pub use wire::{CaptureAccount, ElementAccount, SegmentUse, WireAccount};
 

@@ -48,8 +48,9 @@ pub use variance::{
 };
 pub use warning::{
     BufferDrops, Cause, ClockDrift, ClockStepped, ClocksApart, InvalidCells, LatePacing,
-    LoadBefore, LowConfidence, NotMeasured, Outliers, OverCommitted, Retransmits, ShortCells,
-    SmallOverlap, StartSkew, Steal, Warning, WideRow, WindowLimited, WireDrops, WireLate,
+    LoadBefore, LowConfidence, NotMeasured, Outliers, OverCommitted, ProcessorsApart, Retransmits,
+    ShortCells, SmallOverlap, StartSkew, Steal, Warning, WideRow, WindowLimited, WireDrops,
+    WireLate,
 };
 
 use crate::compare::Reading;

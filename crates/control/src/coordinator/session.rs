@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use btu_store::{Level, RunLock, Store};
 use btu_suite::experiment::Slot;
 use btu_units::Span;
+use futures_util::FutureExt;
 
 use super::error::CoordinatorError;
 use super::hosts::{Notes, Reconnected};
@@ -89,10 +90,21 @@ impl<S: Study> Session<'_, S> {
         self.journal.event(Level::Info, &text)
     }
 
-    /// Measures block after block until no row needs more, or the time is over.
+    /// Measures all blocks, and notes what moved processors have cost.
     async fn blocks(&mut self, monitor: &mut RunMonitor<'_>) -> Result<(), CoordinatorError> {
+        let measured = self.every_block(monitor).await;
+        if let Some(told) = self.stage.placement.told() {
+            self.journal.event(Level::Info, &told)?;
+        }
+        measured
+    }
+
+    /// Measures block after block until no row needs more, or the time is over.
+    async fn every_block(&mut self, monitor: &mut RunMonitor<'_>) -> Result<(), CoordinatorError> {
         self.observer.phase(Phase::Measure);
         let pace = self.study.pace();
+        let placement = &mut self.stage.placement;
+        monitor.guard(placement.begin(pace.budget).map(Ok)).await?;
         let clock = Clock::start(pace);
         let mut stall = StallDetector::default();
         for block in 0..pace.most_blocks {
@@ -127,13 +139,22 @@ impl<S: Study> Session<'_, S> {
         monitor: &mut RunMonitor<'_>,
     ) -> Result<Duration, CoordinatorError> {
         let mut attempts = RetryBudget::of(&slot.cell.to_string());
+        let mut again = 0;
         let (record, took) = loop {
+            let placement = &mut self.stage.placement;
+            monitor.guard(placement.await_near().map(Ok)).await?;
             let began = Instant::now();
             match monitor.guard(self.study.measure(self.stage, slot, self.observer)).await {
                 Err(error) if self.may_recover(&error) => {
                     self.recover(&mut attempts, error, monitor).await?;
                 }
-                other => break (other?, began.elapsed()),
+                other => {
+                    let (record, took) = (other?, began.elapsed());
+                    if !self.stage.placement.spoiled(again, took) {
+                        break (record, took);
+                    }
+                    again += 1;
+                }
             }
         };
         self.study.save(self.journal.store, self.journal.lock, &record)?;

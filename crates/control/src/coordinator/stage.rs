@@ -14,7 +14,7 @@ use btu_suite::activity::Order;
 use btu_suite::experiment::Observation;
 use btu_suite::network::{HostName, Impairments, Machines};
 use btu_suite::program::{Part, ProgramReport, Programs};
-use btu_suite::record::HostClock;
+use btu_suite::record::{HostClock, MachineCpu};
 use btu_suite::script::{Role, Script, Step};
 use btu_testbed::testbed::StationPlace;
 use btu_testbed::wire::WireClient;
@@ -25,6 +25,7 @@ use super::Observer;
 use super::client::{AgentLink, StationAccount};
 use super::error::CoordinatorError;
 use super::hosts::{Purpose, Reconnected, RemoteHost};
+use super::placement::Placement;
 use super::programs::Site;
 use crate::environment::MachineWatch;
 use crate::protocol::{DescribeReply, Direction};
@@ -40,6 +41,8 @@ pub struct Stage {
     /// The index of the current one.
     place: usize,
     next_cell: u64,
+    /// The distance of the processors of the station under test from all others.
+    pub(super) placement: Placement,
     /// Whether the last cell sent broadcasts, some of which may be on slow lines still.
     was_polluted: bool,
 }
@@ -70,7 +73,14 @@ impl Stage {
     }
 
     fn on(ground: Ground) -> Self {
-        Self { ground, others: BTreeMap::new(), place: 0, next_cell: 0, was_polluted: false }
+        Self {
+            ground,
+            others: BTreeMap::new(),
+            place: 0,
+            next_cell: 0,
+            placement: Placement::default(),
+            was_polluted: false,
+        }
     }
 
     /// One stage over these, on the first of them.
@@ -191,7 +201,11 @@ impl Stage {
             hosts.still_ours().await?;
         }
         let (machine, wire) = match &mut self.ground {
-            Ground::Testbed(testbed) => (watch.end().map_err(unread)?, testbed.account()?),
+            Ground::Testbed(testbed) => {
+                let machine = watch.end().map_err(unread)?;
+                let core_to_core_ns = self.placement.read().map(Span::nanoseconds);
+                (MachineCpu { core_to_core_ns, ..machine }, testbed.account()?)
+            }
             Ground::Hosts(hosts) => hosts.surroundings(&accounts)?,
         };
         Ok(observation(

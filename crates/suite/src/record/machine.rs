@@ -31,6 +31,11 @@ pub struct MachineCpu {
     /// `CLOCK_BOOTTIME`. Of several machines, the farthest. Absent as `slept_ns` is.
     #[serde(default, skip_serializing_if = "is_default")]
     pub stepped_ns: u64,
+    /// The latency between a processor of the machine under test and one of the rest after the
+    /// cell: the round trip of a cache line. A hypervisor that moves them changes it. Absent where
+    /// the processors are not divided, where it could not be told, and in records of older versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub core_to_core_ns: Option<u64>,
 }
 
 /// Two clocks cannot be read at once. A process that loses its processor between the two reads a
@@ -59,6 +64,11 @@ impl MachineCpu {
         told(self.stepped_ns)
     }
 
+    /// The latency between the two sides of the machine after the cell.
+    pub fn core_to_core(&self) -> Option<Span> {
+        self.core_to_core_ns.map(Span::from_nanoseconds)
+    }
+
     /// Why a measurement meanwhile does not count, in a sentence: workers slept with the machine,
     /// their clocks stopped, and data from others did not arrive.
     pub fn fault(&self) -> Option<String> {
@@ -82,6 +92,7 @@ impl AddAssign for MachineCpu {
             idle_ns,
             slept_ns,
             stepped_ns,
+            core_to_core_ns,
         } = other;
         self.user_ns = self.user_ns.saturating_add(user_ns);
         self.system_ns = self.system_ns.saturating_add(system_ns);
@@ -91,6 +102,7 @@ impl AddAssign for MachineCpu {
         self.idle_ns = self.idle_ns.saturating_add(idle_ns);
         self.slept_ns = self.slept_ns.max(slept_ns);
         self.stepped_ns = self.stepped_ns.max(stepped_ns);
+        self.core_to_core_ns = self.core_to_core_ns.max(core_to_core_ns);
     }
 }
 

@@ -16,7 +16,7 @@ pub use cells::{InvalidCells, NotMeasured, ShortCells, StartSkew};
 pub use clocks::{ClockDrift, ClockStepped, ClocksApart};
 pub use confidence::{LowConfidence, Outliers, SmallOverlap, WideRow};
 pub(crate) use machine::MOST_STEAL;
-pub use machine::{LoadBefore, OverCommitted, Steal};
+pub use machine::{LoadBefore, OverCommitted, ProcessorsApart, Steal};
 pub use transport::{BufferDrops, LatePacing, Retransmits, WindowLimited};
 pub(crate) use wire::MOST_LATENESS;
 pub use wire::{WireDrops, WireLate};
@@ -48,6 +48,7 @@ pub enum Cause {
     InvalidCells(InvalidCells),
     NotMeasured(NotMeasured),
     Steal(Steal),
+    ProcessorsApart(ProcessorsApart),
     LoadBefore(LoadBefore),
     OverCommitted(OverCommitted),
     WireLate(WireLate),
@@ -82,6 +83,7 @@ impl Cause {
             Self::InvalidCells(_) => "void cells",
             Self::NotMeasured(_) => "not finished",
             Self::Steal(_) => "stolen processor time",
+            Self::ProcessorsApart(_) => "processors apart",
             Self::LoadBefore(_) => "busy machine",
             Self::OverCommitted(_) => "few processors",
             Self::WireLate(_) => "late frames",
@@ -106,6 +108,7 @@ impl Cause {
             Self::InvalidCells(warning) => warning,
             Self::NotMeasured(warning) => warning,
             Self::Steal(warning) => warning,
+            Self::ProcessorsApart(warning) => warning,
             Self::LoadBefore(warning) => warning,
             Self::OverCommitted(warning) => warning,
             Self::WireLate(warning) => warning,
@@ -145,6 +148,7 @@ pub(super) fn warnings(
         InvalidCells::check(cells, context).map(Cause::InvalidCells),
         NotMeasured::check(cells, context).map(Cause::NotMeasured),
         Steal::check(cells).map(Cause::Steal),
+        ProcessorsApart::check(cells).map(Cause::ProcessorsApart),
         LoadBefore::check(context).map(Cause::LoadBefore),
         OverCommitted::check(cells, context).map(Cause::OverCommitted),
         WireLate::check(cells).map(Cause::WireLate),

@@ -66,6 +66,23 @@ fn steal() {
     assert!(close(found.share, 100.0 / 1100.0) && close(found.worst_share, 100.0 / 1100.0));
 }
 
+/// A hundredth of the cells is not worth a warning; readings within a factor of two are none.
+#[test]
+fn processors_that_were_moved_apart() {
+    let with = |far: usize| {
+        after(move |records, _| {
+            for (number, record) in records.iter_mut().enumerate() {
+                let near = if number % 2 == 0 { 50 } else { 99 };
+                record.machine.core_to_core_ns = Some(if number < far { 312 } else { near });
+            }
+        })
+    };
+    assert!(with(3).is_empty());
+    let causes = with(4);
+    let [Cause::ProcessorsApart(found)] = &causes[..] else { panic!("{causes:?}") };
+    assert_eq!((found.cells, found.of, found.least_ns, found.most_ns), (4, 369, 50, 312));
+}
+
 #[test]
 fn a_wall_clock_that_was_stepped() {
     let causes = after(|records, _| records[7].machine.stepped_ns = 60_000_000_000);

@@ -21,6 +21,8 @@ use crate::record::{CellRecord, Outcome, Received, Sent, TcpInfo};
 pub enum VarianceCause {
     /// The hypervisor gave processors to others.
     Steal,
+    /// The hypervisor moved the processors of the two sides apart.
+    CoreToCore,
     /// Other programs used processors.
     OtherPrograms,
     /// Processors were idle: they may have slept, and take time to wake up.
@@ -53,8 +55,9 @@ pub enum VarianceCause {
 
 impl VarianceCause {
     /// All values of the type.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 16] = [
         Self::Steal,
+        Self::CoreToCore,
         Self::OtherPrograms,
         Self::IdleProcessors,
         Self::SoftwareInterrupts,
@@ -75,6 +78,7 @@ impl VarianceCause {
     pub const fn name(self) -> &'static str {
         match self {
             Self::Steal => "time taken by the hypervisor",
+            Self::CoreToCore => "latency from processor to processor",
             Self::OtherPrograms => "processor time of other programs",
             Self::IdleProcessors => "idle processors",
             Self::SoftwareInterrupts => "time in software interrupts",
@@ -98,6 +102,9 @@ impl VarianceCause {
         let shares = || Shares::of(std::iter::once(&record.machine));
         match self {
             Self::Steal => shares().map(|shares| shares.steal),
+            Self::CoreToCore => {
+                record.machine.core_to_core_ns.map(|latency| (latency.max(1) as f64).ln())
+            }
             Self::OtherPrograms => others(record),
             Self::IdleProcessors => shares().map(|shares| 1.0 - shares.busy - shares.steal),
             Self::SoftwareInterrupts => shares().map(|shares| shares.softirq),

@@ -1,5 +1,6 @@
 //! Warnings about the machine that everything ran on.
 
+use btu_units::Span;
 use serde::{Deserialize, Serialize};
 
 use super::super::cells::Cells;
@@ -8,7 +9,7 @@ use super::super::cpu::Shares;
 use super::{Explanation, count, percent};
 use crate::network::HostRole;
 use crate::plan::Plan;
-use crate::record::{CellRecord, Outcome, PlacedReport};
+use crate::record::{Apart, CellRecord, Outcome, PlacedReport};
 
 /// The hypervisor took processor time for others.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -43,6 +44,51 @@ impl Explanation for Steal {
 
     fn advice(&self, _: &Plan) -> String {
         "a machine of your own, or an hour when its neighbours are quiet".to_owned()
+    }
+}
+
+/// The hypervisor moved the processors of the two sides apart, and cells were measured so.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ProcessorsApart {
+    /// The number of valid cells after which the processors were far from each other.
+    pub cells: u64,
+    /// The number of valid cells with a reading.
+    pub of: u64,
+    /// The least latency between them, in ns: the round trip of a cache line.
+    pub least_ns: u64,
+    /// The largest one, in ns.
+    pub most_ns: u64,
+}
+
+/// One cell in a hundred, half as quick as it should be, changes a result by less than other
+/// things do.
+const MOST_APART: f64 = 0.01;
+
+impl ProcessorsApart {
+    pub(super) fn check(cells: &Cells) -> Option<Self> {
+        let latencies: Vec<Span> =
+            cells.valid().filter_map(|record| record.machine.core_to_core()).collect();
+        let apart = Apart::of(latencies.iter().copied());
+        let far = latencies.iter().filter(|latency| apart.is_far(**latency)).count();
+        (far as f64 > MOST_APART * latencies.len() as f64).then_some(Self {
+            cells: far as u64,
+            of: latencies.len() as u64,
+            least_ns: apart.least()?.nanoseconds(),
+            most_ns: apart.most().nanoseconds(),
+        })
+    }
+}
+
+impl Explanation for ProcessorsApart {
+    fn observed(&self) -> String {
+        let Self { cells, of, least_ns, most_ns } = self;
+        let apart = Apart::of([*least_ns, *most_ns].map(Span::from_nanoseconds));
+        format!("the hypervisor moved the processors apart in {cells} of {of} cells: {apart}")
+    }
+
+    fn advice(&self, _: &Plan) -> String {
+        "a machine whose processors stay where they are: rows with such cells are wider, and may be up to half as quick"
+            .to_owned()
     }
 }
 
