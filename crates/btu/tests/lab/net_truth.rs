@@ -159,7 +159,7 @@ fn ping_sees_the_loss() {
 /// queue as well.
 #[test]
 fn an_upload_bloats_the_queue_of_one_home_and_not_of_the_other() {
-    let Some(lab) = Lab::open_in_pairs().filter(|_| is_there("iperf3") && is_there("ping")) else {
+    let Some(lab) = Lab::open_alone().filter(|_| is_there("iperf3") && is_there("ping")) else {
         return;
     };
     let allowed = std::fs::read_to_string("/proc/sys/net/ipv4/tcp_allowed_congestion_control")

@@ -2,9 +2,7 @@
 //!
 //! A test that only waits for processes takes one share of four, and other tests run at the same
 //! time. A test that holds a measured number against a bound takes all shares, so that no other
-//! test of this program runs meanwhile. If a slow emulated line alone sets that number, and the
-//! test needs little of the processors, it takes half of the shares, and runs with one more of its
-//! kind.
+//! test of this program runs meanwhile.
 //!
 //! Tests of one share go first, and those of all shares go last: a test that waits for the whole
 //! machine would leave shares unused until the last of the others has ended.
@@ -18,9 +16,8 @@ use std::time::Instant;
 /// How many shares there are. A raised network keeps up to one processor busy for part of its time.
 const SHARES: usize = 4;
 
-/// Shares of each kind of test, in the order in which they go. No two kinds run together.
+/// The share of a test that runs with others.
 const ONE: usize = 1;
-const HALF: usize = SHARES / 2;
 
 struct Queue {
     free: usize,
@@ -53,11 +50,6 @@ impl Share {
     /// One share: others run at the same time.
     pub(crate) fn one() -> Self {
         Self::take(ONE)
-    }
-
-    /// Half of the shares: one other test of this kind runs at the same time.
-    pub(crate) fn half() -> Self {
-        Self::take(HALF)
     }
 
     /// Every share: no other test of this program runs.

@@ -293,7 +293,7 @@ fn on_a_bare_cable_it_is_as_fast() {
 #[test]
 fn loss_is_binomial() {
     const SHARE: f64 = 0.02;
-    let Some(lab) = Lab::open_in_pairs() else { return };
+    let Some(lab) = Lab::open_alone() else { return };
     let pair = Pair::of(lab, "client", "server");
     pair.lab.up(&line(100, &format!("delay = \"2 ms\"\nloss = \"{} %\"", SHARE * 100.0)));
     let Told { result, .. } = pair.told(&["-R", "-t", "2 s", "--udp", "20 Mb/s", "--dscp", "EF"]);

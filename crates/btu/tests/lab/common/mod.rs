@@ -47,12 +47,6 @@ impl Laboratory {
         if once::is_left_out() { None } else { Self::open_with(Share::all()) }
     }
 
-    /// Like `open_alone`, for a test in which a slow emulated line alone sets the numbers: one other
-    /// test of this kind runs meanwhile. Such a test needs less than half a processor.
-    pub(crate) fn open_in_pairs() -> Option<Self> {
-        if once::is_left_out() { None } else { Self::open_with(Share::half()) }
-    }
-
     /// Like `open_alone`, for a test of features that the kernel gives to root only.
     pub(crate) fn open_alone_as_root() -> Option<Self> {
         if !nix::unistd::geteuid().is_root() {

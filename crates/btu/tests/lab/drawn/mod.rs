@@ -56,12 +56,6 @@ impl Lab {
         if once::is_left_out() { None } else { Self::open_with(Share::all()) }
     }
 
-    /// Like `open_alone`, for a test in which a slow emulated line alone sets the numbers: one other
-    /// test of this kind runs meanwhile. Such a test needs less than half a processor.
-    pub(crate) fn open_in_pairs() -> Option<Self> {
-        if once::is_left_out() { None } else { Self::open_with(Share::half()) }
-    }
-
     fn open_with(share: Share) -> Option<Self> {
         let home = tempfile::tempdir_in("/tmp").unwrap();
         fs::set_permissions(home.path(), fs::Permissions::from_mode(0o700)).unwrap();
