@@ -80,7 +80,7 @@ fn processors_that_were_moved_apart() {
     assert!(with(3).is_empty());
     let causes = with(4);
     let [Cause::ProcessorsApart(found)] = &causes[..] else { panic!("{causes:?}") };
-    assert_eq!((found.cells, found.of, found.least_ns, found.most_ns), (4, 369, 50, 312));
+    assert_eq!((found.cells, found.of, found.near_ns, found.most_ns), (4, 369, 50, 312));
 }
 
 #[test]

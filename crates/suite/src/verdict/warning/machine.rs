@@ -54,8 +54,8 @@ pub struct ProcessorsApart {
     pub cells: u64,
     /// The number of valid cells with a reading.
     pub of: u64,
-    /// The least latency between them, in ns: the round trip of a cache line.
-    pub least_ns: u64,
+    /// The latency of processors that are near, in ns: the round trip of a cache line.
+    pub near_ns: u64,
     /// The largest one, in ns.
     pub most_ns: u64,
 }
@@ -73,7 +73,7 @@ impl ProcessorsApart {
         (far as f64 > MOST_APART * latencies.len() as f64).then_some(Self {
             cells: far as u64,
             of: latencies.len() as u64,
-            least_ns: apart.least()?.nanoseconds(),
+            near_ns: apart.near()?.nanoseconds(),
             most_ns: apart.most().nanoseconds(),
         })
     }
@@ -81,8 +81,8 @@ impl ProcessorsApart {
 
 impl Explanation for ProcessorsApart {
     fn observed(&self) -> String {
-        let Self { cells, of, least_ns, most_ns } = self;
-        let apart = Apart::of([*least_ns, *most_ns].map(Span::from_nanoseconds));
+        let Self { cells, of, near_ns, most_ns } = self;
+        let apart = Apart::of([*near_ns, *most_ns].map(Span::from_nanoseconds));
         format!("the hypervisor moved the processors apart in {cells} of {of} cells: {apart}")
     }
 
