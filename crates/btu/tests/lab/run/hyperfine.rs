@@ -203,13 +203,9 @@ const ROUNDS: usize = 5;
 /// Student's t for 95 % with four degrees of freedom.
 const STUDENT_OF_ROUNDS: f64 = 2.776;
 
-/// Before each of hyperfine's repetitions, since btu's are some milliseconds apart: meanwhile it
-/// stores the one before and checks that the network is empty. A processor that slept has to be woken
-/// and finds its caches cold, so that hyperfine itself then sees `true` take longer.
-const PAUSE: &str = "sleep 0.01";
-
 /// `true` does nothing: its measured time, and the further time of a repetition, are the cost of
-/// the tool itself.
+/// the tool itself. hyperfine's repetitions follow one another at once and find caches warm, while
+/// btu stores each one and checks that the network is empty before the next.
 #[test]
 #[ignore = "slow: needs hyperfine; scripts/run-lab hyperfine"]
 fn slow_a_repetition_costs_no_more_than_hyperfines() {
@@ -225,7 +221,7 @@ fn slow_a_repetition_costs_no_more_than_hyperfines() {
     };
     let theirs = |times: u32| {
         let began = Instant::now();
-        let (mean, _) = by_hyperfine(&network, "true", times, Some(PAUSE));
+        let (mean, _) = by_hyperfine(&network, "true", times, None);
         (began.elapsed().as_secs_f64(), mean)
     };
     // What a repetition takes in addition to the program, in seconds.
