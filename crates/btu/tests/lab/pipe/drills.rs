@@ -87,6 +87,7 @@ fn whoever_dies_the_run_ends_and_what_was_finished_is_kept() {
     );
     drill(&laboratory, ethernet, |_| part("internal wire"), Some(1), "wire was killed by SIGKILL");
     drill(&laboratory, ethernet, |_| part("internal init"), Some(1), "while it was measured on");
+    drill(&laboratory, veth, |_| part("internal testbed"), Some(1), "while it was measured on");
     drill(&laboratory, local, |_| part(&agent("here")), Some(1), "station here");
     drill(
         &laboratory,
@@ -104,6 +105,30 @@ fn whoever_dies_the_run_ends_and_what_was_finished_is_kept() {
     );
     drill(&laboratory, veth, |coordinator| send(coordinator, Signal::SIGKILL), None, "");
     drill(&laboratory, local, |coordinator| send(coordinator, Signal::SIGKILL), None, "");
+}
+
+/// Killed while namespaces are made, while the ends find each other, while the first size is
+/// measured: nothing is left, and the run, if there is one yet, can be finished.
+#[test]
+fn the_coordinator_is_killed_before_the_first_size() {
+    let Some(laboratory) = Laboratory::open_once() else { return };
+    let arguments = ["pipe", "--network", "veth", "--sizes", "1..64", "--quiet"];
+    for milliseconds in [20, 80, 200, 400] {
+        let child = laboratory.command(&arguments).spawn().expect("btu starts");
+        std::thread::sleep(Duration::from_millis(milliseconds));
+        send(child.id().cast_signed(), Signal::SIGKILL);
+        finish(child);
+        laboratory.assert_down();
+    }
+    let output = laboratory
+        .command(&["pipe", "--resume", "latest", "--quiet"])
+        .output()
+        .expect("btu starts");
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let result = laboratory.json(&["show"]);
+    assert!(sizes(&result).len() > 6, "all sizes from 1 to 64: {result}");
+    laboratory.assert_down();
+    laboratory.assert_swept();
 }
 
 /// Begins a signature over an emulated line, stops the emulator repeatedly during the measurement,
