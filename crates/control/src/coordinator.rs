@@ -235,7 +235,7 @@ fn raise_and_measure<S: Study>(
     let before = environment::collect_before();
     journal.store.save_environment(journal.lock, Moment::Before, &document(&before)?)?;
     let began = Instant::now();
-    let _wakefulness = Wakefulness::begin(testbed.processors.awake);
+    let wakefulness = Wakefulness::begin(testbed.processors.awake);
     let held = testbed.processors.hold_the_rest()?;
     let rising = testbed
         .all()
@@ -246,7 +246,9 @@ fn raise_and_measure<S: Study>(
         .into_iter()
         .map(RaisingNetwork::finish)
         .collect::<Result<Vec<_>, _>>()?;
-    let result = measure(journal, study, settings, (&testbeds, testbed), began, observer);
+    let placement = Placement::new(testbed.processors.pair(), wakefulness);
+    let result =
+        measure(journal, study, settings, (&testbeds, testbed, placement), began, observer);
     observer.phase(Phase::Lower);
     let lowered = testbeds.into_iter().try_for_each(RaisedNetwork::lower);
     drop(held);
@@ -291,7 +293,7 @@ fn measure<S: Study>(
     journal: Journal<'_>,
     study: &mut S,
     settings: &Settings,
-    (testbeds, testbed): (&[RaisedNetwork], &Testbed),
+    (testbeds, testbed, placement): (&[RaisedNetwork], &Testbed, Placement),
     began: Instant,
     observer: &mut dyn Observer,
 ) -> Result<(), CoordinatorError> {
@@ -311,7 +313,7 @@ fn measure<S: Study>(
             );
         }
         let mut stage = Stage::over(stages)?;
-        stage.placement = Placement::between(testbed.processors.pair());
+        stage.placement = placement;
         session::measure(journal, study, &mut stage, &mut monitor, began, observer).await
     })
 }

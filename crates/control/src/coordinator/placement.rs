@@ -11,6 +11,8 @@ use btu_suite::record::Apart;
 use btu_testbed::processors::{core_to_core, wake_each_other};
 use btu_units::Span;
 
+use crate::awake::Wakefulness;
+
 /// The time between two readings of a cell that waits.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
@@ -29,6 +31,8 @@ pub(super) struct Placement {
     /// A processor of the station under test, and one of the rest; `None` where they are not
     /// divided.
     pair: Option<[u32; 2]>,
+    /// Whether processors are kept from sleeping.
+    wakefulness: Wakefulness,
     /// The time that may still be spent.
     left: Duration,
     apart: Apart,
@@ -46,12 +50,12 @@ struct Spent {
 
 impl Placement {
     /// Between these two processors.
-    pub(super) fn between(pair: Option<[u32; 2]>) -> Self {
-        Self { pair, ..Self::default() }
+    pub(super) fn new(pair: Option<[u32; 2]>, wakefulness: Wakefulness) -> Self {
+        Self { pair, wakefulness, ..Self::default() }
     }
 
     /// May spend a part of this time from now on. Finds the least latency first: an idle machine's
-    /// processors come together within a moment, if they have a reason.
+    /// processors come together within a moment, if they may sleep and have a reason.
     pub(super) async fn begin(&mut self, budget: Span) {
         self.left = Duration::from(budget) / MOST_OF_BUDGET;
         for _ in 0..FIRST_READINGS {
@@ -94,9 +98,12 @@ impl Placement {
     }
 
     /// Gives the hypervisor a moment and a reason to bring the processors together.
-    async fn bring_together(&self) {
+    async fn bring_together(&mut self) {
         if let Some(pair) = self.pair {
+            // A processor that never sleeps is not moved.
+            self.wakefulness.pause();
             wake_each_other(pair, LOOK_EVERY);
+            self.wakefulness.go_on();
         }
         // Signals and dead processes are seen here.
         tokio::task::yield_now().await;
@@ -145,7 +152,7 @@ mod tests {
 
     #[test]
     fn where_processors_are_not_divided_nothing_is_done() {
-        let mut placement = Placement::between(None);
+        let mut placement = Placement::new(None, Wakefulness::default());
         assert_eq!((placement.read(), placement.told()), (None, None));
         assert!(!placement.spoiled(0, Duration::from_secs(1)));
     }
