@@ -21,22 +21,18 @@ const ONE: usize = 1;
 
 struct Queue {
     free: usize,
-    /// How many shares each of the running tests has.
-    size: usize,
-    /// Tests that wait, by their shares.
-    waiting: [usize; SHARES + 1],
+    /// Tests of one share that wait.
+    waiting: usize,
 }
 
 impl Queue {
     /// Whether a test of so many shares has to wait.
     fn is_busy(&self, count: usize) -> bool {
-        let is_mixed = self.free < SHARES && self.size != count;
-        let goes_later = self.waiting[..count].iter().any(|waiting| *waiting > 0);
-        is_mixed || goes_later || self.free < count
+        self.free < count || (count > ONE && self.waiting > 0)
     }
 }
 
-static QUEUE: Mutex<Queue> = Mutex::new(Queue { free: SHARES, size: 0, waiting: [0; SHARES + 1] });
+static QUEUE: Mutex<Queue> = Mutex::new(Queue { free: SHARES, waiting: 0 });
 static CHANGED: Condvar = Condvar::new();
 
 /// Part of the machine, or all of it, until it is dropped.
@@ -59,12 +55,12 @@ impl Share {
 
     fn take(count: usize) -> Self {
         let mut queue = queue();
-        queue.waiting[count] += 1;
+        let waits = usize::from(count == ONE);
+        queue.waiting += waits;
         let mut queue = wait_while(queue, |queue| queue.is_busy(count));
-        queue.waiting[count] -= 1;
+        queue.waiting -= waits;
         queue.free -= count;
-        queue.size = count;
-        // The last one that waits may have kept tests of another kind waiting.
+        // The last one that waits may have kept tests of all shares waiting.
         CHANGED.notify_all();
         Self { count, since: Instant::now() }
     }
