@@ -54,7 +54,7 @@ impl Placement {
         Self { pair, wakefulness, ..Self::default() }
     }
 
-    /// May spend a part of this time from now on. Finds the least latency first: an idle machine's
+    /// May spend a part of this time from now on. Finds the near latency first: an idle machine's
     /// processors come together within a moment, if they may sleep and have a reason.
     pub(super) async fn begin(&mut self, budget: Span) {
         self.left = Duration::from(budget) / MOST_OF_BUDGET;

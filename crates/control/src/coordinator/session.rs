@@ -93,10 +93,10 @@ impl<S: Study> Session<'_, S> {
     /// Measures all blocks, and notes what moved processors have cost.
     async fn blocks(&mut self, monitor: &mut RunMonitor<'_>) -> Result<(), CoordinatorError> {
         let measured = self.every_block(monitor).await;
-        if let Some(told) = self.stage.placement.told() {
-            self.journal.event(Level::Info, &told)?;
-        }
-        measured
+        let told = self.stage.placement.told();
+        let noted = told.map_or(Ok(()), |told| self.journal.event(Level::Info, &told));
+        // The first error is the one to report.
+        measured.and(noted)
     }
 
     /// Measures block after block until no row needs more, or the time is over.
