@@ -87,9 +87,11 @@ impl Placement {
         }
     }
 
-    /// Whether a cell that took this time has to be measured again: they have moved.
-    pub(super) fn spoiled(&mut self, again: u32, took: Duration) -> bool {
-        let is_spoiled = self.is_far && again < MOST_AGAIN && took < self.left;
+    /// Whether a cell that took this time has to be measured again: they have moved. A cell with
+    /// faults is stored with these, wherever the processors were.
+    pub(super) fn spoiled(&mut self, faults: &[String], again: u32, took: Duration) -> bool {
+        let may_repeat = faults.is_empty() && again < MOST_AGAIN && took < self.left;
+        let is_spoiled = self.is_far && may_repeat;
         if is_spoiled {
             self.spend(took);
             self.spent.cells_again += 1;
@@ -143,17 +145,28 @@ mod tests {
     fn a_spoiled_cell_is_measured_again_while_there_is_time() {
         let second = Duration::from_secs(1);
         let mut placement = far(3 * second);
-        assert!(placement.spoiled(0, second) && placement.spoiled(1, second));
-        assert!(!placement.spoiled(2, second), "what is left must be more than the cell takes");
+        assert!(placement.spoiled(&[], 0, second) && placement.spoiled(&[], 1, second));
+        assert!(
+            !placement.spoiled(&[], 2, second),
+            "what is left must be more than the cell takes"
+        );
         let told = placement.told().unwrap();
         assert!(told.contains("for 2.0 s in all (2 again)") && told.contains("500 ns"), "{told}");
-        assert!(!far(100 * second).spoiled(MOST_AGAIN, second));
+        assert!(!far(100 * second).spoiled(&[], MOST_AGAIN, second));
+    }
+
+    #[test]
+    fn a_cell_with_faults_is_kept() {
+        let second = Duration::from_secs(1);
+        let faults = ["a worker was killed".to_owned()];
+        assert!(!far(100 * second).spoiled(&faults, 0, second));
+        assert!(far(100 * second).spoiled(&[], 0, second));
     }
 
     #[test]
     fn where_processors_are_not_divided_nothing_is_done() {
         let mut placement = Placement::new(None, Wakefulness::default());
         assert_eq!((placement.read(), placement.told()), (None, None));
-        assert!(!placement.spoiled(0, Duration::from_secs(1)));
+        assert!(!placement.spoiled(&[], 0, Duration::from_secs(1)));
     }
 }

@@ -150,7 +150,8 @@ impl<S: Study> Session<'_, S> {
                 }
                 other => {
                     let (record, took) = (other?, began.elapsed());
-                    if !self.stage.placement.spoiled(again, took) {
+                    let (faults, _) = self.study.seen(&record);
+                    if !self.stage.placement.spoiled(faults, again, took) {
                         break (record, took);
                     }
                     again += 1;
