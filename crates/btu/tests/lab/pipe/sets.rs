@@ -1,8 +1,7 @@
 //! Several signatures in turns, HINT, and runs that are finished later.
 
-use std::fs::{self, File};
-use std::os::unix::fs::MetadataExt;
-use std::path::PathBuf;
+use std::fs;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use nix::sys::signal::Signal;
@@ -145,15 +144,16 @@ fn a_run_that_broke_off_is_finished() {
         while stored() < 3 {
             assert!(Instant::now() < deadline, "no three sizes after 30 s");
         }
+        let directories = directories_of(child.id());
+        assert!(!directories.is_empty(), "a run that goes on has a directory");
         send(child.id().cast_signed(), Signal::SIGKILL);
         child.wait().expect("it ended");
-        let dead = left_by_the_dead();
-        assert!(!dead.is_empty(), "who is killed takes nothing away");
         let kept = json(here, &["show", "--cells"]);
         let kept = kept.as_array().expect("points");
         let result = json(here, &["pipe", "--resume", "latest", "--quiet"]);
         assert_eq!(result["run"]["state"], "complete");
-        assert!(dead.iter().all(|directory| !directory.exists()), "the next run sweeps: {dead:?}");
+        let is_swept = directories.iter().all(|directory| !directory.exists());
+        assert!(is_swept, "the next run sweeps: {directories:?}");
         let all = json(here, &["show", "--cells"]);
         let all = all.as_array().expect("points");
         assert_eq!(&all[..kept.len()], &kept[..], "what was stored stays as it was");
@@ -178,18 +178,13 @@ fn a_run_that_broke_off_is_finished() {
     );
 }
 
-/// This user's directories of sockets with dead owners.
-fn left_by_the_dead() -> Vec<PathBuf> {
-    let me = nix::unistd::geteuid().as_raw();
-    let is_dead = |path: &PathBuf| {
-        let is_mine = path.metadata().is_ok_and(|about| about.uid() == me);
-        is_mine
-            && File::open(path.join("btu-testbed.lock"))
-                .is_ok_and(|owner| owner.try_lock_shared().is_ok())
-    };
-    let runs = btu_testbed::testbed::private_directory("run").expect("a private directory");
-    let all = fs::read_dir(runs).expect("a readable directory").flatten().map(|entry| entry.path());
-    all.filter(is_dead).collect()
+/// The directories of sockets that a process owns, by its locks. They are named while it lives: any
+/// other btu of this user that starts after its death takes them away.
+fn directories_of(process: u32) -> Vec<PathBuf> {
+    let open = fs::read_dir(format!("/proc/{process}/fd")).expect("its open files").flatten();
+    let files = open.filter_map(|entry| fs::read_link(entry.path()).ok());
+    let locks = files.filter(|file| file.ends_with("btu-testbed.lock"));
+    locks.filter_map(|lock| lock.parent().map(Path::to_path_buf)).collect()
 }
 
 /// Every load in the stations of a network, with the file transfer's server in the other one.
