@@ -1,6 +1,7 @@
 //! The arguments of the command line.
 
 mod agent;
+mod alone;
 mod app;
 mod archive;
 mod compare;
@@ -27,6 +28,7 @@ mod sim;
 mod speed;
 mod study;
 
+use std::ffi::OsString;
 use std::io::Write as _;
 use std::path::PathBuf;
 
@@ -40,6 +42,7 @@ use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 use crate::files;
 
 pub(crate) use agent::Agent;
+pub(crate) use alone::needs_more;
 pub(crate) use app::App;
 pub(crate) use archive::{Export, Import, Remove, Tag};
 pub(crate) use compare::{Compare, Format as CompareFormat};
@@ -76,8 +79,14 @@ pub(crate) fn read() -> Result<Arguments, Refusal> {
         std::process::exit(0);
     }
     let mut command = Arguments::command();
-    let matches = negative::matches(&mut command, std::env::args_os().collect())
-        .unwrap_or_else(|error| without_secret(error).exit());
+    let line: Vec<OsString> = std::env::args_os().collect();
+    let matches = match negative::matches(&mut command, line.clone()) {
+        Ok(matches) => matches,
+        Err(error) => match alone::answer(&command, &line, error.kind()) {
+            Some(offer) => return Err(Refusal::Usage(offer)),
+            None => without_secret(error).exit(),
+        },
+    };
     resume::check(&command, &matches)?;
     Ok(Arguments::from_arg_matches(&matches).unwrap_or_else(|error| error.exit()))
 }
@@ -187,10 +196,10 @@ pub(crate) enum Command {
     #[command(after_help = sim::EXAMPLES)]
     Sim(Sim),
     /// Check the hosts of an inventory
-    #[command(subcommand)]
+    #[command(subcommand, after_help = hosts::CHECK_EXAMPLES)]
     Hosts(Hosts),
     /// Check network files, and run programs in the networks that they draw
-    #[command(subcommand)]
+    #[command(subcommand, after_help = net::QUESTIONS)]
     Net(Net),
     /// List the stored runs
     #[command(after_help = "Examples:\n  btu runs\n  btu runs --tag nightly\n  btu runs --json")]
@@ -208,7 +217,7 @@ pub(crate) enum Command {
     #[command(after_help = rank::EXAMPLES)]
     Rank(Rank),
     /// List machines, and give them names and prices
-    #[command(subcommand)]
+    #[command(subcommand, after_help = machine::EXAMPLES)]
     Machine(Machine),
     /// Let other machines measure with this host
     #[command(after_help = agent::EXAMPLES)]

@@ -14,7 +14,7 @@ use btu_suite::run::{
 };
 use btu_units::Span;
 
-use crate::cli::{Common, ProfileName, RunStudy};
+use crate::cli::{Common, ProfileName, RunStudy, needs_more};
 use crate::exit::Refusal;
 use crate::progress::Watch;
 use crate::study::{self, Chosen};
@@ -79,9 +79,7 @@ fn plan(options: &RunStudy) -> anyhow::Result<RunPlan> {
     let (text, name, directory) = match &options.file {
         Some(path) => source(path)?,
         None if options.command.is_empty() => {
-            return Err(usage(
-                "what is to be measured? name an experiment file, or a command after `--` (see --help)",
-            ));
+            return Err(usage(needs_more("run")));
         }
         None => (short::text(options)?, "the command line".to_owned(), PathBuf::from(".")),
     };

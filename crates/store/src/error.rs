@@ -103,10 +103,12 @@ pub enum StoreError {
         label: String,
     },
     /// There is no such run.
-    #[error("there is no run `{selector}`; `btu runs` lists those there are")]
+    #[error("there is no run `{selector}`{}", where_runs_are(*is_empty))]
     UnknownRun {
         /// The name that the caller gave.
         selector: String,
+        /// Whether no run is stored at all.
+        is_empty: bool,
     },
     /// More than one run matches.
     #[error(
@@ -197,4 +199,12 @@ fn disk_is_full(path: &Path) -> bool {
 
 fn owner_name(owner: Option<u32>) -> String {
     owner.map_or_else(|| "another process".to_owned(), |pid| format!("process {pid}"))
+}
+
+const fn where_runs_are(is_empty: bool) -> &'static str {
+    if is_empty {
+        ": none is stored yet; `btu rate` makes one, and `btu` alone names other measurements"
+    } else {
+        "; `btu runs` lists those there are"
+    }
 }

@@ -90,13 +90,21 @@ impl Store {
         let prefix = selector.to_ascii_lowercase();
         let is_uuid = prefix.chars().all(|c| c.is_ascii_hexdigit() || c == '-');
         if prefix.len() < UUID_PREFIX_LEAST || !is_uuid {
-            return Err(StoreError::UnknownRun { selector: selector.to_owned() });
+            return Err(self.unknown(selector));
         }
         self.only(
             "SELECT id FROM runs WHERE substr(uuid, 1, length(?1)) = ?1 ORDER BY id",
             [prefix],
             selector,
         )
+    }
+
+    fn unknown(&self, selector: &str) -> StoreError {
+        let any = "SELECT EXISTS (SELECT 1 FROM runs)";
+        match self.connection.query_row(any, [], |row| row.get::<_, bool>(0)) {
+            Ok(any) => StoreError::UnknownRun { selector: selector.to_owned(), is_empty: !any },
+            Err(error) => self.explain("look for a run")(error),
+        }
     }
 
     /// The one run that a query finds.
@@ -108,7 +116,7 @@ impl Store {
     ) -> Result<RunId, StoreError> {
         let found = self.all("look for a run", sql, values, |row| row.get(0).map(RunId::new))?;
         match found[..] {
-            [] => Err(StoreError::UnknownRun { selector: selector.to_owned() }),
+            [] => Err(self.unknown(selector)),
             [run] => Ok(run),
             _ => {
                 let candidates =

@@ -3,6 +3,11 @@
 use btu_suite::rank::Price;
 use clap::{Args, Subcommand};
 
+pub(super) const EXAMPLES: &str = "\
+Examples:
+  btu machine list                                      machines of the stored runs, and this one
+  btu machine set --name attic --price '1200 EUR'       this machine";
+
 const SET_EXAMPLES: &str = "\
 Examples:
   btu machine set --name attic --price '1200 EUR'       this machine

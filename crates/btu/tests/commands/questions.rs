@@ -23,6 +23,30 @@ fn btu_alone_offers_questions() {
     assert!(!help.contains("internal"), "{help}");
 }
 
+/// A command that needs more than its name offers commands to type, as `btu` alone does; with exit code 2,
+/// since a script may have lost its arguments.
+#[test]
+fn a_command_alone_offers_what_to_type() {
+    let shelf = Shelf::new();
+    for (command, offered) in [
+        ("net", "btu net run home-bloated -C cubic --watch"),
+        ("hosts", "btu hosts check lab.toml"),
+        ("compare", "btu compare r4 r9"),
+        ("keys", "btu keys init"),
+        ("machine", "btu machine list"),
+        ("model", "btu model "),
+        ("sim", "btu sim "),
+        ("run", "btu run --example"),
+        ("speed", "btu speed --ssh me@alpha"),
+    ] {
+        let (code, _, errors) = shelf.btu(&[command]);
+        assert_eq!(code, Some(2), "{command}: {errors}");
+        assert!(errors.contains(offered) && !errors.contains("Usage:"), "{command}: {errors}");
+    }
+    let (code, _, errors) = shelf.btu(&["show"]);
+    assert!(code == Some(2) && errors.contains("none is stored yet; `btu rate` makes"), "{errors}");
+}
+
 #[test]
 fn a_network_of_the_library_is_json_on_demand() {
     let found = Shelf::new().json(&["net", "show", "home-bloated"]);

@@ -123,7 +123,8 @@ fn columns_can_be_searched_with_plain_sql() {
 fn runs_are_found_by_number_uuid_and_latest() {
     let (_directory, path) = temporary();
     let mut store = open(&path);
-    assert!(matches!(store.find("latest"), Err(StoreError::UnknownRun { .. })));
+    let nothing = store.find("latest").unwrap_err().to_string();
+    assert!(nothing.contains("none is stored yet; `btu rate` makes one"), "{nothing}");
     let ids = [create(&mut store).run(), create(&mut store).run()];
     let uuid = store.run("r1").unwrap().summary.uuid;
     for selector in ["r1", "R1", "1", " r1 ", &uuid, &uuid[..8], &uuid.to_uppercase()] {
@@ -135,6 +136,7 @@ fn runs_are_found_by_number_uuid_and_latest() {
     {
         let refused = store.find(selector).unwrap_err();
         assert!(matches!(refused, StoreError::UnknownRun { .. }), "{selector}: {refused}");
+        assert!(refused.to_string().contains("`btu runs` lists"), "{refused}");
     }
 }
 

@@ -1,0 +1,76 @@
+//! A command that stands alone although it needs more: the questions that it answers, with command
+//! lines to type, as `btu` alone shows.
+
+use std::ffi::OsString;
+
+use clap::error::ErrorKind;
+use clap::{Command, CommandFactory};
+
+use super::Arguments;
+
+/// What a command answers that was typed without the rest that it needs; `None` for any other
+/// mistake.
+pub(super) fn answer(command: &Command, line: &[OsString], mistake: ErrorKind) -> Option<String> {
+    // The kind depends on whether an environment variable gives a value of an option.
+    let is_short = matches!(
+        mistake,
+        ErrorKind::MissingSubcommand
+            | ErrorKind::MissingRequiredArgument
+            | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand
+    );
+    let [_, name] = line else { return None };
+    let asked = command.find_subcommand(name).filter(|_| is_short)?;
+    introduction(asked)
+}
+
+/// The same for a command that finds by itself that something is missing.
+pub(crate) fn needs_more(name: &str) -> String {
+    let command = Arguments::command();
+    command.find_subcommand(name).and_then(introduction).unwrap_or_default()
+}
+
+/// The purpose of a command, and its examples.
+fn introduction(command: &Command) -> Option<String> {
+    let (name, about) = (command.get_name(), command.get_about()?);
+    let examples = command.get_after_help()?;
+    Some(format!(
+        "`btu {name}` needs to be told more.\n\n{about}:\n\n{examples}\n\n`btu help {name}` explains everything."
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn answered(line: &str) -> Option<String> {
+        let words: Vec<OsString> = line.split(' ').map(OsString::from).collect();
+        let mut command = Arguments::command();
+        let mistake = command.try_get_matches_from_mut(&words).expect_err(line).kind();
+        answer(&command, &words, mistake)
+    }
+
+    /// Every command that can do nothing alone has examples, on lines that help would not wrap.
+    #[test]
+    fn a_command_alone_offers_commands_to_type() {
+        let mut asked = 0;
+        for one in Arguments::command().get_subcommands() {
+            let line = format!("btu {}", one.get_name());
+            let is_complete = Arguments::command().try_get_matches_from(line.split(' ')).is_ok();
+            if is_complete || one.is_hide_set() {
+                continue;
+            }
+            asked += 1;
+            let text = answered(&line).unwrap_or_else(|| panic!("{line}"));
+            assert!(text.contains(&format!("\n  {line} ")), "{text}");
+            assert!(text.lines().all(|line| line.chars().count() <= 120), "{text}");
+        }
+        assert!(asked >= 10, "{asked} commands");
+    }
+
+    #[test]
+    fn other_mistakes_keep_their_own_words() {
+        for line in ["btu nett", "btu compare --across x", "btu net run", "btu internal"] {
+            assert_eq!(answered(line), None, "{line}");
+        }
+    }
+}
