@@ -1,6 +1,7 @@
 //! The result of `btu run` as a report.
 
 mod effects;
+mod limit;
 
 use btu_stats::Estimate;
 use btu_suite::run::{Better, Factor, ProgramUse, RowVerdict, RunPlan, RunVerdict, ValueVerdict};
@@ -16,7 +17,9 @@ impl Reported for RunPlan {
             verdict.values.iter().map(|value| result(self, verdict, value)).collect();
         sections.extend(verdict.values.iter().map(|value| effects::section(self, value)));
         sections.push(taken(self, verdict));
-        stored.page(headline(self, verdict), warned(&verdict.warnings), sections)
+        stored
+            .page(headline(self, verdict), warned(&verdict.warnings), sections)
+            .limited_by(limit::limit(self, verdict))
     }
 }
 

@@ -37,7 +37,7 @@ pub(super) fn section(plan: &RunPlan, value: &ValueVerdict) -> Option<Section> {
 }
 
 /// A factor, or an interaction, in words.
-fn words(all: &[Factor], factors: &[usize]) -> String {
+pub(super) fn words(all: &[Factor], factors: &[usize]) -> String {
     let name = |factor: &usize| all.get(*factor).map_or("?", |factor| factor.short_name());
     factors.iter().map(name).collect::<Vec<_>>().join(" x ")
 }
@@ -111,16 +111,23 @@ fn change(plan: &RunPlan, found: &FactorEffects, term: &Term) -> Option<[Cell; 3
     Some([Cell::text(names.first()?), Cell::text(names.get(place)?), Cell::number(Some(times))])
 }
 
-/// The share that chance alone would give.
+/// The share that chance alone would give. It may be far above 1: rows whose true means are equal have
+/// means that by chance lie closer together than their scatter.
 fn noise(found: &FactorEffects) -> Option<String> {
     let noise = found.effects.noise(found.blocks)?;
     // Sums of squares cancel to the last digits only.
     let rest = if found.effects.rest < 1e-9 { 0.0 } else { found.effects.rest };
     let rest = three_digits(rest * PERCENT);
-    Some(format!(
-        "Scatter alone would make some {} % of the variance, all rows together; interactions of three factors and more make {rest} %.",
-        three_digits(noise * PERCENT)
-    ))
+    let scatter = if noise < 1.0 {
+        format!(
+            "Scatter alone would make some {} % of the variance, all rows together",
+            three_digits(noise * PERCENT)
+        )
+    } else {
+        "Scatter alone would make as much variance as there is, or more: these blocks show no effect of any factor"
+            .to_owned()
+    };
+    Some(format!("{scatter}; interactions of three factors and more make {rest} %."))
 }
 
 /// The name of a figure in links: letters, digits and hyphens.
@@ -249,6 +256,7 @@ fn heat_map(plan: &RunPlan, value: &ValueVerdict, pair: &Pair) -> Table {
 
 #[cfg(test)]
 mod tests {
+    use btu_stats::Effects;
     use btu_suite::run::Alias;
 
     use super::*;
@@ -275,5 +283,25 @@ mod tests {
         let row = |row: usize| table.rows[row].iter().map(Cell::shown).collect::<Vec<_>>();
         assert_eq!(row(0), ["rate", "delay x loss x load"]);
         assert!(row(1)[1].ends_with("loss x load, 2 more"), "{:?}", row(1));
+    }
+
+    /// The variance of one value over that between two rows, by blocks.
+    fn said(error_variance: f64) -> String {
+        let effects = Effects {
+            mean: Estimate { value: 1.0, interval: None },
+            variance: 1.0,
+            terms: Vec::new(),
+            rest: 0.0,
+            error_variance: Some(error_variance),
+        };
+        let levels = Vec::new();
+        noise(&FactorEffects { effects, blocks: 2, levels, pair: None, fraction: None }).unwrap()
+    }
+
+    #[test]
+    fn no_share_is_more_than_the_whole() {
+        assert!(said(0.2).starts_with("Scatter alone would make some 10.0 % of"), "{}", said(0.2));
+        let much = said(308.0);
+        assert!(much.contains("show no effect of any factor") && !much.contains("15400"), "{much}");
     }
 }

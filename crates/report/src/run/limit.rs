@@ -1,0 +1,84 @@
+//! What limits the result of an experiment: the factor that decides most, or the processors of the
+//! programs, or what these wait for.
+
+use btu_suite::run::{ProgramUse, RunPlan, RunVerdict, ValueVerdict};
+
+use super::effects::words;
+
+/// A program that uses a processor for so much of its time is limited by that processor.
+const MOST: f64 = 0.9;
+
+const PERCENT: f64 = 100.0;
+
+/// The limit in words; empty where none is known.
+pub(super) fn limit(plan: &RunPlan, verdict: &RunVerdict) -> String {
+    let decisive = verdict.values.first().and_then(|value| decisive(plan, value));
+    decisive.or_else(|| processors(verdict)).unwrap_or_default()
+}
+
+/// The factor, or the two together, with the largest share, if that is above chance.
+fn decisive(plan: &RunPlan, value: &ValueVerdict) -> Option<String> {
+    let found = value.effects.as_ref()?;
+    let most = found.effects.terms.iter().max_by(|a, b| a.share.value.total_cmp(&b.share.value))?;
+    let chance = found.effects.noise(found.blocks)?;
+    let share = most.share.value;
+    (share > chance).then(|| {
+        let factor = words(&plan.factors, &most.factors);
+        format!("{factor}, which makes {:.0} % of the variance of {}", share * PERCENT, value.name)
+    })
+}
+
+/// The busiest program of the baseline; the others wait for it.
+fn processors(verdict: &RunVerdict) -> Option<String> {
+    let programs = verdict.uses.first()?.programs.iter();
+    let program = programs
+        .filter(|program| program.elapsed_seconds > 0.0)
+        .max_by(|a, b| busy(a).total_cmp(&busy(b)))?;
+    let (name, share) = (&program.name, busy(program));
+    // Several threads use more than one processor.
+    Some(if share >= MOST {
+        format!("processors: {name} keeps {share:.1} busy all the time")
+    } else {
+        format!("what {name} waits for: it uses a processor {:.0} % of its time", share * PERCENT)
+    })
+}
+
+/// Processors that a program uses.
+fn busy(program: &ProgramUse) -> f64 {
+    (program.user_seconds + program.system_seconds) / program.elapsed_seconds
+}
+
+#[cfg(test)]
+mod tests {
+    use btu_suite::run::{RowUse, RunCell};
+
+    use super::*;
+
+    fn of(name: &str, processor_seconds: f64) -> ProgramUse {
+        ProgramUse {
+            name: name.to_owned(),
+            elapsed_seconds: 2.0,
+            user_seconds: processor_seconds / 2.0,
+            system_seconds: processor_seconds / 2.0,
+            peak_memory_bytes: 1e6,
+            least_memory_bytes: 1e6,
+            voluntary_switches: 1.0,
+            involuntary_switches: 0.0,
+        }
+    }
+
+    fn limited_by(programs: Vec<ProgramUse>) -> Option<String> {
+        let cell = RunCell { levels: Vec::new(), name: "x".to_owned() };
+        let row = RowUse { cell, lead_seconds: None, invalid: 0, fault: None, programs };
+        processors(&RunVerdict { values: Vec::new(), uses: vec![row], warnings: Vec::new() })
+    }
+
+    #[test]
+    fn the_busiest_program_says_what_limits() {
+        let waits = limited_by(vec![of("idle", 0.0), of("curl", 0.2)]).unwrap();
+        assert_eq!(waits, "what curl waits for: it uses a processor 10 % of its time");
+        let busy = limited_by(vec![of("curl", 0.2), of("make", 3.0)]).unwrap();
+        assert_eq!(busy, "processors: make keeps 1.5 busy all the time");
+        assert_eq!(limited_by(Vec::new()), None);
+    }
+}
