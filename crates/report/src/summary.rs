@@ -25,6 +25,9 @@ const SETTING: usize = 2;
 const COMMANDS: usize = 2;
 const FEWEST_FIGURES: usize = 2;
 
+/// Columns for a command's mark and purpose, so that enough of the purpose can be read.
+const LEAST_PURPOSE: usize = 16;
+
 /// The content of the first screen below the headline.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Summary {
@@ -161,9 +164,16 @@ fn grouped(warnings: &[PageWarning]) -> Vec<String> {
     groups.into_iter().map(text).collect()
 }
 
+/// Commands with their purposes, which give way where a line has no room for them: a command that
+/// is cut cannot be typed.
 fn commands(next: &[Next], left_out: usize, options: &TextOptions) -> Vec<String> {
-    let widest = next.iter().map(|one| columns(&one.command)).max().unwrap_or(0);
+    let most = options.columns().saturating_sub(LEAST_PURPOSE);
+    let widths = next.iter().map(|one| columns(&one.command)).filter(|width| *width <= most);
+    let widest = widths.max().unwrap_or(0);
     let line = |(place, Next { command, gives }): (usize, &Next)| {
+        if columns(command) > widest {
+            return format!("> {command}");
+        }
         let more = match left_out {
             more if place == 0 && more > 0 => format!(", {}", count(more, "more warning")),
             _ => String::new(),
