@@ -4,8 +4,12 @@
 use btu_chart::{Axis, Mark, Panel, Picture, Point, Series};
 use btu_medium::sim::{Course, Track};
 
-/// Most curves in a panel: those that reach highest.
-const MOST_CURVES: usize = 6;
+/// Most curves in a panel: those that reach highest. Together with those of another panel there are
+/// enough colours.
+const MOST_CURVES: usize = 4;
+
+/// A curve below this share of the highest one cannot be told from the axis.
+const VISIBLE: f64 = 0.02;
 
 /// The picture of a course, with this title.
 pub fn course_picture(course: &Course, title: &str) -> Picture {
@@ -25,10 +29,12 @@ fn highest(track: &Track) -> f64 {
     track.values.iter().copied().fold(0.0, f64::max)
 }
 
-/// Curves that are always zero are left out, and panels without other curves, too.
+/// Curves that are always near zero are left out, and panels without other curves, too.
 fn panel(course: &Course, label: &str, tracks: &[Track]) -> Option<Panel> {
     let mut shown: Vec<&Track> = tracks.iter().filter(|track| highest(track) > 0.0).collect();
     shown.sort_by(|one, other| highest(other).total_cmp(&highest(one)));
+    let least = shown.first().map_or(0.0, |track| highest(track) * VISIBLE);
+    shown.retain(|track| highest(track) >= least);
     shown.truncate(MOST_CURVES);
     let series: Vec<Series> = shown.into_iter().map(|track| curve(course, track)).collect();
     let (x, y) = (Axis::linear("seconds"), Axis::linear(label));
