@@ -13,8 +13,8 @@ use btu_network::{Host, library, library_text};
 use btu_store::Store;
 use btu_suite::app::{Carrier, Workload};
 use btu_suite::cell::{Component, Load};
-use btu_suite::copy::Storage;
-use btu_suite::lan::Task;
+use btu_suite::copy::{Cache, Direction, Mode, Storage};
+use btu_suite::lan::{self, Task};
 use btu_suite::pipe::{Kind, Pattern};
 use clap::{Arg, Command, CommandFactory};
 use clap_complete::engine::{
@@ -83,7 +83,12 @@ fn values(arg: &Arg) -> Option<Values> {
         "load" => Values::Fixed(|| Load::ALL.iter().map(|load| load.name()).collect()),
         "message" => Values::Fixed(messages),
         "transport" if takes("NAME") => Values::Fixed(transports),
-        "pattern" => Values::Fixed(|| Pattern::ALL.iter().map(|pattern| pattern.name()).collect()),
+        "pattern" => Values::Fixed(patterns),
+        "protocol" => Values::Fixed(protocols),
+        "program" => Values::Fixed(programs),
+        "mode" => Values::Fixed(|| Mode::ALL.iter().map(|mode| mode.name()).collect()),
+        "direction" => Values::Fixed(|| Direction::ALL.iter().map(|one| one.name()).collect()),
+        "cache" => Values::Fixed(|| Cache::ALL.iter().map(|cache| cache.name()).collect()),
         "workload" => {
             Values::Fixed(|| Workload::ALL.iter().map(|workload| workload.name()).collect())
         }
@@ -103,14 +108,39 @@ fn components() -> Vec<&'static str> {
     Component::RATED.iter().chain(&Component::FURTHER).map(|component| component.name()).collect()
 }
 
+/// Those of `btu app`, with a window as an example.
+fn protocols() -> Vec<&'static str> {
+    vec!["stop-and-wait", "window-8", "pipelined", "construction", "batched", "redraw", "bitmap"]
+}
+
+/// Those of `btu copy`, with NFS in its usual form.
+fn programs() -> Vec<&'static str> {
+    vec![
+        "local", "bare", "rcp", "ftp", "http", "mount", "scp", "sftp", "rsync", "vsftpd", "nfs",
+        "nfs-16", "nfs-64k", "nfs-sync",
+    ]
+}
+
 fn messages() -> Vec<&'static str> {
     vec!["100", "1024", "1250", "4096", "65536"]
 }
 
+/// Whether this is the command on the line: an option's names depend on it.
+fn is_of(command: &str) -> bool {
+    std::env::args_os().any(|word| word == command)
+}
+
+/// Those of messages, or of transactions at a file server.
+fn patterns() -> Vec<&'static str> {
+    if is_of("lan") {
+        return lan::Pattern::ALL.iter().map(|pattern| pattern.name()).collect();
+    }
+    Pattern::ALL.iter().map(|pattern| pattern.name()).collect()
+}
+
 /// Those of `btu pipe`; `btu app` takes those of them that its help names.
 fn transports() -> Vec<&'static str> {
-    let is_app = std::env::args_os().any(|word| word == "app");
-    if is_app {
+    if is_of("app") {
         return Carrier::ALL.iter().map(|carrier| carrier.name()).collect();
     }
     Kind::ALL.iter().map(|kind| kind.name()).collect()

@@ -115,12 +115,22 @@ fn is_there(program: &str) -> bool {
 }
 
 /// The completions of some command lines that end in the tabulator key.
-const OFFERED: [(&str, &[&str]); 5] = [
+const OFFERED: [(&str, &[&str]); 15] = [
     ("btu rate --component 2x", &["2xRECV+DL", "2xSEND+DR"]),
     ("btu rate --network home-", &["home-bloated", "home-fq-codel"]),
     ("btu pipe --transport unix-s", &["unix-stream", "unix-seqpacket"]),
     ("btu show ", &["latest", "r1", "r2"]),
     ("btu rate --network home-bloated --test ", &["laptop", "phone", "server"]),
+    ("btu speed --network home-bloated --from ", &["laptop", "phone", "server"]),
+    ("btu model home-", &["home-bloated", "home-fq-codel"]),
+    ("btu sim home-", &["home-bloated", "home-fq-codel"]),
+    ("btu net run home-", &["home-bloated", "home-fq-codel"]),
+    ("btu compare r", &["r1", "r2"]),
+    ("btu app --transport t", &["tcp-nagle", "tls"]),
+    ("btu app --protocol b", &["batched", "bitmap"]),
+    ("btu copy --program s", &["scp", "sftp"]),
+    ("btu lan --task wp-load", &["wp-load-program", "wp-load-document"]),
+    ("btu lan --pattern m", &["mixed", "metadata"]),
 ];
 
 fn try_in(program: &str, start: &str) {
