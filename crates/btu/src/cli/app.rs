@@ -29,7 +29,7 @@ Examples:
   btu app --mix calls=20,fan-out=4,request='300 B',response='4 kB',think='10 ms' --display-time '1 ms'
                                                   a client of an interface over HTTP: requests one
                                                   by one, some or all at once
-  btu app --network campus --transport tcp,relay --relay office-1
+  btu app --network ethernet-shared-10 --transport tcp,relay --relay host-3
                                                   what a relay on a third station costs
   btu app --broadcasts 0/s,1000/s                 what broadcasts of another station cost
   btu app --within '100 ms' --at-least 5000/s     how many round trips are allowed, how much

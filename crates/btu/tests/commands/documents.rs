@@ -35,6 +35,7 @@ fn is_quick(written: &Written) -> bool {
                 | "export",
             ..
         ] | ["net", "list" | "check" | "show", ..]
+            | ["run", "--example" | "--as-file", ..]
             | ["machine", "list", ..]
     )
 }

@@ -9,7 +9,10 @@ mod agent_log;
 mod app;
 mod common;
 mod compare;
+#[path = "../support/console.rs"]
+mod console;
 mod copy;
+mod documents;
 mod drawn;
 mod drills;
 mod file_capabilities;
