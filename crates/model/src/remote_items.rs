@@ -16,7 +16,8 @@ pub struct Passage {
     /// The time for which one packet occupies the slowest part of the path.
     pub occupied: f64,
     /// The time before and after that part: the propagation delay, and the time in the other parts
-    /// of the path.
+    /// of the path. Less is the gap behind the packet, which occupies that part, and for which no
+    /// receiver waits: on a slow and short path this is below zero.
     pub beyond: f64,
 }
 
@@ -181,10 +182,12 @@ impl RemoteItems {
     }
 
     fn answer(&self, seconds: impl FnOnce() -> f64) -> Answer {
-        let passages = [self.request, self.reply, self.packed]
-            .map(|passage| [passage.occupied, passage.beyond]);
+        let alone = [self.request, self.reply].map(|passage| [passage.occupied, passage.takes()]);
+        // An item's share of the packet does not pass alone.
+        let packed = self.packed.beyond.is_finite() && sensible(&[self.packed.occupied]);
         if !sensible(&[self.items, self.application, self.display])
-            || !sensible(passages.as_flattened())
+            || !sensible(alone.as_flattened())
+            || !packed
         {
             return Answer::OUT_OF_RANGE;
         }
@@ -365,6 +368,54 @@ mod tests {
         }
         // Its bitmap of 34,000 octets would have taken 227 s over the slowest of them.
         near(moved_whole(0.0, 34_000.0, 1200.0), 226.67, 0.01);
+    }
+
+    /// When each item is made, sent, shown and answered: it waits at every stage for the one before
+    /// it, and in the application for the answer of the one `window` before it.
+    fn one_by_one(line: &RemoteItems, window: usize) -> f64 {
+        let mut answers: Vec<f64> = Vec::new();
+        let (mut made, mut sent, mut shown, mut replied) = (0.0f64, 0.0f64, 0.0f64, 0.0f64);
+        for item in 0..line.items as usize {
+            let allowed = item.checked_sub(window).map_or(0.0, |before| answers[before]);
+            made = made.max(allowed) + line.application;
+            sent = made.max(sent) + line.request.occupied;
+            shown = shown.max(sent + line.request.beyond) + line.display;
+            replied = shown.max(replied) + line.reply.occupied;
+            answers.push(replied + line.reply.beyond);
+        }
+        answers.last().copied().unwrap_or(0.0)
+    }
+
+    /// Over 9.6 kb/s to 100 Mb/s and 1 to 300 ms, the gap behind frames included, for which no
+    /// receiver waits.
+    #[test]
+    fn windows_are_what_the_items_one_by_one_take() {
+        let rates = [9600.0, 1e5, 1e6, 1e7, 1e8];
+        let delays = [0.5e-3, 5e-3, 10e-3, 150e-3];
+        for (rate, delay) in rates.iter().flat_map(|r| delays.map(|d| (*r, d))) {
+            let gap = 96.0 / rate;
+            let passage =
+                |octets: f64| Passage { occupied: 8.0 * octets / rate, beyond: delay - gap };
+            for (window, items, display) in [
+                (1, 55, 7e-5),
+                (2, 55, 7e-5),
+                (4, 630, 2e-3),
+                (8, 55, 1e-5),
+                (16, 650, 1e-4),
+                (64, 55, 0.0),
+            ] {
+                let line = RemoteItems {
+                    items: f64::from(items),
+                    request: passage(110.0),
+                    reply: passage(98.0),
+                    packed: passage(110.0),
+                    application: 1e-6,
+                    display,
+                };
+                let truth = one_by_one(&line, window);
+                near(line.windowed(window as f64).map(|seconds| seconds / truth), 1.0, 1e-9);
+            }
+        }
     }
 
     #[test]

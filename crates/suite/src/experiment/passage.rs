@@ -29,5 +29,6 @@ pub(crate) fn passage(
     let takes = flow(rarely)?.delay_seconds.value?;
     let most = flow(Arrivals::Saturated)?.carried_bits_per_second.value?;
     let occupied = frame.bits() / most;
-    Some(Passage { occupied, beyond: (takes - occupied).max(0.0) })
+    // Below zero on a slow and short line: no receiver waits for the gap behind a frame.
+    Some(Passage { occupied, beyond: takes - occupied })
 }
