@@ -18,6 +18,7 @@ mod factors;
 mod font;
 mod inverter;
 mod item;
+mod missed;
 mod mix;
 mod paper;
 mod picture;

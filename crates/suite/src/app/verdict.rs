@@ -8,6 +8,7 @@ use btu_units::{Bytes, Span};
 use serde::Serialize;
 
 use super::effects::two_way;
+use super::missed::missed;
 use super::plan::{accounts, broadcast, x11perf};
 use super::x11perf::next_to_x11perf;
 use super::{
@@ -164,8 +165,8 @@ pub(super) fn judge(plan: &AppPlan, cells: &[Measured<AppCell>]) -> AppVerdict {
         memory: memory(plan, cells),
         x11perf: next_to_x11perf(&rows),
         pictures: workloads(&rows).into_iter().map(|workload| picture(workload, cells)).collect(),
+        warnings: warnings(cells).into_iter().chain(missed(&rows, cells)).collect(),
         rows,
-        warnings: warnings(cells),
     }
 }
 

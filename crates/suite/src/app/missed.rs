@@ -1,0 +1,144 @@
+//! Warnings about closed forms that a run did not meet, for reasons that are known.
+
+use btu_stats::Histogram;
+
+use super::{AppCell, AppRow, Protocol};
+use crate::experiment::{Measured, Warning};
+
+/// An error of a closed form that needs an explanation, as a share: what tests on a quiet machine
+/// hold it to.
+const MOST_ERROR: f64 = 0.03;
+
+/// Segments that TCP sends before the first acknowledgement (RFC 6928, section 2).
+const FIRST_SEGMENTS: u16 = 10;
+
+/// The most that the two ends and the emulator add to a round trip by themselves when other
+/// programs do not disturb them: a frame out of a hundred is later than that, and a warning of its own
+/// says so.
+const OWN_SECONDS: f64 = 300e-6;
+
+/// Windows wider than TCP's first, and round trips so short that this machine's own time shows.
+pub(super) fn missed(rows: &[AppRow], cells: &[Measured<AppCell>]) -> Vec<Warning> {
+    let wide = worst(rows, |row| is_wide(row.cell.protocol).then_some(row.error?));
+    let short = worst(rows, |row| {
+        let is_own = !is_wide(row.cell.protocol) && (0.0..=OWN_SECONDS).contains(&excess(row)?);
+        is_own.then_some(row.error?)
+    });
+    let wide = wide.map(|(row, error)| Warning {
+        cause: "windows wider than TCP's first",
+        observed: format!(
+            "{} takes {:.1} % longer than its closed form, which does not know that TCP sends {FIRST_SEGMENTS} segments \
+             before the first acknowledgement, and then puts items that wait into one segment",
+            row.cell.protocol,
+            error * 100.0
+        ),
+        advice: "rely on what was measured; the closed form is that of a connection that has sent more before",
+    });
+    let short = short.and_then(|(row, error)| {
+        Some(Warning {
+            cause: "short round trips",
+            observed: format!(
+                "a round trip of {} takes {:.3} ms longer than its closed form ({:.1} %); {}",
+                row.cell.protocol,
+                excess(row)? * 1e3,
+                error * 100.0,
+                lateness(row, cells)?
+            ),
+            advice: "this machine's own time shows: measure where nothing else runs, on more processors, or with a longer delay",
+        })
+    });
+    wide.into_iter().chain(short).collect()
+}
+
+/// The row with the largest error of those that an explanation is for.
+fn worst(rows: &[AppRow], error: impl Fn(&AppRow) -> Option<f64>) -> Option<(&AppRow, f64)> {
+    // Broadcasts are the explanation of an error there.
+    let clean = rows.iter().filter(|row| row.pollution.is_none());
+    let errors = clean.filter_map(|row| Some((row, error(row)?)));
+    let large = errors.filter(|(_, error)| *error > MOST_ERROR);
+    large.max_by(|a, b| a.1.total_cmp(&b.1))
+}
+
+const fn is_wide(protocol: Protocol) -> bool {
+    matches!(protocol, Protocol::Window(window) if window > FIRST_SEGMENTS)
+}
+
+/// Seconds that each round trip takes longer than its closed form.
+fn excess(row: &AppRow) -> Option<f64> {
+    let rounds = row.requests.div_ceil(row.cell.protocol.window()? as u64);
+    Some((row.seconds?.value - row.expected_seconds?) / rounds.max(1) as f64)
+}
+
+/// How late frames left the emulator in these cells.
+fn lateness(row: &AppRow, cells: &[Measured<AppCell>]) -> Option<String> {
+    let mut lateness = Histogram::new();
+    for own in cells.iter().filter(|measured| measured.cell == row.cell && measured.is_valid()) {
+        lateness.merge(&own.seen.wire.lateness);
+    }
+    let milliseconds = |quantile| Some(lateness.quantile(quantile)? as f64 / 1e6);
+    Some(format!(
+        "half of its frames left the emulator {:.3} ms late or later, one in a hundred {:.3} ms",
+        milliseconds(0.5)?,
+        milliseconds(0.99)?
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use btu_stats::Estimate;
+
+    use super::*;
+    use crate::app::{Carrier, Workload};
+    use crate::experiment::Observation;
+
+    fn row(protocol: Protocol, seconds: f64, expected: f64) -> AppRow {
+        AppRow {
+            cell: AppCell::new(Workload::Vectors, protocol, Carrier::Tcp),
+            seconds: Some(Estimate { value: seconds, interval: None }),
+            items_per_second: None,
+            requests: 630,
+            pictures: 1,
+            application_seconds: None,
+            display_seconds: None,
+            expected_seconds: Some(expected),
+            error: Some(seconds / expected - 1.0),
+            shares: None,
+            pollution: None,
+            invalid: 0,
+        }
+    }
+
+    fn told(rows: &[AppRow]) -> Vec<Warning> {
+        let mut seen = Observation::default();
+        (0..1000).for_each(|_| seen.wire.lateness.record(16_000));
+        let cell = rows[0].cell.clone();
+        let cells = [Measured { cell, block: 0, position: 0, faults: Vec::new(), seen }];
+        missed(rows, &cells)
+    }
+
+    #[test]
+    fn an_error_with_a_known_reason_is_explained() {
+        // 630 round trips of 1.04 ms, each 0.04 ms longer.
+        let short = told(&[row(Protocol::StopAndWait, 0.6804, 0.6552)]);
+        let [warning] = &short[..] else { panic!("{short:?}") };
+        assert_eq!(warning.cause, "short round trips");
+        assert!(warning.observed.contains("takes 0.040 ms longer"), "{}", warning.observed);
+        assert!(warning.observed.contains("(3.8 %)"), "{}", warning.observed);
+        let wide = told(&[row(Protocol::Window(16), 0.107, 0.1)]);
+        assert_eq!(wide.len(), 1, "{wide:?}");
+        assert!(wide[0].observed.starts_with("window-16 takes 7.0 % longer"), "{wide:?}");
+    }
+
+    #[test]
+    fn an_error_within_bounds_or_without_a_known_reason_is_not() {
+        // Within 3 %; 6 ms a round trip are not this machine's; `pipelined` waits for no answer in between.
+        for row in [
+            row(Protocol::StopAndWait, 0.67, 0.6552),
+            row(Protocol::StopAndWait, 12.0, 8.0),
+            row(Protocol::Pipelined, 2.0, 1.0),
+        ] {
+            let told = told(std::slice::from_ref(&row));
+            assert!(told.is_empty(), "{told:?}");
+        }
+    }
+}
