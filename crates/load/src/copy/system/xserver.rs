@@ -53,6 +53,9 @@ const FIRST_PORT: u16 = 6000;
 /// How long the server may take until it is ready: it compiles a keyboard's map first.
 const START: Span = Span::from_seconds(20);
 
+/// How long one may take to end that named no display.
+const ENDING: Span = Span::from_milliseconds(500);
+
 /// Most octets of a display's number.
 const MOST_DIGITS: usize = 16;
 
@@ -77,15 +80,27 @@ impl XServer {
         command.arg(find("setpriv")?).args(["--pdeathsig", "KILL", "--"]);
         command.arg(find(XVFB)?).args(OPTIONS);
         command.arg(if with_its_clients { "-terminate" } else { "-noreset" });
+        // The cookie is there until the server has opened it.
+        Self::of(command, address, START)
+    }
+
+    /// The server that a command becomes.
+    fn of(mut command: Command, address: IpAddr, within: Span) -> Result<Self, LoadError> {
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut process = Process::start(XVFB, command, |_| false)?;
-        let said = ready(&mut process)?;
+        let said = ready(&mut process, within)?;
         let number = std::str::from_utf8(&said).ok().and_then(|said| said.trim().parse().ok());
         let port = number.and_then(|number: u16| FIRST_PORT.checked_add(number));
         if let Some(port) = port {
             return Ok(Self { process, address: SocketAddr::new(address, port) });
         }
-        let ended = process.finish(None, || Err(failed("it named no display".to_owned())))?;
+        // One that has closed its output is about to end, and has said why.
+        let until = now()? + ENDING;
+        let is_ending = || {
+            let is_late = now()? >= until;
+            if is_late { Err(failed("it named no display".to_owned())) } else { Ok(()) }
+        };
+        let ended = process.finish(None, is_ending)?;
         Err(failed(format!("it did not start: {}", ended.explained())))
     }
 
@@ -110,18 +125,18 @@ fn failed(problem: String) -> LoadError {
 }
 
 /// What it writes when it listens.
-fn ready(process: &mut Process) -> Result<Vec<u8>, LoadError> {
+fn ready(process: &mut Process, within: Span) -> Result<Vec<u8>, LoadError> {
     let Some((mut output, _input)) = process.pipes() else {
         return Err(failed("its output is no pipe".to_owned()));
     };
-    let until = now()? + START;
+    let until = now()? + within;
     read_until(
         &mut output,
         MOST_DIGITS,
         |said| said.ends_with(b"\n"),
         || {
             let is_late = now()? >= until;
-            if is_late { Err(failed(format!("it was not ready within {START}"))) } else { Ok(()) }
+            if is_late { Err(failed(format!("it was not ready within {within}"))) } else { Ok(()) }
         },
     )
 }
@@ -133,4 +148,38 @@ pub(super) fn cookie(token: &Token) -> Result<Held, LoadError> {
     let field = |octets: &[u8]| [&(octets.len() as u16).to_be_bytes()[..], octets].concat();
     let fields = [&[][..], b"", COOKIE.as_bytes(), token].map(field);
     Held::new([&ANY_ADDRESS[..], &fields.concat()].concat())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::Ipv4Addr;
+
+    use super::*;
+
+    /// Why a program that is no server is refused.
+    fn refused(script: &str) -> String {
+        let mut command = Command::new("sh");
+        command.args(["-c", script]);
+        let within = Span::from_milliseconds(300);
+        let started = XServer::of(command, Ipv4Addr::LOCALHOST.into(), within);
+        started.map(|_| ()).expect_err("no server").to_string()
+    }
+
+    #[test]
+    fn a_server_that_does_not_come_up_is_named_with_what_it_said() {
+        for (script, said) in [
+            ("echo 'Cannot open font' >&2; exit 3", "it did not start: "),
+            ("echo 'Cannot open font' >&2; exit 3", "Cannot open font"),
+            ("exit 3", "it did not start: "),
+            ("kill -KILL $$", "it did not start: "),
+            ("echo ready; exec sleep 60", "it named no display"),
+            // Its port would be beyond the last one.
+            ("echo 60000; exec sleep 60", "it named no display"),
+            ("exec sleep 60", "it was not ready within 300 ms"),
+        ] {
+            let error = refused(script);
+            assert!(error.contains("Xvfb") && error.contains(said), "{script}: {error}");
+            assert_eq!(error.lines().count(), 1, "{script}: {error}");
+        }
+    }
 }
