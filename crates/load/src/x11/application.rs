@@ -39,7 +39,7 @@ pub(super) fn draw(
 ) -> io::Result<Drawn> {
     slow_down(drawing, drawing.nice.application, drawing.speeds.application)?;
     let meeting = Meeting::of_application(connection)?;
-    let mut drawn = nothing();
+    let mut drawn = Drawn::default();
     let mut waited = order(&meeting, 1)?;
     let window = meeting.heard()?.ok_or_else(|| io::Error::other("the display named no window"))?;
     let application = Application::new(connection, drawing, window)?;
@@ -64,18 +64,6 @@ pub(super) fn draw(
 
 fn time() -> io::Result<Time> {
     now().map_err(failed)
-}
-
-fn nothing() -> Drawn {
-    Drawn {
-        pictures: Vec::new(),
-        requests: 0,
-        bytes: Bytes::ZERO,
-        replies: 0,
-        busy: Span::ZERO,
-        repeated: 0,
-        discarded: None,
-    }
 }
 
 /// Orders a picture or the end; returns the time until the answer.

@@ -4,7 +4,6 @@
 use std::io;
 
 use btu_suite::app::{Display, Displayed, Drawing, HEIGHT, WIDTH};
-use btu_units::Bytes;
 use x11rb::connection::Connection as _;
 use x11rb::protocol::xproto::{
     ConnectionExt as _, CreateWindowAux, ImageFormat, ImageOrder, Window, WindowClass,
@@ -22,7 +21,7 @@ pub(super) fn show(connection: &Connection<'_>, drawing: &Drawing) -> io::Result
     let meeting = Meeting::of_display(connection)?;
     let window = window(connection)?;
     let expected = drawing.workload.picture().digest();
-    let mut shown = nothing();
+    let mut shown = Displayed::default();
     let mut last = 0;
     loop {
         let Some(order) = meeting.heard()?.filter(|order| *order != last || *order == 0) else {
@@ -41,22 +40,6 @@ pub(super) fn show(connection: &Connection<'_>, drawing: &Drawing) -> io::Result
             return Ok(shown);
         }
         last = order;
-    }
-}
-
-fn nothing() -> Displayed {
-    Displayed {
-        pictures: 0,
-        spans: Vec::new(),
-        requests: 0,
-        bytes: Bytes::ZERO,
-        replies: 0,
-        busy: btu_units::Span::ZERO,
-        wrong: 0,
-        digest: String::new(),
-        file: Bytes::ZERO,
-        memory: Bytes::ZERO,
-        discarded: None,
     }
 }
 

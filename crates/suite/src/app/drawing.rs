@@ -92,8 +92,8 @@ fn pieces() -> Vec<Request> {
     offsets.map(|offset| Request::Bits { offset, length: piece.min(all - offset) }).collect()
 }
 
-/// The account of the application.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+/// The account of the application; at first, an empty one.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Drawn {
     /// The time of each picture: from the first request's send to the last answer's arrival.
     #[serde(rename = "pictures_ns")]
@@ -115,8 +115,8 @@ pub struct Drawn {
     pub discarded: Option<Discarded>,
 }
 
-/// The account of the display.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+/// The account of the display; at first, an empty one.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Displayed {
     /// The number of pictures that were drawn.
     pub pictures: u64,

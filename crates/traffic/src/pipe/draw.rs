@@ -37,15 +37,7 @@ pub(super) fn draw<P: Pipe>(
 ) -> io::Result<Drawn> {
     slow_down(drawing, drawing.nice.application, drawing.speeds.application)?;
     let mut application = Application::new(drawing);
-    let mut drawn = Drawn {
-        pictures: Vec::new(),
-        requests: 0,
-        bytes: Bytes::ZERO,
-        replies: 0,
-        busy: Span::ZERO,
-        repeated: 0,
-        discarded: None,
-    };
+    let mut drawn = Drawn::default();
     let tally = tally(drawing)?;
     let begun = now();
     let before = pipe.repeats();
@@ -311,19 +303,6 @@ pub(super) struct Screen<'a> {
 
 impl<'a> Screen<'a> {
     pub(super) fn new(drawing: &'a Drawing) -> Self {
-        let shown = Displayed {
-            pictures: 0,
-            spans: Vec::new(),
-            requests: 0,
-            bytes: Bytes::ZERO,
-            replies: 0,
-            busy: Span::ZERO,
-            wrong: 0,
-            digest: String::new(),
-            file: Bytes::ZERO,
-            memory: Bytes::ZERO,
-            discarded: None,
-        };
         Self {
             drawing,
             requests: drawing.requests(),
@@ -333,7 +312,7 @@ impl<'a> Screen<'a> {
             taken: 0,
             begun: None,
             done: None,
-            shown,
+            shown: Displayed::default(),
         }
     }
 
