@@ -104,7 +104,7 @@ const FOR_TERMINAL: [&str; 8] =
 
 /// The first of them that this system does not have.
 pub fn missing_for_terminal() -> Option<&'static str> {
-    FOR_TERMINAL.into_iter().find(|program| find(program).is_err())
+    first_missing(FOR_TERMINAL)
 }
 
 /// The programs that an X server takes: xkbcomp compiles its keyboard's map.
@@ -116,15 +116,18 @@ const X11PERF: &str = "x11perf";
 /// The first program that drawing on an X server takes, or measuring it by x11perf, and that this
 /// system does not have.
 pub fn missing_for_x11(with_x11perf: bool) -> Option<&'static str> {
-    let all = FOR_X11.into_iter().chain(with_x11perf.then_some(X11PERF));
-    all.into_iter().find(|program| find(program).is_err())
+    first_missing(FOR_X11.into_iter().chain(with_x11perf.then_some(X11PERF)))
 }
 
 /// The first program that copying by `program` takes and this system does not have.
 pub fn missing_for(program: Program) -> Option<&'static str> {
     let own = needed(program);
     let of_util_linux: &[&str] = if own.is_empty() { &[] } else { &["setpriv", "unshare"] };
-    own.iter().chain(of_util_linux).find(|program| find(program).is_err()).copied()
+    first_missing(own.iter().chain(of_util_linux).copied())
+}
+
+fn first_missing(all: impl IntoIterator<Item = &'static str>) -> Option<&'static str> {
+    all.into_iter().find(|program| find(program).is_err())
 }
 
 /// A command that ends when this process does.
