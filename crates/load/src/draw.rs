@@ -4,7 +4,7 @@ use std::error::Error;
 use std::net::SocketAddr;
 use std::sync::atomic::AtomicBool;
 
-use btu_suite::activity::{DrawEnd, Order, Performance, PipeMeeting, Rendezvous, Tell};
+use btu_suite::activity::{DrawEnd, Order, Performance, Tell};
 use btu_suite::peers::Callers;
 use btu_suite::record::Report;
 use btu_traffic::{Limit, draw_over};
@@ -13,19 +13,15 @@ use btu_units::Span;
 use crate::LoadError;
 use crate::account::Account;
 use crate::copy::terminal::{self, TerminalDoor};
+use crate::meeting_place::MeetingPlace;
 
 /// An end that has not met the other yet.
 struct Drawing {
     part: DrawEnd,
-    place: Place,
+    place: MeetingPlace<TerminalDoor>,
     deadline: Span,
     /// The interval of reports of what the display shows.
     every: Option<Span>,
-}
-
-enum Place {
-    Door(TerminalDoor),
-    Call(SocketAddr),
 }
 
 /// The display listens; the application calls when it starts.
@@ -34,15 +30,9 @@ pub(crate) fn prepare(
     part: &DrawEnd,
     callers: &Callers,
 ) -> Result<Box<dyn Performance>, LoadError> {
-    let place = match part.meeting {
-        PipeMeeting::Network(Rendezvous::Connect(to)) => Place::Call(to),
-        PipeMeeting::Network(Rendezvous::Listen(on)) => {
-            Place::Door(TerminalDoor::open(on, &part.token, callers)?)
-        }
-        PipeMeeting::ListenAt(_) | PipeMeeting::ConnectAt(_) => {
-            return Err(LoadError::Order { what: "ssh connects hosts, not paths of one machine" });
-        }
-    };
+    let hosts_only = "ssh connects hosts, not paths of one machine";
+    let open = |on| TerminalDoor::open(on, &part.token, callers);
+    let place = MeetingPlace::of(&part.meeting, hosts_only, open)?;
     let (deadline, every) = (order.deadline, order.sample_every);
     Ok(Box::new(Drawing { part: part.clone(), place, deadline, every }))
 }
@@ -53,8 +43,8 @@ impl Drawing {
         let limit = Limit::new(account.started(), self.deadline, stop);
         let DrawEnd { end, token, drawing, .. } = &self.part;
         let session = match self.place {
-            Place::Door(door) => door.admit(&limit)?,
-            Place::Call(to) => terminal::call(to, token, &limit)?,
+            MeetingPlace::Door(door) => door.admit(&limit)?,
+            MeetingPlace::Call(to) => terminal::call(to, token, &limit)?,
         };
         let outcome = session.over(&limit, |incoming, outgoing| {
             draw_over(incoming, outgoing, *end, drawing, &limit, (self.every, tell))
@@ -65,10 +55,7 @@ impl Drawing {
 
 impl Performance for Drawing {
     fn endpoint(&self) -> Option<SocketAddr> {
-        match &self.place {
-            Place::Door(door) => Some(door.address()),
-            Place::Call(_) => None,
-        }
+        self.place.endpoint(TerminalDoor::address)
     }
 
     fn perform(self: Box<Self>, stop: &AtomicBool) -> Result<Report, Box<dyn Error + Send + Sync>> {
@@ -86,23 +73,10 @@ impl Performance for Drawing {
 
 #[cfg(test)]
 mod tests {
-    use std::net::Ipv4Addr;
-    use std::thread;
-
-    use btu_suite::activity::Activity;
-    use btu_suite::app::{Carrier, Drawing, Niceness, Protocol, Slowing, Speeds, Workload};
-    use btu_suite::pipe::{End, PipePlan, Place};
+    use btu_suite::app::{Carrier, Protocol, Workload};
     use btu_suite::record::Outcome;
 
-    use super::*;
-
-    fn end(end: End, meeting: Rendezvous, drawing: &Drawing) -> Box<dyn Performance> {
-        let (meeting, token) = (PipeMeeting::Network(meeting), *b"sixteen byte key");
-        let pipe = PipePlan::new(3, Carrier::Ssh.kind(), Place::Here);
-        let part = DrawEnd { end, meeting, token, drawing: drawing.clone(), pipe };
-        let order = Order::new(9, Span::from_seconds(20), Activity::DrawOverSsh(Box::new(part)));
-        crate::prepare(&order, &Callers::any()).expect("prepared").expect("one of these")
-    }
+    use crate::meeting_place::testing::{drawing, performed};
 
     /// All octets of a bitmap pass a terminal as they are, and every answer comes; the session is
     /// over when both ends are.
@@ -114,29 +88,8 @@ mod tests {
         }
         let workload = Workload::Vectors;
         for protocol in [Protocol::Window(8), Protocol::Bitmap] {
-            let drawing = Drawing {
-                workload,
-                protocol,
-                application: Span::ZERO,
-                display: Span::ZERO,
-                speeds: Speeds::default(),
-                slowing: Slowing::default(),
-                nice: Niceness::default(),
-                target: Span::from_milliseconds(1),
-                most_pictures: 3,
-                mix: None,
-                counts_broadcasts: false,
-            };
-            let display = end(End::Far, Rendezvous::Listen(Ipv4Addr::LOCALHOST.into()), &drawing);
-            let to = display.endpoint().expect("it listens");
-            let application = end(End::Near, Rendezvous::Connect(to), &drawing);
-            let never = AtomicBool::new(false);
-            let (drawn, displayed) = thread::scope(|scope| {
-                let display = scope.spawn(|| display.perform(&never).expect("shown").outcome);
-                let drawn = application.perform(&never).expect("drawn").outcome;
-                (drawn, display.join().expect("no panic"))
-            });
-            let (Outcome::Drawn(drawn), Outcome::Displayed(displayed)) = (drawn, displayed) else {
+            let ends = performed(&drawing(workload, protocol), Carrier::Ssh);
+            let (Outcome::Drawn(drawn), Outcome::Displayed(displayed)) = ends else {
                 panic!("{protocol}");
             };
             assert_eq!((displayed.wrong, drawn.bytes), (0, displayed.bytes), "{protocol}");

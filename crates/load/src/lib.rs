@@ -34,6 +34,7 @@ mod ftp;
 #[doc(hidden)]
 pub mod fuzz;
 mod lan;
+mod meeting_place;
 pub mod nfs;
 mod pump;
 mod scratch;

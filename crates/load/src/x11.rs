@@ -20,7 +20,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::sync::atomic::AtomicBool;
 
-use btu_suite::activity::{DrawEnd, Order, Performance, PipeMeeting, Rendezvous};
+use btu_suite::activity::{DrawEnd, Order, Performance};
 use btu_suite::app::x11perf_test;
 use btu_suite::pipe::End;
 use btu_suite::record::{Outcome, Report};
@@ -30,6 +30,7 @@ use btu_units::Span;
 use crate::LoadError;
 use crate::account::{Account, now};
 use crate::copy::{XServer, x11perf};
+use crate::meeting_place::MeetingPlace;
 
 /// The program that draws.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,13 +43,8 @@ pub(crate) enum Client {
 struct Drawing {
     part: DrawEnd,
     client: Client,
-    place: Place,
+    place: MeetingPlace<XServer>,
     deadline: Span,
-}
-
-enum Place {
-    Server(XServer),
-    Call(SocketAddr),
 }
 
 /// The display starts its server; the application calls when it starts.
@@ -57,15 +53,9 @@ pub(crate) fn prepare(
     part: &DrawEnd,
     client: Client,
 ) -> Result<Box<dyn Performance>, LoadError> {
-    let place = match part.meeting {
-        PipeMeeting::Network(Rendezvous::Connect(to)) => Place::Call(to),
-        PipeMeeting::Network(Rendezvous::Listen(on)) => {
-            Place::Server(XServer::start(on, &part.token, client == Client::X11perf)?)
-        }
-        PipeMeeting::ListenAt(_) | PipeMeeting::ConnectAt(_) => {
-            return Err(LoadError::Order { what: "X connects hosts, not paths of one machine" });
-        }
-    };
+    let hosts_only = "X connects hosts, not paths of one machine";
+    let start = |on| XServer::start(on, &part.token, client == Client::X11perf);
+    let place = MeetingPlace::of(&part.meeting, hosts_only, start)?;
     Ok(Box::new(Drawing { part: part.clone(), client, place, deadline: order.deadline }))
 }
 
@@ -80,12 +70,12 @@ impl Drawing {
         let limit = Limit::new(account.started(), self.deadline, stop);
         let outcome = match (self.client, self.place) {
             (Client::Btu, place) => over_x11(&self.part, &place, &limit)?,
-            (Client::X11perf, Place::Server(server)) => {
+            (Client::X11perf, MeetingPlace::Door(server)) => {
                 let to = server.address();
                 server.finish(|| Ok(limit.check(now()?, "wait for x11perf", to)?))?;
                 Outcome::X11Served
             }
-            (Client::X11perf, Place::Call(to)) => {
+            (Client::X11perf, MeetingPlace::Call(to)) => {
                 let DrawEnd { token, drawing, .. } = &self.part;
                 let test = x11perf_test(drawing.workload, drawing.protocol)
                     .ok_or(LoadError::Order { what: "x11perf has no test like this" })?;
@@ -97,10 +87,14 @@ impl Drawing {
 }
 
 /// One of the two clients. The server ends with the display's.
-fn over_x11(part: &DrawEnd, place: &Place, limit: &Limit<'_>) -> Result<Outcome, LoadError> {
+fn over_x11(
+    part: &DrawEnd,
+    place: &MeetingPlace<XServer>,
+    limit: &Limit<'_>,
+) -> Result<Outcome, LoadError> {
     let to = match place {
-        Place::Server(server) => server.address(),
-        Place::Call(to) => *to,
+        MeetingPlace::Door(server) => server.address(),
+        MeetingPlace::Call(to) => *to,
     };
     let connection = line::connect(to, &part.token, limit)
         .map_err(|error| problem(to, "could not be reached", &error))?;
@@ -117,10 +111,7 @@ fn problem(to: SocketAddr, what: &str, error: &io::Error) -> LoadError {
 
 impl Performance for Drawing {
     fn endpoint(&self) -> Option<SocketAddr> {
-        match &self.place {
-            Place::Server(server) => Some(server.address()),
-            Place::Call(_) => None,
-        }
+        self.place.endpoint(XServer::address)
     }
 
     fn perform(self: Box<Self>, stop: &AtomicBool) -> Result<Report, Box<dyn Error + Send + Sync>> {

@@ -1,53 +1,9 @@
 use std::net::Ipv4Addr;
-use std::thread;
 
-use btu_suite::activity::Activity;
-use btu_suite::app::{Carrier, Drawing, Niceness, Protocol, Slowing, Speeds, Workload};
-use btu_suite::peers::Callers;
-use btu_suite::pipe::{PipePlan, Place};
+use btu_suite::app::{Carrier, Protocol, Workload};
 
 use super::*;
-
-fn drawing(workload: Workload, protocol: Protocol) -> Drawing {
-    Drawing {
-        workload,
-        protocol,
-        application: Span::ZERO,
-        display: Span::ZERO,
-        speeds: Speeds::default(),
-        slowing: Slowing::default(),
-        nice: Niceness::default(),
-        target: Span::from_milliseconds(1),
-        most_pictures: 2,
-        mix: None,
-        counts_broadcasts: false,
-    }
-}
-
-fn end(end: End, meeting: Rendezvous, drawing: &Drawing, client: Client) -> Box<dyn Performance> {
-    let (meeting, token) = (PipeMeeting::Network(meeting), *b"sixteen byte key");
-    let pipe = PipePlan::new(3, Carrier::X11.kind(), Place::Here);
-    let part = Box::new(DrawEnd { end, meeting, token, drawing: drawing.clone(), pipe });
-    let activity = match client {
-        Client::Btu => Activity::DrawOverX11(part),
-        Client::X11perf => Activity::DrawByX11perf(part),
-    };
-    let order = Order::new(9, Span::from_seconds(20), activity);
-    crate::prepare(&order, &Callers::any()).expect("prepared").expect("one of these")
-}
-
-/// Both ends' outcomes: the application's, the display's.
-fn performed(drawing: &Drawing, client: Client) -> (Outcome, Outcome) {
-    let display = end(End::Far, Rendezvous::Listen(Ipv4Addr::LOCALHOST.into()), drawing, client);
-    let to = display.endpoint().expect("it listens");
-    let application = end(End::Near, Rendezvous::Connect(to), drawing, client);
-    let never = AtomicBool::new(false);
-    thread::scope(|scope| {
-        let display = scope.spawn(|| display.perform(&never).expect("shown").outcome);
-        let drawn = application.perform(&never).expect("drawn").outcome;
-        (drawn, display.join().expect("no panic"))
-    })
-}
+use crate::meeting_place::testing::{drawing, performed};
 
 fn is_missing(with_x11perf: bool) -> bool {
     let Some(missing) = crate::missing_for_x11(with_x11perf) else { return false };
@@ -70,7 +26,7 @@ fn an_x_server_shows_the_same_picture_by_every_protocol() {
         for workload in pictures.into_iter().filter(|picture| draws_all || *picture == one) {
             let drawing = drawing(workload, protocol);
             let (Outcome::Drawn(drawn), Outcome::Displayed(displayed)) =
-                performed(&drawing, Client::Btu)
+                performed(&drawing, Carrier::X11)
             else {
                 panic!("{workload} {protocol}");
             };
@@ -92,7 +48,7 @@ fn x11perf_is_run_at_the_same_server() {
         return;
     }
     let drawing = drawing(Workload::Vectors, Protocol::Batched);
-    let (tested, served) = performed(&drawing, Client::X11perf);
+    let (tested, served) = performed(&drawing, Carrier::X11perf);
     assert!(matches!(tested, Outcome::X11perf { per_second } if per_second > 0.0), "{tested:?}");
     assert!(matches!(served, Outcome::X11Served));
 }
