@@ -53,13 +53,9 @@ fn carriers(app: &App) -> Vec<Carrier> {
     let usual: &[Carrier] = if app.paper { &AppPlan::PAPER_CARRIERS } else { &[Carrier::Tcp] };
     let mut carriers = or_usual(&app.transport, usual);
     if app.x11 {
-        carriers.extend(Carrier::ALL.into_iter().filter(|carrier| carrier.is_x11()));
-        let mut seen = Vec::new();
-        carriers.retain(|carrier| {
-            let is_new = !seen.contains(carrier);
-            seen.push(*carrier);
-            is_new
-        });
+        let of_x11 = Carrier::ALL.into_iter().filter(|carrier| carrier.is_x11());
+        let added: Vec<Carrier> = of_x11.filter(|carrier| !carriers.contains(carrier)).collect();
+        carriers.extend(added);
     }
     carriers
 }
@@ -96,13 +92,13 @@ fn plan(app: &App) -> anyhow::Result<AppPlan> {
         work(app, "--application-time", app.application_time, AppPlan::PAPER_APPLICATION)?;
     let display = work(app, "--display-time", app.display_time, AppPlan::PAPER_DISPLAY)?;
     let factors = factors(app)?;
-    check_ssh(app, factors.as_ref())?;
     let carriers = carriers(app);
-    x11::check(app, &carriers)?;
     if app.slow_by == Slowing::Quota {
         check_quota(app)?;
     }
-    let Place { network, displays, relay, broadcaster } = place(app, factors.as_ref())?;
+    let Place { network, displays, relay, broadcaster } = place(app, &carriers, factors.as_ref())?;
+    check_ssh(app, factors.as_ref())?;
+    x11::check(app, &carriers)?;
     let (blocks, target, budget) = extent(app, factors.as_ref());
     let pictures: &[Workload] = match (app.mix, &factors) {
         (Some(_), _) => &[Workload::Mix],
@@ -209,7 +205,11 @@ struct Place {
     broadcaster: Option<HostName>,
 }
 
-fn place(app: &App, factors: Option<&Factors>) -> anyhow::Result<Place> {
+fn place(
+    app: &App,
+    carriers: &[Carrier],
+    factors: Option<&Factors>,
+) -> anyhow::Result<Place> {
     let pollutes = pollutes(app, factors);
     if pollutes && is_elsewhere(app) {
         let problem = "--broadcasts is for networks that are raised here: they would reach every host on the segment of \
@@ -219,7 +219,7 @@ fn place(app: &App, factors: Option<&Factors>) -> anyhow::Result<Place> {
     if let Some(lines) = lines(app, factors, pollutes)? {
         return on_lines(app, &lines, pollutes);
     }
-    let bound = app.transport.iter().find(|carrier| {
+    let bound = carriers.iter().find(|carrier| {
         matches!(carrier, Carrier::Relay | Carrier::Ssh | Carrier::Unix) || carrier.is_x11()
     });
     if let Some(carrier) = bound.filter(|_| is_elsewhere(app)) {

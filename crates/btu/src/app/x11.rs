@@ -3,18 +3,13 @@
 use btu_suite::app::{Carrier, Speed};
 use btu_units::Span;
 
-use super::{is_elsewhere, usage};
+use super::usage;
 use crate::cli::App;
 use crate::exit::Refusal;
 
 /// Refuses what cannot be measured with an X server, before anything starts.
 pub(super) fn check(app: &App, carriers: &[Carrier]) -> Result<(), Refusal> {
     let Some(carrier) = carriers.iter().find(|carrier| carrier.is_x11()) else { return Ok(()) };
-    if is_elsewhere(app) {
-        return Err(usage(format!(
-            "--transport {carrier} is for networks that are raised here: agents of real hosts refuse it"
-        )));
-    }
     if let Some(option) = of_the_display(app) {
         return Err(usage(format!(
             "{option}: the display of --transport {carrier} is the system's X server, which has no such option; leave {option} \

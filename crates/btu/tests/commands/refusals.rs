@@ -13,12 +13,11 @@ fn refusal(arguments: &[&str]) -> (Option<i32>, String) {
 }
 
 fn refusal_with(arguments: &[&str], data: &str) -> (Option<i32>, String) {
-    let output = Command::new(env!("CARGO_BIN_EXE_btu"))
-        .args(arguments)
-        .env("BTU_DATA", data)
-        .stdin(Stdio::null())
-        .output()
-        .expect("btu runs");
+    refusal_of(Command::new(env!("CARGO_BIN_EXE_btu")).args(arguments), data)
+}
+
+fn refusal_of(command: &mut Command, data: &str) -> (Option<i32>, String) {
+    let output = command.env("BTU_DATA", data).stdin(Stdio::null()).output().expect("btu runs");
     assert_eq!(text(&output.stdout), "", "nothing is printed as a result");
     (output.status.code(), text(&output.stderr))
 }
@@ -127,6 +126,54 @@ fn shares_of_a_processor_that_the_kernel_does_not_give() {
     }
     let (code, line) = refusal(&["app", "--slow-by", "magic"]);
     assert_eq!(code, Some(2), "{line}");
+}
+
+/// A program of the system that is not there is named; what is there comes from a directory of links.
+#[test]
+fn programs_of_the_system_that_are_not_there() {
+    let directory = tempfile::tempdir().unwrap();
+    let there = directory.path().join("there");
+    fs::create_dir(&there).unwrap();
+    let refused = |arguments: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_btu"));
+        command.arg("app").args(arguments).env("PATH", &there);
+        refusal_of(&mut command, &path(directory.path(), "data"))
+    };
+    for (arguments, word) in [
+        (["--x11"].as_slice(), "--transport x11 needs `Xvfb`"),
+        (&["--transport", "tcp,x11perf"], "--transport x11perf needs `Xvfb`"),
+        (&["--transport", "ssh"], "--transport ssh needs `ssh`"),
+    ] {
+        let (code, line) = refused(arguments);
+        assert_eq!((code, line.lines().count()), (Some(3), 1), "{line}");
+        assert!(line.contains(word) && line.contains("install it"), "{line}");
+    }
+    for program in ["Xvfb", "xkbcomp", "sh", "unshare", "mount", "setpriv"] {
+        std::os::unix::fs::symlink("/bin/true", there.join(program)).unwrap();
+    }
+    let (code, line) = refused(&["--x11"]);
+    assert_eq!(code, Some(3), "{line}");
+    assert!(line.contains("needs `x11perf`") && line.contains("x11-apps"), "{line}");
+}
+
+/// The display is the system's X server, at a station of this machine.
+#[test]
+fn what_an_x_server_does_not_do() {
+    let hosts = ["--ssh", "alpha,beta"];
+    for (arguments, word) in [
+        (["--x11", "--display-time", "1 ms"].as_slice(), "--display-time: the display of"),
+        (&["--x11", "--display-speed", "100%,50%"], "--display-speed: the display of"),
+        (&["--transport", "tcp,x11", "--display-nice", "5"], "--display-nice: the display of"),
+        (
+            &[&["--x11"], &hosts[..]].concat(),
+            "--transport x11 is for networks that are raised here",
+        ),
+        (&[&["--transport", "tcp,ssh"], &hosts[..]].concat(), "--transport ssh is for networks"),
+    ] {
+        let (code, line) = refusal(&[&["app"], arguments].concat());
+        assert_eq!((code, line.lines().count()), (Some(2), 1), "{line}");
+        assert!(line.contains(word), "{line}");
+    }
 }
 
 #[test]
