@@ -1,5 +1,6 @@
 //! `btu app`: from the command line to a plan.
 
+mod speed;
 mod x11;
 
 use std::io::{IsTerminal, stderr};
@@ -7,7 +8,7 @@ use std::path::Path;
 
 use btu_suite::app::{
     AppCell, AppPlan, Broadcasts, Carrier, DEADLINE, Factor, Factors, FactorsError, HEIGHT, Lines,
-    Niceness, Protocol, Questions, Slowing, Speed, Speeds, WIDTH, Workload,
+    Niceness, Protocol, Questions, WIDTH, Workload,
 };
 use btu_suite::experiment::{Experiment, Field, Frame};
 use btu_suite::network::HostName;
@@ -93,9 +94,7 @@ fn plan(app: &App) -> anyhow::Result<AppPlan> {
     let display = work(app, "--display-time", app.display_time, AppPlan::PAPER_DISPLAY)?;
     let factors = factors(app)?;
     let carriers = carriers(app);
-    if app.slow_by == Slowing::Quota {
-        check_quota(app)?;
-    }
+    let slowing = speed::slowing(app)?;
     let Place { network, displays, relay, broadcaster } = place(app, &carriers, factors.as_ref())?;
     check_ssh(app, factors.as_ref())?;
     x11::check(app, &carriers)?;
@@ -122,10 +121,10 @@ fn plan(app: &App) -> anyhow::Result<AppPlan> {
         ),
         carriers,
         displays,
-        speeds: speeds(app),
+        speeds: speed::speeds(app),
         broadcasts: app.broadcasts.clone(),
         broadcaster,
-        slowing: app.slow_by,
+        slowing,
         nice: Niceness { application: app.application_nice, display: app.display_nice },
         mix: app.mix,
         relay,
@@ -136,38 +135,8 @@ fn plan(app: &App) -> anyhow::Result<AppPlan> {
         display,
         target,
     };
-    one_speed_in_a_thread(&plan)?;
+    speed::one_in_a_thread(&plan)?;
     Ok(plan)
-}
-
-/// Whether this machine can do what `--slow-by quota` asks for.
-fn check_quota(app: &App) -> Result<(), Refusal> {
-    if is_elsewhere(app) {
-        let problem = "--slow-by quota is for networks that are raised here: agents of real hosts give no process \
-                       precedence over others";
-        return Err(usage(problem.to_owned()));
-    }
-    btu_traffic::keeps_to_quota(Speed::HALF).map_err(|error| {
-        Refusal::Machine(format!(
-            "--slow-by quota: this kernel keeps no thread of this user to a share of a processor (SCHED_DEADLINE: {error}); \
-             run it as root, or use --slow-by dilation"
-        ))
-    })
-}
-
-/// The kernel gives a share to a thread, and `in-process` has one for both ends.
-fn one_speed_in_a_thread(plan: &AppPlan) -> Result<(), Refusal> {
-    let differs = |cell: &AppCell| {
-        cell.carrier == Carrier::InProcess && cell.speeds.application != cell.speeds.display
-    };
-    if plan.slowing == Slowing::Quota && plan.cells().iter().any(differs) {
-        return Err(usage(
-            "--slow-by quota: with --transport in-process both ends are one thread, which has one speed; name other \
-             transports, or use --slow-by dilation"
-                .to_owned(),
-        ));
-    }
-    Ok(())
 }
 
 /// The factors that are tried together, if any are.
@@ -183,17 +152,6 @@ fn factors(app: &App) -> anyhow::Result<Option<Factors>> {
     Ok(Some(factors))
 }
 
-/// Every speed of the one end with every speed of the other; empty if none is named.
-fn speeds(app: &App) -> Vec<Speeds> {
-    if app.application_speed.is_empty() && app.display_speed.is_empty() {
-        return Vec::new();
-    }
-    let displays = or_usual(&app.display_speed, &[Speed::FULL]);
-    let with =
-        |application: Speed| displays.iter().map(move |&display| Speeds { application, display });
-    or_usual(&app.application_speed, &[Speed::FULL]).into_iter().flat_map(with).collect()
-}
-
 /// The place of the measurement.
 struct Place {
     network: Field,
@@ -205,11 +163,7 @@ struct Place {
     broadcaster: Option<HostName>,
 }
 
-fn place(
-    app: &App,
-    carriers: &[Carrier],
-    factors: Option<&Factors>,
-) -> anyhow::Result<Place> {
+fn place(app: &App, carriers: &[Carrier], factors: Option<&Factors>) -> anyhow::Result<Place> {
     let pollutes = pollutes(app, factors);
     if pollutes && is_elsewhere(app) {
         let problem = "--broadcasts is for networks that are raised here: they would reach every host on the segment of \

@@ -43,7 +43,7 @@ use crate::files;
 
 pub(crate) use agent::Agent;
 pub(crate) use alone::needs_more;
-pub(crate) use app::App;
+pub(crate) use app::{App, SlowBy};
 pub(crate) use archive::{Export, Import, Remove, Tag};
 pub(crate) use compare::{Compare, Format as CompareFormat};
 pub(crate) use congestion::Congestion;

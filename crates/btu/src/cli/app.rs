@@ -89,9 +89,10 @@ pub(crate) struct App {
     #[arg(long, value_name = "PERCENT", value_delimiter = ',')]
     pub(crate) display_speed: Vec<Speed>,
     /// How an end is made slower: dilation (it spins after each piece of its own work), quota (the
-    /// kernel's deadline scheduler stops its thread for the rest of each 2 ms; for root only)
+    /// kernel's deadline scheduler stops its thread for the rest of each 2 ms; for root only);
+    /// cpufreq and cpu.max are not btu's to set, and it says what to do instead
     #[arg(long, value_name = "NAME", default_value = "dilation", value_parser = slowing)]
-    pub(crate) slow_by: Slowing,
+    pub(crate) slow_by: SlowBy,
     /// Send requests of your own instead of pictures: calls one after the other, each of fan-out
     /// requests, with a pause (think) in between, as in calls=20,fan-out=4,request='200
     /// B',response='2 kB',think='5 ms'
@@ -138,6 +139,17 @@ pub(crate) struct App {
     pub(crate) display_time: Option<Span>,
 }
 
+/// How an end is made slower, of all ways that a user may know.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum SlowBy {
+    /// One that btu goes.
+    Here(Slowing),
+    /// The processors' frequency.
+    Frequency,
+    /// A control group's share of them.
+    ControlGroup,
+}
+
 fn protocol(text: &str) -> Result<Protocol, String> {
     text.parse().map_err(|error: ProtocolError| error.to_string())
 }
@@ -151,8 +163,13 @@ fn factor(text: &str) -> Result<Factor, String> {
     Factor::parse(text).map_err(|error| error.to_string())
 }
 
-fn slowing(text: &str) -> Result<Slowing, String> {
-    btu_suite::text::named(text, "way of slowing", &Slowing::ALL, Slowing::name)
+fn slowing(text: &str) -> Result<SlowBy, String> {
+    match text {
+        "cpufreq" => Ok(SlowBy::Frequency),
+        "cpu.max" => Ok(SlowBy::ControlGroup),
+        _ => btu_suite::text::named(text, "way of slowing", &Slowing::ALL, Slowing::name)
+            .map(SlowBy::Here),
+    }
 }
 
 fn mix(text: &str) -> Result<Mix, String> {

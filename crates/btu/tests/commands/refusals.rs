@@ -128,6 +128,18 @@ fn shares_of_a_processor_that_the_kernel_does_not_give() {
     assert_eq!(code, Some(2), "{line}");
 }
 
+/// What btu does not set by itself is refused with the reason, and with what to use instead.
+#[test]
+fn ways_of_slowing_that_are_the_user_s() {
+    for way in ["cpufreq", "cpu.max"] {
+        let (code, line) = refusal(&["app", "--display-speed", "50%", "--slow-by", way]);
+        assert_eq!((code, line.lines().count()), (Some(3), 1), "{line}");
+        for said in [way, "--slow-by quota", "--slow-by dilation"] {
+            assert!(line.contains(said), "{line}");
+        }
+    }
+}
+
 /// A program of the system that is not there is named; what is there comes from a directory of links.
 #[test]
 fn programs_of_the_system_that_are_not_there() {
