@@ -44,7 +44,7 @@ pub(super) fn missed(rows: &[AppRow], cells: &[Measured<AppCell>]) -> Vec<Warnin
                 error * 100.0,
                 lateness(row, cells)?
             ),
-            advice: "this machine's own time shows: measure where nothing else runs, on more processors, or with a longer delay",
+            advice: "the form knows neither system calls nor late frames: measure where nothing else runs, on more processors, or with a longer delay",
         })
     });
     wide.into_iter().chain(short).collect()
