@@ -94,7 +94,7 @@ fn drawn(laboratory: &Laboratory) -> String {
 /// 9600 b/s; for a mix, too, and through a relay, which adds its own way.
 #[test]
 fn every_protocol_takes_what_its_closed_form_says() {
-    let Some(laboratory) = Laboratory::open_alone() else { return };
+    let Some(laboratory) = Laboratory::open_alone_if_changed() else { return };
     let file = drawn(&laboratory);
     let network = ["--network", &file, "--application", "application"];
     // At 20 ms so many calls that one late frame does not decide, and no two answers in turn: these are
@@ -188,7 +188,7 @@ fn by_hand(rate: f64, delay: f64, at_once: bool) -> f64 {
 /// differ by 3 %, like the closed forms.
 #[test]
 fn shares_of_variance_are_those_that_were_drawn() {
-    let Some(laboratory) = Laboratory::open_alone() else { return };
+    let Some(laboratory) = Laboratory::open_alone_if_changed() else { return };
     let factors = "protocol=stop-and-wait..pipelined,rate=500 kb/s..4 Mb/s,delay=20 ms..60 ms";
     let mix = ["--mix", "calls=2,fan-out=3,request=1000 B,response=8 B", "-C", "reno"];
     app(&laboratory, &[&["--factors", factors], &mix[..]].concat());
@@ -281,7 +281,7 @@ fn a_killed_worker_is_a_cell_that_does_not_count_and_a_killed_run_is_resumed() {
 /// (1 - 0.47). Each host's kernel counts what it discards; 3 % are 21 of 700, or 30 ms.
 #[test]
 fn broadcasts_take_their_share_of_the_line_and_every_host_counts_them() {
-    let Some(laboratory) = Laboratory::open_alone() else { return };
+    let Some(laboratory) = Laboratory::open_alone_if_changed() else { return };
     let mix = ["--mix", "calls=60,request=1000 B,response=8 B", "--protocol", "stop-and-wait"];
     let line = ["--network", "1 Mb/s", "--broadcasts", "0/s,700/s", "-C", "reno", "--time", "1 s"];
     app(&laboratory, &[&mix[..], &line].concat());

@@ -34,11 +34,13 @@ fn measured(laboratory: &Laboratory, rate: &str, tag: &str) {
     }
 }
 
+/// The one long test of this study: tests of commands compare stored runs with known differences each time.
+///
 /// Two measurements of one line show no difference; a line that was made five per cent slower is
 /// found to be five per cent slower.
 #[test]
 fn a_cut_made_with_the_wire_is_seen_and_nothing_where_nothing_is() {
-    let Some(laboratory) = Laboratory::open_alone() else { return };
+    let Some(laboratory) = Laboratory::open_alone_if_changed() else { return };
     measured(&laboratory, "10 Mb/s", "first");
     measured(&laboratory, "10 Mb/s", "second");
     measured(&laboratory, "9.5 Mb/s", "cut");

@@ -126,7 +126,7 @@ fn a_bare_copy_takes_what_the_line_takes() {
 /// One block of NFS at a time: each takes the round trip and its own octets there and back.
 #[test]
 fn a_file_over_nfs_waits_for_each_block() {
-    let Some(laboratory) = Laboratory::open_alone() else { return };
+    let Some(laboratory) = Laboratory::open_alone_if_changed() else { return };
     let network = ["--network", "20 Mb/s", "--delay", "20 ms"];
     let what =
         ["--program", "nfs", "--storage", "memory", "--size", "204800 B", "--contention", "0"];
@@ -148,7 +148,7 @@ fn a_file_over_nfs_waits_for_each_block() {
 #[test]
 fn a_small_file_takes_the_round_trips_of_its_program() {
     const ROUND_TRIP: f64 = 0.040;
-    let Some(laboratory) = Laboratory::open_alone() else { return };
+    let Some(laboratory) = Laboratory::open_alone_if_changed() else { return };
     let what = [
         "--program",
         "bare,rcp,ftp,nfs,http",
@@ -252,7 +252,7 @@ fn is_what_was_left(row: &Value, size: u64) {
 /// and the copy gets the other half, as the closed form predicts.
 #[test]
 fn where_queues_are_fair_a_copy_gets_half_of_the_line() {
-    let Some(laboratory) = Laboratory::open_alone() else { return };
+    let Some(laboratory) = Laboratory::open_alone_if_changed() else { return };
     let fair = TRUNK.replace("rate = \"10 Mb/s\"", "rate = \"10 Mb/s\"\nqueue = \"fq-codel\"");
     let row = with_background(&laboratory, &fair, 800, 500_000);
     let by_hand = 8.0 * 500_000.0 / (0.5 * 1e7 * 1448.0 / 1538.0);
@@ -361,7 +361,7 @@ fn a_share_that_is_mounted_is_copied_to_and_from() {
 /// frames. Packets are counted by the second at the sender.
 #[test]
 fn a_level_that_is_held_on_a_line_is_the_one_asked_for() {
-    let Some(laboratory) = Laboratory::open_alone() else { return };
+    let Some(laboratory) = Laboratory::open_alone_if_changed() else { return };
     let network = trunk(&laboratory);
     let what = [
         "--program",
@@ -413,7 +413,7 @@ fn a_level_that_is_held_on_a_line_is_the_one_asked_for() {
 /// within 3 %.
 #[test]
 fn a_level_that_is_held_on_a_shared_ethernet_is_offered_as_the_simulator_says() {
-    let Some(laboratory) = Laboratory::open_alone() else { return };
+    let Some(laboratory) = Laboratory::open_alone_if_changed() else { return };
     let what = [
         "--program",
         "bare",
@@ -515,7 +515,7 @@ fn longest(laboratory: &Laboratory) -> f64 {
 /// background waits behind it. Sender and background are one station.
 #[test]
 fn a_background_takes_little_from_who_waits_for_answers() {
-    let Some(laboratory) = Laboratory::open_alone() else { return };
+    let Some(laboratory) = Laboratory::open_alone_if_changed() else { return };
     let what =
         ["--program", "nfs", "--storage", "memory", "--size", "64 KiB", "--contention", "0,60"];
     let result =

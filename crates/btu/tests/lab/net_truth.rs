@@ -131,7 +131,7 @@ fn ping_sees_the_delay() {
 
 #[test]
 fn ping_sees_the_loss() {
-    let Some(lab) = Lab::open_alone().filter(|_| is_there("ping")) else { return };
+    let Some(lab) = Lab::open_alone_if_changed().filter(|_| is_there("ping")) else { return };
     let asked = [(10.0, 0.01), (100.0, 0.05), (100.0, 0.2)];
     let of_loss =
         |(megabits, share): (f64, f64)| (megabits, format!("loss = \"{} %\"", share * 100.0));
@@ -159,7 +159,8 @@ fn ping_sees_the_loss() {
 /// queue as well.
 #[test]
 fn an_upload_bloats_the_queue_of_one_home_and_not_of_the_other() {
-    let Some(lab) = Lab::open_alone().filter(|_| is_there("iperf3") && is_there("ping")) else {
+    let Some(lab) = Lab::open_alone_if_changed().filter(|_| is_there("iperf3") && is_there("ping"))
+    else {
         return;
     };
     let allowed = std::fs::read_to_string("/proc/sys/net/ipv4/tcp_allowed_congestion_control")
@@ -287,7 +288,7 @@ fn simulated(lab: &Lab, senders: usize) -> f64 {
 
 #[test]
 fn real_senders_on_a_shared_ethernet_get_what_the_simulator_says() {
-    let Some(lab) = Lab::open_alone() else { return };
+    let Some(lab) = Lab::open_alone_if_changed() else { return };
     for senders in [1, 2, 5, 10] {
         let (real, expected) = (emulated(&lab, senders), simulated(&lab, senders));
         println!("{senders} senders: {real:.3} Mb/s emulated, {expected:.3} Mb/s simulated");

@@ -86,7 +86,7 @@ fn a_line_gives_what_its_closed_form_says() {
 /// flow's packets out of it.
 #[test]
 fn a_bloated_queue_is_seen_and_a_fair_one_is_not() {
-    let Some(laboratory) = Laboratory::open_alone() else { return };
+    let Some(laboratory) = Laboratory::open_alone_if_changed() else { return };
     let ends = ["--from", "laptop", "--to", "server"];
     let queue = |network: &str, time: &str| {
         let line = ["--network", network, "-t", time];
@@ -120,7 +120,7 @@ fn a_bare_network_has_a_speed_too() {
 /// Progress is printed each second, by the receiver's count; and stations use IPv6 on request.
 #[test]
 fn each_second_is_a_line_of_json_and_the_last_line_the_result() {
-    let Some(laboratory) = Laboratory::open_alone() else { return };
+    let Some(laboratory) = Laboratory::open_alone_if_changed() else { return };
     let line = [
         "speed",
         "--quiet",
@@ -178,7 +178,7 @@ fn each_second_is_a_line_of_json_and_the_last_line_the_result() {
 /// Runs of a study are compared cell by cell, and different measurements are refused.
 #[test]
 fn runs_of_a_study_are_compared() {
-    let Some(laboratory) = Laboratory::open_once() else { return };
+    let Some(laboratory) = Laboratory::open_once_if_changed() else { return };
     for rate in ["20 Mb/s", "10 Mb/s"] {
         let line = ["-t", "200 ms", "--profile", "standard", "-R", "--network", rate];
         speed(&laboratory, &line);

@@ -238,7 +238,8 @@ fn agrees(pair: &Pair, what: &str, packet: f64) {
 
 #[test]
 fn iperf3_and_ping_see_the_same_of_lines() {
-    let Some(lab) = Lab::open_alone().filter(|_| is_there("iperf3") && is_there("ping")) else {
+    let Some(lab) = Lab::open_alone_if_changed().filter(|_| is_there("iperf3") && is_there("ping"))
+    else {
         return;
     };
     let pair = Pair::of(lab, "client", "server");
@@ -257,7 +258,8 @@ fn iperf3_and_ping_see_the_same_of_lines() {
 /// On a cable without a rate the test measures the programs.
 #[test]
 fn on_a_bare_cable_it_is_as_fast() {
-    let Some(lab) = Lab::open_alone().filter(|_| is_there("iperf3") && is_there("ping")) else {
+    let Some(lab) = Lab::open_alone_if_changed().filter(|_| is_there("iperf3") && is_there("ping"))
+    else {
         return;
     };
     let pair = Pair::of(lab, "test", "passive");
@@ -293,7 +295,7 @@ fn on_a_bare_cable_it_is_as_fast() {
 #[test]
 fn loss_is_binomial() {
     const SHARE: f64 = 0.02;
-    let Some(lab) = Lab::open_alone() else { return };
+    let Some(lab) = Lab::open_alone_if_changed() else { return };
     let pair = Pair::of(lab, "client", "server");
     pair.lab.up(&line(100, &format!("delay = \"2 ms\"\nloss = \"{} %\"", SHARE * 100.0)));
     let Told { result, .. } = pair.told(&["-R", "-t", "2 s", "--udp", "20 Mb/s", "--dscp", "EF"]);

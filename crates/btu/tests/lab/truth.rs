@@ -52,7 +52,7 @@ fn a_hundred_megabits() {
 /// warning is stored.
 #[test]
 fn delay_is_as_asked() {
-    let Some(laboratory) = Laboratory::open_alone() else { return };
+    let Some(laboratory) = Laboratory::open_alone_if_changed() else { return };
     let arguments =
         ["rate", "--network", "100 Mb/s", "--delay", "5 ms", "--component", "INTERACTIVE/UDP"];
     let result = laboratory.json(&[&arguments[..], &["--load", "idle", "--quiet"]].concat());
@@ -80,7 +80,7 @@ fn find_number(value: &serde_json::Value, key: &str) -> Option<f64> {
 /// A stream that competes with a transfer for ten megabits: its losses and its arrivals must agree.
 #[test]
 fn b3_loss_and_goodput_of_a_stream_agree() {
-    let Some(laboratory) = Laboratory::open_once() else { return };
+    let Some(laboratory) = Laboratory::open_once_if_changed() else { return };
     let arguments = [
         "rate",
         "--network",
@@ -115,7 +115,7 @@ fn b3_loss_and_goodput_of_a_stream_agree() {
 /// Duplicates and frames out of order: the receiver's counts agree with the path's settings.
 #[test]
 fn duplicates_and_reordering_are_counted_right() {
-    let Some(laboratory) = Laboratory::open_alone() else { return };
+    let Some(laboratory) = Laboratory::open_alone_if_changed() else { return };
     let arguments =
         ["rate", "--network", "100 Mb/s", "--component", "UDP", "--load", "idle", "--time", "1 s"];
     for (option, counter, share) in
@@ -142,7 +142,7 @@ fn duplicates_and_reordering_are_counted_right() {
 /// One, five and twenty per cent of loss, counted at the receiver, within binomial bounds.
 #[test]
 fn loss_is_as_asked() {
-    let Some(laboratory) = Laboratory::open_alone() else { return };
+    let Some(laboratory) = Laboratory::open_alone_if_changed() else { return };
     for (asked, share) in [("1%", 0.01), ("5%", 0.05), ("20%", 0.2)] {
         let arguments = [
             "rate",

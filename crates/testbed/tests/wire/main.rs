@@ -18,10 +18,11 @@ use scenarios::Scenario;
 /// The argument by which this program becomes a wire.
 const WIRE: &str = "--become-the-wire";
 
-/// The scenarios that scripts/test runs as root, too, when all passed as an ordinary user (it sets
-/// `BTU_TESTED_AS`): one for each way in which interfaces are made and removed. The treatment of
-/// frames on a line does not depend on the user.
-const AS_ROOT: [&str; 7] = [
+/// The scenarios that always run: one for each way in which interfaces are made and removed. The
+/// others are left out when scripts/test reports that all passed as an ordinary user
+/// (`BTU_TESTED_AS`), because the treatment of frames on a line does not depend on the user, or
+/// with these files (`BTU_UNCHANGED`).
+const ALWAYS: [&str; 7] = [
     "path_delay",
     "path_black_box_input",
     "wire_ends",
@@ -39,15 +40,21 @@ fn main() -> ExitCode {
         return lab::be_the_wire(socket);
     }
     let mut chosen = scenarios::chosen(all(), &arguments);
-    if std::env::var_os("BTU_TESTED_AS").is_some() {
-        chosen.retain(|(name, _)| AS_ROOT.contains(name));
-        println!("the other scenarios were run as an ordinary user already");
+    if has_passed() {
+        chosen.retain(|(name, _)| ALWAYS.contains(name));
+        println!("the other scenarios have passed already");
     }
     if let Err(code) = scenarios::prepare(&chosen, &arguments) {
         return code;
     }
     take_precedence();
     scenarios::run(&chosen)
+}
+
+/// Whether all scenarios have passed already.
+fn has_passed() -> bool {
+    let unchanged = std::env::var("BTU_UNCHANGED").unwrap_or_default();
+    std::env::var_os("BTU_TESTED_AS").is_some() || unchanged.split(' ').any(|part| part == "wire")
 }
 
 fn all() -> impl Iterator<Item = &'static Scenario> {

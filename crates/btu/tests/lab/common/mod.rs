@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
+use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 use nix::sys::signal::{Signal, kill};
@@ -41,10 +42,21 @@ impl Laboratory {
         if once::tested_already() { None } else { Self::open() }
     }
 
+    /// Like `open_once`, for a long test of a part that other tests look at each time: `None` if
+    /// scripts/test reports that the part has not changed.
+    pub(crate) fn open_once_if_changed() -> Option<Self> {
+        if once::is_unchanged() { None } else { Self::open_once() }
+    }
+
     /// Like `open_once`, for a test that holds measured numbers against bounds: no other test of
     /// this program runs meanwhile.
     pub(crate) fn open_alone() -> Option<Self> {
-        if once::is_left_out() { None } else { Self::open_with(Share::all()) }
+        if once::tested_already() { None } else { Self::open_with(Share::all()) }
+    }
+
+    /// Like `open_alone`, for a part that has another such test that runs each time.
+    pub(crate) fn open_alone_if_changed() -> Option<Self> {
+        if once::is_unchanged() { None } else { Self::open_alone() }
     }
 
     /// Like `open_alone`, for a test of features that the kernel gives to root only.
@@ -53,7 +65,7 @@ impl Laboratory {
             eprintln!("only root may do this: tested as root only");
             return None;
         }
-        if once::is_unchanged() { None } else { Self::open_with(Share::all()) }
+        Self::open_with(Share::all())
     }
 
     fn open_with(share: Share) -> Option<Self> {
@@ -239,25 +251,20 @@ impl Traces {
     }
 }
 
-/// Why no run is possible here; `None` if it is.
-fn unusable() -> Option<String> {
-    let directory = tempfile::tempdir().expect("a temporary directory");
-    let output = Command::new(env!("CARGO_BIN_EXE_btu"))
-        .args([
-            "rate",
-            "--component",
-            "SEND",
-            "--message",
-            "65536",
-            "--load",
-            "idle",
-            "--quiet",
-            "--json",
-        ])
-        .env("BTU_DATA", directory.path())
-        .output()
-        .expect("btu runs");
-    (output.status.code() == Some(3)).then(|| text(&output.stderr))
+/// Why no run is possible here; `None` if it is. One run answers that for all tests.
+fn unusable() -> Option<&'static str> {
+    static WHY: OnceLock<Option<String>> = OnceLock::new();
+    WHY.get_or_init(|| {
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        let row = ["--component", "SEND", "--message", "65536", "--load", "idle"];
+        let output = Command::new(env!("CARGO_BIN_EXE_btu"))
+            .args([&["rate", "--quiet", "--json"], &row[..]].concat())
+            .env("BTU_DATA", directory.path())
+            .output()
+            .expect("btu runs");
+        (output.status.code() == Some(3)).then(|| text(&output.stderr))
+    })
+    .as_deref()
 }
 
 /// Waits for a child's end, at most a minute.

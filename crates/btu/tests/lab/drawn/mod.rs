@@ -5,6 +5,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
+use std::sync::OnceLock;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -53,21 +54,34 @@ impl Lab {
     /// Like `open_once`, for a test that holds measured numbers against bounds: no other test of
     /// this program runs meanwhile.
     pub(crate) fn open_alone() -> Option<Self> {
-        if once::is_left_out() { None } else { Self::open_with(Share::all()) }
+        if once::tested_already() { None } else { Self::open_with(Share::all()) }
+    }
+
+    /// Like `open_alone`, for a part that has another such test that runs each time.
+    pub(crate) fn open_alone_if_changed() -> Option<Self> {
+        if once::is_unchanged() { None } else { Self::open_alone() }
     }
 
     fn open_with(share: Share) -> Option<Self> {
         let home = tempfile::tempdir_in("/tmp").unwrap();
         fs::set_permissions(home.path(), fs::Permissions::from_mode(0o700)).unwrap();
         let lab = Self { home, before: traces(), _share: share };
-        let output = lab.run(LINE, &["--", "true"]);
-        if output.status.code() == Some(3) {
-            eprintln!("LAB SKIPPED: {}", text(&output.stderr));
-            assert!(std::env::var("BTU_LAB").as_deref() != Ok("required"), "a lab is required");
-            return None;
-        }
-        assert!(output.status.success(), "{}", text(&output.stderr));
-        Some(lab)
+        let Some(why) = lab.unusable() else { return Some(lab) };
+        eprintln!("LAB SKIPPED: {why}");
+        assert!(std::env::var("BTU_LAB").as_deref() != Ok("required"), "a lab is required");
+        None
+    }
+
+    /// Why no network is possible here; `None` if it is. One network answers that for all tests.
+    fn unusable(&self) -> Option<&'static str> {
+        static WHY: OnceLock<Option<String>> = OnceLock::new();
+        WHY.get_or_init(|| {
+            let output = self.run(LINE, &["--", "true"]);
+            let is_refused = output.status.code() == Some(3);
+            assert!(output.status.success() || is_refused, "{}", text(&output.stderr));
+            is_refused.then(|| text(&output.stderr))
+        })
+        .as_deref()
     }
 
     pub(crate) fn btu(&self, arguments: &[&str]) -> Command {
