@@ -7,7 +7,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use subtle::ConstantTimeEq;
 use tokio::sync::watch;
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 use unftp_core::auth::{AuthenticationError, Authenticator, Credentials, Principal};
 
 /// The only user.
@@ -56,6 +56,11 @@ impl Login {
         settled.is_ok_and(|standing| *standing == Standing::LoggedIn)
     }
 
+    /// Whether it has guessed too often, so that the connection is about to be closed.
+    fn is_refused(&self) -> bool {
+        matches!(*self.standing.borrow(), Standing::Wrong(WRONG_LOGINS..))
+    }
+
     fn is_right(&self, user: &str, given: &Credentials) -> bool {
         let password = given.password.as_deref().unwrap_or_default();
         user == USER && bool::from(password.as_bytes().ct_eq(self.password.as_bytes()))
@@ -75,15 +80,45 @@ impl Authenticator for Login {
         user: &str,
         given: &Credentials,
     ) -> Result<Principal, AuthenticationError> {
-        if self.is_right(user, given) {
+        if self.is_refused() {
+            // Guesses that came in one packet with the last one are not judged.
+            sleep(LOGIN_TIMEOUT).await;
+        } else if self.is_right(user, given) {
             self.standing.send_replace(Standing::LoggedIn);
             return Ok(Principal { username: user.to_owned() });
+        } else {
+            self.standing.send_modify(|standing| {
+                if let Standing::Wrong(times) = standing {
+                    *times += 1;
+                }
+            });
         }
-        self.standing.send_modify(|standing| {
-            if let Standing::Wrong(times) = standing {
-                *times += 1;
-            }
-        });
         Err(AuthenticationError::BadPassword)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::Ipv4Addr;
+
+    use unftp_core::auth::ChannelEncryptionState;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn after_three_wrong_guesses_even_the_password_is_not_judged() {
+        let login = Login::new("secret");
+        let given = |password: &str| Credentials {
+            password: Some(password.to_owned()),
+            certificate_chain: None,
+            source_ip: Ipv4Addr::LOCALHOST.into(),
+            command_channel_security: ChannelEncryptionState::Plaintext,
+        };
+        for _ in 0..WRONG_LOGINS {
+            login.authenticate(USER, &given("guess")).await.expect_err("wrong");
+        }
+        let (soon, right) = (Duration::from_millis(50), given("secret"));
+        timeout(soon, login.authenticate(USER, &right)).await.expect_err("no answer");
+        timeout(soon, login.fails()).await.expect("the connection is to be closed");
     }
 }
