@@ -306,7 +306,7 @@ fn broadcasts_take_their_share_of_the_line_and_every_host_counts_them() {
 /// more than 6098 a second.
 #[test]
 fn the_study_s_tables_are_shown_with_the_printed_numbers() {
-    let Some(laboratory) = Laboratory::open() else { return };
+    let Some(laboratory) = Laboratory::open_once() else { return };
     let part = ["--workload", "structured-rectangles", "--display", "workstation-10"];
     app(&laboratory, &[&["--paper", "--time", "1 s"], &part[..]].concat());
     let tables = laboratory.json(&["show"])["result"]["paper"].clone();
@@ -423,7 +423,7 @@ fn x_requests_are_as_fast_as_those_of_x11perf() {
 /// gone, the cursor is there, and the terminal's modes are as before.
 #[test]
 fn what_the_display_shows_is_watched_and_the_terminal_is_given_back() {
-    let Some(laboratory) = Laboratory::open() else { return };
+    let Some(laboratory) = Laboratory::open_once() else { return };
     let size = Winsize { ws_row: 40, ws_col: 100, ws_xpixel: 0, ws_ypixel: 0 };
     let terminal = openpty(Some(&size), None).expect("a pseudo-terminal");
     let (mut near, far) = (File::from(terminal.master), File::from(terminal.slave));

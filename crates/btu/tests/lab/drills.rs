@@ -8,16 +8,29 @@ use crate::common::{DOWN_WITHIN, Laboratory, finish};
 use crate::support::{send, text};
 use nix::sys::signal::Signal;
 
-/// A run of a few rows, long enough to be caught in the middle.
-const RUN: &[&str] =
-    &["--component", "SEND,SEND+DL", "--message", "65536", "--load", "idle,cpu", "--quiet"];
+/// A run of a few rows, long enough to be caught in the middle: with short cells, it takes four
+/// seconds.
+const RUN: [&str; 9] = [
+    "--component",
+    "SEND,SEND+DL",
+    "--message",
+    "65536",
+    "--load",
+    "idle,cpu",
+    "--quiet",
+    "--volume",
+    "5 MB",
+];
+
+/// The same with cells in which a worker can be caught.
+const LONG_CELLS: &[&str] = RUN.split_at(7).0;
 
 /// Rows of `RUN` in its three least blocks: two components, two loads, and cpu alone.
 const LEAST_CELLS: u64 = 3 * (2 * 2 + 1);
 
 fn interrupt(laboratory: Option<Laboratory>, signal: Signal, code: i32) {
     let Some(laboratory) = laboratory else { return };
-    let child = laboratory.begin(RUN, 4);
+    let child = laboratory.begin(&RUN, 4);
     let (coordinator, began) = (child.id().cast_signed(), Instant::now());
     send(coordinator, signal);
     let output = finish(child);
@@ -67,7 +80,7 @@ fn agents_and_the_emulator_keep_no_rights_that_they_have_no_use_for() {
     // (31), of capabilities(7).
     const OF_WORKERS: u64 = 0b1110 | 1 << 12 | 1 << 14 | 1 << 19 | 1 << 23 | 1 << 31;
     let Some(laboratory) = Laboratory::open() else { return };
-    let child = laboratory.begin(RUN, 1);
+    let child = laboratory.begin(&RUN, 1);
     let wire = capabilities(laboratory.process("internal wire"));
     let agents = ["test", "active"].map(|station| {
         capabilities(laboratory.process(&format!("internal agent --station {station}")))
@@ -98,7 +111,7 @@ fn termination() {
 #[test]
 fn the_coordinator_is_killed() {
     let Some(laboratory) = Laboratory::open() else { return };
-    let child = laboratory.begin(RUN, 4);
+    let child = laboratory.begin(&RUN, 4);
     send(child.id().cast_signed(), Signal::SIGKILL);
     finish(child);
     laboratory.assert_down();
@@ -112,7 +125,7 @@ fn the_coordinator_is_killed() {
 fn the_coordinator_is_killed_before_the_first_cell() {
     let Some(laboratory) = Laboratory::open() else { return };
     for milliseconds in [20, 80, 200, 400, 800] {
-        let all: Vec<&str> = ["rate"].iter().chain(RUN).copied().collect();
+        let all: Vec<&str> = ["rate"].iter().chain(&RUN).copied().collect();
         let child = laboratory.command(&all).spawn().expect("btu starts");
         std::thread::sleep(std::time::Duration::from_millis(milliseconds));
         send(child.id().cast_signed(), Signal::SIGKILL);
@@ -129,7 +142,7 @@ fn the_coordinator_is_killed_before_the_first_cell() {
 /// Kills the process with `part` in its command line; the run ends with a message about it.
 fn kill_part(laboratory: Option<Laboratory>, part: &str, word: &str) {
     let Some(laboratory) = laboratory else { return };
-    let child = laboratory.begin(RUN, 4);
+    let child = laboratory.begin(&RUN, 4);
     let began = Instant::now();
     send(laboratory.process(part), Signal::SIGKILL);
     let output = finish(child);
@@ -178,7 +191,7 @@ fn the_outer_process_of_the_testbed_is_killed() {
 #[test]
 fn a_worker_is_killed() {
     let Some(laboratory) = Laboratory::open_once() else { return };
-    let child = laboratory.begin(RUN, 4);
+    let child = laboratory.begin(LONG_CELLS, 4);
     send(laboratory.process("internal worker"), Signal::SIGKILL);
     let cells = assert_goes_on(&laboratory, child);
     let faults: Vec<String> = faults(&cells);
@@ -189,7 +202,7 @@ fn a_worker_is_killed() {
 #[test]
 fn a_worker_hangs() {
     let Some(laboratory) = Laboratory::open_once() else { return };
-    let child = laboratory.begin(RUN, 4);
+    let child = laboratory.begin(LONG_CELLS, 4);
     send(laboratory.process("internal worker"), Signal::SIGSTOP);
     let cells = assert_goes_on(&laboratory, child);
     let faults: Vec<String> = faults(&cells);

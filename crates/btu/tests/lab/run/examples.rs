@@ -18,7 +18,7 @@ fn measured(laboratory: &Laboratory, name: &str) {
 
 #[test]
 fn examples_of_transfers_can_be_measured() {
-    let Some(laboratory) = Laboratory::open_once() else { return };
+    let Some(laboratory) = Laboratory::open_once_if_changed() else { return };
     for name in ["rate-and-distance", "busy-host", "message-size", "loss"] {
         measured(&laboratory, name);
     }
@@ -26,7 +26,7 @@ fn examples_of_transfers_can_be_measured() {
 
 #[test]
 fn examples_of_requests_and_computing_can_be_measured() {
-    let Some(laboratory) = Laboratory::open_once() else { return };
+    let Some(laboratory) = Laboratory::open_once_if_changed() else { return };
     for name in ["queue", "transports", "download-and-copy"] {
         measured(&laboratory, name);
     }
