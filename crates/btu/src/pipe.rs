@@ -24,7 +24,7 @@ use std::thread;
 
 use anyhow::Context;
 use btu_control::coordinator::CoordinatorError;
-use btu_store::RunId;
+use btu_store::{Level, RunId};
 use btu_suite::pipe::{Point, SetPoint, facts};
 use btu_testbed::testbed::Signals;
 
@@ -116,6 +116,9 @@ fn measure(
         let outcome = interruption.instead_of(perform(&place, job, known, &journal, &scratch));
         let state = worker_error::state(&outcome);
         let why = outcome.as_ref().err().map(|error| format!("{error:#}"));
+        if let Some(company) = ground.company() {
+            journal.note(Level::Warning, &company)?;
+        }
         let run = journal.end(state, why.as_deref())?;
         runs.push(run);
         if let Err(error) = outcome {

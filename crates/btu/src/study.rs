@@ -13,6 +13,7 @@ use btu_store::{Level, NewRun, RunId, RunLock, Store};
 use btu_suite::congestion::CongestionControl;
 use btu_suite::experiment::{Experiment, Field, Raised};
 use btu_suite::network::HostName;
+use btu_testbed::testbed::RuntimeDirectory;
 use btu_units::{BitRate, Bytes, Span};
 
 use crate::cli::{Common, Reaching, StudyOptions};
@@ -148,6 +149,8 @@ pub(crate) struct Session {
     pub(crate) bar: Bar,
     pub(crate) settings: Settings,
     resumed: Option<Resumed>,
+    /// Tells other runs of this one, and this one of them.
+    company: RuntimeDirectory,
 }
 
 impl Session {
@@ -164,7 +167,8 @@ impl Session {
             executable,
             wall_clock: rate::wall_clock,
         };
-        Ok(Self { command, store, bar, settings, resumed })
+        let company = RuntimeDirectory::claim(&preflight::runtime_directory()?)?;
+        Ok(Self { command, store, bar, settings, resumed, company })
     }
 
     /// The name of the resumed run.
@@ -186,6 +190,9 @@ impl Session {
                 lock
             }
         };
+        if let Some(company) = meanwhile(&self.company) {
+            self.bar.notice(&company);
+        }
         for warning in &warnings {
             self.bar.notice(warning);
             self.store.save_event(&lock, &rate::wall_clock(), Level::Warning, warning)?;
@@ -206,6 +213,9 @@ impl Session {
         let result =
             coordinator::run(&self.store, lock, study, &self.settings, ground, &mut self.bar);
         self.bar.clear();
+        if let Some(company) = meanwhile(&self.company) {
+            self.store.save_event(lock, &rate::wall_clock(), Level::Warning, &company)?;
+        }
         if let Err(error) = &result {
             advise(error, lock, self.store.path(), self.command);
         }
@@ -213,6 +223,18 @@ impl Session {
         runs::print_result(&self.store, lock.run(), shown, self.bar.watch().form(common))?;
         Ok(self.store)
     }
+}
+
+/// The warning that other runs of this user measured on this machine since the directory was
+/// claimed.
+pub(crate) fn meanwhile(claimed: &RuntimeDirectory) -> Option<String> {
+    let others = claimed.others();
+    let named = others.iter().map(|other| format!("{} (process {})", other.command, other.process));
+    let named: Vec<String> = named.collect();
+    (!named.is_empty()).then(|| {
+        let named = named.join(", ");
+        format!("{named} measured on this machine at the same time: each may have slowed the other; measure again alone")
+    })
 }
 
 /// Checks that this machine, or the hosts, can measure it.

@@ -79,7 +79,7 @@ pub use raised::{
     NetworkRequest, RaisedNetwork, RaisingNetwork, Record, StationPlace, StationRecord,
 };
 pub use registry::{Raised, Registry, account, reset_accounts};
-pub use runtime::RuntimeDirectory;
+pub use runtime::{OtherOwner, RuntimeDirectory};
 pub use wiring::wire;
 
 use handle::TestbedHandle;

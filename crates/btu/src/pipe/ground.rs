@@ -32,7 +32,7 @@ use super::remote_peer::RemotePeer;
 use super::worker_error::NetworkDown;
 use crate::cli::Reaching;
 use crate::progress::Steps;
-use crate::{preflight, rate};
+use crate::{preflight, rate, study};
 
 /// The longest activity that an agent's default policy allows.
 const DAY: Duration = Duration::from_hours(24);
@@ -115,6 +115,11 @@ impl<'a> Ground<'a> {
     /// warning for the run if it is not and that is allowed.
     pub(super) fn same_host(&self, row: &RunRow, force: bool) -> anyhow::Result<Option<String>> {
         self.elsewhere.as_ref().map_or(Ok(None), |elsewhere| elsewhere.same_host(row, force))
+    }
+
+    /// The warning that others measured on this machine meanwhile.
+    pub(super) fn company(&self) -> Option<String> {
+        study::meanwhile(&self.meetings)
     }
 
     /// Whether another machine takes part.

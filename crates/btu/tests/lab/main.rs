@@ -8,6 +8,7 @@ mod agent_bounds;
 mod agent_log;
 mod app;
 mod common;
+mod company;
 mod compare;
 #[path = "../support/console.rs"]
 mod console;

@@ -21,6 +21,10 @@ use std::time::Duration;
 
 use super::error::{Cause, TestbedError};
 
+mod others;
+
+pub use others::OtherOwner;
+
 /// The name of the file that is locked.
 const OWNER: &str = "btu-testbed.lock";
 
@@ -67,7 +71,16 @@ impl RuntimeDirectory {
         }
         // A failed clean-up is no reason to fail.
         drop(path.parent().map(sweep));
-        lock(path).map_err(|error| refuse(path, error))
+        let claimed = lock(path).map_err(|error| refuse(path, error))?;
+        // Nor is it a reason to fail that owners could not be told of each other.
+        drop(others::introduce(&claimed.directory, path));
+        Ok(claimed)
+    }
+
+    /// The other processes of this user that had a directory next to this one since it was claimed,
+    /// even if they have ended.
+    pub fn others(&self) -> Vec<OtherOwner> {
+        others::met(&self.directory).unwrap_or_default()
     }
 
     /// The path of the runtime directory.

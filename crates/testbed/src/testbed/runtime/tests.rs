@@ -82,6 +82,27 @@ fn a_claim_sweeps_its_neighbours() {
     assert!(!dead.exists() && !unborn.exists() && claimed.path().exists());
 }
 
+/// The owners of one process do not count, so the file tells what another process would read.
+#[test]
+fn who_comes_later_and_who_was_there_are_both_told() {
+    let parent = parent();
+    let first = RuntimeDirectory::claim(&parent.path().join("first")).unwrap();
+    let told = |claimed: &RuntimeDirectory| fs::read_to_string(claimed.path().join(OWNER)).unwrap();
+    let met = |claimed: &RuntimeDirectory| told(claimed).lines().skip(1).count();
+    let me = std::process::id();
+    assert!(told(&first).starts_with(&format!("owner {me} ")), "{}", told(&first));
+    assert_eq!(met(&first), 0);
+    let second = RuntimeDirectory::claim(&parent.path().join("second")).unwrap();
+    assert_eq!((met(&first), met(&second)), (1, 1));
+    drop(first);
+    let third = RuntimeDirectory::claim(&parent.path().join("third")).unwrap();
+    assert_eq!((met(&second), met(&third)), (2, 1), "who has ended was there");
+    assert!(second.others().is_empty(), "{:?}", second.others());
+    left_behind(parent.path(), "dead", 0o700);
+    let fourth = RuntimeDirectory::claim(&parent.path().join("fourth")).unwrap();
+    assert_eq!(met(&fourth), 2, "the dead are not there");
+}
+
 /// The superuser owns such directories in /tmp on every desktop, and every user may write into
 /// them.
 #[test]
