@@ -1,9 +1,9 @@
-//! The first screens of `btu app`, `copy`, `lan` and `speed`, from invented accounts that are
-//! judged like measured ones.
+//! The first screens of `btu app`, `copy`, `lan` and `run`, from invented accounts that are judged
+//! like measured ones; that of `btu speed` is tested next to its code.
 
 use std::collections::BTreeMap;
 
-use btu_network::library_text;
+use btu_network::{Drawing, library_text};
 use btu_report::html::Page;
 use btu_report::{Origin, Reported, StoredRun, TextOptions, page_text};
 use btu_stats::{Histogram, Welford};
@@ -18,7 +18,9 @@ use btu_suite::lan::{
     StationDone, StationProgram, StationWork, Task, TaskDone,
 };
 use btu_suite::network::HostName;
+use btu_suite::program::{Ended, Ending, Part, Printed, ProgramReport};
 use btu_suite::record::{CpuTime, Outcome, PlacedReport, Report};
+use btu_suite::run::{Asked, Found, Ground, RunCell, RunPlan, read};
 use btu_units::{BitRate, Bytes, Span, Time};
 
 use crate::both;
@@ -282,4 +284,71 @@ fn of_a_file_server() {
         limit: Span::from_milliseconds(10),
     };
     insta::assert_snapshot!(both(&page(&plan, "office-1988", served)));
+}
+
+const EXPERIMENT: &str = r#"
+name = "search"
+network = "veth"
+[measure.search]
+on = "test"
+run = ["search", "--threads", "{threads}", "--index", "{index}"]
+values = { took = "elapsed", score = { pattern = "score ([0-9.]+)", unit = "points", better = "higher" } }
+[factors]
+threads = [1, 2]
+index = ["none", "of words", "of words and of pairs of words"]
+"#;
+
+/// The second level of a factor takes twice the time of the first, and the third three times.
+fn searched(cell: &RunCell, factor: f64) -> Observation {
+    let product: usize = cell.levels.iter().map(|level| level + 1).product();
+    let milliseconds = 10.0 * product as f64 * factor;
+    let text = format!("score {:.6}\n", 1e3 / milliseconds);
+    let ended = Ended {
+        ending: Ending::Exited(0),
+        started: Time::from_nanoseconds(1_000),
+        finished: Time::from_nanoseconds(1_000) + Span::from_seconds_f64(milliseconds * 1e-3),
+        cpu: CpuTime::default(),
+        peak_memory: Bytes::new(5_000_000),
+        least_memory: Bytes::new(4_000_000),
+        voluntary_switches: 3,
+        involuntary_switches: 1,
+        output: Printed { all: text.len() as u64, text },
+        errors: Printed::default(),
+        left_running: 0,
+        directory_full: false,
+    };
+    let (name, station) = ("search".to_owned(), HostName::try_from("test").unwrap());
+    Observation {
+        programs: vec![ProgramReport { name, station, part: Part::Measured, ended }],
+        ..Observation::default()
+    }
+}
+
+#[test]
+fn of_an_experiment() {
+    let raised = || match frame(RunPlan::VERSION, "veth", &["test"]).network {
+        Field::Drawing(raised) => raised,
+        Field::Machines(_) => panic!("a network of the library"),
+    };
+    let find = |_: &Asked| {
+        let raised = raised();
+        let drawing =
+            Drawing::read(&raised.text, &raised.name).map_err(|error| error.to_string())?;
+        Ok(Found { raised, drawing })
+    };
+    let ground = Ground::Networks { find: &find, instead: None };
+    let file = read(EXPERIMENT, "search.toml", &[], ground).expect("a file");
+    let plan = RunPlan {
+        frame: frame(RunPlan::VERSION, "veth", &["test"]),
+        name: file.name,
+        about: file.about,
+        networks: Vec::new(),
+        factors: file.factors,
+        values: file.values,
+        rows: file.rows,
+        least_blocks: file.order.blocks,
+        until: file.order.until,
+        resolution: file.resolution,
+    };
+    insta::assert_snapshot!(both(&page(&plan, "veth", searched)));
 }
