@@ -122,7 +122,16 @@ fn headline(report: &RunReport) -> String {
                 interval.map_or_else(String::new, |ends| format!(" (95 %: {ends})"))
             )
         }
-        None => name.to_owned(),
+        None => format!("{name}: {}", without_rating(report.verdict)),
+    }
+}
+
+/// Why there is no rating.
+pub(crate) fn without_rating(verdict: &Verdict) -> &'static str {
+    if verdict.idle.is_some() {
+        "no loaded cell was measured"
+    } else {
+        "nothing was measured that it rates"
     }
 }
 

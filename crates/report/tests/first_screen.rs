@@ -64,6 +64,21 @@ fn of_a_rating_that_was_not_finished() {
     insta::assert_snapshot!(both(&run.page()));
 }
 
+/// Part of the suite may have no rating; it has a result all the same.
+#[test]
+fn of_what_has_no_rating() {
+    let mut run = SampleRun::new();
+    run.cells.retain(|cell| matches!(cell.row, Row::Network { load: Load::Idle, .. }));
+    let said = both(&run.page());
+    assert!(said.contains("No BTU rating: no loaded cell was measured"), "{said}");
+    assert!(said.contains("  alone") && said.contains("what is rated, without load"), "{said}");
+    assert!(said.contains("UDP alone") && said.contains("median round trip"), "{said}");
+    run.cells.retain(|cell| matches!(cell.row, Row::Network { component: Component::Udp, .. }));
+    let said = both(&run.page());
+    assert!(said.contains("No BTU rating: nothing was measured that it rates"), "{said}");
+    assert!(said.contains("UDP alone") && said.contains("% lost"), "{said}");
+}
+
 #[test]
 fn of_nothing() {
     let mut run = SampleRun::new();

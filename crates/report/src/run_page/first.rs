@@ -10,11 +10,17 @@ use crate::number::{count, ends, percent, three_digits};
 use crate::summary::{KeyFigure, Next, Summary};
 use crate::text::called;
 
+/// Nanoseconds of a microsecond.
+const MICRO: f64 = 1e3;
+
 /// From this share of what the network file carries on, the network is what limits.
 const NEARLY_ALL: f64 = 0.9;
 
 pub(super) fn summary(report: &RunReport) -> Summary {
-    let figures = of_loads(report).into_iter().chain(of_machine(report)).collect();
+    let figures = match report.verdict.rating {
+        Some(_) => of_loads(report).into_iter().chain(of_machine(report)).collect(),
+        None => unrated(report).collect(),
+    };
     let mut summary =
         Summary { addition: alone(report), ..report.stored().summary(figures, limit(report)) };
     let id = &report.run.id;
@@ -60,6 +66,30 @@ fn of_machine(report: &RunReport) -> Option<KeyFigure> {
     let earlier = report.earlier.as_ref()?;
     let note = format!("this machine's mean over {} of this plan", count(earlier.runs, "run"));
     Some(figure("all runs", &earlier.btu_bits_per_second, note))
+}
+
+/// What was measured without a rating: the network activities without load, and those outside the
+/// rating.
+fn unrated(report: &RunReport) -> impl Iterator<Item = KeyFigure> {
+    let verdict = report.verdict;
+    let idle = verdict.idle.iter().map(|rating| {
+        figure("alone", &rating.btu_bits_per_second, "what is rated, without load".to_owned())
+    });
+    let answered = verdict.interactive.iter().filter_map(|row| {
+        let median = row.p50_ns.as_ref()?;
+        Some(KeyFigure {
+            name: format!("{} {}", row.component, called(row.load)),
+            value: format!("{} us", three_digits(median.value / MICRO)),
+            interval: ends(median, MICRO).unwrap_or_default(),
+            note: "median round trip".to_owned(),
+        })
+    });
+    let arrived = verdict.udp.iter().filter_map(|row| {
+        let lost = row.lost.as_ref().map(|lost| format!("{} % lost", percent(lost.share)));
+        let name = format!("UDP {}", called(row.load));
+        Some(figure(&name, row.goodput_bits_per_second.as_ref()?, lost.unwrap_or_default()))
+    });
+    idle.chain(answered).chain(arrived)
 }
 
 fn figure(name: &str, rating: &Estimate, note: String) -> KeyFigure {

@@ -7,6 +7,7 @@ use btu_suite::verdict::{Obstacle, Rating};
 use super::rates::called;
 use super::{MEGABIT, Page};
 use crate::number::{count, duration, ends, or_dash, three_digits};
+use crate::run_page::without_rating;
 use crate::sheet::{columns, wrap, wrap_at};
 
 pub(super) fn lines(page: &Page) -> Vec<String> {
@@ -24,7 +25,7 @@ fn first(page: &Page) -> Vec<String> {
     let words = page.verdict.title.words();
     let title = page.paint.title(words);
     let Some(rating) = &page.verdict.rating else {
-        return vec![format!("{title}: no loaded cell was measured")];
+        return vec![format!("{title}: {}", without_rating(page.verdict))];
     };
     let value = format!("{} Mb/s", three_digits(rating.btu_bits_per_second.value / MEGABIT));
     let interval = match ends(&rating.btu_bits_per_second, MEGABIT) {
