@@ -21,6 +21,8 @@ pub(crate) struct Source {
     /// Its name in errors.
     pub(crate) name: String,
     pub(crate) text: String,
+    /// The settings that its name stands for: the rate of a line.
+    settings: Vec<(String, String)>,
     /// The directory of the files that it names; the library has its own.
     directory: Option<PathBuf>,
 }
@@ -53,16 +55,19 @@ pub(crate) fn emulated(drawing: Drawing) -> Result<Drawing, Refusal> {
     Ok(drawing)
 }
 
-/// What `what` names: a file, `-` for standard input, or a network of the library. A file with a
-/// library's name goes by `./name`.
+/// What `what` names: a file, `-` for standard input, a network of the library, or the rate of a
+/// line. A file with a library's name goes by `./name`.
 pub(crate) fn source(what: &str) -> anyhow::Result<Source> {
+    if let Ok(rate) = what.parse::<BitRate>() {
+        return Ok(line(rate));
+    }
     if what == "-" {
         let text = bounded(std::io::stdin().lock())
             .map_err(|error| unreadable("standard input", &error))?;
-        return Ok(Source { name: "stdin".to_owned(), text, directory: Some(PathBuf::from(".")) });
+        return Ok(Source::drawn("stdin", text, Path::new(".")));
     }
     if let Some(text) = library_text(what) {
-        return Ok(Source { name: what.to_owned(), text: text.to_owned(), directory: None });
+        return Ok(Source::written(what, text.to_owned()));
     }
     let path = Path::new(what);
     let text = File::open(path).and_then(bounded).map_err(|error| {
@@ -73,8 +78,24 @@ pub(crate) fn source(what: &str) -> anyhow::Result<Source> {
             _ => unreadable(what, &error),
         }
     })?;
-    let directory = path.parent().map(Path::to_path_buf).unwrap_or_default();
-    Ok(Source { name: what.to_owned(), text, directory: Some(directory) })
+    Ok(Source::drawn(what, text, path.parent().unwrap_or(Path::new(""))))
+}
+
+/// A line of the library with this rate.
+fn line(rate: BitRate) -> Source {
+    let text = library_text(LINE).unwrap_or_default().to_owned();
+    let setting = (format!("links.{LINE}.rate"), format!("{} b/s", rate.bits_per_second()));
+    Source { settings: vec![setting], ..Source::written(LINE, text) }
+}
+
+/// The library's network with one line, of the same name, for which a rate stands.
+pub(crate) const LINE: &str = "path";
+
+/// What a user types for this network in another command, with these settings.
+pub(crate) fn typed(what: &str, settings: &[(String, String)]) -> String {
+    settings.iter().fold(shell_word(what), |typed, (key, value)| {
+        format!("{typed} --set {}", shell_word(&format!("{key}={value}")))
+    })
 }
 
 /// Like `source`; a file that lies in `directory` need not be named by its whole path.
@@ -92,27 +113,26 @@ pub(crate) fn source_in(what: &str, directory: Option<&Path>) -> anyhow::Result<
 pub(crate) fn stored(text: &str) -> Result<Drawing, ReadError> {
     let settings: Vec<(String, String)> =
         settings_of(text).map(|(key, value)| (key.into(), value.into())).collect();
-    let (name, text, directory) =
-        ("the stored network".to_owned(), text.to_owned(), Some(PathBuf::from(".")));
-    Source { name, text, directory }.read(&settings)
+    Source::drawn("the stored network", text.to_owned(), Path::new(".")).read(&settings)
 }
 
 impl Source {
     /// The drawing of another file; the files that it names are in this directory.
     pub(crate) fn drawn(name: &str, text: String, directory: &Path) -> Self {
-        Self { name: name.to_owned(), text, directory: Some(directory.to_owned()) }
+        Self { directory: Some(directory.to_owned()), ..Self::written(name, text) }
     }
 
     /// A text that this program wrote itself.
     pub(crate) fn written(name: &str, text: String) -> Self {
-        Self { name: name.to_owned(), text, directory: None }
+        Self { name: name.to_owned(), text, settings: Vec::new(), directory: None }
     }
 
     /// The text with the settings as comments before it: settings are as much a part of the network
     /// as its file.
     pub(crate) fn with_settings(&self, settings: &[(String, String)]) -> String {
-        settings
+        self.settings
             .iter()
+            .chain(settings)
             .fold(String::new(), |set, (key, value)| set + &format!("{SETTING}{key}={value}\n"))
             + &self.text
     }
@@ -120,7 +140,7 @@ impl Source {
     /// The drawing, or all mistakes in the file.
     pub(crate) fn read(&self, settings: &[(String, String)]) -> Result<Drawing, ReadError> {
         let files = |name: &str| self.file(name);
-        reader(&self.name, &files, settings).read(&self.text)
+        self.reader(&files, settings).read(&self.text)
     }
 
     /// Like `read`, with the values that a setting can change.
@@ -129,7 +149,13 @@ impl Source {
         settings: &[(String, String)],
     ) -> Result<(Drawing, Vec<Parameter>), ReadError> {
         let files = |name: &str| self.file(name);
-        reader(&self.name, &files, settings).read_parameters(&self.text)
+        self.reader(&files, settings).read_parameters(&self.text)
+    }
+
+    fn reader<'a>(&'a self, files: Files<'a>, settings: &[(String, String)]) -> Reader<'a> {
+        let reader = Reader::new(&self.name).files(files);
+        let all = self.settings.iter().chain(settings);
+        all.fold(reader, |reader, (key, value)| reader.set(key, value))
     }
 
     /// A file that the network file names: the one in the directory of the network file, else the
@@ -145,11 +171,6 @@ impl Source {
             Err(error) => Err(format!("{}: {error}", path.display())),
         }
     }
-}
-
-fn reader<'a>(name: &'a str, files: Files<'a>, settings: &[(String, String)]) -> Reader<'a> {
-    let reader = Reader::new(name).files(files);
-    settings.iter().fold(reader, |reader, (key, value)| reader.set(key, value))
 }
 
 /// The message if a network has no station of that name, with the command that lists its stations.
@@ -195,13 +216,15 @@ fn wrong_rate(what: &str) -> Option<Refusal> {
     let begins_with_digit = what.trim_start().starts_with(|first: char| first.is_ascii_digit());
     let error =
         (begins_with_digit || is_negative(what)).then(|| what.parse::<BitRate>().err())??;
-    Some(Refusal::Usage(format!("{error}; there is no file of that name either")))
+    let also = "there is no file of that name either; the rate of a line such as '10 Mb/s' is a network, too";
+    Some(Refusal::Usage(format!("{error}; {also}")))
 }
 
 fn no_such_network(what: &str) -> Refusal {
     let names = library().iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ");
     Refusal::Usage(format!(
-        "there is no file and no library network `{what}`; the library has {names}"
+        "there is no file and no library network `{what}`, and it is not the rate of a line such as '10 Mb/s'; the library \
+         has {names}"
     ))
 }
 
@@ -239,6 +262,20 @@ mod tests {
         assert!(
             network("./none.toml", &[]).unwrap_err().to_string().contains("reading ./none.toml")
         );
+    }
+
+    #[test]
+    fn a_rate_is_a_line_with_that_rate() {
+        let source = source("50 Mb/s").unwrap();
+        let drawing = source.read(&[]).unwrap();
+        assert_eq!(
+            drawing,
+            network("path", &[("links.path.rate".into(), "50 Mb/s".into())]).unwrap()
+        );
+        let delay = [("links.path.delay".to_owned(), "5 ms".to_owned())];
+        assert_eq!(stored(&source.with_settings(&delay)).unwrap(), source.read(&delay).unwrap());
+        assert_ne!(source.read(&delay).unwrap(), drawing);
+        assert_eq!(typed("50 Mb/s", &delay), "'50 Mb/s' --set 'links.path.delay=5 ms'");
     }
 
     /// A rate with a wrong unit is answered as network files answer it.

@@ -41,7 +41,11 @@ pub(crate) fn run(model: &Model, common: &Common) -> anyhow::Result<()> {
                 model_text(&prediction, &drawing.about, &options)
             } else {
                 first_screen(
-                    &model_page(&prediction, &format!("{} --all", terminal::again())),
+                    &model_page(
+                        &prediction,
+                        &format!("{} --all", terminal::again()),
+                        &files::typed(&model.network, &model.settings),
+                    ),
                     &options,
                 )
             })

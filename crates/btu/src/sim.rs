@@ -10,8 +10,8 @@ use anyhow::Context;
 use btu_medium::sim::{
     Outcome, Replication, Settings, SimulationError, course, idealise, replicate,
 };
-use btu_network::Drawing;
-use btu_report::{course_picture, first_screen, sim_page, sim_text};
+use btu_network::{Drawing, library_text};
+use btu_report::{Next, course_picture, first_screen, sim_page, sim_text};
 use btu_units::Span;
 
 use crate::cli::{Common, Sim};
@@ -149,9 +149,20 @@ fn print(outcome: &Outcome, sim: &Sim, common: &Common) -> anyhow::Result<()> {
     let text = if sim.all || sim.stations {
         sim_text(outcome, sim.stations, &options)
     } else {
-        first_screen(&sim_page(outcome, &format!("{} --all", terminal::again())), &options)
+        let all = format!("{} --all", terminal::again());
+        first_screen(&sim_page(outcome, &all, network(&sim.network)), &options)
     };
     Ok(out.write_all(text.as_bytes())?)
+}
+
+/// The command that shows a network: only the library can print its files.
+fn network(name: &str) -> Next {
+    let typed = files::typed(name, &[]);
+    if library_text(name).is_some() {
+        Next::new(format!("btu net show {typed}"), "the network file, to change it")
+    } else {
+        Next::new(format!("btu net check {typed}"), "what the network file draws")
+    }
 }
 
 #[cfg(test)]

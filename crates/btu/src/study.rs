@@ -447,31 +447,17 @@ impl NetworkText {
     ) -> anyhow::Result<Self> {
         let delay = delay.filter(|delay| *delay > Span::ZERO);
         let mut settings = settings.to_vec();
-        let name = match asked.parse::<BitRate>() {
-            Ok(rate) => {
-                settings.push((
-                    "links.path.rate".to_owned(),
-                    format!("{} b/s", rate.bits_per_second()),
-                ));
-                "path"
-            }
-            Err(_) => asked,
-        };
+        let is_rate = asked.parse::<BitRate>().is_ok();
         if let Some(delay) = delay {
-            if name != "path" {
+            if !is_rate && asked != files::LINE {
                 let problem = "--delay is that of a line, for example --network '10 Mb/s'; another network has what its \
                                file says (--set)";
                 return Err(Refusal::Usage(problem.to_owned()).into());
             }
             settings.push(("links.path.delay".to_owned(), format!("{} ns", delay.nanoseconds())));
         }
-        let source = files::source_in(name, directory).map_err(|error| {
-            Refusal::Usage(format!(
-                "{error}; the rate of a line such as '10 Mb/s' is a network, too"
-            ))
-        })?;
-        let mut network = Self::read(source, &settings)?;
-        if name != asked {
+        let mut network = Self::read(files::source_in(asked, directory)?, &settings)?;
+        if is_rate {
             network.name = line_name(asked, delay);
         }
         Ok(network)

@@ -93,14 +93,16 @@ fn drawn(name: &str) -> Drawing {
 fn simulated(name: &str, milliseconds: u64) -> Page {
     let settings =
         Settings { replications: 3, ..Settings::lasting(Span::from_milliseconds(milliseconds)) };
-    sim_page(&simulate(&drawn(name), &settings).unwrap(), &format!("btu sim {name} --all"))
+    let network = Next::new(format!("btu net show {name}"), "the network file, to change it");
+    let outcome = simulate(&drawn(name), &settings).unwrap();
+    sim_page(&outcome, &format!("btu sim {name} --all"), network)
 }
 
 fn predicted(name: &str, transfer: Option<u64>) -> Page {
     let transfer =
         transfer.map(|size| Transfer { size: Bytes::new(size), flow: None, against: None });
     let prediction = predict_with(&drawn(name), &Question { transfer, sizes: None }).unwrap();
-    model_page(&prediction, &format!("btu model {name} --all"))
+    model_page(&prediction, &format!("btu model {name} --all"), name)
 }
 
 #[test]

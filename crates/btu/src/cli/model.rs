@@ -33,7 +33,7 @@ lower bound.";
 #[derive(Debug, Args)]
 #[command(group = ArgGroup::new("curves").multiple(true))]
 pub(crate) struct Model {
-    /// Network file or a name of the library; - reads standard input
+    /// Network file, name of the library, or rate of a line; - reads standard input
     #[arg(value_name = "FILE")]
     pub(crate) network: String,
     /// Replace a value of the file, such as traffic.background.load='60 %'

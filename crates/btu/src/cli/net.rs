@@ -60,7 +60,7 @@ Examples:
 /// The arguments of `btu net check`.
 #[derive(Debug, Args)]
 pub(crate) struct Check {
-    /// Network files or names of the library; - reads standard input
+    /// Network files, names of the library, or rates of a line; - reads standard input
     #[arg(required = true, value_name = "NETWORK")]
     pub(crate) files: Vec<String>,
     /// Replace a value of a file, such as traffic.background.load='60 %'

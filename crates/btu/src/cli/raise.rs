@@ -49,7 +49,7 @@ Examples:
 /// The network to raise.
 #[derive(Debug, Args)]
 pub(crate) struct Raising {
-    /// A network file or a name of the library; - reads standard input
+    /// A network file, a name of the library, or the rate of a line; - reads standard input
     #[arg(value_name = "NETWORK")]
     pub(crate) file: String,
     /// Name of the network while it is up [default: the name in its file; with a number for `run`]

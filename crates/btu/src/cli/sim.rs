@@ -27,7 +27,7 @@ The same file, options and seed give the same figures on every run.";
 #[derive(Debug, Args)]
 #[expect(clippy::struct_excessive_bools, reason = "independent switches of a command line")]
 pub(crate) struct Sim {
-    /// Network file or name of the library; - reads standard input
+    /// Network file, name of the library, or rate of a line; - reads standard input
     #[arg(value_name = "FILE")]
     pub(crate) network: String,
     /// Virtual time of each replication, warm-up included [default: about 200,000 frames]

@@ -80,8 +80,7 @@ fn path(rate: &Rate, line: BitRate) -> Result<Path, Refusal> {
 
 /// Stations of a network file.
 fn drawn(rate: &Rate, network: &str) -> anyhow::Result<Network> {
-    let too = "`veth` and the rate of an emulated path such as '10 Mb/s' are networks, too";
-    let source = files::source(network).map_err(|error| usage(format!("{error}; {too}")))?;
+    let source = files::source(network)?;
     let drawing = source.read(&rate.settings).map_err(|error| usage(error.to_string()))?;
     let stations = stations(rate, network, &drawing)?;
     let text = source.with_settings(&rate.settings);

@@ -185,3 +185,22 @@ fn what_cannot_be_answered_is_refused_in_words() {
     }
     assert!(!here.path().join("alone.svg").exists());
 }
+
+/// The commands at the end of a first screen are for the network that was asked for: a rate, a
+/// file with a name of its own, settings.
+#[test]
+fn what_to_type_next_names_the_network_as_it_was_given() {
+    let here = tempfile::tempdir().unwrap();
+    let file = here.path().join("mine.toml");
+    std::fs::write(&file, btu_network::library_text("path").unwrap()).unwrap();
+    let rate = ["--set", "links.path.rate=5 Mb/s"];
+    for (arguments, next) in [
+        (&["50 Mb/s", "--transfer", "100 MB"][..], "> btu sim '50 Mb/s' "),
+        (&["mine.toml"], "> btu sim mine.toml "),
+        (&["path", rate[0], rate[1]], "> btu sim path --set 'links.path.rate=5 Mb/s' "),
+    ] {
+        let output = model(here.path(), arguments);
+        let said = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert!(said.contains(next), "{arguments:?}: {said}");
+    }
+}

@@ -11,10 +11,10 @@ use crate::html::Page;
 use crate::stored_page::page_warning;
 use crate::summary::{KeyFigure, Next, Summary};
 
-/// The answer of a prediction; `all` is the command that shows every table.
-pub fn model_page(prediction: &Prediction, all: &str) -> Page {
+/// The answer of a prediction; `all` is the command that shows every table, `file` what a user
+/// types for the network.
+pub fn model_page(prediction: &Prediction, all: &str, file: &str) -> Page {
     let name = &prediction.network;
-    let file = btu_units::shell_word(name);
     let formulas: Vec<&str> = prediction.formulas.iter().map(|formula| formula.name).collect();
     let setting = vec![
         format!("closed forms: {}", formulas.join(", ")),

@@ -12,18 +12,13 @@ use crate::summary::{KeyFigure, Next, Summary};
 /// From this share of time on, a medium is the limit.
 const BUSY: f64 = 0.9;
 
-/// The answer of a simulation; `all` is the command that shows every table.
-pub fn sim_page(outcome: &Outcome, all: &str) -> Page {
+/// The answer of a simulation; `all` is the command that shows every table, `network` the one that
+/// shows the network.
+pub fn sim_page(outcome: &Outcome, all: &str, network: Next) -> Page {
     let how = super::how(&outcome.settings);
     let covers =
         format!("intervals ({} %) are of chance in this network file", percent(outcome.confidence));
-    let next = vec![
-        Next::new(all, "every table"),
-        Next::new(
-            format!("btu net show {}", btu_units::shell_word(&outcome.network)),
-            "the network file, to change it",
-        ),
-    ];
+    let next = vec![Next::new(all, "every table"), network];
     let mut flows: Vec<&FlowOutcome> = outcome.flows.iter().collect();
     flows.sort_by(|a, b| {
         b.goodput_bits_per_second.value.total_cmp(&a.goodput_bits_per_second.value)
