@@ -73,7 +73,7 @@ fn versions(roll: &Roll) -> Option<Section> {
     for host in &roll.hosts {
         let Some(answer) = &host.answer else { continue };
         let words =
-            [answer.btu_version.clone(), answer.activities.join(" "), answer.features.join(" ")];
+            [answer.btu_version.clone(), answer.activities.join(", "), answer.features.join(", ")];
         table
             .rows
             .push(std::iter::once(Cell::text(&host.name)).chain(words.map(Cell::text)).collect());
