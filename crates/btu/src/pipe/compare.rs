@@ -1,5 +1,7 @@
 //! `btu compare` of signatures.
 
+use std::collections::BTreeSet;
+
 use btu_report::{StoredSignature, first_screen, signatures_page, signatures_text};
 use btu_store::{RunRow, Store};
 use btu_suite::pipe::{PipePlan, SUITE, SignatureCost, cost_over};
@@ -30,6 +32,13 @@ struct Other<'a> {
     cost: SignatureCost,
 }
 
+/// A run compared with itself shows no difference, whatever was measured.
+fn refuse_twice(rows: &[RunRow]) -> Result<(), Refusal> {
+    let mut seen = BTreeSet::new();
+    let twice = rows.iter().map(|row| row.summary.id).find(|id| !seen.insert(*id));
+    twice.map_or(Ok(()), |id| Err(Refusal::Usage(format!("{id}: the same run was given twice"))))
+}
+
 /// Compares the named runs, if they are signatures; `None` where none of them is one of `btu pipe`.
 pub(crate) fn compare(store: &Store, arguments: &Compare, as_json: bool) -> anyhow::Result<()> {
     if arguments.sides.len() < 2
@@ -40,6 +49,7 @@ pub(crate) fn compare(store: &Store, arguments: &Compare, as_json: bool) -> anyh
         return Err(Refusal::Usage(problem.to_owned()).into());
     }
     let rows = arguments.sides.iter().map(|side| store.run(side)).collect::<Result<Vec<_>, _>>()?;
+    refuse_twice(&rows)?;
     guard(arguments, &rows)?;
     let mut warnings: Vec<String> = rows.iter().flat_map(provenance::named_changes).collect();
     for row in &rows[1..] {

@@ -4,7 +4,7 @@
 use std::sync::Mutex;
 
 use super::policy::Forbidden;
-use super::sessions::{Asked, Busy};
+use super::sessions::{Asked, Busy, called};
 use crate::lines::{Lines, write};
 
 /// The name of the agent in its log lines.
@@ -23,7 +23,7 @@ impl Journal {
         write(
             &self.reserved,
             AGENT,
-            &format!("reserved for run {} of {}", asked.run, asked.controller),
+            &format!("reserved for {} of {}", called(&asked.run), asked.controller),
         );
     }
 

@@ -76,13 +76,18 @@ pub(super) struct Busy {
 
 impl fmt::Display for Busy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "busy with run {} of {}, ", self.run, self.controller)?;
+        write!(f, "busy with {} of {}, ", called(&self.run), self.controller)?;
         match self.left.nanoseconds().div_ceil(1_000_000_000) {
             0 => f.write_str("which takes longer than expected"),
             seconds @ 1..=119 => write!(f, "free in {seconds} s"),
             seconds => write!(f, "free in {} min", seconds.div_ceil(60)),
         }
     }
+}
+
+/// What a host is reserved for, in words: `run r12`, or `a survey`, which is no run.
+pub(super) fn called(run: &str) -> String {
+    if run.starts_with("a ") { run.to_owned() } else { format!("run {run}") }
 }
 
 /// Why a session cannot be used.

@@ -101,7 +101,8 @@ fn signatures_are_compared_with_signatures() {
     let missing = command(here, &["compare", "r1", "r99"]).output().expect("btu runs");
     assert!(text(&missing.stderr).contains("r99"), "{}", text(&missing.stderr));
     for (arguments, word) in [
-        (&["compare", "r1", "r3"][..], "signatures with signatures"),
+        (&["compare", "r1", "r1"][..], "the same run was given twice"),
+        (&["compare", "r1", "r3"], "signatures with signatures"),
         (&["compare", "r1", "r2", "--fail-if-slower", "5%"], "are for ratings"),
         (&["compare", "r1"], "name two or more"),
     ] {

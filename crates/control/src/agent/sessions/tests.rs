@@ -40,6 +40,7 @@ fn the_second_is_told_who_is_there_and_how_long() {
         panic!("two runs")
     };
     assert_eq!(busy.to_string(), "busy with run r12 of ann, which takes longer than expected");
+    assert_eq!(called("a survey"), "a survey");
 }
 
 #[test]
