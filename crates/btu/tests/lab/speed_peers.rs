@@ -285,7 +285,8 @@ fn iperf3_and_ping_see_the_same_of_lines() {
 #[ignore = "takes more than a minute: scripts/test --all"]
 fn iperf3_and_ping_see_the_same_of_a_bloated_line() {
     const SECONDS: u32 = 8;
-    let Some(lab) = Lab::open_alone().filter(|_| is_there("iperf3") && is_there("ping")) else {
+    let Some(lab) = Lab::open_alone_if_changed().filter(|_| is_there("iperf3") && is_there("ping"))
+    else {
         return;
     };
     let (pair, what) = (Pair::of(lab, "laptop", "server"), "home-bloated");
