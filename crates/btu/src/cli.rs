@@ -36,6 +36,7 @@ use btu_control::coordinator::{ExternalFtp, FtpAddressError};
 use btu_suite::activity::Receiving;
 use btu_suite::cell::{Component, Load, MESSAGE_SIZES};
 use btu_suite::processors::{Division, DivisionError};
+use btu_suite::protocol_work::ProtocolWork;
 use btu_units::{Bytes, Span};
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 
@@ -342,6 +343,10 @@ pub(crate) struct Rate {
     /// the cores each]
     #[arg(long, value_name = "test=LIST,rest=LIST", value_parser = processors)]
     pub(crate) processors: Option<ProcessorsOption>,
+    /// Where the kernel does the protocol work of received frames: on processors of the station that
+    /// receives them, which needs divided processors, or on those of their sender
+    #[arg(long, value_enum, value_name = "PLACE", default_value = "sender")]
+    pub(crate) protocol_work: ProtocolWorkOption,
     /// Let idle processors sleep, as they do in everyday use, instead of keeping them awake
     #[arg(long)]
     pub(crate) idle_states: bool,
@@ -534,6 +539,28 @@ impl From<Receive> for Receiving {
         match receive {
             Receive::Plain => Self::Plain,
             Receive::Batched => Self::Batched,
+        }
+    }
+}
+
+/// The values of `--protocol-work`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ProtocolWorkOption {
+    Receiver,
+    Sender,
+}
+
+impl ProtocolWorkOption {
+    pub(crate) const fn is_receiver(self) -> bool {
+        matches!(self, Self::Receiver)
+    }
+}
+
+impl From<ProtocolWorkOption> for ProtocolWork {
+    fn from(option: ProtocolWorkOption) -> Self {
+        match option {
+            ProtocolWorkOption::Receiver => Self::Receiver,
+            ProtocolWorkOption::Sender => Self::Sender,
         }
     }
 }

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::Context;
+use btu_suite::protocol_work::ProtocolWork;
 use btu_testbed::testbed::{Cause, NetworkRequest, Registry, TestbedError};
 
 use crate::cli::{Common, Net, Raising};
@@ -55,6 +56,7 @@ pub(crate) fn request(
         agents: Vec::new(),
         inputs: Vec::new(),
         processors: Vec::new(),
+        protocol_work: ProtocolWork::Sender,
         congestion_control: raising.congestion.checked()?,
         ipv6: false,
     })

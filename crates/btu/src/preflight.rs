@@ -8,6 +8,7 @@ use anyhow::Context;
 use btu_store::Store;
 use btu_suite::cell::Load;
 use btu_suite::plan::Plan;
+use btu_testbed::testbed::Grants;
 use btu_units::Bytes;
 
 use crate::cli::{Common, Rate};
@@ -80,10 +81,10 @@ pub(crate) fn ftp_server(rate: &Rate) -> Result<(), Refusal> {
 /// How long an external FTP server may take to accept a connection.
 const FTP_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Whether namespaces are available, with the required rights.
-pub(crate) fn namespaces(executable: &Path) -> Result<(), Refusal> {
-    btu_testbed::testbed::preflight(executable)
-        .map(|_| ())
+/// Whether namespaces are available, with the required rights, and what else is granted:
+/// `receivers` are sets of processors, each to do the protocol work of a station.
+pub(crate) fn namespaces(executable: &Path, receivers: &[Vec<u32>]) -> Result<Grants, Refusal> {
+    btu_testbed::testbed::preflight(executable, receivers)
         .map_err(|error| Refusal::Machine(error.to_string()))
 }
 

@@ -10,6 +10,7 @@ use btu_store::{NewRun, RunLock, RunRow, Store};
 use btu_suite::network::{HostRole, Network, Topology};
 use btu_suite::plan::{Plan, Profile};
 use btu_suite::processors::{Division, ProcessorList};
+use btu_suite::protocol_work::ProtocolWork;
 
 use crate::cli::{Common, ProcessorsOption, Rate};
 use crate::exit::Refusal;
@@ -78,7 +79,8 @@ fn prepare(rate: &Rate, plan: &mut Plan, session: &mut Session) -> anyhow::Resul
             .context("the network file has no longer the stations that this run is for")?;
         let warnings = if resumed.is_none() { network::fit(plan, &topology)? } else { Vec::new() };
         let scratch = preflight::scratch(rate, plan, session.store.path())?;
-        preflight::namespaces(&session.settings.executable)?;
+        let grants = preflight::namespaces(&session.settings.executable, &receivers(plan))?;
+        check_work(plan, grants.own_protocol_work)?;
         return Ok(Prepared {
             ground: Ground::Testbed(Box::new(testbed(plan, topology))),
             scratch,
@@ -106,8 +108,11 @@ fn testbed(plan: &Plan, topology: Topology) -> Testbed {
         .iter()
         .find(|(role, _)| *role == HostRole::Test)
         .map(|&(_, station)| station);
-    let processors =
-        Processors { divided: test.zip(plan.processors.clone()), awake: plan.kept_awake };
+    let processors = Processors {
+        divided: test.zip(plan.processors.clone()),
+        protocol_work: plan.protocol_work,
+        awake: plan.kept_awake,
+    };
     Testbed {
         others: Vec::new(),
         name: "rate",
@@ -135,10 +140,11 @@ fn plan(rate: &Rate, network: Network) -> anyhow::Result<Plan> {
     }
     if !matches!(plan.network, Network::Machines(_)) {
         plan.processors = processors(rate.processors.as_ref())?;
+        plan.protocol_work = protocol_work(rate, plan.processors.as_ref())?;
         plan.kept_awake = !rate.idle_states && Wakefulness::is_possible();
         plan.congestion_control = rate.congestion.checked()?;
-    } else if rate.processors.is_some() || rate.idle_states {
-        let problem = "--processors and --idle-states are those of this machine; other hosts are measured as they are set up";
+    } else if rate.processors.is_some() || rate.idle_states || rate.protocol_work.is_receiver() {
+        let problem = "--processors, --protocol-work and --idle-states are those of this machine; other hosts are measured as they are set up";
         return Err(Refusal::Usage(problem.to_owned()).into());
     }
     plan.receiving = rate.receive.into();
@@ -165,6 +171,36 @@ fn processors(asked: Option<&ProcessorsOption>) -> Result<Option<Division>, Refu
             Ok(Some(division.clone()))
         }
     }
+}
+
+/// Where the protocol work of received frames is to be done: at the receiver if that was asked for
+/// and the processors are divided.
+fn protocol_work(rate: &Rate, divided: Option<&Division>) -> Result<ProtocolWork, Refusal> {
+    let work = ProtocolWork::from(rate.protocol_work);
+    if work.is_receiver() && divided.is_none() {
+        let problem = "--protocol-work receiver needs processors that are divided: on one processor, or with --processors \
+                       shared, leave it out";
+        return Err(Refusal::Usage(problem.to_owned()));
+    }
+    Ok(work)
+}
+
+/// The sets of processors that are to do protocol work.
+fn receivers(plan: &Plan) -> Vec<Vec<u32>> {
+    let division = plan.processors.as_ref().filter(|_| plan.protocol_work.is_receiver());
+    let sides = division
+        .map(|division| [division.test(), division.rest()].map(|side| side.numbers().to_vec()));
+    sides.into_iter().flatten().collect()
+}
+
+/// Refuses protocol work at the receiver if the kernel cannot do it there.
+fn check_work(plan: &Plan, is_possible: bool) -> Result<(), Refusal> {
+    if plan.protocol_work.is_sender() || is_possible {
+        return Ok(());
+    }
+    let problem = "this kernel cannot do the protocol work of received frames on the receiver's processors: it takes no \
+                   net.core.rps_default_mask in a network namespace (Linux 6.3 does); measure with --protocol-work sender";
+    Err(Refusal::Machine(problem.to_owned()))
 }
 
 /// Keeps the named entries, in the suite's order; all if none was named.

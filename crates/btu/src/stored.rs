@@ -251,9 +251,10 @@ fn divided(row: &RunRow) -> Option<String> {
     match (&plan.network, &plan.processors) {
         (Network::Machines(_), _) => None,
         (_, Some(division)) => Some(format!(
-            "processors: {} under test, {} for the rest; {sleep}",
+            "processors: {} under test, {} for the rest, {}; {sleep}",
             division.test(),
-            division.rest()
+            division.rest(),
+            plan.protocol_work
         )),
         (_, None) => {
             Some(format!("processors: shared by the machine under test and the rest; {sleep}"))

@@ -256,7 +256,7 @@ fn prepare<E: Experiment>(
                 preflight::scratch_directory(options.scratch.as_deref(), session.store.path())?;
             preflight::scratch_room(&scratch, room)?;
             sweep_dead(&scratch);
-            preflight::namespaces(&session.settings.executable)?;
+            preflight::namespaces(&session.settings.executable, &[])?;
             Ok(Prepared {
                 ground: Ground::Testbed(Box::new(testbed)),
                 scratch,

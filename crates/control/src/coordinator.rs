@@ -28,6 +28,7 @@ use btu_suite::app::View;
 use btu_suite::congestion::CongestionControl;
 use btu_suite::network::HostName;
 use btu_suite::processors::{Division, ProcessorList};
+use btu_suite::protocol_work::ProtocolWork;
 use btu_suite::sample::Interval;
 use btu_testbed::processors::Held;
 use btu_testbed::testbed::{NetworkRequest, RaisedNetwork, RaisingNetwork};
@@ -112,6 +113,8 @@ pub struct Processors {
     /// The station under test, and the division of the processors between it and all other work;
     /// shared by all when absent.
     pub divided: Option<(StationId, Division)>,
+    /// Where the protocol work of received frames is done.
+    pub protocol_work: ProtocolWork,
     /// Whether they are kept from sleeping.
     pub awake: bool,
 }
@@ -283,6 +286,7 @@ fn request(settings: &Settings, testbed: &Testbed, place: usize, seed: u64) -> N
         inputs: testbed.inputs.clone(),
         congestion_control: testbed.congestion_control.clone(),
         ipv6: testbed.ipv6,
+        protocol_work: testbed.processors.protocol_work,
         processors: divided
             .map(|(test, division)| (test, division.test().numbers().to_vec()))
             .collect(),

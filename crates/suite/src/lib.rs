@@ -25,6 +25,7 @@ pub mod pipe;
 pub mod plan;
 pub mod processors;
 pub mod program;
+pub mod protocol_work;
 pub mod rank;
 pub mod record;
 pub mod roll;

@@ -20,6 +20,7 @@ use crate::cell::{Component, Load, MESSAGE_SIZES, Row};
 use crate::congestion::CongestionControl;
 use crate::network::Network;
 use crate::processors::Division;
+use crate::protocol_work::ProtocolWork;
 
 /// The name of this suite in the store: its runs have a rating, and can be compared.
 pub const SUITE: &str = "btu";
@@ -68,6 +69,9 @@ pub struct Plan {
     /// machine; without it, all share all processors.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub processors: Option<Division>,
+    /// Where the protocol work of received frames is done, if the processors are divided.
+    #[serde(default, skip_serializing_if = "ProtocolWork::is_sender")]
+    pub protocol_work: ProtocolWork,
     /// Whether processors are kept from sleeping while the run lasts.
     #[serde(rename = "processors_kept_awake", default, skip_serializing_if = "std::ops::Not::not")]
     pub kept_awake: bool,
@@ -206,6 +210,7 @@ impl Plan {
             udp_stream,
             ftp_server: None,
             processors: None,
+            protocol_work: ProtocolWork::Sender,
             kept_awake: false,
             congestion_control: None,
             receiving: Receiving::Plain,
@@ -402,6 +407,19 @@ mod tests {
         let text = serde_json::to_string(&old).unwrap();
         assert!(!text.contains("udp_stream"), "{text}");
         assert_eq!(serde_json::from_str::<Plan>(&text).unwrap(), old);
+    }
+
+    /// Runs that were stored before the field existed go on as they began, and keep their name.
+    #[test]
+    fn in_an_older_plan_the_sender_does_the_protocol_work() {
+        let own = Plan { protocol_work: ProtocolWork::Receiver, ..plan() };
+        let text = serde_json::to_string(&own).unwrap();
+        let older = text.replace(r#""protocol_work":"receiver","#, "");
+        assert_ne!(text, older);
+        let read: Plan = serde_json::from_str(&older).unwrap();
+        assert_eq!(read, plan());
+        assert_eq!(serde_json::to_string(&read).unwrap(), older);
+        assert_ne!(read.hash(), own.hash());
     }
 
     #[test]

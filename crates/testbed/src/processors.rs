@@ -25,6 +25,16 @@ pub fn hold(processors: &[u32]) -> io::Result<()> {
     Ok(sched_setaffinity(SELF, &only)?)
 }
 
+/// The processors that the calling thread may use, in rising order.
+///
+/// # Errors
+/// The kernel's.
+pub fn allowed() -> io::Result<Vec<u32>> {
+    let set = sched_getaffinity(SELF)?;
+    let is_set = |&processor: &u32| set.is_set(processor as usize).unwrap_or(false);
+    Ok((0..CpuSet::count() as u32).filter(is_set).collect())
+}
+
 /// Pins the calling thread to its own processors; dropping this on that thread restores the former
 /// ones.
 #[derive(Debug)]
@@ -82,22 +92,19 @@ mod tests {
 
     use super::*;
 
-    fn allowed() -> Vec<u32> {
-        let set = sched_getaffinity(SELF).unwrap();
-        (0..CpuSet::count() as u32)
-            .filter(|&processor| set.is_set(processor as usize).unwrap())
-            .collect()
-    }
-
     #[test]
     fn a_thread_is_held_and_let_go() {
-        let before = allowed();
+        let before = allowed().unwrap();
         let last = before[before.len() - 1];
         let held = Held::on(&[last]).unwrap();
-        assert_eq!(allowed(), [last]);
-        assert_eq!(thread::spawn(allowed).join().unwrap(), [last], "what it starts is held, too");
+        assert_eq!(allowed().unwrap(), [last]);
+        assert_eq!(
+            thread::spawn(allowed).join().unwrap().unwrap(),
+            [last],
+            "what it starts is held, too"
+        );
         drop(held);
-        assert_eq!(allowed(), before);
+        assert_eq!(allowed().unwrap(), before);
         assert!(hold(&[70_000]).is_err());
     }
 }

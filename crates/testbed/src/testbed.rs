@@ -71,7 +71,7 @@ pub use init::init;
 pub use inside::inside;
 #[doc(hidden)]
 pub use messages::fuzz_messages;
-pub use messages::{Ending, Privilege, ProcessExit, TestbedProcess};
+pub use messages::{Ending, Grants, Privilege, ProcessExit, TestbedProcess};
 pub use outer::outer;
 pub use private::private_directory;
 pub use program::{programs, supervisor};
@@ -88,9 +88,10 @@ use messages::Order;
 /// A probe takes well under a second.
 const PREFLIGHT_TIMEOUT: Duration = Duration::from_secs(15);
 
-/// Tests in a short-lived process whether this system allows a testbed, and by which right.
-/// `executable` as in [`NetworkRequest`].
-pub fn preflight(executable: &Path) -> Result<Privilege, TestbedError> {
-    let handle = TestbedHandle::start(executable, &Order::Try)?;
+/// Tests in a short-lived process whether this system allows a testbed, by which right, and whether
+/// each of `receivers`, a set of processors, can do the protocol work of a station. `executable` as
+/// in [`NetworkRequest`].
+pub fn preflight(executable: &Path, receivers: &[Vec<u32>]) -> Result<Grants, TestbedError> {
+    let handle = TestbedHandle::start(executable, &Order::Try { receivers: receivers.to_vec() })?;
     handle.wait_ready(PREFLIGHT_TIMEOUT)
 }

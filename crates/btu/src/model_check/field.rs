@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
 use btu_network::Drawing;
+use btu_suite::protocol_work::ProtocolWork;
 use btu_suite::record::WireAccount;
 use btu_testbed::testbed::{
     self, KeepAlive, NetworkRequest, RaisedNetwork, RaisingNetwork, Registry, Signals,
@@ -139,6 +140,7 @@ impl<'a> Field<'a> {
             agents: Vec::new(),
             inputs: Vec::new(),
             processors: Vec::new(),
+            protocol_work: ProtocolWork::Sender,
             congestion_control: None,
             ipv6: false,
         })

@@ -16,6 +16,7 @@ use btu_network::StationId;
 use btu_store::{Level, Moment, RunId, RunRow};
 use btu_suite::activity::{PipeMeeting, Rendezvous};
 use btu_suite::pipe::{End, PipePlan, Place};
+use btu_suite::protocol_work::ProtocolWork;
 use btu_suite::record::WireAccount;
 use btu_testbed::testbed::{
     NetworkRequest, RaisedNetwork, RaisingNetwork, RuntimeDirectory, Signals,
@@ -286,6 +287,7 @@ fn raise<'a>(
         agents: ends.iter().filter_map(|name| Some(stations.station(name)?.0)).collect(),
         inputs: Vec::new(),
         processors: Vec::new(),
+        protocol_work: ProtocolWork::Sender,
         ipv6: false,
         congestion_control: asked
             .jobs

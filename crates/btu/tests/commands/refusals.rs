@@ -101,6 +101,10 @@ fn processors_and_congestion_control_that_are_not_there() {
             &["rate", "--processors", "test=8000,rest=0"],
             "processor 8000 is not among those that may be used",
         ),
+        (
+            &["rate", "--processors", "shared", "--protocol-work", "receiver"],
+            "--protocol-work receiver needs processors that are divided",
+        ),
         (&["rate", "-C", "no-such"], "this kernel has no no-such; it has "),
         (&["rate", "-C", "No"], "names no congestion control"),
         (&["app", "-C", "no-such"], "this kernel has no no-such; it has "),

@@ -45,8 +45,8 @@ pub struct Facts {
 pub fn look(executable: &Path, scratch: &Path) -> Facts {
     Facts {
         environment: environment::collect(),
-        namespaces: testbed::preflight(executable)
-            .map(|privilege| match privilege {
+        namespaces: testbed::preflight(executable, &[])
+            .map(|grants| match grants.privilege {
                 Privilege::Root => "root".to_owned(),
                 Privilege::UserNamespace => "an ordinary user, in a user namespace".to_owned(),
             })

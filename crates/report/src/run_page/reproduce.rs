@@ -70,6 +70,9 @@ fn command(plan: &Plan) -> String {
         let divided =
             plan.processors.as_ref().map_or_else(|| "shared".to_owned(), ToString::to_string);
         words.push(format!("--processors {}", shell_word(&divided)));
+        words.extend(
+            plan.protocol_work.is_receiver().then(|| "--protocol-work receiver".to_owned()),
+        );
         words.extend((!plan.kept_awake).then(|| "--idle-states".to_owned()));
         words.extend(
             plan.congestion_control

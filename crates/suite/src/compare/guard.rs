@@ -126,7 +126,7 @@ fn exactly(plan: &Plan, aspect: Aspect) -> String {
         Aspect::Window => json!(plan.window),
         Aspect::Profile => json!(plan.profile),
         Aspect::Files => json!([json!(plan.disk_file), json!(plan.ftp_server)]),
-        Aspect::Options => json!(plan.receiving),
+        Aspect::Options => json!([json!(plan.receiving), json!(plan.protocol_work)]),
     };
     value.to_string()
 }
@@ -134,10 +134,7 @@ fn exactly(plan: &Plan, aspect: Aspect) -> String {
 /// Like `exactly`, rounded for readers.
 fn in_words(plan: &Plan, aspect: Aspect) -> String {
     match aspect {
-        Aspect::Options => match plan.receiving {
-            Receiving::Plain => "receivers wait for each message".to_owned(),
-            Receiving::Batched => "receivers read in batches".to_owned(),
-        },
+        Aspect::Options => options(plan),
         Aspect::Version => plan.version.to_string(),
         Aspect::Network => plan.network.to_string(),
         Aspect::Components => list(plan.components.iter().map(|component| component.name())),
@@ -153,6 +150,18 @@ fn in_words(plan: &Plan, aspect: Aspect) -> String {
                 plan.ftp_server.as_deref().unwrap_or("embedded FTP server")
             )
         }
+    }
+}
+
+/// The place of the protocol work means something only on one machine with divided processors.
+fn options(plan: &Plan) -> String {
+    let reads = match plan.receiving {
+        Receiving::Plain => "receivers wait for each message",
+        Receiving::Batched => "receivers read in batches",
+    };
+    match plan.processors {
+        Some(_) => format!("{reads}, {}", plan.protocol_work),
+        None => reads.to_owned(),
     }
 }
 

@@ -12,18 +12,24 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use btu_network::{Drawing, StationId, library_text};
+use btu_suite::protocol_work::ProtocolWork;
+use btu_testbed::processors;
 use btu_testbed::testbed::{self, NetworkRequest, RaisingNetwork};
 use nix::ifaddrs::getifaddrs;
 use nix::sys::socket::{
     AddressFamily, LinkAddr, SockFlag, SockProtocol, SockType, bind, recvfrom, setsockopt, socket,
     sockopt,
 };
+use socket2::SockRef;
 
 type Outcome<T> = Result<T, Box<dyn Error>>;
 
 /// Set to `wire`, the wire exits at once, and to the name of a station, its agent; to `deaf`, the
 /// wire carries nothing.
 const MISCHIEF: &str = "BTU_DRILL_MISCHIEF";
+
+/// The time within which a datagram is answered, even on a busy machine.
+const CALL_TIMEOUT: Duration = Duration::from_secs(5);
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -37,7 +43,10 @@ fn main() -> ExitCode {
         ["internal", "wire", ..] if mischief() == "wire" => return ExitCode::from(7),
         ["internal", "agent", "--station", _, "--socket", socket] => serve(Path::new(socket)),
         ["internal", "wire", "--socket", socket] => return wire(Path::new(socket)),
-        ["coordinate", network, directory] => coordinate(network, directory.into()),
+        ["coordinate", network, directory] => coordinate(network, directory.into(), None),
+        ["coordinate", network, directory, work] => {
+            coordinate(network, directory.into(), Some(work))
+        }
         ["preflight"] => preflight(),
         _ => Err("this program is for tests".into()),
     };
@@ -55,13 +64,31 @@ fn mischief() -> String {
 }
 
 fn preflight() -> Outcome<()> {
-    println!("granted {:?}", testbed::preflight(&std::env::current_exe()?)?);
+    println!("granted {:?}", testbed::preflight(&std::env::current_exe()?, &[])?.privilege);
     Ok(())
 }
 
+/// Pins this process, and with it all that has no processor of its own, to the first processor.
+/// Returns the last one, for the test station, and the place that `work` names.
+fn divided(work: &str) -> Outcome<(u32, ProtocolWork)> {
+    let work = match work {
+        "receiver" => ProtocolWork::Receiver,
+        "sender" => ProtocolWork::Sender,
+        _ => return Err(format!("no such place of protocol work: {work}").into()),
+    };
+    let all = processors::allowed()?;
+    let [rest, .., test] = all[..] else { return Err("a single processor".into()) };
+    processors::hold(&[rest])?;
+    Ok((test, work))
+}
+
 /// Raises a testbed, reports it and its events, and lowers it when standard input ends.
-fn coordinate(network: &str, runtime_directory: PathBuf) -> Outcome<()> {
+fn coordinate(network: &str, runtime_directory: PathBuf, work: Option<&str>) -> Outcome<()> {
     let executable = std::env::current_exe()?;
+    let (processors, protocol_work) = match work.map(divided).transpose()? {
+        Some((test, work)) => (vec![(StationId(0), vec![test])], work),
+        None => (Vec::new(), ProtocolWork::Sender),
+    };
     let request = NetworkRequest {
         name: network.to_owned(),
         drawing: drawing(network)?,
@@ -73,7 +100,8 @@ fn coordinate(network: &str, runtime_directory: PathBuf) -> Outcome<()> {
         since: String::new(),
         agents: (0..3).map(StationId).collect(),
         inputs: (1..3).map(StationId).collect(),
-        processors: Vec::new(),
+        processors,
+        protocol_work,
         congestion_control: None,
         ipv6: false,
     };
@@ -120,6 +148,8 @@ fn answer(connection: &UnixStream) -> Outcome<()> {
     let words: Vec<&str> = line.split_whitespace().collect();
     let answer = match words[..] {
         ["interfaces"] => interfaces()?,
+        ["echo"] => echo()?,
+        ["call", to] => call(to)?,
         ["listen"] => listen()?,
         ["send", to, bytes] => send_bytes(to, bytes.parse()?)?,
         ["connect", to] => connect(to)?,
@@ -150,6 +180,40 @@ fn listen() -> Outcome<String> {
         peer.write_all(&count.to_be_bytes())
     });
     Ok(port.to_string())
+}
+
+/// Answers datagrams of one peer with the processor that did the protocol work of the last one.
+fn echo() -> Outcome<String> {
+    let socket = UdpSocket::bind("0.0.0.0:0")?;
+    socket.set_read_timeout(Some(CALL_TIMEOUT))?;
+    let port = socket.local_addr()?.port();
+    thread::spawn(move || -> io::Result<()> {
+        let (_, peer) = socket.recv_from(&mut [0; 16])?;
+        // The kernel notes the processor for connected sockets only.
+        socket.connect(peer)?;
+        loop {
+            socket.recv(&mut [0; 16])?;
+            socket.send(SockRef::from(&socket).cpu_affinity()?.to_string().as_bytes())?;
+        }
+    });
+    Ok(port.to_string())
+}
+
+/// Sends datagrams until one is answered. Returns the processors that did the
+/// protocol work of a datagram there, and of its answer here (`SO_INCOMING_CPU`, socket(7)).
+fn call(to: &str) -> Outcome<String> {
+    let socket = UdpSocket::bind("0.0.0.0:0")?;
+    socket.connect(to)?;
+    socket.set_read_timeout(Some(Duration::from_millis(20)))?;
+    let (deadline, mut answer) = (Instant::now() + CALL_TIMEOUT, [0; 16]);
+    while Instant::now() < deadline {
+        socket.send(b"?")?;
+        if let Ok(length) = socket.recv(&mut answer) {
+            let there = std::str::from_utf8(&answer[..length])?;
+            return Ok(format!("{there} {}", SockRef::from(&socket).cpu_affinity()?));
+        }
+    }
+    Err("no answer".into())
 }
 
 /// Sends this number of bytes, and returns the number that the other side counted.

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use btu_network::{Contention, Drawing, Medium, StationId};
 use btu_suite::congestion::CongestionControl;
+use btu_suite::protocol_work::ProtocolWork;
 use btu_units::Bytes;
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use serde::{Deserialize, Serialize};
@@ -45,6 +46,9 @@ pub(super) struct Design {
     pub(super) inputs: Vec<StationId>,
     /// The stations with agents that have their own processors.
     pub(super) processors: Vec<(StationId, Vec<u32>)>,
+    /// Whose processors do the protocol work of received frames.
+    #[serde(default)]
+    pub(super) protocol_work: ProtocolWork,
     /// The congestion control of the stations' TCP; the host's own choice when absent.
     pub(super) congestion_control: Option<CongestionControl>,
     /// Whether stations have IPv6 addresses in addition to those of IPv4.

@@ -13,7 +13,7 @@ use nix::sys::wait::{Id, WaitPidFlag, waitid};
 use nix::unistd::Pid;
 
 use super::error::TestbedError;
-use super::messages::{Ending, Message, Order, Privilege, ProcessExit, TestbedProcess, send};
+use super::messages::{Ending, Grants, Message, Order, ProcessExit, TestbedProcess, send};
 
 /// The time for a testbed to end before its outer process is killed, and again for the killed one.
 const TEAR_DOWN_TIMEOUT: Duration = Duration::from_secs(2);
@@ -43,7 +43,7 @@ impl KeepAlive {
 pub(super) struct TestbedHandle {
     keep_alive: KeepAlive,
     outer: Arc<Mutex<Child>>,
-    settled: Receiver<Result<Privilege, TestbedError>>,
+    settled: Receiver<Result<Grants, TestbedError>>,
     events: Receiver<ProcessExit>,
     /// A channel without messages; it closes when the outer process has ended and was reaped.
     gone: Receiver<()>,
@@ -93,7 +93,7 @@ impl TestbedHandle {
     }
 
     /// Waits until the testbed is up or is refused.
-    pub(super) fn wait_ready(&self, timeout: Duration) -> Result<Privilege, TestbedError> {
+    pub(super) fn wait_ready(&self, timeout: Duration) -> Result<Grants, TestbedError> {
         let reason = match self.settled.recv_timeout(timeout) {
             Ok(settled) => return settled,
             Err(RecvTimeoutError::Timeout) => format!("no answer within {} s", timeout.as_secs()),
@@ -170,7 +170,7 @@ fn spawn(command: &mut Command) -> io::Result<Pipes> {
 /// Distributes the testbed's messages until it ends.
 fn listen(
     messages: ChildStdout,
-    settled: &Sender<Result<Privilege, TestbedError>>,
+    settled: &Sender<Result<Grants, TestbedError>>,
     events: &Sender<ProcessExit>,
 ) {
     let mut granted = None;
@@ -185,9 +185,11 @@ fn listen(
                 let _ = events.send(event);
                 continue;
             }
-            (Ok(Message::Ready), Some(privilege)) => Ok(privilege),
+            (Ok(Message::Ready { own_protocol_work }), Some(privilege)) => {
+                Ok(Grants { privilege, own_protocol_work })
+            }
             (Ok(Message::Refused { error }), _) => Err(error),
-            (Ok(Message::Ready), None) => {
+            (Ok(Message::Ready { .. }), None) => {
                 Err(TestbedError::protocol("raise the testbed", "it was ready too early"))
             }
             (Err(error), _) => {
@@ -202,7 +204,7 @@ fn listen(
 /// Waits for the end of the outer process, and reports it.
 fn await_end(
     outer: &Mutex<Child>,
-    settled: &Sender<Result<Privilege, TestbedError>>,
+    settled: &Sender<Result<Grants, TestbedError>>,
     events: &Sender<ProcessExit>,
 ) {
     let pid = Pid::from_raw(locked(outer).id().cast_signed());

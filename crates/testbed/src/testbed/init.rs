@@ -6,6 +6,7 @@ use std::process::{ExitCode, exit};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use btu_suite::protocol_work::ProtocolWork;
 use nix::mount::{MsFlags, mount};
 use nix::sys::signal::{Signal, kill};
 use nix::sys::wait::{WaitPidFlag, waitpid};
@@ -14,7 +15,7 @@ use nix::unistd::{Pid, getpid};
 use super::error::TestbedError;
 use super::layout::Layout;
 use super::messages::{Message, Order, TestbedSpec, receive, send};
-use super::namespaces::{Namespaces, rehearse};
+use super::namespaces::{Namespaces, can_receive_on, rehearse};
 use super::outer::die_with_parent;
 use super::processes::TestbedProcesses;
 use super::registry::reset_accounts;
@@ -53,8 +54,12 @@ fn live() -> Result<(), TestbedError> {
     let watch = thread::Builder::new().spawn(watch_keep_alive);
     watch.map_err(|error| TestbedError::process("watch the keep-alive pipe", &error))?;
     match order {
-        Order::Try => rehearse().and_then(|()| answer(&Message::Ready)),
-        Order::Raise(spec) => raise(&spec).and_then(|processes| keep(&processes)),
+        Order::Try { receivers } => rehearse().and_then(|()| {
+            answer(&Message::Ready { own_protocol_work: can_receive_on(&receivers) })
+        }),
+        Order::Raise(spec) => {
+            raise(&spec).and_then(|processes| keep(&processes, spec.design.protocol_work))
+        }
     }
 }
 
@@ -65,7 +70,7 @@ fn raise(spec: &TestbedSpec) -> Result<TestbedProcesses, TestbedError> {
     let layout = Layout::of(&spec.design);
     prepare(spec, private)?;
     let namespaces = Namespaces::open(&layout)?;
-    namespaces.configure(&layout, spec.design.congestion_control.as_ref())?;
+    namespaces.configure(&layout, &spec.design)?;
     let processes = TestbedProcesses::spawn(&namespaces, spec)?;
     processes.await_listening(deadline)?;
     let calls = probe::Calls::of(&spec.design);
@@ -95,8 +100,8 @@ fn prepare(spec: &TestbedSpec, private: bool) -> Result<(), TestbedError> {
     Ok(())
 }
 
-fn keep(processes: &TestbedProcesses) -> Result<(), TestbedError> {
-    answer(&Message::Ready)?;
+fn keep(processes: &TestbedProcesses, work: ProtocolWork) -> Result<(), TestbedError> {
+    answer(&Message::Ready { own_protocol_work: work.is_receiver() })?;
     let kept = processes.reap(|event| send(io::stdout(), &Message::Ended { event }));
     kept.map_err(|error| TestbedError::protocol("look after the testbed's processes", error))
 }

@@ -19,8 +19,12 @@ const LONGEST_LINE_BYTES: u64 = 32 << 20;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "order", rename_all = "kebab-case")]
 pub(super) enum Order {
-    /// Test whether this system allows a testbed, then end.
-    Try,
+    /// Test whether this system allows a testbed, and that each of these sets of processors does
+    /// the protocol work of a station, then end.
+    Try {
+        #[serde(default)]
+        receivers: Vec<Vec<u32>>,
+    },
     /// Raise this testbed and hold it up.
     Raise(Box<TestbedSpec>),
 }
@@ -39,8 +43,12 @@ pub(super) struct TestbedSpec {
 pub(super) enum Message {
     /// The kernel granted the namespaces, by this right.
     Granted { privilege: Privilege },
-    /// The testbed is up, and packets pass.
-    Ready,
+    /// The testbed is up, and packets pass; or it could be raised.
+    Ready {
+        /// Whether stations do the protocol work of what they receive on processors of their own.
+        #[serde(default)]
+        own_protocol_work: bool,
+    },
     /// The testbed cannot be raised and is going down.
     Refused { error: TestbedError },
     /// A process of the testbed ended.
@@ -55,6 +63,15 @@ pub enum Privilege {
     Root,
     /// As an ordinary user, in a user namespace.
     UserNamespace,
+}
+
+/// What this system grants a testbed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Grants {
+    /// By which right the namespaces were made.
+    pub privilege: Privilege,
+    /// Whether stations do the protocol work of what they receive on processors of their own.
+    pub own_protocol_work: bool,
 }
 
 /// A process that belongs to a testbed.
@@ -170,7 +187,7 @@ mod tests {
     fn what_is_told_is_heard() {
         let messages = [
             Message::Granted { privilege: Privilege::Root },
-            Message::Ready,
+            Message::Ready { own_protocol_work: true },
             Message::Ended { event: event() },
         ];
         let mut pipe = Vec::new();

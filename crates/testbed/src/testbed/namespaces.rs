@@ -5,16 +5,19 @@ use std::net::IpAddr;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use btu_network::StationId;
 use btu_suite::congestion::CongestionControl;
 use nix::ifaddrs::getifaddrs;
 use nix::net::if_::InterfaceFlags;
 
+use super::design::Design;
 use super::error::{Cause, TestbedError};
 use super::layout::{Cable, End, LAN, Layout, Mac, Place};
 use super::namespace::Namespace;
 use super::netlink::{Netlink, NewEnd, index_of};
 use super::sysctl;
 use crate::offload::set_offloads;
+use crate::processors;
 
 /// A veth pair has its carrier some milliseconds after both ends are up.
 const CARRIER_TIMEOUT: Duration = Duration::from_secs(5);
@@ -56,11 +59,7 @@ impl Namespaces {
     }
 
     /// Creates all parts of the layout, and waits until every cable has its carrier.
-    pub(super) fn configure(
-        &self,
-        layout: &Layout,
-        congestion_control: Option<&CongestionControl>,
-    ) -> Result<(), TestbedError> {
+    pub(super) fn configure(&self, layout: &Layout, design: &Design) -> Result<(), TestbedError> {
         let places: Vec<Named> =
             layout.places().map(|place| Named { place, name: layout.name(place) }).collect();
         let everywhere = |work: &(dyn Fn(&Named) -> Result<(), TestbedError> + Sync)| {
@@ -70,7 +69,10 @@ impl Namespaces {
         if layout.ipv6 {
             everywhere(&allow_ipv6)?;
         }
-        if let Some(algorithm) = congestion_control {
+        if design.protocol_work.is_receiver() {
+            everywhere(&|place| receive_on_own(design, place))?;
+        }
+        if let Some(algorithm) = &design.congestion_control {
             everywhere(&|place| choose(algorithm, place))?;
         }
         self.inside(&places[layout.stations.len()], || self.lay_cables(layout))?;
@@ -134,6 +136,26 @@ fn allow_ipv6(place: &Named) -> Result<(), TestbedError> {
     let remedy = "use a kernel with IPv6 (boot without ipv6.disable=1), or measure over IPv4";
     let operation = format!("let {} speak IPv6", place.name);
     sysctl::allow_ipv6().map_err(|error| TestbedError::new(Cause::Links, operation, error, remedy))
+}
+
+/// Interfaces are made with the mask of the namespace that they are made in, so this comes before
+/// them. The loopback interface is there already: what a station sends to itself stays where it is.
+fn receive_on_own(design: &Design, place: &Named) -> Result<(), TestbedError> {
+    let is_here = |station: &StationId| place.place == Place::Station(station.0 as usize);
+    let own = design.processors.iter().find(|(station, _)| is_here(station));
+    let processors = own.map_or_else(processors::allowed, |(_, own)| Ok(own.clone()));
+    processors.and_then(|processors| sysctl::receive_on(&processors)).map_err(|error| {
+        let operation = format!("let processors of {} do its protocol work", place.name);
+        let remedy = "use a kernel with receive packet steering in every namespace (Linux 6.3), or measure with --protocol-work sender";
+        TestbedError::new(Cause::Links, operation, error, remedy)
+    })
+}
+
+/// Whether each of these sets of processors can do the protocol work of a station. Tried in the
+/// calling thread's namespace.
+pub(super) fn can_receive_on(receivers: &[Vec<u32>]) -> bool {
+    !receivers.is_empty()
+        && receivers.iter().all(|processors| sysctl::receive_on(processors).is_ok())
 }
 
 fn choose(algorithm: &CongestionControl, place: &Named) -> Result<(), TestbedError> {

@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 
 use btu_network::{Drawing, HostName, StationId};
 use btu_suite::congestion::CongestionControl;
+use btu_suite::protocol_work::ProtocolWork;
 use serde::{Deserialize, Serialize};
 
 use super::design::{Design, check, check_ipv6};
@@ -65,6 +66,11 @@ pub struct NetworkRequest {
     /// processors. All other processes of the network are pinned like the process that requests it.
     #[serde(default)]
     pub processors: Vec<(StationId, Vec<u32>)>,
+    /// Whose processors do the protocol work of received frames: with
+    /// [`ProtocolWork::Receiver`], those of `processors` for a station that has some, and those of
+    /// the process that requests the network for all others and the wire.
+    #[serde(default)]
+    pub protocol_work: ProtocolWork,
     /// The congestion control that its stations' TCP uses; the host's own choice when absent.
     #[serde(default)]
     pub congestion_control: Option<CongestionControl>,
@@ -213,12 +219,21 @@ impl RaisingNetwork {
             agents,
             inputs,
             processors,
+            protocol_work,
             congestion_control,
             ipv6,
             ..
         } = request.clone();
-        let design =
-            Design { drawing, capture, agents, inputs, processors, congestion_control, ipv6 };
+        let design = Design {
+            drawing,
+            capture,
+            agents,
+            inputs,
+            processors,
+            protocol_work,
+            congestion_control,
+            ipv6,
+        };
         let timeout = design.timeout() + EXTRA_TIMEOUT;
         let has_wire = design.has_wire();
         let spec = TestbedSpec { design, runtime_directory, seed: request.seed };
@@ -236,7 +251,7 @@ impl RaisingNetwork {
     /// # Errors
     /// The error that kept the network from being raised; its keep-alive pipe was closed.
     pub fn finish(mut self) -> Result<RaisedNetwork, TestbedError> {
-        let privilege = self.handle.wait_ready(self.timeout)?;
+        let privilege = self.handle.wait_ready(self.timeout)?.privilege;
         let fallen = Arc::default();
         let watched = watch(&mut self.handle, &fallen)?;
         let directory = &self.request.runtime_directory;

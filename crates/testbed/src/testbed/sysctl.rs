@@ -61,6 +61,25 @@ pub(super) fn choose_congestion_control(algorithm: &CongestionControl) -> io::Re
     set("ipv4/tcp_congestion_control", algorithm.as_str())
 }
 
+/// Lets these processors do the protocol work of frames that interfaces of the calling thread's
+/// namespace receive, if they are made from now on (receive packet steering,
+/// Documentation/networking/scaling.rst). Linux has this setting in every namespace since 6.3.
+pub(super) fn receive_on(processors: &[u32]) -> io::Result<()> {
+    write("core/rps_default_mask", &mask(processors))
+}
+
+/// The kernel's mask format: hexadecimal words of 32 processors each, the highest first.
+fn mask(processors: &[u32]) -> String {
+    let words = processors.iter().max().map_or(1, |highest| highest / 32 + 1);
+    let word = |number: u32| {
+        let here = processors.iter().filter(|&&processor| processor / 32 == number);
+        here.fold(0_u32, |word, processor| word | 1 << (processor % 32))
+    };
+    let words: Vec<String> =
+        (0..words).rev().map(|number| format!("{:08x}", word(number))).collect();
+    words.join(",")
+}
+
 fn set(setting: &str, value: &str) -> io::Result<()> {
     match write(setting, value) {
         Err(error) if error.kind() == io::ErrorKind::NotFound && is_optional(setting) => Ok(()),
@@ -75,4 +94,16 @@ fn write(setting: &str, value: &str) -> io::Result<()> {
 
 fn is_optional(setting: &str) -> bool {
     OPTIONAL.iter().any(|part| setting.starts_with(part))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mask_has_a_bit_for_each_processor() {
+        assert_eq!(mask(&[0]), "00000001");
+        assert_eq!(mask(&[1, 31]), "80000002");
+        assert_eq!(mask(&[0, 33, 64]), "00000001,00000002,00000001");
+    }
 }

@@ -4,11 +4,12 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
 use btu_suite::network::{HostRole, Impairment, Impairments};
+use btu_testbed::processors;
 use btu_testbed::wire::WireClient;
 use btu_units::Span;
 use nix::ifaddrs::getifaddrs;
 
-use crate::support::{Lab, users};
+use crate::support::{Lab, skip, users};
 
 /// An Ethernet frame without its check sequence: 14 bytes of header and the 1500 of RFC 894.
 const LONGEST_FRAME_BYTES: usize = 1_514;
@@ -157,6 +158,30 @@ fn on_a_path_every_frame_is_a_frame() {
     let (_, longest) = testbed.watch_transfer("active", "198.18.0.2", 400_000, "p-test");
     assert_eq!(longest, LONGEST_FRAME_BYTES);
     testbed.lower();
+}
+
+/// Each way is a datagram from a station of one processor to one of another, so the kernel's note
+/// of the processor has only one right value.
+#[test]
+fn protocol_work_is_done_where_it_was_asked_for() {
+    let all = processors::allowed().unwrap();
+    let [rest, .., test] = all[..] else { return skip("a single processor") };
+    for &user in users() {
+        let Some(lab) = Lab::open(user) else { return };
+        // On a path, the emulator is the sender of every frame.
+        for (network, work, there, here) in [
+            ("veth", "receiver", rest, test),
+            ("path", "receiver", rest, test),
+            ("veth", "sender", test, rest),
+            ("path", "sender", rest, rest),
+        ] {
+            let mut testbed = lab.raise_divided(network, work);
+            let port = testbed.ask("active", "echo");
+            let called = testbed.ask("test", &format!("call 198.18.0.2:{port}"));
+            assert_eq!(called, format!("{there} {here}"), "{work} on {network} as {user:?}");
+            testbed.lower();
+        }
+    }
 }
 
 #[test]

@@ -5,6 +5,7 @@ use std::process::{Command, Output};
 use std::time::{Duration, Instant};
 
 use btu_network::{Drawing, library_text};
+use btu_suite::protocol_work::ProtocolWork;
 use btu_testbed::testbed::{Cause, NetworkRequest, RaisingNetwork, TestbedError, preflight};
 
 use crate::support::{Lab, User, skip, users};
@@ -128,6 +129,7 @@ fn request(directory: PathBuf, executable: &str) -> NetworkRequest {
         agents: Vec::new(),
         inputs: Vec::new(),
         processors: Vec::new(),
+        protocol_work: ProtocolWork::Sender,
         congestion_control: None,
         ipv6: false,
     }
@@ -150,7 +152,7 @@ fn a_program_that_is_missing_or_strange_is_named() {
     assert!(missing.to_string().contains("/nowhere/btu"), "{missing}");
     assert_eq!(raise(home.path().join("run"), "/bin/true").cause, Cause::Protocol);
     assert_eq!(raise(home.path().join("run"), "/bin/echo").cause, Cause::Protocol);
-    assert_eq!(preflight(Path::new("/bin/false")).unwrap_err().cause, Cause::Protocol);
+    assert_eq!(preflight(Path::new("/bin/false"), &[]).unwrap_err().cause, Cause::Protocol);
     assert!(!home.path().join("run").exists());
 }
 

@@ -99,12 +99,16 @@ impl Lab {
 
     /// Starts a coordinator, which begins to raise a testbed.
     pub(crate) fn begin(&self, network: &str, name: &str) -> Testbed {
+        self.begin_with(network, name, &[])
+    }
+
+    fn begin_with(&self, network: &str, name: &str, further: &[&str]) -> Testbed {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let mark =
             format!("{MARK}={}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
         let directory = self.directory(name);
         let mut command = self.drill(&["coordinate", network]);
-        command.arg(&directory).env(MARK, &mark[MARK.len() + 1..]);
+        command.arg(&directory).args(further).env(MARK, &mark[MARK.len() + 1..]);
         let mut coordinator = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
         let words = listen(coordinator.stdout.take().unwrap());
         Testbed { coordinator, words, directory, mark }
@@ -112,7 +116,17 @@ impl Lab {
 
     /// A testbed that is up.
     pub(crate) fn raise(&self, network: &str, name: &str) -> Testbed {
-        let testbed = self.begin(network, name);
+        self.raise_with(network, name, &[])
+    }
+
+    /// A testbed in which the test station has the last processor and all others the first one, and
+    /// the protocol work of received frames is done at `work`, `receiver` or `sender`.
+    pub(crate) fn raise_divided(&self, network: &str, work: &str) -> Testbed {
+        self.raise_with(network, "run", &[work])
+    }
+
+    fn raise_with(&self, network: &str, name: &str, further: &[&str]) -> Testbed {
+        let testbed = self.begin_with(network, name, further);
         let word = testbed.word();
         assert!(word.starts_with("up "), "{network} as {:?}: {word}", self.user);
         testbed
