@@ -233,7 +233,7 @@ fn without_loaded_cells_nothing_may_be_called_a_rating() {
     run.cells.retain(|cell| matches!(cell.row, Row::Network { load: Load::Idle, .. }));
     assert!(marks(&run).contains(&RunMark::Denied(Obstacle::NoRating)));
     let page = run.page();
-    assert_eq!(page.headline, "No BTU rating");
+    assert_eq!(page.headline, "No BTU rating: no loaded cell was measured");
     assert!(page.footer[0].contains("may not be published"), "{}", page.footer[0]);
     assert!(html(&page).len() < MOST_BYTES);
 }
