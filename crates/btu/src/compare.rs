@@ -15,6 +15,7 @@ use btu_store::{RunRow, Store};
 use btu_suite::compare::{
     ComparedRow, Comparison, Gate, Group, PlanDifference, Question, Reading, compare,
 };
+use btu_suite::record::Apart;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -59,6 +60,11 @@ pub(crate) trait Compared {
         plan: &Self::Plan,
     ) -> anyhow::Result<Vec<Reading<Self::Row>>>;
 
+    /// The latencies between the two sides of the machine during a run, if its cells have them.
+    fn core_to_core(&self, _: &Store, _: &RunRow) -> anyhow::Result<Apart> {
+        Ok(Apart::default())
+    }
+
     /// Whether a row means an equal measurement in both plans, although they differ.
     fn asks_the_same(&self, base: &Self::Plan, other: &Self::Plan, row: &Self::Row) -> bool;
 }
@@ -100,18 +106,25 @@ pub(crate) fn run_for<C: Compared>(
         matter: arguments.matter,
     };
     let mut comparison = compare(&question);
-    explain(suite, &mut comparison, &sides);
+    explain(suite, store, &mut comparison, &sides)?;
     let gates = arguments.fail_if_slower.map(|slower| gates(&comparison, slower));
     show(&comparison, gates.clone(), arguments, common)?;
     Ok(answer(&comparison, &gates.unwrap_or_default()))
 }
 
 /// Adds possible explanations of a difference.
-fn explain<C: Compared>(suite: &C, comparison: &mut Comparison<C::Row>, sides: &[Chosen<C::Plan>]) {
+fn explain<C: Compared>(
+    suite: &C,
+    store: &Store,
+    comparison: &mut Comparison<C::Row>,
+    sides: &[Chosen<C::Plan>],
+) -> anyhow::Result<()> {
     for (compared, side) in comparison.others.iter_mut().zip(&sides[1..]) {
         compared.plan_differences = sides::plan_differences_of(suite, &sides[0], side);
-        compared.environment_differences = sides::environment_differences(&sides[0], side);
+        compared.environment_differences = sides::farther(suite, store, &sides[0], side)?;
+        compared.environment_differences.extend(sides::environment_differences(&sides[0], side));
     }
+    Ok(())
 }
 
 fn gates<R>(comparison: &Comparison<R>, slower: f64) -> Vec<Gate> {

@@ -46,6 +46,29 @@ fn the_four_answers() {
     );
 }
 
+/// A hypervisor may hold the processors apart for the whole of a run, which then has no cell to tell it by.
+#[test]
+fn processors_that_were_apart_in_one_run_are_named() {
+    let mut shelf = Shelf::new();
+    let plan = plan(Network::Veth);
+    for latency in [64, 70, 312] {
+        shelf.apart(&plan, &STEADY, latency);
+    }
+    shelf.run(&plan, &STEADY);
+    let differences = |other: &str| {
+        let found = shelf.json(&["compare", "r1", other, "--alone"]);
+        found["comparison"]["others"][0]["environment_differences"].to_string()
+    };
+    let found = differences("r3");
+    assert!(found.contains("latency, median: `64 ns` in r1, `312 ns` in r3"), "{found}");
+    for like in ["r2", "r4"] {
+        let found = differences(like);
+        assert!(!found.contains("core-to-core"), "{like}: {found}");
+    }
+    let (_, text, _) = shelf.btu(&["compare", "r1", "r3", "--alone"]);
+    assert!(text.contains("core-to-core latency"), "{text}");
+}
+
 #[test]
 fn groups_and_tags() {
     let mut shelf = Shelf::new();

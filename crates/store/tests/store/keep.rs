@@ -4,8 +4,8 @@ use btu_stats::Histogram;
 use btu_store::{State, StoreError};
 use btu_suite::cell::{Component, Load, Row};
 use btu_suite::compare::Reading;
-use btu_suite::record::{CellRecord, Outcome, Requested};
-use btu_units::Bytes;
+use btu_suite::record::{Apart, CellRecord, Outcome, Requested};
+use btu_units::{Bytes, Span};
 
 use crate::sample::{CREATED, cell, create, create_labelled, open, row, temporary};
 
@@ -102,4 +102,21 @@ fn readings_are_those_of_the_whole_cells() {
     assert_eq!(store.readings(lock.run()).unwrap(), expected);
     expected.retain(|reading| reading.row != interactive);
     assert_eq!(store.readings_for_rating(lock.run()).unwrap(), expected);
+}
+
+#[test]
+fn latencies_are_those_of_valid_cells_that_have_one() {
+    let (_directory, path) = temporary();
+    let mut store = open(&path);
+    let lock = create(&mut store);
+    for (block, latency) in (0..).zip([Some(60), None, Some(310), Some(900)]) {
+        let mut cell = cell(block, 0, row());
+        cell.machine.core_to_core_ns = latency;
+        if latency == Some(900) {
+            cell.faults.push("hung".to_owned());
+        }
+        store.save_cell(&lock, &cell).unwrap();
+    }
+    let expected = Apart::of([60, 310].map(Span::from_nanoseconds));
+    assert_eq!(store.core_to_core(lock.run()).unwrap(), expected);
 }

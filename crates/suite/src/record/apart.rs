@@ -46,6 +46,11 @@ impl Apart {
         self.readings.get(self.readings.len() / BELOW_NEAR).copied()
     }
 
+    /// The latency in the middle of all; `None` before the first reading.
+    pub fn median(&self) -> Option<Span> {
+        self.readings.get(self.readings.len() / 2).copied()
+    }
+
     /// The largest latency.
     pub fn most(&self) -> Span {
         self.readings.last().copied().unwrap_or_default()
@@ -80,6 +85,12 @@ mod tests {
             apart.to_string(),
             "a cache line took up to 500 ns there and back instead of 52 ns"
         );
+    }
+
+    #[test]
+    fn the_median_is_the_one_in_the_middle() {
+        assert_eq!(Apart::default().median(), None);
+        assert_eq!(Apart::of([310, 60, 320].map(ns)).median(), Some(ns(310)));
     }
 
     /// Such a reading was seen once in some thousands.

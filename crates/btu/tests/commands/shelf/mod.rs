@@ -20,13 +20,15 @@ const CREATED: &str = "2026-11-21T04:31:08Z";
 pub(crate) struct Shelf {
     pub(crate) directory: tempfile::TempDir,
     store: Store,
+    /// The core-to-core latency of cells, in ns.
+    latency: Option<u64>,
 }
 
 impl Shelf {
     pub(crate) fn new() -> Self {
         let directory = tempfile::tempdir().expect("a temporary directory");
         let store = Store::open(directory.path().join("runs.sqlite")).expect("a database");
-        Self { directory, store }
+        Self { directory, store, latency: None }
     }
 
     pub(crate) fn path(&self, name: &str) -> PathBuf {
@@ -60,6 +62,14 @@ impl Shelf {
         self.ended(plan, megabits, State::Complete, &[environment::collect()])
     }
 
+    /// Like `run`, with this latency between the two sides of the machine.
+    pub(crate) fn apart(&mut self, plan: &Plan, megabits: &[f64], nanoseconds: u64) -> RunId {
+        self.latency = Some(nanoseconds);
+        let run = self.run(plan, megabits);
+        self.latency = None;
+        run
+    }
+
     /// Like `run`, in `state`, with sessions on these machines.
     pub(crate) fn ended(
         &mut self,
@@ -74,7 +84,9 @@ impl Shelf {
         for (block, megabits) in (0..).zip(megabits) {
             for (position, row) in (0..).zip(plan.rows()) {
                 let rate = megabits * (1.0 + 1e-3 * f64::from((block * 7 + position * 3) % 5));
-                self.store.save_cell(&lock, &cell(row, block, position, rate)).expect("a cell");
+                let mut cell = cell(row, block, position, rate);
+                cell.machine.core_to_core_ns = self.latency;
+                self.store.save_cell(&lock, &cell).expect("a cell");
             }
         }
         self.store.finish(&lock, state, CREATED).expect("an end");
