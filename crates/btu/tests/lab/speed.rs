@@ -45,7 +45,7 @@ fn a_line_gives_what_its_closed_form_says() {
         "--network",
         "10 Mb/s",
         "--delay",
-        "2 ms",
+        "8 ms",
         "--udp",
         "5 Mb/s",
         "-t",
@@ -56,7 +56,8 @@ fn a_line_gives_what_its_closed_form_says() {
     let expected = number(&result["expected_round_trip_seconds"]);
     let idle = median(row(&result, "idle"));
     println!("idle {idle} s of {expected} s");
-    // The ends add some 0.1 ms.
+    // The ends add 0.1 to 0.35 ms, the more the farther a hypervisor has their processors apart: the
+    // tolerance is 0.8 ms.
     assert!(
         (idle - expected) / expected < TRIP && idle > expected * 0.99,
         "{idle}, not {expected}"
