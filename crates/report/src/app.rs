@@ -47,9 +47,12 @@ impl Reported for AppPlan {
         .into_iter()
         .chain(rest)
         .collect();
-        stored
+        let mut page = stored
             .page(headline(verdict), warned(&verdict.warnings), sections)
-            .limited_by(limit(verdict))
+            .limited_by(limit(verdict));
+        // What was asked comes first.
+        page.summary.figures.splice(..0, backwards::answers(&self.questions, verdict));
+        page
     }
 }
 
@@ -65,6 +68,10 @@ fn headline(verdict: &AppVerdict) -> String {
     let (Some((best, most)), Some((worst, least))) = (rows.first(), rows.last()) else {
         return "No picture was drawn".to_owned();
     };
+    if rows.len() == 1 {
+        let (picture, rate, way) = (best.cell.workload, three_digits(*most), way(&best.cell));
+        return format!("{picture}: {rate} items/s by {way}");
+    }
     format!(
         "{}: {} items/s by {}, {} by {}: {} times as many",
         best.cell.workload,

@@ -1,9 +1,11 @@
 //! The inverse questions: the number of round trips, and the least bandwidth.
 
-use btu_suite::app::{AppVerdict, Bandwidth, Trips};
+use btu_suite::app::{AppVerdict, Bandwidth, Questions, Trips};
 
-use super::way::Columns;
+use super::way::{Columns, way};
 use crate::html::{Block, Cell, Section};
+use crate::number::three_digits;
+use crate::summary::KeyFigure;
 
 const MILLI: f64 = 1e3;
 const MEGA: f64 = 1e6;
@@ -11,6 +13,43 @@ const MEGA: f64 = 1e6;
 /// Both answers, where they were asked for.
 pub(super) fn sections(verdict: &AppVerdict, columns: Columns) -> [Option<Section>; 2] {
     [trips(&verdict.round_trips, columns), bandwidth(&verdict.bandwidth, columns)]
+}
+
+/// Both answers for the first picture, for the first screen: of the protocols, the one that needs the
+/// least bandwidth.
+pub(super) fn answers(asked: &Questions, verdict: &AppVerdict) -> Vec<KeyFigure> {
+    let Some(first) = verdict.rows.first().map(|row| row.cell.workload) else { return Vec::new() };
+    let trips = verdict.round_trips.iter().find(|trips| trips.cell.workload == first);
+    let trips = asked.within.zip(trips).map(|(within, trips)| KeyFigure {
+        name: format!("within {within}"),
+        value: trips
+            .most
+            .map_or_else(|| "never".to_owned(), |most| format!("{} round trips", most.round_trips)),
+        interval: String::new(),
+        note: trips.most.map_or_else(
+            || "not even all at once, by the closed form".to_owned(),
+            |_| format!("instead of {}, by the closed form", trips.stop_and_wait),
+        ),
+    });
+    let own: Vec<&Bandwidth> =
+        verdict.bandwidth.iter().filter(|answer| answer.cell.workload == first).collect();
+    let least = own
+        .iter()
+        .filter_map(|answer| Some((answer, answer.least_bits_per_second?)))
+        .min_by(|a, b| a.1.total_cmp(&b.1));
+    let bandwidth = asked.at_least.filter(|_| !own.is_empty()).map(|rate| KeyFigure {
+        name: format!("{} items/s", three_digits(rate)),
+        value: least.map_or_else(
+            || "never".to_owned(),
+            |(_, bits)| format!("{} Mb/s", three_digits(bits / MEGA)),
+        ),
+        interval: String::new(),
+        note: least.map_or_else(
+            || "no bandwidth is enough, by the closed form".to_owned(),
+            |(answer, _)| format!("by {}, by the closed form", way(&answer.cell)),
+        ),
+    });
+    trips.into_iter().chain(bandwidth).collect()
 }
 
 fn trips(all: &[Trips], columns: Columns) -> Option<Section> {

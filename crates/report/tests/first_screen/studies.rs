@@ -146,6 +146,20 @@ fn of_an_application() {
     };
     let page = page(&plan, "10 Mb/s, delay 5 ms", drawn);
     insta::assert_snapshot!(both(&page));
+    assert!(!both(&page).contains("within"), "nothing was asked");
+    let questions =
+        app::Questions { within: Some(Span::from_milliseconds(500)), at_least: Some(5000.0) };
+    let asked = AppPlan { questions, ..plan.clone() };
+    let asked = both(&self::page(&asked, "10 Mb/s, delay 5 ms", drawn));
+    assert!(asked.contains("within 500 ms"), "{asked}");
+    assert!(!asked.contains("no bandwidth is enough"), "no row has a form for it: {asked}");
+    let single = AppPlan {
+        workloads: vec![Workload::Vectors],
+        protocols: vec![Protocol::Pipelined],
+        ..plan
+    };
+    let single = both(&self::page(&single, "10 Mb/s, delay 5 ms", drawn));
+    assert!(!single.contains("times as many"), "{single}");
     let shaped =
         page.sections.iter().find(|section| section.title == "Side by side").unwrap().clone();
     let alone = Page { sections: vec![shaped], ..Page::default() };
