@@ -159,9 +159,12 @@ blocks = 3
         let (value, low) = share(&[factor]);
         assert!((0.4..0.6).contains(&value) && low > 0.2, "factor {factor}: {value}");
     }
+    // An interval of 95 % leaves zero out now and then, so zero is not asked for: the end nearest to
+    // it must show less than a thousandth of the variance. How often it holds zero is simulated in
+    // the crate of estimators.
     for none in [&[2][..], &[0, 2], &[1, 2]] {
         let (value, low) = share(none);
-        assert!(value < 0.02 && low < 1e-9, "{none:?}: {value} from {low}");
+        assert!(value < 0.02 && low < 1e-3, "{none:?}: {value} from {low}");
     }
     assert!(share(&[0, 1]).0 < 0.02, "they multiply");
     let four = number(&result["values"][0]["rows"][6]["slowdown"]["value"]);
