@@ -27,6 +27,7 @@ mod secret;
 mod sim;
 mod speed;
 mod study;
+mod subject;
 
 use std::ffi::OsString;
 use std::io::Write as _;
@@ -68,6 +69,7 @@ pub(crate) use secret::Secret;
 pub(crate) use sim::Sim;
 pub(crate) use speed::{INTRODUCTION, Speed};
 pub(crate) use study::{StudyOptions, TimeLimit, or_usual};
+pub(crate) use subject::Subject;
 
 use crate::exit::Refusal;
 

@@ -19,7 +19,7 @@ pub(crate) fn run(model: &Model, common: &Common) -> anyhow::Result<()> {
     if model.ui {
         return model_ui::run(model, common);
     }
-    let source = files::source(&model.network)?;
+    let source = files::source(model.subject.network())?;
     if !model.check.check.is_empty() {
         return model_check::run(model, common, &source);
     }
@@ -44,7 +44,7 @@ pub(crate) fn run(model: &Model, common: &Common) -> anyhow::Result<()> {
                     &model_page(
                         &prediction,
                         &format!("{} --all", terminal::again()),
-                        &files::typed(&model.network, &model.settings),
+                        &files::typed(model.subject.network(), &model.settings),
                     ),
                     &options,
                 )

@@ -41,7 +41,7 @@ pub(crate) fn run(model: &Model, common: &Common, source: &files::Source) -> any
             loaded(&drawing, model.check.points())?,
         ),
     };
-    let check = check(&drawing, turned, &points, &model.check, &model.network)?;
+    let check = check(&drawing, turned, &points, &model.check, model.subject.network())?;
     write(&check, model)?;
     print(&check, common)
 }

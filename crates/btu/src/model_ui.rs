@@ -34,7 +34,7 @@ use state::{State, TRANSFER, Wish};
 /// Opens the view and stays until it is left.
 pub(crate) fn run(model: &Model, common: &Common) -> anyhow::Result<()> {
     refuse(model, common)?;
-    let source = files::source(&model.network)?;
+    let source = files::source(model.subject.network())?;
     // Before any thread is started, so that no signal ends this process before the terminal is
     // given back.
     let signals = Signals::take().context("waiting for signals")?;
@@ -44,7 +44,8 @@ pub(crate) fn run(model: &Model, common: &Common) -> anyhow::Result<()> {
     )?;
     let basis = Basis::of(model, source);
     let (_, answer) = basis.answer(&Changes::new(), model.transfer).map_err(Refusal::Usage)?;
-    let mut state = State::new(&model.network, answer, model.transfer, model.flow.as_deref());
+    let mut state =
+        State::new(model.subject.network(), answer, model.transfer, model.flow.as_deref());
     let (tell, told) = mpsc::channel();
     let asks = start(&basis, &tell);
     let mut screen = Screen::open().context("taking over the terminal")?;
@@ -68,7 +69,7 @@ fn refuse(model: &Model, common: &Common) -> Result<(), Refusal> {
     if !stdout().is_terminal() || is_dumb {
         return Err(Refusal::Usage(format!("--ui needs a terminal to draw on: {instead}")));
     }
-    if model.network == "-" {
+    if model.subject.network() == "-" {
         let problem = "--ui takes its keys from standard input, so it cannot read a network file there: give it as a file";
         return Err(Refusal::Usage(problem.to_owned()));
     }

@@ -33,7 +33,7 @@ pub(crate) fn request(
     raising: &Raising,
     usual_name: impl FnOnce(&str) -> String,
 ) -> anyhow::Result<NetworkRequest> {
-    let drawing = files::network(&raising.file, &raising.settings)?;
+    let drawing = files::network(raising.subject.network(), &raising.settings)?;
     btu_testbed::testbed::check(&drawing)?;
     let name = raising.name.clone().unwrap_or_else(|| usual_name(&drawing.name));
     let runtime_directory = registry.place(&name)?;
@@ -51,7 +51,7 @@ pub(crate) fn request(
         seed,
         executable,
         capture,
-        source: raising.file.clone(),
+        source: raising.subject.network().to_owned(),
         since: rate::wall_clock(),
         agents: Vec::new(),
         inputs: Vec::new(),

@@ -15,7 +15,8 @@ use crate::{files, terminal};
 pub(crate) fn check(check: &Check, common: &Common) -> anyhow::Result<()> {
     let mut wrong = 0;
     let mut drawings = Vec::new();
-    for file in &check.files {
+    let networks = check.networks();
+    for file in &networks {
         match files::network(file, &check.settings) {
             Ok(drawing) => drawings.push(drawing),
             Err(problem) => {
@@ -26,13 +27,12 @@ pub(crate) fn check(check: &Check, common: &Common) -> anyhow::Result<()> {
     }
     let text = if common.json { json(&drawings)? } else { texts(&drawings) };
     std::io::stdout().write_all(text.as_bytes())?;
-    match (wrong, check.files.len()) {
+    match (wrong, networks.len()) {
         (0, _) => Ok(()),
-        (_, 1) => Err(Refusal::Usage(format!(
-            "{} is not a network file that can be used",
-            check.files[0]
-        ))
-        .into()),
+        (_, 1) => {
+            Err(Refusal::Usage(format!("{} is not a network file that can be used", networks[0]))
+                .into())
+        }
         (wrong, all) => {
             Err(Refusal::Usage(format!("{wrong} of {all} network files cannot be used")).into())
         }

@@ -27,7 +27,7 @@ const GLANCE: Duration = Duration::from_millis(100);
 
 /// Simulates a network and prints the result.
 pub(crate) fn run(sim: &Sim, common: &Common) -> anyhow::Result<()> {
-    let mut drawing = files::emulated(files::network(&sim.network, &sim.settings)?)?;
+    let mut drawing = files::emulated(files::network(sim.subject.network(), &sim.settings)?)?;
     if !sim.settings.is_empty() {
         let set: Vec<String> =
             sim.settings.iter().map(|(key, value)| format!("{key}={value}")).collect();
@@ -150,7 +150,7 @@ fn print(outcome: &Outcome, sim: &Sim, common: &Common) -> anyhow::Result<()> {
         sim_text(outcome, sim.stations, &options)
     } else {
         let all = format!("{} --all", terminal::again());
-        first_screen(&sim_page(outcome, &all, network(&sim.network)), &options)
+        first_screen(&sim_page(outcome, &all, network(sim.subject.network())), &options)
     };
     Ok(out.write_all(text.as_bytes())?)
 }

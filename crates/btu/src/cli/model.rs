@@ -7,7 +7,7 @@ use btu_units::{Bytes, Span};
 use clap::{ArgGroup, Args, ValueEnum};
 
 use super::model_check::{CheckOptions, Pictures};
-use super::quantity;
+use super::{Subject, quantity};
 use crate::files;
 
 pub(super) const EXAMPLES: &str = "\
@@ -33,9 +33,8 @@ lower bound.";
 #[derive(Debug, Args)]
 #[command(group = ArgGroup::new("curves").multiple(true))]
 pub(crate) struct Model {
-    /// Network file, name of the library, or rate of a line; - reads standard input
-    #[arg(value_name = "FILE")]
-    pub(crate) network: String,
+    #[command(flatten)]
+    pub(crate) subject: Subject,
     /// Replace a value of the file, such as traffic.background.load='60 %'
     #[arg(long = "set", value_name = "KEY=VALUE", value_parser = files::setting)]
     pub(crate) settings: Vec<(String, String)>,

@@ -61,9 +61,19 @@ Examples:
 #[derive(Debug, Args)]
 pub(crate) struct Check {
     /// Network files, names of the library, or rates of a line; - reads standard input
-    #[arg(required = true, value_name = "NETWORK")]
-    pub(crate) files: Vec<String>,
+    #[arg(required_unless_present = "network", value_name = "NETWORK")]
+    files: Vec<String>,
+    /// One more, with the option of the other commands
+    #[arg(long, value_name = "RATE|FILE")]
+    network: Vec<String>,
     /// Replace a value of a file, such as traffic.background.load='60 %'
     #[arg(long = "set", value_name = "KEY=VALUE", value_parser = files::setting)]
     pub(crate) settings: Vec<(String, String)>,
+}
+
+impl Check {
+    /// All networks to check, as they were typed.
+    pub(crate) fn networks(&self) -> Vec<&str> {
+        self.files.iter().chain(&self.network).map(String::as_str).collect()
+    }
 }

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use btu_units::Span;
 use clap::Args;
 
-use super::{Congestion, quantity};
+use super::{Congestion, Subject, quantity};
 use crate::files;
 
 pub(super) const RUN_EXAMPLES: &str = "\
@@ -49,9 +49,8 @@ Examples:
 /// The network to raise.
 #[derive(Debug, Args)]
 pub(crate) struct Raising {
-    /// A network file, a name of the library, or the rate of a line; - reads standard input
-    #[arg(value_name = "NETWORK")]
-    pub(crate) file: String,
+    #[command(flatten)]
+    pub(crate) subject: Subject,
     /// Name of the network while it is up [default: the name in its file; with a number for `run`]
     #[arg(long, value_name = "NAME")]
     pub(crate) name: Option<String>,

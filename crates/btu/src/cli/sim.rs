@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use btu_units::Span;
 use clap::Args;
 
-use super::quantity;
+use super::{Subject, quantity};
 use crate::files;
 
 pub(crate) const EXAMPLES: &str = "\
@@ -27,9 +27,8 @@ The same file, options and seed give the same figures on every run.";
 #[derive(Debug, Args)]
 #[expect(clippy::struct_excessive_bools, reason = "independent switches of a command line")]
 pub(crate) struct Sim {
-    /// Network file, name of the library, or rate of a line; - reads standard input
-    #[arg(value_name = "FILE")]
-    pub(crate) network: String,
+    #[command(flatten)]
+    pub(crate) subject: Subject,
     /// Virtual time of each replication, warm-up included [default: about 200,000 frames]
     #[arg(long, visible_alias = "time", value_name = "TIME", value_parser = quantity::<Span>)]
     pub(crate) duration: Option<Span>,

@@ -115,7 +115,7 @@ fn is_there(program: &str) -> bool {
 }
 
 /// The completions of some command lines that end in the tabulator key.
-const OFFERED: [(&str, &[&str]); 15] = [
+const OFFERED: [(&str, &[&str]); 17] = [
     ("btu rate --component 2x", &["2xRECV+DL", "2xSEND+DR"]),
     ("btu rate --network home-", &["home-bloated", "home-fq-codel"]),
     ("btu pipe --transport unix-s", &["unix-stream", "unix-seqpacket"]),
@@ -124,6 +124,8 @@ const OFFERED: [(&str, &[&str]); 15] = [
     ("btu speed --network home-bloated --from ", &["laptop", "phone", "server"]),
     ("btu model home-", &["home-bloated", "home-fq-codel"]),
     ("btu sim home-", &["home-bloated", "home-fq-codel"]),
+    ("btu model --network home-", &["home-bloated", "home-fq-codel"]),
+    ("btu sim --network home-", &["home-bloated", "home-fq-codel"]),
     ("btu net run home-", &["home-bloated", "home-fq-codel"]),
     ("btu compare r", &["r1", "r2"]),
     ("btu app --transport t", &["tcp-nagle", "tls"]),

@@ -28,13 +28,14 @@ impl Bench {
         let Command::Model(model) = Arguments::parse_from(line).command else {
             panic!("another command")
         };
-        Self::of(&model, files::source(&model.network).unwrap())
+        Self::of(&model, files::source(model.subject.network()).unwrap())
     }
 
     pub(crate) fn of(model: &Model, source: files::Source) -> Self {
         let basis = Basis::of(model, source);
         let (_, answer) = basis.answer(&Changes::new(), model.transfer).unwrap();
-        let state = State::new(&model.network, answer, model.transfer, model.flow.as_deref());
+        let state =
+            State::new(model.subject.network(), answer, model.transfer, model.flow.as_deref());
         let mut bench = Self { state, basis, asked: 0 };
         bench.settle();
         bench

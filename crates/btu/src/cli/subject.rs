@@ -1,0 +1,59 @@
+//! The network of a command whose subject it is: by `--network`, as every command takes it, or as
+//! the only bare word.
+
+use clap::Args;
+
+/// The network that is predicted, simulated or raised.
+#[derive(Debug, Args)]
+#[group(required = true, multiple = false)]
+pub(crate) struct Subject {
+    /// The network: a network file, a name of the library, or the rate of a line; - reads standard
+    /// input
+    #[arg(value_name = "NETWORK")]
+    bare: Option<String>,
+    /// The same with the option of the other commands
+    #[arg(long, value_name = "RATE|FILE")]
+    network: Option<String>,
+}
+
+impl Subject {
+    /// The network as it was typed.
+    pub(crate) fn network(&self) -> &str {
+        // The group requires one of the two.
+        self.bare.as_deref().or(self.network.as_deref()).unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use crate::cli::{Arguments, Command, Net};
+
+    fn named(line: &str) -> Result<String, clap::error::ErrorKind> {
+        let read = Arguments::try_parse_from(line.split(' ')).map_err(|error| error.kind())?;
+        Ok(match read.command {
+            Command::Model(model) => model.subject.network().to_owned(),
+            Command::Sim(sim) => sim.subject.network().to_owned(),
+            Command::Net(Net::Run(run)) => run.raising.subject.network().to_owned(),
+            Command::Net(Net::Up(up)) => up.raising.subject.network().to_owned(),
+            Command::Net(Net::Check(check)) => check.networks().join(","),
+            other => panic!("{other:?}"),
+        })
+    }
+
+    /// With the option or without it, but one of the two and only one.
+    #[test]
+    fn a_network_goes_with_its_option_or_without() {
+        for command in ["model", "sim", "net run --watch", "net up", "net check"] {
+            let with = named(&format!("btu {command} --network satellite"));
+            assert_eq!(with.as_deref(), Ok("satellite"), "{command}");
+            assert_eq!(named(&format!("btu {command} satellite")), with, "{command}");
+            let none = named(&format!("btu {command} --set a=b")).unwrap_err();
+            assert_eq!(none, clap::error::ErrorKind::MissingRequiredArgument, "{command}");
+        }
+        let both = named("btu sim satellite --network path").unwrap_err();
+        assert_eq!(both, clap::error::ErrorKind::ArgumentConflict);
+        assert_eq!(named("btu net check a.toml --network path").as_deref(), Ok("a.toml,path"));
+    }
+}
