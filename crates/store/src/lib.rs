@@ -22,6 +22,7 @@
 
 mod archive;
 mod cells;
+mod differences;
 mod error;
 mod keep;
 mod lock;

@@ -1,5 +1,6 @@
 //! Records as they are stored: compressed, because most of a record is digits of histograms and of
-//! a flow's progress. Records of older versions are plain text in another column.
+//! a flow's progress, which are written as differences first. Records of older versions are
+//! compressed without them, or are plain text in another column.
 
 use std::borrow::Cow;
 use std::io::{Read, Write};
@@ -9,8 +10,14 @@ use flate2::read::DeflateDecoder;
 use flate2::write::DeflateEncoder;
 use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ValueRef};
 
+use crate::differences;
+
 /// No record is larger; a hostile database must not fill the memory.
-const LARGEST: u64 = 256 << 20;
+const LARGEST: usize = 256 << 20;
+
+/// The first byte of a record with differences. It begins no stream: its bits ask for a block of
+/// type 3, which is reserved (RFC 1951, section 3.2.3).
+const DIFFERENCES: u8 = 7;
 
 /// A cell's record, in either stored form.
 pub(crate) const RECORD: &str = "coalesce(packed, record)";
@@ -22,11 +29,18 @@ pub(crate) enum Packed {
     Deflated(Vec<u8>),
 }
 
-/// The JSON text `record` by RFC 1951.
+/// The JSON text `record` by RFC 1951, with differences where it has lists of pairs.
 pub(crate) fn pack(record: &str) -> Vec<u8> {
-    let mut encoder = DeflateEncoder::new(Vec::new(), Compression::default());
+    match differences::shortened(record) {
+        Some(short) => deflated(&short, vec![DIFFERENCES]),
+        None => deflated(record, Vec::new()),
+    }
+}
+
+fn deflated(text: &str, after: Vec<u8>) -> Vec<u8> {
+    let mut encoder = DeflateEncoder::new(after, Compression::default());
     // Writing to memory cannot fail.
-    let _ = encoder.write_all(record.as_bytes());
+    let _ = encoder.write_all(text.as_bytes());
     encoder.finish().unwrap_or_default()
 }
 
@@ -40,16 +54,21 @@ impl Packed {
             Self::Plain(text) => return Ok(Cow::Borrowed(text)),
             Self::Deflated(packed) => packed,
         };
-        let mut text = Vec::new();
-        let mut decoder = DeflateDecoder::new(packed.as_slice()).take(LARGEST + 1);
-        decoder
-            .read_to_end(&mut text)
-            .map_err(|error| format!("it cannot be unpacked: {error}"))?;
-        if text.len() as u64 > LARGEST {
-            return Err("it is larger than any record".to_owned());
-        }
-        String::from_utf8(text).map(Cow::Owned).map_err(|_| "it is no text".to_owned())
+        Ok(Cow::Owned(match packed.strip_prefix(&[DIFFERENCES]) {
+            Some(packed) => differences::restored(&inflated(packed)?, LARGEST)?,
+            None => inflated(packed)?,
+        }))
     }
+}
+
+fn inflated(packed: &[u8]) -> Result<String, String> {
+    let mut text = Vec::new();
+    let mut decoder = DeflateDecoder::new(packed).take(LARGEST as u64 + 1);
+    decoder.read_to_end(&mut text).map_err(|error| format!("it cannot be unpacked: {error}"))?;
+    if text.len() > LARGEST {
+        return Err("it is larger than any record".to_owned());
+    }
+    String::from_utf8(text).map_err(|_| "it is no text".to_owned())
 }
 
 impl FromSql for Packed {
@@ -88,5 +107,46 @@ mod tests {
             let _ = Packed::Deflated(damaged).text();
         }
         assert!(Packed::Deflated(vec![0xff; 40]).text().is_err());
+    }
+
+    /// A record of an older version has no differences.
+    #[test]
+    fn what_an_older_version_packed_is_unpacked() {
+        let record = "{\"samples\":[[5000,1],[5008,3]]}";
+        let (old, new) = (deflated(record, Vec::new()), pack(record));
+        assert_ne!(old, new);
+        for packed in [old, new] {
+            assert_eq!(Packed::Deflated(packed).text().unwrap(), record);
+        }
+    }
+
+    /// In a quick run some 250 cells have a component with a transfer through the emulator. The
+    /// largest of them have some 3500 buckets of lateness and 170 marks of progress. If each of the
+    /// 250 took 11 kB, and the 300 others 2.2 kB as they do, the run would take 3.4 MB; a tenth
+    /// more is unused space of pages. (In ten runs: 1.8 to 2.1 MB.)
+    #[test]
+    fn a_quick_run_takes_less_than_four_megabytes() {
+        let mut state = 7_u64;
+        let mut next = |below: f64| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            (state >> 11) as f64 / (1_u64 << 53) as f64 * below
+        };
+        let mut lateness = btu_stats::Histogram::new();
+        for _ in 0..5_000 {
+            // From 4 us to 4 ms, around 130 us.
+            lateness.record((4_000.0 * 10_f64.powf(next(1.5) + next(1.5))) as u64);
+        }
+        let mark = |n: u64, next: &mut dyn FnMut(f64) -> f64| {
+            (n * 460_000 + next(50_000.0) as u64, n * 1_240_000 + 1448 * next(300.0) as u64)
+        };
+        let progress: Vec<(u64, u64)> = (0..170).map(|n| mark(n, &mut next)).collect();
+        let buckets = lateness.buckets().count();
+        assert!((3_200..3_800).contains(&buckets), "{buckets} buckets");
+        let record = serde_json::json!({"lateness_ns": lateness, "progress": progress}).to_string();
+        let (bytes, without) = (pack(&record).len(), deflated(&record, Vec::new()).len());
+        assert!(
+            bytes <= 11_000 && without > 11_000,
+            "{bytes} bytes, {without} without differences"
+        );
     }
 }

@@ -355,7 +355,7 @@ fn import_on_a_small_disk() {
     let Some(directory) = std::env::var_os(DATABASE) else { return };
     let mount_point = Path::new(&directory);
     let file = std::fs::read(mount_point.join("archive")).unwrap();
-    let options = Some("size=300k");
+    let options = Some("size=200k");
     nix::mount::mount(
         Some("tmpfs"),
         mount_point,

@@ -19,6 +19,9 @@ const SCHEMA_2: &str = include_str!("fixtures/schema-2.sql");
 /// Like `SCHEMA_2`, for schema 3, with an imported run of known time.
 const SCHEMA_3: &str = include_str!("fixtures/schema-3.sql");
 
+/// Like `SCHEMA_3`, for schema 4, with packed cells.
+const SCHEMA_4: &str = include_str!("fixtures/schema-4.sql");
+
 fn old_at(path: &Path, schema: &str) {
     Connection::open(path).unwrap().execute_batch(schema).unwrap();
 }
@@ -87,12 +90,30 @@ fn a_database_of_schema_3_is_read() {
 }
 
 #[test]
+fn a_database_of_schema_4_is_read() {
+    let (_directory, path) = temporary();
+    let older = path.with_file_name("older.sqlite");
+    old_at(&path, SCHEMA_4);
+    old_at(&older, SCHEMA_3);
+    let cells = |path: &Path| {
+        let store = open(path);
+        let run = store.run("r1").unwrap().summary.id;
+        serde_json::to_string(&store.cells(run).unwrap()).unwrap()
+    };
+    assert!(cells(&path).len() > 1000);
+    assert_eq!(cells(&path), cells(&older));
+}
+
+#[test]
 fn a_new_database_has_the_schema_of_an_upgraded_one() {
     let (_directory, path) = temporary();
     open(&path);
-    for (name, schema) in
-        [("first.sqlite", SCHEMA_1), ("second.sqlite", SCHEMA_2), ("third.sqlite", SCHEMA_3)]
-    {
+    for (name, schema) in [
+        ("first.sqlite", SCHEMA_1),
+        ("second.sqlite", SCHEMA_2),
+        ("third.sqlite", SCHEMA_3),
+        ("fourth.sqlite", SCHEMA_4),
+    ] {
         let old = path.with_file_name(name);
         old_at(&old, schema);
         open(&old);
