@@ -30,8 +30,8 @@ fn b13_two_runs_at_the_same_time_are_both_warned_of_the_other() {
     send(rating.cast_signed(), Signal::SIGINT);
     finish(rate);
     for (run, other) in [
-        ("r1", format!("btu pipe (process {signature}) ")),
-        ("r2", format!("btu rate (process {rating}) ")),
+        ("r1", format!("btu pipe (process {signature})")),
+        ("r2", format!("btu rate (process {rating})")),
     ] {
         let noted = noted(&laboratory, run);
         assert!(noted.contains(&other), "{run}: {noted}");

@@ -86,13 +86,16 @@ fn number(value: &Value) -> f64 {
 #[test]
 fn a_bare_copy_takes_what_the_line_takes() {
     let Some(laboratory) = Laboratory::open_alone() else { return };
-    let what = ["--program", "local,bare", "--storage", "memory", "--size", "200 kB,400 kB,600 kB"];
+    let what = ["--program", "local,bare", "--storage", "memory", "--size", "400 kB,700 kB,1 MB"];
     let result =
         copy(&laboratory, &[&what[..], &["--network", "10 Mb/s", "--contention", "0"]].concat());
-    for size in [400_000, 600_000] {
+    for size in [700_000, 1_000_000] {
         let bare = row(&result, "bare", size, 0);
-        println!("{size}: {:.2} %", number(&bare["error"]) * 100.0);
-        assert!(number(&bare["error"]).abs() < 0.02, "{bare}");
+        let error = number(&bare["error"]);
+        println!("{size}: {:.2} %", error * 100.0);
+        // Where a compiler uses the processors, a program that has waited gets one up to 10 ms late.
+        let late = 0.01 / number(&bare["expected_seconds"]);
+        assert!(error > -0.02 && error < 0.02 + late, "{bare}");
         assert!(
             (number(&bare["line_seconds"]) / (size as f64 * 8.0 * 1538.0 / 1448.0 / 1e7) - 1.0)
                 .abs()
