@@ -67,6 +67,7 @@ pub(crate) mod testing {
             most_pictures: 3,
             mix: None,
             counts_broadcasts: false,
+            echoes: false,
         }
     }
 

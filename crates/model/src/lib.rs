@@ -35,4 +35,4 @@ pub use ethernet::{Ethernet, ModelError, Transport, frame_rate};
 pub use fixed_service::{FixedService, fixed_service};
 pub use frame_times::FrameTimes;
 pub use path::{Path, Prediction, Reason};
-pub use remote_items::{ItemLine, Passage, RemoteItems, moved_whole};
+pub use remote_items::{ItemLine, Own, Passage, RemoteItems, Tcp, moved_whole};

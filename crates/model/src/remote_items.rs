@@ -8,6 +8,8 @@
 //! way on a full-duplex line; connections are open and nothing is lost. Exact for these, except
 //! where said.
 
+mod segments;
+
 use crate::answer::{Answer, sensible};
 
 /// The times of packets of one size on the network, in seconds.
@@ -28,6 +30,46 @@ impl Passage {
     }
 }
 
+/// The time that machines need for messages themselves, in addition to the network's and the
+/// programs', in seconds.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Own {
+    /// Of one message there and its answer back.
+    pub round: f64,
+    /// The least time between two messages.
+    pub message: f64,
+}
+
+/// What TCP does by itself; times in seconds.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Tcp {
+    /// Segments that it sends before the first acknowledgement (RFC 6928, section 2); infinite if
+    /// it never waits.
+    pub first_segments: f64,
+    /// An acknowledgement that travels alone to the display.
+    pub bare_there: Passage,
+    /// An acknowledgement that travels alone to the application.
+    pub bare_back: Passage,
+    /// The time on the slowest part of the path of each further reply in one segment.
+    pub further_reply: f64,
+    /// The most items in a segment.
+    pub most_items: f64,
+}
+
+impl Default for Tcp {
+    /// It neither waits nor acknowledges.
+    fn default() -> Self {
+        let bare = Passage { occupied: 0.0, beyond: 0.0 };
+        Self {
+            first_segments: f64::INFINITY,
+            bare_there: bare,
+            bare_back: bare,
+            further_reply: 0.0,
+            most_items: 2.0,
+        }
+    }
+}
+
 /// A picture's items and their path; times in seconds.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct RemoteItems {
@@ -43,6 +85,10 @@ pub struct RemoteItems {
     pub application: f64,
     /// The display's time for one item.
     pub display: f64,
+    /// The machines' own time.
+    pub own: Own,
+    /// TCP's own part.
+    pub tcp: Tcp,
 }
 
 /// A full-duplex line, and its packets. Times in seconds, sizes in octets.
@@ -78,6 +124,8 @@ impl ItemLine {
             packed: passage(self.item_bytes * (1.0 + self.header_bytes / self.segment_bytes)),
             application,
             display,
+            own: Own::default(),
+            tcp: Tcp::default(),
         }
     }
 }
@@ -93,12 +141,15 @@ impl RemoteItems {
 
     /// Up to `window` items in flight, cut to whole ones: each group of that size takes a round, or
     /// the time of the slowest stage for its items; the last item of the last group waits until the
-    /// slowest stage has passed those before it.
+    /// slowest stage has passed those before it. If TCP has to wait within a window, item by item.
     pub fn windowed(&self, window: f64) -> Answer {
         if !sensible(&[window]) || window < 1.0 {
             return Answer::OUT_OF_RANGE;
         }
         let (window, slowest, round) = (window.floor(), self.slowest(), self.round());
+        if window > self.tcp.first_segments && self.items <= MOST_MESSAGES {
+            return self.answer(|| self.windowed_over_tcp(window as usize));
+        }
         let groups_before = ((self.items / window).ceil() - 1.0).max(0.0);
         let last = (self.items - 1.0).max(0.0) % window;
         self.answer(|| {
@@ -129,28 +180,39 @@ impl RemoteItems {
 
     /// The same in messages of `together` items, cut to whole ones: each message is made before it
     /// is sent, fills a packet, and has arrived before the display begins with it. The last one may
-    /// have fewer items.
+    /// have fewer items. Until the display may answer.
     pub fn pipelined_in(&self, together: f64) -> Answer {
+        self.in_messages(together, self.display)
+    }
+
+    /// Such messages, all of which the display keeps, and then draws; and its reply.
+    pub fn batched_in(&self, together: f64) -> Answer {
+        let kept = self.in_messages(together, 0.0);
+        kept.map(|seconds| seconds + self.items * self.display + self.reply.takes())
+    }
+
+    fn in_messages(&self, together: f64, display: f64) -> Answer {
         let together = together.floor();
         let messages = self.items / together;
-        if !sensible(&[together, messages]) || together < 2.0 || messages > MOST_MESSAGES {
+        if !sensible(&[together, messages]) || together < 1.0 || messages > MOST_MESSAGES {
             return Answer::OUT_OF_RANGE;
         }
-        // Of the item alone all headers, of one that shares its packet a share of them.
+        let (item, headers) = self.item_and_headers(together);
+        self.answer(|| {
+            let sizes = segments::sizes(self.items, together);
+            self.in_segments(sizes, |size| size * item + headers, display)
+        })
+    }
+
+    /// An item's own time on the slowest part of the path, and that of its packet's headers, of
+    /// which items that share a packet have a share.
+    fn item_and_headers(&self, together: f64) -> (f64, f64) {
+        if together < 2.0 {
+            return (0.0, self.packed.occupied);
+        }
         let unshared = (self.request.occupied - self.packed.occupied).max(0.0);
         let headers = unshared * together / (together - 1.0);
-        let item = (self.request.occupied - headers).max(0.0);
-        self.answer(|| {
-            let (mut made, mut sent, mut shown, mut left) = (0.0f64, 0.0f64, 0.0f64, self.items);
-            while left > 0.0 {
-                let size = left.min(together);
-                made += size * self.application;
-                sent = made.max(sent) + size * item + headers;
-                shown = shown.max(sent + self.packed.beyond) + size * self.display;
-                left -= size;
-            }
-            shown
-        })
+        ((self.request.occupied - headers).max(0.0), headers)
     }
 
     /// All items, then one request to show them and one reply. While items are sent, the
@@ -171,22 +233,28 @@ impl RemoteItems {
 
     /// The least time between items if each is acknowledged and none waits for that.
     fn slowest(&self) -> f64 {
-        [self.application, self.request.occupied, self.display, self.reply.occupied]
+        let Self { application, display, .. } = *self;
+        [application, self.request.occupied, display, self.reply.occupied, self.own.message]
             .into_iter()
             .fold(0.0, f64::max)
     }
 
     /// One item there and its reply back.
     fn round(&self) -> f64 {
-        self.application + self.request.takes() + self.display + self.reply.takes()
+        self.application + self.request.takes() + self.display + self.reply.takes() + self.own.round
     }
 
     fn answer(&self, seconds: impl FnOnce() -> f64) -> Answer {
         let alone = [self.request, self.reply].map(|passage| [passage.occupied, passage.takes()]);
         // An item's share of the packet does not pass alone.
         let packed = self.packed.beyond.is_finite() && sensible(&[self.packed.occupied]);
-        if !sensible(&[self.items, self.application, self.display])
-            || !sensible(alone.as_flattened())
+        if !sensible(&[
+            self.items,
+            self.application,
+            self.display,
+            self.own.round,
+            self.own.message,
+        ]) || !sensible(alone.as_flattened())
             || !packed
         {
             return Answer::OUT_OF_RANGE;
@@ -351,7 +419,7 @@ mod tests {
         near(drawn.of().pipelined_in(72.0), first + 5e-3 + 0.1, 1e-12);
         let made = Picture { application: 1e-3, ..line };
         near(made.of().pipelined_in(72.0), 0.1 + 620.0 * 8.0 / 1e6 + 5e-3, 1e-12);
-        assert_eq!(line.of().pipelined_in(1.0), Answer::OUT_OF_RANGE);
+        assert_eq!(line.of().pipelined_in(0.5), Answer::OUT_OF_RANGE);
         assert_eq!(Picture { items: 1e12, ..line }.of().pipelined_in(2.0), Answer::OUT_OF_RANGE);
     }
 
@@ -411,6 +479,8 @@ mod tests {
                     packed: passage(110.0),
                     application: 1e-6,
                     display,
+                    own: Own::default(),
+                    tcp: Tcp::default(),
                 };
                 let truth = one_by_one(&line, window);
                 near(line.windowed(window as f64).map(|seconds| seconds / truth), 1.0, 1e-9);

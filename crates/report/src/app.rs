@@ -195,24 +195,36 @@ fn figure(verdict: &AppVerdict, table: Table) -> Figure {
 
 fn prediction(verdict: &AppVerdict, columns: Columns) -> Option<Section> {
     let rows = verdict.rows.iter().filter(|row| row.expected_seconds.is_some());
-    let head = ["application, us", "display, us", "expected, ms", "measured, ms", "error, %"];
+    let head = [
+        "application, us",
+        "display, us",
+        "own, us",
+        "a message, us",
+        "expected, ms",
+        "measured, ms",
+        "error, %",
+    ];
     let mut table = columns.table("Closed form and measured", &head);
     for row in rows {
+        let computed = [row.application_seconds, row.display_seconds]
+            .map(|seconds| Cell::number(seconds.map(|seconds| seconds * MICRO)));
+        let own = [&row.own_round_seconds, &row.own_message_seconds]
+            .map(|seconds| Cell::estimate(seconds.as_ref(), 1.0 / MICRO));
         let numbers = [
-            row.application_seconds.map(|seconds| seconds * MICRO),
-            row.display_seconds.map(|seconds| seconds * MICRO),
             row.expected_seconds.map(|seconds| seconds * MILLI),
             row.seconds.map(|seconds| seconds.value * MILLI),
             row.error.map(|error| error * 100.0),
         ];
-        table
-            .rows
-            .push(columns.cells(&row.cell).into_iter().chain(numbers.map(Cell::number)).collect());
+        let numbers = numbers.map(Cell::number);
+        let cells = columns.cells(&row.cell).into_iter().chain(computed).chain(own).chain(numbers);
+        table.rows.push(cells.collect());
     }
     if table.rows.is_empty() {
         return None;
     }
-    let note = "from the network file, and from what both ends were seen to compute for a request";
+    let note = "from the network file, and from what both ends were seen to compute for a request; own: what a message of 20 \
+                octets and its echo took longer than the network file says, before the pictures (95 % over the \
+                cells); a message: the least time between two of them";
     Section::of("What the closed forms expect", note, vec![Block::Table(table)])
 }
 

@@ -6,6 +6,7 @@
 //! [`DisplayFile`] of symbols that may call each other, and draws them into a [`Picture`]; its
 //! digest shows whether two protocols left equal pictures.
 
+mod acknowledgements;
 mod backwards;
 mod broadcasts;
 mod cell;
@@ -20,6 +21,7 @@ mod inverter;
 mod item;
 mod missed;
 mod mix;
+mod own;
 mod paper;
 mod picture;
 mod plan;
@@ -36,7 +38,7 @@ pub use broadcasts::{Broadcasts, BroadcastsError, Discarded};
 pub use cell::AppCell;
 pub use display::Display;
 pub use display_file::{DisplayError, DisplayFile};
-pub use drawing::{Displayed, Drawing, Drawn};
+pub use drawing::{Displayed, Drawing, Drawn, Echoes};
 pub use effects::{FactorRow, FactorShares, PairRow};
 pub use expected::{TimeShares, Ways, Work};
 pub use factors::{Factor, FactorError, Factors, FactorsError, Line, Lines};

@@ -653,6 +653,7 @@ mod tests {
             most_pictures: 1,
             mix: None,
             counts_broadcasts: false,
+            echoes: false,
         };
         let inside = Activity::DrawInside(Box::new(drawing.clone()));
         let relay = Activity::Relay(Relay { on: UNSET, to: UNSET_PEER, token: [7; 16] });

@@ -10,6 +10,7 @@
 mod certificate;
 mod check;
 mod draw;
+mod echo;
 mod exchange;
 mod follow;
 mod frame;

@@ -97,8 +97,7 @@ fn every_protocol_takes_what_its_closed_form_says() {
     let Some(laboratory) = Laboratory::open_alone_if_changed() else { return };
     let file = drawn(&laboratory);
     let network = ["--network", &file, "--application", "application"];
-    // At 20 ms so many calls that one late frame does not decide, and no two answers in turn: these are
-    // acknowledged alone.
+    // At 20 ms so many calls that one late frame does not decide.
     for (display, mix, protocols) in [
         ("far", "calls=2,fan-out=3", "stop-and-wait,window-2,batched"),
         ("middle", "calls=12,fan-out=1", "stop-and-wait"),
@@ -108,20 +107,28 @@ fn every_protocol_takes_what_its_closed_form_says() {
         holds(&laboratory, &[&network[..], &mix].concat());
     }
     let picture = ["--workload", "structured-rectangles"];
-    let each = "window-2,window-4,window-8,pipelined,construction,batched,redraw";
+    let each = "window-2,window-4,window-8,window-16,pipelined,construction,batched,redraw";
     holds(
         &laboratory,
         &[&network[..], &picture, &["--display", "middle", "--protocol", each]].concat(),
     );
-    // An acknowledgement that travels alone takes 75 ms here: of few round trips that were too much.
-    let slow = ["--display", "slow", "--protocol", "stop-and-wait,window-2"];
+    let slow = "stop-and-wait,window-2,pipelined,batched";
+    let slow = ["--display", "slow", "--protocol", slow];
     holds(&laboratory, &[&network[..], &picture, &slow].concat());
     let far = ["--display", "far", "--protocol", "window-8,construction,batched,redraw,pipelined"];
     holds(&laboratory, &[&network[..], &picture, &far].concat());
     let digests = laboratory.json(&["show"])["result"]["pictures"].clone();
     assert_eq!((&digests[0]["cells"], &digests[0]["others"]), (&5.into(), &0.into()), "{digests}");
 
-    // An answer of one segment: two would be acknowledged alone.
+    // Eleven segments, of which TCP sends ten at first: a round trip more.
+    let wide = ["--workload", "rectangles", "--display", "far", "--protocol", "pipelined"];
+    holds(&laboratory, &[&network[..], &wide].concat());
+
+    // Two segments, or two answers in turn, are acknowledged alone.
+    let mix = "calls=12,fan-out=2,response=2 kB";
+    let two = ["--mix", mix, "--display", "middle", "--protocol", "stop-and-wait,window-2,batched"];
+    holds(&laboratory, &[&network[..], &two].concat());
+
     let mix = "calls=8,fan-out=1,response=8 B";
     let relay = ["--mix", mix, "--display", "middle", "--transport", "tcp,relay"];
     let rows =

@@ -102,6 +102,7 @@ fn drawn(cell: &AppCell, factor: f64) -> Observation {
         busy,
         repeated: 0,
         discarded: None,
+        echoes: None,
     };
     let displayed = Displayed {
         pictures: 1,

@@ -1,5 +1,6 @@
 //! One end of an application that draws, as it is ordered, and its account.
 
+use btu_stats::arithmetic_mean;
 use btu_units::{Bytes, Span};
 use serde::{Deserialize, Serialize};
 
@@ -38,6 +39,9 @@ pub struct Drawing {
     /// Whether both ends count the broadcasts that their hosts discard.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub counts_broadcasts: bool,
+    /// Whether the application measures echoes before the first picture.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub echoes: bool,
 }
 
 impl Drawing {
@@ -66,6 +70,10 @@ impl Drawing {
         }
     }
 
+    /// Messages of an [`Echoes::bursts`]: fewer than half of what TCP sends at first, so that nothing
+    /// changes for the pictures.
+    pub const BURST: u64 = 5;
+
     /// The largest message of a mix; `None` for a picture.
     pub fn largest_message(&self) -> Bytes {
         let Some(mix) = self.mix else { return Bytes::ZERO };
@@ -92,6 +100,33 @@ fn pieces() -> Vec<Request> {
     offsets.map(|offset| Request::Bits { offset, length: piece.min(all - offset) }).collect()
 }
 
+/// What a message of 20 octets and its echo take before the first picture: the network's time, and that
+/// of both ends' systems, in which no end computes.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Echoes {
+    /// Of a message alone.
+    #[serde(rename = "alone_ns")]
+    pub alone: Vec<Span>,
+    /// Of [`Drawing::BURST`] messages at once, until the last echo.
+    #[serde(rename = "bursts_ns")]
+    pub bursts: Vec<Span>,
+}
+
+impl Echoes {
+    /// Means in seconds of a message alone and of a burst, without the slowest tenth (at least one),
+    /// in which a machine did something else; `None` if there are no two of each.
+    pub fn means(&self) -> Option<[f64; 2]> {
+        Some([mean(&self.alone)?, mean(&self.bursts)?])
+    }
+}
+
+fn mean(spans: &[Span]) -> Option<f64> {
+    let mut sorted: Vec<f64> = spans.iter().map(|span| span.seconds()).collect();
+    sorted.sort_by(f64::total_cmp);
+    sorted.truncate(sorted.len() - sorted.len().div_ceil(10));
+    arithmetic_mean(&sorted)
+}
+
 /// The account of the application; at first, an empty one.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Drawn {
@@ -113,6 +148,9 @@ pub struct Drawn {
     /// The broadcasts that the application's host discarded, if they were counted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub discarded: Option<Discarded>,
+    /// The echoes before the first picture, if they were measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub echoes: Option<Echoes>,
 }
 
 /// The account of the display; at first, an empty one.
@@ -166,6 +204,7 @@ mod tests {
             most_pictures: 1,
             mix: None,
             counts_broadcasts: false,
+            echoes: false,
         }
     }
 
@@ -190,6 +229,18 @@ mod tests {
                 assert_eq!(display.picture(), &expected, "{workload} {protocol}");
             }
         }
+    }
+
+    #[test]
+    fn the_slowest_echo_does_not_count() {
+        let spans = |each: &[u64]| each.iter().map(|us| Span::from_microseconds(*us)).collect();
+        let echoes = Echoes { alone: spans(&[1100, 9000, 1000]), bursts: spans(&[1300, 1300]) };
+        let [alone, burst] = echoes.means().unwrap();
+        assert!(
+            (alone - 1050e-6).abs() < 1e-9 && (burst - 1300e-6).abs() < 1e-9,
+            "{alone} {burst}"
+        );
+        assert_eq!(Echoes::default().means(), None);
     }
 
     #[test]

@@ -1,10 +1,11 @@
 //! The closed forms' prediction for a way of drawing: from the network file, and from the measured
 //! computing of both ends.
 
-use btu_model::{Passage, RemoteItems};
+use btu_model::{Own, Passage, RemoteItems, Tcp};
 use btu_network::{Drawing, StationId};
 use serde::Serialize;
 
+use super::acknowledgements;
 use super::{BITMAP_PIECE, Carrier, Mix, Protocol, REPLY_BYTES, REQUEST_BYTES, TOGETHER};
 use crate::experiment::{AROUND_SEGMENT, passage};
 
@@ -13,7 +14,10 @@ use crate::experiment::{AROUND_SEGMENT, passage};
 const AROUND_RECORD: usize = 5 + 1 + 16;
 
 /// Payload of a full TCP segment of Ethernet, with time stamps.
-const SEGMENT: usize = 1448;
+pub(super) const SEGMENT: usize = 1448;
+
+/// Segments that TCP sends before the first acknowledgement (RFC 6928, section 2).
+pub(super) const FIRST_SEGMENTS: u16 = 10;
 
 /// The times of packets between application and display when no other station uses the network.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -22,6 +26,12 @@ pub struct Ways {
     reply: Passage,
     packed: Passage,
     piece: Passage,
+    /// Each further reply in a segment.
+    further_reply: f64,
+    /// TCP's acknowledgement alone, there and back.
+    bare: [Passage; 2],
+    /// A message of [`REQUEST_BYTES`] and its echo.
+    echo: f64,
     /// Of frames, that the slowest part of the way carries.
     line_bits_per_second: f64,
     /// The messages, if it is not a picture.
@@ -46,13 +56,25 @@ fn message(octets: u64, segment: impl Fn(usize) -> Option<Passage>) -> Option<Pa
     Some(Passage { occupied: before as f64 * full.occupied + last.occupied, ..last })
 }
 
-/// The computing of each end for one request, in seconds.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
+/// What both ends and their machines were seen to do.
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Work {
     /// The time that the application computes for one request, in seconds.
     pub application: f64,
     /// The time that the display computes for one request, in seconds.
     pub display: f64,
+    /// The machines' own time for messages.
+    pub own: Own,
+    /// Segments that TCP sends before it waits for an acknowledgement.
+    pub first_segments: f64,
+}
+
+impl Default for Work {
+    /// No time, over a connection that has sent much.
+    fn default() -> Self {
+        let own = Own::default();
+        Self { application: 0.0, display: 0.0, own, first_segments: f64::INFINITY }
+    }
 }
 
 impl Ways {
@@ -104,15 +126,28 @@ impl Ways {
                 [there(request)?, back(response)?, there(all * request)?, back(all * response)?]
             }
         };
+        let answers = back(TOGETHER * REPLY_BYTES)?.occupied - back(REPLY_BYTES)?.occupied;
+        let echo = [there(REQUEST_BYTES)?, back(REQUEST_BYTES)?];
         Some(Self {
             request,
             reply,
             packed,
             piece,
+            further_reply: answers / (TOGETHER - 1) as f64,
+            bare: [
+                along(drawing, route, AROUND_SEGMENT)?,
+                along(drawing, &reversed, AROUND_SEGMENT)?,
+            ],
+            echo: echo.iter().map(|passage| passage.occupied + passage.beyond).sum(),
             mix,
             line_bits_per_second: 8.0 * (TOGETHER * REQUEST_BYTES + record + AROUND_SEGMENT) as f64
                 / full.occupied,
         })
+    }
+
+    /// Seconds of an echo of 20 octets.
+    pub const fn echo_seconds(&self) -> f64 {
+        self.echo
     }
 
     /// Bits per second of frames that the slowest part of the way carries.
@@ -136,10 +171,11 @@ impl Ways {
         } else {
             let (there, back) = (self.packed, self.piece);
             let passing = there.occupied + there.beyond + back.occupied + back.beyond;
-            all as f64 * (work.application + work.display) + passing
+            all as f64 * (work.application + work.display) + passing + work.own.round
         };
         let pauses = f64::from(mix.calls() - 1) * mix.think().seconds();
-        Some(f64::from(mix.calls()) * call + pauses)
+        let waits = acknowledgements::waits(mix, window, self.bare, work);
+        Some(f64::from(mix.calls()) * call + pauses + waits)
     }
 
     /// Seconds that a picture of so many requests takes with any window, one of a whole picture
@@ -152,9 +188,23 @@ impl Ways {
     }
 
     fn items(&self, requests: u64, work: Work) -> RemoteItems {
-        let Self { request, reply, packed, .. } = *self;
-        let Work { application, display } = work;
-        RemoteItems { items: requests as f64, request, reply, packed, application, display }
+        let Self { request, reply, packed, further_reply, bare: [bare_there, bare_back], .. } =
+            *self;
+        let Work { application, display, own, first_segments } = work;
+        // What waits in a call of a mix has other sizes.
+        let first_segments = if self.mix.is_some() { f64::INFINITY } else { first_segments };
+        let most_items = TOGETHER as f64;
+        let tcp = Tcp { first_segments, bare_there, bare_back, further_reply, most_items };
+        RemoteItems {
+            items: requests as f64,
+            request,
+            reply,
+            packed,
+            application,
+            display,
+            own,
+            tcp,
+        }
     }
 
     /// Seconds that a picture of so many requests takes.
@@ -164,25 +214,25 @@ impl Ways {
         }
         let Self { reply, piece, .. } = *self;
         let items = self.items(requests, work);
+        // The last one is answered.
+        let answered = |seconds| seconds + reply.occupied + reply.beyond;
         let answer = match protocol {
             Protocol::StopAndWait | Protocol::Redraw => items.stop_and_wait(),
             Protocol::Window(window) => items.windowed(f64::from(window)),
-            // The last one is answered.
-            Protocol::Pipelined | Protocol::Construction => items
-                .pipelined_in(TOGETHER as f64)
-                .map(|seconds| seconds + reply.occupied + reply.beyond),
-            Protocol::Bitmap => {
-                let pieces = RemoteItems { packed: piece, ..items };
-                pieces.pipelined().map(|seconds| seconds + reply.occupied + reply.beyond)
+            Protocol::Pipelined | Protocol::Construction => {
+                items.pipelined_in(TOGETHER as f64).map(answered)
             }
-            Protocol::Batched => items.batched(true),
+            Protocol::Bitmap => {
+                RemoteItems { packed: piece, ..items }.pipelined_in(1.0).map(answered)
+            }
+            Protocol::Batched => items.batched_in(TOGETHER as f64),
         };
         answer.value
     }
 }
 
-/// The parts of a picture's time: its increase in per cent when this part takes one per cent
-/// longer. Every form here grows as all of its times together, so the four add up to one.
+/// The parts of a picture's time, without what machines need for messages themselves: its increase in
+/// per cent when this part takes one per cent longer. Every form here grows as all of its times together, so the four add up to one.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct TimeShares {
     /// The time for which packets occupy the slowest part of the way: its bandwidth.
@@ -211,6 +261,8 @@ impl Ways {
                 let work = Work {
                     application: work.application * factor(application),
                     display: work.display * factor(display),
+                    own: Own::default(),
+                    ..work
                 };
                 ways.seconds(protocol, requests, work)
             };
@@ -228,9 +280,11 @@ impl Ways {
     }
 
     fn map(&self, change: impl Fn(Passage) -> Passage) -> Self {
-        let Self { request, reply, packed, piece, line_bits_per_second, mix } = *self;
-        let [request, reply, packed, piece] = [request, reply, packed, piece].map(change);
-        Self { request, reply, packed, piece, line_bits_per_second, mix }
+        let Self { request, reply, packed, piece, bare, further_reply, .. } = *self;
+        let [request, reply, packed, piece] = [request, reply, packed, piece].map(&change);
+        let further = change(Passage { occupied: further_reply, beyond: 0.0 }).occupied;
+        let bare = bare.map(&change);
+        Self { request, reply, packed, piece, bare, further_reply: further, ..*self }
     }
 }
 
@@ -273,15 +327,39 @@ delay = \"10 ms\"
         near(seconds(Protocol::Window(4), 100), 25.0 * round + 3.0 * 8.0 * 110.0 / 1e6);
         // 72 requests in 1440 octets are 1530 on the line.
         let item = 8.0 * 1530.0 / 72.0 / 1e6;
-        near(seconds(Protocol::Pipelined, 720), 720.0 * item + 0.020 + 8.0 * (86.0 - 12.0) / 1e6);
-        let work = Work { application: 0.0, display: 1e-3 };
+        near(seconds(Protocol::Pipelined, 648), 648.0 * item + 0.020 + 8.0 * (86.0 - 12.0) / 1e6);
+        // The tenth segment is acknowledged at once by 90 octets, and the answer waits for that.
+        let alone = 8.0 * 90.0 / 1e6;
+        let answer = alone + 8.0 * (86.0 - 12.0) / 1e6;
+        near(seconds(Protocol::Pipelined, 720), 720.0 * item + 0.020 + answer);
+        let work = Work { display: 1e-3, ..Work::default() };
         near(ways.seconds(Protocol::Redraw, 1, work).unwrap(), round + 1e-3);
+    }
+
+    /// By hand: 0.1 ms of the machines' own in each round, once in a picture that waits once, and 2 ms
+    /// between two messages, which are more than the 0.88 ms of the line.
+    #[test]
+    fn the_machines_own_time_is_in_every_form() {
+        let ways = ways(Carrier::Tcp).unwrap();
+        let own = Own { round: 1e-4, message: 2e-3 };
+        let more = |protocol, own| {
+            let seconds = |own| ways.seconds(protocol, 55, Work { own, ..Work::default() });
+            seconds(own).unwrap() - seconds(Own::default()).unwrap()
+        };
+        let near = |found: f64, expected: f64| {
+            assert!((found - expected).abs() < 1e-6, "{found}, not {expected}");
+        };
+        near(more(Protocol::StopAndWait, own), 55.0 * 1e-4);
+        let line = 8.0 * 110.0 / 1e6;
+        near(more(Protocol::Window(4), own), 14.0 * 1e-4 + 2.0 * (2e-3 - line));
+        near(more(Protocol::Pipelined, own), 1e-4);
+        near(more(Protocol::Batched, own), 1e-4);
     }
 
     #[test]
     fn shares_of_the_time_add_up_and_name_what_matters() {
         let ways = ways(Carrier::Tcp).unwrap();
-        let work = Work { application: 1e-5, display: 2e-5 };
+        let work = Work { application: 1e-5, display: 2e-5, ..Work::default() };
         for protocol in Protocol::USUAL {
             let TimeShares { bandwidth, delay, application, display } =
                 ways.shares(protocol, 630, work).unwrap();
@@ -312,10 +390,13 @@ delay = \"10 ms\"
         let pauses = 19.0 * 0.005;
         let round = 0.020 + octets(290.0 - 12.0) + octets(1538.0 + 642.0 - 12.0);
         let seconds = |protocol| ways.seconds(protocol, mix.requests(), Work::default());
-        near(seconds(Protocol::StopAndWait), 80.0 * round + pauses);
+        // Two segments are acknowledged by 90 octets, for which the next request of a call waits.
+        let within = 20.0 * 3.0 * octets(90.0);
+        near(seconds(Protocol::StopAndWait), 80.0 * round + within + pauses);
         // All four at once: the answers follow each other on the line.
         near(seconds(Protocol::Pipelined), 20.0 * (round + 3.0 * octets(1538.0 + 642.0)) + pauses);
-        near(seconds(Protocol::Window(2)), 20.0 * (2.0 * round + octets(1538.0 + 642.0)) + pauses);
+        let two = 2.0 * round + octets(1538.0 + 642.0) + octets(90.0);
+        near(seconds(Protocol::Window(2)), 20.0 * two + pauses);
         // In one message each way: 800 octets, and 8000 in six segments.
         let batch = 0.020 + octets(890.0 - 12.0) + octets(5.0 * 1538.0 + 850.0 - 12.0);
         near(seconds(Protocol::Batched), 20.0 * batch + pauses);

@@ -2,33 +2,31 @@
 
 use btu_stats::Histogram;
 
-use super::{AppCell, AppRow, Protocol};
+use super::expected::FIRST_SEGMENTS;
+use super::{AppCell, AppRow, Protocol, Workload};
 use crate::experiment::{Measured, Warning};
 
 /// An error of a closed form that needs an explanation, as a share: what tests on a quiet machine
 /// hold it to.
 const MOST_ERROR: f64 = 0.03;
 
-/// Segments that TCP sends before the first acknowledgement (RFC 6928, section 2).
-const FIRST_SEGMENTS: u16 = 10;
-
-/// The most that the two ends and the emulator add to a round trip by themselves when other
-/// programs do not disturb them: a frame out of a hundred is later than that, and a warning of its own
-/// says so.
+/// The most that the two ends and the emulator add to a round trip, further than echoes did before,
+/// when other programs do not disturb them: a frame out of a hundred is later than that, and a warning
+/// of its own says so.
 const OWN_SECONDS: f64 = 300e-6;
 
-/// Windows wider than TCP's first, and round trips so short that this machine's own time shows.
+/// Calls with more requests at once than TCP's first segments, and round trips so short that this machine's own time shows.
 pub(super) fn missed(rows: &[AppRow], cells: &[Measured<AppCell>]) -> Vec<Warning> {
-    let wide = worst(rows, |row| is_wide(row.cell.protocol).then_some(row.error?));
+    let wide = worst(rows, |row| is_wide(&row.cell).then_some(row.error?));
     let short = worst(rows, |row| {
-        let is_own = !is_wide(row.cell.protocol) && (0.0..=OWN_SECONDS).contains(&excess(row)?);
+        let is_own = !is_wide(&row.cell) && (0.0..=OWN_SECONDS).contains(&excess(row)?);
         is_own.then_some(row.error?)
     });
     let wide = wide.map(|(row, error)| Warning {
         cause: "windows wider than TCP's first",
         observed: format!(
-            "{} takes {:.1} % longer than its closed form, which does not know that TCP sends {FIRST_SEGMENTS} segments \
-             before the first acknowledgement, and then puts items that wait into one segment",
+            "{} takes {:.1} % longer than its closed form, which knows of a mix not that TCP sends {FIRST_SEGMENTS} segments \
+             before the first acknowledgement, and then puts requests that wait into one segment",
             row.cell.protocol,
             error * 100.0
         ),
@@ -44,7 +42,7 @@ pub(super) fn missed(rows: &[AppRow], cells: &[Measured<AppCell>]) -> Vec<Warnin
                 error * 100.0,
                 lateness(row, cells)?
             ),
-            advice: "the form knows neither system calls nor late frames: measure where nothing else runs, on more processors, or with a longer delay",
+            advice: "the form has what echoes took before the pictures: measure where nothing else runs, on more processors, or with a longer delay",
         })
     });
     wide.into_iter().chain(short).collect()
@@ -59,8 +57,9 @@ fn worst(rows: &[AppRow], error: impl Fn(&AppRow) -> Option<f64>) -> Option<(&Ap
     large.max_by(|a, b| a.1.total_cmp(&b.1))
 }
 
-const fn is_wide(protocol: Protocol) -> bool {
-    matches!(protocol, Protocol::Window(window) if window > FIRST_SEGMENTS)
+fn is_wide(cell: &AppCell) -> bool {
+    cell.workload == Workload::Mix
+        && matches!(cell.protocol, Protocol::Window(window) if window > FIRST_SEGMENTS)
 }
 
 /// Seconds that each round trip takes longer than its closed form.
@@ -100,6 +99,9 @@ mod tests {
             pictures: 1,
             application_seconds: None,
             display_seconds: None,
+            own_round_seconds: None,
+            own_message_seconds: None,
+            work: None,
             expected_seconds: Some(expected),
             error: Some(seconds / expected - 1.0),
             shares: None,
@@ -124,7 +126,9 @@ mod tests {
         assert_eq!(warning.cause, "short round trips");
         assert!(warning.observed.contains("takes 0.040 ms longer"), "{}", warning.observed);
         assert!(warning.observed.contains("(3.8 %)"), "{}", warning.observed);
-        let wide = told(&[row(Protocol::Window(16), 0.107, 0.1)]);
+        let mut wide = row(Protocol::Window(16), 0.107, 0.1);
+        wide.cell.workload = Workload::Mix;
+        let wide = told(&[wide]);
         assert_eq!(wide.len(), 1, "{wide:?}");
         assert!(wide[0].observed.starts_with("window-16 takes 7.0 % longer"), "{wide:?}");
     }

@@ -142,6 +142,7 @@ impl AppPlan {
             most_pictures: Drawing::MOST_PICTURES,
             mix: self.mix(cell),
             counts_broadcasts: self.has_broadcasts(),
+            echoes: cell.carrier.has_form(),
         }
     }
 
@@ -507,6 +508,7 @@ mod tests {
             busy: Span::from_milliseconds(1),
             repeated: 0,
             discarded: None,
+            echoes: None,
         };
         let mut displayed = Displayed {
             pictures: 3,

@@ -209,6 +209,11 @@ impl Carrier {
         }
     }
 
+    /// Whether a closed form knows it, as far as packets and who waits for whom.
+    pub const fn has_form(self) -> bool {
+        matches!(self, Self::Tcp | Self::Tls | Self::Relay)
+    }
+
     /// Whether both ends are on one host.
     pub const fn is_local(self) -> bool {
         matches!(self, Self::Unix | Self::InProcess)

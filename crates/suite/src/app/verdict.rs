@@ -8,7 +8,9 @@ use btu_units::{Bytes, Span};
 use serde::Serialize;
 
 use super::effects::two_way;
+use super::expected::FIRST_SEGMENTS;
 use super::missed::missed;
+use super::own::Echoed;
 use super::plan::{accounts, broadcast, x11perf};
 use super::x11perf::next_to_x11perf;
 use super::{
@@ -67,7 +69,17 @@ pub struct AppRow {
     pub application_seconds: Option<f64>,
     /// The display's computing for a request, in seconds.
     pub display_seconds: Option<f64>,
-    /// By the closed form, with what both ends were seen to compute.
+    /// What a message of 20 octets and its echo took longer, before the pictures, than the network
+    /// file says, in seconds (95 % over the cells): the machines' own time of a round trip.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub own_round_seconds: Option<Estimate>,
+    /// The least time between two such messages, in seconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub own_message_seconds: Option<Estimate>,
+    /// All of this for the closed form.
+    #[serde(skip)]
+    pub(super) work: Option<Work>,
+    /// By the closed form, with what both ends were seen to compute, and with the echoes.
     pub expected_seconds: Option<f64>,
     /// Measured less expected, as a share of the expected.
     pub error: Option<f64>,
@@ -172,7 +184,7 @@ pub(super) fn judge(plan: &AppPlan, cells: &[Measured<AppCell>]) -> AppVerdict {
 
 /// The inverse questions, for every row with an answer.
 fn answers(plan: &AppPlan, rows: &[(AppRow, Option<Ways>)]) -> (Vec<Trips>, Vec<Bandwidth>) {
-    let known = || rows.iter().filter_map(|(row, ways)| Some((row, ways.as_ref()?, row.work()?)));
+    let known = || rows.iter().filter_map(|(row, ways)| Some((row, ways.as_ref()?, row.work?)));
     let questions = plan.questions;
     let trips = questions.within.map(|within| {
         known()
@@ -200,10 +212,20 @@ fn route(plan: &AppPlan, cell: &AppCell, drawing: &Drawing) -> Option<Vec<Statio
     stations.map(|host| drawing.station_called(host.as_str())).collect()
 }
 
-impl AppRow {
-    /// The measured computing of both ends.
-    fn work(&self) -> Option<Work> {
-        Some(Work { application: self.application_seconds?, display: self.display_seconds? })
+/// Seconds of the median picture of so many over one connection: TCP grows with the first one.
+fn expected(
+    ways: &Ways,
+    cell: &AppCell,
+    requests: u64,
+    work: Work,
+    pictures: usize,
+) -> Option<f64> {
+    let seconds = |work| ways.seconds(cell.protocol, requests, work);
+    let grown = Work { first_segments: f64::INFINITY, ..work };
+    match pictures {
+        0 | 1 => seconds(work),
+        2 => Some(f64::midpoint(seconds(work)?, seconds(grown)?)),
+        _ => seconds(grown),
     }
 }
 
@@ -243,11 +265,19 @@ fn row(plan: &AppPlan, cell: AppCell, cells: &[Measured<AppCell>], ways: Option<
     let application_seconds = busy(|drawn, _| drawn.busy);
     let display_seconds =
         busy(|_, displayed| displayed.busy).filter(|_| cell.carrier != Carrier::X11);
-    let work = application_seconds.zip(display_seconds);
-    let work = work.map(|(application, display)| Work { application, display });
+    let echoed = ways.and_then(|ways| Echoed::of(valid.iter().map(|(drawn, _)| *drawn), &ways));
+    let work = application_seconds.zip(display_seconds).map(|(application, display)| Work {
+        application,
+        display,
+        own: echoed.map(|echoed| echoed.own()).unwrap_or_default(),
+        first_segments: f64::from(FIRST_SEGMENTS),
+    });
+    let known = ways.zip(work);
+    let pictures: usize = valid.iter().map(|(drawn, _)| drawn.pictures.len()).sum();
+    let each = pictures / valid.len().max(1);
     let expected_seconds =
-        ways.zip(work).and_then(|(ways, work)| ways.seconds(cell.protocol, requests, work));
-    let shares = ways.zip(work).and_then(|(ways, work)| ways.shares(cell.protocol, requests, work));
+        known.and_then(|(ways, work)| expected(&ways, &cell, requests, work, each));
+    let shares = known.and_then(|(ways, work)| ways.shares(cell.protocol, requests, work));
     let error =
         seconds.zip(expected_seconds).map(|(seconds, expected)| seconds.value / expected - 1.0);
     AppRow {
@@ -255,9 +285,12 @@ fn row(plan: &AppPlan, cell: AppCell, cells: &[Measured<AppCell>], ways: Option<
         seconds,
         items_per_second: geometric_interval(&rates, Level::P95),
         requests,
-        pictures: valid.iter().map(|(drawn, _)| drawn.pictures.len() as u64).sum(),
+        pictures: pictures as u64,
         application_seconds,
         display_seconds,
+        own_round_seconds: echoed.map(|echoed| echoed.round),
+        own_message_seconds: echoed.map(|echoed| echoed.message),
+        work,
         expected_seconds,
         error,
         shares,

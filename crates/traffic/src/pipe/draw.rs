@@ -16,6 +16,7 @@ use btu_suite::app::{
 use btu_units::{Bytes, Span, Time};
 
 use super::Pipe;
+use super::echo;
 use super::exchange::Shape;
 use super::tally::Tally;
 use super::viewer::Viewer;
@@ -39,6 +40,7 @@ pub(super) fn draw<P: Pipe>(
     let mut application = Application::new(drawing);
     let mut drawn = Drawn::default();
     let tally = tally(drawing)?;
+    drawn.echoes = drawing.echoes.then(|| echo::measure(pipe, drawing)).transpose()?;
     let begun = now();
     let before = pipe.repeats();
     let most = drawing.most_pictures.min(Drawing::MOST_PICTURES) as usize;
@@ -262,7 +264,7 @@ pub(super) fn show<P: Pipe>(
     let tally = tally(drawing)?;
     let mut words = [0; REQUEST_BYTES];
     loop {
-        pipe.hear(&mut words)?;
+        echo::answered(pipe, &mut words)?;
         if words[..4] != ORDER {
             return Err(nonsense("no order for a picture; do both ends have the same version?"));
         }

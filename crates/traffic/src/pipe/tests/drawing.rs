@@ -29,6 +29,7 @@ fn drawing(workload: Workload, protocol: Protocol) -> Drawing {
         most_pictures: 20,
         mix: None,
         counts_broadcasts: false,
+        echoes: false,
     }
 }
 
