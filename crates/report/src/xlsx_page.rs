@@ -105,18 +105,22 @@ fn write(sheet: &mut Worksheet, row: u32, column: u16, cell: &Cell) -> Result<()
     Ok(())
 }
 
-/// At most 31 characters, none of those that sheets may not have, and none twice. A quotient keeps
-/// its meaning.
+/// The most characters of a sheet's name.
+const LONGEST: usize = 31;
+
+/// At most 31 characters in whole words, none of those that sheets may not have, and none twice. A
+/// quotient keeps its meaning.
 fn sheet_name(place: usize, caption: &str) -> String {
     let caption = caption.replace('/', " per ");
     let plain =
         caption.chars().filter(|letter| !"[]:*?/\\'".contains(*letter) && !letter.is_control());
-    format!("{place} {}", plain.collect::<String>())
-        .chars()
-        .take(31)
-        .collect::<String>()
-        .trim()
-        .to_owned()
+    let whole = format!("{place} {}", plain.collect::<String>().trim());
+    let Some((cut, _)) = whole.char_indices().nth(LONGEST) else { return whole };
+    // The end of the last whole word, unless the first word alone is longer.
+    let number = place.to_string().len();
+    let is_whole = whole[cut..].starts_with(' ');
+    let end = whole[..cut].rfind(' ').filter(|end| *end > number && !is_whole);
+    whole[..end.unwrap_or(cut)].trim_end_matches([' ', ',', '(']).to_owned()
 }
 
 #[cfg(test)]
@@ -126,6 +130,9 @@ mod tests {
     #[test]
     fn sheets_have_names_that_are_allowed() {
         assert_eq!(sheet_name(3, "Goodput, Mb/s"), "3 Goodput, Mb per s");
+        let long = "Slowdown by load, over all components";
+        assert_eq!(sheet_name(4, long), "4 Slowdown by load, over all");
+        assert_eq!(sheet_name(5, &"é".repeat(40)), format!("5 {}", "é".repeat(29)));
         assert!(sheet_name(12, &"[x]:*?/\\'long ".repeat(9)).chars().count() <= 31);
     }
 }
