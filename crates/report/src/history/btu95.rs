@@ -193,7 +193,7 @@ fn penalties(
     ];
     lines.extend(sheet.lines());
     lines.extend(paragraph(
-        "Rule: the mean over six components of how much longer each took than alone, gains counted as nothing. No cell \
+        "Rule: the mean over six components of how much longer each took than alone, only losses counted. No cell \
          at 65536 bytes follows on any machine.",
         options,
     ));

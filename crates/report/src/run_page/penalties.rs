@@ -29,7 +29,7 @@ pub(super) fn section(report: &RunReport) -> Option<Section> {
     } else {
         Vec::new()
     };
-    let note = "Seconds are lost on the work that the baseline did, gains counted as nothing (the paper's rule); a slowdown \
+    let note = "Seconds are lost on the work that the baseline did, only losses counted (the paper's rule); a slowdown \
                 is the time with the other divided by the time alone, and can be compared between machines.";
     Section::of("Penalties", note, blocks)
 }
