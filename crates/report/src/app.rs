@@ -148,8 +148,16 @@ fn rates(plan: &AppPlan, verdict: &AppVerdict, columns: Columns) -> Option<Secti
             Slowing::Quota => "; slower processors: the kernel stops the end (SCHED_DEADLINE)",
         }
     };
+    let nice = if plan.nice.is_usual() {
+        String::new()
+    } else {
+        format!(
+            "; nice {} at the application, {} at the display",
+            plan.nice.application, plan.nice.display
+        )
+    };
     let note = format!(
-        "geometric mean of the blocks (95 % interval); a picture ends when its last answer is there{slowed}"
+        "geometric mean of the blocks (95 % interval); a picture ends when its last answer is there{slowed}{nice}"
     );
     Section::of("How fast a picture is drawn", &note, blocks)
 }

@@ -154,6 +154,13 @@ fn of_an_application() {
     let asked = both(&self::page(&asked, "10 Mb/s, delay 5 ms", drawn));
     assert!(asked.contains("within 500 ms"), "{asked}");
     assert!(!asked.contains("no bandwidth is enough"), "no row has a form for it: {asked}");
+    let nice = app::Niceness { application: 0, display: 19 };
+    let lower = self::page(&AppPlan { nice, ..plan.clone() }, "10 Mb/s, delay 5 ms", drawn);
+    let rates =
+        lower.sections.iter().find(|section| section.title == "How fast a picture is drawn");
+    let lower = Page { sections: rates.into_iter().cloned().collect(), ..Page::default() };
+    let lower = page_text(&lower, &TextOptions { colour: false, width: 200 });
+    assert!(lower.contains("nice 0 at the application, 19 at the display"), "{lower}");
     let single = AppPlan {
         workloads: vec![Workload::Vectors],
         protocols: vec![Protocol::Pipelined],
