@@ -271,9 +271,11 @@ impl Ways {
                     / ((1.0 + STEP).ln() - (1.0 - STEP).ln()),
             )
         };
+        let (bandwidth, delay) = (share(1.0, 0.0, 0.0, 0.0)?, share(0.0, 1.0, 0.0, 0.0)?);
         Some(TimeShares {
-            bandwidth: share(1.0, 0.0, 0.0, 0.0)?,
-            delay: share(0.0, 1.0, 0.0, 0.0)?,
+            // On a short line no delay makes up for the gap behind a frame, which is the bandwidth's.
+            bandwidth: bandwidth + delay.min(0.0),
+            delay: delay.max(0.0),
             application: share(0.0, 0.0, 1.0, 0.0)?,
             display: share(0.0, 0.0, 0.0, 1.0)?,
         })
@@ -366,6 +368,12 @@ delay = \"10 ms\"
             let sum = bandwidth + delay + application + display;
             assert!((sum - 1.0).abs() < 1e-3, "{protocol}: {sum}");
         }
+        // No delay: what the frame's gap takes from the way beyond the line is no share of its own.
+        let short = LINE.replace("10 ms", "0 ms");
+        let short = Reader::new("line").read(&short).unwrap();
+        let short = Ways::over(&short, &[StationId(0), StationId(1)], Carrier::Tcp, None).unwrap();
+        let shares = short.shares(Protocol::StopAndWait, 630, work).unwrap();
+        assert!(shares.bandwidth < 1.0 && shares.delay >= 0.0, "{shares:?}");
         // By hand: 20 ms of delay in a round, 1.47 ms on the line, 0.03 ms of computing.
         let waiting = ways.shares(Protocol::StopAndWait, 630, work).unwrap();
         assert!((waiting.delay - 0.93).abs() < 0.01, "{waiting:?}");
