@@ -67,7 +67,7 @@ fn show(store: &Store, row: &RunRow) {
                 panic!("its plan was read when it was imported")
             };
             let context = Context::complete(plan, 2);
-            let readings = store.readings(run).expect("its readings can be read");
+            let readings = store.readings_for_rating(run).expect("its readings can be read");
             drop(rating_of(&readings, &context));
             serde_json::to_string(&judge(
                 &store.cells(run).expect("its cells can be read"),

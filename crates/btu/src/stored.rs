@@ -158,8 +158,9 @@ impl Rated {
                 obstacles: verdict.obstacles,
             });
         };
-        let readings = store.readings_for_rating(run)?;
-        let (rating, obstacles) = rating_of(&readings, &context(&row, plan.clone(), true));
+        let placed = store.readings_for_rating(run)?;
+        let (rating, obstacles) = rating_of(&placed, &context(&row, plan.clone(), true));
+        let readings = placed.into_iter().map(|cell| cell.reading).collect();
         Ok(Self { row, plan, readings, rating, obstacles })
     }
 }

@@ -9,6 +9,8 @@ use crate::spread::sample_variance;
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LogSample {
     count: usize,
+    /// The number of independent values of this variance whose mean is as certain.
+    worth: f64,
     mean: f64,
     /// Unknown for a single value.
     variance: Option<f64>,
@@ -19,7 +21,14 @@ impl LogSample {
     pub fn of(values: &[f64]) -> Option<Self> {
         let mean = crate::geometric_mean(values)?.ln();
         let logarithms: Vec<f64> = values.iter().map(|value| value.ln()).collect();
-        Some(Self { count: values.len(), mean, variance: sample_variance(&logarithms) })
+        let (count, worth) = (values.len(), values.len() as f64);
+        Some(Self { count, worth, mean, variance: sample_variance(&logarithms) })
+    }
+
+    /// A mean logarithm of many values, which is as certain as that of `worth` values of this
+    /// variance; the variance has so many degrees of freedom.
+    pub(crate) fn of_mean(mean: f64, variance: f64, worth: f64, degrees: usize) -> Self {
+        Self { count: degrees + 1, worth, mean, variance: Some(variance) }
     }
 
     /// The number of values in the sample, at least 1.
@@ -61,7 +70,7 @@ fn half_width(terms: &[(f64, LogSample)], level: Level) -> Option<f64> {
     let pool = Pool::of(terms)?;
     let (mut variance, mut curvature, mut borrowed) = (0.0, 0.0, 0.0);
     for (weight, sample) in terms {
-        let share = weight * weight / sample.count as f64;
+        let share = weight * weight / sample.worth;
         match sample.variance {
             Some(own) => {
                 variance += share * own;

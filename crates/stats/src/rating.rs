@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::interval::{Estimate, Level};
-use crate::log_sample::{LogSample, contrast, geometric_interval};
+use crate::log_sample::{LogSample, contrast};
 
 /// Where an interval's width comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -34,20 +34,27 @@ const FEWEST_BLOCKS: usize = 3;
 /// [`block_ratings`](crate::block_ratings). The cells are fixed, not a sample:
 /// only repetitions within a cell, or whole blocks, vary. The wider of the two intervals is taken,
 /// because the first is blind to slow drifts and the second to spread within the few blocks there
-/// are. `None` without cells.
-pub fn rate(cells: &[LogSample], block_ratings: &[f64], level: Level) -> Option<Rating> {
+/// are. What all values have in common, with its weight, is in `common`: it widens both.
+/// `None` without cells.
+pub fn rate(
+    cells: &[LogSample],
+    block_ratings: &[f64],
+    common: &[(f64, LogSample)],
+    level: Level,
+) -> Option<Rating> {
     let weight = 1.0 / cells.len() as f64;
-    let terms: Vec<_> = cells.iter().map(|&cell| (weight, cell)).collect();
-    let within = contrast(&terms, level)?;
-    let between =
-        between_blocks(block_ratings, level).and_then(|blocks| centred(within.value, blocks));
+    let own: Vec<_> = cells.iter().map(|&cell| (weight, cell)).collect();
+    let within = contrast(&[&own, common].concat(), level).filter(|_| !cells.is_empty())?;
+    let between = between_blocks(block_ratings, common, level)
+        .and_then(|blocks| centred(within.value, blocks));
     let (estimate, form) = wider(within, between);
     Some(Rating { estimate, form, blocks: block_ratings.len() })
 }
 
 /// The geometric mean of block ratings, when there are enough of them.
-fn between_blocks(ratings: &[f64], level: Level) -> Option<Estimate> {
-    (ratings.len() >= FEWEST_BLOCKS).then(|| geometric_interval(ratings, level)).flatten()
+fn between_blocks(ratings: &[f64], common: &[(f64, LogSample)], level: Level) -> Option<Estimate> {
+    let blocks = LogSample::of(ratings).filter(|_| ratings.len() >= FEWEST_BLOCKS)?;
+    contrast(&[&[(1.0, blocks)], common].concat(), level)
 }
 
 /// The relative interval of `blocks`, moved to `value`: values of a block that is left out count in
@@ -87,7 +94,7 @@ mod tests {
             table.iter().map(|cell| cell.iter().copied().map(Some).collect()).collect();
         let ratings = crate::block_ratings(&whole);
         let cells: Vec<_> = table.iter().map(|cell| LogSample::of(cell).unwrap()).collect();
-        rate(&cells, &ratings, Level::P95).unwrap()
+        rate(&cells, &ratings, &[], Level::P95).unwrap()
     }
 
     #[test]
@@ -123,7 +130,7 @@ mod tests {
         let present = |cell: &Vec<Option<f64>>| cell.iter().copied().flatten().collect::<Vec<_>>();
         let cells: Vec<_> =
             table.iter().map(|cell| LogSample::of(&present(cell)).unwrap()).collect();
-        rate(&cells, &crate::block_ratings(&table), Level::P95).unwrap()
+        rate(&cells, &crate::block_ratings(&table), &[], Level::P95).unwrap()
     }
 
     #[test]
@@ -139,9 +146,9 @@ mod tests {
     #[test]
     fn two_blocks_are_too_few_to_speak_as_blocks() {
         let cells = [LogSample::of(&[10.0, 20.0]).unwrap(), LogSample::of(&[1.0, 2.0]).unwrap()];
-        let rating = rate(&cells, &[3.0, 6.0], Level::P95).unwrap();
+        let rating = rate(&cells, &[3.0, 6.0], &[], Level::P95).unwrap();
         assert_eq!(rating.form, Some(Form::WithinCells));
-        assert_eq!(rate(&[], &[], Level::P95), None);
+        assert_eq!(rate(&[], &[], &[], Level::P95), None);
     }
 
     #[test]
@@ -150,9 +157,9 @@ mod tests {
             LogSample::of(&[9.0, 10.0, 11.0]).unwrap(),
             LogSample::of(&[9.0, 10.0, 11.0]).unwrap(),
         ];
-        let rating = rate(&cells, &[9.0, 10.0, 11.0], Level::P95).unwrap();
+        let rating = rate(&cells, &[9.0, 10.0, 11.0], &[], Level::P95).unwrap();
         assert_eq!(rating.form, Some(Form::BetweenBlocks));
-        let rating = rate(&cells, &[10.0, 10.0, 10.0], Level::P95).unwrap();
+        let rating = rate(&cells, &[10.0, 10.0, 10.0], &[], Level::P95).unwrap();
         assert_eq!(rating.form, Some(Form::WithinCells));
     }
 
@@ -162,7 +169,7 @@ mod tests {
             prop::collection::vec(1.0f64..1e6, 1..5), 1..20)) {
             let means: Vec<f64> = cells.iter().map(|cell| crate::geometric_mean(cell).unwrap()).collect();
             let samples: Vec<_> = cells.iter().map(|cell| LogSample::of(cell).unwrap()).collect();
-            let rating = rate(&samples, &[], Level::P95).unwrap();
+            let rating = rate(&samples, &[], &[], Level::P95).unwrap();
             let expected = crate::geometric_mean(&means).unwrap();
             prop_assert!((rating.estimate.value / expected - 1.0).abs() < 1e-9);
         }

@@ -1,11 +1,12 @@
-//! The speeds of a run's cells, without their raw samples: a hundredth of what [`Store::cells`]
-//! reads.
+//! The speeds of a run's cells, and where the processors were, without their raw samples.
 
 use btu_suite::cell::Row;
 use btu_suite::compare::Reading;
-use btu_suite::record::{Apart, CellRecord};
-use btu_units::Span;
+use btu_suite::record::{Apart, CellRecord, MachineCpu};
+use btu_suite::verdict::PlacedReading;
 use rusqlite::params;
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
 use serde_json::json;
 
 use crate::packed::Packed;
@@ -15,11 +16,18 @@ use crate::{Store, StoreError};
 /// The speed of bulk and datagrams is in a column of its own; that of other rows must be computed.
 const SELECT: &str = "SELECT block, component, message_bytes, load, goodput_bits_per_second,
     iif(component = '' OR component LIKE 'INTERACTIVE/%', coalesce(packed, record), NULL)
-    FROM cells WHERE run = ?1 AND valid AND (?2 OR component NOT LIKE 'INTERACTIVE/%') ORDER BY block, position, id";
+    FROM cells WHERE run = ?1 AND valid ORDER BY block, position, id";
 
 /// Cells of requests have large histograms, and there are enough others.
-const WHOLE: &str = "SELECT coalesce(packed, record) FROM cells
-    WHERE run = ?1 AND valid AND component NOT LIKE 'INTERACTIVE/%' ORDER BY block, position, id";
+const PLACED: &str = "SELECT block, component, message_bytes, load, goodput_bits_per_second, coalesce(packed, record)
+    FROM cells WHERE run = ?1 AND valid AND component NOT LIKE 'INTERACTIVE/%' ORDER BY block, position, id";
+
+/// What is read of a record for its latency. Nearly all the time of reading whole records is that of
+/// building their samples.
+#[derive(Deserialize)]
+struct Surroundings {
+    machine: MachineCpu,
+}
 
 /// The columns of a cell in the database.
 struct Columns {
@@ -34,43 +42,38 @@ struct Columns {
 impl Store {
     /// The readings of a run of the suite `btu`: of each valid cell that has a speed.
     pub fn readings(&self, run: RunId) -> Result<Vec<Reading>, StoreError> {
-        self.read_speeds(run, true)
+        let columns = self.all("read the speeds", SELECT, params![run], columns)?;
+        columns.into_iter().filter_map(|columns| self.reading(run, columns).transpose()).collect()
     }
 
-    /// Like `readings`, without request and response, which cost nearly all the time because of
-    /// their histograms: enough for a rating.
-    pub fn readings_for_rating(&self, run: RunId) -> Result<Vec<Reading>, StoreError> {
-        self.read_speeds(run, false)
+    /// Like `readings`, with the latency between the two sides of the machine after each cell, and
+    /// without request and response, which cost nearly all the time because of their histograms:
+    /// enough for a rating.
+    pub fn readings_for_rating(&self, run: RunId) -> Result<Vec<PlacedReading>, StoreError> {
+        let columns = self.all("read the speeds", PLACED, params![run], columns)?;
+        columns.into_iter().filter_map(|columns| self.placed(run, columns).transpose()).collect()
     }
 
-    fn read_speeds(&self, run: RunId, with_requests: bool) -> Result<Vec<Reading>, StoreError> {
-        let rows = self.all("read the speeds", SELECT, params![run, with_requests], |row| {
-            Ok(Columns {
-                block: row.get(0)?,
-                component: row.get(1)?,
-                message_bytes: row.get(2)?,
-                load: row.get(3)?,
-                goodput_bits_per_second: row.get(4)?,
-                record: row.get(5)?,
-            })
-        })?;
-        rows.into_iter().filter_map(|columns| self.reading(run, columns).transpose()).collect()
+    fn placed(&self, run: RunId, columns: Columns) -> Result<Option<PlacedReading>, StoreError> {
+        let Some(record) = &columns.record else { return Ok(None) };
+        let core_to_core = self.parse::<Surroundings>(run, record)?.machine.core_to_core();
+        let is_network = !columns.component.is_empty();
+        let columns = if is_network { Columns { record: None, ..columns } } else { columns };
+        let reading = self.reading(run, columns)?;
+        Ok(reading.map(|reading| PlacedReading { reading, core_to_core }))
     }
 
     /// The latencies between the two sides of the machine after a run's valid cells, of the suite
     /// `btu`, without those of requests and responses; none where the processors were not divided.
     pub fn core_to_core(&self, run: RunId) -> Result<Apart, StoreError> {
-        let records = self.all("read the latencies", WHOLE, params![run], |row| row.get(0))?;
-        let latency = |record: Packed| Ok(self.whole(run, &record)?.machine.core_to_core());
-        let latencies: Vec<Option<Span>> =
-            records.into_iter().map(latency).collect::<Result<_, StoreError>>()?;
-        Ok(Apart::of(latencies.into_iter().flatten()))
+        let placed = self.readings_for_rating(run)?;
+        Ok(Apart::of(placed.into_iter().filter_map(|cell| cell.core_to_core)))
     }
 
     fn reading(&self, run: RunId, columns: Columns) -> Result<Option<Reading>, StoreError> {
         let block = columns.block;
         if let Some(record) = columns.record {
-            return Ok(Reading::of(&self.whole(run, &record)?));
+            return Ok(Reading::of(&self.parse::<CellRecord>(run, &record)?));
         }
         let Columns { component, message_bytes, load, goodput_bits_per_second, .. } = columns;
         let row = json!({"kind": "network", "component": component, "message_bytes": message_bytes, "load": load});
@@ -79,7 +82,7 @@ impl Store {
         Ok(positive.map(|per_second| Reading { row, block, per_second }))
     }
 
-    fn whole(&self, run: RunId, record: &Packed) -> Result<CellRecord, StoreError> {
+    fn parse<T: DeserializeOwned>(&self, run: RunId, record: &Packed) -> Result<T, StoreError> {
         let text =
             record.text().map_err(|error| self.damaged_run(run, format!("a cell: {error}")))?;
         serde_json::from_str(&text).map_err(|error| self.unreadable(run, &error))
@@ -88,4 +91,15 @@ impl Store {
     fn unreadable(&self, run: RunId, error: &serde_json::Error) -> StoreError {
         self.damaged_run(run, format!("a cell is not what this btu knows ({error})"))
     }
+}
+
+fn columns(row: &rusqlite::Row<'_>) -> rusqlite::Result<Columns> {
+    Ok(Columns {
+        block: row.get(0)?,
+        component: row.get(1)?,
+        message_bytes: row.get(2)?,
+        load: row.get(3)?,
+        goodput_bits_per_second: row.get(4)?,
+        record: row.get(5)?,
+    })
 }

@@ -17,6 +17,7 @@ mod cpu;
 mod expected;
 mod further;
 mod goodputs;
+mod near;
 mod penalty;
 mod rates;
 mod rating;
@@ -35,6 +36,7 @@ pub use context::{Context, HostClocks};
 pub use cpu::CpuRow;
 pub use expected::ExpectedRow;
 pub use further::{InteractiveRow, Quantiles, UdpRow};
+pub use near::PlacedReading;
 pub use penalty::{
     ComponentPenalty, ComponentSlowdown, LoadSlowdown, Penalties, Penalty, Side, Times,
     TotalPenalty,
@@ -47,13 +49,12 @@ pub use variance::{
     CauseShare, Group, GroupVariance, Parts, RatingSpread, RowVariance, Variance, VarianceCause,
 };
 pub use warning::{
-    BufferDrops, Cause, ClockDrift, ClockStepped, ClocksApart, InvalidCells, LatePacing,
+    BufferDrops, Cause, ClockDrift, ClockStepped, ClocksApart, FarCost, InvalidCells, LatePacing,
     LoadBefore, LowConfidence, NotMeasured, Outliers, OverCommitted, ProcessorsApart, Retransmits,
     ShortCells, SmallOverlap, StartSkew, Steal, Warning, WideRow, WindowLimited, WireDrops,
     WireLate,
 };
 
-use crate::compare::Reading;
 use crate::record::CellRecord;
 use cells::Cells;
 pub(crate) use cpu::Shares;
@@ -127,8 +128,8 @@ impl Verdict {
 /// Judges a run by its cells.
 pub fn judge(records: &[CellRecord], context: &Context) -> Verdict {
     let cells = Cells::new(records);
-    let goodputs = Goodputs::of_cells(&cells);
-    let rates = rates::rates(&cells, context);
+    let goodputs = Goodputs::of(&cells.placed());
+    let rates = rates::rates(&cells, &goodputs, context);
     let udp = further::udp(&cells, context);
     let warnings = warning::warnings(&cells, context, &rates, &udp);
     let rating = rating::loaded(&goodputs, context);
@@ -158,10 +159,10 @@ pub fn judge(records: &[CellRecord], context: &Context) -> Verdict {
     }
 }
 
-/// Only the rating of [`judge`], with the obstacles to its name, from the speeds of a run's valid
-/// cells: reading them takes a hundredth of the time that whole cells take.
-pub fn rating_of(readings: &[Reading], context: &Context) -> (Option<Rating>, Vec<Obstacle>) {
-    let rating = rating::loaded(&Goodputs::of_readings(readings), context);
+/// Only the rating of [`judge`], with the obstacles to its name, from the speeds and latencies of a
+/// run's valid cells: reading them takes a fraction of the time that whole cells take.
+pub fn rating_of(readings: &[PlacedReading], context: &Context) -> (Option<Rating>, Vec<Obstacle>) {
+    let rating = rating::loaded(&Goodputs::of(readings), context);
     let obstacles = title::obstacles(rating.as_ref(), context);
     (rating, obstacles)
 }

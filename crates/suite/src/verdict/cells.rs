@@ -2,18 +2,22 @@
 
 use std::collections::BTreeMap;
 
+use super::near::{Near, PlacedReading};
 use crate::cell::Row;
+use crate::compare::Reading;
 use crate::record::{CellRecord, HostResult, NetworkResult};
 
 /// A run's cells, the valid and the void ones apart, each row's in the order of their blocks.
 pub(super) struct Cells<'a> {
     valid: BTreeMap<Row, Vec<&'a CellRecord>>,
     invalid: BTreeMap<Row, Vec<&'a CellRecord>>,
+    near: Near,
 }
 
 impl<'a> Cells<'a> {
     pub(super) fn new(records: &'a [CellRecord]) -> Self {
-        let mut cells = Self { valid: BTreeMap::new(), invalid: BTreeMap::new() };
+        let (valid, invalid) = (BTreeMap::new(), BTreeMap::new());
+        let mut cells = Self { valid, invalid, near: Near::of(&[]) };
         for record in records {
             let side = if record.is_valid() { &mut cells.valid } else { &mut cells.invalid };
             side.entry(record.row).or_default().push(record);
@@ -21,7 +25,23 @@ impl<'a> Cells<'a> {
         for repetitions in cells.valid.values_mut().chain(cells.invalid.values_mut()) {
             repetitions.sort_by_key(|record| (record.block, record.position));
         }
+        cells.near = Near::of(&cells.placed());
         cells
+    }
+
+    /// What far processors cost.
+    pub(super) const fn near(&self) -> &Near {
+        &self.near
+    }
+
+    /// The goodput of each valid cell, as measured, in b/s.
+    pub(super) fn placed(&self) -> Vec<PlacedReading> {
+        let placed = |record: &CellRecord| {
+            let per_second = record.network.as_ref()?.goodput_bits_per_second;
+            let reading = Reading { row: record.row, block: record.block, per_second };
+            Some(PlacedReading { reading, core_to_core: record.machine.core_to_core() })
+        };
+        self.valid().filter_map(placed).collect()
     }
 
     /// The valid repetitions of `row`.
@@ -32,11 +52,6 @@ impl<'a> Cells<'a> {
     /// The void repetitions of `row`.
     pub(super) fn void(&self, row: Row) -> &[&'a CellRecord] {
         self.invalid.get(&row).map_or(&[], Vec::as_slice)
-    }
-
-    /// The rows of which a repetition is valid.
-    pub(super) fn rows(&self) -> impl Iterator<Item = Row> + '_ {
-        self.valid.keys().copied()
     }
 
     /// All valid cells.
@@ -62,12 +77,29 @@ impl<'a> Cells<'a> {
         self.of(row).iter().filter_map(|record| record.network.as_ref())
     }
 
+    /// Seconds and octets of each network result of `row`, as near processors have them.
+    pub(super) fn near_times(&self, row: Row) -> impl Iterator<Item = (f64, u64)> + '_ {
+        self.of(row).iter().filter_map(move |record| {
+            let network = record.network.as_ref()?;
+            let factor = self.near.factor(row, record.machine.core_to_core());
+            Some((network.duration.seconds() * factor, network.bytes.count()))
+        })
+    }
+
+    /// The share of the row's cells from which the cost of far processors was taken out.
+    pub(super) fn shifted_share(&self, row: Row) -> f64 {
+        let cells = self.of(row);
+        let is_shifted =
+            |record: &&&CellRecord| self.near.is_shifted(row, record.machine.core_to_core());
+        cells.iter().filter(is_shifted).count() as f64 / cells.len().max(1) as f64
+    }
+
     /// The host results of `row`.
     pub(super) fn host(&self, row: Row) -> impl Iterator<Item = &'a HostResult> + '_ {
         self.of(row).iter().filter_map(|record| record.host.as_ref())
     }
 
-    /// Goodput of each repetition in b/s, with its block.
+    /// Goodput of each repetition in b/s as measured, with its block.
     pub(super) fn goodputs(&self, row: Row) -> Vec<(u32, f64)> {
         let goodput = |record: &&CellRecord| {
             Some((record.block, record.network.as_ref()?.goodput_bits_per_second))

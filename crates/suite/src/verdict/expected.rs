@@ -192,7 +192,7 @@ mod tests {
     fn rows(network: Network) -> Vec<ExpectedRow> {
         let plan = Plan::whole(1, Profile::quick(), network);
         let context = Context::complete(plan, 1);
-        expected(&Goodputs::of_readings(&[]), &context)
+        expected(&Goodputs::of(&[]), &context)
     }
 
     fn path(loss: f64) -> Network {

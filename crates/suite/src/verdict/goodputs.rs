@@ -2,47 +2,74 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use btu_stats::{LogSample, block_ratings};
+use btu_stats::{Estimate, LogSample, block_ratings, contrast};
 
-use super::cells::Cells;
+use super::LEVEL;
+use super::near::{Near, PlacedReading};
 use crate::cell::Row;
-use crate::compare::Reading;
 
-/// Goodput of each repetition in b/s, with its block; each row's in the order of their blocks.
-pub(super) struct Goodputs(BTreeMap<Row, Vec<(u32, f64)>>);
+/// Goodput of each repetition in b/s, as near processors have it.
+pub(super) struct Goodputs {
+    rows: BTreeMap<Row, Goodput>,
+    near: Near,
+}
+
+/// The goodput of a row.
+#[derive(Default)]
+struct Goodput {
+    /// Of each repetition with its block, in the order of the blocks.
+    repetitions: Vec<(u32, f64)>,
+    /// The number of cells from which a shift was taken out.
+    shifted: usize,
+}
 
 impl Goodputs {
-    /// The goodputs of whole cells.
-    pub(super) fn of_cells(cells: &Cells) -> Self {
-        Self(cells.rows().map(|row| (row, cells.goodputs(row))).collect())
+    /// Of valid cells.
+    pub(super) fn of(cells: &[PlacedReading]) -> Self {
+        let near = Near::of(cells);
+        let mut rows: BTreeMap<Row, Goodput> = BTreeMap::new();
+        for cell in cells.iter().filter(|cell| cell.reading.counts()) {
+            let row = rows.entry(cell.reading.row).or_default();
+            let factor = near.factor(cell.reading.row, cell.core_to_core);
+            row.repetitions.push((cell.reading.block, cell.reading.per_second / factor));
+            row.shifted += usize::from(near.is_shifted(cell.reading.row, cell.core_to_core));
+        }
+        for row in rows.values_mut() {
+            row.repetitions.sort_by_key(|(block, _)| *block);
+        }
+        Self { rows, near }
     }
 
-    /// The goodputs of speeds, which are those of the rated rows.
-    pub(super) fn of_readings(readings: &[Reading]) -> Self {
-        let mut rows: BTreeMap<Row, Vec<(u32, f64)>> = BTreeMap::new();
-        for reading in readings.iter().filter(|reading| reading.counts()) {
-            rows.entry(reading.row).or_default().push((reading.block, reading.per_second));
-        }
-        for repetitions in rows.values_mut() {
-            repetitions.sort_by_key(|(block, _)| *block);
-        }
-        Self(rows)
-    }
-
-    fn of(&self, row: Row) -> &[(u32, f64)] {
-        self.0.get(&row).map_or(&[], Vec::as_slice)
+    fn repetitions(&self, row: Row) -> &[(u32, f64)] {
+        self.rows.get(&row).map_or(&[], |row| row.repetitions.as_slice())
     }
 
     /// Those of a row without their blocks, for inference.
     pub(super) fn sample(&self, row: Row) -> Option<LogSample> {
-        LogSample::of(&self.of(row).iter().map(|(_, rate)| *rate).collect::<Vec<_>>())
+        LogSample::of(&self.repetitions(row).iter().map(|(_, rate)| *rate).collect::<Vec<_>>())
+    }
+
+    /// The geometric mean of a row with its interval.
+    pub(super) fn estimate(&self, row: Row) -> Option<Estimate> {
+        let own = [(1.0, self.sample(row)?)];
+        contrast(&[&own[..], &self.errors(&[row])].concat(), LEVEL)
+    }
+
+    /// What the shifts' errors add to the geometric mean over `rows`.
+    pub(super) fn errors(&self, rows: &[Row]) -> Vec<(f64, LogSample)> {
+        let share = |row: &Row| {
+            let goodput = self.rows.get(row)?;
+            let share = goodput.shifted as f64 / goodput.repetitions.len() as f64;
+            Some((*row, share / rows.len() as f64))
+        };
+        self.near.errors(rows.iter().filter_map(share))
     }
 
     /// The geometric mean over `rows` for each block that holds at least half of them, and how many
     /// blocks hold all.
     pub(super) fn block_ratings(&self, rows: &[Row]) -> (Vec<f64>, usize) {
         let by_row: Vec<BTreeMap<u32, f64>> =
-            rows.iter().map(|&row| self.of(row).iter().copied().collect()).collect();
+            rows.iter().map(|&row| self.repetitions(row).iter().copied().collect()).collect();
         let blocks: BTreeSet<u32> = by_row.iter().flat_map(|row| row.keys().copied()).collect();
         let line = |row: &BTreeMap<u32, f64>| {
             blocks.iter().map(|block| row.get(block).copied()).collect::<Vec<_>>()

@@ -4,7 +4,7 @@
 //! the host activity while the network activity runs. The paper gives one mean over the components
 //! in seconds, each difference clipped at zero; this module adds the signed mean, and the slowdown
 //! as a ratio with its interval: seconds depend on the chosen amount of work, the slowdown does
-//! not.
+//! not. What processors that were far from each other cost the network activity is taken out of its times.
 
 mod pairs;
 
@@ -138,14 +138,18 @@ pub(super) fn penalties(cells: &Cells, context: &Context) -> Penalties {
             ComponentSlowdown {
                 component,
                 load,
-                network: slowdown(&pairs.network),
-                host: slowdown(&pairs.host),
+                network: slowdown(cells, &pairs.network),
+                host: slowdown(cells, &pairs.host),
             }
         })
     });
     let by_load = context.host_loads().map(|load| {
         let pairs = pairs(&rated, load);
-        LoadSlowdown { load, network: slowdown(&pairs.network), host: slowdown(&pairs.host) }
+        LoadSlowdown {
+            load,
+            network: slowdown(cells, &pairs.network),
+            host: slowdown(cells, &pairs.host),
+        }
     });
     Penalties {
         totals: messages.iter().filter_map(|&message| total(&table, message)).collect(),
@@ -159,11 +163,21 @@ fn penalty(cells: &Cells, context: &Context, message: Bytes, load: Load) -> Pena
     let rated: Vec<Component> = context.rated().collect();
     let components = rated.iter().map(|&component| {
         let pairs = Pairs::of(cells, &[component], &[message], load);
-        ComponentPenalty { component, network: times(&pairs.network), host: times(&pairs.host) }
+        ComponentPenalty {
+            component,
+            network: times(cells, &pairs.network),
+            host: times(cells, &pairs.host),
+        }
     });
     let components = components.collect();
     let pairs = Pairs::of(cells, &rated, &[message], load);
-    Penalty { message, load, network: side(&pairs.network), host: side(&pairs.host), components }
+    Penalty {
+        message,
+        load,
+        network: side(cells, &pairs.network),
+        host: side(cells, &pairs.host),
+        components,
+    }
 }
 
 fn total(table: &[Penalty], message: Bytes) -> Option<TotalPenalty> {
@@ -178,7 +192,7 @@ fn total(table: &[Penalty], message: Bytes) -> Option<TotalPenalty> {
     })
 }
 
-fn side(pairs: &[Pair]) -> Option<Side> {
+fn side(cells: &Cells, pairs: &[Pair]) -> Option<Side> {
     let mean =
         |of: &dyn Fn(&Pair) -> f64| arithmetic_mean(&pairs.iter().map(of).collect::<Vec<_>>());
     let difference = |pair: &Pair| pair.loaded_seconds() - pair.base_seconds();
@@ -188,15 +202,15 @@ fn side(pairs: &[Pair]) -> Option<Side> {
         loaded_seconds: mean(&Pair::loaded_seconds)?,
         clipped_seconds: mean(&|pair| difference(pair).max(0.0))?,
         signed_seconds: mean(&difference)?,
-        slowdown: slowdown(pairs)?,
+        slowdown: slowdown(cells, pairs)?,
     })
 }
 
-fn times(pairs: &[Pair]) -> Option<Times> {
+fn times(cells: &Cells, pairs: &[Pair]) -> Option<Times> {
     let pair = pairs.first()?;
     Some(Times {
         base_seconds: pair.base_seconds(),
         loaded_seconds: pair.loaded_seconds(),
-        slowdown: slowdown(pairs)?,
+        slowdown: slowdown(cells, pairs)?,
     })
 }

@@ -1,13 +1,13 @@
 //! The table of rates: component x message size x load.
 
-use btu_stats::{Estimate, geometric_interval, outliers};
+use btu_stats::{Estimate, outliers};
 use btu_units::Bytes;
 use serde::{Deserialize, Serialize};
 
-use super::LEVEL;
 use super::cells::Cells;
 use super::context::Context;
 use super::cpu::cpu_seconds_per_gigabyte;
+use super::goodputs::Goodputs;
 use crate::cell::{Component, Load, Row};
 
 /// One row of the table of rates.
@@ -20,9 +20,9 @@ pub struct RateRow {
     pub message: Bytes,
     /// The load that ran at the same time.
     pub load: Load,
-    /// Geometric mean over repetitions; absent when no repetition counts.
+    /// Geometric mean over repetitions, as near processors have it; absent when no repetition counts.
     pub goodput_bits_per_second: Option<Estimate>,
-    /// Slowest and fastest repetition.
+    /// Slowest and fastest repetition, as measured.
     pub range_bits_per_second: Option<[f64; 2]>,
     /// The number of valid repetitions.
     pub repetitions: usize,
@@ -50,19 +50,19 @@ pub struct Outlier {
 }
 
 /// The rates of all rated rows that were planned, by component, message size and load.
-pub(super) fn rates(cells: &Cells, context: &Context) -> Vec<RateRow> {
+pub(super) fn rates(cells: &Cells, goodputs: &Goodputs, context: &Context) -> Vec<RateRow> {
     context
         .rated_rows(|_, _| true)
         .into_iter()
-        .filter_map(|row| rate(cells, context, row))
+        .filter_map(|row| rate(cells, goodputs, context, row))
         .collect()
 }
 
-fn rate(cells: &Cells, context: &Context, row: Row) -> Option<RateRow> {
+fn rate(cells: &Cells, rated: &Goodputs, context: &Context, row: Row) -> Option<RateRow> {
     let Row::Network { component, message, load } = row else { return None };
     let goodputs = cells.goodputs(row);
     let values: Vec<f64> = goodputs.iter().map(|(_, value)| *value).collect();
-    let estimate = geometric_interval(&values, LEVEL);
+    let estimate = rated.estimate(row);
     let relative_half_width = estimate.and_then(|estimate| estimate.relative_half_width());
     let wanted = context.plan.profile.wanted_half_width;
     Some(RateRow {

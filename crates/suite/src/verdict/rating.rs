@@ -95,7 +95,7 @@ fn rating(goodputs: &Goodputs, context: &Context, planned: Vec<Row>) -> Option<R
     let means_of_cells: Vec<f64> = samples.iter().map(LogSample::geometric_mean).collect();
     let means = Means::of(&means_of_cells)?;
     let (block_ratings, complete_blocks) = goodputs.block_ratings(&used);
-    let rated = rate(&samples, &block_ratings, LEVEL)?;
+    let rated = rate(&samples, &block_ratings, &goodputs.errors(&used), LEVEL)?;
     let wanted = context.plan.profile.wanted_half_width;
     let wide = rated.estimate.relative_half_width().is_none_or(|half| half > wanted);
     Some(Rating {

@@ -16,7 +16,7 @@ pub use cells::{InvalidCells, NotMeasured, ShortCells, StartSkew};
 pub use clocks::{ClockDrift, ClockStepped, ClocksApart};
 pub use confidence::{LowConfidence, Outliers, SmallOverlap, WideRow};
 pub(crate) use machine::MOST_STEAL;
-pub use machine::{LoadBefore, OverCommitted, ProcessorsApart, Steal};
+pub use machine::{FarCost, LoadBefore, OverCommitted, ProcessorsApart, Steal};
 pub use transport::{BufferDrops, LatePacing, Retransmits, WindowLimited};
 pub(crate) use wire::MOST_LATENESS;
 pub use wire::{WireDrops, WireLate};

@@ -14,6 +14,7 @@ pub(super) struct Pair {
     /// Row of the baseline, which several pairs may share.
     base_row: Row,
     base: Measured,
+    loaded_row: Row,
     loaded: Measured,
 }
 
@@ -25,6 +26,8 @@ struct Measured {
     sample: LogSample,
     /// Mean work of a repetition: bytes or rounds.
     work: f64,
+    /// The share of repetitions from which the cost of far processors was taken out.
+    share: f64,
 }
 
 impl Measured {
@@ -39,6 +42,7 @@ impl Measured {
             seconds_per_work: arithmetic_mean(&costs)?,
             sample: LogSample::of(&costs)?,
             work: arithmetic_mean(&works)?,
+            share: 0.0,
         })
     }
 }
@@ -78,22 +82,18 @@ impl Pairs {
             .filter_map(|(component, message)| {
                 let base_row = row(component, message, Load::Idle);
                 let base = network_times(cells, base_row)?;
-                Some(Pair {
-                    base_row,
-                    base,
-                    loaded: network_times(cells, row(component, message, load))?,
-                })
+                let loaded_row = row(component, message, load);
+                let loaded = network_times(cells, loaded_row)?;
+                Some(Pair { base_row, base, loaded_row, loaded })
             })
             .collect();
         let base_row = Row::Host { load };
         let host = combinations()
             .filter_map(|(component, message)| {
                 let base = host_times(cells, base_row)?;
-                Some(Pair {
-                    base_row,
-                    base,
-                    loaded: host_times(cells, row(component, message, load))?,
-                })
+                let loaded_row = row(component, message, load);
+                let loaded = host_times(cells, loaded_row)?;
+                Some(Pair { base_row, base, loaded_row, loaded })
             })
             .collect();
         Self { network, host }
@@ -101,9 +101,8 @@ impl Pairs {
 }
 
 fn network_times(cells: &Cells, row: Row) -> Option<Measured> {
-    Measured::of(
-        cells.network(row).map(|network| (network.duration.seconds(), network.bytes.count())),
-    )
+    let share = cells.shifted_share(row);
+    Measured::of(cells.near_times(row)).map(|measured| Measured { share, ..measured })
 }
 
 fn host_times(cells: &Cells, row: Row) -> Option<Measured> {
@@ -112,7 +111,7 @@ fn host_times(cells: &Cells, row: Row) -> Option<Measured> {
 
 /// The geometric mean over `pairs` of together / alone. A baseline that several pairs share enters
 /// once with the sum of their weights, so its own spread is not averaged away.
-pub(super) fn slowdown(pairs: &[Pair]) -> Option<Estimate> {
+pub(super) fn slowdown(cells: &Cells, pairs: &[Pair]) -> Option<Estimate> {
     let weight = 1.0 / pairs.len() as f64;
     let mut terms: Vec<(f64, LogSample)> =
         pairs.iter().map(|pair| (weight, pair.loaded.sample)).collect();
@@ -121,5 +120,9 @@ pub(super) fn slowdown(pairs: &[Pair]) -> Option<Estimate> {
         bases.entry(pair.base_row).or_insert((0.0, pair.base.sample)).0 -= weight;
     }
     terms.extend(bases.into_values());
+    let shares = pairs
+        .iter()
+        .flat_map(|pair| [(pair.loaded_row, pair.loaded.share), (pair.base_row, -pair.base.share)]);
+    terms.extend(cells.near().errors(shares.map(|(row, share)| (row, weight * share))));
     contrast(&terms, LEVEL)
 }

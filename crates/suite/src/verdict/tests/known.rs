@@ -5,6 +5,7 @@ use btu_units::{BitRate, Bytes, Span};
 
 use super::super::*;
 use super::*;
+use crate::compare::Reading;
 use crate::record::{DatagramsReceived, DatagramsSent, Requested};
 
 /// Half a second alone, a second under any load, whatever the component.
@@ -144,6 +145,78 @@ fn the_order_in_which_cells_were_stored_does_not_matter() {
     assert_eq!(judge(&records, &context), forth);
 }
 
+fn placed(records: &[CellRecord]) -> Vec<PlacedReading> {
+    let placed = |record: &CellRecord| {
+        let core_to_core = record.machine.core_to_core();
+        Some(PlacedReading { reading: Reading::of(record)?, core_to_core })
+    };
+    records.iter().filter_map(placed).collect()
+}
+
+/// Cells of the first block are far, half as quick with large messages and a fifth slower with
+/// others; under `cpu`, everything takes twice as long. Odd blocks are a tenth quicker.
+fn far_at_first(context: &Context) -> Vec<CellRecord> {
+    let seconds = |row: Row, block: u32| {
+        let Row::Network { message, load, .. } = row else { return 1.0 };
+        let far = if message == Bytes::new(65_536) { 2.0 } else { 1.25 };
+        let cpu = if load == Load::Cpu { 2.0 } else { 1.0 };
+        cpu * if block == 0 { far } else { 1.0 } * if block.is_multiple_of(2) { 1.0 } else { 0.9 }
+    };
+    let mut records = run(context, 4, seconds, 1.0);
+    for record in &mut records {
+        let is_far = record.block == 0;
+        record.machine.core_to_core_ns = Some(if is_far { 300 } else { 60 });
+    }
+    records
+}
+
+/// By hand: far cells over the mean of near ones (1, 1/0.9 twice, as logarithms) is the cost times
+/// 0.9^(2/3), and near cells make a rate of 8 Mb/s / 0.9^(2/3), halved under `cpu`.
+#[test]
+fn what_far_processors_cost_is_taken_out_of_rates() {
+    let context = context();
+    let records = far_at_first(&context);
+    let verdict = judge(&records, &context);
+    let near = 8e6 / 0.9f64.powf(2.0 / 3.0);
+    let alone = verdict.idle.as_ref().unwrap().btu_bits_per_second;
+    assert!(close(alone.value, near), "{alone:?}");
+    let rating = verdict.rating.clone().unwrap();
+    assert!(close(rating.btu_bits_per_second.value, near / 2f64.powf(1.0 / 3.0)));
+    for row in &verdict.rates {
+        let expected = if row.load == Load::Cpu { near / 2.0 } else { near };
+        assert!(close(row.goodput_bits_per_second.unwrap().value, expected), "{row:?}");
+        assert!(
+            row.range_bits_per_second.unwrap()[0] < 0.81 * expected,
+            "the range is as measured"
+        );
+    }
+    let slowdown = verdict.penalties.by_load.iter().find(|one| one.load == Load::Cpu).unwrap();
+    assert!(close(slowdown.network.unwrap().value, 2.0));
+    let costs = verdict.warnings.iter().find_map(|warning| match &warning.cause {
+        Cause::ProcessorsApart(apart) => Some(&apart.costs),
+        _ => None,
+    });
+    let costs = costs.unwrap();
+    assert_eq!(costs.len(), 5);
+    let large = costs.iter().find(|cost| cost.message == Bytes::new(65_536)).unwrap();
+    assert!(close(large.ratio.value, 0.5 * 0.9f64.powf(2.0 / 3.0)), "{large:?}");
+    assert_eq!(rating_of(&placed(&records), &context).0, verdict.rating);
+}
+
+/// Where all cells are far, or hardly any, nothing tells the cost.
+#[test]
+fn rates_are_as_measured_where_the_cost_is_not_known() {
+    let context = context();
+    let with = |latency: Option<u64>| {
+        let mut records = far_at_first(&context);
+        for record in &mut records {
+            record.machine.core_to_core_ns = latency;
+        }
+        judge(&records, &context)
+    };
+    assert_eq!(with(Some(300)), with(None));
+}
+
 /// With void cells, rows that are missing and blocks that differ.
 #[test]
 fn the_speeds_alone_give_the_rating_of_the_whole_cells() {
@@ -159,7 +232,7 @@ fn the_speeds_alone_give_the_rating_of_the_whole_cells() {
     let rating = verdict.rating.clone().unwrap();
     assert!(!rating.missing.is_empty() && rating.interval_form.is_some());
     assert_eq!((verdict.title, &verdict.obstacles[..]), (Title::Part, &[Obstacle::Incomplete][..]));
-    let mut readings: Vec<Reading> = records.iter().filter_map(Reading::of).collect();
+    let mut readings = placed(&records);
     let whole = (verdict.rating, verdict.obstacles);
     assert_eq!(rating_of(&readings, &context), whole);
     readings.reverse();

@@ -1,6 +1,7 @@
 //! Warnings about the machine that everything ran on.
 
-use btu_units::Span;
+use btu_stats::Estimate;
+use btu_units::{Bytes, Span};
 use serde::{Deserialize, Serialize};
 
 use super::super::cells::Cells;
@@ -58,6 +59,20 @@ pub struct ProcessorsApart {
     pub near_ns: u64,
     /// The largest one, in ns.
     pub most_ns: u64,
+    /// What it cost: the goodput of far cells over that of near ones. Absent for message sizes of
+    /// which too few cells were near or far: their rows are as measured.
+    #[serde(default)]
+    pub costs: Vec<FarCost>,
+}
+
+/// What far processors cost the rated rows of a message size; taken out of their rates.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct FarCost {
+    /// The message size of the rows.
+    #[serde(rename = "message_bytes")]
+    pub message: Bytes,
+    /// The goodput of far cells over that of near ones, the rows' geometric mean.
+    pub ratio: Estimate,
 }
 
 /// One cell in a hundred, half as quick as it should be, changes a result by less than other
@@ -75,20 +90,32 @@ impl ProcessorsApart {
             of: latencies.len() as u64,
             near_ns: apart.near()?.nanoseconds(),
             most_ns: apart.most().nanoseconds(),
+            costs: cells.near().costs(),
         })
     }
 }
 
 impl Explanation for ProcessorsApart {
     fn observed(&self) -> String {
-        let Self { cells, of, near_ns, most_ns } = self;
+        let Self { cells, of, near_ns, most_ns, costs } = self;
         let apart = Apart::of([*near_ns, *most_ns].map(Span::from_nanoseconds));
-        format!("the hypervisor moved the processors apart in {cells} of {of} cells: {apart}")
+        let seen =
+            format!("the hypervisor moved the processors apart in {cells} of {of} cells: {apart}");
+        if costs.is_empty() {
+            return format!("{seen}; what it cost cannot be told, so rates are as measured");
+        }
+        let costs: Vec<String> = costs
+            .iter()
+            .map(|FarCost { message, ratio }| format!("{message} {:.2}", ratio.value))
+            .collect();
+        format!(
+            "{seen}; goodput of these over that of others, taken out of rates: {}",
+            costs.join(", ")
+        )
     }
 
     fn advice(&self, _: &Plan) -> String {
-        "a machine whose processors stay where they are: rows with such cells are wider, and may be up to half as quick"
-            .to_owned()
+        "a machine whose processors stay where they are: rows with such cells are wider".to_owned()
     }
 }
 
