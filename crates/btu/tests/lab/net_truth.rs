@@ -112,7 +112,8 @@ fn ping_sees_the_delay() {
     lab.up(&lines(&asked.map(of_delay)));
     let seen = ping(&lab, asked.len(), &["-c", "100", "-i", "0.02"]);
     for ((megabits, delay_ms), (times, said)) in asked.into_iter().zip(seen) {
-        assert_eq!(times.len(), 100, "{said}");
+        // ping waits for its last answer no longer than two round trips.
+        assert!(times.len() >= 99, "{said}");
         // 98 octets and the overhead of a frame, 122 on the line, each way.
         let expected = 2.0 * (delay_ms + 122.0 * 8.0 / megabits / 1e3);
         let least = times.iter().copied().fold(f64::INFINITY, f64::min);

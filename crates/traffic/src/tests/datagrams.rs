@@ -121,7 +121,7 @@ fn what_cannot_be_is_refused_before_anything_starts() {
 
 /// Farewells are repeated until one is answered; those that waited in a queue arrive when the
 /// sender is gone. They are many here, so that the receiver still answers them when the sender has
-/// closed its socket.
+/// closed its socket. It may also end before all of them are sent.
 #[test]
 fn a_farewell_that_comes_late_spoils_nothing() {
     let listener = prepare(&order(receiver(Rendezvous::Listen(HERE), 100, 10)));
@@ -129,9 +129,9 @@ fn a_farewell_that_comes_late_spoils_nothing() {
     let thread = std::thread::spawn(move || listener.perform(&super::NEVER));
     let peer = super::bad_peers::udp_caller(endpoint);
     let farewell = Header { kind: Kind::Farewell, token: TOKEN, number: 5 }.encode();
-    for _ in 0..5000 {
-        peer.send(&farewell).unwrap();
-    }
+    peer.send(&farewell).unwrap();
+    let more = (0..5000).take_while(|_| peer.send(&farewell).is_ok()).count();
+    println!("{more} more");
     drop(peer);
     let received = outcome!(thread.join().unwrap(), DatagramsReceived);
     assert_eq!((received.datagrams, received.farewell), (0, true));
