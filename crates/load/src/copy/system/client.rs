@@ -103,7 +103,7 @@ fn run(
     let copy = (direction == Direction::Get).then_some(file);
     let ended = process.finish(copy, may_go_on)?;
     drop(held);
-    match ended.said.let_in {
+    match ended.connected() {
         Some(connected) if ended.status.success() => Ok((connected, ended)),
         _ => Err(LoadError::Program {
             program,

@@ -132,6 +132,14 @@ fn was_killed(status: ExitStatus) -> bool {
 }
 
 impl Ended {
+    /// When the program's log said that it was let in. The log is read by a thread, which may get a
+    /// processor only when bytes have come already, or the program has ended: not before it was let
+    /// in, so the earliest of these is nearest to the truth.
+    pub(super) fn connected(&self) -> Option<Time> {
+        let first = self.moved.map_or(self.over, |moved| moved.first);
+        self.said.let_in.map(|read| read.min(first).min(self.over))
+    }
+
     pub(super) fn was_killed(&self) -> bool {
         was_killed(self.status)
     }
@@ -170,5 +178,25 @@ impl Watch {
 
     fn moved(&self) -> Option<Moved> {
         Some(Moved { first: self.first?, last: self.last? })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_that_was_read_late_was_written_before_the_first_byte_came() {
+        let at = Time::from_nanoseconds;
+        let ended = |let_in, moved: Option<[u64; 2]>| Ended {
+            status: ExitStatus::from_raw(0),
+            over: at(50),
+            said: Said { let_in, last: String::new() },
+            moved: moved.map(|[first, last]| Moved { first: at(first), last: at(last) }),
+        };
+        assert_eq!(ended(Some(at(10)), Some([30, 40])).connected(), Some(at(10)));
+        assert_eq!(ended(Some(at(45)), Some([30, 40])).connected(), Some(at(30)));
+        assert_eq!(ended(Some(at(60)), None).connected(), Some(at(50)));
+        assert_eq!(ended(None, Some([30, 40])).connected(), None);
     }
 }

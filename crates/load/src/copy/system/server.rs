@@ -141,7 +141,7 @@ impl SystemServer {
             drop(flow);
             let may_go_on = || Ok(limit.check(now()?, "serve the system's program", peer)?);
             let ended = process.finish(copy, may_go_on)?;
-            if let Some(connected) = ended.said.let_in {
+            if let Some(connected) = ended.connected() {
                 return Ok(Served { peer, connected, ended });
             }
             self.door.refuse(peer);
