@@ -93,6 +93,9 @@ fn what_a_run_that_was_killed_as_a_whole_left_goes_with_the_next_start() {
     }
     let mut child = begin(&laboratory, "rsync", "1 MB");
     laboratory.process(SERVERS[0].1);
+    // Named before the kill: any other btu of this user that starts after it takes them away.
+    let before = left(&laboratory);
+    assert!(before.iter().any(|name| name.starts_with("btu-run-")), "{before:?}");
     // A process that removes what its worker leaves is started with the directory.
     for _ in 0..3 {
         laboratory.processes().into_iter().for_each(|(process, _)| {
@@ -101,8 +104,6 @@ fn what_a_run_that_was_killed_as_a_whole_left_goes_with_the_next_start() {
     }
     child.wait().expect("gone");
     laboratory.assert_down();
-    let remains = left(&laboratory);
-    assert!(remains.iter().any(|name| name.starts_with("btu-run-")), "{remains:?}");
     let next = ["copy", "--quiet", "--program", "local", "--size", "1 kB", "--contention", "0"];
     let output = laboratory.command(&next).output().expect("btu starts");
     assert!(output.status.success(), "{}", text(&output.stderr));
