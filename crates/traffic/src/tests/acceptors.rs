@@ -2,7 +2,7 @@
 //! attacker can use it to flood a third party.
 
 use std::io::{Read, Write};
-use std::net::{IpAddr, TcpStream, UdpSocket};
+use std::net::{IpAddr, Ipv4Addr, TcpStream, UdpSocket};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
@@ -39,8 +39,8 @@ fn listeners_of_datagrams() -> [Activity; 3] {
     ]
 }
 
-fn listeners_of_streams() -> [Activity; 3] {
-    let (meeting, token, message) = (Rendezvous::Listen(HERE), TOKEN, Bytes::new(1000));
+fn listeners_of_streams(on: IpAddr) -> [Activity; 3] {
+    let (meeting, token, message) = (Rendezvous::Listen(on), TOKEN, Bytes::new(1000));
     let work = Work::Bytes(Bytes::new(100_000));
     [
         Activity::TcpSend(TcpSend { meeting, token, message, work, window: None }),
@@ -52,7 +52,7 @@ fn listeners_of_streams() -> [Activity; 3] {
             volume: None,
             receiving: Receiving::Plain,
         }),
-        Activity::Respond(Respond { on: HERE, transport: Transport::Tcp, token, message }),
+        Activity::Respond(Respond { on, transport: Transport::Tcp, token, message }),
     ]
 }
 
@@ -151,7 +151,7 @@ fn every_port_asks_who_calls() {
         stranger.set_nonblocking(true).unwrap();
         assert!(stranger.recv(&mut [0; 2000]).is_err(), "a stranger was answered");
     }
-    for activity in listeners_of_streams() {
+    for activity in listeners_of_streams(HERE) {
         let listener = crate::prepare(&hasty(activity), &elsewhere).unwrap().unwrap();
         let mut stranger = TcpStream::connect(listener.endpoint().unwrap()).unwrap();
         stranger.write_all(&TOKEN).unwrap();
@@ -176,7 +176,7 @@ fn every_port_asks_who_calls() {
 /// token.
 #[test]
 fn a_wrong_octet_is_not_answered_before_the_last() {
-    for activity in listeners_of_streams() {
+    for activity in listeners_of_streams(HERE) {
         let listener = prepare(&hasty(activity));
         let endpoint = listener.endpoint().unwrap();
         let mut callers: Vec<_> = [0, 1, 8, 15]
@@ -201,7 +201,7 @@ fn a_wrong_octet_is_not_answered_before_the_last() {
 
 #[test]
 fn a_connection_with_another_token_hears_nothing() {
-    for activity in listeners_of_streams() {
+    for activity in listeners_of_streams(HERE) {
         let (callers, told) = told();
         let listener = crate::prepare(&hasty(activity), &callers).unwrap().unwrap();
         let endpoint = listener.endpoint().unwrap();
@@ -232,9 +232,12 @@ fn told() -> (Callers, Told) {
 
 #[test]
 fn a_port_is_closed_with_its_activity() {
-    for activity in listeners_of_streams() {
+    // No other test listens there, so none can be given the port when it is free.
+    let here = IpAddr::V4(Ipv4Addr::new(127, 0, 0, 77));
+    for activity in listeners_of_streams(here) {
         let listener = prepare(&hasty(activity));
         let endpoint = listener.endpoint().unwrap();
+        assert_eq!(endpoint.ip(), here);
         listener.perform(&NEVER).expect_err("nobody came");
         assert!(TcpStream::connect(endpoint).is_err(), "the port is open after the activity's end");
     }
