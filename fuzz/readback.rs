@@ -9,20 +9,33 @@ use btu_store::{RunRow, Store};
 use btu_suite::activity::{
     Activity, Order, Receiving, Rendezvous, TcpReceive, TcpSend, Word, Work,
 };
-use btu_suite::experiment::{self, Raised};
+use btu_suite::app::AppPlan;
+use btu_suite::copy::CopyPlan;
+use btu_suite::experiment::{AnyExperiment, Raised, any};
 use btu_suite::hint::{self, HintRecord, HintRun, judge_run};
+use btu_suite::lan::LanPlan;
 use btu_suite::network::{Impairments, Network};
 use btu_suite::pipe::{self, PipePlan, Point, Purpose, SetPlan, SetPoint, judge_set};
 use btu_suite::plan::{self, Plan};
 use btu_suite::roll::{self, Roll};
-use btu_suite::run::{Asked, Found, Ground};
+use btu_suite::run::{Asked, Found, Ground, RunPlan};
 use btu_suite::sample::Intervals;
 use btu_suite::script::{Role, Script, Step};
+use btu_suite::speed::SpeedPlan;
 use btu_suite::verdict::{Context, judge, rating_of};
 use btu_units::{Bytes, Span};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
+
+/// The studies of the suite's crate.
+pub static STUDIES: [&dyn AnyExperiment; 5] =
+    [any::<AppPlan>(), any::<CopyPlan>(), any::<LanPlan>(), any::<RunPlan>(), any::<SpeedPlan>()];
+
+/// The one of this name in the store.
+pub fn study(suite: &str) -> Option<&'static dyn AnyExperiment> {
+    STUDIES.into_iter().find(|study| study.suite() == suite)
+}
 
 thread_local! {
     /// Made once; imported runs are deleted again.
@@ -44,9 +57,9 @@ pub(super) fn import_and_show(octets: &[u8]) {
 pub fn imported(octets: &[u8]) -> Option<usize> {
     let text = String::from_utf8_lossy(octets);
     let runs = text.lines().filter(|line| line.starts_with("{\"run\":")).count();
-    let archive = btu_store::fuzz_sealed(&text, runs).expect("memory takes it");
+    let archive = btu_store::fuzz_sealed(&text, runs, study).expect("memory takes it");
     STORE.with_borrow_mut(|(_, store)| {
-        let imported = store.import(Cursor::new(archive)).ok()?;
+        let imported = store.import(Cursor::new(archive), study).ok()?;
         for run in imported.iter().filter(|run| run.new) {
             let name = run.run.to_string();
             let row = store.run(&name).expect("what was imported can be read");
@@ -96,7 +109,7 @@ fn show(store: &Store, row: &RunRow) {
                 &store.records::<SetPoint>(run).expect("points"),
             ))
         }
-        suite => match experiment::named(suite) {
+        suite => match study(suite) {
             Some(study) => {
                 let records = store.records::<Value>(run).expect("records");
                 let records: Vec<String> = records.iter().map(Value::to_string).collect();
@@ -134,7 +147,7 @@ pub(super) fn plan(octets: &[u8]) {
         drop((plan.hash(), judge_run(&plan, &[])));
     }
     let text = String::from_utf8_lossy(octets);
-    for study in experiment::names().filter_map(experiment::named) {
+    for study in STUDIES {
         drop((study.hash(&text), study.judged(&text, &[])));
     }
 }

@@ -10,7 +10,7 @@ use btu_store::{Level, Moment, NewCell, NewRun, RunLock, State, Store};
 use btu_suite::activity::{Activity, Cpu, Order, Rendezvous, Rounds, TcpSend, Word, Work};
 use btu_suite::app::{Request, Workload};
 use btu_suite::cell::Row;
-use btu_suite::experiment::{Measured, Observation};
+use btu_suite::experiment::{AnyExperiment, Measured, Observation};
 use btu_suite::hint::{self, HintPlan, HintPoint, HintRecord, HintRun};
 use btu_suite::network::{Drawn, HostRole, Machine, Machines, Network, Path, Reached, Stations};
 use btu_suite::pipe::{
@@ -25,6 +25,8 @@ use btu_suite::roll::{self, Answer, Greeted, Roll};
 use btu_suite::sample::Sample;
 use btu_units::{BitRate, Bytes, Span, Time};
 use prost::Message;
+
+use super::table::readback::STUDIES;
 
 /// Writes seeds of `target` into `directory`.
 pub fn write(target: &str, directory: &std::path::Path) {
@@ -209,9 +211,9 @@ fn step(intervals: u64) -> HintPoint {
     }
 }
 
-/// A study of scripted cells: its name in the store, a plan, one of its cells.
+/// A study of scripted cells, a plan of it, one of its cells.
 pub struct StudySeed {
-    pub suite: &'static str,
+    pub study: &'static dyn AnyExperiment,
     pub plan: serde_json::Value,
     pub cell: serde_json::Value,
 }
@@ -273,11 +275,9 @@ pub fn studies() -> Vec<StudySeed> {
         serde_json::json!({"levels": [1], "name": "load=cpu"}),
         serde_json::json!({"phase": "up"}),
     ];
-    let plans = [("app", app), ("copy", copy), ("lan", lan), ("run", run), ("speed", speed)]
-        .into_iter()
-        .zip(cells);
+    let plans = STUDIES.into_iter().zip([app, copy, lan, run, speed]).zip(cells);
     plans
-        .map(|((suite, rest), cell)| StudySeed { suite, plan: merged(&frame, &rest), cell })
+        .map(|((study, rest), cell)| StudySeed { study, plan: merged(&frame, &rest), cell })
         .collect()
 }
 
@@ -338,12 +338,12 @@ fn lines_of_runs() -> Vec<Vec<u8>> {
 
 /// A run of a study with one cell.
 fn lines_of_a_study(study: &StudySeed) -> Vec<u8> {
-    let known = btu_suite::experiment::named(study.suite).expect("a study");
+    let known = study.study;
     let (plan, record) = (study.plan.to_string(), record(&study.cell));
     let hash = known.hash(&plan).expect("a plan").expect("of this version");
     let (block, position, facts) = known.facts(&plan, &record).expect("facts");
     let cell = NewCell::of((block, position), &facts, record);
-    lines_of(study.suite, &study.plan, &hash, &[cell])
+    lines_of(known.suite(), &study.plan, &hash, &[cell])
 }
 
 fn lines_of_a_pipe() -> Vec<u8> {

@@ -12,7 +12,7 @@ pub type Decoder = fn(&[u8]);
 pub const TARGETS: [(&str, Decoder); 38] = [
     ("account", btu_control::fuzz::account),
     ("app_requests", app_requests),
-    ("archive", btu_store::fuzz_import),
+    ("archive", |octets| btu_store::fuzz_import(octets, readback::study)),
     ("calibration", btu_control::fuzz::calibration),
     ("capture", btu_testbed::fuzz::capture),
     ("certificate", btu_control::fuzz::certificate),

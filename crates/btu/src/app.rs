@@ -5,6 +5,7 @@ mod x11;
 
 use std::io::{IsTerminal, stderr};
 use std::path::Path;
+use std::process::ExitCode;
 
 use btu_suite::app::{
     AppCell, AppPlan, Broadcasts, Carrier, DEADLINE, Factor, Factors, FactorsError, HEIGHT, Lines,
@@ -14,11 +15,14 @@ use btu_suite::experiment::{Experiment, Field, Frame};
 use btu_suite::network::HostName;
 use btu_units::{BitRate, Bytes, Span};
 
-use crate::cli::{App, Common, ProfileName, or_usual};
+use crate::cli::{Common, ProfileName, or_usual};
 use crate::exit::Refusal;
 use crate::files;
 use crate::progress::Watch;
 use crate::study::{self, Chosen};
+use crate::suites::{Measure, Studied, Suite};
+
+pub(crate) use crate::cli::App;
 
 /// The default network: fast enough that stop-and-wait ends in time, and long enough that its delay
 /// shows.
@@ -31,8 +35,17 @@ const PAPER_NETWORK: &str = "stanford-1985";
 /// The longest time of an item: that of a slow program.
 const LONGEST_WORK: Span = Span::from_seconds(1);
 
+impl Measure for App {
+    const SUITE: &'static dyn Suite = &Studied::<AppPlan>::new();
+
+    fn run(self, common: &Common) -> anyhow::Result<ExitCode> {
+        run(&self, common)?;
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
 /// Measures the requested plan.
-pub(crate) fn run(app: &App, common: &Common) -> anyhow::Result<()> {
+fn run(app: &App, common: &Common) -> anyhow::Result<()> {
     if app.watch && !stderr().is_terminal() {
         let problem = "--watch draws on a terminal, and standard error is none: leave it out, or write the first picture \
                        with --picture FILE";

@@ -12,7 +12,7 @@ use serde::Serialize;
 use crate::cli::{Common, Export, Import, Remove, Tag};
 use crate::exit::Refusal;
 use crate::terminal::{print, print_json};
-use crate::{files, preflight};
+use crate::{files, preflight, suites};
 
 /// Marks all runs with a tag.
 pub(crate) const TAG: &str = "tag:";
@@ -160,7 +160,7 @@ pub(crate) fn import(import: &Import, common: &Common) -> anyhow::Result<()> {
         File::open(path)
             .map_err(|error| Refusal::Usage(format!("reading {}: {error}", path.display())))?
     };
-    let imported = store.import(file).map_err(|error| explain(path, error))?;
+    let imported = store.import(file, suites::study).map_err(|error| explain(path, error))?;
     if common.json {
         let lines: Vec<Line> = imported
             .iter()

@@ -41,7 +41,7 @@ use btu_suite::protocol_work::ProtocolWork;
 use btu_units::{Bytes, Span};
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 
-use crate::files;
+use crate::{SuiteCommand, files};
 
 pub(crate) use agent::Agent;
 pub(crate) use alone::needs_more;
@@ -167,31 +167,8 @@ pub(crate) struct Common {
 /// The commands of btu.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Measure in ten seconds what a network gives between two hosts: rates each way, round trips
-    /// idle and loaded
-    #[command(after_help = speed::EXAMPLES)]
-    Speed(Box<Speed>),
-    /// Run the BTU benchmark: network activities alone and under CPU, disk and file-transfer load
-    #[command(after_help = RATE_EXAMPLES)]
-    Rate(Box<Rate>),
-    /// Measure how long messages of every size take from one process to another: signature graphs
-    #[command(after_help = pipe::EXAMPLES)]
-    Pipe(Box<Pipe>),
-    /// Measure what an application on one host and its display on another get from a network, by
-    /// every protocol
-    #[command(after_help = app::EXAMPLES)]
-    App(Box<App>),
-    /// Copy files across a loaded network with several programs, and separate the cost of hardware,
-    /// program and other traffic
-    #[command(after_help = copy::EXAMPLES)]
-    Copy(Box<Copy>),
-    /// Measure how much slower tasks at a file server are while other stations are at work there
-    #[command(after_help = lan::EXAMPLES)]
-    Lan(Box<Lan>),
-    /// Measure your own program, or btu's activities, on any network, under any load, with several
-    /// factors at once
-    #[command(after_help = run::EXAMPLES)]
-    Run(Box<RunStudy>),
+    #[command(flatten)]
+    Measure(SuiteCommand),
     /// Predict by closed forms what the traffic of a network file gets, before anything is measured
     #[command(after_help = model::EXAMPLES)]
     Model(Box<Model>),
@@ -308,8 +285,9 @@ impl ProfileName {
     }
 }
 
-/// The arguments of `btu rate`.
+/// Run the BTU benchmark: network activities alone and under CPU, disk and file-transfer load
 #[derive(Debug, Args)]
+#[command(after_help = RATE_EXAMPLES)]
 pub(crate) struct Rate {
     /// How long and how often to measure
     #[arg(long, visible_alias = "precision", value_enum, default_value = "quick")]
@@ -491,7 +469,9 @@ pub(crate) enum Internal {
     Worker,
 }
 
-fn quantity<T: std::str::FromStr<Err = btu_units::ParseError>>(text: &str) -> Result<T, String> {
+pub(crate) fn quantity<T: std::str::FromStr<Err = btu_units::ParseError>>(
+    text: &str,
+) -> Result<T, String> {
     text.parse().map_err(|error: btu_units::ParseError| error.to_string())
 }
 

@@ -1,16 +1,20 @@
 //! `btu copy`: from the command line to a plan.
 
 use std::path::Path;
+use std::process::ExitCode;
 
 use btu_suite::copy::{Background, Cache, CopyPlan, Direction, Mode, Program, Storage, Wire};
 use btu_suite::experiment::{Experiment, Frame};
 use btu_suite::network::HostName;
 use btu_units::{BitRate, Bytes, Span};
 
-use crate::cli::{Common, Copy, ProfileName, or_usual};
+use crate::cli::{Common, ProfileName, or_usual};
 use crate::exit::Refusal;
 use crate::progress::Watch;
 use crate::study::{self, Chosen};
+use crate::suites::{Measure, Studied, Suite};
+
+pub(crate) use crate::cli::Copy;
 
 /// The default network: the report's own.
 const USUAL: &str = "citi-1989";
@@ -26,9 +30,13 @@ const DEADLINE_MARGIN: Span = Span::from_seconds(60);
 /// Without emulation, and for all copies.
 const LONGEST: Span = Span::from_seconds(3600);
 
-/// Measures the requested plan.
-pub(crate) fn run(copy: &Copy, common: &Common) -> anyhow::Result<()> {
-    study::run(&copy.study, common, Watch::Never, || plan(copy), room, sweep).map(drop)
+impl Measure for Copy {
+    const SUITE: &'static dyn Suite = &Studied::<CopyPlan>::new();
+
+    fn run(self, common: &Common) -> anyhow::Result<ExitCode> {
+        study::run(&self.study, common, Watch::Never, || plan(&self), room, sweep)?;
+        Ok(ExitCode::SUCCESS)
+    }
 }
 
 /// Leaves no file that has a name, on disk or in memory.

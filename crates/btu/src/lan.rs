@@ -1,6 +1,7 @@
 //! `btu lan`: from the command line to a plan.
 
 use std::path::Path;
+use std::process::ExitCode;
 
 use btu_suite::experiment::{Experiment, Field, Frame};
 use btu_suite::lan::{
@@ -10,10 +11,13 @@ use btu_suite::lan::{
 use btu_suite::network::HostName;
 use btu_units::{Bytes, Span};
 
-use crate::cli::{BackgroundName, Common, Lan, ProfileName, or_usual};
+use crate::cli::{BackgroundName, Common, ProfileName, or_usual};
 use crate::exit::Refusal;
 use crate::progress::Watch;
 use crate::study::{self, Chosen};
+use crate::suites::{Measure, Studied, Suite};
+
+pub(crate) use crate::cli::Lan;
 
 /// The network if the user names none, and the number of its stations in addition to server and
 /// bench.
@@ -32,15 +36,20 @@ const LARGEST_TRACE: u64 = 1 << 20;
 /// The longest service time of an operation.
 const LONGEST_SERVICE: Span = Span::from_seconds(1);
 
-/// Measures the requested plan.
-pub(crate) fn run(mut lan: Lan, common: &Common) -> anyhow::Result<()> {
-    // The default network has as many stations as requested.
-    let most = lan.stations.iter().copied().max().unwrap_or(0);
-    let is_usual = lan.study.network.is_none() && lan.at.is_none() && !lan.study.real.is_any();
-    if is_usual && (USUAL_STATIONS + 1..=MOST_STATIONS).contains(&most) {
-        lan.study.settings.insert(0, ("stations.station.count".to_owned(), most.to_string()));
+impl Measure for Lan {
+    const SUITE: &'static dyn Suite = &Studied::<LanPlan>::new();
+
+    fn run(mut self, common: &Common) -> anyhow::Result<ExitCode> {
+        // The default network has as many stations as requested.
+        let most = self.stations.iter().copied().max().unwrap_or(0);
+        let study = &mut self.study;
+        let is_usual = study.network.is_none() && self.at.is_none() && !study.real.is_any();
+        if is_usual && (USUAL_STATIONS + 1..=MOST_STATIONS).contains(&most) {
+            study.settings.insert(0, ("stations.station.count".to_owned(), most.to_string()));
+        }
+        study::run(&self.study, common, Watch::Never, || plan(&self), LanPlan::room, sweep)?;
+        Ok(ExitCode::SUCCESS)
     }
-    study::run(&lan.study, common, Watch::Never, || plan(&lan), LanPlan::room, sweep).map(drop)
 }
 
 /// Leaves no files on a share, even if all its users were killed at once. Other hosts remove their

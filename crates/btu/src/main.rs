@@ -4,12 +4,10 @@
 #![forbid(unsafe_code)]
 
 mod agent;
-mod app;
 mod archive;
 mod cli;
 mod compare;
 mod complete;
-mod copy;
 mod doctor;
 mod exit;
 mod files;
@@ -17,7 +15,6 @@ mod history;
 mod hosts;
 mod internal;
 mod keys;
-mod lan;
 mod machine;
 mod model;
 mod model_check;
@@ -31,25 +28,32 @@ mod net_status;
 mod net_up;
 mod papers;
 mod pictures;
-mod pipe;
 mod preflight;
 mod privilege;
 mod progress;
 mod provenance;
 mod rank;
-mod rate;
 mod report;
 mod resume;
-mod run;
 mod runs;
 mod sim;
-mod speed;
 mod stored;
 mod study;
 mod suites;
 mod terminal;
 
 use std::process::ExitCode;
+
+// The suites, a line each, in the order of the help: docs/adding-a-suite.md.
+suites::table! {
+    speed::Speed,
+    rate::Rate,
+    pipe::Pipe,
+    app::App,
+    copy::Copy,
+    lan::Lan,
+    run::RunStudy,
+}
 
 fn main() -> ExitCode {
     complete::answer();
@@ -60,13 +64,7 @@ fn main() -> ExitCode {
         Err(refusal) => return exit::code(Err(refusal.into())),
     };
     let result = match arguments.command {
-        cli::Command::Speed(speed) => speed::run(&speed, &arguments.common),
-        cli::Command::Rate(rate) => rate::run(&rate, &arguments.common),
-        cli::Command::Pipe(pipe) => pipe::run(&pipe, &arguments.common),
-        cli::Command::App(app) => app::run(&app, &arguments.common),
-        cli::Command::Copy(copy) => copy::run(&copy, &arguments.common),
-        cli::Command::Lan(lan) => lan::run(*lan, &arguments.common),
-        cli::Command::Run(run) => return exit::code_of(run::run(&run, &arguments.common)),
+        cli::Command::Measure(command) => return exit::code_of(command.run(&arguments.common)),
         cli::Command::Model(model) => model::run(&model, &arguments.common),
         cli::Command::Hosts(hosts) => hosts::run(&hosts, &arguments.common),
         cli::Command::Net(net) => return net::run(net, &arguments.common),

@@ -20,6 +20,7 @@ mod worker_error;
 mod workers;
 
 use std::path::Path;
+use std::process::ExitCode;
 use std::thread;
 
 use anyhow::Context;
@@ -28,9 +29,11 @@ use btu_store::{Level, RunId};
 use btu_suite::pipe::{Point, SetPoint, facts};
 use btu_testbed::testbed::Signals;
 
-use crate::cli::{Common, Pipe};
+use crate::cli::Common;
 use crate::preflight;
+use crate::suites::{Measure, Signatures, Suite};
 
+pub(crate) use crate::cli::Pipe;
 pub(crate) use compare::compare;
 pub(crate) use show::{Outcome, is_ours, outcome, plan, text};
 
@@ -44,8 +47,17 @@ use plan::Asked;
 use resume::Resumed;
 use series::{Place, Series};
 
+impl Measure for Pipe {
+    const SUITE: &'static dyn Suite = &Signatures;
+
+    fn run(self, common: &Common) -> anyhow::Result<ExitCode> {
+        run(&self, common)?;
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
 /// Measures the requested plan.
-pub(crate) fn run(pipe: &Pipe, common: &Common) -> anyhow::Result<()> {
+fn run(pipe: &Pipe, common: &Common) -> anyhow::Result<()> {
     let (asked, resumed) = match &pipe.aim.resuming.resume {
         Some(name) => {
             let store = preflight::store(common)?;

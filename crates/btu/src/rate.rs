@@ -2,6 +2,8 @@
 
 mod network;
 
+use std::process::ExitCode;
+
 use anyhow::Context;
 use btu_control::awake::Wakefulness;
 use btu_control::coordinator::{Ground, Observer, Phase, Processors, Rating, Testbed};
@@ -12,18 +14,29 @@ use btu_suite::plan::{Plan, Profile};
 use btu_suite::processors::{Division, ProcessorList};
 use btu_suite::protocol_work::ProtocolWork;
 
-use crate::cli::{Common, ProcessorsOption, Rate};
+use crate::cli::{Common, ProcessorsOption};
 use crate::exit::Refusal;
 use crate::hosts::{self, Gathered};
 use crate::progress::{Bar, Watch};
 use crate::runs::{Form, Shown};
 use crate::study::{Prepared, Resumed, Session};
+use crate::suites::{self, Measure, Suite};
 use crate::{preflight, resume, runs};
 
+pub(crate) use crate::cli::Rate;
 pub(crate) use btu_suite::plan::SUITE;
 
+impl Measure for Rate {
+    const SUITE: &'static dyn Suite = &suites::Rating;
+
+    fn run(self, common: &Common) -> anyhow::Result<ExitCode> {
+        run(&self, common)?;
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
 /// Runs the benchmark of `btu rate`.
-pub(crate) fn run(rate: &Rate, common: &Common) -> anyhow::Result<()> {
+fn run(rate: &Rate, common: &Common) -> anyhow::Result<()> {
     preflight::sizes(rate)?;
     preflight::ftp_server(rate)?;
     match &rate.resuming.resume {

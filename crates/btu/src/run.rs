@@ -14,18 +14,29 @@ use btu_suite::run::{
 };
 use btu_units::Span;
 
-use crate::cli::{Common, ProfileName, RunStudy, needs_more};
+use crate::cli::{Common, ProfileName, needs_more};
 use crate::exit::Refusal;
 use crate::progress::Watch;
 use crate::study::{self, Chosen};
+use crate::suites::{Measure, Studied, Suite};
 use crate::{files, hosts};
 use place::Places;
+
+pub(crate) use crate::cli::RunStudy;
 
 /// The time of a cell in addition to its programs: preparing, and ending its processes.
 const PROGRAM_MARGIN: Span = Span::from_seconds(60);
 
+impl Measure for RunStudy {
+    const SUITE: &'static dyn Suite = &Studied::<RunPlan>::new();
+
+    fn run(self, common: &Common) -> anyhow::Result<ExitCode> {
+        run(&self, common)
+    }
+}
+
 /// Measures the experiment, and reports by the exit code whether a value is slower than allowed.
-pub(crate) fn run(options: &RunStudy, common: &Common) -> anyhow::Result<ExitCode> {
+fn run(options: &RunStudy, common: &Common) -> anyhow::Result<ExitCode> {
     if let Some(name) = &options.example {
         crate::terminal::print(example(name)?.trim_end())?;
         return Ok(ExitCode::SUCCESS);

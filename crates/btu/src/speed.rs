@@ -1,15 +1,20 @@
 //! `btu speed`: from the command line to a plan.
 
+use std::process::ExitCode;
+
 use btu_network::{Host, HostAddressError};
 use btu_suite::experiment::{Experiment, Frame};
 use btu_suite::speed::{Phase, SpeedPlan};
 use btu_units::{BitRate, Bytes, Span};
 
-use crate::cli::{Common, INTRODUCTION, ProfileName, Speed};
+use crate::cli::{Common, INTRODUCTION, ProfileName};
 use crate::exit::Refusal;
 use crate::hosts::{self, Family};
 use crate::progress::Watch;
 use crate::study::{self, Chosen};
+use crate::suites::{Measure, Studied, Suite};
+
+pub(crate) use crate::cli::Speed;
 
 /// The longest phase.
 const TIME: std::ops::RangeInclusive<Span> =
@@ -21,10 +26,14 @@ const SLOWEST: BitRate = BitRate::from_bits_per_second(1000);
 /// The additional time of a phase: queues drain, connections end.
 const DEADLINE_MARGIN: Span = Span::from_seconds(60);
 
-/// Measures the requested plan.
-pub(crate) fn run(speed: &Speed, common: &Common) -> anyhow::Result<()> {
-    let watch = if speed.json_lines { Watch::JsonLines } else { Watch::Terminal };
-    study::run(&speed.study, common, watch, || plan(speed), |_| Bytes::ZERO, |_, _| {}).map(drop)
+impl Measure for Speed {
+    const SUITE: &'static dyn Suite = &Studied::<SpeedPlan>::new();
+
+    fn run(self, common: &Common) -> anyhow::Result<ExitCode> {
+        let watch = if self.json_lines { Watch::JsonLines } else { Watch::Terminal };
+        study::run(&self.study, common, watch, || plan(&self), |_| Bytes::ZERO, |_, _| {})?;
+        Ok(ExitCode::SUCCESS)
+    }
 }
 
 fn usage(problem: impl Into<String>) -> anyhow::Error {

@@ -1,5 +1,6 @@
-//! The operations on stored runs, suite by suite: `show`, `report`, `compare` and `--resume` use
-//! only this table.
+//! What the program knows of a suite: its command, and the operations on its stored runs. The table
+//! of suites is in `main.rs`; `show`, `report`, `compare`, `--resume`, `import` and the list of
+//! commands use only that table.
 
 mod rating;
 mod roll_call;
@@ -11,23 +12,71 @@ use std::process::ExitCode;
 use btu_report::html::Page;
 use btu_report::{RawRow, TextOptions};
 use btu_store::{RunRow, Store};
-use btu_suite::app::AppPlan;
-use btu_suite::copy::CopyPlan;
+use btu_suite::experiment::AnyExperiment;
 use btu_suite::history::Study;
-use btu_suite::lan::LanPlan;
-use btu_suite::run::RunPlan;
-use btu_suite::speed::SpeedPlan;
+use clap::Args;
 use serde::Serialize;
 
 use crate::cli::{Common, Compare};
 use crate::exit::Refusal;
-use crate::provenance;
-use studied::Studied;
+use crate::{SuiteCommand, provenance};
+use roll_call::RollCall;
+
+pub(crate) use rating::Rating;
+pub(crate) use signatures::Signatures;
+pub(crate) use studied::Studied;
+
+/// The arguments of a command that measures a suite. Their comment is the command's line in the
+/// help.
+pub(crate) trait Measure: Args {
+    /// The suite of its runs.
+    const SUITE: &'static dyn Suite;
+
+    /// Measures, stores and prints what the arguments ask for.
+    fn run(self, common: &Common) -> anyhow::Result<ExitCode>;
+}
+
+/// Makes the table of suites from lines of `module::Arguments`: the module of each command, the
+/// commands, which clap reads, and the suites of stored runs.
+macro_rules! table {
+    ($($module:ident::$arguments:ident,)+) => {
+        $(mod $module;)+
+
+        /// The commands that measure a suite.
+        #[derive(Debug, clap::Subcommand)]
+        pub(crate) enum SuiteCommand {
+            $(
+                #[command(name = stringify!($module))]
+                $arguments(Box<$module::$arguments>),
+            )+
+        }
+
+        impl SuiteCommand {
+            /// The suites of their runs.
+            pub(crate) const SUITES: &[&dyn crate::suites::Suite] =
+                &[$(<$module::$arguments as crate::suites::Measure>::SUITE,)+];
+
+            fn run(self, common: &crate::cli::Common) -> anyhow::Result<std::process::ExitCode> {
+                match self {
+                    $(Self::$arguments(arguments) => {
+                        crate::suites::Measure::run(*arguments, common)
+                    })+
+                }
+            }
+        }
+    };
+}
+pub(crate) use table;
 
 /// A suite's stored runs.
 pub(crate) trait Suite: Sync {
     /// Whether runs of this name in the store are its own.
     fn has(&self, name: &str) -> bool;
+
+    /// The study, if the suite is one of scripted cells.
+    fn study(&self) -> Option<&'static dyn AnyExperiment> {
+        None
+    }
 
     /// The command that continues a run, or why none does.
     fn resumed_by(&self, row: &RunRow) -> Result<&'static str, String>;
@@ -56,17 +105,16 @@ pub(crate) trait Suite: Sync {
     fn page(&self, store: &Store, row: &RunRow, with: &[Study]) -> anyhow::Result<Page>;
 }
 
-/// All suites, a line each.
-static SUITES: [&dyn Suite; 8] = [
-    &rating::Rating,
-    &signatures::Signatures,
-    &Studied::<AppPlan>::new(),
-    &Studied::<CopyPlan>::new(),
-    &Studied::<LanPlan>::new(),
-    &Studied::<RunPlan>::new(),
-    &Studied::<SpeedPlan>::new(),
-    &roll_call::RollCall,
-];
+/// The suite of this name in the store.
+fn named(name: &str) -> Option<&'static dyn Suite> {
+    let checks: &[&dyn Suite] = &[&RollCall];
+    SuiteCommand::SUITES.iter().chain(checks).copied().find(|suite| suite.has(name))
+}
+
+/// The study of this name in the store.
+pub(crate) fn study(name: &str) -> Option<&'static dyn AnyExperiment> {
+    named(name)?.study()
+}
 
 /// The suite of a run.
 ///
@@ -74,7 +122,7 @@ static SUITES: [&dyn Suite; 8] = [
 /// A run of a suite that this version does not know.
 pub(crate) fn of(row: &RunRow) -> Result<&'static dyn Suite, Refusal> {
     let name = row.summary.suite.as_str();
-    SUITES.into_iter().find(|suite| suite.has(name)).ok_or_else(|| {
+    named(name).ok_or_else(|| {
         let (run, version) = (row.summary.id, &row.summary.btu_version);
         Refusal::Usage(format!(
             "run {run} is of the suite `{name}`, which this btu does not know: use btu {version}, which made it"

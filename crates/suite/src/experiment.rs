@@ -2,9 +2,9 @@
 //! hosts, measured in randomised blocks, and the record of each cell. The runner uses only this
 //! interface.
 
+mod any;
 mod calls;
 mod passage;
-mod table;
 mod warning;
 
 use std::fmt;
@@ -26,9 +26,9 @@ use crate::program::{ProgramReport, Programs};
 use crate::record::{MachineCpu, PlacedReport, StationCpu, WireAccount};
 use crate::script::Script;
 
+pub use any::{AnyExperiment, FindStudy, any, facts};
 pub use calls::calls;
 pub(crate) use passage::{AROUND_DATAGRAM, AROUND_SEGMENT, passage};
-pub use table::{AnyExperiment, facts, named, names};
 pub use warning::{Warning, warnings};
 
 /// A cell to be measured.
@@ -239,7 +239,7 @@ pub(crate) fn left<E: Experiment>(
 }
 
 /// A plan with cells that are scripts on named hosts, measured in randomised blocks.
-pub trait Experiment: Clone + PartialEq + Serialize + DeserializeOwned {
+pub trait Experiment: Clone + PartialEq + Serialize + DeserializeOwned + 'static {
     /// The study's name in the store.
     const SUITE: &'static str;
     /// The command that measures it, as users write it.

@@ -11,7 +11,7 @@ use clap::Args;
 
 use super::{StudyOptions, TimeLimit, quantity};
 
-pub(super) const EXAMPLES: &str = "\
+const EXAMPLES: &str = "\
 Examples:
   btu app                                         every protocol; 10 Mb/s, 5 ms of delay
   btu app --network '100 Mb/s' --delay '100 ms'   each at 200 ms of round trip
@@ -42,8 +42,10 @@ An application on one station sends the items of a picture to a display on anoth
 and draws them. Every way of doing that must leave the same picture, bit for bit, or it does not
 count.";
 
-/// The arguments of `btu app`.
+/// Measure what an application on one host and its display on another get from a network, by every
+/// protocol
 #[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
 pub(crate) struct App {
     #[command(flatten)]
     pub(crate) study: StudyOptions,

@@ -10,7 +10,7 @@ use clap::Args;
 
 use super::{StudyOptions, TimeLimit, quantity};
 
-pub(super) const EXAMPLES: &str = "\
+const EXAMPLES: &str = "\
 Examples:
   btu copy                                        files of 1, 2 and 5 MB over CITI's Ethernet,
                                                   quiet and 60 % loaded
@@ -35,8 +35,10 @@ A file is made at the sender, copied to the receiver, and has to be there to the
 taken from the start of the command until the receiver has it durable. What it takes is told
 apart: hardware, program, other traffic.";
 
-/// The arguments of `btu copy`.
+/// Copy files across a loaded network with several programs, and separate the cost of hardware,
+/// program and other traffic
 #[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
 pub(crate) struct Copy {
     #[command(flatten)]
     pub(crate) study: StudyOptions,

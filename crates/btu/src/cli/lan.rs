@@ -8,7 +8,7 @@ use clap::{Args, ValueEnum};
 
 use super::{StudyOptions, TimeLimit, quantity};
 
-pub(super) const EXAMPLES: &str = "\
+const EXAMPLES: &str = "\
 Examples:
   btu lan                                         seven tasks, 0 to 10 stations
   btu lan --task wp-save-document --stations 0,2,4,8 --most '50 ms'
@@ -32,8 +32,9 @@ A station does what a word processor and a file manager do with files, on its ow
 server (NFS version 3), while other stations are at work there. What the clients counted the
 server must have counted, too, or it does not count.";
 
-/// The arguments of `btu lan`.
+/// Measure how much slower tasks at a file server are while other stations are at work there
 #[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
 pub(crate) struct Lan {
     #[command(flatten)]
     pub(crate) study: StudyOptions,

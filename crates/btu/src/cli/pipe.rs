@@ -11,7 +11,7 @@ use clap::{Args, ValueEnum};
 use super::{Congestion, Reaching, quantity};
 use crate::files;
 
-pub(crate) const EXAMPLES: &str = "\
+const EXAMPLES: &str = "\
 Examples:
   btu pipe                                        TCP between two stations on a veth pair, about a
                                                   minute
@@ -46,8 +46,9 @@ pub(crate) enum PrecisionName {
     Full,
 }
 
-/// The arguments of `btu pipe`.
+/// Measure how long messages of every size take from one process to another: signature graphs
 #[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
 pub(crate) struct Pipe {
     /// Transport; several are measured one after the other: tcp, udp, tls, quic, http2, unix-stream,
     /// unix-seqpacket, pipe, shared-memory, and mpi where btu was built with it [default: tcp]

@@ -7,7 +7,7 @@ use clap::Args;
 
 use super::{StudyOptions, quantity, share};
 
-pub(super) const EXAMPLES: &str = "\
+const EXAMPLES: &str = "\
 Examples:
   btu run --network home-bloated --from laptop --to server --load cpu,upload \\
           --service 'server=python3 -m http.server 80' -- curl -so /dev/null http://server/
@@ -24,8 +24,10 @@ Programs run in stations of a network that is raised on this machine, unchanged,
 runs them. `btu show`, `btu report` and `btu export` take it like every run. Exit code 1: no
 repetition counts.";
 
-/// The arguments of `btu run`.
+/// Measure your own program, or btu's activities, on any network, under any load, with several
+/// factors at once
 #[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
 #[command(arg_required_else_help = true)]
 pub(crate) struct RunStudy {
     /// The experiment file, `-` for standard input

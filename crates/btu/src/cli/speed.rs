@@ -21,7 +21,7 @@ direction is full, and how much TCP gets each way:
 
 btu speed --help has all options.";
 
-pub(super) const EXAMPLES: &str = "\
+const EXAMPLES: &str = "\
 Examples:
   btu speed --ssh me@alpha                        to a host by ssh, where nothing is installed
   btu speed alpha --identity me.pem               to a host with an agent
@@ -34,8 +34,10 @@ The result says how long a request takes on the idle network, how much TCP gets 
 long requests take during these transfers. The difference is the time in queues. `btu show`, `btu
 report` and `btu export` work with it as with every run.";
 
-/// The arguments of `btu speed`.
+/// Measure in ten seconds what a network gives between two hosts: rates each way, round trips idle
+/// and loaded
 #[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
 pub(crate) struct Speed {
     /// The far host, where an agent listens: NAME, or NAME=CONTROL@MEASURED with its addresses;
     /// with --hosts one of the inventory's

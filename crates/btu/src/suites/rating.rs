@@ -18,7 +18,7 @@ use crate::compare::{self, Compared};
 use crate::rate::SUITE;
 use crate::stored::{Stored, origin};
 
-pub(super) struct Rating;
+pub(crate) struct Rating;
 
 impl Suite for Rating {
     fn has(&self, name: &str) -> bool {

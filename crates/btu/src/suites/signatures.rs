@@ -14,7 +14,7 @@ use crate::cli::{Common, Compare};
 use crate::pipe::{self, Outcome, is_ours, outcome, plan, text};
 use crate::stored::Surroundings;
 
-pub(super) struct Signatures;
+pub(crate) struct Signatures;
 
 impl Suite for Signatures {
     fn has(&self, name: &str) -> bool {

@@ -7,7 +7,7 @@ use btu_report::html::Page;
 use btu_report::{RawRow, Reported, TextOptions, page_text};
 use btu_store::{RunRow, Store};
 use btu_suite::compare::{PlanDifference, Reading, StudyRow, study_differences, study_readings};
-use btu_suite::experiment::Measured;
+use btu_suite::experiment::{AnyExperiment, Measured, any};
 use btu_suite::history::Study;
 use serde_json::Value;
 
@@ -18,10 +18,10 @@ use crate::resume;
 use crate::stored::Surroundings;
 
 /// The study with plans of type `E`.
-pub(super) struct Studied<E>(PhantomData<fn() -> E>);
+pub(crate) struct Studied<E>(PhantomData<fn() -> E>);
 
 impl<E> Studied<E> {
-    pub(super) const fn new() -> Self {
+    pub(crate) const fn new() -> Self {
         Self(PhantomData)
     }
 }
@@ -29,6 +29,10 @@ impl<E> Studied<E> {
 impl<E: Reported> Suite for Studied<E> {
     fn has(&self, name: &str) -> bool {
         name == E::SUITE
+    }
+
+    fn study(&self) -> Option<&'static dyn AnyExperiment> {
+        Some(any::<E>())
     }
 
     fn resumed_by(&self, _: &RunRow) -> Result<&'static str, String> {

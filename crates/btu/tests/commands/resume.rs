@@ -176,8 +176,8 @@ fn plans() -> Vec<(String, String, serde_json::Value, String)> {
         ),
     ];
     let studies = seeds::studies().into_iter().map(|study| {
-        let hash = btu_suite::experiment::named(study.suite).unwrap().hash(&study.plan.to_string());
-        (study.suite.to_owned(), study.suite.to_owned(), study.plan, hash.unwrap().unwrap())
+        let (suite, hash) = (study.study.suite(), study.study.hash(&study.plan.to_string()));
+        (suite.to_owned(), suite.to_owned(), study.plan, hash.unwrap().unwrap())
     });
     signatures.into_iter().chain(studies).collect()
 }

@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 
+use btu_suite::experiment::FindStudy;
 use btu_units::hexadecimal;
 use flate2::Compression;
 use flate2::write::GzEncoder;
@@ -172,20 +173,20 @@ impl<W: Write> Writer<W> {
 /// For fuzzers, which cannot produce valid compression, checksums or plan names: these lines as an
 /// archive of this number of runs, in which every readable plan has its correct name.
 #[doc(hidden)]
-pub fn fuzz_sealed(lines: &str, runs: usize) -> io::Result<Vec<u8>> {
+pub fn fuzz_sealed(lines: &str, runs: usize, study: FindStudy) -> io::Result<Vec<u8>> {
     let mut writer =
         Writer { hash: Sha256::new(), gzip: GzEncoder::new(Vec::new(), Compression::fast()) };
     writer.line(&Line::Archive(Head { version: ARCHIVE_VERSION, runs }))?;
     for line in lines.lines() {
-        let line = resealed(line).unwrap_or_else(|| line.to_owned());
+        let line = resealed(line, study).unwrap_or_else(|| line.to_owned());
         writer.text(format!("{line}\n").as_bytes())?;
     }
     writer.finish()
 }
 
 /// A run's line with the correct name of its plan; `None` for every other line.
-fn resealed(line: &str) -> Option<String> {
+fn resealed(line: &str, study: FindStudy) -> Option<String> {
     let Ok(Line::Run(mut run)) = serde_json::from_str(line) else { return None };
-    run.plan_hash = Readable::name_of(&run.suite, run.plan.get())?;
+    run.plan_hash = Readable::name_of(&run.suite, run.plan.get(), study)?;
     serde_json::to_string(&Line::Run(run)).ok()
 }

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::io::{Read, Seek, SeekFrom};
 
+use btu_suite::experiment::FindStudy;
 use rusqlite::{OptionalExtension, Transaction, params};
 use serde_json::value::RawValue;
 
@@ -38,9 +39,14 @@ pub struct Imported {
 impl Store {
     /// Stores the runs of the archive in `file`, all or none of them; those that the database has
     /// already (by their uuid) do not change. The file is read twice: once to check everything, so
-    /// that no process has to wait for the database's lock because of a bad file.
-    pub fn import(&mut self, mut file: impl Read + Seek) -> Result<Vec<Imported>, ArchiveError> {
-        let mut check = Check::default();
+    /// that no process has to wait for the database's lock because of a bad file. Runs of a study
+    /// that `study` does not find are stored unchanged.
+    pub fn import(
+        &mut self,
+        mut file: impl Read + Seek,
+        study: FindStudy,
+    ) -> Result<Vec<Imported>, ArchiveError> {
+        let mut check = Check::new(study);
         let head = read(&mut file, |number, text| check.line(number, text))?;
         check.all_there(head.runs)?;
         file.seek(SeekFrom::Start(0))?;
@@ -50,7 +56,7 @@ impl Store {
         let mut insert = Insert { transaction: &transaction, run: None, imported: Vec::new() };
         read(&mut file, |number, text| {
             // The file may have changed since it was checked.
-            let line = check_line(number, text)?;
+            let line = check_line(number, text, study)?;
             Ok(insert.line(line).map_err(explain)?)
         })?;
         let imported = insert.imported;
@@ -69,24 +75,24 @@ struct Check {
     bytes: u64,
     /// The allowed contents.
     most_bytes: u64,
-}
-
-impl Default for Check {
-    fn default() -> Self {
-        Self { uuids: BTreeSet::new(), run: None, line: 0, bytes: 0, most_bytes: MOST_OF_A_RUN }
-    }
+    study: FindStudy,
 }
 
 impl Check {
+    fn new(study: FindStudy) -> Self {
+        let (uuids, most_bytes) = (BTreeSet::new(), MOST_OF_A_RUN);
+        Self { uuids, run: None, line: 0, bytes: 0, most_bytes, study }
+    }
+
     fn line(&mut self, number: u64, text: &str) -> Result<(), ArchiveError> {
         self.line = number;
-        let line = check_line(number, text)?;
+        let line = check_line(number, text, self.study)?;
         self.measure(&line, text)?;
         match line {
             Line::Run(run) => {
                 // The check of the single line has read it already.
                 self.run = Some(
-                    Readable::of(&run.suite, run.plan.get(), &run.plan_hash)
+                    Readable::of(&run.suite, run.plan.get(), &run.plan_hash, self.study)
                         .map_err(|what| damaged(number, &what))?,
                 );
                 if !self.uuids.insert(run.uuid) {
@@ -130,11 +136,11 @@ fn damaged(line: u64, what: &str) -> ArchiveError {
 }
 
 /// A line that passed the checks of a single line.
-fn check_line(number: u64, text: &str) -> Result<Line, ArchiveError> {
+fn check_line(number: u64, text: &str, study: FindStudy) -> Result<Line, ArchiveError> {
     let line = parse(number, text)?;
     let problem = match &line {
         Line::Archive(_) | Line::End(_) => Some("it does not belong here".to_owned()),
-        Line::Run(run) => run_problem(run),
+        Line::Run(run) => run_problem(run, study),
         Line::Environment(environment) => match Moment::from_name(&environment.moment) {
             Some(_) => document::check("environment", environment.document.get()).err(),
             None => Some(format!("`{}` is no moment", environment.moment)),
@@ -149,7 +155,7 @@ fn check_line(number: u64, text: &str) -> Result<Line, ArchiveError> {
     problem.map_or(Ok(line), |what| Err(ArchiveError::Damaged { line: number, what }))
 }
 
-fn run_problem(run: &RunLine) -> Option<String> {
+fn run_problem(run: &RunLine, study: FindStudy) -> Option<String> {
     let words =
         [&run.suite, &run.profile, &run.network, &run.created, &run.btu_version, &run.plan_hash];
     let odd = words.into_iter().find(|word| !is_word(word));
@@ -175,7 +181,7 @@ fn run_problem(run: &RunLine) -> Option<String> {
     let documents = [("plan", Some(&run.plan)), ("calibration", run.calibration.as_ref())];
     let unread =
         documents.into_iter().find_map(|(what, one)| document::check(what, one?.get()).err());
-    unread.or_else(|| Readable::of(&run.suite, run.plan.get(), &run.plan_hash).err())
+    unread.or_else(|| Readable::of(&run.suite, run.plan.get(), &run.plan_hash, study).err())
 }
 
 fn is_word(text: &str) -> bool {
@@ -294,10 +300,10 @@ impl Insert<'_> {
 
 /// For fuzzers: any octets as an archive, and as the lines of one.
 #[doc(hidden)]
-pub fn fuzz_import(octets: &[u8]) {
-    let mut check = Check::default();
+pub fn fuzz_import(octets: &[u8], study: FindStudy) {
+    let mut check = Check::new(study);
     let _ = read(octets, |number, text| check.line(number, text));
-    let mut check = Check::default();
+    let mut check = Check::new(study);
     let text = String::from_utf8_lossy(octets);
     let mut lines = (2..).zip(text.lines());
     // Behind the compression and the checksum, which no fuzzer can produce.
@@ -310,7 +316,7 @@ mod tests {
 
     #[test]
     fn a_run_holds_no_more_than_can_be_read_again() {
-        let mut check = super::Check { most_bytes: 1000, ..super::Check::default() };
+        let mut check = super::Check { most_bytes: 1000, ..super::Check::new(|_| None) };
         let run = r#"{"run":{"uuid":"UUID","suite":"other","profile":"p","network":"n","label":null,"tags":[],
             "state":"complete","created":"now","finished":null,"seed":"7","btu_version":"1","planned_cells":1,"plan":{},
             "plan_hash":"h","calibration":null}}"#;
@@ -331,8 +337,8 @@ mod tests {
     proptest! {
         #[test]
         fn any_octets_are_survived(octets in prop::collection::vec(any::<u8>(), 0..300), text in "[{\\[\"a-z0-9:,.\\]} \n]{0,80}") {
-            super::fuzz_import(&octets);
-            super::fuzz_import(text.as_bytes());
+            super::fuzz_import(&octets, |_| None);
+            super::fuzz_import(text.as_bytes(), |_| None);
         }
     }
 }

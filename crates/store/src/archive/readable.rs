@@ -1,7 +1,7 @@
 //! The runs of an archive that this program can read: their plans and cells are checked before they
 //! are stored.
 
-use btu_suite::experiment::{self, AnyExperiment};
+use btu_suite::experiment::{AnyExperiment, FindStudy};
 use btu_suite::hint::{self, HintRecord, HintRun};
 use btu_suite::pipe::{self, Facts, PipePlan, Point, Purpose, SetPlan, SetPoint, facts};
 use btu_suite::plan::{self, Plan};
@@ -34,8 +34,13 @@ pub(super) enum Readable {
 impl Readable {
     /// Reads the plan of a run of `suite`, which `hash` names. An unreadable plan would make every
     /// list of runs fail; a plan under the name of another one would be mistaken for it.
-    pub(super) fn of(suite: &str, plan: &str, hash: &str) -> Result<Self, String> {
-        let readable = Self::read(suite, plan)?;
+    pub(super) fn of(
+        suite: &str,
+        plan: &str,
+        hash: &str,
+        study: FindStudy,
+    ) -> Result<Self, String> {
+        let readable = Self::read(suite, plan, study)?;
         match readable.hash(plan)? {
             Some(found) if found != hash => {
                 Err(format!("its plan is {found}, and is called {hash}"))
@@ -46,8 +51,8 @@ impl Readable {
 
     /// The correct name of the plan of a run of `suite`; `None` if it cannot be read, or its suite
     /// or version names no plans.
-    pub(super) fn name_of(suite: &str, plan: &str) -> Option<String> {
-        Self::read(suite, plan).ok()?.hash(plan).ok()?
+    pub(super) fn name_of(suite: &str, plan: &str, study: FindStudy) -> Option<String> {
+        Self::read(suite, plan, study).ok()?.hash(plan).ok()?
     }
 
     /// The name of the plan; `None` if another version wrote it, because its form may differ.
@@ -70,14 +75,14 @@ impl Readable {
         })
     }
 
-    fn read(suite: &str, plan: &str) -> Result<Self, String> {
+    fn read(suite: &str, plan: &str, study: FindStudy) -> Result<Self, String> {
         Ok(match suite {
             plan::SUITE => read_plan::<Plan>(plan).map(|_| Self::Rating)?,
             pipe::SUITE => Self::Pipe(read_plan(plan)?),
             hint::SUITE => Self::Hint(read_plan(plan)?),
             roll::SUITE => Self::Roll,
             _ if Purpose::of_suite(suite).is_some() => Self::Set(read_plan(plan)?),
-            _ => match experiment::named(suite) {
+            _ => match study(suite) {
                 Some(study) => Self::Experiment(study, plan.to_owned()),
                 None => Self::Unknown,
             },

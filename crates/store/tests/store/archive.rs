@@ -100,7 +100,7 @@ fn what_was_exported_is_imported_whole() {
     let (_directory, path) = temporary();
     let mut store = open(&path);
     create(&mut store);
-    let imported = store.import(Cursor::new(&file)).unwrap();
+    let imported = store.import(Cursor::new(&file), |_| None).unwrap();
     assert_eq!(imported.iter().map(|run| run.new).collect::<Vec<_>>(), [true, true]);
     assert_eq!(
         store.runs().unwrap().iter().map(|run| run.imported).collect::<Vec<_>>(),
@@ -123,7 +123,7 @@ fn a_run_that_is_here_already_is_not_doubled() {
     let lock = store.lock(gone).unwrap();
     store.delete(lock).unwrap();
     for new in [true, false] {
-        let imported = store.import(Cursor::new(&file)).unwrap();
+        let imported = store.import(Cursor::new(&file), |_| None).unwrap();
         assert_eq!((imported[0].run, imported[0].new, imported[1].new), (kept, false, new));
         assert_eq!(everything(&store, imported[1].run), before);
     }
@@ -149,7 +149,7 @@ fn a_run_that_is_being_written_is_not_exported() {
 fn refusal(file: &[u8]) -> ArchiveError {
     let (_directory, path) = temporary();
     let mut store = open(&path);
-    let refused = store.import(Cursor::new(file)).unwrap_err();
+    let refused = store.import(Cursor::new(file), |_| None).unwrap_err();
     assert!(store.runs().unwrap().is_empty());
     refused
 }
@@ -279,7 +279,7 @@ proptest! {
         }
         let (_directory, path) = temporary();
         let mut store = open(&path);
-        match store.import(Cursor::new(&damaged)) {
+        match store.import(Cursor::new(&damaged), |_| None) {
             Err(_) => prop_assert!(store.runs().unwrap().is_empty()),
             // The time in gzip's head, for example, has no meaning.
             Ok(imported) => {
@@ -302,7 +302,7 @@ proptest! {
         lines[line] = characters.into_iter().collect();
         let (_directory, path) = temporary();
         let mut store = open(&path);
-        let imported = store.import(Cursor::new(sealed(&lines)));
+        let imported = store.import(Cursor::new(sealed(&lines)), |_| None);
         let runs = store.runs().unwrap().len();
         prop_assert_eq!(runs, imported.map_or(0, |imported| imported.len()));
     }
@@ -321,7 +321,7 @@ fn importer() {
     let Some(database) = std::env::var_os(DATABASE) else { return };
     let database = Path::new(&database);
     let file = std::fs::File::open(database.with_file_name("archive")).unwrap();
-    open(database).import(file).unwrap();
+    open(database).import(file, |_| None).unwrap();
 }
 
 #[test]
@@ -343,7 +343,7 @@ fn a_killed_import_leaves_nothing_or_all() {
         outcomes[runs.len()] += 1;
         assert!(runs.iter().all(|run| run.cells == MANY), "{runs:?}");
         // A second time works as well.
-        store.import(Cursor::new(&file)).unwrap();
+        store.import(Cursor::new(&file), |_| None).unwrap();
         assert_eq!(store.runs().unwrap().len(), 1);
     }
     println!("{} killed before the commit, {} after", outcomes[0], outcomes[1]);
@@ -365,7 +365,7 @@ fn import_on_a_small_disk() {
     )
     .unwrap();
     let mut store = open(&mount_point.join("runs.sqlite"));
-    let refused = store.import(Cursor::new(&file)).unwrap_err();
+    let refused = store.import(Cursor::new(&file), |_| None).unwrap_err();
     assert!(matches!(refused, ArchiveError::Store(StoreError::Full { .. })), "{refused}");
     assert!(store.runs().unwrap().is_empty());
     drop(store);

@@ -1,35 +1,19 @@
-//! All studies of scripted cells, for code that reads stored runs of any study.
+//! A study without the type of its plan, for code that reads stored runs of any study.
 
 use std::marker::PhantomData;
 
 use btu_units::Span;
 
 use super::{Experiment, Measured};
-use crate::app::AppPlan;
 use crate::cell::Load;
-use crate::copy::CopyPlan;
-use crate::lan::LanPlan;
 use crate::pipe::Facts;
-use crate::run::RunPlan;
-use crate::speed::SpeedPlan;
 
-/// All of them, a line each.
-static EXPERIMENTS: [&dyn AnyExperiment; 5] = [
-    &Of::<AppPlan>(PhantomData),
-    &Of::<CopyPlan>(PhantomData),
-    &Of::<LanPlan>(PhantomData),
-    &Of::<RunPlan>(PhantomData),
-    &Of::<SpeedPlan>(PhantomData),
-];
+/// Finds a study by its name in the store: the program's table of suites.
+pub type FindStudy = fn(&str) -> Option<&'static dyn AnyExperiment>;
 
-/// The study of this name, if there is one.
-pub fn named(suite: &str) -> Option<&'static dyn AnyExperiment> {
-    EXPERIMENTS.into_iter().find(|one| one.suite() == suite)
-}
-
-/// The names of all of them in the store.
-pub fn names() -> impl Iterator<Item = &'static str> {
-    EXPERIMENTS.into_iter().map(AnyExperiment::suite)
+/// The study with plans of type `E`.
+pub const fn any<E: Experiment>() -> &'static dyn AnyExperiment {
+    &Of::<E>(PhantomData)
 }
 
 /// A study, its plans and records as they are stored: JSON.
@@ -56,7 +40,6 @@ pub trait AnyExperiment: Sync + std::fmt::Debug {
     fn judged(&self, plan: &str, records: &[String]) -> serde_json::Result<String>;
 }
 
-/// The study with plans of type `E`.
 struct Of<E>(PhantomData<fn() -> E>);
 
 impl<E: Experiment> std::fmt::Debug for Of<E> {
