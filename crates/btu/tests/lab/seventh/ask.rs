@@ -1,150 +1,77 @@
-//! A small study: the time of a request of a given size from one station to another.
+//! `btu ask`: how long a request of a given size takes from one station to another.
 
-use std::fmt;
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+mod plan;
+mod report;
 
-use btu_report::html::{Block, Cell, Page, Section, Table};
-use btu_report::{Reported, StoredRun};
-use btu_stats::{Estimate, Level, geometric_interval};
-use btu_suite::activity::{Activity, Order, Request, Respond, Transport};
-use btu_suite::experiment::{CellSetting, Experiment, Facts, Frame, Measured, Observation};
-use btu_suite::network::Impairments;
-use btu_suite::record::{Outcome, Requested};
-use btu_suite::script::{Role, Script, Step};
+use std::process::ExitCode;
+
+use btu_suite::experiment::{Experiment, Frame};
 use btu_units::{Bytes, Span};
-use serde::{Deserialize, Serialize};
+use clap::Args;
 
-/// All settings of a run. The first of the two stations sends requests, the second answers.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(super) struct AskPlan {
-    #[serde(flatten)]
-    pub(super) frame: Frame,
-    #[serde(rename = "message_bytes")]
-    pub(super) messages: Vec<Bytes>,
-    #[serde(rename = "duration_ns")]
-    pub(super) duration: Span,
+use crate::cli::{Common, ProfileName, StudyOptions, TimeLimit, or_usual, quantity};
+use crate::progress::Watch;
+use crate::study::{self, Chosen};
+use crate::suites::{Measure, Studied, Suite};
+use plan::AskPlan;
+
+const EXAMPLES: &str = "\
+Examples:
+  btu ask                                         100 and 1000 bytes, on a line of 10 Mb/s
+  btu ask --network home-fq-codel --size 1400     between two stations of a network file
+  btu ask --resume latest                         finish an interrupted run";
+
+/// Measure how long a request takes from one station to another
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Ask {
+    #[command(flatten)]
+    study: StudyOptions,
+    #[command(flatten)]
+    limit: TimeLimit,
+    /// Sizes of requests and answers [default: 100 B,1000 B]
+    #[arg(long, value_name = "SIZE", value_delimiter = ',', value_parser = quantity::<Bytes>)]
+    size: Vec<Bytes>,
+    /// The station that asks [default: the one called `asking`, else the first]
+    #[arg(long, value_name = "STATION|HOST")]
+    asking: Option<String>,
+    /// The station that answers [default: the one called `answering`, else the second]
+    #[arg(long, value_name = "STATION|HOST")]
+    answering: Option<String>,
 }
 
-/// The key of a cell.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub(super) struct AskCell {
-    #[serde(rename = "message_bytes")]
-    pub(super) message: Bytes,
-}
+impl Measure for Ask {
+    const SUITE: &'static dyn Suite = &Studied::<AskPlan>::new();
 
-impl fmt::Display for AskCell {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "request {} B", self.message.count())
-    }
-}
-
-/// The median round trip of each size, in seconds.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub(super) struct AskVerdict {
-    pub(super) round_trips: Vec<(Bytes, Option<Estimate>)>,
-}
-
-impl Experiment for AskPlan {
-    const SUITE: &'static str = "ask";
-    const COMMAND: &'static str = "btu ask";
-    const VERSION: u32 = 1;
-
-    type Cell = AskCell;
-    type Verdict = AskVerdict;
-
-    fn frame(&self) -> &Frame {
-        &self.frame
-    }
-
-    fn frame_mut(&mut self) -> &mut Frame {
-        &mut self.frame
-    }
-
-    fn cells(&self) -> Vec<AskCell> {
-        self.messages.iter().map(|&message| AskCell { message }).collect()
-    }
-
-    fn script(&self, cell: &AskCell, setting: &CellSetting) -> Script {
-        let unset = IpAddr::V4(Ipv4Addr::UNSPECIFIED);
-        let (transport, token, message) = (Transport::Udp, setting.token, cell.message);
-        let respond = Activity::Respond(Respond { on: unset, transport, token, message });
-        let to = SocketAddr::new(unset, 0);
-        let (duration, every) = (self.duration, None);
-        let request = Activity::Request(Request { to, transport, token, message, duration, every });
-        let step = |station: usize, peer, activity| Step {
-            host: self.frame.network.hosts()[station].clone(),
-            role: Role::Network,
-            peer,
-            order: Order::new(setting.seed, setting.deadline, activity),
-        };
-        let steps = vec![step(1, None, respond), step(0, Some(0), request)];
-        Script { impairments: Impairments::new(), steps }
-    }
-
-    fn faults(&self, _: &AskCell, seen: &Observation) -> Vec<String> {
-        let Some((requested, answers)) = accounts(seen) else {
-            return vec!["an end has no account".to_owned()];
-        };
-        // Every sent answer arrived, or it is one of those that the asking end counted as missing.
-        let missed = requested.lost + requested.late + requested.wrong;
-        let agree = requested.answers <= answers && answers <= requested.answers + missed;
-        if agree {
-            Vec::new()
-        } else {
-            vec![format!("{answers} answers were sent, and {} came", requested.answers)]
-        }
-    }
-
-    fn facts(&self, cell: &AskCell, seen: &Observation) -> Facts {
-        let duration = median(seen).map(Span::from_seconds_f64);
-        Facts { message: cell.message, duration, ..Facts::default() }
-    }
-
-    fn judge(&self, cells: &[Measured<AskCell>]) -> AskVerdict {
-        let of = |message: Bytes| -> Vec<f64> {
-            let own = cells
-                .iter()
-                .filter(|measured| measured.cell.message == message && measured.is_valid());
-            own.filter_map(|measured| median(&measured.seen)).collect()
-        };
-        let estimate = |&message: &Bytes| (message, geometric_interval(&of(message), Level::P95));
-        AskVerdict { round_trips: self.messages.iter().map(estimate).collect() }
+    fn run(self, common: &Common) -> anyhow::Result<ExitCode> {
+        study::run(&self.study, common, Watch::Never, || self.plan(), |_| Bytes::ZERO, |_, _| {})?;
+        Ok(ExitCode::SUCCESS)
     }
 }
 
-/// The asking end's account, and the number of answers that the other one sent.
-fn accounts(seen: &Observation) -> Option<(&Requested, u64)> {
-    let outcomes =
-        || seen.reports.iter().filter_map(|placed| Some(&placed.result.as_ref().ok()?.outcome));
-    let requested = outcomes().find_map(|outcome| match outcome {
-        Outcome::Requested(requested) => Some(requested),
-        _ => None,
-    });
-    let answers = outcomes().find_map(|outcome| match outcome {
-        Outcome::Responded { answers } => Some(*answers),
-        _ => None,
-    });
-    requested.zip(answers)
-}
-
-/// The median round trip of a cell, in seconds.
-fn median(seen: &Observation) -> Option<f64> {
-    accounts(seen)?.0.round_trip.quantile(0.5).map(|nanoseconds| nanoseconds as f64 * 1e-9)
-}
-
-impl Reported for AskPlan {
-    fn page(&self, verdict: &AskVerdict, stored: &StoredRun<'_>) -> Page {
-        let mut table = Table::new("Round trips, ms", &["size, B", "round trip, ms"], 1);
-        for (message, estimate) in &verdict.round_trips {
-            let size = Cell::text(message.count().to_string());
-            table.rows.push(vec![size, Cell::estimate(estimate.as_ref(), 1e-3)]);
-        }
-        let headline = format!("Requests of {} sizes", verdict.round_trips.len());
-        let note = "medians; geometric mean of the blocks, 95 % interval";
-        stored.page(
-            headline,
-            Vec::new(),
-            vec![Section::of("Round trips", note, vec![Block::Table(table)])],
-        )
+impl Ask {
+    fn plan(&self) -> anyhow::Result<AskPlan> {
+        let chosen = Chosen::of(&self.study, ("10 Mb/s", Span::from_milliseconds(2)))?;
+        let asking = chosen.host("asking", self.asking.as_deref(), Some(0))?;
+        let answering = chosen.host("answering", self.answering.as_deref(), Some(1))?;
+        let profile = self.study.profile;
+        let (blocks, budget) = self.limit.over(match profile {
+            ProfileName::Quick => (3, Span::from_seconds(60)),
+            ProfileName::Standard => (10, Span::from_seconds(600)),
+            ProfileName::Full => (30, Span::from_seconds(3600)),
+        });
+        Ok(AskPlan {
+            frame: Frame {
+                version: AskPlan::VERSION,
+                seed: study::seed(&self.study)?,
+                profile: profile.name().to_owned(),
+                blocks,
+                budget,
+                deadline: Span::from_seconds(10),
+                network: chosen.field(vec![asking, answering])?,
+            },
+            messages: or_usual(&self.size, &[Bytes::new(100), Bytes::new(1000)]),
+            duration: Span::from_milliseconds(200),
+        })
     }
 }
