@@ -354,10 +354,10 @@ fn a_killed_file_server_is_a_cell_that_does_not_count_and_a_killed_run_is_resume
     let names = |what: &str| {
         invalid[0].iter().any(|fault| fault.as_str().is_some_and(|fault| fault.contains(what)))
     };
-    assert!(
-        names("files-serve on server") && names("files-task on bench failed: NFS server"),
-        "{invalid:?}"
-    );
+    // A slow machine's clients still made their files when the server was killed.
+    let is_told_early = names("station bench: preparing files-task: NFS server");
+    let is_told = names("files-serve on server") && names("files-task on bench failed: NFS server");
+    assert!(is_told || is_told_early, "{invalid:?}");
 }
 
 /// The task, the client that makes its files, and two stations.
