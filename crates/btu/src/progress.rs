@@ -240,12 +240,13 @@ impl Steps {
     }
 
     /// Shows the number of steps since `begun`, the result of the last one, and some lines below
-    /// that. Text beyond `width` columns is cut, because a line that the terminal wraps would not
-    /// be removed completely.
+    /// that. If the time is limited, no more than the rest of it is shown as left. Text beyond
+    /// `width` columns is cut, because a line that the terminal wraps would not be removed
+    /// completely.
     pub(crate) fn show_over(
         &self,
         (done, of): (usize, usize),
-        begun: Instant,
+        (begun, time): (Instant, Option<Span>),
         text: &str,
         width: usize,
         below: &[String],
@@ -253,8 +254,10 @@ impl Steps {
         self.bar.set_style(style("{bar:16} {pos}/{len}  {msg}"));
         self.bar.set_length(of as u64);
         self.bar.set_position(done as u64);
-        let left =
-            clock(begun.elapsed().mul_f64(of.saturating_sub(done) as f64 / done.max(1) as f64));
+        let gone = begun.elapsed();
+        let left = gone.mul_f64(of.saturating_sub(done) as f64 / done.max(1) as f64);
+        let rest = time.map(|time| Duration::from(time).saturating_sub(gone));
+        let left = clock(rest.map_or(left, |rest| rest.min(left)));
         let taken = format!("{:16} {of}/{of}  {left} left  ", "").chars().count();
         let text: String = text.chars().take(width.saturating_sub(taken)).collect();
         let below = below.iter().fold(String::new(), |all, line| all + "\n" + line);

@@ -30,7 +30,7 @@ pub use pin::{Pin, PinError, Processors};
 pub use place::{Place, Remote};
 pub use plan::{Buffers, Cache, Check, Engine, PipePlan, Precision, SocketOptions};
 pub use point::{Accounts, End, Point, Trial};
-pub use schedule::{Next, Schedule};
+pub use schedule::{Next, Progress, Schedule};
 pub use set::{
     LoadCost, LoadedVerdict, Purpose, SetPlan, SetPoint, SetVerdict, judge_set, of as points_of,
 };
@@ -38,7 +38,7 @@ pub use sizes::{LARGEST, Sequence, Sizes, SizesError};
 pub use turns::Turns;
 pub use verdict::{
     Dip, Exchanges, Fit, Knee, Latencies, OneWay, Peak, PipeCause, PipeVerdict, PipeWarning,
-    SizeVerdict, Turn, judge,
+    SizeRange, SizeVerdict, Turn, judge,
 };
 
 /// The name of this suite in the store; a set of signatures has that of its [`Purpose`].

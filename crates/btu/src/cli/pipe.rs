@@ -68,8 +68,8 @@ pub(crate) struct Pipe {
     /// How long and how often to measure
     #[arg(long, visible_alias = "profile", value_enum, default_value = "standard")]
     pub(crate) precision: PrecisionName,
-    /// How long to measure in all, instead of the precision's time: sets --target-time, and a lower
-    /// --limit
+    /// How long to measure in all, instead of the precision's time: on a slow network fewer sizes
+    /// and trials, spread over the range
     #[arg(long, value_name = "TIME", value_parser = quantity::<Span>, conflicts_with_all = ["target_time", "hint"])]
     pub(crate) time: Option<Span>,
     /// Number of trials of each size

@@ -4,6 +4,7 @@ use std::io::{IsTerminal, stderr};
 use std::time::Instant;
 
 use btu_report::{Graph, NamedSignature, PLOT_ROWS, TextOptions, pipe_plot};
+use btu_units::Span;
 
 use crate::progress::Steps;
 use crate::terminal;
@@ -29,12 +30,13 @@ impl Screen {
         Self { steps: Steps::new(quiet), is_shown: !quiet && stderr().is_terminal() }
     }
 
-    /// Shows the number of sizes that are done since `begun`; `plotted` calls the drawer with the
+    /// Shows the number of sizes that are done since `begun`, in the time for all if it is limited;
+    /// `plotted` calls the drawer with the
     /// signatures, and is not called without a drawing. No measurement runs meanwhile.
     pub(super) fn show(
         &self,
         sizes: (usize, usize),
-        begun: Instant,
+        timing: (Instant, Option<Span>),
         text: &str,
         plotted: impl FnOnce(&dyn Fn(&[NamedSignature]) -> Vec<String>) -> Vec<String>,
     ) {
@@ -46,7 +48,7 @@ impl Screen {
             pipe_plot(Graph::Throughput, signatures, false, rows, &options)
         };
         let lines = if is_drawn { plotted(&draw) } else { Vec::new() };
-        self.steps.show_over(sizes, begun, text, width, &lines);
+        self.steps.show_over(sizes, timing, text, width, &lines);
     }
 
     /// Columns and lines of the terminal; `None` without a display.

@@ -281,7 +281,7 @@ fn precision(pipe: &Pipe, sizes: usize) -> Precision {
     };
     let named = Precision { trials: pipe.trials.unwrap_or(named.trials), ..named };
     let named = match pipe.time {
-        Some(time) => within(time, sizes * signatures(pipe), signatures(pipe), &named),
+        Some(time) => within(time, sizes, signatures(pipe), &named),
         None => named,
     };
     Precision {
@@ -303,19 +303,20 @@ fn signatures(pipe: &Pipe) -> usize {
 /// A trial of less says little more than how long the clock takes to be read.
 const SHORTEST_TRIAL: Span = Span::from_milliseconds(1);
 
-/// Messages that take the limit or up to half of it, a quarter and so on: six sizes for each
-/// doubling, each way, are 24 times the limit in all.
-const AT_THE_LIMIT: u64 = 24;
+/// With a time limit, a message may take this part of it; two such exchanges are half of the time.
+const PARTS_OF_TIME: u64 = 8;
 
-/// Half of `time` for trials of the planned length, all together `points` times the number of
-/// trials, and half for those of `signatures` that take longer because one message does.
-fn within(time: Span, points: usize, signatures: usize, named: &Precision) -> Precision {
-    let half = time.nanoseconds() / 2;
-    let trials = u64::from(named.trials);
-    let share = |parts: u64| Span::from_nanoseconds(half / (parts * trials).max(1));
+/// `time` for each of these signatures, half of it for trials of the planned length: on a slow
+/// network they last longer, because one message does, and fewer sizes fit.
+fn within(time: Span, sizes: usize, signatures: usize, named: &Precision) -> Precision {
+    let time = Span::from_nanoseconds(time.nanoseconds() / (signatures as u64).max(1));
+    let trials = (sizes as u64 * u64::from(named.trials)).max(1);
+    let target = Span::from_nanoseconds(time.nanoseconds() / 2 / trials);
+    let limit = Span::from_nanoseconds(time.nanoseconds() / PARTS_OF_TIME);
     Precision {
-        target: share(points as u64).max(SHORTEST_TRIAL),
-        limit: share(AT_THE_LIMIT * signatures as u64).min(named.limit),
+        target: target.max(SHORTEST_TRIAL),
+        limit: limit.max(named.limit),
+        time: Some(time),
         ..named.clone()
     }
 }
@@ -437,10 +438,18 @@ mod tests {
     fn a_time_is_shared_among_trials() {
         let found = within(Span::from_seconds(30), 124, 1, &Precision::quick());
         assert_eq!(found.target, Span::from_nanoseconds(15_000_000_000 / 372));
-        assert_eq!(found.limit, Span::from_nanoseconds(15_000_000_000 / 72));
+        assert_eq!(found.limit, Span::from_milliseconds(3750));
         let short = within(Span::from_milliseconds(10), 124, 1, &Precision::quick());
         assert_eq!(short.target, SHORTEST_TRIAL);
-        let long = within(Span::from_seconds(3600), 124, 1, &Precision::quick());
-        assert_eq!(long.limit, Precision::quick().limit);
+        assert_eq!(short.limit, Precision::quick().limit);
+    }
+
+    #[test]
+    fn signatures_share_the_time() {
+        let [one, two] = [1, 2].map(|signatures| {
+            within(Span::from_seconds(40), 124, signatures, &Precision::standard())
+        });
+        assert_eq!(two.time, Some(Span::from_seconds(20)));
+        assert_eq!((one.time, one.target), (Some(two.time.unwrap() * 2), two.target * 2));
     }
 }

@@ -8,8 +8,9 @@ use btu_report::NamedSignature;
 use btu_store::Level;
 use btu_suite::activity::{Activity, Order, PipeEnd, PipeMeeting, Token, Word};
 use btu_suite::cell::Load;
-use btu_suite::pipe::{End, PipePlan, PipeVerdict, Point, Schedule, Sizes, Turns, judge};
+use btu_suite::pipe::{End, PipePlan, PipeVerdict, Point, Schedule, Turns, judge};
 use btu_suite::record::Outcome;
+use btu_units::Span;
 
 use super::cancel::CancelToken;
 use super::ground::Ground;
@@ -139,13 +140,10 @@ impl<'a> Series<'a> {
     fn prepare(&self, ends: &mut Workers) -> anyhow::Result<Turns> {
         let mut turns = Turns::after(self.points.iter().map(Vec::len).collect());
         for (number, (plan, known)) in self.plans.iter().zip(&self.points).enumerate() {
-            let missing = Schedule::of(plan).open(known);
-            if missing.is_empty() {
+            let Some(plan) = plan.after(known) else {
                 turns.ended(number);
                 continue;
-            }
-            let rest = if known.is_empty() { plan.sizes.clone() } else { Sizes::of(missing)? };
-            let plan = PipePlan { sizes: rest, ..plan.clone() };
+            };
             self.place.pair(ends, number, &plan, |end, meeting, token| {
                 Activity::Pipe(Box::new(PipeEnd {
                     end,
@@ -221,9 +219,10 @@ impl<'a> Series<'a> {
         let done = self.points.iter().map(Vec::len).sum::<usize>();
         let Some(point) = self.points[last].last() else { return };
         let text = words(&self.plans[last], point);
+        let time: Option<Span> = self.plans.iter().map(|plan| plan.precision.time).sum();
         self.place.screen.show(
             (done - self.before, planned - self.before),
-            self.begun,
+            (self.begun, time),
             &text,
             |draw| {
                 let verdicts: Vec<PipeVerdict> = self

@@ -63,6 +63,9 @@ pub struct Precision {
     /// version 5: 10 s).
     #[serde(rename = "limit_ns")]
     pub limit: Span,
+    /// The time for all sizes together; absent if every size is measured, whatever time it takes.
+    #[serde(rename = "time_ns", default, skip_serializing_if = "Option::is_none")]
+    pub time: Option<Span>,
     /// Whether every exchange is timed, not only every trial: gives quantiles of single messages
     /// and costs two readings of the clock per exchange.
     pub each: bool,
@@ -78,6 +81,7 @@ impl Precision {
             least_repetitions: 1,
             most_repetitions: 1_000_000,
             limit: Span::from_seconds(1),
+            time: None,
             each: false,
         }
     }

@@ -1,12 +1,17 @@
-//! The next size and its repetitions: they depend only on the plan and on the measured points.
+//! The next size and its repetitions: they depend only on the plan and on what was measured.
+
+mod times;
+mod within;
 
 use btu_stats::median;
-use btu_units::Bytes;
+use btu_units::{Bytes, Span};
 
-use super::{Pattern, PipePlan, Point, Precision};
+use super::{Pattern, PipePlan, Point, Precision, Sizes};
+use times::Times;
 
-/// Sizes closer together than this ratio show noise rather than the cost of a byte.
-const FAR_ENOUGH: f64 = 1.25;
+/// Exchanges of the first size before anything is measured, to know about how long one takes
+/// (`NetPIPE` 3: a hundred).
+const PILOT: u64 = 20;
 
 /// The order of a run.
 #[derive(Debug, Clone)]
@@ -16,22 +21,57 @@ pub struct Schedule {
     sizes: Vec<Bytes>,
 }
 
+/// What is known at a moment of a run.
+#[derive(Debug, Clone, Default)]
+pub struct Progress {
+    /// The measured points, in the order of their measurement.
+    pub points: Vec<Point>,
+    /// Sizes and one-way times, in seconds, of pilots.
+    pub pilots: Vec<(Bytes, f64)>,
+    /// Sizes without a point whose warm-up took so long that no trial fitted into the time.
+    pub abandoned: Vec<Bytes>,
+    /// The time so far, with pilots, warm-up, and what the ends tell each other between trials.
+    pub spent: Span,
+    /// The least time that the ends took to tell each other what a trial needs.
+    pub around: Option<Span>,
+}
+
 /// What to do next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Next {
+    /// The next step is to time a few messages that are not part of the result.
+    Pilot {
+        /// The size of the message.
+        size: Bytes,
+        /// Their number.
+        repetitions: u64,
+    },
     /// The next step is to measure this size.
     Measure {
         /// The size of the message.
         size: Bytes,
+        /// Exchanges before its trials, not counted.
+        warm_up: u64,
+        /// The number of its trials, as far as the time allows.
+        trials: u32,
         /// Repetitions of each of its trials.
         repetitions: u64,
     },
     /// The end: all sizes are measured, except those beyond the one that took as long as the plan's
-    /// limit.
+    /// limit, and those that did not fit into the plan's time.
     Done {
         /// Sizes that were left out.
         left_out: usize,
     },
+}
+
+impl Progress {
+    /// Adds a round that took `elapsed` and, with what the ends told each other, `whole`.
+    pub fn spend(&mut self, whole: Span, elapsed: Span) {
+        self.spent += whole;
+        let around = whole - elapsed;
+        self.around = Some(self.around.map_or(around, |least| least.min(around)));
+    }
 }
 
 impl Schedule {
@@ -45,20 +85,20 @@ impl Schedule {
         &self.sizes
     }
 
-    /// The step after `points`. `pilot_seconds` is the one-way time of a few exchanges of the first
-    /// size before the measurement (`NetPIPE` 3: a hundred).
-    pub fn next(&self, points: &[Point], pilot_seconds: f64) -> Next {
-        match self.missing(points, false).next() {
-            Some(size) => {
-                Next::Measure { size, repetitions: self.repetitions(size, points, pilot_seconds) }
-            }
-            None => Next::Done { left_out: self.left_out(points) },
-        }
+    /// The step after `progress`.
+    pub fn next(&self, progress: &Progress) -> Next {
+        let next = match self.precision.time {
+            None => self.in_order(progress),
+            Some(time) => self.within(time, progress),
+        };
+        next.unwrap_or_else(|| Next::Done {
+            left_out: self.without_point(&progress.points).count(),
+        })
     }
 
-    /// The sizes after `points`, as far as they are known now: the rest of an interrupted run.
-    pub fn open(&self, points: &[Point]) -> Vec<Bytes> {
-        self.missing(points, false).collect()
+    /// Whether the time, if it is limited, is long enough for another round like this one.
+    pub fn has_time(&self, progress: &Progress, round: Span) -> bool {
+        self.precision.time.is_none_or(|time| progress.spent + round <= time)
     }
 
     /// Sizes beyond one that took as long as the plan's limit: they are never measured.
@@ -66,15 +106,23 @@ impl Schedule {
         self.missing(points, true).count()
     }
 
+    /// Sizes that are not measured, without those beyond the limit: neighbours in the plan
+    /// together.
+    pub fn gaps(&self, points: &[Point]) -> Vec<&[Bytes]> {
+        let open: Vec<Bytes> = self.missing(points, false).collect();
+        let gaps = self.sizes.chunk_by(|a, b| open.contains(a) == open.contains(b));
+        gaps.filter(|gap| open.contains(&gap[0])).collect()
+    }
+
     /// Sizes without a point: those that are too slow, or those that are not.
     fn missing(&self, points: &[Point], slow: bool) -> impl Iterator<Item = Bytes> {
         let limit = self.too_slow(points);
-        let missing = self
-            .sizes
-            .iter()
-            .copied()
-            .filter(|size| points.iter().all(|point| point.size != *size));
-        missing.filter(move |size| limit.is_some_and(|limit| *size >= limit) == slow)
+        self.without_point(points)
+            .filter(move |size| limit.is_some_and(|limit| *size >= limit) == slow)
+    }
+
+    fn without_point(&self, points: &[Point]) -> impl Iterator<Item = Bytes> {
+        self.sizes.iter().copied().filter(|size| points.iter().all(|point| point.size != *size))
     }
 
     /// The smallest size that reached the plan's limit.
@@ -86,38 +134,58 @@ impl Schedule {
         slow.map(|point| point.size).min()
     }
 
-    /// Repetitions that fill the target time, estimated from the points before.
-    ///
-    /// `NetPIPE` 5 divides the target by the last time, as if the next size took as long; 1996's
-    /// took it to grow as the size does. The truth lies between, and the two sizes before give an
-    /// estimate.
-    fn repetitions(&self, size: Bytes, points: &[Point], pilot_seconds: f64) -> u64 {
-        let one_way = self.expected(size, points).unwrap_or(pilot_seconds).max(1e-9);
+    /// The next size in the plan's order.
+    fn in_order(&self, progress: &Progress) -> Option<Next> {
+        let size = self.missing(&progress.points, false).next()?;
+        if progress.pilots.is_empty() {
+            return Some(Next::Pilot { size, repetitions: PILOT });
+        }
+        let Precision { warm_up, trials, .. } = self.precision;
+        let repetitions = self.repetitions(self.times(progress).expected(size));
+        Some(Next::Measure { size, warm_up, trials, repetitions })
+    }
+
+    /// Repetitions that fill the target time if a message takes `one_way` seconds.
+    fn repetitions(&self, one_way: f64) -> u64 {
         let wanted = self.precision.target.seconds() / (one_way * self.pattern.one_way_parts());
-        let least = self.precision.least_repetitions.max(1);
+        let least = self.least_repetitions();
         // A float that is too large, or not-a-number, becomes the nearest whole number.
         (wanted as u64).clamp(least, self.precision.most_repetitions.max(least))
     }
 
-    /// The expected one-way time of a message, in seconds.
-    fn expected(&self, size: Bytes, points: &[Point]) -> Option<f64> {
-        let mut known = points
-            .iter()
-            .rev()
-            .filter_map(|point| Some((point.size.count() as f64, self.typical(point)?)));
-        let (last_size, last) = known.next()?;
-        let apart = |other: f64| other * FAR_ENOUGH <= last_size || other >= last_size * FAR_ENOUGH;
-        let slope = known
-            .find(|(other, _)| apart(*other))
-            .map(|(other, time)| (last - time) / (last_size - other));
-        let growth = slope.unwrap_or(0.0) * (size.count() as f64 - last_size);
-        let in_proportion = last * size.count() as f64 / last_size;
-        Some((last + growth).clamp(last.min(in_proportion), last.max(in_proportion)))
+    fn least_repetitions(&self) -> u64 {
+        self.precision.least_repetitions.max(1)
+    }
+
+    /// The one-way times of what was measured, and of larger pilots.
+    fn times(&self, progress: &Progress) -> Times {
+        let measured = progress.points.iter().filter_map(|p| Some((p.size, self.typical(p)?)));
+        let mut known: Vec<(Bytes, f64)> = measured.collect();
+        let largest = known.iter().map(|(size, _)| *size).max();
+        known.extend(progress.pilots.iter().filter(|(size, _)| Some(*size) > largest));
+        Times::of(&known)
     }
 
     /// The median of a point's one-way times in seconds.
     fn typical(&self, point: &Point) -> Option<f64> {
         median(&point.one_way_seconds(self.pattern)).filter(|seconds| seconds.is_finite())
+    }
+}
+
+impl PipePlan {
+    /// The plan of the sizes that are missing after `known`; `None` if there are none. A limited
+    /// time is shorter by that of the known trials.
+    pub fn after(&self, known: &[Point]) -> Option<Self> {
+        if known.is_empty() {
+            return Some(self.clone());
+        }
+        let trials = known.iter().flat_map(|point| &point.trials);
+        let spent: Span = trials.map(|trial| trial.elapsed).sum();
+        let time = self.precision.time.map(|time| time - spent);
+        let missing = Schedule::of(self).missing(known, false).collect();
+        let sizes = Sizes::of(missing).ok().filter(|_| time != Some(Span::ZERO))?;
+        let precision = Precision { time, ..self.precision.clone() };
+        Some(Self { sizes, precision, ..self.clone() })
     }
 }
 
@@ -127,7 +195,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::pipe::{Accounts, End, Kind, Place, Sizes, Trial};
+    use crate::pipe::{Accounts, End, Kind, Place, Trial};
 
     fn schedule(sizes: &str, pattern: Pattern) -> Schedule {
         let plan = PipePlan {
@@ -150,15 +218,25 @@ mod tests {
         }
     }
 
+    fn after(points: Vec<Point>, pilot_seconds: f64) -> Progress {
+        Progress { points, pilots: vec![(Bytes::new(1), pilot_seconds)], ..Progress::default() }
+    }
+
     /// Walks through all sizes on a path where a message takes t0 + n/r.
     fn walk(schedule: &Schedule, latency: f64, seconds_per_byte: f64) -> (Vec<(u64, u64)>, usize) {
-        let (mut points, mut steps) = (Vec::new(), Vec::new());
+        let (mut progress, mut steps) = (Progress::default(), Vec::new());
+        let time = |size: Bytes| latency + size.count() as f64 * seconds_per_byte;
         loop {
-            match schedule.next(&points, latency) {
-                Next::Measure { size, repetitions } => {
+            match schedule.next(&progress) {
+                Next::Pilot { size, repetitions } => {
+                    assert_eq!((size, repetitions), (schedule.sizes[0], PILOT));
+                    progress.pilots.push((size, time(size)));
+                }
+                Next::Measure { size, repetitions, warm_up, trials } => {
+                    let Precision { warm_up: planned, trials: all, .. } = schedule.precision;
+                    assert_eq!((warm_up, trials), (planned, all));
                     steps.push((size.count(), repetitions));
-                    let time = latency + size.count() as f64 * seconds_per_byte;
-                    points.push(point(size.count(), time, schedule.pattern));
+                    progress.points.push(point(size.count(), time(size), schedule.pattern));
                 }
                 Next::Done { left_out } => return (steps, left_out),
             }
@@ -198,29 +276,30 @@ mod tests {
         let schedule = schedule("4MB,2MB,1000", Pattern::Streaming);
         let slow = [point(4_000_000, 2.0, Pattern::Streaming)];
         assert!(
-            matches!(schedule.next(&slow, 1e-6), Next::Measure { size, .. } if size.count() == 2_000_000)
+            matches!(schedule.next(&after(slow.into(), 1e-6)), Next::Measure { size, .. } if size.count() == 2_000_000)
         );
     }
 
     #[test]
     fn a_long_message_is_still_sent_once() {
         let schedule = schedule("1,8MB", Pattern::PingPong);
-        let next = schedule.next(&[point(1, 0.4, Pattern::PingPong)], 0.4);
-        assert_eq!(next, Next::Measure { size: Bytes::new(8_000_000), repetitions: 1 });
+        let next = schedule.next(&after(vec![point(1, 0.4, Pattern::PingPong)], 0.4));
+        let Next::Measure { size, repetitions, .. } = next else { panic!("{next:?}") };
+        assert_eq!((size, repetitions), (Bytes::new(8_000_000), 1));
     }
 
     proptest! {
         #[test]
         fn any_times_lead_to_the_end(times in prop::collection::vec(0f64..2.0, 46)) {
             let schedule = Schedule { sizes: Sizes::default().perturbed(Bytes::ZERO).unwrap().list(), ..schedule("1", Pattern::PingPong) };
-            let mut points = Vec::new();
+            let mut progress = after(Vec::new(), f64::NAN);
             for time in times {
-                let Next::Measure { size, repetitions } = schedule.next(&points, f64::NAN) else { break };
+                let Next::Measure { size, repetitions, .. } = schedule.next(&progress) else { break };
                 prop_assert!((1..=1_000_000).contains(&repetitions));
-                points.push(point(size.count(), time, Pattern::PingPong));
+                progress.points.push(point(size.count(), time, Pattern::PingPong));
             }
-            let Next::Done { left_out } = schedule.next(&points, 0.0) else { panic!("a size is missing") };
-            prop_assert_eq!(left_out + points.len(), 46);
+            let Next::Done { left_out } = schedule.next(&progress) else { panic!("a size is missing") };
+            prop_assert_eq!(left_out + progress.points.len(), 46);
         }
     }
 }

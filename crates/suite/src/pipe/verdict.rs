@@ -22,7 +22,7 @@ pub use fit::{Fit, Knee};
 pub use latency::Latencies;
 pub use shape::{Dip, Peak, Turn};
 pub use size::{Exchanges, OneWay, SizeVerdict};
-pub use warning::{PipeCause, PipeWarning};
+pub use warning::{PipeCause, PipeWarning, SizeRange};
 
 use super::{Accounts, Kind, Pattern, PipePlan, Point};
 

@@ -3,17 +3,14 @@
 use std::io;
 
 use btu_stats::Histogram;
-use btu_suite::pipe::{Accounts, End, Next, Pattern, PipePlan, Point, Precision, Schedule, Trial};
-use btu_units::Bytes;
+use btu_suite::pipe::{Accounts, End, Next, Pattern, PipePlan, Point, Progress, Schedule, Trial};
+use btu_units::{Bytes, Span};
 
 use super::frame::{Frame, Kind};
 use super::pairs::{self, Played};
 use super::talk::{Round, Talk};
 use super::{Pipe, Repeats};
-
-/// Exchanges of the first size before anything is measured, to know about how long one takes
-/// (`NetPIPE` 3: a hundred).
-const PILOT: u64 = 20;
+use crate::clock::now;
 
 /// A near end at work.
 pub(super) struct Lead<'a, P> {
@@ -22,16 +19,24 @@ pub(super) struct Lead<'a, P> {
     plan: &'a PipePlan,
     /// Repeats so far at this end and at the far one.
     repeats: [Repeats; 2],
-    points: Vec<Point>,
+    progress: Progress,
+}
+
+/// A size, and how to measure it.
+struct Task {
+    size: Bytes,
+    warm_up: u64,
+    trials: u32,
+    repetitions: u64,
 }
 
 impl<'a, P: Pipe> Lead<'a, P> {
     /// Starts before the first size.
     pub(super) fn new(talks: &'a mut [Talk<P>], plan: &'a PipePlan) -> Self {
-        Self { talks, plan, repeats: [Repeats::default(); 2], points: Vec::new() }
+        Self { talks, plan, repeats: [Repeats::default(); 2], progress: Progress::default() }
     }
 
-    /// Measures every size of the plan up to `largest`, and reports each point when it is finished.
+    /// Measures the sizes of the plan up to `largest`, and reports each point when it is finished.
     /// Returns the number of sizes that were left out, because they take too long or the transport
     /// does not move so much at once.
     pub(super) fn measure(
@@ -43,57 +48,75 @@ impl<'a, P: Pipe> Lead<'a, P> {
         let wanted = plan.sizes.list();
         let fitting: Vec<Bytes> = wanted.iter().copied().filter(|size| *size <= largest).collect();
         let mut left_out = wanted.len() - fitting.len();
-        if let Some(&first) = fitting.first() {
+        if !fitting.is_empty() {
             plan.sizes = btu_suite::pipe::Sizes::of(fitting).map_err(io::Error::other)?;
-            let schedule = Schedule::of(&plan);
-            let pilot = self.pilot(first)?;
-            loop {
-                match schedule.next(&self.points, pilot) {
-                    Next::Measure { size, repetitions } => self.point(size, repetitions, tell)?,
-                    Next::Done { left_out: slow } => {
-                        left_out += slow;
-                        break;
-                    }
-                }
-            }
+            left_out += self.follow(&Schedule::of(&plan), tell)?;
         }
         self.part()?;
         Ok(left_out as u64)
     }
 
-    /// The one-way time of a few exchanges of the first size, in seconds.
-    fn pilot(&mut self, size: Bytes) -> io::Result<f64> {
-        let played = self.play(size, PILOT, None)?;
-        Ok(self.trial(&played).one_way_seconds(self.plan.pattern))
+    /// Does what the schedule says; returns the number of sizes that it leaves out.
+    fn follow(
+        &mut self,
+        schedule: &Schedule,
+        tell: &mut dyn FnMut(&Point) -> io::Result<()>,
+    ) -> io::Result<usize> {
+        loop {
+            match schedule.next(&self.progress) {
+                Next::Pilot { size, repetitions } => self.pilot(size, repetitions)?,
+                Next::Measure { size, warm_up, trials, repetitions } => {
+                    let task = Task { size, warm_up, trials, repetitions };
+                    match self.point(&task, schedule)? {
+                        Some(point) => {
+                            tell(&point)?;
+                            self.progress.points.push(point);
+                        }
+                        None => self.progress.abandoned.push(size),
+                    }
+                }
+                Next::Done { left_out } => return Ok(left_out),
+            }
+        }
     }
 
-    fn point(
-        &mut self,
-        size: Bytes,
-        repetitions: u64,
-        tell: &mut dyn FnMut(&Point) -> io::Result<()>,
-    ) -> io::Result<()> {
-        let Precision { trials, warm_up, each, .. } = self.plan.precision;
+    /// The one-way time of a few exchanges, in seconds.
+    fn pilot(&mut self, size: Bytes, repetitions: u64) -> io::Result<()> {
+        let played = self.play(size, repetitions, None)?;
+        let seconds = self.trial(&played).one_way_seconds(self.plan.pattern);
+        self.progress.pilots.push((size, seconds));
+        Ok(())
+    }
+
+    /// Measures a size; `None` if its warm-up took so long that no time is left for a trial.
+    fn point(&mut self, task: &Task, schedule: &Schedule) -> io::Result<Option<Point>> {
+        let &Task { size, warm_up, trials, repetitions } = task;
         let mut point = Point {
             size,
             trials: Vec::new(),
             accounts: Accounts::default(),
-            each: each.then(Histogram::new),
+            each: self.plan.precision.each.then(Histogram::new),
             conditions: None,
         };
         if warm_up > 0 {
             let played = self.play(size, warm_up, None)?;
             point.accounts = point.accounts.and(accounts(&played));
+            let elapsed = self.trial(&played).elapsed;
+            if !schedule.has_time(&self.progress, once(elapsed, warm_up)) {
+                return Ok(None);
+            }
         }
         for _ in 0..trials {
+            let before = self.progress.spent;
             let played = self.play(size, repetitions, point.each.as_mut())?;
             point.accounts = point.accounts.and(accounts(&played));
             point.trials.push(self.trial(&played));
+            if !schedule.has_time(&self.progress, self.progress.spent - before) {
+                break;
+            }
         }
         self.talks.iter_mut().for_each(|talk| talk.pipe.rest());
-        tell(&point)?;
-        self.points.push(point);
-        Ok(())
+        Ok(Some(point))
     }
 
     /// One round, of which only its own repeats are reported.
@@ -104,10 +127,14 @@ impl<'a, P: Pipe> Lead<'a, P> {
         each: Option<&mut Histogram>,
     ) -> io::Result<Played> {
         let round = Round { pattern: self.plan.pattern, size: size.count() as usize, repetitions };
+        let begun = now();
         let played = pairs::play(self.talks, round, each)?;
+        let whole = now().since(begun);
         let before = std::mem::replace(&mut self.repeats, played.repeats);
         let own = [0, 1].map(|end| played.repeats[end].since(before[end]));
-        Ok(Played { repeats: own, ..played })
+        let played = Played { repeats: own, ..played };
+        self.progress.spend(whole, self.trial(&played).elapsed);
+        Ok(played)
     }
 
     /// The repetitions of a trial are those of one pair: all pairs did as many at once in that
@@ -144,6 +171,11 @@ impl<'a, P: Pipe> Lead<'a, P> {
         }
         Ok(())
     }
+}
+
+/// The time of one of these exchanges.
+fn once(elapsed: Span, exchanges: u64) -> Span {
+    Span::from_nanoseconds(elapsed.nanoseconds() / exchanges.max(1))
 }
 
 /// A round in the accounts of its size.

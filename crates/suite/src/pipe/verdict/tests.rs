@@ -3,7 +3,7 @@
 use btu_units::{Bytes, Span};
 
 use super::*;
-use crate::pipe::{End, Place, Trial};
+use crate::pipe::{End, Place, Precision, Trial};
 
 /// A plan of `sizes`.
 pub(crate) fn plan(sizes: &str, pattern: Pattern) -> PipePlan {
@@ -170,6 +170,21 @@ fn every_warning_has_its_words() {
             .iter()
             .any(|w| matches!(w.cause, PipeCause::Unbalanced { messages: 1 }))
     );
+}
+
+#[test]
+fn sizes_without_time_are_named() {
+    let whole = plan("1,16,100,1000,10000,20000,40000", Pattern::PingPong);
+    let precision = Precision { time: Some(Span::from_seconds(20)), ..whole.precision.clone() };
+    let timed = PipePlan { precision, ..whole.clone() };
+    let mut points = points(&whole, ethernet);
+    assert_eq!(judge(&timed, &points).warnings, []);
+    points.retain(|point| ![16, 1000, 10_000, 40_000].contains(&point.size.count()));
+    let [warning] = &judge(&timed, &points).warnings[..] else { panic!("one warning is due") };
+    let expected = "4 of 7 sizes did not fit into 20 s: those of 16, 1000 to 10000, 40000 bytes";
+    assert_eq!(warning.observed, expected);
+    let kind = |plan: &PipePlan| judge(plan, &points).warnings[0].cause.title();
+    assert_eq!((kind(&timed), kind(&whole)), ("out of time", "not finished"));
 }
 
 #[test]

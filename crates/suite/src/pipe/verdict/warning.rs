@@ -31,8 +31,19 @@ pub struct PipeWarning {
     pub advice: String,
 }
 
+/// Sizes of the plan, one after the other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SizeRange {
+    /// The first size.
+    pub first_bytes: Bytes,
+    /// The last size.
+    pub last_bytes: Bytes,
+    /// The number of sizes from the first to the last.
+    pub sizes: usize,
+}
+
 /// The kinds of warnings about a signature.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum PipeCause {
     /// Bytes arrived that were not sent.
@@ -49,6 +60,15 @@ pub enum PipeCause {
     Missing {
         /// Sizes that were not measured.
         sizes: usize,
+    },
+    /// Sizes for which the plan's time was too short.
+    OutOfTime {
+        /// The plan's time, in nanoseconds.
+        time_ns: u64,
+        /// The number of sizes of the plan.
+        planned: usize,
+        /// The sizes without a measurement.
+        ranges: Vec<SizeRange>,
     },
     /// The emulator lost frames that the network does not lose; their sizes do not count.
     EmulatorLost {
@@ -147,7 +167,11 @@ pub(super) fn all(
         unbalanced(&accounts),
         emulator::lost(points),
         emulator::slept(points),
-        (missing > 0).then_some(PipeCause::Missing { sizes: missing }),
+        match plan.precision.time {
+            _ if missing == 0 => None,
+            Some(time) => Some(out_of_time(plan, points, time)),
+            None => Some(PipeCause::Missing { sizes: missing }),
+        },
         emulator::late(points),
         emulator::steal(points),
         lost(&accounts),
@@ -180,6 +204,21 @@ fn rest(plan: &PipePlan, points: &[Point]) -> (usize, usize) {
         .count();
     let left_out = schedule.left_out(points);
     (schedule.sizes().len() - measured - left_out, left_out)
+}
+
+/// Which of the missing sizes had no time does not depend on whether the run was stopped earlier.
+fn out_of_time(plan: &PipePlan, points: &[Point], time: Span) -> PipeCause {
+    let schedule = Schedule::of(plan);
+    let range = |gap: &[Bytes]| SizeRange {
+        first_bytes: gap[0],
+        last_bytes: gap[gap.len() - 1],
+        sizes: gap.len(),
+    };
+    PipeCause::OutOfTime {
+        time_ns: time.nanoseconds(),
+        planned: schedule.sizes().len(),
+        ranges: schedule.gaps(points).into_iter().map(range).collect(),
+    }
 }
 
 fn unbalanced(accounts: &Accounts) -> Option<PipeCause> {
@@ -223,6 +262,7 @@ impl PipeCause {
             Self::WrongBytes { .. } => "wrong bytes",
             Self::Unbalanced { .. } => "accounts do not balance",
             Self::Missing { .. } => "not finished",
+            Self::OutOfTime { .. } => "out of time",
             Self::EmulatorLost { .. } => "the emulator lost frames",
             Self::Slept { .. } => "the machine slept",
             Self::EmulatorLate { .. } => "late emulator",
@@ -250,6 +290,7 @@ impl PipeCause {
             Self::Missing { sizes } => {
                 format!("{} of the plan to be measured yet", sizes_of(*sizes))
             }
+            Self::OutOfTime { time_ns, planned, ranges } => no_time(*time_ns, *planned, ranges),
             Self::EmulatorLost { frames, sizes } => format!(
                 "the emulator lost {} that the network does not lose; {} left out of the result",
                 count(*frames, "frame"),
@@ -317,6 +358,7 @@ impl PipeCause {
                 "measure again with every byte checked; if it stays, the transport or this program is broken"
             }
             Self::Missing { .. } => "measure again, or resume the run",
+            Self::OutOfTime { .. } => "a longer `--time`, or fewer `--sizes`",
             Self::EmulatorLost { .. } => {
                 "a slower emulated rate, or a machine with more processors"
             }
@@ -349,6 +391,18 @@ impl PipeCause {
 fn were(sizes: usize) -> String {
     let verb = if sizes == 1 { "was" } else { "were" };
     format!("{} {verb}", sizes_of(sizes))
+}
+
+/// `118 of 124 sizes did not fit into 20 s: 2 B to 13 B, 19 B to 253 B, 8388611 B`.
+fn no_time(time_ns: u64, planned: usize, ranges: &[SizeRange]) -> String {
+    let time = Span::from_nanoseconds(time_ns);
+    let sizes: usize = ranges.iter().map(|range| range.sizes).sum();
+    let named = ranges.iter().map(|range| match (range.first_bytes, range.last_bytes) {
+        (first, last) if first == last => format!("{}", first.count()),
+        (first, last) => format!("{} to {}", first.count(), last.count()),
+    });
+    let named = named.collect::<Vec<_>>().join(", ");
+    format!("{sizes} of {} did not fit into {time}: those of {named} bytes", sizes_of(planned))
 }
 
 fn per_cent(share: f64) -> String {

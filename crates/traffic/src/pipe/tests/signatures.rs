@@ -3,7 +3,7 @@
 use btu_suite::pipe::{
     Buffers, Cache, Check, End, Kind, Pattern, PipePlan, Precision, SocketOptions,
 };
-use btu_units::Bytes;
+use btu_units::{Bytes, Span};
 
 use super::{assert_sound, describe, every_way, measure, measure_noting, plan};
 
@@ -23,6 +23,20 @@ fn every_transport_moves_every_size_and_its_accounts_balance() {
             describe(&plan)
         );
         assert_sound(&plan, &points);
+    }
+}
+
+/// What the schedule decides is tested there: with much time, the far ends come first.
+#[test]
+fn a_limited_time_spreads_the_sizes() {
+    for pattern in Pattern::ALL {
+        let plan = plan(Kind::UnixStream, pattern, "1,2,4,16,300000");
+        let time = Some(Span::from_seconds(3600));
+        let plan = PipePlan { precision: Precision { time, ..plan.precision }, ..plan };
+        let (points, left_out) = measure(&plan);
+        assert_sound(&plan, &points);
+        let sizes: Vec<u64> = points.iter().map(|point| point.size.count()).collect();
+        assert_eq!((&sizes[..], left_out), (&[1, 16, 300_000, 4, 2][..], 0), "{pattern}");
     }
 }
 
