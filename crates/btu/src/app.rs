@@ -11,7 +11,7 @@ use btu_suite::app::{
     AppCell, AppPlan, Broadcasts, Carrier, DEADLINE, Factor, Factors, FactorsError, HEIGHT, Lines,
     Niceness, Protocol, Questions, WIDTH, Workload,
 };
-use btu_suite::experiment::{Experiment, Field, Frame};
+use btu_suite::experiment::{Experiment, Field, Frame, LeftOut};
 use btu_suite::network::HostName;
 use btu_units::{BitRate, Bytes, Span};
 
@@ -125,6 +125,7 @@ fn plan(app: &App) -> anyhow::Result<AppPlan> {
             blocks,
             budget,
             deadline: DEADLINE,
+            left_out: Vec::new(),
             network,
         },
         workloads: or_usual(&app.workload, pictures),
@@ -149,7 +150,18 @@ fn plan(app: &App) -> anyhow::Result<AppPlan> {
         target,
     };
     speed::one_in_a_thread(&plan)?;
-    Ok(plan)
+    let plan = study::within(plan, &app.limit)?;
+    match (&plan.factors, plan.frame.left_out.first()) {
+        (Some(_), Some(LeftOut { cell, least })) => {
+            let problem = format!(
+                "--factors needs every combination, and {cell} takes {:.0} s by its closed form: give a longer --time, or other \
+                 levels",
+                least.seconds()
+            );
+            Err(usage(problem).into())
+        }
+        _ => Ok(plan),
+    }
 }
 
 /// The factors that are tried together, if any are.

@@ -103,7 +103,7 @@ fn plan(copy: &Copy) -> anyhow::Result<CopyPlan> {
         ProfileName::Standard => (5, Span::from_seconds(60 * 60)),
         ProfileName::Full => (7, Span::from_seconds(12 * 3600)),
     });
-    Ok(CopyPlan {
+    let plan = CopyPlan {
         frame: Frame {
             version: CopyPlan::VERSION,
             seed: study::seed(&copy.study)?,
@@ -111,6 +111,7 @@ fn plan(copy: &Copy) -> anyhow::Result<CopyPlan> {
             blocks,
             budget,
             deadline: deadline(wire, &sizes),
+            left_out: Vec::new(),
             network: chosen.field(hosts)?,
         },
         programs,
@@ -125,7 +126,8 @@ fn plan(copy: &Copy) -> anyhow::Result<CopyPlan> {
         pairs,
         full: wire.map_or(BitRate::from_bits_per_second(0), |wire| wire.full),
         lead: lead(copy.mode, wire, pairs_count),
-    })
+    };
+    Ok(study::within(plan, &copy.limit)?)
 }
 
 /// The programs that were named, else those of the paper, of a share, or the usual ones.

@@ -118,6 +118,7 @@ fn plan(lan: &Lan) -> anyhow::Result<LanPlan> {
             blocks,
             budget,
             deadline: DEADLINE,
+            left_out: Vec::new(),
             network: chosen.field(hosts)?,
         },
         tasks: tasks(lan),

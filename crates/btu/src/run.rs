@@ -199,6 +199,7 @@ fn planned(
             blocks,
             budget: file.order.at_most,
             deadline: longest + lead + PROGRAM_MARGIN,
+            left_out: Vec::new(),
             network,
         },
         name: file.name,

@@ -81,6 +81,7 @@ fn plan(speed: &Speed) -> anyhow::Result<SpeedPlan> {
             blocks,
             budget: (time + DEADLINE_MARGIN) * cells,
             deadline: time + DEADLINE_MARGIN,
+            left_out: Vec::new(),
             network: chosen.field(vec![near, far])?,
         },
         phases,

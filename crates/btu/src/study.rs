@@ -11,12 +11,12 @@ use btu_control::coordinator::{
 use btu_network::{Drawing, Host};
 use btu_store::{Level, NewRun, RunId, RunLock, Store};
 use btu_suite::congestion::CongestionControl;
-use btu_suite::experiment::{Experiment, Field, Raised};
+use btu_suite::experiment::{Experiment, Field, LeftOut, Raised};
 use btu_suite::network::HostName;
 use btu_testbed::testbed::RuntimeDirectory;
 use btu_units::{BitRate, Bytes, Span};
 
-use crate::cli::{Common, Reaching, StudyOptions};
+use crate::cli::{Common, Reaching, StudyOptions, TimeLimit};
 use crate::exit::Refusal;
 use crate::hosts::Family;
 use crate::progress::{Bar, Watch};
@@ -24,6 +24,23 @@ use crate::{files, hosts, preflight, rate, resume, runs};
 
 /// The network of stations that work on a share: it carries no traffic.
 pub(crate) const USUAL_AT_SHARE: &str = "veth";
+
+/// The plan without the cells that do not end in the requested time by their closed forms.
+pub(crate) fn within<E: Experiment>(mut plan: E, limit: &TimeLimit) -> Result<E, Refusal> {
+    let Some(time) = limit.time else { return Ok(plan) };
+    let too_long = match plan.within(time) {
+        Ok(()) => return Ok(plan),
+        Err(too_long) => too_long,
+    };
+    let shortest = too_long.iter().min_by_key(|one| one.least);
+    let named = shortest.map_or_else(String::new, |LeftOut { cell, least }| {
+        format!("even {cell} takes {:.0} s by its closed form", least.seconds())
+    });
+    let enough = LeftOut::enough(shortest.map_or(&[], std::slice::from_ref)).unwrap_or(time);
+    Err(Refusal::Usage(format!(
+        "--time {time} is too short for anything to end: {named}; give --time '{enough}' or more"
+    )))
+}
 
 /// The share's directory as hosts know it: on this machine it must exist; other hosts check it
 /// themselves.
@@ -88,7 +105,10 @@ pub(crate) fn run<E: Experiment>(
     };
     let mut session = Session::new(E::COMMAND, Bar::new(options.quiet, watch), store, resumed)?;
     let room = scratch(&plan);
-    let Prepared { ground, scratch, warnings } = prepare(options, &plan, room, &mut session)?;
+    let Prepared { ground, scratch, mut warnings } = prepare(options, &plan, room, &mut session)?;
+    if session.resumed().is_none() {
+        warnings.extend(plan.frame().says_left_out());
+    }
     let lock = session.open(warnings, |store| begin(store, options, &plan))?;
     let (measured, directory) = (plan.clone(), scratch.clone());
     let result = session.measure(

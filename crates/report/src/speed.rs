@@ -380,6 +380,7 @@ mod tests {
                 blocks: 5,
                 budget: Span::from_seconds(60),
                 deadline: Span::from_seconds(60),
+                left_out: Vec::new(),
                 network: Field::Drawing(Raised {
                     name,
                     text,

@@ -14,6 +14,9 @@ use crate::plan::Profile;
 /// look for.
 const MOST_ENTRIES: usize = 100;
 
+/// More cells than any plan crosses.
+const MOST_CELLS: usize = 100_000;
+
 /// Most levels of a factor that is crossed with several others.
 pub(crate) const MOST_LEVELS: usize = 20;
 
@@ -55,6 +58,13 @@ pub(crate) fn series<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
     from: D,
 ) -> Result<Vec<T>, D::Error> {
     short(from, MOST_SERIES)
+}
+
+/// Cells of a plan.
+pub(crate) fn cells<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
+    from: D,
+) -> Result<Vec<T>, D::Error> {
+    short(from, MOST_CELLS)
 }
 
 fn short<'de, D: Deserializer<'de>, T: Deserialize<'de>>(

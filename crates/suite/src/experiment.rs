@@ -62,9 +62,57 @@ pub struct Frame {
     /// An activity is killed when it takes longer.
     #[serde(rename = "deadline_ns")]
     pub deadline: Span,
+    /// Cells of the plan that are not measured because they would not end in the requested time.
+    #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "border::cells")]
+    pub left_out: Vec<LeftOut>,
     /// Where it is measured.
     pub network: Field,
 }
+
+/// A cell that would not end in time.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LeftOut {
+    /// The cell's name.
+    pub cell: String,
+    /// The time that it takes at least, by its closed form.
+    #[serde(rename = "least_ns")]
+    pub least: Span,
+}
+
+impl Frame {
+    /// Whether a cell is measured.
+    pub(crate) fn has_time_for(&self, cell: &impl fmt::Display) -> bool {
+        self.left_out.is_empty() || {
+            let name = cell.to_string();
+            self.left_out.iter().all(|left_out| left_out.cell != name)
+        }
+    }
+
+    /// The sentence about cells that are left out, if there are any.
+    pub fn says_left_out(&self) -> Option<String> {
+        let named =
+            |LeftOut { cell, least }: &LeftOut| format!("{cell} ({:.0} s)", least.seconds());
+        let named: Vec<String> = self.left_out.iter().map(named).collect();
+        let enough = LeftOut::enough(&self.left_out)?;
+        Some(format!(
+            "left out, because by their closed forms they do not end in the {} of --time: {}; --time '{enough}' is enough for each",
+            self.budget,
+            named.join(", ")
+        ))
+    }
+}
+
+impl LeftOut {
+    /// A time that is enough for the longest of these: their least times are rounded up, because
+    /// a user types it.
+    pub fn enough(all: &[Self]) -> Option<Span> {
+        let longest = all.iter().map(|one| one.least).max()?;
+        Some(Span::from_seconds((longest.seconds() / ROUNDED_TO).ceil() as u64 * ROUNDED_TO as u64))
+    }
+}
+
+/// Times to type are multiples of so many seconds.
+const ROUNDED_TO: f64 = 10.0;
 
 /// Where a study is measured.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -259,7 +307,7 @@ pub trait Experiment: Clone + PartialEq + Serialize + DeserializeOwned + 'static
     /// Like `frame`, to be changed.
     fn frame_mut(&mut self) -> &mut Frame;
 
-    /// Every cell of a block, once.
+    /// Every cell of a block, once, except those that are left out.
     fn cells(&self) -> Vec<Self::Cell>;
 
     /// The cells of a block in their order: a permutation drawn from the seed and the block's
@@ -292,6 +340,24 @@ pub trait Experiment: Clone + PartialEq + Serialize + DeserializeOwned + 'static
     /// The index of a cell's network: 0 is that of the frame, 1 the first of the others.
     fn network_of(&self, _cell: &Self::Cell) -> usize {
         0
+    }
+
+    /// The cells whose least time the closed forms know, with that time.
+    fn least_times(&self) -> Vec<(Self::Cell, Span)> {
+        Vec::new()
+    }
+
+    /// Leaves out the cells that do not end in `time` by their closed forms. If that is all of
+    /// them, the plan stays as it is, and they are the error.
+    fn within(&mut self, time: Span) -> Result<(), Vec<LeftOut>> {
+        let too_long = self.least_times().into_iter().filter(|(_, least)| *least > time);
+        let too_long: Vec<LeftOut> =
+            too_long.map(|(cell, least)| LeftOut { cell: cell.to_string(), least }).collect();
+        if !too_long.is_empty() && too_long.len() == self.cells().len() {
+            return Err(too_long);
+        }
+        self.frame_mut().left_out = too_long;
+        Ok(())
     }
 
     /// Why a cell does not count although each of its activities has an account: accounts that do

@@ -50,7 +50,7 @@ pub(crate) struct StudyOptions {
 #[derive(Debug, Args)]
 pub(crate) struct TimeLimit {
     /// How long to measure, instead of the profile's time; btu begins blocks while time is left,
-    /// and always completes the first one
+    /// and always completes the first one, without what takes longer by its closed form
     #[arg(long, value_name = "TIME", value_parser = quantity::<Span>)]
     pub(crate) time: Option<Span>,
 }

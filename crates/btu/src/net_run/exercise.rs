@@ -106,6 +106,7 @@ fn script(drawing: &Drawing, time: Span) -> anyhow::Result<Script> {
         blocks: 1,
         budget: time + MARGIN,
         deadline: time + MARGIN,
+        left_out: Vec::new(),
         network: Field::Drawing(Raised {
             name,
             text,

@@ -92,6 +92,23 @@ fn negative_values() {
     }
 }
 
+/// What does not end in the requested time by its closed form is not begun.
+#[test]
+fn times_in_which_nothing_ends() {
+    let picture = ["app", "--network", "satellite", "--protocol", "stop-and-wait", "--time", "5 s"];
+    let file = ["copy", "--network", "1 Mb/s", "--program", "bare", "--size", "10 MB"];
+    for (arguments, cell) in [
+        (&picture[..], "stop-and-wait tcp takes"),
+        (&[&file[..], &["--time", "20 s"]].concat(), "bare"),
+    ] {
+        let (code, line) = refusal(arguments);
+        assert_eq!(code, Some(2), "{line}");
+        let is_named =
+            line.contains("is too short for anything to end: even") && line.contains(cell);
+        assert!(is_named && line.contains("; give --time '"), "{line}");
+    }
+}
+
 #[test]
 fn processors_and_congestion_control_that_are_not_there() {
     for (arguments, word) in [

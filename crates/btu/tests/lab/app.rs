@@ -61,10 +61,11 @@ fn app(laboratory: &Laboratory, arguments: &[&str]) {
     laboratory.assert_down();
 }
 
-/// Runs one block and holds every row to its closed form.
-fn holds(laboratory: &Laboratory, arguments: &[&str]) -> Vec<Value> {
+/// Runs one block, or as many as fit into `time`, which is enough for each row alone, and holds
+/// every row to its closed form.
+fn holds(laboratory: &Laboratory, time: &str, arguments: &[&str]) -> Vec<Value> {
     // An algorithm that paces would hold back what the closed form sends at once.
-    app(laboratory, &[&["-C", "reno", "--time", "1 s"], arguments].concat());
+    app(laboratory, &[&["-C", "reno", "--time", time], arguments].concat());
     let rows = rows(laboratory);
     for row in &rows {
         let error = row["error"].as_f64().unwrap_or_else(|| panic!("no closed form: {row}"));
@@ -104,35 +105,36 @@ fn every_protocol_takes_what_its_closed_form_says() {
     ] {
         let mix = format!("{mix},request=20 B,response=8 B");
         let mix = ["--mix", &mix, "--display", display, "--protocol", protocols];
-        holds(&laboratory, &[&network[..], &mix].concat());
+        holds(&laboratory, "2 s", &[&network[..], &mix].concat());
     }
     let picture = ["--workload", "structured-rectangles"];
     let each = "window-2,window-4,window-8,window-16,pipelined,construction,batched,redraw";
     holds(
         &laboratory,
+        "1 s",
         &[&network[..], &picture, &["--display", "middle", "--protocol", each]].concat(),
     );
     let slow = "stop-and-wait,window-2,pipelined,batched";
     let slow = ["--display", "slow", "--protocol", slow];
-    holds(&laboratory, &[&network[..], &picture, &slow].concat());
+    holds(&laboratory, "12 s", &[&network[..], &picture, &slow].concat());
     let far = ["--display", "far", "--protocol", "window-8,construction,batched,redraw,pipelined"];
-    holds(&laboratory, &[&network[..], &picture, &far].concat());
+    holds(&laboratory, "3 s", &[&network[..], &picture, &far].concat());
     let digests = laboratory.json(&["show"])["result"]["pictures"].clone();
     assert_eq!((&digests[0]["cells"], &digests[0]["others"]), (&5.into(), &0.into()), "{digests}");
 
     // Eleven segments, of which TCP sends ten at first: a round trip more.
     let wide = ["--workload", "rectangles", "--display", "far", "--protocol", "pipelined"];
-    holds(&laboratory, &[&network[..], &wide].concat());
+    holds(&laboratory, "1 s", &[&network[..], &wide].concat());
 
     // Two segments, or two answers in turn, are acknowledged alone.
     let mix = "calls=12,fan-out=2,response=2 kB";
     let two = ["--mix", mix, "--display", "middle", "--protocol", "stop-and-wait,window-2,batched"];
-    holds(&laboratory, &[&network[..], &two].concat());
+    holds(&laboratory, "1 s", &[&network[..], &two].concat());
 
     let mix = "calls=8,fan-out=1,response=8 B";
     let relay = ["--mix", mix, "--display", "middle", "--transport", "tcp,relay"];
-    let rows =
-        holds(&laboratory, &[&network[..], &relay, &["--protocol", "stop-and-wait"]].concat());
+    let relay = [&network[..], &relay, &["--protocol", "stop-and-wait"]].concat();
+    let rows = holds(&laboratory, "1 s", &relay);
     let seconds = |carrier: &str| {
         rows.iter()
             .find(|row| row["carrier"] == carrier)
@@ -150,7 +152,7 @@ fn a_line_of_the_study_carries_what_it_can() {
     let Some(laboratory) = Laboratory::open_alone() else { return };
     let line = ["--network", "telephone", "--application", "host", "--display", "terminal-9600"];
     let what = ["--workload", "structured-rectangles", "--protocol", "pipelined"];
-    holds(&laboratory, &[&line[..], &what].concat());
+    holds(&laboratory, "2 s", &[&line[..], &what].concat());
 }
 
 /// The four lines of Table 8-2: 7.5, 15, 30 and 60 items a second are what 1200 to 9600 b/s carry
@@ -165,6 +167,7 @@ fn the_lines_of_table_8_2_carry_their_ceilings_within_two_per_cent() {
     let line = ["--network", "telephone", "--application", "host", "--display", displays];
     let rows = holds(
         &laboratory,
+        "9 s",
         &[&line[..], &["--workload", "structured-rectangles", "--protocol", "pipelined"]].concat(),
     );
     for (row, (rate, ceiling)) in
@@ -386,7 +389,7 @@ fn an_x_server_at_the_display_shows_the_same_picture() {
     }
     let what = ["--workload", "rectangles", "--protocol", "stop-and-wait,batched"];
     let line = ["--network", "100 Mb/s", "--delay", "1 ms", "--transport", "tcp,x11"];
-    app(&laboratory, &[&["--time", "1 s"], &what[..], &line].concat());
+    app(&laboratory, &[&["--time", "2 s"], &what[..], &line].concat());
     let digests = laboratory.json(&["show"])["result"]["pictures"].clone();
     assert!(digests[0]["cells"].as_u64() >= Some(4), "{digests}");
     assert_eq!(digests[0]["others"], 0, "{digests}");

@@ -37,6 +37,7 @@ fn frame(version: u32, network: &str, stations: &[&str]) -> Frame {
         blocks: 3,
         budget: Span::from_seconds(60),
         deadline: Span::from_seconds(100),
+        left_out: Vec::new(),
         network: Field::Drawing(Raised {
             name: network.to_owned(),
             text,

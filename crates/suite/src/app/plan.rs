@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use btu_units::{Bytes, Span, hexadecimal};
 use serde::{Deserialize, Serialize};
 
-use super::verdict::{AppVerdict, judge};
+use super::verdict::{AppVerdict, judge, least_times};
 use super::{
     AppCell, Broadcasts, Carrier, Displayed, Drawing, Drawn, Factor, Factors, Mix, Niceness,
     Protocol, Questions, REPLY_BYTES, Slowing, Speeds, Workload, paper, x11perf_test,
@@ -313,11 +313,17 @@ impl Experiment for AppPlan {
     }
 
     fn cells(&self) -> Vec<AppCell> {
-        match (&self.factors, self.base()) {
+        let mut cells = match (&self.factors, self.base()) {
             _ if self.paper => paper::cells(self),
             (Some(factors), Some(base)) => factors.cells(&base),
             _ => self.crossed(),
-        }
+        };
+        cells.retain(|cell| self.frame.has_time_for(cell));
+        cells
+    }
+
+    fn least_times(&self) -> Vec<(AppCell, Span)> {
+        least_times(self)
     }
 
     /// The display listens, a relay passes on, the application draws and keeps the time.
@@ -471,6 +477,7 @@ mod tests {
                 blocks: 2,
                 budget: Span::from_seconds(60),
                 deadline: DEADLINE,
+                left_out: Vec::new(),
                 network: Field::Drawing(Raised {
                     name: "line".to_owned(),
                     text: String::new(),
@@ -544,6 +551,50 @@ mod tests {
 
     fn cell() -> AppCell {
         AppCell::new(Workload::Vectors, Protocol::StopAndWait, Carrier::Tcp)
+    }
+
+    /// The plan on a line with a round trip of 0.54 s.
+    fn far() -> AppPlan {
+        let text = "name = \"line\"\n[stations.a]\n[stations.b]\n[links.line]\nbetween = [\"a\", \"b\"]\n\
+                    rate = \"1 Mb/s\"\ndelay = \"270 ms\"\n";
+        let mut far = AppPlan { carriers: vec![Carrier::Tcp], ..plan() };
+        if let Field::Drawing(raised) = &mut far.frame.network {
+            raised.text = text.to_owned();
+        }
+        far
+    }
+
+    /// 630 vectors wait for 630 round trips of 0.54 s, and all of them together for one.
+    #[test]
+    fn what_does_not_end_in_time_is_left_out_and_named() {
+        let mut plan = far();
+        plan.frame.budget = Span::from_seconds(5);
+        plan.within(plan.frame.budget).unwrap();
+        let names =
+            |plan: &AppPlan| plan.cells().iter().map(ToString::to_string).collect::<Vec<_>>();
+        assert_eq!(names(&plan), ["vectors batched tcp", "text batched tcp"]);
+        let said = plan.frame.says_left_out().unwrap();
+        let vectors = "in the 5 s of --time: vectors stop-and-wait tcp (341 s), ";
+        for part in [vectors, "text stop-and-wait tcp (352 s); --time '360 s' is"] {
+            assert!(said.contains(part), "{said}");
+        }
+        let stored: AppPlan = serde_json::from_str(&serde_json::to_string(&plan).unwrap()).unwrap();
+        assert_eq!(names(&stored), names(&plan));
+
+        let mut plenty = far();
+        plenty.within(Span::from_seconds(3600)).unwrap();
+        assert_eq!((plenty.cells().len(), plenty.frame.says_left_out()), (4, None));
+    }
+
+    #[test]
+    fn a_plan_of_which_nothing_ends_in_time_stays_as_it_is() {
+        let mut plan = AppPlan { protocols: vec![Protocol::StopAndWait], ..far() };
+        let too_long = plan.within(Span::from_seconds(5)).unwrap_err();
+        assert_eq!((too_long.len(), plan.cells().len()), (2, 2));
+        // Of real hosts nothing is known before.
+        let mut unknown = super::tests::plan();
+        assert_eq!(unknown.within(Span::from_nanoseconds(1)), Ok(()));
+        assert_eq!(unknown.cells().len(), 6);
     }
 
     #[test]

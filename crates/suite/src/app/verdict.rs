@@ -147,24 +147,9 @@ pub struct PictureDigest {
 
 /// Judges a run by all its stored data.
 pub(super) fn judge(plan: &AppPlan, cells: &[Measured<AppCell>]) -> AppVerdict {
-    let drawing = plan.frame().network.drawing();
-    let mut known: BTreeMap<(Carrier, Option<HostName>, bool), Option<Ways>> = BTreeMap::new();
-    let mut ways = |cell: &AppCell| {
-        let over = || {
-            let route = route(plan, cell, drawing.as_ref()?)?;
-            Ways::over(drawing.as_ref()?, &route, cell.carrier, plan.mix(cell))
-        };
-        *known
-            .entry((cell.carrier, cell.display.clone(), plan.mix(cell).is_some()))
-            .or_insert_with(over)
-    };
-    let rows: Vec<(AppRow, Option<Ways>)> = plan
-        .cells()
+    let rows: Vec<(AppRow, Option<Ways>)> = with_ways(plan)
         .into_iter()
-        .map(|cell| {
-            let ways = ways(&cell);
-            (row(plan, cell, cells, ways), ways)
-        })
+        .map(|(cell, ways)| (row(plan, cell, cells, ways), ways))
         .collect();
     let (round_trips, bandwidth) = answers(plan, &rows);
     let rows: Vec<AppRow> = rows.into_iter().map(|(row, _)| row).collect();
@@ -180,6 +165,41 @@ pub(super) fn judge(plan: &AppPlan, cells: &[Measured<AppCell>]) -> AppVerdict {
         warnings: warnings(cells).into_iter().chain(missed(&rows, cells)).collect(),
         rows,
     }
+}
+
+/// The cells of a plan, with the ways of their packets where the closed forms know them.
+fn with_ways(plan: &AppPlan) -> Vec<(AppCell, Option<Ways>)> {
+    let drawing = plan.frame().network.drawing();
+    let mut known: BTreeMap<(Carrier, Option<HostName>, bool), Option<Ways>> = BTreeMap::new();
+    let mut ways = |cell: &AppCell| {
+        let over = || {
+            let route = route(plan, cell, drawing.as_ref()?)?;
+            Ways::over(drawing.as_ref()?, &route, cell.carrier, plan.mix(cell))
+        };
+        *known
+            .entry((cell.carrier, cell.display.clone(), plan.mix(cell).is_some()))
+            .or_insert_with(over)
+    };
+    let with_ways = |cell: AppCell| {
+        let ways = ways(&cell);
+        (cell, ways)
+    };
+    plan.cells().into_iter().map(with_ways).collect()
+}
+
+/// The time of one picture of each cell, by its closed form: with the additional computing that was
+/// asked for, and none of the ends' own.
+pub(super) fn least_times(plan: &AppPlan) -> Vec<(AppCell, Span)> {
+    let work = Work {
+        application: plan.application.seconds(),
+        display: plan.display.seconds(),
+        ..Work::default()
+    };
+    let least = |(cell, ways): (AppCell, Option<Ways>)| {
+        let seconds = ways?.seconds(cell.protocol, plan.requests(&cell), work)?;
+        Some((cell, Span::from_seconds_f64(seconds)))
+    };
+    with_ways(plan).into_iter().filter_map(least).collect()
 }
 
 /// The inverse questions, for every row with an answer.

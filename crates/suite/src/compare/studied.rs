@@ -8,7 +8,7 @@ use super::{Aspect, PlanDifference, Quantity, Reading, StudyRow};
 use crate::experiment::{Experiment, Measured};
 
 /// The plans' keys of repetitions and times.
-const PROFILE: [&str; 4] = ["profile", "blocks", "budget_ns", "deadline_ns"];
+const PROFILE: [&str; 5] = ["profile", "blocks", "budget_ns", "deadline_ns", "left_out"];
 
 /// The speeds of a cell: its goodput, and one over the time that it took. Empty for a void cell.
 pub fn study_readings<E: Experiment>(plan: &E, cell: &Measured<E::Cell>) -> Vec<Reading<StudyRow>> {
@@ -88,6 +88,7 @@ mod tests {
                 blocks: 1,
                 budget: Span::from_seconds(9),
                 deadline: Span::from_seconds(9),
+                left_out: Vec::new(),
                 network: Field::Drawing(Raised {
                     name,
                     text,

@@ -7,7 +7,7 @@ use btu_units::{BitRate, Bytes, Span};
 use serde::{Deserialize, Serialize};
 
 use super::background::{background_faults, background_use, unsettled};
-use super::verdict::{CopyVerdict, judge};
+use super::verdict::{CopyVerdict, Wire, judge};
 use super::{
     Background, BackgroundUse, Cache, CopyCell, DATAGRAM, Direction, FileEnd, FilePlace, Hold,
     MOST_OFFERED, Marks, Mode, Program, Servo, Storage, plots,
@@ -172,7 +172,8 @@ impl CopyPlan {
 
     /// The cell with this background, if it is measured.
     fn with_background(&self, background: Background, quiet: CopyCell) -> Option<CopyCell> {
-        Some(CopyCell { background, ..quiet }).filter(|cell| self.is_measured(cell))
+        let cell = CopyCell { background, ..quiet };
+        (self.is_measured(&cell) && self.frame.has_time_for(&cell)).then_some(cell)
     }
 
     fn step(
@@ -297,6 +298,17 @@ impl Experiment for CopyPlan {
             quiet.iter().filter_map(|cell| self.with_background(background, *cell)).collect()
         };
         self.backgrounds.iter().flat_map(loaded).collect()
+    }
+
+    /// The time of a copy's bytes on the line, without any other traffic.
+    fn least_times(&self) -> Vec<(CopyCell, Span)> {
+        let Some(wire) = Wire::of(self) else { return Vec::new() };
+        let remote = self.cells().into_iter().filter(|cell| !cell.program.is_on_one_host());
+        let least = |cell: CopyCell| {
+            let (_, line) = wire.seconds(cell.size)?;
+            Some((cell, Span::from_seconds_f64(line)))
+        };
+        remote.filter_map(least).collect()
     }
 
     /// A split plot: levels of background in random order, and while one lasts all of its cells.

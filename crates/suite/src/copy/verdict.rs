@@ -142,7 +142,7 @@ impl Wire {
         })
     }
 
-    fn of(plan: &CopyPlan) -> Option<Self> {
+    pub(super) fn of(plan: &CopyPlan) -> Option<Self> {
         let drawing = plan.frame().network.drawing()?;
         let station = |host: Option<&HostName>| drawing.station_called(host?.as_str());
         let [from, to] = plan.hosts();

@@ -51,6 +51,7 @@ fn plan_of(text: &str) -> RunPlan {
             blocks: file.order.at_most_blocks,
             budget: Span::from_seconds(60),
             deadline: Span::from_seconds(60),
+            left_out: Vec::new(),
             network: Field::Drawing(file.networks[0].raised.clone()),
         },
         name: file.name,

@@ -68,6 +68,7 @@ impl Ask {
                 blocks,
                 budget,
                 deadline: Span::from_seconds(10),
+                left_out: Vec::new(),
                 network: chosen.field(vec![asking, answering])?,
             },
             messages: or_usual(&self.size, &[Bytes::new(100), Bytes::new(1000)]),

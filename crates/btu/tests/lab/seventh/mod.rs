@@ -63,6 +63,7 @@ fn plan() -> AskPlan {
             blocks: 2,
             budget: Span::from_seconds(30),
             deadline: Span::from_seconds(10),
+            left_out: Vec::new(),
             network: Field::Drawing(Raised {
                 name: "path".to_owned(),
                 text,

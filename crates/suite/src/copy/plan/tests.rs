@@ -24,6 +24,7 @@ fn plan() -> CopyPlan {
             blocks: 2,
             budget: Span::from_seconds(60),
             deadline: Span::from_seconds(100),
+            left_out: Vec::new(),
             network: Field::Drawing(Raised {
                 name: "citi-1989".to_owned(),
                 text,

@@ -20,6 +20,7 @@ fn plan() -> LanPlan {
             blocks: 2,
             budget: Span::from_seconds(60),
             deadline: DEADLINE,
+            left_out: Vec::new(),
             network: Field::Drawing(Raised {
                 name: "office".to_owned(),
                 text: String::new(),

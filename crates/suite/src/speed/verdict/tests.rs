@@ -25,6 +25,7 @@ fn plan(phases: &[Phase]) -> SpeedPlan {
             blocks: 1,
             budget: Span::from_seconds(60),
             deadline: Span::from_seconds(60),
+            left_out: Vec::new(),
             network: Field::Drawing(Raised {
                 name: "10 Mb/s".to_owned(),
                 text,
