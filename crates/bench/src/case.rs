@@ -230,7 +230,7 @@ impl Case {
             Self::Small => "TCP, 100-byte messages",
             Self::TcpRequest => "request/response, TCP, 100 bytes",
             Self::UdpRequest => "request/response, UDP, 100 bytes",
-            Self::Wire => "the wire compared with a kernel bridge",
+            Self::Wire => "the link emulator compared with a kernel bridge",
             Self::WireFrames => "flood of 1514-byte frames, frame by frame",
             Self::WireTcp => "one TCP stream, frame by frame",
             Self::WireSuperframes => "one TCP stream, superframes",

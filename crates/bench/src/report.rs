@@ -67,8 +67,9 @@ fn networks(cases: &[Case]) -> String {
     let (wire, plain): (Vec<&Case>, Vec<&Case>) =
         cases.iter().partition(|case| case.tools().contains(&Tool::Wire));
     let plain = (!plain.is_empty()).then_some("one veth pair, default offloads and MTU");
-    let wire = (!wire.is_empty())
-        .then_some("for the wire's cases two veth pairs, offloads off unless said, MTU 1500");
+    let wire = (!wire.is_empty()).then_some(
+        "for the link emulator's cases two veth pairs, offloads off unless said, MTU 1500",
+    );
     plain.into_iter().chain(wire).collect::<Vec<_>>().join("; ")
 }
 

@@ -50,7 +50,7 @@ pub(crate) fn inside(args: &Args) -> Result<ExitCode> {
         processors.is_some() && cases.iter().any(|case| case.tools().contains(&Tool::Wire));
     anyhow::ensure!(
         !pins_wire,
-        "--pin is not for the cases about the wire, which has more than two ends"
+        "--pin is not for the cases about the link emulator, which has more than two ends"
     );
     let lab = Lab::raise(args.awake, args.congestion_control.as_deref())?;
     let is_about_wire = cases

@@ -179,8 +179,9 @@ impl Bench<'_> {
             Tool::Nuttcp => nuttcp::run(self, case, ends),
             Tool::Sockperf => sockperf::run(self, case, ends),
             Tool::Wire | Tool::Bridge => {
-                let middle =
-                    self.middle.context("a case about the wire without the network for it")?;
+                let middle = self
+                    .middle
+                    .context("a case about the link emulator without the network for it")?;
                 wire::run(middle, case, turn.tool, Duration::from_secs(u64::from(self.seconds)))
             }
         }

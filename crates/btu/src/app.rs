@@ -191,7 +191,7 @@ struct Place {
 fn place(app: &App, carriers: &[Carrier], factors: Option<&Factors>) -> anyhow::Result<Place> {
     let pollutes = pollutes(app, factors);
     if pollutes && is_elsewhere(app) {
-        let problem = "--broadcasts is for networks that are raised here: they would reach every host on the segment of \
+        let problem = "--broadcasts is for networks that btu starts here: they would reach every host on the segment of \
                        real ones";
         return Err(usage(problem.to_owned()).into());
     }
@@ -203,7 +203,7 @@ fn place(app: &App, carriers: &[Carrier], factors: Option<&Factors>) -> anyhow::
     });
     if let Some(carrier) = bound.filter(|_| is_elsewhere(app)) {
         let problem = format!(
-            "--transport {carrier} is for networks that are raised here: agents of real hosts refuse it"
+            "--transport {carrier} is for networks that btu starts here: agents of real hosts refuse it"
         );
         return Err(usage(problem).into());
     }

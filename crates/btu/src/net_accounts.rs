@@ -91,7 +91,7 @@ pub(crate) fn text(account: &WireAccount) -> String {
     let accounts = Accounts::of(account);
     let frames = if account.superframes { "superframes" } else { "frames" };
     let mut text =
-        format!("Wire: {} {frames} in, {} out, ", accounts.frames_in, accounts.frames_out);
+        format!("Link emulator: {} {frames} in, {} out, ", accounts.frames_in, accounts.frames_out);
     let dropped = accounts
         .dropped
         .iter()
@@ -156,7 +156,7 @@ fn warnings(account: &WireAccount) -> Vec<String> {
     if account.is_too_late() {
         warnings.push(format!(
             "{:.1} % of the frames left more than {} late (up to {:.0} % is usual): what was measured over this network is \
-             unreliable. Leave processors free for the wire, or draw a slower network.",
+             unreliable. Leave processors free for the link emulator, or draw a slower network.",
             100.0 * account.late_share(),
             account.late_after,
             100.0 * WireAccount::MOST_LATE
@@ -164,7 +164,7 @@ fn warnings(account: &WireAccount) -> Vec<String> {
     }
     if account.port_drops > 0 {
         warnings.push(format!(
-            "{} frames were lost before the wire could take them: stations sent faster than it can carry.",
+            "{} frames were lost before the link emulator could take them: stations sent faster than it can carry.",
             account.port_drops
         ));
     }
@@ -217,7 +217,7 @@ mod tests {
     fn people_read_a_few_lines() {
         let text = text(&account());
         assert!(
-            text.starts_with("Wire: 10 frames in, 7 out, dropped 1 lost, 2 queue full.\n"),
+            text.starts_with("Link emulator: 10 frames in, 7 out, dropped 1 lost, 2 queue full.\n"),
             "{text}"
         );
         assert!(text.contains("(p99)"), "{text}");

@@ -134,13 +134,13 @@ fn raise(
 ) -> anyhow::Result<Result<RaisedNetwork, Signal>> {
     let rising = RaisingNetwork::begin(request)?;
     let keep_alive = rising.keep_alive();
-    let work = thread::Builder::new().name("raise".to_owned()).spawn(move || rising.finish())?;
+    let work = thread::Builder::new().name("start".to_owned()).spawn(move || rising.finish())?;
     let interrupted = signals.await_request_while(|| !work.is_finished())?;
     if interrupted.is_some() {
         keep_alive.cut();
     }
     let raised =
-        work.join().map_err(|_| anyhow::anyhow!("the thread that raised the network panicked"))?;
+        work.join().map_err(|_| anyhow::anyhow!("the thread that started the network panicked"))?;
     match interrupted {
         // The network goes down with it in any case.
         Some(signal) => Ok(Err(signal)),

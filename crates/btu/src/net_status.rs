@@ -25,7 +25,7 @@ pub(crate) fn status(status: &Status, common: &Common) -> anyhow::Result<()> {
         eprintln!("Network {name} stopped: {words}\n(`btu net down` forgets this.)");
     }
     if networks.is_empty() {
-        return terminal::print("No network is up. Raise one: btu net up FILE");
+        return terminal::print("No network is up. Start one: btu net up FILE");
     }
     terminal::print(
         &networks.iter().map(|network| text(&view(network))).collect::<Vec<_>>().join("\n"),
@@ -72,7 +72,7 @@ fn text(view: &View) -> String {
     }
     match &view.account {
         Some(account) => text += &net_accounts::text(account),
-        None => text += "  its wire does not answer\n",
+        None => text += "  its link emulator does not answer\n",
     }
     text
 }

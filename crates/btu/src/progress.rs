@@ -109,7 +109,9 @@ impl Observer for Bar {
     fn phase(&mut self, phase: Phase) {
         match phase {
             Phase::Raise(stations) => {
-                self.say(format!("raising the testbed: {stations} stations in network namespaces"));
+                self.say(format!(
+                    "starting the network: {stations} stations in network namespaces"
+                ));
             }
             Phase::Reserve => self.say("reserving the hosts".to_owned()),
             Phase::Check => self.say("checking the network against what was asked for".to_owned()),

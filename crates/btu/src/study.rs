@@ -338,7 +338,7 @@ impl<'a> Chosen<'a> {
     ) -> anyhow::Result<Self> {
         options.congestion.refused()?;
         if options.delay.is_some() || !options.settings.is_empty() || options.scratch.is_some() {
-            let problem = "--delay, --set and --scratch are of a network that is raised on this machine: hosts have what lies                            between them, and a scratch directory by their own policies";
+            let problem = "--delay, --set and --scratch are of a network that btu starts on this machine: hosts have what lies between them, and a scratch directory by their own policies";
             return Err(Refusal::Usage(problem.to_owned()).into());
         }
         let mut hosts = named.iter().map(hosts::host_name).collect::<Result<Vec<_>, Refusal>>()?;

@@ -9,7 +9,7 @@ fn main() {
         health: Health::Missing,
         topic: "user namespaces".to_owned(),
         observed: "kernel.unprivileged_userns_clone is 0".to_owned(),
-        impact: "an ordinary user cannot raise a network".to_owned(),
+        impact: "an ordinary user cannot start a network".to_owned(),
         fix: Some("sudo sysctl kernel.unprivileged_userns_clone=1".to_owned()),
     }];
     println!("{}", doctor_text(&findings, &TextOptions { colour: false, width: 78 }));

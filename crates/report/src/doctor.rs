@@ -47,8 +47,10 @@ mod tests {
     use super::*;
 
     fn finding(topic: &str, health: Health, seen: &str) -> Finding {
-        let (impact, fix) =
-            ("networks cannot be raised without them".to_owned(), Some("modprobe veth".to_owned()));
+        let (impact, fix) = (
+            "networks cannot be started without them".to_owned(),
+            Some("modprobe veth".to_owned()),
+        );
         Finding {
             topic: topic.to_owned(),
             health,
@@ -76,7 +78,7 @@ mod tests {
 clock         ok       tsc
 kernel netem  missing  this kernel has no netem: no such file or directory;
                        install another
-                       networks cannot be raised without them
+                       networks cannot be started without them
                        try: modprobe veth
 
 1 as they should be, 0 limited, 1 missing

@@ -174,7 +174,7 @@ impl Port {
     }
 
     fn error(&self, operation: &'static str, source: io::Error) -> PortError {
-        let remedy = "it must be there and up as long as the wire runs";
+        let remedy = "it must be there and up as long as the link emulator runs";
         PortError { operation, interface: self.interface.clone(), remedy, source }
     }
 }

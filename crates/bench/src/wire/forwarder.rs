@@ -48,9 +48,9 @@ impl Forwarder {
         match self {
             Self::Wire { mut process, client, directory } => {
                 client.stop()?;
-                let status = process.wait().context("wait for the wire")?;
+                let status = process.wait().context("wait for the link emulator")?;
                 drop(directory);
-                anyhow::ensure!(status.success(), "the wire ended with {status}");
+                anyhow::ensure!(status.success(), "the link emulator ended with {status}");
             }
             Self::Bridge { middle } => drop(ip(middle, "link del br0")?),
         }
@@ -81,12 +81,12 @@ fn carry(middle: u32, carriage: Carriage, text: &str) -> Result<Forwarder> {
     let (written, socket) = (directory.path().join("plan"), directory.path().join("socket"));
     let mut text = serde_json::to_vec(&plan)?;
     text.push(b'\n');
-    File::create(&written)?.write_all(&text).context("write the wire's plan")?;
+    File::create(&written)?.write_all(&text).context("write the link emulator's plan")?;
     let program = std::env::current_exe().context("find the own program")?;
     let mut command = pinning::command(Some(middle), &program.to_string_lossy());
     let process =
         command.arg("carry").arg(&socket).stdin(Stdio::from(File::open(&written)?)).spawn();
-    let process = process.context("start the wire")?;
+    let process = process.context("start the link emulator")?;
     let client = WireClient::connect(&socket)?;
     Ok(Forwarder::Wire { process, client, directory })
 }

@@ -61,7 +61,7 @@ fn control_group(sys: &Path) -> String {
 /// Whether this machine can do what `--slow-by quota` asks for.
 fn check_quota(app: &App) -> Result<(), Refusal> {
     if is_elsewhere(app) {
-        let problem = "--slow-by quota is for networks that are raised here: agents of real hosts give no process \
+        let problem = "--slow-by quota is for networks that btu starts here: agents of real hosts give no process \
                        precedence over others";
         return Err(usage(problem.to_owned()));
     }

@@ -47,7 +47,7 @@ impl Congestion {
 
     /// Refuses the option if no network is raised.
     pub(crate) fn refused(&self) -> Result<(), Refusal> {
-        let problem = "--congestion-control is that of a network that is raised for the run; elsewhere the system's own is \
+        let problem = "--congestion-control is that of a network that btu starts for the run; elsewhere the system's own is \
                        measured (sysctl net.ipv4.tcp_congestion_control)";
         self.congestion_control.as_ref().map_or(Ok(()), |_| Err(Refusal::Usage(problem.to_owned())))
     }

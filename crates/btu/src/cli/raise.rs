@@ -18,7 +18,7 @@ Examples:
   btu net run lab.toml --svg lab.svg -- ./load    queues and collisions over time
 
 The exit code is the command's; 126 and 127 say that it could not be started or is not there. To
-run commands in several stations, raise the network with `btu net up` and enter it with `btu net
+run commands in several stations, start the network with `btu net up` and enter it with `btu net
 exec`.";
 
 pub(super) const UP_EXAMPLES: &str = "\

@@ -20,7 +20,7 @@ Examples:
                                     for scripts: exit code 4 if a variant is slower by 5 % or more
   btu run --resume latest           finish an interrupted run
 
-Programs run in stations of a network that is raised on this machine, unchanged, as `btu net exec`
+Programs run in stations of a network that btu starts on this machine, unchanged, as `btu net exec`
 runs them. `btu show`, `btu report` and `btu export` take it like every run. Exit code 1: no
 repetition counts.";
 

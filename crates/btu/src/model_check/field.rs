@@ -149,7 +149,7 @@ impl<'a> Field<'a> {
     /// The process in the network; it ends with it.
     fn start(&self, directory: &std::path::Path, order: &Order) -> anyhow::Result<Child> {
         let Some(first) = order.drawing.stations.first() else {
-            bail!("a network without stations was raised")
+            bail!("a network without stations was started")
         };
         let mut command = Command::new(&self.executable);
         command.args(["internal", "enter"]).arg(directory).arg(&first.name).arg("--");

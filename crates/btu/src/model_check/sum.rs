@@ -122,7 +122,7 @@ impl<'a> Network<'a> {
             ),
             (sum(|record| record.refused), "packets were refused by the senders' kernels"),
             (sum(|record| record.buffer_drops), "packets arrived faster than they could be taken"),
-            (missed, "packets came faster than the wire could take them"),
+            (missed, "packets came faster than the link emulator could take them"),
             (self.unexplained(), "packets are missing, and no accounts say why"),
         ];
         let counted = counted
@@ -131,7 +131,7 @@ impl<'a> Network<'a> {
             .map(|(count, what)| format!("{count} {what}"));
         let late = measured.late_share().filter(|late| *late > MOST_LATE_SHARE && !measured.overloaded).map(|late| {
             format!(
-                "{:.0} % of the delay is lateness of this machine (sender {:.0} us, wire {:.0} us)",
+                "{:.0} % of the delay is lateness of this machine (sender {:.0} us, emulator {:.0} us)",
                 late * 100.0,
                 measured.sender_late_seconds * 1e6,
                 measured.wire_late_seconds * 1e6
@@ -277,7 +277,9 @@ mod tests {
         assert!(
             with(|(record, _)| record.buffer_drops = 7).contains("faster than they could be taken")
         );
-        assert!(with(|(_, account)| account.port_drops = 8).contains("faster than the wire"));
+        assert!(
+            with(|(_, account)| account.port_drops = 8).contains("faster than the link emulator")
+        );
         // With the wire's 20 us that is 120 of 1000 us.
         assert!(
             with(|(record, _)| record.flows[0].late_seconds = 100e-6)

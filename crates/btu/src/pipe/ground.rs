@@ -76,7 +76,7 @@ impl<'a> Ground<'a> {
         let wakefulness = Wakefulness::begin(is_kept_awake);
         let raised = match &asked.stations {
             Some(stations) => {
-                steps.say("raising the network".to_owned());
+                steps.say("starting the network".to_owned());
                 Some(raise(asked, stations, &executable, interruption)?)
             }
             None => None,

@@ -126,7 +126,7 @@ fn processors_and_congestion_control_that_are_not_there() {
         (&["rate", "-C", "No"], "names no congestion control"),
         (&["app", "-C", "no-such"], "this kernel has no no-such; it has "),
         (&["pipe", "-C", "no-such"], "this kernel has no no-such; it has "),
-        (&["pipe", "--local", "-C", "reno"], "that of a network that is raised for the run"),
+        (&["pipe", "--local", "-C", "reno"], "that of a network that btu starts for the run"),
     ] {
         let (code, line) = refusal(arguments);
         assert_eq!(code, Some(2), "{line}");
@@ -199,7 +199,7 @@ fn what_an_x_server_does_not_do() {
         (&["--transport", "tcp,x11", "--display-nice", "5"], "--display-nice: the display of"),
         (
             &[&["--x11"], &hosts[..]].concat(),
-            "--transport x11 is for networks that are raised here",
+            "--transport x11 is for networks that btu starts here",
         ),
         (&[&["--transport", "tcp,ssh"], &hosts[..]].concat(), "--transport ssh is for networks"),
     ] {

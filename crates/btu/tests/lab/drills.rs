@@ -174,7 +174,7 @@ fn the_agent_of_the_machine_under_test_is_killed() {
 
 #[test]
 fn the_wire_is_killed() {
-    kill_part(Laboratory::open(), "internal wire", "the wire was killed by SIGKILL");
+    kill_part(Laboratory::open(), "internal wire", "the link emulator was killed by SIGKILL");
 }
 
 #[test]

@@ -22,9 +22,12 @@ fn a_command_runs_in_its_station_and_its_exit_code_is_passed_on() {
         "{said}"
     );
     assert!(said.ends_with(&format!("{}\n", std::env::current_dir().unwrap().display())), "{said}");
-    assert!(text(&output.stderr).contains("Wire: "), "{}", text(&output.stderr));
+    assert!(text(&output.stderr).contains("Link emulator: "), "{}", text(&output.stderr));
     let silent = lab.run(LINE, &["--quiet", "--", "true"]);
-    assert_eq!((silent.status.code(), text(&silent.stderr).contains("Wire: ")), (Some(0), false));
+    assert_eq!(
+        (silent.status.code(), text(&silent.stderr).contains("Link emulator: ")),
+        (Some(0), false)
+    );
     for (command, code) in [("/nowhere/x", 127), ("/etc", 126)] {
         let output = lab.run(LINE, &["--", command]);
         assert_eq!(output.status.code(), Some(code), "{}", text(&output.stderr));

@@ -86,7 +86,7 @@ impl<S: Study> Session<'_, S> {
 
     fn note_cost(&self, began: Instant) -> Result<(), CoordinatorError> {
         let text =
-            format!("raised, checked and calibrated in {:.1} s", began.elapsed().as_secs_f64());
+            format!("started, checked and calibrated in {:.1} s", began.elapsed().as_secs_f64());
         self.journal.event(Level::Info, &text)
     }
 

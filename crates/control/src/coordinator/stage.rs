@@ -291,7 +291,7 @@ impl Stage {
             Ground::Testbed(testbed) => Ok(testbed),
             Ground::Hosts(_) => {
                 let message =
-                    "programs run in stations of a raised network only, never on real hosts"
+                    "programs run in stations of a network that btu starts, never on real hosts"
                         .to_owned();
                 Err(CoordinatorError::Network(message))
             }

@@ -69,11 +69,11 @@ fn missing(topic: &str, observed: impl Into<String>, impact: &str, fix: Option<&
 fn namespaces(facts: &Facts) -> Finding {
     const TOPIC: &str = "namespaces";
     match &facts.namespaces {
-        Ok(right) => ok(TOPIC, format!("networks can be raised, as {right}")),
+        Ok(right) => ok(TOPIC, format!("networks can be started, as {right}")),
         Err(why) => missing(
             TOPIC,
             why,
-            "`btu rate`, `btu net` and `btu pipe` raise networks of namespaces on this machine; an agent for other \
+            "`btu rate`, `btu net` and `btu pipe` start networks of namespaces on this machine; an agent for other \
              machines needs none",
             // If the kernel has reported the restriction, the advice names it, and no other
             // setting.
@@ -158,8 +158,8 @@ fn netem(facts: &Facts) -> Finding {
         Err(why) => missing(
             TOPIC,
             why,
-            "as a peer on real machines this host cannot play delay or loss; networks raised on one machine are \
-             impaired by btu's own wire",
+            "as a peer on real machines this host cannot play delay or loss; networks on one machine are \
+             impaired by btu's own link emulator",
             Some("modprobe -a sch_netem sch_ingress ifb cls_matchall act_mirred"),
         ),
     }

@@ -140,7 +140,7 @@ impl ElementAccount {
         let left = self.delivered + dropped + self.held;
         (entered != left).then(|| {
             format!(
-                "the accounts of wire element {} do not balance: {entered} in, {left} out or held",
+                "the accounts of the emulated {} do not balance: {entered} in, {left} out or held",
                 self.name
             )
         })

@@ -10,7 +10,7 @@ pub enum NetemError {
     /// The kernel lacks a part; it is a module that may not be installed or not loadable.
     #[error(
         "this kernel has no {part}: {source}; load its module (`modprobe {module}`) or install a kernel that has it \
-         (Debian: linux-image-amd64 or linux-image-cloud-amd64), or let btu's own wire carry the frames"
+         (Debian: linux-image-amd64 or linux-image-cloud-amd64), or let btu's own link emulator carry the frames"
     )]
     Missing {
         /// The usual name of the part.

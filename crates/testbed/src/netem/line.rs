@@ -31,7 +31,7 @@ impl Line {
             Rate::Trace(_) => {
                 return Err(NetemError::unsupported(
                     "a rate that follows a trace",
-                    "let btu's own wire carry the frames",
+                    "let btu's own link emulator carry the frames",
                 ));
             }
         };

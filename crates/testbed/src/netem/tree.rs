@@ -117,7 +117,7 @@ fn before_a_token_bucket(
     if direction.duplicate > Probability::NEVER && chain.len() > 3 {
         return Err(NetemError::unsupported(
             "jitter that keeps the order together with reordering and duplicates",
-            "leave one of them out, or let btu's own wire carry the frames",
+            "leave one of them out, or let btu's own link emulator carry the frames",
         ));
     }
     Ok(chain)
@@ -144,7 +144,7 @@ impl Propagation {
             // size: no correlation remains.
             return Err(NetemError::unsupported(
                 "correlated jitter",
-                "set the correlation to 0, or let btu's own wire carry the frames",
+                "set the correlation to 0, or let btu's own link emulator carry the frames",
             ));
         }
         let keep_order = jitter.is_some_and(|jitter| jitter.keep_order);
@@ -325,7 +325,7 @@ mod tests {
             (Direction { jitter: Some(jitter(0.5, false)), ..line() }, "correlated"),
         ] {
             let error = Tree::of(&direction, 1).unwrap_err().to_string();
-            assert!(error.contains(word) && error.contains("wire"), "{error}");
+            assert!(error.contains(word) && error.contains("link emulator"), "{error}");
         }
     }
 

@@ -23,7 +23,7 @@ pub(super) fn open(interface: &str, carriage: Carriage) -> Result<(OwnedFd, usiz
     };
     let index = if_nametoindex(interface).map_err(io::Error::from).map_err(failed(
         "finding",
-        "it must exist in the network namespace the wire is started in",
+        "it must exist in the network namespace in which the link emulator is started",
     ))?;
     let index = libc::c_int::try_from(index)
         .map_err(io::Error::other)

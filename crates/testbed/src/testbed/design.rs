@@ -158,7 +158,7 @@ fn refuse(
     reason: impl std::fmt::Display,
     remedy: impl Into<String>,
 ) -> TestbedError {
-    TestbedError::new(Cause::Network, format!("raise network {}", drawing.name), reason, remedy)
+    TestbedError::new(Cause::Network, format!("start network {}", drawing.name), reason, remedy)
 }
 
 #[cfg(test)]

@@ -100,7 +100,7 @@ fn start(command: &[OsString], signals: &Signals) -> io::Result<Child> {
 }
 
 fn refused(station: &str, error: &io::Error) -> TestbedError {
-    let remedy = "enter as the user who raised the network, and not from inside another container";
+    let remedy = "enter as the user who started the network, and not from inside another container";
     TestbedError::new(
         Cause::Namespaces,
         format!("enter the namespaces of {station}"),

@@ -99,7 +99,7 @@ impl TestbedHandle {
             Err(RecvTimeoutError::Timeout) => format!("no answer within {} s", timeout.as_secs()),
             Err(RecvTimeoutError::Disconnected) => "its process ended without a message".to_owned(),
         };
-        Err(TestbedError::protocol("raise the testbed", reason))
+        Err(TestbedError::protocol("start the testbed", reason))
     }
 
     /// The processes that ended since the testbed was up, for a separate thread; afterwards there
@@ -190,7 +190,7 @@ fn listen(
             }
             (Ok(Message::Refused { error }), _) => Err(error),
             (Ok(Message::Ready { .. }), None) => {
-                Err(TestbedError::protocol("raise the testbed", "it was ready too early"))
+                Err(TestbedError::protocol("start the testbed", "it was ready too early"))
             }
             (Err(error), _) => {
                 Err(TestbedError::protocol("understand the testbed's process", error))
@@ -216,7 +216,7 @@ fn await_end(
     if let Ok(status) = locked(outer).wait() {
         let event = ProcessExit { who: TestbedProcess::Outer, how: Ending::from(status) };
         // A receiver may still listen to either of these.
-        let _ = settled.send(Err(TestbedError::protocol("raise the testbed", &event)));
+        let _ = settled.send(Err(TestbedError::protocol("start the testbed", &event)));
         let _ = events.send(event);
     }
 }

@@ -108,7 +108,7 @@ impl Layout {
     /// The name of a place in errors.
     pub(super) fn name(&self, place: Place) -> String {
         match place {
-            Place::Wire => "the wire's namespace".to_owned(),
+            Place::Wire => "the link emulator's namespace".to_owned(),
             Place::Station(number) => format!("station {}", self.stations[number]),
         }
     }

@@ -93,7 +93,7 @@ impl fmt::Display for TestbedProcess {
         match self {
             Self::Outer => f.write_str("the testbed's outer process"),
             Self::Init => f.write_str("the testbed's first process"),
-            Self::Wire => f.write_str("the wire"),
+            Self::Wire => f.write_str("the link emulator"),
             Self::Agent(station) => write!(f, "the agent on {station}"),
         }
     }

@@ -117,7 +117,7 @@ pub(super) fn rehearse() -> Result<(), TestbedError> {
     let made =
         netlink.add_cable(&end("try0", [2, 0, 0, 0, 0, 1]), &end("try1", [2, 0, 0, 0, 0, 2]));
     made.map_err(|error| links("make a veth pair", &error))?;
-    wait_ready(&Named { place: Place::Wire, name: "the wire's namespace".to_owned() })
+    wait_ready(&Named { place: Place::Wire, name: "the link emulator's namespace".to_owned() })
 }
 
 fn begin_talk() -> Result<Netlink, TestbedError> {

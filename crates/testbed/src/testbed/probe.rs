@@ -198,7 +198,7 @@ fn failure(caller: &Party, target: &Party, reason: &dyn fmt::Display) -> Testbed
 }
 
 fn trouble(operation: String, reason: &dyn fmt::Display) -> TestbedError {
-    let remedy = "see what the wire says, and whether a firewall of this host drops packets in new namespaces";
+    let remedy = "see what the link emulator says, and whether a firewall of this host drops packets in new namespaces";
     TestbedError::new(Cause::Probe, operation, reason, remedy)
 }
 

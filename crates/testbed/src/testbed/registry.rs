@@ -90,7 +90,7 @@ impl Registry {
             KeepAnswer::Up => match Record::read(&directory) {
                 Some(record) => Ok(Raised { directory, record }),
                 None => {
-                    Err(TestbedError::protocol("raise the network", "it stopped again at once"))
+                    Err(TestbedError::protocol("start the network", "it stopped again at once"))
                 }
             },
         }
@@ -129,10 +129,10 @@ impl Registry {
         let operation = name
             .map_or_else(|| "choose a network".to_owned(), |name| format!("find network {name}"));
         let (reason, remedy) = match (names.is_empty(), name) {
-            (true, _) => ("none is up".to_owned(), "raise one: btu net up FILE"),
+            (true, _) => ("none is up".to_owned(), "start one: btu net up FILE"),
             (false, None) => (format!("several are up: {names}"), "name one: --name NAME"),
             (false, Some(_)) => {
-                (format!("up are {names}"), "name one of these, or raise it: btu net up FILE")
+                (format!("up are {names}"), "name one of these, or start it: btu net up FILE")
             }
         };
         Err(TestbedError::new(Cause::Name, operation, reason, remedy))
@@ -193,7 +193,7 @@ fn start_holder(request: NetworkRequest, log: &Path) -> Result<KeepAnswer, Testb
     let answer = order.and_then(|()| receive(BufReader::new(answer)));
     answer.map_err(|error| {
         let messages = fs::read_to_string(log).unwrap_or_default();
-        TestbedError::protocol("raise the network", format!("{error} {}", messages.trim()))
+        TestbedError::protocol("start the network", format!("{error} {}", messages.trim()))
     })
 }
 
@@ -276,7 +276,7 @@ pub fn account(directory: &Path) -> Result<WireAccount, TestbedError> {
         return Ok(WireAccount::default());
     }
     let account = WireClient::connect(&socket).and_then(|mut wire| wire.account());
-    account.map_err(|error| TestbedError::protocol("ask for the wire's accounts", error))
+    account.map_err(|error| TestbedError::protocol("ask for the link emulator's accounts", error))
 }
 
 /// Resets the accounts of that wire.
@@ -286,7 +286,7 @@ pub fn account(directory: &Path) -> Result<WireAccount, TestbedError> {
 pub fn reset_accounts(directory: &Path) -> Result<(), TestbedError> {
     let socket = RuntimeDirectory::socket(directory, "wire");
     let opened = WireClient::connect(&socket).and_then(|mut wire| wire.reset());
-    opened.map_err(|error| TestbedError::protocol("open the wire's accounts", error))
+    opened.map_err(|error| TestbedError::protocol("open the link emulator's accounts", error))
 }
 
 #[cfg(test)]
@@ -324,17 +324,17 @@ mod tests {
         let (_home, registry) = registry();
         assert!(registry.networks().unwrap().is_empty());
         for name in [None, Some("lab")] {
-            assert!(registry.find(name).unwrap_err().to_string().contains("none is up; raise one"));
+            assert!(registry.find(name).unwrap_err().to_string().contains("none is up; start one"));
         }
     }
 
     #[test]
     fn words_of_a_network_that_fell_are_kept_until_they_are_forgotten() {
         let (_home, registry) = registry();
-        fs::write(registry.log("lab"), "btu: the wire was killed\n").unwrap();
+        fs::write(registry.log("lab"), "btu: the link emulator was killed\n").unwrap();
         assert_eq!(
             registry.fallen().unwrap(),
-            [("lab".to_owned(), "btu: the wire was killed".to_owned())]
+            [("lab".to_owned(), "btu: the link emulator was killed".to_owned())]
         );
         registry.forget("lab");
         assert!(registry.fallen().unwrap().is_empty());

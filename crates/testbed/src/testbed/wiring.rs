@@ -25,7 +25,7 @@ pub(super) fn write_plan(spec: &TestbedSpec) -> Result<File, TestbedError> {
         .and_then(|file| send(file, &plan(&spec.design, spec.seed)))
         .and_then(|()| File::open(&path));
     written.map_err(|error| {
-        let operation = format!("write the wire's plan {}", path.display());
+        let operation = format!("write the link emulator's plan {}", path.display());
         TestbedError::new(
             Cause::RuntimeDirectory,
             operation,

@@ -11,11 +11,11 @@ use crate::port::PortError;
 #[derive(Debug, Error)]
 pub enum WireError {
     /// The plan is impossible; detected before any port is opened.
-    #[error("the wire's plan cannot be carried out: {0}")]
+    #[error("the link emulator's plan cannot be carried out: {0}")]
     Plan(String),
     /// It was not started by the first process of a testbed: it must not use other interfaces.
     #[error(
-        "a wire carries frames in a testbed only, started by its first process; `btu net up FILE` raises one"
+        "a link emulator carries frames in a testbed only, started by its first process; `btu net up FILE` starts one"
     )]
     Outside,
     /// A port could not be opened, or is gone.
@@ -25,7 +25,7 @@ pub enum WireError {
     #[error("capturing: {0}")]
     Capture(#[from] CaptureError),
     /// A system call of the wire failed.
-    #[error("wire: {operation}: {source}")]
+    #[error("link emulator: {operation}: {source}")]
     System {
         /// The operation that failed.
         operation: &'static str,
@@ -34,7 +34,7 @@ pub enum WireError {
     },
     /// The other end of the control socket did not answer.
     #[error(
-        "{operation} the wire at {path}: {source}; it may have ended, its error output says why"
+        "{operation} the link emulator at {path}: {source}; it may have ended, its error output says why"
     )]
     Control {
         /// The operation that failed.
@@ -45,6 +45,6 @@ pub enum WireError {
         source: io::Error,
     },
     /// The wire refused an order.
-    #[error("the wire refused: {0}")]
+    #[error("the link emulator refused: {0}")]
     Refused(String),
 }

@@ -37,7 +37,7 @@ fn when_outer_or_init_is_killed_the_testbed_is_gone_and_the_coordinator_knows() 
 fn when_a_resident_is_killed_the_coordinator_knows_and_the_rest_goes() {
     for &user in users() {
         let Some(lab) = Lab::open(user) else { return };
-        for (victim, told) in [(WIRE, "the wire"), (AGENT, "the agent on active")] {
+        for (victim, told) in [(WIRE, "the link emulator"), (AGENT, "the agent on active")] {
             let mut testbed = lab.raise("path", "run");
             testbed.signal(victim, Signal::SIGKILL);
             assert_eq!(testbed.word(), format!("event {told} was killed by SIGKILL"));

@@ -118,7 +118,7 @@ fn the_wire_carries_what_comes_in_to_an_impaired_address_and_nothing_else() {
     let (answers, _) = testbed.watch_transfer("passive", "198.19.0.3", 100_000, "out-passive");
     assert_eq!(answers, 0, "answers leave by the first interface");
     let (plain, _) = testbed.watch_transfer("passive", "198.18.0.3", 100_000, "in-passive");
-    assert_eq!(plain, 0, "plain packets do not come by the wire");
+    assert_eq!(plain, 0, "plain packets do not come by the link emulator");
     let (other, _) = testbed.watch_transfer("active", "198.19.0.2", 100_000, "in-passive");
     assert_eq!(other, 0, "each peer has its own way");
     testbed.lower();

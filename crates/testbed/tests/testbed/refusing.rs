@@ -69,8 +69,11 @@ fn a_met_process_limit_is_named() {
 #[test]
 fn an_agent_or_wire_that_ends_at_once_is_the_error() {
     let Some(lab) = Lab::open(users()[0]) else { return };
-    let residents =
-        [("test", "the agent on test"), ("passive", "the agent on passive"), ("wire", "the wire")];
+    let residents = [
+        ("test", "the agent on test"),
+        ("passive", "the agent on passive"),
+        ("wire", "the link emulator"),
+    ];
     for (culprit, told) in residents {
         let mut command = lab.drill(&["coordinate", "veth"]);
         let output =

@@ -103,7 +103,7 @@ impl Bench for RealTimeBench {
             assert_eq!(
                 element(&account, "path/forth/line").received,
                 script.len() as u64,
-                "every frame reached the wire"
+                "every frame reached the link emulator"
             );
             assert_eq!(
                 element(&account, "active/input/delay").delivered,

@@ -160,7 +160,7 @@ impl Wire {
         let mut keep_alive = process.stdin.take().unwrap();
         serde_json::to_writer(&mut keep_alive, plan).unwrap();
         keep_alive.write_all(b"\n").unwrap();
-        let client = WireClient::connect(&socket).expect("the wire listens");
+        let client = WireClient::connect(&socket).expect("the link emulator listens");
         Self { process, keep_alive: Some(keep_alive), client, socket, _directory: directory }
     }
 

@@ -85,7 +85,13 @@ fn whoever_dies_the_run_ends_and_what_was_finished_is_kept() {
         Some(1),
         "the agent on far was killed by SIGKILL",
     );
-    drill(&laboratory, ethernet, |_| part("internal wire"), Some(1), "wire was killed by SIGKILL");
+    drill(
+        &laboratory,
+        ethernet,
+        |_| part("internal wire"),
+        Some(1),
+        "link emulator was killed by SIGKILL",
+    );
     drill(&laboratory, ethernet, |_| part("internal init"), Some(1), "while it was measured on");
     drill(&laboratory, veth, |_| part("internal testbed"), Some(1), "while it was measured on");
     drill(&laboratory, local, |_| part(&agent("here")), Some(1), "station here");

@@ -38,7 +38,7 @@ pub(super) fn read(
     let run = fields.get("run");
     if let Some(item) = run.as_ref().filter(|_| !context.with_programs) {
         item.problem(
-            "programs run in stations of a raised network only, never on real hosts: use btu's own `activity`",
+            "programs run in stations of a network that btu starts, never on real hosts: use btu's own `activity`",
         );
     }
     let host = host(entry, "on", context);

@@ -263,7 +263,8 @@ fn programs_are_refused_on_real_hosts() {
     let hosts = ["alpha", "beta"].map(|name| HostName::try_from(name).unwrap());
     let refused = read(text, "lab.toml", &[], Ground::Hosts(&hosts)).unwrap_err().to_string();
     assert!(
-        refused.contains("programs run in stations of a raised network only, never on real hosts"),
+        refused
+            .contains("programs run in stations of a network that btu starts, never on real hosts"),
         "{refused}"
     );
     let text = "[measure.a]\non = \"alpha\"\nto = \"beta\"\nactivity = \"requests\"\n";

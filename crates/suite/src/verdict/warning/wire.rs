@@ -38,7 +38,7 @@ impl Explanation for WireLate {
     }
 
     fn advice(&self, _: &Plan) -> String {
-        "the wire wants a processor of its own: a quieter machine, more processors, or root for real-time priority"
+        "the link emulator needs a processor of its own: a quieter machine, more processors, or root for real-time priority"
             .to_owned()
     }
 }
@@ -65,7 +65,7 @@ impl Explanation for WireDrops {
     fn observed(&self) -> String {
         let (frames, cells) = (count(self.frames, "frame"), count(self.cells, "cell"));
         format!(
-            "{frames} dropped before the wire could take them, in {cells}: loss that was not asked for"
+            "{frames} dropped before the link emulator could take them, in {cells}: loss that was not asked for"
         )
     }
 
