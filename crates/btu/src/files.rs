@@ -88,6 +88,9 @@ fn line(rate: BitRate) -> Source {
     Source { settings: vec![setting], ..Source::written(LINE, text) }
 }
 
+/// The rate of the library's line, in its file.
+const LINE_RATE: &str = "10 Mb/s";
+
 /// The library's network with one line, of the same name, for which a rate stands.
 pub(crate) const LINE: &str = "path";
 
@@ -125,6 +128,12 @@ impl Source {
     /// A text that this program wrote itself.
     pub(crate) fn written(name: &str, text: String) -> Self {
         Self { name: name.to_owned(), text, settings: Vec::new(), directory: None }
+    }
+
+    /// The text of a file that draws this network: that of a line has its rate.
+    pub(crate) fn as_file(&self) -> String {
+        let rate = self.settings.first().map(|(_, rate)| rate.as_str());
+        rate.map_or_else(|| self.text.clone(), |rate| self.text.replace(LINE_RATE, rate))
     }
 
     /// The text with the settings as comments before it: settings are as much a part of the network
@@ -262,6 +271,20 @@ mod tests {
         assert!(
             network("./none.toml", &[]).unwrap_err().to_string().contains("reading ./none.toml")
         );
+    }
+
+    #[test]
+    fn the_file_of_a_rate_draws_that_line() {
+        let source = source("2.5 Mb/s").unwrap();
+        let written = network_of(&source.as_file());
+        assert_eq!(written.links, source.read(&[]).unwrap().links);
+        assert!(written.about.contains("2500000 b/s"), "{}", written.about);
+        let library = super::source("satellite").unwrap();
+        assert_eq!(library.as_file(), library.text);
+    }
+
+    fn network_of(text: &str) -> Drawing {
+        Source::written("written", text.to_owned()).read(&[]).unwrap()
     }
 
     #[test]

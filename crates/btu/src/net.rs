@@ -16,7 +16,7 @@ pub(crate) fn run(net: Net, common: &Common) -> ExitCode {
     let result = match net {
         Net::Check(check) => net_check::check(&check, common),
         Net::List => net_check::list(common),
-        Net::Show { name } => net_check::show(&name, common),
+        Net::Show(subject) => net_check::show(&subject, common),
         Net::Run(run) => return exit::code_of(net_run::run(&run)),
         Net::Up(up) => net_up::up(&up, common),
         Net::Exec(exec) => return exit::code_of(net_exec::exec(&exec)),

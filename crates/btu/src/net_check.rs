@@ -5,9 +5,9 @@ mod summary;
 use std::fmt::Write as _;
 use std::io::Write as _;
 
-use btu_network::{Drawing, library, library_text};
+use btu_network::{Drawing, library};
 
-use crate::cli::{Check, Common};
+use crate::cli::{Check, Common, Subject};
 use crate::exit::Refusal;
 use crate::{files, terminal};
 
@@ -15,7 +15,7 @@ use crate::{files, terminal};
 pub(crate) fn check(check: &Check, common: &Common) -> anyhow::Result<()> {
     let mut wrong = 0;
     let mut drawings = Vec::new();
-    let networks = check.networks();
+    let networks = check.subjects.networks();
     for file in &networks {
         match files::network(file, &check.settings) {
             Ok(drawing) => drawings.push(drawing),
@@ -73,14 +73,12 @@ pub(crate) fn list(common: &Common) -> anyhow::Result<()> {
     Ok(std::io::stdout().write_all(text.as_bytes())?)
 }
 
-/// Prints one of the library's files.
-pub(crate) fn show(name: &str, common: &Common) -> anyhow::Result<()> {
-    let text = library_text(name).ok_or_else(|| {
-        let names = library().iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ");
-        Refusal::Usage(format!("the library has no network `{name}`; it has {names}"))
-    })?;
+/// Prints the file of a network.
+pub(crate) fn show(subject: &Subject, common: &Common) -> anyhow::Result<()> {
+    let source = files::source(subject.network())?;
+    let text = source.as_file();
     if common.json {
-        return terminal::print_json(&serde_json::json!({ "name": name, "toml": text }));
+        return terminal::print_json(&serde_json::json!({ "name": source.name, "toml": text }));
     }
     Ok(std::io::stdout().write_all(text.as_bytes())?)
 }

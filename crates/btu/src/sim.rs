@@ -12,7 +12,7 @@ use btu_medium::sim::{
 };
 use btu_network::{Drawing, library_text};
 use btu_report::{Next, course_picture, first_screen, sim_page, sim_text};
-use btu_units::Span;
+use btu_units::{BitRate, Span};
 
 use crate::cli::{Common, Sim};
 use crate::exit::Refusal;
@@ -155,10 +155,10 @@ fn print(outcome: &Outcome, sim: &Sim, common: &Common) -> anyhow::Result<()> {
     Ok(out.write_all(text.as_bytes())?)
 }
 
-/// The command that shows a network: only the library can print its files.
+/// The command that shows a network: a user has the file of a network of their own.
 fn network(name: &str) -> Next {
     let typed = files::typed(name, &[]);
-    if library_text(name).is_some() {
+    if library_text(name).is_some() || name.parse::<BitRate>().is_ok() {
         Next::new(format!("btu net show {typed}"), "the network file, to change it")
     } else {
         Next::new(format!("btu net check {typed}"), "what the network file draws")

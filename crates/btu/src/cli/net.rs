@@ -3,6 +3,7 @@
 use clap::{Args, Subcommand};
 
 use super::raise::{self, Down, Exec, Run, Status, Up};
+use super::{Subject, Subjects};
 use crate::files;
 
 /// Commands for network files and for the networks that are raised from them.
@@ -13,13 +14,9 @@ pub(crate) enum Net {
     Check(Check),
     /// List the networks of the library
     List,
-    /// Print a network file of the library, as a start for your own
-    #[command(after_help = "Example:\n  btu net show home-bloated > home.toml")]
-    Show {
-        /// Name of the network; `btu net list` lists them
-        #[arg(value_name = "NETWORK")]
-        name: String,
-    },
+    /// Print the file of a network, as a start for your own
+    #[command(after_help = SHOW_EXAMPLES)]
+    Show(Subject),
     /// Start a network, run one command in one of its stations, and end the network
     #[command(after_help = raise::RUN_EXAMPLES)]
     Run(Run),
@@ -57,23 +54,17 @@ Examples:
   btu net check laboratory-1995 --json            a network of the library, as JSON
   btu net check lab.toml --set traffic.background.load='60 %'";
 
+const SHOW_EXAMPLES: &str = "\
+Examples:
+  btu net show home-bloated > home.toml           a network of the library
+  btu net show '50 Mb/s' > line.toml              the line that this rate stands for";
+
 /// The arguments of `btu net check`.
 #[derive(Debug, Args)]
 pub(crate) struct Check {
-    /// Network files, names of the library, or rates of a line; - reads standard input
-    #[arg(required_unless_present = "network", value_name = "NETWORK")]
-    files: Vec<String>,
-    /// One more, with the option of the other commands
-    #[arg(long, value_name = "RATE|FILE")]
-    network: Vec<String>,
+    #[command(flatten)]
+    pub(crate) subjects: Subjects,
     /// Replace a value of a file, such as traffic.background.load='60 %'
     #[arg(long = "set", value_name = "KEY=VALUE", value_parser = files::setting)]
     pub(crate) settings: Vec<(String, String)>,
-}
-
-impl Check {
-    /// All networks to check, as they were typed.
-    pub(crate) fn networks(&self) -> Vec<&str> {
-        self.files.iter().chain(&self.network).map(String::as_str).collect()
-    }
 }

@@ -1,5 +1,5 @@
 //! The network of a command whose subject it is: by `--network`, as every command takes it, or as
-//! the only bare word.
+//! a bare word.
 
 use clap::Args;
 
@@ -24,6 +24,26 @@ impl Subject {
     }
 }
 
+/// Networks of a command that takes several.
+#[derive(Debug, Args)]
+#[group(required = true, multiple = true)]
+pub(crate) struct Subjects {
+    /// The networks: network files, names of the library, or rates of a line; - reads standard
+    /// input
+    #[arg(value_name = "NETWORK")]
+    bare: Vec<String>,
+    /// The same with the option of the other commands
+    #[arg(long, value_name = "RATE|FILE")]
+    network: Vec<String>,
+}
+
+impl Subjects {
+    /// The networks as they were typed.
+    pub(crate) fn networks(&self) -> Vec<&str> {
+        self.bare.iter().chain(&self.network).map(String::as_str).collect()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use clap::Parser;
@@ -37,7 +57,8 @@ mod tests {
             Command::Sim(sim) => sim.subject.network().to_owned(),
             Command::Net(Net::Run(run)) => run.raising.subject.network().to_owned(),
             Command::Net(Net::Up(up)) => up.raising.subject.network().to_owned(),
-            Command::Net(Net::Check(check)) => check.networks().join(","),
+            Command::Net(Net::Show(subject)) => subject.network().to_owned(),
+            Command::Net(Net::Check(check)) => check.subjects.networks().join(","),
             other => panic!("{other:?}"),
         })
     }
@@ -45,11 +66,11 @@ mod tests {
     /// With the option or without it, but one of the two and only one.
     #[test]
     fn a_network_goes_with_its_option_or_without() {
-        for command in ["model", "sim", "net run --watch", "net up", "net check"] {
+        for command in ["model", "sim", "net run --watch", "net up", "net check", "net show"] {
             let with = named(&format!("btu {command} --network satellite"));
             assert_eq!(with.as_deref(), Ok("satellite"), "{command}");
             assert_eq!(named(&format!("btu {command} satellite")), with, "{command}");
-            let none = named(&format!("btu {command} --set a=b")).unwrap_err();
+            let none = named(&format!("btu {command}")).unwrap_err();
             assert_eq!(none, clap::error::ErrorKind::MissingRequiredArgument, "{command}");
         }
         let both = named("btu sim satellite --network path").unwrap_err();
