@@ -60,7 +60,8 @@ pub(crate) struct Speed {
           value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_STREAMS)))]
     pub(crate) streams: u32,
     /// Also send datagrams of 1400 bytes at this rate each way
-    #[arg(long, visible_alias = "rate", value_name = "RATE", value_parser = quantity::<BitRate>)]
+    #[arg(long, short = 'b', visible_alias = "rate")]
+    #[arg(value_name = "RATE", value_parser = quantity::<BitRate>)]
     pub(crate) udp: Option<BitRate>,
     /// Use IPv6: stations of a network file get IPv6 addresses, and of a host's addresses an IPv6
     /// one is taken

@@ -82,6 +82,7 @@ fn negative_values() {
         (&["rate", "--volume", "-5 MB"], "size: it cannot be"),
         (&["pipe", "--sizes", "-5"], "not a message size"),
         (&["speed", "--udp", "-3 Mb/s", "--network", "veth"], "bit rate: it cannot be"),
+        (&["speed", "-b", "-3 Mb/s", "--network", "veth"], "bit rate: it cannot be"),
         (&["sim", "ethernet-shared-10", "--time", "-3s"], "length of time: it cannot be"),
         (&["pipe", "--network", "-3 Mb/s"], "bit rate: it cannot be"),
     ] {
