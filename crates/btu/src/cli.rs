@@ -81,8 +81,11 @@ pub(crate) fn read() -> Result<Arguments, Refusal> {
         let _ = writeln!(std::io::stdout(), "{QUESTIONS}");
         std::process::exit(0);
     }
-    let mut command = Arguments::command();
     let line: Vec<OsString> = std::env::args_os().collect();
+    if let Some(arguments) = internal(&line) {
+        return Ok(arguments);
+    }
+    let mut command = Arguments::command();
     let matches = match negative::matches(&mut command, line.clone()) {
         Ok(matches) => matches,
         Err(error) => match alone::answer(&command, &line, error.kind()) {
@@ -92,6 +95,17 @@ pub(crate) fn read() -> Result<Arguments, Refusal> {
     };
     resume::check(&command, &matches)?;
     Ok(Arguments::from_arg_matches(&matches).unwrap_or_else(|error| error.exit()))
+}
+
+/// The arguments of a process that btu starts by itself; `None` for any other command line. Every cell
+/// starts such processes, so they do not make the options of all commands.
+fn internal(line: &[OsString]) -> Option<Arguments> {
+    let (_, own) = line.split_first()?;
+    own.first().filter(|word| word.as_os_str() == "internal")?;
+    let command = clap::Command::new("btu internal").subcommand_required(true);
+    let matches = Internal::augment_subcommands(command).get_matches_from(own);
+    let part = Internal::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
+    Some(Arguments { common: Common { data: None, json: false }, command: Command::Internal(part) })
 }
 
 /// Removes the value from an error about an option with a value that may be a secret.
@@ -636,6 +650,25 @@ mod tests {
             }
         }
         assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    }
+
+    /// The processes that btu starts get what its whole command line would give them.
+    #[test]
+    fn internal_processes_read_only_their_own_arguments() {
+        for line in [
+            "btu internal worker",
+            "btu internal agent --station a --socket /s",
+            "btu internal enter /d a -- cmd --data x --json",
+        ] {
+            let words: Vec<OsString> = line.split(' ').map(OsString::from).collect();
+            let whole = Arguments::try_parse_from(&words).unwrap();
+            let own = internal(&words).unwrap();
+            assert_eq!(format!("{:?}", own.command), format!("{:?}", whole.command), "{line}");
+        }
+        for line in ["btu", "btu rate", "btu net internal", "btu run -- internal"] {
+            let words: Vec<OsString> = line.split(' ').map(OsString::from).collect();
+            assert!(internal(&words).is_none(), "{line}");
+        }
     }
 
     #[test]
