@@ -3,7 +3,8 @@
 use btu_stats::Histogram;
 
 use super::expected::FIRST_SEGMENTS;
-use super::{AppCell, AppRow, Protocol, Workload};
+use super::{AppCell, AppRow, Protocol, TOGETHER, Workload};
+use crate::congestion::CongestionControl;
 use crate::experiment::{Measured, Warning};
 
 /// An error of a closed form that needs an explanation, as a share: what tests on a quiet machine
@@ -15,11 +16,22 @@ const MOST_ERROR: f64 = 0.03;
 /// of its own says so.
 const OWN_SECONDS: f64 = 300e-6;
 
-/// Calls with more requests at once than TCP's first segments, and round trips so short that this machine's own time shows.
-pub(super) fn missed(rows: &[AppRow], cells: &[Measured<AppCell>]) -> Vec<Warning> {
+/// Calls with more requests at once than TCP's first segments, pictures of more segments than these
+/// with a congestion control that may begin otherwise, and round trips so short that this machine's
+/// own time shows.
+pub(super) fn missed(
+    rows: &[AppRow],
+    cells: &[Measured<AppCell>],
+    congestion_control: Option<&CongestionControl>,
+) -> Vec<Warning> {
+    let begins = worst(rows, |row| {
+        let is_known = congestion_control.is_some_and(starts_slowly);
+        (!is_known && is_begin(row, cells)).then_some(row.error?.abs())
+    });
     let wide = worst(rows, |row| is_wide(&row.cell).then_some(row.error?));
     let short = worst(rows, |row| {
-        let is_own = !is_wide(&row.cell) && (0.0..=OWN_SECONDS).contains(&excess(row)?);
+        let is_other = is_wide(&row.cell) || is_begin(row, cells);
+        let is_own = !is_other && (0.0..=OWN_SECONDS).contains(&excess(row)?);
         is_own.then_some(row.error?)
     });
     let wide = wide.map(|(row, error)| Warning {
@@ -31,6 +43,18 @@ pub(super) fn missed(rows: &[AppRow], cells: &[Measured<AppCell>]) -> Vec<Warnin
             error * 100.0
         ),
         advice: "rely on what was measured; the closed form is that of a connection that has sent more before",
+    });
+    let begins = begins.and_then(|(row, _)| {
+        Some(Warning {
+            cause: "how TCP begins",
+            observed: format!(
+                "{} takes {:+.1} % of its closed form's time more, in which TCP begins with {FIRST_SEGMENTS} segments and one more for each \
+                 that is acknowledged, as Reno and CUBIC do (RFC 5681); BBR has a window and a pace of its own",
+                row.cell.protocol,
+                row.error? * 100.0
+            ),
+            advice: "rely on what was measured; compare with the closed form by -C reno",
+        })
     });
     let short = short.and_then(|(row, error)| {
         Some(Warning {
@@ -45,7 +69,28 @@ pub(super) fn missed(rows: &[AppRow], cells: &[Measured<AppCell>]) -> Vec<Warnin
             advice: "the form has what echoes took before the pictures: measure where nothing else runs, on more processors, or with a longer delay",
         })
     });
-    wide.into_iter().chain(short).collect()
+    wide.into_iter().chain(begins).chain(short).collect()
+}
+
+/// Whether TCP begins as the closed forms have it.
+fn starts_slowly(control: &CongestionControl) -> bool {
+    matches!(control.as_str(), "reno" | "cubic")
+}
+
+/// Whether most pictures were sent by a connection that had not grown, in more segments than it
+/// begins with.
+fn is_begin(row: &AppRow, cells: &[Measured<AppCell>]) -> bool {
+    let own = cells.iter().filter(|measured| measured.cell == row.cell && measured.is_valid());
+    let segments = match row.cell.protocol {
+        _ if row.cell.workload == Workload::Mix => 0,
+        Protocol::Pipelined | Protocol::Construction | Protocol::Batched => {
+            row.requests.div_ceil(TOGETHER as u64)
+        }
+        Protocol::Bitmap => row.requests,
+        Protocol::Window(window) => window.into(),
+        Protocol::StopAndWait | Protocol::Redraw => 1,
+    };
+    segments > FIRST_SEGMENTS.into() && row.pictures < 3 * own.count().max(1) as u64
 }
 
 /// The row with the largest error of those that an explanation is for.
@@ -111,11 +156,16 @@ mod tests {
     }
 
     fn told(rows: &[AppRow]) -> Vec<Warning> {
+        told_with(rows, None)
+    }
+
+    fn told_with(rows: &[AppRow], control: Option<&str>) -> Vec<Warning> {
+        let control = control.map(|name| name.parse().expect("a name"));
         let mut seen = Observation::default();
         (0..1000).for_each(|_| seen.wire.lateness.record(16_000));
         let cell = rows[0].cell.clone();
         let cells = [Measured { cell, block: 0, position: 0, faults: Vec::new(), seen }];
-        missed(rows, &cells)
+        missed(rows, &cells, control.as_ref())
     }
 
     #[test]
@@ -131,6 +181,26 @@ mod tests {
         let wide = told(&[wide]);
         assert_eq!(wide.len(), 1, "{wide:?}");
         assert!(wide[0].observed.starts_with("window-16 takes 7.0 % longer"), "{wide:?}");
+    }
+
+    /// Eleven segments of 72 requests: BBR sends them at once, in 0.63 s where the form waits for a
+    /// round trip of 0.55 s more.
+    #[test]
+    fn what_begins_otherwise_than_reno_is_explained() {
+        let begun = |pictures| {
+            let row = row(Protocol::Pipelined, 0.63, 1.1);
+            AppRow { requests: 780, pictures, ..row }
+        };
+        let first = told(&[begun(1)]);
+        let [warning] = &first[..] else { panic!("{first:?}") };
+        assert_eq!(warning.cause, "how TCP begins");
+        assert!(warning.observed.starts_with("pipelined takes -42.7 %"), "{}", warning.observed);
+        assert_eq!(told_with(&[begun(1)], Some("bbr")).len(), 1);
+        // The form is that of Reno; ten segments wait for nothing; a third picture's connection has
+        // grown.
+        assert!(told_with(&[begun(1)], Some("reno")).is_empty());
+        assert!(told(&[AppRow { requests: 720, ..begun(1) }]).is_empty());
+        assert!(told(&[begun(3)]).is_empty());
     }
 
     #[test]

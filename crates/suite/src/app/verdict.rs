@@ -18,7 +18,7 @@ use super::{
     PICTURE_BYTES, PaperTable, Protocol, TimeShares, Trips, Ways, Work, Workload, backwards,
     effects, paper,
 };
-use crate::experiment::{Experiment, Measured, Warning, warnings};
+use crate::experiment::{Experiment, Field, Measured, Warning, warnings};
 use crate::network::HostName;
 
 /// The verdict over a run.
@@ -153,6 +153,10 @@ pub(super) fn judge(plan: &AppPlan, cells: &[Measured<AppCell>]) -> AppVerdict {
         .collect();
     let (round_trips, bandwidth) = answers(plan, &rows);
     let rows: Vec<AppRow> = rows.into_iter().map(|(row, _)| row).collect();
+    let control = match &plan.frame().network {
+        Field::Drawing(raised) => raised.congestion_control.as_ref(),
+        Field::Machines(_) => None,
+    };
     AppVerdict {
         shares: shares(plan, &rows),
         factors: plan.factors.as_ref().and_then(|factors| effects::judge(plan, factors, cells)),
@@ -162,7 +166,7 @@ pub(super) fn judge(plan: &AppPlan, cells: &[Measured<AppCell>]) -> AppVerdict {
         memory: memory(plan, cells),
         x11perf: next_to_x11perf(&rows),
         pictures: workloads(&rows).into_iter().map(|workload| picture(workload, cells)).collect(),
-        warnings: warnings(cells).into_iter().chain(missed(&rows, cells)).collect(),
+        warnings: warnings(cells).into_iter().chain(missed(&rows, cells, control)).collect(),
         rows,
     }
 }
