@@ -59,6 +59,7 @@ use crate::record::CellRecord;
 use cells::Cells;
 pub(crate) use cpu::Shares;
 use goodputs::Goodputs;
+use near::Near;
 pub(crate) use warning::{MOST_LATENESS, MOST_STEAL, count};
 
 /// The level of every interval in a verdict.
@@ -128,7 +129,7 @@ impl Verdict {
 /// Judges a run by its cells.
 pub fn judge(records: &[CellRecord], context: &Context) -> Verdict {
     let cells = Cells::new(records);
-    let goodputs = Goodputs::of(&cells.placed());
+    let goodputs = Goodputs::of(cells.placed(), cells.near());
     let rates = rates::rates(&cells, &goodputs, context);
     let udp = further::udp(&cells, context);
     let warnings = warning::warnings(&cells, context, &rates, &udp);
@@ -162,7 +163,7 @@ pub fn judge(records: &[CellRecord], context: &Context) -> Verdict {
 /// Only the rating of [`judge`], with the obstacles to its name, from the speeds and latencies of a
 /// run's valid cells: reading them takes a fraction of the time that whole cells take.
 pub fn rating_of(readings: &[PlacedReading], context: &Context) -> (Option<Rating>, Vec<Obstacle>) {
-    let rating = rating::loaded(&Goodputs::of(readings), context);
+    let rating = rating::loaded(&Goodputs::of(readings, &Near::of(readings)), context);
     let obstacles = title::obstacles(rating.as_ref(), context);
     (rating, obstacles)
 }

@@ -11,22 +11,23 @@ use crate::record::{CellRecord, HostResult, NetworkResult};
 pub(super) struct Cells<'a> {
     valid: BTreeMap<Row, Vec<&'a CellRecord>>,
     invalid: BTreeMap<Row, Vec<&'a CellRecord>>,
+    placed: Vec<PlacedReading>,
     near: Near,
 }
 
 impl<'a> Cells<'a> {
     pub(super) fn new(records: &'a [CellRecord]) -> Self {
-        let (valid, invalid) = (BTreeMap::new(), BTreeMap::new());
-        let mut cells = Self { valid, invalid, near: Near::of(&[]) };
+        let (mut valid, mut invalid) = (BTreeMap::new(), BTreeMap::new());
         for record in records {
-            let side = if record.is_valid() { &mut cells.valid } else { &mut cells.invalid };
-            side.entry(record.row).or_default().push(record);
+            let side = if record.is_valid() { &mut valid } else { &mut invalid };
+            side.entry(record.row).or_insert_with(Vec::new).push(record);
         }
-        for repetitions in cells.valid.values_mut().chain(cells.invalid.values_mut()) {
+        for repetitions in valid.values_mut().chain(invalid.values_mut()) {
             repetitions.sort_by_key(|record| (record.block, record.position));
         }
-        cells.near = Near::of(&cells.placed());
-        cells
+        let placed: Vec<_> = valid.values().flatten().filter_map(|record| placed(record)).collect();
+        let near = Near::of(&placed);
+        Self { valid, invalid, placed, near }
     }
 
     /// What far processors cost.
@@ -35,13 +36,8 @@ impl<'a> Cells<'a> {
     }
 
     /// The goodput of each valid cell, as measured, in b/s.
-    pub(super) fn placed(&self) -> Vec<PlacedReading> {
-        let placed = |record: &CellRecord| {
-            let per_second = record.network.as_ref()?.goodput_bits_per_second;
-            let reading = Reading { row: record.row, block: record.block, per_second };
-            Some(PlacedReading { reading, core_to_core: record.machine.core_to_core() })
-        };
-        self.valid().filter_map(placed).collect()
+    pub(super) fn placed(&self) -> &[PlacedReading] {
+        &self.placed
     }
 
     /// The valid repetitions of `row`.
@@ -110,4 +106,10 @@ impl<'a> Cells<'a> {
             .filter(|(_, rate)| *rate > 0.0 && rate.is_finite())
             .collect()
     }
+}
+
+fn placed(record: &CellRecord) -> Option<PlacedReading> {
+    let per_second = record.network.as_ref()?.goodput_bits_per_second;
+    let reading = Reading { row: record.row, block: record.block, per_second };
+    Some(PlacedReading { reading, core_to_core: record.machine.core_to_core() })
 }

@@ -9,9 +9,9 @@ use super::near::{Near, PlacedReading};
 use crate::cell::Row;
 
 /// Goodput of each repetition in b/s, as near processors have it.
-pub(super) struct Goodputs {
+pub(super) struct Goodputs<'a> {
     rows: BTreeMap<Row, Goodput>,
-    near: Near,
+    near: &'a Near,
 }
 
 /// The goodput of a row.
@@ -23,10 +23,9 @@ struct Goodput {
     shifted: usize,
 }
 
-impl Goodputs {
-    /// Of valid cells.
-    pub(super) fn of(cells: &[PlacedReading]) -> Self {
-        let near = Near::of(cells);
+impl<'a> Goodputs<'a> {
+    /// Of valid cells, with what was found of far ones among them.
+    pub(super) fn of(cells: &[PlacedReading], near: &'a Near) -> Self {
         let mut rows: BTreeMap<Row, Goodput> = BTreeMap::new();
         for cell in cells.iter().filter(|cell| cell.reading.counts()) {
             let row = rows.entry(cell.reading.row).or_default();
