@@ -168,24 +168,16 @@ impl RemoteItems {
         }
     }
 
-    /// No replies; items share packets and are shown as they come. The first item passes all
-    /// stages, the others follow at the pace of the slowest.
-    pub fn pipelined(&self) -> Answer {
-        let stages = [self.application, self.packed.occupied, self.display];
-        let slowest = stages.into_iter().fold(0.0, f64::max);
-        self.answer(|| {
-            stages.iter().sum::<f64>() + (self.items - 1.0).max(0.0) * slowest + self.packed.beyond
-        })
-    }
-
-    /// The same in messages of `together` items, cut to whole ones: each message is made before it
-    /// is sent, fills a packet, and has arrived before the display begins with it. The last one may
-    /// have fewer items. Until the display may answer.
+    /// Items are shown as they come and not answered one by one. They travel in messages of
+    /// `together` items, cut to whole ones: each message is made before it is sent, fills a packet,
+    /// and has arrived before the display begins with it. The last one may have fewer items. Until
+    /// the display may answer.
     pub fn pipelined_in(&self, together: f64) -> Answer {
         self.in_messages(together, self.display)
     }
 
-    /// Such messages, all of which the display keeps, and then draws; and its reply.
+    /// The same messages, but the display keeps all items, and then draws them; and its reply. The
+    /// application makes one message while another is sent.
     pub fn batched_in(&self, together: f64) -> Answer {
         let kept = self.in_messages(together, 0.0);
         kept.map(|seconds| seconds + self.items * self.display + self.reply.takes())
@@ -213,16 +205,6 @@ impl RemoteItems {
         let unshared = (self.request.occupied - self.packed.occupied).max(0.0);
         let headers = unshared * together / (together - 1.0);
         ((self.request.occupied - headers).max(0.0), headers)
-    }
-
-    /// All items, then one request to show them and one reply. While items are sent, the
-    /// application makes the next ones if `overlapped`; else it makes all of them first.
-    pub fn batched(&self, overlapped: bool) -> Answer {
-        let item = self.packed.occupied;
-        let (made, sent) = (self.items * self.application, self.items * item);
-        let added =
-            if overlapped { made.max(sent) + self.application.min(item) } else { made + sent };
-        self.answer(|| added + self.packed.beyond + self.items * self.display + self.reply.takes())
     }
 
     /// Items per second of a line without other traffic: the ceiling of Table 8-2 if there are no
@@ -341,12 +323,11 @@ mod tests {
     fn ceilings_of_table_8_2() {
         for (rate, ceiling) in [(1200.0, 7.5), (2400.0, 15.0), (4800.0, 30.0), (9600.0, 60.0)] {
             near(bare(rate).of().ceiling_per_second(), ceiling, 1e-12);
-            for seconds in [
-                bare(rate).of().pipelined(),
-                bare(rate).of().batched(true),
-                bare(rate).of().stop_and_wait(),
-            ] {
-                near(seconds, 780.0 / ceiling, 1e-9);
+            let line = bare(rate).of();
+            near(line.stop_and_wait(), 780.0 / ceiling, 1e-9);
+            for together in [1.0, 72.0, 780.0] {
+                near(line.pipelined_in(together), 780.0 / ceiling, 1e-9);
+                near(line.batched_in(together), 780.0 / ceiling, 1e-9);
             }
         }
     }
@@ -395,9 +376,10 @@ mod tests {
         // after 43.
         near(line.of().windowed(8.0), 0.043, 1e-12);
         near(line.of().filling_window(), 16.0 / 3.0, 1e-12);
-        near(line.of().pipelined(), 0.006 + 9.0 * 0.003 + 0.005, 1e-12);
-        near(line.of().batched(false), 0.010 + 0.020 + 0.010 + 0.030, 1e-12);
-        near(line.of().batched(true), 0.020 + 0.001 + 0.010 + 0.030, 1e-12);
+        near(line.of().pipelined_in(1.0), 0.006 + 9.0 * 0.003 + 0.005, 1e-12);
+        // One message of all items is made before any is sent.
+        near(line.of().batched_in(10.0), 0.010 + 0.020 + 0.010 + 0.030, 1e-12);
+        near(line.of().batched_in(1.0), 0.020 + 0.001 + 0.010 + 0.030, 1e-12);
     }
 
     /// By hand: 100 items in messages of 72 and 28, each with 60 octets of headers; 20 octets are 160
@@ -490,7 +472,8 @@ mod tests {
 
     #[test]
     fn impossible_questions_have_no_answer() {
-        assert_eq!(bare(0.0).of().pipelined(), Answer::OUT_OF_RANGE);
+        assert_eq!(bare(0.0).of().pipelined_in(1.0), Answer::OUT_OF_RANGE);
+        assert_eq!(bare(0.0).of().batched_in(1.0), Answer::OUT_OF_RANGE);
         assert_eq!(bare(1200.0).of().windowed(0.5), Answer::OUT_OF_RANGE);
         assert_eq!(
             Picture { delay: f64::NAN, ..bare(1200.0) }.of().stop_and_wait(),
