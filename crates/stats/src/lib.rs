@@ -62,6 +62,6 @@ pub use ratio::fieller;
 pub use shift::Shift;
 pub use spread::{mean_interval, median, sample_deviation, sample_variance};
 pub use stop::{Decision, StopRule, netperf_width, student_half_width};
-pub use trimmed::{relative_range, trimmed_mean};
+pub use trimmed::{mean_without_highest_tenth, relative_range, trimmed_mean};
 pub use warm_up::warm_up;
 pub use welford::Welford;

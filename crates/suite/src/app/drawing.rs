@@ -1,6 +1,6 @@
 //! One end of an application that draws, as it is ordered, and its account.
 
-use btu_stats::arithmetic_mean;
+use btu_stats::mean_without_highest_tenth;
 use btu_units::{Bytes, Span};
 use serde::{Deserialize, Serialize};
 
@@ -116,15 +116,12 @@ impl Echoes {
     /// Means in seconds of a message alone and of a burst, without the slowest tenth (at least one),
     /// in which a machine did something else; `None` if there are no two of each.
     pub fn means(&self) -> Option<[f64; 2]> {
+        let mean = |spans: &[Span]| {
+            let seconds: Vec<f64> = spans.iter().map(|span| span.seconds()).collect();
+            mean_without_highest_tenth(&seconds)
+        };
         Some([mean(&self.alone)?, mean(&self.bursts)?])
     }
-}
-
-fn mean(spans: &[Span]) -> Option<f64> {
-    let mut sorted: Vec<f64> = spans.iter().map(|span| span.seconds()).collect();
-    sorted.sort_by(f64::total_cmp);
-    sorted.truncate(sorted.len() - sorted.len().div_ceil(10));
-    arithmetic_mean(&sorted)
 }
 
 /// The account of the application; at first, an empty one.
