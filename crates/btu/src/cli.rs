@@ -39,6 +39,7 @@ use btu_suite::cell::{Component, Load, MESSAGE_SIZES};
 use btu_suite::processors::{Division, DivisionError};
 use btu_suite::protocol_work::ProtocolWork;
 use btu_units::{Bytes, Span};
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 
 use crate::{SuiteCommand, files};
@@ -339,8 +340,9 @@ pub(crate) struct Rate {
     pub(crate) processors: Option<ProcessorsOption>,
     /// Where the kernel does the protocol work of received frames: on processors of the station that
     /// receives them, which needs divided processors, or on those of their sender
-    #[arg(long, value_enum, value_name = "PLACE", default_value = "sender")]
-    pub(crate) protocol_work: ProtocolWorkOption,
+    #[arg(long, value_name = "PLACE", default_value = "sender",
+          value_parser = one_of(ProtocolWork::ALL, ProtocolWork::name))]
+    pub(crate) protocol_work: ProtocolWork,
     /// Let idle processors sleep, as they do in everyday use, instead of keeping them awake
     #[arg(long)]
     pub(crate) idle_states: bool,
@@ -348,8 +350,8 @@ pub(crate) struct Rate {
     pub(crate) congestion: Congestion,
     /// How receivers of bulk streams read: `plain` makes one call for each message and waits in it;
     /// `batched` reads everything that has arrived, then nothing for 0.1 to 4 ms
-    #[arg(long, value_enum, default_value = "plain")]
-    pub(crate) receive: Receive,
+    #[arg(long, default_value = "plain", value_parser = one_of(Receiving::ALL, Receiving::name))]
+    pub(crate) receive: Receiving,
     #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = component,
           help = "Only these components: SEND, RECV, SEND+DL, SEND_RECV, 2xRECV+DL, 2xSEND+DR, INTERACTIVE/TCP, INTERACTIVE/UDP, UDP")]
     pub(crate) component: Vec<Component>,
@@ -483,6 +485,15 @@ pub(crate) enum Internal {
     Worker,
 }
 
+/// A parser of the names of `all`, which `--help` lists.
+fn one_of<T: std::marker::Copy + Send + Sync + 'static, const N: usize>(
+    all: [T; N],
+    name: fn(T) -> &'static str,
+) -> impl TypedValueParser<Value = T> {
+    PossibleValuesParser::new(all.map(name))
+        .try_map(move |text| all.into_iter().find(|one| name(*one) == text).ok_or("no such value"))
+}
+
 pub(crate) fn quantity<T: std::str::FromStr<Err = btu_units::ParseError>>(
     text: &str,
 ) -> Result<T, String> {
@@ -521,44 +532,6 @@ fn label(text: &str) -> Result<String, String> {
 
 fn tag(text: &str) -> Result<String, String> {
     btu_store::check_tag(text).map(|()| text.to_owned()).map_err(|error| error.to_string())
-}
-
-/// The values of `--receive`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Receive {
-    Plain,
-    Batched,
-}
-
-impl From<Receive> for Receiving {
-    fn from(receive: Receive) -> Self {
-        match receive {
-            Receive::Plain => Self::Plain,
-            Receive::Batched => Self::Batched,
-        }
-    }
-}
-
-/// The values of `--protocol-work`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum ProtocolWorkOption {
-    Receiver,
-    Sender,
-}
-
-impl ProtocolWorkOption {
-    pub(crate) const fn is_receiver(self) -> bool {
-        matches!(self, Self::Receiver)
-    }
-}
-
-impl From<ProtocolWorkOption> for ProtocolWork {
-    fn from(option: ProtocolWorkOption) -> Self {
-        match option {
-            ProtocolWorkOption::Receiver => Self::Receiver,
-            ProtocolWorkOption::Sender => Self::Sender,
-        }
-    }
 }
 
 /// The values of `--processors`.

@@ -160,7 +160,7 @@ fn plan(rate: &Rate, network: Network) -> anyhow::Result<Plan> {
         let problem = "--processors, --protocol-work and --idle-states are those of this machine; other hosts are measured as they are set up";
         return Err(Refusal::Usage(problem.to_owned()).into());
     }
-    plan.receiving = rate.receive.into();
+    plan.receiving = rate.receive;
     plan.volume = rate.volume;
     plan.window = rate.window;
     plan.ftp_server = ftp_server(rate);
@@ -189,7 +189,7 @@ fn processors(asked: Option<&ProcessorsOption>) -> Result<Option<Division>, Refu
 /// Where the protocol work of received frames is to be done: at the receiver if that was asked for
 /// and the processors are divided.
 fn protocol_work(rate: &Rate, divided: Option<&Division>) -> Result<ProtocolWork, Refusal> {
-    let work = ProtocolWork::from(rate.protocol_work);
+    let work = rate.protocol_work;
     if work.is_receiver() && divided.is_none() {
         let problem = "--protocol-work receiver needs processors that are divided: on one processor, or with --processors \
                        shared, leave it out";

@@ -169,16 +169,17 @@ fn is_in_path(program: &str) -> bool {
 
 fn planned(
     options: &RunStudy,
-    file: ExperimentFile,
+    mut file: ExperimentFile,
     elsewhere: Option<Field>,
 ) -> anyhow::Result<RunPlan> {
     let study = &options.study;
     let congestion_control = study.congestion.checked()?;
-    let mut networks = file.networks.into_iter().map(|Found { raised, .. }| Raised {
-        stations: file.hosts.clone(),
-        congestion_control: congestion_control.clone(),
-        ..raised
-    });
+    let mut networks =
+        std::mem::take(&mut file.networks).into_iter().map(|Found { raised, .. }| Raised {
+            stations: file.hosts.clone(),
+            congestion_control: congestion_control.clone(),
+            ..raised
+        });
     let network = match elsewhere {
         Some(field) => field,
         None => Field::Drawing(networks.next().ok_or_else(|| usage("there is no network"))?),
@@ -191,27 +192,19 @@ fn planned(
         file.rows.iter().flat_map(|row| &row.programs).filter(|step| step.part != Part::Service);
     let longest = measured.map(|step| step.order.deadline).max().unwrap_or(Span::ZERO);
     let lead = file.rows.iter().map(RunRow::longest_lead).max().unwrap_or(Span::ZERO);
-    Ok(RunPlan {
-        frame: Frame {
-            version: RunPlan::VERSION,
-            seed: study::seed(study)?,
-            profile: study.profile.name().to_owned(),
-            blocks,
-            budget: file.order.at_most,
-            deadline: longest + lead + PROGRAM_MARGIN,
-            left_out: Vec::new(),
-            network,
-        },
-        name: file.name,
-        about: file.about,
-        networks: networks.collect(),
-        factors: file.factors,
-        values: file.values,
-        rows: file.rows,
-        least_blocks,
-        until: if options.blocks.is_some() { None } else { file.order.until },
-        resolution: file.resolution,
-    })
+    let frame = Frame {
+        version: RunPlan::VERSION,
+        seed: study::seed(study)?,
+        profile: study.profile.name().to_owned(),
+        blocks,
+        budget: file.order.at_most,
+        deadline: longest + lead + PROGRAM_MARGIN,
+        left_out: Vec::new(),
+        network,
+    };
+    let networks = networks.collect();
+    let until = if options.blocks.is_some() { None } else { file.order.until };
+    Ok(RunPlan { networks, least_blocks, until, ..RunPlan::new(frame, file) })
 }
 
 /// The repetitions of the short form.

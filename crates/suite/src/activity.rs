@@ -200,6 +200,9 @@ pub enum Receiving {
 }
 
 impl Receiving {
+    /// Both.
+    pub const ALL: [Self; 2] = [Self::Plain, Self::Batched];
+
     /// Whether it is the default pattern.
     pub const fn is_plain(&self) -> bool {
         matches!(self, Self::Plain)
@@ -208,6 +211,14 @@ impl Receiving {
     /// Whether it reads all available data, and then pauses.
     pub const fn is_batched(&self) -> bool {
         matches!(self, Self::Batched)
+    }
+
+    /// The value of `--receive`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Plain => "plain",
+            Self::Batched => "batched",
+        }
     }
 }
 
@@ -472,19 +483,7 @@ pub struct HintEnd {
 impl HintEnd {
     /// The pipe that carries its exchange, for messages of a lap's number and two sums.
     pub fn as_pipe(&self) -> PipeEnd {
-        let plan = PipePlan {
-            pattern: Pattern::PingPong,
-            sizes: Sizes::one(HINT_MESSAGE),
-            ..self.pipe.clone()
-        };
-        // An end sends no data while it computes its bounds.
-        PipeEnd {
-            end: self.end,
-            meeting: self.meeting.clone(),
-            token: self.token,
-            plan,
-            turns: true,
-        }
+        computing(self.end, &self.meeting, self.token, &self.pipe, HINT_MESSAGE)
     }
 }
 
@@ -510,20 +509,21 @@ impl DrawEnd {
         let picture =
             Bytes::new((TOGETHER * REQUEST_BYTES).max(REQUEST_BYTES + BITMAP_PIECE) as u64);
         let largest = picture.max(self.drawing.largest_message());
-        let plan = PipePlan {
-            pattern: Pattern::PingPong,
-            sizes: Sizes::one(largest),
-            ..self.pipe.clone()
-        };
-        // An end sends no data while it computes.
-        PipeEnd {
-            end: self.end,
-            meeting: self.meeting.clone(),
-            token: self.token,
-            plan,
-            turns: true,
-        }
+        computing(self.end, &self.meeting, self.token, &self.pipe, largest)
     }
+}
+
+/// The pipe of an end that sends no data while it computes, for messages up to `largest`.
+fn computing(
+    end: End,
+    meeting: &PipeMeeting,
+    token: Token,
+    pipe: &PipePlan,
+    largest: Bytes,
+) -> PipeEnd {
+    let (pattern, sizes) = (Pattern::PingPong, Sizes::one(largest));
+    let plan = PipePlan { pattern, sizes, ..pipe.clone() };
+    PipeEnd { end, meeting: meeting.clone(), token, plan, turns: true }
 }
 
 /// A relay of one connection.

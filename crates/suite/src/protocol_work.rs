@@ -18,6 +18,9 @@ pub enum ProtocolWork {
 }
 
 impl ProtocolWork {
+    /// Both.
+    pub const ALL: [Self; 2] = [Self::Receiver, Self::Sender];
+
     /// Whether the sender does the work of the receiver.
     pub const fn is_sender(&self) -> bool {
         matches!(self, Self::Sender)

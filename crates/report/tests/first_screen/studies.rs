@@ -361,17 +361,6 @@ fn of_an_experiment() {
     };
     let ground = Ground::Networks { find: &find, instead: None };
     let file = read(EXPERIMENT, "search.toml", &[], ground).expect("a file");
-    let plan = RunPlan {
-        frame: frame(RunPlan::VERSION, "veth", &["test"]),
-        name: file.name,
-        about: file.about,
-        networks: Vec::new(),
-        factors: file.factors,
-        values: file.values,
-        rows: file.rows,
-        least_blocks: file.order.blocks,
-        until: file.order.until,
-        resolution: file.resolution,
-    };
+    let plan = RunPlan::new(frame(RunPlan::VERSION, "veth", &["test"]), file);
     insta::assert_snapshot!(both(&page(&plan, "veth", searched)));
 }

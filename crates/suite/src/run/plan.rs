@@ -5,6 +5,7 @@ use std::fmt;
 use serde::de::{Deserializer, Error};
 use serde::{Deserialize, Serialize};
 
+use super::file::ExperimentFile;
 use super::row::RunRow;
 use super::value::{Value, What};
 use super::verdict::{RunVerdict, judge, values_of};
@@ -96,6 +97,22 @@ impl fmt::Display for RunCell {
 }
 
 impl RunPlan {
+    /// What an experiment file asks for, with all its rows on the network of `frame`.
+    pub fn new(frame: Frame, file: ExperimentFile) -> Self {
+        Self {
+            frame,
+            name: file.name,
+            about: file.about,
+            networks: Vec::new(),
+            factors: file.factors,
+            values: file.values,
+            rows: file.rows,
+            least_blocks: file.order.blocks,
+            until: file.order.until,
+            resolution: file.resolution,
+        }
+    }
+
     /// A row in words: the level of each factor.
     pub fn cell(&self, row: &RunRow) -> RunCell {
         let level = |(factor, level): (&Factor, &usize)| {

@@ -43,27 +43,17 @@ fn plan_of(text: &str) -> RunPlan {
     };
     let file = read(text, "product.toml", &[], Ground::Networks { find: &find, instead: None })
         .expect("a file");
-    RunPlan {
-        frame: Frame {
-            version: RunPlan::VERSION,
-            seed: 7,
-            profile: "quick".to_owned(),
-            blocks: file.order.at_most_blocks,
-            budget: Span::from_seconds(60),
-            deadline: Span::from_seconds(60),
-            left_out: Vec::new(),
-            network: Field::Drawing(file.networks[0].raised.clone()),
-        },
-        name: file.name,
-        about: file.about,
-        networks: Vec::new(),
-        factors: file.factors,
-        values: file.values,
-        rows: file.rows,
-        least_blocks: file.order.blocks,
-        until: file.order.until,
-        resolution: file.resolution,
-    }
+    let frame = Frame {
+        version: RunPlan::VERSION,
+        seed: 7,
+        profile: "quick".to_owned(),
+        blocks: file.order.at_most_blocks,
+        budget: Span::from_seconds(60),
+        deadline: Span::from_seconds(60),
+        left_out: Vec::new(),
+        network: Field::Drawing(file.networks[0].raised.clone()),
+    };
+    RunPlan::new(frame, file)
 }
 
 /// A program that took so many milliseconds, and scored a thousand over them.
