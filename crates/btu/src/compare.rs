@@ -13,7 +13,7 @@ use btu_report::{
 use btu_stats::Level;
 use btu_store::{RunRow, Store};
 use btu_suite::compare::{
-    ComparedRow, Comparison, Gate, Group, PlanDifference, Question, Reading, compare,
+    ComparedRow, Comparison, Gate, Group, PlanDifference, Question, Run, compare,
 };
 use btu_suite::record::Apart;
 use serde::Serialize;
@@ -52,13 +52,9 @@ pub(crate) trait Compared {
     /// All differences between two plans.
     fn differences(&self, base: &Self::Plan, other: &Self::Plan) -> Vec<PlanDifference>;
 
-    /// The speeds of a run's valid cells.
-    fn readings(
-        &self,
-        store: &Store,
-        row: &RunRow,
-        plan: &Self::Plan,
-    ) -> anyhow::Result<Vec<Reading<Self::Row>>>;
+    /// A run with the speeds of its valid cells.
+    fn run(&self, store: &Store, row: &RunRow, plan: &Self::Plan)
+    -> anyhow::Result<Run<Self::Row>>;
 
     /// The latencies between the two sides of the machine during a run, if its cells have them.
     fn core_to_core(&self, _: &Store, _: &RunRow) -> anyhow::Result<Apart> {

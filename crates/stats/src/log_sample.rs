@@ -41,8 +41,13 @@ impl LogSample {
         self.mean.exp()
     }
 
+    /// The variance of the mean logarithm; `None` for a single value.
+    pub fn variance_of_mean(&self) -> Option<f64> {
+        Some(self.variance? / self.worth)
+    }
+
     /// Degrees of freedom of the variance.
-    fn degrees(&self) -> f64 {
+    pub fn degrees(&self) -> f64 {
         (self.count - 1) as f64
     }
 }

@@ -13,14 +13,10 @@ use crate::packed::Packed;
 use crate::run::RunId;
 use crate::{Store, StoreError};
 
-/// The speed of bulk and datagrams is in a column of its own; that of other rows must be computed.
-const SELECT: &str = "SELECT block, component, message_bytes, load, goodput_bits_per_second,
-    iif(component = '' OR component LIKE 'INTERACTIVE/%', coalesce(packed, record), NULL)
-    FROM cells WHERE run = ?1 AND valid ORDER BY block, position, id";
-
-/// Cells of requests have large histograms, and there are enough others.
-const PLACED: &str = "SELECT block, component, message_bytes, load, goodput_bits_per_second, coalesce(packed, record)
-    FROM cells WHERE run = ?1 AND valid AND component NOT LIKE 'INTERACTIVE/%' ORDER BY block, position, id";
+/// Valid cells, those of requests only if they are wanted.
+const SELECT: &str = "SELECT block, component, message_bytes, load, goodput_bits_per_second, coalesce(packed, record),
+    component = '' OR component LIKE 'INTERACTIVE/%'
+    FROM cells WHERE run = ?1 AND valid AND (?2 OR component NOT LIKE 'INTERACTIVE/%') ORDER BY block, position, id";
 
 /// What is read of a record for its latency. Nearly all the time of reading whole records is that of
 /// building their samples.
@@ -36,31 +32,34 @@ struct Columns {
     message_bytes: i64,
     load: String,
     goodput_bits_per_second: Option<f64>,
-    record: Option<Packed>,
+    record: Packed,
+    /// The speed of bulk and datagrams is in a column of its own; that of other rows must be
+    /// computed.
+    is_computed: bool,
 }
 
 impl Store {
-    /// The readings of a run of the suite `btu`: of each valid cell that has a speed.
-    pub fn readings(&self, run: RunId) -> Result<Vec<Reading>, StoreError> {
-        let columns = self.all("read the speeds", SELECT, params![run], columns)?;
-        columns.into_iter().filter_map(|columns| self.reading(run, columns).transpose()).collect()
+    /// The readings of a run of the suite `btu`: of each valid cell that has a speed, with the latency
+    /// between the two sides of the machine after it.
+    pub fn readings(&self, run: RunId) -> Result<Vec<PlacedReading>, StoreError> {
+        self.placed(run, true)
     }
 
-    /// Like `readings`, with the latency between the two sides of the machine after each cell, and
-    /// without request and response, which cost nearly all the time because of their histograms:
-    /// enough for a rating.
+    /// Like `readings`, without request and response, which cost nearly all the time because of their
+    /// histograms: enough for a rating.
     pub fn readings_for_rating(&self, run: RunId) -> Result<Vec<PlacedReading>, StoreError> {
-        let columns = self.all("read the speeds", PLACED, params![run], columns)?;
-        columns.into_iter().filter_map(|columns| self.placed(run, columns).transpose()).collect()
+        self.placed(run, false)
     }
 
-    fn placed(&self, run: RunId, columns: Columns) -> Result<Option<PlacedReading>, StoreError> {
-        let Some(record) = &columns.record else { return Ok(None) };
-        let core_to_core = self.parse::<Surroundings>(run, record)?.machine.core_to_core();
-        let is_network = !columns.component.is_empty();
-        let columns = if is_network { Columns { record: None, ..columns } } else { columns };
-        let reading = self.reading(run, columns)?;
-        Ok(reading.map(|reading| PlacedReading { reading, core_to_core }))
+    fn placed(&self, run: RunId, requests: bool) -> Result<Vec<PlacedReading>, StoreError> {
+        let columns = self.all("read the speeds", SELECT, params![run, requests], columns)?;
+        let placed = |columns: Columns| -> Result<Option<PlacedReading>, StoreError> {
+            let core_to_core =
+                self.parse::<Surroundings>(run, &columns.record)?.machine.core_to_core();
+            let reading = self.reading(run, columns)?;
+            Ok(reading.map(|reading| PlacedReading { reading, core_to_core }))
+        };
+        columns.into_iter().filter_map(|columns| placed(columns).transpose()).collect()
     }
 
     /// The latencies between the two sides of the machine after a run's valid cells, of the suite
@@ -72,8 +71,8 @@ impl Store {
 
     fn reading(&self, run: RunId, columns: Columns) -> Result<Option<Reading>, StoreError> {
         let block = columns.block;
-        if let Some(record) = columns.record {
-            return Ok(Reading::of(&self.parse::<CellRecord>(run, &record)?));
+        if columns.is_computed {
+            return Ok(Reading::of(&self.parse::<CellRecord>(run, &columns.record)?));
         }
         let Columns { component, message_bytes, load, goodput_bits_per_second, .. } = columns;
         let row = json!({"kind": "network", "component": component, "message_bytes": message_bytes, "load": load});
@@ -101,5 +100,6 @@ fn columns(row: &rusqlite::Row<'_>) -> rusqlite::Result<Columns> {
         load: row.get(3)?,
         goodput_bits_per_second: row.get(4)?,
         record: row.get(5)?,
+        is_computed: row.get(6)?,
     })
 }

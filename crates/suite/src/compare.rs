@@ -22,6 +22,11 @@
 //!    wider than necessary; for a machine that differs in every run it is too narrow, and only
 //!    further runs show that.
 //!
+//! What far processors cost a rating is taken out of a run's speeds before ([`TakenOut`]), and has
+//! an error that the run's cells have in common. The spread between runs contains such errors as far
+//! as those runs have them; what a compared run has more is added. The spread of blocks does not
+//! contain them: they are added whole.
+//!
 //! # Verdicts
 //!
 //! A [`Finding`] is *faster* or *slower* when the interval excludes 1 (for cells: when Holm's
@@ -46,10 +51,11 @@ pub(crate) use finding::find;
 pub use finding::{Finding, Gate, Matter};
 pub use guard::{Aspect, PlanDifference, asks_the_same, plan_differences};
 pub use row::{ComparedRow, Quantity, StudyRow};
-pub use side::{Group, Reading, Run};
+pub use side::{Group, Reading, Run, TakenOut};
 pub use studied::{study_differences, study_readings};
 
 use crate::cell::Row;
+use crate::verdict::FarCost;
 use logs::Logs;
 use spread::{Difference, Measured};
 
@@ -85,7 +91,7 @@ pub struct Comparison<R = Row> {
 }
 
 /// One side of a comparison.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Side {
     /// As the user named it.
     pub name: String,
@@ -93,6 +99,18 @@ pub struct Side {
     pub runs: Vec<String>,
     /// The network they were made on.
     pub network: String,
+    /// What far processors cost, taken out of the speeds of rated rows; of runs in which it is known.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub taken_out: Vec<RunCosts>,
+}
+
+/// What far processors cost the rated rows of a run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RunCosts {
+    /// The name of the run.
+    pub run: String,
+    /// By message size.
+    pub costs: Vec<FarCost>,
 }
 
 /// One side, compared with the base.

@@ -55,6 +55,7 @@ pub use warning::{
     WireLate,
 };
 
+use crate::compare::Run;
 use crate::record::CellRecord;
 use cells::Cells;
 pub(crate) use cpu::Shares;
@@ -166,4 +167,10 @@ pub fn rating_of(readings: &[PlacedReading], context: &Context) -> (Option<Ratin
     let rating = rating::loaded(&Goodputs::of(readings, &Near::of(readings)), context);
     let obstacles = title::obstacles(rating.as_ref(), context);
     (rating, obstacles)
+}
+
+/// A run for a comparison, by the speeds and latencies of its valid cells. Its rated rows are as near
+/// processors have them, like those of its rating.
+pub fn run_of(name: String, readings: &[PlacedReading]) -> Run {
+    Goodputs::of(readings, &Near::of(readings)).run(name)
 }

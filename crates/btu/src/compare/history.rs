@@ -6,7 +6,7 @@ use btu_control::environment::Environment;
 use btu_report::EarlierRuns;
 use btu_stats::{Level, geometric_interval};
 use btu_store::{RunId, RunSummary, State, Store};
-use btu_suite::compare::{Group, Run};
+use btu_suite::compare::Group;
 use btu_suite::network::Network;
 use btu_suite::plan::Plan;
 
@@ -108,9 +108,7 @@ fn group<C: Compared>(
     newest_first: &[Member<C::Plan>],
 ) -> anyhow::Result<Group<C::Row>> {
     let newest = newest_first.iter().take(MOST);
-    let run = |member: &Member<C::Plan>| -> anyhow::Result<Run<C::Row>> {
-        Ok(Run { name: member.name(), readings: suite.readings(store, &member.row, &member.plan)? })
-    };
+    let run = |member: &Member<C::Plan>| suite.run(store, &member.row, &member.plan);
     Ok(Group {
         name: String::new(),
         network: String::new(),

@@ -70,9 +70,9 @@ impl<P: DeserializeOwned> Chosen<P> {
     ) -> anyhow::Result<Group<C::Row>> {
         let plan = &base.members[0].plan;
         let run = |member: &Member<P>| -> anyhow::Result<Run<C::Row>> {
-            let mut readings = suite.readings(store, &member.row, &member.plan)?;
-            readings.retain(|reading| suite.asks_the_same(plan, &member.plan, &reading.row));
-            Ok(Run { name: member.name(), readings })
+            let mut run = suite.run(store, &member.row, &member.plan)?;
+            run.readings.retain(|reading| suite.asks_the_same(plan, &member.plan, &reading.row));
+            Ok(run)
         };
         let runs = self.members.iter().map(run).collect::<anyhow::Result<_>>()?;
         Ok(Group {

@@ -7,10 +7,11 @@ use btu_report::html::Page;
 use btu_report::{RawRow, RunReport, TextOptions, rate_text, run_page};
 use btu_store::{RunRow, Store};
 use btu_suite::cell::Row;
-use btu_suite::compare::{PlanDifference, Reading, asks_the_same, plan_differences};
+use btu_suite::compare::{PlanDifference, Run, asks_the_same, plan_differences};
 use btu_suite::history::Study;
 use btu_suite::plan::Plan;
 use btu_suite::record::{Apart, CellRecord, Outcome};
+use btu_suite::verdict::run_of;
 
 use super::{Suite, first_values, json, lines, value};
 use crate::cli::{Common, Compare};
@@ -96,8 +97,10 @@ impl Compared for Rating {
         plan_differences(base, other)
     }
 
-    fn readings(&self, store: &Store, row: &RunRow, _: &Plan) -> anyhow::Result<Vec<Reading>> {
-        Ok(store.readings(row.summary.id)?)
+    /// Its rated rows are those of `btu show`: what far processors cost is taken out.
+    fn run(&self, store: &Store, row: &RunRow, _: &Plan) -> anyhow::Result<Run> {
+        let run = row.summary.id;
+        Ok(run_of(run.to_string(), &store.readings(run)?))
     }
 
     fn core_to_core(&self, store: &Store, row: &RunRow) -> anyhow::Result<Apart> {

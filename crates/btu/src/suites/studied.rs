@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use btu_report::html::Page;
 use btu_report::{RawRow, Reported, TextOptions, page_text};
 use btu_store::{RunRow, Store};
-use btu_suite::compare::{PlanDifference, Reading, StudyRow, study_differences, study_readings};
+use btu_suite::compare::{PlanDifference, Run, StudyRow, study_differences, study_readings};
 use btu_suite::experiment::{AnyExperiment, Measured, any};
 use btu_suite::history::Study;
 use serde_json::Value;
@@ -97,14 +97,10 @@ impl<E: Reported> Compared for Studied<E> {
         study_differences(base, other)
     }
 
-    fn readings(
-        &self,
-        store: &Store,
-        row: &RunRow,
-        plan: &E,
-    ) -> anyhow::Result<Vec<Reading<StudyRow>>> {
+    fn run(&self, store: &Store, row: &RunRow, plan: &E) -> anyhow::Result<Run<StudyRow>> {
         let cells = store.records::<Measured<E::Cell>>(row.summary.id)?;
-        Ok(cells.iter().flat_map(|cell| study_readings(plan, cell)).collect())
+        let readings = cells.iter().flat_map(|cell| study_readings(plan, cell)).collect();
+        Ok(Run { name: row.summary.id.to_string(), readings, ..Run::default() })
     }
 
     fn asks_the_same(&self, _: &E, _: &E, _: &StudyRow) -> bool {

@@ -52,7 +52,7 @@ fn processors_that_were_apart_in_one_run_are_named() {
     let mut shelf = Shelf::new();
     let plan = plan(Network::Veth);
     for latency in [64, 70, 312] {
-        shelf.apart(&plan, &STEADY, latency);
+        shelf.apart(&plan, &STEADY, &[latency]);
     }
     shelf.run(&plan, &STEADY);
     let differences = |other: &str| {
@@ -67,6 +67,31 @@ fn processors_that_were_apart_in_one_run_are_named() {
     }
     let (_, text, _) = shelf.btu(&["compare", "r1", "r3", "--alone"]);
     assert!(text.contains("core-to-core latency"), "{text}");
+}
+
+/// In r2 the processors are apart in every other block, which loses three tenths: r2 is as quick as r1, and as
+/// `show` has it.
+#[test]
+fn what_far_processors_cost_is_taken_out() {
+    let mut shelf = Shelf::new();
+    let plan = plan(Network::Veth);
+    let far = |block: usize| if block % 2 == 1 { 6.3 } else { 9.0 };
+    shelf.apart(&plan, &[9.0; 16], &[60]);
+    shelf.apart(&plan, &std::array::from_fn::<f64, 16, _>(far), &[60, 300]);
+    let found = shelf.json(&["compare", "r1", "r2", "--alone"]);
+    assert_eq!(finding(&found), "no-difference-seen");
+    let other = &found["comparison"]["others"][0];
+    let shown = &shelf.json(&["show", "r2"])["result"]["idle"]["btu_bits_per_second"]["value"];
+    let [compared, shown] =
+        [&other["overall"]["other_bits_per_second"], shown].map(|rate| rate.as_f64().unwrap());
+    assert!((compared / shown - 1.0).abs() < 1e-9, "{compared} {shown}");
+    assert_eq!(other["side"]["taken_out"][0]["run"], "r2");
+    assert!(found["comparison"]["base"]["taken_out"].is_null(), "nothing of r1");
+    for more in [&["--all"][..], &[], &["--format", "markdown"]] {
+        let (_, text, _) = shelf.btu(&[&["compare", "r1", "r2", "--alone"], more].concat());
+        let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(text.contains("apart divided by r2 65.5 kB 0.70"), "{text}");
+    }
 }
 
 #[test]

@@ -5,6 +5,7 @@ use btu_store::{State, StoreError};
 use btu_suite::cell::{Component, Load, Row};
 use btu_suite::compare::Reading;
 use btu_suite::record::{Apart, CellRecord, Outcome, Requested};
+use btu_suite::verdict::PlacedReading;
 use btu_units::{Bytes, Span};
 
 use crate::sample::{CREATED, cell, create, create_labelled, open, row, temporary};
@@ -99,10 +100,12 @@ fn readings_are_those_of_the_whole_cells() {
     let cells = store.cells(lock.run()).unwrap();
     let mut expected: Vec<Reading> = cells.iter().filter_map(Reading::of).collect();
     assert_eq!(expected.len(), 3);
-    assert_eq!(store.readings(lock.run()).unwrap(), expected);
+    let speeds = |placed: Vec<PlacedReading>| {
+        placed.into_iter().map(|cell| cell.reading).collect::<Vec<Reading>>()
+    };
+    assert_eq!(speeds(store.readings(lock.run()).unwrap()), expected);
     expected.retain(|reading| reading.row != interactive);
-    let placed = store.readings_for_rating(lock.run()).unwrap();
-    assert_eq!(placed.into_iter().map(|cell| cell.reading).collect::<Vec<_>>(), expected);
+    assert_eq!(speeds(store.readings_for_rating(lock.run()).unwrap()), expected);
 }
 
 #[test]

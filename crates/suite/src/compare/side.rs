@@ -1,11 +1,15 @@
 //! The input of a comparison: runs as speeds of cells.
 
+use std::collections::BTreeMap;
+
+use btu_stats::LogSample;
 use serde::{Deserialize, Serialize};
 
-use super::{ComparedRow, Side, Unit};
+use super::{ComparedRow, RunCosts, Side, Unit};
 use crate::cell::Row;
 use crate::record::CellRecord;
 use crate::schedule;
+use crate::verdict::FarCost;
 
 /// The speed of one valid cell.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -25,6 +29,19 @@ pub struct Run<R = Row> {
     pub name: String,
     /// Its valid cells, in any order.
     pub readings: Vec<Reading<R>>,
+    /// The costs of far processors that were taken out of the readings.
+    pub taken_out: Vec<TakenOut<R>>,
+}
+
+/// A cost of far processors that was taken out of speeds of a run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TakenOut<R = Row> {
+    /// The cost, for users.
+    pub cost: FarCost,
+    /// Its error, as a logarithm. All cells from which it was taken out have it in common.
+    pub error: LogSample,
+    /// The share of a row's cells from which it was taken out; zero where a row is absent.
+    pub shares: BTreeMap<R, f64>,
 }
 
 /// Runs that repeat one another.
@@ -41,7 +58,7 @@ pub struct Group<R = Row> {
 // By hand, since no row needs a default for it.
 impl<R> Default for Run<R> {
     fn default() -> Self {
-        Self { name: String::new(), readings: Vec::new() }
+        Self { name: String::new(), readings: Vec::new(), taken_out: Vec::new() }
     }
 }
 
@@ -55,7 +72,16 @@ impl<R> Group<R> {
     /// The group without its readings.
     pub(super) fn side(&self) -> Side {
         let runs = self.runs.iter().map(|run| run.name.clone()).collect();
-        Side { name: self.name.clone(), runs, network: self.network.clone() }
+        let taken_out = self.runs.iter().filter_map(Run::costs).collect();
+        Side { name: self.name.clone(), runs, network: self.network.clone(), taken_out }
+    }
+}
+
+impl<R> Run<R> {
+    /// What was taken out of it; `None` if nothing was.
+    fn costs(&self) -> Option<RunCosts> {
+        let costs: Vec<FarCost> = self.taken_out.iter().map(|taken| taken.cost).collect();
+        (!costs.is_empty()).then(|| RunCosts { run: self.name.clone(), costs })
     }
 }
 

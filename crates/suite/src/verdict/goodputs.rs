@@ -1,4 +1,4 @@
-//! The input of a rating: the goodput of each valid cell, by row.
+//! The input of a rating, and of a comparison of ratings: the goodput of each valid cell, by row.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,6 +7,7 @@ use btu_stats::{Estimate, LogSample, block_ratings, contrast};
 use super::LEVEL;
 use super::near::{Near, PlacedReading};
 use crate::cell::Row;
+use crate::compare::{Reading, Run};
 
 /// Goodput of each repetition in b/s, as near processors have it.
 pub(super) struct Goodputs<'a> {
@@ -21,6 +22,13 @@ struct Goodput {
     repetitions: Vec<(u32, f64)>,
     /// The number of cells from which a shift was taken out.
     shifted: usize,
+}
+
+impl Goodput {
+    /// The share of the cells from which a shift was taken out.
+    fn shifted_share(&self) -> f64 {
+        self.shifted as f64 / self.repetitions.len().max(1) as f64
+    }
 }
 
 impl<'a> Goodputs<'a> {
@@ -56,12 +64,20 @@ impl<'a> Goodputs<'a> {
 
     /// What the shifts' errors add to the geometric mean over `rows`.
     pub(super) fn errors(&self, rows: &[Row]) -> Vec<(f64, LogSample)> {
-        let share = |row: &Row| {
-            let goodput = self.rows.get(row)?;
-            let share = goodput.shifted as f64 / goodput.repetitions.len() as f64;
-            Some((*row, share / rows.len() as f64))
-        };
+        let share =
+            |row: &Row| Some((*row, self.rows.get(row)?.shifted_share() / rows.len() as f64));
         self.near.errors(rows.iter().filter_map(share))
+    }
+
+    /// The run for a comparison.
+    pub(super) fn run(&self, name: String) -> Run {
+        let readings = self.rows.iter().flat_map(|(&row, goodput)| {
+            let repetitions = goodput.repetitions.iter();
+            repetitions.map(move |&(block, per_second)| Reading { row, block, per_second })
+        });
+        let shares = self.rows.iter().map(|(row, goodput)| (*row, goodput.shifted_share()));
+        let taken_out = self.near.taken_out(&shares.collect());
+        Run { name, readings: readings.collect(), taken_out }
     }
 
     /// The geometric mean over `rows` for each block that holds at least half of them, and how many

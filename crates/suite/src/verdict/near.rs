@@ -13,7 +13,7 @@ use btu_units::{Bytes, Span};
 use super::LEVEL;
 use super::warning::FarCost;
 use crate::cell::Row;
-use crate::compare::Reading;
+use crate::compare::{Reading, TakenOut};
 use crate::record::Apart;
 
 /// A size's shift counts from this weight on (see [`Shift::weight`]), as from eight near and eight far cells
@@ -83,16 +83,27 @@ impl Near {
 
     /// The speed of far cells over that of near ones, by message size.
     pub(super) fn costs(&self) -> Vec<FarCost> {
-        let cost = |(&message, shift): (&Bytes, &Shift)| {
-            let ratio = contrast(&[(1.0, shift.sample())], LEVEL)?;
-            Some(FarCost { message, ratio })
+        self.shifts.iter().filter_map(|(message, shift)| cost(*message, shift)).collect()
+    }
+
+    /// The costs with their errors, for a comparison; each row has a share of shifted cells.
+    pub(super) fn taken_out(&self, shares: &BTreeMap<Row, f64>) -> Vec<TakenOut> {
+        let taken_out = |(&message, shift): (&Bytes, &Shift)| {
+            let is_own = |(row, _): &(&Row, &f64)| size(**row) == Some(message);
+            let shares = shares.iter().filter(is_own).map(|(row, share)| (*row, *share)).collect();
+            Some(TakenOut { cost: cost(message, shift)?, error: shift.error(), shares })
         };
-        self.shifts.iter().filter_map(cost).collect()
+        self.shifts.iter().filter_map(taken_out).collect()
     }
 
     fn shift(&self, row: Row) -> Option<&Shift> {
         self.shifts.get(&size(row)?)
     }
+}
+
+fn cost(message: Bytes, shift: &Shift) -> Option<FarCost> {
+    let ratio = contrast(&[(1.0, shift.sample())], LEVEL)?;
+    Some(FarCost { message, ratio })
 }
 
 /// The message size of a rated row.

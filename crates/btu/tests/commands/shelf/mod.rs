@@ -20,15 +20,16 @@ const CREATED: &str = "2026-11-21T04:31:08Z";
 pub(crate) struct Shelf {
     pub(crate) directory: tempfile::TempDir,
     store: Store,
-    /// The core-to-core latency of cells, in ns.
-    latency: Option<u64>,
+    /// The core-to-core latencies of cells, in ns: one block after the other has each of them; none
+    /// has one if there are none.
+    pub(crate) latencies: Vec<u64>,
 }
 
 impl Shelf {
     pub(crate) fn new() -> Self {
         let directory = tempfile::tempdir().expect("a temporary directory");
         let store = Store::open(directory.path().join("runs.sqlite")).expect("a database");
-        Self { directory, store, latency: None }
+        Self { directory, store, latencies: Vec::new() }
     }
 
     pub(crate) fn path(&self, name: &str) -> PathBuf {
@@ -62,11 +63,11 @@ impl Shelf {
         self.ended(plan, megabits, State::Complete, &[environment::collect()])
     }
 
-    /// Like `run`, with this latency between the two sides of the machine.
-    pub(crate) fn apart(&mut self, plan: &Plan, megabits: &[f64], nanoseconds: u64) -> RunId {
-        self.latency = Some(nanoseconds);
+    /// Like `run`, with these latencies between the two sides of the machine.
+    pub(crate) fn apart(&mut self, plan: &Plan, megabits: &[f64], latencies: &[u64]) -> RunId {
+        self.latencies = latencies.to_vec();
         let run = self.run(plan, megabits);
-        self.latency = None;
+        self.latencies = Vec::new();
         run
     }
 
@@ -82,10 +83,11 @@ impl Shelf {
         let network = plan.network.to_string();
         let lock = self.begun(("btu", &network), &document, &plan.hash(), machines);
         for (block, megabits) in (0..).zip(megabits) {
+            let latency = self.latencies.iter().cycle().nth(block as usize).copied();
             for (position, row) in (0..).zip(plan.rows()) {
                 let rate = megabits * (1.0 + 1e-3 * f64::from((block * 7 + position * 3) % 5));
                 let mut cell = cell(row, block, position, rate);
-                cell.machine.core_to_core_ns = self.latency;
+                cell.machine.core_to_core_ns = latency;
                 self.store.save_cell(&lock, &cell).expect("a cell");
             }
         }
