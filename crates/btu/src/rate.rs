@@ -1,5 +1,6 @@
 //! `btu rate`: turns the command line into a checked plan, runs it, and shows the result.
 
+mod near;
 mod network;
 
 use std::process::ExitCode;
@@ -13,6 +14,7 @@ use btu_suite::network::{HostRole, Network, Topology};
 use btu_suite::plan::{Plan, Profile};
 use btu_suite::processors::{Division, ProcessorList};
 use btu_suite::protocol_work::ProtocolWork;
+use btu_units::Span;
 
 use crate::cli::{Common, ProcessorsOption};
 use crate::exit::Refusal;
@@ -94,8 +96,9 @@ fn prepare(rate: &Rate, plan: &mut Plan, session: &mut Session) -> anyhow::Resul
         let scratch = preflight::scratch(rate, plan, session.store.path())?;
         let grants = preflight::namespaces(&session.settings.executable, &receivers(plan))?;
         check_work(plan, grants.own_protocol_work)?;
+        let near = near::known(&session.store, &environment::collect(), plan)?;
         return Ok(Prepared {
-            ground: Ground::Testbed(Box::new(testbed(plan, topology))),
+            ground: Ground::Testbed(Box::new(testbed(plan, topology, near))),
             scratch,
             warnings,
         });
@@ -115,7 +118,7 @@ fn prepare(rate: &Rate, plan: &mut Plan, session: &mut Session) -> anyhow::Resul
 }
 
 /// The network to raise: an agent in every station with a role, and an input before every peer.
-fn testbed(plan: &Plan, topology: Topology) -> Testbed {
+fn testbed(plan: &Plan, topology: Topology, near: Option<Span>) -> Testbed {
     let test = topology
         .roles
         .iter()
@@ -125,6 +128,7 @@ fn testbed(plan: &Plan, topology: Topology) -> Testbed {
         divided: test.zip(plan.processors.clone()),
         protocol_work: plan.protocol_work,
         awake: plan.kept_awake,
+        near,
     };
     Testbed {
         others: Vec::new(),

@@ -7,12 +7,14 @@ use btu_report::{Origin, RunHead, StoredRun};
 use btu_store::{Level, Moment, RunId, RunRow, RunSummary, State, Store, StoreError};
 use btu_suite::activity::Receiving;
 use btu_suite::cell::{Component, Load, Row};
-use btu_suite::compare::Reading;
+use btu_suite::compare::{Reading, Run};
 use btu_suite::network::Network;
 use btu_suite::pipe::{Place, Processors, Remote};
 use btu_suite::plan::{Plan, Profile};
 use btu_suite::record::{CellRecord, HostClock};
-use btu_suite::verdict::{Context, HostClocks, Obstacle, Rating, Verdict, judge, rating_of};
+use btu_suite::verdict::{
+    Context, HostClocks, Obstacle, Rating, Verdict, judge, rating_of, run_of,
+};
 use btu_units::{Bytes, Span};
 use serde::de::DeserializeOwned;
 
@@ -227,8 +229,20 @@ fn context(row: &RunRow, plan: Plan, plan_is_known: bool) -> Context {
         load_before: environment
             .as_ref()
             .and_then(|environment| Some(environment.load.as_ref()?.one_minute)),
+        near: near(environment.as_ref()),
         clocks: clocks(row),
     }
+}
+
+/// The latency of near processors that was known before a run.
+fn near(before: Option<&Environment>) -> Option<Span> {
+    before?.near_core_to_core_ns.map(Span::from_nanoseconds)
+}
+
+/// A run of the BTU benchmark for a comparison.
+pub(crate) fn compared(store: &Store, row: &RunRow) -> anyhow::Result<Run> {
+    let run = row.summary.id;
+    Ok(run_of(run.to_string(), &store.readings(run)?, near(before(row).as_ref())))
 }
 
 /// The real hosts of a run, a line for each.

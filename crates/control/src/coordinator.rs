@@ -27,7 +27,7 @@ use btu_store::{Level, Moment, RunLock, State, Store};
 use btu_suite::app::View;
 use btu_suite::congestion::CongestionControl;
 use btu_suite::network::HostName;
-use btu_suite::processors::{Division, ProcessorList};
+use btu_suite::processors::Division;
 use btu_suite::protocol_work::ProtocolWork;
 use btu_suite::sample::Interval;
 use btu_testbed::processors::Held;
@@ -50,7 +50,7 @@ pub use scripted::Scripted;
 pub use study::{Calibrated, Pace, Study};
 
 use crate::awake::Wakefulness;
-use crate::environment;
+use crate::environment::{self, Environment};
 use placement::Placement;
 use programs::Site;
 use run_monitor::RunMonitor;
@@ -117,14 +117,15 @@ pub struct Processors {
     pub protocol_work: ProtocolWork,
     /// Whether they are kept from sleeping.
     pub awake: bool,
+    /// The latency between both sides when they are near each other, from earlier runs.
+    pub near: Option<Span>,
 }
 
 impl Processors {
     /// A processor of the station under test, and one of all other work.
     fn pair(&self) -> Option<[u32; 2]> {
         let (_, division) = self.divided.as_ref()?;
-        let first = |list: &ProcessorList| list.numbers().first().copied();
-        Some([first(division.test())?, first(division.rest())?])
+        division.pair()
     }
 
     /// Pins this process, and its later children, to the processors of all work except the station
@@ -235,7 +236,8 @@ fn raise_and_measure<S: Study>(
     observer: &mut dyn Observer,
 ) -> Result<(), CoordinatorError> {
     observer.phase(Phase::Raise(testbed.all().map(|one| one.drawing.stations.len()).sum()));
-    let before = environment::collect_before();
+    let near_core_to_core_ns = testbed.processors.near.map(Span::nanoseconds);
+    let before = Environment { near_core_to_core_ns, ..environment::collect_before() };
     journal.store.save_environment(journal.lock, Moment::Before, &document(&before)?)?;
     let began = Instant::now();
     let wakefulness = Wakefulness::begin(testbed.processors.awake);
@@ -249,7 +251,8 @@ fn raise_and_measure<S: Study>(
         .into_iter()
         .map(RaisingNetwork::finish)
         .collect::<Result<Vec<_>, _>>()?;
-    let placement = Placement::new(testbed.processors.pair(), wakefulness);
+    let processors = &testbed.processors;
+    let placement = Placement::new(processors.pair(), processors.near, wakefulness);
     let result =
         measure(journal, study, settings, (&testbeds, testbed, placement), began, observer);
     observer.phase(Phase::Lower);

@@ -51,6 +51,11 @@ pub struct Environment {
     /// Absent without that measurement, and in runs of older versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub busy: Option<f64>,
+    /// The latency between a processor of the machine under test and one of the rest when they are
+    /// near each other, as earlier runs found it: the round trip of a cache line. Absent where none
+    /// did, and in runs of older versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub near_core_to_core_ns: Option<u64>,
     /// CPU time of all processors since the machine was started, time stolen by its hypervisor
     /// included.
     pub cpu_time: Option<MachineCpu>,
@@ -92,6 +97,7 @@ fn read(source: &Source) -> Environment {
         memory: Memory::read(source),
         load: source.text("proc/loadavg").and_then(|text| parse::load_average(&text)),
         busy: None,
+        near_core_to_core_ns: None,
         cpu_time: cpu_time::read(source).ok(),
         network: Network::read(source),
     }

@@ -129,6 +129,13 @@ impl Division {
         &self.rest
     }
 
+    /// A processor of the machine under test, and one of the rest: the latency between both sides is
+    /// measured there.
+    pub fn pair(&self) -> Option<[u32; 2]> {
+        let first = |list: &ProcessorList| list.numbers().first().copied();
+        Some([first(&self.test)?, first(&self.rest)?])
+    }
+
     /// The usual one: half of the cores, the upper ones, are the machine under test's. Processor 0
     /// stays with the rest, as the kernel gives it most interrupts. `cores` has the processors of
     /// each core that may be used; with a single core, its threads are divided. `None` for a single

@@ -29,6 +29,7 @@ mod variance;
 mod warning;
 
 use btu_stats::Level;
+use btu_units::Span;
 use serde::{Deserialize, Serialize};
 
 pub use btu95::{Btu95, Btu95Size};
@@ -129,7 +130,7 @@ impl Verdict {
 
 /// Judges a run by its cells.
 pub fn judge(records: &[CellRecord], context: &Context) -> Verdict {
-    let cells = Cells::new(records);
+    let cells = Cells::new(records, context.near);
     let goodputs = Goodputs::of(cells.placed(), cells.near());
     let rates = rates::rates(&cells, &goodputs, context);
     let udp = further::udp(&cells, context);
@@ -164,13 +165,14 @@ pub fn judge(records: &[CellRecord], context: &Context) -> Verdict {
 /// Only the rating of [`judge`], with the obstacles to its name, from the speeds and latencies of a
 /// run's valid cells: reading them takes a fraction of the time that whole cells take.
 pub fn rating_of(readings: &[PlacedReading], context: &Context) -> (Option<Rating>, Vec<Obstacle>) {
-    let rating = rating::loaded(&Goodputs::of(readings, &Near::of(readings)), context);
+    let near = Near::of(readings, context.near);
+    let rating = rating::loaded(&Goodputs::of(readings, &near), context);
     let obstacles = title::obstacles(rating.as_ref(), context);
     (rating, obstacles)
 }
 
-/// A run for a comparison, by the speeds and latencies of its valid cells. Its rated rows are as near
-/// processors have them, like those of its rating.
-pub fn run_of(name: String, readings: &[PlacedReading]) -> Run {
-    Goodputs::of(readings, &Near::of(readings)).run(name)
+/// A run for a comparison, by the speeds and latencies of its valid cells, and the near latency of
+/// earlier runs. Its rated rows are as near processors have them, like those of its rating.
+pub fn run_of(name: String, readings: &[PlacedReading], known: Option<Span>) -> Run {
+    Goodputs::of(readings, &Near::of(readings, known)).run(name)
 }

@@ -11,13 +11,12 @@ use btu_suite::compare::{PlanDifference, Run, asks_the_same, plan_differences};
 use btu_suite::history::Study;
 use btu_suite::plan::Plan;
 use btu_suite::record::{Apart, CellRecord, Outcome};
-use btu_suite::verdict::run_of;
 
 use super::{Suite, first_values, json, lines, value};
 use crate::cli::{Common, Compare};
 use crate::compare::{self, Compared};
 use crate::rate::SUITE;
-use crate::stored::{Stored, origin};
+use crate::stored::{Stored, compared, origin};
 
 pub(crate) struct Rating;
 
@@ -99,8 +98,7 @@ impl Compared for Rating {
 
     /// Its rated rows are those of `btu show`: what far processors cost is taken out.
     fn run(&self, store: &Store, row: &RunRow, _: &Plan) -> anyhow::Result<Run> {
-        let run = row.summary.id;
-        Ok(run_of(run.to_string(), &store.readings(run)?))
+        compared(store, row)
     }
 
     fn core_to_core(&self, store: &Store, row: &RunRow) -> anyhow::Result<Apart> {

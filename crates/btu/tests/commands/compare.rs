@@ -1,6 +1,8 @@
 //! `btu compare` over made-up runs with known answers.
 
 use crate::shelf::{Shelf, plan};
+use btu_control::environment::{self, Environment};
+use btu_store::State;
 use btu_suite::network::{Network, Path};
 use btu_units::{BitRate, Bytes, Span};
 use serde_json::Value;
@@ -92,6 +94,35 @@ fn what_far_processors_cost_is_taken_out() {
         let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(text.contains("apart divided by r2 65.5 kB 0.70"), "{text}");
     }
+}
+
+/// A run that was wholly far goes by the near time that it stored of earlier runs.
+#[test]
+fn a_run_that_was_apart_all_the_time_is_marked() {
+    let mut shelf = Shelf::new();
+    let plan = plan(Network::Veth);
+    shelf.latencies = vec![312, 300];
+    for near_core_to_core_ns in [None, Some(55)] {
+        let machine = Environment { near_core_to_core_ns, ..environment::collect() };
+        shelf.ended(&plan, &STEADY, State::Complete, &[machine]);
+    }
+    let apart = |run: &str| {
+        let found = shelf.json(&["show", run]);
+        let warnings = found["result"]["warnings"].as_array().expect("warnings").clone();
+        warnings.into_iter().find(|warning| warning["kind"] == "processors-apart")
+    };
+    assert_eq!(apart("r1"), None);
+    let found = apart("r2").expect("a mark");
+    assert_eq!((&found["cells"], &found["near_ns"]), (&Value::from(6), &Value::from(55)));
+    let observed = found["observed"].as_str().unwrap();
+    assert!(
+        observed.contains("in 6 of 6 cells") && observed.contains("in earlier runs"),
+        "{observed}"
+    );
+    // Where they had been is no difference of the machines.
+    let compared = shelf.json(&["compare", "r1", "r2", "--alone"]);
+    let differences = compared["comparison"]["others"][0]["environment_differences"].to_string();
+    assert!(!differences.contains("near_core_to_core"), "{differences}");
 }
 
 #[test]

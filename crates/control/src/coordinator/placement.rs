@@ -49,9 +49,13 @@ struct Spent {
 }
 
 impl Placement {
-    /// Between these two processors.
-    pub(super) fn new(pair: Option<[u32; 2]>, wakefulness: Wakefulness) -> Self {
-        Self { pair, wakefulness, ..Self::default() }
+    /// Between these two processors, with their near latency in earlier runs.
+    pub(super) fn new(
+        pair: Option<[u32; 2]>,
+        near: Option<Span>,
+        wakefulness: Wakefulness,
+    ) -> Self {
+        Self { pair, wakefulness, apart: Apart::default().knowing(near), ..Self::default() }
     }
 
     /// May spend a part of this time from now on. Finds the near latency first: an idle machine's
@@ -165,7 +169,7 @@ mod tests {
 
     #[test]
     fn where_processors_are_not_divided_nothing_is_done() {
-        let mut placement = Placement::new(None, Wakefulness::default());
+        let mut placement = Placement::new(None, None, Wakefulness::default());
         assert_eq!((placement.read(), placement.told()), (None, None));
         assert!(!placement.spoiled(&[], 0, Duration::from_secs(1)));
     }

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use btu_units::Span;
+
 use super::near::{Near, PlacedReading};
 use crate::cell::Row;
 use crate::compare::Reading;
@@ -16,7 +18,8 @@ pub(super) struct Cells<'a> {
 }
 
 impl<'a> Cells<'a> {
-    pub(super) fn new(records: &'a [CellRecord]) -> Self {
+    /// With the near latency of earlier runs, if it is known.
+    pub(super) fn new(records: &'a [CellRecord], known: Option<Span>) -> Self {
         let (mut valid, mut invalid) = (BTreeMap::new(), BTreeMap::new());
         for record in records {
             let side = if record.is_valid() { &mut valid } else { &mut invalid };
@@ -26,7 +29,7 @@ impl<'a> Cells<'a> {
             repetitions.sort_by_key(|record| (record.block, record.position));
         }
         let placed: Vec<_> = valid.values().flatten().filter_map(|record| placed(record)).collect();
-        let near = Near::of(&placed);
+        let near = Near::of(&placed, known);
         Self { valid, invalid, placed, near }
     }
 

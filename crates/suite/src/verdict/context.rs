@@ -1,6 +1,6 @@
 //! The input of a verdict in addition to the cells.
 
-use btu_units::Bytes;
+use btu_units::{Bytes, Span};
 
 use crate::cell::{Component, Load, Row};
 use crate::plan::Plan;
@@ -25,6 +25,8 @@ pub struct Context {
     /// The machine's load average over one minute before the run, if it is known; it includes btu's
     /// own load in that minute.
     pub load_before: Option<f64>,
+    /// The latency of near processors in earlier runs of the machine, if it is known.
+    pub near: Option<Span>,
     /// The hosts' clock offsets; `None` if all stations share one clock.
     pub clocks: Vec<HostClocks>,
 }
@@ -51,6 +53,7 @@ impl Context {
             cpus,
             busy_before: None,
             load_before: None,
+            near: None,
             clocks: Vec::new(),
         }
     }

@@ -193,7 +193,7 @@ mod tests {
     fn rows(network: Network) -> Vec<ExpectedRow> {
         let plan = Plan::whole(1, Profile::quick(), network);
         let context = Context::complete(plan, 1);
-        expected(&Goodputs::of(&[], &Near::of(&[])), &context)
+        expected(&Goodputs::of(&[], &Near::of(&[], None)), &context)
     }
 
     fn path(loss: f64) -> Network {

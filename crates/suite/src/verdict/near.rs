@@ -36,14 +36,15 @@ pub(super) struct Near {
 }
 
 impl Near {
-    /// By the cells of a run; those of other than rated rows do not count.
-    pub(super) fn of(cells: &[PlacedReading]) -> Self {
+    /// By the cells of a run, and the near latency of earlier runs; cells of other than rated rows do
+    /// not count.
+    pub(super) fn of(cells: &[PlacedReading], known: Option<Span>) -> Self {
         let rated = || {
             cells.iter().filter_map(|cell| {
                 Some((cell.reading, size(cell.reading.row)?, cell.core_to_core?))
             })
         };
-        let apart = Apart::of(rated().map(|(.., latency)| latency));
+        let apart = Apart::of(rated().map(|(.., latency)| latency)).knowing(known);
         let mut sizes: BTreeMap<Bytes, BTreeMap<Row, Vec<(bool, f64)>>> = BTreeMap::new();
         for (reading, size, latency) in rated().filter(|(reading, ..)| reading.counts()) {
             let value = (apart.is_far(latency), reading.per_second.ln());

@@ -148,7 +148,7 @@ pub(super) fn warnings(
         InvalidCells::check(cells, context).map(Cause::InvalidCells),
         NotMeasured::check(cells, context).map(Cause::NotMeasured),
         Steal::check(cells).map(Cause::Steal),
-        ProcessorsApart::check(cells).map(Cause::ProcessorsApart),
+        ProcessorsApart::check(cells, context).map(Cause::ProcessorsApart),
         LoadBefore::check(context).map(Cause::LoadBefore),
         OverCommitted::check(cells, context).map(Cause::OverCommitted),
         WireLate::check(cells).map(Cause::WireLate),

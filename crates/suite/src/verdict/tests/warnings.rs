@@ -83,6 +83,24 @@ fn processors_that_were_moved_apart() {
     assert_eq!((found.cells, found.of, found.near_ns, found.most_ns), (4, 369, 50, 312));
 }
 
+/// A run that was far from beginning to end: only earlier runs know it.
+#[test]
+fn processors_that_were_apart_all_the_time() {
+    let with = |known: Option<u64>| {
+        after(move |records, context| {
+            context.near = known.map(Span::from_nanoseconds);
+            for record in records {
+                record.machine.core_to_core_ns = Some(312);
+            }
+        })
+    };
+    assert!(with(None).is_empty() && with(Some(200)).is_empty());
+    let causes = with(Some(55));
+    let [Cause::ProcessorsApart(found)] = &causes[..] else { panic!("{causes:?}") };
+    assert_eq!((found.cells, found.of, found.near_ns, found.most_ns), (369, 369, 55, 312));
+    assert!(found.near_in_earlier_runs && found.costs.is_empty());
+}
+
 #[test]
 fn a_wall_clock_that_was_stepped() {
     let causes = after(|records, _| records[7].machine.stepped_ns = 60_000_000_000);

@@ -59,6 +59,9 @@ pub struct ProcessorsApart {
     pub near_ns: u64,
     /// The largest one, in ns.
     pub most_ns: u64,
+    /// Whether only earlier runs tell what near is: nearly all cells of this one were far.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub near_in_earlier_runs: bool,
     /// What it cost: the goodput of far cells over that of near ones. Absent for message sizes of
     /// which too few cells were near or far: their rows are as measured.
     #[serde(default)]
@@ -80,16 +83,17 @@ pub struct FarCost {
 const MOST_APART: f64 = 0.01;
 
 impl ProcessorsApart {
-    pub(super) fn check(cells: &Cells) -> Option<Self> {
+    pub(super) fn check(cells: &Cells, context: &Context) -> Option<Self> {
         let latencies: Vec<Span> =
             cells.valid().filter_map(|record| record.machine.core_to_core()).collect();
-        let apart = Apart::of(latencies.iter().copied());
+        let apart = Apart::of(latencies.iter().copied()).knowing(context.near);
         let far = latencies.iter().filter(|latency| apart.is_far(**latency)).count();
         (far as f64 > MOST_APART * latencies.len() as f64).then_some(Self {
             cells: far as u64,
             of: latencies.len() as u64,
             near_ns: apart.near()?.nanoseconds(),
             most_ns: apart.most().nanoseconds(),
+            near_in_earlier_runs: apart.is_known_by_earlier_runs(),
             costs: cells.near().costs(),
         })
     }
@@ -97,10 +101,11 @@ impl ProcessorsApart {
 
 impl Explanation for ProcessorsApart {
     fn observed(&self) -> String {
-        let Self { cells, of, near_ns, most_ns, costs } = self;
+        let Self { cells, of, near_ns, most_ns, near_in_earlier_runs, costs } = self;
         let apart = Apart::of([*near_ns, *most_ns].map(Span::from_nanoseconds));
         let seen =
             format!("the hypervisor moved the processors apart in {cells} of {of} cells: {apart}");
+        let seen = if *near_in_earlier_runs { seen + " in earlier runs" } else { seen };
         if costs.is_empty() {
             return format!("{seen}; what it cost cannot be told, so rates are as measured");
         }
