@@ -140,6 +140,7 @@ impl<S: Study> Session<'_, S> {
     ) -> Result<Duration, CoordinatorError> {
         let mut attempts = RetryBudget::of(&slot.cell.to_string());
         let mut again = 0;
+        self.stage.placement.begin_cell();
         let (record, took) = loop {
             let placement = &mut self.stage.placement;
             monitor.guard(placement.await_near().map(Ok)).await?;
