@@ -1,5 +1,6 @@
 //! Comparisons with known answers.
 
+mod far;
 mod known;
 mod simulation;
 

@@ -1,0 +1,260 @@
+//! Comparisons of ratings with cells whose processors were far from each other: what that cost is
+//! taken out, and its error is in the interval.
+//!
+//! The spreads are those of decision 0021: cells of a row differ by 0.28 (as logarithms), large
+//! messages lose 0.26 to far processors and others 0.05. Blocks and runs drift as the interval
+//! assumes, a run as much as the mean of a block over the compared rows, so that the interval from
+//! blocks is exact and not only safe.
+
+use btu_units::{Bytes, Span};
+
+use super::*;
+use crate::verdict::{PlacedReading, run_of};
+
+const CELL: f64 = 0.28;
+const BLOCK: f64 = 0.02;
+
+/// As earlier runs know it: less than a tenth of a run's cells may be near.
+const NEAR_LATENCY: Span = Span::from_nanoseconds(60);
+
+/// Trials of a coverage test: the standard error of a true 95 % is 0.69 %, so 93..97 % is three of
+/// them.
+const TRIALS: u32 = 1000;
+
+/// A machine that is compared with itself or with one of another speed.
+#[derive(Debug, Clone, Copy)]
+struct Machine {
+    /// Message sizes, of the largest first.
+    sizes: usize,
+    blocks: u32,
+    /// The least and the largest share of far cells in a block.
+    far: [f64; 2],
+}
+
+/// Every rated component with these sizes, alone and under cpu load.
+fn rated(sizes: usize) -> Vec<Row> {
+    let row = |load| {
+        move |component| {
+            let messages = MESSAGE_SIZES.iter().rev().take(sizes);
+            messages.map(move |&message| Row::Network { component, message, load })
+        }
+    };
+    let all = [Load::Idle, Load::Cpu].map(|load| Component::RATED.into_iter().flat_map(row(load)));
+    all.into_iter().flatten().collect()
+}
+
+/// What a far cell of a row loses.
+fn loss(row: Row) -> f64 {
+    let is_large = matches!(row, Row::Network { message, .. } if message == Bytes::new(65_536));
+    if is_large { 0.26 } else { 0.05 }
+}
+
+impl Machine {
+    /// Rows under a load decide the overall ratio.
+    fn compared_rows(self) -> usize {
+        rated(self.sizes).len() / 2
+    }
+
+    /// The cells of a run with all speeds times `speed`.
+    fn cells(self, random: &mut Pcg64, speed: f64) -> Vec<PlacedReading> {
+        let of_block = (BLOCK.powi(2) + CELL.powi(2) / self.compared_rows() as f64).sqrt();
+        let drift = of_block * normal(random);
+        let mut cells = Vec::new();
+        for block in 0..self.blocks {
+            let far = random.random_range(self.far[0]..self.far[1]);
+            let drift = drift + BLOCK * normal(random);
+            for row in rated(self.sizes) {
+                let is_far = random.random_bool(far);
+                let lost = if is_far { loss(row) } else { 0.0 };
+                let log = speed.ln() + 18.0 + drift - lost + CELL * normal(random);
+                let core_to_core = Some(NEAR_LATENCY * if is_far { 5 } else { 1 });
+                let reading = Reading { row, block, per_second: log.exp() };
+                cells.push(PlacedReading { reading, core_to_core });
+            }
+        }
+        cells
+    }
+
+    fn run(self, random: &mut Pcg64, speed: f64) -> Run {
+        run_of("r".to_owned(), &self.cells(random, speed), Some(NEAR_LATENCY))
+    }
+}
+
+/// The same machine with its cells as measured.
+fn as_measured(cells: &[PlacedReading]) -> Run {
+    let readings = cells.iter().map(|cell| cell.reading).collect();
+    Run { name: "r".to_owned(), readings, ..Run::default() }
+}
+
+/// What comparisons of runs from `sides` (base, other, history) found: the share of intervals that
+/// hold the true ratio, of overall verdicts that are false if the ratio is 1, and of comparisons with
+/// any such verdict on a cell.
+struct Shares {
+    covered: f64,
+    different: f64,
+    any_cell: f64,
+}
+
+fn shares(
+    what: &str,
+    seed: u64,
+    truth: f64,
+    mut sides: impl FnMut(&mut Pcg64) -> [Vec<Run>; 3],
+) -> Shares {
+    let mut random = seeded(seed);
+    let [mut covered, mut different, mut any_cell] = [0_u32; 3];
+    let is_different = |finding: Finding| matches!(finding, Finding::Faster | Finding::Slower);
+    for _ in 0..TRIALS {
+        let [base, other, history] = sides(&mut random).map(|runs| group("g", runs));
+        let history = [history];
+        let question = Question {
+            matter: Matter::new(0.0).unwrap(),
+            ..question(&base, std::slice::from_ref(&other), &history)
+        };
+        let found = compare(&question).others.remove(0);
+        let overall = found.overall.unwrap();
+        covered += u32::from(overall.ratio.interval.unwrap().contains(truth));
+        different += u32::from(is_different(overall.finding));
+        any_cell += u32::from(found.cells.iter().any(|cell| is_different(cell.finding)));
+    }
+    println!(
+        "{what}: seed {seed:#x}, of {TRIALS}: {covered} hold the ratio, {different} verdicts overall, {any_cell} with \
+         one on a cell"
+    );
+    let [covered, different, any_cell] =
+        [covered, different, any_cell].map(|count| f64::from(count) / f64::from(TRIALS));
+    Shares { covered, different, any_cell }
+}
+
+/// Intervals hold what they say; equal sides differ in at most 7 of 100 comparisons, and on any cell
+/// in at most 5 and four standard errors.
+fn assert_honest(what: &str, shares: &Shares) {
+    let Shares { covered, different, any_cell } = shares;
+    assert!((0.93..=0.97).contains(covered), "{what}: {covered} covered");
+    assert!(*different <= 0.07, "{what}: {different} false verdicts");
+    assert!(*any_cell <= 0.07, "{what}: {any_cell} with a false verdict on a cell");
+}
+
+/// Blocks with few far cells and with many.
+const MIXED: Machine = Machine { sizes: 3, blocks: 5, far: [0.05, 0.95] };
+
+/// Large messages, mostly far: the error of the cost is a quarter of the variance. With fewer blocks or near
+/// cells some runs could not tell the cost (a weight below 4), and would be as measured.
+const MOSTLY_FAR: Machine = Machine { sizes: 1, blocks: 8, far: [0.75, 0.95] };
+
+const NEAR: Machine = Machine { sizes: 1, blocks: 8, far: [0.0, 1e-9] };
+
+#[test]
+fn intervals_of_equal_machines_hold_one() {
+    for (what, machine, seed) in [("mixed", MIXED, 0x0f01), ("mostly far", MOSTLY_FAR, 0x0f02)] {
+        let found = shares(what, seed, 1.0, |random| {
+            [vec![machine.run(random, 1.0)], vec![machine.run(random, 1.0)], vec![]]
+        });
+        assert_honest(what, &found);
+    }
+}
+
+/// A run with near processors only, against one that was mostly far.
+#[test]
+fn intervals_of_near_against_far_runs_hold_one() {
+    let found = shares("near against mostly far", 0x0f11, 1.0, |random| {
+        [vec![NEAR.run(random, 1.0)], vec![MOSTLY_FAR.run(random, 1.0)], vec![]]
+    });
+    assert_honest("near against mostly far", &found);
+}
+
+#[test]
+fn intervals_of_machines_that_differ_hold_their_ratio() {
+    let found = shares("a fifth slower", 0x0f21, 0.8, |random| {
+        [vec![MIXED.run(random, 1.0)], vec![MIXED.run(random, 0.8)], vec![]]
+    });
+    assert!((0.93..=0.97).contains(&found.covered), "{}", found.covered);
+}
+
+/// The spread between runs contains the error of what was taken out as far as these runs have it:
+/// near ones do not, so what the far run has more is added.
+#[test]
+fn intervals_from_the_spread_of_runs_hold_what_they_say() {
+    for (what, seed, machines) in [
+        ("three against three", 0x0f31, [MOSTLY_FAR, MOSTLY_FAR]),
+        ("three near against three far", 0x0f32, [NEAR, MOSTLY_FAR]),
+    ] {
+        let found = shares(what, seed, 1.0, |random| {
+            let [base, other] =
+                machines.map(|machine| (0..3).map(|_| machine.run(random, 1.0)).collect());
+            [base, other, vec![]]
+        });
+        // Of Student's form and Welch's, the wider is taken.
+        assert!((0.93..=0.98).contains(&found.covered), "{what}: {}", found.covered);
+    }
+    let found = shares("five near against one far", 0x0f33, 1.0, |random| {
+        let base = (0..5).map(|_| NEAR.run(random, 1.0)).collect();
+        [base, vec![MOSTLY_FAR.run(random, 1.0)], vec![]]
+    });
+    assert_honest("five near against one far", &found);
+}
+
+/// The interval of single runs is never narrower than their own blocks allow.
+#[test]
+fn intervals_from_earlier_runs_hold_what_they_say() {
+    for (what, seed, history) in
+        [("after far runs", 0x0f41, MOSTLY_FAR), ("after near runs", 0x0f42, NEAR)]
+    {
+        let found = shares(what, seed, 1.0, |random| {
+            let earlier = (0..5).map(|_| history.run(random, 1.0)).collect();
+            [vec![MOSTLY_FAR.run(random, 1.0)], vec![MOSTLY_FAR.run(random, 1.0)], earlier]
+        });
+        assert!((0.93..=0.98).contains(&found.covered), "{what}: {}", found.covered);
+        assert!(found.different <= 0.07 && found.any_cell <= 0.07, "{what}");
+    }
+}
+
+/// Without the correction, a machine that was near once and then mostly far differs from itself. If
+/// this test fails, the correction does nothing.
+#[test]
+fn as_measured_a_near_run_and_a_far_one_differ_too_often() {
+    let found = shares("as measured", 0x0f51, 1.0, |random| {
+        let [base, other] =
+            [NEAR, MOSTLY_FAR].map(|machine| as_measured(&machine.cells(random, 1.0)));
+        [vec![base], vec![other], vec![]]
+    });
+    assert!(found.different > 0.15, "{}", found.different);
+}
+
+/// By hand: two of four cells of one row are far and half as quick. Taken out, all are alike; blocks
+/// differ not at all, so the interval is that of the cost's error alone.
+#[test]
+fn the_error_of_what_was_taken_out_is_in_the_interval() {
+    let rows = rows(1);
+    let mut other = run("r2", &rows, 4, |_, block| f64::from(block % 2));
+    let base = run("r1", &rows, 4, |_, block| f64::from(block % 2));
+    let alike = one(&group("a", vec![base.clone()]), &group("b", vec![other.clone()]), &[]);
+    let cost = crate::verdict::FarCost {
+        message: Bytes::new(65_536),
+        ratio: Estimate { value: 0.5, interval: None },
+    };
+    let error = btu_stats::LogSample::of(&[1.0, std::f64::consts::E.powi(2)]).unwrap();
+    other.taken_out =
+        vec![TakenOut { cost, error, shares: [(rows[0], 0.5)].into_iter().collect() }];
+    let found = one(&group("a", vec![base]), &group("b", vec![other]), &[]);
+    // Blocks: variance 1/3 each, 1 + 1/4 of it for each side, 6 degrees. The error: variance 2 / 2,
+    // one degree, of which half the cells have a quarter.
+    let [blocks, taken] = [2.0 * (1.0 + 0.25) / 3.0, 0.25f64];
+    let degrees = (blocks + taken).powi(2) / (blocks.powi(2) / 6.0 + taken * taken);
+    // These would be 6.6: no more than without.
+    let degrees = degrees.min(6.0);
+    let (before, after) = (alike.overall.unwrap(), found.overall.unwrap());
+    assert!((before.degrees_of_freedom.unwrap() - 6.0).abs() < 1e-9);
+    assert!((after.degrees_of_freedom.unwrap() - degrees).abs() < 1e-9);
+    let half = |degrees, variance: f64| {
+        btu_stats::student_quantile(Level::P95, degrees).unwrap() * variance.sqrt()
+    };
+    let high = |overall: &Overall| overall.ratio.interval.unwrap().high.ln();
+    assert!((high(&before) - half(6.0, blocks)).abs() < 1e-9);
+    assert!((high(&after) - half(degrees, blocks + taken)).abs() < 1e-9);
+    let costs = &found.side.taken_out;
+    assert_eq!(
+        (costs.len(), costs[0].run.as_str(), costs[0].costs[0].message.count()),
+        (1, "r2", 65_536)
+    );
+}
