@@ -42,7 +42,7 @@ fn frame(version: u32, network: &str, stations: &[&str]) -> Frame {
             name: network.to_owned(),
             text,
             stations,
-            congestion_control: None,
+            congestion_control: Some("cubic".parse().expect("a name")),
             ipv6: false,
         }),
     }

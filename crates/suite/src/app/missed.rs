@@ -44,17 +44,16 @@ pub(super) fn missed(
         ),
         advice: "rely on what was measured; the closed form is that of a connection that has sent more before",
     });
-    let begins = begins.and_then(|(row, _)| {
-        Some(Warning {
-            cause: "how TCP begins",
-            observed: format!(
-                "{} takes {:+.1} % of its closed form's time more, in which TCP begins with {FIRST_SEGMENTS} segments and one more for each \
-                 that is acknowledged, as Reno and CUBIC do (RFC 5681); BBR has a window and a pace of its own",
-                row.cell.protocol,
-                row.error? * 100.0
-            ),
-            advice: "rely on what was measured; compare with the closed form by -C reno",
-        })
+    let begins = begins.map(|(row, error)| Warning {
+        cause: "how TCP begins",
+        observed: format!(
+            "{} takes {:.1} % {} than its closed form, in which TCP begins with {FIRST_SEGMENTS} segments and one more for each that \
+             is acknowledged, as Reno and CUBIC do (RFC 5681); BBR has a window and a pace of its own",
+            row.cell.protocol,
+            error * 100.0,
+            if row.error < Some(0.0) { "less" } else { "longer" }
+        ),
+        advice: "rely on what was measured; compare with the closed form by -C reno",
     });
     let short = short.and_then(|(row, error)| {
         Some(Warning {
@@ -194,7 +193,11 @@ mod tests {
         let first = told(&[begun(1)]);
         let [warning] = &first[..] else { panic!("{first:?}") };
         assert_eq!(warning.cause, "how TCP begins");
-        assert!(warning.observed.starts_with("pipelined takes -42.7 %"), "{}", warning.observed);
+        assert!(
+            warning.observed.starts_with("pipelined takes 42.7 % less"),
+            "{}",
+            warning.observed
+        );
         assert_eq!(told_with(&[begun(1)], Some("bbr")).len(), 1);
         // The form is that of Reno; ten segments wait for nothing; a third picture's connection has
         // grown.
