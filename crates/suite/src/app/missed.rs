@@ -3,6 +3,7 @@
 use btu_stats::Histogram;
 
 use super::expected::FIRST_SEGMENTS;
+use super::verdict::GROWN_AT;
 use super::{AppCell, AppRow, Protocol, TOGETHER, Workload};
 use crate::congestion::CongestionControl;
 use crate::experiment::{Measured, Warning};
@@ -89,7 +90,7 @@ fn is_begin(row: &AppRow, cells: &[Measured<AppCell>]) -> bool {
         Protocol::Window(window) => window.into(),
         Protocol::StopAndWait | Protocol::Redraw => 1,
     };
-    segments > FIRST_SEGMENTS.into() && row.pictures < 3 * own.count().max(1) as u64
+    segments > FIRST_SEGMENTS.into() && row.pictures / (own.count().max(1) as u64) < GROWN_AT as u64
 }
 
 /// The row with the largest error of those that an explanation is for.

@@ -247,11 +247,14 @@ fn expected(
     let seconds = |work| ways.seconds(cell.protocol, requests, work);
     let grown = Work { first_segments: f64::INFINITY, ..work };
     match pictures {
-        0 | 1 => seconds(work),
+        GROWN_AT.. => seconds(grown),
         2 => Some(f64::midpoint(seconds(work)?, seconds(grown)?)),
-        _ => seconds(grown),
+        _ => seconds(work),
     }
 }
+
+/// The median of so many pictures or more is that of a connection that has grown.
+pub(super) const GROWN_AT: usize = 3;
 
 fn row(plan: &AppPlan, cell: AppCell, cells: &[Measured<AppCell>], ways: Option<Ways>) -> AppRow {
     let own: Vec<&Measured<AppCell>> =
