@@ -200,7 +200,7 @@ pub enum Receiving {
 }
 
 impl Receiving {
-    /// Both.
+    /// All ways, in the order of `--help`.
     pub const ALL: [Self; 2] = [Self::Plain, Self::Batched];
 
     /// Whether it is the default pattern.

@@ -18,7 +18,7 @@ pub enum ProtocolWork {
 }
 
 impl ProtocolWork {
-    /// Both.
+    /// All places, in the order of `--help`.
     pub const ALL: [Self; 2] = [Self::Receiver, Self::Sender];
 
     /// Whether the sender does the work of the receiver.
