@@ -93,10 +93,26 @@ pub fn prepare(
 
 #[cfg(test)]
 mod tests {
+    use std::net::{SocketAddr, TcpStream};
+    use std::time::{Duration, Instant};
+
     use btu_suite::activity::Activity;
     use btu_units::Span;
 
     use super::*;
+
+    /// Whether the port of `address` is closed within 5 s: a process that another test starts
+    /// has a copy of a socket until it executes its program.
+    pub(crate) fn is_closed(address: SocketAddr) -> bool {
+        let end = Instant::now() + Duration::from_secs(5);
+        while TcpStream::connect(address).is_ok() {
+            if Instant::now() >= end {
+                return false;
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        true
+    }
 
     #[test]
     fn network_activities_are_left_to_others() {
