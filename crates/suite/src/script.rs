@@ -15,7 +15,7 @@ use crate::activity::{
 use crate::cell::{Component, Load, Row};
 use crate::network::{HostName, HostRole, Impairment, Impairments};
 use crate::plan::Plan;
-use crate::work::{Amounts, HostAmount, amount_for};
+use crate::work::{Amounts, HostAmount, Pace, amount_for};
 
 /// One cell's activities, listeners before the steps that connect to them.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -144,8 +144,10 @@ fn lasting<'a>(plan: &Plan, component: Component, setting: &'a Setting) -> Cow<'
         Amount::Fixed(amounts) if component == Component::Udp && stream > target => amounts,
         Amount::Fixed(_) | Amount::Pilot(_) => return Cow::Borrowed(setting),
     };
-    let more =
-        |one: &HostAmount| HostAmount { amount: amount_for(one.amount, target, stream), ..*one };
+    let more = |one: &HostAmount| HostAmount {
+        amount: amount_for(Pace { done: one.amount, took: target }, stream),
+        ..*one
+    };
     let amounts = Amounts { host: amounts.host.iter().map(more).collect(), ..amounts.clone() };
     let deadline = setting.deadline + (stream - target) * DEADLINE_FACTOR;
     Cow::Owned(Setting { amount: Amount::Fixed(amounts), deadline, ..setting.clone() })

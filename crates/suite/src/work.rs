@@ -66,30 +66,41 @@ pub fn volumes_wanted(plan: &Plan) -> Vec<(Component, Bytes)> {
         .collect()
 }
 
-/// The volume that lasts `target` at the rate of a pilot, in whole messages per connection, at
+/// What a pilot did: rounds (cpu) or bytes, and the time that it took.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Pace {
+    /// Rounds or bytes.
+    pub done: u64,
+    /// The time for all of them.
+    pub took: Span,
+}
+
+impl Pace {
+    /// Whether it did more work in a time than `other`.
+    pub fn is_faster_than(self, other: Self) -> bool {
+        let product = |done: u64, took: Span| u128::from(done) * u128::from(took.nanoseconds());
+        product(self.done, other.took) > product(other.done, self.took)
+    }
+
+    /// The work that lasts `target`.
+    fn work_for(self, target: Span) -> u64 {
+        let product = u128::from(self.done) * u128::from(target.nanoseconds())
+            / u128::from(self.took.nanoseconds().max(1));
+        u64::try_from(product).unwrap_or(u64::MAX / 2)
+    }
+}
+
+/// The volume that lasts `target` at the pace of a pilot, in whole messages per connection, at
 /// least one each.
-pub fn volume_for(
-    component: Component,
-    message: Bytes,
-    moved: Bytes,
-    took: Span,
-    target: Span,
-) -> Bytes {
+pub fn volume_for(component: Component, message: Bytes, pace: Pace, target: Span) -> Bytes {
     let connections = component.flows().len() as u64;
     let unit = message.count().max(1) * connections;
-    let wanted = scaled(moved.count(), took, target);
-    Bytes::new(wanted.div_ceil(unit).max(1) * unit)
+    Bytes::new(pace.work_for(target).div_ceil(unit).max(1) * unit)
 }
 
 /// The amount of work that lasts `target` at the pace of a pilot, at least one.
-pub fn amount_for(done: u64, took: Span, target: Span) -> u64 {
-    scaled(done, took, target).max(1)
-}
-
-fn scaled(done: u64, took: Span, target: Span) -> u64 {
-    let product =
-        u128::from(done) * u128::from(target.nanoseconds()) / u128::from(took.nanoseconds().max(1));
-    u64::try_from(product).unwrap_or(u64::MAX / 2)
+pub fn amount_for(pace: Pace, target: Span) -> u64 {
+    pace.work_for(target).max(1)
 }
 
 #[cfg(test)]
@@ -100,28 +111,34 @@ mod tests {
     fn a_volume_is_whole_messages_on_every_connection() {
         let message = Bytes::new(1250);
         let second = Span::from_seconds(1);
-        let volume =
-            volume_for(Component::SendRecv, message, Bytes::new(1_000_001), second, second);
+        let pace = Pace { done: 1_000_001, took: second };
+        let volume = volume_for(Component::SendRecv, message, pace, second);
         assert_eq!(volume.count() % (2 * 1250), 0);
         assert!(volume.count() >= 1_000_001 && volume.count() < 1_000_001 + 2 * 1250);
     }
 
     #[test]
     fn a_pilot_that_moved_nothing_still_gives_one_message() {
-        let volume = volume_for(
-            Component::Send,
-            Bytes::new(100),
-            Bytes::ZERO,
-            Span::ZERO,
-            Span::from_seconds(1),
-        );
-        assert_eq!(volume, Bytes::new(100));
-        assert_eq!(amount_for(0, Span::ZERO, Span::from_seconds(1)), 1);
+        let nothing = Pace { done: 0, took: Span::ZERO };
+        let second = Span::from_seconds(1);
+        assert_eq!(volume_for(Component::Send, Bytes::new(100), nothing, second), Bytes::new(100));
+        assert_eq!(amount_for(nothing, second), 1);
     }
 
     #[test]
     fn work_scales_with_the_target() {
-        let amount = amount_for(1000, Span::from_milliseconds(250), Span::from_seconds(1));
-        assert_eq!(amount, 4000);
+        let pace = Pace { done: 1000, took: Span::from_milliseconds(250) };
+        assert_eq!(amount_for(pace, Span::from_seconds(1)), 4000);
+    }
+
+    #[test]
+    fn the_faster_pace_has_more_work_in_the_same_time() {
+        let pace = |done, milliseconds| Pace { done, took: Span::from_milliseconds(milliseconds) };
+        // A pilot that waited 200 ms for a timer is slower, though it did as much.
+        assert!(pace(1000, 100).is_faster_than(pace(1000, 300)));
+        assert!(pace(2000, 150).is_faster_than(pace(1000, 100)));
+        assert!(!pace(1000, 100).is_faster_than(pace(2000, 200)));
+        assert!(!pace(0, 100).is_faster_than(pace(1, 100)));
+        assert!(pace(u64::MAX, 1).is_faster_than(pace(u64::MAX, u64::MAX / 1_000_000)));
     }
 }

@@ -1,9 +1,11 @@
 //! Finds the amount of work with which each baseline lasts about the profile's time.
 
+use std::time::{Duration, Instant};
+
 use btu_suite::cell::{Component, Load, Row};
 use btu_suite::plan::Plan;
 use btu_suite::script::{Amount, Setting, null_script, script};
-use btu_suite::work::{Amounts, HostAmount, Volume, amount_for, volume_for, volumes_wanted};
+use btu_suite::work::{Amounts, HostAmount, Pace, Volume, amount_for, volume_for, volumes_wanted};
 use btu_units::{Bytes, Span};
 
 use super::cell::balance;
@@ -13,6 +15,13 @@ use super::{Observer, Phase};
 
 /// Empty cells played to learn the tool's own cost; their median counts.
 const NULL_CELLS: usize = 5;
+
+/// How often each activity is tried. The fastest pilot counts: a lost segment or a moved processor
+/// makes a pilot slower, and would give all cells of the activity less work.
+const PILOTS: usize = 3;
+
+/// Pilots are repeated within this part of the run's time; every activity has one in any case.
+const REPEATED_IN: u32 = 10;
 
 /// With a fixed volume, host activities last as long as this component and message size takes.
 const YARDSTICK: (Component, Bytes) = (Component::Send, Bytes::new(4096));
@@ -24,17 +33,15 @@ pub(super) async fn calibrate(
     base: &Setting,
     observer: &mut dyn Observer,
 ) -> Result<Amounts, CoordinatorError> {
-    let mut pilots = Pilots { stage, plan, base, observer, done: 0, all: 0 };
+    let end = Instant::now() + Duration::from(plan.profile.budget) / REPEATED_IN;
+    let mut pilots = Pilots { stage, plan, base, observer, done: 0, all: 0, end };
     let volumes = volumes_wanted(plan);
     let loads: Vec<Load> = plan.loads.iter().copied().filter(|load| *load != Load::Idle).collect();
-    pilots.all = 1 + volumes.len() + loads.len();
+    let tried = if plan.volume.is_none() { volumes.len() } else { 0 };
+    pilots.all = 1 + PILOTS * (tried + loads.len());
     let null_cell_ns = pilots.null_cost().await?;
     let volumes = pilots.volumes(&volumes).await?;
-    let target = pilots.host_target().await?;
-    let mut host = Vec::with_capacity(loads.len());
-    for load in loads {
-        host.push(HostAmount { load, amount: pilots.host(load, target).await? });
-    }
+    let host = pilots.host(&loads).await?;
     Ok(Amounts { volumes, host, null_cell_ns })
 }
 
@@ -45,6 +52,8 @@ struct Pilots<'a> {
     observer: &'a mut dyn Observer,
     done: usize,
     all: usize,
+    /// No pilot is repeated after it.
+    end: Instant,
 }
 
 impl Pilots<'_> {
@@ -62,77 +71,92 @@ impl Pilots<'_> {
         &mut self,
         wanted: &[(Component, Bytes)],
     ) -> Result<Vec<Volume>, CoordinatorError> {
-        let mut volumes = Vec::with_capacity(wanted.len());
-        for &(component, message) in wanted {
-            self.step();
-            let volume = match self.plan.volume {
-                Some(volume) => volume,
-                None => self.volume(component, message).await?,
-            };
-            volumes.push(Volume { component, message, volume });
+        let all = wanted.iter().map(|&(component, message)| Volume {
+            component,
+            message,
+            volume: self.plan.volume.unwrap_or_default(),
+        });
+        let mut all: Vec<Volume> = all.collect();
+        if self.plan.volume.is_some() {
+            return Ok(all);
         }
-        Ok(volumes)
-    }
-
-    async fn volume(
-        &mut self,
-        component: Component,
-        message: Bytes,
-    ) -> Result<Bytes, CoordinatorError> {
         let target = self.plan.profile.target;
-        let (moved, took) = self.network_pilot(component, message, target).await?;
-        Ok(volume_for(component, message, moved, took, target))
+        let rows: Vec<Row> = wanted.iter().map(|&(one, message)| idle(one, message)).collect();
+        let paces = self.fastest(&rows, target).await?;
+        for (volume, pace) in all.iter_mut().zip(paces) {
+            volume.volume = volume_for(volume.component, volume.message, pace, target);
+        }
+        Ok(all)
     }
 
-    /// The volume that a component moves in about `time`, and the real time.
-    async fn network_pilot(
-        &mut self,
-        component: Component,
-        message: Bytes,
-        time: Span,
-    ) -> Result<(Bytes, Span), CoordinatorError> {
-        let row = Row::Network { component, message, load: Load::Idle };
-        let network = self.pilot(row, time).await?.network;
-        let result = network.ok_or_else(|| trouble(&row, "it has no result"))?;
-        Ok((result.bytes, result.duration))
+    async fn host(&mut self, loads: &[Load]) -> Result<Vec<HostAmount>, CoordinatorError> {
+        let target = self.host_target().await?;
+        let rows: Vec<Row> = loads.iter().map(|&load| Row::Host { load }).collect();
+        let paces = self.fastest(&rows, target).await?;
+        let amounts = loads.iter().zip(paces);
+        Ok(amounts
+            .map(|(&load, pace)| HostAmount { load, amount: amount_for(pace, target) })
+            .collect())
     }
 
     /// The target time of a host activity: the profile's time, or the time of a fixed volume.
     async fn host_target(&mut self) -> Result<Span, CoordinatorError> {
         let target = self.plan.profile.target;
         let Some(volume) = self.plan.volume else { return Ok(target) };
-        let (moved, took) = self.network_pilot(YARDSTICK.0, YARDSTICK.1, target).await?;
-        let seconds = took.seconds() * volume.count() as f64 / moved.count().max(1) as f64;
+        let pace = self.pilot(idle(YARDSTICK.0, YARDSTICK.1), target).await?;
+        let seconds = pace.took.seconds() * volume.count() as f64 / pace.done.max(1) as f64;
         Ok(Span::from_seconds_f64(seconds).max(Span::from_milliseconds(5)))
     }
 
-    async fn host(&mut self, load: Load, target: Span) -> Result<u64, CoordinatorError> {
-        self.step();
-        let row = Row::Host { load };
-        let result =
-            self.pilot(row, target).await?.host.ok_or_else(|| trouble(&row, "it has no result"))?;
-        Ok(amount_for(result.work, result.duration, target))
+    /// The pace of each row in the fastest of its pilots, which last `time` each. They take turns,
+    /// so that what disturbs the machine for a second does not disturb all pilots of a row.
+    async fn fastest(&mut self, rows: &[Row], time: Span) -> Result<Vec<Pace>, CoordinatorError> {
+        let mut paces = Vec::with_capacity(rows.len());
+        for &row in rows {
+            self.step();
+            paces.push(self.pilot(row, time).await?);
+        }
+        for _ in 1..PILOTS {
+            for (&row, fastest) in rows.iter().zip(&mut paces) {
+                self.step();
+                if Instant::now() >= self.end {
+                    continue;
+                }
+                match self.pilot(row, time).await {
+                    Ok(pace) if pace.is_faster_than(*fastest) => *fastest = pace,
+                    // The row has a pace.
+                    Ok(_) | Err(CoordinatorError::Calibration { .. }) => {}
+                    Err(error) => return Err(error),
+                }
+            }
+        }
+        Ok(paces)
     }
 
-    async fn pilot(
-        &mut self,
-        row: Row,
-        time: Span,
-    ) -> Result<btu_suite::accounting::CellAccounting, CoordinatorError> {
+    /// What a row does in about `time`, and the real time.
+    async fn pilot(&mut self, row: Row, time: Span) -> Result<Pace, CoordinatorError> {
         let setting = Setting { amount: Amount::Pilot(time), ..self.base.clone() };
         let script = script(self.plan, &row, &setting);
         let scene = self.stage.play(&script).await?;
         let balance = balance(&row, &script, &scene);
-        match balance.faults.first() {
-            Some(fault) => Err(trouble(&row, fault)),
-            None => Ok(balance),
+        if let Some(fault) = balance.faults.first() {
+            return Err(trouble(&row, fault));
         }
+        let network = balance.network.map(|result| (result.bytes.count(), result.duration));
+        let host = balance.host.map(|result| (result.work, result.duration));
+        let result = if matches!(row, Row::Host { .. }) { host } else { network };
+        let (done, took) = result.ok_or_else(|| trouble(&row, "it has no result"))?;
+        Ok(Pace { done, took })
     }
 
     fn step(&mut self) {
         self.observer.phase(Phase::Calibrate(self.done, self.all));
         self.done += 1;
     }
+}
+
+fn idle(component: Component, message: Bytes) -> Row {
+    Row::Network { component, message, load: Load::Idle }
 }
 
 fn trouble(row: &Row, message: &str) -> CoordinatorError {

@@ -37,6 +37,9 @@ pub enum VarianceCause {
     CongestionWindow,
     /// The retransmitted bytes.
     Retransmissions,
+    /// Nothing arrived for a while: the sender waited for a timer (200 ms on Linux, when the last
+    /// segment on its way is lost), or an end for a processor.
+    LongestPause,
     /// The sender waited for the receiver's window.
     ReceiverWindow,
     /// The share of its time in which the load ran, too.
@@ -55,7 +58,7 @@ pub enum VarianceCause {
 
 impl VarianceCause {
     /// All values of the type.
-    pub const ALL: [Self; 16] = [
+    pub const ALL: [Self; 17] = [
         Self::Steal,
         Self::CoreToCore,
         Self::OtherPrograms,
@@ -65,6 +68,7 @@ impl VarianceCause {
         Self::RoundTrip,
         Self::CongestionWindow,
         Self::Retransmissions,
+        Self::LongestPause,
         Self::ReceiverWindow,
         Self::Overlap,
         Self::HostActivity,
@@ -86,6 +90,7 @@ impl VarianceCause {
             Self::RoundTrip => "round-trip time",
             Self::CongestionWindow => "congestion window",
             Self::Retransmissions => "retransmissions",
+            Self::LongestPause => "longest time without arrivals",
             Self::ReceiverWindow => "waiting for the receiver's window",
             Self::Overlap => "share of its time under the load",
             Self::HostActivity => "speed of the load",
@@ -116,6 +121,7 @@ impl VarianceCause {
             Self::Retransmissions => {
                 mean(senders(record).map(|tcp| f64::from(tcp.total_retransmits)))
             }
+            Self::LongestPause => longest_pause(record),
             Self::ReceiverWindow => mean(
                 senders(record)
                     .map(|tcp| tcp.receiver_limited_us as f64 / tcp.busy_us.max(1) as f64),
@@ -230,6 +236,21 @@ fn read_bytes(record: &CellRecord) -> Option<f64> {
     let (bytes, reads) =
         received.fold((Bytes::ZERO, 0), |(bytes, reads), one| (bytes + one.0, reads + one.1));
     (bytes > Bytes::ZERO && reads > 0).then(|| (bytes.count() as f64 / reads as f64).ln())
+}
+
+/// The longest time between two points of a receiver's progress, as a share of its time.
+fn longest_pause(record: &CellRecord) -> Option<f64> {
+    let of = |received: &Received| {
+        let end = received.last_byte.nanoseconds();
+        let times = received.progress.iter().map(|point| point.0).chain([end]);
+        let gaps = times.clone().skip(1).zip(times).map(|(to, from)| to.saturating_sub(from));
+        Some(gaps.max()? as f64 / end.max(1) as f64)
+    };
+    let received = outcomes(record).filter_map(|outcome| match outcome {
+        Outcome::Received(received) => of(received),
+        _ => None,
+    });
+    received.reduce(f64::max)
 }
 
 /// The share of all processors' time, interrupts left out, that was not the workers' nor the
