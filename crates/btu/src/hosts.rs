@@ -12,7 +12,7 @@ pub(crate) use access::own_name;
 pub(crate) use check::run;
 pub(crate) use named::Family;
 pub(crate) use rated::{Gathered, gather, leave_out, machines};
-pub(crate) use remote::{reach, remote};
+pub(crate) use remote::{near_and, remote};
 pub(crate) use studied::{
     HERE, checked, gather_for, host_name, listed_hosts, named_hosts, taking_part,
 };

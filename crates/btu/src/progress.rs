@@ -107,6 +107,8 @@ fn style(template: &str) -> ProgressStyle {
 
 impl Observer for Bar {
     fn phase(&mut self, phase: Phase) {
+        // A bar that was removed would not be drawn again.
+        self.drawn.reset();
         match phase {
             Phase::Raise(stations) => {
                 self.say(format!(
@@ -130,10 +132,11 @@ impl Observer for Bar {
         } else {
             format!("\n{}", progress.so_far)
         };
-        let (block, cell) = (progress.block + 1, &progress.cell);
-        self.message = format!("{left} left  block {block}  {cell}{so_far}");
+        let cell = &progress.cell;
+        let block = progress.block.map(|block| format!("block {}  ", block + 1));
+        self.message = format!("{left} left  {}{cell}{so_far}", block.unwrap_or_default());
         self.drawn.set_message(self.message.clone());
-        self.cell = (progress.cell.clone(), progress.block);
+        self.cell = (progress.cell.clone(), progress.block.unwrap_or_default());
     }
 
     fn notice(&mut self, text: &str) {
@@ -218,7 +221,7 @@ impl SimulationBar {
     }
 }
 
-/// A bar that goes forward in steps, with a line on the last of them.
+/// A line on the current step of a command.
 pub(crate) struct Steps {
     bar: ProgressBar,
 }
@@ -239,31 +242,6 @@ impl Steps {
         self.bar.set_style(style("{msg}"));
         self.bar.set_message(text);
         self.bar.tick();
-    }
-
-    /// Shows the number of steps since `begun`, the result of the last one, and some lines below
-    /// that. If the time is limited, no more than the rest of it is shown as left. Text beyond
-    /// `width` columns is cut, because a line that the terminal wraps would not be removed
-    /// completely.
-    pub(crate) fn show_over(
-        &self,
-        (done, of): (usize, usize),
-        (begun, time): (Instant, Option<Span>),
-        text: &str,
-        width: usize,
-        below: &[String],
-    ) {
-        self.bar.set_style(style("{bar:16} {pos}/{len}  {msg}"));
-        self.bar.set_length(of as u64);
-        self.bar.set_position(done as u64);
-        let gone = begun.elapsed();
-        let left = gone.mul_f64(of.saturating_sub(done) as f64 / done.max(1) as f64);
-        let rest = time.map(|time| Duration::from(time).saturating_sub(gone));
-        let left = clock(rest.map_or(left, |rest| rest.min(left)));
-        let taken = format!("{:16} {of}/{of}  {left} left  ", "").chars().count();
-        let text: String = text.chars().take(width.saturating_sub(taken)).collect();
-        let below = below.iter().fold(String::new(), |all, line| all + "\n" + line);
-        self.bar.set_message(format!("{left} left  {text}{below}"));
     }
 
     /// Removes the bar from the screen.

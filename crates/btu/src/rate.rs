@@ -77,7 +77,8 @@ fn carry_out(
     resumed: Option<Resumed>,
     common: &Common,
 ) -> anyhow::Result<()> {
-    let mut session = Session::new("btu rate", Bar::new(rate.quiet, Watch::Never), store, resumed)?;
+    let mut session =
+        Session::new(Some("btu rate"), Bar::new(rate.quiet, Watch::Never), store, resumed)?;
     let Prepared { ground, scratch, warnings } = prepare(rate, &mut plan, &mut session)?;
     let lock = session.open(warnings, |store| begin(store, rate, &plan))?;
     let mut rating =

@@ -103,7 +103,8 @@ pub(crate) fn run<E: Experiment>(
             (store, plan, Some((lock, warning)))
         }
     };
-    let mut session = Session::new(E::COMMAND, Bar::new(options.quiet, watch), store, resumed)?;
+    let mut session =
+        Session::new(Some(E::COMMAND), Bar::new(options.quiet, watch), store, resumed)?;
     let room = scratch(&plan);
     let Prepared { ground, scratch, mut warnings } = prepare(options, &plan, room, &mut session)?;
     if session.resumed().is_none() {
@@ -164,7 +165,8 @@ pub(crate) type Resumed = (RunLock, Option<String>);
 /// The settings of a measurement in addition to its plan: every command that measures cells has
 /// one.
 pub(crate) struct Session {
-    command: &'static str,
+    /// The command that resumes a run, as users write it; `None` if none does.
+    command: Option<&'static str>,
     pub(crate) store: Store,
     pub(crate) bar: Bar,
     pub(crate) settings: Settings,
@@ -174,9 +176,9 @@ pub(crate) struct Session {
 }
 
 impl Session {
-    /// The name of a command as users write it.
+    /// With the command that resumes the run.
     pub(crate) fn new(
-        command: &'static str,
+        command: Option<&'static str>,
         bar: Bar,
         store: Store,
         resumed: Option<Resumed>,
@@ -220,8 +222,13 @@ impl Session {
         Ok(lock)
     }
 
-    /// Measures the missing cells and prints the requested part of the result; tells the user how
-    /// to resume if the run ends early. Returns the store of the run.
+    /// A private directory that exists as long as this.
+    pub(crate) fn directory(&self) -> &Path {
+        self.company.path()
+    }
+
+    /// Measures the missing cells and prints the requested part of the result. Returns the store of
+    /// the run.
     pub(crate) fn measure<S: Study>(
         mut self,
         lock: &RunLock,
@@ -230,6 +237,18 @@ impl Session {
         shown: runs::Shown,
         common: &Common,
     ) -> anyhow::Result<Store> {
+        self.carry_out(lock, study, ground)?;
+        runs::print_result(&self.store, lock.run(), shown, self.bar.watch().form(common))?;
+        Ok(self.store)
+    }
+
+    /// Measures the missing cells; tells the user how to resume if the run ends early.
+    pub(crate) fn carry_out<S: Study>(
+        &mut self,
+        lock: &RunLock,
+        study: &mut S,
+        ground: Ground,
+    ) -> anyhow::Result<()> {
         let result =
             coordinator::run(&self.store, lock, study, &self.settings, ground, &mut self.bar);
         self.bar.clear();
@@ -239,9 +258,7 @@ impl Session {
         if let Err(error) = &result {
             advise(error, lock, self.store.path(), self.command);
         }
-        result?;
-        runs::print_result(&self.store, lock.run(), shown, self.bar.watch().form(common))?;
-        Ok(self.store)
+        Ok(result?)
     }
 }
 
@@ -553,13 +570,12 @@ fn begin<E: Experiment>(
 }
 
 /// Advice about a run that ended early.
-fn advise(error: &CoordinatorError, lock: &RunLock, database: &Path, command: &str) {
+fn advise(error: &CoordinatorError, lock: &RunLock, database: &Path, command: Option<&str>) {
     let run = lock.run();
-    eprintln!("Run {run} ended early; its cells are kept in {}.", database.display());
-    let again = if matches!(error, CoordinatorError::Interrupted(_)) {
-        "Finish it"
-    } else {
-        "Then finish it"
-    };
+    let is_stopped = matches!(error, CoordinatorError::Interrupted(_));
+    let (how, again) =
+        if is_stopped { ("was stopped", "Finish it") } else { ("ended early", "Then finish it") };
+    eprintln!("Run {run} {how}; its cells are kept in {}.", database.display());
+    let Some(command) = command else { return };
     eprintln!("{again} with: {command} --resume {run}");
 }

@@ -16,6 +16,7 @@ mod run_monitor;
 mod scripted;
 mod secret;
 mod session;
+mod signatures;
 mod stage;
 mod study;
 
@@ -40,13 +41,11 @@ pub(crate) use rating::Calibration;
 pub use check::{CheckItem, NetworkCheck};
 pub use error::{CoordinatorError, Interrupt, with_reasons};
 pub use ftp::{ExternalFtp, FtpAddressError};
-pub use hosts::{
-    Access, HostCall, HostSet, Keys, PreparedWorker, Program, Stop, Survey, WorkerHost, crowd,
-    roll_call,
-};
+pub use hosts::{Access, HostCall, HostSet, Keys, Program, Survey, roll_call};
 
 pub use rating::Rating;
 pub use scripted::Scripted;
+pub use signatures::{DISK_LOAD_FILE, Draw, Signatures};
 pub use study::{Calibrated, Pace, Study};
 
 use crate::awake::Wakefulness;
@@ -159,8 +158,8 @@ pub enum Phase {
 /// The progress of the measurement.
 #[derive(Debug, Clone)]
 pub struct Progress {
-    /// The block of the cell that is about to be measured, from 0.
-    pub block: u32,
+    /// The block of the cell that is about to be measured, from 0; `None` if a study has none.
+    pub block: Option<u32>,
     /// The cell, in words.
     pub cell: String,
     /// Cells stored so far.
@@ -214,6 +213,9 @@ pub fn run<S: Study>(
         Err(error @ CoordinatorError::Interrupted(_)) => {
             (State::Interrupted, Some((Level::Info, error.to_string())))
         }
+        Err(error) if error.is_cut_off() => {
+            (State::Interrupted, Some((Level::Error, error.to_string())))
+        }
         Err(error) => (State::Failed, Some((Level::Error, error.to_string()))),
     };
     if let Some((level, text)) = note {
@@ -236,9 +238,7 @@ fn raise_and_measure<S: Study>(
     observer: &mut dyn Observer,
 ) -> Result<(), CoordinatorError> {
     observer.phase(Phase::Raise(testbed.all().map(|one| one.drawing.stations.len()).sum()));
-    let near_core_to_core_ns = testbed.processors.near.map(Span::nanoseconds);
-    let before = Environment { near_core_to_core_ns, ..environment::collect_before() };
-    journal.store.save_environment(journal.lock, Moment::Before, &document(&before)?)?;
+    let own = OwnEnvironment::begin(journal, testbed.processors.near)?;
     let began = Instant::now();
     let wakefulness = Wakefulness::begin(testbed.processors.awake);
     let held = testbed.processors.hold_the_rest()?;
@@ -258,15 +258,38 @@ fn raise_and_measure<S: Study>(
     observer.phase(Phase::Lower);
     let lowered = testbeds.into_iter().try_for_each(RaisedNetwork::lower);
     drop(held);
-    let after = environment::collect();
     if result.is_ok() {
         lowered?;
+        own.end()?;
+    }
+    result
+}
+
+/// This machine before a run, which is compared with the machine afterwards.
+struct OwnEnvironment<'a> {
+    journal: Journal<'a>,
+    before: Environment,
+}
+
+impl<'a> OwnEnvironment<'a> {
+    /// Stores what the machine is like, and its near latency from earlier runs.
+    fn begin(journal: Journal<'a>, near: Option<Span>) -> Result<Self, CoordinatorError> {
+        let near_core_to_core_ns = near.map(Span::nanoseconds);
+        let before = Environment { near_core_to_core_ns, ..environment::collect_before() };
+        journal.store.save_environment(journal.lock, Moment::Before, &document(&before)?)?;
+        Ok(Self { journal, before })
+    }
+
+    /// Stores what it is like now, and notes the differences.
+    fn end(self) -> Result<(), CoordinatorError> {
+        let Self { journal, before } = self;
+        let after = environment::collect();
         journal.store.save_environment(journal.lock, Moment::After, &document(&after)?)?;
         for difference in environment::differences(&before, &after) {
             journal.event(Level::Warning, &difference)?;
         }
+        Ok(())
     }
-    result
 }
 
 /// An agent in every station that takes part, and an input before every one with impairable
@@ -332,7 +355,8 @@ fn measure_on_hosts<S: Study>(
     observer: &mut dyn Observer,
 ) -> Result<(), CoordinatorError> {
     let began = Instant::now();
-    let HostSet { mut stage, runtime } = host_set;
+    let HostSet { mut stage, runtime, here } = host_set;
+    let own = here.as_ref().map(|_| OwnEnvironment::begin(journal, None)).transpose()?;
     runtime.block_on(async {
         let mut monitor = RunMonitor::set(&[])?;
         let result =
@@ -340,7 +364,8 @@ fn measure_on_hosts<S: Study>(
         observer.phase(Phase::Lower);
         stage.release().await;
         result
-    })
+    })?;
+    own.map_or(Ok(()), OwnEnvironment::end)
 }
 
 fn document<T: serde::Serialize>(value: &T) -> Result<serde_json::Value, CoordinatorError> {

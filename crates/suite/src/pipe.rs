@@ -9,6 +9,7 @@
 mod conditions;
 mod cost;
 mod facts;
+mod job;
 mod kind;
 mod layers;
 mod pin;
@@ -24,6 +25,7 @@ mod verdict;
 pub use conditions::Conditions;
 pub use cost::{SignatureCost, SizeRatio, cost_over};
 pub use facts::{Facts, facts};
+pub use job::{Job, JobRecord, Part, Work};
 pub use kind::{Kind, Pattern, UnknownName};
 pub use layers::{LayerCost, layer_costs};
 pub use pin::{Pin, PinError, Processors};

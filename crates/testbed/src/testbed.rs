@@ -64,7 +64,7 @@ pub use design::{MOST_STATIONS, check, longest_frame};
 pub use enter::enter;
 pub use entry_server::Process;
 pub use error::{Cause, TestbedError};
-pub use foreground::Signals;
+pub use foreground::{Signals, start_tied};
 pub use handle::KeepAlive;
 pub use holder::keep;
 pub use init::init;

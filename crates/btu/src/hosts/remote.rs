@@ -1,12 +1,16 @@
 //! One other host, for measurements between this machine and that host.
 
-use btu_control::coordinator::{HostCall, Stop, WorkerHost};
+use std::path::Path;
+
+use btu_control::coordinator::{HostCall, HostSet};
+use btu_suite::network::{HostName, Machine, Machines};
 use btu_suite::pipe::Remote;
 use btu_units::Span;
 
 use super::access::access;
 use super::named;
 use super::rated::refused;
+use super::studied::HERE;
 use crate::cli::{Reaching, RemoteEnd};
 use crate::exit::Refusal;
 
@@ -44,15 +48,27 @@ pub(crate) fn remote(end: &RemoteEnd, to: Option<&str>) -> anyhow::Result<Option
     }))
 }
 
-/// Reaches and reserves that host. A run that is resumed gets the host at once, even if the host is
-/// still reserved for an earlier process of the same run.
-pub(crate) fn reach(
-    remote: &Remote,
+/// This machine with an agent that has its socket in `directory`, and that host, if there is one. A
+/// run that is resumed gets the host at once, even if the host is still reserved for an earlier
+/// process of the same run. Returns the names of both in scripts.
+pub(crate) fn near_and(
+    remote: Option<&Remote>,
     reaching: &Reaching,
     resumed: Option<&str>,
-    stop: Stop,
-) -> anyhow::Result<WorkerHost> {
-    let call = HostCall { name: remote.name.clone(), reached: remote.reached.clone() };
+    directory: &Path,
+) -> anyhow::Result<(HostSet, [HostName; 2])> {
+    let named =
+        |name: &str| HostName::try_from(name).map_err(|error| Refusal::Usage(error.to_string()));
+    let here = named(HERE)?;
+    let far = remote.map_or(Ok(here.clone()), |remote| named(&remote.name))?;
+    let machine = |remote: &Remote| {
+        let Remote { name, reached, measured } = remote.clone();
+        Machine { station: far.clone(), name, reached, measured }
+    };
+    let machines = Machines { hosts: remote.map(machine).into_iter().collect() };
     // A lost host is not called again: the user resumes the run instead.
-    WorkerHost::reach(&call, &access(reaching, Span::ZERO)?, resumed, stop).map_err(refused)
+    let access = access(reaching, Span::ZERO)?;
+    let hosts = HostSet::connect_all(&machines, &access, resumed).map_err(refused)?;
+    let hosts = hosts.and_here(here.clone(), &access.executable, directory).map_err(refused)?;
+    Ok((hosts, [here, far]))
 }

@@ -6,12 +6,11 @@ use btu_network::{Drawing, Reader};
 use btu_suite::hint::{HintPlan, HintRun};
 use btu_suite::network::{Network, Path};
 use btu_suite::pipe::{
-    Buffers, Cache, Check, Engine, Kind, Pattern, PipePlan, Place, Precision, Processors, Purpose,
-    Remote, SetPlan, Sizes, SocketOptions,
+    Buffers, Cache, Check, Engine, Job, Kind, Pattern, PipePlan, Place, Precision, Processors,
+    Purpose, Remote, SetPlan, Sizes, SocketOptions,
 };
 use btu_units::{BitRate, Bytes, Span};
 
-use super::job::Job;
 use super::pin::processors;
 use crate::cli::{EngineName, Pipe, PrecisionName};
 use crate::exit::Refusal;
@@ -48,10 +47,6 @@ pub(super) struct Asked {
     pub(super) jobs: Vec<Job>,
     /// The path between the ends, as the user would write it.
     pub(super) network: String,
-    /// The stations, if the ends are in stations.
-    pub(super) stations: Option<Stations>,
-    /// The other machine, if the far end is on one.
-    pub(super) remote: Option<Remote>,
 }
 
 /// The stations of the ends.
@@ -63,8 +58,8 @@ pub(super) struct Stations {
 
 /// Reads the command line.
 pub(super) fn asked(pipe: &Pipe) -> anyhow::Result<Asked> {
-    let (place, network, stations) = place(pipe)?;
-    if stations.is_none() {
+    let (place, network) = place(pipe)?;
+    if matches!(place, Place::Here | Place::Machines(_)) {
         pipe.calls.congestion.refused()?;
     }
     let seed = match pipe.seed {
@@ -73,18 +68,7 @@ pub(super) fn asked(pipe: &Pipe) -> anyhow::Result<Asked> {
     };
     let jobs = jobs(pipe, seed, &place)?;
     refuse_files(pipe, &jobs)?;
-    let stations =
-        stations.filter(|_| jobs.iter().flat_map(Job::plans).any(|plan| plan.place != Place::Here));
-    let remote = remote_of(&jobs);
-    Ok(Asked { jobs, network, stations, remote })
-}
-
-/// The other machine, which is common to these plans.
-pub(super) fn remote_of(jobs: &[Job]) -> Option<Remote> {
-    jobs.iter().flat_map(Job::plans).find_map(|plan| match &plan.place {
-        Place::Machines(remote) => Some(remote.clone()),
-        _ => None,
-    })
+    Ok(Asked { jobs, network })
 }
 
 /// The profile's name in the list of runs.
@@ -321,34 +305,25 @@ fn within(time: Span, sizes: usize, signatures: usize, named: &Precision) -> Pre
     }
 }
 
-/// The place of the ends, its name for users, and the stations to raise.
-fn place(pipe: &Pipe) -> anyhow::Result<(Place, String, Option<Stations>)> {
+/// The place of the ends, and its name for users.
+fn place(pipe: &Pipe) -> anyhow::Result<(Place, String)> {
     if pipe.local {
-        return Ok((Place::Here, "local".to_owned(), None));
+        return Ok((Place::Here, "local".to_owned()));
     }
     if pipe.network == "veth" {
         if let Some(remote) = hosts::remote(&pipe.remote, pipe.to.as_deref())? {
             return between_machines(pipe, remote);
         }
-        let stations = Stations::pair(None)?;
-        return Ok((Place::Stations { network: Network::Veth }, "veth".to_owned(), Some(stations)));
+        return Ok((Place::Stations { network: Network::Veth }, "veth".to_owned()));
     }
     if let Ok(rate) = pipe.network.parse::<BitRate>() {
         let path = Path { rate, delay: Span::ZERO, loss: 0.0, duplicate: 0.0, reorder: 0.0 };
-        let stations = Stations::pair(Some(rate))?;
-        return Ok((
-            Place::Stations { network: Network::Path(path) },
-            rate.to_string(),
-            Some(stations),
-        ));
+        return Ok((Place::Stations { network: Network::Path(path) }, rate.to_string()));
     }
     drawn(pipe)
 }
 
-fn between_machines(
-    pipe: &Pipe,
-    remote: Remote,
-) -> anyhow::Result<(Place, String, Option<Stations>)> {
+fn between_machines(pipe: &Pipe, remote: Remote) -> anyhow::Result<(Place, String)> {
     if let Some(from) = &pipe.from {
         let problem = format!(
             "this machine sends first: give --from {from} with a --network FILE, or run btu there"
@@ -356,10 +331,10 @@ fn between_machines(
         return Err(Refusal::Usage(problem).into());
     }
     let name = remote.name.clone();
-    Ok((Place::Machines(remote), name, None))
+    Ok((Place::Machines(remote), name))
 }
 
-fn drawn(pipe: &Pipe) -> anyhow::Result<(Place, String, Option<Stations>)> {
+fn drawn(pipe: &Pipe) -> anyhow::Result<(Place, String)> {
     let source = files::source(&pipe.network)?;
     let drawing = source.read(&pipe.settings).map_err(|error| Refusal::Usage(error.to_string()))?;
     btu_testbed::testbed::check(&drawing)?;
@@ -384,10 +359,8 @@ fn drawn(pipe: &Pipe) -> anyhow::Result<(Place, String, Option<Stations>)> {
         .into());
     }
     let text = source.with_settings(&pipe.settings);
-    let place =
-        Place::Drawing { name: drawing.name.clone(), text, from: near.clone(), to: far.clone() };
-    let name = drawing.name.clone();
-    Ok((place, name, Some(Stations { drawing, near, far })))
+    let name = drawing.name;
+    Ok((Place::Drawing { name: name.clone(), text, from: near, to: far }, name))
 }
 
 impl Stations {

@@ -2,10 +2,10 @@
 
 use btu_control::environment;
 use btu_store::{RunLock, RunRow, Store};
-use btu_suite::pipe::{self, PipePlan, Place, Point, SetPlan, SetPoint, points_of};
+use btu_suite::pipe::{self, Job, PipePlan, SetPlan};
 
-use super::job::Job;
-use super::plan::{Asked, Stations, remote_of};
+use super::ground::remote_of;
+use super::plan::Asked;
 use crate::cli::Resuming;
 use crate::resume;
 
@@ -13,10 +13,8 @@ use crate::resume;
 pub(super) struct Resumed {
     pub(super) lock: RunLock,
     pub(super) row: RunRow,
-    /// The stored data of each of its signatures.
-    pub(super) known: Vec<Vec<Point>>,
     /// The warning that the run keeps about its resumption.
-    pub(super) warnings: Vec<String>,
+    pub(super) warning: Option<String>,
 }
 
 /// The request of this run.
@@ -30,14 +28,10 @@ pub(super) fn asked(row: &RunRow) -> anyhow::Result<Asked> {
     for plan in job.plans() {
         resume::is_its_plan(row, (plan.version, PipePlan::VERSION), &job.hash())?;
     }
-    let elsewhere = job.plans().iter().find(|plan| plan.place != Place::Here);
-    let stations = elsewhere.map_or(Ok(None), |plan| Stations::of(&plan.place))?;
     // Its name without the prefix of `Job::called`.
     let network =
         row.summary.network.rsplit_once(", ").map_or("", |(_, network)| network).to_owned();
-    let jobs = vec![job];
-    let remote = remote_of(&jobs);
-    Ok(Asked { jobs, network, stations, remote })
+    Ok(Asked { jobs: vec![job], network })
 }
 
 /// Resumes the run, if it is incomplete and this is still its machine.
@@ -48,18 +42,9 @@ pub(super) fn take_up(
     resuming: &Resuming,
 ) -> anyhow::Result<Option<Resumed>> {
     let Some(lock) = resume::lock(store, &row)? else { return Ok(None) };
-    let hosts: Vec<String> = asked.remote.iter().map(ToString::to_string).collect();
+    let remotes = asked.jobs.iter().filter_map(remote_of);
+    let hosts: Vec<String> = remotes.map(|remote| remote.to_string()).collect();
     resume::may_call(&row, &hosts, resuming.call_hosts)?;
     let warning = resume::same_machine(&row, None, &environment::collect(), resuming.force)?;
-    let known = known(store, &row, asked.jobs.first())?;
-    Ok(Some(Resumed { lock, row, known, warnings: warning.into_iter().collect() }))
-}
-
-fn known(store: &Store, row: &RunRow, job: Option<&Job>) -> anyhow::Result<Vec<Vec<Point>>> {
-    let run = row.summary.id;
-    if let Some(Job::Set(set)) = job {
-        let points: Vec<SetPoint> = store.records(run)?;
-        return Ok((0..set.series.len()).map(|series| points_of(&points, series)).collect());
-    }
-    Ok(vec![store.records(run)?])
+    Ok(Some(Resumed { lock, row, warning }))
 }

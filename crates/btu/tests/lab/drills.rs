@@ -151,7 +151,7 @@ fn kill_part(laboratory: Option<Laboratory>, part: &str, word: &str) {
     assert!(text(&output.stderr).contains(word), "`{word}` is not in: {}", text(&output.stderr));
     laboratory.assert_down();
     laboratory.assert_swept();
-    assert_resumes(&laboratory, "failed", LEAST_CELLS);
+    assert_resumes(&laboratory, "interrupted", LEAST_CELLS);
 }
 
 #[test]

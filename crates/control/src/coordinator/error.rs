@@ -1,6 +1,7 @@
 //! The errors that end a run.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use btu_suite::network::HostName;
 use thiserror::Error;
@@ -202,6 +203,14 @@ pub enum CoordinatorError {
         /// The reason that the host gives.
         message: String,
     },
+    /// A worker ended the run.
+    #[error("{what}")]
+    Worker {
+        /// The worker, and what it did.
+        what: String,
+        /// Whether it was ended from outside, so that the rest may be measured later.
+        is_cut_off: bool,
+    },
     /// The user or the system asked to stop.
     #[error("stopped by {0}")]
     Interrupted(Interrupt),
@@ -211,6 +220,26 @@ impl CoordinatorError {
     /// Whether a lost host may be reached again.
     pub fn is_lost(&self) -> bool {
         matches!(self, Self::Lost { .. })
+    }
+
+    /// The error when no worker has sent a message for this time.
+    pub(super) fn silent(within: Duration) -> Self {
+        let what = format!("no worker has sent a message for {} s", within.as_secs());
+        Self::Worker { what, is_cut_off: false }
+    }
+
+    /// Whether something outside of the measurement ended the run, so that the rest may be measured
+    /// later: a signal, a process that was killed, a host that was lost.
+    pub(super) fn is_cut_off(&self) -> bool {
+        matches!(
+            self,
+            Self::Interrupted(_)
+                | Self::Fallen(_)
+                | Self::Lost { .. }
+                | Self::Gone { .. }
+                | Self::LostAgain { .. }
+                | Self::Worker { is_cut_off: true, .. }
+        )
     }
 
     /// Whether this may only be the consequence of a process of the testbed that ended: a

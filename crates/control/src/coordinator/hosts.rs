@@ -7,11 +7,11 @@
 //!   follows.
 //! * `host_set`: all hosts of a run, and what can be measured on them (`survey`).
 //! * `notes`: the environments of the hosts before and after a run.
-//! * `worker_host`: one host with workers that get single orders, for measurements between two
-//!   ends.
+//! * `here`: this machine, with an agent that no other controller can reach.
 //! * `roll`: contacts every host of an inventory at the same time, for `btu hosts check`.
 
 mod clock;
+mod here;
 mod host_set;
 mod notes;
 mod pipe;
@@ -23,7 +23,6 @@ mod survey;
 #[cfg(test)]
 mod tests;
 mod transport;
-mod worker_host;
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -31,13 +30,11 @@ use std::time::Duration;
 use btu_suite::network::Reached;
 
 pub use host_set::HostSet;
-pub use notes::crowd;
 pub use program::Program;
 pub use roll::roll_call;
 pub(crate) use ssh::fuzz_messages as fuzz_ssh_words;
 pub use survey::Survey;
 pub use transport::Keys;
-pub use worker_host::{PreparedWorker, Stop, WorkerHost};
 
 pub(super) use host_set::runtime;
 pub(super) use notes::{Notes, measured};

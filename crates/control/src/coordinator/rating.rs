@@ -83,6 +83,7 @@ impl Study for Rating {
         Pace {
             most_blocks: profile.most_blocks,
             budget: profile.budget,
+            own_time: None,
             guess: Span::from_seconds_f64(profile.target.seconds() * 1.5 + 0.05),
             deadline: self.base.deadline.into(),
         }
@@ -96,7 +97,7 @@ impl Study for Rating {
         so_far(records)
     }
 
-    fn sure_after(&self, block: u32) -> usize {
+    fn sure_after(&self, block: u32, _done: &[CellRecord]) -> usize {
         self.plan.profile.least_blocks.saturating_sub(block + 1) as usize * self.plan.rows().len()
     }
 
@@ -108,6 +109,7 @@ impl Study for Rating {
         &self,
         store: &Store,
         lock: &RunLock,
+        _done: &[CellRecord],
         record: &CellRecord,
     ) -> Result<(), CoordinatorError> {
         Ok(store.save_cell(lock, record)?)
@@ -151,15 +153,16 @@ impl Study for Rating {
     }
 
     async fn measure(
-        &self,
+        &mut self,
         stage: &mut Stage,
         slot: &Slot,
+        _done: &[CellRecord],
         observer: &mut dyn Observer,
-    ) -> Result<CellRecord, CoordinatorError> {
+    ) -> Result<Option<CellRecord>, CoordinatorError> {
         let seed = self.plan.cell_seed(slot.block, slot.position);
         // A token opens the data ports of one attempt: a caller with an earlier one gets no answer.
         let setting = Setting { seed, token: secret::token()?, ..self.base.clone() };
-        cell::measure(stage, &self.plan, *slot, &setting, observer).await
+        cell::measure(stage, &self.plan, *slot, &setting, observer).await.map(Some)
     }
 
     fn seen<'a>(&self, record: &'a CellRecord) -> (&'a [String], &'a [PlacedReport]) {

@@ -53,23 +53,29 @@ impl<'a> RunMonitor<'a> {
             result = work => result,
         };
         match result {
-            Err(error) if error.may_follow_from_a_fall() => Err(self.cause(error)),
+            Err(error) if error.may_follow_from_a_fall() => {
+                Err(cause(error, fallen_soon(self.testbeds)))
+            }
+            // It is reported after the agents that a fall would end, too.
+            Err(error @ CoordinatorError::Worker { .. }) => {
+                Err(cause(error, fallen(self.testbeds)))
+            }
             other => other,
         }
     }
+}
 
-    fn cause(&self, error: CoordinatorError) -> CoordinatorError {
-        let event = fallen_soon(self.testbeds);
-        event.map_or(error, |event| CoordinatorError::Fallen(event.to_string()))
-    }
+fn cause(error: CoordinatorError, fall: Option<ProcessExit>) -> CoordinatorError {
+    fall.map_or(error, |event| CoordinatorError::Fallen(event.to_string()))
+}
+
+fn fallen(testbeds: &[RaisedNetwork]) -> Option<ProcessExit> {
+    testbeds.iter().find_map(RaisedNetwork::fallen)
 }
 
 /// The news of a network that has fallen, which may be a moment behind.
 fn fallen_soon(testbeds: &[RaisedNetwork]) -> Option<ProcessExit> {
-    testbeds
-        .iter()
-        .find_map(RaisedNetwork::fallen)
-        .or_else(|| testbeds.iter().find_map(RaisedNetwork::fallen_soon))
+    fallen(testbeds).or_else(|| testbeds.iter().find_map(RaisedNetwork::fallen_soon))
 }
 
 /// Waits for a part of the testbed to die.
@@ -78,7 +84,7 @@ async fn death(testbeds: &[RaisedNetwork]) -> String {
         return std::future::pending().await;
     }
     loop {
-        if let Some(event) = testbeds.iter().find_map(RaisedNetwork::fallen) {
+        if let Some(event) = fallen(testbeds) {
             return event.to_string();
         }
         sleep(LOOK).await;

@@ -51,6 +51,7 @@ impl<E: Experiment> Study for Scripted<E> {
         Pace {
             most_blocks: frame.blocks,
             budget: frame.budget,
+            own_time: None,
             guess,
             deadline: frame.deadline.into(),
         }
@@ -60,7 +61,7 @@ impl<E: Experiment> Study for Scripted<E> {
         self.plan.missing(block, done)
     }
 
-    fn sure_after(&self, block: u32) -> usize {
+    fn sure_after(&self, block: u32, _done: &[Self::Record]) -> usize {
         self.plan.frame().blocks.saturating_sub(block + 1) as usize * self.plan.cells().len()
     }
 
@@ -72,6 +73,7 @@ impl<E: Experiment> Study for Scripted<E> {
         &self,
         store: &Store,
         lock: &RunLock,
+        _done: &[Self::Record],
         record: &Self::Record,
     ) -> Result<(), CoordinatorError> {
         let facts = experiment::facts(&self.plan, record);
@@ -97,11 +99,12 @@ impl<E: Experiment> Study for Scripted<E> {
     }
 
     async fn measure(
-        &self,
+        &mut self,
         stage: &mut Stage,
         slot: &Slot<E::Cell>,
+        _done: &[Self::Record],
         observer: &mut dyn Observer,
-    ) -> Result<Self::Record, CoordinatorError> {
+    ) -> Result<Option<Self::Record>, CoordinatorError> {
         let setting = CellSetting {
             seed: self.plan.cell_seed(slot.block, slot.position),
             token: secret::token()?,
@@ -112,11 +115,12 @@ impl<E: Experiment> Study for Scripted<E> {
         let programs = self.plan.programs(&slot.cell, &setting);
         stage.turn_to(self.plan.network_of(&slot.cell))?;
         match stage.play_watched(&script, &programs, observer).await {
-            Ok(seen) => Ok(self.plan.record(slot.clone(), seen)),
+            Ok(seen) => Ok(Some(self.plan.record(slot.clone(), seen))),
             Err(error @ CoordinatorError::Prepare { .. }) => {
                 let Slot { cell, block, position } = slot.clone();
                 let faults = vec![error.to_string()];
-                Ok(Measured { cell, block, position, faults, seen: Observation::default() })
+                let seen = Observation::default();
+                Ok(Some(Measured { cell, block, position, faults, seen }))
             }
             Err(error) => Err(error),
         }

@@ -92,11 +92,16 @@ impl<S: Study> Session<'_, S> {
 
     /// Measures all blocks, and notes what moved processors have cost.
     async fn blocks(&mut self, monitor: &mut RunMonitor<'_>) -> Result<(), CoordinatorError> {
-        let measured = self.every_block(monitor).await;
+        let measured = self.every_block(monitor).await.and_then(|()| self.note());
         let told = self.stage.placement.told();
         let noted = told.map_or(Ok(()), |told| self.journal.event(Level::Info, &told));
         // The first error is the one to report.
         measured.and(noted)
+    }
+
+    fn note(&self) -> Result<(), CoordinatorError> {
+        let notes = self.study.notes(&self.records);
+        notes.iter().try_for_each(|note| self.journal.event(Level::Info, note))
     }
 
     /// Measures block after block until no row needs more, or the time is over.
@@ -145,12 +150,14 @@ impl<S: Study> Session<'_, S> {
             let placement = &mut self.stage.placement;
             monitor.guard(placement.await_near().map(Ok)).await?;
             let began = Instant::now();
-            match monitor.guard(self.study.measure(self.stage, slot, self.observer)).await {
+            let measured = self.study.measure(self.stage, slot, &self.records, self.observer);
+            match monitor.guard(measured).await {
                 Err(error) if self.may_recover(&error) => {
                     self.recover(&mut attempts, error, monitor).await?;
                 }
                 other => {
-                    let (record, took) = (other?, began.elapsed());
+                    let (measured, took) = (other?, began.elapsed());
+                    let Some(record) = measured else { return Ok(took) };
                     let (faults, _) = self.study.seen(&record);
                     if !self.stage.placement.spoiled(faults, again, took) {
                         break (record, took);
@@ -159,13 +166,13 @@ impl<S: Study> Session<'_, S> {
                 }
             }
         };
-        self.study.save(self.journal.store, self.journal.lock, &record)?;
+        self.study.save(self.journal.store, self.journal.lock, &self.records, &record)?;
         self.records.push(record);
         Ok(took)
     }
 
     fn may_recover(&self, error: &CoordinatorError) -> bool {
-        self.stage.is_on_hosts() && error.is_lost()
+        self.stage.calls_again() && error.is_lost()
     }
 
     /// Reaches lost hosts again, or reports after a while that they are gone. The interrupted cell
@@ -203,10 +210,10 @@ impl<S: Study> Session<'_, S> {
     }
 
     fn progress(&self, slot: &Slot<S::Cell>, left_in_block: usize, clock: &Clock) -> Progress {
-        let left = left_in_block + self.study.sure_after(slot.block);
+        let left = left_in_block + self.study.sure_after(slot.block, &self.records);
         let done = self.records.len();
         Progress {
-            block: slot.block,
+            block: S::IN_BLOCKS.then_some(slot.block),
             cell: slot.cell.to_string(),
             done,
             expected: done + left,
@@ -228,6 +235,8 @@ fn too_short(budget: Span, cells: usize) -> String {
 struct Clock {
     began: Instant,
     budget: Span,
+    /// The most that is shown as left in all.
+    shown: Span,
     /// The estimate before the first measurement.
     guess_seconds_per_cell: f64,
     measured: std::cell::Cell<u32>,
@@ -238,6 +247,7 @@ impl Clock {
         Self {
             began: Instant::now(),
             budget: pace.budget,
+            shown: pace.own_time.unwrap_or(pace.budget),
             guess_seconds_per_cell: pace.guess.seconds(),
             measured: std::cell::Cell::new(0),
         }
@@ -254,6 +264,6 @@ impl Clock {
         let elapsed = self.began.elapsed().as_secs_f64();
         let per_cell =
             if measured == 0 { self.guess_seconds_per_cell } else { elapsed / f64::from(measured) };
-        (per_cell * cells as f64).min((self.budget.seconds() - elapsed).max(per_cell))
+        (per_cell * cells as f64).min((self.shown.seconds() - elapsed).max(per_cell))
     }
 }

@@ -3,6 +3,7 @@
 
 mod ground;
 mod observation;
+mod standing;
 mod watching;
 
 use std::collections::BTreeMap;
@@ -31,6 +32,7 @@ use crate::environment::MachineWatch;
 use crate::protocol::{DescribeReply, Direction};
 use ground::{Hosts, Testbed};
 use observation::{HostMetrics, observation};
+pub(super) use standing::{Standing, WorkerEvent, WorkerId};
 use watching::{Unwatched, watched};
 
 /// The place where activities are played.
@@ -50,7 +52,7 @@ pub struct Stage {
 /// Its hosts.
 enum Ground {
     Testbed(Box<Testbed>),
-    Hosts(Hosts),
+    Hosts(Box<Hosts>),
 }
 
 impl Stage {
@@ -112,12 +114,12 @@ impl Stage {
         timeout: Duration,
     ) -> Self {
         let hosts = Hosts::new(machines, remote_hosts, purpose, timeout);
-        Self::on(Ground::Hosts(hosts))
+        Self::on(Ground::Hosts(Box::new(hosts)))
     }
 
     /// Has a host hold a source file for the disk activity.
     pub(super) async fn prepare_disk_file(
-        &mut self,
+        &self,
         host: &HostName,
         directory: &Path,
         file: Bytes,
@@ -181,9 +183,7 @@ impl Stage {
                 .or_else(|second| if error.is_lost() { Ok(()) } else { Err(second) })?;
             return Err(error);
         }
-        if let Ground::Testbed(testbed) = &mut self.ground {
-            testbed.wire.as_mut().map_or(Ok(()), WireClient::reset)?;
-        }
+        self.reset_wire()?;
         let watch = MachineWatch::begin().map_err(unread)?;
         self.load(cell, script, programs).await?;
         self.start(cell, script).await?;
@@ -350,7 +350,7 @@ impl Stage {
         order
     }
 
-    fn address(&self, host: &HostName, impairments: &Impairments) -> Option<IpAddr> {
+    pub(super) fn address(&self, host: &HostName, impairments: &Impairments) -> Option<IpAddr> {
         match &self.ground {
             Ground::Testbed(testbed) => testbed.address(host, impairments),
             Ground::Hosts(hosts) => hosts.address(host),
@@ -421,7 +421,9 @@ impl Stage {
                 Box::new(testbed.agents.iter().map(|(host, agent)| (host, agent)))
             }
             Ground::Hosts(hosts) => {
-                Box::new(hosts.reached.iter().map(|(host, remote_host)| (host, &remote_host.link)))
+                let here = hosts.here.iter().map(|(host, link)| (host, link));
+                let reached = hosts.reached.iter();
+                Box::new(here.chain(reached.map(|(host, remote_host)| (host, &remote_host.link))))
             }
         }
     }
@@ -429,9 +431,27 @@ impl Stage {
 
 /// Functions for hosts only.
 impl Stage {
-    /// Whether a lost host may be reached again.
+    /// Whether it is on real hosts, on which activities can wait for each other in vain.
     pub(super) fn is_on_hosts(&self) -> bool {
         matches!(self.ground, Ground::Hosts(_))
+    }
+
+    /// Whether a lost host is called again.
+    pub(super) fn calls_again(&self) -> bool {
+        matches!(&self.ground, Ground::Hosts(hosts) if hosts.timeout > Duration::ZERO)
+    }
+
+    /// Adds this machine, with the agent of its own behind `socket`.
+    pub(super) async fn add_here(
+        &mut self,
+        host: HostName,
+        socket: &Path,
+    ) -> Result<(), CoordinatorError> {
+        let link = AgentLink::connect(host.clone(), socket).await?;
+        if let Some(hosts) = self.hosts() {
+            hosts.here = Some((host, link));
+        }
+        Ok(())
     }
 
     fn hosts(&mut self) -> Option<&mut Hosts> {
@@ -521,7 +541,7 @@ impl Stage {
     }
 }
 
-fn unread(source: std::io::Error) -> CoordinatorError {
+pub(super) fn unread(source: std::io::Error) -> CoordinatorError {
     CoordinatorError::System { operation: "reading /proc/stat and the clocks", source }
 }
 

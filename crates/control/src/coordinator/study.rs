@@ -24,6 +24,9 @@ pub trait Study {
     /// A cell as it is stored.
     type Record;
 
+    /// Whether its cells are repeated in blocks.
+    const IN_BLOCKS: bool = true;
+
     /// Orders blocks and seeds what is random on the network.
     fn seed(&self) -> u64;
 
@@ -33,17 +36,18 @@ pub trait Study {
     /// The cells of a block that are not stored yet, in their order.
     fn missing(&self, block: u32, done: &[Self::Record]) -> Vec<Slot<Self::Cell>>;
 
-    /// The number of cells that are certain to follow a block.
-    fn sure_after(&self, block: u32) -> usize;
+    /// The number of cells that are certain to follow a block, with these stored.
+    fn sure_after(&self, block: u32, done: &[Self::Record]) -> usize;
 
     /// The cells that are stored.
     fn stored(&self, store: &Store, run: RunId) -> Result<Vec<Self::Record>, CoordinatorError>;
 
-    /// Stores a measured cell.
+    /// Stores a measured cell after those that are stored.
     fn save(
         &self,
         store: &Store,
         lock: &RunLock,
+        done: &[Self::Record],
         record: &Self::Record,
     ) -> Result<(), CoordinatorError>;
 
@@ -60,14 +64,16 @@ pub trait Study {
     /// Takes the inputs of an earlier session of the run.
     fn take_over(&mut self, calibration: Value) -> Result<(), CoordinatorError>;
 
-    /// Measures a cell, and reports progress meanwhile. Faults inside it are part of the record; an
-    /// error means that the stage is broken.
+    /// Measures a cell after those that are stored, and reports progress meanwhile. Faults inside it
+    /// are part of the record; an error means that the stage is broken. `None` if nothing was left
+    /// to measure.
     async fn measure(
-        &self,
+        &mut self,
         stage: &mut Stage,
         slot: &Slot<Self::Cell>,
+        done: &[Self::Record],
         observer: &mut dyn Observer,
-    ) -> Result<Self::Record, CoordinatorError>;
+    ) -> Result<Option<Self::Record>, CoordinatorError>;
 
     /// The intermediate result of the cells so far, in a line for waiting users; empty if there is
     /// none yet.
@@ -75,6 +81,11 @@ pub trait Study {
 
     /// The parts of a record that show a stall: its faults, and the accounts of its activities.
     fn seen<'a>(&self, record: &'a Self::Record) -> (&'a [String], &'a [PlacedReport]);
+
+    /// Remarks about a run that is complete, a sentence each.
+    fn notes(&self, _records: &[Self::Record]) -> Vec<String> {
+        Vec::new()
+    }
 }
 
 /// The time limits of cells.
@@ -84,6 +95,8 @@ pub struct Pace {
     pub most_blocks: u32,
     /// No block beyond the first is begun or continued after this time from the first cell.
     pub budget: Span,
+    /// The time that the cells keep to by themselves, if it is limited: no more is shown as left.
+    pub own_time: Option<Span>,
     /// The estimated time of a cell, before one was measured.
     pub guess: Span,
     /// The deadline of an activity.

@@ -199,6 +199,28 @@ impl PipePlan {
         }
     }
 
+    /// The time of a signature with fast messages.
+    fn expected(&self) -> Span {
+        let Precision { trials, target, .. } = self.precision;
+        target * u64::from(trials).saturating_mul(self.sizes.list().len() as u64)
+    }
+
+    /// Its time limit: twenty times that, and the largest few dozen messages at the slowest allowed
+    /// rate.
+    pub fn longest(&self) -> Span {
+        let Precision { trials, limit, .. } = self.precision;
+        let slow = limit * (u64::from(trials) * 40);
+        [Span::from_seconds(300), self.expected() * 20, slow].into_iter().sum()
+    }
+
+    /// The time limit of a size: its trials a few times longer than planned, or each message as
+    /// long as the limit.
+    pub fn longest_size(&self) -> Span {
+        let Precision { trials, warm_up, target, limit, .. } = self.precision;
+        let trial = target * 4 + limit * 8;
+        Span::from_seconds(60) + trial * (u64::from(trials) + warm_up)
+    }
+
     /// The plan's name: the first 16 hexadecimal digits of the SHA-256 of its canonical JSON, the
     /// seed left out, so that it distinguishes runs of different plans.
     pub fn hash(&self) -> String {

@@ -41,6 +41,15 @@ const ENDING: [Signal; 4] = [Signal::SIGHUP, Signal::SIGINT, Signal::SIGQUIT, Si
 /// Interval of checks for another event that may end the wait.
 const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
+/// Starts a command that is killed when the thread that starts it ends.
+///
+/// # Errors
+/// As [`Command::spawn`].
+pub fn start_tied(command: &mut Command) -> io::Result<Child> {
+    tie(command, SigSet::thread_get_mask()?);
+    command.spawn()
+}
+
 /// This process's signals, blocked and read instead of acting by default.
 #[derive(Debug)]
 pub struct Signals {

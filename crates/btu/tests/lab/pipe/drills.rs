@@ -92,8 +92,8 @@ fn whoever_dies_the_run_ends_and_what_was_finished_is_kept() {
         Some(1),
         "link emulator was killed by SIGKILL",
     );
-    drill(&laboratory, ethernet, |_| part("internal init"), Some(1), "while it was measured on");
-    drill(&laboratory, veth, |_| part("internal testbed"), Some(1), "while it was measured on");
+    drill(&laboratory, ethernet, |_| part("internal init"), Some(1), "in the middle of the run");
+    drill(&laboratory, veth, |_| part("internal testbed"), Some(1), "in the middle of the run");
     drill(&laboratory, local, |_| part(&agent("here")), Some(1), "station here");
     drill(
         &laboratory,

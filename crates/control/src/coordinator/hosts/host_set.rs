@@ -1,5 +1,6 @@
 //! The hosts of a run, gathered before there is a run: their features decide the plan.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
@@ -10,9 +11,12 @@ use tokio::runtime::Runtime;
 
 use super::super::error::CoordinatorError;
 use super::super::stage::Stage;
+use super::here::Here;
 use super::remote_host::{Purpose, RemoteHost};
 use super::survey::{self, Survey};
 use super::{Access, HostCall};
+use crate::environment::Environment;
+use crate::protocol::DescribeReply;
 
 /// The expected time of gathering and surveying, for other controllers.
 const SURVEY_MS: u64 = 60_000;
@@ -22,6 +26,8 @@ pub struct HostSet {
     /// The runtime, dropped after the stage because it drives its tasks.
     pub(crate) stage: Stage,
     pub(crate) runtime: Runtime,
+    /// This machine's agent, which is killed last.
+    pub(crate) here: Option<Here>,
 }
 
 impl HostSet {
@@ -37,7 +43,35 @@ impl HostSet {
     ) -> Result<Self, CoordinatorError> {
         let runtime = runtime()?;
         let stage = runtime.block_on(connect_all(machines, access, run.unwrap_or("a survey")))?;
-        Ok(Self { stage, runtime })
+        Ok(Self { stage, runtime, here: None })
+    }
+
+    /// Adds this machine itself, with an agent that has its socket in `directory`, a private one.
+    ///
+    /// # Errors
+    /// The agent does not start.
+    pub fn and_here(
+        mut self,
+        name: HostName,
+        executable: &Path,
+        directory: &Path,
+    ) -> Result<Self, CoordinatorError> {
+        let here = Here::start(&name, executable, directory)?;
+        self.runtime.block_on(self.stage.add_here(name, &here.socket))?;
+        Ok(Self { here: Some(here), ..self })
+    }
+
+    /// What the reserved hosts were like when they were reached, each after its name.
+    ///
+    /// # Errors
+    /// A host that cannot be described.
+    pub fn environments(&mut self) -> Result<Vec<(String, Environment)>, CoordinatorError> {
+        let described = self.runtime.block_on(self.stage.describe(false))?;
+        let of = |(_, name, reply): (HostName, String, DescribeReply)| {
+            let environment = serde_json::from_str(&reply.environment_json);
+            Ok((name, environment.map_err(CoordinatorError::Document)?))
+        };
+        described.into_iter().map(of).collect()
     }
 
     /// Checks that each caller reaches its peer, (caller, called), on the measured network.

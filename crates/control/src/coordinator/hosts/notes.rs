@@ -132,7 +132,7 @@ pub(super) fn document(
 }
 
 /// The warning about a host that refused many unknown callers between two examinations.
-pub fn crowd(host: &str, before: &Value, after: &Value) -> Option<String> {
+pub(super) fn crowd(host: &str, before: &Value, after: &Value) -> Option<String> {
     let [before, after] = [before, after].map(|look| look[TURNED_AWAY].as_u64());
     let came = after?.saturating_sub(before?);
     (came >= MANY).then(|| {

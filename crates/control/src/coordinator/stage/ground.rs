@@ -37,6 +37,8 @@ pub(super) struct Testbed {
 /// The study measures on real hosts.
 pub(super) struct Hosts {
     pub(super) machines: Machines,
+    /// This machine, if it takes part with an agent that no other controller can reach.
+    pub(super) here: Option<(HostName, AgentLink)>,
     /// In the order of the machines.
     pub(super) reached: Vec<(HostName, RemoteHost)>,
     pub(super) purpose: Purpose,
@@ -114,6 +116,7 @@ impl Hosts {
     ) -> Self {
         Self {
             machines,
+            here: None,
             reached: remote_hosts,
             purpose,
             timeout,
