@@ -3,9 +3,9 @@
 use btu_suite::sample::{FlowInterval, Interval};
 
 use crate::number::{NOTHING, three_digits};
+use crate::unit::time;
 
-/// Milliseconds in a second, bits per second in a Mb/s, bytes in a KiB.
-const MILLI: f64 = 1e3;
+/// Bits per second in a Mb/s, bytes in a KiB.
 const MEGA: f64 = 1e6;
 const KIBI: f64 = 1024.0;
 
@@ -13,8 +13,7 @@ const KIBI: f64 = 1024.0;
 /// names are short. `cell` is the name of the cell.
 pub fn interval_lines(cell: &str, interval: &Interval) -> Vec<String> {
     let head = format!("{cell:<14} {:>4.0} s", interval.to_seconds);
-    let request =
-        interval.request_seconds.map(|seconds| format!("request {} ms", milliseconds(seconds)));
+    let request = interval.request_seconds.map(|seconds| format!("request {}", known(seconds)));
     if interval.flows.is_empty() {
         return vec![[head, request.unwrap_or_default()].join("  ").trim_end().to_owned()];
     }
@@ -33,15 +32,15 @@ fn moved(flow: &FlowInterval) -> String {
     let window = flow
         .congestion_window_bytes
         .map(|bytes| format!("window {} KiB", three_digits(bytes as f64 / KIBI)));
-    let round_trip =
-        flow.round_trip_seconds.map(|seconds| format!("RTT {} ms", milliseconds(seconds)));
+    let round_trip = flow.round_trip_seconds.map(|seconds| format!("RTT {}", known(seconds)));
     let missed = flow.missed.map(|missed| format!("{missed} missed"));
     let parts = [Some(rate), again, missed, window, round_trip];
     parts.into_iter().flatten().collect::<Vec<_>>().join("  ")
 }
 
-fn milliseconds(seconds: f64) -> String {
-    if seconds > 0.0 { three_digits(seconds * MILLI) } else { NOTHING.to_owned() }
+/// Zero is a time that the kernel does not know yet.
+fn known(seconds: f64) -> String {
+    if seconds > 0.0 { time(seconds) } else { NOTHING.to_owned() }
 }
 
 #[cfg(test)]

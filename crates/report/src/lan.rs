@@ -9,6 +9,7 @@ use crate::number::{ends, three_digits};
 use crate::stored_page::{StoredRun, warned};
 use crate::study::Reported;
 use crate::summary::KeyFigure;
+use crate::unit::time;
 
 /// Milliseconds in a second.
 const MILLI: f64 = 1e-3;
@@ -42,8 +43,7 @@ fn ranked(verdict: &LanVerdict) -> Vec<(&LanRow, f64)> {
 /// The effect of the highest level on each task.
 fn figures(verdict: &LanVerdict) -> Vec<KeyFigure> {
     let figure = |(row, times): (&LanRow, f64)| {
-        let seconds =
-            row.seconds.map(|seconds| format!("{} ms", three_digits(seconds.value / MILLI)));
+        let seconds = row.seconds.map(|seconds| time(seconds.value));
         // The closed form ignores collisions.
         let expected = match (row.simulated, row.expected) {
             (Some(times), _) => Some(("simulator", times)),
@@ -92,7 +92,7 @@ fn limit(verdict: &LanVerdict) -> String {
     let knee = verdict
         .knee
         .map_or_else(String::new, |knee| format!("; full from {} stations on", three_digits(knee)));
-    format!("{what}, {} ms an operation{knee}", three_digits(seconds / MILLI))
+    format!("{what}, {} an operation{knee}", time(seconds))
 }
 
 fn tasks(verdict: &LanVerdict) -> Vec<Task> {
@@ -294,18 +294,17 @@ fn expected(verdict: &LanVerdict) -> Option<Section> {
     if table.rows.is_empty() {
         return None;
     }
-    let ms = |seconds: f64| three_digits(seconds / MILLI);
-    let medium: Vec<String> = demands.medium_seconds.iter().map(|seconds| ms(*seconds)).collect();
+    let medium: Vec<String> = demands.medium_seconds.iter().copied().map(time).collect();
     let medium = if medium.is_empty() {
         String::new()
     } else {
-        format!(", the medium for {} ms", medium.join(" and "))
+        format!(", the medium for {}", medium.join(" and "))
     };
     let text = format!(
-        "An operation of a background station holds the server for {} ms{medium}; {} ms of each are the station's own. By that the \
+        "An operation of a background station holds the server for {}{medium}; {} of each are the station's own. By that the \
          curve bends at {} stations{}.",
-        ms(demands.server_seconds),
-        ms(demands.own_seconds),
+        time(demands.server_seconds),
+        time(demands.own_seconds),
         verdict.knee.map_or_else(|| "no number of".to_owned(), three_digits),
         seen(verdict)
     );
@@ -472,9 +471,9 @@ fn users(verdict: &LanVerdict) -> Option<String> {
 /// The parameters of the curve through the levels.
 fn fitted(fit: &UsersFit) -> String {
     let curve = format!(
-        "{} ms at the server and {} ms elsewhere for each transaction, which misses the mean times by {} %",
-        three_digits(fit.server_seconds / MILLI),
-        three_digits(fit.delay_seconds / MILLI),
+        "{} at the server and {} elsewhere for each transaction, which misses the mean times by {} %",
+        time(fit.server_seconds),
+        time(fit.delay_seconds),
         three_digits(fit.missed * 100.0)
     );
     let Some(stations) = fit.stations else {

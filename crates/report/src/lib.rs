@@ -41,6 +41,7 @@ mod stored_page;
 mod study;
 mod summary;
 mod text;
+mod unit;
 mod xlsx;
 mod xlsx_page;
 

@@ -61,6 +61,7 @@ fn indented(text: &str) -> String {
 }
 
 fn sheet(table: &Table) -> String {
+    let table = table.for_readers();
     let line = |words: Vec<String>| format!("| {} |", words.join(" | "));
     let head = line(table.head.iter().map(|word| escaped(word)).collect());
     let rule = (0..table.head.len())

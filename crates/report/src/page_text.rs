@@ -63,6 +63,7 @@ pub(crate) fn part(part: &Section, options: &TextOptions) -> Vec<String> {
 }
 
 fn sheet(table: &Table) -> Vec<String> {
+    let table = table.for_readers();
     let mut sheet = Sheet::new(table.head.clone(), table.labels);
     for row in &table.rows {
         sheet.row(row.iter().map(field).collect());

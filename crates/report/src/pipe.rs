@@ -14,7 +14,6 @@ mod table;
 #[cfg(test)]
 mod tests;
 mod text;
-mod unit;
 mod warnings;
 
 pub use comparison::{StoredSignature, signatures_page, signatures_text};
@@ -28,4 +27,3 @@ pub use text::pipe_text;
 
 pub(crate) use csv::ends_of;
 pub(crate) use plot::{legend, plotted};
-pub(crate) use unit::{ends, time, time_unit};

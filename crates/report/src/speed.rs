@@ -10,6 +10,7 @@ use crate::number::{ends, three_digits};
 use crate::stored_page::{StoredRun, warned};
 use crate::study::Reported;
 use crate::summary::KeyFigure;
+use crate::unit::{time, time_unit};
 
 /// Milliseconds in a second, bits per second in a Mb/s, the whole in per cent.
 const MILLI: f64 = 1e3;
@@ -29,14 +30,27 @@ const LONG_QUEUE: f64 = 5e-3;
 
 impl Reported for SpeedPlan {
     fn page(&self, verdict: &SpeedVerdict, stored: &StoredRun<'_>) -> Page {
-        let hosts = self.hosts().map(|host| host.map_or_else(String::new, ToString::to_string));
-        let sections = vec![answer(verdict, &hosts), course(verdict), further(verdict, &hosts)];
-        let page = stored.page(headline(verdict, &hosts), warned(&verdict.warnings), sections);
+        let hosts = self
+            .hosts()
+            .map(|host| host.map_or_else(String::new, ToString::to_string));
+        let sections = vec![
+            answer(verdict, &hosts),
+            course(verdict),
+            further(verdict, &hosts),
+        ];
+        let page = stored.page(
+            headline(verdict, &hosts),
+            warned(&verdict.warnings),
+            sections,
+        );
         let limit = limit(verdict)
             .or_else(|| busy_processors(verdict, &hosts))
             .or_else(|| full_queue(verdict))
             .unwrap_or_default();
-        Page { summary: stored.summary(figures(verdict), limit), ..page }
+        Page {
+            summary: stored.summary(figures(verdict), limit),
+            ..page
+        }
     }
 }
 
@@ -49,17 +63,25 @@ fn headline(verdict: &SpeedVerdict, [near, far]: &[String; 2]) -> String {
     };
     let up = rate(Phase::Up, Direction::Up).map(|rate| format!("{rate} up"));
     let down = rate(Phase::Down, Direction::Down).map(|rate| format!("{rate} down"));
-    let median = |row: &SpeedRow| Some(row.round_trip?.median.value * MILLI);
-    let idle = verdict.rows.iter().find(|row| row.cell.phase == Phase::Idle).and_then(median);
-    let loaded = verdict.rows.iter().filter(|row| row.cell.phase != Phase::Idle).filter_map(median);
+    let median = |row: &SpeedRow| Some(row.round_trip?.median.value);
+    let idle = verdict
+        .rows
+        .iter()
+        .find(|row| row.cell.phase == Phase::Idle)
+        .and_then(median);
+    let loaded = verdict
+        .rows
+        .iter()
+        .filter(|row| row.cell.phase != Phase::Idle)
+        .filter_map(median);
     let worst = loaded.max_by(f64::total_cmp);
     let trip = match (idle, worst) {
         (Some(idle), Some(worst)) => Some(format!(
-            "round trip {} ms idle, {} ms loaded",
-            three_digits(idle),
-            three_digits(worst)
+            "round trip {} idle, {} loaded",
+            time(idle),
+            time(worst)
         )),
-        (Some(idle), None) => Some(format!("round trip {} ms", three_digits(idle))),
+        (Some(idle), None) => Some(format!("round trip {}", time(idle))),
         (None, _) => None,
     };
     let parts: Vec<String> = [up, down, trip].into_iter().flatten().collect();
@@ -82,7 +104,11 @@ fn name(phase: Phase) -> &'static str {
 
 /// One of two flows at once.
 fn both(direction: Direction) -> String {
-    let way = if direction == Direction::Up { "up" } else { "down" };
+    let way = if direction == Direction::Up {
+        "up"
+    } else {
+        "down"
+    };
     format!("both ways, {way}")
 }
 
@@ -92,18 +118,19 @@ fn figures(verdict: &SpeedVerdict) -> Vec<KeyFigure> {
 }
 
 fn of_phase(row: &SpeedRow) -> Vec<KeyFigure> {
-    let milliseconds = |seconds: f64| format!("{} ms", three_digits(seconds * MILLI));
     if row.flows.is_empty() {
         let trip = row.round_trip.map(|trip| trip.median);
         let idle = trip.map(|trip| KeyFigure {
             name: name(row.cell.phase).to_owned(),
-            value: milliseconds(trip.value),
-            interval: ends(&trip, 1.0 / MILLI).unwrap_or_default(),
+            value: time(trip.value),
+            interval: ends(&trip, time_unit(trip.value).worth).unwrap_or_default(),
             note: "round trip".to_owned(),
         });
         return idle.into_iter().collect();
     }
-    let trip = row.round_trip.map(|trip| format!("RTT {}", milliseconds(trip.median.value)));
+    let trip = row
+        .round_trip
+        .map(|trip| format!("RTT {}", time(trip.median.value)));
     let of_flow = |flow: &FlowSpeed| {
         let rate = flow.goodput?;
         let percent =
@@ -114,7 +141,13 @@ fn of_phase(row: &SpeedRow) -> Vec<KeyFigure> {
             name: way(row, flow),
             value: format!("{} Mb/s", three_digits(rate.value / MEGA)),
             interval: ends(&rate, MEGA).unwrap_or_default(),
-            note: trip.clone().into_iter().chain(again).chain(lost).collect::<Vec<_>>().join(", "),
+            note: trip
+                .clone()
+                .into_iter()
+                .chain(again)
+                .chain(lost)
+                .collect::<Vec<_>>()
+                .join(", "),
         })
     };
     row.flows.iter().filter_map(of_flow).collect()
@@ -123,13 +156,22 @@ fn of_phase(row: &SpeedRow) -> Vec<KeyFigure> {
 /// A known line is the limit if TCP gets most of it.
 fn limit(verdict: &SpeedVerdict) -> Option<String> {
     let share = |row: &SpeedRow| {
-        let flow =
-            row.flows.first().filter(|_| matches!(row.cell.phase, Phase::Up | Phase::Down))?;
-        Some((name(row.cell.phase), flow.goodput?.value / flow.expected_bits_per_second?))
+        let flow = row
+            .flows
+            .first()
+            .filter(|_| matches!(row.cell.phase, Phase::Up | Phase::Down))?;
+        Some((
+            name(row.cell.phase),
+            flow.goodput?.value / flow.expected_bits_per_second?,
+        ))
     };
     let shares: Vec<(&str, f64)> = verdict.rows.iter().filter_map(share).collect();
     let least = shares.iter().map(|(_, share)| *share).reduce(f64::min)?;
-    let limit = if least >= MOST_OF_LINE { "the line" } else { "something else than the line" };
+    let limit = if least >= MOST_OF_LINE {
+        "the line"
+    } else {
+        "something else than the line"
+    };
     let each: Vec<String> = shares
         .iter()
         .map(|(name, share)| format!("{name} gets {:.0} %", share * PERCENT))
@@ -157,27 +199,51 @@ fn busy_processors(verdict: &SpeedVerdict, [near, far]: &[String; 2]) -> Option<
 
 /// If requests wait much longer than on the idle network, a line on the way is full.
 fn full_queue(verdict: &SpeedVerdict) -> Option<String> {
-    let idle = verdict.rows.iter().find(|row| row.cell.phase == Phase::Idle)?.round_trip?;
-    let waits = verdict.rows.iter().filter_map(|row| Some((row.cell.phase, row.queue_seconds?)));
+    let idle = verdict
+        .rows
+        .iter()
+        .find(|row| row.cell.phase == Phase::Idle)?
+        .round_trip?;
+    let waits = verdict
+        .rows
+        .iter()
+        .filter_map(|row| Some((row.cell.phase, row.queue_seconds?)));
     let (phase, wait) = waits.max_by(|one, other| one.1.total_cmp(&other.1))?;
     (wait > idle.median.value.max(LONG_QUEUE)).then(|| {
-        let wait = three_digits(wait * MILLI);
-        format!("a full line on the way: with {} requests wait {wait} ms in its queue", name(phase))
+        let wait = time(wait);
+        format!(
+            "a full line on the way: with {} requests wait {wait} in its queue",
+            name(phase)
+        )
     })
 }
 
 /// The phase, or which of its two flows.
 fn way(row: &SpeedRow, flow: &FlowSpeed) -> String {
-    if row.flows.len() > 1 { both(flow.direction) } else { name(row.cell.phase).to_owned() }
+    if row.flows.len() > 1 {
+        both(flow.direction)
+    } else {
+        name(row.cell.phase).to_owned()
+    }
 }
 
 /// A line for each phase; the one with both directions has two.
 fn answer(verdict: &SpeedVerdict, [near, far]: &[String; 2]) -> Option<Section> {
-    let head = ["phase", "Mb/s", "round trip, ms", "p99, ms", "queues, ms", "resent or lost, %"];
+    let head = [
+        "phase",
+        "Mb/s",
+        "round trip, ms",
+        "p99, ms",
+        "queues, ms",
+        "resent or lost, %",
+    ];
     let mut table = Table::new("What the network gives", &head, 1);
     for row in &verdict.rows {
-        let flows: Vec<Option<&FlowSpeed>> =
-            if row.flows.is_empty() { vec![None] } else { row.flows.iter().map(Some).collect() };
+        let flows: Vec<Option<&FlowSpeed>> = if row.flows.is_empty() {
+            vec![None]
+        } else {
+            row.flows.iter().map(Some).collect()
+        };
         for (place, flow) in flows.into_iter().enumerate() {
             let way = flow.map_or_else(|| name(row.cell.phase).to_owned(), |flow| way(row, flow));
             // The times of requests are shown once.
@@ -211,22 +277,39 @@ fn answer(verdict: &SpeedVerdict, [near, far]: &[String; 2]) -> Option<Section> 
 
 /// The time in queues; `none` within the uncertainty of the difference, which may be below zero.
 fn queue_cell(row: &SpeedRow, queue: Option<f64>) -> Cell {
-    let Some(seconds) = queue else { return Cell::Nothing };
+    let Some(seconds) = queue else {
+        return Cell::Nothing;
+    };
     let value = seconds * MILLI;
     let is_none = seconds <= row.queue_uncertainty_seconds.unwrap_or(0.0);
-    let shown = if is_none { "none".to_owned() } else { three_digits(value) };
-    Cell::Number { value, shown, interval: None }
+    let shown = if is_none {
+        "none".to_owned()
+    } else {
+        three_digits(value)
+    };
+    Cell::Number {
+        value,
+        shown,
+        interval: None,
+    }
 }
 
 fn is_quicker_than_idle(row: &SpeedRow) -> bool {
-    row.queue_seconds.zip(row.queue_uncertainty_seconds).is_some_and(|(queue, by)| queue < -by)
+    row.queue_seconds
+        .zip(row.queue_uncertainty_seconds)
+        .is_some_and(|(queue, by)| queue < -by)
 }
 
 /// Whether there are numbers, and none has an interval.
 fn is_measured_once(verdict: &SpeedVerdict) -> bool {
-    let trips = verdict.rows.iter().filter_map(|row| Some(row.round_trip?.median));
-    let rates =
-        verdict.rows.iter().flat_map(|row| row.flows.iter().filter_map(|flow| flow.goodput));
+    let trips = verdict
+        .rows
+        .iter()
+        .filter_map(|row| Some(row.round_trip?.median));
+    let rates = verdict
+        .rows
+        .iter()
+        .flat_map(|row| row.flows.iter().filter_map(|flow| flow.goodput));
     let mut numbers = trips.chain(rates).peekable();
     numbers.peek().is_some() && numbers.all(|number| number.interval.is_none())
 }
@@ -246,15 +329,31 @@ fn course(verdict: &SpeedVerdict) -> Option<Section> {
         .iter()
         .flat_map(|row| row.flows.iter().map(|flow| (row.cell.phase, flow)))
         .collect();
-    let flows: Vec<(Phase, &FlowSpeed)> =
-        flows.into_iter().filter(|(_, flow)| !flow.course_bits_per_second.is_empty()).collect();
-    let head = ["phase", "mean, Mb/s", "lowest", "highest", "first twentieth", "last"];
+    let flows: Vec<(Phase, &FlowSpeed)> = flows
+        .into_iter()
+        .filter(|(_, flow)| !flow.course_bits_per_second.is_empty())
+        .collect();
+    let head = [
+        "phase",
+        "mean, Mb/s",
+        "lowest",
+        "highest",
+        "first twentieth",
+        "last",
+    ];
     let mut table = Table::new("Rate in twentieths of the time", &head, 1);
     let mut series = Vec::new();
     for (number, (phase, flow)) in flows.iter().enumerate() {
-        let rates: Vec<f64> = flow.course_bits_per_second.iter().map(|rate| rate / MEGA).collect();
-        let way =
-            if *phase == Phase::Both { both(flow.direction) } else { name(*phase).to_owned() };
+        let rates: Vec<f64> = flow
+            .course_bits_per_second
+            .iter()
+            .map(|rate| rate / MEGA)
+            .collect();
+        let way = if *phase == Phase::Both {
+            both(flow.direction)
+        } else {
+            name(*phase).to_owned()
+        };
         let mean = rates.iter().sum::<f64>() / rates.len() as f64;
         let numbers = [
             Some(mean),
@@ -264,7 +363,9 @@ fn course(verdict: &SpeedVerdict) -> Option<Section> {
             rates.last().copied(),
         ];
         table.rows.push(
-            std::iter::once(Cell::text(way.clone())).chain(numbers.map(Cell::number)).collect(),
+            std::iter::once(Cell::text(way.clone()))
+                .chain(numbers.map(Cell::number))
+                .collect(),
         );
         let part = flow.seconds / rates.len() as f64;
         let points = rates.iter().zip(0u32..);
@@ -283,8 +384,12 @@ fn course(verdict: &SpeedVerdict) -> Option<Section> {
     if series.is_empty() {
         return None;
     }
-    let panel =
-        Panel { title: String::new(), x: Axis::linear("seconds"), y: Axis::linear("Mb/s"), series };
+    let panel = Panel {
+        title: String::new(),
+        x: Axis::linear("seconds"),
+        y: Axis::linear("Mb/s"),
+        series,
+    };
     let figure = Figure {
         name: "course".to_owned(),
         title: "Rate over time".to_owned(),
@@ -301,12 +406,14 @@ fn course(verdict: &SpeedVerdict) -> Option<Section> {
 
 /// The numbers of RFC 6349, the closed forms, and the cost for the hosts.
 fn further(verdict: &SpeedVerdict, [near, far]: &[String; 2]) -> Option<Section> {
-    let mut blocks =
-        vec![Block::Table(rfc(verdict)), Block::Table(hosts_table(verdict, near, far))];
+    let mut blocks = vec![
+        Block::Table(rfc(verdict)),
+        Block::Table(hosts_table(verdict, near, far)),
+    ];
     if let Some(expected) = verdict.expected_round_trip_seconds {
-        let expected = three_digits(expected * MILLI);
         let text = format!(
-            "The network file's closed form expects {expected} ms of a request on the idle network."
+            "The network file's closed form expects {} of a request on the idle network.",
+            time(expected)
         );
         blocks.push(Block::Text(text));
     }
@@ -317,18 +424,31 @@ fn further(verdict: &SpeedVerdict, [near, far]: &[String; 2]) -> Option<Section>
 }
 
 fn rfc(verdict: &SpeedVerdict) -> Table {
-    let head =
-        ["phase", "expected, Mb/s", "transfer time ratio", "efficiency, %", "buffer delay, %"];
+    let head = [
+        "phase",
+        "expected, Mb/s",
+        "transfer time ratio",
+        "efficiency, %",
+        "buffer delay, %",
+    ];
     let mut table = Table::new("RFC 6349", &head, 1);
-    for row in verdict.rows.iter().filter(|row| row.cell.phase != Phase::Idle) {
+    for row in verdict
+        .rows
+        .iter()
+        .filter(|row| row.cell.phase != Phase::Idle)
+    {
         let flow = row.flows.first();
         table.rows.push(vec![
             Cell::text(name(row.cell.phase)),
             Cell::number(
-                flow.and_then(|flow| flow.expected_bits_per_second).map(|rate| rate / MEGA),
+                flow.and_then(|flow| flow.expected_bits_per_second)
+                    .map(|rate| rate / MEGA),
             ),
             Cell::number(flow.and_then(|flow| flow.transfer_time_ratio)),
-            share(flow.and_then(|flow| flow.sent_again).map(|again| 1.0 - again)),
+            share(
+                flow.and_then(|flow| flow.sent_again)
+                    .map(|again| 1.0 - again),
+            ),
             share(row.buffer_delay),
         ]);
     }
@@ -336,8 +456,17 @@ fn rfc(verdict: &SpeedVerdict) -> Table {
 }
 
 fn hosts_table(verdict: &SpeedVerdict, near: &str, far: &str) -> Table {
-    let (here, there) = (format!("processors of {near}"), format!("processors of {far}"));
-    let head = ["phase", here.as_str(), there.as_str(), "jitter, ms", "overtaken datagrams"];
+    let (here, there) = (
+        format!("processors of {near}"),
+        format!("processors of {far}"),
+    );
+    let head = [
+        "phase",
+        here.as_str(),
+        there.as_str(),
+        "jitter, ms",
+        "overtaken datagrams",
+    ];
     let mut table = Table::new("At the ends", &head, 1);
     for row in &verdict.rows {
         let flow = row.flows.first();
@@ -346,7 +475,10 @@ fn hosts_table(verdict: &SpeedVerdict, near: &str, far: &str) -> Table {
             Cell::text(name(row.cell.phase)),
             Cell::number(row.near_processors),
             Cell::number(row.far_processors),
-            Cell::number(flow.and_then(|flow| flow.jitter_seconds).map(|jitter| jitter * MILLI)),
+            Cell::number(
+                flow.and_then(|flow| flow.jitter_seconds)
+                    .map(|jitter| jitter * MILLI),
+            ),
             overtaken.map_or(Cell::Nothing, Cell::count),
         ]);
     }
@@ -369,8 +501,9 @@ mod tests {
     use crate::{FIRST_SCREEN_LINES, first_screen, page_text};
 
     fn plan() -> SpeedPlan {
-        let stations =
-            ["laptop", "server"].map(|name| HostName::try_from(name).expect("a name")).to_vec();
+        let stations = ["laptop", "server"]
+            .map(|name| HostName::try_from(name).expect("a name"))
+            .to_vec();
         let (name, text) = ("home-bloated".to_owned(), String::new());
         SpeedPlan {
             frame: Frame {
@@ -399,7 +532,13 @@ mod tests {
     }
 
     fn estimate(value: f64) -> Estimate {
-        Estimate { value, interval: Some(Interval { low: value * 0.99, high: value * 1.01 }) }
+        Estimate {
+            value,
+            interval: Some(Interval {
+                low: value * 0.99,
+                high: value * 1.01,
+            }),
+        }
     }
 
     fn row(phase: Phase, median: f64, flows: Vec<FlowSpeed>) -> SpeedRow {
@@ -471,7 +610,13 @@ mod tests {
     }
 
     fn told(verdict: &SpeedVerdict, width: usize) -> String {
-        page_text(&paged(verdict), &TextOptions { colour: false, width })
+        page_text(
+            &paged(verdict),
+            &TextOptions {
+                colour: false,
+                width,
+            },
+        )
     }
 
     fn paged(verdict: &SpeedVerdict) -> Page {
@@ -491,7 +636,12 @@ mod tests {
             ..RunHead::default()
         };
         let settings = BTreeMap::new();
-        let stored = StoredRun { run: &head, origin: &origin, settings: &settings, changes: &[] };
+        let stored = StoredRun {
+            run: &head,
+            origin: &origin,
+            settings: &settings,
+            changes: &[],
+        };
         plan().page(verdict, &stored)
     }
 
@@ -500,9 +650,18 @@ mod tests {
     fn the_first_screen() {
         let page = paged(&verdict());
         let screens = [80, 120].map(|width| {
-            let text = first_screen(&page, &TextOptions { colour: false, width });
+            let text = first_screen(
+                &page,
+                &TextOptions {
+                    colour: false,
+                    width,
+                },
+            );
             assert!(text.lines().count() <= FIRST_SCREEN_LINES, "{text}");
-            assert!(text.lines().all(|line| line.chars().count() <= width), "{text}");
+            assert!(
+                text.lines().all(|line| line.chars().count() <= width),
+                "{text}"
+            );
             format!("{width} columns\n{text}")
         });
         insta::assert_snapshot!(screens.join("\n"));
@@ -513,14 +672,19 @@ mod tests {
     fn the_answer_comes_first() {
         let text = told(&verdict(), 100);
         insta::assert_snapshot!(text);
-        assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
+        assert!(
+            text.lines().all(|line| line.chars().count() <= 100),
+            "{text}"
+        );
     }
 
     #[test]
     fn one_block_has_no_interval_and_that_is_said() {
         let mut once = verdict();
         for row in &mut once.rows {
-            row.round_trip.iter_mut().for_each(|trip| trip.median.interval = None);
+            row.round_trip
+                .iter_mut()
+                .for_each(|trip| trip.median.interval = None);
             row.flows
                 .iter_mut()
                 .filter_map(|flow| flow.goodput.as_mut())
@@ -538,8 +702,10 @@ mod tests {
             verdict.rows.truncate(2);
             verdict.rows[1].flows[0].expected_bits_per_second = None;
             verdict.rows[1].queue_seconds = Some(up);
-            [verdict.rows[1].near_processors, verdict.rows[1].far_processors] =
-                processors.map(Some);
+            [
+                verdict.rows[1].near_processors,
+                verdict.rows[1].far_processors,
+            ] = processors.map(Some);
             paged(&verdict).summary.limit
         };
         assert_eq!(
@@ -548,7 +714,7 @@ mod tests {
         );
         assert_eq!(
             bare([0.1, 0.1], 1.8),
-            "a full line on the way: with TCP up requests wait 1800 ms in its queue"
+            "a full line on the way: with TCP up requests wait 1.80 s in its queue"
         );
         assert_eq!(bare([0.1, 0.1], 0.001), "");
     }
@@ -565,11 +731,17 @@ mod tests {
         };
         let why = "processors that are awake";
         let shown = with(-0.002);
-        assert!(shown.contains(" none ") && shown.replace('\n', " ").contains("awake"), "{shown}");
+        assert!(
+            shown.contains(" none ") && shown.replace('\n', " ").contains("awake"),
+            "{shown}"
+        );
         let shown = with(0.000_9);
         assert!(shown.contains(" none ") && !shown.contains(why), "{shown}");
         let shown = with(0.0011);
-        assert!(shown.contains(" 1.10 ") && !shown.contains("none"), "{shown}");
+        assert!(
+            shown.contains(" 1.10 ") && !shown.contains("none"),
+            "{shown}"
+        );
     }
 
     #[test]

@@ -2,11 +2,14 @@
 //! most severe warnings, and the next commands. It is made from the same [`Page`] as every file, so
 //! that no suite has a first screen of its own.
 
+use btu_stats::{Estimate, Interval};
+
 use crate::head::TextOptions;
 use crate::html::{Cell, Page, PageWarning, Section, Table, tables_of};
-use crate::number::{count, three_digits};
+use crate::number::{count, ends, three_digits};
 use crate::paint::Paint;
 use crate::sheet::{columns, wrap};
+use crate::unit;
 
 /// The largest number of lines of a first screen.
 pub const FIRST_SCREEN_LINES: usize = 12;
@@ -239,11 +242,20 @@ fn estimate(table: &Table, row: &[Cell]) -> Option<KeyFigure> {
     // A head is a unit, or a name with its unit behind the last comma.
     let head = table.head.get(place).map_or("", String::as_str);
     let (note, unit) = head.rsplit_once(", ").unwrap_or(("", head));
-    let Cell::Number { value, .. } = row[place] else { return None };
-    Some(KeyFigure {
+    let Cell::Number { value, interval, .. } = row[place] else { return None };
+    let figure = |value, interval| KeyFigure {
         name: names.join(" "),
-        value: format!("{} {unit}", three_digits(value)),
-        interval: row[place].interval().unwrap_or_default(),
+        value,
+        interval,
         note: note.to_owned(),
-    })
+    };
+    let Some((_, of)) = unit::of_head(unit) else {
+        let interval = row[place].interval().unwrap_or_default();
+        return Some(figure(format!("{} {unit}", three_digits(value)), interval));
+    };
+    let interval = interval.map(|(low, high)| Interval { low, high });
+    let seconds = Estimate { value, interval }.scaled(of.worth);
+    let fitting = unit::time_unit(seconds.value.abs());
+    let interval = ends(&seconds, fitting.worth).unwrap_or_default();
+    Some(figure(unit::time(seconds.value), interval))
 }

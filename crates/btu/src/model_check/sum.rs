@@ -129,14 +129,17 @@ impl<'a> Network<'a> {
             .into_iter()
             .filter(|(count, _)| *count > 0)
             .map(|(count, what)| format!("{count} {what}"));
-        let late = measured.late_share().filter(|late| *late > MOST_LATE_SHARE && !measured.overloaded).map(|late| {
-            format!(
-                "{:.0} % of the delay is lateness of this machine (sender {:.0} us, emulator {:.0} us)",
-                late * 100.0,
-                measured.sender_late_seconds * 1e6,
-                measured.wire_late_seconds * 1e6
-            )
-        });
+        let late = measured
+            .late_share()
+            .filter(|late| *late > MOST_LATE_SHARE && !measured.overloaded)
+            .map(|late| {
+                format!(
+                    "{:.0} % of the delay is lateness of this machine (sender {}, emulator {})",
+                    late * 100.0,
+                    Span::from_seconds_f64(measured.sender_late_seconds),
+                    Span::from_seconds_f64(measured.wire_late_seconds)
+                )
+            });
         counted.chain(late).collect()
     }
 

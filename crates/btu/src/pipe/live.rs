@@ -7,6 +7,7 @@ use btu_report::{Graph, NamedSignature, PLOT_ROWS, TextOptions, pipe_plot};
 use btu_suite::cell::Load;
 use btu_suite::hint::{HintPoint, HintRecord};
 use btu_suite::pipe::{Job, JobRecord, PipePlan, PipeVerdict, Point, judge};
+use btu_units::Span;
 
 use crate::terminal;
 
@@ -80,7 +81,13 @@ fn of_point(plan: &PipePlan, point: &Point) -> String {
     let time = times.iter().copied().fold(f64::INFINITY, f64::min);
     let rate = plan.pattern.bits_at_once(point.size, plan.pairs) / time;
     let load = if plan.load == Load::Idle { String::new() } else { format!(" {}", plan.load) };
-    format!("{}{load} {} {:.1} us {:.2} Mb/s", plan.kind, point.size, time * 1e6, rate / 1e6)
+    format!(
+        "{}{load} {} {} {:.2} Mb/s",
+        plan.kind,
+        point.size,
+        Span::from_seconds_f64(time),
+        rate / 1e6
+    )
 }
 
 fn of_step(processes: &str, step: &HintPoint) -> String {

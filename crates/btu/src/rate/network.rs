@@ -172,8 +172,7 @@ fn last_long_enough(plan: &mut Plan, topology: &Topology) -> Option<String> {
     }
     let usual = std::mem::replace(&mut plan.profile.target, wanted);
     Some(format!(
-        "a round trip takes {:.0} ms on this network, so activities last {:.1} s instead of {:.1} s, and a run longer",
-        round_trip.milliseconds(),
+        "a round trip takes {round_trip} on this network, so activities last {:.1} s instead of {:.1} s, and a run longer",
         wanted.seconds(),
         usual.seconds()
     ))

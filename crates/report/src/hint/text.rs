@@ -6,8 +6,9 @@ use super::picture;
 use crate::head::{RunHead, TextOptions};
 use crate::number::{NOTHING, count, percent, plus_minus, three_digits};
 use crate::paint::Paint;
-use crate::pipe::{PLOT_ROWS, ends, legend, plotted, time, time_unit};
+use crate::pipe::{PLOT_ROWS, legend, plotted};
 use crate::sheet::{Sheet, page, section, wrap};
+use crate::unit::{ends, time, time_unit};
 
 /// The number of steps that fit on a screen.
 const GLANCE: usize = 24;

@@ -8,6 +8,7 @@ use btu_stats::Estimate;
 use super::figure::Figure;
 use crate::number::{NOTHING, ends, three_digits};
 use crate::summary::Summary;
+use crate::unit;
 
 /// A report as a page of sections, with a summary for the terminal.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -107,6 +108,36 @@ pub struct Table {
 }
 
 impl Table {
+    /// The table as people read it: a column of times that are all a thousand of its unit or more
+    /// has a larger unit, by the smallest of them. Files for programs keep the unit.
+    pub(crate) fn for_readers(&self) -> Self {
+        let mut table = self.clone();
+        for column in self.labels..self.head.len() {
+            if let Some((head, times)) = self.larger(column) {
+                table.head[column] = head;
+                let cells = table.rows.iter_mut().filter_map(|row| row.get_mut(column));
+                cells.for_each(|cell| cell.divide(times));
+            }
+        }
+        table
+    }
+
+    /// The head of a column with its larger unit, and how many of the present one that is.
+    fn larger(&self, column: usize) -> Option<(String, f64)> {
+        let (name, unit) = unit::of_head(&self.head[column])?;
+        let cells = || self.rows.iter().filter_map(move |row| row.get(column));
+        if !cells().all(Cell::is_plain) {
+            return None;
+        }
+        let values = cells().filter_map(|cell| match cell {
+            Cell::Number { value, .. } if *value > 0.0 => Some(*value),
+            Cell::Number { .. } | Cell::Text(_) | Cell::Nothing => None,
+        });
+        let larger = unit::time_unit(values.reduce(f64::min)? * unit.worth);
+        (larger.worth > unit.worth)
+            .then(|| (format!("{name}{}", larger.name), larger.worth / unit.worth))
+    }
+
     /// An empty table; its first `labels` columns hold words.
     pub fn new(caption: &str, head: &[&str], labels: usize) -> Self {
         let head = head.iter().map(|&word| word.to_owned()).collect();
@@ -170,9 +201,63 @@ impl Cell {
         }
     }
 
+    /// Whether it has no number that is shown in another way, such as with a mark.
+    fn is_plain(&self) -> bool {
+        match self {
+            Self::Number { value, shown, .. } => {
+                *shown == three_digits(*value)
+                    || !shown.contains(|letter: char| letter.is_numeric())
+            }
+            Self::Text(_) | Self::Nothing => true,
+        }
+    }
+
+    /// Makes it a number of a unit that is `times` as large.
+    fn divide(&mut self, times: f64) {
+        let Self::Number { value, shown, interval } = self else { return };
+        let is_shown = *shown == three_digits(*value);
+        *value /= times;
+        *interval = interval.map(|(low, high)| (low / times, high / times));
+        if is_shown {
+            *shown = three_digits(*value);
+        }
+    }
+
     /// The interval as text, if there is one.
     pub fn interval(&self) -> Option<String> {
         let Self::Number { value, interval: Some((low, high)), .. } = *self else { return None };
         ends(&Estimate { value, interval: Some(btu_stats::Interval { low, high }) }, 1.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_of_long_times_have_a_larger_unit() {
+        let mut table = Table::new("Times", &["", "time, us", "mixed, us", "queue, ms", "us"], 1);
+        let estimate =
+            Estimate { value: 0.275, interval: Some(btu_stats::Interval::around(0.275, 0.025)) };
+        let none = Cell::Number { value: 0.0, shown: "none".to_owned(), interval: None };
+        let long = [Cell::estimate(Some(&estimate), 1e-6), Cell::number(Some(2e6))];
+        let short = [Cell::number(Some(1990.0)), Cell::number(Some(12.0))];
+        for ([time, mixed], queue) in [long, short].into_iter().zip([none, Cell::number(Some(1e6))])
+        {
+            table.rows.push(vec![Cell::text("a"), time, mixed, queue, Cell::Nothing]);
+        }
+        let read = table.for_readers();
+        assert_eq!(read.head, ["", "time, ms", "mixed, us", "queue, s", "us"]);
+        let shown: Vec<Vec<&str>> =
+            read.rows.iter().map(|row| row.iter().map(Cell::shown).collect()).collect();
+        assert_eq!(
+            shown,
+            [["a", "275", "2000000", "none", "-"], ["a", "1.99", "12.0", "1000", "-"]]
+        );
+        assert_eq!(read.rows[0][1].interval().as_deref(), Some("250 .. 300"));
+        // Marked numbers are left alone.
+        table.rows[0][1] =
+            Cell::Number { value: 5e6, shown: "5000000?".to_owned(), interval: None };
+        assert_eq!(table.for_readers().head[1], "time, us");
     }
 }

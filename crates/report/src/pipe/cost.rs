@@ -3,10 +3,10 @@
 use btu_stats::Estimate;
 use btu_suite::pipe::{PipeVerdict, SignatureCost};
 
-use super::unit::{rate, time};
 use crate::head::TextOptions;
 use crate::number::{NOTHING, three_digits};
 use crate::sheet::{Sheet, section};
+use crate::unit::{rate, time};
 
 /// The number of sizes that fit on a screen.
 const GLANCE: usize = 9;

@@ -5,9 +5,9 @@ use btu_stats::Estimate;
 use btu_suite::pipe::{PipeVerdict, SignatureCost};
 
 use super::page::Named;
-use super::unit::{Unit, bytes, rate_unit, time, time_unit};
 use crate::number::{ends, three_digits};
 use crate::summary::KeyFigure;
+use crate::unit::{Unit, bytes, rate_unit, time, time_unit};
 
 /// From this share of the maximum on, bytes cost more than messages.
 const HALF: f64 = 0.5;

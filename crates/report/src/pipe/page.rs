@@ -14,6 +14,7 @@ use crate::html::{
 use crate::number::three_digits;
 use crate::stored_page::{StoredRun, page_warning};
 use crate::summary::Next;
+use crate::unit::time;
 
 /// Bits per second in a megabit per second, and seconds in a microsecond.
 const MEGABIT: f64 = 1e6;
@@ -72,8 +73,7 @@ fn quickest(named: &[Named]) -> String {
     let least = least.min_by(|a, b| a.1.total_cmp(&b.1));
     let most = most.max_by(|a, b| a.1.total_cmp(&b.1));
     let is_one = least.zip(most).is_some_and(|((least, _), (most, _))| least == most);
-    let least =
-        least.map(|(name, seconds)| format!("{name} is quickest with {}", super::time(seconds)));
+    let least = least.map(|(name, seconds)| format!("{name} is quickest with {}", time(seconds)));
     let most = most.map(|(name, rate)| {
         let who = if is_one { String::new() } else { format!("{name} ") };
         format!("{who}carries most, {} Mb/s", three_digits(rate / MEGABIT))
@@ -105,7 +105,7 @@ fn sections_with_cost(named: &[Named], costs: &[&SignatureCost]) -> Vec<Option<S
 
 /// `: 26.1 us, up to 1200 Mb/s`.
 fn figures_in_words(verdict: &PipeVerdict) -> String {
-    let latency = verdict.latency.as_ref().map(|latency| super::time(latency.median_seconds.value));
+    let latency = verdict.latency.as_ref().map(|latency| time(latency.median_seconds.value));
     let maximum = verdict.maximum.as_ref();
     let maximum = maximum
         .map(|peak| format!("up to {} Mb/s", three_digits(peak.bits_per_second.value / MEGABIT)));

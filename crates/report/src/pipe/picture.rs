@@ -6,7 +6,7 @@ use btu_stats::{Estimate, Interval};
 use btu_suite::history::netpipe96;
 use btu_suite::pipe::{PipeVerdict, SizeVerdict};
 
-use super::unit::{Unit, rate_unit, time_unit};
+use crate::unit::{Unit, rate_unit, time_unit};
 
 /// One of the paper's graphs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -2,10 +2,10 @@
 
 use btu_suite::pipe::{PipeVerdict, SizeVerdict};
 
-use super::unit::{Unit, rate_unit, time_unit};
 use crate::head::TextOptions;
 use crate::number::{or_dash, plus_minus, three_digits};
 use crate::sheet::{Sheet, section};
+use crate::unit::{Unit, rate_unit, time_unit};
 
 /// The number of sizes that readers still read.
 const READABLE: usize = 30;

@@ -4,12 +4,12 @@
 use btu_suite::pipe::{Fit, Latencies, Peak, PipeVerdict};
 
 use super::picture::{Graph, NamedSignature};
-use super::unit::{bytes, ends, rate, rate_unit, time, time_unit};
 use super::{plot, table, warnings};
 use crate::head::{RunHead, TextOptions};
 use crate::number::count;
 use crate::paint::Paint;
 use crate::sheet::{Sheet, page, section, wrap};
+use crate::unit::{bytes, ends, rate, rate_unit, time, time_unit};
 
 /// The fewest sizes of a curve.
 const FEWEST_TO_DRAW: usize = 3;

@@ -9,9 +9,10 @@ use super::{MEGABIT, RunReport};
 use crate::number::{count, ends, percent, three_digits};
 use crate::summary::{KeyFigure, Next, Summary};
 use crate::text::called;
+use crate::unit::{time, time_unit};
 
-/// Nanoseconds of a microsecond.
-const MICRO: f64 = 1e3;
+/// A nanosecond in seconds.
+const NANO: f64 = 1e-9;
 
 /// From this share of what the network file carries on, the network is what limits.
 const NEARLY_ALL: f64 = 0.9;
@@ -76,11 +77,11 @@ fn unrated(report: &RunReport) -> impl Iterator<Item = KeyFigure> {
         figure("alone", &rating.btu_bits_per_second, "what is rated, without load".to_owned())
     });
     let answered = verdict.interactive.iter().filter_map(|row| {
-        let median = row.p50_ns.as_ref()?;
+        let median = row.p50_ns.as_ref()?.scaled(NANO);
         Some(KeyFigure {
             name: format!("{} {}", row.component, called(row.load)),
-            value: format!("{} us", three_digits(median.value / MICRO)),
-            interval: ends(median, MICRO).unwrap_or_default(),
+            value: time(median.value),
+            interval: ends(&median, time_unit(median.value).worth).unwrap_or_default(),
             note: "median round trip".to_owned(),
         })
     });

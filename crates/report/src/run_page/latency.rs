@@ -91,8 +91,19 @@ fn tail(histogram: &Histogram) -> Vec<Point> {
 }
 
 fn table(rows: &[InteractiveRow]) -> Table {
-    let head = ["", "", "answers/s", "p50", "p90", "p99", "p99.9", "max", "requests", "lost"];
-    let mut table = Table::new("Request and response, round trip in us", &head, 2);
+    let head = [
+        "",
+        "",
+        "answers/s",
+        "p50, us",
+        "p90, us",
+        "p99, us",
+        "p99.9, us",
+        "max, us",
+        "requests",
+        "lost",
+    ];
+    let mut table = Table::new("Request and response, round trip", &head, 2);
     for one in rows {
         let us = |ns: Option<u64>| Cell::number(ns.map(|ns| ns as f64 / 1e3));
         let all = one.round_trip;

@@ -3,11 +3,12 @@
 use btu_medium::sim::{FlowOutcome, MediumOutcome, Outcome};
 use btu_stats::Estimate;
 
-use super::tables::{MEGABIT, lost, time};
+use super::tables::{MEGABIT, lost};
 use super::warnings::warnings;
 use crate::html::Page;
 use crate::number::{ends, percent, three_digits};
 use crate::summary::{KeyFigure, Next, Summary};
+use crate::unit::time;
 
 /// From this share of time on, a medium is the limit.
 const BUSY: f64 = 0.9;
@@ -61,7 +62,7 @@ fn headline(outcome: &Outcome, flows: &[&FlowOutcome]) -> String {
 
 /// `1.07 ms (1.05 .. 1.09)`.
 fn with_interval(seconds: &Estimate) -> String {
-    let unit = crate::pipe::time_unit(seconds.value);
+    let unit = crate::unit::time_unit(seconds.value);
     ends(seconds, unit.worth)
         .map_or_else(|| time(seconds.value), |ends| format!("{} ({ends})", time(seconds.value)))
 }

@@ -6,6 +6,7 @@ use btu_stats::Estimate;
 use super::Page;
 use crate::number::{NOTHING, or_dash, percent, plus_minus, three_digits};
 use crate::sheet::Sheet;
+use crate::unit::time;
 
 /// Bits per second in a megabit.
 pub(super) const MEGABIT: f64 = 1e6;
@@ -253,15 +254,4 @@ pub(super) fn lost(flow: &FlowOutcome) -> String {
 /// Rare losses matter, so they are not rounded to 0.
 fn share_lost(share: f64) -> String {
     if share == 0.0 { "0".to_owned() } else { three_digits(share * 100.0) }
-}
-
-/// Seconds with three significant digits and the unit that suits: `1.07 ms`.
-pub(super) fn time(seconds: f64) -> String {
-    let (value, unit) = match seconds {
-        _ if seconds < 1e-6 => (seconds * 1e9, "ns"),
-        _ if seconds < 1e-3 => (seconds * 1e6, "us"),
-        _ if seconds < 1.0 => (seconds * 1e3, "ms"),
-        _ => (seconds, "s"),
-    };
-    format!("{} {unit}", three_digits(value))
 }

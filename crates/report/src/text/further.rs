@@ -8,6 +8,10 @@ use super::rates::called;
 use super::{MEGABIT, Page};
 use crate::number::{NOTHING, or_dash, plus_minus};
 use crate::sheet::Sheet;
+use crate::unit::{Unit, time_unit};
+
+/// A nanosecond in seconds.
+const NANO: f64 = 1e-9;
 
 /// The lines about request and response.
 pub(super) fn interactive(page: &Page) -> Vec<String> {
@@ -15,13 +19,17 @@ pub(super) fn interactive(page: &Page) -> Vec<String> {
     let head = ["", "", "answers/s", "p50", "", "p90", "p99", "p99.9", "max", "times", "lost"]
         .map(str::to_owned);
     let mut sheet = Sheet::new(head.to_vec(), 2);
+    let medians = page.verdict.interactive.iter().filter_map(|row| row.round_trip);
+    let least = medians.map(|one| one.p50_ns as f64 * NANO).fold(f64::INFINITY, f64::min);
+    let unit = time_unit(if least.is_finite() { least } else { 0.0 });
     let mut before = None;
     for row in &page.verdict.interactive {
         let name = if before == Some(row.component) { "" } else { transport(row.component) };
         before = Some(row.component);
-        sheet.row(interactive_row(name, row));
+        sheet.row(interactive_row(name, row, unit));
     }
-    let title = format!("Request and response, {} B, round trip in us", first.message.count());
+    let title =
+        format!("Request and response, {} B, round trip in {}", first.message.count(), unit.name);
     page.section(&title, "one user who waits for each answer", sheet.lines())
 }
 
@@ -29,19 +37,19 @@ fn transport(component: Component) -> &'static str {
     if component == Component::InteractiveTcp { "TCP" } else { "UDP" }
 }
 
-fn interactive_row(name: &str, row: &InteractiveRow) -> Vec<String> {
-    let us = |ns: Option<u64>| or_dash(ns.map(|ns| ns as f64 / 1e3));
+fn interactive_row(name: &str, row: &InteractiveRow, unit: Unit) -> Vec<String> {
+    let time = |ns: Option<u64>| or_dash(ns.map(|ns| ns as f64 * NANO / unit.worth));
     let quantiles = row.round_trip;
     vec![
         name.to_owned(),
         called(row.load),
         or_dash(row.answers_per_second.map(|rate| rate.value)),
-        us(quantiles.map(|one| one.p50_ns)),
+        time(quantiles.map(|one| one.p50_ns)),
         plus_minus(row.p50_ns.as_ref()),
-        us(quantiles.and_then(|one| one.p90_ns)),
-        us(quantiles.and_then(|one| one.p99_ns)),
-        us(quantiles.and_then(|one| one.p999_ns)),
-        us(quantiles.map(|one| one.max_ns)),
+        time(quantiles.and_then(|one| one.p90_ns)),
+        time(quantiles.and_then(|one| one.p99_ns)),
+        time(quantiles.and_then(|one| one.p999_ns)),
+        time(quantiles.map(|one| one.max_ns)),
         quantiles.map_or(0, |one| one.count).to_string(),
         row.lost.map_or_else(|| NOTHING.to_owned(), |lost| lost.events.to_string()),
     ]

@@ -1,6 +1,7 @@
 //! Warnings about closed forms that a run did not meet, for reasons that are known.
 
 use btu_stats::Histogram;
+use btu_units::Span;
 
 use super::expected::FIRST_SEGMENTS;
 use super::verdict::GROWN_AT;
@@ -60,9 +61,9 @@ pub(super) fn missed(
         Some(Warning {
             cause: "short round trips",
             observed: format!(
-                "a round trip of {} takes {:.3} ms longer than its closed form ({:.1} %); {}",
+                "a round trip of {} takes {} longer than its closed form ({:.1} %); {}",
                 row.cell.protocol,
-                excess(row)? * 1e3,
+                Span::from_seconds_f64(excess(row)?),
                 error * 100.0,
                 lateness(row, cells)?
             ),
@@ -119,11 +120,11 @@ fn lateness(row: &AppRow, cells: &[Measured<AppCell>]) -> Option<String> {
     for own in cells.iter().filter(|measured| measured.cell == row.cell && measured.is_valid()) {
         lateness.merge(&own.seen.wire.lateness);
     }
-    let milliseconds = |quantile| Some(lateness.quantile(quantile)? as f64 / 1e6);
+    let late = |quantile| lateness.quantile(quantile).map(Span::from_nanoseconds);
     Some(format!(
-        "half of its frames left the emulator {:.3} ms late or later, one in a hundred {:.3} ms",
-        milliseconds(0.5)?,
-        milliseconds(0.99)?
+        "half of its frames left the emulator {} late or later, one in a hundred {}",
+        late(0.5)?,
+        late(0.99)?
     ))
 }
 
@@ -174,7 +175,7 @@ mod tests {
         let short = told(&[row(Protocol::StopAndWait, 0.6804, 0.6552)]);
         let [warning] = &short[..] else { panic!("{short:?}") };
         assert_eq!(warning.cause, "short round trips");
-        assert!(warning.observed.contains("takes 0.040 ms longer"), "{}", warning.observed);
+        assert!(warning.observed.contains("takes 40 us longer"), "{}", warning.observed);
         assert!(warning.observed.contains("(3.8 %)"), "{}", warning.observed);
         let mut wide = row(Protocol::Window(16), 0.107, 0.1);
         wide.cell.workload = Workload::Mix;

@@ -62,9 +62,9 @@ fn late<C>(cells: &[Measured<C>]) -> Option<Warning> {
     (p99_ns > MOST_LATENESS.nanoseconds()).then(|| Warning {
         cause: "late frames",
         observed: format!(
-            "one frame in a hundred left the emulator {:.2} ms late or later, the latest {:.2} ms",
-            p99_ns as f64 / 1e6,
-            max_ns as f64 / 1e6
+            "one frame in a hundred left the emulator {} late or later, the latest {}",
+            Span::from_nanoseconds(p99_ns),
+            Span::from_nanoseconds(max_ns)
         ),
         advice: "leave the machine alone while it measures, or choose a slower network",
     })

@@ -1,6 +1,7 @@
 //! Checks whether the machine that raises the network was itself the limit, level by level.
 
 use btu_stats::Histogram;
+use btu_units::Span;
 use serde::Serialize;
 
 use super::{LanCell, Level};
@@ -54,12 +55,12 @@ pub(super) fn warning(levels: &[LevelMachine]) -> Option<Warning> {
     let most = limited.iter().max_by_key(|level| level.count)?;
     let counts: Vec<String> = limited.iter().map(|level| level.count.to_string()).collect();
     let busy = most.busy_share.unwrap_or_default() * 100.0;
-    let late = most.lateness_p99_seconds.unwrap_or_default() * 1e3;
+    let late = Span::from_seconds_f64(most.lateness_p99_seconds.unwrap_or_default());
     Some(Warning {
         cause: "the machine is the limit",
         observed: format!(
             "with {} stations (marked *); with {} the processors were busy for {busy:.0} % of the time, and one frame in a hundred \
-             was {late:.2} ms late or later",
+             was {late} late or later",
             counts.join(", "),
             most.count
         ),

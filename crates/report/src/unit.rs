@@ -32,8 +32,15 @@ fn fitting(units: &[Unit], value: f64) -> Unit {
 }
 
 /// The unit for rates up to `most` bits per second.
-pub(super) fn rate_unit(most: f64) -> Unit {
+pub(crate) fn rate_unit(most: f64) -> Unit {
     fitting(&RATES, most)
+}
+
+/// The head of a column without the unit of time at its end, and that unit: `latency, us`.
+pub(crate) fn of_head(head: &str) -> Option<(&str, Unit)> {
+    let name = head.rsplit([' ', ',']).next()?;
+    let unit = TIMES.iter().find(|unit| unit.name == name)?;
+    Some((head.strip_suffix(name)?, *unit))
 }
 
 /// The unit for times of which this is a typical one.
@@ -47,12 +54,12 @@ pub(crate) fn time(seconds: f64) -> String {
 }
 
 /// Formats a rate as in `940 Mb/s`.
-pub(super) fn rate(bits_per_second: f64) -> String {
+pub(crate) fn rate(bits_per_second: f64) -> String {
     with(bits_per_second, rate_unit(bits_per_second))
 }
 
 /// A size that may be a fraction of a byte.
-pub(super) fn bytes(count: f64) -> String {
+pub(crate) fn bytes(count: f64) -> String {
     if count < 10.0 {
         format!("{} B", three_digits(count))
     } else {
