@@ -178,13 +178,14 @@ fn drawn(figure: &Figure) -> Markup {
 }
 
 fn sheet(table: &Table) -> Markup {
+    let table = &table.for_readers();
     html! {
         div.scroll tabindex="0" role="region" aria-label=(table.caption) {
             table {
                 caption { (table.caption) }
                 thead { tr { @for (place, word) in table.head.iter().enumerate() {
                     @if place < table.labels { th.label scope="col" { (broken(word, SHORT)) } }
-                    @else { th scope="col" { (word) } }
+                    @else { th scope="col" { (unbroken(word)) } }
                 } } }
                 tbody { @for row in &table.rows { tr {
                     @for (place, cell) in row.iter().enumerate() {
@@ -224,9 +225,18 @@ const SHORT: usize = 8;
 
 fn label_text(text: &str) -> Markup {
     if text.chars().count() <= SHORT {
-        return html! { (text.replace(' ', "\u{a0}")) };
+        return unbroken(&text.replace(' ', "\u{a0}"));
     }
     broken(text, LONG)
+}
+
+/// A text whose words do not end a line at their hyphens, as names such as `window-8` would. The
+/// letters are those of the text, so that a name can be copied and found.
+fn unbroken(text: &str) -> Markup {
+    let is_name = |word: &str| word.contains('-') && word.len() > 1 && word.chars().count() <= LONG;
+    html! { @for word in text.split_inclusive(' ') {
+        @if is_name(word.trim_end()) { span.whole { (word.trim_end()) } @if word.ends_with(' ') { " " } } @else { (word) }
+    } }
 }
 
 /// A text whose words may be broken at points and underscores, if one has more letters than `most`.
@@ -234,7 +244,9 @@ fn broken(text: &str, most: usize) -> Markup {
     let is_long = text.split(' ').any(|word| word.chars().count() > most);
     let parts: Vec<&str> =
         if is_long { text.split_inclusive(['.', '_', ',', '/']).collect() } else { vec![text] };
-    html! { @for (place, part) in parts.iter().enumerate() { @if place > 0 { wbr; } (part) } }
+    html! { @for (place, part) in parts.iter().enumerate() {
+        @if place > 0 { wbr; } (unbroken(part))
+    } }
 }
 
 /// A text with commands, options and settings between backquotes, as terminals show them.
@@ -269,5 +281,24 @@ fn footer(page: &Page) -> Markup {
                 p.note { "Charts by plotly.js, Copyright Plotly, Inc., MIT licence. This file is complete: it loads nothing from the network." }
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_not_broken_at_their_hyphens() {
+        let label = |text: &str| label_text(text).into_string();
+        assert_eq!(label("window-8"), "<span class=\"whole\">window-8</span>");
+        assert_eq!(
+            label("stop-and-wait over a line"),
+            "<span class=\"whole\">stop-and-wait</span> over a line"
+        );
+        assert_eq!(label("10 Mb/s"), "10\u{a0}Mb/s");
+        assert_eq!(label("- 8 to 16 KiB"), "- 8 to 16 KiB");
+        // A longer name may be broken, so that it does not hide its values on a phone.
+        assert!(!label(&"long-".repeat(5)).contains("whole"));
     }
 }

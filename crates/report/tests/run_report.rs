@@ -335,10 +335,11 @@ static PLAIN: LazyLock<(String, String)> = LazyLock::new(|| {
     (without_breaks(&html(&page)), markdown(&page))
 });
 
-/// Break points of long words and marks of commands, which text in backquotes gets, are the page's
-/// own tags.
+/// Break points of long words, marks of words with hyphens, and marks of commands, which text in
+/// backquotes gets, are the page's own tags.
 fn without_breaks(html: &str) -> String {
-    ["<wbr>", "<code>", "</code>"].iter().fold(html.to_owned(), |html, tag| html.replace(tag, ""))
+    let own = ["<wbr>", "<span class=\"whole\">", "</span>", "<code>", "</code>"];
+    own.iter().fold(html.to_owned(), |html, tag| html.replace(tag, ""))
 }
 
 proptest! {
