@@ -6,6 +6,7 @@
 mod agent;
 mod archive;
 mod cli;
+mod company;
 mod compare;
 mod complete;
 mod doctor;

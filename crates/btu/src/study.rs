@@ -20,7 +20,7 @@ use crate::cli::{Common, Reaching, StudyOptions, TimeLimit};
 use crate::exit::Refusal;
 use crate::hosts::Family;
 use crate::progress::{Bar, Watch};
-use crate::{files, hosts, preflight, rate, resume, runs};
+use crate::{company, files, hosts, preflight, rate, resume, runs};
 
 /// The network of stations that work on a share: it carries no traffic.
 pub(crate) const USUAL_AT_SHARE: &str = "veth";
@@ -212,7 +212,7 @@ impl Session {
                 lock
             }
         };
-        if let Some(company) = meanwhile(&self.company) {
+        if let Some(company) = company::warning(&self.company) {
             self.bar.notice(&company);
         }
         for warning in &warnings {
@@ -252,7 +252,7 @@ impl Session {
         let result =
             coordinator::run(&self.store, lock, study, &self.settings, ground, &mut self.bar);
         self.bar.clear();
-        if let Some(company) = meanwhile(&self.company) {
+        if let Some(company) = company::warning(&self.company) {
             self.store.save_event(lock, &rate::wall_clock(), Level::Warning, &company)?;
         }
         if let Err(error) = &result {
@@ -260,18 +260,6 @@ impl Session {
         }
         Ok(result?)
     }
-}
-
-/// The warning that other runs of this user measured on this machine since the directory was
-/// claimed.
-pub(crate) fn meanwhile(claimed: &RuntimeDirectory) -> Option<String> {
-    let others = claimed.others();
-    let named = others.iter().map(|other| format!("{} (process {})", other.command, other.process));
-    let named: Vec<String> = named.collect();
-    (!named.is_empty()).then(|| {
-        let named = named.join(", ");
-        format!("{named} measured on this machine at the same time: each may have slowed the other; measure again alone")
-    })
 }
 
 /// Checks that this machine, or the hosts, can measure it.

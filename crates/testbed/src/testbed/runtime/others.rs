@@ -18,7 +18,7 @@ const OWN: &str = "owner";
 const MET: &str = "met";
 
 /// Another process of this user that had a directory at the same time.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OtherOwner {
     /// Its process id.
     pub process: u32,
@@ -61,20 +61,27 @@ fn meet(path: &Path, me: &str) -> io::Result<Option<String>> {
     Ok(text.lines().find_map(|line| line.strip_prefix(OWN)).map(|line| line.trim().to_owned()))
 }
 
-/// All others since this directory was claimed, each once, without this process.
+/// All others since this directory was claimed, each once, without this process: first those that
+/// still run, and of these first those that were met first, which overlap this process longest.
 pub(super) fn met(directory: &File) -> io::Result<Vec<OtherOwner>> {
-    Ok(told(&read(directory)?, std::process::id()))
+    let mut others = told(&read(directory)?, std::process::id());
+    // The sort keeps the order within both groups.
+    others.sort_by_key(|other| !Path::new(&format!("/proc/{}", other.process)).exists());
+    Ok(others)
 }
 
+/// In the order in which they were met.
 fn told(text: &str, me: u32) -> Vec<OtherOwner> {
     let other = |line: &str| {
         let (process, command) = line.strip_prefix(MET)?.trim().split_once(' ')?;
         Some(OtherOwner { process: process.parse().ok()?, command: command.to_owned() })
     };
-    let mut others: Vec<_> =
-        text.lines().filter_map(other).filter(|other| other.process != me).collect();
-    others.sort_unstable();
-    others.dedup();
+    let mut others: Vec<OtherOwner> = Vec::new();
+    for other in text.lines().filter_map(other).filter(|other| other.process != me) {
+        if !others.contains(&other) {
+            others.push(other);
+        }
+    }
     others
 }
 
@@ -109,6 +116,18 @@ mod tests {
     fn each_other_process_is_told_once() {
         let text = "met 7 btu pipe\nowner 5 btu rate\nmet 5 btu rate\nmet 7 btu pipe\nmet x y\nmet 6 btu speed\n";
         let other = |process, command: &str| OtherOwner { process, command: command.to_owned() };
-        assert_eq!(told(text, 5), [other(6, "btu speed"), other(7, "btu pipe")]);
+        assert_eq!(told(text, 5), [other(7, "btu pipe"), other(6, "btu speed")]);
+    }
+
+    /// Process 1 is always there; none has the number 0, or one above the greatest, 2^22.
+    #[test]
+    fn those_that_still_run_come_first() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let (living, dead) = (1, [(1 << 22) + 1, 0]);
+        let text = format!("met {} btu pipe\nmet {living} btu rate\nmet 0 btu app\n", dead[0]);
+        std::fs::write(directory.path().join(OWNER), text).expect("written");
+        let met = met(&File::open(directory.path()).expect("opened")).expect("read");
+        let processes: Vec<u32> = met.iter().map(|other| other.process).collect();
+        assert_eq!(processes, [living, dead[0], dead[1]]);
     }
 }
