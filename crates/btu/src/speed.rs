@@ -128,6 +128,7 @@ fn phases(speed: &Speed) -> Vec<Phase> {
         (Phase::Up, !speed.directions.reverse),
         (Phase::Down, true),
         (Phase::Both, speed.directions.bidirectional),
+        (Phase::Connects, speed.connects),
         (Phase::DatagramsUp, speed.udp.is_some() && !speed.directions.reverse),
         (Phase::DatagramsDown, speed.udp.is_some()),
     ];

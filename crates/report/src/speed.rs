@@ -1,7 +1,7 @@
 //! The result of `btu speed` as a report.
 
 use btu_stats::Estimate;
-use btu_suite::speed::{Direction, FlowSpeed, Phase, SpeedPlan, SpeedRow, SpeedVerdict};
+use btu_suite::speed::{Connects, Direction, FlowSpeed, Phase, SpeedPlan, SpeedRow, SpeedVerdict};
 
 use crate::html::{
     Axis, Block, Cell, Drawn, Figure, Layout, Page, Panel, Point, Role, Section, Series, Table,
@@ -30,27 +30,19 @@ const LONG_QUEUE: f64 = 5e-3;
 
 impl Reported for SpeedPlan {
     fn page(&self, verdict: &SpeedVerdict, stored: &StoredRun<'_>) -> Page {
-        let hosts = self
-            .hosts()
-            .map(|host| host.map_or_else(String::new, ToString::to_string));
+        let hosts = self.hosts().map(|host| host.map_or_else(String::new, ToString::to_string));
         let sections = vec![
             answer(verdict, &hosts),
+            connections(verdict),
             course(verdict),
             further(verdict, &hosts),
         ];
-        let page = stored.page(
-            headline(verdict, &hosts),
-            warned(&verdict.warnings),
-            sections,
-        );
+        let page = stored.page(headline(verdict, &hosts), warned(&verdict.warnings), sections);
         let limit = limit(verdict)
             .or_else(|| busy_processors(verdict, &hosts))
             .or_else(|| full_queue(verdict))
             .unwrap_or_default();
-        Page {
-            summary: stored.summary(figures(verdict), limit),
-            ..page
-        }
+        Page { summary: stored.summary(figures(verdict), limit), ..page }
     }
 }
 
@@ -64,23 +56,14 @@ fn headline(verdict: &SpeedVerdict, [near, far]: &[String; 2]) -> String {
     let up = rate(Phase::Up, Direction::Up).map(|rate| format!("{rate} up"));
     let down = rate(Phase::Down, Direction::Down).map(|rate| format!("{rate} down"));
     let median = |row: &SpeedRow| Some(row.round_trip?.median.value);
-    let idle = verdict
-        .rows
-        .iter()
-        .find(|row| row.cell.phase == Phase::Idle)
-        .and_then(median);
-    let loaded = verdict
-        .rows
-        .iter()
-        .filter(|row| row.cell.phase != Phase::Idle)
-        .filter_map(median);
+    let idle = verdict.rows.iter().find(|row| row.cell.phase == Phase::Idle).and_then(median);
+    let loaded =
+        verdict.rows.iter().filter(|row| !row.cell.phase.is_of_requests()).filter_map(median);
     let worst = loaded.max_by(f64::total_cmp);
     let trip = match (idle, worst) {
-        (Some(idle), Some(worst)) => Some(format!(
-            "round trip {} idle, {} loaded",
-            time(idle),
-            time(worst)
-        )),
+        (Some(idle), Some(worst)) => {
+            Some(format!("round trip {} idle, {} loaded", time(idle), time(worst)))
+        }
         (Some(idle), None) => Some(format!("round trip {}", time(idle))),
         (None, _) => None,
     };
@@ -97,6 +80,7 @@ fn name(phase: Phase) -> &'static str {
         Phase::Up => "TCP up",
         Phase::Down => "TCP down",
         Phase::Both => "TCP both ways",
+        Phase::Connects => "connections",
         Phase::DatagramsUp => "UDP up",
         Phase::DatagramsDown => "UDP down",
     }
@@ -104,11 +88,7 @@ fn name(phase: Phase) -> &'static str {
 
 /// One of two flows at once.
 fn both(direction: Direction) -> String {
-    let way = if direction == Direction::Up {
-        "up"
-    } else {
-        "down"
-    };
+    let way = if direction == Direction::Up { "up" } else { "down" };
     format!("both ways, {way}")
 }
 
@@ -118,6 +98,9 @@ fn figures(verdict: &SpeedVerdict) -> Vec<KeyFigure> {
 }
 
 fn of_phase(row: &SpeedRow) -> Vec<KeyFigure> {
+    if let Some(connects) = &row.connects {
+        return vec![of_connects(row, connects)];
+    }
     if row.flows.is_empty() {
         let trip = row.round_trip.map(|trip| trip.median);
         let idle = trip.map(|trip| KeyFigure {
@@ -128,9 +111,7 @@ fn of_phase(row: &SpeedRow) -> Vec<KeyFigure> {
         });
         return idle.into_iter().collect();
     }
-    let trip = row
-        .round_trip
-        .map(|trip| format!("RTT {}", time(trip.median.value)));
+    let trip = row.round_trip.map(|trip| format!("RTT {}", time(trip.median.value)));
     let of_flow = |flow: &FlowSpeed| {
         let rate = flow.goodput?;
         let percent =
@@ -141,37 +122,36 @@ fn of_phase(row: &SpeedRow) -> Vec<KeyFigure> {
             name: way(row, flow),
             value: format!("{} Mb/s", three_digits(rate.value / MEGA)),
             interval: ends(&rate, MEGA).unwrap_or_default(),
-            note: trip
-                .clone()
-                .into_iter()
-                .chain(again)
-                .chain(lost)
-                .collect::<Vec<_>>()
-                .join(", "),
+            note: trip.clone().into_iter().chain(again).chain(lost).collect::<Vec<_>>().join(", "),
         })
     };
     row.flows.iter().filter_map(of_flow).collect()
 }
 
+/// How many connections in a second, and how long one takes.
+fn of_connects(row: &SpeedRow, connects: &Connects) -> KeyFigure {
+    let each = row.round_trip.map(|trip| format!("{} each", time(trip.median.value)));
+    let trips =
+        connects.idle_round_trips.map(|trips| format!("{} idle round trips", three_digits(trips)));
+    let refused = (connects.refused > 0).then(|| format!("{} refused", connects.refused));
+    KeyFigure {
+        name: name(row.cell.phase).to_owned(),
+        value: format!("{} /s", three_digits(connects.per_second.value)),
+        interval: ends(&connects.per_second, 1.0).unwrap_or_default(),
+        note: [each, trips, refused].into_iter().flatten().collect::<Vec<_>>().join(", "),
+    }
+}
+
 /// A known line is the limit if TCP gets most of it.
 fn limit(verdict: &SpeedVerdict) -> Option<String> {
     let share = |row: &SpeedRow| {
-        let flow = row
-            .flows
-            .first()
-            .filter(|_| matches!(row.cell.phase, Phase::Up | Phase::Down))?;
-        Some((
-            name(row.cell.phase),
-            flow.goodput?.value / flow.expected_bits_per_second?,
-        ))
+        let flow =
+            row.flows.first().filter(|_| matches!(row.cell.phase, Phase::Up | Phase::Down))?;
+        Some((name(row.cell.phase), flow.goodput?.value / flow.expected_bits_per_second?))
     };
     let shares: Vec<(&str, f64)> = verdict.rows.iter().filter_map(share).collect();
     let least = shares.iter().map(|(_, share)| *share).reduce(f64::min)?;
-    let limit = if least >= MOST_OF_LINE {
-        "the line"
-    } else {
-        "something else than the line"
-    };
+    let limit = if least >= MOST_OF_LINE { "the line" } else { "something else than the line" };
     let each: Vec<String> = shares
         .iter()
         .map(|(name, share)| format!("{name} gets {:.0} %", share * PERCENT))
@@ -199,51 +179,27 @@ fn busy_processors(verdict: &SpeedVerdict, [near, far]: &[String; 2]) -> Option<
 
 /// If requests wait much longer than on the idle network, a line on the way is full.
 fn full_queue(verdict: &SpeedVerdict) -> Option<String> {
-    let idle = verdict
-        .rows
-        .iter()
-        .find(|row| row.cell.phase == Phase::Idle)?
-        .round_trip?;
-    let waits = verdict
-        .rows
-        .iter()
-        .filter_map(|row| Some((row.cell.phase, row.queue_seconds?)));
+    let idle = verdict.rows.iter().find(|row| row.cell.phase == Phase::Idle)?.round_trip?;
+    let waits = verdict.rows.iter().filter_map(|row| Some((row.cell.phase, row.queue_seconds?)));
     let (phase, wait) = waits.max_by(|one, other| one.1.total_cmp(&other.1))?;
     (wait > idle.median.value.max(LONG_QUEUE)).then(|| {
         let wait = time(wait);
-        format!(
-            "a full line on the way: with {} requests wait {wait} in its queue",
-            name(phase)
-        )
+        format!("a full line on the way: with {} requests wait {wait} in its queue", name(phase))
     })
 }
 
 /// The phase, or which of its two flows.
 fn way(row: &SpeedRow, flow: &FlowSpeed) -> String {
-    if row.flows.len() > 1 {
-        both(flow.direction)
-    } else {
-        name(row.cell.phase).to_owned()
-    }
+    if row.flows.len() > 1 { both(flow.direction) } else { name(row.cell.phase).to_owned() }
 }
 
 /// A line for each phase; the one with both directions has two.
 fn answer(verdict: &SpeedVerdict, [near, far]: &[String; 2]) -> Option<Section> {
-    let head = [
-        "phase",
-        "Mb/s",
-        "round trip, ms",
-        "p99, ms",
-        "queues, ms",
-        "resent or lost, %",
-    ];
+    let head = ["phase", "Mb/s", "round trip, ms", "p99, ms", "queues, ms", "resent or lost, %"];
     let mut table = Table::new("What the network gives", &head, 1);
-    for row in &verdict.rows {
-        let flows: Vec<Option<&FlowSpeed>> = if row.flows.is_empty() {
-            vec![None]
-        } else {
-            row.flows.iter().map(Some).collect()
-        };
+    for row in verdict.rows.iter().filter(|row| row.cell.phase != Phase::Connects) {
+        let flows: Vec<Option<&FlowSpeed>> =
+            if row.flows.is_empty() { vec![None] } else { row.flows.iter().map(Some).collect() };
         for (place, flow) in flows.into_iter().enumerate() {
             let way = flow.map_or_else(|| name(row.cell.phase).to_owned(), |flow| way(row, flow));
             // The times of requests are shown once.
@@ -275,41 +231,55 @@ fn answer(verdict: &SpeedVerdict, [near, far]: &[String; 2]) -> Option<Section> 
     Section::of("What the network gives", &note, vec![Block::Table(table)])
 }
 
+/// The phase that counts connections.
+fn connections(verdict: &SpeedVerdict) -> Option<Section> {
+    let head = [
+        "",
+        "a second",
+        "median, ms",
+        "p99, ms",
+        "idle round trips",
+        "expected a second",
+        "refused",
+    ];
+    let mut table = Table::new("Connections", &head, 1);
+    for row in &verdict.rows {
+        let Some(connects) = &row.connects else { continue };
+        let trip = row.round_trip;
+        table.rows.push(vec![
+            Cell::text(name(row.cell.phase)),
+            Cell::estimate(Some(&connects.per_second), 1.0),
+            Cell::estimate(trip.map(|trip| trip.median).as_ref(), 1.0 / MILLI),
+            Cell::number(trip.map(|trip| trip.p99_seconds * MILLI)),
+            Cell::number(connects.idle_round_trips),
+            Cell::number(connects.expected_per_second),
+            Cell::count(connects.refused),
+        ]);
+    }
+    let blocks = if table.rows.is_empty() { Vec::new() } else { vec![Block::Table(table)] };
+    let note = "one after the other: connect, a request of 16 octets, its answer, close; expected: by the closed form of the network \
+                file, two round trips and the frames of one connection, with hosts that take no time";
+    Section::of("How many connections", note, blocks)
+}
+
 /// The time in queues; `none` within the uncertainty of the difference, which may be below zero.
 fn queue_cell(row: &SpeedRow, queue: Option<f64>) -> Cell {
-    let Some(seconds) = queue else {
-        return Cell::Nothing;
-    };
+    let Some(seconds) = queue else { return Cell::Nothing };
     let value = seconds * MILLI;
     let is_none = seconds <= row.queue_uncertainty_seconds.unwrap_or(0.0);
-    let shown = if is_none {
-        "none".to_owned()
-    } else {
-        three_digits(value)
-    };
-    Cell::Number {
-        value,
-        shown,
-        interval: None,
-    }
+    let shown = if is_none { "none".to_owned() } else { three_digits(value) };
+    Cell::Number { value, shown, interval: None }
 }
 
 fn is_quicker_than_idle(row: &SpeedRow) -> bool {
-    row.queue_seconds
-        .zip(row.queue_uncertainty_seconds)
-        .is_some_and(|(queue, by)| queue < -by)
+    row.queue_seconds.zip(row.queue_uncertainty_seconds).is_some_and(|(queue, by)| queue < -by)
 }
 
 /// Whether there are numbers, and none has an interval.
 fn is_measured_once(verdict: &SpeedVerdict) -> bool {
-    let trips = verdict
-        .rows
-        .iter()
-        .filter_map(|row| Some(row.round_trip?.median));
-    let rates = verdict
-        .rows
-        .iter()
-        .flat_map(|row| row.flows.iter().filter_map(|flow| flow.goodput));
+    let trips = verdict.rows.iter().filter_map(|row| Some(row.round_trip?.median));
+    let rates =
+        verdict.rows.iter().flat_map(|row| row.flows.iter().filter_map(|flow| flow.goodput));
     let mut numbers = trips.chain(rates).peekable();
     numbers.peek().is_some() && numbers.all(|number| number.interval.is_none())
 }
@@ -329,31 +299,15 @@ fn course(verdict: &SpeedVerdict) -> Option<Section> {
         .iter()
         .flat_map(|row| row.flows.iter().map(|flow| (row.cell.phase, flow)))
         .collect();
-    let flows: Vec<(Phase, &FlowSpeed)> = flows
-        .into_iter()
-        .filter(|(_, flow)| !flow.course_bits_per_second.is_empty())
-        .collect();
-    let head = [
-        "phase",
-        "mean, Mb/s",
-        "lowest",
-        "highest",
-        "first twentieth",
-        "last",
-    ];
+    let flows: Vec<(Phase, &FlowSpeed)> =
+        flows.into_iter().filter(|(_, flow)| !flow.course_bits_per_second.is_empty()).collect();
+    let head = ["phase", "mean, Mb/s", "lowest", "highest", "first twentieth", "last"];
     let mut table = Table::new("Rate in twentieths of the time", &head, 1);
     let mut series = Vec::new();
     for (number, (phase, flow)) in flows.iter().enumerate() {
-        let rates: Vec<f64> = flow
-            .course_bits_per_second
-            .iter()
-            .map(|rate| rate / MEGA)
-            .collect();
-        let way = if *phase == Phase::Both {
-            both(flow.direction)
-        } else {
-            name(*phase).to_owned()
-        };
+        let rates: Vec<f64> = flow.course_bits_per_second.iter().map(|rate| rate / MEGA).collect();
+        let way =
+            if *phase == Phase::Both { both(flow.direction) } else { name(*phase).to_owned() };
         let mean = rates.iter().sum::<f64>() / rates.len() as f64;
         let numbers = [
             Some(mean),
@@ -363,9 +317,7 @@ fn course(verdict: &SpeedVerdict) -> Option<Section> {
             rates.last().copied(),
         ];
         table.rows.push(
-            std::iter::once(Cell::text(way.clone()))
-                .chain(numbers.map(Cell::number))
-                .collect(),
+            std::iter::once(Cell::text(way.clone())).chain(numbers.map(Cell::number)).collect(),
         );
         let part = flow.seconds / rates.len() as f64;
         let points = rates.iter().zip(0u32..);
@@ -384,12 +336,8 @@ fn course(verdict: &SpeedVerdict) -> Option<Section> {
     if series.is_empty() {
         return None;
     }
-    let panel = Panel {
-        title: String::new(),
-        x: Axis::linear("seconds"),
-        y: Axis::linear("Mb/s"),
-        series,
-    };
+    let panel =
+        Panel { title: String::new(), x: Axis::linear("seconds"), y: Axis::linear("Mb/s"), series };
     let figure = Figure {
         name: "course".to_owned(),
         title: "Rate over time".to_owned(),
@@ -406,10 +354,8 @@ fn course(verdict: &SpeedVerdict) -> Option<Section> {
 
 /// The numbers of RFC 6349, the closed forms, and the cost for the hosts.
 fn further(verdict: &SpeedVerdict, [near, far]: &[String; 2]) -> Option<Section> {
-    let mut blocks = vec![
-        Block::Table(rfc(verdict)),
-        Block::Table(hosts_table(verdict, near, far)),
-    ];
+    let mut blocks =
+        vec![Block::Table(rfc(verdict)), Block::Table(hosts_table(verdict, near, far))];
     if let Some(expected) = verdict.expected_round_trip_seconds {
         let text = format!(
             "The network file's closed form expects {} of a request on the idle network.",
@@ -424,31 +370,18 @@ fn further(verdict: &SpeedVerdict, [near, far]: &[String; 2]) -> Option<Section>
 }
 
 fn rfc(verdict: &SpeedVerdict) -> Table {
-    let head = [
-        "phase",
-        "expected, Mb/s",
-        "transfer time ratio",
-        "efficiency, %",
-        "buffer delay, %",
-    ];
+    let head =
+        ["phase", "expected, Mb/s", "transfer time ratio", "efficiency, %", "buffer delay, %"];
     let mut table = Table::new("RFC 6349", &head, 1);
-    for row in verdict
-        .rows
-        .iter()
-        .filter(|row| row.cell.phase != Phase::Idle)
-    {
+    for row in verdict.rows.iter().filter(|row| !row.cell.phase.is_of_requests()) {
         let flow = row.flows.first();
         table.rows.push(vec![
             Cell::text(name(row.cell.phase)),
             Cell::number(
-                flow.and_then(|flow| flow.expected_bits_per_second)
-                    .map(|rate| rate / MEGA),
+                flow.and_then(|flow| flow.expected_bits_per_second).map(|rate| rate / MEGA),
             ),
             Cell::number(flow.and_then(|flow| flow.transfer_time_ratio)),
-            share(
-                flow.and_then(|flow| flow.sent_again)
-                    .map(|again| 1.0 - again),
-            ),
+            share(flow.and_then(|flow| flow.sent_again).map(|again| 1.0 - again)),
             share(row.buffer_delay),
         ]);
     }
@@ -456,17 +389,8 @@ fn rfc(verdict: &SpeedVerdict) -> Table {
 }
 
 fn hosts_table(verdict: &SpeedVerdict, near: &str, far: &str) -> Table {
-    let (here, there) = (
-        format!("processors of {near}"),
-        format!("processors of {far}"),
-    );
-    let head = [
-        "phase",
-        here.as_str(),
-        there.as_str(),
-        "jitter, ms",
-        "overtaken datagrams",
-    ];
+    let (here, there) = (format!("processors of {near}"), format!("processors of {far}"));
+    let head = ["phase", here.as_str(), there.as_str(), "jitter, ms", "overtaken datagrams"];
     let mut table = Table::new("At the ends", &head, 1);
     for row in &verdict.rows {
         let flow = row.flows.first();
@@ -475,10 +399,7 @@ fn hosts_table(verdict: &SpeedVerdict, near: &str, far: &str) -> Table {
             Cell::text(name(row.cell.phase)),
             Cell::number(row.near_processors),
             Cell::number(row.far_processors),
-            Cell::number(
-                flow.and_then(|flow| flow.jitter_seconds)
-                    .map(|jitter| jitter * MILLI),
-            ),
+            Cell::number(flow.and_then(|flow| flow.jitter_seconds).map(|jitter| jitter * MILLI)),
             overtaken.map_or(Cell::Nothing, Cell::count),
         ]);
     }
@@ -501,9 +422,8 @@ mod tests {
     use crate::{FIRST_SCREEN_LINES, first_screen, page_text};
 
     fn plan() -> SpeedPlan {
-        let stations = ["laptop", "server"]
-            .map(|name| HostName::try_from(name).expect("a name"))
-            .to_vec();
+        let stations =
+            ["laptop", "server"].map(|name| HostName::try_from(name).expect("a name")).to_vec();
         let (name, text) = ("home-bloated".to_owned(), String::new());
         SpeedPlan {
             frame: Frame {
@@ -532,13 +452,7 @@ mod tests {
     }
 
     fn estimate(value: f64) -> Estimate {
-        Estimate {
-            value,
-            interval: Some(Interval {
-                low: value * 0.99,
-                high: value * 1.01,
-            }),
-        }
+        Estimate { value, interval: Some(Interval { low: value * 0.99, high: value * 1.01 }) }
     }
 
     fn row(phase: Phase, median: f64, flows: Vec<FlowSpeed>) -> SpeedRow {
@@ -558,6 +472,7 @@ mod tests {
             queue_uncertainty_seconds: is_loaded.then_some(median * 0.01),
             buffer_delay: is_loaded.then_some(median / 0.033 - 1.0),
             flows,
+            connects: None,
             near_processors: Some(0.0123),
             far_processors: Some(0.00456),
             invalid: 0,
@@ -610,13 +525,7 @@ mod tests {
     }
 
     fn told(verdict: &SpeedVerdict, width: usize) -> String {
-        page_text(
-            &paged(verdict),
-            &TextOptions {
-                colour: false,
-                width,
-            },
-        )
+        page_text(&paged(verdict), &TextOptions { colour: false, width })
     }
 
     fn paged(verdict: &SpeedVerdict) -> Page {
@@ -636,12 +545,7 @@ mod tests {
             ..RunHead::default()
         };
         let settings = BTreeMap::new();
-        let stored = StoredRun {
-            run: &head,
-            origin: &origin,
-            settings: &settings,
-            changes: &[],
-        };
+        let stored = StoredRun { run: &head, origin: &origin, settings: &settings, changes: &[] };
         plan().page(verdict, &stored)
     }
 
@@ -650,18 +554,9 @@ mod tests {
     fn the_first_screen() {
         let page = paged(&verdict());
         let screens = [80, 120].map(|width| {
-            let text = first_screen(
-                &page,
-                &TextOptions {
-                    colour: false,
-                    width,
-                },
-            );
+            let text = first_screen(&page, &TextOptions { colour: false, width });
             assert!(text.lines().count() <= FIRST_SCREEN_LINES, "{text}");
-            assert!(
-                text.lines().all(|line| line.chars().count() <= width),
-                "{text}"
-            );
+            assert!(text.lines().all(|line| line.chars().count() <= width), "{text}");
             format!("{width} columns\n{text}")
         });
         insta::assert_snapshot!(screens.join("\n"));
@@ -672,19 +567,14 @@ mod tests {
     fn the_answer_comes_first() {
         let text = told(&verdict(), 100);
         insta::assert_snapshot!(text);
-        assert!(
-            text.lines().all(|line| line.chars().count() <= 100),
-            "{text}"
-        );
+        assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
     }
 
     #[test]
     fn one_block_has_no_interval_and_that_is_said() {
         let mut once = verdict();
         for row in &mut once.rows {
-            row.round_trip
-                .iter_mut()
-                .for_each(|trip| trip.median.interval = None);
+            row.round_trip.iter_mut().for_each(|trip| trip.median.interval = None);
             row.flows
                 .iter_mut()
                 .filter_map(|flow| flow.goodput.as_mut())
@@ -702,10 +592,8 @@ mod tests {
             verdict.rows.truncate(2);
             verdict.rows[1].flows[0].expected_bits_per_second = None;
             verdict.rows[1].queue_seconds = Some(up);
-            [
-                verdict.rows[1].near_processors,
-                verdict.rows[1].far_processors,
-            ] = processors.map(Some);
+            [verdict.rows[1].near_processors, verdict.rows[1].far_processors] =
+                processors.map(Some);
             paged(&verdict).summary.limit
         };
         assert_eq!(
@@ -717,6 +605,33 @@ mod tests {
             "a full line on the way: with TCP up requests wait 1.80 s in its queue"
         );
         assert_eq!(bare([0.1, 0.1], 0.001), "");
+    }
+
+    #[test]
+    fn connections_have_a_line_and_a_table_of_their_own() {
+        let mut verdict = verdict();
+        let mut row = row(Phase::Connects, 0.0754, Vec::new());
+        (row.queue_seconds, row.queue_uncertainty_seconds, row.buffer_delay) = (None, None, None);
+        row.connects = Some(Connects {
+            per_second: estimate(13.31),
+            expected_per_second: Some(13.5),
+            idle_round_trips: Some(2.04),
+            refused: 2,
+        });
+        verdict.rows.push(row);
+        let page = paged(&verdict);
+        let text = page_text(&page, &TextOptions { colour: false, width: 100 });
+        assert!(!page.headline.contains("75.4"), "{}", page.headline);
+        let figure = page.summary.figures.last().expect("a figure");
+        assert_eq!(
+            (&*figure.value, &*figure.note),
+            ("13.3 /s", "75.4 ms each, 2.04 idle round trips, 2 refused")
+        );
+        let lines: Vec<&str> =
+            text.lines().filter(|line| line.starts_with("connections ")).collect();
+        let [of_its_own, of_hosts] = &lines[..] else { panic!("{text}") };
+        assert!(of_its_own.contains("13.5") && of_its_own.ends_with(" 2"), "{of_its_own}");
+        assert!(of_hosts.contains("0.0123"), "{of_hosts}");
     }
 
     /// The difference of two medians may be below zero; a queue may not.
@@ -731,17 +646,11 @@ mod tests {
         };
         let why = "processors that are awake";
         let shown = with(-0.002);
-        assert!(
-            shown.contains(" none ") && shown.replace('\n', " ").contains("awake"),
-            "{shown}"
-        );
+        assert!(shown.contains(" none ") && shown.replace('\n', " ").contains("awake"), "{shown}");
         let shown = with(0.000_9);
         assert!(shown.contains(" none ") && !shown.contains(why), "{shown}");
         let shown = with(0.0011);
-        assert!(
-            shown.contains(" 1.10 ") && !shown.contains("none"),
-            "{shown}"
-        );
+        assert!(shown.contains(" 1.10 ") && !shown.contains("none"), "{shown}");
     }
 
     #[test]

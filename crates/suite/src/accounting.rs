@@ -3,7 +3,7 @@
 
 use btu_units::{Bytes, Span};
 
-use crate::activity::{Activity, Work};
+use crate::activity::{Activity, Transport, Work};
 use crate::cell::{Component, Row};
 use crate::experiment::Observation;
 use crate::record::{
@@ -91,7 +91,7 @@ fn flow_result(steps: [&Step; 2], one: &Report, other: &Report) -> Result<Flow, 
             udp_flow(sent, received)
         }
         (Outcome::Responded { answers }, Outcome::Requested(requested)) => {
-            exchange(other, *answers, requested)
+            exchange(steps, other, *answers, requested)
         }
         (left, right) => Err(format!("accounts do not belong together: {left:?} and {right:?}")),
     }
@@ -178,7 +178,12 @@ fn datagram_goodput(sent: &DatagramsSent, received: &DatagramsReceived) -> f64 {
     }
 }
 
-fn exchange(asking: &Report, answers_sent: u64, requested: &Requested) -> Result<Flow, String> {
+fn exchange(
+    steps: [&Step; 2],
+    asking: &Report,
+    answers_sent: u64,
+    requested: &Requested,
+) -> Result<Flow, String> {
     if requested.wrong > 0 {
         return Err(format!("{} answers were wrong", requested.wrong));
     }
@@ -186,6 +191,13 @@ fn exchange(asking: &Report, answers_sent: u64, requested: &Requested) -> Result
         return Err(format!(
             "{} requests, but {} answers and {} losses",
             requested.requests, requested.answers, requested.lost
+        ));
+    }
+    let connects = |step: &&Step| matches!(&step.order.activity, Activity::Request(request) if request.transport == Transport::TcpConnect);
+    if steps.iter().any(connects) && requested.requests != answers_sent + requested.lost {
+        return Err(format!(
+            "{} connections were opened, but {answers_sent} accepted and {} refused",
+            requested.requests, requested.lost
         ));
     }
     if requested.answers + requested.late > answers_sent {

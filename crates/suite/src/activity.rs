@@ -76,6 +76,9 @@ pub enum Rendezvous {
 pub enum Transport {
     /// TCP, with Nagle's algorithm off.
     Tcp,
+    /// A TCP connection for each request, which the responder closes behind its answer; the round
+    /// trip is the time from connecting until then. A refused connection is a loss.
+    TcpConnect,
     /// UDP; an answer that does not come within the timeout is a loss.
     Udp,
 }

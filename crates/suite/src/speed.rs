@@ -8,4 +8,4 @@ mod verdict;
 
 pub use phase::{Phase, SpeedCell};
 pub use plan::{MOST_STREAMS, SpeedPlan};
-pub use verdict::{Direction, FlowSpeed, RoundTrip, SpeedRow, SpeedVerdict};
+pub use verdict::{Connects, Direction, FlowSpeed, RoundTrip, SpeedRow, SpeedVerdict};

@@ -70,10 +70,14 @@ pub fn prepare(
         }
         Activity::Request(part) => match part.transport {
             Transport::Tcp => Box::new(Told(tcp::request::Requester::prepare(order, part)?)),
+            Transport::TcpConnect => Box::new(tcp::connect::Connector::prepare(order, part)?),
             Transport::Udp => Box::new(udp::request::Requester::prepare(order, part)?),
         },
         Activity::Respond(part) => match part.transport {
             Transport::Tcp => Box::new(tcp::respond::Responder::prepare(order, part, callers)?),
+            Transport::TcpConnect => {
+                Box::new(tcp::connect::Answerer::prepare(order, part, callers)?)
+            }
             Transport::Udp => Box::new(udp::respond::Responder::prepare(order, part, callers)?),
         },
         Activity::UdpSend(part) => Box::new(udp::send::Sender::prepare(order, part, callers)?),

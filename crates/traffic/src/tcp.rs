@@ -1,6 +1,7 @@
-//! TCP: bulk streams in both roles, and request and response.
+//! TCP: bulk streams in both roles, request and response, and a connection for each request.
 
 pub(crate) mod acceptor;
+pub(crate) mod connect;
 mod info;
 pub(crate) mod line;
 pub(crate) mod receive;

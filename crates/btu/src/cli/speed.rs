@@ -59,6 +59,10 @@ pub(crate) struct Speed {
     #[arg(long, short = 'P', value_name = "NUMBER", default_value_t = 1,
           value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_STREAMS)))]
     pub(crate) streams: u32,
+    /// Also count how many times a second the near host can connect, send a request, read the
+    /// answer and close
+    #[arg(long)]
+    pub(crate) connects: bool,
     /// Also send datagrams of 1400 bytes at this rate each way
     #[arg(long, short = 'b', visible_alias = "rate")]
     #[arg(value_name = "RATE", value_parser = quantity::<BitRate>)]

@@ -118,6 +118,42 @@ fn a_bare_network_has_a_speed_too() {
     }
 }
 
+/// A connection for one request takes two round trips: SYN and its answer, then the request and its
+/// answer, behind which the far host closes. With 10 ms each way that is 40 ms, and the frames of
+/// one connection take 0.66 ms of a line of 10 Mb/s (`connect_seconds` has them one by one).
+#[test]
+fn a_connection_takes_two_round_trips() {
+    let Some(laboratory) = Laboratory::open_alone() else { return };
+    let line = ["--network", "10 Mb/s", "--delay", "10 ms", "-t", "2 s", "-R", "--connects"];
+    let result = speed(&laboratory, &line);
+    let row = row(&result, "connects");
+    let connects = &row["connects"];
+    let [measured, expected] =
+        [&connects["per_second"]["value"], &connects["expected_per_second"]].map(number);
+    println!("{measured} connections a second of {expected}, each {} s", median(row));
+    assert!((expected - 1.0 / 0.040_66).abs() < 0.01, "{expected}");
+    assert_eq!((&row["invalid"], &connects["refused"]), (&0.into(), &0.into()), "{row}");
+    // No host is faster than the line. The ends add 0.1 to 0.35 ms to each round trip, and the near
+    // one makes a socket: together less than 1 ms, or 2.5 %. As of a round trip, 5 % are allowed.
+    // Frames that the kernel sends together or not at all are some of 0.07 ms: 1 % for four of them.
+    assert!((1.0 - TRIP..1.01).contains(&(measured / expected)), "{measured} of {expected}");
+    assert!((median(row) * expected - 1.0).abs() < TRIP, "{row}");
+    let round_trips = number(&connects["idle_round_trips"]);
+    assert!((2.0 * (1.0 - TRIP)..2.0 * (1.0 + TRIP)).contains(&round_trips), "{row}");
+}
+
+/// Without a line the hosts are the limit. The old connections of two seconds are more than a tenth
+/// of all ports; they wait at the end that closed first, the far one.
+#[test]
+fn connections_of_a_bare_network_use_up_no_ports() {
+    let Some(laboratory) = Laboratory::open() else { return };
+    let result = speed(&laboratory, &["--network", "veth", "-t", "2 s", "-R", "--connects"]);
+    let row = row(&result, "connects");
+    assert_eq!((&row["invalid"], &row["connects"]["refused"]), (&0.into(), &0.into()), "{row}");
+    assert!(number(&row["connects"]["per_second"]["value"]) > 500.0, "{row}");
+    assert_eq!(row["connects"]["expected_per_second"], Value::Null);
+}
+
 /// Progress is printed each second, by the receiver's count; and stations use IPv6 on request.
 #[test]
 fn each_second_is_a_line_of_json_and_the_last_line_the_result() {

@@ -16,6 +16,8 @@ pub enum Phase {
     Down,
     /// Data goes both ways at once.
     Both,
+    /// Connections from the near host to the far one, one after the other, each for one request.
+    Connects,
     /// Datagrams at a given rate from the near host to the far one.
     DatagramsUp,
     /// Datagrams at a given rate from the far host to the near one.
@@ -23,6 +25,11 @@ pub enum Phase {
 }
 
 impl Phase {
+    /// Whether nothing but requests goes over the network.
+    pub const fn is_of_requests(self) -> bool {
+        matches!(self, Self::Idle | Self::Connects)
+    }
+
     /// Its name in output and in the store.
     pub const fn name(self) -> &'static str {
         match self {
@@ -30,6 +37,7 @@ impl Phase {
             Self::Up => "up",
             Self::Down => "down",
             Self::Both => "both",
+            Self::Connects => "connects",
             Self::DatagramsUp => "datagrams-up",
             Self::DatagramsDown => "datagrams-down",
         }

@@ -102,9 +102,10 @@ impl Pairs<'_> {
         self.steps.extend([there, here]);
     }
 
-    fn ask(&mut self, duration: Span) {
-        let (transport, token, message) = (Transport::Tcp, self.setting.token, ASKED);
-        let every = Some(ASKED_EVERY);
+    /// Requests over one connection, or each over a new one.
+    fn ask(&mut self, duration: Span, transport: Transport) {
+        let (token, message) = (self.setting.token, ASKED);
+        let every = (transport == Transport::Tcp).then_some(ASKED_EVERY);
         self.add(
             Activity::Respond(Respond { on: UNSET, transport, token, message }),
             Activity::Request(Request {
@@ -210,7 +211,9 @@ impl Experiment for SpeedPlan {
         };
         let mut pairs = Pairs { dscp: self.dscp, near, far, setting, steps: Vec::new() };
         let time = if cell.phase == Phase::Idle { self.idle } else { self.time };
-        pairs.ask(time);
+        let transport =
+            if cell.phase == Phase::Connects { Transport::TcpConnect } else { Transport::Tcp };
+        pairs.ask(time, transport);
         for is_up in [true, false] {
             match (cell.phase, is_up) {
                 (Phase::Up | Phase::Both, true) | (Phase::Down | Phase::Both, false) => {
@@ -223,6 +226,7 @@ impl Experiment for SpeedPlan {
                     Phase::Idle
                     | Phase::Up
                     | Phase::Down
+                    | Phase::Connects
                     | Phase::DatagramsUp
                     | Phase::DatagramsDown,
                     true | false,
@@ -241,7 +245,7 @@ impl Experiment for SpeedPlan {
         let goodput = flows.iter().map(|flow| flow.bits_per_second).sum::<f64>();
         let typical = requested(seen).and_then(|requested| requested.round_trip.quantile(0.5));
         Facts {
-            message: if cell.phase == Phase::Idle { ASKED } else { MESSAGE },
+            message: if cell.phase.is_of_requests() { ASKED } else { MESSAGE },
             goodput_bits_per_second: (!flows.is_empty()).then_some(goodput),
             duration: typical.map(Span::from_nanoseconds),
         }

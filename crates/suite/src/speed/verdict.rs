@@ -7,6 +7,7 @@ use serde::Serialize;
 
 use super::plan::ASKED;
 use super::{Phase, SpeedCell, SpeedPlan};
+use crate::activity::Token;
 use crate::experiment::{
     AROUND_SEGMENT, Experiment, Measured, Observation, Warning, passage, warnings,
 };
@@ -18,6 +19,10 @@ const PARTS: usize = 20;
 /// Octets of an IP packet over Ethernet without its headers and those of TCP with time stamps:
 /// payload of a full segment, over IPv4; over IPv6 headers are longer by [`LONGER_HEADER`].
 const SEGMENT: usize = 1448;
+
+/// Linux's SYN has eight octets of options more than other segments: the largest segment, the scale
+/// of windows and selective acknowledgements next to the time stamps.
+const SYN_OPTIONS: usize = 8;
 
 /// The header of IPv6 is 40 octets long, that of IPv4 20.
 const LONGER_HEADER: usize = 20;
@@ -51,12 +56,30 @@ pub struct SpeedRow {
     pub buffer_delay: Option<f64>,
     /// The flows over the network.
     pub flows: Vec<FlowSpeed>,
+    /// The connections of the phase that counts them; its round trip is the time of one, from
+    /// connecting until the near host has closed it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub connects: Option<Connects>,
     /// Processor time of the near host's workers over the phase's time: 1 is one processor.
     pub near_processors: Option<f64>,
     /// Like `near_processors`, for the far host's.
     pub far_processors: Option<f64>,
     /// Cells that do not count.
     pub invalid: usize,
+}
+
+/// Connections, each for one request, one after the other.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Connects {
+    /// Those that were answered and closed, per second of the near host's monotonic clock: the
+    /// geometric mean of the blocks (95 %).
+    pub per_second: Estimate,
+    /// The closed form's rate on the network of the file, with hosts that take no time.
+    pub expected_per_second: Option<f64>,
+    /// The median time of a connection over that of a request on the idle network.
+    pub idle_round_trips: Option<f64>,
+    /// Connections that the far host refused.
+    pub refused: u64,
 }
 
 /// The times of requests.
@@ -266,6 +289,11 @@ pub(super) fn judge(plan: &SpeedPlan, cells: &[Measured<SpeedCell>]) -> SpeedVer
     let idle = rows.iter().find(|row| row.cell.phase == Phase::Idle).and_then(|row| row.round_trip);
     for row in rows.iter_mut().filter(|row| row.cell.phase != Phase::Idle) {
         let both = row.round_trip.zip(idle);
+        if let Some(connects) = &mut row.connects {
+            connects.idle_round_trips =
+                both.map(|(each, idle)| each.median.value / idle.median.value);
+            continue;
+        }
         row.queue_seconds = both.map(|(loaded, idle)| loaded.median.value - idle.median.value);
         row.queue_uncertainty_seconds =
             both.map(|(loaded, idle)| loaded.uncertainty().hypot(idle.uncertainty()));
@@ -301,6 +329,36 @@ impl<'a> Way<'a> {
         Some(one(self.near, self.far)? + one(self.far, self.near)?)
     }
 
+    /// The time of a connection for one request, in seconds, with hosts that take no time: two round
+    /// trips, and the frames that go ahead of another one on the line. The near host acknowledges
+    /// the far one's SYN before it sends token and request; the far host acknowledges these (Linux
+    /// does so at once on a new connection), answers, and sends its FIN; the near host acknowledges
+    /// that and sends its own before the next SYN.
+    fn connect_seconds(&self) -> Option<f64> {
+        let request = Token::default().len() + ASKED.count() as usize;
+        let forth = self.crossings(self.near, self.far, [SYN_OPTIONS, request], 3)?;
+        let back = self.crossings(self.far, self.near, [SYN_OPTIONS, ASKED.count() as usize], 2)?;
+        Some(forth + back)
+    }
+
+    /// The time of frames that cross one after the other, each with so many octets of payload, and
+    /// of empty segments that only occupy the line.
+    fn crossings(
+        &self,
+        from: StationId,
+        to: StationId,
+        payloads: [usize; 2],
+        empty: u32,
+    ) -> Option<f64> {
+        let of = |payload: usize| {
+            passage(self.drawing, from, to, payload + AROUND_SEGMENT + self.longer_header)
+        };
+        let [first, second] = payloads.map(of);
+        let (first, second) = (first?, second?);
+        let ahead = of(0)?.occupied * f64::from(empty);
+        Some(first.occupied + first.beyond + second.occupied + second.beyond + ahead)
+    }
+
     /// Payload of TCP, in bits per second. A full frame is as long over IPv6: its payload is what
     /// is less.
     fn bits_per_second(&self, direction: Direction) -> Option<f64> {
@@ -323,10 +381,27 @@ fn row(cell: SpeedCell, cells: &[Measured<SpeedCell>], way: Option<&Way<'_>>) ->
         queue_uncertainty_seconds: None,
         buffer_delay: None,
         flows: [Direction::Up, Direction::Down].into_iter().filter_map(flow).collect(),
+        connects: (cell.phase == Phase::Connects).then(|| connects(&valid, way)).flatten(),
         near_processors: processors(&valid, |[_, near]| near),
         far_processors: processors(&valid, |[far, _]| far),
         invalid: own().count() - valid.len(),
     }
+}
+
+fn connects(valid: &[&Observation], way: Option<&Way<'_>>) -> Option<Connects> {
+    let per_second = |[_, near]: [&Report; 2]| match &near.outcome {
+        Outcome::Requested(requested) => Some(requested.answers as f64 / near.duration().seconds()),
+        _ => None,
+    };
+    let rates: Vec<f64> =
+        valid.iter().filter_map(|seen| pairs(seen).find_map(per_second)).collect();
+    let refused = valid.iter().filter_map(|seen| requested(seen)).map(|requested| requested.lost);
+    Some(Connects {
+        per_second: geometric_interval(&rates, Level::P95)?,
+        expected_per_second: way.and_then(Way::connect_seconds).map(|seconds| 1.0 / seconds),
+        idle_round_trips: None,
+        refused: refused.fold(0, u64::saturating_add),
+    })
 }
 
 fn round_trip(valid: &[&Observation]) -> Option<RoundTrip> {

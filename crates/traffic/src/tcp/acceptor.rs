@@ -78,6 +78,10 @@ pub(crate) struct Acceptor {
     callers: Callers,
 }
 
+/// The callers of an acceptor that have not sent the whole token yet.
+#[derive(Default)]
+pub(crate) struct Waiting(Vec<Caller>);
+
 /// A caller that has connected and has not sent the whole token yet.
 struct Caller {
     stream: TcpStream,
@@ -121,27 +125,47 @@ impl Acceptor {
     /// Waits for the caller that presents the token; all others are disconnected and do not delay
     /// it.
     pub(crate) fn admit(self, token: &Token, limit: &Limit<'_>) -> Result<Line, TrafficError> {
-        let mut callers = Vec::with_capacity(CALLERS);
+        let mut waiting = Waiting::default();
         loop {
-            self.let_in(&mut callers)?;
-            if let Some(caller) = hear(&mut callers, token, &self.callers) {
+            // Without a guide there is always a next one.
+            if let Some(line) = self.next(&mut waiting, token, None, limit)? {
+                return Ok(line);
+            }
+        }
+    }
+
+    /// Waits for the next caller that presents the token, and lets others wait until the next call;
+    /// `None` once the `guide` has closed or sent anything.
+    pub(crate) fn next(
+        &self,
+        Waiting(callers): &mut Waiting,
+        token: &Token,
+        guide: Option<&Line>,
+        limit: &Limit<'_>,
+    ) -> Result<Option<Line>, TrafficError> {
+        loop {
+            self.let_in(callers)?;
+            if let Some(caller) = hear(callers, token, &self.callers) {
                 return Line::new(caller.stream, caller.peer)
+                    .map(Some)
                     .map_err(TrafficError::socket("set time-outs", caller.peer));
             }
             limit.check(now(), "wait for the peer to connect", self.address)?;
-            self.wait(&callers)?;
+            if self.wait(callers, guide)? {
+                return Ok(None);
+            }
         }
     }
 
     /// Waits for an allowed caller, without a token.
     pub(crate) fn accept(&self, limit: &Limit<'_>) -> Result<Line, TrafficError> {
         loop {
-            if let Some((stream, peer)) = self.next()? {
+            if let Some((stream, peer)) = self.accepted()? {
                 return Line::new(stream, peer)
                     .map_err(TrafficError::socket("set time-outs", peer));
             }
             limit.check(now(), "wait for the peer to connect", self.address)?;
-            self.wait(&[])?;
+            self.wait(&[], None)?;
         }
     }
 
@@ -154,7 +178,7 @@ impl Acceptor {
     /// being served.
     fn let_in(&self, callers: &mut Vec<Caller>) -> Result<(), TrafficError> {
         for _ in 0..CALLERS {
-            let Some((stream, peer)) = self.next()? else { break };
+            let Some((stream, peer)) = self.accepted()? else { break };
             if callers.len() == CALLERS {
                 callers.remove(0);
             }
@@ -170,7 +194,7 @@ impl Acceptor {
     }
 
     /// The next caller that may call and waits, if there is one.
-    fn next(&self) -> Result<Option<(TcpStream, SocketAddr)>, TrafficError> {
+    fn accepted(&self) -> Result<Option<(TcpStream, SocketAddr)>, TrafficError> {
         loop {
             match self.listener.accept() {
                 Ok((_, peer)) if !self.callers.may_call(peer) => {}
@@ -187,14 +211,19 @@ impl Acceptor {
         }
     }
 
-    /// Sleeps until a caller connects or sends, for a tick at most.
-    fn wait(&self, callers: &[Caller]) -> Result<(), TrafficError> {
-        let sockets = std::iter::once(self.listener.as_fd())
+    /// Sleeps until a caller connects or sends, or the guide closes or sends, for a tick at most;
+    /// true if the guide did.
+    fn wait(&self, callers: &[Caller], guide: Option<&Line>) -> Result<bool, TrafficError> {
+        let sockets = guide
+            .map(Line::socket)
+            .into_iter()
+            .chain(std::iter::once(self.listener.as_fd()))
             .chain(callers.iter().map(|caller| caller.stream.as_fd()));
         let mut polled: Vec<_> =
             sockets.map(|socket| PollFd::new(socket, PollFlags::POLLIN)).collect();
         match poll(&mut polled, PollTimeout::from(TICK.as_millis() as u16)) {
-            Ok(_) | Err(nix::errno::Errno::EINTR) => Ok(()),
+            Ok(_) => Ok(guide.is_some() && polled[0].any() == Some(true)),
+            Err(nix::errno::Errno::EINTR) => Ok(false),
             Err(error) => Err(TrafficError::socket("poll", self.address)(io::Error::from(error))),
         }
     }

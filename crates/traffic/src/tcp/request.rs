@@ -104,7 +104,7 @@ impl User<'_> {
 }
 
 /// Writes as many low bytes of `number` as the message has room for.
-fn stamp(message: &mut [u8], number: u64) {
+pub(super) fn stamp(message: &mut [u8], number: u64) {
     let room = message.len().min(8);
     message[..room].copy_from_slice(&number.to_be_bytes()[8 - room..]);
 }

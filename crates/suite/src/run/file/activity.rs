@@ -45,6 +45,10 @@ const KINDS: [(&str, Kind); 6] = [
     ("requests", Kind::Requests),
 ];
 
+/// The transports of requests, as they are written.
+const TRANSPORTS: [(&str, Transport); 3] =
+    [("tcp", Transport::Tcp), ("tcp-connect", Transport::TcpConnect), ("udp", Transport::Udp)];
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Cpu,
@@ -115,9 +119,7 @@ fn doing(kind: Kind, fields: &Fields<'_>) -> Option<Doing> {
             Doing::UdpStream { message, rate, time: time().unwrap_or(TIME) }
         }
         Kind::Requests => {
-            let transport = fields
-                .get("transport")
-                .and_then(|item| item.word(&[("tcp", Transport::Tcp), ("udp", Transport::Udp)]));
+            let transport = fields.get("transport").and_then(|item| item.word(&TRANSPORTS));
             let transport = transport.unwrap_or(Transport::Tcp);
             let message = message(QUESTION..=Bytes::new(65_507), QUESTION);
             let every =

@@ -127,6 +127,38 @@ fn a_queue_is_what_requests_wait_longer_than_on_the_idle_network() {
 }
 
 #[test]
+fn connections_are_counted_over_the_near_host_s_time() {
+    let plan = plan(&[Phase::Idle, Phase::Connects]);
+    let cells = [
+        cell(Phase::Idle, 0, vec![asked(&[10])]),
+        cell(Phase::Connects, 0, vec![asked(&[21; 97])]),
+    ];
+    let row = plan.judge(&cells).rows.remove(1);
+    let connects = row.connects.expect("connections");
+    near(connects.per_second.value, 48.5);
+    near(connects.idle_round_trips.unwrap(), 2.1);
+    assert_eq!((connects.refused, row.queue_seconds, row.flows.len()), (0, None, 0));
+    // By hand, with preambles: there a SYN of 86 octets, token and request in 110, and three empty
+    // segments of 90 with their gaps; back a SYN, the answer in 94, and two empty segments. The
+    // path delays four of these frames by 5 ms.
+    let octets = 86.0 + 110.0 + 3.0 * 90.0 + 86.0 + 94.0 + 2.0 * 90.0;
+    near(1.0 / connects.expected_per_second.unwrap(), 4.0 * 0.005 + octets * 8.0 / 1e7);
+}
+
+#[test]
+fn connections_that_no_end_accounts_for_void_the_cell() {
+    let faults = |answers: u64, refused: u64| {
+        let [_, mut requested] = asked(&[10; 10]);
+        if let Outcome::Requested(requested) = &mut requested {
+            (requested.requests, requested.lost) = (10 + refused, refused);
+        }
+        cell(Phase::Connects, 0, vec![[Outcome::Responded { answers }, requested]]).faults
+    };
+    assert_eq!((faults(10, 0), faults(10, 3)), (Vec::new(), Vec::new()));
+    assert_eq!(faults(11, 3), ["13 connections were opened, but 11 accepted and 3 refused"]);
+}
+
+#[test]
 fn flows_of_one_direction_are_added_and_have_a_course() {
     let plan = plan(&[Phase::Both]);
     let pairs = vec![asked(&[10]), turned(stream(1000)), turned(stream(2000)), stream(4000)];
@@ -220,11 +252,12 @@ fn the_near_host_makes_every_call() {
         Phase::Up,
         Phase::Down,
         Phase::Both,
+        Phase::Connects,
         Phase::DatagramsUp,
         Phase::DatagramsDown,
     ];
     let plan = plan(&all);
-    for (cell, steps) in plan.cells().iter().zip([2, 6, 6, 10, 4, 4]) {
+    for (cell, steps) in plan.cells().iter().zip([2, 6, 6, 10, 2, 4, 4]) {
         let script = plan.script(cell, &CellSetting::unplayed(plan.frame()));
         assert_eq!(script.steps.len(), steps, "{cell}");
         assert!(
