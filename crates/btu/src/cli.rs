@@ -5,7 +5,7 @@ mod alone;
 mod app;
 mod archive;
 mod compare;
-mod congestion;
+pub(crate) mod congestion;
 mod copy;
 mod doctor;
 mod history;

@@ -173,13 +173,17 @@ fn planned(
     elsewhere: Option<Field>,
 ) -> anyhow::Result<RunPlan> {
     let study = &options.study;
-    let congestion_control = study.congestion.checked()?;
-    let mut networks =
-        std::mem::take(&mut file.networks).into_iter().map(|Found { raised, .. }| Raised {
-            stations: file.hosts.clone(),
-            congestion_control: congestion_control.clone(),
-            ..raised
-        });
+    let everywhere = study.congestion.checked()?;
+    let found = std::mem::take(&mut file.networks);
+    if everywhere.is_some() && found.iter().any(|one| one.raised.congestion_control.is_some()) {
+        let problem = "-C and congestion_control in the file both name one: leave one of them out";
+        return Err(usage(problem));
+    }
+    let mut networks = found.into_iter().map(|Found { raised, .. }| Raised {
+        stations: file.hosts.clone(),
+        congestion_control: everywhere.clone().or_else(|| raised.congestion_control.clone()),
+        ..raised
+    });
     let network = match elsewhere {
         Some(field) => field,
         None => Field::Drawing(networks.next().ok_or_else(|| usage("there is no network"))?),

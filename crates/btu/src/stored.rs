@@ -302,6 +302,12 @@ fn ends_held(row: &RunRow) -> Option<String> {
 /// The congestion control of the stations' TCP: the requested one, else the machine's own.
 fn congestion_control(row: &RunRow) -> Option<String> {
     let is_elsewhere = far_host(&row.plan).is_some() || row.plan["network"]["kind"] == "machines";
+    // A factor of `btu run`: its rows name it.
+    let of = |network: &serde_json::Value| network["congestion_control"].clone();
+    let further = row.plan["networks"].as_array().into_iter().flatten();
+    if further.into_iter().any(|other| of(other) != of(&row.plan["network"])) {
+        return None;
+    }
     let in_plan = ["/congestion_control", "/network/congestion_control"];
     let asked = in_plan.iter().find_map(|path| row.plan.pointer(path)?.as_str().map(str::to_owned));
     let asked = asked.or_else(|| of_pipe(&row.plan, "congestion_control"));

@@ -12,7 +12,7 @@ use crate::text::stored_as_text;
 const LONGEST_NAME: usize = 15;
 
 /// An algorithm by the kernel's name: `cubic`, `bbr`, `reno`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct CongestionControl(String);
 

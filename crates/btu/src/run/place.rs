@@ -9,7 +9,7 @@ use btu_suite::experiment::Raised;
 use btu_suite::run::{Asked, Found, inline_network};
 use btu_units::Span;
 
-use crate::cli::RunStudy;
+use crate::cli::{RunStudy, congestion};
 use crate::study::NetworkText;
 
 /// Finds networks, each once.
@@ -53,8 +53,11 @@ impl<'a> Places<'a> {
             ),
         };
         let NetworkText { name, text, drawing, .. } = network.map_err(|error| error.to_string())?;
-        let raised =
-            Raised { name, text, stations: Vec::new(), congestion_control: None, ipv6: false };
+        let congestion_control = asked.congestion_control.clone();
+        if let Some(control) = &congestion_control {
+            congestion::check(control, "").map_err(|error| error.to_string())?;
+        }
+        let raised = Raised { name, text, stations: Vec::new(), congestion_control, ipv6: false };
         Ok(Found { raised, drawing: *drawing })
     }
 }

@@ -113,8 +113,8 @@ pub(super) fn basis<R: ComparedRow>(
             overall.learned_from.join(", ")
         ),
         Basis::Blocks => "interval from the spread between the blocks of a run, taken as large as the drift between \
-                          two runs in a row: a machine that drifts more than that from run to run is not covered. \
-                          Three runs of each side, or three earlier ones, would tell"
+                          two runs in a row: more drift than that is not covered. Three runs of each side, three \
+                          earlier ones, or `btu run` with both in turns would tell"
             .to_owned(),
         Basis::Nothing => "no interval: nothing was repeated".to_owned(),
     }

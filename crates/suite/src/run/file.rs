@@ -17,11 +17,12 @@ mod value;
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
-use btu_network::{Document, Drawing, Fields, ReadError};
+use btu_network::{Document, Drawing, Fields, Item, ReadError};
 
 use super::plan::{Factor, MOST_NETWORKS, MOST_ROWS};
 use super::row::RunRow;
 use super::value::Value;
+use crate::congestion::CongestionControl;
 use crate::experiment::Raised;
 use crate::network::HostName;
 use factor::{Factors, combinations};
@@ -34,10 +35,13 @@ pub use text::inline_network;
 const KIND: &str = "an experiment file";
 
 /// The keys that a file has of its own; every other key belongs to the network's file.
-const OWN: [&str; 10] = [
-    "name", "about", "network", "hosts", "service", "measure", "load", "factors", "variant",
-    "order",
+const OWN: [&str; 11] = [
+    "name", "about", "network", CONGESTION, "hosts", "service", "measure", "load", "factors",
+    "variant", "order",
 ];
+
+/// The key of the congestion control of the network's stations.
+const CONGESTION: &str = "congestion_control";
 
 /// A network of an experiment.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -46,6 +50,8 @@ pub struct Asked {
     pub name: Option<String>,
     /// Values that are put in the place of its file's.
     pub settings: Vec<(String, String)>,
+    /// The congestion control of its stations; the machine's own if absent.
+    pub congestion_control: Option<CongestionControl>,
 }
 
 /// A network that was found.
@@ -182,6 +188,12 @@ fn is_own(key: &str) -> bool {
     OWN.contains(&first) && !key.starts_with("network.")
 }
 
+/// The algorithm that an item names.
+fn congestion_of(item: &Item<'_>) -> Option<CongestionControl> {
+    let named = item.text()?.parse::<CongestionControl>();
+    named.map_err(|error| item.problem(error.to_string())).ok()
+}
+
 /// All hosts with work, in the order of the first row that names them.
 fn hosts_of(rows: &[RunRow]) -> Vec<HostName> {
     let mut hosts: Vec<HostName> = Vec::new();
@@ -277,6 +289,7 @@ impl Reader<'_> {
         settings: Vec<(String, String)>,
     ) -> Option<(BTreeMap<HostName, Option<IpAddr>>, Option<Asked>, Option<Found>)> {
         let (item, inventory) = (fields.get("network"), fields.get("hosts"));
+        let congestion = fields.get(CONGESTION);
         if let Some(inventory) = &inventory {
             inventory.text()?;
         }
@@ -286,6 +299,9 @@ impl Reader<'_> {
                     item.problem(
                         "real hosts were named to measure on: leave the network out, or the hosts",
                     );
+                }
+                if let Some(item) = congestion {
+                    item.problem("it is that of a network's stations: real hosts have their own");
                 }
                 Some((hosts.iter().map(|host| (host.clone(), None)).collect(), None, None))
             }
@@ -302,7 +318,11 @@ impl Reader<'_> {
                         return None;
                     }
                 };
-                let asked = Asked { name, settings };
+                let congestion_control = match congestion {
+                    Some(item) => Some(congestion_of(&item)?),
+                    None => None,
+                };
+                let asked = Asked { name, settings, congestion_control };
                 match find(&asked) {
                     Ok(found) => {
                         let stations = found.drawing.stations.iter();

@@ -14,7 +14,7 @@ use nix::sys::signal::Signal;
 use serde_json::Value;
 
 use crate::common::{Laboratory, finish};
-use crate::support::{send, text};
+use crate::support::{lab_skipped, send, text};
 
 /// Writes an experiment file and measures it.
 fn experiment(laboratory: &Laboratory, file: &str, arguments: &[&str]) -> Output {
@@ -211,6 +211,54 @@ blocks = 4
     assert!((1.7..2.3).contains(&(elapsed / cpu)), "{} times", elapsed / cpu);
     let slowdown = number(&result["values"][1]["rows"][1]["slowdown"]["value"]);
     assert!((0.8..1.25).contains(&slowdown), "processor time: {slowdown} times");
+}
+
+/// Every kernel allows Reno and its own default, which is CUBIC on most; `None` where that is Reno,
+/// too.
+fn other_than_reno() -> Option<String> {
+    let list = std::fs::read_to_string("/proc/sys/net/ipv4/tcp_allowed_congestion_control");
+    let list = list.expect("the kernel's list");
+    let other = list.split_whitespace().find(|name| *name != "reno").map(str::to_owned);
+    if other.is_none() {
+        lab_skipped("this kernel allows stations no congestion control but Reno");
+    }
+    other
+}
+
+/// Two congestion controls in one run, interleaved: each row's stations have their own, so the same
+/// program prints 1 with one of them and 2 with the other, and btu's activities work with both.
+#[test]
+fn congestion_controls_are_compared_in_one_run() {
+    let Some(laboratory) = Laboratory::open_once() else { return };
+    let Some(other) = other_than_reno() else { return };
+    let file = r#"
+network = "10 Mb/s"
+[measure.which]
+on = "test"
+run = ["sh", "-c", "grep -q reno /proc/sys/net/ipv4/tcp_congestion_control && echo 1 || echo 2"]
+value = { pattern = "[0-9]", unit = "number", better = "lower" }
+[measure.upload]
+on = "test"
+to = "active"
+activity = "tcp-stream"
+amount = "20 kB"
+values = { rate = "goodput" }
+[factors]
+congestion_control = ["reno", "cubic"]
+[order]
+blocks = 2
+"#;
+    let file = &file.replace("cubic", &other);
+    assert!(experiment(&laboratory, file, &[]).status.success());
+    let result = result(&laboratory);
+    let prints = |row, number: f64| (mean(&result, row) - number).abs() < 1e-9;
+    assert!(prints(0, 1.0) && prints(1, 2.0), "{result}");
+    let rates = &result["values"][1]["rows"];
+    assert!((0..2).all(|row| number(&rates[row]["value"]["value"]) > 1e6), "{rates}");
+    let head = text(&laboratory.command(&["show"]).output().expect("btu starts").stdout);
+    assert!(!head.contains("congestion control: reno"), "{head}");
+    let both = experiment(&laboratory, file, &["-C", "reno"]);
+    assert_eq!(both.status.code(), Some(2), "{}", text(&both.stderr));
 }
 
 /// A run with a seed that was killed is completed as if it had not been: equal cells in an equal

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use roxmltree::Document;
 
-use super::result;
+use super::{experiment, mean, other_than_reno, result};
 use crate::common::Laboratory;
 use crate::support::text;
 
@@ -27,6 +27,37 @@ fn recipes() -> Vec<(Vec<String>, String)> {
         (arguments.collect(), format!("{}.xml", &kept[begin + 1..end]))
     };
     recipes.map(of).collect()
+}
+
+/// Every file of docs/two-settings.md is measured as it stands there, with fewer blocks: both levels
+/// count in each, and are compared. Only root may set a station's sysctl.
+#[test]
+fn two_settings_are_compared_as_the_page_says() {
+    let Some(laboratory) = Laboratory::open_once() else { return };
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/two-settings.md");
+    let page = fs::read_to_string(page).expect("the page");
+    let files = page.split("```toml\n").skip(1).filter_map(|rest| rest.split("```").next());
+    let Some(other) = other_than_reno() else { return };
+    let files: Vec<String> = files.map(|file| file.replace("cubic", &other)).collect();
+    assert_eq!(files.len(), 4);
+    for file in &files {
+        let is_sysctl = file.contains("sysctl");
+        if is_sysctl && !nix::unistd::geteuid().is_root() {
+            continue;
+        }
+        assert!(experiment(&laboratory, file, &["--blocks", "2"]).status.success(), "{file}");
+        let result = result(&laboratory);
+        let rows = result["values"][0]["rows"].as_array().expect("rows");
+        assert_eq!(rows.len(), 2, "{result}");
+        for row in rows {
+            assert_eq!(row["count"], 2, "{result}");
+        }
+        assert!(rows[1]["slowdown"]["value"].as_f64() > Some(0.0), "{result}");
+        if is_sysctl {
+            let is = |row, seconds: f64| (mean(&result, row) - seconds).abs() < 1e-9;
+            assert!(is(0, 600.0) && is(1, 1200.0), "{result}");
+        }
+    }
 }
 
 /// An old variant that sleeps for 20 ms, and a new one by a shell command.

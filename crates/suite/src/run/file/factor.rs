@@ -6,7 +6,7 @@ use btu_network::{Document, Fields, Item, Spot};
 
 use super::super::effects::{design, folded};
 use super::super::plan::Factor;
-use super::{OWN, is_own, is_too_many};
+use super::{CONGESTION, OWN, is_own, is_too_many};
 
 /// Most levels of a factor, and most factors.
 const MOST_LEVELS: usize = 100;
@@ -183,7 +183,7 @@ fn factor(name: &str, item: &Item<'_>, loads: &[String]) -> Option<Read> {
         ));
         return None;
     }
-    if OWN.contains(&name) && !matches!(name, LOAD | "network") {
+    if OWN.contains(&name) && !matches!(name, LOAD | "network" | CONGESTION) {
         item.problem(format!(
             "`{name}` is no value: name a key below it, such as `measure.get.message`"
         ));

@@ -56,7 +56,7 @@ fn find(asked: &Asked) -> Result<Found, String> {
         name,
         text: format!("{:?}", asked.settings),
         stations: Vec::new(),
-        congestion_control: None,
+        congestion_control: asked.congestion_control.clone(),
         ipv6: false,
     };
     Ok(Found { raised, drawing })
@@ -113,6 +113,26 @@ fn the_whole_of_a_file_is_read() {
     assert_eq!((value.unit.as_str(), value.better), ("requests/s", Better::Higher));
     assert!(matches!(value.what, What::Pattern { .. }));
     assert_eq!(file.hosts.len(), 3);
+}
+
+/// A factor like any other, though the network's file has no such key.
+#[test]
+fn congestion_controls_are_levels() {
+    let file = read_all(&with("[factors]\ncongestion_control = [\"reno\", \"cubic\"]")).unwrap();
+    let control = |network: usize| {
+        let raised = &file.networks[network].raised;
+        raised.congestion_control.as_ref().map(ToString::to_string)
+    };
+    let used: Vec<_> = file.rows.iter().map(|row| control(row.network)).collect();
+    assert_eq!(used, [Some("reno".to_owned()), Some("cubic".to_owned())]);
+    let file = read_all(&format!("congestion_control = \"bbr\"\n{}", with(""))).unwrap();
+    assert_eq!(file.networks[0].raised.congestion_control, "bbr".parse().ok());
+    let said = wrong(&with("[factors]\ncongestion_control = [\"reno\", \"New Reno\"]"));
+    assert!(said.contains("`New Reno` names no congestion control"), "{said}");
+    let hosts = ["laptop".try_into().unwrap(), "phone".try_into().unwrap()];
+    let text = "congestion_control = \"bbr\"\n[measure.a]\non = \"laptop\"\nactivity = \"cpu\"\n";
+    let refused = read(text, "lab.toml", &[], Ground::Hosts(&hosts)).unwrap_err().to_string();
+    assert!(refused.contains("real hosts have their own"), "{refused}");
 }
 
 #[test]
