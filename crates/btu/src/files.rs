@@ -1,5 +1,7 @@
 //! Reads drawings from the files that the command line names, and writes results to files.
 
+mod recorded;
+
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -55,7 +57,7 @@ pub(crate) fn emulated(drawing: Drawing) -> Result<Drawing, Refusal> {
     Ok(drawing)
 }
 
-/// What `what` names: a file, `-` for standard input, a network of the library, or the rate of a
+/// What `what` names: a file, a recorded link, `-` for standard input, a network of the library, or the rate of a
 /// line. A file with a library's name goes by `./name`.
 pub(crate) fn source(what: &str) -> anyhow::Result<Source> {
     if let Ok(rate) = what.parse::<BitRate>() {
@@ -64,7 +66,7 @@ pub(crate) fn source(what: &str) -> anyhow::Result<Source> {
     if what == "-" {
         let text = bounded(std::io::stdin().lock())
             .map_err(|error| unreadable("standard input", &error))?;
-        return Ok(Source::drawn("stdin", text, Path::new(".")));
+        return drawn("stdin", text, Path::new("."));
     }
     if let Some(text) = library_text(what) {
         return Ok(Source::written(what, text.to_owned()));
@@ -78,7 +80,15 @@ pub(crate) fn source(what: &str) -> anyhow::Result<Source> {
             _ => unreadable(what, &error),
         }
     })?;
-    Ok(Source::drawn(what, text, path.parent().unwrap_or(Path::new(""))))
+    drawn(what, text, path.parent().unwrap_or(Path::new("")))
+}
+
+/// The network that a file draws, or the recorded link that it is.
+fn drawn(name: &str, text: String, directory: &Path) -> anyhow::Result<Source> {
+    match recorded::network(name, &text)? {
+        Some(network) => Ok(Source::written(name, network)),
+        None => Ok(Source::drawn(name, text, directory)),
+    }
 }
 
 /// A line of the library with this rate.

@@ -34,7 +34,7 @@ pub use quantity::Quantity;
 pub use queue::{Codel, Discipline, FairCodel, QueueLimit, Red};
 pub use read::{Document, Fields, Item, Spot, listed, suggestion};
 pub use read::{
-    Files, Parameter, Place, Problem, ReadError, Reader, SETTING, fuzz_read, fuzz_trace,
+    Files, Parameter, Place, Problem, ReadError, Reader, SETTING, fuzz_read, fuzz_trace, recorded,
     settings_of,
 };
 pub use segment::{

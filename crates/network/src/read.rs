@@ -43,8 +43,8 @@ pub use fuzz::fuzz_read;
 pub use nearest::{listed, suggestion};
 pub use parameters::Parameter;
 pub use problem::{Place, Problem, ReadError, Spot};
-pub use trace::Files;
 pub use trace::fuzz_trace;
+pub use trace::{Files, recorded};
 
 use crate::drawing::Drawing;
 use crate::segment::Medium;

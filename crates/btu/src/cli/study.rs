@@ -14,8 +14,8 @@ pub(crate) struct StudyOptions {
     /// How long and how often to measure
     #[arg(long, visible_alias = "precision", value_enum, default_value = "quick")]
     pub(crate) profile: ProfileName,
-    /// The rate of a line, such as '10 Mb/s', a network file, or a name of the library (`btu net
-    /// list`)
+    /// The rate of a line, such as '10 Mb/s', a network file, a link recorded in Mahimahi's form, or
+    /// a name of the library (`btu net list`)
     #[arg(long, value_name = "RATE|FILE")]
     pub(crate) network: Option<String>,
     /// One-way delay of that line

@@ -7,8 +7,8 @@ use clap::Args;
 #[derive(Debug, Args)]
 #[group(required = true, multiple = false)]
 pub(crate) struct Subject {
-    /// The network: a network file, a name of the library, or the rate of a line; - reads standard
-    /// input
+    /// The network: a network file, a name of the library, the rate of a line, or a link recorded in
+    /// Mahimahi's form; - reads standard input
     #[arg(value_name = "NETWORK")]
     bare: Option<String>,
     /// The same with the option of the other commands

@@ -5,6 +5,7 @@ use btu_suite::plan::{Plan, Profile};
 
 use crate::console::{Written, commands, commands_of};
 use crate::shelf::Shelf;
+use crate::support::write_recordings;
 
 /// Rates of three blocks.
 const RATES: [f64; 3] = [9.0, 9.1, 9.2];
@@ -45,6 +46,7 @@ fn is_quick(written: &Written) -> bool {
 #[test]
 fn quick_commands_of_the_documents_work_as_they_stand_there() {
     let mut shelf = Shelf::new();
+    write_recordings(shelf.directory.path());
     let plan = Plan::whole(7, Profile::quick(), Network::Veth);
     for _ in 0..RUNS {
         shelf.run(&plan, &RATES);

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::common::{Laboratory, finish};
 use crate::console::{Written, commands};
-use crate::support::{send, text};
+use crate::support::{send, text, write_recordings};
 
 /// What these tests cannot have: other hosts, mounted shares, a terminal, a reader's own files and
 /// programs, an earlier run.
@@ -91,6 +91,7 @@ fn begun(laboratory: &Laboratory, written: &Written) -> Result<(), String> {
 #[ignore = "takes some five minutes: scripts/test --all"]
 fn measuring_commands_of_the_documents_begin_as_they_stand_there() {
     let Some(laboratory) = Laboratory::open() else { return };
+    write_recordings(laboratory.directory.path());
     let measuring: Vec<Written> = commands().into_iter().filter(measures_here).collect();
     assert!(measuring.len() >= 40, "{} measuring commands", measuring.len());
     let failed: Vec<String> =

@@ -25,6 +25,13 @@ pub(crate) fn lab_skipped(reason: &str) {
     assert!(std::env::var("BTU_LAB").as_deref() != Ok("required"), "a lab is required: {reason}");
 }
 
+/// Writes the recorded link that the pages name.
+pub(crate) fn write_recordings(directory: &Path) {
+    for (name, times) in [("drive.down", "1\n2\n2\n3\n"), ("drive.up", "2\n4\n")] {
+        std::fs::write(directory.join(name), times).expect("a file is written");
+    }
+}
+
 /// The path of a file in this directory, as an argument.
 pub(crate) fn path(directory: &Path, name: &str) -> String {
     directory.join(name).display().to_string()

@@ -58,6 +58,17 @@ fn parse(text: &str) -> Result<Vec<u32>, String> {
     Ok(times)
 }
 
+/// The opportunities of a recorded link in Mahimahi's form, in milliseconds; `None` if the text is
+/// something else: a network file does not begin with a number.
+///
+/// # Errors
+/// Why a text that begins as a trace is none.
+pub fn recorded(text: &str) -> Option<Result<Vec<u32>, String>> {
+    let first = text.lines().map(str::trim).find(|line| !line.is_empty())?;
+    let is_number = first.bytes().all(|byte| byte.is_ascii_digit());
+    is_number.then(|| parse(text).and_then(|times| check(&times).map(|()| times)))
+}
+
 /// For fuzzers: any octets as the file of a trace.
 pub fn fuzz_trace(octets: &[u8]) {
     let read =
@@ -91,6 +102,20 @@ mod tests {
     fn mahimahis_form_is_read() {
         assert_eq!(parse("0\n1\n1\n\n5\n"), Ok(vec![0, 1, 1, 5]));
         assert!(parse("1\nx\n").unwrap_err().contains("line 2 is `x`"));
+    }
+
+    #[test]
+    fn a_trace_is_told_from_a_network_file() {
+        assert_eq!(recorded("\n1\n7\n"), Some(Ok(vec![1, 7])));
+        for other in ["", "[stations.a]\n1\n", "# 1\n1\n", "1 2\n"] {
+            assert_eq!(recorded(other), None, "{other}");
+        }
+        for (wrong, why) in
+            [("3\nx\n", "line 2"), ("3\n1\n", "must not go back"), ("0\n", "1 ms or later")]
+        {
+            let error = recorded(wrong).unwrap().unwrap_err();
+            assert!(error.contains(why), "{error}");
+        }
     }
 
     #[test]
