@@ -297,8 +297,8 @@ fn http_servers_that_lie_are_named() {
         let peer = thread::spawn(move || {
             let mut client = listener.accept().expect("a client").0;
             assert!(client.read(&mut [0; 4096]).expect("a request") > 0);
-            client.write_all(&answer).expect("said");
-            client.shutdown(Shutdown::Write).expect("ended");
+            // A client that has heard enough is gone before it was told everything.
+            let _ = client.write_all(&answer).and_then(|()| client.shutdown(Shutdown::Write));
             while client.read(&mut [0; 4096]).is_ok_and(|length| length > 0) {}
         });
         let file = place(9_000, Storage::Memory, directory.path());
