@@ -441,6 +441,11 @@ impl Stage {
         matches!(&self.ground, Ground::Hosts(hosts) if hosts.timeout > Duration::ZERO)
     }
 
+    /// Whether no other machine takes part, so that none is reserved.
+    pub(super) fn is_here_alone(&self) -> bool {
+        matches!(&self.ground, Ground::Hosts(hosts) if hosts.reached.is_empty())
+    }
+
     /// Adds this machine, with the agent of its own behind `socket`.
     pub(super) async fn add_here(
         &mut self,

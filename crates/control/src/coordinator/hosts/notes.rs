@@ -44,7 +44,9 @@ pub(crate) async fn measured<S: Study>(
     observer: &mut dyn Observer,
 ) -> Result<(), CoordinatorError> {
     let notes = Notes(journal);
-    observer.phase(Phase::Reserve);
+    if !stage.is_here_alone() {
+        observer.phase(Phase::Reserve);
+    }
     monitor.guard(stage.reserve(&journal.lock.run().to_string())).await?;
     let before = monitor.guard(stage.describe(false)).await?;
     let before = notes.keep(stage, Moment::Before, before)?;
