@@ -6,9 +6,10 @@ mod datagrams;
 mod requests;
 mod streams;
 
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpStream};
 use std::sync::atomic::AtomicBool;
 use std::thread;
+use std::time::{Duration, Instant};
 
 use btu_suite::activity::{Activity, Order, Performance, Rendezvous, Token};
 use btu_suite::peers::Callers;
@@ -27,6 +28,19 @@ fn order(activity: Activity) -> Order {
 
 fn hasty(activity: Activity) -> Order {
     Order { deadline: Span::from_milliseconds(400), ..order(activity) }
+}
+
+/// Whether the port of `address` is closed within 5 s: a process that another test starts has a copy
+/// of a socket until it executes its program.
+pub(crate) fn is_closed(address: SocketAddr) -> bool {
+    let end = Instant::now() + Duration::from_secs(5);
+    while TcpStream::connect(address).is_ok() {
+        if Instant::now() >= end {
+            return false;
+        }
+        thread::sleep(Duration::from_millis(10));
+    }
+    true
 }
 
 fn prepare(order: &Order) -> Box<dyn Performance> {

@@ -247,6 +247,7 @@ mod tests {
         let order = Order::new(1, Span::from_seconds(10), activity);
         let connector = Connector::prepare(&order, &part).unwrap();
         drop(acceptor);
+        assert!(crate::tests::is_closed(part.to));
         let report = connector.run(&AtomicBool::new(false)).unwrap();
         let Outcome::Requested(requested) = report.outcome else { panic!("{report:?}") };
         assert_eq!((requested.answers, requested.wrong), (0, 0), "{requested:?}");

@@ -6,7 +6,7 @@ use std::net::{IpAddr, Ipv4Addr, TcpStream, UdpSocket};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use btu_suite::activity::{
     Activity, Receiving, Rendezvous, Respond, TcpReceive, TcpSend, Token, Transport, UdpReceive,
@@ -16,7 +16,7 @@ use btu_suite::peers::{Callers, Peers, Refused};
 use btu_units::{BitRate, Bytes, Span};
 
 use super::bad_peers::udp_caller;
-use super::{HERE, NEVER, TOKEN, hasty, order, prepare};
+use super::{HERE, NEVER, TOKEN, hasty, is_closed, order, prepare};
 use crate::udp::{Header, Kind};
 
 /// The token of another cell.
@@ -239,11 +239,6 @@ fn a_port_is_closed_with_its_activity() {
         let endpoint = listener.endpoint().unwrap();
         assert_eq!(endpoint.ip(), here);
         listener.perform(&NEVER).expect_err("nobody came");
-        // A process that another test starts has a copy of the socket until it executes its program.
-        let end = Instant::now() + Duration::from_secs(5);
-        while TcpStream::connect(endpoint).is_ok() {
-            assert!(Instant::now() < end, "the port is open after the activity's end");
-            thread::sleep(Duration::from_millis(10));
-        }
+        assert!(is_closed(endpoint), "the port is open after the activity's end");
     }
 }
