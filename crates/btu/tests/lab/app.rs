@@ -446,7 +446,7 @@ fn what_the_display_shows_is_watched_and_the_terminal_is_given_back() {
         .spawn()
         .expect("btu starts");
     let mut screen = vt100::Parser::new(40, 100, 0);
-    let mut read = |screen: &mut vt100::Parser| {
+    let mut read = move |screen: &mut vt100::Parser| {
         let mut octets = [0; 4096];
         let length = near.read(&mut octets).unwrap_or(0);
         screen.process(&octets[..length]);
@@ -461,11 +461,16 @@ fn what_the_display_shows_is_watched_and_the_terminal_is_given_back() {
         assert!(read(&mut screen), "no picture:\n{}", screen.screen().contents());
     }
     send(child.id().cast_signed(), Signal::SIGINT);
+    // A terminal goes on reading: a program waits for it when 4 KiB are unread.
+    let rest = std::thread::spawn(move || {
+        while read(&mut screen) {}
+        screen
+    });
     let output = finish(child);
     assert_eq!(output.status.code(), Some(130), "{}", text(&output.stdout));
     assert_eq!(tcgetattr(&far).expect("modes"), before);
     drop(far);
-    while read(&mut screen) {}
+    let screen = rest.join().expect("no panic");
     assert!(dots(&screen) == 0, "{}", screen.screen().contents());
     assert!(!screen.screen().hide_cursor());
     laboratory.assert_down();

@@ -15,10 +15,11 @@ fn noted(laboratory: &Laboratory, run: &str) -> String {
     texts.collect::<Vec<_>>().join("\n")
 }
 
-/// B13: a run that goes on has the warning, although the other began later and ended sooner.
+/// B13: a run that goes on has the warning, although the other began later and ended sooner. The
+/// runs of other tests would take their places among the three that a warning names.
 #[test]
 fn b13_two_runs_at_the_same_time_are_both_warned_of_the_other() {
-    let Some(laboratory) = Laboratory::open_once() else { return };
+    let Some(laboratory) = Laboratory::open_alone() else { return };
     let row = ["--component", "SEND", "--message", "65536", "--load", "idle,cpu"];
     let rate = laboratory.begin(&row, 1);
     let trial = ["--local", "--transport", "pipe", "--sizes", "1", "--precision", "quick"];
