@@ -58,9 +58,13 @@ fn address(text: &str) -> Result<SocketAddr, Refusal> {
     })
 }
 
-/// The code goes to standard output only, because other users may read a log.
+/// The code goes to standard output only, because other users may read a log. A service manager is
+/// told, so that what it starts after the agent finds it listening (`sd_notify(3)`).
 fn ready(place: &str, code: Option<&str>) {
     eprintln!("agent: listening on {place}");
+    if let Err(error) = sd_notify::notify(&[sd_notify::NotifyState::Ready]) {
+        eprintln!("agent: cannot tell the service manager that it listens: {error}");
+    }
     if let Some(code) = code {
         let said = writeln!(std::io::stdout(), "{}", invitation(code));
         drop(said);

@@ -39,11 +39,11 @@ const STARTER: &str =
 /// MPI's library, which test programs have, prints on standard output that the service may not make
 /// code (`MemoryDenyWriteExecute`).
 const WITHOUT_HOOKS: &str =
-    "Type=exec\nEnvironment=UCX_MEM_MMAP_HOOK_MODE=none UCX_LOG_LEVEL=fatal";
+    "Type=notify\nEnvironment=UCX_MEM_MMAP_HOOK_MODE=none UCX_LOG_LEVEL=fatal";
 
 /// Boots systemd with the unit; the container goes with its first process.
 fn boot(directory: &Path, name: &str) -> Output {
-    let unit = unit().replace("/usr/bin/btu", "/out/btu").replace("Type=exec", WITHOUT_HOOKS);
+    let unit = unit().replace("/usr/bin/btu", "/out/btu").replace("Type=notify", WITHOUT_HOOKS);
     for (file, content) in
         [("script", SCRIPT), ("try.service", STARTER), ("btu-agent.service", &unit), ("btu", "")]
     {
