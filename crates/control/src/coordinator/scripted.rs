@@ -6,11 +6,10 @@ use btu_store::{NewCell, RunId, RunLock, Store};
 use btu_suite::experiment::{self, CellSetting, Experiment, Measured, Observation, Slot};
 use btu_suite::record::PlacedReport;
 use btu_units::Span;
-use serde_json::Value;
 
 use super::error::CoordinatorError;
 use super::stage::Stage;
-use super::study::{Calibrated, Pace, Study};
+use super::study::{Pace, Study};
 use super::{Observer, secret};
 
 /// The estimated time of a cell as a share of its deadline, before one was measured: activities end
@@ -80,22 +79,6 @@ impl<E: Experiment> Study for Scripted<E> {
         let document = serde_json::to_string(record).map_err(CoordinatorError::Document)?;
         let cell = NewCell::of((record.block, record.position), &facts, document);
         Ok(store.save_record(lock, &cell)?)
-    }
-
-    async fn prepare_disk_file(&mut self, _stage: &mut Stage) -> Result<(), CoordinatorError> {
-        Ok(())
-    }
-
-    async fn calibrate(
-        &mut self,
-        _stage: &mut Stage,
-        _observer: &mut dyn Observer,
-    ) -> Result<Calibrated, CoordinatorError> {
-        Ok(Calibrated { document: None, findings: Vec::new() })
-    }
-
-    fn take_over(&mut self, _calibration: Value) -> Result<(), CoordinatorError> {
-        Ok(())
     }
 
     async fn measure(

@@ -21,11 +21,10 @@ use btu_suite::pipe::{
 };
 use btu_suite::record::{Outcome, PlacedReport};
 use btu_units::Span;
-use serde_json::Value;
 
 use super::error::CoordinatorError;
 use super::stage::{Stage, Standing, WorkerEvent, WorkerId, unread};
-use super::study::{Calibrated, Pace, Study};
+use super::study::{Pace, Study};
 use super::{Observer, secret};
 use crate::environment::MachineWatch;
 use failure::{cause, no_address};
@@ -401,22 +400,6 @@ impl Study for Signatures {
         let document = self.job.stored_form(record).map_err(CoordinatorError::Document)?;
         let place = (record.block, done.len() as u32);
         Ok(store.save_record(lock, &NewCell::of(place, &facts, document))?)
-    }
-
-    async fn prepare_disk_file(&mut self, _stage: &mut Stage) -> Result<(), CoordinatorError> {
-        Ok(())
-    }
-
-    async fn calibrate(
-        &mut self,
-        _stage: &mut Stage,
-        _observer: &mut dyn Observer,
-    ) -> Result<Calibrated, CoordinatorError> {
-        Ok(Calibrated { document: None, findings: Vec::new() })
-    }
-
-    fn take_over(&mut self, _calibration: Value) -> Result<(), CoordinatorError> {
-        Ok(())
     }
 
     async fn measure(

@@ -52,17 +52,23 @@ pub trait Study {
     ) -> Result<(), CoordinatorError>;
 
     /// Prepares hosts for the cells: before the first one, and when lost hosts were reached again.
-    async fn prepare_disk_file(&mut self, stage: &mut Stage) -> Result<(), CoordinatorError>;
+    async fn prepare_disk_file(&mut self, _stage: &mut Stage) -> Result<(), CoordinatorError> {
+        Ok(())
+    }
 
-    /// Prepares the cells' inputs, with warnings about them.
+    /// Prepares the cells' inputs, with warnings about them; by default they need none.
     async fn calibrate(
         &mut self,
-        stage: &mut Stage,
-        observer: &mut dyn Observer,
-    ) -> Result<Calibrated, CoordinatorError>;
+        _stage: &mut Stage,
+        _observer: &mut dyn Observer,
+    ) -> Result<Calibrated, CoordinatorError> {
+        Ok(Calibrated { document: None, findings: Vec::new() })
+    }
 
     /// Takes the inputs of an earlier session of the run.
-    fn take_over(&mut self, calibration: Value) -> Result<(), CoordinatorError>;
+    fn take_over(&mut self, _calibration: Value) -> Result<(), CoordinatorError> {
+        Ok(())
+    }
 
     /// Measures a cell after those that are stored, and reports progress meanwhile. Faults inside it
     /// are part of the record; an error means that the stage is broken. `None` if nothing was left
