@@ -27,6 +27,7 @@ mod pipe;
 pub mod probe;
 mod progress;
 mod relay;
+mod responding;
 mod sampling;
 mod size;
 mod sys;

@@ -25,6 +25,7 @@ use super::request::stamp;
 use crate::clock::{Limit, cpu, cpu_since, now, stands_for};
 use crate::error::TrafficError;
 use crate::payload::Payload;
+use crate::responding::respond;
 use crate::size;
 
 const KIND: &str = "connect, request and close over TCP";
@@ -181,16 +182,7 @@ impl Answerer {
     }
 
     fn run(mut self, stop: &AtomicBool) -> Result<Report, TrafficError> {
-        let (started, before) = (now(), cpu());
-        let limit = Limit::new(started, self.deadline, stop);
-        let mut answers = 0;
-        match self.answer_all(&mut answers, &limit) {
-            // A `stop` is the regular end of a server.
-            Ok(()) | Err(TrafficError::Stopped { .. }) => {}
-            Err(error) => return Err(error),
-        }
-        let outcome = Outcome::Responded { answers };
-        Ok(Report { started, finished: now(), cpu: cpu_since(before), outcome })
+        respond(self.deadline, stop, |answers, limit| self.answer_all(answers, limit))
     }
 
     /// Until the guide ends.

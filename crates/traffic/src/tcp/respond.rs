@@ -6,14 +6,15 @@ use std::sync::atomic::AtomicBool;
 
 use btu_suite::activity::{Order, Performance, Respond, Token};
 use btu_suite::peers::Callers;
-use btu_suite::record::{Outcome, Report};
+use btu_suite::record::Report;
 use btu_units::Span;
 
 use super::acceptor::Acceptor;
 use super::line::{Line, SocketConfig};
 use super::watch::watched;
-use crate::clock::{Limit, cpu, cpu_since, now};
+use crate::clock::Limit;
 use crate::error::TrafficError;
+use crate::responding::respond;
 use crate::size;
 
 const KIND: &str = "respond over TCP";
@@ -41,24 +42,9 @@ impl Responder {
     }
 
     fn run(mut self, stop: &AtomicBool) -> Result<Report, TrafficError> {
-        let (started, before) = (now(), cpu());
-        let limit = Limit::new(started, self.deadline, stop);
-        let mut answers = 0;
-        let served = self.acceptor.admit(&self.token, &limit).and_then(|line| {
-            watched(&line, &limit, DOING, || {
-                answer_all(&line, &mut self.message, &mut answers, &limit)
-            })
-        });
-        match served {
-            // A `stop` is the regular end of a server.
-            Ok(()) | Err(TrafficError::Stopped { .. }) => {}
-            Err(error) => return Err(error),
-        }
-        Ok(Report {
-            started,
-            finished: now(),
-            cpu: cpu_since(before),
-            outcome: Outcome::Responded { answers },
+        respond(self.deadline, stop, |answers, limit| {
+            let line = self.acceptor.admit(&self.token, limit)?;
+            watched(&line, limit, DOING, || answer_all(&line, &mut self.message, answers, limit))
         })
     }
 }

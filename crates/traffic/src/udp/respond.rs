@@ -7,13 +7,14 @@ use std::sync::atomic::AtomicBool;
 
 use btu_suite::activity::{Order, Performance, Rendezvous, Respond};
 use btu_suite::peers::Callers;
-use btu_suite::record::{Outcome, Report};
+use btu_suite::record::Report;
 use btu_units::Span;
 
 use super::header::{HEADER, Header, Kind};
 use super::post::{Exchange, Post, is_pause};
-use crate::clock::{Limit, cpu, cpu_since, now};
+use crate::clock::{Limit, now};
 use crate::error::TrafficError;
+use crate::responding::respond;
 use crate::size;
 
 const KIND: &str = "respond over UDP";
@@ -39,23 +40,9 @@ impl Responder {
     }
 
     fn run(mut self, stop: &AtomicBool) -> Result<Report, TrafficError> {
-        let (started, before) = (now(), cpu());
-        let limit = Limit::new(started, self.deadline, stop);
-        let mut answers = 0;
-        let served = self
-            .post
-            .meet(&limit)
-            .and_then(|exchange| answer_all(&exchange, &mut self.room, &mut answers, &limit));
-        match served {
-            // A `stop` is the regular end of a server.
-            Ok(()) | Err(TrafficError::Stopped { .. }) => {}
-            Err(error) => return Err(error),
-        }
-        Ok(Report {
-            started,
-            finished: now(),
-            cpu: cpu_since(before),
-            outcome: Outcome::Responded { answers },
+        respond(self.deadline, stop, |answers, limit| {
+            let exchange = self.post.meet(limit)?;
+            answer_all(&exchange, &mut self.room, answers, limit)
         })
     }
 }
