@@ -7,7 +7,7 @@ mod short;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use btu_suite::experiment::{Experiment, Field, Frame, Raised};
+use btu_suite::experiment::{Experiment, Field, Frame, LeftOut, Raised};
 use btu_suite::program::Part;
 use btu_suite::run::{
     EXAMPLES, Example, ExperimentFile, Found, Ground, RunPlan, RunRow, inventory_of, read,
@@ -201,14 +201,31 @@ fn planned(
         seed: study::seed(study)?,
         profile: study.profile.name().to_owned(),
         blocks,
-        budget: file.order.at_most,
+        budget: options.time.unwrap_or(file.order.at_most),
         deadline: longest + lead + PROGRAM_MARGIN,
         left_out: Vec::new(),
         network,
     };
     let networks = networks.collect();
     let until = if options.blocks.is_some() { None } else { file.order.until };
-    Ok(RunPlan { networks, least_blocks, until, ..RunPlan::new(frame, file) })
+    let plan = RunPlan { networks, least_blocks, until, ..RunPlan::new(frame, file) };
+    options.time.map_or(Ok(()), |time| one_repetition_fits(&plan, time))?;
+    Ok(plan)
+}
+
+/// Refuses a time in which not even one repetition of every row ends.
+fn one_repetition_fits(plan: &RunPlan, time: Span) -> anyhow::Result<()> {
+    let least = plan.least_time();
+    if least <= time {
+        return Ok(());
+    }
+    let every_row = LeftOut { cell: plan.name.clone(), least };
+    let enough = LeftOut::enough(&[every_row]).unwrap_or(least);
+    Err(usage(format!(
+        "--time {time} is too short: one repetition of every row takes {:.1} s or more, by the leads of loads, the times of \
+         activities and the rates of lines; give --time '{enough}' or more, or name fewer levels",
+        least.seconds()
+    )))
 }
 
 /// The repetitions of the short form.

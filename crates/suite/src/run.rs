@@ -5,6 +5,7 @@ mod doing;
 mod effects;
 mod examples;
 mod file;
+mod least;
 mod plan;
 mod row;
 mod value;

@@ -16,6 +16,8 @@ Examples:
   btu run experiment.toml           services, factors and values from a file
   btu run --example                 list the examples
   btu run --example queue > queue.toml; btu run queue.toml
+  btu run experiment.toml --time '2 min'
+                                    as many repetitions as fit into that time
   btu run experiment.toml --junit result.xml --fail-if-slower 5%
                                     for scripts: exit code 4 if a variant is slower by 5 % or more
   btu run --resume latest           finish an interrupted run
@@ -52,6 +54,10 @@ pub(crate) struct RunStudy {
     /// file, what it says]
     #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) blocks: Option<u32>,
+    /// How long to measure: btu begins repetitions while time is left, at most as many as --blocks or
+    /// the file say; refused if one of each row takes longer [default: `at_most` of the file]
+    #[arg(long, value_name = "TIME", value_parser = quantity::<Span>)]
+    pub(crate) time: Option<Span>,
     /// Time after which btu ends the command with all its processes [default: 60 s]
     #[arg(long, value_name = "TIME", requires = "command", value_parser = quantity::<Span>)]
     pub(crate) deadline: Option<Span>,

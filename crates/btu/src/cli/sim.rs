@@ -29,10 +29,12 @@ The same file, options and seed give the same figures on every run.";
 pub(crate) struct Sim {
     #[command(flatten)]
     pub(crate) subject: Subject,
-    /// Virtual time of each replication, warm-up included [default: about 200,000 frames]
-    #[arg(long, visible_alias = "time", value_name = "TIME", value_parser = quantity::<Span>)]
+    /// Simulated time of each replication, warm-up included, whatever time the command takes
+    /// [default: that of about 200,000 frames]
+    // Once this had the name of the time that commands may take.
+    #[arg(long, alias = "time", value_name = "TIME", value_parser = quantity::<Span>)]
     pub(crate) duration: Option<Span>,
-    /// Virtual time at the start that is not counted [default: a tenth of the duration]
+    /// Simulated time at the start that is not counted [default: a tenth of the duration]
     #[arg(long, value_name = "TIME", value_parser = quantity::<Span>)]
     pub(crate) warm_up: Option<Span>,
     /// Number of replications, each with other random numbers; intervals come from the differences

@@ -61,6 +61,9 @@ pub(super) fn text(options: &RunStudy) -> anyhow::Result<String> {
     }
     let blocks = options.blocks.unwrap_or_else(|| usual_blocks(study.profile));
     let _ = write!(text, "\n[order]\nblocks = {blocks}\n");
+    if let Some(time) = options.time {
+        let _ = writeln!(text, "at_most = {}", quoted(&in_words(time)));
+    }
     Ok(text)
 }
 

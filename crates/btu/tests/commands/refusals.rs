@@ -72,6 +72,15 @@ fn impossible_rates_and_delays() {
     }
 }
 
+/// No run is begun whose time is over before one repetition of every row ends.
+#[test]
+fn a_time_in_which_no_repetition_ends() {
+    let run = ["run", "--network", "home-bloated", "--load", "upload", "--time"];
+    let (code, line) = refusal(&[&run[..], &["1 s", "--", "true"]].concat());
+    assert_eq!((code, line.lines().count()), (Some(2), 1), "{line}");
+    assert!(line.contains("takes 2.6 s or more") && line.contains("give --time '10 s'"), "{line}");
+}
+
 /// A value below zero is refused by what its option takes, not as an option that does not exist.
 #[test]
 fn negative_values() {
@@ -83,7 +92,9 @@ fn negative_values() {
         (&["pipe", "--sizes", "-5"], "not a message size"),
         (&["speed", "--udp", "-3 Mb/s", "--network", "veth"], "bit rate: it cannot be"),
         (&["speed", "-b", "-3 Mb/s", "--network", "veth"], "bit rate: it cannot be"),
+        (&["sim", "ethernet-shared-10", "--duration", "-3s"], "length of time: it cannot be"),
         (&["sim", "ethernet-shared-10", "--time", "-3s"], "length of time: it cannot be"),
+        (&["run", "x.toml", "--time", "-3s"], "length of time: it cannot be"),
         (&["pipe", "--network", "-3 Mb/s"], "bit rate: it cannot be"),
     ] {
         let (code, said_here) = refusal(arguments);

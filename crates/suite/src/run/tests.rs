@@ -227,3 +227,17 @@ fn a_plan_is_read_as_it_was_written() {
     let twice = text.replacen("\"levels\":[0,0,1]", "\"levels\":[0,0,0]", 1);
     assert!(serde_json::from_str::<RunPlan>(&twice).unwrap_err().to_string().contains("twice"));
 }
+
+/// What a time limit stopped is told; with less than three repetitions that warning is enough.
+#[test]
+fn repetitions_that_were_left_out_are_told() {
+    let plan = plan();
+    let all = records(&plan);
+    let causes = |blocks: u32| -> Vec<&str> {
+        let stored: Vec<_> = all.iter().filter(|one| one.block < blocks).cloned().collect();
+        plan.judge(&stored).warnings.iter().map(|warning| warning.cause).collect()
+    };
+    assert_eq!(causes(4), Vec::<&str>::new());
+    assert_eq!(causes(3), ["repetitions left out"]);
+    assert_eq!(causes(2), ["few repetitions"]);
+}

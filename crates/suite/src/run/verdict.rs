@@ -110,7 +110,7 @@ pub struct ProgramUse {
 pub(super) fn judge(plan: &RunPlan, cells: &[Measured<RunCell>]) -> RunVerdict {
     let mut found = warnings(cells);
     found.extend(left_running(cells));
-    found.extend(too_few(plan, cells));
+    found.extend(too_few(plan, cells).or_else(|| fewer_than_planned(plan, cells)));
     RunVerdict {
         values: plan.values.iter().map(|value| judge_value(plan, value, cells)).collect(),
         uses: plan.rows.iter().map(|row| used(plan, row, cells)).collect(),
@@ -272,5 +272,22 @@ fn too_few(plan: &RunPlan, cells: &[Measured<RunCell>]) -> Option<Warning> {
         cause: "few repetitions",
         observed: format!("a row was measured {least} time{}", if least == 1 { "" } else { "s" }),
         advice: "intervals are wide or missing: measure more blocks (--blocks, or `blocks` in [order])",
+    })
+}
+
+/// Repetitions that the plan wants and that are not stored: the time was over, or the run ended
+/// before.
+fn fewer_than_planned(plan: &RunPlan, cells: &[Measured<RunCell>]) -> Option<Warning> {
+    let planned = plan.least_blocks as usize;
+    let stored = |row: &RunRow| cells.iter().filter(|cell| cell.cell.levels == row.levels).count();
+    let least = plan.rows.iter().map(stored).min()?;
+    (least < planned).then(|| Warning {
+        cause: "repetitions left out",
+        observed: format!(
+            "a row was measured {least} times instead of {planned}: the run has {} (--time, or `at_most` in [order]), or it \
+             was ended before",
+            plan.frame.budget
+        ),
+        advice: "give more time, or name fewer levels",
     })
 }
