@@ -96,7 +96,9 @@ pub(crate) fn is_by_size(case: Case) -> bool {
 
 /// The measurement of btu before the comparison, to learn the times of messages.
 pub(crate) fn pilot(seed: u64, range: (u64, u64)) -> Result<PipePlan> {
-    with_precision(seed, range, Precision::quick())
+    // No size may be left out.
+    let limit = Precision::standard().limit;
+    with_precision(seed, range, Precision { limit, ..Precision::quick() })
 }
 
 /// As many repetitions of each size as fill a trial; never fewer than `NPtcp`'s least.

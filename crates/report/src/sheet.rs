@@ -3,6 +3,7 @@
 use comfy_table::{CellAlignment, ContentArrangement, LineStyle, Table, TableStyle};
 
 use crate::head::TextOptions;
+use crate::number::NOTHING;
 use crate::paint::Paint;
 
 /// No borders, one thin line under the head.
@@ -12,27 +13,50 @@ const QUIET: TableStyle =
 /// A table: the first `labels` columns hold words and are aligned left, the others hold numbers and
 /// are aligned right.
 pub(crate) struct Sheet {
-    table: Table,
+    head: Vec<String>,
+    rows: Vec<Vec<String>>,
     labels: usize,
 }
 
 impl Sheet {
-    pub(crate) fn new(head: Vec<String>, labels: usize) -> Self {
+    pub(crate) const fn new(head: Vec<String>, labels: usize) -> Self {
+        Self { head, rows: Vec::new(), labels }
+    }
+
+    pub(crate) fn row(&mut self, cells: Vec<String>) {
+        self.rows.push(cells);
+    }
+
+    /// Whether it has no row.
+    pub(crate) const fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+
+    /// The table without columns in which no row has anything; the first one stays.
+    pub(crate) fn without_empty_columns(self) -> Self {
+        let Self { head, rows, labels } = self;
+        let is_full = |cell: &String| !cell.is_empty() && cell != NOTHING;
+        let has_any = |column: usize| {
+            column == 0 || rows.iter().any(|row| row.get(column).is_some_and(is_full))
+        };
+        let kept: Vec<bool> = (0..head.len()).map(has_any).collect();
+        let of = |cells: Vec<String>| -> Vec<String> {
+            let kept = kept.iter().chain(std::iter::repeat(&true));
+            cells.into_iter().zip(kept).filter_map(|(cell, kept)| kept.then_some(cell)).collect()
+        };
+        let labels = kept.iter().take(labels).filter(|kept| **kept).count();
+        Self { head: of(head), rows: rows.into_iter().map(of).collect(), labels }
+    }
+
+    /// The table's lines, two blanks between columns, none at the ends.
+    pub(crate) fn lines(self) -> Vec<String> {
         let mut table = Table::new();
         table
             .load_style(QUIET)
             .set_content_arrangement(ContentArrangement::Disabled)
-            .set_header(head);
-        Self { table, labels }
-    }
-
-    pub(crate) fn row(&mut self, cells: Vec<String>) {
-        self.table.add_row(cells);
-    }
-
-    /// The table's lines, two blanks between columns, none at the ends.
-    pub(crate) fn lines(mut self) -> Vec<String> {
-        for (index, column) in self.table.column_iter_mut().enumerate() {
+            .set_header(self.head)
+            .add_rows(self.rows);
+        for (index, column) in table.column_iter_mut().enumerate() {
             let words = index < self.labels;
             column.set_cell_alignment(if words {
                 CellAlignment::Left
@@ -42,7 +66,7 @@ impl Sheet {
             // The crossing of column and head line is one blank wide already.
             column.set_padding((u16::from(index > 0), 0));
         }
-        self.table.lines().map(|line| line.trim_end().to_owned()).collect()
+        table.lines().map(|line| line.trim_end().to_owned()).collect()
     }
 }
 
@@ -110,6 +134,18 @@ mod tests {
             sheet.lines(),
             ["what       Mb/s", "───────────────", "SEND       1230", "2xSEND+DR     7"]
         );
+    }
+
+    #[test]
+    fn columns_in_which_no_row_has_anything_are_dropped() {
+        let words = |cells: [&str; 4]| cells.map(str::to_owned).to_vec();
+        let mut sheet = Sheet::new(words(["what", "by", "Mb/s", "95 %"]), 2);
+        sheet.row(words(["", "a", "-", ""]));
+        sheet.row(words(["", "", "7", "-"]));
+        let found: Vec<String> =
+            sheet.without_empty_columns().lines().iter().map(|line| line.trim().into()).collect();
+        assert_eq!(found[0], "what  by  Mb/s");
+        assert!(found[2].starts_with('a') && found[3] == "7", "{found:?}");
     }
 
     #[test]

@@ -38,7 +38,7 @@ Sizes are NetPIPE's sequence between two sizes, a list such as
 /// A precision: how long and how often to measure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum PrecisionName {
-    /// Three trials of 25 ms per size: a first look
+    /// Six trials of 12.5 ms per size: a first look
     Quick,
     /// Seven trials of 50 ms per size
     Standard,

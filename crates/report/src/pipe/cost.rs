@@ -27,7 +27,7 @@ pub(super) fn summary(first: &str, base: (&str, &PipeVerdict), lines: &[Line]) -
     for line in lines {
         sheet.row(row(&line.name, line.cost));
     }
-    sheet.lines()
+    sheet.without_empty_columns().lines()
 }
 
 /// The signature with which the others are compared.
@@ -78,7 +78,7 @@ fn signed(value: f64) -> String {
 /// A figure of a cost, its name, and the form of its ends.
 type Figure = (&'static str, fn(&SignatureCost) -> Option<Estimate>, fn(f64) -> String);
 
-/// The figures of all costs with their intervals, one line each.
+/// The figures of all costs that have an interval, one line each.
 pub(super) fn intervals(first: &str, lines: &[Line], options: &TextOptions) -> Vec<String> {
     let figures: [Figure; 5] = [
         ("latency, more", |cost| cost.latency_more_seconds, signed_time),
@@ -94,13 +94,17 @@ pub(super) fn intervals(first: &str, lines: &[Line], options: &TextOptions) -> V
     let mut sheet =
         Sheet::new([first, "", "value", "95 % from", "to"].map(str::to_owned).to_vec(), 2);
     for line in lines {
-        let all = figures.iter().filter_map(|(what, of, text)| Some((what, of(line.cost)?, text)));
-        for (number, (what, estimate, text)) in all.enumerate() {
+        let of_line = figures.iter().filter_map(|(what, of, text)| {
+            let estimate = of(line.cost)?;
+            Some((what, estimate.value, estimate.interval?, text))
+        });
+        for (number, (what, value, ends, text)) in of_line.enumerate() {
             let name = if number == 0 { line.name.clone() } else { String::new() };
-            let end = |end: Option<f64>| end.map_or_else(|| NOTHING.to_owned(), text);
-            let (low, high) = estimate.interval.map(|ends| (ends.low, ends.high)).unzip();
-            sheet.row(vec![name, (*what).to_owned(), text(estimate.value), end(low), end(high)]);
+            sheet.row(vec![name, (*what).to_owned(), text(value), text(ends.low), text(ends.high)]);
         }
+    }
+    if sheet.is_empty() {
+        return Vec::new();
     }
     section("With intervals", "", sheet.lines(), options)
 }

@@ -31,7 +31,7 @@ pub(super) fn lines(verdict: &PipeVerdict, all: bool, options: &TextOptions) -> 
             "one-way time and throughput; {left_out} sizes between are left out here; intervals at 95 %"
         )
     };
-    section("Sizes", &note, sheet.lines(), options)
+    section("Sizes", &note, sheet.without_empty_columns().lines(), options)
 }
 
 /// All sizes if they are few or `all` is true; else powers of two, the ends, and the highest.

@@ -66,7 +66,7 @@ fn headline(verdict: &PipeVerdict) -> Vec<String> {
     if let Some(fit) = verdict.fit.as_ref().filter(|fit| !fit.is_poor()) {
         fit_rows(fit, &mut sheet);
     }
-    let lines = sheet.lines();
+    let lines = sheet.without_empty_columns().lines();
     if lines.len() > 2 { lines } else { Vec::new() }
 }
 

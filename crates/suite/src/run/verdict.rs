@@ -278,14 +278,13 @@ fn too_few(plan: &RunPlan, cells: &[Measured<RunCell>]) -> Option<Warning> {
 /// Repetitions that the plan wants and that are not stored: the time was over, or the run ended
 /// before.
 fn fewer_than_planned(plan: &RunPlan, cells: &[Measured<RunCell>]) -> Option<Warning> {
-    let planned = plan.least_blocks as usize;
+    let planned = plan.least_blocks.min(plan.frame.blocks) as usize;
     let stored = |row: &RunRow| cells.iter().filter(|cell| cell.cell.levels == row.levels).count();
     let least = plan.rows.iter().map(stored).min()?;
     (least < planned).then(|| Warning {
         cause: "repetitions left out",
         observed: format!(
-            "a row was measured {least} times instead of {planned}: the run has {} (--time, or `at_most` in [order]), or it \
-             was ended before",
+            "{least} instead of {planned} of a row, in the {} of --time or `at_most`, or until the run was ended",
             plan.frame.budget
         ),
         advice: "give more time, or name fewer levels",
