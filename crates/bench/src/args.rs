@@ -48,8 +48,7 @@ pub(crate) struct Args {
     /// Exit with 1 when a stated bound is missed
     #[arg(long)]
     pub(crate) check: bool,
-    /// The `btu` program with the measured workers; when absent, the one next to this program, and
-    /// when there is none, this program itself (same traffic, same protocol)
+    /// The `btu` program with the measured workers; when absent, the one next to this program
     #[arg(long)]
     pub(crate) btu: Option<PathBuf>,
     /// Where the result is written
@@ -62,9 +61,6 @@ pub(crate) struct Args {
 /// The processes that this program makes of itself.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Part {
-    /// Performs one activity, controlled like any worker of btu
-    #[command(hide = true)]
-    Worker,
     /// Carries frames by the plan on standard input
     #[command(hide = true)]
     Carry {

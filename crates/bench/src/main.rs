@@ -16,7 +16,6 @@ mod signature;
 mod simulator;
 mod tools;
 mod wire;
-mod worker;
 
 use std::process::ExitCode;
 
@@ -30,7 +29,6 @@ fn main() -> ExitCode {
         &Some(Part::Simulate { stations, frame_octets, milliseconds }) => {
             simulator::simulate(stations, frame_octets, milliseconds)
         }
-        Some(Part::Worker) => worker::run(),
         Some(Part::Carry { socket }) => wire::carry(socket),
         Some(Part::Inside) => run::inside(&args),
         None => run::outside(),

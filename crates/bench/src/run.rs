@@ -17,7 +17,7 @@ use crate::lab::{self, Lab};
 use crate::order::{self, Turn};
 use crate::report::{Circumstances, Comparison};
 use crate::signature::Repetitions;
-use crate::tools::{self, Bench, Outcome, WorkerCommand};
+use crate::tools::{self, Bench, Outcome};
 use crate::{quiet, report, signature, wire};
 
 /// One run of one tool.
@@ -43,7 +43,7 @@ pub(crate) fn outside() -> Result<ExitCode> {
 pub(crate) fn inside(args: &Args) -> Result<ExitCode> {
     let cases = if args.case.is_empty() { all_cases() } else { Case::expanded(&args.case) };
     let versions = tools::ensure_present(&cases)?;
-    let worker = WorkerCommand::find(args.btu.as_deref())?;
+    let btu = tools::find_btu(args.btu.as_deref())?;
     let seed = args.seed.unwrap_or_else(|| RandomState::new().hash_one(0));
     let processors = processors(args.pin)?;
     let pins_wire =
@@ -62,7 +62,7 @@ pub(crate) fn inside(args: &Args) -> Result<ExitCode> {
         &cases,
         seed,
         versions,
-        worker.describe(),
+        "btu internal worker".to_owned(),
         processors,
         lab.is_held_awake(),
     )?;
@@ -71,7 +71,7 @@ pub(crate) fn inside(args: &Args) -> Result<ExitCode> {
     }
     let mut bench = Bench {
         lab: &lab,
-        worker: &worker,
+        btu: &btu,
         seconds: args.seconds,
         seed,
         processors,

@@ -7,6 +7,7 @@ mod nuttcp;
 mod sockperf;
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
@@ -15,7 +16,7 @@ use btu_suite::pipe::Processors;
 use nix::unistd::Uid;
 use serde::Serialize;
 
-pub(crate) use btu::WorkerCommand;
+pub(crate) use btu::find as find_btu;
 
 use crate::case::{Case, Measure, Tool};
 use crate::lab::{FAR, Lab};
@@ -95,7 +96,7 @@ const FRAME_BITS: f64 = 1518.0 * 8.0;
 /// The place and the duration of a tool's run.
 pub(crate) struct Bench<'a> {
     pub(crate) lab: &'a Lab,
-    pub(crate) worker: &'a WorkerCommand,
+    pub(crate) btu: &'a Path,
     pub(crate) seconds: u32,
     pub(crate) seed: u64,
     /// Whether to measure although the machine is busy.

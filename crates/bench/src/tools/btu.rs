@@ -21,34 +21,14 @@ use crate::pinning;
 
 const TOKEN: [u8; 16] = *b"btu side by side";
 
-/// The program with the measured workers, and its arguments.
-pub(crate) struct WorkerCommand {
-    program: PathBuf,
-    arguments: &'static [&'static str],
-}
-
-impl WorkerCommand {
-    /// `btu` if it is there, else this program.
-    pub(crate) fn find(btu: Option<&Path>) -> Result<Self> {
-        let own = std::env::current_exe().context("find the own program")?;
-        let sibling = own.with_file_name("btu");
-        match btu {
-            Some(path) if !path.is_file() => bail!("{} is not a program", path.display()),
-            Some(path) => {
-                Ok(Self { program: path.canonicalize()?, arguments: &["internal", "worker"] })
-            }
-            None if sibling.is_file() => {
-                Ok(Self { program: sibling, arguments: &["internal", "worker"] })
-            }
-            None => Ok(Self { program: own, arguments: &["worker"] }),
-        }
+/// The program with the measured workers: this one, or the `btu` next to the own program.
+pub(crate) fn find(btu: Option<&Path>) -> Result<PathBuf> {
+    let own = std::env::current_exe().context("find the own program")?;
+    let path = btu.map_or_else(|| own.with_file_name("btu"), Path::to_owned);
+    if path.is_file() {
+        return Ok(path.canonicalize()?);
     }
-
-    /// Describes the tool for the record.
-    pub(crate) fn describe(&self) -> String {
-        let name = self.program.file_name().unwrap_or_default().to_string_lossy();
-        format!("{name} {}", self.arguments.join(" "))
-    }
+    bail!("{} is not a program: build btu, or name it with --btu", path.display())
 }
 
 pub(super) fn run(bench: &Bench<'_>, case: Case, ends: &Ends<'_>) -> Result<Outcome> {
@@ -176,9 +156,9 @@ struct Worker {
 
 impl Worker {
     fn start(bench: &Bench<'_>, end: pinning::End) -> Result<Self> {
-        let program = bench.worker.program.to_str().context("the program's path is not UTF-8")?;
+        let program = bench.btu.to_str().context("the program's path is not UTF-8")?;
         let mut child = pinning::command_at(end, program)
-            .args(bench.worker.arguments)
+            .args(["internal", "worker"])
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
