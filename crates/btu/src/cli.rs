@@ -389,7 +389,7 @@ pub(crate) struct Rate {
 }
 
 /// Options that name a run, of every command that makes one.
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 pub(crate) struct Naming {
     /// A text that describes the run
     #[arg(long, value_name = "TEXT", value_parser = label)]
@@ -459,10 +459,14 @@ pub(crate) enum Internal {
         /// The directory with a subdirectory for each program
         directory: PathBuf,
     },
-    /// Sends packets in the stations of the current network; reads its order from standard input
+    /// Sends packets in the stations of the current network
     Offer {
         /// The network's runtime directory
         directory: PathBuf,
+        /// The file with the order
+        order: PathBuf,
+        /// The number of the replication, from 0
+        number: u32,
     },
     /// Process 1 of the testbed
     Init,

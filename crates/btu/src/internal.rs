@@ -17,7 +17,9 @@ pub(crate) fn run(part: Internal) -> ExitCode {
         Internal::Enter { directory, station, command } => {
             exit::code_of(net_exec::enter(&directory, &station, &command))
         }
-        Internal::Offer { directory } => end(model_check::offer(&directory)),
+        Internal::Offer { directory, order, number } => {
+            end(model_check::offer(&directory, &order, number))
+        }
         Internal::Testbed => btu_testbed::testbed::outer(),
         Internal::Init => btu_testbed::testbed::init(),
         Internal::Programs { directory } => btu_testbed::testbed::programs(&directory),

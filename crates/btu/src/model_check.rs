@@ -1,7 +1,7 @@
 //! `btu model --check`: compares the prediction with other answers at the same points, simulated or
 //! measured, and writes files with all of them.
 
-mod field;
+mod cells;
 mod measured;
 mod offering;
 pub(crate) mod points;
@@ -54,29 +54,24 @@ fn check(
     options: &CheckOptions,
     source: &str,
 ) -> anyhow::Result<ModelCheck> {
+    let asked = |answer| options.check.contains(&answer);
+    let method = asked(Answer::Net).then(|| Method::new(options, source, points)).transpose()?;
     let bar = SimulationBar::new(options.quiet);
-    let (answers, asked) = (options.check.len() as f64, |answer| options.check.contains(&answer));
-    let progress = |place: usize, share: f64| bar.show((place as f64 + share) / answers);
-    // First, because it takes over signals, which must happen before there are any threads.
-    let measure = || Method::new(options, source, points)?.all(points, |share| progress(0, share));
-    let measured = asked(Answer::Net).then(measure).transpose()?;
-    let mut done = usize::from(measured.is_some());
-    let mut cases = Vec::new();
-    if asked(Answer::Sim) || measured.is_some() {
-        let case = Case {
-            name: "",
-            ideal: false,
-            simulated: asked(Answer::Sim),
-            measured: measured.as_deref(),
-        };
-        cases.push(case.at(points, options, |share| progress(done, share))?);
-        done += usize::from(asked(Answer::Sim));
+    let all = f64::from(u8::from(asked(Answer::Sim)) + u8::from(asked(Answer::Ideal)));
+    let mut drawn = Case::of("", points);
+    let mut ideal = Case::of("ideal contention", points);
+    ideal.drawings.iter_mut().for_each(idealise);
+    if asked(Answer::Sim) {
+        drawn.simulate(options, |share| bar.show(share / all))?;
     }
     if asked(Answer::Ideal) {
-        let case = Case { name: "ideal contention", ideal: true, simulated: true, measured: None };
-        cases.push(case.at(points, options, |share| progress(done, share))?);
+        ideal.simulate(options, |share| bar.show(1.0 - (1.0 - share) / all))?;
     }
     bar.clear();
+    // Last, because the runner takes over signals for as long as this process lives.
+    drawn.measured = method.map(|method| method.all()).transpose()?;
+    let cases = [drawn, ideal].into_iter().filter(Case::is_answered);
+    let cases = cases.map(|case| case.at(points)).collect();
     Ok(ModelCheck { network: drawing.name.clone(), how: how(options), turned, cases })
 }
 
@@ -90,40 +85,48 @@ fn how(options: &CheckOptions) -> String {
     format!("{replications} replications at each point{measured}, seed {seed}; intervals of 95 %")
 }
 
-/// One form of the network, and its kinds of answers.
-struct Case<'a> {
-    name: &'a str,
-    ideal: bool,
-    simulated: bool,
+/// One form of the network, and its answers by point.
+struct Case {
+    name: &'static str,
+    drawings: Vec<Drawing>,
+    simulated: Option<Vec<Outcome>>,
     /// By point and flow.
-    measured: Option<&'a [Vec<Measured>]>,
+    measured: Option<Vec<Vec<Measured>>>,
 }
 
-impl Case<'_> {
-    fn at(
-        &self,
-        points: &[Turned],
-        options: &CheckOptions,
-        progress: impl Fn(f64),
-    ) -> anyhow::Result<CheckCase> {
+impl Case {
+    fn of(name: &'static str, points: &[Turned]) -> Self {
+        let drawings = points.iter().map(|turned| turned.drawing.clone()).collect();
+        Self { name, drawings, simulated: None, measured: None }
+    }
+
+    fn simulate(&mut self, options: &CheckOptions, progress: impl Fn(f64)) -> anyhow::Result<()> {
+        let points = self.drawings.len() as f64;
+        let at = |(place, drawing): (usize, &Drawing)| {
+            simulated(drawing, options, |share| progress((place as f64 + share) / points))
+        };
+        let outcomes = self.drawings.iter().enumerate().map(at).collect::<anyhow::Result<_>>()?;
+        self.simulated = Some(outcomes);
+        Ok(())
+    }
+
+    fn is_answered(&self) -> bool {
+        self.simulated.is_some() || self.measured.is_some()
+    }
+
+    fn at(&self, points: &[Turned]) -> CheckCase {
         let mut flows: Vec<CheckFlow> = Vec::new();
-        for (place, turned) in points.iter().enumerate() {
-            let mut drawing = turned.drawing.clone();
-            if self.ideal {
-                idealise(&mut drawing);
-            }
-            let share = |share: f64| progress((place as f64 + share) / points.len() as f64);
-            let outcome =
-                self.simulated.then(|| simulated(&drawing, options, share)).transpose()?;
-            let measured = self.measured.and_then(|points| points.get(place));
-            add(&mut flows, turned.value, &drawing, outcome.as_ref(), measured.map(Vec::as_slice));
+        for (place, (turned, drawing)) in points.iter().zip(&self.drawings).enumerate() {
+            let outcome = self.simulated.as_ref().and_then(|points| points.get(place));
+            let measured = self.measured.as_ref().and_then(|points| points.get(place));
+            add(&mut flows, turned.value, drawing, outcome, measured.map(Vec::as_slice));
         }
         let asked = [
-            (self.simulated, AnswerKind::Simulated),
+            (self.simulated.is_some(), AnswerKind::Simulated),
             (self.measured.is_some(), AnswerKind::Measured),
         ];
         let answers = asked.into_iter().filter_map(|(asked, kind)| asked.then_some(kind)).collect();
-        Ok(CheckCase { name: self.name.to_owned(), answers, flows })
+        CheckCase { name: self.name.to_owned(), answers, flows }
     }
 }
 

@@ -132,7 +132,6 @@ fn testbed(plan: &Plan, topology: Topology, near: Option<Span>) -> Testbed {
         near,
     };
     Testbed {
-        others: Vec::new(),
         name: "rate",
         hosts: topology.roles.iter().map(|&(role, station)| (role.into(), station)).collect(),
         inputs: topology.black_boxes().collect(),
@@ -140,7 +139,7 @@ fn testbed(plan: &Plan, topology: Topology, near: Option<Span>) -> Testbed {
         source: plan.network.to_string(),
         processors,
         congestion_control: plan.congestion_control.clone(),
-        ipv6: false,
+        ..Testbed::default()
     }
 }
 

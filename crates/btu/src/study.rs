@@ -5,8 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use btu_control::coordinator::{
-    self, CoordinatorError, Ground, HostSet, Observer, Phase, Processors, Scripted, Settings,
-    Study, Testbed,
+    self, CoordinatorError, Ground, HostSet, Observer, Phase, Scripted, Settings, Study, Testbed,
 };
 use btu_network::{Drawing, Host};
 use btu_store::{Level, NewRun, RunId, RunLock, Store};
@@ -16,7 +15,7 @@ use btu_suite::network::HostName;
 use btu_testbed::testbed::RuntimeDirectory;
 use btu_units::{BitRate, Bytes, Span};
 
-use crate::cli::{Common, Reaching, StudyOptions, TimeLimit};
+use crate::cli::{Common, Naming, Reaching, StudyOptions, TimeLimit};
 use crate::exit::Refusal;
 use crate::hosts::Family;
 use crate::progress::{Bar, Watch};
@@ -110,7 +109,7 @@ pub(crate) fn run<E: Experiment>(
     if session.resumed().is_none() {
         warnings.extend(plan.frame().says_left_out());
     }
-    let lock = session.open(warnings, |store| begin(store, options, &plan))?;
+    let lock = session.open(warnings, |store| begin(store, &options.naming, &plan))?;
     let (measured, directory) = (plan.clone(), scratch.clone());
     let result = session.measure(
         &lock,
@@ -526,18 +525,17 @@ fn testbed_of<E: Experiment>(field: &Raised) -> anyhow::Result<Testbed> {
         name: E::SUITE,
         drawing,
         hosts,
-        inputs: Vec::new(),
         source: field.name.clone(),
-        processors: Processors::default(),
         congestion_control: field.congestion_control.clone(),
         ipv6: field.ipv6,
-        others: Vec::new(),
+        ..Testbed::default()
     })
 }
 
-fn begin<E: Experiment>(
+/// Begins a run of `plan` in the store.
+pub(crate) fn begin<E: Experiment>(
     store: &mut Store,
-    options: &StudyOptions,
+    naming: &Naming,
     plan: &E,
 ) -> anyhow::Result<RunLock> {
     let frame = plan.frame();
@@ -546,8 +544,8 @@ fn begin<E: Experiment>(
         suite: E::SUITE,
         profile: &frame.profile,
         network: &frame.network.to_string(),
-        label: options.naming.label.as_deref(),
-        tags: &options.naming.tag,
+        label: naming.label.as_deref(),
+        tags: &naming.tag,
         created: &rate::wall_clock(),
         seed: frame.seed,
         btu_version: env!("CARGO_PKG_VERSION"),

@@ -76,7 +76,7 @@ pub enum Ground {
 }
 
 /// A network that is raised for a run.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Testbed {
     /// The name of the raised network in lists of networks.
     pub name: &'static str,

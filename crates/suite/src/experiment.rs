@@ -301,6 +301,9 @@ pub trait Experiment: Clone + PartialEq + Serialize + DeserializeOwned + 'static
     /// The verdict over the records of a run.
     type Verdict: Serialize;
 
+    /// Whether its cells are repeated in blocks.
+    const IN_BLOCKS: bool = true;
+
     /// The common part of all plans.
     fn frame(&self) -> &Frame;
 
@@ -381,6 +384,11 @@ pub trait Experiment: Clone + PartialEq + Serialize + DeserializeOwned + 'static
             return Vec::new();
         }
         left(self, block, done)
+    }
+
+    /// The number of cells that are certain to follow block `block`, with these stored.
+    fn sure_after(&self, block: u32, _done: &[Measured<Self::Cell>]) -> usize {
+        self.frame().blocks.saturating_sub(block + 1) as usize * self.cells().len()
     }
 
     /// The plan's name: a hash without the seed, as for a rating's plan.

@@ -78,7 +78,7 @@ pub use program::{programs, supervisor};
 pub use raised::{
     NetworkRequest, RaisedNetwork, RaisingNetwork, Record, StationPlace, StationRecord,
 };
-pub use registry::{Raised, Registry, account, reset_accounts};
+pub use registry::{Raised, Registry, account};
 pub use runtime::{OtherOwner, RuntimeDirectory};
 pub use wiring::wire;
 

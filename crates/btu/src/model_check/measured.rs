@@ -1,23 +1,25 @@
 //! The answer of the emulated network: real packets through the emulator, at the same points.
 
-use std::thread;
-
-use anyhow::{Context, anyhow};
-use btu_control::coordinator::{CoordinatorError, Interrupt};
-use btu_network::{Arrivals, Drawing, Flow, Sizes, Target};
+use anyhow::{Error, bail};
+use btu_control::coordinator::{self, Ground, Scripted, Settings, Testbed};
+use btu_network::{Arrivals, Drawing, Flow, Sizes, StationId, Target};
 use btu_report::Measured;
+use btu_store::Store;
+use btu_suite::experiment::{self, Experiment};
+use btu_suite::network::HostName;
 use btu_suite::record::WireAccount;
-use btu_testbed::testbed::{self, Signals};
+use btu_testbed::testbed::{self, RuntimeDirectory};
 use btu_traffic::probe::{AROUND_PAYLOAD, LEAST_PAYLOAD, MOST_PARCELS};
 use btu_units::Span;
-use nix::sys::signal::Signal;
 
-use super::field::{Field, Stop};
+use super::cells::{self, Replications};
 use super::points::Turned;
 use super::sum::sum;
 use super::words::{Order, Record};
-use crate::cli::CheckOptions;
+use crate::cli::{CheckOptions, Naming};
 use crate::exit::Refusal;
+use crate::progress::{Bar, Watch};
+use crate::{company, files, preflight, rate, study};
 
 /// The shortest replication: starting takes a moment, and nine tenths of it count.
 const SHORTEST: Span = Span::from_milliseconds(200);
@@ -25,11 +27,15 @@ const SHORTEST: Span = Span::from_milliseconds(200);
 /// One replication: the stations' record, and the wire's accounts of the same time.
 pub(super) type Replication = (Record, WireAccount);
 
+/// A replication as the runner stores it.
+type Cell = experiment::Measured<cells::Replication>;
+
 /// The settings for measuring the points.
 pub(super) struct Method<'a> {
     options: &'a CheckOptions,
     /// The origin of the network.
     source: &'a str,
+    points: &'a [Turned],
 }
 
 impl<'a> Method<'a> {
@@ -37,9 +43,9 @@ impl<'a> Method<'a> {
     pub(super) fn new(
         options: &'a CheckOptions,
         source: &'a str,
-        points: &[Turned],
+        points: &'a [Turned],
     ) -> anyhow::Result<Self> {
-        let method = Self { options, source };
+        let method = Self { options, source, points };
         if method.duration() < SHORTEST {
             let problem = format!(
                 "--net-time {} leaves less than {SHORTEST} for each of {} replications: give more time, or fewer \
@@ -52,6 +58,9 @@ impl<'a> Method<'a> {
             testbed::check(drawing)?;
             drawing.traffic.iter().try_for_each(offerable)?;
         }
+        if points.iter().any(|turned| unsendable(&turned.drawing, method.duration()).is_empty()) {
+            preflight::namespaces(&std::env::current_exe()?, &[])?;
+        }
         Ok(method)
     }
 
@@ -62,80 +71,75 @@ impl<'a> Method<'a> {
         )
     }
 
-    /// All flows at all points; `progress` gets the share that is done.
-    ///
-    /// Call it before this process has a second thread: it takes over signals meanwhile, so that
-    /// any end also takes the network down.
-    pub(super) fn all(
-        &self,
-        points: &[Turned],
-        progress: impl Fn(f64) + Sync,
-    ) -> anyhow::Result<Vec<Vec<Measured>>> {
-        let signals = Signals::take().context("waiting for signals")?;
-        let stop = Stop::default();
-        let (interrupted, measured) = thread::scope(|scope| {
-            let work = scope.spawn(|| self.at_points(points, &signals, &stop, &progress));
-            let interrupted = signals.await_request_while(|| !work.is_finished());
-            if !matches!(interrupted, Ok(None)) {
-                stop.now();
+    /// All flows at all points.
+    pub(super) fn all(&self) -> anyhow::Result<Vec<Vec<Measured>>> {
+        let cells = self.measure()?;
+        let at = |(point, Turned { drawing, .. }): (usize, &Turned)| {
+            let mut reasons = unsendable(drawing, self.duration());
+            let mut replications = Vec::new();
+            for cell in cells.iter().filter(|cell| cell.cell.point == point) {
+                let record = cells::record(&cell.seen).map_err(Error::msg)?;
+                replications.push((record, cell.seen.wire.clone()));
+                reasons.extend(cell.faults.iter().cloned());
             }
-            (interrupted, work.join())
-        });
-        signals.release();
-        match interrupted.context("waiting for signals")? {
-            Some(Signal::SIGINT) => Err(CoordinatorError::Interrupted(Interrupt::Keyboard).into()),
-            Some(_) => Err(CoordinatorError::Interrupted(Interrupt::Terminate).into()),
-            None => measured.map_err(|_| anyhow!("the thread that measured panicked"))?,
-        }
-    }
-
-    fn at_points(
-        &self,
-        points: &[Turned],
-        signals: &Signals,
-        stop: &Stop,
-        progress: &impl Fn(f64),
-    ) -> anyhow::Result<Vec<Vec<Measured>>> {
-        let mut field = Field::new(signals, stop, self.source, self.options.seed)?;
-        let mut measured = Vec::with_capacity(points.len());
-        for (place, Turned { drawing, .. }) in points.iter().enumerate() {
-            let share = |share: f64| progress((place as f64 + share) / points.len() as f64);
-            let reasons = unsendable(drawing, self.duration());
-            let replications = if reasons.is_empty() {
-                self.replications(&mut field, drawing, &share)?
-            } else {
-                Vec::new()
-            };
-            measured.push(sum(drawing, self.duration(), &replications, &reasons));
-        }
-        field.lower()?;
-        Ok(measured)
-    }
-
-    fn replications(
-        &self,
-        field: &mut Field<'_>,
-        drawing: &Drawing,
-        progress: &impl Fn(f64),
-    ) -> anyhow::Result<Vec<Replication>> {
-        let all = self.options.replications;
-        let one = |number: u32| {
-            progress(f64::from(number) / f64::from(all));
-            let (duration, warm_up) = (self.duration(), warm_up(self.duration()));
-            let order = Order {
-                drawing: drawing.clone(),
-                seed: self.options.seed,
-                number,
-                duration,
-                warm_up,
-            };
-            let begun = std::time::Instant::now();
-            field.measure(&order, || {
-                let gone = (begun.elapsed().as_secs_f64() / duration.seconds()).min(1.0);
-                progress((f64::from(number) + gone) / f64::from(all));
-            })
+            Ok(sum(drawing, self.duration(), &replications, &reasons))
         };
-        (0..all).map(one).collect()
+        self.points.iter().enumerate().map(at).collect()
+    }
+
+    /// Every replication, by as many runs as there are networks: one after the other is up.
+    fn measure(&self) -> anyhow::Result<Vec<Cell>> {
+        let own = RuntimeDirectory::claim(&preflight::runtime_directory()?)?;
+        // No command shows or resumes a check: its cells go with this directory.
+        let mut store = Store::open(own.path().join("check.sqlite"))?;
+        let settings = Settings {
+            runtime: preflight::runtime_directory()?,
+            executable: std::env::current_exe()?,
+            wall_clock: rate::wall_clock,
+        };
+        let orders = self.points.iter().map(|turned| self.order(turned)).collect();
+        let (count, runtime) = (self.options.replications, settings.runtime.clone());
+        let plan = Replications::new(orders, count, self.source, runtime);
+        for (point, order) in plan.orders.iter().enumerate() {
+            let file = own.path().join(Replications::order_file(point));
+            files::save(&file, &serde_json::to_vec(order)?)?;
+        }
+        let lock = study::begin(&mut store, &Naming::default(), &plan)?;
+        let mut bar = Bar::new(self.options.quiet, Watch::Never);
+        let mut scripted = Scripted { plan, scratch: own.path().to_owned() };
+        let mut cells: Vec<Cell> = Vec::new();
+        while let Some(network) = scripted.plan.network_after(&cells) {
+            let ground = Ground::Testbed(Box::new(self.testbed(network)));
+            store.reopen(&lock)?;
+            let run = coordinator::run(&store, &lock, &mut scripted, &settings, ground, &mut bar);
+            bar.clear();
+            run?;
+            cells = store.records(lock.run())?;
+            if let Some(Err(fault)) = cells.last().map(|last| cells::record(&last.seen)) {
+                bail!("{fault}");
+            }
+        }
+        if let Some(company) = company::warning(&own) {
+            eprintln!("{company}");
+        }
+        Ok(cells)
+    }
+
+    fn order(&self, Turned { drawing, .. }: &Turned) -> Order {
+        let (seed, duration) = (self.options.seed, self.duration());
+        Order { drawing: drawing.clone(), seed, duration, warm_up: warm_up(duration) }
+    }
+
+    /// The network with an agent in the first station, where the process is started.
+    fn testbed(&self, drawing: Drawing) -> Testbed {
+        let first = drawing.stations.first().map(HostName::from);
+        Testbed {
+            name: Replications::SUITE,
+            hosts: first.map(|name| (name, StationId(0))).into_iter().collect(),
+            drawing,
+            source: self.source.to_owned(),
+            ..Testbed::default()
+        }
     }
 }
 
@@ -160,7 +164,7 @@ fn offerable(flow: &Flow) -> Result<(), Refusal> {
 }
 
 /// Why packets of this drawing cannot be sent as UDP; empty if they can.
-fn unsendable(drawing: &Drawing, duration: Span) -> Vec<String> {
+pub(super) fn unsendable(drawing: &Drawing, duration: Span) -> Vec<String> {
     let least = (AROUND_PAYLOAD + LEAST_PAYLOAD).count();
     let most = testbed::longest_frame(drawing).count();
     let reasons = drawing.traffic.iter().filter_map(|flow| {

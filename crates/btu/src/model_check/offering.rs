@@ -2,9 +2,11 @@
 //! all stations.
 
 use std::collections::BTreeSet;
-use std::io::stdin;
+use std::fs;
 use std::net::UdpSocket;
 use std::path::Path;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use btu_medium::sim::{Offer, offers};
@@ -24,14 +26,22 @@ const MOST_LATE: Span = Span::from_seconds(1);
 /// The longest wait for packets after the last was sent.
 const TIMEOUT: Span = Span::from_seconds(10);
 
+/// The longest wait for frames that are still inside after that, so that the accounts have none.
+const DRAINING: Duration = Duration::from_secs(2);
+
+/// The interval of checks for that.
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
+
 /// The number of open files in addition to one for each station.
 const FURTHER_FILES: u64 = 64;
 
-/// Performs the order on standard input, in the network with this runtime directory, and prints the
-/// record.
-pub(crate) fn offer(directory: &Path) -> anyhow::Result<()> {
-    let order: Order = serde_json::from_reader(stdin().lock()).context("reading the order")?;
-    let offers = offers(&order.drawing, order.seed, order.number, order.duration);
+/// Performs replication `number` of the order in this file, in the network with this runtime
+/// directory, and prints the record. It gets the packets of the simulator's replication with this
+/// number.
+pub(crate) fn offer(directory: &Path, order: &Path, number: u32) -> anyhow::Result<()> {
+    let order = fs::read(order).context("reading the order")?;
+    let order: Order = serde_json::from_slice(&order).context("understanding the order")?;
+    let offers = offers(&order.drawing, order.seed, number, order.duration);
     let stations: Vec<StationId> = offers
         .iter()
         .flat_map(|offer| [Some(offer.from), offer.to])
@@ -45,7 +55,17 @@ pub(crate) fn offer(directory: &Path) -> anyhow::Result<()> {
     // This thread sends.
     let _wakefulness = wire::prepare();
     let log = probe::offer(&sockets, &parcels, Timeouts { lateness: MOST_LATE, arrival: TIMEOUT })?;
+    await_drained(directory)?;
     terminal::print(&serde_json::to_string(&record(&order, &offers, &log))?)
+}
+
+/// Waits until the emulator holds no frame any more, or for a while.
+fn await_drained(directory: &Path) -> anyhow::Result<()> {
+    let deadline = Instant::now() + DRAINING;
+    while testbed::account(directory)?.held() > 0 && Instant::now() < deadline {
+        thread::sleep(POLL_INTERVAL);
+    }
+    Ok(())
 }
 
 /// A socket in each station.
@@ -155,7 +175,7 @@ mod tests {
                     [traffic.load]\nfrom = \"a\"\nto = \"b\"\nsize = \"1000 B\"\npackets_per_s = 10\n";
         let drawing = Drawing::read(text, "line.toml").unwrap();
         let (duration, warm_up) = (Span::from_milliseconds(100), Span::from_milliseconds(10));
-        Order { drawing, seed: 1, number: 0, duration, warm_up }
+        Order { drawing, seed: 1, duration, warm_up }
     }
 
     #[test]

@@ -8,7 +8,6 @@ use btu_stats::{Level, arithmetic_mean, mean_interval};
 use btu_suite::record::WireAccount;
 use btu_units::Span;
 
-use super::field::held;
 use super::measured::{Replication, warm_up};
 use super::words::{FlowRecord, Record};
 
@@ -25,8 +24,8 @@ const GROWN: f64 = 0.02;
 const NO_LOSS: &str = "no route";
 const QUEUE_FULL: &str = "queue full";
 
-/// Each flow of `drawing`, from replications of this length. `reasons` has the causes if there are
-/// none.
+/// Each flow of `drawing`, from replications of this length. `reasons` has further causes for a void
+/// point.
 pub(super) fn sum(
     drawing: &Drawing,
     duration: Span,
@@ -166,7 +165,7 @@ fn share(part: u64, whole: u64) -> f64 {
 fn accounts(replications: &[Replication]) -> MeasuredAccounts {
     let mut accounts = MeasuredAccounts::default();
     for (record, account) in replications {
-        let in_flight = held(account).min(record.sent - record.received);
+        let in_flight = account.held().min(record.sent - record.received);
         accounts.sent += record.sent;
         accounts.received += record.received;
         accounts.in_flight += in_flight;

@@ -1,23 +1,26 @@
-//! The messages between the process that checks and the one in the emulated network: an order and a
-//! record.
+//! The order for the process in the emulated network, and its record.
 
 use btu_network::Drawing;
 use btu_units::Span;
 use serde::{Deserialize, Serialize};
 
-/// One replication that is to be measured.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+/// What is measured at a point, in each replication.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct Order {
     /// The network with its traffic.
     pub(super) drawing: Drawing,
     pub(super) seed: u64,
-    /// Which replication, from 0: it gets the packets of the simulator's replication with this
-    /// number.
-    pub(super) number: u32,
     /// The time for which packets are offered.
     pub(super) duration: Span,
     /// Packets that are due before this do not count.
     pub(super) warm_up: Span,
+}
+
+impl Order {
+    /// The network that is raised: without its traffic.
+    pub(super) fn network(&self) -> Drawing {
+        Drawing { traffic: Vec::new(), ..self.drawing.clone() }
+    }
 }
 
 /// The result.

@@ -2,7 +2,7 @@
 //! one on another machine.
 
 use anyhow::Context;
-use btu_control::coordinator::{Ground, Observer, Phase, Processors, Testbed};
+use btu_control::coordinator::{Ground, Observer, Phase, Testbed};
 use btu_control::environment::Environment;
 use btu_store::RunRow;
 use btu_suite::network::HostName;
@@ -76,12 +76,9 @@ fn raised(job: &Job, network: &str, stations: Stations) -> anyhow::Result<Places
         name: "pipe",
         hosts: found.to_vec(),
         drawing,
-        inputs: Vec::new(),
         source: network.to_owned(),
-        processors: Processors::default(),
         congestion_control: job.plans().iter().find_map(control),
-        ipv6: false,
-        others: Vec::new(),
+        ..Testbed::default()
     };
     Ok(Places { ground: Ground::Testbed(Box::new(testbed)), ends, warning: None })
 }

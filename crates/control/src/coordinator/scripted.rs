@@ -29,6 +29,8 @@ impl<E: Experiment> Study for Scripted<E> {
     type Cell = E::Cell;
     type Record = Measured<E::Cell>;
 
+    const IN_BLOCKS: bool = E::IN_BLOCKS;
+
     fn so_far(&self, records: &[Self::Record]) -> String {
         let Some(last) = records.iter().rfind(|record| record.is_valid()) else {
             return String::new();
@@ -60,8 +62,8 @@ impl<E: Experiment> Study for Scripted<E> {
         self.plan.missing(block, done)
     }
 
-    fn sure_after(&self, block: u32, _done: &[Self::Record]) -> usize {
-        self.plan.frame().blocks.saturating_sub(block + 1) as usize * self.plan.cells().len()
+    fn sure_after(&self, block: u32, done: &[Self::Record]) -> usize {
+        self.plan.sure_after(block, done)
     }
 
     fn stored(&self, store: &Store, run: RunId) -> Result<Vec<Self::Record>, CoordinatorError> {

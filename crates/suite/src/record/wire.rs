@@ -43,6 +43,11 @@ impl WireAccount {
         self.elements.iter().filter_map(ElementAccount::fault)
     }
 
+    /// The frames that are inside its elements.
+    pub fn held(&self) -> u64 {
+        self.elements.iter().map(|element| element.held).sum()
+    }
+
     /// The share of released frames that were late; 0 when there were none.
     pub fn late_share(&self) -> f64 {
         let released = self.lateness.count();

@@ -283,7 +283,7 @@ pub fn account(directory: &Path) -> Result<WireAccount, TestbedError> {
 ///
 /// # Errors
 /// The wire does not answer.
-pub fn reset_accounts(directory: &Path) -> Result<(), TestbedError> {
+pub(super) fn reset_accounts(directory: &Path) -> Result<(), TestbedError> {
     let socket = RuntimeDirectory::socket(directory, "wire");
     let opened = WireClient::connect(&socket).and_then(|mut wire| wire.reset());
     opened.map_err(|error| TestbedError::protocol("open the link emulator's accounts", error))

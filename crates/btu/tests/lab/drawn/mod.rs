@@ -178,9 +178,13 @@ impl Lab {
         }
     }
 
+    /// The directories of networks that users start, and of those of runs, are empty.
     pub(crate) fn assert_no_files(&self) {
-        let left: Vec<_> =
-            fs::read_dir(self.home.path().join("btu/net")).unwrap().flatten().collect();
+        let in_part = |part| fs::read_dir(self.home.path().join("btu").join(part));
+        let parts: Vec<_> =
+            ["net", "run"].into_iter().filter_map(|part| in_part(part).ok()).collect();
+        assert!(!parts.is_empty(), "there is no directory of networks");
+        let left: Vec<_> = parts.into_iter().flatten().flatten().collect();
         assert!(left.is_empty(), "files are left: {left:?}");
     }
 }

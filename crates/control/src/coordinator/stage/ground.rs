@@ -63,9 +63,7 @@ impl Testbed {
     pub(super) async fn settle(&mut self) -> Result<(), CoordinatorError> {
         let Some(wire) = &mut self.wire else { return Ok(()) };
         let end = Instant::now() + SETTLED_WITHIN;
-        while Instant::now() < end
-            && wire.account()?.elements.iter().any(|element| element.held > 0)
-        {
+        while Instant::now() < end && wire.account()?.held() > 0 {
             tokio::time::sleep(LOOK_EVERY).await;
         }
         Ok(())
