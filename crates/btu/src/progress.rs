@@ -149,10 +149,10 @@ impl Observer for Bar {
 
     fn every(&self) -> Option<Span> {
         match self.watch {
-            Watch::JsonLines => Some(EVERY),
-            Watch::Terminal if self.shown => Some(EVERY),
+            // Reports draw them, whether or not a user sees them now.
+            Watch::JsonLines | Watch::Terminal => Some(EVERY),
             Watch::Picture if self.shown => Some(PICTURE_EVERY),
-            Watch::Terminal | Watch::Picture | Watch::Never => None,
+            Watch::Picture | Watch::Never => None,
         }
     }
 

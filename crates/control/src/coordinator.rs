@@ -180,7 +180,8 @@ pub trait Observer {
     fn progress(&mut self, progress: &Progress);
     /// A message for the user, to show at once.
     fn notice(&mut self, text: &str);
-    /// The interval of progress numbers while a cell is measured; `None` if no user sees them.
+    /// The interval of progress numbers while a cell is measured; `None` if no user wants them. They
+    /// are stored with the cell.
     fn every(&self) -> Option<Span> {
         None
     }

@@ -167,13 +167,22 @@ fn drawn(figure: &Figure) -> Markup {
         figure id=(figure.name) {
             figcaption { (figure.title) }
             div.tools hidden {}
-            div class=(if figure.layout == Layout::Below { "chart tall" } else { "chart" }) hidden
+            div class=(class(figure)) hidden
                 role="img" aria-label=(format!("Chart: {}. The table below says the same.", figure.title)) {}
             details open {
                 summary { "Table" }
                 (sheet(&figure.table))
             }
         }
+    }
+}
+
+/// Its height by the panels that lie one below the other.
+fn class(figure: &Figure) -> &'static str {
+    match (figure.layout, figure.panels.len()) {
+        (Layout::SideBySide, _) => "chart",
+        (Layout::Below, ..=2) => "chart tall",
+        (Layout::Below, _) => "chart tall tallest",
     }
 }
 

@@ -114,6 +114,8 @@ fn result(plan: &RunPlan, verdict: &RunVerdict, value: &ValueVerdict) -> Option<
     let (unit, size) = unit_of(value);
     let of = format!("{}, {unit}", value.name);
     let mut columns = vec![of.as_str(), "repetitions"];
+    let is_quantile = value.rows.iter().any(|row| row.least_samples.is_some());
+    columns.extend(is_quantile.then_some("n"));
     let is_compared = value.rows.len() > 1;
     if is_compared {
         columns.extend(["times worse", "against the baseline"]);
@@ -128,6 +130,9 @@ fn result(plan: &RunPlan, verdict: &RunVerdict, value: &ValueVerdict) -> Option<
         let mut cells = first_cells(plan, &row.cell.levels);
         cells.push(Cell::estimate(row.value.as_ref(), size));
         cells.push(Cell::count(row.count as u64));
+        if is_quantile {
+            cells.push(row.least_samples.map_or(Cell::Nothing, Cell::count));
+        }
         if is_compared {
             cells.push(Cell::estimate(row.slowdown.as_ref(), 1.0));
             let word = if place == 0 {
@@ -144,7 +149,8 @@ fn result(plan: &RunPlan, verdict: &RunVerdict, value: &ValueVerdict) -> Option<
         Better::Higher => "more is better",
     };
     let note = format!(
-        "{better}; means over the repetitions with their 95 % intervals; times worse from pairs of the same block{}",
+        "{better}; means over the repetitions with their 95 % intervals; times worse from pairs of the same block{}{}",
+        if is_quantile { "; n is the smallest number of answers of a repetition" } else { "" },
         loads(verdict)
     );
     let title = if value.name == plan.name {

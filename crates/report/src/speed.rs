@@ -1,5 +1,7 @@
 //! The result of `btu speed` as a report.
 
+mod seconds;
+
 use btu_stats::Estimate;
 use btu_suite::speed::{Connects, Direction, FlowSpeed, Phase, SpeedPlan, SpeedRow, SpeedVerdict};
 
@@ -35,6 +37,7 @@ impl Reported for SpeedPlan {
             answer(verdict, &hosts),
             connections(verdict),
             course(verdict),
+            seconds::section(verdict, &hosts),
             further(verdict, &hosts),
         ];
         let page = stored.page(headline(verdict, &hosts), warned(&verdict.warnings), sections);
@@ -195,7 +198,7 @@ fn way(row: &SpeedRow, flow: &FlowSpeed) -> String {
 
 /// A line for each phase; the one with both directions has two.
 fn answer(verdict: &SpeedVerdict, [near, far]: &[String; 2]) -> Option<Section> {
-    let head = ["phase", "Mb/s", "round trip, ms", "p99, ms", "queues, ms", "resent or lost, %"];
+    let head = ["phase", "Mb/s", "round trip, ms", "p99, ms", "n", "queues, ms", "lost, %"];
     let mut table = Table::new("What the network gives", &head, 1);
     for row in verdict.rows.iter().filter(|row| row.cell.phase != Phase::Connects) {
         let flows: Vec<Option<&FlowSpeed>> =
@@ -210,7 +213,8 @@ fn answer(verdict: &SpeedVerdict, [near, far]: &[String; 2]) -> Option<Section> 
                 Cell::text(way),
                 Cell::estimate(goodput.as_ref(), MEGA),
                 Cell::estimate(trip.map(|trip| trip.median).as_ref(), 1.0 / MILLI),
-                Cell::number(trip.map(|trip| trip.p99_seconds * MILLI)),
+                Cell::number(trip.and_then(|trip| trip.p99_seconds).map(|p99| p99 * MILLI)),
+                trip.map_or(Cell::Nothing, |trip| Cell::count(trip.count)),
                 queue_cell(row, queue),
                 // TCP's segments, or datagrams: a flow has one of the two.
                 share(flow.and_then(|flow| flow.sent_again.or(flow.lost))),
@@ -219,7 +223,8 @@ fn answer(verdict: &SpeedVerdict, [near, far]: &[String; 2]) -> Option<Section> 
     }
     let mut note = format!(
         "up is from {near} to {far}; payload that arrived, and the median time of a request of 16 octets that was sent every 20 ms \
-         meanwhile"
+         meanwhile; n is the number of requests, and below 100 there is no 99th percentile; lost is of UDP, and of TCP what was \
+         sent again"
     );
     if is_measured_once(verdict) {
         note +=
@@ -238,6 +243,7 @@ fn connections(verdict: &SpeedVerdict) -> Option<Section> {
         "a second",
         "median, ms",
         "p99, ms",
+        "n",
         "idle round trips",
         "expected a second",
         "refused",
@@ -250,7 +256,8 @@ fn connections(verdict: &SpeedVerdict) -> Option<Section> {
             Cell::text(name(row.cell.phase)),
             Cell::estimate(Some(&connects.per_second), 1.0),
             Cell::estimate(trip.map(|trip| trip.median).as_ref(), 1.0 / MILLI),
-            Cell::number(trip.map(|trip| trip.p99_seconds * MILLI)),
+            Cell::number(trip.and_then(|trip| trip.p99_seconds).map(|p99| p99 * MILLI)),
+            trip.map_or(Cell::Nothing, |trip| Cell::count(trip.count)),
             Cell::number(connects.idle_round_trips),
             Cell::number(connects.expected_per_second),
             Cell::count(connects.refused),
@@ -413,11 +420,13 @@ mod tests {
     use btu_stats::Interval;
     use btu_suite::experiment::{Experiment, Field, Frame, Raised};
     use btu_suite::network::HostName;
+    use btu_suite::sample::{FlowInterval, Interval as Second};
     use btu_suite::speed::{RoundTrip, SpeedCell};
     use btu_units::Span;
 
     use super::*;
     use crate::head::{RunHead, TextOptions};
+    use crate::html::figures;
     use crate::stored_page::Origin;
     use crate::{FIRST_SCREEN_LINES, first_screen, page_text};
 
@@ -461,7 +470,7 @@ mod tests {
             least_seconds: median * 0.9,
             median: estimate(median),
             median_uncertainty_seconds: median * 0.01,
-            p99_seconds: median * 1.5,
+            p99_seconds: Some(median * 1.5),
             mean_seconds: median,
         };
         let is_loaded = phase != Phase::Idle;
@@ -476,6 +485,7 @@ mod tests {
             near_processors: Some(0.0123),
             far_processors: Some(0.00456),
             invalid: 0,
+            course: Vec::new(),
         }
     }
 
@@ -580,8 +590,10 @@ mod tests {
                 .filter_map(|flow| flow.goodput.as_mut())
                 .for_each(|rate| rate.interval = None);
         }
-        assert!(told(&once, 100).contains("measured once, so no number has an interval"));
-        assert!(!told(&verdict(), 100).contains("measured once"));
+        // Wherever lines end.
+        let told = |verdict: &SpeedVerdict| told(verdict, 100).replace('\n', " ");
+        assert!(told(&once).contains("measured once, so no number has an interval"));
+        assert!(!told(&verdict()).contains("measured once"));
     }
 
     /// On a bare network no line is known: its limit is what the ends and the queues show.
@@ -651,6 +663,68 @@ mod tests {
         assert!(shown.contains(" none ") && !shown.contains(why), "{shown}");
         let shown = with(0.0011);
         assert!(shown.contains(" 1.10 ") && !shown.contains("none"), "{shown}");
+    }
+
+    /// A second of a cell, with one flow or none.
+    fn second(number: u32, flow: Option<(&str, &str)>) -> Second {
+        let host = |name: &str| HostName::try_from(name).expect("a name");
+        let flow = flow.map(|(from, to)| FlowInterval {
+            from: host(from),
+            to: host(to),
+            goodput_bits_per_second: 0.9e6,
+            segments_sent_again: Some(number.into()),
+            congestion_window_bytes: Some(2048 * u64::from(number)),
+            round_trip_seconds: Some(0.5),
+            missed: None,
+        });
+        Second {
+            from_seconds: f64::from(number - 1),
+            to_seconds: f64::from(number),
+            request_seconds: Some(0.04 * f64::from(number)),
+            flows: flow.into_iter().collect(),
+        }
+    }
+
+    /// Rate, segments sent again, window and round trip, with the same seconds below each other; in
+    /// CSV and SVG, too.
+    #[test]
+    fn seconds_are_drawn_one_below_the_other() {
+        assert!(!told(&verdict(), 100).contains("Second by second"));
+        let mut verdict = verdict();
+        verdict.rows[0].course = (1..=2).map(|number| second(number, None)).collect();
+        let up = |number| second(number, Some(("laptop", "server")));
+        verdict.rows[1].course = (1..=4).map(up).collect();
+        let page = paged(&verdict);
+        let figure = figures(&page).find(|figure| figure.name == "seconds").expect("a figure");
+        let drawn: Vec<(&str, Vec<(&str, usize)>)> = figure
+            .panels
+            .iter()
+            .map(|panel| {
+                let series = panel.series.iter();
+                (&*panel.y.label, series.map(|one| (&*one.name, one.points.len())).collect())
+            })
+            .collect();
+        let up = vec![("TCP up", 4)];
+        assert_eq!(
+            drawn,
+            [
+                ("Mb/s", up.clone()),
+                ("segments sent again", up.clone()),
+                ("congestion window, KiB", up.clone()),
+                ("round trip of TCP, ms", up),
+                ("round trip of requests, ms", vec![("idle", 2), ("TCP up", 4)]),
+            ]
+        );
+        let csv = crate::csv(&page);
+        for line in [
+            "Second by second,TCP up 3,sent again,3,,,3",
+            "Second by second,TCP up 3,\"window, KiB\",6,,,6.00",
+            "Second by second,idle 2,\"of requests, ms\",80,,,80.0",
+        ] {
+            assert!(csv.contains(line), "{line}: {csv}");
+        }
+        let svg = crate::svg(&page).expect("a picture");
+        assert!(svg.contains("congestion window, KiB") && svg.contains("segments sent again"));
     }
 
     #[test]

@@ -63,6 +63,14 @@ impl Histogram {
         self.of_any(|all| all.value_at_quantile(quantile))
     }
 
+    /// Like `quantile`, but `None` if there are so few values that the largest of them would have to
+    /// stand for it: the 99th percentile takes a hundred values.
+    pub fn known_quantile(&self, quantile: f64) -> Option<u64> {
+        // A little less than one, because 1 - 0.99 is not a hundredth exactly.
+        let beyond = self.count() as f64 * (1.0 - quantile);
+        self.quantile(quantile).filter(|_| beyond > 0.999_999)
+    }
+
     /// The arithmetic mean in nanoseconds; `None` when empty.
     pub fn mean(&self) -> Option<f64> {
         self.of_any(Hdr::mean)
@@ -168,6 +176,20 @@ impl<'de> Deserialize<'de> for Histogram {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn b12_a_percentile_of_few_values_is_not_known() {
+        let of = |count: u64| {
+            let mut histogram = Histogram::new();
+            (1..=count).for_each(|value| histogram.record(value * 1000));
+            [0.5, 0.9, 0.99, 0.999].map(|quantile| histogram.known_quantile(quantile).is_some())
+        };
+        assert_eq!(of(1), [false; 4]);
+        assert_eq!((of(2), of(9)), ([true, false, false, false], [true, false, false, false]));
+        assert_eq!((of(10), of(99)), ([true, true, false, false], [true, true, false, false]));
+        assert_eq!((of(100), of(999)), ([true, true, true, false], [true, true, true, false]));
+        assert_eq!(of(1000), [true; 4]);
+    }
 
     proptest! {
         #[test]

@@ -24,6 +24,7 @@ use crate::network::{HostName, Machines, read_stored};
 use crate::plan::{name_of, stream};
 use crate::program::{ProgramReport, Programs};
 use crate::record::{MachineCpu, PlacedReport, StationCpu, WireAccount};
+use crate::sample::Interval;
 use crate::script::Script;
 
 pub use any::{AnyExperiment, FindStudy, any, facts};
@@ -229,6 +230,9 @@ pub struct Observation {
     pub start_skew_ns: u64,
     /// The time of the cell outside its activities: prepare, collect, check.
     pub overhead_ns: u64,
+    /// What streams and requests reported under way, where their command asks for it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub course: Vec<Interval>,
 }
 
 impl Observation {

@@ -29,7 +29,7 @@ pub struct Sample {
 }
 
 /// The progress between two samples.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Interval {
     /// The time at which it began, in seconds since the start of the cell.
     pub from_seconds: f64,
@@ -42,7 +42,7 @@ pub struct Interval {
 }
 
 /// The data that moved from one host to another.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct FlowInterval {
     /// The host of the sender.
     pub from: HostName,

@@ -206,6 +206,10 @@ fn each_second_is_a_line_of_json_and_the_last_line_the_result() {
         flow["segments_sent_again"].is_u64() && flow["from"] == "passive" && flow["to"] == "test",
         "{flow}"
     );
+    // They are stored with the cell, for the report.
+    let course = row(&result["result"], "down")["course"].as_array().expect("seconds").clone();
+    assert_eq!(course.len(), down.len());
+    assert_eq!(course[2]["flows"], down[2]["flows"]);
     let datagrams = of("datagrams-down");
     assert_eq!(datagrams[0]["flows"][0]["missed"], 0, "{datagrams:?}");
     let flow = &row(&result["result"], "datagrams-down")["flows"][0];

@@ -189,8 +189,9 @@ impl Stage {
         self.start(cell, script).await?;
         self.measure(programs).await?;
         let links = self.taking_part(script)?;
-        let accounts =
-            watched(self.collect(cell, script), (cell, script), &links, observer).await?;
+        let (accounts, course) =
+            watched(self.collect(cell, script), (cell, script), &links, observer).await;
+        let accounts = accounts?;
         if let Ground::Hosts(hosts) = &mut self.ground
             && accounts
                 .iter()
@@ -208,11 +209,8 @@ impl Stage {
             }
             Ground::Hosts(hosts) => hosts.surroundings(&accounts)?,
         };
-        Ok(observation(
-            script,
-            accounts,
-            HostMetrics { machine, wire, clocks: self.clocks(), began },
-        ))
+        let metrics = HostMetrics { machine, wire, clocks: self.clocks(), began };
+        Ok(Observation { course, ..observation(script, accounts, metrics) })
     }
 
     /// Waits until the network has no frames of an earlier cell any more.

@@ -26,7 +26,7 @@ pub struct Figure {
 pub enum Layout {
     /// Side by side, with axes of their own.
     SideBySide,
-    /// The second below the first, less high, with a common x axis.
+    /// One below the other with a common x axis; the second of two is less high.
     Below,
 }
 

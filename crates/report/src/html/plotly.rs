@@ -132,6 +132,12 @@ fn layout(figure: &Figure) -> Value {
 /// The place of a panel in the figure, as shares of its width and height.
 fn domains(layout: Layout, panels: usize, place: usize) -> ([f64; 2], [f64; 2]) {
     match layout {
+        Layout::Below if panels > 2 => {
+            let gap = 0.05;
+            let height = (1.0 - gap * (panels as f64 - 1.0)) / panels as f64;
+            let low = (panels - 1).saturating_sub(place) as f64 * (height + gap);
+            ([0.0, 1.0], [low, low + height])
+        }
         Layout::Below if place == 0 && panels > 1 => ([0.0, 1.0], [0.42, 1.0]),
         Layout::Below if panels > 1 => ([0.0, 1.0], [0.0, 0.32]),
         Layout::Below => ([0.0, 1.0], [0.0, 1.0]),

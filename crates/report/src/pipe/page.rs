@@ -121,7 +121,13 @@ fn warnings(named: &[Named]) -> Vec<PageWarning> {
 }
 
 fn sections(named: &[Named]) -> Vec<Option<Section>> {
-    vec![Some(key_figures(named)), by_size(named), by_time(named), accounts(named)]
+    vec![
+        Some(key_figures(named)),
+        by_size(named),
+        by_time(named),
+        exchanges(named),
+        accounts(named),
+    ]
 }
 
 /// Latency, maximum, and the fit of a fixed time and a rate to the larger half of the sizes.
@@ -265,6 +271,29 @@ fn sizes(named: &[Named]) -> Table {
         ]);
     }
     table
+}
+
+/// Percentiles of single exchanges, where each of them was timed.
+fn exchanges(named: &[Named]) -> Option<Section> {
+    let head = ["", "message, B", "n", "p50, us", "p90, us", "p99, us", "p99.9, us", "longest, us"];
+    let mut table = Table::new("Single exchanges", &head, 1);
+    for (name, size) in every(named) {
+        let Some(times) = &size.exchanges else { continue };
+        let percentiles = [
+            Some(times.p50_seconds),
+            times.p90_seconds,
+            times.p99_seconds,
+            times.p999_seconds,
+            Some(times.most_seconds),
+        ];
+        let first = [Cell::text(name), Cell::count(size.size.count()), Cell::count(times.count)];
+        let us = |seconds: Option<f64>| Cell::number(seconds.map(|seconds| seconds / MICROSECOND));
+        table.rows.push(first.into_iter().chain(percentiles.map(us)).collect());
+    }
+    let note = "The time of each exchange (--each), of a ping-pong there and back. n is their number; a percentile that n does not \
+                allow is left out.";
+    let blocks = if table.rows.is_empty() { Vec::new() } else { vec![Block::Table(table)] };
+    Section::of("Single exchanges", note, blocks)
 }
 
 /// The differences of the others from the first.

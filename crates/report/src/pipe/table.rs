@@ -24,14 +24,27 @@ pub(super) fn lines(verdict: &PipeVerdict, all: bool, options: &TextOptions) -> 
         sheet.row(row(size, time, rate, wide));
     }
     let left_out = verdict.sizes.len() - sizes.len();
-    let note = if left_out == 0 {
-        "one-way time and throughput; intervals at 95 %".to_owned()
+    let omitted = if left_out == 0 {
+        String::new()
     } else {
-        format!(
-            "one-way time and throughput; {left_out} sizes between are left out here; intervals at 95 %"
-        )
+        format!("{left_out} sizes between are left out here; ")
     };
+    let note = format!(
+        "one-way time and throughput; {omitted}{}; intervals at 95 %",
+        trials(&verdict.sizes)
+    );
     section("Sizes", &note, sheet.without_empty_columns().lines(), options)
+}
+
+/// How many trials quartiles and median are of.
+fn trials(sizes: &[SizeVerdict]) -> String {
+    let counts = || sizes.iter().map(|size| size.trials);
+    let (least, most) = (counts().min().unwrap_or(0), counts().max().unwrap_or(0));
+    if least == most {
+        format!("n = {most} trials of each size")
+    } else {
+        format!("n = {least} to {most} trials of a size")
+    }
 }
 
 /// All sizes if they are few or `all` is true; else powers of two, the ends, and the highest.

@@ -17,7 +17,8 @@ pub(super) fn section(report: &RunReport) -> Option<Section> {
         (!report.verdict.interactive.is_empty()).then(|| Block::Figure(figure(report)));
     let udp = (!report.verdict.udp.is_empty()).then(|| Block::Table(udp(&report.verdict.udp)));
     let note = "One user who waits for each answer before the next request: how many answers took longer than a time. The \
-                lower and the further left, the better.";
+                lower and the further left, the better. n is the number of answers that percentiles are of; one that n does not \
+                allow is left out.";
     Section::of("Response times", note, interactive.into_iter().chain(udp).collect())
 }
 
@@ -100,6 +101,7 @@ fn table(rows: &[InteractiveRow]) -> Table {
         "p99, us",
         "p99.9, us",
         "max, us",
+        "n",
         "requests",
         "lost",
     ];
@@ -114,6 +116,7 @@ fn table(rows: &[InteractiveRow]) -> Table {
             us(all.and_then(|all| all.p99_ns)),
             us(all.and_then(|all| all.p999_ns)),
             us(all.map(|all| all.max_ns)),
+            all.map_or(Cell::Nothing, |all| Cell::count(all.count)),
             Cell::count(one.requests),
             one.lost.map_or(Cell::Nothing, |lost| Cell::count(lost.events)),
         ];
@@ -134,6 +137,7 @@ fn udp(rows: &[UdpRow]) -> Table {
         "duplicates",
         "reordered",
         "late leaving p99, us",
+        "n",
     ];
     let mut table = Table::new(&format!("A paced UDP stream{offered}"), &head, 1);
     for one in rows {
@@ -152,6 +156,7 @@ fn udp(rows: &[UdpRow]) -> Table {
             Cell::count(one.duplicates),
             Cell::count(one.reordered),
             Cell::number(one.send_lateness_p99_ns.map(|ns| ns as f64 / 1e3)),
+            Cell::count(one.datagrams),
         ];
         table.rows.push(row(&[&called(one.load)], cells));
     }

@@ -16,7 +16,7 @@ const NANO: f64 = 1e-9;
 /// The lines about request and response.
 pub(super) fn interactive(page: &Page) -> Vec<String> {
     let Some(first) = page.verdict.interactive.first() else { return Vec::new() };
-    let head = ["", "", "answers/s", "p50", "", "p90", "p99", "p99.9", "max", "times", "lost"]
+    let head = ["", "", "answers/s", "p50", "", "p90", "p99", "p99.9", "max", "n", "lost"]
         .map(str::to_owned);
     let mut sheet = Sheet::new(head.to_vec(), 2);
     let medians = page.verdict.interactive.iter().filter_map(|row| row.round_trip);

@@ -96,7 +96,7 @@ impl Pooled {
 
     fn row(&self, number: u32, station: &HostName) -> StationRow {
         let quantile =
-            |share| self.times.quantile(share).map(|nanoseconds| nanoseconds as f64 * NANO);
+            |share| self.times.known_quantile(share).map(|nanoseconds| nanoseconds as f64 * NANO);
         StationRow {
             number,
             station: station.clone(),

@@ -3,13 +3,14 @@
 use std::collections::BTreeMap;
 
 use btu_network::Drawing;
+use btu_stats::Histogram;
 use btu_units::{Bytes, Span, Time};
 
 use super::*;
 use crate::compare::Finding;
 use crate::experiment::{Experiment, Field, Frame, Measured, Observation, Raised};
 use crate::program::{Ended, Ending, Part, Printed, ProgramReport};
-use crate::record::CpuTime;
+use crate::record::{CpuTime, Outcome, PlacedReport, Report, Requested};
 
 const FILE: &str = r#"
 name = "product"
@@ -240,4 +241,46 @@ fn repetitions_that_were_left_out_are_told() {
     assert_eq!(causes(4), Vec::<&str>::new());
     assert_eq!(causes(3), ["repetitions left out"]);
     assert_eq!(causes(2), ["few repetitions"]);
+}
+
+/// So many answers, the far end's account first.
+fn asked(answers: u64) -> Observation {
+    let mut round_trip = Histogram::new();
+    (1..=answers).for_each(|answer| round_trip.record(answer * 1000));
+    let requested =
+        Requested { requests: answers, answers, lost: 0, late: 0, wrong: 0, round_trip };
+    let placed = |(station, outcome): (&str, Outcome)| PlacedReport {
+        station: station.try_into().expect("a name"),
+        activity: "of a test".to_owned(),
+        result: Ok(Report {
+            started: Time::ZERO,
+            finished: Time::ZERO + Span::from_seconds(2),
+            cpu: CpuTime::default(),
+            outcome,
+        }),
+    };
+    let reports =
+        [("active", Outcome::Responded { answers }), ("test", Outcome::Requested(requested))];
+    Observation { reports: reports.map(placed).into(), ..Observation::default() }
+}
+
+#[test]
+fn a_99th_percentile_of_few_answers_is_told() {
+    let plan = plan_of(
+        "name = \"asked\"\nnetwork = \"veth\"\n[measure.ask]\non = \"test\"\nto = \"active\"\n\
+         activity = \"requests\"\nvalues = { typical = \"round-trip\", slow = \"round-trip-p99\" }\n[order]\nblocks = 3\n",
+    );
+    let judged = |answers: [u64; 3]| {
+        let slots = (0..3).flat_map(|block| plan.missing(block, &[]));
+        let records: Vec<_> =
+            slots.zip(answers).map(|(slot, answers)| plan.record(slot, asked(answers))).collect();
+        let verdict = plan.judge(&records);
+        let warnings: Vec<String> =
+            verdict.warnings.iter().map(|warning| warning.observed.clone()).collect();
+        (verdict.values[1].rows[0].least_samples, warnings)
+    };
+    assert_eq!(judged([100, 150, 200]), (Some(100), Vec::new()));
+    let (least, warnings) = judged([100, 99, 200]);
+    assert_eq!((least, warnings.len()), (Some(99), 1));
+    assert!(warnings[0].contains("slow: a repetition had 99 answers"), "{warnings:?}");
 }

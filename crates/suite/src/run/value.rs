@@ -161,6 +161,17 @@ impl Value {
         }
     }
 
+    /// The number of round trips that the value is a quantile of, if it is one.
+    pub(super) fn samples(&self, row: &RunRow, seen: &Observation) -> Option<u64> {
+        if !matches!(self.what, What::RoundTrip | What::RoundTripP99) {
+            return None;
+        }
+        match &row.reports(&self.of, seen).last()?.result.as_ref().ok()?.outcome {
+            Outcome::Requested(requested) => Some(requested.round_trip.count()),
+            _ => None,
+        }
+    }
+
     fn of_program(&self, program: &ProgramReport) -> Result<f64, String> {
         let ended = &program.ended;
         let printed = |stream: &Stream| match stream {

@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::effects::{FactorEffects, effects};
 use super::plan::{RunCell, RunPlan};
 use super::row::{RunRow, program};
-use super::value::{Better, Value};
+use super::value::{Better, Value, What};
 use crate::compare::{Finding, Matter, find};
 use crate::experiment::{Measured, Warning, warnings};
 use crate::program::{Part, ProgramReport};
@@ -49,6 +49,9 @@ pub struct RowVerdict {
     pub value: Option<Estimate>,
     /// The number of values.
     pub count: usize,
+    /// If each value is a quantile of round trips: the smallest number of them in a repetition.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub least_samples: Option<u64>,
     /// The ratio to the baseline (above 1 is worse), from pairs of cells of one block, with its
     /// interval (95 %).
     pub slowdown: Option<Estimate>,
@@ -111,6 +114,7 @@ pub(super) fn judge(plan: &RunPlan, cells: &[Measured<RunCell>]) -> RunVerdict {
     let mut found = warnings(cells);
     found.extend(left_running(cells));
     found.extend(too_few(plan, cells).or_else(|| fewer_than_planned(plan, cells)));
+    found.extend(plan.values.iter().filter_map(|value| few_answers(plan, value, cells)));
     RunVerdict {
         values: plan.values.iter().map(|value| judge_value(plan, value, cells)).collect(),
         uses: plan.rows.iter().map(|row| used(plan, row, cells)).collect(),
@@ -147,6 +151,7 @@ fn judge_value(plan: &RunPlan, value: &Value, cells: &[Measured<RunCell>]) -> Va
                 cell: plan.cell(row),
                 value: mean(&numbers),
                 count: numbers.len(),
+                least_samples: least_samples(value, row, cells),
                 slowdown: geometric_interval(&ratios, Level::P95),
                 adjusted_p: chance(&ratios),
                 finding: None,
@@ -161,6 +166,11 @@ fn judge_value(plan: &RunPlan, value: &Value, cells: &[Measured<RunCell>]) -> Va
         rows,
         effects: effects(plan, value, cells),
     }
+}
+
+fn least_samples(value: &Value, row: &RunRow, cells: &[Measured<RunCell>]) -> Option<u64> {
+    let own = cells.iter().filter(|cell| cell.cell.levels == row.levels && cell.is_valid());
+    own.filter_map(|cell| value.samples(row, &cell.seen)).min()
 }
 
 fn mean(values: &[f64]) -> Option<Estimate> {
@@ -288,5 +298,22 @@ fn fewer_than_planned(plan: &RunPlan, cells: &[Measured<RunCell>]) -> Option<War
             plan.frame.budget
         ),
         advice: "give more time, or name fewer levels",
+    })
+}
+
+/// Of fewer answers the 99th percentile is the longest.
+const FEWEST_FOR_P99: u64 = 100;
+
+fn few_answers(plan: &RunPlan, value: &Value, cells: &[Measured<RunCell>]) -> Option<Warning> {
+    let is_asked = matches!(value.what, What::RoundTripP99);
+    let rows = plan.rows.iter().filter(|_| is_asked);
+    let least = rows.filter_map(|row| least_samples(value, row, cells)).min()?;
+    (least < FEWEST_FOR_P99).then(|| Warning {
+        cause: "few answers",
+        observed: format!(
+            "{}: a repetition had {least} answers, and of fewer than {FEWEST_FOR_P99} the 99th percentile is the longest",
+            value.name
+        ),
+        advice: "give the activity more `time`, or measure the median, `round-trip`",
     })
 }

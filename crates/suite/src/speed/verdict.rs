@@ -12,6 +12,7 @@ use crate::experiment::{
     AROUND_SEGMENT, Experiment, Measured, Observation, Warning, passage, warnings,
 };
 use crate::record::{CpuTime, Outcome, Report, Requested, TcpInfo};
+use crate::sample::Interval;
 
 /// The number of parts in a flow's progress.
 const PARTS: usize = 20;
@@ -66,6 +67,10 @@ pub struct SpeedRow {
     pub far_processors: Option<f64>,
     /// Cells that do not count.
     pub invalid: usize,
+    /// What was reported once a second in the first cell that counts: rates, segments that were sent
+    /// again, congestion windows and round trips. Empty in runs of older versions.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub course: Vec<Interval>,
 }
 
 /// Connections, each for one request, one after the other.
@@ -94,8 +99,8 @@ pub struct RoundTrip {
     /// Half the 95 % interval of the median of all requests by their ranks, in seconds, as if no
     /// request depended on another one.
     pub median_uncertainty_seconds: f64,
-    /// The 99th percentile.
-    pub p99_seconds: f64,
+    /// The 99th percentile; absent below 100 requests, of which it would be the longest.
+    pub p99_seconds: Option<f64>,
     /// The mean round-trip time, in seconds.
     pub mean_seconds: f64,
 }
@@ -385,6 +390,7 @@ fn row(cell: SpeedCell, cells: &[Measured<SpeedCell>], way: Option<&Way<'_>>) ->
         near_processors: processors(&valid, |[_, near]| near),
         far_processors: processors(&valid, |[far, _]| far),
         invalid: own().count() - valid.len(),
+        course: valid.first().map(|seen| seen.course.clone()).unwrap_or_default(),
     }
 }
 
@@ -417,7 +423,7 @@ fn round_trip(valid: &[&Observation]) -> Option<RoundTrip> {
         least_seconds: seconds(all.min()?),
         median: Estimate { value: seconds(all.quantile(0.5)?), interval },
         median_uncertainty_seconds: median_uncertainty(&all)?,
-        p99_seconds: seconds(all.quantile(0.99)?),
+        p99_seconds: all.known_quantile(0.99).map(seconds),
         mean_seconds: all.mean()? / 1e9,
     })
 }

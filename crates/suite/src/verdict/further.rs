@@ -54,16 +54,12 @@ pub struct Quantiles {
 impl Quantiles {
     /// Of `histogram`; `None` when it is empty.
     fn of(histogram: &Histogram) -> Option<Self> {
-        // A quantile of fewer times would equal the longest of them.
-        let of = |quantile: f64, least: u64| {
-            histogram.quantile(quantile).filter(|_| histogram.count() >= least)
-        };
         Some(Self {
             count: histogram.count(),
             p50_ns: histogram.quantile(0.5)?,
-            p90_ns: of(0.9, 10),
-            p99_ns: of(0.99, 100),
-            p999_ns: of(0.999, 1000),
+            p90_ns: histogram.known_quantile(0.9),
+            p99_ns: histogram.known_quantile(0.99),
+            p999_ns: histogram.known_quantile(0.999),
             max_ns: histogram.max()?,
         })
     }
@@ -100,8 +96,12 @@ pub struct UdpRow {
     pub buffer_drops: u64,
     /// Datagrams that the sender's kernel refused; they were never sent and are not among the lost.
     pub refused: u64,
-    /// The lateness of datagrams against their schedule: the 99th percentile.
+    /// The lateness of datagrams against their schedule: the 99th percentile; absent below 100
+    /// datagrams.
     pub send_lateness_p99_ns: Option<u64>,
+    /// How many datagrams that percentile is of. Absent in older verdicts.
+    #[serde(default)]
+    pub datagrams: u64,
 }
 
 /// Request and response, by transport and load.
@@ -187,7 +187,8 @@ fn udp_row(cells: &Cells, context: &Context, row: Row) -> Option<UdpRow> {
         reordered: sum(&|_, received| received.reordered),
         buffer_drops: sum(&|_, received| received.buffer_drops),
         refused: sum(&|sent, _| sent.refused),
-        send_lateness_p99_ns: lateness.quantile(0.99),
+        send_lateness_p99_ns: lateness.known_quantile(0.99),
+        datagrams: lateness.count(),
     })
 }
 

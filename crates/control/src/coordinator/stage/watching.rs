@@ -7,7 +7,7 @@ use btu_suite::activity::{Activity, Word};
 use btu_suite::app::View;
 use btu_suite::network::HostName;
 use btu_suite::pipe::End;
-use btu_suite::sample::{Intervals, Sample};
+use btu_suite::sample::{Interval, Intervals, Sample};
 use btu_suite::script::{Script, Step};
 use futures_util::stream::{self, SelectAll};
 use futures_util::{FutureExt, Stream, StreamExt, select_biased};
@@ -24,15 +24,16 @@ impl Observer for Unwatched {
     fn notice(&mut self, _: &str) {}
 }
 
-/// Waits for `work`, and meanwhile reports the samples of a cell's workers. Missing samples are no
-/// failure of the work.
+/// Waits for `work`, and meanwhile reports the samples of a cell's workers; returns its result, and
+/// all that was reported. Missing samples are no failure of the work.
 pub(super) async fn watched<T>(
     work: impl Future<Output = T>,
     (cell, script): (u64, &Script),
     links: &[(HostName, AgentLink)],
     observer: &mut dyn Observer,
-) -> T {
-    let Some(every) = observer.every() else { return work.await };
+) -> (T, Vec<Interval>) {
+    let mut course = Vec::new();
+    let Some(every) = observer.every() else { return (work.await, course) };
     let mut intervals = Intervals::of(script, every);
     let mut work = pin!(work.fuse());
     let mut samples = listen(cell, script, &intervals, links);
@@ -46,9 +47,10 @@ pub(super) async fn watched<T>(
                 }
                 while let Some(interval) = intervals.ready() {
                     observer.interval(&interval);
+                    course.push(interval);
                 }
             }
-            done = work => return done,
+            done = work => return (done, course),
         }
     }
 }

@@ -49,12 +49,12 @@ pub struct Exchanges {
     pub count: u64,
     /// The median.
     pub p50_seconds: f64,
-    /// The 90th percentile.
-    pub p90_seconds: f64,
-    /// The 99th percentile.
-    pub p99_seconds: f64,
-    /// The 99.9th percentile.
-    pub p999_seconds: f64,
+    /// The 90th percentile; absent below ten exchanges.
+    pub p90_seconds: Option<f64>,
+    /// The 99th percentile; absent below 100 exchanges, of which it would be the longest.
+    pub p99_seconds: Option<f64>,
+    /// The 99.9th percentile; absent below 1000 exchanges.
+    pub p999_seconds: Option<f64>,
     /// The longest exchange, in seconds.
     pub most_seconds: f64,
 }
@@ -97,13 +97,13 @@ pub(super) fn inverse(of: Estimate, amount: f64) -> Estimate {
 }
 
 fn exchanges(each: &Histogram) -> Option<Exchanges> {
-    let seconds = |share| each.quantile(share).map(|nanoseconds| nanoseconds as f64 * 1e-9);
+    let seconds = |nanoseconds: u64| nanoseconds as f64 * 1e-9;
     Some(Exchanges {
         count: each.count(),
-        p50_seconds: seconds(0.5)?,
-        p90_seconds: seconds(0.9)?,
-        p99_seconds: seconds(0.99)?,
-        p999_seconds: seconds(0.999)?,
-        most_seconds: each.max()? as f64 * 1e-9,
+        p50_seconds: seconds(each.quantile(0.5)?),
+        p90_seconds: each.known_quantile(0.9).map(seconds),
+        p99_seconds: each.known_quantile(0.99).map(seconds),
+        p999_seconds: each.known_quantile(0.999).map(seconds),
+        most_seconds: seconds(each.max()?),
     })
 }

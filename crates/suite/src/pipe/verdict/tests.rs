@@ -212,7 +212,7 @@ fn single_exchanges_have_quantiles_and_a_verdict_survives_storage() {
     }
     let verdict = judge(&plan, &points);
     let exchanges = verdict.sizes[0].exchanges.unwrap();
-    near(exchanges.p99_seconds, 0.99e-3, 2e-3);
+    near(exchanges.p99_seconds.unwrap(), 0.99e-3, 2e-3);
     assert_eq!(exchanges.count, 1000);
     let text = serde_json::to_string(&verdict).unwrap();
     let again = serde_json::from_str::<PipeVerdict>(&text).unwrap();

@@ -275,3 +275,35 @@ fn the_near_host_makes_every_call() {
             .contains("between 1 and 64")
     );
 }
+
+#[test]
+fn a_99th_percentile_takes_a_hundred_requests() {
+    let plan = plan(&[Phase::Idle]);
+    let trip = |count: usize| {
+        let cells = [cell(Phase::Idle, 0, vec![asked(&vec![10; count])])];
+        plan.judge(&cells).rows[0].round_trip.expect("requests")
+    };
+    assert_eq!((trip(99).count, trip(99).p99_seconds), (99, None));
+    near(trip(100).p99_seconds.unwrap(), 0.010);
+}
+
+/// The seconds of the first cell that counts, also of a stored one.
+#[test]
+fn what_was_reported_under_way_is_kept() {
+    let plan = plan(&[Phase::Idle]);
+    let second = Interval {
+        from_seconds: 0.0,
+        to_seconds: 1.0,
+        request_seconds: Some(0.01),
+        flows: Vec::new(),
+    };
+    let mut faulty = cell(Phase::Idle, 0, vec![asked(&[10])]);
+    faulty.faults.push("it fell".to_owned());
+    let mut good = cell(Phase::Idle, 1, vec![asked(&[10])]);
+    good.seen.course = vec![second.clone()];
+    let stored = serde_json::to_string(&good).unwrap();
+    let good: Measured<SpeedCell> = serde_json::from_str(&stored).unwrap();
+    assert_eq!(plan.judge(&[faulty, good]).rows[0].course, [second]);
+    let older = cell(Phase::Idle, 0, vec![asked(&[10])]);
+    assert!(!serde_json::to_string(&older).unwrap().contains("course"));
+}
