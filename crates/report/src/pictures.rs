@@ -2,13 +2,13 @@
 
 use btu_chart as chart;
 
-use crate::html::{self, Drawn, Page, Panel, Scale, figures};
+use crate::html::{self, Drawn, Figure, Layout, Page, Panel, Scale, figures};
 
 /// The figures with numbers on their axes, as a file's content; `None` when there is none.
 pub fn svg(page: &Page) -> Option<String> {
     let panels: Vec<chart::Panel> = figures(page)
         .flat_map(|figure| figure.panels.iter().map(move |panel| (figure, panel)))
-        .filter_map(|(figure, panel)| drawn(&figure.title, panel))
+        .filter_map(|(figure, panel)| drawn(figure, panel))
         .collect();
     let marks: Vec<&str> = page.marks.iter().map(|mark| mark.word.as_str()).collect();
     let notes =
@@ -19,16 +19,33 @@ pub fn svg(page: &Page) -> Option<String> {
 }
 
 /// A panel with numbers on both axes; words and bars are better shown as a table.
-fn drawn(title: &str, panel: &Panel) -> Option<chart::Panel> {
+fn drawn(figure: &Figure, panel: &Panel) -> Option<chart::Panel> {
     let series: Vec<chart::Series> = panel.series.iter().filter_map(series).collect();
-    let name = if panel.title.is_empty() { title } else { &panel.title };
+    let name = if panel.title.is_empty() { &figure.title } else { &panel.title };
+    let x = axis(&panel.x, &format!("{}: {}", name, panel.x.label))?;
+    let x = match common(figure) {
+        Some((first, last)) => x.within(first, last),
+        None => x,
+    };
     (!series.is_empty()).then_some(chart::Panel {
-        x: axis(&panel.x, &format!("{}: {}", name, panel.x.label))?,
+        x,
         y: axis(&panel.y, &panel.y.label)?,
         height: 220,
         across: Vec::new(),
         series,
     })
+}
+
+/// The range of the common axis of panels that lie one below the other, from zero as in the page.
+fn common(figure: &Figure) -> Option<(f64, f64)> {
+    let is_linear = |panel: &Panel| panel.x.scale == Scale::Linear;
+    let is_common = figure.layout == Layout::Below && figure.panels.len() > 2;
+    if !is_common || !figure.panels.iter().all(is_linear) {
+        return None;
+    }
+    let series = figure.panels.iter().flat_map(|panel| &panel.series);
+    let last = series.flat_map(|series| &series.points).map(|point| point.x).reduce(f64::max)?;
+    Some((0.0, last))
 }
 
 fn axis(axis: &html::Axis, label: &str) -> Option<chart::Axis> {

@@ -701,18 +701,18 @@ mod tests {
             .iter()
             .map(|panel| {
                 let series = panel.series.iter();
-                (&*panel.y.label, series.map(|one| (&*one.name, one.points.len())).collect())
+                (&*panel.title, series.map(|one| (&*one.name, one.points.len())).collect())
             })
             .collect();
         let up = vec![("TCP up", 4)];
         assert_eq!(
             drawn,
             [
-                ("Mb/s", up.clone()),
-                ("segments sent again", up.clone()),
-                ("congestion window, KiB", up.clone()),
-                ("round trip of TCP, ms", up),
-                ("round trip of requests, ms", vec![("idle", 2), ("TCP up", 4)]),
+                ("Rate", up.clone()),
+                ("Sent again", up.clone()),
+                ("Congestion window", up.clone()),
+                ("Round trip of TCP", up),
+                ("Round trip of requests", vec![("idle", 2), ("TCP up", 4)]),
             ]
         );
         let csv = crate::csv(&page);
@@ -724,7 +724,7 @@ mod tests {
             assert!(csv.contains(line), "{line}: {csv}");
         }
         let svg = crate::svg(&page).expect("a picture");
-        assert!(svg.contains("congestion window, KiB") && svg.contains("segments sent again"));
+        assert!(svg.contains("Congestion window: seconds") && svg.contains("Sent again: seconds"));
     }
 
     #[test]

@@ -133,7 +133,8 @@ fn layout(figure: &Figure) -> Value {
 fn domains(layout: Layout, panels: usize, place: usize) -> ([f64; 2], [f64; 2]) {
     match layout {
         Layout::Below if panels > 2 => {
-            let gap = 0.05;
+            // For the title of the next one.
+            let gap = 0.06;
             let height = (1.0 - gap * (panels as f64 - 1.0)) / panels as f64;
             let low = (panels - 1).saturating_sub(place) as f64 * (height + gap);
             ([0.0, 1.0], [low, low + height])

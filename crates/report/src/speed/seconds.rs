@@ -12,21 +12,21 @@ use crate::html::{
 /// Bytes in a KiB.
 const KIBI: f64 = 1024.0;
 
-/// A quantity of a panel: its axis, and its value in an interval of a flow.
-type Quantity = (&'static str, fn(&FlowInterval) -> Option<f64>);
+/// A quantity of a panel: its title, its unit, and its value in an interval of a flow.
+type Quantity = (&'static str, &'static str, fn(&FlowInterval) -> Option<f64>);
 
 /// The quantities of flows, from above to below.
 const QUANTITIES: [Quantity; 4] = [
-    ("Mb/s", |flow| Some(flow.goodput_bits_per_second / MEGA)),
-    ("segments sent again", |flow| flow.segments_sent_again.map(|again| again as f64)),
-    ("congestion window, KiB", |flow| {
+    ("Rate", "Mb/s", |flow| Some(flow.goodput_bits_per_second / MEGA)),
+    ("Sent again", "segments", |flow| flow.segments_sent_again.map(|again| again as f64)),
+    ("Congestion window", "KiB", |flow| {
         flow.congestion_window_bytes.map(|bytes| bytes as f64 / KIBI)
     }),
-    ("round trip of TCP, ms", |flow| flow.round_trip_seconds.map(|seconds| seconds * MILLI)),
+    ("Round trip of TCP", "ms", |flow| flow.round_trip_seconds.map(|seconds| seconds * MILLI)),
 ];
 
-/// The name of the last panel's axis.
-const ROUND_TRIP: &str = "round trip of requests, ms";
+/// The last panel: its title and its unit.
+const OF_REQUESTS: (&str, &str) = ("Round trip of requests", "ms");
 
 /// The figure, with its values as a table; `None` if nothing was reported while it was measured.
 pub(super) fn section(verdict: &SpeedVerdict, hosts: &[String; 2]) -> Option<Section> {
@@ -37,9 +37,9 @@ pub(super) fn section(verdict: &SpeedVerdict, hosts: &[String; 2]) -> Option<Sec
     let names = names(&rows, hosts);
     let mut panels: Vec<Panel> = QUANTITIES
         .iter()
-        .map(|(axis, value)| panel(axis, flows(&rows, hosts, &names, *value)))
+        .map(|(title, unit, value)| panel((title, unit), flows(&rows, hosts, &names, *value)))
         .collect();
-    panels.push(panel(ROUND_TRIP, requests(&rows, &names)));
+    panels.push(panel(OF_REQUESTS, requests(&rows, &names)));
     panels.retain(|panel| !panel.series.is_empty());
     let figure = Figure {
         name: "seconds".to_owned(),
@@ -54,8 +54,9 @@ pub(super) fn section(verdict: &SpeedVerdict, hosts: &[String; 2]) -> Option<Sec
     Section::of("Second by second", note, vec![Block::Figure(figure)])
 }
 
-fn panel(axis: &str, series: Vec<Series>) -> Panel {
-    Panel { title: String::new(), x: Axis::linear("seconds"), y: Axis::linear(axis), series }
+fn panel((title, unit): (&str, &str), series: Vec<Series>) -> Panel {
+    let (x, y) = (Axis::linear("seconds"), Axis::linear(unit));
+    Panel { title: title.to_owned(), x, y, series }
 }
 
 /// The name of a flow: that of its phase, or which of its two.
@@ -158,7 +159,7 @@ fn line(
     has_datagrams: bool,
 ) -> Vec<Cell> {
     let of = |value: fn(&FlowInterval) -> Option<f64>| Cell::number(flow.and_then(value));
-    let [rate, _, window, round_trip] = QUANTITIES.map(|(_, value)| of(value));
+    let [rate, _, window, round_trip] = QUANTITIES.map(|(_, _, value)| of(value));
     let again = flow.and_then(|flow| flow.segments_sent_again);
     let missed = flow.and_then(|flow| flow.missed).map_or(Cell::Nothing, missed);
     let cells = [
