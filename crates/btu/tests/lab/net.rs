@@ -5,7 +5,7 @@ use std::fs;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::drawn::{BAD_DAY, LINE, Lab, finish, is_there};
+use crate::drawn::{BAD_DAY, LINE, Lab, finish, iperf3, is_there};
 use crate::support::text;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -49,28 +49,11 @@ fn stations_are_found_by_name() {
 fn two_stations_talk_over_the_drawn_link() {
     let Some(lab) = Lab::open().filter(|_| is_there("iperf3")) else { return };
     lab.up(LINE);
-    let mut server = lab.exec("server", &["iperf3", "-s", "-J"]).spawn().unwrap();
-    lab.await_command("iperf3 -s -J");
-    let deadline = Instant::now() + Duration::from_secs(20);
+    let server = lab.iperf3_server("server");
+    let result = lab.iperf3_client("client", "server", &["-t", "6"]);
     // Data in flight at the end are missing from iperf3's sum, so the test uses the receiver's
     // seconds one by one.
-    let seconds = loop {
-        let output = lab
-            .exec("client", &["iperf3", "-J", "--get-server-output", "-t", "6", "-c", "server"])
-            .output()
-            .unwrap();
-        let result: serde_json::Value =
-            serde_json::from_slice(&output.stdout).expect("iperf3 prints JSON");
-        // It may not listen yet; and sometimes it does not return its server's results.
-        match result["server_output_json"]["intervals"].as_array() {
-            Some(seconds) if output.status.success() => break seconds.clone(),
-            _ => assert!(
-                Instant::now() < deadline,
-                "no receiver's seconds in what iperf3 says: {result}"
-            ),
-        }
-    };
-    let seconds = seconds.iter();
+    let seconds = result["server_output_json"]["intervals"].as_array().unwrap().iter();
     let rates = seconds.filter_map(|second| second["sum"]["bits_per_second"].as_f64());
     let mut rates: Vec<f64> = rates.collect();
     rates.sort_unstable_by(f64::total_cmp);
@@ -83,12 +66,12 @@ fn two_stations_talk_over_the_drawn_link() {
     let status = lab.status();
     let inside = status[0]["processes"].as_array().unwrap();
     assert!(
-        inside.iter().any(|one| one["station"] == "server" && one["command"] == "iperf3 -s -J"),
+        inside.iter().any(|one| one["station"] == "server" && one["command"] == iperf3::SERVER),
         "{inside:?}"
     );
     assert!(status[0]["wire"]["frames_in"].as_u64().unwrap() > 3_000, "{}", status[0]["wire"]);
     assert!(lab.output(&["net", "down"]).status.success());
-    server.wait().unwrap();
+    drop(server);
     lab.assert_gone();
     lab.assert_no_files();
 }

@@ -29,27 +29,14 @@ fn median(mut values: Vec<f64>) -> f64 {
 /// round trips in flight, and on a line without delay falls behind when a busy machine makes them
 /// longer.
 fn iperf3(lab: &Lab) -> f64 {
-    let mut server = lab.exec("server", &["iperf3", "-s", "-J"]).spawn().expect("btu runs");
-    lab.await_command("iperf3 -s -J");
-    let deadline = Instant::now() + Duration::from_secs(20);
-    let output = loop {
-        let client =
-            ["iperf3", "-J", "--get-server-output", "-C", "reno", "-t", "4", "-c", "server"];
-        let output = lab.exec("client", &client).output().expect("btu runs");
-        // It may not listen yet.
-        if output.status.success() || Instant::now() > deadline {
-            break output;
-        }
-    };
-    let result: serde_json::Value =
-        serde_json::from_slice(&output.stdout).expect("iperf3 prints JSON");
-    let seconds =
-        result["server_output_json"]["intervals"].as_array().unwrap_or_else(|| panic!("{result}"));
+    let server = lab.iperf3_server("server");
+    let result = lab.iperf3_client("client", "server", &["-C", "reno", "-t", "4"]);
+    let seconds = result["server_output_json"]["intervals"].as_array().expect("seconds");
     let rate = median(
         seconds.iter().filter_map(|second| second["sum"]["bits_per_second"].as_f64()).collect(),
     );
     assert!(lab.output(&["net", "down"]).status.success());
-    server.wait().expect("the server ends with its network");
+    drop(server);
     rate / 1e6
 }
 

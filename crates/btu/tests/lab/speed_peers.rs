@@ -119,28 +119,10 @@ impl Pair {
         Told { result, phases, seconds }
     }
 
-    /// What iperf3's client says of a stream, with what its server says.
-    fn iperf3(&self, more: &[&str]) -> Value {
-        let mut server =
-            self.lab.exec(self.far, &["iperf3", "-s", "-1", "-J"]).spawn().expect("btu runs");
-        self.lab.await_command("iperf3 -s -1 -J");
-        let deadline = Instant::now() + Duration::from_secs(20);
-        let client = ["iperf3", "-J", "--get-server-output", "-c", self.far];
-        let output = loop {
-            let output =
-                self.lab.exec(self.near, &[&client[..], more].concat()).output().expect("btu runs");
-            // It may not listen yet.
-            if output.status.success() || Instant::now() > deadline {
-                break output;
-            }
-        };
-        server.wait().expect("iperf3 ends");
-        serde_json::from_slice(&output.stdout).expect("iperf3 prints JSON")
-    }
-
     /// What the receiver of a stream reports: the server of an upload, the client of a download.
     fn iperf3_receiver(&self, more: &[&str]) -> Value {
-        let mut result = self.iperf3(more);
+        let _server = self.lab.iperf3_server(self.far);
+        let mut result = self.lab.iperf3_client(self.near, self.far, more);
         if more.contains(&"-R") { result } else { result["server_output_json"].take() }
     }
 

@@ -1,5 +1,7 @@
 //! Drawn networks raised by the real program, in a laboratory of one test's own.
 
+pub(crate) mod iperf3;
+
 use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
