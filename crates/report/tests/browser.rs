@@ -44,6 +44,7 @@ fn the_report_works_in_a_browser() {
     nothing_complains(&browser);
     nobody_is_asked(&browser, &file);
     charts_are_drawn(&browser);
+    marks_can_be_read(&browser);
     hovering_tells_values(&browser);
     series_can_be_hidden(&browser);
     zooming_can_be_undone(&browser);
@@ -256,8 +257,41 @@ fn paper_is_light_and_has_pages(browser: &Browser, directory: &Path) {
         ),
         0
     );
+    a_sheet_shows_charts_and_their_legends(browser);
     browser.value("dispatchEvent(new Event('afterprint'))");
     assert!(brightness(browser, GROUND) < 60.0);
+}
+
+/// Prepared for printing: each chart fits into the width of a sheet and lies on nothing, and its
+/// series are named, but there are no buttons for a mouse.
+fn a_sheet_shows_charts_and_their_legends(browser: &Browser) {
+    let media = |media: &str| {
+        let dark = json!([{ "name": "prefers-color-scheme", "value": "dark" }]);
+        browser.call("Emulation.setEmulatedMedia", json!({ "media": media, "features": dark }));
+    };
+    media("print");
+    let wrong = browser.value(
+        "[...document.querySelectorAll('figure')].filter((figure) => {
+            const drawn = figure.querySelector('.main-svg').getBoundingClientRect();
+            const table = figure.querySelector('details').getBoundingClientRect();
+            const names = [...figure.querySelectorAll('.tools button')].filter((one) => one.offsetParent);
+            return drawn.width > 681 || drawn.height > 641 || drawn.bottom > table.top + 1 || !names.length || names.some((one) => !one.querySelector('.key'));
+        }).map((figure) => figure.id)",
+    );
+    assert_eq!(wrong, json!([]), "figures on paper");
+    media("");
+}
+
+/// Numbers at the marks of an axis do not lie on each other.
+fn marks_can_be_read(browser: &Browser) {
+    let overlapping = browser.value(
+        "[...document.querySelectorAll('.chart')].flatMap((chart) => ['.ytick', '.y2tick', '.xtick', '.x2tick'].flatMap((axis) => {
+            const boxes = [...chart.querySelectorAll(`${axis} text`)].filter((one) => /^[0-9.,]+$/.test(one.textContent)).map((one) => [one.textContent, one.getBoundingClientRect()]);
+            const lie = (a, b) => a.left < b.right && b.left < a.right && a.top + 3 < b.bottom && b.top + 3 < a.bottom;
+            return boxes.flatMap(([text, box], place) => boxes.slice(place + 1).filter(([, other]) => lie(box, other)).map(([other]) => `${chart.parentElement.id}: ${text} on ${other}`));
+        }))",
+    );
+    assert_eq!(overlapping, json!([]), "numbers on numbers");
 }
 
 /// At a phone's width nothing scrolls sideways, no word of a table is broken into letters, and no

@@ -140,6 +140,14 @@ impl Role {
             Self::Member(place) => place % COLOURS,
         }
     }
+
+    /// How often the palette was used up before it.
+    pub(crate) const fn turn(self) -> usize {
+        match self {
+            Self::Member(place) => place / COLOURS,
+            _ => 0,
+        }
+    }
 }
 
 /// Colours in a palette.

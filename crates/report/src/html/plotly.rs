@@ -1,7 +1,7 @@
 //! Figures in the form of the charting library (plotly.js).
 //!
-//! The page decides the colours: each trace has in `meta` its index in the palette, and the page's
-//! script inserts the colour of the current theme.
+//! The page decides the colours: each trace has in `meta` its index in the palette, and how often the
+//! palette was used up before; the page's script inserts the colour of the current theme.
 
 use serde_json::{Value, json};
 
@@ -33,7 +33,7 @@ fn trace(figure: &Figure, panel: &Panel, place: usize, series: &Series, first: b
         "showlegend": first,
         "xaxis": axis_name("x", if figure.layout == Layout::Below { 0 } else { place }),
         "yaxis": axis_name("y", place),
-        "meta": { "colour": series.role.colour() },
+        "meta": { "colour": series.role.colour(), "turn": series.role.turn() },
         "hovertemplate": hover(panel, across),
     });
     let mode = match series.mark {

@@ -6,6 +6,8 @@
   const dark = matchMedia("(prefers-color-scheme: dark)");
   const colour = (name) => getComputedStyle(root).getPropertyValue(`--${name}`).trim();
   const DASHES = ["solid", "solid", "dash", "dot", "dashdot", "longdash", "longdashdot", "dot"];
+  // Of the keys, in pixels.
+  const STROKES = { solid: "none", dash: "5 3", dot: "2 2", dashdot: "5 2 2 2", longdash: "8 3", longdashdot: "8 2 2 2" };
   const SYMBOLS = ["circle", "square", "diamond", "triangle-up", "cross", "x", "star", "circle-open"];
 
   async function library() {
@@ -18,10 +20,13 @@
     if (!window.Plotly) throw new Error("the charting library did not start");
   }
 
+  // Series that share a colour differ in dash and symbol.
+  const style = ({ colour, turn }) => (colour + 3 * turn) % DASHES.length;
+
   function traces(figure) {
     return figure.data.map((trace) => {
-      const place = trace.meta.colour;
-      const ink = colour(`colour-${place}`);
+      const place = style(trace.meta);
+      const ink = colour(`colour-${trace.meta.colour}`);
       return {
         ...trace,
         visible: figure.hidden.has(trace.legendgroup) ? "legendonly" : true,
@@ -36,14 +41,30 @@
   // On a phone, panels side by side have no room for their titles, so the script places them one below the other. Powers of ten
   // have no room between them, either.
   const NARROW = 600, PANEL = 260, BETWEEN = 90, AROUND = 84, FEW_MARKS = 3;
+  // A4 without its margins, in CSS pixels. The window's size does not matter there.
+  const PAPER_WIDTH = 680, PAPER_HEIGHTS = { chart: 360, tall: 460, tallest: 640 };
+  const onPaper = () => root.classList.contains("print");
+  const room = (figure) => onPaper() ? PAPER_WIDTH : figure.chart.clientWidth;
+  const paper = (figure) => ({ width: PAPER_WIDTH, height: PAPER_HEIGHTS[Object.keys(PAPER_HEIGHTS).findLast((name) => figure.chart.classList.contains(name))] });
+
+  // The library numbers all of 2 to 9 if its marks are less than 0.3 of a decade apart, and these lie on top of each other.
+  const MARKS_IN_DECADE = 3, MOST_MARKS = 9;
+
+  function marks(figure, key, axis) {
+    if (axis.type !== "log" || axis.tickmode) return {};
+    if (key[0] === "x" && room(figure) < NARROW) return { nticks: FEW_MARKS };
+    const letter = key[0], name = key.replace("axis", "");
+    const values = figure.data.filter((trace) => trace[`${letter}axis`] === name).flatMap((trace) => trace[letter]).filter((value) => value > 0);
+    const decades = Math.log10(Math.max(...values) / Math.min(...values));
+    return decades > 1 ? { nticks: Math.min(MOST_MARKS, Math.floor(decades * MARKS_IN_DECADE)) } : {};
+  }
 
   function layout(figure, more) {
     const axes = {}, wanted = { ...figure.layout, ...more };
     for (const [key, value] of Object.entries(wanted)) {
       if (!/^[xy]axis/.test(key)) continue;
-      const crowded = key[0] === "x" && value.type === "log" && figure.chart.clientWidth < NARROW;
       axes[key] = {
-        ...value, ...(crowded && { nticks: FEW_MARKS }), gridcolor: colour("grid"), linecolor: colour("line"), zerolinecolor: colour("line"),
+        ...value, ...marks(figure, key, value), gridcolor: colour("grid"), linecolor: colour("line"), zerolinecolor: colour("line"),
       };
     }
     return {
@@ -58,7 +79,7 @@
   function stacked(figure) {
     const names = Object.keys(figure.layout).filter((key) => /^xaxis/.test(key));
     const count = names.length;
-    if (count < 2 || figure.chart.clientWidth >= NARROW) return {};
+    if (count < 2 || room(figure) >= NARROW) return {};
     const height = count * PANEL + (count - 1) * BETWEEN;
     const more = { height: height + AROUND };
     names.sort((a, b) => Number(a.slice(5) || 1) - Number(b.slice(5) || 1)).forEach((name, place) => {
@@ -75,7 +96,7 @@
   }
 
   function draw(figure) {
-    const narrow = { ...figure, layout: { ...figure.layout, ...stacked(figure) } };
+    const narrow = { ...figure, layout: { ...figure.layout, ...(onPaper() && paper(figure)), ...stacked(figure) } };
     figure.chart.style.height = narrow.layout.height ? `${narrow.layout.height}px` : "";
     return Plotly.react(figure.chart, traces(figure), layout(narrow), { displayModeBar: false, responsive: true, scrollZoom: false, showTips: false });
   }
@@ -99,10 +120,27 @@
     return made;
   }
 
+  // A line as the chart has it, or a square.
+  function sample(trace) {
+    const made = document.createElementNS("http://www.w3.org/2000/svg", "svg");
+    const line = trace.mode?.includes("lines");
+    const shape = document.createElementNS(made.namespaceURI, line ? "line" : "rect");
+    const wanted = line
+      ? { x1: 0, y1: 6, x2: 24, y2: 6, "stroke-width": 3, "stroke-dasharray": STROKES[DASHES[style(trace.meta)]] }
+      : { width: 12, height: 12, rx: 2 };
+    for (const [name, value] of Object.entries(wanted)) shape.setAttribute(name, value);
+    shape.style[line ? "stroke" : "fill"] = `var(--colour-${trace.meta.colour})`;
+    made.setAttribute("class", "key");
+    made.setAttribute("width", line ? 24 : 12);
+    made.setAttribute("height", 12);
+    made.append(shape);
+    return made;
+  }
+
   function tools(figure) {
     const box = figure.element.querySelector(".tools");
-    const names = new Map(figure.data.map((trace) => [trace.legendgroup, trace.meta.colour]));
-    for (const [name, place] of names) {
+    const names = new Map(figure.data.map((trace) => [trace.legendgroup, trace]));
+    for (const [name, trace] of names) {
       const toggle = button(name, () => {
         if (!figure.hidden.delete(name)) figure.hidden.add(name);
         toggle.setAttribute("aria-pressed", String(!figure.hidden.has(name)));
@@ -110,10 +148,7 @@
       });
       toggle.setAttribute("aria-pressed", "true");
       toggle.title = "Show or hide";
-      const key = document.createElement("span");
-      key.className = "key";
-      key.style.background = `var(--colour-${place})`;
-      toggle.prepend(key);
+      toggle.prepend(sample(trace));
       box.append(toggle);
     }
     const gap = document.createElement("span");
@@ -141,7 +176,7 @@
     // A phone that is turned.
     matchMedia(`(max-width: ${NARROW}px)`).addEventListener("change", again);
     dark.addEventListener("change", again);
-    // On paper: light, at the paper's width, with every table.
+    // On paper: light, at the paper's width, with every table; the buttons that hide series are the legend.
     addEventListener("beforeprint", () => {
       root.classList.add("print");
       document.querySelectorAll("details").forEach((one) => { one.dataset.was = one.open; one.open = true; });
