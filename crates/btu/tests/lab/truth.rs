@@ -18,7 +18,8 @@ fn goodput(result: &serde_json::Value, component: &str) -> f64 {
 /// machine.
 const RENO: [&str; 2] = ["--congestion-control", "reno"];
 
-/// Three blocks of half a second: `volume` is the data of a line in that time.
+/// Three blocks of one and a half seconds: `volume` is the data of a line in that time. Where others
+/// compute, the link emulator is without a processor for some 30 ms now and then: 2 % of that.
 fn bulk_on(network: &str, megabits: f64, volume: &str) {
     let Some(laboratory) = Laboratory::open_alone() else { return };
     let arguments =
@@ -28,8 +29,7 @@ fn bulk_on(network: &str, megabits: f64, volume: &str) {
     let expected = megabits * TCP_SHARE;
     for component in ["SEND", "RECV"] {
         let seen = goodput(&result, component);
-        // Two per cent: start of the flow (one round trip in half a second) and other load of the
-        // host.
+        // Two per cent: start of the flow (one round trip in a block) and other load of the host.
         assert!(
             (seen / expected - 1.0).abs() <= 0.02,
             "{component} on {network}: {seen} instead of {expected} Mb/s"
@@ -40,12 +40,12 @@ fn bulk_on(network: &str, megabits: f64, volume: &str) {
 
 #[test]
 fn ten_megabits() {
-    bulk_on("10 Mb/s", 10.0, "600 KB");
+    bulk_on("10 Mb/s", 10.0, "1800 KB");
 }
 
 #[test]
 fn a_hundred_megabits() {
-    bulk_on("100 Mb/s", 100.0, "6 MB");
+    bulk_on("100 Mb/s", 100.0, "18 MB");
 }
 
 /// A path with delay: the check before the run measures the round trip within 0.2 ms each way, or a
