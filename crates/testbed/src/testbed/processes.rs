@@ -8,6 +8,7 @@ use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use btu_network::StationId;
 use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::Pid;
 
@@ -67,7 +68,7 @@ impl TestbedProcesses {
     ) -> Result<(), TestbedError> {
         for &station in &spec.design.agents {
             let name = spec.design.drawing.station(station).name.clone();
-            let socket = agent_socket(&spec.runtime_directory, &name);
+            let socket = agent_socket(&spec.runtime_directory, station);
             let mut agent = own(&["agent", "--station", &name]);
             agent.arg("--socket").arg(&socket).stdin(Stdio::null());
             let own = spec.design.processors.iter().find(|(of, _)| *of == station);
@@ -167,9 +168,10 @@ impl TestbedProcesses {
     }
 }
 
-/// The socket of a station's agent; no station's name can collide with another socket.
-pub(super) fn agent_socket(runtime: &Path, station: &str) -> PathBuf {
-    RuntimeDirectory::socket(runtime, &format!("agent-{station}"))
+/// The socket of a station's agent, named by its number: a station's name can be too long for the
+/// path of a socket.
+pub(super) fn agent_socket(runtime: &Path, station: StationId) -> PathBuf {
+    RuntimeDirectory::socket(runtime, &format!("agent-{}", station.0))
 }
 
 fn process_error(who: &TestbedProcess, reason: &dyn std::fmt::Display) -> TestbedError {

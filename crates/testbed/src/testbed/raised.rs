@@ -111,7 +111,7 @@ impl NetworkRequest {
                 station.address.into()
             },
             impaired: self.inputs.contains(&id).then_some(address.into()),
-            agent_socket: agent_socket(&self.runtime_directory, &station.name),
+            agent_socket: agent_socket(&self.runtime_directory, id),
         }
     }
 }

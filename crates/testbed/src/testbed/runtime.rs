@@ -30,8 +30,8 @@ const OWNER: &str = "btu-testbed.lock";
 
 /// Longest path of a Unix socket: `sun_path` of unix(7) less its closing zero.
 const LONGEST_SOCKET_PATH_BYTES: usize = 107;
-/// The longest name of a socket in the directory, with its slash.
-const LONGEST_SOCKET_NAME_BYTES: usize = "/passive.sock".len();
+/// The longest name of a socket of a raised network in the directory, with its slash.
+const LONGEST_SOCKET_NAME_BYTES: usize = "/agent-999.sock".len();
 /// The longest path of a runtime directory.
 pub(super) const LONGEST_RUNTIME_PATH_BYTES: usize =
     LONGEST_SOCKET_PATH_BYTES - LONGEST_SOCKET_NAME_BYTES;

@@ -221,7 +221,9 @@ impl Testbed {
 
     /// Sends a command to the test agent of station `who`, and returns its answer.
     pub(crate) fn ask(&self, who: &str, command: &str) -> String {
-        ask(&self.directory, &format!("agent-{who}"), command)
+        let stations = ["test", "active", "passive"];
+        let number = stations.iter().position(|&station| station == who).unwrap();
+        ask(&self.directory, &format!("agent-{number}"), command)
     }
 
     /// Sends `bytes` from the test station to `address` of `station` by TCP, while `interface` of

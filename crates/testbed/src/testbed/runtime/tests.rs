@@ -60,6 +60,16 @@ fn a_claimed_directory_is_private_and_goes_with_its_owner() {
 }
 
 #[test]
+fn the_longest_directory_has_room_for_the_sockets_of_all_stations() {
+    let directory = PathBuf::from("/".repeat(LONGEST_RUNTIME_PATH_BYTES));
+    let last = btu_network::StationId(crate::testbed::MOST_STATIONS as u32 - 1);
+    let socket = crate::testbed::processes::agent_socket(&directory, last);
+    let name = socket.file_name().unwrap().to_str().unwrap();
+    assert_eq!(name, "agent-999.sock");
+    assert_eq!(directory.as_os_str().len() + 1 + name.len(), LONGEST_SOCKET_PATH_BYTES);
+}
+
+#[test]
 fn the_sweep_takes_what_the_dead_left_and_nothing_else() {
     let parent = parent();
     let living = RuntimeDirectory::claim(&parent.path().join("living")).unwrap();
